@@ -54,7 +54,7 @@ def test_a_sample_that_is_off_by_a_wide_ball_is_off_by_its_upper_end(monkeypatch
     assert off(found[0]) >= 1.9
     part = SimpleNamespace(sample=lambda *asked: known)
     assert off(summed.Summed.transform(part, line, 10.0)) >= 1.9
-    monkeypatch.setattr(laplace, "Sample", lambda *asked: known)
+    monkeypatch.setattr(laplace, "LaplaceSample", lambda *asked: known)
     part = laplace.LaplaceLoss(Fraction(1), Fraction(1, 2))
     assert off(part.transform(line, 10.0)) >= 1.9
 
@@ -183,7 +183,7 @@ def test_the_bound_of_a_mixtures_logarithm_holds_in_the_balls(u, theta, shares, 
 @given(wide(1e-3, 9), wide(1e-3, 9), SHARES)
 def test_two_weights_side_by_side_hold_in_the_balls(u, v, shares):
     x, y = (number(inside(z, share)) for z, share in zip((u, v), shares, strict=True))
-    assert number(connect_the_dots._parallel(u, v).upper()) >= x * y / (x + y) - mp.mpf(10) ** -12
+    assert number(connect_the_dots.parallel(u, v).upper()) >= x * y / (x + y) - mp.mpf(10) ** -12
 
 
 @examples(20, 200)

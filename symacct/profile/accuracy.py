@@ -8,7 +8,10 @@ from collections.abc import Callable, Iterator
 from flint import arb, ctx
 
 from symacct.core import limits
-from symacct.core.errors import PrecisionError
+from symacct.core.errors import LimitError, PrecisionError
+
+_TELLING = (0.0, 3.0, 12.0, 40.0)  # digits of a value, one after the other
+_MOSTLY_TELL = 3.0
 
 
 def about(y: Callable[[], arb]) -> float:
@@ -45,6 +48,22 @@ def decided(value: arb, most: arb) -> bool | None:
     if value <= most:
         return True
     return False if value > most else None
+
+
+def told(value: Callable[[float], arb], bound: Callable[[], arb]) -> bool | None:
+    """Is a value, known to any digits, at most this bound? None where balls can't decide it."""
+    for digits in _TELLING:
+        try:
+            found = value(digits)
+        except (PrecisionError, LimitError):
+            if digits <= _MOSTLY_TELL:
+                raise
+            return None  # of what hardly falls few digits are soon had, and many never
+        with ctx.workprec(bits_for(digits) + 64):
+            answer = decided(found, most := bound())
+        if answer is not None or accuracy(found) > accuracy(most):
+            return answer  # of a bound that is as wide no more digits can tell
+    return None
 
 
 def undecided(what: str, digits: float) -> PrecisionError:

@@ -17,7 +17,6 @@ from symacct.core.errors import AssumptionError, DomainError, LimitError, OrderE
 from symacct.core.pinning import By
 from symacct.expressions.node import Node
 from symacct.numerics.sums.refine import ball, within_floats
-from symacct.profile.closed_form.dispatch import is_beyond
 from symacct.profile.dominating.below import one_run_each, products_below, triangles_below
 from symacct.profile.dominating.pairs import PairProduct, products
 from symacct.profile.losses.density.densities import DensityLoss
@@ -132,12 +131,12 @@ class Profile:
             return BALL.number(epsilon)
 
         def value(direction: CompositionProfile) -> arb:
-            beyond = is_beyond(direction.runs, direction.reverse, epsilon)
-            return direction.lost if beyond else direction.delta(y, digits + 1)
+            runs = direction.runs
+            return runs.lost if runs.is_beyond(epsilon) else direction.delta(y, digits + 1)
 
         def is_larger(direction: CompositionProfile, known: arb) -> bool:
-            if is_beyond(direction.runs, direction.reverse, epsilon):
-                return not direction.lost <= known
+            if direction.runs.is_beyond(epsilon):
+                return not direction.runs.lost <= known
             return direction.is_within(y, lambda: known) is not True
 
         return _largest(value, is_larger, self._apart_at(epsilon))
@@ -151,7 +150,7 @@ class Profile:
     def largest_epsilon(self, delta: Fraction, digits: int) -> tuple[arb, CompositionProfile]:
         """The largest ε(δ) over the directions, and where it is."""
         for direction in self.directions:
-            direction.refuse_lost(delta)
+            direction.runs.refuse_lost(delta)
 
         def value(direction: CompositionProfile) -> arb:
             return direction.epsilon(delta, digits + 1)
@@ -193,8 +192,8 @@ def _directions(found: list[PairProduct]) -> list[CompositionProfile]:
     every: dict[object, CompositionProfile] = {}
     for product in found:
         is_enough = product.one_way or all(part.symmetric for part, _ in product.runs)
-        first = CompositionProfile(product.runs, False, is_first=not is_enough)
-        others = [] if is_enough else [CompositionProfile(product.runs, True, exchanged=first)]
+        first = CompositionProfile(product.runs, False, two_ways=not is_enough)
+        others = [] if is_enough else [CompositionProfile(product.runs, True, first)]
         for way in (first, *others):
             every.setdefault(_oriented(product, way.reverse), way)
     return list(every.values())

@@ -57,8 +57,9 @@ def test_a_contour_of_everything_agrees(percent, finite, runs, reverse):
         (randomized(Fraction(percent, 100)), finite),
     )
     direction = CompositionProfile(parts, reverse)
-    assert direction.closed is not None
-    one, other = (way(lambda: arb(1) / 2, 12) for way in (direction.delta, direction.by_contour))
+    assert len(direction._beside_finite) == 2
+    ways = (direction.strategies[1], direction.contours)
+    one, other = (way.delta(lambda: arb(1) / 2, 12) for way in ways)
     assert one.overlaps(other)
     assert min(one.rel_accuracy_bits(), other.rel_accuracy_bits()) > 36
 

@@ -565,8 +565,8 @@ def test_the_profile_of_a_ball_holds_that_of_its_ends(taper):
     part = SampledGaussian(Fraction(1), Fraction(1, 100 if taper else 2))
     direction = CompositionProfile(((part, 3 if taper else 30),), False)
     middle, digits = (0.22, 14.0) if taper else (8.0, 20.0)
-    direction.by_contour(lambda: arb(middle), digits)
-    contour = direction.contours[0]
+    direction.contours.delta(lambda: arb(middle), digits)
+    contour = direction.contours.known[0]
     assert (contour.plan.taper is not None) is taper
     with ctx.workprec(contour.plan.bits):
         for radius in (1e-3, 1e-12, 1e-25):

@@ -186,7 +186,7 @@ def test_logistic_runs(count, y, digits, known):
 
     the others by another line, Re s = 3, another step and other nodes, at 40 digits.
     """
-    found = CompositionProfile(((rated(LOGISTIC, 1), count),), False).by_contour(
+    found = CompositionProfile(((rated(LOGISTIC, 1), count),), False).contours.delta(
         lambda: arb(y), digits
     )
     with ctx.workprec(120):

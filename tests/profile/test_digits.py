@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import symacct as sa
 from symacct import Accountant, Gaussian, PoissonSubsample
 from symacct.core.errors import InfiniteError, LimitError, PrecisionError
-from symacct.profile import solve
+from symacct.profile.fourier import contours
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from symacct.profile.part import OrderLine
 from symacct.rdp.question import by_the_profile
@@ -82,14 +82,14 @@ def test_tails_below_tangents(sigma, gamma, a, left, right):
 def asked(m, given_number, digits, name="epsilon"):
     """The answer and the nodes that were worked out for it, or the error."""
     nodes = 0
-    made = solve.contour
+    made = contours.contour
 
     def counted(moments, chosen, *rest):
         nonlocal nodes
         nodes += chosen.last
         return made(moments, chosen, *rest)
 
-    with mock.patch.object(solve, "contour", counted), sa.limits(contour=SMALL):
+    with mock.patch.object(contours, "contour", counted), sa.limits(contour=SMALL):
         try:
             found = getattr(Accountant(), name)(m, given_number, "exact", digits=digits)
         except (PrecisionError, LimitError) as error:

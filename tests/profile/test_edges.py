@@ -234,8 +234,8 @@ def test_inside_a_negative_threshold_is_right(pairs, count, y, reverse):
         known += max(mp(p) - grown * mp(q), MP.mpf(0))
     direction = CompositionProfile(((Atoms(laws), count),), reverse)
     with precision(150):
-        end = direction._at_an_end(_ball(y))
-        found = direction.closed(_ball(y)) if end is None else end
+        end = direction.runs.at_the_end(_ball(y))
+        found = direction.closed.formula(_ball(y)) if end is None else end
         assert contains(found, known, 36)
 
 

@@ -20,7 +20,7 @@ from symacct.profile.losses.fixed_size.equilateral import Equilateral, _turned, 
 from symacct.profile.losses.fixed_size.gaussian import GluedGaussian
 from symacct.profile.losses.fixed_size.laplace import GluedLaplace
 from symacct.profile.part import OrderLine
-from symacct.profile.solve import CompositionProfile
+from symacct.profile.runs import DirectedRuns
 from symacct.profile.sums.tail_maximum import TransformOnLine, bent_by_moments
 from symacct.results.enclosure import to_fraction
 from tests.profile.laws import MP, contains, contains_complex, mp
@@ -346,7 +346,7 @@ def test_the_variation_that_is_integrated_by_parts(delta, gamma, a):
 def test_where_little_noise_is_looked_for_first():
     """Orders at which three means are not refused: about the number below."""
     (product,) = triangles_below(14_062 * W(Gaussian("11/10"), Fraction(256, 60000)))
-    found = about_root(CompositionProfile(product.runs, False), Fraction(1, 10**5))
+    found = about_root(DirectedRuns(product.runs, False), None, Fraction(1, 10**5))
     assert found == pytest.approx(2.5652, rel=1e-2)
 
 

@@ -30,15 +30,18 @@ from symacct.profile.discretized.cells import LineCell, _integrals, cells
 from symacct.profile.discretized.connect_the_dots import of_cells
 from symacct.profile.discretized.grid import Grids
 from symacct.profile.discretized.grouped import grouped
+from symacct.profile.fourier.contours import Contours
 from symacct.profile.losses.density.charts import DensityPair
 from symacct.profile.losses.density.densities import DensityLoss
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.integer_noise import IntegerLoss
-from symacct.profile.losses.laplace import LaplaceLoss, few_runs
+from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from symacct.profile.roots import bracket
+from symacct.profile.runs import DirectedRuns
 from symacct.profile.solve import CompositionProfile
+from tests.profile.laplace_runs import few_runs
 from tests.profile.laws import MP
 from tests.support import LEAVES, sample
 from tests.thinning import examples
@@ -51,7 +54,9 @@ MIXTURE = SampledGaussian(Fraction(4), Fraction(1, 10))
 
 
 def on_grid(runs, reverse, y, digits=2):
-    return Grids(tuple(runs), reverse).refined(lambda grid: grid.delta(arb(y)), -6.0, digits)
+    return Grids(DirectedRuns(tuple(runs), reverse)).refined(
+        lambda grid: grid.delta(arb(y)), -6.0, digits
+    )
 
 
 @pytest.mark.parametrize("reverse", [False, True])
@@ -73,7 +78,7 @@ def test_runs_of_noise_known_in_closed_form(y, reverse):
 def test_what_a_contour_gives(reverse):
     runs = ((LaplaceLoss(Fraction(2)), 3), (MIXTURE, 2))
     with ctx.workprec(160):
-        known = CompositionProfile(runs, reverse).by_contour(lambda: arb(1), 20)
+        known = CompositionProfile(runs, reverse).contours.delta(lambda: arb(1), 20)
         found = on_grid(runs, reverse, 1, 6)
     assert found.overlaps(known)
     assert accuracy(found) >= 6
@@ -107,7 +112,7 @@ def test_many_runs_of_outcomes(part, count, need, reverse):
     known = closed_form(((part, count),), reverse)
     with ctx.workprec(200):
         for steps in (2**9, 2**11):
-            grid = Grids(((part, count),), reverse)._grid(steps, need)
+            grid = Grids(DirectedRuns(((part, count),), reverse))._grid(steps, need)
             for y in ("-1/4", "3/4", "5/2", "9"):
                 at = arb(Fraction(y).numerator) / Fraction(y).denominator
                 found = grid.delta(at)
@@ -178,12 +183,14 @@ def test_exponential_laws():
 def test_a_coarse_grid_holds_a_fine_one(shift, gamma, reverse, y, steps):
     """However coarse, between two bounds; both atoms of one kind lie on nodes, not of the other."""
     runs = ((LaplaceLoss(shift, gamma), 2), (LaplaceLoss(Fraction(2), gamma), 1), (MIXTURE, 1))
-    grids = Grids(runs, reverse)
+    grids = Grids(DirectedRuns(runs, reverse))
     with ctx.workprec(160):
         coarse, fine = (grids._grid(n, 20).delta(arb(y)) for n in (steps, 4 * steps))
         assert fine.overlaps(coarse)
         with suppress(PrecisionError):  # where no line is steep enough, next to the largest loss
-            assert CompositionProfile(runs, reverse).by_contour(lambda: arb(y), 6).overlaps(fine)
+            assert (
+                CompositionProfile(runs, reverse).contours.delta(lambda: arb(y), 6).overlaps(fine)
+            )
 
 
 @pytest.mark.parametrize("reverse", [False, True])
@@ -226,7 +233,7 @@ def test_digits_that_a_grid_has_not(monkeypatch):
     def refused(self, delta, digits):
         raise LimitError("a contour")
 
-    monkeypatch.setattr(CompositionProfile, "_root", refused)
+    monkeypatch.setattr(Contours, "root", refused)
     pair = DistributionPair(laws.Beta(2, 3), laws.Beta(3, 2))
     with pytest.raises(PrecisionError, match=r"grid of losses, on which about [1-9] digits"):
         Accountant(30).epsilon(2 * pair, "1/100", "exact", digits=30)
@@ -235,7 +242,7 @@ def test_digits_that_a_grid_has_not(monkeypatch):
 def test_digits_that_no_grid_has():
     """Where none is known fewer would be no remedy."""
     with pytest.raises(PrecisionError, match="about 0 digits can be had; needed a larger δ"):
-        Grids(((TENTS, 2),), False).refined(lambda _: arb(0).union(arb(1)), -20.0, 2)
+        Grids(DirectedRuns(((TENTS, 2),), False)).refined(lambda _: arb(0).union(arb(1)), -20.0, 2)
 
 
 def test_rates_of_two_kinds_and_both_directions():
@@ -359,24 +366,25 @@ def test_beside_finite_laws():
         (1000, 3, ["contour"], ["contour"]),
     ],
 )
-def test_by_a_contour_or_on_a_grid(count, digits, fail, asked):
-    """What mostly costs less first, the other where that is refused; of few the grid's error."""
+def test_by_a_contour_or_on_a_grid(count, digits, fail, asked, monkeypatch):
+    """What mostly costs less first, then the other; where both refuse, the last one's error."""
     seen = []
 
     def way(name):
-        def ask(*_):
+        def delta(*_):
             seen.append(name)
             if name in fail:
                 raise (LimitError if name == "contour" else PrecisionError)(name)
             return name
 
-        return ask
+        return delta
 
+    monkeypatch.setattr(Contours, "delta", way("contour"))
+    monkeypatch.setattr(Grids, "delta", way("grid"))
     direction = CompositionProfile(((TENTS, count),), False)
-    told = "grid" if count < 8 else "contour"
-    error = pytest.raises((LimitError, PrecisionError), match=f"^{told}$")
+    error = pytest.raises((LimitError, PrecisionError), match=f"^{asked[-1]}$")
     with error if fail == asked else nullcontext():
-        assert direction._either(way("contour"), way("grid"), digits) == asked[-1]
+        assert direction.delta(lambda: arb("0.1"), digits) == asked[-1]
     assert seen == asked
 
 
@@ -416,4 +424,6 @@ def test_the_integrals_of_densities_are_worked_out_once_for_all_panels(monkeypat
 def test_a_bound_that_all_are_within(bound):
     """However little of the laws it needs, something is laid on the grid."""
     for runs in (((ROUNDED, 2), (THREE, 1)), ((RESPONSE, 3), (LaplaceLoss(Fraction(1)), 1))):
-        assert Grids(runs, False).is_within(lambda: arb(1), lambda: arb(bound)) is True
+        assert (
+            Grids(DirectedRuns(runs, False)).is_within(lambda: arb(1), lambda: arb(bound)) is True
+        )

@@ -14,8 +14,9 @@ from symacct.numerics.sums.refine import ball
 from symacct.profile.accuracy import accuracy
 from symacct.profile.answer import profile
 from symacct.profile.discretized import lattice
-from symacct.profile.fourier.shape import Moments
+from symacct.profile.fourier.contours import Contours
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
+from symacct.profile.runs import DirectedRuns
 from tests.thinning import examples
 
 MP = mpmath.mp.clone()
@@ -32,7 +33,7 @@ SIGMAS, RATES = logs(0.4, 300), logs(1e-8, 0.9)
 
 
 def lattices(runs, reverse):
-    return lattice.LossLattices(Moments(tuple(runs), reverse))
+    return lattice.LossLattices(DirectedRuns(tuple(runs), reverse))
 
 
 def one_run(sigma, gamma, y, reverse=False):
@@ -127,7 +128,7 @@ def test_rare_jumps_are_answered_by_few_nodes(count, sigma, gamma, delta, monkey
     """By few cells, where contours take millions of nodes."""
     node = count * PoissonSubsample(Gaussian(sigma), gamma)
     first = profile(node).directions[0]
-    monkeypatch.setattr(type(first), "_new", None)  # no contour is summed
+    monkeypatch.setattr(Contours, "_new", None)  # no contour is summed
     found = first.epsilon(Fraction(delta), 5)
     assert accuracy(found) >= 4
     cells = [made.cells for made in first.lattices._made.values()]
@@ -147,7 +148,7 @@ def test_contours_agree(sigma, gamma, count, log_delta):
     node = count * PoissonSubsample(Gaussian(sigma), gamma)
     first = profile(node).directions[0]
     delta = Fraction(f"{float(first.delta(lambda: arb(0), 3).mid()) * 10**-log_delta:.3g}")
-    by_contour = first._root(delta, 6.0)
+    by_contour = first.contours.root(delta, 6.0)
     made = first.lattices._lattice(float(by_contour.mid()), 512, 3.0, math.log(delta))
     with ctx.workprec(made.work):
         found = made.delta(by_contour.mid(), False)

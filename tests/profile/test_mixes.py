@@ -1,11 +1,12 @@
 """Few runs of several kinds: where they are summed, and values by Fourier transforms of masses."""
 
+import itertools
 from fractions import Fraction
 
 import pytest
 from flint import arb, ctx
 
-from symacct import LimitError, parse
+from symacct import LimitError, PrecisionError, parse
 from symacct.profile import answer
 from symacct.profile.fourier.plan import plan
 from symacct.profile.fourier.shape import Moments
@@ -54,7 +55,9 @@ def test_a_start_where_some_jumps_are_not_rare():
     """One jump alone would make it .99."""
     direction = CompositionProfile((LAPLACE, RARE), False)
     found = direction.epsilon(Fraction(1, 10**5), 6)
-    assert nearer_root(direction, Fraction(1, 10**5)) == pytest.approx(float(found), rel=0.01)
+    assert nearer_root(
+        direction.runs, direction.contours.roughly, Fraction(1, 10**5)
+    ) == pytest.approx(float(found), rel=0.01)
 
 
 def test_one_that_is_out_of_reach_may_be_the_smaller():
@@ -71,37 +74,29 @@ def test_one_that_is_out_of_reach_may_be_the_smaller():
 
 
 @pytest.mark.parametrize("reverse", [False, True])
-def test_contours_of_all_runs_agree_with_one_for_each_outcome(reverse):
-    """Finite parts beside others, both ways."""
-    runs, found = (RESPONSE, (SampledGaussian(Fraction(4), Fraction(1, 10)), 3)), []
-    for together in (False, True):
-        direction = CompositionProfile(runs, reverse, together=together)
-        assert (direction.closed is None) == together
-        value = direction._delta(lambda: arb(1) / 2, 12.0)
-        assert value.rel_accuracy_bits() > 36
-        found.append(value)
+def test_every_strategy_gives_the_same(reverse):
+    """A sum over the outcomes of finite parts beside others, contours of all runs, and a grid."""
+    runs = (RESPONSE, (SampledGaussian(Fraction(4), Fraction(1, 10)), 3))
+    direction = CompositionProfile(runs, reverse)
+    few, beside, *others, _ = direction.strategies
+    found = [way.delta(lambda: arb(1) / 2, 12.0) for way in (few, beside, others[0])]
+    assert all(value.rel_accuracy_bits() > 36 for value in found)
+    found.append(direction.grids.delta(lambda: arb(1) / 2, 3.0))
     with ctx.workprec(128):
-        assert found[0].overlaps(found[1])
+        assert all(one.overlaps(other) for one, other in itertools.combinations(found, 2))
 
 
-def test_what_takes_too_many_nodes_in_a_hurry_is_had_otherwise(monkeypatch):
-    """Contours of all runs are given up, and then those of what stands beside are summed."""
-    monkeypatch.setattr("symacct.profile.solve._SOON", 10)
-    direction = CompositionProfile(
-        ((SampledGaussian(Fraction(4), Fraction(1, 10)), 3), RESPONSE), False
-    )
+def test_the_cheapest_is_asked_and_the_next_where_it_refuses(monkeypatch):
+    """Few nodes of all runs; then a sum over outcomes, never more nodes while that answers."""
+    monkeypatch.setattr("symacct.profile.fourier.contours.FEW_NODES", 10)
+    runs = ((SampledGaussian(Fraction(4), Fraction(1, 10)), 3), RESPONSE)
+    direction = CompositionProfile(runs, False)
+    few, beside, contours, *_ = direction.strategies
+    assert few.cost(12) < beside.cost(12) < contours.cost(12)
     assert direction.delta(lambda: arb(1), 12).rel_accuracy_bits() > 36
-    assert not direction.together
-
-
-def test_what_is_soon_had_hurries_no_later_question(monkeypatch):
-    direction = CompositionProfile(
-        ((SampledGaussian(Fraction(4), Fraction(1, 10)), 3), RESPONSE), False
-    )
-    direction.delta(lambda: arb(1), 12)
-    assert direction.together
-    monkeypatch.setattr("symacct.profile.solve._SOON", 10)
-    assert direction.by_contour(lambda: arb(2), 20).rel_accuracy_bits() > 60
+    assert not direction.contours.known
+    with pytest.raises(PrecisionError, match="nodes"):
+        few.delta(lambda: arb(1), 12)
 
 
 def test_many_runs_of_bounded_range_fall_by_themselves():

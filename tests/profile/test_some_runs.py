@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from symacct import Accountant, Laplace, PoissonSubsample
 from symacct.core.errors import LimitError
 from symacct.profile.closed_form import few_laplace
-from symacct.profile.closed_form.two_runs import two_runs
-from symacct.profile.losses.laplace import LaplaceLoss, few_runs
+from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.laplace_ends import LossEnd, Places, ends
+from tests.profile.laplace_runs import few_runs, two_runs
 from tests.thinning import covering, examples, in_a_soak
 
 PARTS = [("1/2", "1/10"), ("2", "1/2"), ("1/5", "1/100"), ("5", "1/3")]

@@ -5,87 +5,15 @@ import random
 from fractions import Fraction
 
 import pytest
-from flint import acb, arb, arb_mat, ctx
-from hypothesis import given
-from hypothesis import strategies as st
+from flint import acb, arb, ctx
 from mpmath import mpf
 
 from symacct import DiscreteGaussian, Laplace, PoissonSubsample
 from symacct.profile.closed_form.dispatch import closed_form
 from symacct.profile.losses.gaussian import GaussianLoss
-from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
-from symacct.profile.losses.sampled_gaussian.real_line import nodes, strip
-from symacct.profile.part import OrderLine
 from symacct.profile.roots import convex_root
-from symacct.profile.sums import chebyshev
-from symacct.profile.sums.power_sums import real_power_sums
-from tests.thinning import examples
 
 BITS, I = 160, acb(0, 1)
-
-# --- Σ w e^{inhℓ}: terms that hardly differ, interpolated
-
-
-@examples(12, 100)
-@given(
-    st.fractions(Fraction(1, 4), 30, max_denominator=9),
-    st.sampled_from([Fraction(1, 1000), Fraction(1, 50), Fraction(1, 5), Fraction(9, 10)]),
-    st.one_of(st.floats(1, 20), st.floats(-12, -0.5)),
-    st.floats(0.05, 1),
-    st.integers(0, 30),
-    st.integers(50, 120),
-    st.floats(5, 70),
-)
-def test_few_points_stand_for_many_terms(variance, gamma, a, h, first, more, need):
-    part, line = SampledGaussian(variance, gamma), OrderLine(a, h, first + more, first)
-    with ctx.workprec(BITS):
-        rule = strip(part, a, h * line.last, need)
-        weights, losses = nodes(part.frame(a), arb(rule.step), rule.first, rule.last)
-        goal = sum(weights) * arb(-need).exp()
-        found = chebyshev.sums(weights, losses, goal, line)
-        plain = real_power_sums(weights, [arb(h) * x for x in losses], first, line.last)
-        for one, other in zip(found, plain, strict=True):
-            assert one.overlaps(other)
-            assert one.rad() < 4 * goal.upper() + 2 * other.rad()
-
-
-def test_what_an_interpolation_is_known_to_be_off_by_is_about_what_it_is_off_by():
-    """Of e^{itℓ} at one place between the points, by few of them."""
-    with ctx.workprec(BITS):
-        for points in (3, 5, 9):
-            cluster = chebyshev.LossCluster(1, points, arb(8), arb(1), arb(1))
-            for loss in (arb("0.3"), arb("1.99")):
-                places = [cluster.middle + cluster.half * x for x in chebyshev.points(points)]
-                shares = cluster.weights([arb(1)], [loss])
-                off = abs(
-                    sum((w * (I * x).exp() for w, x in zip(shares, places, strict=True)), arb(0))
-                    - (I * loss).exp()
-                )
-                assert off < cluster.off([arb(1)], 1.0)
-                assert cluster.off([arb(1)], 1.0) < 2000 * off
-
-
-def test_polynomials_are_told_by_their_values_at_the_points():
-    with ctx.workprec(BITS):
-        points = chebyshev.points(4)
-        values = arb_mat([[8 * x**3 - 6 * x + 5 for x in points]])
-        assert [round(float(c.mid()), 12) for c in (values * chebyshev.shares(4)).entries()] == [
-            5, 0, 0, 2
-        ]  # fmt: skip
-
-
-def test_a_long_line_of_orders_takes_fewer_terms():
-    """Half of the nodes of x lie where R is about 1 − γ."""
-    part, line = SampledGaussian(Fraction(121, 100), Fraction(1, 100)), OrderLine(5.75, 0.33, 400)
-    with ctx.workprec(400):
-        rule = strip(part, line.a, line.h * line.last, 250.0)
-        weights, losses = nodes(part.frame(line.a), arb(rule.step), rule.first, rule.last)
-        found = chebyshev.cluster(weights, losses, sum(weights) * arb(-250).exp(), line)
-        assert found.terms > len(losses) / 3
-        assert found.terms > 8 * found.points
-
-
-# --- where a convex profile crosses δ
 
 
 def test_a_root_by_chords_holds_the_root_whatever_blurs_the_values():

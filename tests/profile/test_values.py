@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from symacct import parse
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
-from symacct.profile.closed_form.two_runs import two_runs
 from symacct.profile.losses.finite import Atoms, binary_profile
 from symacct.profile.losses.gaussian import GaussianLoss
-from symacct.profile.losses.laplace import LaplaceLoss, few_runs
+from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from symacct.profile.solve import CompositionProfile
 from symacct.results.enclosure import to_fraction
+from tests.profile.laplace_runs import few_runs, two_runs
 from tests.profile.laws import (
     MP,
     SampledLaplace,
@@ -120,10 +120,10 @@ def test_two_runs_are_an_integral(name, y, reverse):
     part, law = PARTS[name]
     known = law.two_runs(MP.mpf(y), reverse)
     direction = CompositionProfile(((part, 2),), reverse)
-    direction._closed_form = None
+    direction.closed = None
     with precision(64):
         found = direction.delta(lambda: BALL.number(Fraction(y)), 24)
-    assert name == "gaussian" or direction.contours[0].plan.taper is not None
+    assert name == "gaussian" or direction.contours.known[0].plan.taper is not None
     assert contains(found, known, 15)
     if name in ("laplace", "much"):
         with ctx.workprec(150):
@@ -169,7 +169,7 @@ def test_the_epsilon_of_two_runs_of_laplace_noise():
 @pytest.mark.parametrize("y", [Fraction(0), Fraction(1, 2), Fraction(3)])
 def test_a_gaussian_by_its_closed_form_and_by_contour(y):
     direction = CompositionProfile(((GaussianLoss(Fraction(2)), 1),), False)
-    direction._closed_form = None
+    direction.closed = None
     with precision(64):
         found = direction.delta(lambda: BALL.number(y), 30)
     s = MP.sqrt(2)
@@ -203,7 +203,7 @@ def test_one_sampled_gaussian_by_its_closed_form_and_by_contour(y, reverse):
     part = SampledGaussian(Fraction(1), Fraction(1, 5))
     closed = CompositionProfile(((part, 1),), reverse)
     other = CompositionProfile(((part, 1),), reverse)
-    other._closed_form = None
+    other.closed = None
     with precision(64):
         known = closed.delta(lambda: BALL.number(y), 20)
         assert known.overlaps(other.delta(lambda: BALL.number(y), 4))
@@ -273,8 +273,8 @@ def test_finite_laws_are_sums_over_every_outcome(drawn, gamma, y, reverse):
     known = finite_profile(every, y, reverse)
     direction = CompositionProfile(runs, reverse)
     with precision(200):
-        found = direction._at_an_end(BALL.number(y))
-        found = direction.closed(BALL.number(y)) if found is None else found
+        found = direction.runs.at_the_end(BALL.number(y))
+        found = direction.closed.formula(BALL.number(y)) if found is None else found
         assert contains(found, known)
         assert found.rad() < arb(10) ** -40
 

@@ -17,6 +17,7 @@ from symacct import (
 from symacct.profile.accuracy import accuracy
 from symacct.profile.discretized.grid import Grids
 from symacct.profile.dominating.pairs import products
+from symacct.profile.runs import DirectedRuns
 from symacct.profile.solve import CompositionProfile
 from tests import independent
 from tests.support import holds
@@ -91,7 +92,7 @@ def test_two_runs_are_a_double_sum(part):
 )
 def test_a_grid_holds_what_is_summed(m, reverse):
     (product,) = products(m)
-    grids = Grids(product.runs, reverse)
+    grids = Grids(DirectedRuns(product.runs, reverse))
     for y in (-1.0, 0.0, 0.25):
         with ctx.workprec(120):
             known = CompositionProfile(product.runs, reverse).delta(lambda: arb(y), 20)  # noqa: B023

@@ -272,7 +272,7 @@ def test_few_runs_of_densities_by_convolution(block, record_property):
     part = DensityLoss(DensityPair(Overlap(P, Q), gamma))
     between = laid_out(q if reverse else m, -losses if reverse else losses, count)
     direction, y = CompositionProfile(((part, count),), reverse), 0.0
-    largest = float(direction.largest.mid())
+    largest = float(direction.runs.largest.mid())
     goal = chance.choice([0.5, 0.1, 1e-2, 1e-4, 1e-6, 1e-8])
     low, high = -1.0, largest
     for _ in range(40):

@@ -265,7 +265,8 @@ def test_the_author_says_how_wide_a_bracket_may_be():
     asked = {"what": "epsilon", "at": ["1e-5"]}
     checked = assert_sound(lambda delta: 100, fixed, **asked)
     assert 1.01 < checked.width < 2
-    inside = float(parse(fixed).epsilon("1e-5").epsilon) / 1.001
+    least = parse(fixed).epsilon("1e-5", conversion="exact")
+    inside = float(least.epsilon) / 1.001
     assert assert_sound(lambda delta: inside, fixed, **asked).width == checked.width
     with pytest.raises(UndecidedError, match=r"more than 1\.005 times apart"):
         assert_sound(lambda delta: inside, fixed, **asked, width=1.005)

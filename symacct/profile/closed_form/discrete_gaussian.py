@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 
 from flint import arb, ctx
 
@@ -12,9 +13,19 @@ from symacct.core import limits
 from symacct.mechanisms import DiscreteGaussian
 from symacct.numerics.sums.refine import ball, within
 from symacct.numerics.sums.theta import log_theta_ratio
+from symacct.profile.closed_form.one_lattice import unsampled_gaussian
+from symacct.profile.roots import Value
+from symacct.profile.runs import Runs
 
 _SPARE = 12.0  # nats
 _SPARE_BITS = 32
+
+
+def discrete_gaussian_form(runs: Runs, reverse: bool) -> Value | None:  # symmetric
+    """D of runs of discrete Gaussian noise that is not sampled."""
+    if len(runs) > 1 or (noise := unsampled_gaussian(runs[0][0])) is None:
+        return None
+    return partial(several_runs, noise, runs[0][1])
 
 
 def several_runs(noise: DiscreteGaussian, runs: int, y: arb) -> arb:

@@ -12,7 +12,7 @@ import functools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from flint import acb, acb_mat, arb, ctx
@@ -20,11 +20,13 @@ from flint import acb, acb_mat, arb, ctx
 from symacct.core import limits
 from symacct.core.forking import cached_property
 from symacct.numerics.sums.refine import within
-from symacct.profile.closed_form.sides import Terms, side
+from symacct.profile.closed_form.sides import Terms, side, ways
 from symacct.profile.fourier.shape import Moments, shift
 from symacct.profile.losses.laplace import LaplaceLoss, LaplaceSample, legendre
 from symacct.profile.losses.laplace_ends import LossEnd, Places, ends
 from symacct.profile.part import short
+from symacct.profile.roots import Value
+from symacct.profile.runs import Runs
 
 _BOUND_BITS = 64
 _SPARE = 24  # bits
@@ -35,6 +37,8 @@ _LOST = 30.0  # nats, up to which the terms of F^k may be larger than it
 _LOST_BITS = math.ceil(_LOST / math.log(2))
 _BOUND_NEED = 30.0
 _MOST_NODES = 40_000
+_MOST_RUNS = 300  # beyond which moments fall by themselves
+_MOST_WAYS = 1000  # of several kinds of runs
 _MOST_BLOCKS = 400
 _BLOCK = 16  # nodes of a ray that are worked out together
 _SLANT = 0.7  # half the height of the strip about u, below π/4
@@ -44,10 +48,19 @@ _ELLIPSE = short(1 / _WIDE + math.sqrt(1 + _WIDE**-2))  # never wider than the b
 _FIRST = 12.0  # the most that an exponent grows in the disc about c+iT
 _HEIGHTS = [0.8 * 2.0**-j for j in range(8)]  # over c
 
-Runs = tuple[tuple[LaplaceLoss, int], ...]
+LaplaceRuns = tuple[tuple[LaplaceLoss, int], ...]
 
 
-def some_runs(runs: Runs, reverse: bool, y: arb) -> arb:
+def laplace_form(runs: Runs, reverse: bool) -> Value | None:
+    """D of Laplace noise alone, of few runs; what is run most often is the last."""
+    noise = [(part, k) for part, k in runs if isinstance(part, LaplaceLoss)]
+    counts = [k for _, k in noise]
+    if len(noise) < len(runs) or sum(counts) > _MOST_RUNS or ways(counts) > _MOST_WAYS:
+        return None
+    return partial(some_runs, tuple(sorted(noise, key=lambda run: run[1])), reverse)
+
+
+def some_runs(runs: LaplaceRuns, reverse: bool, y: arb) -> arb:
     """D(y) at flint's current precision."""
     if y >= _largest(runs, reverse):
         return arb(0)
@@ -58,17 +71,17 @@ def some_runs(runs: Runs, reverse: bool, y: arb) -> arb:
     return _path(runs, reverse, chosen * _APART, ctx.prec).profile(y)
 
 
-def _largest(runs: Runs, reverse: bool) -> arb:
+def _largest(runs: LaplaceRuns, reverse: bool) -> arb:
     return sum((k * part.largest(reverse) for part, k in runs), arb(0))
 
 
 @lru_cache(16)
-def _moments(runs: Runs, reverse: bool) -> Moments:
+def _moments(runs: LaplaceRuns, reverse: bool) -> Moments:
     return Moments(runs, reverse)
 
 
 @lru_cache(8)
-def _path(runs: Runs, reverse: bool, saddle: int, bits: int) -> Path:
+def _path(runs: LaplaceRuns, reverse: bool, saddle: int, bits: int) -> Path:
     return Path(runs, reverse, shift(saddle), bits)
 
 
@@ -90,7 +103,7 @@ class Split:
 class Path:
     """From c up to c+iT, and from there slantwise to either side."""
 
-    runs: Runs
+    runs: LaplaceRuns
     reverse: bool
     c: float
     bits: int

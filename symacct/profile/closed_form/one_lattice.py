@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from flint import arb, ctx, fmpz, fmpz_poly
 
@@ -20,13 +20,18 @@ from symacct.profile.discretized.nodes import Nodes
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.part import Part
+from symacct.profile.roots import Value
+from symacct.profile.runs import Runs
 
 _MOST_NODES = 2**16
 _USUAL = 100.0  # nats, for their number
 _SPARE_BITS = 32
 _CUT_BITS = 8  # of those, for what is left out at an end
 
-Runs = tuple[tuple[Part, int], ...]
+
+def lattice_form(runs: Runs, reverse: bool) -> Value | None:
+    """D of runs on one lattice."""
+    return partial(lattice_profile, runs, reverse) if on_one_lattice(runs) else None
 
 
 def on_one_lattice(runs: Runs) -> bool:

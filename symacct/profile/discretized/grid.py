@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
@@ -25,10 +25,10 @@ from symacct.profile.accuracy import accuracy, decided, log_of
 from symacct.profile.discretized.connect_the_dots import Spread, floor
 from symacct.profile.discretized.discretize import FARTHEST, laws_of, step_for
 from symacct.profile.discretized.nodes import Nodes
-from symacct.profile.losses.finite import Atoms
-from symacct.profile.losses.integer_noise import IntegerLoss
-from symacct.profile.part import Floats, Part
+from symacct.profile.part import Floats
 from symacct.profile.roots import bracket, enclosed
+from symacct.profile.runs import DirectedRuns
+from symacct.profile.strategy import CANNOT, Number
 from symacct.results.progress import progress
 
 _SPARE_BITS = 32
@@ -39,6 +39,8 @@ _FIRST, _MOST = 2**9, 2**15  # steps of the widest law
 _MOST_OF_OUTCOMES = 2**17  # where no integral nor profile is worked out for each step
 _MOST_IN_ALL, _MOST_RUNS = 2**19, 2**17
 _TELLING = (2**9, 2**12)
+_FEW_RUNS, _FEW_DIGITS = 8, 6.0  # of densities: mostly sooner had than by a contour
+_MANY_RUNS = 200  # from which on contours do
 _MOST_DIGITS = 14.0  # of what is on a grid, whose error is about the square of its step
 _TOLD = 8.0  # for which a grid is laid that tells how many there are
 _SETTLED, _LEAP = 2**12, 3  # steps from which on digits grow evenly; octaves at once
@@ -50,7 +52,6 @@ _REFUSED = (
     "of losses, noise of a density beside them, or conversion='improved'"
 )
 
-Runs = Sequence[tuple[Part, int]]
 Spreads = tuple[tuple[Spread, int], ...]
 T = TypeVar("T")
 
@@ -258,11 +259,17 @@ def _most_around(values: list[float], reach: int) -> Floats:
 class Grids:
     """Grids for some runs, each finer than the one before; the last is kept."""
 
-    runs: Runs
-    reverse: bool
+    runs: DirectedRuns
     _made: dict[tuple[int, int], Grid] = field(default_factory=dict)
 
-    def delta(self, y: Callable[[], arb], digits: float) -> arb:
+    def cost(self, digits: float) -> float:
+        """Little for few digits of few densities; the last way where moments hardly fall."""
+        if not self.runs.hardly_fall or (self.count >= _MANY_RUNS and not self.runs.are_atoms):
+            return CANNOT
+        is_few = self.runs.densities > 0 and self.count < _FEW_RUNS
+        return _MOST if is_few and digits < _FEW_DIGITS else _MOST_IN_ALL
+
+    def delta(self, y: Number, digits: float) -> arb:
         """D(y) to so many digits."""
 
         def at(grid: Grid) -> arb:
@@ -279,12 +286,12 @@ class Grids:
             log_delta *= 2
         return self.refined(at, most, digits)
 
-    def root(self, delta: Fraction, digits: float, at_an_end: Callable[[arb], arb | None]) -> arb:
-        """Where D is δ, to so many digits; D beyond the largest loss is told."""
+    def root(self, delta: Fraction, digits: float) -> arb:
+        """Where D is δ, to so many digits."""
 
         def at(grid: Grid) -> arb:
             def value(y: arb) -> arb:
-                known = at_an_end(y)
+                known = self.runs.at_the_end(y)
                 return grid.delta(y) if known is None else known
 
             found = bracket(value, ball(delta))
@@ -292,7 +299,7 @@ class Grids:
 
         return self.refined(at, log_of(lambda: ball(delta)), digits)
 
-    def is_within(self, y: Callable[[], arb], bound: Callable[[], arb]) -> bool | None:
+    def is_within(self, y: Number, bound: Number) -> bool | None:
         """Is D(y) <= the bound? None where two grids can't decide it."""
 
         def at(grid: Grid) -> bool | None:
@@ -349,19 +356,17 @@ class Grids:
         if not self._made:
             return _FIRST
         (steps, _), made = next(iter(self._made.items()))
-        are_outcomes = all(isinstance(part, Atoms | IntegerLoss) for part, _ in self.runs)
-        most = _MOST_OF_OUTCOMES if are_outcomes else _MOST
+        most = _MOST_OF_OUTCOMES if self.runs.are_atoms else _MOST
         return max(_FIRST, min(most, steps * _MOST_IN_ALL // made.width))
 
-    @property
-    def last(self) -> Grid | None:
-        """The one that was asked last."""
-        return next(iter(self._made.values()), None)
+    def order(self, y: float) -> float | None:
+        """About the order at which a moment bounds D(y) best, by the grid that was asked last."""
+        return next((grid.order(y) for grid in self._made.values()), None)
 
     @property
     def count(self) -> int:
         """Of all runs."""
-        return sum(k for _, k in self.runs)
+        return self.runs.count
 
     def _grid(self, steps: int, need: int) -> Grid:
         """So many steps of the widest law, all but e^{−need} of each."""
@@ -371,9 +376,10 @@ class Grids:
             bits = math.ceil(need / math.log(2)) + _SPARE_BITS
             work = bits + 2 * _MOST_OF_OUTCOMES.bit_length()
             with ctx.workprec(work):
-                every = [
-                    laws_of(part, k, self.reverse, float(need), steps) for part, k in self.runs
-                ]
+                every = (
+                    laws_of(part, k, self.runs.reverse, float(need), steps)
+                    for part, k in self.runs.runs
+                )
                 laws = list(itertools.chain(*every))
             farthest = max(float(abs(end).upper()) for law in laws for end in law.ends)
             if not farthest <= FARTHEST:

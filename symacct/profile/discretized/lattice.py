@@ -27,6 +27,8 @@ from symacct.profile.fourier.starting import by_one_jump
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from symacct.profile.part import Part
 from symacct.profile.roots import bracket, enclosed
+from symacct.profile.runs import DirectedRuns
+from symacct.profile.strategy import CANNOT, Number
 from symacct.results.progress import progress
 
 _BLOCKS = 16  # that are cut into cells
@@ -44,7 +46,6 @@ _LEAST_RATE = Fraction(1, 10**9)  # below which nearly all losses are closer tha
 _SPARED = 0.9  # of the digit more that is worked with than asked for
 
 Runs = Sequence[tuple[Part, int]]
-AtAnEnd = Callable[[arb], arb | None]  # of which a lattice has no need
 
 
 class LatticeLaw(NamedTuple):
@@ -268,19 +269,19 @@ class LossLattice:
 
 @dataclass(eq=False)
 class LossLattices:
-    """Lattices for the runs of some moments, each of more cells; a few are kept."""
+    """Lattices for some runs, each of more cells; a few are kept."""
 
-    moments: Moments
+    directed: DirectedRuns
     _made: dict[tuple[float, int, int], LossLattice] = field(default_factory=dict)
 
-    def are_cheap(self, digits: float) -> bool:
-        """Are there so few digits to find, of few runs, all of sampled noise?"""
+    def cost(self, digits: float) -> float:
+        """Little for few digits of few runs, all of sampled noise."""
         parts = [part for part, _ in self.runs if isinstance(part, SampledGaussian)]
         if digits > _MOST_DIGITS or self.count >= _FEW_RUNS or len(parts) < len(self.runs):
-            return False
-        return all(part.gamma > _LEAST_RATE for part in parts)
+            return CANNOT
+        return _CELLS if all(part.gamma > _LEAST_RATE for part in parts) else CANNOT
 
-    def delta(self, y: Callable[[], arb], digits: float) -> arb:
+    def delta(self, y: Number, digits: float) -> arb:
         """D(y) to so many digits."""
 
         def ask(lattice: LossLattice) -> arb:
@@ -288,7 +289,7 @@ class LossLattices:
 
         return self._refined(ask, about(y), digits, self.moments.log_delta(about(y)))
 
-    def is_within(self, y: Callable[[], arb], bound: Callable[[], arb]) -> bool | None:
+    def is_within(self, y: Number, bound: Number) -> bool | None:
         """Is D(y) <= the bound? PrecisionError where no lattice decides it."""
         for cells in _TELLING:
             lattice = self._lattice(about(y), cells, _FEW_DIGITS, log_of(bound))
@@ -298,7 +299,7 @@ class LossLattices:
                 return told
         raise undecided(f"δ at ε = {about(y):.6g}", _FEW_DIGITS)
 
-    def root(self, delta: Fraction, digits: float, at_an_end: AtAnEnd | None = None) -> arb:
+    def root(self, delta: Fraction, digits: float) -> arb:
         """Where D is δ, looked for up to twice where Σ k_i D_i is, then up to what moments tell."""
 
         def ask(lattice: LossLattice) -> arb:
@@ -369,14 +370,19 @@ class LossLattices:
     @property
     def runs(self) -> Runs:
         """All of them."""
-        return self.moments.runs
+        return self.directed.runs
 
     @property
     def reverse(self) -> bool:
         """Are the pairs exchanged?"""
-        return self.moments.reverse
+        return self.directed.reverse
 
     @property
     def count(self) -> int:
         """Of all runs."""
-        return sum(k for _, k in self.runs)
+        return self.directed.count
+
+    @property
+    def moments(self) -> Moments:
+        """The moments of all runs."""
+        return self.directed.moments

@@ -30,11 +30,6 @@ _ROOM = 5.0  # times y: a root is looked for up to four
 class Across(Contour):
     """A contour of the exchanged pairs, of which nothing is lost either way."""
 
-    @property
-    def again(self) -> Contour:
-        """This itself, of few nodes."""
-        return self
-
     def delta(self, y: arb) -> arb:
         """D(y) of the pairs that are not exchanged."""
         return y.exp() * super().delta(-y) - y.expm1()

@@ -7,29 +7,23 @@ most two aliases; the nodes left out are bounded by the decay of F (docs/proofs.
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from flint import acb, acb_mat, acb_poly, arb, arb_poly, ctx
+from flint import acb, acb_mat, acb_poly, arb, ctx
 
 from symacct.core.forking import cached_property
 from symacct.profile.fourier.plan import Block, ContourPlan
 from symacct.profile.fourier.rough import Rough
 from symacct.profile.part import Factor, OrderLine
-from symacct.profile.sums.power_sums import power, power_sums, powers
+from symacct.profile.sums.power_sums import power, powers
 
 Runs = Sequence[tuple[Factor, int]]
 
 _BOUND_BITS = 64
 _FEW = 64  # nodes
-_WORTH = 16  # nodes, above which a series is
-_BEFORE = 64  # plain sums, about what a series costs
-_REACH = 2.0  # of a series, over the last shift: balls lose what e^2 is
-_SPARE = 16  # bits
 _MOST_TERMS = 2**18  # of one moment
 _ALIAS_NEED = 14.0  # digits of the moment at the order λ hardly matter
 
@@ -71,15 +65,6 @@ class Contour:
         """(h/π) Re Σ' M(s)/(s(s+1)) e^{−sy}."""
         c, h = arb(self.plan.c), arb(self.plan.h)
         return self._turned(acb(0, -h * y).exp(), y) * h / arb.pi() * (-c * y).exp()
-
-    @cached_property
-    def again(self) -> Contour:
-        """The same, for more questions next to `at`."""
-        if self.plan.taper is not None or self.plan.last < _WORTH:
-            return self
-        same = Again(self.runs, self.plan, self.reverse, self.at)
-        vars(same).update(vars(self))
-        return same
 
     def _turned(self, turn: acb, y: arb) -> arb:
         """Re Σ' M(s)/(s(s+1)) e^{−inhy}, half the first term, the last ones tapered."""
@@ -181,85 +166,6 @@ class Contour:
         with ctx.workprec(_BOUND_BITS):
             decays = (k * part.decay(a, t, 1 / (4 * k)) for part, k in self.runs)
             return sum(decays, arb(0)) - (arb.pi() * arb(plan.h) * plan.last).log()
-
-
-@dataclass(frozen=True)
-class NodeSeries:
-    """Σ_k c_k u^k over k < `count`; what it leaves out is at most `left_out`·|u|^count."""
-
-    terms: arb_poly  # which drops zeros at its end
-    count: int
-    left_out: arb
-
-    def __call__(self, u: arb) -> arb:
-        """The sum at u, with what it leaves out."""
-        return self.terms(u) + arb(0, (abs(u) ** self.count * self.left_out).upper())
-
-
-class Again(Contour):
-    """A contour by the Taylor series of its sum about `at`, or about −at, as far as they reach,
-
-    once it has been asked for as many values there as a series costs.
-    """
-
-    @property
-    def again(self) -> Contour:
-        """This itself."""
-        return self
-
-    def _sum(self, y: arb) -> arb:
-        middle = self.at if y > 0 else -self.at
-        away = y - arb(middle)
-        if not abs(away) < self._reach:
-            return super()._sum(y)
-        self._asked[middle] += 1
-        return self._series(middle)(away) if self._asked[middle] > _BEFORE else super()._sum(y)
-
-    @cached_property
-    def _asked(self) -> Counter[float]:
-        return Counter()
-
-    @cached_property
-    def _reach(self) -> arb:
-        """Up to which |u| a series is asked."""
-        with ctx.workprec(_BOUND_BITS):
-            c, h = arb(self.plan.c), arb(self.plan.h)
-            return (_REACH / acb(c, h * self.plan.last).abs_upper()).lower()
-
-    def _series(self, middle: float) -> NodeSeries:
-        if middle not in self._known:
-            self._known[middle] = self._about(middle)
-        return self._known[middle]
-
-    @cached_property
-    def _known(self) -> dict[float, NodeSeries]:
-        return {}
-
-    def _about(self, middle: float) -> NodeSeries:
-        """Σ_k u^k/k! Re Σ_n b_n (−s_n)^k, b_n what is summed at u = 0; the rest is
-
-        at most Σ |b_n| |s_n|^K/K! e^{cρ} |u|^K for |u| <= ρ, the reach.
-        """
-        plan, at = self.plan, arb(middle)
-        with ctx.workprec(plan.bits + _SPARE):
-            c, h = arb(plan.c), arb(plan.h)
-            scale = h / arb.pi() * (-c * at).exp()
-            turns = powers(acb(0, -h * at).exp(), len(self.nodes))
-            terms = [node * turn * scale for node, turn in zip(self.nodes, turns, strict=True)]
-            terms[0] /= 2
-            shifts = [acb(c, h * n) for n in range(len(terms))]
-            count = _length(plan.need)
-            sums = power_sums(terms, [-s for s in shifts], count)
-            series = arb_poly([x.real / arb.fac_ui(k) for k, x in enumerate(sums)])
-        with ctx.workprec(_BOUND_BITS):
-            sizes = zip(terms, shifts, strict=True)
-            most = sum((abs(b) * abs(s) ** count for b, s in sizes), arb(0))
-            return NodeSeries(series, count, most / arb.fac_ui(count) * (c * self._reach).exp())
-
-
-def _length(need: float) -> int:
-    """The terms of e^x that leave about e^{−need} at |x| = `_REACH`."""
-    return next(k for k in itertools.count() if k * math.log(_REACH) - math.lgamma(k + 1) < -need)
 
 
 def log_chernoff(runs: Runs, lam: float, reverse: bool) -> arb:

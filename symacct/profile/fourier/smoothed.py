@@ -32,11 +32,6 @@ _FINEST = 200  # halvings of μ²
 class Smoothed(Contour):
     """A contour of runs of which the last is the noise."""
 
-    @property
-    def again(self) -> Contour:
-        """This itself: the noise leaves few digits."""
-        return self
-
     def delta(self, y: arb) -> arb:
         """D(y) of the runs without the noise, less what is lost at L = ∞."""
         above, wider = super().delta(y), self._wider.delta(y)

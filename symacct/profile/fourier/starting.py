@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from flint import arb, ctx
 
 from symacct.core.errors import LimitError, PrecisionError
 from symacct.numerics.sums.refine import ball
-from symacct.profile.accuracy import accuracy, bits_for, log_of, precisions
+from symacct.profile.accuracy import log_of
 from symacct.profile.fourier.rough import sketched
 from symacct.profile.fourier.shape import Moments
 from symacct.profile.fourier.smoothed import planned
 from symacct.profile.losses.fixed_size.equilateral import Equilateral
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
-from symacct.profile.roots import before_the_end, crossing
-
-if TYPE_CHECKING:  # which asks it
-    from symacct.profile.solve import CompositionProfile
+from symacct.profile.runs import DirectedRuns
+from symacct.profile.strategy import Number
 
 _ATTEMPTS, _HALVINGS = 8, 60
 _STEER_DIGITS = 3.0  # with fewer the order is so large that three means are refused
@@ -36,54 +33,56 @@ _TOO_FAR = 0.5  # of what moments say
 _FARTHEST = 16.0  # deviations
 _RARE = 1.0  # of Σ k_i D_i(0)
 
+Roughly = Callable[[Number, Number, float], arb]  # D(y), to so many digits of a bound
 
-def about_root(direction: CompositionProfile, delta: Fraction) -> float:
+
+def about_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
     """About the ε with D(ε) = δ > D(largest); by a saddle point where there are many runs.
 
     Not of many kinds, where a contour costs more than to be sure, nor of three means, of which
     the nodes tell what would take too long.
     """
-    is_many = sum(k for _, k in direction.runs) > _FEW_RUNS and len(direction.runs) <= _FEW_KINDS
-    is_plain = not any(isinstance(part, Equilateral) for part, _ in direction.runs)
-    is_sampled = all(isinstance(part, SampledGaussian) for part, _ in direction.runs)
-    if is_many and is_plain and direction.lost == 0:
-        most = direction.moments.saddle_epsilon(log_of(lambda: ball(delta)))
-        plain = _of_samples(direction, delta, most) if is_sampled else most
+    is_many = sum(k for _, k in runs.runs) > _FEW_RUNS and len(runs.runs) <= _FEW_KINDS
+    is_plain = not any(isinstance(part, Equilateral) for part, _ in runs.runs)
+    is_sampled = all(isinstance(part, SampledGaussian) for part, _ in runs.runs)
+    if is_many and is_plain and runs.lost == 0:
+        most = runs.moments.saddle_epsilon(log_of(lambda: ball(delta)))
+        plain = _of_samples(runs, delta, most) if is_sampled else most
         return plain if 0 < plain < _TOO_FAR * most else most
     try:
-        return nearer_root(direction, delta)
+        return nearer_root(runs, roughly, delta)
     except (PrecisionError, LimitError):
         if not is_sampled:
             raise
-        most = direction.moments.renyi_epsilon(log_of(lambda: ball(delta)))
-        return _of_samples(direction, delta, most)
+        most = runs.moments.renyi_epsilon(log_of(lambda: ball(delta)))
+        return _of_samples(runs, delta, most)
 
 
-def other_roots(direction: CompositionProfile, delta: Fraction) -> Iterator[float]:
+def other_roots(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> Iterator[float]:
     """More guesses, where that is no good."""
     with suppress(PrecisionError, LimitError):
-        yield nearer_root(direction, delta)
-    yield valued_root(direction, delta)
+        yield nearer_root(runs, roughly, delta)
+    yield valued_root(runs, roughly, delta)
 
 
-def nearer_root(direction: CompositionProfile, delta: Fraction) -> float:
+def nearer_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
     """The same by Newton steps from nodes to nodes.
 
     Where D is lost in what float64 leaves of them, few runs have rare jumps of their loss.
     """
-    log_delta, lost = log_of(lambda: ball(delta)), float(direction.lost.mid())
-    y = direction.moments.renyi_epsilon(log_delta)
+    log_delta, lost = log_of(lambda: ball(delta)), float(runs.lost.mid())
+    y = runs.moments.renyi_epsilon(log_delta)
     for _ in range(_ATTEMPTS):
-        guess = direction.moments.log_delta(y)
-        moments, chosen = planned(direction.moments, y, guess, _STEER_DIGITS)
-        rough = sketched(moments.alike, direction.reverse, chosen)
+        guess = runs.moments.log_delta(y)
+        moments, chosen = planned(runs.moments, y, guess, _STEER_DIGITS)
+        rough = sketched(moments.alike, runs.reverse, chosen)
         least = guess - _STEER_DIGITS * math.log(10)
-        if not rough.log_value(y) > least and sum(k for _, k in direction.runs) <= _FEW_RUNS:
-            is_rare = _sum_of_ones(direction.moments, 0.0) < _RARE
+        if not rough.log_value(y) > least and sum(k for _, k in runs.runs) <= _FEW_RUNS:
+            is_rare = _sum_of_ones(runs.moments, 0.0) < _RARE
             return (
-                min(y, by_one_jump(direction.moments, delta, y))
+                min(y, by_one_jump(runs.moments, delta, y))
                 if is_rare
-                else (valued_root(direction, delta))
+                else valued_root(runs, roughly, delta)
             )
         old, (y, slope) = y, rough.root(y, log_delta, lost)
         y = y if slope < 0 else 0.9 * y
@@ -92,14 +91,14 @@ def nearer_root(direction: CompositionProfile, delta: Fraction) -> float:
     return y
 
 
-def valued_root(direction: CompositionProfile, delta: Fraction) -> float:
+def valued_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
     """The same by values of D to few digits of δ, where it is too small for float64."""
     goal = log_of(lambda: ball(delta))
-    low, high = (0.0, math.inf), (direction.moments.renyi_epsilon(goal), -math.inf)
+    low, high = (0.0, math.inf), (runs.moments.renyi_epsilon(goal), -math.inf)
     for _ in range(_HALVINGS):
         share = (low[1] / (low[1] - high[1])) if math.isfinite(low[1] - high[1]) else 0.5
         y = low[0] + min(max(share, _ASIDE), 1 - _ASIDE) * (high[0] - low[0])
-        value = direction.roughly(partial(arb, y), lambda: ball(delta), _VALUED_DIGITS)
+        value = roughly(partial(arb, y), lambda: ball(delta), _VALUED_DIGITS)
         over = log_of(value.mid) - goal
         if abs(over) < 1:
             break
@@ -118,9 +117,9 @@ def by_one_jump(moments: Moments, delta: Fraction, most: float) -> float:
     return (low + high) / 2
 
 
-def _of_samples(direction: CompositionProfile, delta: Fraction, most: float) -> float:
+def _of_samples(runs: DirectedRuns, delta: Fraction, most: float) -> float:
     """The same of small samples: by what they spread, or by one that jumps."""
-    moments = direction.moments
+    moments = runs.moments
     return max(_by_spread(moments, delta), by_one_jump(moments, delta, most))
 
 
@@ -143,7 +142,7 @@ def _sum_of_ones(moments: Moments, y: float) -> arb:
         return sum(ones, arb(0)).mid()
 
 
-def next_guess(direction: CompositionProfile, y: float, log_delta: float, value: arb) -> float:
+def next_guess(moments: Moments, y: float, log_delta: float, value: arb) -> float:
     """About log D(y), guessed to be `log_delta` by a contour that gave this value.
 
     Where that is not above 0, D is less: of rare large losses about what one run has of it, far
@@ -154,26 +153,5 @@ def next_guess(direction: CompositionProfile, y: float, log_delta: float, value:
     most = min(log_delta, float(value.upper().log()))
     if value > 0:
         return most
-    ones = log_of(lambda: _sum_of_ones(direction.moments, y))
+    ones = log_of(lambda: _sum_of_ones(moments, y))
     return min(most - _LOWER, max(_FARTHER * most, ones))
-
-
-def closed_root(
-    direction: CompositionProfile, has_end: bool, delta: Fraction, digits: float
-) -> arb | None:
-    """The root of a closed form, between points at which balls decide, at growing precision."""
-    assert direction.closed is not None  # noqa: S101  # asked where it is
-    found = None
-    # A moment of densities costs more than a value of D.
-    is_bounded = has_end and bool(direction.largest.is_finite())
-    for bits in (bits_for(0), *precisions(digits)):  # at few first: many are asked for seldom
-        with ctx.workprec(bits):
-            if is_bounded:
-                found = before_the_end(direction.closed, ball(delta), direction.largest)
-            else:
-                found = crossing(
-                    direction.closed, ball(delta), found, direction.moments.saddle_epsilon
-                )
-        if found is not None and accuracy(found) >= digits:
-            return found
-    return None

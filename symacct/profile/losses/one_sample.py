@@ -111,7 +111,7 @@ class OneSample:
         return 1 - b + b * value if is_below else value
 
     def largest(self, reverse: bool) -> arb:
-        rate, most = BALL.number(self.gamma), _direction(self.runs, reverse).largest
+        rate, most = BALL.number(self.gamma), _direction(self.runs, reverse).runs.largest
         if reverse:
             return -(rate * (-most).expm1()).log1p()
         return (rate * most.expm1()).log1p()
@@ -138,7 +138,7 @@ def _direction(runs: Runs, reverse: bool) -> CompositionProfile:
 def _steering(part: OneSample) -> tuple[Floats, Floats]:
     """log of Q's masses, and the losses, of chords of the product's profile; float64."""
     with ctx.workprec(_BITS):
-        most = min(_FARTHEST, float(_direction(part.runs, False).largest))
+        most = min(_FARTHEST, float(_direction(part.runs, False).runs.largest))
         ratios = np.exp(np.linspace(-most, most, 2 * _STEERING + 1))
         values = [float(part._stick(arb(float(a)), False)) for a in ratios]
     places, heights = np.concatenate([[0.0], ratios]), np.array([1.0, *values])

@@ -13,7 +13,7 @@ from flint import acb, arb, arb_poly
 from symacct.core.errors import AssumptionError, LimitError
 from symacct.core.exact import Exact
 from symacct.profile.part import Floats, OrderLine, Part, log_turning
-from symacct.profile.sums.power_sums import real_power_sums
+from symacct.profile.sums.power_sums import sums_on_a_line
 from symacct.profile.sums.tail_maximum import SHARE, End, TransformOnLine, bent_by_moments
 
 _NEARLY = 1.1  # times the variance that three moments may tell
@@ -110,10 +110,7 @@ class Summed:
 
     def transform(self, line: OrderLine, need: float) -> list[acb]:
         found = self.sample(line.a, line.h * line.last, need)
-        angles = [arb(line.h) * loss for loss in found.losses]
-        radius = arb(0, found.error.upper())
-        sums = real_power_sums(found.weights, angles, line.first, line.last)
-        return [value + acb(radius, radius) for value in sums]
+        return sums_on_a_line(found.weights, found.losses, line, found.error)
 
     def decay(self, a: float, t: float, slack: float) -> arb:
         """log of an upper bound of |F(a+is)| for s >= t, by `TransformOnLine`."""

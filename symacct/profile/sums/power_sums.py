@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 
 from flint import acb, acb_mat, arb
 
+from symacct.profile.part import OrderLine
+
 _ROWS = 256  # of a matrix product at once
 _COLUMNS = 2048
 _I = acb(0, 1)
@@ -61,6 +63,13 @@ def _by_columns(
         found = sums(weights[part], ratios[part], count)
         total = [x + y for x, y in zip(total, found, strict=True)]
     return total
+
+
+def sums_on_a_line(weights: list[arb], losses: list[arb], line: OrderLine, error: arb) -> list[acb]:
+    """Σ w e^{inhℓ} for each node n of a line, with an error that may be as large as this."""
+    h, radius = arb(line.h), arb(0, error.upper())
+    sums = real_power_sums(weights, [h * loss for loss in losses], line.first, line.last)
+    return [value + acb(radius, radius) for value in sums]
 
 
 def _power_sums(weights: list[acb], ratios: list[acb], count: int) -> list[acb]:

@@ -26,7 +26,7 @@ from symacct.profile.losses.sampled_gaussian.frame import SampledFrame
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from symacct.profile.part import Factor, Floats, OrderLine, Part, short
 from symacct.profile.sums import chebyshev
-from symacct.profile.sums.power_sums import power, powers
+from symacct.profile.sums.power_sums import power, powers, sums_on_a_line
 
 _LEAST = 33  # of them, for which it may be worth while
 _MARGIN = 2.0**-6  # of s, on either side of the interval
@@ -199,7 +199,7 @@ class ManyGaussians:
         """The same by the values at a grid's points."""
         error = self._error(grid, line).upper()
         disc = acb(arb(0, error), arb(0, error))
-        columns = [self._sums(grid, line, s, error) for s in self._points(grid)]
+        columns = [self._sums(grid, line, s) for s in self._points(grid)]
         rows = [list(row) for row in zip(*columns, strict=True)]
         places = acb_mat(chebyshev.shares(grid.points) * self._at_places(grid))
         found: list[acb] = []
@@ -231,11 +231,11 @@ class ManyGaussians:
     def _s(part: SampledGaussian) -> arb:
         return BALL.number(part.variance).rsqrt()
 
-    def _sums(self, grid: RealLineGrid, line: OrderLine, s: arb, goal: arb) -> list[acb]:
+    def _sums(self, grid: RealLineGrid, line: OrderLine, s: arb) -> list[acb]:
         """Σ κφR^z over the grid, for one s."""
         frame = self.frame(s, line.a)
         step = arb(grid.step) * frame.sigma
-        return chebyshev.sums(*real_line.nodes(frame, step, grid.first, grid.last), goal, line)
+        return sums_on_a_line(*real_line.nodes(frame, step, grid.first, grid.last), line, arb(0))
 
     def frame(self, s: arb, a: float) -> SampledFrame:
         return SampledFrame(1 / (s * s), self._steepest.gamma, a)

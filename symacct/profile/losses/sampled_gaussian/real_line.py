@@ -15,7 +15,7 @@ from flint import acb, arb, ctx
 
 from symacct.profile.losses.sampled_gaussian.frame import LineRule, SampledFrame, log_shrink
 from symacct.profile.part import Floats, OrderLine, short
-from symacct.profile.sums.chebyshev import sums
+from symacct.profile.sums.power_sums import sums_on_a_line
 
 if TYPE_CHECKING:
     from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
@@ -117,8 +117,7 @@ def transform(part: SampledGaussian, line: OrderLine, rule: Strip) -> list[acb]:
     frame = part.frame(line.a)
     off = error(frame, rule, line.h * line.last).upper()
     weights, losses = nodes(frame, arb(rule.step), rule.first, rule.last)
-    disc = acb(arb(0, off), arb(0, off))
-    return [value + disc for value in sums(weights, losses, off, line)]
+    return sums_on_a_line(weights, losses, line, off)
 
 
 def one_moment(part: SampledGaussian, a: float, rule: Moment) -> acb:

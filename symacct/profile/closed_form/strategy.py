@@ -1,0 +1,69 @@
+"""δ(ε) and ε(δ) where D(y) is a closed form or a finite sum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb, ctx
+
+from symacct.numerics.sums.refine import ball
+from symacct.profile.accuracy import accuracy, bits_for, precisions, told, undecided
+from symacct.profile.roots import Value, before_the_end, crossing
+from symacct.profile.runs import DirectedRuns
+from symacct.profile.strategy import Number
+
+
+@dataclass(eq=False)
+class ClosedForm:
+    """D as a function of y at flint's current precision; it takes about so many nodes' time."""
+
+    runs: DirectedRuns
+    formula: Value
+    nodes: float = 0.0
+
+    def cost(self, digits: float) -> float:  # precision is cheap
+        """About as many nodes as one value takes the time of."""
+        return self.nodes
+
+    def value(self, y: arb) -> arb:
+        """D(y); NaN where more bits are needed."""
+        end = self.runs.at_the_end(y)
+        return self.formula(y) if end is None else end
+
+    def delta(self, y: Number, digits: float) -> arb:
+        """D(y) to so many digits, at growing precision."""
+        for bits in precisions(digits):
+            with ctx.workprec(bits):
+                at = y()
+                found = self.value(at)
+                if found.is_exact() or accuracy(found) >= digits or self.runs.may_be_largest(at):
+                    return found
+        with ctx.workprec(64):
+            raise undecided(f"δ at ε = {float(y().mid()):.6g}", digits)
+
+    def is_within(self, y: Number, bound: Number) -> bool | None:
+        """Is D(y) at most the bound?"""
+
+        def roughly(digits: float) -> arb:
+            with ctx.workprec(bits_for(digits) + 64):
+                return self.value(y())
+
+        return told(roughly, bound)
+
+    def root(self, delta: Fraction, digits: float) -> arb:
+        """Between points at which balls decide, at growing precision."""
+        found = None
+        # A moment of densities costs more than a value of D.
+        is_bounded = bool(self.runs.densities) and bool(self.runs.largest.is_finite())
+        for bits in (bits_for(0), *precisions(digits)):  # at few first: many are asked for seldom
+            with ctx.workprec(bits):
+                goal = ball(delta)
+                if is_bounded:
+                    found = before_the_end(self.formula, goal, self.runs.largest)
+                else:
+                    steer = self.runs.moments.saddle_epsilon
+                    found = crossing(self.formula, goal, found, steer)
+            if found is not None and accuracy(found) >= digits:
+                return found
+        raise undecided(f"ε at δ = {float(delta):.6g}", digits)

@@ -1,0 +1,151 @@
+"""The runs of known pairs in one direction, and the ends of their privacy loss."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb, ctx
+
+from symacct.arithmetic import BALL
+from symacct.core.errors import InfiniteError
+from symacct.core.forking import cached_property
+from symacct.numerics.sums.refine import ball
+from symacct.profile.accuracy import precisions
+from symacct.profile.fourier.shape import Moments
+from symacct.profile.losses.density.densities import DensityLoss
+from symacct.profile.losses.finite import Atoms
+from symacct.profile.losses.integer_noise import IntegerLoss
+from symacct.profile.part import Part
+
+Runs = tuple[tuple[Part, int], ...]
+
+_EXACT_RUNS = 1000  # for which what is lost is worked out as a fraction
+
+
+def chance_lost(runs: Runs, reverse: bool) -> arb:
+    """P(L = ∞) = 1 − Π (1 − d_i)^{k_i}."""
+    kept = (k * (-BALL.number(part.lost(reverse))).log1p() for part, k in runs)
+    return -sum(kept, arb(0)).expm1()
+
+
+@dataclass(frozen=True, eq=False)
+class DirectedRuns:
+    """The pairs (P_i, Q_i)^{k_i}, or all of them exchanged."""
+
+    runs: Runs
+    reverse: bool
+
+    @cached_property
+    def moments(self) -> Moments:
+        """The moments at real orders, in float64."""
+        return Moments(self.runs, self.reverse)
+
+    @property
+    def count(self) -> int:
+        """How many runs there are in all."""
+        return sum(k for _, k in self.runs)
+
+    @cached_property
+    def densities(self) -> int:
+        """Of how many runs the losses have densities that are asked for point by point."""
+        return sum(k for part, k in self.runs if isinstance(part, DensityLoss))
+
+    @property
+    def hardly_fall(self) -> bool:
+        """May moments of some part not fall, or too slowly for a contour of few runs?"""
+        return any(part.hardly_falls for part, _ in self.runs)
+
+    @property
+    def are_atoms(self) -> bool:
+        """Are the losses all atoms? No moment of them falls."""
+        return all(isinstance(part, Atoms | IntegerLoss) for part, _ in self.runs)
+
+    # --- ends of the loss
+
+    @property
+    def largest(self) -> arb:
+        """The largest finite loss, a ball at flint's current precision."""
+        return sum((k * part.largest(self.reverse) for part, k in self.runs), arb(0))
+
+    @cached_property
+    def about_largest(self) -> arb:
+        """The largest finite loss to few digits."""
+        with ctx.workprec(64):
+            return self.largest
+
+    def may_be_largest(self, y: arb) -> bool:
+        """Is the largest loss one that balls do not tell from y?"""
+        return not y < self.about_largest and bool(self.largest.overlaps(y))
+
+    def is_beyond(self, y: Fraction) -> bool:
+        """Is y known to be at least the largest loss, as no balls decide where they are equal?"""
+        ends = [(part.exact_largest(self.reverse), k) for part, k in self.runs]
+        known = [(Fraction(end), k) for end, k in ends if isinstance(end, Fraction)]
+        return len(known) == len(ends) and y >= sum(k * end for end, k in known)
+
+    def at_the_end(self, y: arb) -> arb | None:
+        """D(y) where no finite loss is above y, as far as balls tell; None before."""
+        if y < self.about_largest:
+            return None
+        left = self.largest - y
+        if left > 0 and self.runs:
+            return None
+        return self.lost + arb(0).union(left.upper().max(arb(0)))  # for −D′ <= 1
+
+    # --- what only one of two neighbouring datasets gives
+
+    @property
+    def lost(self) -> arb:
+        """P(L = ∞), a ball at flint's current precision."""
+        exact = self.exactly_lost
+        return chance_lost(self.runs, self.reverse) if exact is None else ball(exact)
+
+    @cached_property
+    def exactly_lost(self) -> Fraction | None:
+        """P(L = ∞) as a fraction, where that is known and not too long."""
+        losing = [(part.lost(self.reverse), k) for part, k in self.runs]
+        losing = [(lost, k) for lost, k in losing if lost != 0]
+        if any(lost == 1 for lost, _ in losing):
+            return Fraction(1)
+        if sum(k for _, k in losing) > _EXACT_RUNS:
+            return None
+        if not all(isinstance(lost, Fraction) for lost, _ in losing):
+            return None
+        return 1 - math.prod(((1 - lost) ** k for lost, k in losing), start=Fraction(1))
+
+    def refuse_lost(self, delta: Fraction) -> None:
+        """InfiniteError where no finite ε goes with δ."""
+        if delta == 0 and self.lost == 0 and not self.about_largest.is_finite() and self.runs:
+            raise InfiniteError(
+                "delta: found 0, needed delta > 0, for the privacy loss has no largest value"
+            )
+        if self.exactly_lost is None or self.exactly_lost > delta:
+            for bits in precisions(20):
+                with ctx.workprec(bits):
+                    if self.lost > ball(delta):
+                        raise InfiniteError(
+                            f"delta: found {float(delta):.6g}, needed at least "
+                            f"{float(self.lost.upper()):.6g}, the probability of what only one of "
+                            "two neighbouring datasets can give"
+                        )
+                    if self.lost < ball(delta):
+                        return
+
+    # --- D(0), the total variation
+
+    @cached_property
+    def exactly_apart(self) -> Fraction | None:
+        """D(0) as a fraction, of one run of a finite pair that has one."""
+        if len(self.runs) == 1 and self.runs[0][1] == 1 and isinstance(self.runs[0][0], Atoms):
+            surplus = [p - q for p, q in self.runs[0][0].laws]
+            if all(isinstance(x, Fraction) for x in surplus):
+                return sum((max(x, Fraction(0)) for x in surplus), Fraction(0))
+        return None
+
+    def is_above_at_0(self, delta: Fraction) -> bool:
+        """Is D(0) > δ for one run of one part? So it is then for all."""
+        with ctx.workprec(64):
+            ones = (part.hockey_stick(arb(0), self.reverse) for part, _ in self.runs)
+            return any(one > ball(delta) for one in ones)
