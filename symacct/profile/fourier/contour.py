@@ -17,6 +17,7 @@ import numpy as np
 from flint import acb, acb_mat, acb_poly, arb, arb_poly, ctx
 
 from symacct.core.forking import cached_property
+from symacct.numerics.sums.refine import within
 from symacct.profile.fourier.plan import Block, ContourPlan
 from symacct.profile.fourier.rough import Rough
 from symacct.profile.part import Factor, OrderLine
@@ -55,7 +56,6 @@ class Contour:
             below = self._left_alias + self._right_alias(at) + above
             if not y.is_exact():
                 below, above = below + (moved := self._moved(y)), above + moved
-            above, below = above.upper(), below.upper()
         return (value - below).union(value + above)
 
     def _moved(self, y: arb) -> arb:
@@ -65,7 +65,7 @@ class Contour:
         """
         c = arb(self.plan.c)
         above = self.nodes[0].real * c * (c + 1) * (-c * y).exp()
-        return y.rad() * above.upper().min(arb(1))
+        return y.rad() * above.min(arb(1))
 
     def _sum(self, y: arb) -> arb:
         """(h/π) Re Σ' M(s)/(s(s+1)) e^{−sy}."""
@@ -193,7 +193,7 @@ class NodeSeries:
 
     def __call__(self, u: arb) -> arb:
         """The sum at u, with what it leaves out."""
-        return self.terms(u) + arb(0, (abs(u) ** self.count * self.left_out).upper())
+        return self.terms(u) + within(abs(u) ** self.count * self.left_out)
 
 
 class Again(Contour):

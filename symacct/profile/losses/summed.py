@@ -12,6 +12,7 @@ from flint import acb, arb, arb_poly
 
 from symacct.core.errors import AssumptionError, LimitError
 from symacct.core.exact import Exact
+from symacct.numerics.sums.refine import acb_within
 from symacct.profile.part import Floats, OrderLine, Part, log_turning
 from symacct.profile.sums.power_sums import real_power_sums
 from symacct.profile.sums.tail_maximum import SHARE, End, TransformOnLine, bent_by_moments
@@ -111,9 +112,8 @@ class Summed:
     def transform(self, line: OrderLine, need: float) -> list[acb]:
         found = self.sample(line.a, line.h * line.last, need)
         angles = [arb(line.h) * loss for loss in found.losses]
-        radius = arb(0, found.error.upper())
         sums = real_power_sums(found.weights, angles, line.first, line.last)
-        return [value + acb(radius, radius) for value in sums]
+        return [value + acb_within(found.error) for value in sums]
 
     def decay(self, a: float, t: float, slack: float) -> arb:
         """log of an upper bound of |F(a+is)| for s >= t, by `TransformOnLine`."""
@@ -129,7 +129,7 @@ class Summed:
                 (w * (turn * x).exp() for w, x in zip(found.weights, found.losses, strict=True)),
                 acb(0),
             )
-            return arb((total.abs_upper() + found.error).upper())
+            return abs(total) + found.error
 
         bend, moment = self._bend(a, _SPARE - math.log(slack))
         return TransformOnLine(at, moment, bend, self.far(a, moment)).largest_beyond(t).log()

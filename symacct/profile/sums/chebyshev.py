@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from flint import acb, arb, arb_mat, fmpq
 
+from symacct.numerics.sums.refine import acb_within
 from symacct.profile.part import Floats, OrderLine
 from symacct.profile.sums.power_sums import real_power_sums
 
@@ -81,8 +82,8 @@ def sums(weights: list[arb], losses: list[arb], goal: arb, line: OrderLine) -> l
     first, rest = slice(chosen.terms), slice(chosen.terms, None)
     places = [chosen.middle + chosen.half * x for x in points(chosen.points)]
     few = chosen.weights(weights[first], losses[first])
-    off = chosen.off(weights[first], line.h * line.last).upper()
-    disc = acb(arb(0, off), arb(0, off))
+    off = chosen.off(weights[first], line.h * line.last)
+    disc = acb_within(off)
     return [x + disc for x in _sums(few + weights[rest], places + losses[rest], line)]
 
 

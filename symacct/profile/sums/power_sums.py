@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 
 from flint import acb, acb_mat, arb
 
+from symacct.numerics.sums.refine import acb_within
+
 _ROWS = 256  # of a matrix product at once
 _COLUMNS = 2048
 _I = acb(0, 1)
@@ -30,8 +32,7 @@ def power(x: acb, count: int) -> acb:
     found = x**count
     if found.is_finite():
         return found
-    radius = arb(0, (x.abs_upper() ** count).upper())
-    return acb(radius, radius)
+    return acb_within(abs(x) ** count)
 
 
 def power_sums(weights: list[acb], ratios: list[acb], count: int) -> list[acb]:
