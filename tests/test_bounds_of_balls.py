@@ -38,7 +38,7 @@ from symacct.profile.losses.density.charts import DensityPair
 from symacct.profile.losses.density.densities import RHO, DensityLoss
 from symacct.profile.losses.density.rising import Rising
 from symacct.profile.losses.sampled_gaussian.many import log_most
-from symacct.profile.roots import convex_root
+from symacct.profile.roots import convex_root, enclosed
 from tests.thinning import examples
 
 mp = mpmath.mp.clone()
@@ -322,29 +322,29 @@ def moment_cases():
 
 
 def affine_cases():
-    """Σ C(α,l) u^l v^{α−l} (e^{K_l} − s) where K is hardly a line, as its ball hides."""
+    """Σ C(α,l) 2^{−α} (e^{K_l} − s) where K is hardly a line, as its ball hides, or is steep."""
     low, middle, high, alpha = 800, 1000, 1200, 2000
-    for bent, shift in itertools.product((-0.02, 0.02), (0, 1)):
-        moments = {low: arb(0.08), middle: arb(0.1 + bent), high: arb(0.12, 0.01)}
+    for heights, off, shift in (
+        ((0.08, 0.08, 0.12), 0.01, 0),
+        ((0.08, 0.12, 0.12), 0.01, 0),
+        ((3, 6.5, 10), 0.002, 1),
+    ):
+        start, turn, end = heights
         curve = SimpleNamespace(
             first=2,
             terms=SimpleNamespace(factor=arb(1), shift=arb(shift)),
             chain=lambda run: [(low, middle), (middle, high)],
             is_affine=lambda *_: True,
             gap=lambda *_: arb(0),
-            moments=moments,
-            slope=lambda *_: arb(0.0001),
+            moments={low: arb(start), middle: arb(turn), high: arb(end, off)},
+            slope=lambda *_, rise=end - start: arb(rise) / (high - low),
         )
         found = affine_sum(curve, Weights(alpha, (arb(0.5), arb(0.5))), (low, high))
-        if shift:  # a share of the terms, of which balls tell little
-            assert found is None or found.is_finite()
-            continue
-        cuts = [mp.mpf(x) for x in (0.08, 0.1 + bent, 0.12)]
         truth = mp.mpf(0)
         for l in range(low, high + 1):
-            i = 0 if l <= middle else 1
-            log = cuts[i] + (cuts[i + 1] - cuts[i]) * (l - (low, middle)[i]) / 200
-            truth += mp.binomial(alpha, l) * mp.mpf(2) ** -alpha * mp.exp(log)
+            first, last = (start, turn) if l <= middle else (turn, end)
+            log = first + (last - mp.mpf(first)) * ((l - low) % 200 or (l > low) * 200) / 200
+            truth += mp.binomial(alpha, l) * mp.mpf(2) ** -alpha * (mp.exp(log) - shift)
         yield BoundCase(found, [truth])
 
 
@@ -515,6 +515,9 @@ def test_a_root_of_a_wide_function_holds_every_root(rate, width):
         if found is not None:
             assert number(found.lower()) <= root * (1 + LITTLE)
             assert number(found.upper()) >= root * (1 - LITTLE)
+    with ctx.workprec(64):
+        found = enclosed(lambda y: (-rate * y).exp(), goal, (arb(0), arb(64) / rate))
+    assert number(found.lower()) < -mp.log(0.25) / rate < number(found.upper())
 
 
 @pytest.mark.parametrize("spread", [0, 1])

@@ -8,7 +8,7 @@ from functools import cache
 
 from flint import arb, ctx
 
-from symacct.arithmetic.ball import ends_of
+from symacct.arithmetic.ball import BALL, ends_of
 from symacct.numerics.sums.refine import within
 from symacct.profile.accuracy import accuracy
 
@@ -41,12 +41,12 @@ def convex_root(value: Value, goal: arb, start: arb, slope: arb | None = None) -
     for right, there in seen:
         chord = (there - here) / (right.exp() - y.exp())
         if right > y and chord < 0:
-            off = abs((here - goal) / chord).upper()
+            off = abs((here - goal) / chord)
             if y.exp() + off <= right.exp():
                 offs.append(off)
-    if not offs or not min(offs) < y.exp():
+    if not offs or not (off := BALL.minimum(*offs)) < y.exp():
         return None
-    return (y.exp() + within(min(offs))).log().max(arb(0))
+    return (y.exp() + within(off)).log().max(arb(0))
 
 
 def enclosed(value: Value, goal: arb, bracket: tuple[arb, arb]) -> arb:

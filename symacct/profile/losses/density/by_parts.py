@@ -73,7 +73,7 @@ def _cell(chart: Chart, a: float, low: arb, high: arb, little: arb) -> tuple[Cha
     steep = (log_q.slope.value.real + arb(a) * slope) - loss.slope.slope.real / slope
     if steep > 0 or steep < 0:
         change = abs(_psi(chart, a, high) - _psi(chart, a, low))
-        return ChartInterval(chart, low, high, mass, change.upper()), True
+        return ChartInterval(chart, low, high, mass, change), True
     psi = g / abs(slope)
     variation = (width * psi * abs(steep)).upper()
     is_even = variation < _EVEN * psi or variation < little
