@@ -516,8 +516,8 @@ def test_a_root_of_a_wide_function_holds_every_root(rate, width):
             assert number(found.lower()) <= root * (1 + LITTLE)
             assert number(found.upper()) >= root * (1 - LITTLE)
     with ctx.workprec(64):
-        found = enclosed(lambda y: (-rate * y).exp(), goal, (arb(0), arb(64) / rate))
-    assert number(found.lower()) < -mp.log(0.25) / rate < number(found.upper())
+        ends = ends_of(enclosed(lambda y: (-rate * y).exp(), goal, (arb(0), arb(64) / rate)))
+    assert number(ends[0]) < -mp.log(0.25) / rate < number(ends[1])
 
 
 @pytest.mark.parametrize("spread", [0, 1])
@@ -535,6 +535,31 @@ def test_what_is_to_spare_below_an_end_is_at_most_the_rise_to_it(spread, monkeyp
     )
     assert worst.Looks.worst_ends(looks) is None
     assert number(asked[0].upper()) <= (0 if spread else 1)
+
+
+def test_what_is_to_spare_beside_a_summit_is_what_is_proved():
+    """The least that the summit may be, less the most that an edge may be."""
+    spared, half = [], Fraction(1, 2)
+    looks = SimpleNamespace(
+        candidates=lambda: [half],
+        place=lambda square: SimpleNamespace(low=half, high=half),
+        value=lambda square: arb(1, 0.5),
+        top=Fraction(1),
+        stays_below=lambda low, high, spare: spared.append(spare) or True,
+    )
+    assert worst.CloserLooks.worst(looks)
+    assert number(spared[0].lower()) < -0.99
+
+
+def test_a_rise_is_what_the_steepest_slope_of_a_piece_allows():
+    looks = SimpleNamespace(
+        width=Fraction(1, 4),
+        top=Fraction(1),
+        piece=lambda low, high: SimpleNamespace(slope=arb(0.5, 0.25)),
+    )
+    right, rise = worst.CloserLooks.by_slope(looks, Fraction(0), Fraction(1), arb(9))
+    assert right == Fraction(1, 4)
+    assert number(rise.upper()) >= 0.75 / 4
 
 
 # --- branches that no question had met

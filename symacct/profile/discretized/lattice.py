@@ -88,9 +88,7 @@ def laid(part: Part, first: arb, step: arb, count: int, cells: int, bits: int) -
     kinks = [t - s for s, t in itertools.pairwise([arb(0), *slopes])]
     gaps = [a * parallel(u, v) for a, u, v in zip(apart, kinks, kinks[1:], strict=False)]
     gaps = [arb(0), *gaps, apart[-1] * kinks[-1], arb(0)]
-    lower = [
-        (v - g.max(h)).lower() for v, (g, h) in zip(values, itertools.pairwise(gaps), strict=True)
-    ]
+    lower = [v - g.max(h) for v, (g, h) in zip(values, itertools.pairwise(gaps), strict=True)]
     start = 2 + max((j for j, v in enumerate(lower) if not v > 0), default=-1)
     lower[:start] = [arb(0)] * len(lower[:start])
     below, above = [fmpz(0)] * count, [fmpz(0)] * count
