@@ -336,7 +336,8 @@ class LossLattices:
                 ends = ends[0], most
                 continue
             if is_root:
-                ends = tuple(map(float, ends_of(found)))
+                low, high = ends_of(found)
+                ends = float(low), float(high)
             is_told = cells > _CELLS
             if cells == _MOST_CELLS or (is_told and wanted > _SURELY * _MOST_CELLS):
                 raise undecided("a lattice of losses", digits)
