@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -34,6 +35,31 @@ def precision(bits: int) -> Iterator[None]:
             yield
         finally:
             flint.ctx.prec = before
+
+
+def ends_of(x: arb) -> tuple[arb, arb]:
+    """The lower and the upper end of a ball, each exact."""
+    return x.lower(), x.upper()
+
+
+def floor(x: arb) -> int:
+    """The largest whole number that no number in a ball is below."""
+    return _whole(x.lower().floor())
+
+
+def ceiling(x: arb) -> int:
+    """The smallest whole number that no number in a ball is above."""
+    return _whole(x.upper().ceil())
+
+
+def _whole(x: arb) -> int:
+    mantissa, exponent = x.mid().man_exp()
+    return int(mantissa) << int(exponent)
+
+
+def float_above(x: arb) -> float:
+    """A float64 that is above every number in a ball, hardly more than the largest of them."""
+    return math.nextafter(float(x.upper()), math.inf)
 
 
 def doubled(bits: int, most: int | None = None) -> Iterator[int]:

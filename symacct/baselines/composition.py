@@ -18,7 +18,7 @@ from symacct.core.errors import AssumptionError, DomainError, echo
 from symacct.core.exact import Numeric
 from symacct.core.sources import DKM06, DRV10, KOV15, WBK19
 from symacct.expressions.parameters import rational, whole
-from symacct.numerics.sums.refine import ball
+from symacct.numerics.sums.refine import ball, up_to
 
 _SEARCH_BITS = 128
 _GOLDEN = Fraction(381966, 1_000_000)
@@ -157,7 +157,7 @@ def composed_epsilon(eps: arb, k: int, rest: arb) -> arb:
     found = runs.largest_root(near, rest)
     if found is None:
         found = runs.largest_root(runs.region(rest), rest)
-    return arb(0).union(k * eps) if found is None else found
+    return up_to(k * eps) if found is None else found
 
 
 def _left(delta: arb, k: int, allowed: arb) -> arb:
@@ -239,7 +239,7 @@ class BinomialRounds:
         if above <= rest:
             return arb(0)
         found = ((above - rest) / below).log()
-        return found.max(arb(0)) if found.is_finite() else arb(0).union(self.k * self.eps)
+        return found.max(arb(0)) if found.is_finite() else up_to(self.k * self.eps)
 
     def _sum(self, last: int, factor: Callable[[int], arb]) -> arb:
         """Σ_{l<=last} C(k,l)e^{(k−l)ε}/(1+e^ε)^k · factor(l), factor in [0, 1], downwards."""
@@ -254,7 +254,7 @@ class BinomialRounds:
             ratio = odds * l / (k - l + 1)
             weight *= ratio
             if ratio < 1 and (rest := weight / (1 - ratio)) < total * tiny:
-                return total + arb(0).union(rest)
+                return total + up_to(rest)
         return total
 
 

@@ -20,6 +20,7 @@ from symacct.core.errors import DomainError, echo
 from symacct.core.exact import Numeric
 from symacct.core.sources import SYMACCT
 from symacct.expressions.parameters import positive, rational, whole
+from symacct.numerics.sums.refine import up_to
 
 _NAME = "exponential mechanisms, chosen beforehand"
 _MOST_RUNS, _LEAST_RANGE, _MOST_RANGE = 1000, Fraction(1, 10**9), 100
@@ -113,7 +114,7 @@ class BoundedRangeRuns:
             total += mass * (1 - less)
             quotient = against * i / (k - i + 1)
             if quotient < 1 and mass < total * least:
-                return total.union(total + mass * quotient / (1 - quotient))
+                return total + up_to(mass * quotient / (1 - quotient))
             mass, less = mass * quotient, less * shrink
         return total
 

@@ -137,7 +137,7 @@ class _NoiseSearch:
         most = self.tail.max(self.best)
         for _, _, block in self._heap:
             most = most.max(block.log_most)
-        return self.best.union(most.upper())
+        return self.best.union(most)
 
     def _ends(self) -> list[Fraction]:
         ends = [self.region.first()]

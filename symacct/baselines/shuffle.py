@@ -15,13 +15,14 @@ from typing import TypeAlias
 from flint import arb, fmpz
 
 from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision
+from symacct.arithmetic.ball import ends_of, precision
 from symacct.baselines.result import Baseline, probability_or_zero
 from symacct.core.claims import Kind, Source
 from symacct.core.errors import AssumptionError, DomainError, echo
 from symacct.core.exact import Numeric
 from symacct.core.sources import FMT21, SYMACCT
 from symacct.expressions.parameters import positive, rational, whole
+from symacct.numerics.sums.refine import up_to
 
 _MOST_LOCAL = 10**6  # of a randomizer that hides anything
 _MOST_PEOPLE = 10**7
@@ -171,7 +172,7 @@ def _summed(n: int, local: Fraction, kept: arb, eps: Fraction) -> arb:
     for c in range(last, first - 1, -1):
         total, seen = total + weight * stick.at(c), seen + weight
         weight = weight * against * c / (n - c)
-    return total.union(total + (1 - seen).max(arb(0)))
+    return total + up_to((1 - seen).max(arb(0)))
 
 
 def window(count: int, kept: arb) -> tuple[int, int]:
@@ -206,7 +207,7 @@ class _Clones:
     def _edges(self, c: int) -> list[int]:
         """The first counts from which P > e^ε Q, as far as balls tell."""
         edge = (c + 1) * self.share
-        return sorted({math.floor(float(x)) + 1 for x in (edge.lower(), edge.upper())})
+        return sorted({math.floor(float(x)) + 1 for x in ends_of(edge)})
 
     def at(self, c: int) -> arb:
         """δ_c, c being the count asked before or one less."""
@@ -245,6 +246,6 @@ def _tail(c: int, k: int, mass: arb) -> arb:
         total += mass
         quotient = arb(c - a) / (a + 1)
         if quotient < 1 and mass < total * least:
-            return total.union(total + mass * quotient / (1 - quotient))
+            return total + up_to(mass * quotient / (1 - quotient))
         mass = mass * quotient
     return total

@@ -21,6 +21,7 @@ from symacct.core.claims import ABOVE_ONE, REPLACE_ONE, Kind, Source
 from symacct.core.errors import DomainError, OrderError, echo
 from symacct.core.exact import INFINITY, Numeric, Order, order
 from symacct.core.sources import FMT21, SYMACCT
+from symacct.numerics.sums.refine import up_to
 from symacct.results.enclosure import Bound
 
 _MOST_PEOPLE, _MOST_LOSS = 10_000, 100  # beyond both a value takes minutes
@@ -187,7 +188,7 @@ class Signs:
         for i, c in enumerate(of_all):
             total += self.even[i] * c * scale
             scale = scale * (2 * i + 1) * (2 * i + 2) * step
-        return total.union(total + rest)
+        return total + up_to(rest)
 
     def _next_even(self) -> arb:
         """g_{2i}, by the odd one before it."""

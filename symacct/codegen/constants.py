@@ -13,7 +13,7 @@ from typing import Any
 from flint import arb
 
 from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import doubled, precision, rational
+from symacct.arithmetic.ball import doubled, ends_of, precision, rational
 from symacct.codegen.ir import Expr, Num, Op, Var, is_constant
 from symacct.codegen.trace import Program
 from symacct.core import limits
@@ -88,7 +88,7 @@ def rounded(e: Expr) -> float:
         with precision(bits):
             ball = certain(e)
             if ball.is_finite():
-                low, high = (_float(x) for x in (ball.lower(), ball.upper()))
+                low, high = map(_float, ends_of(ball))
                 if low == high:
                     return low
             elif ball == arb("inf") or ball == arb("-inf"):

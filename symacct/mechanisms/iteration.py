@@ -7,7 +7,7 @@ import operator
 from fractions import Fraction
 
 from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision, rational
+from symacct.arithmetic.ball import ends_of, precision, rational
 from symacct.core.errors import DomainError, echo
 from symacct.core.exact import INFINITY, Numeric, is_infinite
 from symacct.core.forking import cached_property
@@ -112,7 +112,8 @@ def power(c: Fraction, steps: int) -> tuple[Fraction, Fraction]:
         found = (steps * BALL.number(c).log()).exp()
         if found < BALL.number(_TINY):
             return Fraction(0), _TINY
-        return rational(found.lower()), rational(found.upper())
+        least, most = ends_of(found)
+        return rational(least), rational(most)
 
 
 def _moved(c: Fraction, steps: int, apart: Fraction) -> Fraction:

@@ -14,6 +14,7 @@ from symacct.core.errors import DomainError, echo
 from symacct.core.exact import Numeric
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import rate, whole
+from symacct.numerics.sums.refine import up_to
 from symacct.operations.either import Either
 from symacct.operations.group import noise_for_group
 from symacct.operations.postprocess import PostProcess
@@ -112,6 +113,6 @@ def _summed(mass: arb, quotients: Iterable[arb]) -> arb:
     for quotient in quotients:
         total += mass
         if quotient < 1 and mass < total * least:
-            return total.union(total + mass * quotient / (1 - quotient))
+            return total + up_to(mass * quotient / (1 - quotient))
         mass *= quotient
     return total

@@ -8,6 +8,8 @@ from functools import cache
 
 from flint import arb, ctx
 
+from symacct.arithmetic.ball import BALL, ends_of
+from symacct.numerics.sums.refine import within
 from symacct.profile.accuracy import accuracy
 
 _WIDENINGS, _NEWTON_STEPS, _HALVINGS, _BRACKETINGS = 12, 40, 240, 60
@@ -39,12 +41,12 @@ def convex_root(value: Value, goal: arb, start: arb, slope: arb | None = None) -
     for right, there in seen:
         chord = (there - here) / (right.exp() - y.exp())
         if right > y and chord < 0:
-            off = abs((here - goal) / chord).upper()
+            off = abs((here - goal) / chord)
             if y.exp() + off <= right.exp():
                 offs.append(off)
-    if not offs or not min(offs) < y.exp():
+    if not offs or not (off := BALL.minimum(*offs)) < y.exp():
         return None
-    return (y.exp() + arb(0, min(offs))).log().max(arb(0))
+    return (y.exp() + within(off)).log().max(arb(0))
 
 
 def enclosed(value: Value, goal: arb, bracket: tuple[arb, arb]) -> arb:
@@ -143,9 +145,9 @@ def _near_root(value: Value, goal: arb, start: arb, slope: arb | None = None) ->
         if not step.is_finite():
             break
         if left <= blur:
-            return (y + step).mid(), (blur + left).upper()
+            return (y + step).mid(), blur + left
     slope = arb(-1) if slope is None else slope
-    return y, abs(new / slope).upper() * 2 + abs(y) * arb(2) ** (8 - ctx.prec)
+    return y, abs(new / slope) * 2 + abs(y) * arb(2) ** (8 - ctx.prec)
 
 
 def crossing(
@@ -157,7 +159,7 @@ def crossing(
         found = convex_root(value, goal, arb(guess)) if 0 < guess < math.inf else None
         if found is not None and accuracy(found) > _FEW_DIGITS:
             return found
-    ends = (known.lower(), known.upper()) if known is not None else bracket(value, goal)
+    ends = ends_of(known) if known is not None else bracket(value, goal)
     if ends is None:
         return None
     found = convex_root(value, goal, ((ends[0] + ends[1]) / 2).mid())

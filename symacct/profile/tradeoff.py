@@ -17,7 +17,7 @@ from flint import arb, ctx
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import rational
 from symacct.core.errors import PrecisionError
-from symacct.numerics.sums.refine import ball, within_floats
+from symacct.numerics.sums.refine import ball, up_to, within_floats
 from symacct.profile.answer import Profile
 
 _SPARE_BITS = 24
@@ -87,7 +87,7 @@ class _TangentSearch:
         except PrecisionError:
             step = x / 2**ctx.prec
             found = self._at(x + step)
-            return found.union(found + ball(step))
+            return found + up_to(ball(step))
 
     def _at(self, x: Fraction) -> arb:
         found = [one.delta(lambda: ball(x).log(), self.digits) for one in self.profile.directions]

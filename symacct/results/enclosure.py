@@ -12,7 +12,7 @@ import mpmath
 from flint import arb, fmpq
 from mpmath.libmp import MPZ
 
-from symacct.arithmetic.ball import precision
+from symacct.arithmetic.ball import ends_of, precision
 from symacct.core import arguments, limits, upward
 from symacct.core.claims import Claim, Kind
 from symacct.core.errors import PrecisionError, SoundnessError
@@ -278,7 +278,7 @@ def from_ball(
         close = 0 if x.is_exact() else max(0, x.rel_accuracy_bits())
         bits += x.bits() + min(close, limits.current().bits)
     with precision(bits):
-        low, high = x.lower(), x.upper()
+        low, high = ends_of(x)
     if low < 0 and not signed:
         low = arb(0)
     return Enclosure(_mpf(low), _mpf(high), claim, certified, digits_asked)
@@ -333,7 +333,8 @@ def _ends(other: Enclosure | Numeric, bits: int) -> tuple[mpmath.mpf, mpmath.mpf
     bits += value.numerator.bit_length() + value.denominator.bit_length() + 64
     with precision(bits):
         ball = arb(fmpq(value.numerator, value.denominator))
-        return _mpf(ball.lower()), _mpf(ball.upper())
+        low, high = ends_of(ball)
+        return _mpf(low), _mpf(high)
 
 
 def _decided(yes: bool, no: bool, left: Enclosure, right: Enclosure | Numeric) -> bool:

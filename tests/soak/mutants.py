@@ -71,6 +71,8 @@ NAMES |= {after: before for before, after in NAMES.items()}
 #: The end of a ball that is taken for a bound, and the other one.
 ENDS = {"upper": "lower", "abs_upper": "abs_lower"}
 ENDS |= {after: before for before, after in ENDS.items()}
+#: What makes a ball of the bound of a remainder.
+REMAINDERS = {"up_to", "within", "acb_within"}
 #: What says something to a reader, or to a type checker.
 SPOKEN = (ast.Raise, ast.Assert, ast.Import, ast.ImportFrom, ast.JoinedStr)
 
@@ -106,12 +108,17 @@ def faults(node):
 
 
 def bounds(node):
-    """A bound turned round: the other end of a ball, or a union without what it was widened by."""
+    """A bound turned round: the other end of a ball, a union without what it was widened by, or
+
+    a remainder that is forgotten.
+    """
     match node:
         case ast.Call(func=ast.Attribute(value=value, attr=name), args=[]) if name in ENDS:
             yield ast.Call(ast.Attribute(value, ENDS[name], ast.Load()), [], [])
         case ast.Call(func=ast.Attribute(value=value, attr="union"), args=[_]):
             yield value
+        case ast.Call(func=ast.Name(id=name), args=[_]) if name in REMAINDERS:
+            yield ast.BinOp(node, ast.Mult(), ast.Constant(0))
 
 
 #: What FAULTS may be.

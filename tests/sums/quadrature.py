@@ -10,7 +10,6 @@ from flint import acb, arb, ctx
 from symacct.numerics.densities.quadrature import (
     ComplexFunction,
     _bell,
-    _between,
     _bits,
     _crossing,
     _inner_points,
@@ -27,7 +26,13 @@ from symacct.numerics.normal.magnitude import (
     log_mixture,
     reach_of,
 )
-from symacct.numerics.sums.refine import ball, normal_tail, steered_by_floats, to_relative_accuracy
+from symacct.numerics.sums.refine import (
+    ball,
+    normal_tail,
+    steered_by_floats,
+    to_relative_accuracy,
+    up_to,
+)
 
 
 def sampled_gaussian_excess_by_quadrature(alpha: Fraction, q: Fraction, sigma: Fraction) -> arb:
@@ -45,7 +50,7 @@ def sampled_gaussian_excess_by_quadrature(alpha: Fraction, q: Fraction, sigma: F
             points = [arb(-left), *_inner_points(q, sigma, left, right), arb(right)]
             inside = integrate(gaussian_excess(alpha, q, sigma), points, log_tolerance)
             inside /= ball(sigma) * (2 * arb.pi()).sqrt()
-            return inside + _between(excess_tails(alpha, q, sigma, arb(left), arb(right)))
+            return inside + up_to(excess_tails(alpha, q, sigma, arb(left), arb(right)))
 
     return to_relative_accuracy(evaluate)
 

@@ -17,12 +17,12 @@ import numpy as np
 from flint import acb, arb, ctx
 
 from symacct.arithmetic import Number
-from symacct.arithmetic.ball import precision
+from symacct.arithmetic.ball import ceiling, floor, precision
 from symacct.core.exact import INFINITY, Order
 from symacct.distributions import laws
 from symacct.distributions.laws import Law
 from symacct.mechanisms import Gaussian, Laplace, ScalarGaussian
-from symacct.numerics.sums.refine import ball, integral, normal_tail
+from symacct.numerics.sums.refine import ball, integral, normal_tail, up_to
 
 _NODES = 1200
 
@@ -82,7 +82,7 @@ class GaussianNoise:
 
         middle = _crossing(rate, 2 * scale**2)
         inside = _integral(density, left, middle, right) / (scale * (2 * arb.pi()).sqrt())
-        return inside + arb(0).union(beyond)
+        return inside + up_to(beyond)
 
     def largest_log_ratio(self, scale: arb) -> arb:
         """ess sup ℓ"""
@@ -166,22 +166,15 @@ Noise: TypeAlias = GaussianNoise | LaplaceNoise
 def half_open(x: Fraction, noise: Noise, up: bool) -> Fraction:
     """P(noise > x·scale), rounded up or down to 40 bits but kept inside (0, 1)."""
     value = noise.ball_tail(ball(x)) * arb(2) ** 40
-    whole = whole_number(value.upper().ceil() if up else value.lower().floor())
+    whole = ceiling(value) if up else floor(value)
     return Fraction(min(max(whole, 1), 2**40 - 1), 2**40)
 
 
 def concentration(largest: Fraction) -> Fraction:
     """ρ = ε(∞)²/2 for ε(∞) = log of this ratio, rounded up to nine decimals: ρ-zCDP."""
     with precision(128):
-        rho = whole_number((ball(largest).log() ** 2 / 2 * 10**9).upper().ceil())
+        rho = ceiling(ball(largest).log() ** 2 / 2 * 10**9)
     return Fraction(max(rho, 1), 10**9)
-
-
-def whole_number(x: arb) -> int:
-    """The integer that a ball is."""
-    found = x.unique_fmpz()
-    assert found is not None  # noqa: S101  # an end that was rounded to one is exact
-    return int(found)
 
 
 NOISES: tuple[Noise, ...] = (GaussianNoise(), LaplaceNoise())

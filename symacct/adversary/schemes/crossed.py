@@ -33,7 +33,7 @@ from symacct.core.claims import ADD_REMOVE, REPLACE_ONE, Adjacency, Kind
 from symacct.core.exact import Order
 from symacct.expressions.node import Node
 from symacct.mechanisms import FiniteMechanism, PureDP
-from symacct.numerics.sums.refine import ball, integral
+from symacct.numerics.sums.refine import ball, integral, up_to
 
 
 def left_out(scheme: Scheme) -> Scheme:
@@ -252,7 +252,7 @@ def _by_powers(alpha: int, rate: arb, square: arb, side: arb) -> arb:
         halves = ((-reach, arb(0)), (arb(0), reach))
         mean = sum((integral(integrand, *ends).real for ends in halves), arb(0))
         beyond = (1 - rate) ** (1 - alpha) * (reach / arb(2).sqrt()).erfc()
-        mean = mean / (2 * arb.pi()).sqrt() + arb(0).union(beyond)
+        mean = mean / (2 * arb.pi()).sqrt() + up_to(beyond)
         weight = arb(comb(alpha, l)) * (1 - rate) ** (alpha - l) * rate**l
         total += weight * (l * (l - 1) * square / 2).exp() * mean
     return total

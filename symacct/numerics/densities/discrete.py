@@ -123,14 +123,14 @@ class ProgressionSeries:
         """Terms from k = 0 on, but for stretches that are proved to be small beside the sum."""
         steps = [one.balls[1] for one in self.logs]
         summits = self._summits(integrand)
-        highest = max((_at(integrand, self._logs(k)).abs_lower() for k in summits), default=arb(0))
+        highest = max((abs(_at(integrand, self._logs(k)).mid()) for k in summits), default=arb(0))
         starts = [_before(summit, bits) for summit in summits]
         if sum(map(sub, summits, starts)) > _MOST_TERMS:
             raise _too_long()
         total, left_out, k, logs = arb(0), arb(0), 0, self._logs(0)
         for taken in range(_MOST_TERMS):
             if taken % 16 == 0:
-                small = max(abs(total).upper(), highest) * arb(2) ** -(bits + 6)
+                small = max(abs(total.mid()), highest) * arb(2) ** -(bits + 6)
                 rest = self._between(integrand, k, None)
                 if rest <= small:
                     return total + within(left_out + rest)
@@ -167,7 +167,7 @@ class ProgressionSeries:
         first, *others = map(total, integrand.covers(self))  # type: ignore[arg-type]
         for other in others:
             first = first.min(other)
-        return first.abs_upper()
+        return abs(first)
 
     def plain(self, ctx: MpmathArithmetic, integrand: Integrand) -> Number:
         """The sum in mpmath's arithmetic, to the last term that counts there."""

@@ -16,6 +16,7 @@ from symacct.numerics.sums.refine import (
     normal_tail,
     steered_by_floats,
     to_relative_accuracy,
+    up_to,
 )
 
 ComplexFunction = Callable[[acb, bool], acb]
@@ -60,7 +61,7 @@ def _kullback_leibler(
             points = [arb(-reach), *_inner_points(q, sigma, reach, 1 + reach), arb(1 + reach)]
             inside = integrate(integrand, points, log_tolerance)
             inside /= ball(sigma) * (2 * arb.pi()).sqrt()
-            return inside + _between(tails(q, sigma, arb(reach), arb(1 + reach)))
+            return inside + up_to(tails(q, sigma, arb(reach), arb(1 + reach)))
 
     return to_relative_accuracy(evaluate)
 
@@ -75,11 +76,6 @@ def _inner_points(q: Fraction, sigma: Fraction, left: float, right: float) -> li
     """The crossing z₁ if the window contains it: the branch points lie straight above it."""
     middle = 0.5 + float(sigma) ** 2 * math.log(float((1 - q) / q))
     return [arb(middle)] if -left < middle < right else []
-
-
-def _between(bound: arb) -> arb:
-    """The ball [0, bound] of a nonnegative remainder."""
-    return arb(0).union(bound)
 
 
 def _bell(z: acb, centre: arb, variance: arb) -> acb:

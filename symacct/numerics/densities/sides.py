@@ -34,7 +34,7 @@ from symacct.numerics.densities.exponents import (
 )
 from symacct.numerics.densities.germs import Germ, Germs
 from symacct.numerics.densities.jets import ComplexBalls, Evaluator, Jet, real_value
-from symacct.numerics.sums.refine import ball
+from symacct.numerics.sums.refine import ball, up_to
 
 Cut = Fraction | float
 _LAST_DOUBLING = 2**24  # 2^_LAST_DOUBLING is the farthest place that is looked at
@@ -107,7 +107,7 @@ class Side:
     @cached_property
     def is_regular(self) -> bool:
         """Are both exponents finite on a closed interval that ends at T = 0?"""
-        return not self.is_infinite and self.is_positive(arb(0).union(arb(2) ** -20))
+        return not self.is_infinite and self.is_positive(up_to(arb(2) ** -20))
 
     def blend(self, a: Fraction, b: Fraction) -> sympy.Expr:
         """a log p + b log q, up to a constant; a density that is 0 does not count."""

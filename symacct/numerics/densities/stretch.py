@@ -167,7 +167,7 @@ class Stretch:
         """log of f(T)·T at T = 2^doubling."""
         place = arb(2) ** ball(doubling)
         evaluators = self.side.evaluators_for(self.integrand.powers, of_logarithm=False)
-        value = (self.at(evaluators, acb(place), False).real * place).abs_upper()
+        value = abs((self.at(evaluators, acb(place), False).real * place).mid())
         return float(value.log()) if value.is_finite() and value > 0 else -math.inf
 
 

@@ -24,7 +24,7 @@ def largest_log_ratio(sides: list[Side], bits: int) -> arb:
     if any(side.logs[1] is None for side in sides):
         return arb("inf")
     ends = [_end(side, bits) for side in sides]
-    if any(top.lower() == arb("inf") for _, top in ends if not top.is_nan()):
+    if any(top == arb("inf") for _, top in ends):
         return arb("inf")
     least = arb("-inf")
     boxes = []
@@ -94,11 +94,11 @@ def _branch_and_bound(boxes: Iterable[tuple[Evaluator, arb, arb]], least: arb, b
             continue  # the largest value is at an end, which was looked at
         top = wide.value.real.upper()
         sharp = (real_value(ratio, middle) + slope * (low.union(high) - middle)).upper()
-        if not sharp.is_nan() and (top.is_nan() or sharp < top):
-            top = sharp
-        if top <= least.lower():
+        if not sharp.is_nan():
+            top = sharp if top.is_nan() else top.min(sharp)
+        if top <= least:
             continue
-        if top <= least.lower() + tolerance:
+        if top <= least + tolerance:
             over = over.max(top)
             continue
         pending += [(ratio, low, middle), (ratio, middle, high)]

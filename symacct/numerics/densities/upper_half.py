@@ -12,7 +12,13 @@ from symacct.core import limits
 from symacct.core.errors import PrecisionError
 from symacct.numerics.densities.quadrature import integrate
 from symacct.numerics.normal.magnitude import LOG2, log_mixture
-from symacct.numerics.sums.refine import ball, normal_tail, steered_by_floats, to_relative_accuracy
+from symacct.numerics.sums.refine import (
+    ball,
+    normal_tail,
+    steered_by_floats,
+    to_relative_accuracy,
+    up_to,
+)
 
 _FARTHEST_PEAK = 128.0  # beyond it an integral takes minutes, and other bounds are nearly as tight
 
@@ -47,7 +53,7 @@ def gaussian_upper_half(alpha: Fraction | None, gamma: Fraction, shift: Fraction
             points = [start + (end - start) * k / pieces for k in range(pieces + 1)]
             inside = integrate(_over_bell(alpha, gamma, shift), points, log_tolerance)
             inside /= (2 * arb.pi()).sqrt()
-            return inside + arb(0).union(_bell_tail(power, gamma, shift, end))
+            return inside + up_to(_bell_tail(power, gamma, shift, end))
 
     return to_relative_accuracy(evaluate)
 

@@ -13,7 +13,7 @@ from flint import arb, ctx
 
 from symacct.arithmetic.ball import precision
 from symacct.core.errors import PrecisionError
-from symacct.numerics.sums.refine import ball, geometric_tail, steered_by_floats, within
+from symacct.numerics.sums.refine import ball, geometric_tail, steered_by_floats, up_to, within
 
 _BOUND_BITS = 64
 _SPARE = 24  # bits of the exponents' size, and of their sum
@@ -54,7 +54,7 @@ class GaussianChi:
         with precision(_BOUND_BITS):
             height = arb(2 * math.pi / self.step / _STRIP)
             n, s = l // 2, ball(self.shift)
-            mean = (total.lower() / 2).root(n)
+            mean = (total / 2).root(n)
             turned = ((s * height) ** 2).min(arb(4)) * ((n - 1) * s**2 / 2).exp()
             growth = (height**2 / 2).exp() * (1 + turned / mean) ** n
             off = 2 * growth / (2 * arb.pi() * height / arb(self.step)).expm1()
@@ -77,7 +77,7 @@ class GaussianChi:
         beyond = geometric_tail(terms[-1] ** 2 / terms[-2], terms[-1] / terms[-2])
         if first > 0:
             beyond += geometric_tail(terms[0] ** 2 / terms[1], terms[0] / terms[1])
-        return sum(terms, arb(0)) + arb(0).union(beyond)
+        return sum(terms, arb(0)) + up_to(beyond)
 
     def _node(self, j: int) -> tuple[arb, arb]:
         """log|e^{st} − 1| and −z²/2 at t = (j + ½)h."""

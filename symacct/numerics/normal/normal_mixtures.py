@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from flint import arb, ctx
 
+from symacct.arithmetic.ball import BALL
 from symacct.core import limits
 from symacct.numerics.sums.refine import ball, steered_by_floats, within
 
@@ -101,7 +102,7 @@ def relative_entropy(p: NormalParts, q: NormalParts, bits: int) -> arb:
 
 def _entropy_on_the_rim(laws: tuple[Parts, Parts], height: float) -> arb:
     """At least e^{−d²/2} ∫|φA log(A/B)| on x + id: |log A| <= M|x| + M²/2 + Md − log cos(θ/2)."""
-    largest, half = _largest(laws), max(_width(law).upper() for law in laws) * height / 2
+    largest, half = _largest(laws), BALL.maximum(*map(_width, laws)) * height / 2
     return 2 * largest * (largest + 1) + largest**2 + 2 * (largest * height - half.cos().log())
 
 
@@ -114,7 +115,7 @@ def _entropy_left_out(laws: tuple[Parts, Parts], strip: TrapezoidStrip) -> arb:
 
 def _largest(laws: tuple[Parts, Parts]) -> arb:
     """M, the largest |c|."""
-    return max(abs(c).upper() for law in laws for _, c in law)
+    return BALL.maximum(*(abs(c) for law in laws for _, c in law))
 
 
 def _summed(
@@ -174,7 +175,8 @@ def _turned(laws: tuple[Parts, Parts], powers: tuple[Fraction, Fraction], height
 
 def _width(parts: Parts) -> arb:
     """The largest c less the smallest."""
-    return max(c.upper() for _, c in parts) - min(c.lower() for _, c in parts)
+    centres = [c for _, c in parts]
+    return BALL.maximum(*centres) - BALL.minimum(*centres)
 
 
 def _centres(laws: tuple[Parts, Parts], powers: tuple[Fraction, Fraction]) -> list[tuple[arb, arb]]:

@@ -9,7 +9,13 @@ from flint import acb, arb, ctx
 
 from symacct.numerics.densities.quadrature import ComplexFunction, integrate
 from symacct.numerics.normal.magnitude import LOG2
-from symacct.numerics.sums.refine import ball, normal_tail, steered_by_floats, to_relative_accuracy
+from symacct.numerics.sums.refine import (
+    ball,
+    normal_tail,
+    steered_by_floats,
+    to_relative_accuracy,
+    up_to,
+)
 
 
 @steered_by_floats
@@ -26,7 +32,7 @@ def opposite_kl(gamma: Fraction, delta: Fraction) -> arb:
             points = [arb(0), *(arb(k * reach / 4) for k in (1, 2, 3, 4))]
             inside = integrate(_integrand(gamma, delta), points, log_tolerance)
             inside /= (2 * arb.pi()).sqrt()
-            return inside + arb(0).union(_tail(gamma, delta, points[-1]))
+            return inside + up_to(_tail(gamma, delta, points[-1]))
 
     return to_relative_accuracy(evaluate)
 

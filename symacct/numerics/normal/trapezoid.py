@@ -157,7 +157,7 @@ class TrapezoidNodes:
         with ctx.workprec(_BOUND_BITS):
             if not self.factor < 1:
                 return arb.nan()
-            error = self.left_out + self.factor * excess.abs_upper() + self.error
+            error = self.left_out + self.factor * abs(excess) + self.error
             return within(error / (1 - self.factor))
 
     def local(self, middle: int) -> Local | None:
@@ -169,7 +169,7 @@ class TrapezoidNodes:
             polynomial = found[0] * self.share
             polynomial -= arb_poly([1 + self.constant + self.slope * middle, self.slope])
             rest = within(self.share * found[1])
-            everywhere = polynomial(arb(0, ball(REACH).upper())) + rest
+            everywhere = polynomial(within(ball(REACH))) + rest
             return Local(polynomial, rest + self._error(everywhere))
 
 
@@ -263,14 +263,14 @@ def _taylor_of(logs: list[arb], terms: list[arb], negligible: arb) -> tuple[arb_
 
     Σ_{k>=N} w abs(l t)^k/k! <= w l^N/(2^N N!) e^{abs(l)/2} for an even N.
     """
-    growth = (logs[0].abs_upper().max(logs[-1].abs_upper()) * ball(REACH)).exp()
+    growth = (abs(logs[0]).max(abs(logs[-1])) * ball(REACH)).exp()
     *rows, power = accumulate([logs] * _TOGETHER, _products, initial=[arb(1)] * len(logs))
     table = arb_mat(rows)
     coefficients: list[arb] = []
     while len(coefficients) < _MOST_TERMS:
         for moment in (table * arb_mat(len(terms), 1, terms)).entries():
             coefficients.append(moment / math.factorial(len(coefficients)))
-        ahead = growth * coefficients[-2].abs_upper() / (1 << len(coefficients) - 2)
+        ahead = growth * abs(coefficients[-2]) / (1 << len(coefficients) - 2)
         if ahead < negligible:
             return arb_poly(coefficients[:-2]), ahead
         terms = _products(terms, power)

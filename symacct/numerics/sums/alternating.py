@@ -8,6 +8,8 @@ from functools import lru_cache
 
 from flint import arb, fmpq, fmpz, fmpz_poly
 
+from symacct.numerics.sums.refine import up_to
+
 _BITS_PER_TERM = 2.543  # log2(3 + sqrt 8), rounded down
 
 
@@ -47,7 +49,7 @@ def alternating_sum(terms: Iterator[arb], tolerance: arb) -> arb:
 
 def _terms_needed(ratio: arb) -> int:
     """An n with a_0/T_n(3) at most the tolerance, since T_n(3) > (3+√8)^n/2, from their ratio."""
-    mantissa, exponent = ratio.abs_upper().man_exp()
+    mantissa, exponent = ratio.mid().man_exp()
     return max(2, int((mantissa.bit_length() + int(exponent) + 1) / _BITS_PER_TERM) + 1)
 
 
@@ -73,7 +75,7 @@ def binomial_integral(alpha: Fraction, moments: Iterator[arb], reach: arb, toler
     for i in range(int(alpha) + 1):
         term = binomial * moment
         if (rest := term * power) < tolerance:
-            return total + arb(0).union(rest)
+            return total + up_to(rest)
         total += term
         binomial = binomial * (numerator - i * denominator) / (denominator * (i + 1))
         power /= base

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from flint import arb, arb_poly, ctx
 
-from symacct.numerics.sums.refine import ball
+from symacct.numerics.sums.refine import ball, within
 
 #: How far from the whole order in the middle the others are.
 REACH = Fraction(1, 2)
@@ -36,7 +36,7 @@ class Local:
     def times(self, other: Local) -> Local:
         """(1+E)(1+F) − 1 = E + F + EF; what a term left out is at most goes into the error."""
         p, q = self.polynomial, other.polynomial
-        everywhere = arb(0, ball(REACH).upper())
+        everywhere = within(ball(REACH))
         with ctx.workprec(ctx.prec + _ROOM):
             whole, length = p + q + p * q, max(p.length(), q.length())
             negligible = abs(whole[0]) * arb(2) ** (_ROOM - ctx.prec)
@@ -45,13 +45,13 @@ class Local:
                 length += _MORE
                 rest, low = _split(whole, length, everywhere)
             error = self.error * (1 + q(everywhere)) + other.error * (1 + p(everywhere))
-            return Local(low, error + self.error * other.error + arb(0, rest))
+            return Local(low, error + self.error * other.error + within(rest))
 
 
 def _split(whole: arb_poly, length: int, everywhere: arb) -> tuple[arb, arb_poly]:
     """What bounds the terms from t^length on, and the polynomial of those before."""
     beyond = whole.right_shift(length)
-    return beyond(everywhere).abs_upper() / 2**length, whole.truncate(length)
+    return beyond(everywhere) / 2**length, whole.truncate(length)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ from itertools import pairwise
 from flint import arb, ctx
 
 from symacct.arithmetic import Number
+from symacct.numerics.sums.refine import up_to
 from symacct.numerics.sums.terms import Terms
 from symacct.numerics.sums.weights import Span, Weights, float_log, to_float
 
@@ -102,14 +103,14 @@ class Majorant:
         left, right = block
         end, factor = self.moments[right], self.terms.factor
         if self.is_small(right):
-            return factor * end.expm1().upper() * weights.bound(span, arb(0), arb(0))
+            return factor * end.expm1() * weights.bound(span, arb(0), arb(0))
         slope = self.slope(self.anchor(left), right)
         return factor * weights.bound(span, end - slope * right, slope)
 
     def outside(self, weights: Weights, runs: list[Span]) -> arb:
         """[0, bound] for the sum of all terms outside the runs."""
         spans = self.spans_outside(runs)
-        return arb(0).union(sum((self.bound(weights, *one) for one in spans), arb(0)))
+        return up_to(sum((self.bound(weights, *one) for one in spans), arb(0)))
 
     def spans_outside(self, runs: list[Span]) -> Iterator[tuple[Span, Span]]:
         """Each block with the orders in it, left end excluded, that lie in no run."""
@@ -152,7 +153,7 @@ class Majorant:
         gap = (above - self.slope(before, left)) * (right - anchor)
         if after:
             gap = gap.min((self.slope(right, after) - above) * (right - left))
-        return gap.upper()
+        return gap
 
     def is_affine(self, left: int, right: int) -> bool:
         """Whether lines enclose K, or e^K where K is large, about as well as the oracle."""

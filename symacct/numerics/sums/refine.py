@@ -64,8 +64,18 @@ def tilted_tail(log_tilt: arb, x: arb) -> arb:
 
 
 def within(error: arb) -> arb:
-    """The ball [−error, error] for a bound error ≥ 0."""
-    return arb(0, error.abs_upper())
+    """The ball [−error, error] for a bound error ≥ 0: all of it, if it is a ball itself."""
+    return arb(0, error)
+
+
+def acb_within(error: arb) -> acb:
+    """A box about 0 that holds all complex numbers whose modulus is at most the bound."""
+    return acb(within(error), within(error))
+
+
+def up_to(bound: arb) -> arb:
+    """The ball [0, bound] of a remainder that is not negative, all of the bound with it."""
+    return arb(0).union(bound)
 
 
 def geometric_tail(first: arb, ratio: arb) -> arb:

@@ -24,7 +24,7 @@ def log_theta_ratio(sigma: arb, x: Fraction) -> arb:
     if sigma < ball(_HALF):
         return _directly(sigma, x)
     rate = 2 * (arb.pi() * sigma) ** 2
-    waves = _sum(rate, lambda n: (n * ball(x)).sin_pi() ** 2, (ball(x).sin_pi() ** 2).upper())
+    waves = _sum(rate, lambda n: (n * ball(x)).sin_pi() ** 2, ball(x).sin_pi() ** 2)
     return -(-4 * waves / _whole(rate)).log1p()
 
 
@@ -45,7 +45,7 @@ def _directly(sigma: arb, x: Fraction) -> arb:
     def wave(k: int) -> arb:
         return 4 * (k * tilt / 2).sinh() ** 2
 
-    pairs = _sum(rate, wave, (tilt**2 * rate.exp()).upper(), lost=1)
+    pairs = _sum(rate, wave, tilt**2 * rate.exp(), lost=1)
     return ball(x) ** 2 * rate - (pairs / _whole(rate)).log1p()
 
 
@@ -67,4 +67,4 @@ def _sum(rate: arb, wave: Callable[[int], arb], most: arb, lost: int = 0) -> arb
         n += 1
         rest = 2 * most * n * n * (-rate * (n * n - lost * (n - 1))).exp()
         if not rest > abs(total) * arb(2) ** -ctx.prec:
-            return total + within(rest.upper())
+            return total + within(rest)

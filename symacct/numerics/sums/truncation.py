@@ -9,10 +9,12 @@ from heapq import heapify, heappop, heappush
 
 from flint import arb, arb_poly, ctx
 
+from symacct.arithmetic.ball import BALL
 from symacct.core import limits
 from symacct.numerics.sums.dense import dense_sum
 from symacct.numerics.sums.exponentials import binomial_weights
 from symacct.numerics.sums.majorant import LINE_BITS, LOG_2, SHORT, Majorant
+from symacct.numerics.sums.refine import up_to, within
 from symacct.numerics.sums.terms import Terms
 from symacct.numerics.sums.weights import Rates, Span, Weights, float_log, guarded
 
@@ -231,12 +233,12 @@ def affine_sum(curve: Majorant, weights: Weights, run: Span) -> arb | None:
         level = moments[low] - slope * low
         for _, right in blocks:
             level = level.union(moments[right] - slope * right)
-        level += arb(0, max(curve.gap(*block) for block in blocks))
+        level += within(BALL.maximum(*(curve.gap(*block) for block in blocks)))
         outside = weights.bound((0, low - 1), level, slope)
         if high < alpha:
             outside += weights.bound((high + 1, alpha), level, slope)
         mass = (weights.v + weights.u * slope.exp()) ** alpha * level.exp()
         # The terms are F e^{K_l} − s, and K_l is at least K_low.
         least = 1 - (-moments[low]).exp() * terms.shift / terms.factor
-        total = terms.factor * (mass - arb(0).union(outside)) * least.union(arb(1))
+        total = terms.factor * (mass - up_to(outside)) * least.union(arb(1))
         return total if total.rad() <= error * total else None

@@ -58,7 +58,7 @@ class Weights:
         drop = slope - tilt
         peak = (drop * span[0]).max(drop * span[1])
         log_mass = (self.v + self.u * tilt.exp()).log() * self.alpha
-        return (log_mass + level + peak).exp().upper()
+        return (log_mass + level + peak).exp()
 
     def log_peak(self, order: int) -> float:
         """Log min_t (v+ue^t)^α e^{−tl}, about the weight times the width of a peak."""

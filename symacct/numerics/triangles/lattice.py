@@ -247,7 +247,7 @@ class Lattice:
         share, lost = self._shifted, self._lost[power.p, power.q]
         if not share < 1:
             return arb.nan()
-        return within((lost + share * total.abs_upper()) / (1 - share))
+        return within((lost + share * abs(total)) / (1 - share))
 
     @cached_property
     def _lost(self) -> dict[tuple[int, int], arb]:

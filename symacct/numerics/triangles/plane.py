@@ -58,7 +58,7 @@ def line_excess(triple: Triple) -> arb:
             share = discretisation(triple, rule)
             if not share < 1:
                 return arb.nan()
-            error = (lost + share * moment.abs_upper()) / (1 - share)
+            error = (lost + share * abs(moment)) / (1 - share)
         with ctx.workprec(working):
             return moment - 1 + within(error)
 

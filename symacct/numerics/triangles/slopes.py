@@ -16,7 +16,7 @@ from functools import lru_cache
 from flint import arb, ctx
 
 from symacct.core.forking import cached_property
-from symacct.numerics.sums.refine import ball
+from symacct.numerics.sums.refine import ball, within
 
 _BITS = 128
 _DEGREES = range(1, 26, 2)
@@ -44,7 +44,7 @@ class Slopes:
             for n in range(1, _TAYLOR + 1):
                 reach *= half / n
                 place = middle if n < _TAYLOR else whole
-                total += self._derivative(n, place) * arb(0, reach.abs_upper())
+                total += self._derivative(n, place) * within(reach)
             return (total - self.below).lower(), (total + self.above).upper()
 
     def risen(self, low: Fraction, high: Fraction) -> arb:
@@ -52,7 +52,7 @@ class Slopes:
         with ctx.workprec(self.bits):
             ends = ball(low), ball(high)
             before, after = (self._derivative(-1, end) for end in ends)
-            return (after - before + self.above * (ends[1] - ends[0])).upper()
+            return after - before + self.above * (ends[1] - ends[0])
 
     def _derivative(self, n: int, square: arb) -> arb:
         """The n-th of the sum, whose rates are positive; for −1 an integral of it."""

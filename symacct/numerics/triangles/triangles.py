@@ -16,7 +16,7 @@ from flint import arb, ctx
 
 from symacct.core.forking import cached_property
 from symacct.numerics.normal.magnitude import LOG2
-from symacct.numerics.sums.refine import ball, normal_tail, within
+from symacct.numerics.sums.refine import ball, normal_tail, up_to, within
 from symacct.numerics.triangles.drift import Drift, Powers
 from symacct.numerics.triangles.lattice import Lattice, Power, triple_excess, triple_log_excess
 from symacct.numerics.triangles.triple import Triple
@@ -105,7 +105,7 @@ def on_a_piece(triangles: Triangles, low: Fraction, high: Fraction) -> OnAPiece:
         value, first = (_sum(powers, found) for powers in derivatives[:-1])
         width = ball(high - low)
         most = largest_moduli(drift, derivatives[-1], found, width)
-        slope = value + first * arb(0).union(-width) + within(most * width**2 / 2)
+        slope = value + -first * up_to(width) + within(most * width**2 / 2)
         factor = triangles.factor
         return OnAPiece(factor * slope, factor * (first + within(most * width)))
 

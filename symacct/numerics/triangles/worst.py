@@ -127,7 +127,7 @@ def raised_end(triangles: Triangles) -> tuple[Triple, Fraction]:
     """The larger end, and the least share of G − 1 that is proved to be enough."""
     ways = [Looks(triangles), *([CloserLooks(triangles)] if _is_quick(triangles) else [])]
     first, last = triangles.end_excesses
-    best, most = (1, last.lower()) if last > first else (0, first.lower())
+    best, most = (1, last) if last > first else (0, first)
     top = triangles.delta**2
     for share in SHARES[:-1]:
         spare = most * (1 + ball(share)) - first

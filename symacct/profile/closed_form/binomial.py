@@ -8,6 +8,7 @@ from functools import lru_cache, partial
 
 from flint import arb, ctx
 
+from symacct.numerics.sums.refine import up_to
 from symacct.profile.losses.finite import Atoms, binary_profile, crossing, losses
 
 _MOST_TERMS = 2**17
@@ -82,7 +83,7 @@ def _terms(term: arb, least: arb, count: int, j: int, odds: arb) -> tuple[list[a
     while j < count:
         ratio = odds * (count - j) / (j + 1)
         if ratio < 1 and term < least:
-            return found, arb(0).union(term * ratio / (1 - ratio))
+            return found, up_to(term * ratio / (1 - ratio))
         term *= ratio
         j += 1
         found.append(term)

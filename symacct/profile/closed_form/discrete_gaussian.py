@@ -9,6 +9,7 @@ from functools import partial
 from flint import arb, ctx
 
 from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import ends_of, floor
 from symacct.core import limits
 from symacct.mechanisms import DiscreteGaussian
 from symacct.numerics.sums.refine import ball, within
@@ -35,7 +36,7 @@ def several_runs(noise: DiscreteGaussian, runs: int, y: arb) -> arb:
     """
     sigma, size = BALL.number(noise.sigma), noise.sensitivity
     at = y * sigma**2 / size + arb(runs * size) / 2
-    least, most = (int(end.floor().mid().fmpz()) + 1 for end in (at.lower(), at.upper()))
+    least, most = (floor(end) + 1 for end in ends_of(at))
     values = (
         upper_tail(sigma, runs, s - runs * size) - y.exp() * upper_tail(sigma, runs, s)
         for s in {least, most}

@@ -17,6 +17,7 @@ from functools import lru_cache, partial
 import numpy as np
 from flint import acb, acb_mat, arb, ctx
 
+from symacct.arithmetic.ball import floor
 from symacct.core import limits
 from symacct.core.forking import cached_property
 from symacct.numerics.sums.refine import within
@@ -136,9 +137,8 @@ class Path:
 
     def _below(self, at: arb) -> tuple[int, int]:
         """How many j of 0, …, k are certainly below this, and how many are not certainly above."""
-        found = at.lower().ceil(), at.upper().floor() + 1
-        least, most = (int(float(n.max(arb(0)).min(arb(self._count + 1)))) for n in found)
-        return least, most
+        inside = at.max(arb(-1)).min(arb(self._count + 1))
+        return max(0, -floor(-inside.lower())), max(0, min(self._count, floor(inside.upper())) + 1)
 
     @cached_property
     def _firsts(self) -> list[arb]:
@@ -301,7 +301,7 @@ class Path:
         self, sample: LaplaceSample, middles: list[arb], places: list[arb]
     ) -> list[list[acb]]:
         """F at a+it, t the sum of one of each, by one product of matrices."""
-        sign, off = -1 if self.reverse else 1, arb(0, sample.error.upper())
+        sign, off = -1 if self.reverse else 1, within(sample.error)
         outer = [[acb(0, sign * t * loss).exp() for loss in sample.losses] for t in middles]
         inner = [
             [w * acb(0, sign * t * loss).exp() for t in places]
@@ -437,7 +437,7 @@ class Path:
         """
         with ctx.workprec(_BOUND_BITS):
             radius, corner, slant = self._disc[1], arb(self.corner), arb(_SLANT)
-            reach = acb(self.c, self.corner).abs_upper() + 1
+            reach = abs(acb(self.c, self.corner)) + 1
             near = self._scale(y, corner - radius) * (radius * far).exp() / (corner - radius) ** 2
             aside = self._scale(y, corner) * (2 * reach / corner**2 + 1 / reach)
             edges = 2 * (radius * near + aside) / slant.cos()

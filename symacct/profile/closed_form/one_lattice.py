@@ -14,8 +14,10 @@ from functools import lru_cache, partial
 from flint import arb, ctx, fmpz, fmpz_poly
 
 from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import floor
 from symacct.core.exact import Exact, exact
 from symacct.mechanisms import DiscreteGaussian
+from symacct.numerics.sums.refine import up_to
 from symacct.profile.discretized.nodes import Nodes
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.integer_noise import IntegerLoss
@@ -48,7 +50,7 @@ def lattice_profile(runs: Runs, reverse: bool, y: arb) -> arb:
     nodes, missing = _law(runs, reverse, ctx.prec)
     with ctx.workprec(ctx.prec + _SPARE_BITS):
         found = nodes.profile(y)
-    return found.union(found + missing)
+    return found + up_to(missing)
 
 
 @lru_cache(64)
@@ -109,7 +111,7 @@ def _law(runs: Runs, reverse: bool, bits: int) -> tuple[Nodes, arb]:
             first += BALL.number(step) * skipped
         found = Nodes(first, BALL.number(step), masses.coeffs(), fine)
         missing = 1 - arb(sum(found.masses)) / arb(2) ** fine
-    return found, missing.upper()
+    return found, missing
 
 
 def _row(part: Part, reverse: bool, bits: int) -> tuple[arb, fmpz_poly]:
@@ -125,9 +127,7 @@ def _row(part: Part, reverse: bool, bits: int) -> tuple[arb, fmpz_poly]:
 
 def _down(x: arb, bits: int) -> int:
     """x·2^bits, rounded down, and 0 at least."""
-    found = (x.lower() * arb(2) ** bits).floor().lower().floor().unique_fmpz()
-    assert found is not None  # noqa: S101  # a whole number, and exact
-    return max(0, int(found))
+    return max(0, floor(x * arb(2) ** bits))
 
 
 def _stretched(masses: fmpz_poly, stride: int) -> fmpz_poly:

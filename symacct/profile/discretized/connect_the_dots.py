@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from flint import arb
 
+from symacct.arithmetic.ball import floor
 from symacct.profile.discretized.cells import LineCell
 from symacct.profile.part import Part
 
@@ -69,8 +70,8 @@ def of_profile(part: Part, reverse: bool, ends: tuple[arb, arb], step: arb) -> S
     excess = [
         a * parallel(u, v) for a, (u, v) in zip(apart, itertools.pairwise(weights), strict=True)
     ]
-    below = (values[1] - 1 + places[1]).abs_upper() / step.expm1()
-    return Spread(first, step, masses, excess, values[-1].abs_upper(), below, 1)
+    below = abs(values[1] - 1 + places[1]) / step.expm1()
+    return Spread(first, step, masses, excess, abs(values[-1]), below, 1)
 
 
 def _differences(values: list[arb]) -> list[arb]:
@@ -80,8 +81,4 @@ def _differences(values: list[arb]) -> list[arb]:
 def parallel(u: arb, v: arb) -> arb:
     """uv/(u+v) of numbers that are not negative, from above: it grows with both."""
     u, v = u.upper(), v.upper()
-    return (u * v / (u + v)).upper() if u > 0 and v > 0 else arb(0)
-
-
-def floor(x: arb) -> int:
-    return int(float(x.lower().floor()))
+    return u * v / (u + v) if u > 0 and v > 0 else arb(0)

@@ -18,11 +18,12 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from flint import arb, ctx, fmpz_poly
 
+from symacct.arithmetic.ball import ceiling, float_above, floor
 from symacct.core.errors import PrecisionError
 from symacct.core.forking import cached_property
 from symacct.numerics.sums.refine import ball
 from symacct.profile.accuracy import accuracy, decided, log_of
-from symacct.profile.discretized.connect_the_dots import Spread, floor
+from symacct.profile.discretized.connect_the_dots import Spread
 from symacct.profile.discretized.discretize import FARTHEST, laws_of, step_for
 from symacct.profile.discretized.nodes import Nodes
 from symacct.profile.part import Floats
@@ -150,9 +151,9 @@ class Grid:
         """How much more the masses are than those that were spread, at most."""
         true = arb(1)
         for spread, k in self.spreads:
-            true *= sum(spread.masses, arb(0)).lower().max(arb(0)) ** k
+            true *= sum(spread.masses, arb(0)).max(arb(0)) ** k
         more: arb = arb(sum(self._masses.rising) + self._masses.cut) / 2**self.bits - true
-        return more.upper()
+        return more
 
     @cached_property
     def _nodes(self) -> Nodes:
@@ -163,7 +164,7 @@ class Grid:
 
         By sums of float64, too small by a share of 2^{-52} for each term at most.
         """
-        if y.rad() > self.step.lower():
+        if y.rad() > self.step:
             return arb("inf")
         total, start = arb(0), floor((y - self.first) / self.step) + 1 + self._masses.first
         rows = zip(self.spreads, self._others, self._floats, self._highest, strict=True)
@@ -174,7 +175,7 @@ class Grid:
             unlikely = self._far + self._cut(others) + len(masses) * arb(_TINY)
             total += k * (found * (1 + len(masses) * arb(2) ** -51) + unlikely * arb(highest.max()))
             total += k * len(masses) * arb(2) ** -1022  # of products below the range of float64
-        return total.upper()
+        return total
 
     @cached_property
     def _moved(self) -> int:
@@ -187,7 +188,7 @@ class Grid:
         widest = max(spread.moved for spread, _ in self.spreads) * self.step
         drift = squares * self.step * widest.exp() / 2
         likely = drift + (2 * squares * arb(self.need)).sqrt()
-        return 3 + min(moves, 1 + floor(likely.upper()))
+        return 3 + min(moves, ceiling(likely))
 
     @property
     def _far(self) -> arb:
@@ -203,7 +204,7 @@ class Grid:
     def _highest(self) -> list[Floats]:
         """The most that each e_i is within so many steps, from so many before its first node on."""
         return [
-            _most_around([_float_above(x) for x in one.excess], self._moved)
+            _most_around([float_above(x) for x in one.excess], self._moved)
             for one, _ in self.spreads
         ]
 
@@ -222,9 +223,7 @@ class Grid:
 
 def _up(x: arb, bits: int) -> int:
     """x·2^bits, rounded up."""
-    found = (x.upper() * arb(2) ** bits).upper().ceil().unique_fmpz()
-    assert found is not None  # noqa: S101  # a whole number, and exact
-    return int(found)
+    return ceiling(x * arb(2) ** bits)
 
 
 def _run_of(masses: list[int], most: int) -> tuple[int, int]:
@@ -239,10 +238,6 @@ def _run_of(masses: list[int], most: int) -> tuple[int, int]:
 
 def _floats(masses: list[int], bits: int) -> Floats:
     return np.array([float(arb(x) / 2**bits) for x in masses])
-
-
-def _float_above(x: arb) -> float:
-    return math.nextafter(float(x.upper()), math.inf)
 
 
 def _most_around(values: list[float], reach: int) -> Floats:
@@ -381,7 +376,7 @@ class Grids:
                     for part, k in self.runs.runs
                 )
                 laws = list(itertools.chain(*every))
-            farthest = max(float(abs(end).upper()) for law in laws for end in law.ends)
+            farthest = max(float(abs(end)) for law in laws for end in law.ends)
             if not farthest <= FARTHEST:
                 raise PrecisionError(
                     f"the profile of {self.count} runs: found losses beyond {FARTHEST:.0f} to lay "

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from flint import arb, ctx
 
+from symacct.arithmetic.ball import ends_of
 from symacct.profile.discretized.cells import LineCell
 from symacct.profile.losses.finite import Atoms, counted
 from symacct.profile.losses.integer_noise import IntegerLoss
@@ -74,5 +75,5 @@ def _kept(laws: list[tuple[arb, arb]], need: float) -> Group:
             left_out += p
         else:
             loss = (p / q).log()
-            cells.append(LineCell(p, q, loss.lower(), loss.upper()))
-    return Group(cells, left_out.upper())
+            cells.append(LineCell(p, q, *ends_of(loss)))
+    return Group(cells, left_out)

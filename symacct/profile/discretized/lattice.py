@@ -18,10 +18,11 @@ from typing import NamedTuple
 
 from flint import arb, ctx, fmpz, fmpz_poly
 
+from symacct.arithmetic.ball import ceiling, ends_of, floor
 from symacct.core.forking import cached_property
-from symacct.numerics.sums.refine import ball
+from symacct.numerics.sums.refine import ball, up_to
 from symacct.profile.accuracy import about, accuracy, decided, log_of, undecided
-from symacct.profile.discretized.connect_the_dots import floor, parallel
+from symacct.profile.discretized.connect_the_dots import parallel
 from symacct.profile.fourier.shape import Moments
 from symacct.profile.fourier.starting import by_one_jump
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
@@ -68,7 +69,7 @@ def value(part: Part, y: arb) -> arb:
 
 def least(part: Part, tiny: arb) -> arb:
     """An exact loss up to which B is below this: the least, or nearer to 0."""
-    low, high = (-part.largest(True)).lower(), arb(0)
+    low, high = -part.largest(True).mid(), arb(0)
     for _ in range(_HALVINGS):
         middle = ((low + high) / 2).mid()
         low, high = (middle, high) if value(part, middle) < tiny else (low, middle)
@@ -87,18 +88,16 @@ def laid(part: Part, first: arb, step: arb, count: int, cells: int, bits: int) -
     slopes = [(w - v) / a for a, (v, w) in zip(apart, itertools.pairwise(values), strict=True)]
     kinks = [t - s for s, t in itertools.pairwise([arb(0), *slopes])]
     gaps = [a * parallel(u, v) for a, u, v in zip(apart, kinks, kinks[1:], strict=False)]
-    gaps = [arb(0), *gaps, apart[-1] * kinks[-1].upper(), arb(0)]
-    lower = [
-        (v - g.max(h)).lower() for v, (g, h) in zip(values, itertools.pairwise(gaps), strict=True)
-    ]
+    gaps = [arb(0), *gaps, apart[-1] * kinks[-1], arb(0)]
+    lower = [v - g.max(h) for v, (g, h) in zip(values, itertools.pairwise(gaps), strict=True)]
     start = 2 + max((j for j, v in enumerate(lower) if not v > 0), default=-1)
     lower[:start] = [arb(0)] * len(lower[:start])
     below, above = [fmpz(0)] * count, [fmpz(0)] * count
     hull, over = _hull(lower, places)
     rows = zip(known, places, kinks, hull, strict=False)
     for j, a, upper_kink, lower_kink in rows:
-        above[j] = _whole((a * upper_kink * arb(2) ** bits).upper().max(arb(0)).ceil())
-        below[j] = _whole((a * lower_kink * arb(2) ** bits).lower().max(arb(0)).floor())
+        above[j] = _whole(a * upper_kink * arb(2) ** bits, ceiling)
+        below[j] = _whole(a * lower_kink * arb(2) ** bits, floor)
     return LatticeLaw(fmpz_poly(below), fmpz_poly(above), over)
 
 
@@ -141,20 +140,19 @@ def _hull(values: list[arb], places: list[arb]) -> tuple[list[arb], arb]:
                 break
             more = slope - slopes.pop()
             kept.pop()
-            over += more.upper().max(arb(0)) * (places[j] - places[kept[-1]])
+            over += more.max(arb(0)) * (places[j] - places[kept[-1]])
         kept.append(j)
         slopes.append(slope)
     found = [arb(0)] * (len(values) - 1)
     for i, (s, t) in zip(kept, itertools.pairwise(slopes), strict=False):
         found[i] = t - s
-    return found, over.upper()
+    return found, over
 
 
-def _whole(x: arb) -> fmpz:
-    found = x.unique_fmpz()
-    if found is None:  # of losses that lie closer than the precision tells them apart
+def _whole(x: arb, rounded: Callable[[arb], int]) -> fmpz:
+    if not x.is_finite():  # of losses that lie closer than the precision tells them apart
         raise undecided("a lattice of losses", _FEW_DIGITS)
-    return found
+    return fmpz(max(0, rounded(x)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,16 +192,16 @@ class LossLattice:
     def _below(self, y: arb) -> arb:
         """B(e^y) up to the last node, from there on that D is smaller than there."""
         at = (y - self.first) / self.step
-        low, high = (max(floor(x), -1) for x in (at.lower(), at.upper()))
+        low, high = (max(floor(x), -1) for x in ends_of(at))
         if high >= self.count:
             last = self.first + self.step * (self.count - 1)
             most = self._between(self.count - 1, last) - last.expm1()
-            return y.expm1() + arb(0).union(most.upper())
+            return y.expm1() + up_to(most)
         return reduce(arb.union, (self._between(j, y) for j in range(low, high + 1)))
 
     def _between(self, j: int, y: arb) -> arb:
         if j < 0:
-            return arb(0).union(self._lost)
+            return up_to(self._lost)
         over = (y - self.first - self.step * j).expm1()
         below, above = (values[j] + over * (values[j] + totals[j]) for totals, values in self._sums)
         return (below - self._over).union(above + self._lost)
@@ -212,7 +210,7 @@ class LossLattice:
     def _lost(self) -> arb:
         """What the losses below the first nodes add at most: Π(1+B_i)^{k_i} − 1."""
         logs = (k * value(part, first).log1p() for (part, k), first in self._each)
-        return sum(logs, arb(0)).expm1().upper()
+        return sum(logs, arb(0)).expm1()
 
     @cached_property
     def _laws(self) -> list[LatticeLaw]:
@@ -228,7 +226,7 @@ class LossLattice:
         for (_, k), law in zip(self.runs, self._laws, strict=True):
             total += k * law.over
             grown *= (arb(law.below(fmpz(1))) / arb(2) ** self.bits).max(arb(1)) ** k
-        return (total * grown).upper()
+        return total * grown
 
     @cached_property
     def _sums(self) -> list[tuple[list[arb], list[arb]]]:
@@ -339,7 +337,8 @@ class LossLattices:
                 ends = ends[0], most
                 continue
             if is_root:
-                ends = float(found.lower()), float(found.upper())
+                low, high = ends_of(found)
+                ends = float(low), float(high)
             is_told = cells > _CELLS
             if cells == _MOST_CELLS or (is_told and wanted > _SURELY * _MOST_CELLS):
                 raise undecided("a lattice of losses", digits)
@@ -359,7 +358,7 @@ class LossLattices:
                 first = sum((k * x for (_, k), x in zip(self.runs, firsts, strict=True)), arb(0))
                 top = -arb(y) * _BEFORE if self.reverse else arb(y) * _BEYOND
                 step = ((top - first).max(-first / count) / (count - 2)).mid()
-                bits += math.ceil(float((step * count).expm1().log().upper()) / math.log(2))
+                bits += math.ceil(float((step * count).expm1().log()) / math.log(2))
             kept = [*self._made.items()][-_KEPT:]
             self._made = {
                 **dict(kept),

@@ -8,6 +8,7 @@ from typing import Any
 from flint import arb, arb_poly
 
 from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import ends_of
 from symacct.core.forking import cached_property
 
 _BLOCK = 256  # nodes that are summed at once
@@ -25,8 +26,8 @@ class Nodes:
     def profile(self, y: arb) -> arb:
         """Σ p(1 − e^{y−ℓ}) over ℓ > y: the largest from any node on, where balls don't tell."""
         at = (y - self.first) / self.step
-        places = range(self._place(at.lower()), self._place(at.upper()) + 1)
-        return BALL.maximum(*(self._beyond(j, y) for j in places))
+        least, most = map(self._place, ends_of(at))
+        return BALL.maximum(*(self._beyond(j, y) for j in range(least, most + 1)))
 
     def _place(self, at: arb) -> int:
         """The first node beyond this place, counted in steps."""

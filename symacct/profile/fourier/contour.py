@@ -49,7 +49,6 @@ class Contour:
             below = self._left_alias + self._right_alias(at) + above
             if not y.is_exact():
                 below, above = below + (moved := self._moved(y)), above + moved
-            above, below = above.upper(), below.upper()
         return (value - below).union(value + above)
 
     def _moved(self, y: arb) -> arb:
@@ -59,7 +58,7 @@ class Contour:
         """
         c = arb(self.plan.c)
         above = self.nodes[0].real * c * (c + 1) * (-c * y).exp()
-        return y.rad() * above.upper().min(arb(1))
+        return y.rad() * above.min(arb(1))
 
     def _sum(self, y: arb) -> arb:
         """(h/π) Re Σ' M(s)/(s(s+1)) e^{−sy}."""

@@ -16,6 +16,7 @@ from flint import acb, arb, ctx
 
 from symacct.core.errors import LimitError
 from symacct.core.forking import cached_property
+from symacct.numerics.sums.refine import up_to
 from symacct.profile.fourier.contour import Contour
 from symacct.profile.fourier.plan import ContourPlan, plan
 from symacct.profile.fourier.shape import Moments, shift
@@ -37,7 +38,7 @@ class Smoothed(Contour):
         above, wider = super().delta(y), self._wider.delta(y)
         more = arb(_MORE.numerator) / _MORE.denominator
         most = (more * more * self._ratio / 8).exp() / (more - 1) * (wider - above)
-        return (above - most.upper().max(arb(0))).union(above)
+        return above - up_to(most.max(arb(0)))
 
     @property
     def _noise(self) -> GaussianLoss:

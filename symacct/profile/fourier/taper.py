@@ -93,7 +93,7 @@ class Taper:
         factor = arb_poly([0] * order + [1])
         for other, turn in enumerate(turns):
             if other != own:
-                factor *= arb_poly([abs(turns[own] - turn).upper(), 1]) ** order
+                factor *= arb_poly([abs(turns[own] - turn), 1]) ** order
         total, scale = arb(0), arb(1)
         for j, coefficient in enumerate(factor.coeffs()):
             scale *= j * self.stride * arb(self.h) if j else 1

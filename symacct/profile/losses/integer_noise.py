@@ -84,7 +84,7 @@ class IntegerLoss(Summed):
     def decay(self, a: float, t: float, slack: float) -> arb:
         """log F(a): a sum over atoms comes as near to it as one likes again and again."""
         need = _SPARE - math.log(slack)
-        return self.transform(OrderLine(a, 1.0, 0), need)[0].real.upper().log()
+        return self.transform(OrderLine(a, 1.0, 0), need)[0].real.log()
 
     def known(self, reverse: bool, need: float) -> tuple[list[OutcomeMasses], arb]:
         """The outcomes but for about e^{−need} of both laws, exchanged if `reverse`; the rest."""
@@ -93,7 +93,7 @@ class IntegerLoss(Summed):
             loss = self.loss(log_ratio)
             p = q * loss.exp()
             found.append(OutcomeMasses(q, p, -loss) if reverse else OutcomeMasses(p, q, loss))
-        return found, self.noise.left_out(1.0, kept).upper()
+        return found, self.noise.left_out(1.0, kept)
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
         """E_Q[(m − e^y)₊], or E_Q[(1 − e^y m)₊] if `reverse`, m = 1−γ+γP₀/Q"""

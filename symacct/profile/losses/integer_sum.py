@@ -90,7 +90,7 @@ def masses(sigma: Exact, parties: int, reach: int, bits: int) -> list[arb]:
         at = BALL.number(sigma)
         waves, rest = _waves(1 / (2 * arb.pi() * at), parties, last)
         beyond = 2 * (-(arb(2 * last + 1 - reach) ** 2) / (2 * parties * at**2)).exp()
-        off, period = within((rest + beyond).upper()), 2 * last + 1
+        off, period = within(rest + beyond), 2 * last + 1
         turned = [(arb(2 * r) / period).cos_pi() for r in range(period)]
 
         def mass(k: int) -> arb:
@@ -109,6 +109,6 @@ def _waves(dual: arb, parties: int, last: int) -> tuple[list[arb], arb]:
         limits.check("order", j, "nodes of the sum of discrete Gaussians")
         power = (-parties * log_theta_ratio(dual, Fraction(j, 2 * last + 1))).exp()
         if power < small:
-            return found, power.upper()
+            return found, power
         found.append(power)
     return found, arb(0)

@@ -18,7 +18,9 @@ import numpy as np
 from flint import acb, arb, arb_poly, ctx
 
 from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import float_above
 from symacct.core.exact import Exact
+from symacct.numerics.sums.refine import within
 from symacct.profile.part import Floats, OrderLine, log_turning
 from symacct.profile.sums.power_sums import power_sums, sums_on_a_line
 
@@ -114,11 +116,11 @@ class LaplaceLoss:
         frame = LaplaceFrame(self, a)
         near = arb.pi() / (frame.high - frame.low)
         start = arb(t).max(near) if not arb(t) < near else near
-        far = frame.far(start.lower())
+        far = frame.far(start)
         if not arb(t) < near:
             return far.log()
-        close = 1 - 4 * (arb(t) / arb.pi()) ** 2 * frame.variance.lower()
-        return (frame.moment * close.sqrt()).max(far).log()
+        close = 1 - 4 * (arb(t) / arb.pi()) ** 2 * frame.variance
+        return (frame.moment * close.max(arb(0)).sqrt()).max(far).log()
 
     def turns(self) -> list[arb]:
         return [-self.largest(True), self.largest(False)]
@@ -222,7 +224,7 @@ class LaplaceSample:
 
     def total(self, terms: list[arb], grown: arb = arb(1)) -> arb:  # noqa: B008  # immutable
         """Their sum, for an integrand that is `grown` times as large at most."""
-        return sum(terms, arb(0, (self.error * grown).upper()))
+        return sum(terms, within(self.error * grown))
 
     def _points(self, count: int) -> list[tuple[arb, arb]]:
         half = self.shift / 2
@@ -316,13 +318,13 @@ class LaplaceFrame:
         Unsampled it is at most the atoms' share times 1 + 1/|2z−1|.
         """
         with ctx.workprec(_BITS):
-            away = acb(2 * arb(self.order) - 1, 2 * start).abs_lower()
+            away = abs(acb(2 * arb(self.order) - 1, 2 * start))
             if self.part.gamma == 1 and away > _SHARE:
                 return self.atoms * (1 + 1 / away)
-            added = (self.moment - self.atoms).lower()
-            end = float((_SHARE * self.ends / added).upper())
-            spread = (self.moment * self.variance.sqrt()).upper()
-            step = float((2 * added / (_SHARE * spread)).lower())
+            added = self.moment - self.atoms
+            end = float(_SHARE * self.ends / added)
+            spread = self.moment * self.variance.sqrt()
+            step = float(2 * added / (_SHARE * spread))
             last = math.ceil(max(0.0, end - float(start)) / step) + 1
             if not math.isfinite(end / step) or last * self._terms(end) > _MOST_FAR:
                 return self.moment
@@ -335,7 +337,7 @@ class LaplaceFrame:
 
     def _on_grid(self, start: arb, step: float, last: int) -> arb:
         """The largest |F(a+it)| at t = start + n·step, 0 <= n <= last."""
-        reach = float(start.upper()) + step * last
+        reach = float_above(start + arb(step) * last)
         sample = LaplaceSample(self.part, self.order, reach, _GRID_NEED)
         turns = [acb(0, arb(step) * loss).exp() for loss in sample.losses]
         first = [
@@ -344,5 +346,5 @@ class LaplaceFrame:
         ]
         largest = arb(0)
         for value in power_sums(first, turns, last + 1):
-            largest = largest.max(value.abs_upper())
+            largest = largest.max(abs(value))
         return largest + sample.error

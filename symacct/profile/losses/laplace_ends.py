@@ -12,6 +12,7 @@ from flint import acb, arb, arb_poly, ctx
 
 from symacct.arithmetic import BALL
 from symacct.core.forking import cached_property
+from symacct.numerics.sums.refine import acb_within, geometric_tail
 from symacct.profile.losses.laplace import LaplaceLoss
 
 _FEW_TERMS = 64  # of a continued fraction, up to which it is as quick as a series
@@ -93,8 +94,7 @@ class LossEnd:
             for n in range(terms):
                 first *= self.gap * abs(ends[0] - n).max(abs(ends[1] - n)) / (n + 0.5)
             ratio = self.gap * (abs(ends[0]).max(abs(ends[1])) + terms) / (terms + 0.5)
-            rest = (first / (1 - ratio)).upper() if ratio < 1 else arb.pos_inf()
-            return acb(arb(0, rest), arb(0, rest))
+            return acb_within(geometric_tail(first, ratio))
 
     def _enough(self, places: Places) -> tuple[int, int]:
         """How many terms of the series do, and how many bits cancel; float64."""
@@ -129,8 +129,7 @@ class LossEnd:
                 at = self.gap * (z - 0.5)
                 under = below(at)
                 value = self.gap * above(at) / under
-            off = (norm / (abs(under) ** 2 * abs(z.imag))).upper()
-            found.append(value + acb(arb(0, off), arb(0, off)))
+            found.append(value + acb_within(norm / (abs(under) ** 2 * abs(z.imag))))
         return found
 
     def _fewest(self, z: acb) -> tuple[int, int]:

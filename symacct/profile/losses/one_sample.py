@@ -18,6 +18,7 @@ from flint import arb, arb_poly, ctx
 from symacct.arithmetic import BALL
 from symacct.core.errors import PrecisionError
 from symacct.core.exact import Exact
+from symacct.numerics.sums.refine import up_to
 from symacct.profile.part import Floats, OrderLine, Part
 from symacct.profile.solve import CompositionProfile
 
@@ -93,11 +94,11 @@ class OneSample:
         if reverse:
             left = 1 - a * (1 - rate)
             if not left > 0:
-                return arb(0).union(left.upper().max(arb(0)))
+                return up_to(left.max(arb(0)))
             return left * self._stick(rate * a / left, True)
         b = 1 + y.expm1() / rate
         if not b > 0:  # from 1 − a to what is more at the largest b
-            return (1 - a).union(1 - a + rate * b.upper().max(arb(0)))
+            return 1 - a + up_to(rate * b.max(arb(0)))
         return rate * self._stick(b, False)
 
     def _stick(self, b: arb, reverse: bool) -> arb:

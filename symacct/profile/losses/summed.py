@@ -126,7 +126,7 @@ class Summed:
                 (w * (turn * x).exp() for w, x in zip(found.weights, found.losses, strict=True)),
                 acb(0),
             )
-            return arb((total.abs_upper() + found.error).upper())
+            return abs(total) + found.error
 
         bend, moment = self._bend(a, _SPARE - math.log(slack))
         return TransformOnLine(at, moment, bend, self.far(a, moment)).largest_beyond(t).log()

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 from flint import acb, acb_mat, arb
 
+from symacct.numerics.sums.refine import acb_within
 from symacct.profile.part import OrderLine
 
 _ROWS = 256  # of a matrix product at once
@@ -32,8 +33,7 @@ def power(x: acb, count: int) -> acb:
     found = x**count
     if found.is_finite():
         return found
-    radius = arb(0, (x.abs_upper() ** count).upper())
-    return acb(radius, radius)
+    return acb_within(abs(x) ** count)
 
 
 def power_sums(weights: list[acb], ratios: list[acb], count: int) -> list[acb]:
@@ -67,9 +67,9 @@ def _by_columns(
 
 def sums_on_a_line(weights: list[arb], losses: list[arb], line: OrderLine, error: arb) -> list[acb]:
     """Σ w e^{inhℓ} for each node n of a line, with an error that may be as large as this."""
-    h, radius = arb(line.h), arb(0, error.upper())
+    h, disc = arb(line.h), acb_within(error)
     sums = real_power_sums(weights, [h * loss for loss in losses], line.first, line.last)
-    return [value + acb(radius, radius) for value in sums]
+    return [value + disc for value in sums]
 
 
 def _power_sums(weights: list[acb], ratios: list[acb], count: int) -> list[acb]:

@@ -36,7 +36,7 @@ class TransformOnLine:
         if all(constant + falling / farthest > self.moment for constant, falling in self.ends):
             return self.moment
         place, here, step = start, self.at(start), start
-        slack = ((self.moment / here).log() / SHARE).expm1().lower()
+        slack = ((self.moment / here).log() / SHARE).expm1().mid()
         goal = here * (1 + slack)
         for _ in range(_MOST_STEPS if slack > 0 else 0):
             if any(constant + falling / place <= goal for constant, falling in self.ends):

@@ -20,6 +20,7 @@ from flint import arb
 from symacct.arithmetic import BALL, Arithmetic
 from symacct.core.errors import PrecisionError
 from symacct.core.sources import ALCKS21
+from symacct.numerics.sums.refine import up_to, within
 from symacct.theory.conversion import bbghs20
 from symacct.theory.conversion.conversion import Conversion, register
 
@@ -52,7 +53,7 @@ def epsilon(ctx: Arithmetic, eps: arb, alpha: arb, delta: arb) -> arb:
     if problem.is_enough(arb(0)):
         return arb(0)
     found = problem.solve_at_end(eps + (-delta).log1p()) or problem.solve(most, arb(0))
-    return arb(0).union(most) if found is None else found.max(arb(0)).min(most)
+    return up_to(most) if found is None else found.max(arb(0)).min(most)
 
 
 def log_delta(ctx: Arithmetic, eps: arb, alpha: arb, epsilon: arb) -> arb:
@@ -218,7 +219,7 @@ class Problem:
         for _ in range(_WIDENINGS):
             enough = self.at(x + width).least_excess(v)
             if enough is not None and enough >= goal and self.at(x - width).excess(v) <= goal:
-                return (x - width).union(x + width)
+                return x + within(width)
             width *= 4
         return None
 
@@ -235,7 +236,7 @@ class Problem:
             if least is None:
                 return None
             if least >= goal:
-                return x.union(x + width)
+                return x + up_to(width)
             width *= 16
         return None
 
@@ -287,7 +288,7 @@ class Problem:
 
 def power_gap(power: arb, u: arb) -> arb:
     """(1+u)^power − 1 − power·u, by its series where the three cancel."""
-    size = ((abs(power) + 1) * abs(u)).abs_upper()
+    size = (abs(power) + 1) * abs(u)
     if not size < _NEAR:
         if power > 1:  # in the form that is as small as power − 1
             return (1 + u) * ((power - 1) * u.log1p()).expm1() - (power - 1) * u
@@ -298,7 +299,7 @@ def power_gap(power: arb, u: arb) -> arb:
     for k in range(2, terms + 2):
         term *= (power - k + 1) * u / k
         total += term
-    return total + arb(0, (abs(term) * size / (1 - size)).upper())
+    return total + within(term * size / (1 - size))
 
 
 def float_argmin(pair: TwoPointPairs) -> arb:

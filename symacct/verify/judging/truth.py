@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from symacct.accountant.accountant import Accountant
-from symacct.arithmetic.ball import BALL, precision, rational
+from symacct.arithmetic.ball import BALL, ends_of, precision, rational
 from symacct.core import limits
 from symacct.core.claims import Kind
 from symacct.core.errors import LimitError, OrderGridWarning, SymacctError
@@ -101,7 +101,7 @@ class Oracle:
         known = self._truth(replace(ask, at=str(-Fraction(ask.at))))
         with precision(_BITS):
             shrink = BALL.exp(BALL.number(Fraction(ask.at)))
-            low, high = rational(shrink.lower()), rational(shrink.upper())
+            low, high = map(rational, ends_of(shrink))
         kept = 1 - min(Fraction(1), Fraction(known.lower)), 1 - min(Fraction(1), known.upper)
         return Truth(1 - high * kept[0], 1 - low * kept[1], known.exact)
 

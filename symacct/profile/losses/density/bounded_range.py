@@ -47,7 +47,7 @@ class BoundedRange(DensityLoss):
         """By the same, where that is less."""
         half = BALL.number(self.pure) / 2
         most = ((2 * arb(a) - 1) * half).cosh() / half.sinh()
-        far: arb = (most / acb(2 * arb(a) - 1, 2 * arb(t)).abs_lower()).log()
+        far: arb = (most / abs(acb(2 * arb(a) - 1, 2 * arb(t)))).log()
         return far.min(super().decay(a, t, slack))
 
     def largest(self, reverse: bool) -> arb:

@@ -42,7 +42,7 @@ def ends(charts: list[Chart], a: float, left_out: arb, moment: arb) -> list[End]
         is_told = [cell.variation < t * cell.mass for cell in cells]
         rest = (cell.mass for cell, told in zip(cells, is_told, strict=True) if not told)
         apart, falling = _falling(cells, is_told, a)
-        found.append((sum(rest, left_out + apart).upper(), falling.upper()))
+        found.append((sum(rest, left_out + apart), falling))
     return found
 
 
@@ -73,10 +73,10 @@ def _cell(chart: Chart, a: float, low: arb, high: arb, little: arb) -> tuple[Cha
     steep = (log_q.slope.value.real + arb(a) * slope) - loss.slope.slope.real / slope
     if steep > 0 or steep < 0:
         change = abs(_psi(chart, a, high) - _psi(chart, a, low))
-        return ChartInterval(chart, low, high, mass, change.upper()), True
+        return ChartInterval(chart, low, high, mass, change), True
     psi = g / abs(slope)
     variation = (width * psi * abs(steep)).upper()
-    is_even = variation < _EVEN * psi.lower() or variation < little
+    is_even = variation < _EVEN * psi or variation < little
     return ChartInterval(chart, low, high, mass, variation), bool(is_even)
 
 
@@ -114,7 +114,7 @@ def _joined(brackets: list[tuple[arb, arb]]) -> tuple[arb, arb]:
     if len(brackets) == 2:
         (x, loss), (y, other) = brackets
         if loss.overlaps(other):
-            return abs(y) * abs(loss - other).upper(), abs(x + y)
+            return abs(y) * abs(loss - other), abs(x + y)
     return arb(0), sum((abs(x) for x, _ in brackets), arb(0))
 
 

@@ -8,7 +8,7 @@ from flint import acb, arb, ctx
 
 from symacct.arithmetic import BALL
 from symacct.numerics.densities.stretch import integrate
-from symacct.numerics.sums.refine import within
+from symacct.numerics.sums.refine import up_to, within
 from symacct.profile.losses.density.charts import Chart, DensityPair, mean_values
 
 _STEPS = 60
@@ -34,7 +34,7 @@ def _surplus(pair: DensityPair, y: arb) -> arb:
     """∫(p − e^y q)₊, at most ∫p beyond the charts."""
     tolerance = arb(2) ** (_SPARE_BITS - ctx.prec)
     charts, left_out = pair.charts(((1.0, float(tolerance.log().mid())),))
-    total = arb(0).union(left_out)
+    total = up_to(left_out)
     for chart in charts:
         for low, high in _positive(chart, y, chart.low, chart.high, 0):
             total += _between(chart, y, low, high, tolerance)

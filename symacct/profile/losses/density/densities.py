@@ -16,9 +16,11 @@ import numpy as np
 from flint import acb, arb, ctx
 
 from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import float_above
 from symacct.core.errors import LimitError, PrecisionError
 from symacct.core.exact import Exact
 from symacct.numerics.densities.supremum import largest_log_ratio
+from symacct.numerics.sums.refine import up_to
 from symacct.profile.losses.density import by_parts
 from symacct.profile.losses.density.charts import Chart, DensityPair
 from symacct.profile.losses.density.crossings import hockey_stick
@@ -144,7 +146,7 @@ class DensityLoss(Summed):
         left = self.largest(reverse) - y
         if left > 0:
             return hockey_stick(self.pair, y, reverse)
-        return arb(0).union(left.upper().max(arb(0)))  # for −D′ <= 1
+        return up_to(left.max(arb(0)))  # for −D′ <= 1
 
     def largest(self, reverse: bool) -> arb:
         known = rising(self.pair)
@@ -167,7 +169,7 @@ def _largest(part: DensityLoss, reverse: bool, bits: int) -> arb:
         with ctx.workprec(2 * bits):  # limits at the ends are found to `bits`
             found = largest_log_ratio(pair.sides, bits)
     except PrecisionError:
-        return most.union(arb(0)) if most.is_finite() else most
+        return up_to(most) if most.is_finite() else most
     if not found.is_finite():
         return most
     shift_p, shift_q = pair.shifts()
@@ -256,9 +258,9 @@ def _log_most(
         angle = arb.pi() * arb(arc).union(arb(arc + 1)) / _ARCS
         place = acb(middle + half * flat * angle.cos(), half * steep * angle.sin())
         log_q, loss = chart.sharp(place)
-        turned = abs(loss.imag).upper() * far
+        turned = abs(loss.imag) * far
         for a, size in sizes:
-            found = float((log_q.real + a * loss.real + turned - size).upper())
+            found = float_above(log_q.real + a * loss.real + turned - size)
             if math.isnan(found):
                 return math.inf
             most = max(most, found)

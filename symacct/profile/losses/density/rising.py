@@ -14,6 +14,7 @@ from flint import arb, ctx
 
 from symacct.arithmetic import BALL
 from symacct.core import limits
+from symacct.numerics.sums.refine import up_to
 from symacct.profile.losses.density.charts import DensityPair
 from symacct.profile.part import Floats
 
@@ -33,7 +34,7 @@ class Rising:
         loss, sign = (-y, -1) if reverse else (y, 1)
         above = loss.exp() - self.own
         if not above > 0:  # R is never below `own`
-            off = arb(0).union(above.max(arb(0)).upper() * (1 + y.exp()))
+            off = up_to(above.max(arb(0)) * (1 + y.exp()))
             return off if reverse else off - y.expm1()
         at = self._threshold(loss)
         tails = [(self.own, arb(0)), *self.others]

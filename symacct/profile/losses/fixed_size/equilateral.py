@@ -20,7 +20,7 @@ from flint import arb, ctx
 from symacct.arithmetic import BALL
 from symacct.core.errors import LimitError
 from symacct.core.exact import Exact
-from symacct.numerics.sums.refine import ball, normal_tail
+from symacct.numerics.sums.refine import ball, normal_tail, up_to
 from symacct.numerics.triangles.plane import BellMajorant, PlaneRule, rows_of, shifted_planes
 from symacct.numerics.triangles.triple import Triple
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
@@ -177,8 +177,8 @@ class Equilateral(Summed):
         found = []
         for start in _STARTS:
             halves = [self._halved(arb(a), arb(share), arb(start)) for share in _SHARES]
-            below = min((below for below, _ in halves), key=lambda x: x.upper())
-            steep = min((steep for _, steep in halves), key=lambda x: x.upper())
+            below = BALL.minimum(*(below for below, _ in halves))
+            steep = BALL.minimum(*(steep for _, steep in halves))
             found.append((below, steep * 2 / ball(self.delta) + arb(a) * moment))
         return found
 
@@ -206,7 +206,7 @@ class Equilateral(Summed):
             return gamma * (ball(self.delta) / arb(8).sqrt()).erf()
         largest = SampledGaussian(1 / self.delta**2, self.gamma).hockey_stick(abs(y), False)
         below = (-y.expm1()).max(arb(0))
-        return below.union(below + y.exp().max(arb(1)) * largest)
+        return below + up_to(y.exp().max(arb(1)) * largest)
 
     def largest(self, reverse: bool) -> arb:
         return arb("inf")
@@ -273,7 +273,7 @@ def _turned(part: Equilateral, bound: BellMajorant, turn: arb, moment: arb) -> a
     level; X > x and Y > x are half-planes, and the bells bound the integrand.
     """
     delta, gamma = ball(part.delta), ball(part.gamma)
-    levels = [arb(float(log_x)) for log_x in part.levels(float(turn.upper()))]
+    levels = [arb(float(log_x)) for log_x in part.levels(float(turn))]
     shares = [1 / (1 + (1 - gamma) / gamma * (-log_x).exp()) for log_x in levels]
     total = (turn * shares[0]).exp() * moment
     for log_x, share in zip(levels, [*shares[1:], arb(1)], strict=True):
@@ -313,4 +313,5 @@ def below(ratio: Exact) -> Fraction:
         if (roots[0] ** 2, roots[1] ** 2) == (ratio.numerator, ratio.denominator):
             return Fraction(*roots)
     with ctx.workprec(_BOUND_BITS):
-        return Fraction(float(BALL.number(ratio).sqrt().lower()) * (1 - 2.0**-50))
+        # Far more is taken off than the ball and its rounding to a float are wide.
+        return Fraction(float(BALL.number(ratio).sqrt()) * (1 - 2.0**-50))

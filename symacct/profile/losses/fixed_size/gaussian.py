@@ -170,7 +170,7 @@ class _Frame:
 
     def variation(self, b: arb) -> arb:
         """A bound of ∫|h′|."""
-        top = float(b.max(arb(0)).upper()) + _STEER_REACH * float(self.sigma)
+        top = float(b.max(arb(0))) + _STEER_REACH * float(self.sigma)
         edges = [arb(float(v)) for v in self.part._edges(top, 8)]
         total = arb(0)
         for left, right in pairwise(edges):

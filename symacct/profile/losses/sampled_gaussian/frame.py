@@ -79,7 +79,7 @@ class SampledFrame:
         left_out = (eta * eta * self.half).exp() * self.shrink(angle) * self.outside(rule)
         edges = 1 + (4 * eta * eta * self.half).exp() * self.shrink(2 * angle)
         share = edges / (2 * arb.pi() * eta / step).expm1()
-        moment = sum(weights, acb(0)).abs_upper()
+        moment = abs(sum(weights, acb(0)))
         if not share < 1:
             return arb.pos_inf()
         return left_out + share * (moment + left_out) / (1 - share)
@@ -198,9 +198,9 @@ class SampledFrame:
             moment += (log_weight + self.a * (self.rest + weighed).log()).exp()
         scale, y, apart = arb(step) / (2 * arb.pi()).sqrt(), arb(height), self.sigma * step
         outside = self.beyond(apart * first, apart * last, apart)
-        edge = (y * y / 2).exp() * self.shrink(theta + y / self.sigma)
-        share = 2 * edge / (2 * arb.pi() * y / step).expm1()
-        if not share < 1:
+        turned = theta + y / self.sigma
+        share = 2 * (y * y / 2).exp() * self.shrink(turned) / (2 * arb.pi() * y / step).expm1()
+        if not (share < 1 and turned <= arb.pi() / 2):
             return arb.pos_inf()
         most = (moment * scale + outside) / (1 - share)
         bound = total * scale + self.shrink(theta) * outside + share * most
@@ -225,7 +225,7 @@ class SampledFrame:
             ratio = acb(self.rest + p * theta.cos(), p * theta.sin())
             most = left if self.negative else ratio
             weight = (self.a * abs(most).log() - t * left.arg()).exp() * (below - before)
-            total += weight * arb_poly(_exponential(abs((ratio / self.rest).log()).upper(), length))
+            total += weight * arb_poly(_exponential(abs((ratio / self.rest).log()), length))
             before = below
         tail = (arb.pi() / 2 - t * ratio.arg()).exp() / self.rest * self._grown()
         total += arb_poly([tail] * length)

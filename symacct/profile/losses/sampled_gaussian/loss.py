@@ -17,7 +17,7 @@ from flint import acb, arb, arb_poly
 from symacct.arithmetic import BALL
 from symacct.core.exact import Exact
 from symacct.core.forking import cached_property
-from symacct.numerics.sums.refine import normal_tail
+from symacct.numerics.sums.refine import acb_within, normal_tail
 from symacct.profile.losses.sampled_gaussian import real_line
 from symacct.profile.losses.sampled_gaussian.frame import (
     CHORDS,
@@ -182,10 +182,9 @@ class SampledGaussian:
         """F on a line of orders by a sum over nodes above the real line."""
         frame = self.frame(line.a)
         log_ratios, weights = frame.nodes(rule)
-        radius = arb(0, frame.error(rule, weights).upper())
+        disc = acb_within(frame.error(rule, weights))
         turns = [acb(0, arb(line.h)) * log_ratio for log_ratio in log_ratios]
         weights = [w * (turn * line.first).exp() for w, turn in zip(weights, turns, strict=True)]
-        disc = acb(radius, radius)
         sums = power_sums(weights, [turn.exp() for turn in turns], len(line.nodes))
         return [value + disc for value in sums]
 

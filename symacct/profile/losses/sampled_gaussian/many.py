@@ -18,9 +18,10 @@ import numpy as np
 from flint import acb, acb_mat, arb, arb_mat, ctx, fmpq
 
 from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import float_above
 from symacct.core.exact import Exact
 from symacct.core.forking import cached_property
-from symacct.numerics.sums.refine import normal_tail
+from symacct.numerics.sums.refine import acb_within, normal_tail
 from symacct.profile.losses.sampled_gaussian import real_line
 from symacct.profile.losses.sampled_gaussian.frame import SampledFrame
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
@@ -197,8 +198,7 @@ class ManyGaussians:
 
     def interpolated(self, grid: RealLineGrid, line: OrderLine) -> list[acb]:
         """The same by the values at a grid's points."""
-        error = self._error(grid, line).upper()
-        disc = acb(arb(0, error), arb(0, error))
+        disc = acb_within(self._error(grid, line))
         columns = [self._sums(grid, line, s) for s in self._points(grid)]
         rows = [list(row) for row in zip(*columns, strict=True)]
         places = acb_mat(chebyshev.shares(grid.points) * self._at_places(grid))
@@ -267,7 +267,7 @@ class ManyGaussians:
         decay = (2 * arb.pi() * height / step).expm1()
         density = (-end * end / 2).exp() / (2 * arb.pi()).sqrt()
         side = height * density * self._most(frame, end, arb(self.high) * height, t)
-        return 2 * self.edge(frame, float(end.upper()), height, t) / decay + 2 * side
+        return 2 * self.edge(frame, float_above(end), height, t) / decay + 2 * side
 
     def edge(self, frame: SampledFrame, end: float, height: arb, t: float) -> arb:
         """A bound of ∫|QR^z| on |Im Z| = height, Re Z <= end, for |Im z| <= t and every s between

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from flint import acb, arb, ctx
 
+from symacct.numerics.sums.refine import within
 from symacct.profile.losses.sampled_gaussian.frame import LineRule, SampledFrame, log_shrink
 from symacct.profile.part import Floats, OrderLine, short
 from symacct.profile.sums.power_sums import sums_on_a_line
@@ -115,7 +116,7 @@ def _log_masses(
 def transform(part: SampledGaussian, line: OrderLine, rule: Strip) -> list[acb]:
     """F on a line of orders."""
     frame = part.frame(line.a)
-    off = error(frame, rule, line.h * line.last).upper()
+    off = error(frame, rule, line.h * line.last)
     weights, losses = nodes(frame, arb(rule.step), rule.first, rule.last)
     return sums_on_a_line(weights, losses, line, off)
 
@@ -130,7 +131,7 @@ def one_moment(part: SampledGaussian, a: float, rule: Moment) -> acb:
     if not share < 1:
         return acb(arb.pos_inf())
     off = outside + share * (total + outside) / (1 - share)
-    return acb(total + arb(0, off.upper()))
+    return acb(total + within(off))
 
 
 def nodes(frame: SampledFrame, step: arb, first: int, last: int) -> tuple[list[arb], list[arb]]:

@@ -31,6 +31,7 @@ from symacct.expressions.theorem_registry import always, theorem
 from symacct.mechanisms.mechanism import order_by_order
 from symacct.numerics.hull import Point, chord_at, lower_hull
 from symacct.numerics.sums.binomial import binomial_sum
+from symacct.numerics.sums.refine import up_to
 from symacct.numerics.sums.terms import Terms
 from symacct.operations.convexify import Convexify
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
@@ -170,7 +171,7 @@ def _(ctx: BallArithmetic, eps: RDPCurve, alpha: int, gamma: Number, branches: B
             return head
         tail = renyi_sum(ctx, eps, alpha, gamma, first=last + 1)
         if tail * arb(2) ** ctx.bits <= head:
-            return head + arb(0).union(tail)
+            return head + up_to(tail)
         if _is_steep(eps, last, alpha, branches):
             return head + tail
         if last == _MOST_HEAD:

@@ -23,7 +23,7 @@ from symacct.arithmetic import (
     RuledArithmetic,
     SymbolicArithmetic,
 )
-from symacct.arithmetic.ball import precision, rational
+from symacct.arithmetic.ball import ends_of, precision, rational
 from symacct.arithmetic.symbolic import written
 from symacct.core.errors import PrecisionError
 from symacct.core.exact import Exact, Order
@@ -137,7 +137,8 @@ def falling_in(ratio: Exact, value: Callable[[Fraction], Number]) -> Number:
         return value(ratio)
     with precision(2 * BALL.bits + _SPARE_BITS):
         between = BALL.number(ratio)
-    return value(rational(between.lower())).union(value(rational(between.upper())))
+    least, most = (value(rational(end)) for end in ends_of(between))
+    return least.union(most)
 
 
 @expectation.register

@@ -28,7 +28,7 @@ from symacct.expressions.node import Node
 from symacct.expressions.theorem_registry import theorem
 from symacct.mechanisms import ScalarGaussian
 from symacct.numerics.sums.differences import GUARD_BITS
-from symacct.numerics.sums.refine import steered_by_floats
+from symacct.numerics.sums.refine import steered_by_floats, up_to
 from symacct.numerics.triangles.lattice import lattice_of, triple_excess, triple_log_excess
 from symacct.numerics.triangles.plane import BellMajorant, plan, rows_of
 from symacct.numerics.triangles.triangles import WIDE, Triangles
@@ -191,7 +191,7 @@ def _of_worst(ctx: Arithmetic, triangles: Triangles) -> Number:
 
 def _at_most(ctx: Arithmetic, value: Number, share: arb) -> Number:
     """Between a value and what is larger by this share; other arithmetics give the value."""
-    return value * (1 + arb(0).union(share)) if isinstance(ctx, BallArithmetic) else value
+    return value * (1 + up_to(share)) if isinstance(ctx, BallArithmetic) else value
 
 
 def _places(triangles: Triangles) -> tuple[Place, ...]:
