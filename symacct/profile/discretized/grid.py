@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from flint import arb, ctx, fmpz_poly
+from flint import arb, ctx, fmpz, fmpz_poly
 
 from symacct.core.errors import PrecisionError
 from symacct.core.forking import cached_property
@@ -27,6 +27,7 @@ from symacct.profile.discretized.discretize import FARTHEST, laws_of, step_for
 from symacct.profile.discretized.nodes import Nodes
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.integer_noise import IntegerLoss
+from symacct.profile.losses.mixed import Averaged
 from symacct.profile.part import Floats, Part
 from symacct.profile.roots import bracket, enclosed
 from symacct.results.progress import progress
@@ -36,6 +37,7 @@ _TINY = 1e-290  # for what is lost of floats below it
 _SPARE = 3.0  # e^{-this} of what is wanted is left out
 _TILTS = [2.0 ** (j / 4) for j in range(-16, 40)]
 _FIRST, _MOST = 2**9, 2**15  # steps of the widest law
+_MOST_DEAR = 2**12  # where a value takes half a millisecond
 _MOST_OF_OUTCOMES = 2**17  # where no integral nor profile is worked out for each step
 _MOST_IN_ALL, _MOST_RUNS = 2**19, 2**17
 _TELLING = (2**9, 2**12)
@@ -62,7 +64,7 @@ class Masses(NamedTuple):
     """
 
     first: int
-    rising: list[int]
+    rising: list[Any]  # whole numbers, Python's or flint's
     cut: int
 
 
@@ -129,8 +131,9 @@ class Grid:
 
     def _product(self, one: Masses, other: Masses) -> Masses:
         """Both, less what at either end comes to e^{−need} at most."""
-        found = (fmpz_poly(one.rising) * fmpz_poly(other.rising)).coeffs()
-        rising = [-(-int(x) >> self.bits) for x in found]
+        found = fmpz_poly(one.rising) * fmpz_poly(other.rising)
+        more = fmpz_poly([1] * (len(one.rising) + len(other.rising) - 1))
+        rising = (found // (fmpz(1) << self.bits) + more).coeffs()
         most = _up(arb(-self.need).exp(), self.bits)
         first, below = _run_of(rising, most)
         last, above = _run_of(rising[:first:-1], most)
@@ -226,7 +229,7 @@ def _up(x: arb, bits: int) -> int:
     return int(found)
 
 
-def _run_of(masses: list[int], most: int) -> tuple[int, int]:
+def _run_of(masses: list[Any], most: int) -> tuple[int, int]:
     """The first so many that come to `most` at most, but one of all, and what they come to."""
     total = 0
     for i, mass in enumerate(masses):
@@ -236,8 +239,9 @@ def _run_of(masses: list[int], most: int) -> tuple[int, int]:
     return 0, 0
 
 
-def _floats(masses: list[int], bits: int) -> Floats:
-    return np.array([float(arb(x) / 2**bits) for x in masses])
+def _floats(masses: list[Any], bits: int) -> Floats:
+    scale = arb(2) ** -bits
+    return np.array([float(arb(x) * scale) for x in masses])
 
 
 def _float_above(x: arb) -> float:
@@ -280,15 +284,25 @@ class Grids:
         return self.refined(at, most, digits)
 
     def root(self, delta: Fraction, digits: float, at_an_end: Callable[[arb], arb | None]) -> arb:
-        """Where D is δ, to so many digits; D beyond the largest loss is told."""
+        """Where D is δ, to so many digits; D beyond the largest loss is told.
+
+        Each grid begins where the one before it proved the root to be.
+        """
+        found: tuple[arb, arb] | None = None
 
         def at(grid: Grid) -> arb:
+            nonlocal found
+
             def value(y: arb) -> arb:
                 known = at_an_end(y)
                 return grid.delta(y) if known is None else known
 
-            found = bracket(value, ball(delta))
-            return arb.nan() if found is None else enclosed(value, ball(delta), found)
+            found = found or bracket(value, ball(delta))
+            if found is None:
+                return arb.nan()
+            root = enclosed(value, ball(delta), found)
+            found = root.lower(), root.upper()
+            return root
 
         return self.refined(at, log_of(lambda: ball(delta)), digits)
 
@@ -350,7 +364,8 @@ class Grids:
             return _FIRST
         (steps, _), made = next(iter(self._made.items()))
         are_outcomes = all(isinstance(part, Atoms | IntegerLoss) for part, _ in self.runs)
-        most = _MOST_OF_OUTCOMES if are_outcomes else _MOST
+        are_dear = any(isinstance(part, Averaged) and part.is_dear for part, _ in self.runs)
+        most = _MOST_OF_OUTCOMES if are_outcomes else _MOST_DEAR if are_dear else _MOST
         return max(_FIRST, min(most, steps * _MOST_IN_ALL // made.width))
 
     @property
