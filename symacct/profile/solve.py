@@ -38,6 +38,7 @@ from symacct.profile.closed_form.dispatch import (
 )
 from symacct.profile.discretized.grid import Grids
 from symacct.profile.discretized.lattice import LossLattices
+from symacct.profile.fourier import starting
 from symacct.profile.fourier.across import Across, contour, planned
 from symacct.profile.fourier.contour import Contour, log_chernoff
 from symacct.profile.fourier.shape import Moments, shift
@@ -45,6 +46,7 @@ from symacct.profile.fourier.starting import about_root, closed_root, next_guess
 from symacct.profile.losses.density.densities import DensityLoss
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.integer_noise import IntegerLoss
+from symacct.profile.losses.mixed import Averaged
 from symacct.profile.part import Part
 from symacct.profile.roots import Value, convex_root
 
@@ -213,10 +215,12 @@ class CompositionProfile:
         if self.closed is not None or not self._hardly_fall:
             return by_contour()
         count, ways = self.grids.count, {True: lambda: on(self.grids), False: by_contour}
-        is_few = self._densities > 0 and count < _FEW_RUNS
+        is_mixed = any(isinstance(part, Averaged) for part, _ in self.runs)  # soon had or refused
+        is_few = count < _FEW_RUNS and not is_mixed
         first = is_few and digits < _OF_A_GRID
         refused: dict[bool, Exception] = {}
-        for way in (first, not first) if count < _EITHER_WAY or self.is_all_atoms else (first,):
+        is_either = count < _EITHER_WAY or self.is_all_atoms or is_mixed
+        for way in (first, not first) if is_either else (first,):
             try:
                 return ways[way]()
             except (PrecisionError, LimitError) as error:
@@ -260,7 +264,7 @@ class CompositionProfile:
             value = self._summed(known, y)
             if accuracy(value) >= digits:
                 return value
-        log_delta, wanted = self.moments.log_delta(at), digits
+        log_delta, wanted = starting.about_log_delta(self.moments, at), digits
         for _ in range(_ATTEMPTS):
             value = self._new(at, log_delta, wanted, lambda made: self._summed(made, y))
             if accuracy(value) >= digits:
@@ -358,9 +362,8 @@ class CompositionProfile:
                 return True
             if not bound() > 0 and self.closed is None:
                 return None  # no sum is known to be 0
-        return self._either(
-            lambda: self._is_within_by_contour(y, bound), lambda losses: losses.is_within(y, bound)
-        )
+        ask = partial(self._is_within_by_contour, y, bound)
+        return self._given_or_together(lambda: self._either(ask, lambda x: x.is_within(y, bound)))
 
     def _is_within_by_contour(self, y: Callable[[], arb], bound: Callable[[], arb]) -> bool | None:
         for wanted in (0.0, 3.0, 12.0, 40.0):
@@ -378,7 +381,7 @@ class CompositionProfile:
 
     def roughly(self, y: Callable[[], arb], bound: Callable[[], arb], digits: float) -> arb:
         """D(y), to so many digits of the bound; with none wanted, by one moment."""
-        with ctx.workprec(bits_for(digits) + 64):
+        with ctx.workprec(bits_for(digits)):
             value = self._without_contour(y())
             if value is not None:
                 return value

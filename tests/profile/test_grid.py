@@ -35,8 +35,9 @@ from symacct.profile.losses.density.densities import DensityLoss
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.integer_noise import IntegerLoss
-from symacct.profile.losses.laplace import LaplaceLoss, few_runs
+from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
+from symacct.profile.losses.unsampled import profile
 from symacct.profile.roots import bracket
 from symacct.profile.solve import CompositionProfile
 from tests.profile.laws import MP
@@ -60,7 +61,7 @@ def test_runs_of_noise_known_in_closed_form(y, reverse):
     """Pieces of densities, and profiles of one run, of noise whose sums are known."""
     y = arb(Fraction(y).numerator) / Fraction(y).denominator
     with ctx.workprec(160):
-        laplace, gaussian = few_runs(Fraction(1), 3, y), GaussianLoss(Fraction(3, 4))
+        laplace, gaussian = profile(((Fraction(1), 3),), 0, y), GaussianLoss(Fraction(3, 4))
         assert on_grid([(TENTS, 3)], reverse, y).overlaps(laplace)
         assert on_grid([(LaplaceLoss(Fraction(1)), 3)], reverse, y, 5).overlaps(laplace)
         normal = gaussian.hockey_stick(y, reverse)

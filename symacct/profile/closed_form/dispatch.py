@@ -14,6 +14,7 @@ from flint import arb, ctx
 
 from symacct.arithmetic import BALL
 from symacct.core import limits
+from symacct.core.exact import Exact
 from symacct.profile.closed_form.binomial import profile_for
 from symacct.profile.closed_form.discrete_gaussian import several_runs
 from symacct.profile.closed_form.few_laplace import some_runs
@@ -28,13 +29,15 @@ from symacct.profile.losses.density.bounded_range import BoundedRange
 from symacct.profile.losses.density.bounded_range import several_runs as runs_of_range
 from symacct.profile.losses.finite import Atoms, counted
 from symacct.profile.losses.integer_noise import IntegerLoss
-from symacct.profile.losses.laplace import LaplaceLoss, few_runs
+from symacct.profile.losses.laplace import LaplaceLoss
+from symacct.profile.losses.unsampled import Noise, profile, unsampled
 from symacct.profile.part import Part
 from symacct.profile.roots import Value
 
 _SUMMED = 2000  # outcomes of all runs, up to which they are summed one by one
 _SUMMED_BESIDE = 100_000  # times the square of the others' runs
-_FEW_RUNS = 100  # of Laplace noise, a quadratic number of terms; of bounded range, their digits
+_FEW_RUNS = 100  # of bounded range: so are their digits
+_TERMS, _TERMS_BESIDE = 10_100, 100  # of Laplace noise, and beside Gaussian noise, which falls
 _SOME_RUNS = 300  # of all Laplace noise, beyond which its moments fall by themselves
 _WAYS = 1000  # of several kinds of it
 _FEW_INTEGERS, _SUMMED_ALONE = 4, 20_000  # runs of noise on whole numbers, and outcomes of them
@@ -52,8 +55,8 @@ def closed_form(runs: Runs, reverse: bool) -> Value | None:
     if len(runs) == 1 and runs[0][1] == 1:
         return partial(runs[0][0].hockey_stick, reverse=reverse)
     (part, count), *more = runs
-    if isinstance(part, LaplaceLoss) and part.gamma == 1 and not more and count <= _FEW_RUNS:
-        return partial(few_runs, part.shift, count)
+    if few := _few_unsampled(runs):
+        return partial(profile, *few)
     if isinstance(part, BoundedRange) and not more and count <= _FEW_RUNS:
         return partial(runs_of_range, part.pure, count)
     if on_one_lattice(tuple(runs)) and not isinstance(part, Atoms):
@@ -72,6 +75,17 @@ def closed_form(runs: Runs, reverse: bool) -> Value | None:
     if others and (integers := _some_integers(runs)):
         return partial(_integers, integers, reverse)
     return None
+
+
+def _few_unsampled(runs: Runs) -> tuple[Noise, Exact] | None:
+    """All runs, where they are Laplace noise or that and Gaussian noise, and few; else None."""
+    noise = unsampled(tuple(runs))
+    if noise is None:
+        return None
+    counts = [k for _, k in noise[0]]
+    most = _TERMS if noise[1] == 0 else _TERMS_BESIDE
+    terms = math.prod(k + 1 for k in counts) * sum(counts)
+    return noise if terms <= most else None
 
 
 def _some_integers(runs: Runs) -> tuple[tuple[IntegerLoss, int], ...]:

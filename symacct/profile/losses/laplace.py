@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from flint import acb, arb, arb_poly, ctx, fmpz_poly
+from flint import acb, arb, arb_poly, ctx
 
 from symacct.arithmetic import BALL
 from symacct.core.exact import Exact
@@ -349,47 +349,3 @@ class LaplaceFrame:
         for value in power_sums(first, turns, last + 1):
             largest = largest.max(value.abs_upper())
         return largest + sample.error
-
-
-def few_runs(shift: Exact, count: int, y: arb) -> arb:
-    """D(y) of `count` runs that are not sampled, in closed form, for |y| below the largest loss.
-
-    √(PQ) has the transform e^{−s/2}(e^{ps}(½ + 1/4p) + e^{−ps}(½ − 1/4p)): powers of 1/p are
-    powers of l − l_j, l_j = (2j−k)s, which e^{l/2} − e^{y−l/2} is integrated against up to ks.
-    """
-    s = BALL.number(shift)
-    top, total = count * s, arb(0)
-    for j, ways in enumerate(_knots(count)):
-        knot = (2 * j - count) * s
-        start = arb(0) if not knot < y else y - knot
-        if not (knot < y or knot >= y):
-            start = (y - knot).max(arb(0))
-        up, down = (knot / 2).exp(), (y - knot / 2).exp()
-        rising, falling = _integrals(start, top - knot, count)
-        total += arb(ways[0]) * (up - down).max(arb(0))
-        for m in range(1, count + 1):
-            total += arb(ways[m]) * (up * rising[m - 1] - down * falling[m - 1])
-    return total * (-top / 2).exp() / arb(4) ** count
-
-
-@lru_cache(16)
-def _knots(count: int) -> list[list[int]]:
-    """C(k, j) times the coefficients of (2+x)^{k−j}(2−x)^j, for each j."""
-    above, below = fmpz_poly([2, 1]), fmpz_poly([2, -1])
-    found = []
-    for j in range(count + 1):
-        product = above ** (count - j) * below**j * math.comb(count, j)
-        found.append([int(product[m]) for m in range(count + 1)])
-    return found
-
-
-def _integrals(start: arb, end: arb, count: int) -> tuple[list[arb], list[arb]]:
-    """∫ e^{u/2} u^{m−1}/(m−1)! du from start to end, and with e^{−u/2}, for 1 <= m <= count."""
-    ups, downs = (end / 2).exp(), (start / 2).exp()
-    rising, falling = [2 * (ups - downs)], [2 * (1 / downs - 1 / ups)]
-    high, low = arb(1), arb(1)
-    for m in range(1, count):
-        high, low = high * end / m, low * start / m
-        rising.append(2 * (ups * high - downs * low) - 2 * rising[-1])
-        falling.append(2 * (low / downs - high / ups) + 2 * falling[-1])
-    return rising, falling
