@@ -16,6 +16,7 @@ _WIDENINGS, _NEWTON_STEPS, _HALVINGS, _BRACKETINGS = 12, 40, 240, 60
 _FEW_DIGITS = 5.0  # that a root is first found to
 _NEARER, _AT_LAST = 20, 6  # halvings
 _BESIDE = 2.0**-20  # of y
+_ENOUGH = 1.01  # times as wide as the places at which balls do not tell
 _BLURS = 16  # apart are values that balls tell apart
 
 Value = Callable[[arb], arb]
@@ -122,6 +123,8 @@ def _until_unknown(
         low, left = (below, unknown[0]) if value(below) > goal else (low, below)
         high, right = (above, unknown[1]) if value(above) < goal else (high, above)
         unknown = left, right
+        if high - low <= _ENOUGH * (right - left):
+            break
     return low, high
 
 

@@ -67,7 +67,7 @@ def test_tails_below_tangents(sigma, gamma, a, left, right):
     sigma, gamma, left, right = (Fraction(x) for x in (sigma, gamma, left, right))
     with ctx.workprec(64):
         ends = [arb(x.numerator) / x.denominator for x in (left, right, Fraction(1))]
-        found = mp(SampledGaussian(sigma**2, gamma).frame(a).beyond(*ends).upper())
+        found = mp(SampledGaussian(sigma**2, gamma).frame(a).beyond(*ends, arb(0)).upper())
 
     def integrand(x):
         log_ratio = MP.log(1 - mp(gamma) + mp(gamma) * MP.exp((2 * x - 1) / (2 * mp(sigma) ** 2)))
@@ -77,6 +77,37 @@ def test_tails_below_tangents(sigma, gamma, a, left, right):
     true = MP.quad(integrand, [mp(left) - x for x in far[::-1]] + [mp(left)])
     true += MP.quad(integrand, [mp(right), *(mp(right) + x for x in far)])
     assert true < found < 3 * true
+
+
+@example(Fraction("2.33"), Fraction("0.1135"), 335.0, 1.538, -14.0, 2.9)  # e^53 too small
+@examples(60, 3000)
+@given(
+    log_uniform(0.3, 30),
+    log_uniform(1e-3, 0.5) | log_uniform(1e-3, 0.5).map(lambda x: 1 - x),
+    log_uniform(1, 400).map(float),
+    st.floats(0.05, 1.55),
+    st.floats(-14, -0.05),
+    st.floats(0.05, 4),
+)
+def test_tails_off_the_line_are_not_those_on_it(sigma, gamma, a, theta, left, right):
+    """ΣQ|R_θ|^a beyond two places, a < 0: at most what is said, wherever these places are.
+
+    |R_θ| < R: it is no more than (1−γ)^a times what QR^a comes to, but where Q is taken for QR^a.
+    """
+    step = min(float(sigma), 1.0) / 64
+    first, last = math.floor(left * float(sigma) / step), math.ceil((right * sigma + 1) / step)
+    with np.errstate(all="ignore"), ctx.workprec(64):
+        frame = SampledGaussian(sigma**2, gamma).frame(-a)
+        found = frame.beyond(arb(step) * first, arb(step) * last, arb(step), arb(theta))
+        least = float(found.upper().log())
+    far = math.ceil(12 * float(sigma) / step)
+    x = step * np.r_[first - far : first, last + 1 : last + 1 + far]
+    turned = (
+        1 - float(gamma) + float(gamma) * np.exp((2 * x - 1) / (2 * float(sigma) ** 2) + 1j * theta)
+    )
+    logs = -(x**2) / (2 * float(sigma) ** 2) - a * np.log(np.abs(turned))
+    true = np.logaddexp.reduce(logs) + math.log(step / (float(sigma) * math.sqrt(2 * math.pi)))
+    assert true < least + 1e-9
 
 
 def asked(m, given_number, digits, name="epsilon"):

@@ -25,6 +25,7 @@ from symacct.core.errors import LimitError, PrecisionError
 from symacct.mechanisms.mixtures import Overlap
 from symacct.profile.accuracy import accuracy
 from symacct.profile.closed_form.dispatch import closed_form
+from symacct.profile.closed_form.unsampled import profile
 from symacct.profile.discretized import grid
 from symacct.profile.discretized.cells import LineCell, _integrals, cells
 from symacct.profile.discretized.connect_the_dots import of_cells
@@ -41,7 +42,6 @@ from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from symacct.profile.roots import bracket
 from symacct.profile.runs import DirectedRuns
 from symacct.profile.solve import CompositionProfile
-from tests.profile.laplace_runs import few_runs
 from tests.profile.laws import MP
 from tests.support import LEAVES, sample
 from tests.thinning import examples
@@ -65,7 +65,7 @@ def test_runs_of_noise_known_in_closed_form(y, reverse):
     """Pieces of densities, and profiles of one run, of noise whose sums are known."""
     y = arb(Fraction(y).numerator) / Fraction(y).denominator
     with ctx.workprec(160):
-        laplace, gaussian = few_runs(Fraction(1), 3, y), GaussianLoss(Fraction(3, 4))
+        laplace, gaussian = profile(((Fraction(1), 3),), 0, y), GaussianLoss(Fraction(3, 4))
         assert on_grid([(TENTS, 3)], reverse, y).overlaps(laplace)
         assert on_grid([(LaplaceLoss(Fraction(1)), 3)], reverse, y, 5).overlaps(laplace)
         normal = gaussian.hockey_stick(y, reverse)

@@ -5,6 +5,7 @@ import itertools
 import math
 import operator
 from fractions import Fraction
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -146,6 +147,24 @@ def test_nodes_left_out_below():
             for ball, true in zip(found, known, strict=True):
                 assert ball.overlaps(true)
                 assert not ball.contains(acb(ball.real.mid() + 0.2))
+
+
+@examples(40, 1000)
+@given(
+    SIGMAS, st.sampled_from([Fraction(1, 2), Fraction(1), Fraction(5)]), RATES, st.floats(1, 200)
+)
+def test_nodes_left_out_of_low_orders_at_every_noise(sigmas, scale, gamma, a):
+    """To the right R^−a is largest where s is least, to the left where it is largest."""
+    runs, step = many(sigmas, scale, gamma), 2.0**-4
+    last = math.ceil(runs.high / step)
+    grid = RealLineGrid(step, -200, last, 1.0, 4, 2.0)
+    with ctx.workprec(64), mock.patch.object(ManyGaussians, "strip_error", return_value=arb(0)):
+        found = float(runs._off_the_integral(grid, runs.frame(arb(runs.high), -a), 0.0).upper())
+    z = step * np.r_[-600:-200, last + 1 : last + 400]
+    for s in (runs.low, runs.high):
+        log_r = np.logaddexp(math.log(1 - gamma), math.log(gamma) + s * z - s * s / 2)
+        left_out = np.exp(-(z**2) / 2 - a * log_r).sum() * step / math.sqrt(2 * math.pi)
+        assert left_out < found * (1 + 1e-9)
 
 
 @covering()

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from symacct import Accountant, Laplace, PoissonSubsample
 from symacct.core.errors import LimitError
 from symacct.profile.closed_form import few_laplace
+from symacct.profile.closed_form.unsampled import profile
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.laplace_ends import LossEnd, Places, ends
-from tests.profile.laplace_runs import few_runs, two_runs
+from tests.profile.laplace_runs import two_runs
 from tests.thinning import covering, examples, in_a_soak
 
 PARTS = [("1/2", "1/10"), ("2", "1/2"), ("1/5", "1/100"), ("5", "1/3")]
@@ -260,7 +261,7 @@ def test_on_an_atom(knot):
     part = LaplaceLoss(Fraction(3, 2))
     with ctx.workprec(100):
         y = arb(3) / 2 * knot
-        known = few_runs(part.shift, 4, y)
+        known = profile(((part.shift, 4),), 0, y)
         for runs in (((part, 4),), ((part, 1), (part, 3))):
             found = few_laplace.some_runs(runs, False, y)
             assert found.overlaps(known)

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from symacct import parse
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
+from symacct.profile.closed_form.unsampled import profile
 from symacct.profile.losses.finite import Atoms, binary_profile
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from symacct.profile.solve import CompositionProfile
 from symacct.results.enclosure import to_fraction
-from tests.profile.laplace_runs import few_runs, two_runs
+from tests.profile.laplace_runs import two_runs
 from tests.profile.laws import (
     MP,
     SampledLaplace,
@@ -216,7 +217,7 @@ def test_few_runs_of_laplace_noise_beside_gaussian_noise_that_hardly_matters(cou
     part = LaplaceLoss(Fraction(1, 2))
     ratio = Fraction(1, 10**4)
     with precision(200):
-        alone = few_runs(Fraction(1, 2), count, BALL.number(y))
+        alone = profile(((Fraction(1, 2), count),), 0, BALL.number(y))
     with precision(64):
         runs = ((part, count), (GaussianLoss(ratio), 1))
         both = CompositionProfile(runs, False).delta(lambda: BALL.number(y), 6)
@@ -238,7 +239,7 @@ def test_two_runs_of_laplace_noise_are_an_integral():
         known = one(y - 1) / 2 + MP.exp(-1) / 2 * one(y + 1)
         known += MP.quad(inner, sorted({-1, 1, *(p for p in (y - 1, y + 1) if -1 < p < 1)}))
         with precision(200):
-            found = few_runs(Fraction(1), 2, _ball(y))
+            found = profile(((Fraction(1), 2),), 0, _ball(y))
         assert contains(found, known, 40)
 
 

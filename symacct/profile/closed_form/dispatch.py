@@ -12,6 +12,7 @@ from symacct.profile.closed_form.few_laplace import laplace_form
 from symacct.profile.closed_form.finite import finite_form
 from symacct.profile.closed_form.integers import integer_form
 from symacct.profile.closed_form.one_lattice import lattice_form
+from symacct.profile.closed_form.unsampled import unsampled_form
 from symacct.profile.losses.density.bounded_range import BoundedRange, several_runs
 from symacct.profile.roots import Value
 from symacct.profile.runs import Runs
@@ -46,6 +47,7 @@ def _bounded_range(runs: Runs, reverse: bool) -> Value | None:  # symmetric
 _FORMS: tuple[Callable[[Runs, bool], Value | None], ...] = (
     _no_run,
     _one_run,
+    unsampled_form,
     _bounded_range,
     finite_form,
     lattice_form,

@@ -46,7 +46,7 @@ class ClosedForm:
         """Is D(y) at most the bound?"""
 
         def roughly(digits: float) -> arb:
-            with ctx.workprec(bits_for(digits) + 64):
+            with ctx.workprec(bits_for(digits)):
                 return self.value(y())
 
         return told(roughly, bound)

@@ -14,6 +14,7 @@ from symacct.profile.discretized.connect_the_dots import Spread, of_cells, of_pr
 from symacct.profile.discretized.grouped import MOST_OUTCOMES, Group, grouped
 from symacct.profile.losses.density.densities import DensityLoss
 from symacct.profile.losses.finite import Atoms
+from symacct.profile.losses.fixed_size.laplace import GluedLaplace
 from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.part import Part
@@ -51,7 +52,7 @@ def laws_of(part: Part, count: int, reverse: bool, need: float, steps: int) -> I
     else:
         ends = -_top(part, not reverse, need, 1), _top(part, reverse, need, 0)
         laid = partial(of_profile, part, reverse, ends)
-        yield LaidLaw(count, ends, laid, isinstance(part, LaplaceLoss))
+        yield LaidLaw(count, ends, laid, isinstance(part, LaplaceLoss | GluedLaplace))
 
 
 def _of_group(group: Group, step: arb) -> Spread:

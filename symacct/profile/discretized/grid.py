@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from flint import arb, ctx, fmpz_poly
+from flint import arb, ctx, fmpz, fmpz_poly
 
 from symacct.arithmetic.ball import ceiling, float_above, floor
 from symacct.core.errors import PrecisionError
@@ -26,6 +26,7 @@ from symacct.profile.accuracy import accuracy, decided, log_of
 from symacct.profile.discretized.connect_the_dots import Spread
 from symacct.profile.discretized.discretize import FARTHEST, laws_of, step_for
 from symacct.profile.discretized.nodes import Nodes
+from symacct.profile.losses.mixed import Averaged
 from symacct.profile.part import Floats
 from symacct.profile.roots import bracket, enclosed
 from symacct.profile.runs import DirectedRuns
@@ -37,6 +38,7 @@ _TINY = 1e-290  # for what is lost of floats below it
 _SPARE = 3.0  # e^{-this} of what is wanted is left out
 _TILTS = [2.0 ** (j / 4) for j in range(-16, 40)]
 _FIRST, _MOST = 2**9, 2**15  # steps of the widest law
+_MOST_DEAR = 2**12  # where a value takes half a millisecond
 _MOST_OF_OUTCOMES = 2**17  # where no integral nor profile is worked out for each step
 _MOST_IN_ALL, _MOST_RUNS = 2**19, 2**17
 _TELLING = (2**9, 2**12)
@@ -64,7 +66,7 @@ class Masses(NamedTuple):
     """
 
     first: int
-    rising: list[int]
+    rising: list[Any]  # whole numbers, Python's or flint's
     cut: int
 
 
@@ -131,8 +133,9 @@ class Grid:
 
     def _product(self, one: Masses, other: Masses) -> Masses:
         """Both, less what at either end comes to e^{−need} at most."""
-        found = (fmpz_poly(one.rising) * fmpz_poly(other.rising)).coeffs()
-        rising = [-(-int(x) >> self.bits) for x in found]
+        found = fmpz_poly(one.rising) * fmpz_poly(other.rising)
+        more = fmpz_poly([1] * (len(one.rising) + len(other.rising) - 1))
+        rising = (found // (fmpz(1) << self.bits) + more).coeffs()
         most = _up(arb(-self.need).exp(), self.bits)
         first, below = _run_of(rising, most)
         last, above = _run_of(rising[:first:-1], most)
@@ -226,7 +229,7 @@ def _up(x: arb, bits: int) -> int:
     return ceiling(x * arb(2) ** bits)
 
 
-def _run_of(masses: list[int], most: int) -> tuple[int, int]:
+def _run_of(masses: list[Any], most: int) -> tuple[int, int]:
     """The first so many that come to `most` at most, but one of all, and what they come to."""
     total = 0
     for i, mass in enumerate(masses):
@@ -236,8 +239,9 @@ def _run_of(masses: list[int], most: int) -> tuple[int, int]:
     return 0, 0
 
 
-def _floats(masses: list[int], bits: int) -> Floats:
-    return np.array([float(arb(x) / 2**bits) for x in masses])
+def _floats(masses: list[Any], bits: int) -> Floats:
+    scale = arb(2) ** -bits
+    return np.array([float(arb(x) * scale) for x in masses])
 
 
 def _most_around(values: list[float], reach: int) -> Floats:
@@ -258,10 +262,15 @@ class Grids:
     _made: dict[tuple[int, int], Grid] = field(default_factory=dict)
 
     def cost(self, digits: float) -> float:
-        """Little for few digits of few densities; the last way where moments hardly fall."""
-        if not self.runs.hardly_fall or (self.count >= _MANY_RUNS and not self.runs.are_atoms):
+        """Little for few digits of few runs; the last way where moments hardly fall.
+
+        Of what is averaged over another's loss a contour is soon had, or soon refused.
+        """
+        is_averaged = any(isinstance(part, Averaged) for part, _ in self.runs.runs)
+        may = self.count < _MANY_RUNS or self.runs.are_atoms or is_averaged
+        if not (self.runs.hardly_fall and may):
             return CANNOT
-        is_few = self.runs.densities > 0 and self.count < _FEW_RUNS
+        is_few = self.count < _FEW_RUNS and not is_averaged
         return _MOST if is_few and digits < _FEW_DIGITS else _MOST_IN_ALL
 
     def delta(self, y: Number, digits: float) -> arb:
@@ -282,15 +291,22 @@ class Grids:
         return self.refined(at, most, digits)
 
     def root(self, delta: Fraction, digits: float) -> arb:
-        """Where D is δ, to so many digits."""
+        """Where D is δ, to so many digits: each grid begins where the one before proved it."""
+        found: tuple[arb, arb] | None = None
 
         def at(grid: Grid) -> arb:
+            nonlocal found
+
             def value(y: arb) -> arb:
                 known = self.runs.at_the_end(y)
                 return grid.delta(y) if known is None else known
 
-            found = bracket(value, ball(delta))
-            return arb.nan() if found is None else enclosed(value, ball(delta), found)
+            found = found or bracket(value, ball(delta))
+            if found is None:
+                return arb.nan()
+            root = enclosed(value, ball(delta), found)
+            found = root.lower(), root.upper()
+            return root
 
         return self.refined(at, log_of(lambda: ball(delta)), digits)
 
@@ -351,7 +367,8 @@ class Grids:
         if not self._made:
             return _FIRST
         (steps, _), made = next(iter(self._made.items()))
-        most = _MOST_OF_OUTCOMES if self.runs.are_atoms else _MOST
+        are_dear = any(isinstance(part, Averaged) and part.is_dear for part, _ in self.runs.runs)
+        most = _MOST_OF_OUTCOMES if self.runs.are_atoms else _MOST_DEAR if are_dear else _MOST
         return max(_FIRST, min(most, steps * _MOST_IN_ALL // made.width))
 
     def order(self, y: float) -> float | None:

@@ -48,6 +48,7 @@ from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.losses.integer_sum import SummedNoise
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.mixed import MixedLoss
+from symacct.profile.losses.noisy_sample import on_one_sample
 from symacct.profile.losses.one_sample import OneSample
 from symacct.profile.part import Part
 
@@ -380,4 +381,4 @@ def _one_part(product: PairProduct) -> Part:
         return product.runs[0][0]
     if all(isinstance(part, Atoms) for part, _ in product.runs):
         return Atoms.joint(product.runs)  # type: ignore[arg-type]
-    return OneSample(product.runs, Fraction(1))
+    return on_one_sample(product.runs, Fraction(1))

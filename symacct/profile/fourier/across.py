@@ -55,7 +55,8 @@ def planned(
         refused = error
     if all(isinstance(part, SampledGaussian) for part, _ in found.runs):
         with suppress(LimitError, PrecisionError):
-            log_other = math.log(math.exp(log_delta - y) - math.expm1(-y))
+            log_kept = math.log(-math.expm1(-y)) if y > 0 else -math.inf
+            log_other = float(np.logaddexp(log_delta - y, log_kept))
             more = (log_other + y - log_delta) / math.log(10)
             other = _with_room(plan(found.exchanged, -y, log_other, digits + more), found, y)
             if other.taper is None and (refused is not None or other.last < chosen.last):

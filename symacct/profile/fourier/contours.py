@@ -17,7 +17,7 @@ from symacct.profile.accuracy import about, accuracy, bits_for, decided, log_of,
 from symacct.profile.fourier.across import Across, contour, planned
 from symacct.profile.fourier.contour import Contour, log_chernoff
 from symacct.profile.fourier.shape import shift
-from symacct.profile.fourier.starting import about_root, next_guess, other_roots
+from symacct.profile.fourier.starting import about_log_delta, about_root, next_guess, other_roots
 from symacct.profile.roots import convex_root
 from symacct.profile.runs import DirectedRuns
 from symacct.profile.strategy import Number
@@ -65,7 +65,7 @@ class Contours:
             value = self._summed(known, y)
             if accuracy(value) >= digits:
                 return value
-        log_delta, wanted = self.runs.moments.log_delta(at), digits
+        log_delta, wanted = about_log_delta(self.runs.moments, at), digits
         for _ in range(_ATTEMPTS):
             value = self._new(at, log_delta, wanted, lambda made: self._summed(made, y))
             if accuracy(value) >= digits:
@@ -107,7 +107,7 @@ class Contours:
 
     def roughly(self, y: Number, bound: Number, digits: float) -> arb:
         """D(y), to so many digits of the bound; with none wanted, by one moment."""
-        with ctx.workprec(bits_for(digits) + 64):
+        with ctx.workprec(bits_for(digits)):
             value = self.runs.at_the_end(y())
             if value is not None:
                 return value

@@ -135,6 +135,15 @@ def _by_spread(moments: Moments, delta: Fraction) -> float:
     return low * spread
 
 
+def about_log_delta(moments: Moments, y: float) -> float:
+    """About log D(y): by a moment, or by one run where one large loss is likelier than two.
+
+    The moments of rare large losses are mostly those of the others, and tell little.
+    """
+    one, half = (log_of(lambda: _sum_of_ones(moments, at)) for at in (y, y / 2))  # noqa: B023
+    return one if 2 * half < one < math.inf else moments.log_delta(y)
+
+
 def _sum_of_ones(moments: Moments, y: float) -> arb:
     """About Σ k_i D_i(y), D_i of one run."""
     with ctx.workprec(64):

@@ -16,15 +16,55 @@ from symacct.profile.part import Floats, OrderLine, Part
 _NEAR = 1e-3  # of an order, by which its neighbour tells the mean of the loss
 
 
+Member = tuple[float, float, Part]  # log of a share, log c, a part: F(z) is Σ share c^z F_part(z)
+
+
+class Averaged:
+    """Where to look for a mean of moments; float64."""
+
+    is_dear = False  # a value of the profile
+
+    @property
+    def _members(self) -> list[Member]:
+        raise NotImplementedError
+
+    def steer(self, orders: Floats) -> tuple[Floats, Floats]:
+        """The variance of a mixture: the mean of the variances, and that between the means."""
+        rows = []
+        for log, log_c, part in self._members:
+            (here, variance), (near, _) = part.steer(orders), part.steer(orders + _NEAR)
+            rows.append((log + log_c * orders + here, log_c + (near - here) / _NEAR, variance))
+        logs, means, variances = map(np.array, zip(*rows, strict=True))
+        total = np.logaddexp.reduce(logs)
+        shares = np.exp(logs - total)
+        mean = (shares * means).sum(axis=0)
+        return total, (shares * (variances + (means - mean) ** 2)).sum(axis=0)
+
+    def log_decay(self, a: float, t: float) -> float:
+        logs = [log + a * log_c + part.log_decay(a, t) for log, log_c, part in self._members]
+        return float(np.logaddexp.reduce(logs))
+
+    def log_values(self, line: OrderLine) -> Floats:
+        z = line.a + 1j * line.h * np.arange(line.last + 1)
+        logs = np.array(
+            [log + log_c * z + part.log_values(line) for log, log_c, part in self._members]
+        )
+        top = logs.real.max(axis=0)
+        return np.asarray(np.log(np.exp(logs - top).sum(axis=0)) + top)
+
+
 @dataclass(frozen=True)
-class MixedLoss:
+class MixedLoss(Averaged):
     """The pair `first` with probability `share`, else `second`; F(z) is the mean of theirs."""
 
     first: Part
     second: Part
     share: Exact
 
-    hardly_falls = False
+    @property
+    def hardly_falls(self) -> bool:
+        """May those of either not fall?"""
+        return self.first.hardly_falls or self.second.hardly_falls
 
     @property
     def symmetric(self) -> bool:
@@ -42,36 +82,12 @@ class MixedLoss:
         share = BALL.number(self.share)
         return (share, self.first), (1 - share, self.second)
 
-    # --- float64: where to look
-
-    def _logs(self) -> tuple[tuple[float, Part], tuple[float, Part]]:
-        (one, first), (other, second) = self._weighed()
-        return (float(one.log().mid()), first), (float(other.log().mid()), second)
-
-    def steer(self, orders: Floats) -> tuple[Floats, Floats]:
-        """The variance of a mixture: the mean of the variances, and that between the means."""
-        found = [
-            (log, part.steer(orders), part.steer(orders + _NEAR)) for log, part in self._logs()
-        ]
-        logs = np.array([log + here[0] for log, here, _ in found])
-        means = np.array([(near[0] - here[0]) / _NEAR for _, here, near in found])
-        total = np.logaddexp(logs[0], logs[1])
-        shares = np.exp(logs - total)
-        variances = np.array([here[1] for _, here, _ in found])
-        mean = (shares * means).sum(axis=0)
-        return total, (shares * (variances + (means - mean) ** 2)).sum(axis=0)
-
-    def log_decay(self, a: float, t: float) -> float:
-        one, other = (log + part.log_decay(a, t) for log, part in self._logs())
-        return float(np.logaddexp(one, other))
+    @property
+    def _members(self) -> list[Member]:
+        return [(float(weight.log().mid()), 0.0, part) for weight, part in self._weighed()]
 
     def terms(self, line: OrderLine, need: float) -> int:
         return self.first.terms(line, need) + self.second.terms(line, need)
-
-    def log_values(self, line: OrderLine) -> Floats:
-        one, other = (log + part.log_values(line) for log, part in self._logs())
-        top = np.maximum(one.real, other.real)
-        return np.asarray(np.log(np.exp(one - top) + np.exp(other - top)) + top)
 
     # --- balls: what is proved
 

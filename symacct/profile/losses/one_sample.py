@@ -12,25 +12,23 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NoReturn
 
-import numpy as np
-from flint import arb, arb_poly, ctx
+from flint import acb, arb, arb_poly, ctx
 
 from symacct.arithmetic import BALL
 from symacct.core.errors import PrecisionError
 from symacct.core.exact import Exact
 from symacct.numerics.sums.refine import up_to
-from symacct.profile.part import Floats, OrderLine, Part
+from symacct.profile.losses.mixed import Averaged, Member
+from symacct.profile.part import OrderLine, Part
 from symacct.profile.solve import CompositionProfile
 
-_BITS = 128  # for what steers
-_STEERING, _FARTHEST = 128, 64.0  # places on either side, and losses
 _LOST_BITS, _FEW_DIGITS = 24, 3.0  # of a value, by a place that is known to as many bits as it
 
 Runs = tuple[tuple[Part, int], ...]
 
 
 @dataclass(frozen=True)
-class OneSample:
+class OneSample(Averaged):
     """The runs, and the sampling rate `gamma` in (0, 1)."""
 
     runs: Runs
@@ -38,29 +36,14 @@ class OneSample:
 
     symmetric = False
     hardly_falls = True
+    is_dear = True
 
     def sampled(self, gamma: Exact) -> Part:
         """The same with P mixed once more."""
-        return OneSample(self.runs, self.gamma * gamma)
+        return type(self)(self.runs, self.gamma * gamma)
 
-    # --- float64: where to look
-
-    def steer(self, orders: Floats) -> tuple[Floats, Floats]:
-        """On chords of the product's profile, whose tilted mean and variance are near its own."""
-        log_weights, losses = _steering(self)
-        exponent = orders[:, None] * losses + log_weights
-        top = exponent.max(axis=1)
-        share = np.exp(exponent - top[:, None])
-        total = share.sum(axis=1)
-        mean, square = share @ losses / total, share @ losses**2 / total
-        return np.log(total) + top, np.maximum(square - mean**2, np.finfo(float).tiny)
-
-    def log_decay(self, a: float, t: float) -> float:
-        """No moment at a complex order is known."""
-        self._refuse()
-
-    def log_values(self, line: OrderLine) -> Floats:
-        """No moment at a complex order is known."""
+    @property
+    def _members(self) -> list[Member]:
         self._refuse()
 
     # --- balls: what is proved
@@ -69,7 +52,7 @@ class OneSample:
         """No moment is known."""
         self._refuse()
 
-    def transform(self, line: OrderLine, need: float) -> NoReturn:
+    def transform(self, line: OrderLine, need: float) -> list[acb]:
         """No moment is known."""
         self._refuse()
 
@@ -133,17 +116,3 @@ class OneSample:
 def _direction(runs: Runs, reverse: bool) -> CompositionProfile:
     """The product, with the contours that it has summed."""
     return CompositionProfile(runs, reverse)
-
-
-@lru_cache(16)
-def _steering(part: OneSample) -> tuple[Floats, Floats]:
-    """log of Q's masses, and the losses, of chords of the product's profile; float64."""
-    with ctx.workprec(_BITS):
-        most = min(_FARTHEST, float(_direction(part.runs, False).runs.largest))
-        ratios = np.exp(np.linspace(-most, most, 2 * _STEERING + 1))
-        values = [float(part._stick(arb(float(a)), False)) for a in ratios]
-    places, heights = np.concatenate([[0.0], ratios]), np.array([1.0, *values])
-    slopes = np.concatenate([[-1.0], np.diff(heights) / np.diff(places), [0.0]])
-    weights = np.maximum(np.diff(slopes)[1:], np.finfo(float).tiny)
-    rate = float(part.gamma)
-    return np.log(weights), np.log1p(rate * np.expm1(np.log(ratios)))

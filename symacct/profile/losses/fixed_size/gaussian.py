@@ -40,6 +40,8 @@ class GluedGaussian(Summed):
     variance: Exact
     gamma: Exact
 
+    hardly_falls = True
+
     # --- float64: where to look
 
     @property

@@ -35,6 +35,8 @@ class GluedLaplace(Summed):
     shift: Exact
     gamma: Exact
 
+    hardly_falls = True
+
     # --- float64: where to look
 
     def floats(self, least: float, most: float) -> tuple[Floats, Floats]:

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from flint import acb, arb, arb_poly
 
-from symacct.arithmetic import BALL
-from symacct.core.exact import Exact
 from symacct.numerics.sums.refine import normal_tail, tilted_tail
 from symacct.profile.part import short
 
@@ -42,10 +40,9 @@ class LineRule:
 class SampledFrame:
     """The parameters in balls, at flint's current precision, for one real part a of the order."""
 
-    def __init__(self, variance: arb, gamma: Exact, a: float) -> None:
+    def __init__(self, variance: arb, gamma: arb, rest: arb, a: float) -> None:
         self.a = arb(a)
-        self.gamma, self.rest = BALL.number(gamma), BALL.number(1 - gamma)
-        self.variance = variance
+        self.gamma, self.rest, self.variance = gamma, rest, variance
         self.sigma = self.variance.sqrt()
         self.half = 1 / (2 * self.variance)
         self.density = 1 / (self.sigma * (2 * arb.pi()).sqrt())
@@ -76,7 +73,7 @@ class SampledFrame:
         """
         step, eta = arb(rule.step), arb(rule.eta)
         angle = eta / self.variance
-        left_out = (eta * eta * self.half).exp() * self.shrink(angle) * self.outside(rule)
+        left_out = (eta * eta * self.half).exp() * self.outside(rule, angle)
         edges = 1 + (4 * eta * eta * self.half).exp() * self.shrink(2 * angle)
         share = edges / (2 * arb.pi() * eta / step).expm1()
         moment = abs(sum(weights, acb(0)))
@@ -87,32 +84,39 @@ class SampledFrame:
     def shrink(self, angle: arb) -> arb:
         """At least E_Q[|R_θ|^a]/F(a): 1 for a >= 0, else cos(θ/2)^a, as |R_θ| >= R cos(θ/2).
 
-        Or (1−γ)^a, as |R_θ| >= 1 − γ for θ <= π/2, and F(a) >= E_Q[R]^a = 1; by so much more than
-        the bounds of R^a, too, what is beyond the nodes is large enough.
+        Or (1−γ)^a, as |R_θ| >= 1 − γ for θ <= π/2, and F(a) >= E_Q[R]^a = 1.
         """
         if not self.negative:
             return arb(1)
-        most = (self.a * (angle / 2).cos().log()).exp()
+        most = self._cosine(angle)
         return most.min(self._most) if 2 * angle < arb.pi() else most
+
+    def _cosine(self, angle: arb) -> arb:
+        """|R_θ|^a <= cos(θ/2)^a R^a for a < 0."""
+        return (self.a * (angle / 2).cos().log()).exp()
 
     @property
     def _most(self) -> arb:
         """R^a <= (1−γ)^a for a < 0."""
         return (self.a * self.rest.log()).exp()
 
-    def outside(self, rule: LineRule) -> arb:
-        """κ Σ Q R^a over the real parts of the nodes beyond first and last, by integrals."""
+    def outside(self, rule: LineRule, angle: arb) -> arb:
+        """κ Σ Q |R_θ|^a over the real parts of the nodes beyond first and last, by integrals."""
         step = arb(rule.step)
-        return self.beyond(step * rule.first, step * rule.last, step)
+        return self.beyond(step * rule.first, step * rule.last, step, angle)
 
-    def beyond(self, left: arb, right: arb, step: arb) -> arb:
+    def beyond(self, left: arb, right: arb, step: arb, angle: arb) -> arb:
         """The same for multiples of a step below `left` and above `right`, which are such."""
         if not left < 0 or not right > arb(0.5):
             return arb.pos_inf()
         if self.negative:
-            below = self._most * _tail(-left / self.sigma)  # R >= 1 − γ
-            above = _tail(right / self.sigma)  # R >= 1
-            return below.min(self._under_tangent(left)) + above.min(self._under_tangent(right))
+            most = self.shrink(angle)
+            below = most * self._most * _tail(-left / self.sigma)  # R >= 1 − γ
+            above = most * _tail(right / self.sigma)  # R >= 1
+            for cosine, share in self._smaller(angle):
+                below = below.min(cosine * self._under_tangent(left, share))
+                above = above.min(cosine * self._under_tangent(right, share))
+            return below + above
         if right >= self.a:
             return _tail(-left / self.sigma) + self.tilted_beyond(right)
         far = self.a - left
@@ -121,12 +125,18 @@ class SampledFrame:
         between = self._under_chords(right, far + step)
         return _tail(-left / self.sigma) + between + self.tilted_beyond(far)
 
-    def _under_tangent(self, x: arb) -> arb:
-        """At least ∫QR^a beyond a point on either side of its peak, a < 0: a log R is concave in x.
+    def _smaller(self, angle: arb) -> list[tuple[arb, arb]]:
+        """(C, g) with |R_θ|^a <= C(1−γ+gγe^w)^a, a < 0: by R cos(θ/2), or the real part of R_θ."""
+        found = [(self._cosine(angle), arb(1))]
+        return [*found, (arb(1), angle.cos())] if 0 < 2 * angle < arb.pi() else found
 
-        The tangent's slope s tilts Q to N(sσ², σ²), which falls from x on; ∞ where x is no end.
+    def _under_tangent(self, x: arb, share: arb) -> arb:
+        """At least ∫QR^a beyond a point on either side of its peak, a < 0, a share of γe^w in R:
+
+        a log R is concave in x. The tangent's slope s tilts Q to N(sσ², σ²), which falls from x on;
+        ∞ where x is no end.
         """
-        weighed = self.gamma * ((2 * x - 1) * self.half).exp()
+        weighed = share * self.gamma * ((2 * x - 1) * self.half).exp()
         ratio = self.rest + weighed
         mean = self.a * weighed / ratio  # sσ²
         away = x - mean if x > 0 else mean - x
@@ -197,13 +207,15 @@ class SampledFrame:
             total += (log_weight + self.a * log_ratio.real - t * log_ratio.imag).exp()
             moment += (log_weight + self.a * (self.rest + weighed).log()).exp()
         scale, y, apart = arb(step) / (2 * arb.pi()).sqrt(), arb(height), self.sigma * step
-        outside = self.beyond(apart * first, apart * last, apart)
-        turned = theta + y / self.sigma
-        share = 2 * (y * y / 2).exp() * self.shrink(turned) / (2 * arb.pi() * y / step).expm1()
-        if not (share < 1 and turned <= arb.pi() / 2):
+        ends = apart * first, apart * last, apart
+        plain, turned = (self.beyond(*ends, x) for x in (arb(0), theta))
+        widest = theta + y / self.sigma
+        edge = (y * y / 2).exp() * self.shrink(widest)
+        share = 2 * edge / (2 * arb.pi() * y / step).expm1()
+        if not (share < 1 and widest <= arb.pi() / 2):
             return arb.pos_inf()
-        most = (moment * scale + outside) / (1 - share)
-        bound = total * scale + self.shrink(theta) * outside + share * most
+        most = (moment * scale + plain) / (1 - share)
+        bound = total * scale + turned + share * most
         return bound.log() + theta * theta * self.variance / 2
 
     def slow(self, t: float, length: int) -> arb_poly:

@@ -165,7 +165,11 @@ class SampledGaussian:
 
     def frame(self, a: float) -> SampledFrame:
         """The parameters in balls."""
-        return SampledFrame(BALL.number(self.variance), self.gamma, a)
+        return self.frame_for(BALL.number(self.variance), a)
+
+    def frame_for(self, variance: arb, a: float) -> SampledFrame:
+        """The same for a ball of variances."""
+        return SampledFrame(variance, BALL.number(self.gamma), BALL.number(1 - self.gamma), a)
 
     def terms(self, line: OrderLine, need: float) -> int:
         return _cheaper(self, line, need).terms

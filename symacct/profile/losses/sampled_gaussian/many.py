@@ -238,7 +238,7 @@ class ManyGaussians:
         return sums_on_a_line(*real_line.nodes(frame, step, grid.first, grid.last), line, arb(0))
 
     def frame(self, s: arb, a: float) -> SampledFrame:
-        return SampledFrame(1 / (s * s), self._steepest.gamma, a)
+        return self._steepest.frame_for(1 / (s * s), a)
 
     def _error(self, grid: RealLineGrid, line: OrderLine) -> arb:
         """A bound, for every s between low and high, of what an interpolated value is off by."""
@@ -247,12 +247,19 @@ class ManyGaussians:
             return self._off_the_integral(grid, frame, t) + self._off_the_sum(grid, frame, t)
 
     def _off_the_integral(self, grid: RealLineGrid, frame: SampledFrame, t: float) -> arb:
-        """Nodes left out, fewest where s is largest, and the error of the others."""
-        step, right = arb(grid.step), arb(grid.step) * grid.last
+        """Nodes left out, and the error of the others.
+
+        R grows with s to the right and falls with it to the left: QR^a is largest at the largest s
+        for a >= 0, and for a < 0 at either end.
+        """
+        right = arb(grid.step) * grid.last
         if not right >= self.high:
             return arb.pos_inf()
-        left, apart = step * grid.first, frame.sigma * step
-        left_out = frame.beyond(frame.sigma * left, frame.sigma * right, apart)
+        ends = (self.high, self.low) if frame.negative else (self.high,)
+        left_out = arb(0)
+        for s in map(arb, ends):
+            left, last, step = (grid.step * n / s for n in (grid.first, grid.last, 1))
+            left_out += self.frame(s, float(frame.a)).beyond(left, last, step, arb(0))
         return left_out + self.strip_error(grid, frame, t)
 
     def strip_error(self, grid: RealLineGrid, frame: SampledFrame, t: float) -> arb:
@@ -331,7 +338,7 @@ class ManyGaussians:
         middle = cell[len(cell) // 2][0]
         angle, _, fallen = middle.best_angle(a, t)
         ends = (BALL.number(cell[i][0].variance) for i in (0, -1))
-        frame = SampledFrame(next(ends).union(next(ends)), middle.gamma, a)
+        frame = middle.frame_for(next(ends).union(next(ends)), a)
         count = sum(k for _, k in cell)
         return count * frame.decay(angle, t, 2 - math.log(slack) + max(fallen, 0.0))
 

@@ -50,6 +50,11 @@ class Strip(LineRule):
     places: tuple[float, ...]
 
 
+def edge(angle: float) -> Strip:
+    """No nodes, and all places: what bounds what is |Im w| <= an angle."""
+    return Strip(0.0, 1.0, 0, 0, angle, tuple(_PLACES))
+
+
 def strip(part: SampledGaussian, a: float, t: float, need: float) -> Strip:
     """The widest step for an error of about e^{−need} F(a) at every |Im z| <= t; float64."""
     variance, want = float(part.variance), max(need, 1.0)
@@ -125,7 +130,7 @@ def one_moment(part: SampledGaussian, a: float, rule: Moment) -> acb:
     """F at one real order: |R_θ|^a is at most R^a, times cos(θ/2)^a for a < 0."""
     frame, step, angle = part.frame(a), arb(rule.step), arb(rule.angle)
     total = sum(nodes(frame, step, rule.first, rule.last)[0], arb(0))
-    outside = frame.outside(rule)
+    outside = frame.outside(rule, arb(0))
     edges = 2 * (angle * angle * frame.variance / 2).exp() * frame.shrink(angle)
     share = edges / (2 * arb.pi() * angle * frame.variance / step).expm1()
     if not share < 1:
@@ -153,7 +158,7 @@ def error(frame: SampledFrame, rule: Strip, t: float) -> arb:
     with ctx.workprec(_BITS):
         edge = log_edge(frame, rule, t).exp()
         decay = (2 * arb.pi() * arb(rule.angle) * frame.variance / arb(rule.step)).expm1()
-        return frame.outside(rule) + 2 * edge / decay
+        return frame.outside(rule, arb(0)) + 2 * edge / decay
 
 
 def log_edge(frame: SampledFrame, rule: Strip, t: float) -> arb:
