@@ -45,7 +45,7 @@ from symacct.profile.fourier.starting import about_root, closed_root, next_guess
 from symacct.profile.losses.density.densities import DensityLoss
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.integer_noise import IntegerLoss
-from symacct.profile.part import Part
+from symacct.profile.part import Part, ProfileOnly
 from symacct.profile.roots import Value, convex_root
 
 _ATTEMPTS, _SOON = 8, 20_000  # nodes
@@ -100,7 +100,7 @@ class CompositionProfile:
         own, exchanged = (
             CompositionProfile(others, way) for way in (self.reverse, not self.reverse)
         )
-        if own.is_all_atoms:
+        if own.is_all_atoms or (own.closed is None and own._has_no_moments):
             return None
         return partial(given, finite, Others(own, exchanged), self.reverse)
 
@@ -203,7 +203,9 @@ class CompositionProfile:
         on: Callable[[Grids | LossLattices], T],
         digits: float = 0,
     ) -> T:
-        """By a contour or, where moments hardly fall, on a grid; the other where that fails.
+        """By a contour or, where moments hardly fall or none is known, on a grid; the other where
+
+        that fails.
 
         A lattice first, where cheap; of few densities or of atoms the grid's error, which tells it.
         """
@@ -212,6 +214,8 @@ class CompositionProfile:
                 return on(self.lattices)
         if self.closed is not None or not self._hardly_fall:
             return by_contour()
+        if self._has_no_moments:
+            return on(self.grids)
         count, ways = self.grids.count, {True: lambda: on(self.grids), False: by_contour}
         is_few = self._densities > 0 and count < _FEW_RUNS
         first = is_few and digits < _OF_A_GRID
@@ -222,6 +226,10 @@ class CompositionProfile:
             except (PrecisionError, LimitError) as error:
                 refused[way] = error
         raise refused[is_few or self.is_all_atoms]
+
+    @property
+    def _has_no_moments(self) -> bool:
+        return any(isinstance(part, ProfileOnly) for part, _ in self.runs)
 
     @property
     def _hardly_fall(self) -> bool:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from flint import arb, ctx
 
-from symacct.profile.discretized.cells import LineCell
+from symacct.profile.discretized.connect_the_dots import LineCell
 from symacct.profile.losses.finite import Atoms, counted
 from symacct.profile.losses.integer_noise import IntegerLoss
 

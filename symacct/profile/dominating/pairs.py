@@ -49,6 +49,7 @@ from symacct.profile.losses.integer_sum import SummedNoise
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.mixed import MixedLoss
 from symacct.profile.losses.one_sample import OneSample
+from symacct.profile.losses.pointwise_maximum import PointwiseMaximum
 from symacct.profile.part import Part
 
 
@@ -186,16 +187,7 @@ def _densities(node: DistributionPair) -> list[PairProduct]:
 
 @products.register
 def _(node: Compose) -> list[PairProduct]:
-    choice = []
-    for part, count in node.terms.items():
-        found, *others = products(part)
-        if others:
-            raise AssumptionError(
-                f"conversion='exact': found several runs with {echo(part)}, whose densities may "
-                "lie either way round in each run, needed one run, finite laws, or with_record='P' "
-                "if P is always the law with the record; use conversion='improved'"
-            )
-        choice.append((found, count))
+    choice = [(_of_one_run(products(part)), count) for part, count in node.terms.items()]
     return [_several(choice)]
 
 
@@ -212,8 +204,8 @@ def _(node: PoissonSubsample) -> list[PairProduct]:
 def _(node: SubsampleWithoutReplacement) -> list[PairProduct]:
     """One sample of fixed size, the pair that dominates all of them where a record is replaced."""
     _refuse_other_relation(node)
-    found, *others = products(node.mechanism)
-    if others or not all(part.symmetric for part, _ in found.runs):
+    found = _of_one_run(products(node.mechanism))
+    if not all(part.symmetric for part, _ in found.runs):
         raise AssumptionError(
             f"conversion='exact': found {type(node.mechanism).__name__} on a sample of fixed size, "
             "needed two laws that exchanging them leaves alone; use conversion='improved'"
@@ -372,6 +364,15 @@ def _several(choice: Sequence[tuple[PairProduct, int]]) -> PairProduct:
     others = [(product, times) for product, times in choice if not product.of_many]
     worst = PairProduct(((Atoms(chosen), 1),), found.kind)
     return replace(composed([*others, (worst, 1)]), of_many=True)
+
+
+def _of_one_run(found: list[PairProduct]) -> PairProduct:
+    """The pair that has the largest of their profiles, each of one run."""
+    if len(found) == 1:
+        return found[0]
+    largest = PointwiseMaximum(frozenset(_one_part(product) for product in found))
+    kind = combine((product.kind for product in found), "several pairs")
+    return PairProduct(((largest, 1),), kind, any(x.one_way for x in found), of_many=True)
 
 
 def _one_part(product: PairProduct) -> Part:

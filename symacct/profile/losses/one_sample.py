@@ -10,15 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import NoReturn
 
 import numpy as np
-from flint import arb, arb_poly, ctx
+from flint import arb, ctx
 
 from symacct.arithmetic import BALL
-from symacct.core.errors import PrecisionError
 from symacct.core.exact import Exact
-from symacct.profile.part import Floats, OrderLine, Part
+from symacct.profile.part import Floats, Part, ProfileOnly
 from symacct.profile.solve import CompositionProfile
 
 _BITS = 128  # for what steers
@@ -29,14 +27,13 @@ Runs = tuple[tuple[Part, int], ...]
 
 
 @dataclass(frozen=True)
-class OneSample:
+class OneSample(ProfileOnly):
     """The runs, and the sampling rate `gamma` in (0, 1)."""
 
     runs: Runs
     gamma: Exact
 
     symmetric = False
-    hardly_falls = True
 
     def sampled(self, gamma: Exact) -> Part:
         """The same with P mixed once more."""
@@ -54,39 +51,7 @@ class OneSample:
         mean, square = share @ losses / total, share @ losses**2 / total
         return np.log(total) + top, np.maximum(square - mean**2, np.finfo(float).tiny)
 
-    def log_decay(self, a: float, t: float) -> float:
-        """No moment at a complex order is known."""
-        self._refuse()
-
-    def log_values(self, line: OrderLine) -> Floats:
-        """No moment at a complex order is known."""
-        self._refuse()
-
     # --- balls: what is proved
-
-    def terms(self, line: OrderLine, need: float) -> int:
-        """No moment is known."""
-        self._refuse()
-
-    def transform(self, line: OrderLine, need: float) -> NoReturn:
-        """No moment is known."""
-        self._refuse()
-
-    def decay(self, a: float, t: float, slack: float) -> arb:
-        """No moment is known."""
-        self._refuse()
-
-    def _refuse(self) -> NoReturn:
-        raise PrecisionError(
-            "conversion='exact': found several runs of mechanisms that share a sample, whose "
-            "moments are not summed, needed fewer digits or conversion='improved'"
-        )
-
-    def turns(self) -> list[arb]:
-        return []
-
-    def slow(self, a: float, t: float, length: int) -> list[arb_poly]:
-        return []
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
         rate, a = BALL.number(self.gamma), y.exp()

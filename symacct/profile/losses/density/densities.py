@@ -200,9 +200,9 @@ def _places(pair: DensityPair) -> list[tuple[float, float]]:
 
 
 @lru_cache(16)
-def pieces(part: DensityLoss, reverse: bool, need: float) -> Pieces:
-    """Panels beyond which m has a mass of about e^{−need}, or q if `reverse`, for both."""
-    panels, left_out = _panels(part, (0.0 if reverse else 1.0,), 0.0, need)
+def pieces(part: DensityLoss, need: float) -> Pieces:
+    """Panels beyond which m and q have masses of about e^{−need}."""
+    panels, left_out = _panels(part, (0.0, 1.0), 0.0, need)
     with ctx.workprec(_BOUND_BITS):
         sizes = tuple((a, _log_size(part, a)) for a in (0.0, 1.0))
         found = [
