@@ -199,7 +199,7 @@ def test_the_masses_beyond_nodes(gamma, reverse):
         (found,), off = tails(part, (reverse,), losses, 12.0)
         assert off < 4 * arb(-12).exp()
         spread = of_tails([found], losses, step, off)
-        for j, y in [(j, y) for j in range(0, 80, 5) for y in (losses[j], losses[j] + step / 3)]:
+        for j, y in [(i, x) for i in range(0, 80, 5) for x in (losses[i], losses[i] + step / 3)]:
             whole, line = part.hockey_stick(y, reverse), found[j].p - y.exp() * found[j].q
             assert (line - whole).lower() <= 0
             assert y is not losses[j] or whole - line < off

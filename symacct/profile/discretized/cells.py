@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from flint import acb, arb, arb_mat, arb_poly, ctx
 
-from symacct.numerics.densities.jets import Jet
 from symacct.numerics.sums.refine import within
+from symacct.profile.accuracy import undecided
 from symacct.profile.losses.density.densities import RHO, DensityLoss, Panel, pieces
 from symacct.profile.sums import chebyshev
 
@@ -21,7 +21,7 @@ _ROUND = 16  # points, so that few rules serve many panels
 _FEW_BITS = 64
 _LOST = 1.3  # bits a point, of coefficients of powers that cancel
 _SPARE = 30.0  # e^{−this} less than what is left out are errors of the masses
-_NEWTON_STEPS = 60
+_NEWTON_STEPS, _FEW_DIGITS = 60, 2.0
 
 
 class Tail(NamedTuple):
@@ -68,22 +68,25 @@ def _between(part: DensityLoss, nodes: Sequence[arb], need: float) -> tuple[list
     found, astray = [Tail(arb(0), arb(0))] * (len(nodes) + 1), arb(0)
     for one in _integrals(part, need, ctx.prec):
         with ctx.workprec(one.bits):
-            for (first, low), (last, high) in _cut(one, nodes, places, arb(-need).exp()):
-                radius = within(one.off * (last - first))
-                p, q = (whole(last) - whole(first) + radius for whole in one.both)
-                i = bisect.bisect(places, float(((low + high) / 2).mid()))
-                found[i] = Tail(found[i].p + p, found[i].q + q)
-                if i > 0:
-                    astray = astray.max((nodes[i - 1] - low.min(high)).upper())
-                if i < len(nodes):
-                    astray = astray.max((low.max(high) - nodes[i]).upper())
+            for edges in _cut(one, nodes, places, arb(-need).exp()):
+                beyond = [[whole(u) for whole in one.both] for u, _ in edges]
+                stretches = zip(itertools.pairwise(edges), itertools.pairwise(beyond), strict=True)
+                for ((first, low), (last, high)), (before, after) in stretches:
+                    radius = within(one.off * (last - first))
+                    p, q = (y - x + radius for x, y in zip(before, after, strict=True))
+                    i = bisect.bisect(places, float(((low + high) / 2).mid()))
+                    found[i] = Tail(found[i].p + p, found[i].q + q)
+                    if i > 0:
+                        astray = astray.max((nodes[i - 1] - low.min(high)).upper())
+                    if i < len(nodes):
+                        astray = astray.max((low.max(high) - nodes[i]).upper())
     return found, pieces(part, need).left_out + astray.expm1()
 
 
 class Integrals(NamedTuple):
     """Polynomials in u from −1 to 1 on a panel whose differences are masses of m and q, worked out
 
-    with so many bits and off by at most `off` per unit of u; about the loss.
+    with so many bits and off by at most `off` per unit of u; the loss but for `astray`.
     """
 
     panel: Panel
@@ -91,6 +94,7 @@ class Integrals(NamedTuple):
     half: arb
     both: list[arb_poly]
     loss: arb_poly
+    astray: arb
     off: arb
     bits: int
 
@@ -108,7 +112,7 @@ def _integrals(part: DensityLoss, need: float, bits: int) -> list[Integrals]:
 def _points(panel: Panel, need: float) -> int:
     """At which a panel's densities are asked for errors of e^{−need} of its masses, about."""
     need += max(abs(float(_loss(panel, place).mid())) for place in _some_places(panel))
-    return _ROUND * max(1, math.ceil((panel.log_most + need) / math.log(RHO) / _ROUND))
+    return _ROUND * max(1, math.ceil((max(panel.log_most, 0.0) + need) / math.log(RHO) / _ROUND))
 
 
 def _enough(bits: int, count: int) -> int:
@@ -127,8 +131,9 @@ def _integral(panel: Panel, count: int, size: float, bits: int) -> Integrals:
             values.append([half * (log_q + loss).exp(), half * log_q.exp(), loss])
         columns = (chebyshev.shares(count).transpose() * arb_mat(values)).transpose().tolist()
         off = half * chebyshev.off(panel.most(size), arb(RHO), count)
-        p, q, about = map(_in_powers, columns)
-        return Integrals(panel, middle, half, [p.integral(), q.integral()], about, off, bits)
+        p, q, loss = map(_in_powers, columns)
+        astray = chebyshev.off(panel.most_of_loss(), arb(RHO), count)
+        return Integrals(panel, middle, half, [p.integral(), q.integral()], loss, astray, off, bits)
 
 
 def _in_powers(coefficients: list[arb]) -> arb_poly:
@@ -144,21 +149,22 @@ Edge = tuple[arb, arb]  # a place, and the loss there
 
 def _cut(
     one: Integrals, nodes: Sequence[arb], places: Sequence[float], tiny: arb
-) -> Iterator[tuple[Edge, Edge]]:
-    """Stretches of [−1, 1] on which the loss is monotone, or hardly changes, cut at the nodes."""
+) -> Iterator[list[Edge]]:
+    """Parts of [−1, 1] on which the loss is monotone, or hardly changes, cut at the nodes."""
     pending = [(arb(-1), arb(1))]
     while pending:
         first, last = pending.pop()
-        slope = _over(one, first.union(last)).slope.real
-        change = abs(slope * one.half * (last - first)).upper()
+        over = acb(one.middle + one.half * first.union(last))
+        slope = one.panel.chart.loss(over).slope.real * one.half
+        change = abs(slope * (last - first)).upper()
+        edges = [(u, one.loss(u) + within(one.astray)) for u in (first, last)]
         if change < tiny:
-            level = _over(one, first).value.real + within(change)
-            yield (first, level), (last, level)
+            level = edges[0][1] + within(change)
+            yield [(first, level), (last, level)]
         elif slope > 0 or slope < 0:
-            edges = [(u, _over(one, u).value.real) for u in (first, last)]
             low, high = sorted(float(loss.mid()) for _, loss in edges)
             inside = range(bisect.bisect(places, low), bisect.bisect_left(places, high))
-            yield from itertools.pairwise(_crossed(one, nodes, inside, edges, tiny))
+            yield _crossed(one, nodes, inside, edges, tiny)
         else:
             centre = (first + last) / 2
             pending += [(centre, last), (first, centre)]
@@ -167,44 +173,29 @@ def _cut(
 def _crossed(
     one: Integrals, nodes: Sequence[arb], inside: range, edges: Sequence[Edge], tiny: arb
 ) -> list[Edge]:
-    """Both edges and between them those at some nodes, the middle one first."""
+    """Both edges and between them those at some nodes, the middle one first: Newton's steps of the
+
+    polynomial begin the nearer.
+    """
     first, last = edges
     if not inside:
         return [first, last]
     middle = len(inside) // 2
-    edge = _place(one, nodes[inside[middle]], edges, tiny)
+    y, slope = nodes[inside[middle]], one.loss.derivative()
+    u = (first[0] + (last[0] - first[0]) * (y - first[1]) / (last[1] - first[1])).mid()
+    for _ in range(_NEWTON_STEPS):
+        loss = one.loss(u)
+        if abs(y - loss) < tiny:
+            break
+        u = (u + (y - loss) / slope(u)).mid()
+    if not first[0] < u < last[0]:
+        raise undecided("the place of a loss", _FEW_DIGITS)
+    edge = u, loss + within(one.astray)
     sides = [inside[:middle], inside[middle + 1 :]]
     if last[1] < first[1]:
         sides.reverse()
     before = _crossed(one, nodes, sides[0], (first, edge), tiny)
     return before[:-1] + _crossed(one, nodes, sides[1], (edge, last), tiny)
-
-
-def _place(one: Integrals, y: arb, edges: Sequence[Edge], tiny: arb) -> Edge:
-    """About where the loss is y between two edges: by Newton's steps of the polynomial, then of it."""
-    (a, low), (b, high) = edges
-    slope = one.loss.derivative()
-    u = (a + (b - a) * (y - low) / (high - low)).mid()
-    for _ in range(_NEWTON_STEPS):
-        step = ((y - one.loss(u)) / slope(u)).mid()
-        u = (u + step).mid()
-        if not abs(step) > tiny:
-            break
-    for _ in range(_NEWTON_STEPS):
-        if not a < u < b:
-            u = ((a + b) / 2).mid()
-        there = _over(one, u)
-        missing = y - there.value.real
-        if abs(missing) < tiny:
-            break
-        a, b = (u, b) if (missing > 0) == (low < high) else (a, u)
-        u = (u + missing / (there.slope.real * one.half)).mid()
-    return u, there.value.real
-
-
-def _over(one: Integrals, u: arb) -> Jet:
-    """The loss at a place of a panel from −1 to 1, its slope along the chart."""
-    return one.panel.chart.loss(acb(one.middle + one.half * u))
 
 
 def _loss(panel: Panel, place: arb) -> arb:

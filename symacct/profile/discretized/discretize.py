@@ -10,7 +10,13 @@ from typing import NamedTuple
 from flint import arb
 
 from symacct.profile.discretized.cells import reach, tails
-from symacct.profile.discretized.connect_the_dots import Spread, floor, of_cells, of_profile, of_tails
+from symacct.profile.discretized.connect_the_dots import (
+    Spread,
+    floor,
+    of_cells,
+    of_profile,
+    of_tails,
+)
 from symacct.profile.discretized.grouped import MOST_OUTCOMES, Group, grouped
 from symacct.profile.losses.density.densities import DensityLoss
 from symacct.profile.losses.finite import Atoms

@@ -30,6 +30,7 @@ from symacct.profile.sums.tail_maximum import End
 
 _BOUND_BITS = 64
 RHO = 2.5  # half-axes' sum of a panel's ellipse
+_AXES = (RHO + 1 / RHO) / 2, (RHO - 1 / RHO) / 2
 _ARCS = 8  # of half of it
 _GROWTH = 48.0  # nats of what is integrated, in the ellipse of a panel, else it is halved
 _MOST_PANELS = 1500
@@ -65,6 +66,10 @@ class Panel:
     def most(self, size: float) -> arb:
         """The bound itself."""
         return (arb(self.log_most) + size + arb(2) ** -20).exp()
+
+    def most_of_loss(self) -> arb:
+        """A bound of |L| in the ellipse."""
+        return abs(self.chart.sharp(_box(*self.ends))[1]).upper()
 
     def off(self, count: int, size: float) -> arb:
         """What it is off by with so many nodes, as in `laplace.Sample`."""
@@ -247,9 +252,8 @@ def _log_most(
     the lower half is the conjugate of the upper one.
     """
     middle, half = (low + high) / 2, (high - low) / 2
-    flat, steep = (RHO + 1 / RHO) / 2, (RHO - 1 / RHO) / 2
-    whole = acb(middle + half * arb(0, flat), half * arb(0, steep))
-    if not all(part.is_finite() for part in chart.sharp(whole)):
+    flat, steep = _AXES
+    if not all(part.is_finite() for part in chart.sharp(_box(low, high))):
         return math.inf
     most = _NOTHING
     for arc in range(_ARCS):
@@ -263,6 +267,12 @@ def _log_most(
                 return math.inf
             most = max(most, found)
     return most
+
+
+def _box(low: arb, high: arb) -> acb:
+    """About the ellipse over an interval."""
+    middle, half = (low + high) / 2, (high - low) / 2
+    return acb(middle + half * arb(0, _AXES[0]), half * arb(0, _AXES[1]))
 
 
 @lru_cache(16)
