@@ -12,7 +12,6 @@ from typing import NamedTuple
 from flint import acb, arb, arb_mat, arb_poly, ctx
 
 from symacct.numerics.sums.refine import within
-from symacct.profile.accuracy import undecided
 from symacct.profile.losses.density.densities import RHO, DensityLoss, Panel, pieces
 from symacct.profile.sums import chebyshev
 
@@ -21,7 +20,7 @@ _ROUND = 16  # points, so that few rules serve many panels
 _FEW_BITS = 64
 _LOST = 1.3  # bits a point, of coefficients of powers that cancel
 _SPARE = 30.0  # e^{−this} less than what is left out are errors of the masses
-_NEWTON_STEPS, _FEW_DIGITS = 60, 2.0
+_NEWTON_STEPS = 60
 
 
 class Tail(NamedTuple):
@@ -47,9 +46,9 @@ def _some_places(panel: Panel) -> Iterator[arb]:
 def tails(
     part: DensityLoss, ways: Sequence[bool], losses: Sequence[arb], need: float
 ) -> tuple[list[list[Tail]], arb]:
-    """Either way or both: tails of sets on which the loss is above each of the rising losses but for
+    """Either way or both: tails of sets on which the loss is above each of the rising losses but
 
-    a little; D is at most so much above P(S) − e^yQ(S) there, about e^{−need}. Both ways the losses
+    for a little; D is at most so much above P(S) − e^yQ(S) there, about e^{−need}. Both ways they
     lie symmetrically.
     """
     nodes = [-y for y in reversed(losses)] if ways[0] else losses
@@ -182,17 +181,19 @@ def _crossed(
         return [first, last]
     middle = len(inside) // 2
     y, slope = nodes[inside[middle]], one.loss.derivative()
-    u = (first[0] + (last[0] - first[0]) * (y - first[1]) / (last[1] - first[1])).mid()
+    (a, begun), (b, ended) = first, last
+    u = (a + (b - a) * (y - begun) / (ended - begun)).mid()
     for _ in range(_NEWTON_STEPS):
+        if not a < u < b:
+            u = ((a + b) / 2).mid()
         loss = one.loss(u)
         if abs(y - loss) < tiny:
             break
+        a, b = (u, b) if (loss < y) == (begun < ended) else (a, u)
         u = (u + (y - loss) / slope(u)).mid()
-    if not first[0] < u < last[0]:
-        raise undecided("the place of a loss", _FEW_DIGITS)
     edge = u, loss + within(one.astray)
     sides = [inside[:middle], inside[middle + 1 :]]
-    if last[1] < first[1]:
+    if ended < begun:
         sides.reverse()
     before = _crossed(one, nodes, sides[0], (first, edge), tiny)
     return before[:-1] + _crossed(one, nodes, sides[1], (edge, last), tiny)

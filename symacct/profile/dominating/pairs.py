@@ -37,7 +37,7 @@ from symacct.operations.either import Either
 from symacct.operations.group import GroupPrivacy, noise_for_group
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample, Sampling, SubsampleWithoutReplacement
-from symacct.profile.dominating.envelope import adaptive, envelope
+from symacct.profile.dominating.envelope import adaptive, envelope, in_blocks
 from symacct.profile.losses.density.bounded_range import bounded_range
 from symacct.profile.losses.density.charts import DensityPair
 from symacct.profile.losses.density.densities import DensityLoss
@@ -358,12 +358,14 @@ def _several(choice: Sequence[tuple[PairProduct, int]]) -> PairProduct:
     kinds: Counter[Collection[Collection[Any]]] = Counter()
     for product, times in many:  # the same laws written the other way round are one kind
         kinds[frozenset(frozenset(pair.laws) for pair in product.pairs)] += times
+    others = [(product, times) for product, times in choice if not product.pairs]
     chosen = adaptive(kinds)
-    if chosen is None:
-        return replace(found, kind=Kind.UPPER, of_many=True, is_glued=True)
-    others = [(product, times) for product, times in choice if not product.of_many]
-    worst = PairProduct(((Atoms(chosen), 1),), found.kind)
-    return replace(composed([*others, (worst, 1)]), of_many=True)
+    if chosen is not None:
+        worst = PairProduct(((Atoms(chosen), 1),), found.kind)
+        return replace(composed([*others, (worst, 1)]), of_many=True)
+    blocks = [block for kind, times in kinds.items() if kind for block in in_blocks(kind, times)]
+    runs = [(PairProduct(((Atoms(tuple(pair)), 1),), Kind.UPPER), times) for pair, times in blocks]
+    return replace(composed([*others, *runs]), kind=Kind.UPPER, of_many=True, is_glued=True)
 
 
 def _of_one_run(found: list[PairProduct]) -> PairProduct:
