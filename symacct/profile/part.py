@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 import numpy as np
 from flint import acb, arb, arb_poly
 
+from symacct.core.errors import PrecisionError
 from symacct.core.exact import Exact
 
 # What a Rényi curve is at real orders, F(z) = E_Q[(P/Q)^z] is at complex ones.
@@ -106,3 +107,49 @@ class Part(Factor, Protocol):
 
     def lost(self, reverse: bool) -> Exact:
         """P(L = ∞); Q(L = −∞) if `reverse`."""
+
+
+class ProfileOnly:
+    """What parts share of which D(y) is known, and no moment at a complex order: they are laid on a
+
+    grid.
+    """
+
+    hardly_falls = True
+    has_moments = False  # at complex orders; but some have
+    is_dear = False  # a value of D
+
+    def log_decay(self, a: float, t: float) -> float:
+        """No moment is known."""
+        self._refuse()
+
+    def log_values(self, line: OrderLine) -> Floats:
+        """No moment is known."""
+        self._refuse()
+
+    def terms(self, line: OrderLine, need: float) -> int:
+        """No moment is known."""
+        self._refuse()
+
+    def transform(self, line: OrderLine, need: float) -> list[acb]:
+        """No moment is known."""
+        self._refuse()
+
+    def decay(self, a: float, t: float, slack: float) -> arb:
+        """No moment is known."""
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise PrecisionError(
+            "conversion='exact': found several runs of mechanisms that share a sample, or of laws "
+            "that lie either way round, whose moments are not summed, needed fewer digits or "
+            "conversion='improved'"
+        )
+
+    def turns(self) -> list[arb]:
+        """None."""
+        return []
+
+    def slow(self, a: float, t: float, length: int) -> list[arb_poly]:
+        """None."""
+        return []

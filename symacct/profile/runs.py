@@ -17,7 +17,7 @@ from symacct.profile.fourier.shape import Moments
 from symacct.profile.losses.density.densities import DensityLoss
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.integer_noise import IntegerLoss
-from symacct.profile.part import Part
+from symacct.profile.part import Part, ProfileOnly
 
 Runs = tuple[tuple[Part, int], ...]
 
@@ -61,6 +61,20 @@ class DirectedRuns:
     def are_atoms(self) -> bool:
         """Are the losses all atoms? No moment of them falls."""
         return all(isinstance(part, Atoms | IntegerLoss) for part, _ in self.runs)
+
+    @property
+    def have_moments(self) -> bool:
+        """Are there moments at complex orders, which a contour sums?"""
+        return all(part.has_moments for part in self._by_their_profile)
+
+    @property
+    def are_dear(self) -> bool:
+        """Does a value of some part's profile take as long as thousands of others?"""
+        return any(part.is_dear for part in self._by_their_profile)
+
+    @property
+    def _by_their_profile(self) -> list[ProfileOnly]:
+        return [part for part, _ in self.runs if isinstance(part, ProfileOnly)]
 
     # --- ends of the loss
 

@@ -90,7 +90,7 @@ class CompositionProfile:
             return []
         ways = (self.reverse, not self.reverse)
         own, exchanged = (CompositionProfile(others, way) for way in ways)
-        if own.closed is None and own.runs.are_atoms:
+        if own.closed is None and (own.runs.are_atoms or not own.runs.have_moments):
             return []
         formula = partial(given, finite, partial(_at_any, own, exchanged), self.reverse)
         if own.closed is not None:

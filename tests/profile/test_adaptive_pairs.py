@@ -3,17 +3,18 @@
 import itertools
 from fractions import Fraction
 from functools import cache
+from statistics import NormalDist
 from unittest import mock
 
 import hypothesis.strategies as st
 import mpmath
+import numpy as np
 import pytest
 from hypothesis import example, given
 
 from symacct import (
     Accountant,
     AdjacencyError,
-    AssumptionError,
     Compose,
     DistributionPair,
     DomainError,
@@ -29,7 +30,7 @@ from symacct import (
 )
 from symacct.core.exact import INFINITY
 from symacct.profile import Profile
-from symacct.profile.answer import lower_bound
+from symacct.profile.answer import lower_bound, profile
 from symacct.profile.dominating import envelope
 from symacct.profile.dominating.pairs import products
 from symacct.results.enclosure import to_fraction
@@ -189,17 +190,25 @@ def test_a_law_that_is_the_records_is_so_in_every_run(laws, gamma, count, grown)
 
 
 @examples(15, 500)
-@given(two_laws(), st.integers(2, 3), GROWN)
-@example(FINDERS, 2, Fraction(6, 5))
-def test_more_runs_than_are_gone_through_are_bounded(laws, count, grown):
-    """As if there were too many: an upper bound above every choice, and one choice below."""
-    every = both_ways(*laws)
-    with mock.patch.object(envelope, "_MOST", 0):
-        node = count * DistributionPair(*laws)
-        found = Profile(products(node), node.claim).delta(at_log(grown), 12)
-        least = lower_bound(node, False, at_log(grown), 12)
+@given(two_laws(), st.integers(2, 3), st.sampled_from([10, 30]), GROWN)
+@example(FINDERS, 2, 10, Fraction(6, 5))
+@example(FINDERS, 3, 30, Fraction(6, 5))
+def test_more_runs_than_are_gone_through_are_bounded(laws, count, most, grown):
+    """As if there were too many: an upper bound above every choice, and one choice below.
+
+    Blocks of some runs are never above the runs one by one.
+    """
+    every, bounds = both_ways(*laws), []
+    for block in (0, most):
+        limits = {"_MOST": 0, "_MOST_OF_A_BLOCK": block}
+        with mock.patch.multiple(envelope, **limits):
+            node = count * DistributionPair(*laws)
+            found = Profile(products(node), node.claim).delta(at_log(grown), 12)
+            bounds.append(found.delta)
+    least = lower_bound(node, False, at_log(grown), 12)
     known = worst([every] * count, grown)
     assert known <= to_fraction(found.delta.upper) + SLACK
+    assert bounds[1].lower <= bounds[0].upper
     assert to_fraction(least.lower) <= known + SLACK
     largest = max(fixed(choice, grown) for choice in itertools.product(every, repeat=count))
     assert to_fraction(least.upper) >= largest - Fraction(1, 10**10)
@@ -264,12 +273,113 @@ def test_of_two_pairs_that_exchange_themselves_the_larger_counts():
     check(2 * m, worst([every, every], Fraction(5, 4)), Fraction(5, 4))
 
 
-def test_densities_are_told_one_run_at_a_time():
-    pair = DistributionPair(laws.Exponential(1), laws.Exponential("5/4"))
-    assert pair.delta("1/10", digits=5, conversion="exact").kind is Kind.EXACT
-    for node in (2 * pair, pair + Gaussian(1), pair + pair.swapped()):
-        with pytest.raises(AssumptionError, match="with_record='P'"):
-            node.delta("1/10", conversion="exact")
+CELLS, FINE_CELLS = 100, 20_000
+NORMAL = np.vectorize(NormalDist().cdf)
+# Two laws, and their distribution functions, which are no part of ours.
+FAMILIES = (
+    lambda r: (
+        (laws.Exponential(1), lambda x: -np.expm1(-np.maximum(x, 0))),
+        (laws.Exponential(r), lambda x: -np.expm1(-float(r) * np.maximum(x, 0))),
+    ),
+    lambda r: (
+        (laws.Rayleigh(1), lambda x: -np.expm1(-(np.maximum(x, 0) ** 2) / 2)),
+        (laws.Rayleigh(r), lambda x: -np.expm1(-((np.maximum(x, 0) / float(r)) ** 2) / 2)),
+    ),
+    lambda r: (
+        (laws.Density("exp(-x-exp(-x))"), lambda x: np.exp(-np.exp(-x))),
+        (laws.Density(f"exp({r}-x-exp({r}-x))"), lambda x: np.exp(-np.exp(float(r) - x))),
+    ),
+    lambda r: (
+        (
+            laws.NormalMixture([0, r], ["1/3", "2/3"], 1),
+            lambda x: NORMAL(x) / 3 + NORMAL(x - float(r)) * 2 / 3,
+        ),
+        (laws.Normal(0, 1), NORMAL),
+    ),
+    lambda r: (  # the loss turns, and the larger profile changes
+        (
+            laws.NormalMixture([-r, 0, 2 * r], ["1/5", "1/2", "3/10"], 1),
+            lambda x: NORMAL(x + float(r)) / 5 + NORMAL(x) / 2 + NORMAL(x - 2 * float(r)) * 3 / 10,
+        ),
+        (laws.Normal(0, 1), NORMAL),
+    ),
+)
+
+
+def masses_of(distributions, count):
+    """(p, q) of cells of the line: what is left of two densities by post-processing."""
+    inner = np.linspace(-8, 12, count - 1)
+    p, q = (np.diff([0.0, *F(inner), 1.0]) for F in distributions)
+    return p, q
+
+
+def by_cells(every, runs, grown):
+    """V(a) for an array of a, of runs that each have the worst of some pairs of masses; float64."""
+    if runs == 0:
+        return np.maximum(1 - grown, 0)
+    found = []
+    for p, q in every:
+        ratio = np.divide(q, p, out=np.full(len(p), np.inf), where=p > 0)
+        if runs == 1:
+            order = np.argsort(ratio)
+            sums = [np.concatenate([[0.0], np.cumsum(x[order])]) for x in (p, q)]
+            at = np.searchsorted(ratio[order] * (1 + 1e-15), 1 / np.maximum(grown, 1e-300))
+            found.append(sums[0][at] - grown * sums[1][at])
+        else:
+            kept = p > 0
+            values = by_cells(every, runs - 1, np.multiply.outer(grown, ratio[kept]))
+            found.append(values @ p[kept])
+    return np.max(found, axis=0)
+
+
+@examples(1, 200)
+@given(
+    st.sampled_from(FAMILIES),
+    st.fractions(Fraction(6, 5), Fraction(8, 5), max_denominator=5),
+    st.integers(2, 3),
+    st.sampled_from([Fraction(1), Fraction(1, 4)]),
+    GROWN,
+    st.booleans(),
+)
+@example(FAMILIES[0], Fraction(5, 4), 2, Fraction(1), Fraction(6, 5), True)
+@example(FAMILIES[4], Fraction(6, 5), 2, Fraction(1), Fraction(36, 17), True)
+def test_runs_of_densities_each_either_way_round(family, r, runs, gamma, grown, turned):
+    """Above the worst orientations that follow what was told, cell by cell; one of them below."""
+    (P, first), (Q, second) = family(r)
+    p, q = masses_of((first, second), CELLS)
+    pair = DistributionPair(P, Q)
+    parts = [pair] * (runs - 1) + [pair.swapped() if turned else pair]
+    if gamma == 1:
+        node, ways = Compose(*parts), [[(p, q), (q, p)]]
+    else:
+        node = Compose(*(PoissonSubsample(part, gamma) for part in parts))
+        removed = [((1 - gamma) * q + gamma * p, q), ((1 - gamma) * p + gamma * q, p)]
+        removed = [tuple(np.asarray(x, float) for x in one) for one in removed]
+        ways = [removed, [one[::-1] for one in removed]]
+    known = max(by_cells(every, runs, np.array([float(grown)]))[0] for every in ways)
+    epsilon = at_log(grown)
+    found = profile(node).delta(epsilon, 2)
+    assert found.kind is Kind.UPPER
+    assert float(found.delta.upper) >= known * (1 - 1e-9)
+
+
+@examples(1, 60)
+@given(
+    st.sampled_from(FAMILIES),
+    st.fractions(Fraction(6, 5), Fraction(8, 5), max_denominator=5),
+    RATES,
+    GROWN,
+)
+def test_one_run_of_densities_beside_a_known_pair_is_exact(family, r, p, grown):
+    """The pair is chosen after the answer was told: Σ p h(aq/p) over the answers."""
+    (P, first), (Q, second) = family(r)
+    masses = masses_of((first, second), FINE_CELLS)
+    odds = np.array([float(p), 1 - float(p)])
+    known = by_cells([masses, masses[::-1]], 1, float(grown) * odds[::-1] / odds) @ odds
+    node = DistributionPair(P, Q) + RandomizedResponse(p)
+    found = node.delta(at_log(grown), digits=5, conversion="exact")
+    assert found.kind is Kind.EXACT
+    assert known * (1 - 1e-9) <= float(found.delta.upper) <= known + 1e-5
 
 
 @pytest.mark.parametrize("adjacency", ["either", "replace_one"])

@@ -27,8 +27,8 @@ from symacct.profile.accuracy import accuracy
 from symacct.profile.closed_form.dispatch import closed_form
 from symacct.profile.closed_form.unsampled import profile
 from symacct.profile.discretized import grid
-from symacct.profile.discretized.cells import LineCell, _integrals, cells
-from symacct.profile.discretized.connect_the_dots import of_cells
+from symacct.profile.discretized.cells import _integrals, tails
+from symacct.profile.discretized.connect_the_dots import LineCell, of_cells, of_tails
 from symacct.profile.discretized.grid import Grids
 from symacct.profile.discretized.grouped import grouped
 from symacct.profile.fourier.contours import Contours
@@ -195,24 +195,25 @@ def test_a_coarse_grid_holds_a_fine_one(shift, gamma, reverse, y, steps):
 
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("gamma", ["1", "1/10"])
-def test_the_masses_of_cells(gamma, reverse):
-    """In all 1 but for what is left out; in each the loss is on the mean what it is said to be.
+def test_the_masses_beyond_nodes(gamma, reverse):
+    """They are those of sets that hardly miss the profile, and lines below it for every other a.
 
-    Taken as outcomes they are a pair after post-processing, whose profile is hardly the smaller.
+    On the nodes they are a law whose profile is above it by what is said at most.
     """
     part = DensityLoss(DensityPair(Overlap(laws.Beta(2, 3), laws.Beta(3, "5/2")), Fraction(gamma)))
     with ctx.workprec(128):
-        found, left_out = cells(part, reverse, 0.25, 12.0)
-        assert (sum((cell.p for cell in found), arb(0)) + arb(0).union(left_out)).overlaps(arb(1))
-        assert abs(sum((cell.q for cell in found), arb(0)) - 1) < 1e-4
-        assert left_out < arb(-12).exp()
-        assert all(cell.low <= (cell.p / cell.q).log().upper() for cell in found if cell.q > 0)
-        assert all((cell.p / cell.q).log().lower() <= cell.high for cell in found if cell.q > 0)
-        for a in (arb("0.75"), arb(1), arb("1.25")):
-            whole = part.hockey_stick(a.log(), reverse)
-            apart = sum(((cell.p - a * cell.q).max(arb(0)) for cell in found), arb(0))
-            assert (whole - apart).upper() >= 0
-            assert whole - apart < 1e-3 + left_out
+        losses, step = [arb(j) / 8 for j in range(-40, 41)], arb(1) / 8
+        (found,), off = tails(part, (reverse,), losses, 12.0)
+        assert off < 4 * arb(-12).exp()
+        spread = of_tails([found], losses, step, off)
+        for j, y in [(i, x) for i in range(0, 80, 5) for x in (losses[i], losses[i] + step / 3)]:
+            whole, line = part.hockey_stick(y, reverse), found[j].p - y.exp() * found[j].q
+            assert (line - whole).lower() <= 0
+            assert y is not losses[j] or whole - line < off
+            shares = zip(spread.masses, losses, strict=True)
+            laid = sum(((1 - (y - x).exp()).max(arb(0)) * p for p, x in shares), arb(0))
+            assert (laid + spread.left_out - whole).upper() >= 0
+            assert (laid - whole - spread.excess[j + (y is not losses[j])]).lower() <= 0
 
 
 @pytest.mark.parametrize(("low", "high"), [("0.625", "0.75"), ("0.5", "0.75"), ("0.5", "0.5")])
@@ -415,8 +416,8 @@ def test_the_integrals_of_densities_are_worked_out_once_for_all_panels(monkeypat
 
     monkeypatch.setattr(Overlap, "log_totals", noted)
     with ctx.workprec(128):
-        cells(part, False, 0.5, 20.0)
-    assert len({one.bits for one in _integrals(part, False, 20.0, 128)}) > 1
+        tails(part, (False,), [arb(0), arb(1)], 20.0)
+    assert len({one.bits for one in _integrals(part, 20.0, 128)}) > 1
     assert len(asked) == 2
 
 

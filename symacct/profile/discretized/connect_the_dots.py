@@ -7,13 +7,25 @@ Each piece of it goes to the nodes on either side, so that both laws keep their 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from flint import arb
 
+from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import floor
-from symacct.profile.discretized.cells import LineCell
+from symacct.profile.discretized.cells import Tail
 from symacct.profile.part import Part
+
+
+class LineCell(NamedTuple):
+    """The masses of P and Q, and between what the loss log(p/q) is."""
+
+    p: arb
+    q: arb
+    low: arb
+    high: arb
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +84,36 @@ def of_profile(part: Part, reverse: bool, ends: tuple[arb, arb], step: arb) -> S
     ]
     below = abs(values[1] - 1 + places[1]) / step.expm1()
     return Spread(first, step, masses, excess, abs(values[-1]), below, 1)
+
+
+def of_tails(
+    every: Sequence[Sequence[Tail]], losses: Sequence[arb], step: arb, left_out: arb
+) -> Spread:
+    """The chords of the largest P(S) − aQ(S) over some sets S for each node.
+
+    A line P(S) − aQ(S) is nowhere above the profile: those of both nodes bound how far it is below
+    the chord between them.
+    """
+    kept, apart = [Tail(arb(1), arb(1))], arb(0)
+    places = [arb(0), *(y.exp() for y in losses)]
+    for a, choice in zip(places[1:], zip(*every, strict=True), strict=True):
+        values = [p - a * q for p, q in choice]
+        best = max(range(len(values)), key=lambda i: float(values[i].mid()))
+        kept.append(choice[best])
+        apart = BALL.maximum(apart, *((value - values[best]).upper() for value in values))
+    masses, excess = [arb(0)] * len(places), []
+    ends = zip(itertools.pairwise(places), itertools.pairwise(kept), strict=True)
+    for j, ((low, high), (before, after)) in enumerate(ends):
+        p, q = before.p - after.p, before.q - after.q
+        up = (p - low * q) / (high - low)
+        masses[j] += low * (q - up)
+        masses[j + 1] += high * up
+        excess.append((high - low) * parallel(q - up, up))
+    last = kept[-1]
+    masses[-1] += places[-1] * last.q
+    left_out += apart + (last.p - places[-1] * last.q).abs_upper()
+    far = (1 - kept[1].p).abs_upper()
+    return Spread(losses[0], step, masses[1:], excess, left_out, far, 1)
 
 
 def _differences(values: list[arb]) -> list[arb]:

@@ -9,14 +9,21 @@ from typing import NamedTuple
 
 from flint import arb
 
-from symacct.profile.discretized.cells import cells, reach
-from symacct.profile.discretized.connect_the_dots import Spread, of_cells, of_profile
+from symacct.arithmetic.ball import floor
+from symacct.profile.discretized.cells import reach, tails
+from symacct.profile.discretized.connect_the_dots import (
+    Spread,
+    of_cells,
+    of_profile,
+    of_tails,
+)
 from symacct.profile.discretized.grouped import MOST_OUTCOMES, Group, grouped
 from symacct.profile.losses.density.densities import DensityLoss
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.fixed_size.laplace import GluedLaplace
 from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.losses.laplace import LaplaceLoss
+from symacct.profile.losses.pointwise_maximum import PointwiseMaximum
 from symacct.profile.part import Part
 
 FARTHEST = 2.0**9  # losses
@@ -46,9 +53,10 @@ def laws_of(part: Part, count: int, reverse: bool, need: float, steps: int) -> I
         for group, times in grouped(part, count, reverse, need, outcomes):
             low, high = (min(x.low for x in group.cells), max(x.high for x in group.cells))
             yield LaidLaw(times, (low, high), partial(_of_group, group))
-    elif isinstance(part, DensityLoss):
-        least, most = reach(part, reverse, need)
-        yield LaidLaw(count, (arb(least), arb(most)), partial(_of_density, part, reverse, need))
+    elif densities := _densities(part, reverse):
+        every = [reach(one, way, need) for one, ways in densities for way in ways]
+        ends = arb(min(low for low, _ in every)), arb(max(high for _, high in every))
+        yield LaidLaw(count, ends, partial(_of_densities, densities, ends, need))
     else:
         ends = -_top(part, not reverse, need, 1), _top(part, reverse, need, 0)
         laid = partial(of_profile, part, reverse, ends)
@@ -59,9 +67,28 @@ def _of_group(group: Group, step: arb) -> Spread:
     return of_cells(group.cells, step, group.left_out)
 
 
-def _of_density(part: DensityLoss, reverse: bool, need: float, step: arb) -> Spread:
-    found, left_out = cells(part, reverse, float(step), need)
-    return of_cells(found, step, left_out)
+def _densities(part: Part, reverse: bool) -> list[tuple[DensityLoss, tuple[bool, ...]]]:
+    """The pairs of densities that it stands for, and which ways round; none of others."""
+    if isinstance(part, PointwiseMaximum):
+        return part.densities(reverse)
+    return [(part, (reverse,))] if isinstance(part, DensityLoss) else []
+
+
+def _of_densities(
+    densities: list[tuple[DensityLoss, tuple[bool, ...]]],
+    ends: tuple[arb, arb],
+    need: float,
+    step: arb,
+) -> Spread:
+    """Of the largest one at each node."""
+    low, high = (floor(end / step) for end in ends)
+    if any(len(ways) > 1 for _, ways in densities):  # nodes that lie symmetrically serve both
+        high = max(high, -low - 1)
+        low = -high - 1
+    losses = [step * j for j in range(low, high + 2)]
+    found = [tails(part, ways, losses, need) for part, ways in densities]
+    left_out = sum((off for _, off in found), arb(0))
+    return of_tails([tail for every, _ in found for tail in every], losses, step, left_out)
 
 
 def step_for(laws: list[LaidLaw], steps: int) -> arb:

@@ -267,8 +267,8 @@ class Grids:
         Of what is averaged over another's loss a contour is soon had, or soon refused.
         """
         is_averaged = any(isinstance(part, Averaged) for part, _ in self.runs.runs)
-        may = self.count < _MANY_RUNS or self.runs.are_atoms or is_averaged
-        if not (self.runs.hardly_fall and may):
+        is_alone = self.runs.are_atoms or is_averaged or not self.runs.have_moments
+        if not (self.runs.hardly_fall and (self.count < _MANY_RUNS or is_alone)):
             return CANNOT
         is_few = self.count < _FEW_RUNS and not is_averaged
         return _MOST if is_few and digits < _FEW_DIGITS else _MOST_IN_ALL
@@ -367,8 +367,8 @@ class Grids:
         if not self._made:
             return _FIRST
         (steps, _), made = next(iter(self._made.items()))
-        are_dear = any(isinstance(part, Averaged) and part.is_dear for part, _ in self.runs.runs)
-        most = _MOST_OF_OUTCOMES if self.runs.are_atoms else _MOST_DEAR if are_dear else _MOST
+        most = _MOST_DEAR if self.runs.are_dear else _MOST
+        most = _MOST_OF_OUTCOMES if self.runs.are_atoms else most
         return max(_FIRST, min(most, steps * _MOST_IN_ALL // made.width))
 
     def order(self, y: float) -> float | None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from flint import arb, ctx
 
 from symacct.arithmetic.ball import ends_of
-from symacct.profile.discretized.cells import LineCell
+from symacct.profile.discretized.connect_the_dots import LineCell
 from symacct.profile.losses.finite import Atoms, counted
 from symacct.profile.losses.integer_noise import IntegerLoss
 

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from fractions import Fraction
 
 _MOST = 1000  # outcomes, of all first runs with what is worst after them
+_MOST_OF_A_BLOCK = 100  # the same, of each of many runs of which all are laid on a grid
 
 Masses = Collection[tuple[Fraction, Fraction]]
 _NOTHING: Masses = ((Fraction(1), Fraction(1)),)
@@ -48,11 +49,34 @@ def adaptive(
     worst: dict[tuple[int, ...], Masses] = {}
     for state in itertools.product(*(range(count + 1) for count in kinds.values())):
         after = [(every, worst[_less(state, i)]) for i, every in enumerate(kinds) if state[i]]
-        if sum(len(masses) * len(rest) for every, rest in after for masses in every) > _MOST:
+        if sum(itertools.starmap(_outcomes, after)) > _MOST:
             return None
         firsts = ([_beside(masses, rest) for masses in every] for every, rest in after)
         worst[state] = envelope(itertools.chain(*firsts)) if after else _NOTHING
     return tuple(worst[state])
+
+
+def in_blocks(every: Collection[Masses], count: int) -> list[tuple[Masses, int]]:
+    """Pairs, and how often each is run, that dominate so many runs of one kind: what is worst of
+
+    as many runs as can be gone through, over and over, and of those that are left.
+    """
+    worst = [_NOTHING]
+    while (
+        len(worst) <= count
+        and _are_fractions(every)
+        and _outcomes(every, worst[-1]) <= _MOST_OF_A_BLOCK
+    ):
+        worst.append(envelope(_beside(masses, worst[-1]) for masses in every))
+    if len(worst) == 1:
+        return [(envelope(every), count)]
+    times, left = divmod(count, len(worst) - 1)
+    return [(worst[-1], times), (worst[left], 1)] if left else [(worst[-1], times)]
+
+
+def _outcomes(every: Iterable[Masses], rest: Masses) -> int:
+    """Of all pairs of a first run beside what is worst after it."""
+    return sum(len(masses) * len(rest) for masses in every)
 
 
 def _are_fractions(every: Iterable[Masses]) -> bool:

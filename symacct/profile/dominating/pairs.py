@@ -37,7 +37,7 @@ from symacct.operations.either import Either
 from symacct.operations.group import GroupPrivacy, noise_for_group
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample, Sampling, SubsampleWithoutReplacement
-from symacct.profile.dominating.envelope import adaptive, envelope
+from symacct.profile.dominating.envelope import adaptive, envelope, in_blocks
 from symacct.profile.losses.density.bounded_range import bounded_range
 from symacct.profile.losses.density.charts import DensityPair
 from symacct.profile.losses.density.densities import DensityLoss
@@ -50,6 +50,7 @@ from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.mixed import MixedLoss
 from symacct.profile.losses.noisy_sample import on_one_sample
 from symacct.profile.losses.one_sample import OneSample
+from symacct.profile.losses.pointwise_maximum import PointwiseMaximum
 from symacct.profile.part import Part
 
 
@@ -187,16 +188,7 @@ def _densities(node: DistributionPair) -> list[PairProduct]:
 
 @products.register
 def _(node: Compose) -> list[PairProduct]:
-    choice = []
-    for part, count in node.terms.items():
-        found, *others = products(part)
-        if others:
-            raise AssumptionError(
-                f"conversion='exact': found several runs with {echo(part)}, whose densities may "
-                "lie either way round in each run, needed one run, finite laws, or with_record='P' "
-                "if P is always the law with the record; use conversion='improved'"
-            )
-        choice.append((found, count))
+    choice = [(_of_one_run(products(part)), count) for part, count in node.terms.items()]
     return [_several(choice)]
 
 
@@ -213,8 +205,8 @@ def _(node: PoissonSubsample) -> list[PairProduct]:
 def _(node: SubsampleWithoutReplacement) -> list[PairProduct]:
     """One sample of fixed size, the pair that dominates all of them where a record is replaced."""
     _refuse_other_relation(node)
-    found, *others = products(node.mechanism)
-    if others or not all(part.symmetric for part, _ in found.runs):
+    found = _of_one_run(products(node.mechanism))
+    if not all(part.symmetric for part, _ in found.runs):
         raise AssumptionError(
             f"conversion='exact': found {type(node.mechanism).__name__} on a sample of fixed size, "
             "needed two laws that exchanging them leaves alone; use conversion='improved'"
@@ -367,12 +359,23 @@ def _several(choice: Sequence[tuple[PairProduct, int]]) -> PairProduct:
     kinds: Counter[Collection[Collection[Any]]] = Counter()
     for product, times in many:  # the same laws written the other way round are one kind
         kinds[frozenset(frozenset(pair.laws) for pair in product.pairs)] += times
+    others = [(product, times) for product, times in choice if not product.pairs]
     chosen = adaptive(kinds)
-    if chosen is None:
-        return replace(found, kind=Kind.UPPER, of_many=True, is_glued=True)
-    others = [(product, times) for product, times in choice if not product.of_many]
-    worst = PairProduct(((Atoms(chosen), 1),), found.kind)
-    return replace(composed([*others, (worst, 1)]), of_many=True)
+    if chosen is not None:
+        worst = PairProduct(((Atoms(chosen), 1),), found.kind)
+        return replace(composed([*others, (worst, 1)]), of_many=True)
+    blocks = [block for kind, times in kinds.items() if kind for block in in_blocks(kind, times)]
+    runs = [(PairProduct(((Atoms(tuple(pair)), 1),), Kind.UPPER), times) for pair, times in blocks]
+    return replace(composed([*others, *runs]), kind=Kind.UPPER, of_many=True, is_glued=True)
+
+
+def _of_one_run(found: list[PairProduct]) -> PairProduct:
+    """The pair that has the largest of their profiles, each of one run."""
+    if len(found) == 1:
+        return found[0]
+    largest = PointwiseMaximum(frozenset(_one_part(product) for product in found))
+    kind = combine((product.kind for product in found), "several pairs")
+    return PairProduct(((largest, 1),), kind, any(x.one_way for x in found), of_many=True)
 
 
 def _one_part(product: PairProduct) -> Part:

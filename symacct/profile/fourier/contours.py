@@ -20,7 +20,7 @@ from symacct.profile.fourier.shape import shift
 from symacct.profile.fourier.starting import about_log_delta, about_root, next_guess, other_roots
 from symacct.profile.roots import convex_root
 from symacct.profile.runs import DirectedRuns
-from symacct.profile.strategy import Number
+from symacct.profile.strategy import CANNOT, Number
 
 FEW_NODES = 20_000  # that are summed in less than about a second
 _MANY_NODES = 200_000  # what contours of as many as are needed are taken to cost
@@ -47,8 +47,8 @@ class Contours:
     _bounds: dict[float, arb] = field(default_factory=dict)
 
     def cost(self, digits: float) -> float:  # as many nodes as these take
-        """As many nodes as are needed."""
-        return _MANY_NODES
+        """As many nodes as are needed, where there are moments."""
+        return _MANY_NODES if self.runs.have_moments else CANNOT
 
     @property
     def order(self) -> float | None:
@@ -184,7 +184,7 @@ class FewNodes(Contours):
 
     def cost(self, digits: float) -> float:
         """So many at the most."""
-        return FEW_NODES
+        return FEW_NODES if self.runs.have_moments else CANNOT
 
     def _refuse_many(self, nodes: int, is_tapered: bool) -> None:
         if is_tapered or nodes > FEW_NODES:

@@ -22,8 +22,6 @@ Member = tuple[float, float, Part]  # log of a share, log c, a part: F(z) is Σ 
 class Averaged:
     """Where to look for a mean of moments; float64."""
 
-    is_dear = False  # a value of the profile
-
     @property
     def _members(self) -> list[Member]:
         raise NotImplementedError

@@ -23,7 +23,7 @@ from symacct.core.forking import cached_property
 from symacct.profile.losses.finite import Atoms, counted
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.laplace import LaplaceLoss, legendre
-from symacct.profile.losses.mixed import Member
+from symacct.profile.losses.mixed import Averaged, Member
 from symacct.profile.losses.one_sample import OneSample, Runs
 from symacct.profile.losses.sampled_gaussian import real_line
 from symacct.profile.losses.sampled_gaussian.frame import SampledFrame
@@ -42,8 +42,10 @@ Weighed = list[tuple[arb, arb]]  # Q-masses, and losses or cells of them
 
 
 @dataclass(frozen=True)
-class NoisySample(OneSample):
+class NoisySample(Averaged, OneSample):
     """The runs, with Gaussian noise among them, and the sampling rate."""
+
+    has_moments = True
 
     @cached_property
     def _variance(self) -> Exact:

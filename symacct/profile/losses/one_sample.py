@@ -10,78 +10,60 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import NoReturn
 
-from flint import acb, arb, arb_poly, ctx
+import numpy as np
+from flint import arb, ctx
 
 from symacct.arithmetic import BALL
-from symacct.core.errors import PrecisionError
 from symacct.core.exact import Exact
-from symacct.numerics.sums.refine import up_to
-from symacct.profile.losses.mixed import Averaged, Member
-from symacct.profile.part import OrderLine, Part
+from symacct.profile.part import Floats, Part, ProfileOnly
 from symacct.profile.solve import CompositionProfile
 
+_BITS = 128  # for what steers
+_STEERING, _FARTHEST = 128, 64.0  # places on either side, and losses
 _LOST_BITS, _FEW_DIGITS = 24, 3.0  # of a value, by a place that is known to as many bits as it
 
 Runs = tuple[tuple[Part, int], ...]
 
 
 @dataclass(frozen=True)
-class OneSample(Averaged):
+class OneSample(ProfileOnly):
     """The runs, and the sampling rate `gamma` in (0, 1)."""
 
     runs: Runs
     gamma: Exact
 
     symmetric = False
-    hardly_falls = True
     is_dear = True
 
     def sampled(self, gamma: Exact) -> Part:
         """The same with P mixed once more."""
         return type(self)(self.runs, self.gamma * gamma)
 
-    @property
-    def _members(self) -> list[Member]:
-        self._refuse()
+    # --- float64: where to look
+
+    def steer(self, orders: Floats) -> tuple[Floats, Floats]:
+        """On chords of the product's profile, whose tilted mean and variance are near its own."""
+        log_weights, losses = _steering(self)
+        exponent = orders[:, None] * losses + log_weights
+        top = exponent.max(axis=1)
+        share = np.exp(exponent - top[:, None])
+        total = share.sum(axis=1)
+        mean, square = share @ losses / total, share @ losses**2 / total
+        return np.log(total) + top, np.maximum(square - mean**2, np.finfo(float).tiny)
 
     # --- balls: what is proved
-
-    def terms(self, line: OrderLine, need: float) -> int:
-        """No moment is known."""
-        self._refuse()
-
-    def transform(self, line: OrderLine, need: float) -> list[acb]:
-        """No moment is known."""
-        self._refuse()
-
-    def decay(self, a: float, t: float, slack: float) -> arb:
-        """No moment is known."""
-        self._refuse()
-
-    def _refuse(self) -> NoReturn:
-        raise PrecisionError(
-            "conversion='exact': found several runs of mechanisms that share a sample, whose "
-            "moments are not summed, needed fewer digits or conversion='improved'"
-        )
-
-    def turns(self) -> list[arb]:
-        return []
-
-    def slow(self, a: float, t: float, length: int) -> list[arb_poly]:
-        return []
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
         rate, a = BALL.number(self.gamma), y.exp()
         if reverse:
             left = 1 - a * (1 - rate)
             if not left > 0:
-                return up_to(left.max(arb(0)))
+                return arb(0).union(left.upper().max(arb(0)))
             return left * self._stick(rate * a / left, True)
         b = 1 + y.expm1() / rate
         if not b > 0:  # from 1 − a to what is more at the largest b
-            return 1 - a + up_to(rate * b.max(arb(0)))
+            return (1 - a).union(1 - a + rate * b.upper().max(arb(0)))
         return rate * self._stick(b, False)
 
     def _stick(self, b: arb, reverse: bool) -> arb:
@@ -116,3 +98,17 @@ class OneSample(Averaged):
 def _direction(runs: Runs, reverse: bool) -> CompositionProfile:
     """The product, with the contours that it has summed."""
     return CompositionProfile(runs, reverse)
+
+
+@lru_cache(16)
+def _steering(part: OneSample) -> tuple[Floats, Floats]:
+    """log of Q's masses, and the losses, of chords of the product's profile; float64."""
+    with ctx.workprec(_BITS):
+        most = min(_FARTHEST, float(_direction(part.runs, False).runs.largest))
+        ratios = np.exp(np.linspace(-most, most, 2 * _STEERING + 1))
+        values = [float(part._stick(arb(float(a)), False)) for a in ratios]
+    places, heights = np.concatenate([[0.0], ratios]), np.array([1.0, *values])
+    slopes = np.concatenate([[-1.0], np.diff(heights) / np.diff(places), [0.0]])
+    weights = np.maximum(np.diff(slopes)[1:], np.finfo(float).tiny)
+    rate = float(part.gamma)
+    return np.log(weights), np.log1p(rate * np.expm1(np.log(ratios)))

@@ -73,11 +73,17 @@ class Chart:
         sort = JetsOfBalls()
         return self._logs(Jet(sort, Jet(sort.balls, u, acb(1)), sort.number(1)))
 
+    def loss(self, u: acb) -> Jet:
+        """The loss at u, alone."""
+        return self._loss(Jet(ComplexBalls(), u, acb(1)))
+
     def _logs(self, x: Jet) -> ChartLogs:
-        _, log_q, log_ratio = self._evaluators
+        log_q, shift_q = self._evaluators[1], self.pair.shifts()[1]
+        return ChartLogs(log_q(x) - x.sort.constant(shift_q), self._loss(x))
+
+    def _loss(self, x: Jet) -> Jet:
         shift_p, shift_q = self.pair.shifts()
-        ratio = log_ratio(x) + x.sort.constant(shift_q - shift_p)
-        return ChartLogs(log_q(x) - x.sort.constant(shift_q), self._mixed(ratio))
+        return self._mixed(self._evaluators[2](x) + x.sort.constant(shift_q - shift_p))
 
     def _mixed(self, ratio: Jet) -> Jet:
         """log(1−γ+γe^ratio), the larger part in front."""
@@ -151,7 +157,7 @@ class DensityPair:
     def charts(self, ends: Ends) -> tuple[list[Chart], arb]:
         """Charts beyond which at either end ∫ q(m/q)^a is below e^{log_tail}, for each of `ends`;
 
-        a bound of what is beyond all of them for the first.
+        a bound of what is beyond all of them.
         """
         found, left_out = [], arb(0)
         for side in self.sides:
@@ -159,7 +165,7 @@ class DensityPair:
                 found.append(Chart(self, side, False, Fraction(0), Fraction(side.extent)))
                 continue
             start = self._cut(side, ends)
-            left_out += self._tail(side, ends[0][0], ball(start))
+            left_out += sum((self._tail(side, a, ball(start)) for a, _ in ends), arb(0))
             found.extend(self._up_to(side, start))
         return found, left_out
 

@@ -32,6 +32,7 @@ from symacct.profile.sums.tail_maximum import End
 
 _BOUND_BITS = 64
 RHO = 2.5  # half-axes' sum of a panel's ellipse
+_AXES = (RHO + 1 / RHO) / 2, (RHO - 1 / RHO) / 2
 _ARCS = 8  # of half of it
 _GROWTH = 48.0  # nats of what is integrated, in the ellipse of a panel, else it is halved
 _MOST_PANELS = 1500
@@ -67,6 +68,10 @@ class Panel:
     def most(self, size: float) -> arb:
         """The bound itself."""
         return (arb(self.log_most) + size + arb(2) ** -20).exp()
+
+    def most_of_loss(self) -> arb:
+        """A bound of |L| in the ellipse."""
+        return abs(self.chart.sharp(_box(*self.ends))[1]).upper()
 
     def off(self, count: int, size: float) -> arb:
         """What it is off by with so many nodes, as in `laplace.Sample`."""
@@ -202,9 +207,9 @@ def _places(pair: DensityPair) -> list[tuple[float, float]]:
 
 
 @lru_cache(16)
-def pieces(part: DensityLoss, reverse: bool, need: float) -> Pieces:
-    """Panels beyond which m has a mass of about e^{−need}, or q if `reverse`, for both."""
-    panels, left_out = _panels(part, (0.0 if reverse else 1.0,), 0.0, need)
+def pieces(part: DensityLoss, need: float) -> Pieces:
+    """Panels beyond which m and q have masses of about e^{−need}."""
+    panels, left_out = _panels(part, (0.0, 1.0), 0.0, need)
     with ctx.workprec(_BOUND_BITS):
         sizes = tuple((a, _log_size(part, a)) for a in (0.0, 1.0))
         found = [
@@ -249,9 +254,8 @@ def _log_most(
     the lower half is the conjugate of the upper one.
     """
     middle, half = (low + high) / 2, (high - low) / 2
-    flat, steep = (RHO + 1 / RHO) / 2, (RHO - 1 / RHO) / 2
-    whole = acb(middle + half * arb(0, flat), half * arb(0, steep))
-    if not all(part.is_finite() for part in chart.sharp(whole)):
+    flat, steep = _AXES
+    if not all(part.is_finite() for part in chart.sharp(_box(low, high))):
         return math.inf
     most = _NOTHING
     for arc in range(_ARCS):
@@ -265,6 +269,12 @@ def _log_most(
                 return math.inf
             most = max(most, found)
     return most
+
+
+def _box(low: arb, high: arb) -> acb:
+    """About the ellipse over an interval."""
+    middle, half = (low + high) / 2, (high - low) / 2
+    return acb(middle + half * arb(0, _AXES[0]), half * arb(0, _AXES[1]))
 
 
 @lru_cache(16)

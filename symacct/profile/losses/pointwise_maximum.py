@@ -1,0 +1,69 @@
+"""The pair whose profile is, at every ε, the largest of those of some pairs of one run.
+
+A pointwise maximum of profiles is a profile (Zhu, Dong and Wang 2022), so that this pair dominates
+whichever of them a run has; its moments are not known (docs/proofs.md, section 16, many pairs).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from flint import arb
+
+from symacct.arithmetic import BALL
+from symacct.core.exact import Exact
+from symacct.profile.losses.density.densities import DensityLoss
+from symacct.profile.part import Floats, Part, ProfileOnly
+
+
+@dataclass(frozen=True)
+class PointwiseMaximum(ProfileOnly):
+    """Of one-run pairs, of which the last mass of none is lost."""
+
+    parts: frozenset[Part]
+
+    @property
+    def symmetric(self) -> bool:
+        """Are the pairs the same, each exchanged?"""
+        return all(
+            part.symmetric or (isinstance(part, DensityLoss) and part.exchanged in self.parts)
+            for part in self.parts
+        )
+
+    def densities(self, reverse: bool) -> list[tuple[DensityLoss, tuple[bool, ...]]]:
+        """The pairs and which ways round each is meant, where all are of densities; else none.
+
+        Two that are each other exchanged are one, both ways: its integrals serve twice.
+        """
+        found = [part for part in sorted(self.parts, key=repr) if isinstance(part, DensityLoss)]
+        if len(found) < len(self.parts):
+            return []
+        if len(found) == 2 and found[0].exchanged == found[1]:
+            return [(found[0], (False, True))]
+        return [(part, (reverse,)) for part in found]
+
+    def sampled(self, gamma: Exact) -> Part:
+        """H_a of a sampled pair grows with one H of the pair: the largest stays the largest."""
+        return PointwiseMaximum(frozenset(part.sampled(gamma) for part in self.parts))
+
+    def steer(self, orders: Floats) -> tuple[Floats, Floats]:
+        """Of the pair with the largest moment at each order, which is less than its own."""
+        moments, variances = map(np.array, zip(*(p.steer(orders) for p in self.parts), strict=True))
+        best = moments.argmax(axis=0), np.arange(len(orders))
+        return moments[best], variances[best]
+
+    def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        return BALL.maximum(*(part.hockey_stick(y, reverse) for part in self.parts))
+
+    def largest(self, reverse: bool) -> arb:
+        return BALL.maximum(*(part.largest(reverse) for part in self.parts))
+
+    def exact_largest(self, reverse: bool) -> Exact | None:
+        """Where the same is known of all."""
+        known = {part.exact_largest(reverse) for part in self.parts}
+        return known.pop() if len(known) == 1 else None
+
+    def lost(self, reverse: bool) -> Exact:
+        """The largest, at which the profile ends."""
+        return max(part.lost(reverse) for part in self.parts)
