@@ -182,7 +182,8 @@ class SummedNoise(IntegerSums):
         )
         more = MpmathArithmetic(need)
         turned = [more.mp.cospi(2 * r / more.number(2 * last + 1)) for r in range(2 * last + 1)]
-        rate, weights, waves = -1 / (2 * more.number(self.sigma) ** 2), [more.number(1)], []
+        rate, weights = -1 / (2 * more.number(self.sigma) ** 2), [more.number(1)]
+        waves: list[Number] = []
         while more.mp.mag(weights[-1]) > -need:
             weights.append(2 * more.exp(rate * len(weights) ** 2))
         while len(waves) < last and (not waves or more.mp.mag(waves[-1]) > -need):
