@@ -101,15 +101,15 @@ def _questions(new: Theorem) -> Iterator[_Question]:
         for alpha in _ORDERS:
             for base in (Gaussian(_fraction(draw) * 4), RandomizedResponse(_fraction(draw) / 3)):
                 node = _built(operation, new, base, draw)
-                value = node and _value(new, node, alpha)
-                if node and value is not None and value > 0:
+                value = None if node is None else _value(new, node, alpha)
+                if node is not None and value is not None and value > 0:
                     yield _Question(node, alpha, value)
 
 
 def _built(operation: str, new: Theorem, base: Node, draw: random.Random) -> Node | None:
     """An operation on the base, its parameters drawn by their types; None if that makes none."""
     kind: Any = kinds()[operation]
-    drawn = {
+    drawn: dict[str, Callable[[], Any]] = {
         "Node": lambda: base,
         "int": lambda: draw.randint(2, 5),
         "Exact": lambda: _fraction(draw),
