@@ -129,6 +129,14 @@ def test_one_party_and_a_billion():
     assert abs(few.upper - Gaussian("1/9").rdp(2).upper) < 1e-25
 
 
+@pytest.mark.parametrize("sigma", ["1e-400", "1e-5", "1e400"])
+@pytest.mark.parametrize("parties", [1, 2, 10**9])
+def test_far_ends_have_a_value(sigma, parties):
+    m = DiscreteGaussianSum(sigma, parties, 2)
+    values = [m.rdp(alpha, digits=6) for alpha in (1, 2, "1e400")]
+    assert all(a.upper <= b.upper for a, b in pairwise(values))
+
+
 def test_text_claims_and_what_samples_do():
     m = DiscreteGaussianSum("3/2", 20, 5, 16)
     assert repr(m) == "DiscreteGaussianSum('3/2', 20, sensitivity=5, dimension=16)"

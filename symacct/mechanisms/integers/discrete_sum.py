@@ -108,18 +108,20 @@ class DiscreteGaussianSum(Mechanism):
 
     def sharper(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
         """That of d = 1 where a sum has few outcomes, at orders not so far as to take many bits."""
-        exact = self.of_one_number(ctx)
-        width = float(BALL.number(self.sigma)) * math.sqrt(self.parties)
-        spread = self.log_spread(BALL)
-        if self.dimension > 1 or not (width < _MOST_WIDTH and spread < _NEAR):
+        if self.dimension > 1 or self.free_symbols:
+            return None
+        exact, width = self.of_one_number(ctx), BALL.number(self.sigma) * arb(self.parties).sqrt()
+        if self.parties == 1:
+            return exact
+        if not (width < _MOST_WIDTH and self.log_spread(BALL) < _NEAR):
             return None
 
         def near(alpha: Order) -> Number:
-            away = alpha * math.floor(self.sensitivity) / width
-            if self.parties > 1 and away > _FARTHEST:
+            away = BALL.number(alpha) * math.floor(self.sensitivity) / width
+            if not away < _FARTHEST:
                 raise LimitError(
-                    f"a sum of discrete Gaussian numbers: found order {echo(alpha)}, {away:.3g} "
-                    f"standard deviations away, needed at most {_FARTHEST:.0f}"
+                    f"a sum of discrete Gaussian numbers: found order {echo(alpha)}, about "
+                    f"{float(away):.3g} standard deviations away, needed less than {_FARTHEST:.0f}"
                 )
             return exact(alpha)
 
