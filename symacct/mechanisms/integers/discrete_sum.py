@@ -46,7 +46,7 @@ class DiscreteGaussianSum(Mechanism):
     1 on; DomainError otherwise.
 
     >>> print(DiscreteGaussianSum("1/2", 10).rdp(2, digits=6))
-    0.450987
+    0.450986
     """
 
     sigma: Exact
