@@ -28,7 +28,7 @@ from symacct.core.errors import (
 from symacct.core.limits import limits
 from symacct.distributions import laws
 from symacct.expressions.node import Node
-from symacct.expressions.theorem_registry import Theorem, theorem, theorems
+from symacct.expressions.theorem_registry import Theorem, theorems
 from symacct.mechanisms import (
     TCDP,
     ZCDP,
@@ -97,6 +97,7 @@ if TYPE_CHECKING:
     )
     from symacct.explore.softmax import softmax_bounds
     from symacct.explore.sweeps import Sweep, sweep
+    from symacct.rdp.registration import theorem
     from symacct.theory import catalogue
 
 __all__ = [
@@ -204,6 +205,7 @@ __all__ = [
 #: The rooms that are opened when something of theirs is first asked for.
 _ROOMS = {
     "accountant.adaptive": ("Filter", "Odometer"),
+    "rdp.registration": ("theorem",),
     "baselines": (),
     "theory.catalogue": (),
     "explore.odd_chi": ("OddChiReport", "check_odd_chi"),

@@ -2,6 +2,7 @@
 
 import random
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 
@@ -18,6 +19,7 @@ from symacct import (
     from_json,
     parse,
 )
+from symacct.accountant.formula_values import StatingAccountant
 from symacct.arithmetic import MpmathArithmetic
 from symacct.baselines import discrete_sum_rdp
 from tests import independent
@@ -67,12 +69,17 @@ def test_the_laws_themselves_are_below_it(sigma, parties, moved):
 
 
 @pytest.mark.parametrize("seed", range(14))
-def test_the_bound_as_printed(seed):
+def test_the_bound_and_the_curve_as_printed(seed):
     rng = random.Random(seed)
     sigma, moved = Fraction(rng.randint(3, 30), 10), Fraction(rng.randint(1, 20), 4)
-    m = DiscreteGaussianSum(sigma, rng.randint(1, 200), moved, rng.choice([1, 3, 10**6]))
+    dimension = rng.choice([1, 3, 10**6])
+    m = DiscreteGaussianSum(sigma, rng.randint(1, 5 if dimension == 1 else 200), moved, dimension)
     for alpha in (1, 2, Fraction(rng.randint(11, 400), 10), independent.INFINITY):
         assert holds(m.rdp(alpha, digits=30), independent.rdp(MP, m, alpha), 30, trusted=50)
+        if m.dimension == 1:
+            stated, many = StatingAccountant(30).rdp(m, alpha), m.parties
+            two = DiscreteGaussianSum(sigma, many, moved, 2).rdp(alpha)
+            assert m.rdp(alpha).upper <= stated.upper <= two.upper
 
 
 def hockey_stick(law, moved, grown, rate=1):
@@ -118,8 +125,16 @@ def test_one_party_and_a_billion():
     many = DiscreteGaussianSum(1, 100).rdp(8).upper
     assert many < DiscreteGaussian(1).rdp(8).upper / 99
     # Where noise is little, the others' helps nothing that is proved.
-    few = DiscreteGaussianSum("1/9", 50).rdp(2)
+    few = DiscreteGaussianSum("1/9", 50, 1, 2).rdp(2)
     assert abs(few.upper - Gaussian("1/9").rdp(2).upper) < 1e-25
+
+
+@pytest.mark.parametrize("sigma", ["1e-400", "1e-5", "1e400"])
+@pytest.mark.parametrize("parties", [1, 2, 10**9])
+def test_far_ends_have_a_value(sigma, parties):
+    m = DiscreteGaussianSum(sigma, parties, 2)
+    values = [m.rdp(alpha, digits=6) for alpha in (1, 2, "1e400")]
+    assert all(a.upper <= b.upper for a, b in pairwise(values))
 
 
 def test_text_claims_and_what_samples_do():
@@ -163,7 +178,27 @@ def test_the_curve_of_one_number_is_that_of_the_laws_convolved(sigma, parties, s
         assert holds(found, divergence(law, order, int(Fraction(sensitivity))), 20, 30)
         assert found.claim.kind is Kind.EXACT
         node = DiscreteGaussianSum(sigma, parties, sensitivity)
-        assert found.upper <= node.rdp(alpha, digits=20).upper * (1 + 1e-12)
+        for engine in ("ball", "mpmath"):
+            assert overlap(node.rdp(alpha, digits=15, engine=engine), found)
+    moved = int(Fraction(sensitivity))
+    pairs = [(law[k - moved], law[k]) for k in law if k - moved in law]
+    assert holds(node.rdp(1, digits=20), MP.fsum(p * MP.log(p / q) for p, q in pairs), 20, 30)
+
+
+def test_the_curve_goes_on_as_the_bound_where_outcomes_are_too_many():
+    for node in (
+        DiscreteGaussianSum(1, 10**9),
+        DiscreteGaussianSum("1/50", 9),
+        DiscreteGaussianSum(1, 4, 2, 2),
+    ):
+        stated = StatingAccountant(12).rdp(node, 3)
+        assert node.rdp(3, digits=12) == stated
+    far = DiscreteGaussianSum("1/2", 4)
+    values = [far.rdp(alpha, digits=12) for alpha in (1, "3/2", 24, 25, 26, 1000)]
+    assert all(a.upper < b.lower for a, b in pairwise(values))
+    assert values[2].upper < StatingAccountant(12).rdp(far, 24).lower
+    # Of the bound alone it is proved that nothing is steeper than at order 1.
+    assert overlap(far.zcdp(12), StatingAccountant(12).rdp(far, 1))
 
 
 def test_the_curve_of_one_number_at_its_edges():

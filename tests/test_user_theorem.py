@@ -1,5 +1,8 @@
 """A theorem of the user's own, ten lines outside the package, takes part in everything."""
 
+import math
+import time
+import warnings
 from fractions import Fraction
 
 import pytest
@@ -17,7 +20,8 @@ from symacct import (
     theorem,
     theorems,
 )
-from symacct.core.claims import ADD_REMOVE, FINITE_ORDERS
+from symacct.core.claims import ADD_REMOVE, FINITE_ORDERS, INTEGER_ORDERS
+from symacct.core.errors import EqualTheoremWarning
 from symacct.export.explanation import explain
 from symacct.expressions.theorem_registry import always, forget
 
@@ -31,12 +35,11 @@ def state(name, bound, **options):
         operation=PoissonSubsample,
         kind=Kind.UPPER,
         source=Source("me", "notebook, page 3"),
-        orders=FINITE_ORDERS,
+        **{"orders": FINITE_ORDERS, **options},
         adjacency=ADD_REMOVE,
         applies=always,
         monotone=True,
         status="proved",
-        **options,
     )(bound)
 
 
@@ -51,6 +54,57 @@ def capped():
     state("MINE-1", bound)
     yield "MINE-1"
     forget("MINE-1")
+
+
+def every_mechanism(ctx, eps, alpha, gamma):
+    """S22-POISSON, by another way of adding."""
+    lam, moment = ctx.number(alpha - 1), lambda l: ctx.exp((l - 1) * eps(l)) if l > 1 else 1
+    terms = [math.comb(alpha, l) * gamma**l * (1 - gamma) ** (alpha - l) for l in range(alpha + 1)]
+    return ctx.log(sum(w * moment(l) for l, w in enumerate(terms))) / lam
+
+
+EQUAL = {
+    "VEH14-T13": (lambda ctx, eps, alpha, gamma: eps(alpha), FINITE_ORDERS),
+    "S22-POISSON": (every_mechanism, INTEGER_ORDERS),
+    None: (lambda ctx, eps, alpha, gamma: eps(alpha) * (1 + gamma / 10**9), FINITE_ORDERS),
+}
+
+
+@pytest.mark.parametrize("known", EQUAL)
+def test_a_theorem_of_the_values_of_another_warns(known):
+    bound, orders = EQUAL[known]
+    begun = time.process_time()
+    try:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            state("MINE-EQUAL", bound, orders=orders)
+    finally:
+        forget("MINE-EQUAL")
+    assert time.process_time() - begun < 1.5
+    if known is None:
+        assert not said
+    else:
+        (warning,) = said
+        assert warning.category is EqualTheoremWarning
+        assert f"found the values of {known} " in str(warning.message)
+        assert warning.filename == __file__
+
+
+def test_what_fails_or_takes_long_is_registered_without_a_word():
+    def never(ctx, eps, alpha, gamma):
+        """ε′(α) <= an endless sum"""
+        while True:
+            pass
+
+    def broken(ctx, eps, alpha, gamma):
+        """ε′(α) <= 1/0"""
+        return 1 / 0
+
+    for bound in (never, broken):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            state("MINE-3", bound)
+        forget("MINE-3")
 
 
 @pytest.fixture

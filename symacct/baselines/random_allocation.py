@@ -1,12 +1,13 @@
 """Feldman, Shenfeld 2025: each record in one of T steps, drawn at random once an epoch.
 
-P is the mean over t of N(e_t, σ²I), Q = N(0, σ²I). For whole orders E_Q[(P/Q)^α] is
-α! T^{−α} times the coefficient of z^α in (Σ_k e^{(k²−k)/(2σ²)} z^k/k!)^T; the other way round
-log(Q/P) is at most its mean over the steps, a normal loss moved by (1 − 1/T)/(2σ²).
+P is the mean over t of N(e_t, σ²I), Q = N(0, σ²I). For whole orders D_α(P‖Q) is what FS25-DIRECT
+has of Gaussian noise; the other way round log(Q/P) is at most its mean over the steps, a normal
+loss moved by (1 − 1/T)/(2σ²).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 from flint import arb
@@ -19,9 +20,12 @@ from symacct.core.errors import DomainError, OrderError, echo
 from symacct.core.exact import Exact, Numeric
 from symacct.core.sources import FS25
 from symacct.expressions.parameters import whole
+from symacct.mechanisms import Gaussian
+from symacct.rdp.evaluation import Evaluation
 from symacct.results.enclosure import Bound
+from symacct.theory.amplification.fs25 import LAST, log_moments
 
-_MOST, _LAST = 10**9, 256  # of steps and epochs; order that is tried
+_MOST = 10**9  # steps and epochs
 
 
 def allocation_rdp(alpha: Numeric, sigma: Numeric, steps: Numeric, digits: int = 30) -> Bound:
@@ -31,11 +35,11 @@ def allocation_rdp(alpha: Numeric, sigma: Numeric, steps: Numeric, digits: int =
     0.01703687
     """
     order, noise, count = whole(alpha, "alpha"), noise_of(sigma), _count(steps, "steps")
-    if not 2 <= order <= _LAST:
-        raise OrderError(f"alpha: found {echo(alpha)}, needed a whole order from 2 to {_LAST}")
+    if not 2 <= order <= LAST:
+        raise OrderError(f"alpha: found {echo(alpha)}, needed a whole order from 2 to {LAST}")
 
     def value() -> arb:
-        return _divergences(noise, count, order)[order - 2]
+        return _divergences(noise, count, [order])[0]
 
     place = FS25.at("the direct bound of the authors' program, removing a record")
     what = "random allocation"
@@ -69,31 +73,16 @@ def _count(number: Numeric, name: str) -> int:
     return count
 
 
-def _divergences(sigma: Exact, steps: int, last: int) -> list[arb]:
-    """D_2 … D_last."""
-    ratio = 1 / BALL.number(sigma) ** 2
-    factorials, terms = [arb(1)], [arb(1)]
-    for k in range(1, last + 1):
-        factorials.append(factorials[-1] * k)
-        terms.append((ratio * (k * (k - 1)) / 2).exp() / factorials[k])
-    power = _raised(terms, steps)
-    moments = [power[a] * factorials[a] / arb(steps) ** a for a in range(2, last + 1)]
-    return [moment.log() / (a - 1) for a, moment in enumerate(moments, start=2)]
-
-
-def _raised(terms: list[arb], exponent: int) -> list[arb]:
-    """The coefficients of f^T from those of f, f(0) = 1: f·h′ = T·f′·h for h = f^T."""
-    found = [arb(1)]
-    for n in range(1, len(terms)):
-        parts = ((k * (exponent + 1) - n) * terms[k] * found[n - k] for k in range(1, n + 1))
-        found.append(sum(parts, arb(0)) / n)
-    return found
+def _divergences(sigma: Exact, steps: int, orders: Sequence[int]) -> list[arb]:
+    """D_α(P‖Q) at each of these whole orders."""
+    moments = log_moments(BALL, Evaluation(BALL).curve(Gaussian(sigma)), steps, orders)
+    return [moment / (a - 1) for a, moment in zip(orders, moments, strict=True)]
 
 
 def _removing(delta: Fraction, sigma: Exact, steps: int, epochs: int) -> arb:
     """The least ε by the improved conversion at a whole order."""
-    log_delta, found = BALL.number(delta).log(), arb("inf")
-    for a, divergence in enumerate(_divergences(sigma, steps, _LAST), start=2):
+    log_delta, found, orders = BALL.number(delta).log(), arb("inf"), range(2, LAST + 1)
+    for a, divergence in zip(orders, _divergences(sigma, steps, orders), strict=True):
         order = arb(a)
         spent = (order - 1).log() - order.log() - (log_delta + order.log()) / (order - 1)
         found = found.min(epochs * divergence + spent)

@@ -118,3 +118,7 @@ class StorageWarning(UserWarning):
 
 class GapWarning(UserWarning):
     """Some points of a picture have no finite value: the line has a gap there."""
+
+
+class EqualTheoremWarning(UserWarning):
+    """A theorem that was registered has the values of one that there is."""

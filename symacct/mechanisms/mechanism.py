@@ -66,6 +66,12 @@ class Mechanism(Node):
         """The same where nothing cancels, for arithmetics that round; `excess` unless given."""
         return self.excess(ctx)
 
+    def sharper(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
+        """A bound that is smaller at some 1 <= α < ∞ and has no formula: in numbers it counts too.
+
+        Where it says nothing it raises a LimitError or a PrecisionError."""
+        return None
+
     def excess_in(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
         """The form of the excess that this arithmetic needs."""
         return self.stable_excess(ctx) if ctx.rounds else self.excess(ctx)

@@ -11,7 +11,14 @@ import numpy as np
 from symacct.arithmetic import Arithmetic, Number
 from symacct.arithmetic.float64 import LogNumber
 from symacct.core.claims import Claim, Kind
-from symacct.core.errors import DomainError, OrderError, SoundnessError, SymacctError
+from symacct.core.errors import (
+    DomainError,
+    LimitError,
+    OrderError,
+    PrecisionError,
+    SoundnessError,
+    SymacctError,
+)
 from symacct.core.exact import INFINITY, Order
 from symacct.core.forking import cached_property
 from symacct.core.lazy_import import sympy
@@ -170,6 +177,21 @@ class LeafCurve(NodeCurve):
         self._inner: Callable[[Order], Number] = self._start
 
     def compute(self, alpha: Order) -> Number:
+        stated = self._stated(alpha)
+        if self._sharper is None or alpha == INFINITY:
+            return stated
+        try:
+            return self.evaluation.ctx.minimum(stated, self._sharper(alpha))
+        except (LimitError, PrecisionError):
+            return stated
+
+    @cached_property
+    def _sharper(self) -> Callable[[Order], Number] | None:
+        """What has no formula, where none is written."""
+        return None if self.evaluation.states else self.node.sharper(self.evaluation.ctx)
+
+    def _stated(self, alpha: Order) -> Number:
+        """ε(α) by the formula."""
         if type(alpha) is int and alpha > 1:
             return self._asked(alpha)
         if isinstance(alpha, int | float) and alpha in (1, INFINITY):

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from flint import arb
 
 from symacct.accountant.accountant import Accountant, certified_number, refuse_symbols
+from symacct.accountant.formula_values import Stating
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision, rational
 from symacct.core.claims import Claim, Kind, combine
@@ -56,7 +57,7 @@ def tcdp(m: Node, omega: Numeric, digits: int = 10) -> Bound:
                     f"tcdp: found ε({last}) = ∞ of {echo(m)}, needed a smaller omega"
                 )
             if last <= node.steepest_up_to:
-                return curve(1), claim
+                return _at_one(node), claim
             return _largest(curve, last - 1, digits), claim
 
     return bound(certified_number(value, digits, f"tcdp of {echo(m)}"), claim.kind)
@@ -80,7 +81,7 @@ def _everywhere(node: Node, accountant: Accountant, digits: int) -> tuple[arb, K
     """The largest ε(α)/α over all orders, or a bound of it by the parts of the node."""
     curve = accountant.curve(node)
     if node.steepest_up_to == INFINITY:
-        return curve(1), Kind.EXACT
+        return _at_one(node), Kind.EXACT
     pure = curve(INFINITY)
     if pure.is_finite():
         if not curve(2) > 0:
@@ -98,6 +99,12 @@ def _everywhere(node: Node, accountant: Accountant, digits: int) -> tuple[arb, K
         f"zcdp: found {echo(node)}, of which no finite ρ is known for all orders; needed a finite "
         "ε(∞), or noise of which one is known: ask tcdp(omega) for the orders up to omega"
     )
+
+
+def _at_one(node: Node) -> arb:
+    """ε(1) by its formula, of which the slope is proved, and not of what is known more sharply."""
+    value: arb = Stating(BALL).curve(node)(1)
+    return value
 
 
 def _last(curve: NodeCurve, pure: arb) -> Fraction:

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
 
-from symacct.arithmetic import Arithmetic, Number
+import numpy as np
+from flint import arb, ctx
+
+from symacct.arithmetic import BALL, Arithmetic, BallArithmetic, MpmathArithmetic, Number
+from symacct.core import limits
 from symacct.core.claims import Kind
-from symacct.core.errors import DomainError, echo
-from symacct.core.exact import INFINITY, Exact, Numeric, Order
+from symacct.core.errors import DomainError, LimitError, echo
+from symacct.core.exact import INFINITY, Exact, Numeric, Order, expression
+from symacct.core.forking import cached_property
+from symacct.core.lazy_import import sympy
 from symacct.core.sources import KLS21
 from symacct.expressions.parameters import positive, whole
+from symacct.mechanisms.integers.discrete_gaussian import DiscreteGaussian
+from symacct.mechanisms.integers.integer_noise import IntegerSums, check_terms, float_above
 from symacct.mechanisms.mechanism import Mechanism
+from symacct.numerics.sums.refine import geometric_tail, within
 
 _MOST_PARTIES = 10**9
+_MOST_WIDTH = 300.0  # standard deviation of a sum whose outcomes a curve is summed over
+_FARTHEST = 25.0  # standard deviations that the middle of P^αQ^{1−α} is away: e^{−312} are 450 bits
+_SPARE_BITS = 32
+_MOST_SPREAD = 1000.0  # nats
+_NEAR = 100.0  # nats of spread, which masses may be smaller than those of one number by
 
 
 class DiscreteGaussianSum(Mechanism):
@@ -22,12 +39,14 @@ class DiscreteGaussianSum(Mechanism):
 
     where τ bounds how far log-probabilities of the sum are from those of one discrete Gaussian of
     σ√n: for a party or a record as the neighbours are, where all n add their noise, on both
-    datasets: a party that is left out adds it still, and `parties` counts who is sure to. `sigma`
+    datasets: a party that is left out adds it still, and `parties` counts who is sure to. Of one
+    number (d = 1) the curve is known itself, by the law of the sum, and is the answer in numbers
+    where its outcomes are not too many; formulas, code and float64 have the bound. `sigma`
     and `sensitivity` are positive, `parties` (n, up to 10⁹) and `dimension` (d) whole numbers from
     1 on; DomainError otherwise.
 
-    >>> print(DiscreteGaussianSum(1, 100).rdp(8, digits=5))
-    0.040181
+    >>> print(DiscreteGaussianSum("1/2", 10).rdp(2, digits=6))
+    0.450986
     """
 
     sigma: Exact
@@ -35,7 +54,7 @@ class DiscreteGaussianSum(Mechanism):
     sensitivity: Exact
     dimension: int
     kind = Kind.UPPER
-    steepest_up_to = INFINITY  # every one of the three falls when divided by α
+    steepest_up_to = INFINITY  # of the bound: every one of the three falls when divided by α
     source = KLS21.at("Proposition 14; the constants here: docs/proofs.md, section 32")
 
     def __new__(
@@ -76,6 +95,38 @@ class DiscreteGaussianSum(Mechanism):
     def at_infinity(self, ctx: Arithmetic) -> Number:
         return ctx.number(INFINITY)
 
+    def of_one_number(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """α ↦ D_α of the law of the sum from that law moved by ⌊Δ⌋, the worst move, α >= 1."""
+        size = math.floor(self.sensitivity)
+        if size == 0:
+            return lambda alpha: ctx.number(0)
+        if self.parties > 1:
+            return SummedNoise(self.sigma, self.parties, size).curve(ctx)
+        one = DiscreteGaussian(self.sigma, size)
+        curve = one.curve(ctx)
+        return lambda alpha: one.at_one(ctx) if alpha == 1 else curve(alpha)
+
+    def sharper(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
+        """That of d = 1 where a sum has few outcomes, at orders not so far as to take many bits."""
+        if self.dimension > 1 or self.free_symbols:
+            return None
+        exact, width = self.of_one_number(ctx), BALL.number(self.sigma) * arb(self.parties).sqrt()
+        if self.parties == 1:
+            return exact
+        if not (width < _MOST_WIDTH and self.log_spread(BALL) < _NEAR):
+            return None
+
+        def near(alpha: Order) -> Number:
+            away = BALL.number(alpha) * math.floor(self.sensitivity) / width
+            if not away < _FARTHEST:
+                raise LimitError(
+                    f"a sum of discrete Gaussian numbers: found order {echo(alpha)}, about "
+                    f"{float(away):.3g} standard deviations away, needed less than {_FARTHEST:.0f}"
+                )
+            return exact(alpha)
+
+        return near
+
     def log_spread(self, ctx: Arithmetic) -> Number:
         """τ = Σ_k 2 log((1+q)/(1−q))/(1−q²), q = e^{−2π²σ²j/(j+1)}, 1 <= k < n, j <= k
 
@@ -89,3 +140,148 @@ class DiscreteGaussianSum(Mechanism):
             total = total + 2 * count * ctx.log1p(2 * q / left) / (left * (1 + q))
             first *= 2
         return total
+
+
+@dataclass(frozen=True)
+class SummedNoise(IntegerSums):
+    """S of so many parties, P moved by `sensitivity`; log-concave, as a convolution of such laws.
+
+    S and one discrete Gaussian number of σ√n have log-probabilities within τ of each other
+    (docs/proofs.md, section 32), and so P^aQ^{1−a} of both within (|a| + |1−a|)τ.
+    """
+
+    sigma: Exact
+    parties: int
+    sensitivity: int
+
+    @cached_property
+    def near(self) -> DiscreteGaussian:
+        """The one number."""
+        return DiscreteGaussian(expression(self.sigma) * sympy.sqrt(self.parties), self.sensitivity)
+
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """α ↦ D_α(P‖Q), α >= 1."""
+
+        def divergence(alpha: Order) -> Number:
+            if alpha == 1:
+                return self.expected(ctx, lambda x: ctx.entropy_gap(ctx.number(1), x), 2)
+            lam = ctx.number(alpha) - 1
+            excess = self.expected(ctx, lambda x: ctx.power_gap(ctx.number(1), x, lam), alpha)
+            return ctx.log1p(excess) / lam
+
+        return divergence
+
+    def expected(self, ctx: Arithmetic, value: Callable[[Number], Number], power: Order) -> Number:
+        """E_Q[value(log(P/Q))] of 0 <= value <= 1 + power + (P/Q)^power, in balls or in mpmath."""
+        if isinstance(ctx, BallArithmetic):
+            return self.in_balls(value, power, False)
+        if not isinstance(ctx, MpmathArithmetic):
+            raise TypeError(f"no sums of discrete Gaussian noise for {type(ctx).__name__}")
+        kept = self.outcomes(0.0, float_above(power), ctx.bits * math.log(2))
+        reach = max(abs(kept[0] - self.sensitivity), abs(kept[-1])) + self.sensitivity
+        last, need = _period(
+            self.sigma, self.parties, reach, ctx.bits + math.ceil(2 * float(self.spread))
+        )
+        more = MpmathArithmetic(need)
+        turned = [more.mp.cospi(2 * r / more.number(2 * last + 1)) for r in range(2 * last + 1)]
+        rate, weights = -1 / (2 * more.number(self.sigma) ** 2), [more.number(1)]
+        waves: list[Number] = []
+        while more.mp.mag(weights[-1]) > -need:
+            weights.append(2 * more.exp(rate * len(weights) ** 2))
+        while len(waves) < last and (not waves or more.mp.mag(waves[-1]) > -need):
+            j = len(waves) + 1
+            mean = more.mp.fsum(w * turned[j * k % len(turned)] for k, w in enumerate(weights))
+            waves.append((mean / more.mp.fsum(weights)) ** self.parties)
+        law = [
+            (1 + 2 * more.mp.fsum(x * turned[j * k % len(turned)] for j, x in enumerate(waves, 1)))
+            / len(turned)
+            for k in range(reach + 1)
+        ]
+        pairs = [(law[abs(k)], law[abs(k - self.sensitivity)]) for k in kept]
+        return ctx.mp.fsum(
+            ctx.mp.mpf(q) * value(ctx.mp.mpf(more.log(p / q))) for q, p in pairs if p != q
+        )
+
+    @property
+    def spread(self) -> arb:
+        """τ"""
+        found: arb = DiscreteGaussianSum(self.sigma, self.parties).log_spread(BALL)
+        if not found < _MOST_SPREAD:
+            raise LimitError(
+                f"conversion='exact': found a sum of {self.parties:,} discrete Gaussian numbers of "
+                f"little noise, far from one number (by {float(found):.3g} nats), needed at most "
+                f"{_MOST_SPREAD:.0f}; take more noise, or conversion='improved'"
+            )
+        return found
+
+    def outcomes(self, least: float, most: float, need: float) -> range:
+        spare = float(self.spread) * (1 + 2 * max(abs(least), abs(most)))
+        return self.near.outcomes(least, most, need + spare)
+
+    def weighed(self, kept: range) -> list[tuple[arb, arb]]:
+        check_terms(kept)
+        reach = max(abs(kept[0] - self.sensitivity), abs(kept[-1])) + self.sensitivity
+        block = math.ceil(4 * self.near.in_float)  # windows of about one length share their masses
+        law = masses(self.sigma, self.parties, block * math.ceil(reach / block), ctx.prec)
+        logs = [(law[abs(k)], law[abs(k - self.sensitivity)]) for k in kept]
+        return [(q, (p / q).log()) for q, p in logs]
+
+    def in_floats(self, kept: range) -> tuple[np.ndarray, np.ndarray]:
+        """Of the one number."""
+        return self.near.in_floats(kept)
+
+    def left_out(self, a: float, kept: range) -> arb:
+        apart = self.spread * (abs(arb(a)) + abs(1 - arb(a)))
+        return apart.exp() * self.near.left_out(a, kept)
+
+
+@lru_cache(16)
+def masses(sigma: Exact, parties: int, reach: int, bits: int) -> list[arb]:
+    """P(S = k), 0 <= k <= reach, as (1/N) Σ_j φ(2πj/N)^n cos(2πjk/N), N = 2X+1.
+
+    φ is the characteristic function of one. What has another place modulo N lies beyond N − k: by
+    P(S >= x) <= e^{−x²/(2nσ²)} that is little. φ falls up to N/2, so that once φ^n is small, so is
+    the rest.
+    """
+    last, need = _period(sigma, parties, reach, bits)
+    with ctx.workprec(need):
+        at = BALL.number(sigma)
+        turned = [(arb(2 * r) / (2 * last + 1)).cos_pi() for r in range(2 * last + 1)]
+        waves, rest = _waves(at, parties, turned)
+        beyond = 2 * (-(arb(2 * last + 1 - reach) ** 2) / (2 * parties * at**2)).exp()
+        off, period = within((rest + beyond).upper()), 2 * last + 1
+
+        def mass(k: int) -> arb:
+            places = (j * k % period for j in range(1, len(waves) + 1))
+            total = sum((x * turned[r] for x, r in zip(waves, places, strict=True)), arb(0))
+            return (1 + 2 * total) / period + off
+
+        return [mass(k) for k in range(reach + 1)]
+
+
+def _period(sigma: Exact, parties: int, reach: int, bits: int) -> tuple[int, int]:
+    """X, and the bits that are needed of a mass of this reach to have so many of it."""
+    width = float(BALL.number(sigma)) * math.sqrt(parties)
+    need = (bits + _SPARE_BITS) * math.log(2) + (reach / width) ** 2 / 2 + math.log(2 + reach)
+    last = (reach + math.ceil(width * math.sqrt(2 * need))) // 2 + 1
+    return last, math.ceil(need / math.log(2)) + _SPARE_BITS
+
+
+def _waves(sigma: arb, parties: int, turned: list[arb]) -> tuple[list[arb], arb]:
+    """φ(2πj/N)^n for j >= 1, as far as they count, and a bound of the rest of the mean."""
+    found: list[arb] = []
+    small, rate, weights = arb(2) ** -ctx.prec, -1 / (2 * sigma**2), [arb(1)]
+    while not weights[-1] < small:
+        weights.append(2 * (rate * len(weights) ** 2).exp())
+    count = len(weights)
+    left_out = geometric_tail(2 * (rate * count**2).exp(), (rate * (2 * count + 1)).exp())
+    total = sum(weights, arb(0)) + arb(0).union(left_out)
+    for j in range(1, len(turned) // 2 + 1):
+        limits.check("order", j, "nodes of the sum of discrete Gaussians")
+        places = (j * k % len(turned) for k in range(count))
+        mean = sum((w * turned[r] for w, r in zip(weights, places, strict=True)), within(left_out))
+        power = (mean / total) ** parties
+        if power < small:
+            return found, power.upper()
+        found.append(power)
+    return found, arb(0)

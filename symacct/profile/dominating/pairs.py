@@ -29,6 +29,7 @@ from symacct.mechanisms import (
     SparseVector,
     VectorLaplace,
 )
+from symacct.mechanisms.integers.discrete_sum import SummedNoise
 from symacct.mechanisms.integers.integer_noise import LatticeNoise
 from symacct.mechanisms.mixtures import Overlap, noise, one_dimensional
 from symacct.operations.compose import Compose
@@ -45,7 +46,6 @@ from symacct.profile.losses.finite import Atoms, Masses
 from symacct.profile.losses.fixed_size.laplace import GluedLaplace
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.integer_noise import IntegerLoss
-from symacct.profile.losses.integer_sum import SummedNoise
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.mixed import MixedLoss
 from symacct.profile.losses.noisy_sample import on_one_sample

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from contextlib import nullcontext
 from fractions import Fraction
 
-from symacct.arithmetic import Arithmetic, Number
+from symacct.arithmetic import Arithmetic, MpmathArithmetic, Number
 from symacct.core.claims import ABOVE_ONE, ADD_REMOVE, ALL_ORDERS, Kind
 from symacct.core.errors import OrderError, echo
 from symacct.core.exact import Order
@@ -14,7 +16,8 @@ from symacct.expressions.theorem_registry import always, theorem
 from symacct.operations.allocation import RandomAllocation
 from symacct.theory.rdp_curve import RDPCurve
 
-_LAST = 256  # order: its square is the number of products
+LAST = 256  # order: its square is about the number of products
+_TIMES = 4  # the bits asked
 
 
 @theorem(
@@ -40,7 +43,7 @@ def told(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> Number:
     source=FS25.at("the direct bounds of the authors' program; docs/proofs.md, section 30"),
     orders=ABOVE_ONE,
     adjacency=ADD_REMOVE,
-    assumes=f"α <= {_LAST}",
+    assumes=f"α <= {LAST}",
     applies=always,
     monotone=True,
     partial=True,
@@ -51,39 +54,33 @@ def direct(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> Number:
     z^k/k!)^T at whole orders, log M a chord between them"""
     if not isinstance(alpha, int | Fraction):
         raise OrderError("FS25-DIRECT: found an open symbol, needed numbers: sums end at the order")
-    if alpha > _LAST:
-        raise OrderError(f"FS25-DIRECT: found {echo(alpha)}, needed an order up to {_LAST}")
+    if alpha > LAST:
+        raise OrderError(f"FS25-DIRECT: found {echo(alpha)}, needed an order up to {LAST}")
     below, above = math.floor(alpha), math.ceil(alpha)
     if ctx.is_infinite(eps(above)):
         return eps(above)
-    part = ctx.number(alpha - below)
-    ends = [ctx.log1p(_mean(ctx, eps, steps, order)) for order in (below, above)]
-    removed = ((1 - part) * ends[0] + part * ends[1]) / ctx.number(alpha - 1)
+    part, (low, high) = ctx.number(alpha - below), log_moments(ctx, eps, steps, (below, above))
+    removed = ((1 - part) * low + part * high) / ctx.number(alpha - 1)
     return ctx.maximum(removed, eps(1 + Fraction(alpha - 1) / steps))
 
 
-def _mean(ctx: Arithmetic, eps: RDPCurve, steps: int, order: int) -> Number:
-    """E_Q[(the mean of T ratios)^n] − 1, remembered: that of two parts of the steps, joined."""
-    if order < 2:
-        return ctx.number(0)
-    if steps == 1:
-        return eps.excesses()(order)
-    known = eps.remember("allocated")
-    if (steps, order) not in known:
-        part = steps // 2
-        first, second = (
-            [_mean(ctx, eps, s, i) for i in range(order + 1)] for s in (part, steps - part)
-        )
-        known[steps, order] = _joined(ctx, first, second, Fraction(part, steps))
-    return known[steps, order]
+def log_moments(ctx: Arithmetic, eps: RDPCurve, steps: int, orders: Iterable[int]) -> list[Number]:
+    """log M(n) at these n >= 1, by the coefficients of h = f^T: f·h′ = T·f′·h and f(0) = 1.
 
+    So each follows from those before it, which are remembered.
+    """
+    known, excess, one = eps.remember("allocated"), eps.excesses(), ctx.number(1)
+    terms, power = known[steps] or ([one, one], [one])
+    known[steps] = terms, power
 
-def _joined(ctx: Arithmetic, first: list[Number], second: list[Number], share: Fraction) -> Number:
-    """Σ_i C(n, i) share^i (1−share)^j (x_i + y_j + x_i y_j), j = n − i: no term is negative."""
-    one, other = ctx.number(share), ctx.number(1 - share)
-    total, last = ctx.number(0), len(first) - 1
-    for i, x in enumerate(first):
-        y = second[last - i]
-        weight = math.comb(last, i) * (one**i * other ** (last - i))
-        total = total + weight * (x + y + x * y)
-    return total
+    def log_moment(order: int) -> Number:
+        for n in range(len(power), order + 1):
+            if n > 1:
+                terms.append((1 + excess(n)) / math.factorial(n))
+            parts = ((k * (steps + 1) - n) * terms[k] * power[n - k] for k in range(1, n + 1))
+            power.append(sum(parts, ctx.number(0)) / n)
+        return ctx.log(power[order] * math.factorial(order) / ctx.number(steps) ** order)
+
+    # Moments are next to 1, which balls tell by themselves.
+    with ctx.mp.workprec(_TIMES * ctx.bits) if isinstance(ctx, MpmathArithmetic) else nullcontext():
+        return [ctx.number(0) if order == 1 else log_moment(order) for order in orders]

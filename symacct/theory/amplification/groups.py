@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import cast
 
 from symacct.arithmetic import Arithmetic, Number
@@ -18,6 +19,16 @@ from symacct.theory.rdp_curve import RDPCurve
 
 LONGEST_CHAIN = 32  # a value of the curve for each record
 
+#: The decorator of what is proved of a group of records, whatever the relation.
+of_a_group = functools.partial(
+    theorem,
+    operation=GroupPrivacy,
+    orders=ALL_ORDERS,
+    adjacency=EITHER,
+    monotone=True,
+    status="proved",
+)
+
 
 def is_noise(node: Node) -> str | None:
     """The mechanism is Gaussian or Laplace noise on a query of some sensitivity."""
@@ -33,18 +44,13 @@ def is_short(node: Node) -> str | None:
     return None if group <= LONGEST_CHAIN else f"needed size <= {LONGEST_CHAIN}, got {group}"
 
 
-@theorem(
+@of_a_group(
     "GROUP-SENSITIVITY",
-    operation=GroupPrivacy,
     kind=Kind.EXACT,
     source=SYMACCT.at("docs/proofs.md, section 18"),
-    orders=ALL_ORDERS,
-    adjacency=EITHER,
     assumes="Gaussian or Laplace noise",
     applies=is_noise,
-    monotone=True,
     tight=True,
-    status="proved",
 )
 def sensitivity(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Number:
     """ε′(α) = ε(α) of the same noise at the sensitivity size·Δ"""
@@ -54,17 +60,12 @@ def sensitivity(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Numb
     return noise.curve(ctx)(alpha)
 
 
-@theorem(
+@of_a_group(
     "GROUP-CHAIN",
-    operation=GroupPrivacy,
     kind=Kind.UPPER,
     source=SYMACCT.at("docs/proofs.md, section 18"),
-    orders=ALL_ORDERS,
-    adjacency=EITHER,
     assumes=f"size <= {LONGEST_CHAIN}",
     applies=is_short,
-    monotone=True,
-    status="proved",
 )
 def chain(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Number:
     """ε′(α) <= Σ_{i=0}^{size−1} a/(a−i) ε(a−i), a = size·α; size·ε(∞) at ∞"""
@@ -83,17 +84,12 @@ def is_concentrated(node: Node) -> str | None:
     return None if isinstance(mechanism, ZCDP) else f"needed ZCDP, got {type(mechanism).__name__}"
 
 
-@theorem(
+@of_a_group(
     "GROUP-ZCDP",
-    operation=GroupPrivacy,
     kind=Kind.UPPER,
     source=SYMACCT.at("docs/proofs.md, section 18"),
-    orders=ALL_ORDERS,
-    adjacency=EITHER,
     assumes="(ξ, ρ)-zCDP",
     applies=is_concentrated,
-    monotone=True,
-    status="proved",
 )
 def concentrated(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Number:
     """ε′(α) <= size²ρα + ξ(a/b + a log(a/b)), a = size·α, b = a−size+1; size·ε(∞) at ∞"""
@@ -105,17 +101,12 @@ def concentrated(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Num
     return value + ctx.number(xi) * (top / last + top * ctx.log1p((size - 1) / last) - size)
 
 
-@theorem(
+@of_a_group(
     "GROUP-PURE",
-    operation=GroupPrivacy,
     kind=Kind.UPPER,
     source=SYMACCT.at("docs/proofs.md, section 18"),
-    orders=ALL_ORDERS,
-    adjacency=EITHER,
     assumes="it is infinite where ε(∞) is",
     applies=always,
-    monotone=True,
-    status="proved",
 )
 def pure(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Number:
     """ε′(α) <= log( (e^{αt} + e^{(1−α)t})/(1 + e^t) )/(α−1), t = size·ε(∞); t at ∞"""
@@ -139,16 +130,11 @@ def of_pure(ctx: Arithmetic, t: Number, alpha: Order) -> Number:
     return ctx.log1p(gap) / lam
 
 
-@theorem(
+@of_a_group(
     "MIR17-P2",
-    operation=GroupPrivacy,
     kind=Kind.UPPER,
     source=MIR17.at("Proposition 2"),
-    orders=ALL_ORDERS,
-    adjacency=EITHER,
     applies=always,
-    monotone=True,
-    status="proved",
 )
 def doublings(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Number:
     """ε′(α) <= 3^c ε(2^c α) for α >= 2, c = ⌈log₂ size⌉; its value at 2 below; size·ε(∞) at ∞"""

@@ -5,6 +5,7 @@ proofs.md, section 22.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from fractions import Fraction
 from typing import TypeAlias
@@ -51,6 +52,16 @@ def counted_by(law: type) -> Condition:
 
 
 BINOMIAL = counted_by(TruncatedNegativeBinomial)
+
+#: The decorator of what is proved, from above, of the best of several runs.
+upper_bound = functools.partial(
+    theorem,
+    operation=RepeatAndSelect,
+    kind=Kind.UPPER,
+    adjacency=EITHER,
+    monotone=True,
+    status="proved",
+)
 
 
 def refuse_formula(ctx: Arithmetic) -> None:
@@ -143,17 +154,12 @@ def read_at(
     return value + log_mean(ctx, runs) / (ctx.number(order) - 1)
 
 
-@theorem(
+@upper_bound(
     "PS22-T2",
-    operation=RepeatAndSelect,
-    kind=Kind.UPPER,
     source=PS22.at("Theorem 2"),
     orders=ALL_ORDERS,
-    adjacency=EITHER,
     assumes="a truncated negative binomial number of runs",
     applies=BINOMIAL,
-    monotone=True,
-    status="proved",
 )
 def negative_binomial(
     ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: TruncatedNegativeBinomial
@@ -167,18 +173,13 @@ def negative_binomial(
     return read_at(ctx, eps, larger_order(alpha, 2), runs, least)
 
 
-@theorem(
+@upper_bound(
     "PS22-T2-BEST",
-    operation=RepeatAndSelect,
-    kind=Kind.UPPER,
     source=PS22.at("Theorem 2"),
     orders=ALL_ORDERS,
-    adjacency=EITHER,
     assumes="a truncated negative binomial number of runs; λ and j are searched for",
     applies=BINOMIAL,
-    monotone=True,
     partial=True,
-    status="proved",
 )
 def negative_binomial_at_best(
     ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: TruncatedNegativeBinomial
@@ -187,18 +188,13 @@ def negative_binomial_at_best(
     return at_best(ctx, eps, alpha, runs, pure_log_ratio(ctx, eps, runs.gamma))
 
 
-@theorem(
+@upper_bound(
     "PS22-T2-PRINTED",
-    operation=RepeatAndSelect,
-    kind=Kind.UPPER,
     source=PS22.at("Theorem 2"),
     orders=ALL_ORDERS,
-    adjacency=EITHER,
     assumes="a truncated negative binomial number of runs; λ and j are searched for, j = ∞ tried",
     applies=BINOMIAL,
-    monotone=True,
     partial=True,
-    status="proved",
     default=False,
 )
 def negative_binomial_as_printed(
@@ -224,17 +220,12 @@ def at_best(
     return read_at(ctx, eps, max(alpha, lam), runs, ctx.minimum(*ratios))
 
 
-@theorem(
+@upper_bound(
     "REPEAT-PURE",
-    operation=RepeatAndSelect,
-    kind=Kind.UPPER,
     source=OURS,
     orders=ALL_ORDERS,
-    adjacency=EITHER,
     assumes="a truncated negative binomial number of runs; it is infinite where ε(∞) is",
     applies=BINOMIAL,
-    monotone=True,
-    status="proved",
 )
 def negative_binomial_pure(
     ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: TruncatedNegativeBinomial
@@ -250,18 +241,13 @@ def negative_binomial_pure(
     return of_pure(ctx, t + rest, alpha)
 
 
-@theorem(
+@upper_bound(
     "REPEAT-ALL",
-    operation=RepeatAndSelect,
-    kind=Kind.UPPER,
     source=OURS,
     orders=FINITE_ORDERS,
-    adjacency=EITHER,
     assumes="a truncated negative binomial number of runs, (1−γ)e^{(α−1)ε(α)} < 1",
     applies=BINOMIAL,
-    monotone=True,
     partial=True,
-    status="proved",
 )
 def negative_binomial_all(
     ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: TruncatedNegativeBinomial

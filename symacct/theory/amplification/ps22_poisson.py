@@ -7,15 +7,13 @@ from fractions import Fraction
 from symacct.arithmetic import BALL, Arithmetic, Number
 from symacct.arithmetic.ball import precision, rational
 from symacct.arithmetic.symbolic import SymbolicArithmetic
-from symacct.core.claims import ALL_ORDERS, EITHER, FINITE_ORDERS, Kind
+from symacct.core.claims import ALL_ORDERS, FINITE_ORDERS
 from symacct.core.errors import OrderError
 from symacct.core.exact import INFINITY, Order
 from symacct.core.sources import PS22
 from symacct.distributions.families import Poisson
 from symacct.expressions.node import Node
 from symacct.expressions.orders import larger_order
-from symacct.expressions.theorem_registry import theorem
-from symacct.operations.repeat import RepeatAndSelect
 from symacct.theory.amplification.groups import of_pure
 from symacct.theory.amplification.ps22 import (
     NEAREST,
@@ -27,6 +25,7 @@ from symacct.theory.amplification.ps22 import (
     pure,
     refuse_formula,
     steered,
+    upper_bound,
 )
 from symacct.theory.rdp_curve import RDPCurve
 
@@ -88,17 +87,12 @@ def told_at(
     return ctx.minimum(*(ctx.log1p(mu * growth * rise) / lam for growth in growths))
 
 
-@theorem(
+@upper_bound(
     "PS22-T6",
-    operation=RepeatAndSelect,
-    kind=Kind.UPPER,
     source=PS22.at("Theorem 6"),
     orders=FINITE_ORDERS,
-    adjacency=EITHER,
     assumes="a Poisson number of runs, none of them included",
     applies=POISSON,
-    monotone=True,
-    status="proved",
 )
 def poisson(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Number:
     """ε′(α) <= log( 1 + μ e^{μ min{max(0, c), min_j c_j}} (e^{(λ−1)ε(λ)} − 1) )/(λ−1),
@@ -111,18 +105,13 @@ def poisson(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Numb
     return told_at(ctx, eps, lam, excesses, runs)
 
 
-@theorem(
+@upper_bound(
     "PS22-T6-BEST",
-    operation=RepeatAndSelect,
-    kind=Kind.UPPER,
     source=PS22.at("Theorem 6"),
     orders=FINITE_ORDERS,
-    adjacency=EITHER,
     assumes="a Poisson number of runs, none of them included; λ and j are searched for",
     applies=POISSON,
-    monotone=True,
     partial=True,
-    status="proved",
 )
 def poisson_at_best(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Number:
     """The same at α, where c = 0 and where Theorem 6 as printed is best, λ >= α, and the best j"""
@@ -138,18 +127,13 @@ def poisson_at_best(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson)
     return ctx.minimum(*(poisson_at(ctx, eps, lam, runs) for lam in sorted(tried)))
 
 
-@theorem(
+@upper_bound(
     "PS22-T6-PRINTED",
-    operation=RepeatAndSelect,
-    kind=Kind.UPPER,
     source=PS22.at("Theorem 6"),
     orders=FINITE_ORDERS,
-    adjacency=EITHER,
     assumes="a Poisson number of runs of mean at least 1; j is searched for",
     applies=often_enough,
-    monotone=True,
     partial=True,
-    status="proved",
     default=False,
 )
 def poisson_as_printed(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Number:
@@ -182,17 +166,12 @@ def best_excess(ctx: Arithmetic, eps: RDPCurve, lam: Order, asked: RDPCurve) -> 
     return excess_at(ctx, eps, lam, j)
 
 
-@theorem(
+@upper_bound(
     "REPEAT-POISSON-PURE",
-    operation=RepeatAndSelect,
-    kind=Kind.UPPER,
     source=OURS,
     orders=ALL_ORDERS,
-    adjacency=EITHER,
     assumes="a Poisson number of runs; it is infinite where ε(∞) is",
     applies=POISSON,
-    monotone=True,
-    status="proved",
 )
 def poisson_pure(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Number:
     """ε′(α) <= log( (e^{αs} + e^{(1−α)s})/(1 + e^s) )/(α−1), s at ∞,
@@ -206,17 +185,12 @@ def poisson_pure(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) ->
     return of_pure(ctx, t + ctx.number(runs.rate) * share, alpha)
 
 
-@theorem(
+@upper_bound(
     "REPEAT-POISSON-ALL",
-    operation=RepeatAndSelect,
-    kind=Kind.UPPER,
     source=OURS,
     orders=FINITE_ORDERS,
-    adjacency=EITHER,
     assumes="a Poisson number of runs",
     applies=POISSON,
-    monotone=True,
-    status="proved",
 )
 def poisson_all(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Number:
     """ε′(α) <= μ (e^{(α−1)ε(α)} − 1)/(α−1), με(1) at 1: all outputs told"""

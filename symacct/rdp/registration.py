@@ -1,0 +1,144 @@
+"""A theorem of somebody's own: put on the register, and compared with those that are there."""
+
+from __future__ import annotations
+
+import functools
+import random
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any, NamedTuple, Unpack
+
+from flint import arb
+
+from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import precision
+from symacct.core.claims import UNSTATED, Kind
+from symacct.core.errors import EqualTheoremWarning, SymacctError
+from symacct.core.exact import Order
+from symacct.expressions import theorem_registry
+from symacct.expressions.node import Node, kinds
+from symacct.expressions.theorem_registry import Bound, Statement, Theorem
+from symacct.mechanisms import Gaussian, RandomizedResponse
+from symacct.rdp.evaluation import Evaluation, OperationCurve
+from symacct.results.time_limit import OutOfTimeError, before
+
+_SECONDS, _SHARE = 1.0, 0.25  # of all theorems, and of one
+_BITS = 200
+_ORDERS: tuple[Order, ...] = (2, 3, Fraction(5, 2), 60)  # above the terms that some begin with
+
+
+def theorem(
+    name: str,
+    *,
+    operation: type[Node] | tuple[type[Node], ...] = UNSTATED,
+    **statement: Unpack[Statement],
+) -> Callable[[Bound], Bound]:
+    """Register the decorated function as the bound of a theorem; see `Theorem` for the fields.
+
+    An EqualTheoremWarning says which theorem has the same values at random arguments, if one has.
+    """
+    register = theorem_registry.theorem(name, operation=operation, **statement)
+
+    def checked(bound: Bound) -> Bound:
+        register(bound)
+        if other := equal_to(theorem_registry.named(name)):
+            warnings.warn(
+                f"theorem {name}: found the values of {other.name} at all arguments that were "
+                f"tried; needed only if it says more: by={other.name!r} asks for that one",
+                EqualTheoremWarning,
+                stacklevel=2,
+            )
+        return bound
+
+    return checked
+
+
+class _Question(NamedTuple):
+    """The order of a node that theorems are asked for, and what the new one says."""
+
+    node: Node
+    alpha: Order
+    value: arb
+
+
+def equal_to(new: Theorem) -> Theorem | None:
+    """The first theorem of its kind that no ball tells apart from it where both speak."""
+    end = time.process_time() + _SECONDS
+
+    def asked(question: Callable[[], Any]) -> Any:
+        """The answer of so much time; None where there is none."""
+        try:
+            return before(min(end, time.process_time() + _SHARE), question, time.process_time)
+        except (OutOfTimeError, Exception):
+            return None  # a function of somebody's own is asked where nobody has asked it yet
+
+    with precision(_BITS):
+        questions = asked(lambda: list(_questions(new))) or []
+        for other in theorem_registry.theorems():
+            alike = other.kind is new.kind and other.status == new.status
+            if alike and other.name != new.name and other.reads != "itself":
+                is_equal = asked(functools.partial(_is_equal, other, questions))
+                if is_equal:
+                    return other
+    return None
+
+
+def _is_equal(other: Theorem, questions: list[_Question]) -> bool:
+    """Does it speak at each of the arguments, two at least, and of the same number?"""
+    values = [_value(other, node, alpha) for node, alpha, _ in questions]
+    return len(values) > 1 and all(
+        value is not None and value.overlaps(mine)
+        for value, (_, _, mine) in zip(values, questions, strict=True)
+    )
+
+
+def _questions(new: Theorem) -> Iterator[_Question]:
+    """Nodes with random parameters at orders of which the theorem says something finite."""
+    draw = random.Random(new.name)  # noqa: S311 (the same each time)
+    for operation in new.operation:
+        for alpha in _ORDERS:
+            for base in (Gaussian(_fraction(draw) * 4), RandomizedResponse(_fraction(draw) / 3)):
+                node = _built(operation, new, base, draw)
+                value = None if node is None else _value(new, node, alpha)
+                if node is not None and value is not None and value > 0:
+                    yield _Question(node, alpha, value)
+
+
+def _built(operation: str, new: Theorem, base: Node, draw: random.Random) -> Node | None:
+    """An operation on the base, its parameters drawn by their types; None if that makes none."""
+    kind: Any = kinds()[operation]
+    drawn: dict[str, Callable[[], Any]] = {
+        "Node": lambda: base,
+        "int": lambda: draw.randint(2, 5),
+        "Exact": lambda: _fraction(draw),
+        "Adjacency": lambda: new.adjacency,
+    }
+    stated = {
+        k: v
+        for one in reversed(kind.__mro__)
+        for k, v in vars(one).get("__annotations__", {}).items()
+    }
+    try:
+        made: Node = kind(**{name: drawn[stated[name]]() for name in kind.constructor})
+    except (KeyError, SymacctError, TypeError):
+        return None
+    return made
+
+
+def _fraction(draw: random.Random) -> Fraction:
+    return Fraction(draw.randint(20, 79), 100)
+
+
+def _value(theorem: Theorem, node: Node, alpha: Order) -> arb | None:
+    """The bound in balls; None where it says nothing or nothing finite."""
+    if theorem.why_not(node, alpha) is not None:
+        return None
+    goal = Kind.LOWER if theorem.kind is Kind.LOWER else Kind.UPPER
+    curve = Evaluation(BALL, goal).curve(node)
+    try:
+        value = curve.value_by(theorem, alpha) if isinstance(curve, OperationCurve) else None
+    except SymacctError:
+        return None
+    return value if value is not None and value.is_finite() else None
