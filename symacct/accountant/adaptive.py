@@ -68,7 +68,7 @@ class Adaptive:
         return self._spent
 
     def _with(self, m: Node) -> Node:
-        """That and one more; errors where it has no certified upper bound."""
+        """All that was run and `m`; errors where that has no certified upper bound."""
         total = Compose(self._spent, as_node(m, f"{type(self).__name__}, mechanism"))
         if total.free_symbols:
             symbols = ", ".join(sorted(map(str, total.free_symbols)))
@@ -94,7 +94,7 @@ class Adaptive:
         return found
 
     def _arguments(self) -> dict[str, Any]:
-        """Those of the constructor."""
+        """The arguments of the constructor that make this object again."""
         finite = [alpha for alpha in self.orders if alpha != INFINITY]
         return {"delta": self.delta, "orders": finite, "spent": self._spent}
 

@@ -33,7 +33,7 @@ class Kind(Enum):
 
 
 def combine(kinds: Iterable[Kind], what: str) -> Kind:
-    """exact only if all are; upper if none is lower; lower if none is upper; or SoundnessError."""
+    """Exact only if all are; upper if none is lower; lower if none is upper; or SoundnessError."""
     found = set(kinds)
     if Kind.NEITHER in found:
         raise SoundnessError(f"{what}: found what is no bound, needed exact, upper or lower")

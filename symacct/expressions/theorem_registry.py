@@ -287,7 +287,7 @@ def all_named(by: By) -> tuple[Theorem, ...]:
 
 
 def named_about(by: By, node: Node) -> tuple[Theorem, ...]:
-    """Those of them that are about the node itself."""
+    """The theorems named by the user that are about the node itself."""
     if by is None:
         return ()
     return tuple(theorem for theorem in all_named(by) if is_about(theorem, node))
@@ -330,7 +330,7 @@ def bounding(node: Node, alpha: Order | np.ndarray, goal: Kind) -> list[Theorem]
 
 
 def stating(node: Node, alpha: Order | np.ndarray, goal: Kind) -> list[Theorem]:
-    """The same of the theorems that give a value at every order, which can be written down."""
+    """The theorems that bound and give a value at every order, so that a formula can say them."""
     among = _defaults(type(node).__name__, _revision)
     return _find_bounding(node, alpha, goal, [t for t in among if not t.partial])
 
@@ -363,7 +363,7 @@ def _find_bounding(
 
 
 def answering_always(theorems: list[Theorem]) -> list[Theorem]:
-    """Those of the theorems that give a value at every order; all where none does."""
+    """The theorems that give a value at every order; all of them where none does."""
     return [t for t in theorems if not t.partial] or theorems
 
 

@@ -14,9 +14,9 @@ from symacct.mechanisms.mechanism import Mechanism
 
 
 class VectorLaplace(Mechanism):
-    """A vector of ℓ1 sensitivity Δ plus Laplace noise of scale b on every coordinate; s = Δ/b,
+    """A vector of ℓ1 sensitivity Δ plus Laplace noise of scale b on every coordinate:
 
-    ε(α) = log( α/(2α−1) e^{(α−1)s} + (α−1)/(2α−1) e^{−αs} ) / (α−1).
+    ε(α) = log( α/(2α−1) e^{(α−1)s} + (α−1)/(2α−1) e^{−αs} ) / (α−1), s = Δ/b.
 
     One coordinate that takes all of Δ is the worst (docs/proofs.md, section 19): the curve is that
     of Laplace, under Poisson sampling too. A sample of a fixed size with a record replaced costs

@@ -132,7 +132,7 @@ class ErrorBound(Bound):
 
 
 def bound(x: Enclosure, kind: Kind) -> Bound:
-    """The same number as a Bound of this kind."""
+    """An enclosed number as a Bound of this kind."""
     if isinstance(x, Bound) and x.claim.kind is kind:
         return x
     claim = x.claim if x.claim.kind is kind else replace(x.claim, kind=kind)
@@ -140,7 +140,7 @@ def bound(x: Enclosure, kind: Kind) -> Bound:
 
 
 def error_bound(x: Enclosure) -> ErrorBound:
-    """The same number as an ErrorBound."""
+    """An enclosed number as an ErrorBound."""
     return ErrorBound(x.lower, x.upper, x.claim, x.certified, x.digits_asked)
 
 
@@ -193,7 +193,7 @@ class Guarantee:
         object.__setattr__(self, name, asked)
 
     def of(self, mechanism: Node) -> Guarantee:
-        """The same, of the expression that was asked."""
+        """This guarantee for the expression that was asked."""
         made = object.__new__(type(self))
         made.__dict__.update(self.__dict__, mechanism=mechanism)
         return made

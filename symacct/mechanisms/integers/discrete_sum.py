@@ -77,9 +77,10 @@ class DiscreteGaussianSum(Mechanism):
         return ctx.number(INFINITY)
 
     def log_spread(self, ctx: Arithmetic) -> Number:
-        """τ = Σ_k 2 log((1+q)/(1−q))/(1−q²), q = e^{−2π²σ²j/(j+1)}, 1 <= k < n, j <= k
+        """τ = Σ_k 2 log((1+q)/(1−q))/(1−q²), q = e^{−2π²σ²j/(j+1)}, 1 <= k < n.
 
-        the largest power of 2 that is not above it."""
+        j is the largest power of 2 that is not above k.
+        """
         square = 2 * (ctx.pi() * ctx.number(self.sigma)) ** 2
         total, first = ctx.number(0), 1
         while first < self.parties:

@@ -21,10 +21,11 @@ from symacct.mechanisms.selecting.gaussian_comparison import GaussianComparison
 
 
 class SparseVector(Mechanism):
-    """Which queries exceed a threshold, until `count` do; Laplace noise of the scale `b_threshold`
+    """Which queries exceed a threshold, until `count` do; Laplace noise on it and on each query.
 
-    on the threshold, drawn once, of `b_query` on each query: ε(α) is at most that of all ε-DP
-    mechanisms for ε = Δ/b₁ + 2·count·Δ/b₂, and at most ε₁(α) + 2·count·Δ/b₂, ε₁ of the threshold.
+    The scale b₁ = `b_threshold` is of the threshold's noise, drawn once, and b₂ = `b_query` of each
+    query's: ε(α) is at most the curve of all ε-DP mechanisms for ε = Δ/b₁ + 2·count·Δ/b₂, and at
+    most ε₁(α) + 2·count·Δ/b₂, ε₁ of the threshold.
 
     There may be any number of queries, each chosen from what was told. For queries that a record
     moves all the same way give twice b_query, but all of the sensitivity: the threshold costs no
@@ -79,7 +80,7 @@ class SparseVector(Mechanism):
 
 
 class GaussianSparseVector(GaussianComparison):
-    """The same with Gaussian noise, N(0, σ₁²) on the threshold and N(0, σ₂²) on each query:
+    """Which queries exceed a threshold, until `count` do; N(0, σ₁²) on it, N(0, σ₂²) on each query:
 
     ε(α) <= min{ nαΔ²/(2σ₂²), βΔ²/(2σ₁²) + log( Σ_j C(n, j) e^{2jβ(β−1)Δ²/σ₂²} )/(β−1) },
 
