@@ -26,7 +26,13 @@ class Node(Currencies, Interned):
     """A mechanism or an operation; its fields are the parameters of its constructor.
 
     A subclass writes a constructor `__new__(cls, field, ...)` that brings each field to its
-    exact form and ends in `cls._intern(field=value, ...)`, and infers its claim in `_infer`.
+    exact form and ends in `cls._intern(field=value, ...)`, and infers its claim in `_infer`. Every
+    ε and every curve of a node is in nats.
+
+    >>> from symacct import Gaussian, PoissonSubsample
+    >>> m = PoissonSubsample(Gaussian(5), "1/1000")
+    >>> isinstance(m, Node), m.children
+    (True, (Gaussian(5),))
     """
 
     claim: Claim

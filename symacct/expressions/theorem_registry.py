@@ -73,6 +73,9 @@ class Theorem:
     `bound(ctx, eps, alpha, ...)` is the formula: `eps` is the curve that it reads (that of the
     operation's mechanism; a tuple of curves for a composition; the node's own where `reads` is
     "itself"), `alpha` the exact order, and the rest the operation's parameters by name.
+
+    >>> [(one.name, str(one.source)) for one in theorems() if one.name == "ZW19-T5"]
+    [('ZW19-T5', 'ZW19, Theorem 5')]
     """
 
     name: str
@@ -220,7 +223,15 @@ def theorem(
     operation: type[Node] | tuple[type[Node], ...] = UNSTATED,
     **statement: Unpack[Statement],
 ) -> Callable[[Bound], Bound]:
-    """Register the decorated function as the bound of a theorem; see `Theorem` for the fields."""
+    """Register the decorated function as the bound of the theorem `name` about `operation`.
+
+    `statement` are the other fields of `Theorem`; SoundnessError where one that decides the claim
+    is left out, DomainError for a name that is taken.
+
+    >>> theorem("EXAMPLE", operation=Node)(lambda ctx, eps, alpha: 0)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    symacct.core.errors.SoundnessError: theorem EXAMPLE: ...
+    """
     about = _names(name, operation)
 
     def register(bound: Bound) -> Bound:
@@ -262,7 +273,11 @@ def check_status(what: str, status: object) -> None:
 
 
 def theorems() -> list[Theorem]:
-    """Every registered theorem: name, what it is about, source, assumptions, adjacency, orders."""
+    """Every registered theorem: name, what it is about, source, assumptions, adjacency, orders.
+
+    >>> [one.name for one in theorems() if one.source.key == "ACG16"]
+    ['ACG16-L3']
+    """
     return list(_register.values())
 
 

@@ -44,9 +44,11 @@ class DistributionPair(Mechanism):
     curves of several runs add nevertheless, exactly: at each order one direction is the larger,
     in every run. `with_record="P"` states that P is the law of the dataset with the record, and Q
     that of the one without it, in every run; it wants adjacency="add_remove".
-    `records` says of how many the larger dataset is, if the laws are those of so many: no sampling
-    may be above them then. Raises DomainError, LimitError, AdjacencyError; PrecisionError where an
-    integral is not proved to be finite or infinite.
+    `adjacency` says for which neighbours the pair is, and `records` of how many the larger dataset
+    is, if the laws are those of so many: no sampling may be above them then. Raises DomainError,
+    LimitError, AdjacencyError; PrecisionError where an integral is not proved to be finite or
+    infinite. ε(α) is in nats. No source is needed for the definition, VEH14's; where a family of
+    laws has a closed form, `cite` names its source.
 
     >>> print(DistributionPair(["1/2", "1/2"], ["1/3", "2/3"]).rdp("inf", digits=10))
     0.4054651081

@@ -36,7 +36,8 @@ def sample_with_replacement(
     and no sampling may be above it, which leaves fewer.
     `mechanism` is Gaussian noise for one record of the batch replaced. Every number of draws is
     told apart, up to the limit "terms"; `baselines.with_replacement` gives (ε, δ) for larger
-    batches, and less for a record replaced.
+    batches, and less for a record replaced. `adjacency` names the neighbours. ε(α) is in nats.
+    Raises DomainError, LimitError.
 
     >>> from symacct import Gaussian
     >>> print(sample_with_replacement(Gaussian(4), 1000, 10).rdp(2, digits=6))

@@ -49,7 +49,8 @@ class DiscreteGaussian(LatticeNoise):
 
     Where αΔ is whole this is the Gaussian's, elsewhere less. `sigma` is positive (its square is
     about the variance) and `sensitivity` a whole number from 1 on, in the query's units;
-    DomainError otherwise.
+    DomainError otherwise. ε(α) is in nats. Source: CKS20, the discrete Gaussian; its curve:
+    docs/proofs.md, section 21.
 
     >>> print(DiscreteGaussian(5).rdp(2, digits=3), DiscreteGaussian("1/2").rdp("3/2", digits=5))
     0.0400 2.9424

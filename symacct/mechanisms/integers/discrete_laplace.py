@@ -24,7 +24,7 @@ class DiscreteLaplace(IntegerNoise):
 
     It is also the curve of a vector with noise on every coordinate and ℓ1 sensitivity Δ, under
     Poisson sampling too. `b` is positive and `sensitivity` a whole number from 1 on, in the query's
-    units; DomainError otherwise.
+    units; DomainError otherwise. ε(α) is in nats. Source: docs/proofs.md, section 21.
 
     >>> print(DiscreteLaplace(2).rdp("inf", digits=3))
     0.500

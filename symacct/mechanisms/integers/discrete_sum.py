@@ -24,7 +24,8 @@ class DiscreteGaussianSum(Mechanism):
     σ√n: for a party or a record as the neighbours are, where all n add their noise, on both
     datasets: a party that is left out adds it still, and `parties` counts who is sure to. `sigma`
     and `sensitivity` are positive, `parties` (n, up to 10⁹) and `dimension` (d) whole numbers from
-    1 on; DomainError otherwise.
+    1 on; DomainError otherwise. ε(α) is in nats. Source: KLS21, Proposition 14; the constants here:
+    docs/proofs.md, section 32.
 
     >>> print(DiscreteGaussianSum(1, 100).rdp(8, digits=5))
     0.040181
