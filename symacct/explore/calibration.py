@@ -1,4 +1,4 @@
-"""calibrate: the parameter value at which a target (ε, δ) is just met, between two proofs."""
+"""The parameter value at which a target (ε, δ) is just met, between two proofs."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ class _Target:
         )
 
     def remember(self, value: Fraction, found: mpmath.mpf | float) -> None:
-        """That ε is about this: the next guess goes through it."""
+        """Remember that ε at `value` is about `found`: the next guess goes through it."""
         if 0 < found < INFINITY and value > 0 and self.epsilon:
             self.points[value] = _log_near_1(Fraction(exact.exact(found)) / self.epsilon)
 
@@ -198,7 +198,7 @@ class _Target:
 
 
 class _Steered(_Target):
-    """The same by float64 where orders are compared by something cheaper than the curve."""
+    """A target judged in float64 where orders are compared by something cheaper than the curve."""
 
     def _met(self, value: Fraction, digits: int) -> bool:
         found = steered_epsilon(self.m.subs({self.symbol: value}), self.delta, **self.how)

@@ -202,9 +202,9 @@ class ConvertedEpsilon:
 def compare_epsilon(
     m: Node, delta: Any, digits: int = 10, accountant: Accountant | None = None
 ) -> Comparison[ConvertedEpsilon]:
-    """ε(δ) by every conversion, and by each theorem that bounds m, from the largest to the truth,
+    """ε(δ) by every conversion, and by each theorem that bounds m, from the largest to the truth.
 
-    or where only bounds of that are known to the best lower one.
+    Where only bounds of the truth are known, the last row is the best lower one.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> rows = compare_epsilon(100 * PoissonSubsample(Gaussian(5), "1/1000"), "1e-8", 5)

@@ -184,9 +184,9 @@ class _FiniteSide(_Side):
         return BALL.number(sum(self._terms(l), Fraction(0)))
 
     def stays(self, l: int) -> bool:
-        """The sums Σ_{s >= t} w(s) s^l are all >= 0; by partial summation so is χ^k, k >= l,
+        """The sums Σ_{s >= t} w(s) s^l are all >= 0; by partial summation so is χ^k, k >= l.
 
-        whose factors s^{k−l} rise with s. An infinite moment stays infinite.
+        The factors s^{k−l} of χ^k rise with s. An infinite moment stays infinite.
         """
         running = Fraction(0)
         for term in self._terms(l):

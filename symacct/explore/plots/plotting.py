@@ -1,4 +1,4 @@
-"""plot and plot_sweep: a picture of bounds in one line."""
+"""A picture of bounds in one line: plot and plot_sweep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""sweep: a question asked at every point of a grid, each point certified."""
+"""A question asked at every point of a grid, each point certified."""
 
 from __future__ import annotations
 
