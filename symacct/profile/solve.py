@@ -147,7 +147,7 @@ class CompositionProfile:
 
     @cached_property
     def _about_largest(self) -> arb:
-        """The same to few digits."""
+        """The largest loss to few digits."""
         with ctx.workprec(64):
             return self.largest
 
@@ -271,9 +271,9 @@ class CompositionProfile:
         raise undecided(f"δ at ε = {at:.6g}", digits)
 
     def _known(self, digits: float, at: float | None = None) -> Iterator[Contour]:
-        """The contours that were made for so many digits, those next to a place first; after the
+        """The contours that were made for so many digits, those next to a place first.
 
-        first time by `again`.
+        After the first time they are asked by `again`.
         """
         made = self.contours if at is None else sorted(self.contours, key=lambda x: abs(x.at - at))
         for known in tuple(made):

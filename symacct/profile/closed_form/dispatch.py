@@ -189,7 +189,7 @@ def chance_lost(runs: Runs, reverse: bool) -> arb:
 
 
 def exactly_lost(runs: Runs, reverse: bool) -> Fraction | None:
-    """The same as a fraction, where that is known and not too long."""
+    """The probability of an infinite loss as a fraction, where known and not too long."""
     losing = [(part.lost(reverse), k) for part, k in runs]
     losing = [(lost, k) for lost, k in losing if lost != 0]
     if any(lost == 1 for lost, _ in losing):

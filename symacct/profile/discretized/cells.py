@@ -56,9 +56,9 @@ def cells(part: DensityLoss, reverse: bool, step: float, need: float) -> tuple[l
 
 
 class Integrals(NamedTuple):
-    """Polynomials in u from −1 to 1 on a panel whose differences are masses of m and q,
+    """Polynomials in u from −1 to 1 on a panel whose differences are masses of m and q.
 
-    worked out with so many bits and off by at most `off` per unit of u.
+    They are worked out with so many bits and off by at most `off` per unit of u.
     """
 
     panel: Panel

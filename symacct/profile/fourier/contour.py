@@ -74,7 +74,7 @@ class Contour:
 
     @cached_property
     def again(self) -> Contour:
-        """The same, for more questions next to `at`."""
+        """This contour for more questions next to `at`."""
         if self.plan.taper is not None or self.plan.last < _WORTH:
             return self
         same = Again(self.runs, self.plan, self.reverse, self.at)
@@ -92,7 +92,7 @@ class Contour:
 
     @cached_property
     def rough(self) -> Rough:
-        """The same sum in float64."""
+        """The contour's sum in float64."""
         plan = self.plan
         with ctx.workprec(_BOUND_BITS):
             largest = abs(self.nodes[0])
@@ -197,9 +197,9 @@ class NodeSeries:
 
 
 class Again(Contour):
-    """A contour by the Taylor series of its sum about `at`, or about −at, as far as they reach,
+    """A contour by the Taylor series of its sum about `at`, or about −at, as far as they reach.
 
-    once it has been asked for as many values there as a series costs.
+    It is used once as many values have been asked there as a series costs.
     """
 
     @property
@@ -236,9 +236,9 @@ class Again(Contour):
         return {}
 
     def _about(self, middle: float) -> NodeSeries:
-        """Σ_k u^k/k! Re Σ_n b_n (−s_n)^k, b_n what is summed at u = 0; the rest is
+        """Σ_k u^k/k! Re Σ_n b_n (−s_n)^k, b_n what is summed at u = 0.
 
-        at most Σ |b_n| |s_n|^K/K! e^{cρ} |u|^K for |u| <= ρ, the reach.
+        The rest is at most Σ |b_n| |s_n|^K/K! e^{cρ} |u|^K for |u| <= ρ, the reach.
         """
         plan, at = self.plan, arb(middle)
         with ctx.workprec(plan.bits + _SPARE):

@@ -39,7 +39,7 @@ class OneSample:
     hardly_falls = True
 
     def sampled(self, gamma: Exact) -> Part:
-        """The same with P mixed once more."""
+        """This loss in a sample, where P is mixed once more."""
         return OneSample(self.runs, self.gamma * gamma)
 
     # --- float64: where to look

@@ -149,9 +149,9 @@ class DensityPair:
         return DensityPair(Overlap(self.overlap.Q, self.overlap.P))
 
     def charts(self, ends: Ends) -> tuple[list[Chart], arb]:
-        """Charts beyond which at either end ∫ q(m/q)^a is below e^{log_tail}, for each of `ends`;
+        """Charts beyond which at either end ∫ q(m/q)^a is below e^{log_tail}, for each of `ends`.
 
-        a bound of what is beyond all of them for the first.
+        Also a bound of what is beyond all of them for the first.
         """
         found, left_out = [], arb(0)
         for side in self.sides:

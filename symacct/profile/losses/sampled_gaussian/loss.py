@@ -190,9 +190,9 @@ class SampledGaussian:
         return [value + disc for value in sums]
 
     def decay(self, a: float, t: float, slack: float) -> arb:
-        """log of B_η(t) = e^{η²/(2σ²)} E_Q[|R(x+iη)|^a e^{−t arg R(x+iη)}], which bounds |F(a+is)|
+        """log of B_η(t) = e^{η²/(2σ²)} E_Q[|R(x+iη)|^a e^{−t arg R(x+iη)}], which bounds |F(a+is)|.
 
-        for s >= t, as arg R is in (0, η/σ²); the conjugate for s <= −t.
+        For s >= t, as arg R is in (0, η/σ²); the conjugate for s <= −t.
         """
         angle, _, fallen = self.best_angle(a, t)
         return self.frame(a).decay(angle, t, 2 - math.log(slack) + max(fallen, 0.0))
