@@ -63,6 +63,25 @@ def test_the_form_of_every_docstring(file):
     assert found == []
 
 
+@pytest.mark.parametrize(
+    ("text", "is_good"),
+    [
+        ("The bound of a sum.", True),
+        ("ε′(α) <= ε(α), as if the step were told", True),
+        ("log(1 + γ(e^x − 1)), x >= 0\n\nNothing cancels.", True),
+        ("a sum of terms.", False),
+        ("The bound of a sum, and of\n\nits terms.", False),
+        ("The bound of a sum over\nall orders.", False),
+        ("Σ x_i over what is left\n\nby the cut.", False),
+        ("The same in float64.", False),
+        ("Those of the pairs exchanged.", False),
+        ("A bound, rounded as above.", False),
+    ],
+)
+def test_the_rules_tell_good_from_bad(text, is_good):
+    assert (not list(faults(text))) is is_good
+
+
 #: What the package shows. An error or a warning says in its message what was found and needed.
 PUBLIC = {
     name: thing
