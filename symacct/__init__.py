@@ -1,4 +1,4 @@
-"""symacct: a symbolic, lazy privacy accountant in which every printed digit is proven."""
+"""A symbolic, lazy privacy accountant in which every printed digit is proven."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

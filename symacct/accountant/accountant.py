@@ -218,7 +218,7 @@ class Accountant:
         digits: int | None,
         factor: Fraction | int = 1,
     ) -> Enclosure:
-        """factor · ε(α), at a precision that is doubled until the digits are there."""
+        """The value factor · ε(α), at a precision that is doubled until the digits are there."""
         refuse_symbols(m, alpha)
         digits = self.digits if digits is None else arguments.digits(digits)
         ask = {"ball": self._by_balls, "mpmath": self._by_mpmath, "float64": self._by_float64}

@@ -68,7 +68,7 @@ class Adaptive:
         return self._spent
 
     def _with(self, m: Node) -> Node:
-        """That and one more; errors where it has no certified upper bound."""
+        """All that was run and `m`; errors where that has no certified upper bound."""
         total = Compose(self._spent, as_node(m, f"{type(self).__name__}, mechanism"))
         if total.free_symbols:
             symbols = ", ".join(sorted(map(str, total.free_symbols)))
@@ -94,7 +94,7 @@ class Adaptive:
         return found
 
     def _arguments(self) -> dict[str, Any]:
-        """Those of the constructor."""
+        """The arguments of the constructor that make this object again."""
         finite = [alpha for alpha in self.orders if alpha != INFINITY]
         return {"delta": self.delta, "orders": finite, "spent": self._spent}
 
@@ -144,7 +144,7 @@ class Filter(Adaptive):
     chooses and whenever they stop. Admitted is what keeps to ε at one of the `orders` for its
     share of δ: one order has all of δ, and ∞, pure DP, needs none. The first argument may be
     followed by a Node `spent`, of what was run before. Every comparison is certified:
-    PrecisionError where one stays undecided.
+    PrecisionError where one stays undecided. `epsilon` is in nats, `delta` a probability.
 
     >>> from symacct import Gaussian
     >>> budget = Filter(2, "1e-6", orders=[16])
@@ -225,7 +225,9 @@ class Odometer(Adaptive):
     """A reading ε that holds at all times, of mechanisms chosen from what the earlier ones told.
 
     With probability 1 − δ over all that is ever run the privacy loss is never above the reading,
-    so that who reads may decide by it what to run next, or to stop.
+    so that who reads may decide by it what to run next, or to stop. ε is in nats. `delta` lies in
+    [0, 1), `orders` are those that a reading may take, and `spent` is a Node of what was run
+    before. DomainError otherwise; PrecisionError where a comparison stays undecided.
 
     >>> from symacct import Gaussian
     >>> meter = Odometer("1e-6")

@@ -111,7 +111,7 @@ class DiskMemo:
         return self._process != os.getpid()
 
     def opened_again(self) -> DiskMemo:
-        """The same file in this process; SQLite forbids even closing what another one opened."""
+        """The memo, opened by this process; SQLite forbids even closing what another one opened."""
         _inherited.append(self._base)
         return type(self)(self.path)
 

@@ -23,7 +23,7 @@ class Stating(Evaluation):
 
 
 class StatingAccountant(Accountant):
-    """Certified values of what formulas and code say, which may lie above those of `rdp`."""
+    """Certified values of what formulas and code say, which may lie above `rdp`'s values."""
 
     def _evaluation(self, ctx: Arithmetic, goal: Kind, by: By) -> Evaluation:
         return Stating(ctx, goal, by, self._table)

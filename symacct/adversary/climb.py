@@ -188,7 +188,7 @@ class Ruler:
         return np.where(known, self.sign * gap, -np.inf)
 
     def _one(self, c: Candidates, row: int) -> float:
-        """The same for one candidate, rounded, in balls of few bits."""
+        """What is climbed, for one candidate, rounded, in balls of few bits."""
         one = c.one(row, 10**6)
         try:
             if not self.scheme.surely_admits(one, self.alpha):

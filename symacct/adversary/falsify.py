@@ -29,7 +29,8 @@ def falsify(
 
     `theorem` is a name ("ZW19-T5", "improved", or a wrong claim such as "T8-SHIFTED"), a Theorem, a
     Conversion, or a function `bound(ctx, eps, alpha, ...)` about the operation `about`. The same
-    seed makes the same search. Raises DomainError for anything else.
+    seed makes the same search. Raises DomainError for anything else. `kind` is what a function
+    claims to be, "upper" or "lower", and `orders` those that it is about.
 
     >>> falsify("T8-WITHOUT-REPLACEMENT", budget=2000).refuted
     True

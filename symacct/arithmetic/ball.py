@@ -70,7 +70,7 @@ def doubled(bits: int, most: int | None = None) -> Iterator[int]:
 
 
 class BallArithmetic(PlainGaps):
-    """arb balls: every value encloses the true one, roundings included."""
+    """Balls of arb: every value encloses the true one, roundings included."""
 
     certified = True
 

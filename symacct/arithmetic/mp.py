@@ -1,4 +1,4 @@
-"""mpmath numbers in a context of their own: the second, independent engine."""
+"""Numbers of mpmath in a context of their own: the second, independent engine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from symacct.core.exact import INFINITY, Numeric, exact
 
 
 class MpmathArithmetic(PlainGaps):
-    """mpf numbers of a private context: roundings, all of them downwards, are not tracked."""
+    """Numbers of a private context of mpmath; roundings, all downwards, are not tracked."""
 
     certified = False
     rounds = True
@@ -83,6 +83,6 @@ class MpmathArithmetic(PlainGaps):
 
 
 class UpwardMpmathArithmetic(MpmathArithmetic):
-    """The same, rounded upwards."""
+    """Numbers of a private context of mpmath; roundings, all upwards, are not tracked."""
 
     rounding = "c"

@@ -1,4 +1,11 @@
-"""What RDP is compared with: compositions of (ε, δ), the exact Gaussian, routes to DP-SGD."""
+"""What RDP is compared with: compositions of (ε, δ), the exact Gaussian, routes to DP-SGD.
+
+Every ε is in nats.
+
+>>> from symacct import baselines
+>>> print(baselines.naive("1/10", "1e-6", 10).epsilon.rounded_up(5))
+1.0000
+"""
 
 from symacct.baselines.agarwal21 import skellam_bound
 from symacct.baselines.birrell24 import fixed_size_taylor, poisson_taylor

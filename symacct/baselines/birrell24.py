@@ -56,7 +56,7 @@ def poisson_taylor(
     sensitivity: Numeric = 1,
     digits: int = 30,
 ) -> Bound:
-    """The same for Poisson sampling, `sensitivity` being that of adding or removing a record.
+    """The Taylor bound for Poisson sampling, `sensitivity` that of adding or removing a record.
 
     >>> print(poisson_taylor(8, "1/1000", 5, digits=7))
     6.408055e-7

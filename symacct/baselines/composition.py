@@ -221,9 +221,9 @@ class BinomialRounds:
         )
 
     def largest_root(self, i: int, rest: arb) -> arb | None:
-        """The root, if its region is i or next to it: any answers l <= i bound δ(ε′) from below,
+        """The largest root ε′, if its region is i or next to it.
 
-        and the right ones attain it, so that it is the largest.
+        Any answers l <= i bound δ(ε′) from below, and the right ones attain it.
         """
         first, last = max(i - 1, 0), min(i + 1, self.k // 2)
         if first > 0 and not self.delta(first) <= rest:

@@ -76,9 +76,11 @@ def _steps(noise: Gaussian, weights: tuple[Fraction, ...], relation: Adjacency) 
 
 
 def _few(n: int, batch: int, allowed: Fraction) -> list[tuple[tuple[Fraction, ...], Fraction]]:
-    """The chances of so many draws of a record that more have less than this chance, and of one
+    """The probabilities of how often a record is drawn, up to a number that is hardly exceeded.
 
-    more: more of δ is left for ε then."""
+    More draws than that have a probability below `allowed`. Also for one draw more: more of δ is
+    left for ε then.
+    """
     found = []
     for most in range(1, min(batch, _MOST_DRAWS) + 1):
         kept, lost = chances(n, batch, most)

@@ -59,7 +59,7 @@ def shuffled(epsilon: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 10)
 def shuffled_responses(
     epsilon: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 10
 ) -> Baseline:
-    """The same where all answer by randomized response, on two values or more: more clones.
+    """δ(ε) of shuffled randomized response, on two values or more, by more clones.
 
     So does any randomizer with R(y) >= (R(x) + R(x′))/(1 + e^{ε₀}) for all x ≠ x′ and y; not every
     one has it (errata of arXiv:2208.04591).
@@ -82,7 +82,7 @@ def shuffled_epsilon(delta: Numeric, epsilon_0: Numeric, n: Numeric, digits: int
 def shuffled_responses_epsilon(
     delta: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 10
 ) -> Baseline:
-    """The same of randomized response.
+    """ε(δ) of shuffled randomized response, on two values or more.
 
     >>> print(shuffled_responses_epsilon("1e-6", 1, 1000).epsilon.rounded_up(5))
     0.14868
@@ -119,9 +119,9 @@ def _least(
 
 
 def shuffled_closed(delta: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 30) -> Baseline:
-    """ε = log(1 + (1 − e^{−ε₀})/(1 + e^{−ε₀}/(1+s)) s), s = 8√(e^{ε₀} log(4/δ)/n) + 8e^{ε₀}/n,
+    """ε = log(1 + (1 − e^{−ε₀})/(1 + e^{−ε₀}/(1+s)) s), s = 8√(e^{ε₀} log(4/δ)/n) + 8e^{ε₀}/n.
 
-    for ε₀ <= log(n/(16 log(4/δ))); AssumptionError beyond.
+    For ε₀ <= log(n/(16 log(4/δ))); AssumptionError beyond.
 
     >>> print(shuffled_closed("1e-6", 1, 10**6).epsilon.rounded_up(5))
     0.023807
@@ -176,9 +176,10 @@ def _summed(n: int, local: Fraction, kept: arb, eps: Fraction) -> arb:
 
 
 def window(count: int, kept: arb) -> tuple[int, int]:
-    """The counts of Bin(count, kept) outside of which there is about 2^−bits, by Hoeffding or,
+    """The counts of Bin(count, kept) outside of which there is about 2^−bits.
 
-    for small shares, by Bernstein."""
+    By Hoeffding's inequality or, for small shares, by Bernstein's.
+    """
     share, least = float(kept.mid()), (BALL.bits + 2) * math.log(2)
     centre, variance = count * share, count * share * (1 - share)
     bernstein = least / 3 + math.sqrt(least**2 / 9 + 2 * least * variance)

@@ -41,7 +41,7 @@ def shuffled_rdp(alpha: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 1
 def shuffled_responses_rdp(
     alpha: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 10
 ) -> Bound:
-    """The same where all answer by randomized response; see `shuffled_responses`.
+    """ε(α) of shuffled randomized response; see `shuffled_responses`.
 
     >>> print(shuffled_responses_rdp(4, 1, 1000, digits=6))
     0.00317747
@@ -53,7 +53,7 @@ def shuffled_responses_rdp(
 def shuffled_least_rdp(alpha: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 10) -> Bound:
     """What no bound on ε(α) for all ε₀-DP randomizers is below; α > 1.
 
-    Answers by randomized response, on two values of which all others have the same, or on three,
+    Answers by randomized response, on two values of which all others have one value, or on three,
     where all others have the third.
 
     >>> print(shuffled_least_rdp(4, 1, 1000, digits=6))
@@ -116,7 +116,7 @@ def _mean(n: int, local: Fraction, kept: arb, alpha: Order) -> arb:
 
 
 def _told(n: int, local: Fraction, alpha: Order) -> arb:
-    """The same where all others have a third value, m ~ Bin(n, 2/(2+e^{ε₀})) not answering it:
+    """The moment where all others have a third value, m ~ Bin(n, 2/(2+e^{ε₀})) not answering it:
 
     P/R and Q/R are s(1 ± dW/m), s = (m(e^{ε₀}+1)/2 + (n−m)e^{−ε₀})/n, d = m(e^{ε₀}−1)/(2ns), for R
     the law of n who have the third; of mean 1, so that nothing has to be known of the rest.

@@ -101,9 +101,9 @@ def delta(expr: str, epsilon: str, how: dict[str, Any], digits: int, as_json: bo
 
 
 def print_beside(m: Node, g: Guarantee) -> None:
-    """Below the answer the true number, where the laws of m are known, else what it is at most and
+    """Print below an answer the true number, or bounds of it where the laws of m are not known.
 
-    at least: what takes longer than `limits(beside=…)` allows is left out, and said to be.
+    What takes longer than `limits(beside=…)` allows is left out, and said to be.
     """
     sys.stdout.flush()  # the answer waits for nothing
     if rows := _truth(m, g):

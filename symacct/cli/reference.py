@@ -1,4 +1,4 @@
-"""reference: certified numbers on a grid, for those who only want numbers."""
+"""Certified numbers on a grid, for those who only want numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""verify: is an accountant right?"""
+"""Is an accountant right? The command `verify`."""
 
 from __future__ import annotations
 

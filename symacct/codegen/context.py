@@ -254,7 +254,7 @@ class CodeArithmetic:
 
 
 class DigitsArithmetic(CodeArithmetic):
-    """The same for mpmath, whose precision is known only when the code runs."""
+    """Code for mpmath, whose precision is known only when the code runs."""
 
     def threshold(self, value: Traced, upwards: bool) -> Traced:
         return value

@@ -170,7 +170,7 @@ class FloatMachine(Machine):
 
 
 class DigitsMachine(Machine):
-    """mpmath at `bits` bits, as the mpmath target computes at that precision."""
+    """Numbers of mpmath at `bits` bits, as the mpmath target computes at that precision."""
 
     runtime = digits
 

@@ -20,7 +20,7 @@ _TABLE_NATS = 50.0
 def _(mechanism: DiscreteGaussian, ctx: CodeArithmetic) -> Rdp:
     """αρ − (y²/(2σ²) − log(1 + Σ_{k>=1} e^{−k²/(2σ²)} (2 cosh(ky/σ²) − 2)/Θ(0)))/(α−1)
 
-    with y the distance of αΔ from the whole numbers. From σ = 3/2 on what is taken off is below
+    Here y is the distance of αΔ from the whole numbers. From σ = 3/2 on what is taken off is below
     the last place of float64: Θ(y) and Θ(0) differ by at most 4e^{−2π²σ²} sin²(πy) of either.
     """
     sigma, rate = ctx.number(mechanism.sigma), mechanism.at_one(ctx)

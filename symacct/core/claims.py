@@ -18,6 +18,10 @@ class Kind(Enum):
     `exact`: the supremum over everything that fits the description, attained; `upper`: at least
     the truth; `lower`: at most the truth; `neither`: what approximates it and bounds nothing, so
     that no curve and no theorem is of this kind.
+
+    >>> from symacct import Gaussian
+    >>> print(Gaussian(5).claim.kind)
+    exact
     """
 
     EXACT = "exact"
@@ -33,7 +37,7 @@ class Kind(Enum):
 
 
 def combine(kinds: Iterable[Kind], what: str) -> Kind:
-    """exact only if all are; upper if none is lower; lower if none is upper; or SoundnessError."""
+    """Exact only if all are; upper if none is lower; lower if none is upper; or SoundnessError."""
     found = set(kinds)
     if Kind.NEITHER in found:
         raise SoundnessError(f"{what}: found what is no bound, needed exact, upper or lower")
@@ -55,7 +59,12 @@ class Relation(Enum):
 
 @dataclass(frozen=True)
 class Adjacency:
-    """The pairs of datasets a curve is about: a relation, applied up to `group` times."""
+    """The pairs of datasets a curve is about: a relation, applied up to `group` times.
+
+    >>> from symacct import Gaussian, PoissonSubsample
+    >>> print(PoissonSubsample(Gaussian(5), "1/1000").claim.adjacency)
+    add_remove
+    """
 
     relation: Relation = Relation.EITHER
     group: int = 1
@@ -112,7 +121,13 @@ def kind(value: object) -> Kind:
 
 @dataclass(frozen=True)
 class Orders:
-    """A set of orders: from `first` on (itself included unless `above`), whole ones or all."""
+    """A set of orders: from `first` on (itself included unless `above`), whole ones or all.
+
+    >>> print(Orders(first=2, whole=True, infinite=False))
+    integer orders >= 2
+    >>> 5 in Orders(first=2, whole=True)
+    True
+    """
 
     first: float = 1
     above: bool = False
@@ -142,7 +157,12 @@ INFINITE_ORDER = Orders(INFINITY)
 
 @dataclass(frozen=True)
 class Source:
-    """Where a statement stands: a key of the bibliography and the place in that work."""
+    """Where a statement stands: a key of the bibliography and the place in that work.
+
+    >>> from symacct import Gaussian
+    >>> print(Gaussian(5).claim.sources[0])
+    MIR17, Table II
+    """
 
     key: str
     place: str
@@ -153,7 +173,15 @@ class Source:
 
 @dataclass(frozen=True)
 class Claim:
-    """What is said of a curve or of one of its values."""
+    """What is said of a curve or of one of its values.
+
+    `kind` is how it errs, `adjacency` and `orders` are for which neighbours and orders it holds,
+    `theorems` and `sources` what it rests on; `certified` is False where digits are taken on trust.
+
+    >>> from symacct import Gaussian, PoissonSubsample
+    >>> print(PoissonSubsample(Gaussian(5), "1/1000").rdp(2).claim)
+    exact (add_remove; integer orders >= 2) by ZW19-T8
+    """
 
     kind: Kind
     adjacency: Adjacency = EITHER

@@ -189,7 +189,7 @@ def ratio(top: Fraction, bottom: Fraction) -> Fraction:
 
 
 def expression(value: Exact | int) -> sympy.Expr:
-    """The same number for SymPy."""
+    """The number as an expression of SymPy."""
     if isinstance(value, sympy.Expr):
         return value
     return sympy.Rational(value.numerator, value.denominator)

@@ -33,7 +33,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class cached_property(Generic[_V]):  # noqa: N801  # named as what it stands for
-    """functools.cached_property without the lock that it has up to Python 3.11."""
+    """A functools.cached_property without the lock that it has up to Python 3.11."""
 
     def __init__(self, compute: Callable[[Any], _V]) -> None:
         self.compute = compute

@@ -53,8 +53,15 @@ def current() -> Limits:
 def limits(**raised: int) -> Iterator[Limits]:
     """Limits for the `with` block, e.g. `with symacct.limits(digits=100_000): ...`.
 
-    Raises DomainError for an unknown name, for a value that is not a positive whole number, and
-    for one above the limit's own ceiling.
+    `raised` are the limits by name, fields of `Limits`, with their values in the block. Raises
+    DomainError for an unknown name, for a value that is not a positive whole number, and for one
+    above the limit's own ceiling.
+
+    >>> from symacct import Gaussian
+    >>> with limits(digits=20_000):
+    ...     value = Gaussian(5).rdp(2, digits=15_000)
+    >>> value.digits_asked
+    15000
     """
     known = {field.name for field in fields(Limits)}
     for name, value in raised.items():

@@ -1,4 +1,9 @@
-"""The symbols that formulas are written in."""
+"""The symbols that formulas are written in.
+
+>>> from symacct import Gaussian, symbols
+>>> Gaussian(5).formula().subs(symbols.alpha, 2)
+1/25
+"""
 
 from __future__ import annotations
 

@@ -230,9 +230,9 @@ class PoissonDirection(FamilyDirection):
 
 @dataclass(frozen=True)
 class GeometricDirection(FamilyDirection):
-    """Geometric laws, x = 1−p: D_α = log(p₁/p₂) + ( log p₁ − log(1 − x₁^α x₂^{1−α}) )/(α−1),
+    """One geometric law from another, with x = 1−p.
 
-    ∞ where x₁^α x₂^{1−α} >= 1.
+    D_α = log(p₁/p₂) + ( log p₁ − log(1 − x₁^α x₂^{1−α}) )/(α−1), ∞ where x₁^α x₂^{1−α} >= 1.
     """
 
     first: Fraction

@@ -63,7 +63,7 @@ class Density(Law):
         return Kernel(log_of(self.__dict__["formula"]), self.cuts)
 
     def log_total(self, ctx: Arithmetic) -> Number:
-        """That of the integral itself; a formula has the mass that was stated."""
+        """The logarithm of the integral itself; in a formula, of the mass that was stated."""
         if isinstance(ctx, SymbolicArithmetic) and self.mass != "any":
             return ctx.log(ctx.number(self.mass))
         return log_mass(ctx, self.kernel)
@@ -203,7 +203,7 @@ def _centres(first: Kernel, second: Kernel) -> set[Fraction]:
 
 
 def _polynomials(log: sympy.Expr) -> list[sympy.Poly]:
-    """Those of degree >= 2 that the exponent is, or has in its logarithms."""
+    """The polynomials of degree >= 2 that the exponent is, or has in its logarithms."""
     inner = [node.args[0] for node in log.atoms(sympy.log)]
     found = [sympy.expand(one).as_poly(symbols.x) for one in [log, *inner]]
     return [p for p in found if p is not None and p.domain.is_Exact and p.degree() >= 2]

@@ -81,7 +81,7 @@ class FiniteDirection(Direction):
         return excess
 
     def stable_excess(self, ctx: Arithmetic) -> Callable[[Order], Number]:
-        """α ↦ Σ q ((1+u)^α − 1 − αu), u = p/q − 1: as Σ qu = 0, the same."""
+        """α ↦ Σ q ((1+u)^α − 1 − αu), u = p/q − 1, which equals the excess, as Σ qu = 0."""
         if not self._is_dominated():
             return lambda alpha: ctx.number(INFINITY)
         one, mean = ctx.number(1), expected(ctx, self)

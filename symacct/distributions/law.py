@@ -61,7 +61,7 @@ class Law:
 
     @property
     def probabilities(self) -> tuple[Fraction, ...] | None:
-        """Those of its outcomes, where there are finitely many."""
+        """The probabilities of the outcomes, where there are finitely many."""
         return None
 
     def masses_against(self, other: Self) -> tuple[tuple[Fraction, Fraction], ...] | None:

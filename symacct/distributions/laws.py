@@ -1,4 +1,9 @@
-"""The laws of the common families: `DistributionPair(laws.Poisson(3), laws.Poisson(2))`."""
+"""The laws of the common families: `DistributionPair(laws.Poisson(3), laws.Poisson(2))`.
+
+>>> from symacct import DistributionPair, laws
+>>> print(DistributionPair(laws.Poisson(3), laws.Poisson(2)).rdp(2, digits=5))
+0.50000
+"""
 
 from symacct.distributions.density import Density
 from symacct.distributions.families import (

@@ -1,4 +1,4 @@
-"""calibrate: the parameter value at which a target (ε, δ) is just met, between two proofs."""
+"""The parameter value at which a target (ε, δ) is just met, between two proofs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,14 @@ _GUESSES = 12  # before the bracket is halved
 
 @dataclass(frozen=True)
 class Calibration:
-    """Two neighbouring values: at `meets` the target has this `guarantee`, at `fails` none."""
+    """Two neighbouring values: at `meets` the target has this `guarantee`, at `fails` none.
+
+    >>> import sympy
+    >>> from symacct import Gaussian, calibrate
+    >>> found = calibrate(Gaussian(sympy.Symbol("sigma")), epsilon=1, delta="1e-5", digits=3)
+    >>> found.symbol, str(found.meets), str(found.fails)
+    ('sigma', '81/20', '101/25')
+    """
 
     symbol: str
     meets: Fraction
@@ -88,6 +95,8 @@ def calibrate(
     differ by one unit of the last of `digits` significant digits; for a symbol stated to be an
     integer they are neighbouring whole numbers. Raises DomainError where no bracket is found or
     m has not exactly one free symbol, PrecisionError where an ε cannot be told from the target.
+    `epsilon` is in nats; `conversion`, `orders` and `by` are those of `Node.epsilon`, and `delta`
+    is its argument.
 
     >>> import sympy
     >>> from symacct import Gaussian, calibrate
@@ -160,7 +169,7 @@ class _Target:
         )
 
     def remember(self, value: Fraction, found: mpmath.mpf | float) -> None:
-        """That ε is about this: the next guess goes through it."""
+        """Remember that ε at `value` is about `found`: the next guess goes through it."""
         if 0 < found < INFINITY and value > 0 and self.epsilon:
             self.points[value] = _log_near_1(Fraction(exact.exact(found)) / self.epsilon)
 
@@ -198,7 +207,7 @@ class _Target:
 
 
 class _Steered(_Target):
-    """The same by float64 where orders are compared by something cheaper than the curve."""
+    """A target judged in float64 where orders are compared by something cheaper than the curve."""
 
     def _met(self, value: Fraction, digits: int) -> bool:
         found = steered_epsilon(self.m.subs({self.symbol: value}), self.delta, **self.how)

@@ -24,7 +24,8 @@ def chi_divergence(m: Node, l: Numeric, digits: int = 30) -> Enclosure:
     """χ^l = E_Q[(P/Q − 1)^l] = Σ_{i=0}^{l} (−1)^{l−i} C(l,i) e^{(i−1)ε(i)}, signed; l >= 0.
 
     P and Q are the pair that attains m's curve, so the curve has to be exact: SoundnessError
-    otherwise. PrecisionError where χ^l is 0 and its terms are not exact numbers.
+    otherwise. PrecisionError where χ^l is 0 and its terms are not exact numbers. `digits` are
+    significant digits of χ^l; ε is in nats, χ^l has no unit.
 
     >>> from symacct import RandomizedResponse
     >>> print(chi_divergence(RandomizedResponse("3/4"), 3, digits=10))
@@ -58,7 +59,8 @@ def ternary_bound(m: Node, l: Numeric, digits: int = 30) -> Enclosure:
 
     ζ(l)^l is the smallest of WBK19's bounds that is proved for m: e^{(l−1)ε(l)}·2,
     e^{(l−1)ε(l)}(e^{ε(∞)}−1)^l, 4(e^{ε(2)}−1) at l = 2, and for a curve that one dominating pair
-    attains 4√(B(ε,2⌊l/2⌋) B(ε,2⌈l/2⌉)). Raises SoundnessError for a lower bound.
+    attains 4√(B(ε,2⌊l/2⌋) B(ε,2⌈l/2⌉)). Raises SoundnessError for a lower bound. `digits` are
+    significant digits of ζ(l); ε is in nats, ζ(l) has no unit.
 
     >>> from symacct import Gaussian
     >>> print(ternary_bound(Gaussian(5), 2, digits=10))

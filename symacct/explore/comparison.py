@@ -95,7 +95,8 @@ def compare(
 
     The first row is the default answer; a theorem that says nothing gives its reason, and one that
     is not proved comes after those that are. Each value is also given as a ratio to the exact one
-    or to the best proved lower bound. Raises DomainError for orders below 1.
+    or to the best proved lower bound. Raises DomainError for orders below 1. `digits` are
+    significant digits, and `accountant` remembers the values. Values are in nats.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> rows = compare(PoissonSubsample(Gaussian(5), "1/1000"), 8)
@@ -202,9 +203,11 @@ class ConvertedEpsilon:
 def compare_epsilon(
     m: Node, delta: Any, digits: int = 10, accountant: Accountant | None = None
 ) -> Comparison[ConvertedEpsilon]:
-    """ε(δ) by every conversion, and by each theorem that bounds m, from the largest to the truth,
+    """ε(δ) by every conversion, and by each theorem that bounds m, from the largest to the truth.
 
-    or where only bounds of that are known to the best lower one.
+    Where only bounds of the truth are known, the last row is the best lower one. ε is in nats, to
+    `digits` digits, at the `delta` given; `accountant` remembers the values. A row without a value
+    says why. DomainError for what is no mechanism.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> rows = compare_epsilon(100 * PoissonSubsample(Gaussian(5), "1/1000"), "1e-8", 5)

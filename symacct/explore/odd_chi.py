@@ -51,7 +51,13 @@ class Violation:
 
 @dataclass(frozen=True)
 class OddChiReport:
-    """What is certified of χ^l >= 0 at odd 3 <= l <= up_to, each way; None if undecided."""
+    """What is certified of χ^l >= 0 at odd 3 <= l <= up_to, each way; None if undecided.
+
+    >>> from symacct import Gaussian, check_odd_chi
+    >>> report = check_odd_chi(Gaussian(5), 5)
+    >>> report.holds, report.proved_for_all_orders
+    (True, True)
+    """
 
     mechanism: Node
     up_to: int
@@ -184,9 +190,9 @@ class _FiniteSide(_Side):
         return BALL.number(sum(self._terms(l), Fraction(0)))
 
     def stays(self, l: int) -> bool:
-        """The sums Σ_{s >= t} w(s) s^l are all >= 0; by partial summation so is χ^k, k >= l,
+        """The sums Σ_{s >= t} w(s) s^l are all >= 0; by partial summation so is χ^k, k >= l.
 
-        whose factors s^{k−l} rise with s. An infinite moment stays infinite.
+        The factors s^{k−l} of χ^k rise with s. An infinite moment stays infinite.
         """
         running = Fraction(0)
         for term in self._terms(l):

@@ -36,7 +36,8 @@ def softmax_bounds(m: Node, alpha: Numeric, digits: int = 30) -> tuple[Enclosure
     bound of ε) or one sampled without replacement (T9, an upper bound, so the first is below T9's
     value and neither bound of ε, and is of that kind), α a whole number >= 2. Where one item alone
     is not 0, at γ = 0 and for Poisson sampling at γ = 1, it is the sum, and both are the value.
-    Raises AssumptionError for another mechanism, OrderError.
+    Raises AssumptionError for another mechanism, OrderError. `alpha` is α, and `digits` are
+    significant digits; both bounds are in nats.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> low, high = softmax_bounds(PoissonSubsample(Gaussian(5), "1/1000"), 10**6)

@@ -95,7 +95,7 @@ def _literal(text: str) -> str:
 
 
 def matplotlib_module() -> Any:
-    """matplotlib, imported where something is drawn. MissingPackageError without it."""
+    """The package matplotlib, imported where something is drawn. MissingPackageError without it."""
     for module in ("matplotlib.figure", "matplotlib"):
         found = arguments.package(module, "figure", "pip install 'symacct[plot]'")
     return found

@@ -165,7 +165,7 @@ def _rational(m: Node, at: Order, by: By) -> Fraction | None:
 
 
 def siunitx_format(cells: Iterable[str]) -> str:
-    """siunitx's table-format that is wide enough for all cells."""
+    """The table-format of siunitx that is wide enough for all cells."""
     found = [match for cell in cells if (match := _NUMBER.fullmatch(cell))]
     whole = max((len(m[1]) for m in found), default=1)
     decimals = max((len(m[2] or "") for m in found), default=0)
@@ -183,7 +183,7 @@ def _alike(cells: Sequence[str]) -> list[str]:
 
 
 def _with_exponent(cell: str) -> str:
-    """The same decimal as d.ddd and a power of ten, every digit of it kept."""
+    """A decimal as d.ddd and a power of ten, every digit of it kept."""
     number = Decimal(cell)
     return f"{number:e}".replace("+", "") if number else "0"
 

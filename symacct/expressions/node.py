@@ -26,7 +26,13 @@ class Node(Currencies, Interned):
     """A mechanism or an operation; its fields are the parameters of its constructor.
 
     A subclass writes a constructor `__new__(cls, field, ...)` that brings each field to its
-    exact form and ends in `cls._intern(field=value, ...)`, and infers its claim in `_infer`.
+    exact form and ends in `cls._intern(field=value, ...)`, and infers its claim in `_infer`. Every
+    ε and every curve of a node is in nats.
+
+    >>> from symacct import Gaussian, PoissonSubsample
+    >>> m = PoissonSubsample(Gaussian(5), "1/1000")
+    >>> isinstance(m, Node), m.children
+    (True, (Gaussian(5),))
     """
 
     claim: Claim
@@ -81,7 +87,7 @@ class Node(Currencies, Interned):
 
     @cached_property
     def _below(self) -> tuple[Node, ...]:
-        """Those below it: a node that kept itself would stay when nobody has it."""
+        """The nodes below this one: a node that kept itself would stay when nobody has it."""
         return tuple(dict.fromkeys(node for child in self.children for node in child.walk()))
 
     @cached_property
@@ -130,7 +136,7 @@ class Node(Currencies, Interned):
         return found
 
     def rebuild(self, nodes: Mapping[Node, Node], replace: Callable[[sympy.Expr], Exact]) -> Node:
-        """The same node over replaced children and replaced symbolic parameters."""
+        """This node over replaced children and replaced symbolic parameters."""
         fields = self.fields()
         for name, value in fields.items():
             if isinstance(value, Node):
@@ -173,7 +179,7 @@ class Node(Currencies, Interned):
         return kinds()["Compose"](self, other)
 
     def __radd__(self, other: object) -> Node:
-        """So that sum([…]) of mechanisms is their composition: it starts with 0."""
+        """0 + m, with which sum([…]) begins: the sum of mechanisms is their composition."""
         if type(other) is not int or other != 0:
             return NotImplemented
         return self

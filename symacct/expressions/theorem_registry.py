@@ -73,6 +73,9 @@ class Theorem:
     `bound(ctx, eps, alpha, ...)` is the formula: `eps` is the curve that it reads (that of the
     operation's mechanism; a tuple of curves for a composition; the node's own where `reads` is
     "itself"), `alpha` the exact order, and the rest the operation's parameters by name.
+
+    >>> [(one.name, str(one.source)) for one in theorems() if one.name == "ZW19-T5"]
+    [('ZW19-T5', 'ZW19, Theorem 5')]
     """
 
     name: str
@@ -220,7 +223,15 @@ def theorem(
     operation: type[Node] | tuple[type[Node], ...] = UNSTATED,
     **statement: Unpack[Statement],
 ) -> Callable[[Bound], Bound]:
-    """Register the decorated function as the bound of a theorem; see `Theorem` for the fields."""
+    """Register the decorated function as the bound of the theorem `name` about `operation`.
+
+    `statement` are the other fields of `Theorem`; SoundnessError where one that decides the claim
+    is left out, DomainError for a name that is taken.
+
+    >>> theorem("EXAMPLE", operation=Node)(lambda ctx, eps, alpha: 0)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    symacct.core.errors.SoundnessError: theorem EXAMPLE: ...
+    """
     about = _names(name, operation)
 
     def register(bound: Bound) -> Bound:
@@ -262,7 +273,11 @@ def check_status(what: str, status: object) -> None:
 
 
 def theorems() -> list[Theorem]:
-    """Every registered theorem: name, what it is about, source, assumptions, adjacency, orders."""
+    """Every registered theorem: name, what it is about, source, assumptions, adjacency, orders.
+
+    >>> [one.name for one in theorems() if one.source.key == "ACG16"]
+    ['ACG16-L3']
+    """
     return list(_register.values())
 
 
@@ -287,7 +302,7 @@ def all_named(by: By) -> tuple[Theorem, ...]:
 
 
 def named_about(by: By, node: Node) -> tuple[Theorem, ...]:
-    """Those of them that are about the node itself."""
+    """The theorems named by the user that are about the node itself."""
     if by is None:
         return ()
     return tuple(theorem for theorem in all_named(by) if is_about(theorem, node))
@@ -330,7 +345,7 @@ def bounding(node: Node, alpha: Order | np.ndarray, goal: Kind) -> list[Theorem]
 
 
 def stating(node: Node, alpha: Order | np.ndarray, goal: Kind) -> list[Theorem]:
-    """The same of the theorems that give a value at every order, which can be written down."""
+    """The theorems that bound and give a value at every order, so that a formula can say them."""
     among = _defaults(type(node).__name__, _revision)
     return _find_bounding(node, alpha, goal, [t for t in among if not t.partial])
 
@@ -363,7 +378,7 @@ def _find_bounding(
 
 
 def answering_always(theorems: list[Theorem]) -> list[Theorem]:
-    """Those of the theorems that give a value at every order; all where none does."""
+    """The theorems that give a value at every order; all of them where none does."""
     return [t for t in theorems if not t.partial] or theorems
 
 

@@ -276,7 +276,7 @@ class Reading:
         return SubsampleWithoutReplacement(inner, Fraction(sample, size), self.relation)
 
     def with_replacement(self, event: object, depth: int) -> Node:
-        """The same where one record may be drawn several times."""
+        """A sample in which one record may be drawn several times."""
         self.only_under(event, "replace_one", "add_remove")
         inner = self.reading("replace_one").node(_field(event, "event"), depth + 1)
         size, draws = _field(event, "source_dataset_size"), _field(event, "sample_size")

@@ -23,9 +23,10 @@ _SLACK = Fraction(1, 2**40)  # that weights in float64 are off by
 
 
 def mixture_of(deviation: object, sensitivities: object, weights: object) -> Node:
-    """The pair of the mixture and N(0, σ²); what the weights lack of 1 goes to the largest, and
+    """The pair of the mixture and N(0, σ²), its weights made to sum to 1.
 
-    what they have too much is taken from the smallest ones.
+    What they lack of 1 goes to the largest sensitivity, and what they have too much is taken from
+    the smallest ones.
     """
     sigma = positive(deviation, f"{_EVENT}, standard_deviation")
     shares = _shares(sensitivities, weights)

@@ -47,7 +47,7 @@ class SymacctAccountant(IAccountant):  # type: ignore[misc]  # Opacus ships no t
         return account.compose(from_opacus_history(self.history))
 
     def __len__(self) -> int:
-        """As in Opacus's own, the entries of the history."""
+        """The number of entries of the history, as in Opacus's own accountants."""
         return len(self.history)
 
     @classmethod
@@ -56,7 +56,7 @@ class SymacctAccountant(IAccountant):  # type: ignore[misc]  # Opacus ships no t
 
 
 class ExactAccountant(SymacctAccountant):
-    """The same by the exact profile, without Rényi orders."""
+    """An accountant for Opacus by the exact privacy profile, without Rényi orders."""
 
     conversion = "exact"
 

@@ -31,7 +31,7 @@ _DIGITS = 14  # what float64 leaves of its formulas: bounds are rounded up at th
 
 
 class PublishedAccountant(EventAccountant):
-    """The same by the theorems that dp_accounting's RdpAccountant evaluates, at its orders.
+    """An accountant by the theorems that dp_accounting's RdpAccountant evaluates, at its orders.
 
     For who compares with its numbers, or moves from them by steps: what is published of sampled and
     of repeated mechanisms, proved and rounded up, and no event under a relation for which

@@ -46,15 +46,17 @@ class Curve(Mechanism):
     - a function of (ctx, alpha), written with the functions of `ctx`: certified like our own;
     - a plain mpmath callable of alpha: its digits are taken on trust, `certified` is False.
 
-    `kind` ("exact", "upper", "lower"), `adjacency` ("add_remove", "replace_one", "either") and a
-    finite `at_infinity` where one is known are the user's to state, and answers rest on it:
+    `f` is the curve in one of these forms. `kind` ("exact", "upper", "lower"), `adjacency`
+    ("add_remove", "replace_one", "either") and a finite `at_infinity` where one is known are the
+    user's to state, and answers rest on it:
 
     - "upper": ε(α) bounds D_α(P‖Q) and D_α(Q‖P) of every neighbouring pair;
     - "exact": moreover one pair attains it at every order, P being the law with the record and Q
       that without it, whatever the other records are; so its CGF is convex;
     - "lower": it is at most D_α(P‖Q) of such a pair, the same at every order.
 
-    Raises DomainError, AdjacencyError.
+    ε(α) is in nats. No source is cited for what the user states. Raises DomainError,
+    AdjacencyError.
 
     >>> print(Curve("alpha/50", kind="upper", adjacency="add_remove").rdp(8, digits=3))
     0.160

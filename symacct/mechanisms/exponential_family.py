@@ -27,7 +27,9 @@ class ExponentialFamily(Mechanism):
     For every dataset's η and every η′ within κ of it, A(η′) <= A(η) + ∇A(η)·(η′−η) + L|η′−η|²/2
     and A(η′) <= A(η) + B|η′−η|, in the norm in which η is Δ-sensitive. "inf" for `B` or `L` makes
     no such assumption; "inf" for `kappa` is for all η′. Nothing is said beyond κ/Δ + 1, where A
-    may be infinite, so ε(∞) = 2BΔ only where κ = ∞. Raises DomainError unless κ >= Δ.
+    may be infinite, so ε(∞) = 2BΔ only where κ = ∞. Δ is the `sensitivity`, for the neighbours that
+    `adjacency` names. Raises DomainError unless κ >= Δ. ε(α) is in nats. Source: WBK19,
+    Proposition 38.
 
     >>> family = ExponentialFamily("1/25", "1/2", kappa=10)
     >>> print(family.rdp(4, digits=4), family.rdp(11, digits=4), family.rdp(12))

@@ -30,10 +30,11 @@ class FiniteMechanism(Mechanism):
 
     ε(α) = max D_α(P_i‖P_j) over i ≠ j.
 
-    Each law is the list of the exact probabilities of the same outcomes. Unlike a
+    Each of the `laws` is the list of the exact probabilities of the same outcomes. Unlike a
     DistributionPair, which says what two neighbouring datasets give, the list says that there is
     no other law, so that what sampling makes of it is known as well. Which two of the laws the
-    neighbours have may change from run to run. Raises DomainError, LimitError.
+    neighbours have may change from run to run. `adjacency` says which neighbours these
+    are. Raises DomainError, LimitError. ε(α) is in nats. Source: VEH14, Definition 2.
 
     >>> print(FiniteMechanism([["1/2", "1/2"], ["1/3", "2/3"]]).rdp("inf", digits=10))
     0.4054651081

@@ -18,7 +18,8 @@ class Gaussian(Mechanism):
 
     The query has any number of dimensions, and Δ bounds the Euclidean norm; ScalarGaussian is for
     one dimension, which costs less where a record of a sample is replaced. `sigma` and
-    `sensitivity` are positive, in the query's units; DomainError otherwise.
+    `sensitivity` are positive, in the query's units; DomainError otherwise. ε(α) is in nats.
+    Source: MIR17, Table II.
 
     >>> print(Gaussian(5).rdp(2, digits=3))
     0.0400
@@ -74,6 +75,8 @@ class ScalarGaussian(Gaussian):
     """The Gaussian mechanism on a real-valued query: two neighbours move it on one line.
 
     Its curve is that of Gaussian; a sample of a fixed size with a record replaced costs less.
+    `sigma` and `sensitivity` are positive, in the query's units; DomainError otherwise. ε(α) is in
+    nats. Source: MIR17, Table II.
 
     >>> print(ScalarGaussian(5).rdp(2, digits=3))
     0.0400

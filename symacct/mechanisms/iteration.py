@@ -31,9 +31,10 @@ class NoisyDescent(ComputedGaussian):
     Each f brings any two points at least by the factor c = `contraction` nearer to each other, and
     a record moves each of its values by at most 1, the unit of σ: full-batch gradient descent on
     convex losses. Where every iterate is brought into a set of this `diameter`, no more than the
-    last steps count, a bound. `contraction` is in (0, 1], `diameter` >= 0 or "inf", both rational;
-    DomainError otherwise, and for a contraction next to 1. A sampling of it is one sample for all
-    steps.
+    last steps count, a bound. `sigma` is positive and `steps` a whole number; `contraction` is
+    in (0, 1], `diameter` >= 0 or "inf", both rational; DomainError otherwise, and for a contraction
+    next to 1. A sampling of it is one sample for all steps. ε(α) is in nats. Source:
+    docs/proofs.md, section 31, after Bok, Su and Altschuler 2024.
 
     >>> print(NoisyDescent(5, 100, "1/2").rdp(2, digits=3))
     0.120
@@ -78,7 +79,9 @@ class NoisyPass(ComputedGaussian):
     the Gaussian mechanism of the sensitivity √(c^{2m−2}(1−c²)/(1−c^{2m})), 1/√m for c = 1.
 
     The f are as for `NoisyDescent`; m is 1 for the record of the last step, which nothing hides
-    but its own noise. `contraction` is rational, in (0, 1]; DomainError otherwise.
+    but its own noise. `sigma` is positive, `steps` a whole number and `contraction` rational,
+    in (0, 1]; DomainError otherwise. ε(α) is in nats. Source: docs/proofs.md, section 31, after
+    Bok, Su and Altschuler 2024.
 
     >>> print(NoisyPass(5, 100).rdp(2, digits=3))
     0.000400

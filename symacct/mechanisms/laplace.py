@@ -14,13 +14,14 @@ from symacct.mechanisms.mechanism import Mechanism
 
 
 class VectorLaplace(Mechanism):
-    """A vector of ℓ1 sensitivity Δ plus Laplace noise of scale b on every coordinate; s = Δ/b,
+    """A vector of ℓ1 sensitivity Δ plus Laplace noise of scale b on every coordinate:
 
-    ε(α) = log( α/(2α−1) e^{(α−1)s} + (α−1)/(2α−1) e^{−αs} ) / (α−1).
+    ε(α) = log( α/(2α−1) e^{(α−1)s} + (α−1)/(2α−1) e^{−αs} ) / (α−1), s = Δ/b.
 
     One coordinate that takes all of Δ is the worst (docs/proofs.md, section 19): the curve is that
     of Laplace, under Poisson sampling too. A sample of a fixed size with a record replaced costs
-    more. `b` and `sensitivity` are positive, in the query's units; DomainError otherwise.
+    more. `b` and `sensitivity` are positive, in the query's units; DomainError otherwise. ε(α) is
+    in nats. Source: ZW19, Remark 19.
 
     >>> print(VectorLaplace(2).rdp("inf", digits=3))
     0.500
@@ -82,7 +83,8 @@ class Laplace(VectorLaplace):
 
     ε(α) = log( α/(2α−1) e^{(α−1)s} + (α−1)/(2α−1) e^{−αs} ) / (α−1), s = Δ/b;
 
-    a sample of a fixed size with a record replaced costs less.
+    a sample of a fixed size with a record replaced costs less. `b` and `sensitivity`, Δ, are
+    positive, in the query's units; DomainError otherwise. ε(α) is in nats. Source: MIR17, Table II.
 
     >>> print(Laplace(2).rdp("inf", digits=3))
     0.500

@@ -23,7 +23,8 @@ class MatrixMechanism(ComputedGaussian):
     steps can have together, an upper bound of it where that is all that is known (`claim.kind`).
     Where C is lower triangular x_t may depend on all that was told before. A sampling of it is one
     sample for all steps: fresh ones do not make the steps independent. The strategy is a list of
-    rows of rational numbers, `sigma` positive; DomainError otherwise, LimitError.
+    rows of rational numbers, `sigma` positive; DomainError otherwise, LimitError. ε(α) is in nats.
+    Source: docs/proofs.md, section 25.
 
     >>> rows = [[1, 0, 0], ["1/2", 1, 0], ["3/8", "1/2", 1]]
     >>> MatrixMechanism(rows, 5).sensitivity
@@ -64,7 +65,7 @@ class TreeAggregation(ComputedGaussian):
     the Gaussian mechanism of sensitivity √⌈log₂(n+1)⌉, n the number of steps. Of several trees
     for one record in all, `steps` is that of the largest. `sigma` is positive, in units of what a
     record adds, `steps` a whole number from 1 on; DomainError otherwise. A sampling of it is one
-    sample for all steps.
+    sample for all steps. ε(α) is in nats. Source: docs/proofs.md, section 25.
 
     >>> print(TreeAggregation(5, 1000).rdp(2, digits=3))
     0.400

@@ -63,7 +63,7 @@ class Mechanism(Node):
         return None
 
     def stable_excess(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
-        """The same where nothing cancels, for arithmetics that round; `excess` unless given."""
+        """The excess where nothing cancels, for arithmetics that round; `excess` unless given."""
         return self.excess(ctx)
 
     def sharper(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:

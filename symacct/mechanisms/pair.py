@@ -41,12 +41,14 @@ class DistributionPair(Mechanism):
 
     Neighbours are unordered: which of the two datasets has the law P may change from run to run,
     by what the earlier runs told, and in a sample either may be the one with the record. The
-    curves of several runs add all the same, exactly: at each order one direction is the larger,
+    curves of several runs add nevertheless, exactly: at each order one direction is the larger,
     in every run. `with_record="P"` states that P is the law of the dataset with the record, and Q
     that of the one without it, in every run; it wants adjacency="add_remove".
-    `records` says of how many the larger dataset is, if the laws are those of so many: no sampling
-    may be above them then. Raises DomainError, LimitError, AdjacencyError; PrecisionError where an
-    integral is not proved to be finite or infinite.
+    `adjacency` says for which neighbours the pair is, and `records` of how many the larger dataset
+    is, if the laws are those of so many: no sampling may be above them then. Raises DomainError,
+    LimitError, AdjacencyError; PrecisionError where an integral is not proved to be finite or
+    infinite. ε(α) is in nats. No source is needed for the definition, VEH14's; where a family of
+    laws has a closed form, `cite` names its source.
 
     >>> print(DistributionPair(["1/2", "1/2"], ["1/3", "2/3"]).rdp("inf", digits=10))
     0.4054651081
@@ -200,9 +202,9 @@ class DistributionPair(Mechanism):
         return (self,) if is_one else (self, self.swapped())
 
     def sampled(self, gamma: Number) -> DistributionPair:
-        """((1−γ)Q + γP, Q): what sampling at a rational rate γ makes of a finite pair
+        """((1−γ)Q + γP, Q): what sampling at a rational rate γ makes of a finite pair.
 
-        where P is the law with the record. DomainError for a pair that is not finite.
+        P is the law with the record. DomainError for a pair that is not finite.
 
         >>> DistributionPair([1, 0], [0, 1]).sampled("1/4")
         DistributionPair(['1/4', '3/4'], [0, 1])

@@ -79,7 +79,8 @@ class RandomizedResponse(ResponsePair):
 
     ε(α) = log( p^α(1−p)^{1−α} + (1−p)^α p^{1−α} ) / (α−1).
 
-    `p` lies strictly between 0 and 1; DomainError otherwise.
+    `p` lies strictly between 0 and 1; DomainError otherwise. ε(α) is in nats.
+    Source: MIR17, Table II.
 
     >>> print(RandomizedResponse("3/4").rdp("inf", digits=10))
     1.098612288
@@ -135,7 +136,8 @@ class PureDP(PureResponse):
 
     Every ε₀-DP mechanism is a post-processing of that one, subsampled too, so the curve is the
     exact worst case of the class. `epsilon` >= 0, in nats; `adjacency` says for which
-    neighbours it holds, and is left open by default. DomainError otherwise.
+    neighbours it holds, and is left open by default. DomainError otherwise. Source: KOV15, every
+    ε-DP mechanism is a post-processing of randomized response.
 
     >>> print(PureDP("1/2").rdp("inf", digits=3))
     0.500

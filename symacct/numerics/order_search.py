@@ -51,7 +51,7 @@ def is_steady(value: arb) -> bool:
 
 
 def whole_valley_near(f: Objective, first: int, last: int, guess: int) -> int:
-    """The same where the guess is next to it."""
+    """A whole order of least f where the guess is next to it."""
     low = middle = high = guess
     step = whole_step(guess)
     while high == middle < last:  # upwards first: what a sum takes to the largest serves the others
@@ -255,7 +255,7 @@ def _fitted(points: list[_Midpoint], perspective: bool) -> fmpq | None:
 
 
 def crossing(f: Objective, g: Objective, low: Fraction, high: Fraction) -> Fraction:
-    """An order between where f and g are about the same, f being above at the low end alone."""
+    """An order between where f and g are about equal, f being above at the low end alone."""
     grid = _grid((high - low) / 2**ctx.prec)
     orders = [low, high]
     for _ in range(_MOST_SECANTS):
@@ -410,7 +410,7 @@ def _rounded(x: fmpq, grid: Fraction) -> fmpq:
 
 
 def _exact(x: Fraction) -> fmpq:
-    """The same number where arithmetic costs little."""
+    """A fraction as the type in which arithmetic costs little."""
     return fmpq(x.numerator, x.denominator)
 
 

@@ -18,7 +18,7 @@ class RandomAllocation(Operation):
     Balls in bins: an epoch of shuffled batches that each record chooses for itself. The runs may
     be chosen by what was told before; n epochs are n of these. It is about add/remove neighbours,
     and so is the curve that it reads. `steps` is a whole number from 1 to 10⁹; DomainError
-    otherwise, and AdjacencyError over a replace-one curve.
+    otherwise, and AdjacencyError over a replace-one curve. ε(α) is in nats.
 
     >>> from symacct import Gaussian
     >>> print(RandomAllocation(Gaussian(2), 100).rdp(32, digits=5))

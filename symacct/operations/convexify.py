@@ -16,7 +16,8 @@ class Convexify(Operation):
 
     A true CGF is convex, so every chord of an upper bound is one too: this holds at every real
     order up to `max_order`, and is never above m at whole ones. Beyond, m's own curve stands.
-    Raises SoundnessError for a lower bound, whose chords bound nothing.
+    Raises SoundnessError for a lower bound, whose chords bound nothing. m is the
+    `mechanism`. ε(α) is in nats.
 
     >>> from symacct import Gaussian, SubsampleWithoutReplacement
     >>> print(SubsampleWithoutReplacement(Gaussian(5), "1/1000").convexify(64).rdp("7/2", digits=9))

@@ -38,7 +38,7 @@ def sampled_descent(
     to each other by the factor `contraction`, as steps along the gradients of convex losses do; all
     iterates are brought into a convex set of this diameter, in the unit of σ; 1/(1 − contraction)
     times what one sample can move them is as good. How many last steps, and which part of the
-    noise, are chosen at `order`, and hold at all of them.
+    noise, are chosen at `order`, and hold at all of them. Raises DomainError.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> step = PoissonSubsample(Gaussian(5), "1/100")

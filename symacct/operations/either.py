@@ -12,7 +12,8 @@ class Either(Operation):
     """The first mechanism with probability `share`, else the second; the coin knows no data.
 
     Which of the two was run may be told: what is told less costs no more. `share` lies in [0, 1];
-    DomainError otherwise, and AdjacencyError where the two are about different neighbours.
+    DomainError otherwise, and AdjacencyError where the two are about different neighbours. ε(α) is
+    in nats.
 
     >>> from symacct import Gaussian
     >>> print(Either(Gaussian(1), Gaussian(5), "1/100").rdp(2, digits=6))

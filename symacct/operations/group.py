@@ -39,7 +39,8 @@ class GroupPrivacy(Operation):
     """The mechanism's curve for datasets up to `size` neighbouring steps apart; a whole number.
 
     Groups of 2 under add/remove cover every replace-one pair. A group of a composition is the
-    composition of the groups, and that is what is built; so are groups of groups one group.
+    composition of the groups, and that is what is built; so are groups of groups one group. ε(α) is
+    in nats. Raises DomainError.
 
     >>> from symacct import Gaussian
     >>> print(GroupPrivacy(Gaussian(5), 2).rdp(4, digits=3))

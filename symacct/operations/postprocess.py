@@ -14,7 +14,7 @@ class PostProcess(Operation):
     """Any function, random or not, of the mechanism's output alone: the curve never rises.
 
     `records` says of how many the dataset is (the larger one) if what is said holds for so many,
-    and no sampling may be above it then; a whole number. Raises DomainError.
+    and no sampling may be above it then; a whole number. Raises DomainError. ε(α) is in nats.
 
     >>> from symacct import Gaussian
     >>> print(PostProcess(Gaussian(5)).rdp(8, digits=3))

@@ -16,7 +16,7 @@ class RepeatAndSelect(Operation):
 
     What is best is told by the output alone, by an order or a score that is part of it; K and the
     other outputs stay secret. `runs` is `laws.Poisson(mean)` or `laws.TruncatedNegativeBinomial`
-    (η = 1 geometric, η = 0 logarithmic). Raises DomainError.
+    (η = 1 geometric, η = 0 logarithmic). Raises DomainError. ε(α) is in nats.
 
     >>> from symacct import Gaussian, laws
     >>> m = RepeatAndSelect(Gaussian(5), laws.TruncatedNegativeBinomial(0, "1/10"))

@@ -36,7 +36,8 @@ def sample_with_replacement(
     and no sampling may be above it, which leaves fewer.
     `mechanism` is Gaussian noise for one record of the batch replaced. Every number of draws is
     told apart, up to the limit "terms"; `baselines.with_replacement` gives (ε, δ) for larger
-    batches, and less for a record replaced.
+    batches, and less for a record replaced. `adjacency` names the neighbours. ε(α) is in nats.
+    Raises DomainError, LimitError.
 
     >>> from symacct import Gaussian
     >>> print(sample_with_replacement(Gaussian(4), 1000, 10).rdp(2, digits=6))
@@ -75,10 +76,10 @@ def moved_by_draws(
 
 
 def told_draws(noise: Gaussian, weights: tuple[Fraction, ...], spare: Fraction) -> Node:
-    """The same for a record replaced, by a coin that tells j >= 1 with a chance λ_j: the record is
+    """What a batch tells of a record replaced, by a coin that tells j >= 1 with probability λ_j.
 
-    drawn j times with the chance p_j/λ_j then, else never. λ_j is P[J = j | J >= 1], and `spare`,
-    at most P[J = 0], goes to more draws than one.
+    The record is then drawn j times with probability p_j/λ_j, else never. λ_j is
+    P[J = j | J >= 1], and `spare`, at most P[J = 0], goes to more draws than one.
     """
     unit, drawn = 10**_TOLD_DIGITS, 1 - weights[0]
     told = [

@@ -13,7 +13,8 @@ class Scale(Operation):
     """The curve c·ε(α), which the user states of a mechanism at hand; c >= 0.
 
     A whole c is c runs of the mechanism and gives that composition. Any other scaled curve need
-    not be attained by a mechanism, so an exact one becomes an upper bound.
+    not be attained by a mechanism, so an exact one becomes an upper bound. ε(α) is in nats. Raises
+    DomainError.
 
     >>> from symacct import Gaussian
     >>> print(Scale(Gaussian(5), "1/2").rdp(8, digits=3))

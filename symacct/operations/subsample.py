@@ -93,7 +93,7 @@ class PoissonSubsample(Sampling):
     The mechanism's curve is read for add/remove in both cases: a sample holds a record or not, so
     a sum of records clipped to norm C has sensitivity C here (the two records of a replacement
     may move it by 2C, which the theorems account for). `gamma` lies in [0, 1]. Raises
-    DomainError, and AdjacencyError over a replace-one curve.
+    DomainError, and AdjacencyError over a replace-one curve. ε(α) is in nats.
 
     >>> from symacct import Gaussian
     >>> print(PoissonSubsample(Gaussian(5), "1/1000").rdp(2, digits=10))
@@ -128,7 +128,7 @@ class SubsampleWithoutReplacement(Sampling):
     group: that of its last one). The mechanism's curve is read for
     replace-one in both cases: another record takes the place of the one that is missing, so a sum
     of records clipped to norm C has sensitivity 2C here. `gamma` lies in [0, 1]. Raises
-    DomainError, and AdjacencyError over an add/remove curve.
+    DomainError, and AdjacencyError over an add/remove curve. ε(α) is in nats.
 
     >>> from symacct import Gaussian
     >>> print(SubsampleWithoutReplacement(Gaussian(5), "1/1000").rdp(2, digits=10))

@@ -29,7 +29,8 @@ def truncated_poisson(mechanism: Node, gamma: Numeric, n: Numeric, batch: Numeri
 
     A bound for add/remove neighbours, n being the size of the larger: by a coin that falls as often
     as a batch is cut, the sampled noise, or that for a record in another's place. `mechanism` is
-    noise of the sensitivity of one record. No sampling may be above it. Raises DomainError.
+    noise of the sensitivity of one record, `gamma` the sample's rate. No sampling may be above it.
+    Raises DomainError.
 
     >>> from symacct import Gaussian
     >>> truncated_poisson(Gaussian(1), "1/2", 4, 4)

@@ -66,11 +66,11 @@ class Factor(Protocol):
 
 
 class Part(Factor, Protocol):
-    """A pair (P, Q) that one run of a mechanism has; over the outcomes that both laws have,
+    """A pair (P, Q) that one run of a mechanism has.
 
-    F(z) = E_Q[(P/Q)^z]. `symmetric` where an involution that keeps the measure exchanges P and Q.
-    What steers is float64 and proves nothing; the rest is balls at flint's
-    current precision.
+    Over the outcomes that both laws have F(z) = E_Q[(P/Q)^z]. `symmetric` where an involution that
+    keeps the measure exchanges P and Q. What steers is float64 and proves nothing; the rest is
+    balls at flint's current precision.
     """
 
     @property
@@ -103,16 +103,16 @@ class Part(Factor, Protocol):
         """H_{e^y}(P‖Q) = P(L > y) − e^y Q(L > y) in closed form; of (Q, P) if `reverse`."""
 
     def exact_largest(self, reverse: bool) -> Exact | None:
-        """The same as an exact number, where one is known."""
+        """The largest loss as an exact number, where one is known."""
 
     def lost(self, reverse: bool) -> Exact:
         """P(L = ∞); Q(L = −∞) if `reverse`."""
 
 
 class ProfileOnly:
-    """What parts share of which D(y) is known, and no moment at a complex order: they are laid on a
+    """What parts share of which D(y) is known, and mostly no moment at a complex order.
 
-    grid.
+    They are laid on a grid.
     """
 
     hardly_falls = True

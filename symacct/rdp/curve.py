@@ -71,7 +71,7 @@ class NodeCurve:
         return "convex" if self.node.convex and not self.evaluation.pins(self.node) else None
 
     def using(self, ctx: Arithmetic) -> NodeCurve:
-        """The same curve in another arithmetic, or in balls at the precision now current."""
+        """This curve in another arithmetic, or in balls at the precision now current."""
         return self.evaluation.using(ctx).curve(self.node)
 
     def remember(self, what: str) -> Remembered:
@@ -99,7 +99,7 @@ class NodeCurve:
         return moment
 
     def exponentials(self) -> Callable[[range], ExponentialSum | None] | None:
-        """The same over a run of orders in balls; None where the moment has no formula."""
+        """The moments over a run of orders in balls; None where the moment has no formula."""
         mechanism = self.node
         if not isinstance(mechanism, Mechanism) or mechanism.excess(EXPONENTIALS) is None:
             return None

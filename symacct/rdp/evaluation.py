@@ -89,7 +89,7 @@ class Evaluation:
         return found
 
     def default(self) -> Evaluation:
-        """The same without a pinned theorem."""
+        """This evaluation without a pinned theorem."""
         if self.by is None:
             return self
         if self._default is None:
@@ -97,11 +97,11 @@ class Evaluation:
         return self._default
 
     def using(self, ctx: Arithmetic) -> Evaluation:
-        """The same in another arithmetic, or in balls at the precision now current."""
+        """This evaluation in another arithmetic, or in balls at the precision now current."""
         return self.alike(ctx, self.by)
 
     def alike(self, ctx: Arithmetic, by: By) -> Evaluation:
-        """The same in this arithmetic by this pinned theorem."""
+        """This evaluation in the arithmetic `ctx`, by the pinned theorem `by`."""
         return Evaluation(ctx, self.goal, by, self.memo)
 
     def formula(self, theorem: Theorem, node: Node) -> Bound:
@@ -109,7 +109,7 @@ class Evaluation:
         return theorem.bound
 
     def stated(self, theorem: Theorem) -> Theorem:
-        """What is claimed of that."""
+        """The theorem that states what `formula` evaluates."""
         return theorem
 
     def supports(self, curve: NodeCurve, alpha: Order) -> bool:

@@ -35,9 +35,9 @@ def whole_valley(
 def lowest_whole_valley(
     question: EpsilonDelta, curve: NodeCurve, f: order_search.Objective, first: int, last: int
 ) -> int:
-    """The same; the lowest that is next to some places where a curve may give several valleys,
+    """The lowest of several valleys of a curve over whole orders, by some places next to them.
 
-    as where one theorem ends and another goes on.
+    A curve may have several where one theorem ends and another goes on.
     """
     found = whole_valley(question, curve, f, first, last)
     if curve.shape is not None:

@@ -1,6 +1,6 @@
-"""An (ε, δ) question, what a conversion makes of a curve's value in answer to it, and which answer
+"""An (ε, δ) question, and what a conversion makes of a curve's value in answer to it.
 
-is given where what was asked for is not to be had.
+Also which answer is given where what was asked for is not to be had.
 """
 
 from __future__ import annotations

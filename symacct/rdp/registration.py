@@ -35,9 +35,15 @@ def theorem(
     operation: type[Node] | tuple[type[Node], ...] = UNSTATED,
     **statement: Unpack[Statement],
 ) -> Callable[[Bound], Bound]:
-    """Register the decorated function as the bound of a theorem; see `Theorem` for the fields.
+    """Register the decorated function as the bound of the theorem `name` about `operation`.
 
-    An EqualTheoremWarning says which theorem has the same values at random arguments, if one has.
+    `statement` are the other fields of `Theorem`; SoundnessError where one that decides the claim
+    is left out, DomainError for a name that is taken. An EqualTheoremWarning says which registered
+    theorem has the same values at random arguments, if one has.
+
+    >>> theorem("EXAMPLE", operation=Node)(lambda ctx, eps, alpha: 0)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    symacct.core.errors.SoundnessError: theorem EXAMPLE: ...
     """
     register = theorem_registry.theorem(name, operation=operation, **statement)
 

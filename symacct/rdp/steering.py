@@ -26,7 +26,7 @@ _VERY_MANY, _A_FEW = 128, 16  # parts of a composition
 
 
 class Steering(Evaluation):
-    """The same evaluation by what the theorems offer to compare orders by; nothing rests on it."""
+    """An evaluation by what the theorems offer to compare orders by; nothing rests on it."""
 
     told_apart = ("steering",)
 

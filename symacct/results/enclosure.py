@@ -34,6 +34,11 @@ class Enclosure:
     `float(x)`, `f"{x:.6g}"`, `round(x, 3)` and JSON's value are on the safe side of what is proved:
     not below `upper`, or not above `lower` for a lower bound; `str(x)` prints only digits that
     both ends share. Comparing with <, <=, >, >= raises PrecisionError where undecided.
+
+    >>> from symacct import Gaussian
+    >>> epsilon = Gaussian(3).rdp(2, digits=5)
+    >>> print(epsilon, epsilon.lower <= epsilon.upper, epsilon.certified)
+    0.11111 True True
     """
 
     lower: mpmath.mpf
@@ -132,7 +137,7 @@ class ErrorBound(Bound):
 
 
 def bound(x: Enclosure, kind: Kind) -> Bound:
-    """The same number as a Bound of this kind."""
+    """An enclosed number as a Bound of this kind."""
     if isinstance(x, Bound) and x.claim.kind is kind:
         return x
     claim = x.claim if x.claim.kind is kind else replace(x.claim, kind=kind)
@@ -140,7 +145,7 @@ def bound(x: Enclosure, kind: Kind) -> Bound:
 
 
 def error_bound(x: Enclosure) -> ErrorBound:
-    """The same number as an ErrorBound."""
+    """An enclosed number as an ErrorBound."""
     return ErrorBound(x.lower, x.upper, x.claim, x.certified, x.digits_asked)
 
 
@@ -165,7 +170,12 @@ class Guarantee:
     the smallest value over all orders allowed; otherwise it is the value at `alpha`, which is a
     sound guarantee all the same. Where δ is near the total variation `alpha` is 1 and `conversion`
     is "total-variation", whichever of the improved and the optimal one was asked.
-    Raises SoundnessError for a lower bound.
+    Raises SoundnessError for a lower bound. ε is in nats.
+
+    >>> from symacct import Gaussian
+    >>> guarantee = Gaussian(5).epsilon("1e-5", digits=5)
+    >>> print(guarantee.epsilon.rounded_up(5), guarantee.delta, guarantee.kind)
+    0.79432 1/100000 upper
     """
 
     epsilon: Bound | Any  # the number asked; what was given is a Fraction
@@ -193,7 +203,7 @@ class Guarantee:
         object.__setattr__(self, name, asked)
 
     def of(self, mechanism: Node) -> Guarantee:
-        """The same, of the expression that was asked."""
+        """This guarantee for the expression that was asked."""
         made = object.__new__(type(self))
         made.__dict__.update(self.__dict__, mechanism=mechanism)
         return made

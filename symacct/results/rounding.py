@@ -249,7 +249,7 @@ def bits(*numbers: mpmath.mpf) -> int:
 
 
 def _decimal_text(exponent: int, leading: int) -> str:
-    """leading digits at a power of ten, as 0.0123, 123.4 or 1.234e-8."""
+    """Leading digits at a power of ten, as 0.0123, 123.4 or 1.234e-8."""
     if leading == 0:
         return "0"
     text = str(fmpz(leading))  # unlike int, fmpz prints any number of digits

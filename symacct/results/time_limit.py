@@ -83,9 +83,10 @@ def before(end: float, question: Callable[[], _T], clock: Clock = time.monotonic
 
 
 class Beside:
-    """The time for all that stands beside one answer: `limits(beside=…)` of this thread's own
+    """The time for all that is printed beside one answer: `limits(beside=…)` seconds.
 
-    seconds, so that a busy machine leaves out no more; by the wall's where the system has none.
+    The seconds are this thread's own, so that a busy machine leaves out no more; the wall clock's
+    where the system has none.
     """
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ class NotSoundError(Exception):
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options, those of `symacct verify`."""
+    """The options of `symacct verify`, for pytest."""
     group = parser.getgroup("symacct", "accountants held against certified enclosures")
     add = group.addoption
     add(

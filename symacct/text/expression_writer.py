@@ -52,7 +52,7 @@ def _count_text(count: Count) -> str:
 
 
 def heading(node: Node) -> str:
-    """Its name and the parameters that are not at their defaults, the parts left out."""
+    """The name of a node and the parameters that are not at their defaults, the parts left out."""
     fields = {} if isinstance(node, Compose) else node.fields()
     stated = {
         name: value_text(value).replace("'", "")

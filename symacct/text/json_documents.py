@@ -61,7 +61,12 @@ def _field_json(node: Node, value: object, index: dict[Node, int]) -> Json:
 
 
 def from_json(text: str) -> Node:
-    """The expression that `to_json` wrote; ParseError and LimitError for anything else."""
+    """The expression that `to_json` wrote as `text`; ParseError and LimitError for anything else.
+
+    >>> from symacct import Gaussian
+    >>> from_json(Gaussian(5).to_json())
+    Gaussian(5)
+    """
     if not isinstance(text, str | bytes):
         raise ParseError(f"JSON: found {type(text).__name__}, needed text")
     limits.check("text_bytes", len(text), "JSON, in bytes")

@@ -22,4 +22,4 @@ class RDPCurve(SummedCurve, Protocol):
         """e^{(α−1)ε(α)} for all α within ½ of a whole order, in balls; None if not offered."""
 
     def using(self, ctx: Arithmetic) -> RDPCurve:
-        """The same curve in another arithmetic, or in balls at the precision now current."""
+        """This curve in another arithmetic, or in balls at the precision now current."""

@@ -1,4 +1,4 @@
-"""verify: run a peer and report on it."""
+"""Run a peer and report on it."""
 
 from __future__ import annotations
 

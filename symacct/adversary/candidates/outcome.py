@@ -67,7 +67,13 @@ class Trial:
 
 @dataclass(frozen=True)
 class Attack:
-    """What a search found: a `witness`, the `closest` that was told apart, or a `tie`."""
+    """What a search found: a `witness`, the `closest` that was told apart, or a `tie`.
+
+    >>> from symacct import falsify
+    >>> attack = falsify("T8-WITHOUT-REPLACEMENT", budget=2000)
+    >>> attack.refuted, attack.theorem
+    (True, 'T8-WITHOUT-REPLACEMENT')
+    """
 
     theorem: str
     kind: Kind

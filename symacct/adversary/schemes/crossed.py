@@ -73,7 +73,7 @@ class PureClassReplaced(PureClass, Replaced):
 
 
 class PureClassPoisson(PureClass, RecordReplaced):
-    """The same for Poisson sampling."""
+    """All pure DP mechanisms under Poisson sampling, a record replaced."""
 
     name = "Poisson, a record replaced, all pure DP mechanisms"
 

@@ -176,7 +176,7 @@ class Chain(Worded):
 
 @dataclass(frozen=True)
 class ConcentratedChain(Chain):
-    """The same against ρ-zCDP of the steps: ε(∞)-DP is that with ρ = ε(∞)²/2, rounded up."""
+    """A chain against ρ-zCDP of its steps: ε(∞)-DP is that with ρ = ε(∞)²/2, rounded up."""
 
     words = "a chain of {self.size} steps, zCDP"
 

@@ -115,7 +115,7 @@ class Scheme:
         return bool(np.all(self.admits(c, alpha)))
 
     def called(self, name: str, **words: object) -> Self:
-        """The same scheme under another name, with these words changed: its side, the operation."""
+        """This scheme under another name, with these words changed: its side, the operation."""
         other = copy(self)
         vars(other).update(words, name=name)
         return other
@@ -158,7 +158,7 @@ class Scheme:
         return c.laws
 
     def laws(self, c: Candidates) -> tuple[tuple[str, tuple[Fraction, ...]], ...]:
-        """The same, named."""
+        """The candidate's laws as `shown`, each with its name."""
         shown = self.shown(c)
         names = self.names or tuple(f"law {i + 1}" for i in range(len(shown)))
         return tuple(zip(names, map(fractions, shown), strict=True))

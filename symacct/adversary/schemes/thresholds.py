@@ -136,7 +136,7 @@ class NoisyAnswer(NoisyRecord):
 
 @dataclass(frozen=True)
 class NoisyLaws(NoisyAnswer):
-    """The same, stated as a pair of laws: nothing is said of noise or of sensitivity."""
+    """A noisy answer stated as a pair of laws: nothing is said of noise or of sensitivity."""
 
     words = "{self.sampling}, {self.noise.name} itself{attained}, as a pair of laws"
     orders = (1, 2, Fraction(5, 2))

@@ -44,7 +44,7 @@ class HockeyStick(Scheme):
 
 
 class TrueEpsilon(HockeyStick):
-    """The same read backwards: at the true δ of e^ε, no ε′ < ε will do while δ > 0."""
+    """The profile read backwards: at the true δ of e^ε, no ε′ < ε will do while δ > 0."""
 
     name = "ε of a pair at its true δ"
     about = "epsilon"

@@ -1,4 +1,4 @@
-"""mpmath at the current precision: `mp` is ours here, and mpmath's in the code given out."""
+"""For mpmath at the current precision: `mp` is ours here, and mpmath's in the code given out."""
 
 import threading
 from contextlib import contextmanager
@@ -151,7 +151,7 @@ def log_difference(eps, given, order):
 
 
 def agreed_difference(eps, given, l):
-    """The same at precisions that are doubled until two agree; NaN where none do."""
+    """The difference at precisions that are doubled until two agree; NaN where none do."""
     bits, last = mp.prec, None
     while bits <= 2**17:
         bits = 2 * bits

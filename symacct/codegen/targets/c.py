@@ -13,7 +13,7 @@ from symacct.codegen.writer import INFIX, Loop, Scope, Writer, indented, one_lin
 
 
 class CWriter(Writer):
-    """double."""
+    """Code in C for numbers of type double."""
 
     name = "c"
     language = "C99, <math.h> only"

@@ -1,4 +1,4 @@
-"""mpmath at mp.dps digits: constants are computed when the code runs."""
+"""Code for mpmath at mp.dps digits: constants are computed when the code runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GUARD_DIGITS = 20
 
 
 class MpmathWriter(PythonWriter):
-    """mpf numbers."""
+    """Code in Python for numbers of mpmath."""
 
     name = "mpmath"
     language = "Python with mpmath"

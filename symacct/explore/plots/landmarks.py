@@ -20,6 +20,7 @@ def phase_transition(m: Node, largest: int = _LARGEST) -> int | None:
 
     Up to about there ε′(α) = O(αγ²(e^{ε(2)} − 1)) (WBK19, section 1). Landmarks are decided in
     floats; None if m samples nothing or several things, or there is no such order up to `largest`.
+    ε is in nats. DomainError for what is no mechanism.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> phase_transition(PoissonSubsample(Gaussian(5), "1/1000"))
@@ -31,7 +32,9 @@ def phase_transition(m: Node, largest: int = _LARGEST) -> int | None:
 def takeover(m: Node, largest: int = _LARGEST) -> int | None:
     """The first whole order α with γ e^{ε(α)} >= 1: from there on ε′(α) is near ε(α) + log γ.
 
-    There the last term γ^α e^{(α−1)ε(α)} of the sum takes over, and sampling no longer helps.
+    There the last term γ^α e^{(α−1)ε(α)} of the sum takes over, and sampling no longer helps. `m`
+    and `largest` are those of `phase_transition`. ε is in nats. DomainError for what is no
+    mechanism.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> takeover(PoissonSubsample(Gaussian(5), "1/1000"))

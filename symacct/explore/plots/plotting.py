@@ -1,4 +1,4 @@
-"""plot and plot_sweep: a picture of bounds in one line."""
+"""A picture of bounds in one line: plot and plot_sweep."""
 
 from __future__ import annotations
 
@@ -58,7 +58,8 @@ def plot(
     where sampling ceases to help. Every
     point is certified, as a float rounded in its sound direction. `axes` draws into a figure of
     your own. Raises DomainError where there is nothing to draw, MissingPackageError without
-    matplotlib, and what `rdp` raises where a theorem never applies.
+    matplotlib, and what `rdp` raises where a theorem never applies. `orders` are the places of the
+    curve, by default some up to where it is of use. ε is in nats.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> figure = plot(PoissonSubsample(Gaussian(5), "1/1000"), by=["ZW19-T5"])
@@ -104,7 +105,9 @@ def plot_sweep(
     """ε, δ or ε(α) over the one parameter that takes several values, as a matplotlib Figure.
 
     `over` is that of `sweep`, which see; exactly one of its entries has several values, and is the
-    horizontal axis: the noise, the rate, the number of runs, δ, ε or α.
+    horizontal axis: the noise, the rate, the number of runs, δ, ε or α. `curves` are those of
+    `plot`, and `axes` its argument; `ask`, `by`, `orders`, `conversion` and `executor` are those of
+    `sweep`. ε is in nats. Raises DomainError, MissingPackageError.
 
     >>> import sympy
     >>> from symacct import Gaussian

@@ -38,7 +38,8 @@ def plot_profile(
     """δ against ε: the true profile, or a lower bound where its laws are not known, and Rényi's.
 
     Without `epsilons` up to where Rényi's δ is 1e-10. Raises DomainError where there is nothing to
-    draw, MissingPackageError without matplotlib.
+    draw, MissingPackageError without matplotlib. m is the node, and `axes` draws into a figure of
+    your own. ε is in nats.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> figure = plot_profile(1000 * PoissonSubsample(Gaussian(2), "1/100"))
@@ -64,7 +65,8 @@ def plot_runs(
     """ε at a δ against the number of runs: the truth, by Rényi orders, and by (ε, δ) alone.
 
     Naive and optimal composition are given half of δ for the runs, each with its own true ε.
-    Raises as `plot_profile`.
+    Raises as `plot_profile`. m is one run, `counts` the numbers of runs, `delta` the δ; `axes`
+    draws into a figure of your own. ε is in nats.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> figure = plot_runs(PoissonSubsample(Gaussian(2), "1/100"), "1e-5", counts=[1, 10, 100])

@@ -1,4 +1,4 @@
-"""sweep: a question asked at every point of a grid, each point certified."""
+"""A question asked at every point of a grid, each point certified."""
 
 from __future__ import annotations
 
@@ -48,6 +48,15 @@ class Sweep(Sequence[Record]):
 
     A record has the point's parameters, and either `value` (rounded in its sound direction),
     `lower`, `upper`, `kind`, `theorems` and for guarantees `order`, or the `error` of this point.
+    `axes` names the parameters, and `of` the relation and the sensitivity. ε is in nats. IndexError
+    beyond the last record.
+
+    >>> import sympy
+    >>> from symacct import Gaussian, sweep
+    >>> grid = {"sigma": [1, 2], "alpha": 2}
+    >>> found = sweep(Gaussian(sympy.Symbol("sigma")), grid, "rdp", digits=3)
+    >>> len(found), found[0]["value"]
+    (2, '1.00')
     """
 
     def __init__(self, axes: Sequence[str], records: Sequence[Record], of: str) -> None:
@@ -143,6 +152,8 @@ def sweep(
 
     Raises DomainError for a grid that does not fit, LimitError for too many points, ExecutorError
     and StorageError with what is safe. A point that has no answer is a record with an `error`.
+    `ask` is the question; `by`, `conversion` and `orders` are those of the methods of Node. ε is in
+    nats.
 
     >>> import sympy
     >>> from symacct import Gaussian, sweep

@@ -49,7 +49,8 @@ class DiscreteGaussian(LatticeNoise):
 
     Where αΔ is whole this is the Gaussian's, elsewhere less. `sigma` is positive (its square is
     about the variance) and `sensitivity` a whole number from 1 on, in the query's units;
-    DomainError otherwise.
+    DomainError otherwise. ε(α) is in nats. Source: CKS20, the discrete Gaussian; its curve:
+    docs/proofs.md, section 21.
 
     >>> print(DiscreteGaussian(5).rdp(2, digits=3), DiscreteGaussian("1/2").rdp("3/2", digits=5))
     0.0400 2.9424
@@ -197,9 +198,9 @@ def _theta(ctx: SymbolicArithmetic, sigma: Exact, x: sympy.Expr) -> sympy.Expr:
 def over_integers(
     ctx: Any, noise: DiscreteGaussian, value: Value, power: Order, above_one: bool
 ) -> Number:
-    """In arithmetics with rules (RuledArithmetic): from −R, or the first loss above 0, to
+    """In arithmetics with rules (RuledArithmetic), a sum over finitely many whole numbers.
 
-    power·Δ + R; beyond R both laws have e^{−T} left.
+    From −R, or the first loss above 0, to power·Δ + R; beyond R both laws have e^{−T} left.
     """
     # With 1 more the root of float64's 100 is irrational: where it ends is decided for every σ.
     reach = ctx.sqrt(2 * ctx.grid_nats() + 1) * ctx.number(noise.sigma) // 1 + 2
@@ -214,7 +215,7 @@ def over_integers(
 def _(
     ctx: Float64Arithmetic, noise: DiscreteGaussian, value: Value, power: Order, above_one: bool
 ) -> Number:
-    """The same, with the whole numbers themselves exact."""
+    """In float64, a sum over finitely many whole numbers, which are exact."""
     reach = math.ceil(math.sqrt(2 * float(ctx.grid_nats().value())) * noise.in_float) + 1
     last = math.ceil(float_above(power)) * noise.sensitivity + reach
     limits.check(

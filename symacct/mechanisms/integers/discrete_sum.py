@@ -25,7 +25,7 @@ from symacct.mechanisms.mechanism import Mechanism
 from symacct.numerics.sums.refine import geometric_tail, within
 
 _MOST_PARTIES = 10**9
-_MOST_WIDTH = 300.0  # standard deviation of a sum whose outcomes a curve is summed over
+_MOST_WIDTH = 100.0  # standard deviation of a sum whose outcomes a curve is summed over
 _FARTHEST = 25.0  # standard deviations that the middle of P^αQ^{1−α} is away: e^{−312} are 450 bits
 _SPARE_BITS = 32
 _MOST_SPREAD = 1000.0  # nats
@@ -43,7 +43,8 @@ class DiscreteGaussianSum(Mechanism):
     number (d = 1) the curve is known itself, by the law of the sum, and is the answer in numbers
     where its outcomes are not too many; formulas, code and float64 have the bound. `sigma`
     and `sensitivity` are positive, `parties` (n, up to 10⁹) and `dimension` (d) whole numbers from
-    1 on; DomainError otherwise.
+    1 on; DomainError otherwise. ε(α) is in nats. Source: KLS21, Proposition 14; the constants here:
+    docs/proofs.md, section 32.
 
     >>> print(DiscreteGaussianSum("1/2", 10).rdp(2, digits=6))
     0.450986
@@ -107,7 +108,7 @@ class DiscreteGaussianSum(Mechanism):
         return lambda alpha: one.at_one(ctx) if alpha == 1 else curve(alpha)
 
     def sharper(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
-        """That of d = 1 where a sum has few outcomes, at orders not so far as to take many bits."""
+        """The curve of one number, where a sum has few outcomes and the order takes few bits."""
         if self.dimension > 1 or self.free_symbols:
             return None
         exact, width = self.of_one_number(ctx), BALL.number(self.sigma) * arb(self.parties).sqrt()
@@ -128,9 +129,10 @@ class DiscreteGaussianSum(Mechanism):
         return near
 
     def log_spread(self, ctx: Arithmetic) -> Number:
-        """τ = Σ_k 2 log((1+q)/(1−q))/(1−q²), q = e^{−2π²σ²j/(j+1)}, 1 <= k < n, j <= k
+        """τ = Σ_k 2 log((1+q)/(1−q))/(1−q²), q = e^{−2π²σ²j/(j+1)}, 1 <= k < n.
 
-        the largest power of 2 that is not above it."""
+        j is the largest power of 2 that is not above k.
+        """
         square = 2 * (ctx.pi() * ctx.number(self.sigma)) ** 2
         total, first = ctx.number(0), 1
         while first < self.parties:

@@ -63,11 +63,11 @@ class IntegerSums:
         return total + within((1 + arb(most)) * self.left_out(most, every))
 
     def outcomes(self, least: float, most: float, need: float) -> range:
-        """Those beyond which Q(P/Q)^a, a = 0 and least <= a <= most, is about e^{−need}."""
+        """The outcomes beyond which Q(P/Q)^a, a = 0 and least <= a <= most, is about e^{−need}."""
         raise NotImplementedError
 
     def weighed(self, kept: range) -> list[tuple[arb, arb]]:
-        """Q(k) and log(P(k)/Q(k)) for each of them."""
+        """Q(k) and log(P(k)/Q(k)) for each of the outcomes that are kept."""
         raise NotImplementedError
 
     def in_floats(self, kept: range) -> tuple[np.ndarray, np.ndarray]:

@@ -51,7 +51,8 @@ class Skellam(LatticeNoise):
 
     The noise has the variance μ, and a sum of such noises is one with the sum of the variances.
     `mu` is positive and `sensitivity` a whole number from 1 on, in the query's units; DomainError
-    otherwise.
+    otherwise. ε(α) is in nats. Source: AKL21, the Skellam mechanism; its curve: docs/proofs.md,
+    section 21.
 
     >>> print(Skellam(25).rdp(2, digits=5), Skellam(25).rdp("inf"))
     0.039975 inf

@@ -21,7 +21,7 @@ class NoisyMax(PureResponse):
     mechanism (`ExponentialMechanism.of_noise`), exponential noise permute-and-flip
     (`PermuteAndFlip.of_noise`). Scores that a record moves all the same way count as ones of half
     the sensitivity. `b` and `sensitivity` are positive, in the scores' units; DomainError
-    otherwise.
+    otherwise. ε is in nats. Source: docs/proofs.md, section 28.
 
     >>> print(NoisyMax(4).rdp("inf", digits=3))
     0.500
@@ -53,6 +53,7 @@ class GaussianNoisyMax(GaussianComparison):
     where β is α, or the order at which that is smallest if it is larger. Scores that a record
     moves all the same way count as ones of half the sensitivity. `sigma` and `sensitivity` are
     positive, in the scores' units, `candidates` a whole number from 2 on; DomainError otherwise.
+    ε(α) is in nats. Source: docs/proofs.md, section 28.
 
     >>> print(GaussianNoisyMax(10, 1000).rdp(64, digits=5))
     1.3896

@@ -23,7 +23,7 @@ class ExponentialMechanism(Mechanism):
     class of bounded range, whatever the scores; report-noisy-max with Gumbel noise of the scale
     2Δ/ε is the same mechanism. Where all scores move the same way, it is that of half the ε.
     `epsilon` is positive, in nats; `adjacency` says for which neighbours Δ holds. DomainError
-    otherwise.
+    otherwise. Source: DDR20, bounded range; its curve: docs/proofs.md, section 24.
 
     >>> print(ExponentialMechanism(1).rdp(2, digits=5), PureDP(1).rdp(2, digits=5))
     0.24022 0.73532
@@ -111,7 +111,8 @@ class PermuteAndFlip(PureDP):
     It is report-noisy-max with exponential noise, ε-differentially private, and accounted by the
     curve of all such mechanisms. Where all scores move the same way, it is that of half the ε.
     `epsilon` is >= 0, in nats; `adjacency` says for which
-    neighbours a score moves by at most Δ. DomainError otherwise.
+    neighbours a score moves by at most Δ. DomainError otherwise. Source: MS20, permute-and-flip is
+    ε-differentially private.
 
     >>> print(PermuteAndFlip("1/2").rdp("inf", digits=3))
     0.500

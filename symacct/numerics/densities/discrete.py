@@ -1,4 +1,4 @@
-"""The same expectations for two laws on 0, 1, 2, …, by sums with proved tails."""
+"""The expectations of `expectations` for two laws on 0, 1, 2, …, by sums with proved tails."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class MixtureIntegrand(Integrand):
         raise NotImplementedError
 
     def plain_beyond(self, mp: MPContext, gamma: Number) -> Number:
-        """The same over p, where q is 0."""
+        """The expectation over p, where q is 0."""
         return mp.inf
 
     def log_mixture(self, log_ratio: Value) -> Value:

@@ -36,7 +36,7 @@ def collected(expression: sympy.Expr) -> sympy.Expr:
 
 
 def _leading_apart(log: sympy.Expr, infinite: bool) -> sympy.Expr:
-    """The same, each log Σ t as log of the term t that leads far out, and log of a small rest."""
+    """A logarithm, each log Σ t in it as log t of the term that leads far out and of a rest."""
     far = Jet(ComplexBalls(), acb(_FAR if infinite else 1 / _FAR), acb(1))
 
     def apart(node: sympy.log) -> sympy.Expr:
@@ -53,7 +53,7 @@ def _leading_apart(log: sympy.Expr, infinite: bool) -> sympy.Expr:
 
 
 def led_far_out(log: sympy.Expr) -> sympy.Expr:
-    """The same for all T, what leads in logarithms of exponentials added up: it may cancel."""
+    """The logarithm for all T, what leads in logarithms of exponentials added up: it may cancel."""
     sums = log.atoms(sympy.log)
     led = {one: _leading_apart(one, infinite=True) for one in sums if log_parts(one.args[0])}
     return multiplied_out(log.xreplace(led)) if led else log

@@ -65,7 +65,7 @@ class Jet:
         return Jet(self.sort, value, value * self.slope)
 
     def log(self) -> Jet:
-        """Its logarithm; not finite unless it is positive."""
+        """The logarithm of the jet; not finite unless its value is positive."""
         inverse = self.sort.whole_power(self.value, -1)
         return Jet(self.sort, self.sort.log(self.value), inverse * self.slope)
 
@@ -77,7 +77,7 @@ class Jet:
 
 @dataclass(frozen=True)
 class ComplexBalls:
-    """acb balls; `analytic` is what flint's integration asks of an integrand."""
+    """Complex balls of acb; `analytic` is what flint's integration asks of an integrand."""
 
     analytic: bool = False
 
@@ -246,7 +246,7 @@ def _positive_factors(f: sympy.Mul) -> list[sympy.Expr]:
 
 
 def log_parts(f: sympy.Expr) -> list[sympy.Expr]:
-    """The logarithms of the terms of a sum of exponentials, each with a positive factor; else []"""
+    """The logarithms of the terms of a sum of exponentials, each positive; else []."""
     if not isinstance(f, sympy.Add) or not f.has(sympy.exp):
         return []
     parts = []

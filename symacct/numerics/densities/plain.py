@@ -1,4 +1,4 @@
-"""The same integrals by mpmath's quadrature: the second engine, nothing is certified."""
+"""The integrals of densities by mpmath's quadrature: the second engine, nothing is certified."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def _tilt(q: Fraction, sigma: Fraction, right: arb) -> arb:
 
 
 def _forward_tails(q: Fraction, sigma: Fraction, left: arb, right: arb) -> arb:
-    """The same for m log m − u: at most q on the left; (c r) log(c r), c = _tilt, on the right."""
+    """The tails of m log m − u: at most q on the left; (c r) log(c r), c = _tilt, on the right."""
     scale, tilt = ball(sigma), _tilt(q, sigma, right)
     x = (right - 1) / scale
     density = (-x * x / 2).exp() / (2 * arb.pi()).sqrt()

@@ -83,7 +83,7 @@ class Side:
 
     @cached_property
     def evaluators_of_logarithm(self) -> tuple[Evaluator | None, ...]:
-        """The same for the densities of log T, what is small at the end set apart."""
+        """The evaluators for the densities of log T, what is small at the end set apart."""
         weights = (1, 1, 0)  # those of dT = T d(log T)
         return tuple(
             log if log is None else over_logarithm(collected(log), weight, self.is_infinite)

@@ -60,9 +60,9 @@ def gaussian_upper_half(alpha: Fraction | None, gamma: Fraction, shift: Fraction
 
 @steered_by_floats
 def laplace_upper_half(alpha: Fraction | None, gamma: Fraction, shift: Fraction) -> arb:
-    """The expectation for L = e^{sy}, −1 <= y <= 1, of density (s/4) e^{−s(1+y)/2} inside and mass
+    """The expectation for L = e^{sy}, y between −1 and 1, as Laplace noise has it.
 
-    e^{−s}/2 at y = 1; 0 < γ <= 1.
+    y has the density (s/4) e^{−s(1+y)/2} inside and the mass e^{−s}/2 at 1; 0 < γ <= 1.
     """
     power, rate, s = 2.0 if alpha is None else float(alpha), float(gamma), float(shift)
     log_value = _log_psi(alpha, log_mixture(s, rate, 1 - rate)) - s - LOG2

@@ -259,7 +259,7 @@ def _taylor(
 
 
 def _taylor_of(logs: list[arb], terms: list[arb], negligible: arb) -> tuple[arb_poly, arb] | None:
-    """The same by products of a matrix of the first powers of l_j with the terms w_j l_j^k.
+    """Taylor coefficients by products of a matrix of first powers of l_j with terms w_j l_j^k.
 
     Σ_{k>=N} w abs(l t)^k/k! <= w l^N/(2^N N!) e^{abs(l)/2} for an even N.
     """

@@ -66,7 +66,7 @@ def _(
     terms: Terms,
     first: int = 2,
 ) -> Number:
-    """The same recurrence for a whole array of orders: C(α,l) is 0 once l > α."""
+    """By the recurrence for a whole array of orders: C(α,l) is 0 once l > α."""
     orders = np.asarray(alpha, dtype=np.float64)
     limits.check("order", int(orders.max()), "order alpha")
     if ctx.is_zero(v):

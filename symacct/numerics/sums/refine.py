@@ -86,7 +86,7 @@ def geometric_tail(first: arb, ratio: arb) -> arb:
 def integral(
     integrand: Callable[[acb, bool], acb], low: arb | int, high: arb | int, **options: Any
 ) -> acb:
-    """flint's rigorous integral; what the integrand raises first is raised as it was."""
+    """The rigorous integral of flint; what the integrand raises first is raised as it was."""
     try:
         return acb.integral(integrand, low, high, **options)
     except SystemError as error:

@@ -30,10 +30,10 @@ class SummedCurve(Protocol):
         """l ↦ e^{K_l} − 1."""
 
     def exponentials(self) -> Exponentials | None:
-        """The same over a run of orders in balls; None where exponentials do not make it up."""
+        """The terms over a run of orders in balls; None where exponentials do not make it up."""
 
     def dense(self, orders: range) -> list[Number] | None:
-        """The same at each order of a run; None where a value costs more than a sum spares."""
+        """The terms at each order of a run; None where a value costs more than a sum spares."""
 
 
 def _itself(l: Number, excess: Number) -> Number:

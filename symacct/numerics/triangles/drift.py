@@ -33,13 +33,13 @@ class Drift:
         return _gathered([*self._along_y(halved), *back.items(), *self._along_x(halved)])
 
     def _along_x(self, powers: Powers) -> Iterator[tuple[Power, Fraction]]:
-        """X∂_X T = (p + a + (μ−a)x)T"""
+        """By X∂_X T = (p + a + (μ−a)x)T."""
         for power, factor in powers.items():
             yield power, (power.p + power.a) * factor
             yield power._replace(a=power.a + 1), (self.mu - power.a) * factor
 
     def _along_y(self, powers: Powers) -> Iterator[tuple[Power, Fraction]]:
-        """Y∂_Y T = (q + b − (ν+b)y)T"""
+        """By Y∂_Y T = (q + b − (ν+b)y)T."""
         for power, factor in powers.items():
             yield power, (power.q + power.b) * factor
             yield power._replace(b=power.b + 1), -(self.nu + power.b) * factor
@@ -51,8 +51,9 @@ class Drift:
 
 @lru_cache(maxsize=1024)
 def _least(mu: Fraction, nu: Fraction, power: Power) -> Fraction:
-    """With z = (Y∂_Y T)/T = j − ky, s = (X∂_X T)/T, LT/T is ½(z² − z − ky(1−y) + sz), that is
+    """At most LT/T for one power, and at most 0, from its formula in z and s.
 
+    With z = (Y∂_Y T)/T = j − ky, s = (X∂_X T)/T, LT/T is ½(z² − z − ky(1−y) + sz), that is
     ½(z²(1+1/k) + z(s − 2j/k) − j + j²/k): convex in z, linear in s.
     """
     p, q, a, b = power

@@ -118,7 +118,7 @@ class Lattice:
 
     @cached_property
     def _widest(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Those with the fewest nodes whose bound is about the tolerance."""
+        """The steps with the fewest nodes whose bound is about the tolerance."""
         need = self.log_size + math.log(8) - self.log_tolerance
         first, mixed, second = map(float, self.gram)
         sizes = math.sqrt(first), math.sqrt(second)

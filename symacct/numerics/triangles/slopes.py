@@ -131,9 +131,9 @@ class SlopeSeries:
         return found
 
     def _last(self, degree: int) -> arb:
-        """|C(p,K)| x^K E[Y(X^{K+1}+Y^{K+1})(1+xX)^q], q = max{0, p−K}, by the binomial series
+        """|C(p,K)| x^K E[Y(X^{K+1}+Y^{K+1})(1+xX)^q], q = max{0, p−K}.
 
-        up to ⌊q⌋ and (1+xX)^f <= 1 + (xX)^f for the rest f of q.
+        By the binomial series up to ⌊q⌋ and (1+xX)^f <= 1 + (xX)^f for the rest f of q.
         """
         q = max(Fraction(0), self.power - degree)
         whole = math.floor(q)

@@ -49,7 +49,7 @@ class Triple:
 
     @cached_property
     def floats(self) -> Floats:
-        """The same in float64, which steers."""
+        """The triple in float64, which steers."""
         rates = float(self.gamma), float(1 - self.gamma)
         return Floats(float(self.alpha - 1), rates, float(self.a), float(self.b), self.height)
 

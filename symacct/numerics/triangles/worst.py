@@ -215,7 +215,7 @@ class Looks:
 
 
 class CloserLooks(Looks):
-    """The same with G itself from place to place, and with balls of the slope's integral."""
+    """Looks with G itself from place to place, and with balls of the slope's integral."""
 
     def __init__(self, triangles: Triangles) -> None:
         super().__init__(triangles)
@@ -254,7 +254,7 @@ class CloserLooks(Looks):
         return sorted(square for square, height in found.items() if height > best - _APART)
 
     def place(self, square: Fraction) -> Place | None:
-        """It with a cell about it on which nothing is larger, if one is proved."""
+        """The place `square` with a cell about it on which nothing is larger, if one is proved."""
         if square == 0:
             return self.line
         rises = self.equilateral()
@@ -279,7 +279,7 @@ class CloserLooks(Looks):
         return on_a_piece(self.triangles, low, high)
 
     def stays_below(self, low: Fraction, high: Fraction, spare: arb, pieces: int = _PIECES) -> bool:
-        """The same; G is measured where a sum shows no way on, and its slope where it is near."""
+        """Is G below throughout? G is measured where a sum shows no way on, near it its slope."""
         measured, most = low, self.value(low) + spare
         for _ in range(pieces):
             if low >= high:

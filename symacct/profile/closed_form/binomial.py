@@ -78,7 +78,7 @@ def _term(count: int, j: int, share: arb) -> arb:
 
 
 def _terms(term: arb, least: arb, count: int, j: int, odds: arb) -> tuple[list[arb], arb]:
-    """Those after the j-th, C(k, j+1)/C(k, j) = (k−j)/(j+1), and a bound of the rest."""
+    """The terms after the j-th, C(k, j+1)/C(k, j) = (k−j)/(j+1), and a bound of the rest."""
     found: list[arb] = []
     while j < count:
         ratio = odds * (count - j) / (j + 1)

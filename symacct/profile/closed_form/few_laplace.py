@@ -431,9 +431,9 @@ class Path:
         return found
 
     def _off_ray(self, y: arb, far: arb) -> arb:
-        """What the sum is off by, both edges of its strip lying in the quarter or in the disc,
+        """What the sum is off by, and what is left out before the first node.
 
-        and what is left out before the first node.
+        Both edges of the sum's strip lie in the quarter or in the disc.
         """
         with ctx.workprec(_BOUND_BITS):
             radius, corner, slant = self._disc[1], arb(self.corner), arb(_SLANT)

@@ -55,7 +55,7 @@ def lattice_profile(runs: Runs, reverse: bool, y: arb) -> arb:
 
 @lru_cache(64)
 def _lattice(parts: tuple[Part, ...]) -> tuple[Exact, tuple[int, ...]] | None:
-    """The widest step of a lattice of all losses, and how many of it those of each part are apart;
+    """The widest step of a lattice of all losses, and how many of it those of each part are apart.
 
     None where there may be no such lattice.
     """

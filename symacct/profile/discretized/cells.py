@@ -46,10 +46,10 @@ def _some_places(panel: Panel) -> Iterator[arb]:
 def tails(
     part: DensityLoss, ways: Sequence[bool], losses: Sequence[arb], need: float
 ) -> tuple[list[list[Tail]], arb]:
-    """Either way or both: tails of sets on which the loss is above each of the rising losses but
+    """Tails of sets on which the loss is above each of the rising losses, nearly; one way or both.
 
-    for a little; D is at most so much above P(S) − e^yQ(S) there, about e^{−need}. Both ways they
-    lie symmetrically.
+    D is at most so much above P(S) − e^yQ(S) there, about e^{−need}. Both ways they lie
+    symmetrically.
     """
     nodes = [-y for y in reversed(losses)] if ways[0] else losses
     between, off = _between(part, nodes, need)

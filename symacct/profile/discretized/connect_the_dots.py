@@ -30,10 +30,10 @@ class LineCell(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """The P-masses at the losses first + jh of a law whose profile is at least D, but for
+    """The P-masses at the losses first + jh of a law whose profile is at least D − left_out.
 
-    `left_out`; between the nodes j−1 and j it is larger than D by at most excess[j]. All P-mass but
-    `far` was moved by at most so many steps.
+    Between the nodes j−1 and j it is larger than D by at most excess[j]. All P-mass but `far` was
+    moved by at most so many steps.
     """
 
     first: arb

@@ -32,9 +32,9 @@ _OUTCOMES = 16  # of a group for each step, more of which hardly make its error 
 
 
 class LaidLaw(NamedTuple):
-    """How often it is run, between what its losses are, and how it is laid on nodes so far apart;
+    """How often it is run, between what its losses are, and how it is laid on nodes so far apart.
 
-    are both ends atoms?
+    The last field says whether both ends are atoms.
     """
 
     runs: int
@@ -44,10 +44,7 @@ class LaidLaw(NamedTuple):
 
 
 def laws_of(part: Part, count: int, reverse: bool, need: float, steps: int) -> Iterator[LaidLaw]:
-    """What is laid over so many steps of some runs of a part, all but a P-mass of e^{−need} of
-
-    each.
-    """
+    """The laws of some runs of a part to lay over so many steps, but for a P-mass of e^{−need}."""
     if isinstance(part, Atoms | IntegerLoss):
         outcomes = min(_OUTCOMES * steps, MOST_OUTCOMES)
         for group, times in grouped(part, count, reverse, need, outcomes):

@@ -60,9 +60,9 @@ T = TypeVar("T")
 
 
 class Masses(NamedTuple):
-    """Of some runs the P-masses of the nodes from `first` on, rounded up, and at most that of all
+    """The P-masses of some runs at the nodes from `first` on, rounded up, times 2^bits.
 
-    others; times 2^bits.
+    `cut` is at least the mass of all other nodes.
     """
 
     first: int
@@ -72,9 +72,10 @@ class Masses(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """All the runs: D between the profile of what was spread, less what that adds at most, and
+    """All the runs on one grid, with bounds of D on both sides.
 
-    the same with what was left out.
+    D lies between the profile of what was spread, less what spreading adds at most, and that
+    profile with the mass that was left out.
     """
 
     spreads: Spreads

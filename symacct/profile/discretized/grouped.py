@@ -27,9 +27,9 @@ class Group(NamedTuple):
 def grouped(
     part: Atoms | IntegerLoss, count: int, reverse: bool, need: float, most: int = MOST_OUTCOMES
 ) -> Iterator[tuple[Group, int]]:
-    """All runs in groups of one size, or of two, and how many there are of each; each leaves out
+    """All runs in groups of one size, or of two, and how many there are of each.
 
-    about e^{−need} for every run of it, and has about `most` outcomes.
+    A group leaves out about e^{−need} for every run of it, and has about `most` outcomes.
     """
     size = _together(len(_own(part, reverse, need, ctx.prec).cells), count, most)
     groups = -(-count // size)

@@ -50,9 +50,9 @@ Runs = Sequence[tuple[Part, int]]
 
 
 class LatticeLaw(NamedTuple):
-    """P-masses times 2^bits at the nodes from the first on, for bounds of B from both sides;
+    """P-masses times 2^bits at the nodes from the first on, for bounds of B from both sides.
 
-    the one from below may be above B by `over`.
+    The one from below may be above B by `over`.
     """
 
     below: fmpz_poly
@@ -102,7 +102,7 @@ def laid(part: Part, first: arb, step: arb, count: int, cells: int, bits: int) -
 
 
 def _knots(part: Part, first: arb, step: arb, count: int, cells: int) -> dict[int, tuple[arb, arb]]:
-    """a and B(a) at the ends of cells; the one whose chord is off by most in all is halved."""
+    """Points (a, B(a)) at the ends of cells; the cell whose chord is off by most is halved."""
     known: dict[int, tuple[arb, arb]] = {}
 
     def at(j: int) -> tuple[arb, arb]:
@@ -128,9 +128,9 @@ def _knots(part: Part, first: arb, step: arb, count: int, cells: int) -> dict[in
 
 
 def _hull(values: list[arb], places: list[arb]) -> tuple[list[arb], arb]:
-    """The kinks of the largest convex function that is nowhere above the chords of exact values;
+    """The kinks of the largest convex function that is nowhere above the chords of exact values.
 
-    and by how much it may be above them, as balls do not tell slopes apart.
+    Also by how much it may be above them, as balls do not tell slopes apart.
     """
     kept, slopes, over = [0], [arb(0)], arb(0)
     for j in range(1, len(values)):
@@ -157,9 +157,9 @@ def _whole(x: arb, rounded: Callable[[arb], int]) -> fmpz:
 
 @dataclass(frozen=True, eq=False)
 class LossLattice:
-    """All runs, those of each part from a first loss on: their masses times 2^bits at nodes `step`
+    """All runs, those of each part from a first loss on, on a lattice of losses `step` apart.
 
-    apart; B of one run is known at the ends of some cells.
+    Their masses are times 2^bits; B of one run is known at the ends of some cells.
     """
 
     runs: Runs

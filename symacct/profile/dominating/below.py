@@ -53,10 +53,10 @@ def products_below(node: Node) -> list[PairProduct]:
 
 
 def triangles_below(node: Node) -> list[PairProduct]:
-    """The same with the two records and all others equally far apart, three means in a plane, in
+    """Pairs below the truth with the two records and all others equally far apart.
 
-    every run of Gaussian noise on a sample of fixed size; [] where there are not several, or the
-    answers are no vectors.
+    These are three means in a plane, in every run of Gaussian noise on a sample of fixed size; []
+    where there are not several, or the answers are no vectors.
     """
     terms = list(node.terms.items()) if isinstance(node, Compose) else []
     triangles = {part: _triangle(part) for part, count in terms if count >= _MANY}
@@ -80,9 +80,10 @@ def _triangle(node: Node) -> list[PairProduct]:
 
 
 def _squared_side(node: Node) -> Exact:
-    """Δ²/σ² of all queries with Gaussian noise whose answers are vectors: three may be so far
+    """Δ²/σ² of all queries with Gaussian noise whose answers are vectors.
 
-    apart from each other. Real numbers may not, nor two laws, which are those of two records.
+    Three of them may be so far apart from each other. Real numbers may not, nor two laws, which are
+    those of two records.
     """
     if isinstance(node, Compose):
         return sum((n * _squared_side(part) for part, n in node.terms.items()), Fraction(0))
@@ -93,7 +94,7 @@ def _squared_side(node: Node) -> Exact:
 
 @singledispatch
 def _below(node: Node) -> list[PairProduct]:
-    """Those of the node, but for what stands for many pairs: it is above each of them."""
+    """The pairs of the node, but for what stands for many pairs: it is above each of them."""
     known = products.dispatch(type(node)) is not products.dispatch(object)
     found = products(node) if known else []
     least = [product for product in found if product.kind is Kind.EXACT and not product.of_many]

@@ -1,6 +1,6 @@
-"""The pair whose profile is the largest of those of some finite pairs, at every ε, in one run
+"""The pair whose profile is the largest of those of some finite pairs, at every ε.
 
-or in several, the pair of each run chosen by what the earlier ones told.
+In one run or in several, the pair of each run chosen by what the earlier ones told.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def envelope(pairs: Iterable[Masses]) -> tuple[tuple[Fraction, Fraction], ...]:
 def adaptive(
     kinds: Mapping[Collection[Masses], int],
 ) -> tuple[tuple[Fraction, Fraction], ...] | None:
-    """The pair of the worst k_i runs of each kind, each with any of the kind's pairs, in an order
+    """The pair of the worst k_i runs of each kind, each with any of the kind's pairs.
 
-    and by choices that follow what was told: V(k) is the largest profile of a first run beside
+    Order and choices follow what was told: V(k) is the largest profile of a first run beside
     V(k − 1). None where there are too many outcomes, or masses that are no fractions.
     """
     if not all(every and _are_fractions(every) for every in kinds):
@@ -57,9 +57,9 @@ def adaptive(
 
 
 def in_blocks(every: Collection[Masses], count: int) -> list[tuple[Masses, int]]:
-    """Pairs, and how often each is run, that dominate so many runs of one kind: what is worst of
+    """Pairs, and how often each is run, that dominate so many runs of one kind.
 
-    as many runs as can be gone through, over and over, and of those that are left.
+    They are the worst of as many runs as can be gone through, over and over, and of the rest.
     """
     worst = [_NOTHING]
     while (
@@ -100,7 +100,7 @@ def _lines(masses: Masses) -> Iterable[Line]:
 
 
 def _upper(lines: Iterable[Line]) -> list[Line]:
-    """Those that are the largest somewhere on a > 0, from the steepest fall on."""
+    """The lines that are the largest somewhere on a > 0, from the steepest fall on."""
     kept: list[Line] = []
     for c, d in sorted(lines, key=lambda line: (-line[1], line[0])):
         while kept and (c >= kept[-1][0] or _is_hidden(kept, (c, d))):

@@ -259,7 +259,7 @@ def _(node: Either) -> list[PairProduct]:
 
 
 def either(node: Either, of: Callable[[Node], list[PairProduct]]) -> list[PairProduct]:
-    """The same of what is known of either mechanism."""
+    """The pairs of a coin between two mechanisms, by what is known of either."""
     if node.share in (0, 1):
         return of(node.first if node.share == 1 else node.second)
     return [_told(one, other, node.share) for one in of(node.first) for other in of(node.second)]

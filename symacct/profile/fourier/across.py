@@ -36,7 +36,7 @@ class Across(Contour):
 
     @cached_property
     def rough(self) -> Rough:
-        """The same in float64: D(y) = 1 − e^y + Re Σ e^{log_term + (s+1)y}."""
+        """The sum in float64: D(y) = 1 − e^y + Re Σ e^{log_term + (s+1)y}."""
         found = super().rough
         shifts = np.concatenate([-1 - found.shifts, [0, -1]])
         return Rough(shifts, np.concatenate([found.log_terms, [0, math.pi * 1j]]), None)
@@ -67,7 +67,7 @@ def planned(
 
 
 def _with_room(chosen: ContourPlan, found: Moments, y: float) -> ContourPlan:
-    """The same with no alias up to some times y, where the largest loss is what bounds the step."""
+    """The plan with no alias up to some times y, where the largest loss bounds the step."""
     if chosen.lam < math.inf:
         return chosen
     h = short(2 * math.pi / (found.exchanged.largest + _ROOM * y))

@@ -76,7 +76,7 @@ class Contour:
 
     @cached_property
     def rough(self) -> Rough:
-        """The same sum in float64."""
+        """The contour's sum in float64."""
         plan = self.plan
         with ctx.workprec(_BOUND_BITS):
             largest = abs(self.nodes[0])

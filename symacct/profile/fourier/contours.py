@@ -180,7 +180,7 @@ class Contours:
 
 
 class FewNodes(Contours):
-    """The same contours, of few nodes alone."""
+    """Contours of few nodes alone, from one list with those of many."""
 
     def cost(self, digits: float) -> float:
         """So many at the most."""

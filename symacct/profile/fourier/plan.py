@@ -135,7 +135,7 @@ def _cheapest_of(
     drop: float,
     most: float,
 ) -> tuple[float, float, float, float, float]:
-    """The same of these shifts, with K and its second derivative, for a largest loss y + `room`.
+    """The cheapest of shifts, with K and its second derivative, for a largest loss y + `room`.
 
     Both aliases are to be below e^{log_delta − drop}: e^{−2πc/h} <= that, and
     e^{K(λ) − λy − 2π(λ−c)/h} <= that for the best λ > c.

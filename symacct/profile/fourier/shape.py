@@ -25,9 +25,9 @@ _KINDS = 24  # of parts that are told apart
 
 @dataclass
 class Moments:
-    """K(s) = Σ k_i log F_i and its second derivative at the shifts s = 2^{j/2}, by blocks,
+    """K(s) = Σ k_i log F_i and its second derivative at the shifts s = 2^{j/2}, by blocks.
 
-    and more closely about one of them.
+    About one of the shifts they are known more closely.
     """
 
     runs: Runs
@@ -38,14 +38,14 @@ class Moments:
     start: int = 0  # near the last shift that was looked for
 
     def beside(self, noise: Part) -> Moments:
-        """Those of the same runs and of one more, which is the last."""
+        """The moments of these runs and of one more, which is the last."""
         if noise not in self.noisy:
             self.noisy = {noise: Moments((*self.runs, (noise, 1)), self.reverse)}
         return self.noisy[noise]
 
     @cached_property
     def exchanged(self) -> Moments:
-        """Those of the pairs exchanged."""
+        """The moments of the pairs exchanged."""
         return Moments(self.runs, not self.reverse)
 
     @cached_property
@@ -94,7 +94,7 @@ class Moments:
         return self.fine[middle]
 
     def beyond(self, middle: int, y: float, most: float) -> tuple[Floats, Floats, Floats]:
-        """The same coarsely at larger shifts, while K(s) − sy is at most so much."""
+        """The moments coarsely at larger shifts, while K(s) − sy is at most so much."""
         first = middle + _COARSE * _ABOVE // _FINE
         known = ((j, self._coarse(j)) for j in range(first, _COARSE * _FARTHEST))
         rows = list(
@@ -134,7 +134,7 @@ class Moments:
         return float(np.nan_to_num(found, nan=math.inf).min())
 
     def least_shift(self, y: float, log_bound: float) -> float | None:
-        """That of the lowest order whose moment tells D(y) <= e^{log_bound}: it costs least."""
+        """The shift of the lowest order whose moment tells D(y) <= e^{log_bound}: the cheapest."""
 
         def over(s: float, log_moment: float) -> float:
             return log_moment - s * y + float(_log_kernel(s)) - log_bound

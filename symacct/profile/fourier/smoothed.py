@@ -1,4 +1,4 @@
-"""The same runs beside a little Gaussian noise, where moments fall too slowly for a contour.
+"""Runs beside a little Gaussian noise, where moments fall too slowly for a contour.
 
 With D_μ the profile beside noise of Δ/σ = μ, and r > 1,
 

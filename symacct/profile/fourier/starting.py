@@ -66,7 +66,7 @@ def other_roots(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> Iterat
 
 
 def nearer_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
-    """The same by Newton steps from nodes to nodes.
+    """About where D is δ, by Newton steps from nodes to nodes.
 
     Where D is lost in what float64 leaves of them, few runs have rare jumps of their loss.
     """
@@ -92,7 +92,7 @@ def nearer_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
 
 
 def valued_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
-    """The same by values of D to few digits of δ, where it is too small for float64."""
+    """About where D is δ, by values of D to few digits of it: below float64, too."""
     goal = log_of(lambda: ball(delta))
     low, high = (0.0, math.inf), (runs.moments.renyi_epsilon(goal), -math.inf)
     for _ in range(_HALVINGS):
@@ -118,13 +118,13 @@ def by_one_jump(moments: Moments, delta: Fraction, most: float) -> float:
 
 
 def _of_samples(runs: DirectedRuns, delta: Fraction, most: float) -> float:
-    """The same of small samples: by what they spread, or by one that jumps."""
+    """About where D is δ of small samples: by what they spread, or by one that jumps."""
     moments = runs.moments
     return max(_by_spread(moments, delta), by_one_jump(moments, delta, most))
 
 
 def _by_spread(moments: Moments, delta: Fraction) -> float:
-    """The same of a normal loss with mean 0 and Q's variance: σ(φ(x) − xΦ̄(x)) = δ at xσ."""
+    """About where D is δ of a normal loss, mean 0 and Q's variance: σ(φ(x) − xΦ̄(x)) = δ at xσ."""
     spread = math.sqrt(sum(k * part.steer(np.zeros(1))[1][0] for part, k in moments.alike))
     low, high = 0.0, _FARTHEST
     for _ in range(_HALVINGS):

@@ -117,12 +117,12 @@ class Taper:
         return found[::-1]
 
     def exact_weights(self, y: arb) -> list[acb]:
-        """The same to flint's current precision, of which the powers of many turns take some."""
+        """The weights to flint's current precision, of which the powers of many turns take some."""
         with ctx.workprec(ctx.prec + 3 * self.degree // self.stride):
             return self.weights(y)
 
     def rough_weights(self, y: float) -> Floats:
-        """The same in complex128."""
+        """The weights in complex128."""
         with ctx.workprec(_BITS):
             return np.array([complex(weight.mid()) for weight in self.exact_weights(arb(y))])
 
@@ -171,7 +171,7 @@ class Taper:
 def tapered(
     runs: Runs, reverse: bool, a: float, step: float, y: float, log_rest: float, most: int
 ) -> Taper | None:
-    """The taper of the fewest nodes that leaves out e^{log_rest}, for a step of at most `step`;
+    """The taper of the fewest nodes that leaves out e^{log_rest}, for a step of at most `step`.
 
     None where no fewer than `most` are found to do.
     """

@@ -83,7 +83,7 @@ class Atoms:
         return joint
 
     def sampled(self, gamma: Exact) -> Atoms:
-        """The same with P mixed once more."""
+        """This loss in a sample, where P is mixed once more."""
         return Atoms(self.masses, self.gamma * gamma, self.pure)
 
     def glued(self, gamma: Exact) -> Atoms:

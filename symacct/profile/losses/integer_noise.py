@@ -47,7 +47,7 @@ class IntegerLoss(Summed):
         return self.gamma == 1
 
     def sampled(self, gamma: Exact) -> Part:
-        """The same with P mixed once more."""
+        """This loss in a sample, where P is mixed once more."""
         return IntegerLoss(self.noise, self.gamma * gamma)
 
     def loss(self, log_ratio: arb) -> arb:

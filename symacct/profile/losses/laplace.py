@@ -223,7 +223,7 @@ class LaplaceSample:
         self.error *= arb(ellipse) ** (-2 * count)
 
     def total(self, terms: list[arb], grown: arb = arb(1)) -> arb:  # noqa: B008  # immutable
-        """Their sum, for an integrand that is `grown` times as large at most."""
+        """The sum of the terms, for an integrand that is `grown` times as large at most."""
         return sum(terms, within(self.error * grown))
 
     def _points(self, count: int) -> list[tuple[arb, arb]]:

@@ -37,7 +37,7 @@ class OneSample(ProfileOnly):
     is_dear = True
 
     def sampled(self, gamma: Exact) -> Part:
-        """The same with P mixed once more."""
+        """This loss in a sample, where P is mixed once more."""
         return type(self)(self.runs, self.gamma * gamma)
 
     # --- float64: where to look

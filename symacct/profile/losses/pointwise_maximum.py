@@ -25,7 +25,7 @@ class PointwiseMaximum(ProfileOnly):
 
     @property
     def symmetric(self) -> bool:
-        """Are the pairs the same, each exchanged?"""
+        """Is every pair, exchanged, one of them again?"""
         return all(
             part.symmetric or (isinstance(part, DensityLoss) and part.exchanged in self.parts)
             for part in self.parts

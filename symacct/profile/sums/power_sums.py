@@ -119,7 +119,7 @@ def _columns(ratios: list[acb], count: int) -> list[list[acb]]:
 
 
 def _weighed(weights: list[acb], ratios: list[acb], count: int) -> list[list[acb]]:
-    """The same times the weights."""
+    """The powers of the ratios times the weights."""
     halves = _columns(ratios, count // 2 + 1)
     found = [weights]
     for n in range(1, count):

@@ -1,6 +1,10 @@
 """What is proved about operations, a file per paper; importing this registers all of it.
 
 The order counts: of theorems that give one value, the first that was registered is named.
+
+>>> from symacct import Gaussian, PoissonSubsample
+>>> print(PoissonSubsample(Gaussian(5), "1/1000").rdp(2, digits=5, by="S22-POISSON").claim)
+upper (add_remove; integer orders >= 2) by S22-POISSON
 """
 
 # ruff: isort: off

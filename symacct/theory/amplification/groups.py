@@ -39,7 +39,7 @@ def is_noise(node: Node) -> str | None:
 
 
 def is_short(node: Node) -> str | None:
-    """So few records, of all groups below as well, that a curve can be read once for each."""
+    """Are the records so few, with all groups below, that a curve can be read once for each?"""
     group = node.mechanism.claim.adjacency.group * node.size  # type: ignore[attr-defined]
     return None if group <= LONGEST_CHAIN else f"needed size <= {LONGEST_CHAIN}, got {group}"
 

@@ -129,7 +129,7 @@ def log_ratio(ctx: Arithmetic, eps: RDPCurve, order: Order, gamma: Fraction) -> 
 
 
 def pure_log_ratio(ctx: Arithmetic, eps: RDPCurve, gamma: Fraction) -> Number:
-    """log( (γ + e^t)/(1 + γe^t) ), t = ε(∞), above the same; log(1/γ) where t is ∞"""
+    """log( (γ + e^t)/(1 + γe^t) ), t = ε(∞), a bound as `log_ratio` is; log(1/γ) where t is ∞"""
     t = pure(ctx, eps)
     if t is None:
         return -log_of(ctx, gamma)
@@ -184,7 +184,7 @@ def negative_binomial(
 def negative_binomial_at_best(
     ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: TruncatedNegativeBinomial
 ) -> Number:
-    """The same at the best λ >= α and the best j"""
+    """ε′(α) <= the bound of PS22-T2 at the best λ >= α and the best j"""
     return at_best(ctx, eps, alpha, runs, pure_log_ratio(ctx, eps, runs.gamma))
 
 
@@ -211,7 +211,7 @@ def at_best(
     runs: TruncatedNegativeBinomial,
     pure_ratio: Number | None,
 ) -> Number:
-    """Theorem 2 at the λ and j that are searched for, or with this ratio and with 1/γ, at j = 1"""
+    """Theorem 2 at the λ and j that are searched for, or with this ratio and with 1/γ, at j = 1."""
     refuse_formula(ctx)
     lam = steered(eps, ("λ", runs), lambda curve, order: read_at(BALL, curve, order, runs, arb(0)))
     j = steered(eps, ("j", runs), lambda curve, order: log_ratio(BALL, curve, order, runs.gamma))

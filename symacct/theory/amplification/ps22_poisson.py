@@ -50,7 +50,7 @@ def excess_at(ctx: Arithmetic, eps: RDPCurve, lam: Order, order: Order) -> Numbe
 
 
 def pure_excess(ctx: Arithmetic, eps: RDPCurve, lam: Order) -> Number:
-    """((λ−1)e^t − λ)/(e^t + 1), t = ε(∞), where it is not negative above the same; λ−1 at t = ∞"""
+    """((λ−1)e^t − λ)/(e^t + 1), t = ε(∞), a bound of c_j where it is not negative; λ−1 at t = ∞"""
     t, less = pure(ctx, eps), ctx.number(lam) - 1
     if t is None:
         return less
@@ -114,7 +114,7 @@ def poisson(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Numb
     partial=True,
 )
 def poisson_at_best(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Number:
-    """The same at α, where c = 0 and where Theorem 6 as printed is best, λ >= α, and the best j"""
+    """ε′(α) <= the least of Theorem 6 at λ = α, where c = 0 and at the best λ >= α; the best j"""
     refuse_formula(ctx)
     known = eps.remember("repeated")
     if runs.rate <= 1:
@@ -156,7 +156,7 @@ def poisson_printed(
 
 
 def poisson_at(ctx: Arithmetic, eps: RDPCurve, lam: Order, runs: Poisson) -> Number:
-    """Theorem 6 at this λ, and the j that is searched for"""
+    """Theorem 6 at this λ, and the j that is searched for."""
     return told_at(ctx, eps, lam, [best_excess(ctx, eps, lam, eps)], runs)
 
 

@@ -224,7 +224,7 @@ class Problem:
         return None
 
     def solve_at_end(self, x: arb) -> arb | None:
-        """The same where the worst law is all but on one answer; x is what p = 1 asks for.
+        """The solution where the worst law is all but on one answer; x is what p = 1 asks for.
 
         That pair has D_α = ε(α), so nothing below x is enough.
         """

@@ -80,7 +80,11 @@ def forget(name: str) -> None:
 
 
 def conversions() -> list[Conversion | WholeProfile]:
-    """Every registered conversion, and the exact profile."""
+    """Every registered conversion, and the exact profile.
+
+    >>> [conversion.name for conversion in conversions()]
+    ['improved', 'optimal', 'classic', 'total-variation', 'exact']
+    """
     return list(_conversions.values())
 
 

@@ -2,7 +2,7 @@
 # requires-python = ">=3.9"
 # dependencies = ["autodp"]
 # ///
-"""autodp with its "improved" bounds, for worst-case pairs (autodp_general.py: the others)."""
+"""The peer autodp with its "improved" bounds, for worst-case pairs (else autodp_general.py)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # requires-python = ">=3.9"
 # dependencies = ["autodp"]
 # ///
-"""autodp with its general sampling bounds, the default; everything else is autodp.py."""
+"""The peer autodp with its general sampling bounds, the default; everything else is autodp.py."""
 
 import runpy
 from pathlib import Path

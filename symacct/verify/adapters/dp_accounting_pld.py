@@ -2,7 +2,7 @@
 # requires-python = ">=3.9"
 # dependencies = ["dp-accounting"]
 # ///
-"""dp-accounting's PLDAccountant, pessimistic by default; events as in dp_accounting.py."""
+"""The PLDAccountant of dp-accounting, pessimistic by default; events as in dp_accounting.py."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # requires-python = ">=3.9"
 # dependencies = ["prv-accountant"]
 # ///
-"""prv-accountant's PRVAccountant: the upper end of its interval; see prv_accountant.py too."""
+"""The PRVAccountant of prv-accountant: the upper end of its interval; see prv_accountant.py too."""
 
 from __future__ import annotations
 

@@ -333,7 +333,7 @@ class Session:
         )
 
     def _variant(self, ask: Ask) -> Finding | None:
-        """The same mathematics written another way, and then the usual way."""
+        """One expression written another way, and then the usual way."""
         usual = ask.built()
         if not questions.sensible(ask):
             return None
@@ -396,7 +396,7 @@ class Session:
             self.clusters.drop(cluster)
 
     def _agree(self, a: Answer, b: Answer, allowance: Fraction | None = None) -> bool:
-        """The same answer but for rounding?"""
+        """Are the two answers equal but for rounding?"""
         share = self.allowance if allowance is None else allowance
         if a.finite is None or b.finite is None:
             return a.finite is b.finite and str(a.value) == str(b.value)

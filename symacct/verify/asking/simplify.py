@@ -61,7 +61,7 @@ def simplest(found: Finding, probe: Probe, budget: int = 90) -> Finding:
 
 
 def _same_kind(again: Finding, worst: Finding) -> bool:
-    """The same verdict, off by the square root of the factor or more: not another, smaller defect.
+    """Is it the worst's defect: its verdict, off by the square root of its factor or more?
 
     What is simplified is compared with the worst found, not with the step before: many small
     steps would lose it.

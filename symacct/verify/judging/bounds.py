@@ -33,7 +33,7 @@ class Truth:
 
 
 def ends(value: Enclosure) -> tuple[Bound, Bound]:
-    """lower and upper; below 2^−4096 they are 0 and 2^−4096, above 2^4096 that and ∞."""
+    """Lower and upper end; below 2^−4096 they are 0 and 2^−4096, above 2^4096 that and ∞."""
     low, high = _exponent(value.lower), _exponent(value.upper)
     if low is not None and low > _EXPONENT:
         return _LARGE, float("inf")

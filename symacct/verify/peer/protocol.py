@@ -54,7 +54,7 @@ class AskedPart:
 
     @property
     def numbers(self) -> list[str]:
-        """Those that may be fractions."""
+        """The numbers that may be fractions."""
         return [*(text for _, text in self.parameters), *filter(None, [self.gamma])]
 
     @property
@@ -114,7 +114,7 @@ class Ask:
         return json.dumps(row)
 
     def built(self, **how: str) -> Ask:
-        """The same question built another way."""
+        """This question built another way."""
         return replace(self, how=tuple(sorted(how.items())))
 
     def parameters(self) -> dict[str, Any]:

@@ -44,7 +44,7 @@ class BoundedRange(DensityLoss):
         return min(super().log_decay(a, t), math.log(most / math.hypot(2 * a - 1, 2 * t)))
 
     def decay(self, a: float, t: float, slack: float) -> arb:
-        """By the same, where that is less."""
+        """At most by |sinh((z−½)ε)| <= cosh((a−½)ε) in F, where that is less."""
         half = BALL.number(self.pure) / 2
         most = ((2 * arb(a) - 1) * half).cosh() / half.sinh()
         far: arb = (most / abs(acb(2 * arb(a) - 1, 2 * arb(t)))).log()

@@ -62,7 +62,7 @@ def _cells(charts: list[Chart], a: float, moment: arb) -> list[ChartInterval]:
 
 
 def _cell(chart: Chart, a: float, low: arb, high: arb, little: arb) -> tuple[ChartInterval, bool]:
-    """It, and whether halves of it would not tell much more; ψ′ = ψ((log q)′ + aL′ − L″/L′)."""
+    """An interval, and would its halves tell little more? ψ′ = ψ((log q)′ + aL′ − L″/L′)."""
     log_q, loss = chart.bent_logs(acb(low.union(high)))
     g = (log_q.value.value + arb(a) * loss.value.value).real.exp()
     width, slope = high - low, loss.slope.value.real
@@ -81,9 +81,9 @@ def _cell(chart: Chart, a: float, low: arb, high: arb, little: arb) -> tuple[Cha
 
 
 def _falling(cells: list[ChartInterval], is_told: list[bool], a: float) -> tuple[arb, arb]:
-    """C: ∫|ψ′| where that is told, and |ψ| at both ends of each stretch of it; before it what A has
+    """The bound C: ∫|ψ′| where that is told, and |ψ| at both ends of each stretch of it.
 
-    for joints of two charts.
+    Before it, what the bound A has for joints of two charts.
     """
     total, joints = arb(0), defaultdict[tuple[object, ...], list[tuple[arb, arb]]](list)
     told = zip(cells, is_told, strict=True)
@@ -130,7 +130,7 @@ def _end(chart: Chart, a: float, u: arb, sign: int) -> tuple[arb, arb]:
 
 
 def _joint(chart: Chart, is_far: bool) -> tuple[object, ...]:
-    """The same for both charts that end at this place; the halves of a piece lie in turn."""
+    """An end of a chart, one for both charts that end there; a piece's halves lie in turn."""
     side, sides = chart.side, chart.pair.sides
     i = next(i for i, one in enumerate(sides) if one is side)
     distance = chart.farthest if is_far else chart.nearest

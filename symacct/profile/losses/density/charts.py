@@ -155,7 +155,7 @@ class DensityPair:
         return DensityPair(Overlap(self.overlap.Q, self.overlap.P))
 
     def charts(self, ends: Ends) -> tuple[list[Chart], arb]:
-        """Charts beyond which at either end ∫ q(m/q)^a is below e^{log_tail}, for each of `ends`;
+        """Charts beyond which at either end ∫ q(m/q)^a is below e^{log_tail}, for each of `ends`.
 
         a bound of what is beyond all of them.
         """

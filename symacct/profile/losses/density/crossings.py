@@ -42,9 +42,10 @@ def _surplus(pair: DensityPair, y: arb) -> arb:
 
 
 def _between(chart: Chart, y: arb, low: arb, high: arb, tolerance: arb) -> arb:
-    """∫(p − e^y q) from one exact point to another; what is left next to them is at most as long
+    """∫(p − e^y q) from one exact point to another.
 
-    as their radii, times e^y q times how far p is from e^y q there.
+    What is left next to them is at most as long as their radii, times e^y q times how far p is from
+    e^y q there.
     """
 
     def surplus(u: acb, analytic: bool) -> acb:

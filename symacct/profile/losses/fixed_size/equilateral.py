@@ -168,11 +168,12 @@ class Equilateral(Summed):
         return _sample(self, a, far, need, ctx.prec)
 
     def far(self, a: float, moment: arb) -> list[End]:
-        """By parts in z: L rises with L_z = (δ/2)(p_m+p_n), |L_zz| <= (δ/2)L_z, and the logarithm
+        """What bounds |F| far out, by parts in z.
 
-        of g = φm^a n^{1−a} has a slope of at most |z| + (δ/2)(a p_m + (a−1)p_n). So |F| t <=
-        ∫g((|z|+δ/2)/L_z + a), and 1/(p_m+p_n) <= 1 + ((1−γ)/γ)e^{δ²/2−ry}. Or so above some y
-        alone, where that is not large, and below it ∫g.
+        L rises with L_z = (δ/2)(p_m+p_n), |L_zz| <= (δ/2)L_z, and the logarithm of g = φm^a n^{1−a}
+        has a slope of at most |z| + (δ/2)(a p_m + (a−1)p_n). So |F| t <= ∫g((|z|+δ/2)/L_z + a), and
+        1/(p_m+p_n) <= 1 + ((1−γ)/γ)e^{δ²/2−ry}. Or so above some y alone, where that is not large,
+        and below it ∫g.
         """
         found = []
         for start in _STARTS:

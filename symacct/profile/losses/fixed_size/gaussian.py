@@ -108,10 +108,11 @@ class GluedGaussian(Summed):
         return _sample(self, a, far, need, ctx.prec)
 
     def far(self, a: float, moment: arb) -> list[End]:
-        """By parts: of h = Q R^b/(log R)′ = (σ²/γ)Q R^{b+1}e^{−w}, b = a and 1−a, h(0) and the
+        """What bounds |F| far out, by parts.
 
-        variation, as |h′| <= Q R^b(((1−γ)e^{−w}+γ)(x+1)/γ + |b+1|). Cells take each factor at the
-        end where it is larger; beyond them ∫xQR^b <= σ²QR^b + max(b, 0)∫QR^b.
+        Of h = Q R^b/(log R)′ = (σ²/γ)Q R^{b+1}e^{−w}, b = a and 1−a, h(0) and the variation, as
+        |h′| <= Q R^b(((1−γ)e^{−w}+γ)(x+1)/γ + |b+1|). Cells take each factor at the end where it is
+        larger; beyond them ∫xQR^b <= σ²QR^b + max(b, 0)∫QR^b.
         """
         frame = _Frame(self, a, 0.0)
         return [(self.untold(), frame.end + sum(map(frame.variation, frame.powers)))]

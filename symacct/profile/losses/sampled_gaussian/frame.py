@@ -106,7 +106,7 @@ class SampledFrame:
         return self.beyond(step * rule.first, step * rule.last, step, angle)
 
     def beyond(self, left: arb, right: arb, step: arb, angle: arb) -> arb:
-        """The same for multiples of a step below `left` and above `right`, which are such."""
+        """κ Σ Q |R_θ|^a over the multiples of a step below `left` and above `right`."""
         if not left < 0 or not right > arb(0.5):
             return arb.pos_inf()
         if self.negative:
@@ -153,9 +153,9 @@ class SampledFrame:
         return tilted_tail(log_tilt, (right - self.a) / self.sigma)
 
     def tilted(self, slope: arb, left: arb, right: list[arb]) -> arb:
-        """At least E_Q[e^{sw}] from `left` on, up to `right` if there is one: e^{sw} tilts Q to
+        """At least E_Q[e^{sw}] from `left` on, up to `right` if there is one.
 
-        e^{(s²−s)/2σ²} N(s, σ²), of which one tail bounds the share.
+        e^{sw} tilts Q to e^{(s²−s)/2σ²} N(s, σ²), of which one tail bounds the share.
         """
         log_mass = (slope * slope - slope) * self.half
         for end in right:

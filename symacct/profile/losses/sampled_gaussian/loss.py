@@ -168,7 +168,7 @@ class SampledGaussian:
         return self.frame_for(BALL.number(self.variance), a)
 
     def frame_for(self, variance: arb, a: float) -> SampledFrame:
-        """The same for a ball of variances."""
+        """The parameters in balls, for a ball of variances."""
         return SampledFrame(variance, BALL.number(self.gamma), BALL.number(1 - self.gamma), a)
 
     def terms(self, line: OrderLine, need: float) -> int:
@@ -193,9 +193,9 @@ class SampledGaussian:
         return [value + disc for value in sums]
 
     def decay(self, a: float, t: float, slack: float) -> arb:
-        """log of B_η(t) = e^{η²/(2σ²)} E_Q[|R(x+iη)|^a e^{−t arg R(x+iη)}], which bounds |F(a+is)|
+        """log of B_η(t) = e^{η²/(2σ²)} E_Q[|R(x+iη)|^a e^{−t arg R(x+iη)}], which bounds |F(a+is)|.
 
-        for s >= t, as arg R is in (0, η/σ²); the conjugate for s <= −t.
+        For s >= t, as arg R is in (0, η/σ²); the conjugate for s <= −t.
         """
         angle, _, fallen = self.best_angle(a, t)
         return self.frame(a).decay(angle, t, 2 - math.log(slack) + max(fallen, 0.0))

@@ -180,7 +180,7 @@ class ManyGaussians:
 
     @cached_property
     def _apart(self) -> Sequence[tuple[Factor, int]]:
-        """Its halves, or where they are few all its runs."""
+        """The halves of the runs, or where they are few all of the runs."""
         half = len(self.runs) // 2
         if half < _LEAST:
             return self.runs
@@ -197,7 +197,7 @@ class ManyGaussians:
         return self.interpolated(grid, line)
 
     def interpolated(self, grid: RealLineGrid, line: OrderLine) -> list[acb]:
-        """The same by the values at a grid's points."""
+        """The transform by the values at a grid's points."""
         disc = acb_within(self._error(grid, line))
         columns = [self._sums(grid, line, s) for s in self._points(grid)]
         rows = [list(row) for row in zip(*columns, strict=True)]
@@ -277,9 +277,9 @@ class ManyGaussians:
         return 2 * self.edge(frame, float_above(end), height, t) / decay + 2 * side
 
     def edge(self, frame: SampledFrame, end: float, height: arb, t: float) -> arb:
-        """A bound of ∫|QR^z| on |Im Z| = height, Re Z <= end, for |Im z| <= t and every s between
+        """A bound of ∫|QR^z| on |Im Z| = height, Re Z <= end, for |Im z| <= t.
 
-        low and high: cell by cell of Re Z, with which the bound of |R^z| grows.
+        For every s between low and high, cell by cell of Re Z, with which the bound of |R^z| grows.
         """
         theta, places = arb(self.high) * height, [arb(z) for z in _places(end)]
         most = [self._most(frame, z, theta, t) for z in places]
@@ -394,7 +394,7 @@ def _power_most(frame: SampledFrame, log_growth: arb, theta: arb, t: float) -> a
 
 
 def _about_most(a: float, t: float, u: Floats, theta: Floats) -> Floats:
-    """The same in float64."""
+    """The bound `log_most` in float64."""
     u, theta = np.broadcast_arrays(u, theta)
     is_small, is_below = theta <= math.pi / 2, u < 1
     arg = np.where(is_small | ~is_below, np.angle(1 + u * np.exp(1j * theta)), np.arcsin(u % 1))

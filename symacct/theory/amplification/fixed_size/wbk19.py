@@ -154,10 +154,11 @@ def _(
 
 @ternary_sum.register
 def _(ctx: BallArithmetic, eps: RDPCurve, alpha: int, gamma: Number, branches: Branches) -> Number:
-    """The first terms with differences; past them Theorem 9's branch, where it is known to be
+    """The first terms with differences, and past them Theorem 9's branch.
 
-    the smaller one, or adds nothing that shows at this precision; or those that count, wherever
-    they are, where each difference is found by itself.
+    That branch is taken where it is known to be the smaller one, or adds nothing that shows at this
+    precision. Where each difference is found by itself, the sum is over the terms that count,
+    wherever they are.
     """
     if alpha > _MOST_HEAD and not _is_steep(eps, _MOST_HEAD, alpha, branches):
         difference = single_differences(ctx, eps)
@@ -331,9 +332,9 @@ def projection(ctx: Arithmetic, eps: RDPCurve, alpha: Order, max_order: int) -> 
 
 
 def _hull_around(ctx: Arithmetic, eps: RDPCurve, alpha: Order, max_order: int) -> list[Point]:
-    """The corners of P35's hull; those around α alone where K is convex, all points being corners
+    """The corners of P35's hull; where K is convex, the two around α alone.
 
-    then. The whole one is remembered.
+    All points are corners where K is convex. The whole hull is remembered.
     """
     if eps.shape == "convex":
         return _hull(ctx, eps, sorted({max(2, math.floor(alpha)), max(2, math.ceil(alpha))}))

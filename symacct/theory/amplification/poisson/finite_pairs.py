@@ -152,9 +152,9 @@ def largest_divergence(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exac
 
 
 def _largest_log_ratio(ctx: Arithmetic, pair: DistributionPair, gamma: Exact) -> Number:
-    """That of a mixture, log(1 + γ(e^s − 1)), or −log(1 + γ(e^{−s} − 1)) of its inverse, s those
+    """The largest log-ratio of a mixture m = (1−γ)q + γp and q, in either direction.
 
-    of the pair.
+    log(1 + γ(e^s − 1)) for m to q and −log(1 + γ(e^{−s} − 1)) for q to m, s the pair's log-ratios.
     """
     rate = ctx.number(gamma)
 
@@ -265,7 +265,7 @@ class _DirectionCurve:
 def _that_count(
     ctx: Arithmetic, eps: RDPCurve, directions: list[MixtureDirection], alpha: Order
 ) -> list[MixtureDirection]:
-    """Those of which one is the largest: from order 2 on, the ones from the mixture.
+    """The directions of which one is the largest: from order 2 on, the ones from the mixture.
 
     The closed forms at whole orders may show which of these two it is: L is convex and L(1) = 0,
     so that it lies below a chord between its ends and above the chord beyond them.

@@ -171,7 +171,7 @@ def _(ctx: SymbolicArithmetic, mechanism: Mechanism, gamma: Number, alpha: Order
 
 @expectation.register
 def _(ctx: MpmathArithmetic, mechanism: Mechanism, gamma: Fraction, alpha: Order) -> Number:
-    """mpmath's own quadrature of the convex integrand, which is nonnegative: nothing cancels."""
+    """By mpmath's quadrature of the convex integrand, which is nonnegative: nothing cancels."""
     mp = ctx.mp
     scale, order = ctx.number(shape_ratio(mechanism)), ctx.number(1 if alpha is None else alpha)
     gap = _gap(ctx, gamma, None if alpha is None else order - 1)

@@ -67,7 +67,7 @@ def in_numbers(node: Node) -> str | None:
 
 
 def of_one_query(node: Node) -> str | None:
-    """The same where no triangle can be chosen by what came before."""
+    """Gaussian noise, in numbers, on one query: nothing that came before chooses a triangle."""
     mechanism: Any = node.mechanism  # type: ignore[attr-defined]
     reason = in_numbers(node)
     if reason is None and not mechanism.is_one_query:
@@ -79,7 +79,7 @@ def of_one_query(node: Node) -> str | None:
 
 
 def of_vectors(node: Node) -> str | None:
-    """The same where three records may make a triangle."""
+    """Gaussian noise, in numbers, of which three records may make a triangle."""
     mechanism: Any = node.mechanism  # type: ignore[attr-defined]
     reason = in_numbers(node)
     if reason is None and not mechanism.is_of_vectors:
@@ -265,7 +265,7 @@ def _(ctx: BallArithmetic, triple: Triple) -> Number:
 
 @excess.register
 def _(ctx: MpmathArithmetic, triple: Triple) -> Number:
-    """The same nodes and weights, summed in mpmath with digits to spare."""
+    """By the nodes and weights of the balls, summed in mpmath with digits to spare."""
     nodes = _on_a_line(ctx, triple) if triple.on_a_line else _in_the_plane(ctx, triple)
     with ctx.mp.workprec(3 * ctx.bits):
         total = ctx.mp.fsum(nodes) - 1

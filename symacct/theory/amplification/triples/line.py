@@ -42,7 +42,7 @@ def is_on_the_line(node: Node) -> str | None:
 
 
 def has_a_curve(node: Node) -> str | None:
-    """Such noise, in rational numbers or symbols."""
+    """Noise on the line, its parameters rational numbers or symbols."""
     return is_on_the_line(node) or has_rational_pair(node, (Laplace, ScalarGaussian), "")
 
 

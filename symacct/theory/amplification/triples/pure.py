@@ -96,7 +96,7 @@ class FixedSize:
         return ctx.maximum(two, three)
 
     def moment(self, ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
-        """The same, as it is printed."""
+        """max{ (u^α + e v^α)/(e+1), (u^α + u^{1−α} + e(1−γ) + γ)/(e+2) }, as it is printed."""
         e, u, v = printed(ctx, eps, gamma)
         order = ctx.number(alpha)
         two = (u**order + e * v**order) / (e + 1)
@@ -127,7 +127,7 @@ class AntitheticCoupling:
         return ctx.exp(log_v) * rise / (e + 1)
 
     def moment(self, ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
-        """The same, as it is printed."""
+        """(u^α v^{1−α} + v^α u^{1−α} + (e−1)v)/(e+1), as it is printed."""
         e, u, v = printed(ctx, eps, gamma)
         order = ctx.number(alpha)
         there, back = u**order * v ** (1 - order), v**order * u ** (1 - order)

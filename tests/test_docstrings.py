@@ -1,0 +1,121 @@
+"""The form of every docstring, and what the docstring of a public name says."""
+
+import ast
+import inspect
+import re
+from dataclasses import is_dataclass
+from enum import EnumMeta
+from pathlib import Path
+
+import pytest
+
+import symacct
+from symacct import Node, Source
+from symacct.core.sources import WORKS
+from symacct.mechanisms.mechanism import Mechanism
+
+PACKAGE = Path(symacct.__file__).parent
+FILES = sorted(PACKAGE.glob("**/*.py"))
+
+#: A first word in lower case: a letter, a function, a name in code, the first of a formula.
+SYMBOL = (
+    r"(?:(?!a (?!log)[A-Za-z])[a-z](?![a-z])|(?:log|exp|max|min|sup|ess sup|inf|lim|deg)(?![a-z])"
+    r"|[a-z]*[\d_]\w*\b|[a-z]+ ?[·/↦<>=*(^+Σ])"
+)
+#: How a formula begins; it ends without a period, as on a page.
+FORMULA = re.compile(rf"{SYMBOL}|[^A-Za-z`\"]|[A-Z](?:[_(\[^]| [<>=]| − )")
+ENDS = (".", "?", "!", ":")
+#: What only a reader of another docstring understands.
+POINTERS = re.compile(
+    r"\A(?:The same|Those|That|These|They|Its?|Their|Such|Likewise)\b"
+    r"|\bas above\b|\bditto\b|\bthe same, "
+)
+
+
+def docstrings(file):
+    """Each docstring of a file with the line that it begins on."""
+    kinds = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, kinds) and (text := ast.get_docstring(node)):
+            yield node.body[0].lineno, text
+
+
+def faults(text):
+    """What is wrong with the form of a docstring."""
+    first, *further = re.split(r"\n\s*\n", text)
+    line = first.split("\n")[0]
+    formula = FORMULA.match(line)
+    if re.match(r"[a-z]", line) and not re.match(SYMBOL, line):
+        yield "begins with a small letter"
+    if not first.rstrip().endswith(ENDS):
+        if not formula:
+            yield "has a first sentence that does not end before the empty line"
+        elif further and re.match(r"[a-z]{2}", further[0]) and not re.match(SYMBOL, further[0]):
+            yield "has a formula that goes on after an empty line"
+    if not formula and not line.endswith((*ENDS, ";")):
+        yield "has a first line that ends within a clause"
+    yield from (f"says {said!r}" for said in POINTERS.findall(text))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_the_form_of_every_docstring(file):
+    found = [f"{file}:{line}: {fault}" for line, text in docstrings(file) for fault in faults(text)]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("text", "is_good"),
+    [
+        ("The bound of a sum.", True),
+        ("ε′(α) <= ε(α), as if the step were told", True),
+        ("log(1 + γ(e^x − 1)), x >= 0\n\nNothing cancels.", True),
+        ("a sum of terms.", False),
+        ("The bound of a sum, and of\n\nits terms.", False),
+        ("The bound of a sum over\nall orders.", False),
+        ("Σ x_i over what is left\n\nby the cut.", False),
+        ("The same in float64.", False),
+        ("Those of the pairs exchanged.", False),
+        ("A bound, rounded as above.", False),
+    ],
+)
+def test_the_rules_tell_good_from_bad(text, is_good):
+    assert (not list(faults(text))) is is_good
+
+
+#: What the package shows. An error or a warning says in its message what was found and needed.
+PUBLIC = {
+    name: thing
+    for name in symacct.__all__
+    if not (isinstance(thing := getattr(symacct, name), type) and issubclass(thing, Exception))
+}
+
+
+def missing(thing):
+    """What the docstring of a public name does not say."""
+    text = inspect.getdoc(thing) or ""
+    prose = text.split(">>>")[0]
+    is_node = isinstance(thing, type) and issubclass(thing, Node)
+    if prose == text:
+        yield "an example"
+    if (is_node or "ε" in prose) and not re.search(r"\bnats\b", prose):
+        yield "the unit, nats"
+    if is_node and issubclass(thing, Mechanism):
+        source = thing.source
+        stated = isinstance(source, Source) and source.key in WORKS
+        wanted = f"Source: {str(source).removeprefix('SYMACCT, ')}." if stated else "No source is"
+        if wanted not in " ".join(prose.split()):
+            yield wanted
+    # A record that answers come as, a kind and a module are not called.
+    if not (inspect.ismodule(thing) or is_dataclass(thing) or issubclass(type(thing), EnumMeta)):
+        taken = inspect.signature(thing).parameters
+        yield from (
+            f"the argument {name}" for name in taken if not re.search(rf"\b{name}\b", prose)
+        )
+        if taken and not re.search(r"Error\b|\bRaises\b", prose):
+            yield "the errors"
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_public_name_says_what_its_user_needs(name):
+    """Arguments, units, errors, a mechanism's source as `cite` gives it, and an example."""
+    assert list(missing(PUBLIC[name])) == []
