@@ -83,9 +83,10 @@ def _between(part: DensityLoss, nodes: Sequence[arb], need: float) -> tuple[list
 
 
 class Integrals(NamedTuple):
-    """Polynomials in u from −1 to 1 on a panel whose differences are masses of m and q, worked out
+    """Polynomials in u from −1 to 1 on a panel whose differences are masses of m and q.
 
-    with so many bits and off by at most `off` per unit of u; the loss but for `astray`.
+    They are worked out with so many bits and off by at most `off` per unit of u; the loss but for
+    `astray`.
     """
 
     panel: Panel
