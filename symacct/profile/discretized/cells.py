@@ -173,9 +173,9 @@ def _cut(
 def _crossed(
     one: Integrals, nodes: Sequence[arb], inside: range, edges: Sequence[Edge], tiny: arb
 ) -> list[Edge]:
-    """Both edges and between them those at some nodes, the middle one first: Newton's steps of the
+    """Both edges and between them those at some nodes, the middle one first.
 
-    polynomial begin the nearer.
+    Newton's steps of the polynomial begin the nearer.
     """
     first, last = edges
     if not inside:
