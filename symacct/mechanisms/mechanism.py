@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 
 from symacct.arithmetic import Arithmetic, LogNumber, Number
-from symacct.core.claims import EITHER, Adjacency, Claim, Kind, Source, check_stated, combine
+from symacct.core.claims import (
+    EITHER,
+    Adjacency,
+    Claim,
+    Kind,
+    Source,
+    check_sorts,
+    check_stated,
+    combine,
+)
 from symacct.core.errors import SoundnessError
 from symacct.core.exact import INFINITY, Exact, Order, expression, order
 from symacct.core.lazy_import import sympy
@@ -50,6 +59,8 @@ class Mechanism(Node):
         check_stated(
             f"class {cls.__name__}", {k: v for k, v in _REMEDIES.items() if k in needed}, stated
         )
+        if isinstance(cls.__dict__.get("kind"), str):  # else it is stated, a field or a property
+            check_sorts(f"class {cls.__name__}", {"kind": Kind}, _REMEDIES, vars(cls))
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         """α ↦ ε(α) at exact 1 < α < ∞; a class gives this, or `excess` instead."""
