@@ -74,7 +74,10 @@ class PairProduct:
 def products(node: Node) -> list[PairProduct]:
     """Products whose largest profile, over both directions of each, is that of the node.
 
-    More than one where either of two densities may be the law with the record, in one run.
+    More than one where either of two densities may be the law with the record, in one run: a leaf
+    whose two laws no symmetry swaps, and whose query may move either way, gives both. Sums of it,
+    of which each run may move its own way, are then refused.
+
     AssumptionError where no pair is known.
     """
     raise AssumptionError(
@@ -192,8 +195,9 @@ def _(node: Compose) -> list[PairProduct]:
         if others:
             raise AssumptionError(
                 f"conversion='exact': found several runs with {echo(part)}, whose densities may "
-                "lie either way round in each run, needed one run, finite laws, or with_record='P' "
-                "if P is always the law with the record; use conversion='improved'"
+                "lie either way round in each run, needed one run, finite laws, or, if P is always "
+                "the law with the record, DistributionPair(..., with_record='P'); "
+                "use conversion='improved'"
             )
         choice.append((found, count))
     return [_several(choice)]
