@@ -112,6 +112,31 @@ def test_a_mechanism_of_one_s_own(kind, left_out):
         Node._kinds.pop("Mine", None)
 
 
+@pytest.mark.parametrize("kind", ["exact", "upper", "lower"])
+def test_a_kind_in_a_string_is_none(kind):
+    """A curve of kind="lower" gave a guarantee: it is not the object Kind.LOWER."""
+    body = {"kind": kind, "one_pair": True, "source": Source("me", "")}
+    with pytest.raises(DomainError, match=f"class Mine, kind: found '{kind}', needed kind = Kind"):
+        type(Mechanism)("Mine", (Mechanism,), {**body, "curve": lambda self, ctx: None})
+    Node._kinds.pop("Mine", None)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        *(("kind", "upper"), ("source", "me"), ("orders", "all"), ("adjacency", "add_remove")),
+        *(("monotone", "yes"), ("applies", True)),
+    ],
+)
+def test_a_theorem_states_it_in_the_right_sort(field, value):
+    known = theorems()[0]
+    fields = {name: getattr(known, name) for name in OF_A_THEOREM}
+    fields |= {"operation": PoissonSubsample, field: value}
+    with pytest.raises(DomainError, match=f"theorem NEW, {field}: found .*needed {field}="):
+        theorem("NEW", **fields)(known.bound)
+    assert "NEW" not in {t.name for t in theorems()}
+
+
 def test_a_mechanism_s_curve_is_some_bound():
     body = {"kind": Kind.NEITHER, "one_pair": False, "source": Source("me", "")}
     cls = type(Mechanism)("Mine", (Mechanism,), {**body, "curve": lambda self, ctx: None})

@@ -180,6 +180,25 @@ def test_the_laws_pick_it_up_by_the_register(capped):
     assert capped in support.answers(NODE, 4)
 
 
+def test_a_bound_that_meets_a_fraction_or_another_name_is_told_so():
+    def met(ctx, eps, alpha, gamma):
+        """ε′(α) <= (α−1)ε(α)"""
+        return (alpha - 1) * eps(alpha)
+
+    def misnamed(ctx, eps, alpha, rate):
+        """ε′(α) <= rate · ε(α)"""
+        return rate * eps(alpha)
+
+    for bound, found in ((met, "unsupported operand"), (misnamed, "unexpected keyword")):
+        state("MINE-5", bound, default=False)
+        try:
+            said = rf"MINE-5 at order 5/2: found .*{found}.*\(ctx, eps, alpha, gamma\).*number\("
+            with pytest.raises(DomainError, match=said):
+                NODE.rdp("5/2", by="MINE-5")
+        finally:
+            forget("MINE-5")
+
+
 def test_a_name_is_given_once(capped):
     with pytest.raises(DomainError, match="already registered"):
         state(capped, lambda ctx, eps, alpha, gamma: eps(alpha))

@@ -1,5 +1,7 @@
 """Each addition that CONTRIBUTING speaks of, made from outside the package, and what follows."""
 
+from fractions import Fraction
+
 import mpmath
 import pytest
 
@@ -7,9 +9,11 @@ from benchmarks.additions import counts
 from symacct import (
     Accountant,
     AssumptionError,
+    DomainError,
     Gaussian,
     Kind,
     PoissonSubsample,
+    PrecisionError,
     Source,
     from_json,
     parse,
@@ -18,7 +22,7 @@ from symacct import (
 from symacct.codegen.targets import TARGETS
 from symacct.codegen.targets.c import CWriter
 from symacct.core.claims import ALL_ORDERS, EITHER
-from symacct.core.exact import INFINITY
+from symacct.core.exact import INFINITY, exact
 from symacct.explore.comparison import compare_epsilon
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import positive, rate
@@ -71,6 +75,46 @@ def two_sided_geometric():
 
     yield TwoSidedGeometric
     del Node._kinds["TwoSidedGeometric"]
+
+
+@pytest.fixture
+def exponential_pair():
+    """A curve that ends: Exp(1) against Exp(2), each part to be left out or written wrongly."""
+
+    class Ending(Mechanism):
+        source = Source("me", "notebook, p. 4")
+        kind = Kind.EXACT
+        one_pair = True
+
+        def __new__(cls, wrong):
+            return cls._intern(wrong=exact(wrong))
+
+        @property
+        def finite_up_to(self):
+            return {1: INFINITY, 2: 2.0}.get(self.wrong, Fraction(2))
+
+        def curve(self, ctx):
+            bring = (lambda alpha: alpha) if self.wrong == 3 else ctx.number
+            two = ctx.log(ctx.number(2))
+            return lambda alpha: -two - ctx.log(2 - bring(alpha) * ctx.number(1)) / (alpha - 1)
+
+    yield Ending
+    del Node._kinds["Ending"]
+
+
+def test_what_is_wrong_in_a_class_is_said(exponential_pair):
+    right = exponential_pair(0)
+    assert right.rdp(3).lower == INFINITY
+    assert right.rdp("inf").lower == INFINITY
+    for wrong, order, error, said in (
+        (1, 3, PrecisionError, "gave no number at all.*finite_up_to"),
+        (2, "3/2", DomainError, "found the float 2.0, needed an exact number"),
+        (3, "3/2", DomainError, r"bring the order in by ctx.number\(alpha\)"),
+        (1, 1, NotImplementedError, "class Ending: found no at_one, needed"),
+        (1, "inf", NotImplementedError, "class Ending: found no at_infinity, needed"),
+    ):
+        with pytest.raises(error, match=said):
+            exponential_pair(wrong).rdp(order)
 
 
 def by_summing(b, alpha):

@@ -220,6 +220,16 @@ def check_stated(what: str, remedies: Mapping[str, str], stated: Mapping[str, An
         )
 
 
+def check_sorts(
+    what: str, sorts: Mapping[str, Any], remedies: Mapping[str, str], of: Mapping[str, Any]
+) -> None:
+    """DomainError for what is stated as something else, as kind="lower", which is no Kind."""
+    for name, sort in sorts.items():
+        value = of[name]
+        if not isinstance(value, sort):
+            raise DomainError(f"{what}, {name}: found {echo(value)}, needed {remedies[name]}")
+
+
 def infer(what: str, stated: Claim, premises: Iterable[Claim], monotone: bool) -> Claim:
     """The one rule: what a statement yields when its premises are replaced by what is known.
 

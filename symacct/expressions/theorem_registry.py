@@ -21,6 +21,7 @@ from symacct.core.claims import (
     Orders,
     Relation,
     Source,
+    check_sorts,
     check_stated,
     infer,
 )
@@ -58,6 +59,11 @@ _REMEDIES = {
     "applies": "applies=always if it holds for every mechanism, else a function of the node that "
     "gives back None, or the reason why it is not proved",
     "status": STATUS_REMEDY,
+}
+
+_SORTS = {
+    **{"kind": Kind, "source": Source, "orders": Orders, "adjacency": Adjacency},
+    **{"monotone": bool, "applies": Callable},
 }
 
 
@@ -120,6 +126,7 @@ class Theorem:
     def __post_init__(self) -> None:
         check_stated(f"theorem {self.name}", _REMEDIES, vars(self))
         check_status(f"theorem {self.name}", self.status)
+        check_sorts(f"theorem {self.name}", _SORTS, _REMEDIES, vars(self))
 
     @property
     def about(self) -> str:

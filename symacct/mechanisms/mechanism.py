@@ -9,8 +9,17 @@ from typing import Any
 import numpy as np
 
 from symacct.arithmetic import Arithmetic, LogNumber, Number
-from symacct.core.claims import EITHER, Adjacency, Claim, Kind, Source, check_stated, combine
-from symacct.core.errors import SoundnessError
+from symacct.core.claims import (
+    EITHER,
+    Adjacency,
+    Claim,
+    Kind,
+    Source,
+    check_sorts,
+    check_stated,
+    combine,
+)
+from symacct.core.errors import DomainError, SoundnessError
 from symacct.core.exact import INFINITY, Exact, Order, expression, order
 from symacct.core.lazy_import import sympy
 from symacct.expressions.node import Node
@@ -34,7 +43,7 @@ class Mechanism(Node):
     #: Does a value of the curve cost no more than a few elementary functions? This only steers.
     is_cheap = False
     #: The curve is finite below this order, at it if `is_finite_there`, and ∞ beyond, where neither
-    #: `curve` nor `excess` is asked.
+    #: `curve` nor `excess` is asked. An exact number, or a SymPy expression if it is irrational.
     finite_up_to: Exact | float = INFINITY
     is_finite_there = False
 
@@ -50,6 +59,8 @@ class Mechanism(Node):
         check_stated(
             f"class {cls.__name__}", {k: v for k, v in _REMEDIES.items() if k in needed}, stated
         )
+        if isinstance(cls.__dict__.get("kind"), str):  # else it is stated, a field or a property
+            check_sorts(f"class {cls.__name__}", {"kind": Kind}, _REMEDIES, vars(cls))
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         """α ↦ ε(α) at exact 1 < α < ∞; a class gives this, or `excess` instead."""
@@ -89,6 +100,11 @@ class Mechanism(Node):
         end = self.finite_up_to
         if end == INFINITY:
             return True
+        if isinstance(end, float):
+            raise DomainError(
+                f"class {type(self).__name__}, finite_up_to: found the float {end}, needed an "
+                "exact number, as a Fraction, or a SymPy expression such as 1 + sympy.exp(s)"
+            )
         if isinstance(alpha, sympy.Expr) or isinstance(end, sympy.Expr):
             alpha, end = expression(alpha), expression(end)
         return alpha <= end if self.is_finite_there else alpha < end
@@ -108,11 +124,16 @@ class Mechanism(Node):
 
     def at_one(self, ctx: Arithmetic) -> Number:
         """ε(1), the Kullback–Leibler bound."""
-        raise NotImplementedError
+        raise self._unwritten("at_one", "ε(1), the limit of ε(α) at α = 1")
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
         """ε(∞), the pure-DP bound."""
-        raise NotImplementedError
+        raise self._unwritten("at_infinity", "ε(∞), ctx.number(INFINITY) if it is not finite")
+
+    def _unwritten(self, name: str, what: str) -> NotImplementedError:
+        return NotImplementedError(
+            f"class {type(self).__name__}: found no {name}, needed {name}(self, ctx), {what}"
+        )
 
     def stated_adjacency(self) -> Adjacency:
         """The neighbouring relation the curve is stated for: its parameter, or else it is open."""

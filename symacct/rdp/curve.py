@@ -216,8 +216,9 @@ class LeafCurve(NodeCurve):
 
     def _no_number(self, alpha: Order, found: object) -> DomainError:
         return DomainError(
-            f"{type(self.node).__name__} at order {alpha}: found {found}, needed a number; "
-            "state finite_up_to where the curve is infinite from some order on"
+            f"{type(self.node).__name__} at order {alpha}: found {found}, needed a number; bring "
+            "the order in by ctx.number(alpha) before it meets a number, and state finite_up_to "
+            "where the curve is infinite from some order on"
         )
 
     def _start(self, alpha: Order) -> Number:

@@ -219,7 +219,16 @@ class OperationCurve(NodeCurve):
         bound = self._bounds.get(theorem.name)
         if bound is None:
             bound = self._bounds[theorem.name] = self._bound(theorem)
-        return bound(alpha)
+        try:
+            return bound(alpha)
+        except TypeError as error:
+            if isinstance(error, SymacctError):
+                raise
+            takes = ", ".join(("ctx", "eps", "alpha", *self.node.parameters()))
+            raise DomainError(
+                f"{theorem.name} at order {alpha}: found {error}; its bound takes ({takes}) by "
+                "these names, and the order by ctx.number(alpha) before it meets a number"
+            ) from error
 
     def _bound(self, theorem: Theorem) -> Callable[[Order], Number]:
         """α ↦ its bound; no sum over whole orders to α is finite where the mechanism's ε(α) is not.

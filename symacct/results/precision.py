@@ -20,20 +20,23 @@ def to_digits(
     value: Callable[[], tuple[arb, Claim]], digits: int, what: Callable[[], str], bits: int = 0
 ) -> tuple[arb, Claim, int]:
     """A ball with the digits asked, at a precision doubled until it has them."""
+    ball = arb(0)
     for working in doubled(bits or first_bits(digits)):
         with precision(working):
             ball, claim = value()
             if ball.is_exact() or relative_digits(ball) >= digits:
                 return ball, claim, working
-    raise undecided(what(), digits)
+    raise undecided(what(), digits, ball.is_nan())
 
 
-def undecided(what: str, digits: int) -> PrecisionError:
+def undecided(what: str, digits: int, is_none: bool = False) -> PrecisionError:
     """What to raise where the digits asked are beyond the limit on bits."""
-    return PrecisionError(
-        f"{what}: {digits} digits not reached at {limits.current().bits:,} bits; "
-        "ask for fewer digits, or raise symacct.limits(bits=...)"
-    )
+    remedy = "ask for fewer digits, or raise symacct.limits(bits=...)"
+    if is_none:
+        remedy = "the formula gave no number at all; in a class of your own state finite_up_to, in "
+        remedy += "a theorem of your own orders without those that it divides by 0 or ∞ at"
+    at = f"at {limits.current().bits:,} bits"
+    return PrecisionError(f"{what}: {digits} digits not reached {at}; {remedy}")
 
 
 def first_bits(digits: int) -> int:

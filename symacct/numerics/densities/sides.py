@@ -174,7 +174,7 @@ def _goes(side: Side, exponent: sympy.Expr) -> bool:
     raise PrecisionError(
         f"whether e^({exponent}) has a finite integral for {symbols.t} → "
         f"{'∞' if side.is_infinite else '0'}: found no proof; write the density as a sum or a "
-        "product of exponentials and powers"
+        "product of exponentials and powers, that of e^x in place of x if e^x is in an exponent"
     )
 
 

@@ -76,7 +76,10 @@ class PairProduct:
 def products(node: Node) -> list[PairProduct]:
     """Products whose largest profile, over both directions of each, is that of the node.
 
-    More than one where either of two densities may be the law with the record, in one run.
+    More than one where either of two densities may be the law with the record, in one run: a leaf
+    whose two laws no symmetry swaps, and whose query may move either way, gives both. Sums of it,
+    of which each run may move its own way, are then refused.
+
     AssumptionError where no pair is known.
     """
     raise AssumptionError(
