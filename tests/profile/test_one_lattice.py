@@ -29,6 +29,7 @@ from symacct.profile.discretized.grid import Grids
 from symacct.profile.dominating.pairs import products
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.one_sample import OneSample
+from symacct.profile.runs import DirectedRuns
 from tests import independent
 from tests.support import holds
 from tests.thinning import some
@@ -225,7 +226,7 @@ def test_several_runs_of_two_mechanisms_on_one_sample():
     most = m.epsilon("1e-4", digits=30, conversion="exact").epsilon
     assert found.lower <= most.lower <= most.upper <= found.upper
     (product,) = products(m)
-    known = Grids(product.runs, False).root(Fraction(1, 10**4), 2, lambda y: None)
+    known = Grids(DirectedRuns(product.runs, False)).root(Fraction(1, 10**4), 2)
     assert float(known.lower()) <= most.upper  # on a grid, which asks no moment
     assert most.lower <= float(known.upper())
 

@@ -138,8 +138,12 @@ def _by_spread(moments: Moments, delta: Fraction) -> float:
 def about_log_delta(moments: Moments, y: float) -> float:
     """About log D(y): by a moment, or by one run where one large loss is likelier than two.
 
-    The moments of rare large losses are mostly those of the others, and tell little.
+    The moments of rare large losses are mostly those of the others, and tell little. Of many runs
+    all together make the loss, and so they do where those of others hardly reach so far.
     """
+    are_sampled = all(isinstance(part, SampledGaussian) for part, _ in moments.runs)
+    if not are_sampled or sum(k for _, k in moments.runs) > _FEW_RUNS:
+        return moments.log_delta(y)
     one, half = (log_of(lambda: _sum_of_ones(moments, at)) for at in (y, y / 2))  # noqa: B023
     return one if 2 * half < one < math.inf else moments.log_delta(y)
 
