@@ -242,7 +242,7 @@ class LossLattice:
         one = fmpz(1) << self.bits
 
         def times(first: fmpz_poly, second: fmpz_poly) -> fmpz_poly:
-            return first.mul_low(second, self.count) // one + more
+            return (first * second).truncate(self.count) // one + more
 
         def power(first: fmpz_poly, k: int) -> fmpz_poly:
             if k == 1:
