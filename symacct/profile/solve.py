@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 
@@ -23,11 +23,12 @@ from symacct.profile.closed_form.finite import apart, are_few, given
 from symacct.profile.closed_form.strategy import ClosedForm
 from symacct.profile.discretized.grid import Grids
 from symacct.profile.discretized.lattice import LossLattices
-from symacct.profile.fourier.contours import FEW_NODES, Contours, FewNodes
+from symacct.profile.fourier.contours import Contours
 from symacct.profile.fourier.shape import shift
 from symacct.profile.runs import DirectedRuns, Runs
 from symacct.profile.strategy import Number, Strategy, by_the_cheapest
 
+_FEW_NODES = 20_000  # that are summed in less than about a second
 _TOGETHER = 50  # runs of densities, below which finite laws beside them are not asked one by one
 _DIGIT, _SPARE_BITS = 3.33, 64  # bits of one, and those that a sum over outcomes has more
 _LEAST = 3.0  # digits of what a sum over outcomes asks
@@ -95,8 +96,8 @@ class CompositionProfile:
         formula = partial(given, finite, partial(_at_any, own, exchanged), self.reverse)
         if own.closed is not None:
             return [ClosedForm(self.runs, formula)]
-        few = FewNodes(self.runs, self.two_ways, self.contours.exchanged, self.contours.known)
-        return [few, ClosedForm(self.runs, formula, FEW_NODES + 1)]
+        few = replace(self.contours, most_nodes=_FEW_NODES)  # which share those that are known
+        return [few, ClosedForm(self.runs, formula, _FEW_NODES + 1)]
 
     @property
     def _is_for_a_grid(self) -> bool:

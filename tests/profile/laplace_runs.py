@@ -1,6 +1,4 @@
-"""Two ways to D(y) of runs of Laplace noise that the library does without: a sum, an integral.
-
-Of runs that are not sampled it is elementary; of two sampled ones it is one integral.
+"""D(y) of two runs of sampled Laplace noise by one integral, which the library does without.
 
 D₂(y) = E_P[D₁(y − L)], and D₁ is in closed form on each side of the ends of L: all but the integral
 of e^{−x}√(R(e^y − (1−γ)R)) between two points is elementary (docs/proofs.md, section 16).
@@ -8,13 +6,9 @@ of e^{−x}√(R(e^y − (1−γ)R)) between two points is elementary (docs/proo
 
 from __future__ import annotations
 
-import math
-from functools import lru_cache
-
-from flint import acb, arb, fmpz_poly
+from flint import acb, arb
 
 from symacct.arithmetic import BALL
-from symacct.core.exact import Exact
 from symacct.numerics.sums.refine import integral, within
 from symacct.profile.losses.laplace import LaplaceLoss
 
@@ -80,47 +74,3 @@ def _down(first: arb, last: arb) -> arb:
 def _up(first: arb, last: arb) -> arb:
     """∫ e^x dx."""
     return last.exp() - first.exp()
-
-
-def few_runs(shift: Exact, count: int, y: arb) -> arb:
-    """D(y) of `count` runs that are not sampled, in closed form, for |y| below the largest loss.
-
-    √(PQ) has the transform e^{−s/2}(e^{ps}(½ + 1/4p) + e^{−ps}(½ − 1/4p)): powers of 1/p are
-    powers of l − l_j, l_j = (2j−k)s, which e^{l/2} − e^{y−l/2} is integrated against up to ks.
-    """
-    s = BALL.number(shift)
-    top, total = count * s, arb(0)
-    for j, ways in enumerate(_knots(count)):
-        knot = (2 * j - count) * s
-        start = arb(0) if not knot < y else y - knot
-        if not (knot < y or knot >= y):
-            start = (y - knot).max(arb(0))
-        up, down = (knot / 2).exp(), (y - knot / 2).exp()
-        rising, falling = _integrals(start, top - knot, count)
-        total += arb(ways[0]) * (up - down).max(arb(0))
-        for m in range(1, count + 1):
-            total += arb(ways[m]) * (up * rising[m - 1] - down * falling[m - 1])
-    return total * (-top / 2).exp() / arb(4) ** count
-
-
-@lru_cache(16)
-def _knots(count: int) -> list[list[int]]:
-    """C(k, j) times the coefficients of (2+x)^{k−j}(2−x)^j, for each j."""
-    above, below = fmpz_poly([2, 1]), fmpz_poly([2, -1])
-    found = []
-    for j in range(count + 1):
-        product = above ** (count - j) * below**j * math.comb(count, j)
-        found.append([int(product[m]) for m in range(count + 1)])
-    return found
-
-
-def _integrals(start: arb, end: arb, count: int) -> tuple[list[arb], list[arb]]:
-    """∫ e^{u/2} u^{m−1}/(m−1)! du from start to end, and with e^{−u/2}, for 1 <= m <= count."""
-    ups, downs = (end / 2).exp(), (start / 2).exp()
-    rising, falling = [2 * (ups - downs)], [2 * (1 / downs - 1 / ups)]
-    high, low = arb(1), arb(1)
-    for m in range(1, count):
-        high, low = high * end / m, low * start / m
-        rising.append(2 * (ups * high - downs * low) - 2 * rising[-1])
-        falling.append(2 * (low / downs - high / ups) + 2 * falling[-1])
-    return rising, falling

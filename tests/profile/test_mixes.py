@@ -88,7 +88,7 @@ def test_every_strategy_gives_the_same(reverse):
 
 def test_the_cheapest_is_asked_and_the_next_where_it_refuses(monkeypatch):
     """Few nodes of all runs; then a sum over outcomes, never more nodes while that answers."""
-    monkeypatch.setattr("symacct.profile.fourier.contours.FEW_NODES", 10)
+    monkeypatch.setattr("symacct.profile.solve._FEW_NODES", 10)
     runs = ((SampledGaussian(Fraction(4), Fraction(1, 10)), 3), RESPONSE)
     direction = CompositionProfile(runs, False)
     few, beside, contours, *_ = direction.strategies

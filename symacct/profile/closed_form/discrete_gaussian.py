@@ -22,8 +22,8 @@ _SPARE = 12.0  # nats
 _SPARE_BITS = 32
 
 
-def discrete_gaussian_form(runs: Runs, reverse: bool) -> Value | None:  # symmetric
-    """D of runs of discrete Gaussian noise that is not sampled."""
+def discrete_gaussian_form(runs: Runs, reverse: bool) -> Value | None:
+    """D of runs of discrete Gaussian noise that is not sampled; alike both ways."""
     if len(runs) > 1 or (noise := unsampled_gaussian(runs[0][0])) is None:
         return None
     return partial(several_runs, noise, runs[0][1])

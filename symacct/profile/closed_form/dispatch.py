@@ -25,7 +25,7 @@ def closed_form(runs: Runs, reverse: bool) -> Value | None:
     return next((form for ask in _FORMS if (form := ask(runs, reverse)) is not None), None)
 
 
-def _no_run(runs: Runs, reverse: bool) -> Value | None:  # none either way
+def _no_run(runs: Runs, reverse: bool) -> Value | None:
     return None if runs else lambda y: arb(0)
 
 
@@ -35,8 +35,8 @@ def _one_run(runs: Runs, reverse: bool) -> Value | None:
     return partial(runs[0][0].hockey_stick, reverse=reverse) if is_one else None
 
 
-def _bounded_range(runs: Runs, reverse: bool) -> Value | None:  # symmetric
-    """Of few runs, for the digits that their sum loses."""
+def _bounded_range(runs: Runs, reverse: bool) -> Value | None:
+    """Of few runs, for the digits that their sum loses; alike both ways."""
     (part, count), *more = runs
     if isinstance(part, BoundedRange) and not more and count <= _RUNS_OF_RANGE:
         return partial(several_runs, part.pure, count)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from flint import arb, ctx
 
 from symacct.numerics.sums.refine import ball
-from symacct.profile.accuracy import accuracy, bits_for, precisions, told, undecided
+from symacct.profile.accuracy import about, accuracy, bits_for, precisions, told, undecided
 from symacct.profile.roots import Value, before_the_end, crossing
 from symacct.profile.runs import DirectedRuns
 from symacct.profile.strategy import Number
@@ -22,8 +22,8 @@ class ClosedForm:
     formula: Value
     nodes: float = 0.0
 
-    def cost(self, digits: float) -> float:  # precision is cheap
-        """About as many nodes as one value takes the time of."""
+    def cost(self, digits: float) -> float:
+        """About as many nodes as a value takes the time of: its digits are cheap."""
         return self.nodes
 
     def value(self, y: arb) -> arb:
@@ -35,12 +35,10 @@ class ClosedForm:
         """D(y) to so many digits, at growing precision."""
         for bits in precisions(digits):
             with ctx.workprec(bits):
-                at = y()
-                found = self.value(at)
-                if found.is_exact() or accuracy(found) >= digits or self.runs.may_be_largest(at):
-                    return found
-        with ctx.workprec(64):
-            raise undecided(f"δ at ε = {float(y().mid()):.6g}", digits)
+                found = self.value(y())
+            if found.is_exact() or accuracy(found) >= digits:
+                return found
+        raise undecided(f"δ at ε = {about(y):.6g}", digits)
 
     def is_within(self, y: Number, bound: Number) -> bool | None:
         """Is D(y) at most the bound?"""

@@ -28,8 +28,8 @@ Noise = tuple[tuple[Exact, int], ...]  # shifts, and how often each is run
 _TERMS, _TERMS_BESIDE = 10_100, 100  # of Laplace noise, and beside Gaussian noise, which falls
 
 
-def unsampled_form(runs: Runs, reverse: bool) -> Value | None:  # symmetric
-    """D of Laplace noise, or of that and Gaussian noise, none of it sampled, of few runs."""
+def unsampled_form(runs: Runs, reverse: bool) -> Value | None:
+    """D of few runs of unsampled Laplace noise, also beside Gaussian noise; alike both ways."""
     shifts, ratio = _unsampled(runs) or ((), Fraction(0))
     counts = [k for _, k in shifts]
     most = _TERMS if ratio == 0 else _TERMS_BESIDE

@@ -23,7 +23,6 @@ from symacct.core.forking import cached_property
 from symacct.numerics.sums.refine import ball, up_to
 from symacct.profile.accuracy import about, accuracy, decided, log_of, undecided
 from symacct.profile.discretized.connect_the_dots import parallel
-from symacct.profile.fourier.shape import Moments
 from symacct.profile.fourier.starting import by_one_jump
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from symacct.profile.part import Part
@@ -269,30 +268,33 @@ class LossLattice:
 class LossLattices:
     """Lattices for some runs, each of more cells; a few are kept."""
 
-    directed: DirectedRuns
+    runs: DirectedRuns
     _made: dict[tuple[float, int, int], LossLattice] = field(default_factory=dict)
 
     def cost(self, digits: float) -> float:
         """Little for few digits of few runs, all of sampled noise."""
-        parts = [part for part, _ in self.runs if isinstance(part, SampledGaussian)]
-        if digits > _MOST_DIGITS or self.count >= _FEW_RUNS or len(parts) < len(self.runs):
+        if digits > _MOST_DIGITS or self.runs.count >= _FEW_RUNS:
             return CANNOT
-        return _CELLS if all(part.gamma > _LEAST_RATE for part in parts) else CANNOT
+        can = all(
+            isinstance(part, SampledGaussian) and part.gamma > _LEAST_RATE
+            for part, _ in self.runs.runs
+        )
+        return _CELLS if can else CANNOT
 
     def delta(self, y: Number, digits: float) -> arb:
         """D(y) to so many digits."""
 
         def ask(lattice: LossLattice) -> arb:
-            return lattice.delta(y(), self.reverse)
+            return lattice.delta(y(), self.runs.reverse)
 
-        return self._refined(ask, about(y), digits, self.moments.log_delta(about(y)))
+        return self._refined(ask, about(y), digits, self.runs.moments.log_delta(about(y)))
 
     def is_within(self, y: Number, bound: Number) -> bool | None:
         """Is D(y) <= the bound? PrecisionError where no lattice decides it."""
         for cells in _TELLING:
             lattice = self._lattice(about(y), cells, _FEW_DIGITS, log_of(bound))
             with ctx.workprec(lattice.work):
-                told = decided(lattice.delta(y(), self.reverse), bound())
+                told = decided(lattice.delta(y(), self.runs.reverse), bound())
             if told is not None:
                 return told
         raise undecided(f"δ at ε = {about(y):.6g}", _FEW_DIGITS)
@@ -302,14 +304,14 @@ class LossLattices:
 
         def ask(lattice: LossLattice) -> arb:
             def value(y: arb) -> arb:
-                return lattice.delta(y, self.reverse)
+                return lattice.delta(y, self.runs.reverse)
 
             found = bracket(value, ball(delta))
             return arb.nan() if found is None else enclosed(value, ball(delta), found)
 
         log_delta = log_of(lambda: ball(delta))
-        most = self.moments.renyi_epsilon(log_delta)
-        first = min(most, 2 * by_one_jump(self.moments, delta, most))
+        most = self.runs.moments.renyi_epsilon(log_delta)
+        first = min(most, 2 * by_one_jump(self.runs.moments, delta, most))
         return self._refined(ask, first, digits, log_delta, most)
 
     def _refined(
@@ -324,7 +326,7 @@ class LossLattices:
         cells, digits, is_root = _CELLS, digits - _SPARED, most > 0
         ends = (0.0 if is_root else y, y)
         while True:
-            lattice = self._lattice(ends[not self.reverse], cells, digits, log_delta)
+            lattice = self._lattice(ends[not self.runs.reverse], cells, digits, log_delta)
             with progress(f"a lattice of {lattice.count:,} losses"), ctx.workprec(lattice.work):
                 found = ask(lattice)
             known = max(0.0, accuracy(found))
@@ -346,7 +348,7 @@ class LossLattices:
 
     def _lattice(self, y: float, cells: int, digits: float, log_delta: float) -> LossLattice:
         """With B up to y, or up to −y of the pairs exchanged."""
-        need = math.ceil(digits * math.log(10) - log_delta + math.log(self.count))
+        need = math.ceil(digits * math.log(10) - log_delta + math.log(self.runs.count))
         if need > _MOST_NEED:
             raise undecided("a lattice of losses", digits)
         key = (y, cells, need)
@@ -354,34 +356,16 @@ class LossLattices:
             count = _NODES * cells
             bits = math.ceil(need / math.log(2)) + count.bit_length() + _SPARE_BITS
             with ctx.workprec(bits + 3 * count.bit_length()):
-                firsts = tuple(least(part, arb(-need - _TINY).exp()) for part, _ in self.runs)
-                first = sum((k * x for (_, k), x in zip(self.runs, firsts, strict=True)), arb(0))
-                top = -arb(y) * _BEFORE if self.reverse else arb(y) * _BEYOND
+                firsts = tuple(least(part, arb(-need - _TINY).exp()) for part, _ in self.runs.runs)
+                first = sum(
+                    (k * x for (_, k), x in zip(self.runs.runs, firsts, strict=True)), arb(0)
+                )
+                top = -arb(y) * _BEFORE if self.runs.reverse else arb(y) * _BEYOND
                 step = ((top - first).max(-first / count) / (count - 2)).mid()
                 bits += math.ceil(float((step * count).expm1().log()) / math.log(2))
             kept = [*self._made.items()][-_KEPT:]
             self._made = {
                 **dict(kept),
-                key: LossLattice(self.runs, firsts, step, count, cells, bits),
+                key: LossLattice(self.runs.runs, firsts, step, count, cells, bits),
             }
         return self._made[key]
-
-    @property
-    def runs(self) -> Runs:
-        """All of them."""
-        return self.directed.runs
-
-    @property
-    def reverse(self) -> bool:
-        """Are the pairs exchanged?"""
-        return self.directed.reverse
-
-    @property
-    def count(self) -> int:
-        """Of all runs."""
-        return self.directed.count
-
-    @property
-    def moments(self) -> Moments:
-        """The moments of all runs."""
-        return self.directed.moments

@@ -22,7 +22,6 @@ from symacct.profile.roots import convex_root
 from symacct.profile.runs import DirectedRuns
 from symacct.profile.strategy import CANNOT, Number
 
-FEW_NODES = 20_000  # that are summed in less than about a second
 _MANY_NODES = 200_000  # what contours of as many as are needed are taken to cost
 _ATTEMPTS = 8
 _FEW_DIGITS = 5.0  # of a root's place that D's fall is counted on for
@@ -37,18 +36,20 @@ class Contours:
     """The contours that were laid for some runs, the last one first; new ones as they are needed.
 
     `exchanged` are those of the same pairs the other way round, where they were asked before, and
-    `two_ways` says whether both ways are asked.
+    `two_ways` says whether both ways are asked. Of new ones that take more than `most_nodes`, or
+    tapered ones, none is laid where that is said.
     """
 
     runs: DirectedRuns
     two_ways: bool = False
     exchanged: Contours | None = None
+    most_nodes: float = math.inf
     known: list[Contour] = field(default_factory=list)
     _bounds: dict[float, arb] = field(default_factory=dict)
 
-    def cost(self, digits: float) -> float:  # as many nodes as these take
-        """As many nodes as are needed, where there are moments."""
-        return _MANY_NODES if self.runs.have_moments else CANNOT
+    def cost(self, digits: float) -> float:
+        """As many nodes as may be summed, whatever the digits, where there are moments."""
+        return min(self.most_nodes, _MANY_NODES) if self.runs.have_moments else CANNOT
 
     @property
     def order(self) -> float | None:
@@ -88,16 +89,14 @@ class Contours:
         """What a new contour gives, which is then kept."""
         plain = self.runs.moments
         moments, chosen = planned(plain, at, log_delta, digits, self.two_ways)
-        self._refuse_many(chosen.last, chosen.taper is not None)
+        if self.most_nodes < math.inf and (chosen.taper or chosen.last > self.most_nodes):
+            raise PrecisionError(f"found {chosen.last} nodes, needed {self.most_nodes}")  # caught
         made = contour(moments, chosen, at, plain)
         found = use(made)
         self.known.insert(0, made)
         while sum(known.plan.last for known in self.known[:-1]) > _KEPT_NODES:
             del self.known[-1]
         return found
-
-    def _refuse_many(self, nodes: int, is_tapered: bool) -> None:
-        """As many as are needed are summed."""
 
     # --- bounds of D(y)
 
@@ -177,15 +176,3 @@ class Contours:
             if slope < 0:
                 return convex_root(value, goal, arb(start * _RIGHT), arb(slope))
             return convex_root(value, goal, arb(contour.at))  # too much cancels for float64
-
-
-class FewNodes(Contours):
-    """Contours of few nodes alone, from one list with those of many."""
-
-    def cost(self, digits: float) -> float:
-        """So many at the most."""
-        return FEW_NODES if self.runs.have_moments else CANNOT
-
-    def _refuse_many(self, nodes: int, is_tapered: bool) -> None:
-        if is_tapered or nodes > FEW_NODES:
-            raise PrecisionError(f"found {nodes} nodes, needed {FEW_NODES}")  # and caught

@@ -70,12 +70,8 @@ class NoisySample(Averaged, OneSample):
 
     def _outcomes(self) -> Weighed:
         """(q, y) of all finite runs together."""
-        found = [(arb(1), arb(0))]
-        for part, k in self.runs:
-            if isinstance(part, Atoms):
-                own = [(q, (p / q).log()) for p, q in counted(part.common(), k)]
-                found = [(q * v, y + z) for q, y in found for v, z in own]
-        return found
+        finite = [counted(part.common(), k) for part, k in self.runs if isinstance(part, Atoms)]
+        return _products([[(q, (p / q).log()) for p, q in laws] for laws in finite])
 
     def _at(self, y: arb) -> tuple[arb, arb]:
         """log c and the rate of the Gaussian noise beside a loss."""

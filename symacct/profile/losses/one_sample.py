@@ -16,6 +16,7 @@ from flint import arb, ctx
 
 from symacct.arithmetic import BALL
 from symacct.core.exact import Exact
+from symacct.profile.losses.summed import steered
 from symacct.profile.part import Floats, Part, ProfileOnly
 from symacct.profile.solve import CompositionProfile
 
@@ -44,13 +45,7 @@ class OneSample(ProfileOnly):
 
     def steer(self, orders: Floats) -> tuple[Floats, Floats]:
         """On chords of the product's profile, whose tilted mean and variance are near its own."""
-        log_weights, losses = _steering(self)
-        exponent = orders[:, None] * losses + log_weights
-        top = exponent.max(axis=1)
-        share = np.exp(exponent - top[:, None])
-        total = share.sum(axis=1)
-        mean, square = share @ losses / total, share @ losses**2 / total
-        return np.log(total) + top, np.maximum(square - mean**2, np.finfo(float).tiny)
+        return steered(orders, *_steering(self))
 
     # --- balls: what is proved
 

@@ -90,7 +90,7 @@ class Summed:
         grids = [self._grid(float(order)) for order in orders]
         for grid in {id(grid): grid for grid in grids if grid is not None}.values():
             own = np.array([one is grid for one in grids])
-            log_moments[own], variances[own] = _steered(orders[own], *grid)
+            log_moments[own], variances[own] = steered(orders[own], *grid)
         return log_moments, variances
 
     def log_decay(self, a: float, t: float) -> float:
@@ -161,7 +161,7 @@ class Summed:
         return None
 
 
-def _steered(orders: Floats, log_weights: Floats, losses: Floats) -> tuple[Floats, Floats]:
+def steered(orders: Floats, log_weights: Floats, losses: Floats) -> tuple[Floats, Floats]:
     exponent = orders[:, None] * losses + log_weights
     top = exponent.max(axis=1)
     share = np.exp(exponent - top[:, None])
