@@ -399,22 +399,21 @@ def _smoothed(choice: Sequence[tuple[PairProduct, int]]) -> PairProduct | None:
 
     For many kinds of triangles these would be long looked for.
     """
-    orders = {
-        product: order
-        for product, _ in choice
-        if product.triangle
-        and (order := equilateral_order(product.triangle.gamma, product.triangle.delta))
-    }
-    if not 0 < len(orders) <= _MOST_TRIANGLES:
+    if sum(product.triangle is not None for product, _ in choice) > _MOST_TRIANGLES:
         return None
-    known = [
-        (PairProduct(((product.triangle, 1),), Kind.UPPER), times)
-        for product, times in choice
-        if product in orders
-    ]
-    others = [(product, times) for product, times in choice if product not in orders]
+    known, others, orders = [], [], []
+    for product, times in choice:
+        triangle = product.triangle
+        order = triangle and equilateral_order(triangle.gamma, triangle.delta)
+        if triangle and order:
+            known.append((PairProduct(((triangle, 1),), Kind.UPPER), times))
+            orders.append(order)
+        else:
+            others.append((product, times))
+    if not orders:
+        return None
     found = _several([*known, *others])
-    smoothing = TwoSidedExponential(min(orders.values()))
+    smoothing = TwoSidedExponential(min(orders))
     return replace(found, runs=(*found.runs, (smoothing, 1)), kind=Kind.UPPER)
 
 
