@@ -10,7 +10,16 @@ from flint import acb, arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symacct import Accountant, Gaussian, Kind, Laplace, PureDP, SubsampleWithoutReplacement
+from symacct import (
+    Accountant,
+    Gaussian,
+    Kind,
+    Laplace,
+    PoissonSubsample,
+    PureDP,
+    RandomizedResponse,
+    SubsampleWithoutReplacement,
+)
 from symacct.numerics.triangles.plane import BellMajorant
 from symacct.profile.dominating.below import triangles_below
 from symacct.profile.fourier.contour import Contour
@@ -457,3 +466,15 @@ def test_the_fall_planned_is_the_fall_proved(gamma, a, deviations):
     planned = log_moment - part.log_decay(a, t)
     proved = log_moment - float(part.decay(a, t, deviations**2 / 100))
     assert planned / 2 <= proved <= 1.2 * planned
+
+
+@pytest.mark.parametrize("k", [1, 200])
+@pytest.mark.parametrize("base", [Gaussian(2), Laplace(2), RandomizedResponse("3/4")], ids=repr)
+def test_a_record_added_is_as_in_a_poisson_sample(base, k):
+    """Its place is another's if it is not there: one pair of laws, as at Rényi orders."""
+    fixed, poisson = (k * sample(base, "1/20", "add_remove") for sample in (W, PoissonSubsample))
+    found = fixed.epsilon("1e-5", digits=6, conversion="exact")
+    assert found.kind is Kind.EXACT
+    assert str(fixed.rdp(3)) == str(poisson.rdp(3))
+    other = poisson.epsilon("1e-5", digits=6, conversion="exact")
+    assert str(found.epsilon) == str(other.epsilon)

@@ -38,7 +38,7 @@ from symacct.operations.convexify import Convexify
 from symacct.operations.either import Either
 from symacct.operations.group import GroupPrivacy, noise_for_group
 from symacct.operations.postprocess import PostProcess
-from symacct.operations.subsample import PoissonSubsample, Sampling, SubsampleWithoutReplacement
+from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 from symacct.profile.dominating.envelope import adaptive, envelope, in_blocks
 from symacct.profile.losses.density.bounded_range import bounded_range
 from symacct.profile.losses.density.charts import DensityPair
@@ -208,14 +208,23 @@ def _(node: PoissonSubsample) -> list[PairProduct]:
     """On all of the data a record replaced is one removed and one added."""
     if node.gamma == 1 and not node.is_one_step():
         return products(GroupPrivacy(node.mechanism, 2))
-    _refuse_other_relation(node)
+    if node.adjacency != node.read_adjacency:
+        raise AssumptionError(
+            f"conversion='exact': found {type(node).__name__} with adjacency {node.adjacency}, "
+            f"needed {node.read_adjacency}, for which a dominating pair is known; "
+            "use conversion='improved'"
+        )
     return [sampled_once(product, node.gamma) for product in products(node.mechanism)]
 
 
 @products.register
 def _(node: SubsampleWithoutReplacement) -> list[PairProduct]:
-    """One sample of fixed size, the pair that dominates all of them where a record is replaced."""
-    _refuse_other_relation(node)
+    """One sample of fixed size, the pair that dominates all of them where a record is replaced.
+
+    A record added or removed is in the sample or another is in its place: Poisson's mixture.
+    """
+    if node.adjacency != node.read_adjacency:
+        return [sampled_once(product, node.gamma) for product in products(node.mechanism)]
     found = _of_one_run(products(node.mechanism))
     if not all(part.symmetric for part, _ in found.runs):
         raise AssumptionError(
@@ -242,16 +251,6 @@ def _triangle(node: SubsampleWithoutReplacement) -> Equilateral | None:
     delta = noise.sensitivity / noise.sigma
     is_rational = isinstance(delta, Fraction) and isinstance(node.gamma, Fraction)
     return Equilateral(delta, node.gamma) if is_rational else None
-
-
-def _refuse_other_relation(node: Sampling) -> None:
-    """AssumptionError where the sample is not drawn for the relation of its neighbours."""
-    if node.adjacency != node.read_adjacency:
-        raise AssumptionError(
-            f"conversion='exact': found {type(node).__name__} with adjacency {node.adjacency}, "
-            f"needed {node.read_adjacency}, for which a dominating pair is known; "
-            "use conversion='improved'"
-        )
 
 
 @products.register
