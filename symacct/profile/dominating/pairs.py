@@ -16,6 +16,7 @@ from symacct.core.exact import Exact, exact, expression
 from symacct.core.lazy_import import sympy
 from symacct.expressions.node import Node
 from symacct.mechanisms import (
+    ApproximateDP,
     DiscreteGaussianSum,
     DiscreteLaplace,
     DistributionPair,
@@ -138,6 +139,16 @@ def _(node: RandomizedResponse) -> list[PairProduct]:
 @products.register
 def _(node: PureDP) -> list[PairProduct]:
     return _of_pure(node.parameters()["epsilon"], Kind.EXACT)
+
+
+@products.register
+def _(node: ApproximateDP) -> list[PairProduct]:
+    """With probability δ it tells which law it is."""
+    epsilon, delta = (node.parameters()[name] for name in ("epsilon", "delta"))
+    p = 1 / (1 + sympy.exp(-expression(epsilon))) if epsilon else Fraction(1, 2)
+    told = ((delta, Fraction(0)), (Fraction(0), delta))
+    rest = (((1 - delta) * p, (1 - delta) * q) for p, q in _binary(p).masses)
+    return _one(Atoms((*told, *rest)))
 
 
 @products.register
