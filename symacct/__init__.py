@@ -32,6 +32,7 @@ from symacct.expressions.theorem_registry import Theorem, theorems
 from symacct.mechanisms import (
     TCDP,
     ZCDP,
+    ApproximateDP,
     Curve,
     DiscreteGaussian,
     DiscreteGaussianSum,
@@ -106,6 +107,7 @@ __all__ = [
     "Accountant",
     "Adjacency",
     "AdjacencyError",
+    "ApproximateDP",
     "AssumptionError",
     "Attack",
     "BudgetError",

@@ -107,6 +107,7 @@ _WORDS = {
     "first of the last {steps} steps",
     "PermuteAndFlip": "permute-and-flip (ε = {epsilon})",
     "RandomizedResponse": "randomized response (the true answer with probability {p})",
+    "ApproximateDP": "an (ε, δ)-differentially private mechanism (ε = {epsilon}, δ = {delta})",
     "PureDP": "an ε-differentially private mechanism (ε = {epsilon})",
     "Skellam": "the Skellam mechanism (variance μ = {mu}, sensitivity {sensitivity})",
     "SparseVector": "the sparse vector technique (Laplace noise of b = {b_threshold} on the "

@@ -14,7 +14,7 @@ from symacct.mechanisms.laplace import Laplace, VectorLaplace
 from symacct.mechanisms.matrix import MatrixMechanism, TreeAggregation
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.pair import DistributionPair
-from symacct.mechanisms.response import PureDP, RandomizedResponse
+from symacct.mechanisms.response import ApproximateDP, PureDP, RandomizedResponse
 from symacct.mechanisms.selecting.noisy_max import GaussianNoisyMax, NoisyMax
 from symacct.mechanisms.selecting.selection import ExponentialMechanism, PermuteAndFlip
 from symacct.mechanisms.selecting.sparse_vector import GaussianSparseVector, SparseVector
@@ -22,6 +22,7 @@ from symacct.mechanisms.selecting.sparse_vector import GaussianSparseVector, Spa
 __all__ = [
     "TCDP",
     "ZCDP",
+    "ApproximateDP",
     "Curve",
     "DiscreteGaussian",
     "DiscreteGaussianSum",

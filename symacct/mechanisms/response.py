@@ -156,3 +156,44 @@ class PureDP(PureResponse):
         """ε₀"""
         epsilon: Exact = self._fields["epsilon"]
         return epsilon
+
+
+class ApproximateDP(Mechanism):
+    """Any (ε, δ)-DP mechanism, by the worst of them: with probability δ it tells which law it is.
+
+    Else it is randomized response with p = e^ε/(1+e^ε), and every (ε, δ)-DP mechanism is a
+    post-processing of that. Its Rényi curve is infinite at every order, so it is for
+    `conversion="exact"`, alone or with anything beside it. `epsilon` >= 0, in nats; 0 < `delta` <
+    1; `adjacency` says for which neighbours it holds, and is left open by default. DomainError
+    otherwise. Source: KOV15, every (ε, δ)-DP mechanism is a post-processing of four outcomes.
+
+    >>> m = 10 * ApproximateDP("1/10", "1e-6")
+    >>> print(m.epsilon("1e-4", conversion="exact", digits=4).epsilon)
+    0.9418
+    """
+
+    adjacency: Adjacency
+    kind = Kind.EXACT
+    one_pair = True
+    swap_symmetric = True
+    convex = True
+    finite_up_to = Fraction(1)
+    source = KOV15.at("every (ε, δ)-DP mechanism is a post-processing of four outcomes")
+
+    def __new__(
+        cls, epsilon: Numeric, delta: Numeric, adjacency: str | Adjacency = "either"
+    ) -> ApproximateDP:
+        return cls._intern(
+            epsilon=nonnegative(epsilon, "ApproximateDP, epsilon"),
+            delta=probability(delta, "ApproximateDP, delta"),
+            adjacency=named_adjacency(adjacency),
+        )
+
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        return lambda alpha: ctx.number(INFINITY)
+
+    def at_one(self, ctx: Arithmetic) -> Number:
+        return ctx.number(INFINITY)
+
+    def at_infinity(self, ctx: Arithmetic) -> Number:
+        return ctx.number(INFINITY)

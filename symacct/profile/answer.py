@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -17,6 +18,7 @@ from symacct.core.errors import AssumptionError, DomainError, LimitError, OrderE
 from symacct.core.pinning import By
 from symacct.expressions.node import Node
 from symacct.numerics.sums.refine import ball, within_floats
+from symacct.profile.accuracy import log_of
 from symacct.profile.dominating.below import one_run_each, products_below, triangles_below
 from symacct.profile.dominating.pairs import PairProduct, products
 from symacct.profile.losses.density.densities import DensityLoss
@@ -44,8 +46,14 @@ def profile(node: Node) -> Profile:
     """The profile of a node; AssumptionError where its pairs are not known."""
     found = products(node)
     kind = combine((product.kind for product in found), "conversion='exact'")
-    is_glued = any(product.is_glued for product in found)
-    return Profile(found, Claim(kind, node.claim.adjacency, sources=(_EXACT.source,)), is_glued)
+    claim = Claim(kind, node.claim.adjacency, sources=(_EXACT.source,))
+    smoothed = [product.smoothed for product in found if product.smoothed]
+    return Profile(
+        found,
+        claim,
+        any(product.is_glued for product in found),
+        Profile(smoothed, claim) if smoothed and len(smoothed) == len(found) else None,
+    )
 
 
 @_steered
@@ -86,10 +94,19 @@ def _exact(node: Node) -> list[PairProduct]:
 
 
 class Profile:
-    """δ(ε) and ε(δ), the largest of some products."""
+    """δ(ε) and ε(δ), the largest of some products.
 
-    def __init__(self, found: list[PairProduct], claim: Claim, is_glued: bool = False) -> None:
-        self.claim, self.is_glued = claim, is_glued
+    `smoothed` is another one of which either may be answered: both are above the truth.
+    """
+
+    def __init__(
+        self,
+        found: list[PairProduct],
+        claim: Claim,
+        is_glued: bool = False,
+        smoothed: Profile | None = None,
+    ) -> None:
+        self.claim, self.is_glued, self.smoothed = claim, is_glued, smoothed
         self.directions = _directions(found)
 
     def delta(self, epsilon: Fraction, digits: int) -> Guarantee:
@@ -103,9 +120,24 @@ class Profile:
     @_steered
     def answer(self, asks_epsilon: bool, given: Fraction, digits: int) -> tuple[arb, float]:
         """ε(δ) or δ(ε), and the order 1 + c of the nodes that gave it."""
+        if self.smoothed is not None and self.smoothed.about(asks_epsilon, given) < self.about(
+            asks_epsilon, given
+        ):
+            with suppress(PrecisionError, LimitError):
+                return self.smoothed.answer(asks_epsilon, given, digits)
         largest = self.largest_epsilon if asks_epsilon else self.largest_delta
         found, best = largest(given, digits)
         return found, best.order(lambda: found if asks_epsilon else BALL.number(given))
+
+    def about(self, asks_epsilon: bool, given: Fraction) -> float:
+        """About ε(δ) or log δ(ε), which proves nothing; ∞ where that can't be told."""
+        with suppress(PrecisionError, LimitError):
+            moments = [direction.runs.moments for direction in self.directions]
+            if asks_epsilon:
+                log_delta = log_of(lambda: ball(given))
+                return max(each.saddle_epsilon(log_delta) for each in moments)
+            return max(each.log_delta(float(given)) for each in moments)
+        return math.inf
 
     def guarantee(
         self, asks_epsilon: bool, given: Fraction, answer: tuple[arb, float], digits: int

@@ -12,12 +12,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from flint import arb, ctx
 
-from symacct.core.errors import PrecisionError
+from symacct.core.errors import LimitError, PrecisionError
 from symacct.numerics.order_search import crossing, golden_valley
 from symacct.numerics.sums.refine import ball
 from symacct.numerics.triangles.lattice import lattice_of, triple_log_excess
@@ -50,6 +51,11 @@ _SECTIONS = 16  # of what lies between two of these
 _PART = Fraction(5, 8)  # of a way on that is too far
 _GUARD_BITS = 8
 _ZERO = Fraction(0)
+_DOUBLE, _BITS_OF_ORDER = 53, 9
+_LEAST_ORDER, _MOST_ORDER = 1.5, 4096.0  # that are looked at for the equilateral triangle
+_LITTLE_NOISE = 4  # sensitivities to a deviation
+_TOLERANCE = 2.0**-8  # of the order from which on it is not the worst
+_SHARES_OF_ORDER = (1.0, 0.98, 0.95, 0.9, 0.8, 0.6)
 #: Shares of G − 1 by which the maximum may exceed the larger end; the last is proved for all.
 SHARES = (Fraction(1, 1000), Fraction(1, 50), Fraction(3, 20), Fraction(1, 2))
 
@@ -117,6 +123,52 @@ def worst(triangles: Triangles) -> tuple[Place, ...] | None:
     if ends is not None or not _is_quick(triangles):
         return ends
     return CloserLooks(triangles).worst()
+
+
+@functools.lru_cache(maxsize=256)
+def equilateral_order(gamma: Fraction, delta: Fraction) -> Fraction | None:
+    """About the largest order at which B = δ² is proved to be the worst; None if none is found.
+
+    Nothing rests on where it is looked for: at some share of the order from which on float64 sees
+    the other end above. Of little noise it would take seconds to find an order near 1.
+    """
+    if delta > _LITTLE_NOISE:
+        return None
+
+    def is_above(alpha: float) -> bool:
+        with suppress(PrecisionError, LimitError):
+            first, last = Triangles(_few_bits(alpha), gamma, delta).ends_in_floats
+            return last > first
+        return False
+
+    with ctx.workprec(_DOUBLE):
+        low, high = _LEAST_ORDER, _MOST_ORDER
+        if is_above(high):
+            low = high
+        while high > low * (1 + _TOLERANCE):
+            middle = math.sqrt(low * high)
+            low, high = (middle, high) if is_above(middle) else (low, middle)
+        for share in _SHARES_OF_ORDER:
+            alpha = _few_bits(low * share)
+            if alpha < _LEAST_ORDER:
+                break
+            with suppress(PrecisionError, LimitError):
+                triangles = Triangles(alpha, gamma, delta)
+                places = worst(triangles)
+                if places is not None and all(_is_equilateral(place) for place in places):
+                    return alpha
+    return None
+
+
+def _is_equilateral(place: Place) -> bool:
+    """Else it is the end B = 0, or lies inside."""
+    return isinstance(place, TriangleEnd) and place.high > 0
+
+
+def _few_bits(alpha: float) -> Fraction:
+    """An order to 1 in 512, from below."""
+    step = Fraction(2) ** (math.frexp(alpha)[1] - _BITS_OF_ORDER)
+    return math.floor(Fraction(alpha) / step) * step
 
 
 def _is_quick(triangles: Triangles) -> bool:

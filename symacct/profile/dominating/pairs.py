@@ -16,6 +16,7 @@ from symacct.core.exact import Exact, exact, expression
 from symacct.core.lazy_import import sympy
 from symacct.expressions.node import Node
 from symacct.mechanisms import (
+    ApproximateDP,
     DiscreteGaussianSum,
     DiscreteLaplace,
     DistributionPair,
@@ -32,17 +33,19 @@ from symacct.mechanisms import (
 from symacct.mechanisms.integers.discrete_sum import SummedNoise
 from symacct.mechanisms.integers.integer_noise import LatticeNoise
 from symacct.mechanisms.mixtures import Overlap, noise, one_dimensional
+from symacct.numerics.triangles.worst import equilateral_order
 from symacct.operations.compose import Compose
 from symacct.operations.convexify import Convexify
 from symacct.operations.either import Either
 from symacct.operations.group import GroupPrivacy, noise_for_group
 from symacct.operations.postprocess import PostProcess
-from symacct.operations.subsample import PoissonSubsample, Sampling, SubsampleWithoutReplacement
+from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 from symacct.profile.dominating.envelope import adaptive, envelope, in_blocks
 from symacct.profile.losses.density.bounded_range import bounded_range
 from symacct.profile.losses.density.charts import DensityPair
 from symacct.profile.losses.density.densities import DensityLoss
 from symacct.profile.losses.finite import Atoms, Masses
+from symacct.profile.losses.fixed_size.equilateral import Equilateral
 from symacct.profile.losses.fixed_size.laplace import GluedLaplace
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.integer_noise import IntegerLoss
@@ -51,7 +54,10 @@ from symacct.profile.losses.mixed import MixedLoss
 from symacct.profile.losses.noisy_sample import on_one_sample
 from symacct.profile.losses.one_sample import OneSample
 from symacct.profile.losses.pointwise_maximum import PointwiseMaximum
+from symacct.profile.losses.two_sided_exponential import TwoSidedExponential
 from symacct.profile.part import Part
+
+_MOST_TRIANGLES = 8  # kinds of them, each of which takes part of a second
 
 
 @dataclass(frozen=True)
@@ -61,7 +67,8 @@ class PairProduct:
     `one_way` where only the profile of (P, Q) at ε >= 0 is that of the mechanism; `of_many` where
     (P, Q) stands for many pairs, each of which has its profile at some ε: one run has it, several
     are dominated, and are `is_glued`: there the Rényi curve may know less or more. `pairs` are
-    these, where they are finitely many of finite laws.
+    these, where they are finitely many of finite laws; `triangle` is what dominates smoothly where
+    they are triangles, and `smoothed` another product that dominates several runs, by it.
     """
 
     runs: tuple[tuple[Part, int], ...]
@@ -70,6 +77,8 @@ class PairProduct:
     of_many: bool = False
     is_glued: bool = False
     pairs: tuple[Atoms, ...] = ()
+    triangle: Equilateral | None = None
+    smoothed: PairProduct | None = None
 
 
 @singledispatch
@@ -130,6 +139,16 @@ def _(node: RandomizedResponse) -> list[PairProduct]:
 @products.register
 def _(node: PureDP) -> list[PairProduct]:
     return _of_pure(node.parameters()["epsilon"], Kind.EXACT)
+
+
+@products.register
+def _(node: ApproximateDP) -> list[PairProduct]:
+    """With probability δ it tells which law it is."""
+    epsilon, delta = (node.parameters()[name] for name in ("epsilon", "delta"))
+    p = 1 / (1 + sympy.exp(-expression(epsilon))) if epsilon else Fraction(1, 2)
+    told = ((delta, Fraction(0)), (Fraction(0), delta))
+    rest = (((1 - delta) * p, (1 - delta) * q) for p, q in _binary(p).masses)
+    return _one(Atoms((*told, *rest)))
 
 
 @products.register
@@ -200,14 +219,23 @@ def _(node: PoissonSubsample) -> list[PairProduct]:
     """On all of the data a record replaced is one removed and one added."""
     if node.gamma == 1 and not node.is_one_step():
         return products(GroupPrivacy(node.mechanism, 2))
-    _refuse_other_relation(node)
+    if node.adjacency != node.read_adjacency:
+        raise AssumptionError(
+            f"conversion='exact': found {type(node).__name__} with adjacency {node.adjacency}, "
+            f"needed {node.read_adjacency}, for which a dominating pair is known; "
+            "use conversion='improved'"
+        )
     return [sampled_once(product, node.gamma) for product in products(node.mechanism)]
 
 
 @products.register
 def _(node: SubsampleWithoutReplacement) -> list[PairProduct]:
-    """One sample of fixed size, the pair that dominates all of them where a record is replaced."""
-    _refuse_other_relation(node)
+    """One sample of fixed size, the pair that dominates all of them where a record is replaced.
+
+    A record added or removed is in the sample or another is in its place: Poisson's mixture.
+    """
+    if node.adjacency != node.read_adjacency:
+        return [sampled_once(product, node.gamma) for product in products(node.mechanism)]
     found = _of_one_run(products(node.mechanism))
     if not all(part.symmetric for part, _ in found.runs):
         raise AssumptionError(
@@ -219,20 +247,21 @@ def _(node: SubsampleWithoutReplacement) -> list[PairProduct]:
     part = _one_part(found)
     if isinstance(part, Atoms | GaussianLoss):
         glued: Part = part.glued(node.gamma)
-        return [PairProduct(((glued, 1),), found.kind, of_many=True)]
+        triangle = _triangle(node)
+        return [PairProduct(((glued, 1),), found.kind, of_many=True, triangle=triangle)]
     if isinstance(part, LaplaceLoss):
         return [PairProduct(((GluedLaplace(part.shift, node.gamma), 1),), found.kind, of_many=True)]
     return [PairProduct(((part.sampled(node.gamma), 1),), found.kind, one_way=True, of_many=True)]
 
 
-def _refuse_other_relation(node: Sampling) -> None:
-    """AssumptionError where the sample is not drawn for the relation of its neighbours."""
-    if node.adjacency != node.read_adjacency:
-        raise AssumptionError(
-            f"conversion='exact': found {type(node).__name__} with adjacency {node.adjacency}, "
-            f"needed {node.read_adjacency}, for which a dominating pair is known; "
-            "use conversion='improved'"
-        )
+def _triangle(node: SubsampleWithoutReplacement) -> Equilateral | None:
+    """The triangle that may be the worst for smooth functions: of one query, fixed beforehand."""
+    noise = node.mechanism
+    if not isinstance(noise, Gaussian) or not noise.is_one_query:
+        return None
+    delta = noise.sensitivity / noise.sigma
+    is_rational = isinstance(delta, Fraction) and isinstance(node.gamma, Fraction)
+    return Equilateral(delta, node.gamma) if is_rational else None
 
 
 @products.register
@@ -341,7 +370,8 @@ def sampled_once(product: PairProduct, gamma: Exact) -> PairProduct:
     if gamma == 1:
         return product
     pairs = tuple(pair.sampled(gamma) for pair in product.pairs)
-    return replace(product, runs=((_one_part(product).sampled(gamma), 1),), pairs=pairs)
+    runs = ((_one_part(product).sampled(gamma), 1),)
+    return replace(product, runs=runs, pairs=pairs, triangle=None, smoothed=None)
 
 
 def _several(choice: Sequence[tuple[PairProduct, int]]) -> PairProduct:
@@ -369,7 +399,32 @@ def _several(choice: Sequence[tuple[PairProduct, int]]) -> PairProduct:
         return replace(composed([*others, (worst, 1)]), of_many=True)
     blocks = [block for kind, times in kinds.items() if kind for block in in_blocks(kind, times)]
     runs = [(PairProduct(((Atoms(tuple(pair)), 1),), Kind.UPPER), times) for pair, times in blocks]
-    return replace(composed([*others, *runs]), kind=Kind.UPPER, of_many=True, is_glued=True)
+    every = composed([*others, *runs])
+    smooth = _smoothed(choice)
+    return replace(every, kind=Kind.UPPER, of_many=True, is_glued=True, smoothed=smooth)
+
+
+def _smoothed(choice: Sequence[tuple[PairProduct, int]]) -> PairProduct | None:
+    """By triangles that are the worst for functions as smooth as what stands beside them makes all.
+
+    For many kinds of triangles these would be long looked for.
+    """
+    if sum(product.triangle is not None for product, _ in choice) > _MOST_TRIANGLES:
+        return None
+    known, others, orders = [], [], []
+    for product, times in choice:
+        triangle = product.triangle
+        order = triangle and equilateral_order(triangle.gamma, triangle.delta)
+        if triangle and order:
+            known.append((PairProduct(((triangle, 1),), Kind.UPPER), times))
+            orders.append(order)
+        else:
+            others.append((product, times))
+    if not orders:
+        return None
+    found = _several([*known, *others])
+    smoothing = TwoSidedExponential(min(orders))
+    return replace(found, runs=(*found.runs, (smoothing, 1)), kind=Kind.UPPER)
 
 
 def _of_one_run(found: list[PairProduct]) -> PairProduct:

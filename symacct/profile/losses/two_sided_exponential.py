@@ -1,0 +1,94 @@
+"""A pair whose loss is two-sided exponential, which smooths the loss of what stands beside it.
+
+Under Q the loss has the density α(α−1)/(2α−1) times e^{−αx} right of 0 and e^{(α−1)x} left of it:
+F(z) = α(α−1)/((α−z)(α−1+z)) for 1−α < Re z < α (docs/proofs.md, section 35).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NoReturn
+
+import numpy as np
+from flint import acb, arb, arb_poly
+
+from symacct.core.errors import AssumptionError
+from symacct.core.exact import Exact
+from symacct.numerics.sums.refine import ball
+from symacct.profile.part import Floats, OrderLine
+
+
+@dataclass(frozen=True)
+class TwoSidedExponential:
+    """`alpha` > 2, at which the moments end."""
+
+    alpha: Fraction
+
+    symmetric = True  # z ↦ 1 − z exchanges the two laws
+    hardly_falls = False  # |F| falls as t^{−2}
+
+    def sampled(self, gamma: Exact) -> NoReturn:
+        """No mechanism has this pair."""
+        raise AssumptionError("found a bound of several samples, needed a mechanism to sample")
+
+    # --- float64: where to look
+
+    def steer(self, orders: Floats) -> tuple[Floats, Floats]:
+        alpha = float(self.alpha)
+        right, left = alpha - orders, alpha - 1 + orders
+        inside = (right > 0) & (left > 0)
+        with np.errstate(all="ignore"):
+            log_moments = math.log(alpha * (alpha - 1)) - np.log(right) - np.log(left)
+            variances = right**-2.0 + left**-2.0
+        return np.where(inside, log_moments, np.inf), np.where(inside, variances, np.inf)
+
+    def log_decay(self, a: float, t: float) -> float:
+        alpha = float(self.alpha)
+        sizes = math.hypot(alpha - a, t) * math.hypot(alpha - 1 + a, t)
+        return math.log(alpha * (alpha - 1) / sizes)
+
+    def log_values(self, line: OrderLine) -> Floats:
+        alpha, z = float(self.alpha), line.a + 1j * line.h * np.arange(line.last + 1)
+        return np.asarray(math.log(alpha * (alpha - 1)) - np.log(alpha - z) - np.log(alpha - 1 + z))
+
+    # --- balls: what is proved
+
+    def terms(self, line: OrderLine, need: float) -> int:
+        return 1
+
+    def transform(self, line: OrderLine, need: float) -> list[acb]:
+        return [self._moment(acb(arb(line.a), arb(line.h) * n)) for n in line.nodes]
+
+    def _moment(self, z: acb) -> acb:
+        """NaN where the moments have ended."""
+        alpha = ball(self.alpha)
+        if not (1 - alpha < z.real and z.real < alpha):
+            return acb(arb.nan())
+        return alpha * (alpha - 1) / ((alpha - z) * (alpha - 1 + z))
+
+    def decay(self, a: float, t: float, slack: float) -> arb:
+        """Of |F(a+it)|, which falls in t."""
+        return abs(self._moment(acb(arb(a), arb(t)))).log()
+
+    def turns(self) -> list[arb]:
+        return []
+
+    def slow(self, a: float, t: float, length: int) -> list[arb_poly]:
+        return []
+
+    def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        """(1 − e^y)₊ + min(1, e^y) e^{−(α−1)|y|}/(2α−1)."""
+        alpha, least = ball(self.alpha), y.min(arb(0))
+        smoothed = (-(alpha - 1) * abs(y)).exp() / (2 * alpha - 1)
+        return -least.expm1() + least.exp() * smoothed
+
+    def largest(self, reverse: bool) -> arb:
+        return arb("inf")
+
+    def exact_largest(self, reverse: bool) -> Exact | None:
+        return None
+
+    def lost(self, reverse: bool) -> Exact:
+        return Fraction(0)
