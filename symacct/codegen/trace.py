@@ -152,7 +152,8 @@ class TracedCurve:
         if theorem.reads == "itself" and alpha is CLASSES["whole"][1]:
             return eps(alpha)  # it derives the other orders from these
         form = FORMS.get(theorem.name.partition(":")[0])
-        form = form if theorem.regime is None else where_it_holds
+        if theorem.regime is not None:
+            form = where_it_holds
         if form is not None:
             return form(ctx, eps, alpha, self.node, theorem)
         parameters = self.node.parameters()

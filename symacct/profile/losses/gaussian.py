@@ -62,7 +62,7 @@ class GaussianLoss:
         return []
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
-        """That of two normal laws of one variance."""
+        """The divergence of two normal laws of one variance."""
         return hockey_stick(y, BALL.number(self.ratio).sqrt())
 
     def largest(self, reverse: bool) -> arb:

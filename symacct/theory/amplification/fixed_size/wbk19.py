@@ -337,9 +337,8 @@ def _hull_around(ctx: Arithmetic, eps: RDPCurve, alpha: Order, max_order: int) -
     All points are corners where K is convex. The whole hull is remembered.
     """
     if eps.shape == "convex":
-        return hull_of_curve(
-            ctx, eps, sorted({max(2, math.floor(alpha)), max(2, math.ceil(alpha))})
-        )
+        around = {max(2, math.floor(alpha)), max(2, math.ceil(alpha))}
+        return hull_of_curve(ctx, eps, sorted(around))
     known = eps.remember("hull")
     if max_order not in known:
         limits.check("hull", max_order, "Convexify, max_order")
