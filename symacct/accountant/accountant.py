@@ -39,6 +39,7 @@ from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import given_delta, rational
 from symacct.profile import Profile, lower_bound, profile, refuse_pinned
 from symacct.rdp.curve import NodeCurve
+from symacct.rdp.each_way import no_larger_each_way
 from symacct.rdp.evaluation import KEY_LENGTH, Evaluation, goal_of, meant
 from symacct.rdp.optimal_order import BestOrder
 from symacct.rdp.order_one import at_order_one, no_larger_at_one
@@ -367,7 +368,10 @@ class Accountant:
                 return at_order_one(search, orders)
             found = search.answer(orders)
             free = orders is None or isinstance(orders, str)
-            return no_larger_at_one(found, search) if free else found
+            if not free:
+                return found
+            found = no_larger_at_one(found, search)
+            return found if by else no_larger_each_way(found, search)
         refuse_pinned(orders, question.by)
         by_curve = replace(question, conversion=proved_conversion("improved"))
         is_glued = self._profile(question.m).is_glued

@@ -9,7 +9,6 @@ from flint import arb
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
-from symacct.baselines.gaussian import hockey_stick
 from symacct.baselines.result import Baseline
 from symacct.core import arguments
 from symacct.core.claims import Kind
@@ -17,6 +16,7 @@ from symacct.core.errors import DomainError
 from symacct.core.exact import Numeric
 from symacct.core.sources import BLOG
 from symacct.expressions.parameters import positive, rate, rational, whole
+from symacct.numerics.normal.hockey_stick import hockey_stick
 
 _SEARCH_BITS = 96
 _GRID = 60

@@ -14,10 +14,10 @@ from symacct.core.errors import DomainError, OrderError, echo
 from symacct.core.exact import INFINITY, Numeric, order
 from symacct.core.sources import BW18, WBK19
 from symacct.expressions.parameters import positive, rate, rational, whole
-from symacct.numerics.sums.refine import ball, normal_tail
+from symacct.numerics.normal.hockey_stick import hockey_stick, hockey_stick_inverse
+from symacct.numerics.sums.refine import ball
 from symacct.results.enclosure import Enclosure
 
-_WIDENINGS = 60
 _SOURCE = BW18.at("Theorem 8")
 
 
@@ -57,55 +57,6 @@ def gaussian_profile(sigma: Numeric, sensitivity: Numeric = 1) -> Callable[[arb]
     """δ₀ ↦ the exact ε₀ of one run, in balls: what `best_over_rounds` asks for."""
     ratio = _ratio(sigma, sensitivity, 1)
     return lambda delta: hockey_stick_inverse(delta, ratio())
-
-
-def hockey_stick(eps: arb, ratio: arb) -> arb:
-    """Φ(s/2 − ε/s) − e^ε Φ(−s/2 − ε/s), s = Δ/σ."""
-    return normal_cdf(ratio / 2 - eps / ratio) - eps.exp() * normal_cdf(-ratio / 2 - eps / ratio)
-
-
-def hockey_stick_inverse(delta: arb, ratio: arb) -> arb:
-    """The ε >= 0 at which the falling function `hockey_stick` is δ; 0 where it starts below."""
-    if hockey_stick(arb(0), ratio) <= delta:
-        return arb(0)
-    eps, goal = _solved(delta.mid(), ratio.mid()), delta
-    width = abs(eps) * arb(2) ** (8 - BALL.bits) + delta.rad() + ratio.rad()
-    for _ in range(_WIDENINGS):
-        low = (eps - width).max(arb(0))
-        if hockey_stick(eps + width, ratio) <= goal and hockey_stick(low, ratio) >= goal:
-            return low.union(eps + width)
-        width *= 4
-    return arb(0, "inf")
-
-
-def _solved(delta: arb, ratio: arb) -> arb:
-    """A midpoint close to the root: doubling, bisection, then Newton steps on log δ."""
-    high = ratio
-    while hockey_stick(high, ratio).mid() > delta and high < arb(2) ** 60:
-        high *= 2
-    low = arb(0)
-    for _ in range(40):
-        middle = ((low + high) / 2).mid()
-        if hockey_stick(middle, ratio).mid() > delta:
-            low = middle
-        else:
-            high = middle
-    eps = high.mid()
-    for _ in range(20):
-        value = hockey_stick(eps, ratio).mid()
-        fall = (eps.exp() * normal_cdf(-ratio / 2 - eps / ratio)).mid()
-        step = (value * (value / delta).log() / fall).mid()
-        if not step.is_finite():
-            break
-        eps = (eps + step).mid()
-        if abs(step) <= abs(eps) * arb(2) ** (4 - BALL.bits):
-            break
-    return eps
-
-
-def normal_cdf(x: arb) -> arb:
-    """Φ(x)."""
-    return normal_tail(-x)
 
 
 def bad_data(

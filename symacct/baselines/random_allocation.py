@@ -7,23 +7,23 @@ loss moved by (1 − 1/T)/(2σ²).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from fractions import Fraction
-
 from flint import arb
 
 from symacct.arithmetic import BALL
-from symacct.baselines.gaussian import hockey_stick_inverse
 from symacct.baselines.result import Baseline, enclose, noise_of, probability_or_zero
 from symacct.core.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
 from symacct.core.errors import DomainError, OrderError, echo
-from symacct.core.exact import Exact, Numeric
+from symacct.core.exact import Numeric
 from symacct.core.sources import FS25
 from symacct.expressions.parameters import whole
 from symacct.mechanisms import Gaussian
+from symacct.operations.allocation import RandomAllocation
+from symacct.rdp.each_way import added, best_order, removed
 from symacct.rdp.evaluation import Evaluation
+from symacct.rdp.question import EpsilonDelta
 from symacct.results.enclosure import Bound
-from symacct.theory.amplification.fs25 import LAST, log_moments
+from symacct.theory.amplification.fs25 import LAST
+from symacct.theory.conversion import named
 
 _MOST = 10**9  # steps and epochs
 
@@ -39,7 +39,7 @@ def allocation_rdp(alpha: Numeric, sigma: Numeric, steps: Numeric, digits: int =
         raise OrderError(f"alpha: found {echo(alpha)}, needed a whole order from 2 to {LAST}")
 
     def value() -> arb:
-        return _divergences(noise, count, [order])[0]
+        return removed(Evaluation(BALL), {(Gaussian(noise), count): 1}, order)
 
     place = FS25.at("the direct bound of the authors' program, removing a record")
     what = "random allocation"
@@ -59,8 +59,20 @@ def random_allocation(
     if d == 0:
         raise DomainError("delta: found 0, needed delta > 0")
 
+    runs = {(Gaussian(noise), count): rounds}
+    question = EpsilonDelta(
+        m=rounds * RandomAllocation(Gaussian(noise), count),
+        by=None,
+        conversion=named("improved"),
+        given="delta",
+        value=d,
+    )
+
     def value() -> arb:
-        return _removing(d, noise, count, rounds).max(_adding(d, noise, count, rounds))
+        evaluation, converted = Evaluation(BALL), question.objective()
+        order = best_order(evaluation, question, runs)
+        spent = converted(removed(evaluation, runs, order), order)
+        return question.answer(spent).max(added(question, runs))
 
     place = FS25.at("the direct bounds of the authors' program")
     return Baseline.of("random allocation", place, digits, Kind.UPPER, value, d)
@@ -71,26 +83,3 @@ def _count(number: Numeric, name: str) -> int:
     if count > _MOST:
         raise DomainError(f"{name}: found {echo(number)}, needed {name} <= {_MOST:,}")
     return count
-
-
-def _divergences(sigma: Exact, steps: int, orders: Sequence[int]) -> list[arb]:
-    """D_α(P‖Q) at each of these whole orders."""
-    moments = log_moments(BALL, Evaluation(BALL).curve(Gaussian(sigma)), steps, orders)
-    return [moment / (a - 1) for a, moment in zip(orders, moments, strict=True)]
-
-
-def _removing(delta: Fraction, sigma: Exact, steps: int, epochs: int) -> arb:
-    """The least ε by the improved conversion at a whole order."""
-    log_delta, found, orders = BALL.number(delta).log(), arb("inf"), range(2, LAST + 1)
-    for a, divergence in zip(orders, _divergences(sigma, steps, orders), strict=True):
-        order = arb(a)
-        spent = (order - 1).log() - order.log() - (log_delta + order.log()) / (order - 1)
-        found = found.min(epochs * divergence + spent)
-    return found.max(arb(0))
-
-
-def _adding(delta: Fraction, sigma: Exact, steps: int, epochs: int) -> arb:
-    """ε of normal noise of σ√(T/epochs), and epochs·(1 − 1/T)/(2σ²)."""
-    noise = BALL.number(sigma)
-    wide = hockey_stick_inverse(BALL.number(delta), (arb(epochs) / steps).sqrt() / noise)
-    return wide + epochs * (1 - arb(1) / steps) / (2 * noise**2)

@@ -88,7 +88,7 @@ def rounded(e: Expr) -> float:
         with precision(bits):
             ball = certain(e)
             if ball.is_finite():
-                low, high = map(_float, ends_of(ball))
+                low, high = (nearest_float(rational(end)) for end in ends_of(ball))
                 if low == high:
                     return low
             elif ball == arb("inf") or ball == arb("-inf"):
@@ -97,10 +97,6 @@ def rounded(e: Expr) -> float:
         f"code: the constant {in_words(e)[:_LONGEST_TEXT]} is not decided to float64 within "
         f"{limits.current().bits} bits; raise symacct.limits(bits=...)"
     )
-
-
-def _float(x: arb) -> float:
-    return nearest_float(rational(x))
 
 
 def certain(e: Expr) -> arb:

@@ -21,7 +21,7 @@ from symacct.expressions.theorem_registry import Theorem
 from symacct.mechanisms import DistributionPair, Gaussian
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.pair import mixture
-from symacct.numerics.hull import lower_hull
+from symacct.numerics.hull import hull_of_curve
 from symacct.numerics.sums.binomial import binomial_sum
 from symacct.numerics.sums.terms import Terms
 from symacct.operations import Compose, Convexify
@@ -30,6 +30,7 @@ from symacct.rdp.evaluation import goal_of
 from symacct.results.rounding import nearest_float
 from symacct.theory.amplification.fixed_size.ternary import Branches, loss_spread
 from symacct.theory.amplification.fixed_size.wbk19 import ternary_sum
+from symacct.theory.amplification.poisson.acg16 import chosen_sum, double_factorial
 from symacct.theory.amplification.poisson.sampled_pairs import (
     by_quadrature,
     expectation,
@@ -195,31 +196,22 @@ def largest_of(ctx: CodeArithmetic, directions: list[FiniteDirection], alpha: Tr
 # --- theorems with conditions on the order
 
 
-def where(name: str) -> Callable[[Callable[..., Traced]], Lowered]:
-    """Register the decorated (ctx, α, quantities) ↦ ε′(α) as a theorem's form, in its regime."""
-
-    def register(bound: Callable[..., Traced]) -> Lowered:
-        @form(name)
-        def where_it_holds(
-            ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, node: Sampling, theorem: Theorem
-        ) -> Traced:
-            regime = theorem.regime
-            assert regime is not None  # noqa: S101
-            quantities = regime.quantities(node.mechanism, node.gamma)
-            given = [ctx.number(quantity) for quantity in quantities]
-            if ctx.is_zero(given[0]):  # the rate
-                return Traced.of(0)
-            asked = [*regime.of_order(ctx, *given, alpha)]
-            # Numbers were asked for theirs before; what is open is asked where the code runs.
-            asked += regime.of_node(ctx, *given) if node.free_symbols else []
-            value = bound(ctx, alpha, *given)
-            for one in asked:
-                value = _where(ctx, one.left, one.right, value)
-            return value
-
-        return where_it_holds
-
-    return register
+def where_it_holds(
+    ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, node: Sampling, theorem: Theorem
+) -> Traced:
+    """The theorem's own bound, in its regime."""
+    regime = theorem.regime
+    assert regime is not None  # noqa: S101
+    given = [ctx.number(quantity) for quantity in regime.quantities(node.mechanism, node.gamma)]
+    if ctx.is_zero(given[0]):  # the rate
+        return Traced.of(0)
+    asked = [*regime.of_order(ctx, *given, alpha)]
+    # Numbers were asked for theirs before; what is open is asked where the code runs.
+    asked += regime.of_node(ctx, *given) if node.free_symbols else []
+    value = Traced.of(theorem.bound(ctx, eps, alpha, gamma=node.gamma))
+    for one in asked:
+        value = _where(ctx, one.left, one.right, value)
+    return value
 
 
 def _where(ctx: CodeArithmetic, left: Traced, right: Traced, value: Traced) -> Traced:
@@ -233,35 +225,15 @@ def _where(ctx: CodeArithmetic, left: Traced, right: Traced, value: Traced) -> T
     return choose("<=", left, right, value, NO_ANSWER)
 
 
-@where("MTZ19-T11")
-def gaussian_closed_form(ctx: CodeArithmetic, alpha: Traced, q: Traced, sigma: Traced) -> Traced:
-    """2q²α/σ²"""
-    return 2 * q**2 * alpha / sigma**2
-
-
-@where("ACG16-L3")
-def moments_accountant(ctx: CodeArithmetic, alpha: Traced, q: Traced, sigma: Traced) -> Traced:
-    """The lemma's sum, all of its terms positive."""
-    keep, lam = 1 - q, alpha - 1
-
-    def term(t: Traced) -> Traced:
-        double = logged(Op("log_factorial2", ((t - 1).as_plain(),)))
-        odds = (2 * q) ** t / (2 * keep ** (t - 1) * sigma**t)
-        near = odds * double + q**t / (keep**t * sigma ** (2 * t))
-        grown = ctx.exp((t * t - t) / (2 * sigma**2))
-        return near + odds * grown * (double + t**t / sigma**t)
-
+@chosen_sum.register
+def _(ctx: CodeArithmetic, alpha: Traced, term: Term) -> Traced:
     start = ctx.binomial(alpha, 3)
-    total = start * ctx.weighted_sum(term, 3, alpha, lambda t: (alpha - t + 1) / t)
-    return (q**2 * (lam * alpha) / (keep * sigma**2) + total) / lam
+    return start * ctx.weighted_sum(term, 3, alpha, lambda t: (alpha - t + 1) / t)
 
 
-@where("BDRS18-T11")
-def truncated_bound(
-    ctx: CodeArithmetic, alpha: Traced, s: Traced, rho: Traced, omega: Traced
-) -> Traced:
-    """13 s²ρα"""
-    return 13 * s**2 * rho * alpha
+@double_factorial.register
+def _(n: Traced) -> Traced:
+    return logged(Op("log_factorial2", (n.as_plain(),)))
 
 
 # --- the projection
@@ -307,9 +279,7 @@ def _segments(eps: CodeCurve, node: Convexify) -> list[tuple[int, int]]:
         )
     with precision(_HULL_BITS):
         curve = Stating(BALL, goal_of(eps.node, None)).curve(eps.node)
-        points = [(l - 1, (l - 1) * curve(l)) for l in range(2, last + 1)]
-        finite = [point for point in points if not BALL.is_infinite(point[1])]
-        corners = [x for x, _ in lower_hull([(0, BALL.number(0)), *finite])]
+        corners = [x for x, _ in hull_of_curve(BALL, curve, range(2, last + 1))]
     return [pair for pair in itertools.pairwise(corners) for _ in range(pair[1] - pair[0])]
 
 

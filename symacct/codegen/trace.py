@@ -16,7 +16,7 @@ from symacct.codegen import whole_numbers as _whole_numbers  # noqa: F401  # and
 from symacct.codegen.context import CodeArithmetic
 from symacct.codegen.ir import Call, Compare, Difference, Expr, Num, TableEntry, Var, walk
 from symacct.codegen.number import Operand, Traced, UntraceableError
-from symacct.codegen.theorems import FORMS, leaf_curve, within
+from symacct.codegen.theorems import FORMS, leaf_curve, where_it_holds, within
 from symacct.core.claims import Kind
 from symacct.core.errors import DomainError, LimitError, SymacctError
 from symacct.core.exact import INFINITY, Order
@@ -152,6 +152,8 @@ class TracedCurve:
         if theorem.reads == "itself" and alpha is CLASSES["whole"][1]:
             return eps(alpha)  # it derives the other orders from these
         form = FORMS.get(theorem.name.partition(":")[0])
+        if theorem.regime is not None:
+            form = where_it_holds
         if form is not None:
             return form(ctx, eps, alpha, self.node, theorem)
         parameters = self.node.parameters()

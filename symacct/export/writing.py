@@ -30,7 +30,7 @@ from symacct.expressions.theorem_registry import Theorem
 from symacct.mechanisms import Curve, DistributionPair
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.mixtures import Overlap
-from symacct.numerics.hull import lower_hull
+from symacct.numerics.hull import hull_of_curve
 from symacct.operations import Convexify
 from symacct.operations.subsample import Sampling
 from symacct.rdp.curve import LeafCurve, NodeCurve
@@ -326,6 +326,5 @@ def _corners(eps: NodeCurve, alpha: Order, hull: Convexify) -> list[int]:
         )
     with precision(_BITS):
         curve = eps.using(BALL)
-        points = [(l - 1, (l - 1) * curve(l)) for l in range(2, hull.max_order + 1)]
-        finite = [point for point in points if point[1].is_finite()]
-        return [x + 1 for x, _ in lower_hull([(0, BALL.number(0)), *finite])]
+        orders = range(2, hull.max_order + 1)
+        return [x + 1 for x, _ in hull_of_curve(BALL, curve, orders)]

@@ -74,7 +74,8 @@ class Regime:
     def require(self, theorem: str, mechanism: Node, gamma: Exact, alpha: Order) -> None:
         """OrderError naming the condition that fails at α, or in an array of orders."""
         given = self.quantities(mechanism, gamma)
-        if isinstance(alpha, sympy.Expr) or _is_open(given) or gamma == 0:
+        is_number = isinstance(alpha, int | float | Fraction | np.ndarray | np.number)
+        if not is_number or _is_open(given) or gamma == 0:
             return
         for one in np.unique(alpha) if isinstance(alpha, np.ndarray) else [alpha]:
             order = Fraction(float(one)) if isinstance(one, np.floating) else one

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
-from symacct.arithmetic import Number
+from symacct.arithmetic import Arithmetic, Number
 
 Point = tuple[int, Number]
 
@@ -19,6 +19,15 @@ def lower_hull(points: Sequence[Point]) -> list[Point]:
             hull.pop()
         hull.append(point)
     return hull
+
+
+def hull_of_curve(
+    ctx: Arithmetic, eps: Callable[[int], Number], orders: Iterable[int]
+) -> list[Point]:
+    """The corners of the hull of (l−1, (l−1)ε(l)) over these orders, where it is finite, and 0."""
+    points = [(l - 1, (l - 1) * eps(l)) for l in orders]
+    finite = [point for point in points if not ctx.is_infinite(point[1])]
+    return lower_hull([(0, ctx.number(0)), *finite])
 
 
 def chord_at(

@@ -51,14 +51,7 @@ def _answers(
         at = m.subs(dict(chosen)) if chosen else m
     except SymacctError as error:
         return [_error(error)] * len(given)
-    return [_answered(accountant, settings, at, number) for number in given]
-
-
-def _answered(accountant: Accountant, settings: Answer, m: Node, given: str) -> Answer:
-    try:
-        return _asked(accountant, settings, m, given)
-    except SymacctError as error:
-        return _error(error)
+    return [_asked(accountant, settings, at, number) for number in given]
 
 
 def _error(error: SymacctError) -> Answer:
@@ -67,10 +60,13 @@ def _error(error: SymacctError) -> Answer:
 
 def _asked(accountant: Accountant, settings: Answer, m: Node, given: str) -> Answer:
     by = tuple(settings["by"]) if isinstance(settings["by"], list) else settings["by"]
-    if settings["ask"] == "rdp":
-        return shown(accountant.rdp(m, given, by=by))
-    how = {"conversion": settings["conversion"], "orders": settings["orders"], "by": by}
-    guarantee: Guarantee = getattr(accountant, settings["ask"])(m, given, **how)
+    try:
+        if settings["ask"] == "rdp":
+            return shown(accountant.rdp(m, given, by=by))
+        how = {"conversion": settings["conversion"], "orders": settings["orders"], "by": by}
+        guarantee: Guarantee = getattr(accountant, settings["ask"])(m, given, **how)
+    except SymacctError as error:
+        return _error(error)
     order = "inf" if guarantee.alpha == INFINITY else order_text(guarantee.alpha, 12)
     return {**shown(guarantee.asked), "order": order, "optimal": guarantee.optimal}
 

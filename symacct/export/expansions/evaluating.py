@@ -218,7 +218,9 @@ def _(
         return _near_one(ctx, mechanism, gamma)
     if isinstance(mechanism, VectorLaplace):
         return _far_laplace(ctx, mechanism, ctx.number(gamma), order)
-    return _far_gaussian(ctx, mechanism, ctx.number(gamma), order)
+    # The last term of the sum, up to a factor 1 + O(α e^{−αΔ²/σ²}).
+    rate = mechanism.at_one(ctx)
+    return ctx.exp(order * sympy.log(ctx.number(gamma)) + order * (order - 1) * rate)
 
 
 def _by_chi(
@@ -286,14 +288,6 @@ def _(
 
     values = [ctx.name(mean(k)) / sympy.factorial(k) for k in range(1, ctx.terms)]
     return Series(ctx, 1, values, ctx.terms)
-
-
-def _far_gaussian(
-    ctx: SeriesArithmetic, mechanism: Mechanism, gamma: SeriesNumber, order: Series
-) -> SeriesNumber:
-    """γ^α e^{α(α−1)Δ²/(2σ²)}, up to a factor 1 + O(α e^{−αΔ²/σ²}): the last term of the sum."""
-    rate = mechanism.at_one(ctx)
-    return ctx.exp(order * sympy.log(gamma) + order * (order - 1) * rate)
 
 
 def _far_laplace(

@@ -10,7 +10,7 @@ from flint import acb, arb, arb_poly
 
 from symacct.arithmetic import BALL
 from symacct.core.exact import Exact
-from symacct.numerics.sums.refine import normal_tail
+from symacct.numerics.normal.hockey_stick import hockey_stick
 from symacct.profile.losses.fixed_size.gaussian import GluedGaussian
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from symacct.profile.part import Floats, OrderLine
@@ -62,9 +62,8 @@ class GaussianLoss:
         return []
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
-        """Φ̄(y/s − s/2) − e^y Φ̄(y/s + s/2) (Balle and Wang 2018)."""
-        s = BALL.number(self.ratio).sqrt()
-        return normal_tail(y / s - s / 2) - y.exp() * normal_tail(y / s + s / 2)
+        """The divergence of two normal laws of one variance."""
+        return hockey_stick(y, BALL.number(self.ratio).sqrt())
 
     def largest(self, reverse: bool) -> arb:
         return arb("inf")

@@ -147,7 +147,9 @@ def random_point(row: Support, chance: random.Random) -> Ask:
         "ZCDP": lambda: _log_uniform(chance, 1e-8, 100),
     }[row.mechanism]()
     gamma = None if row.sampling == "none" else _random_rate(chance)
-    part = part_of(row, _values(row, values), gamma, _random_runs(chance))
+    # One run, or log-uniformly many: no residue and no size is left out.
+    runs = chance.choice((1, round(_MOST_RUNS ** chance.random())))
+    part = part_of(row, _values(row, values), gamma, runs)
     inner = chance.choice(INNER) if row.inner else 1
     return Ask("rdp", (replace(part, inner=inner),), random_order(row, chance), row.adjacency)
 
@@ -164,11 +166,6 @@ def random_order(row: Support, chance: random.Random) -> str:
     inside = max(Fraction(drawn), row.min_order)
     inside = inside if row.max_order is None else min(inside, row.max_order)
     return drawn if inside == Fraction(drawn) else str(inside)
-
-
-def _random_runs(chance: random.Random) -> int:
-    """One, or log-uniform: no residue and no size is left out."""
-    return chance.choice((1, round(_MOST_RUNS ** chance.random())))
 
 
 def _random_rate(chance: random.Random) -> str:
@@ -203,7 +200,7 @@ def ends(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
         only = "rdp" not in row.asks
         most, extreme = (_ONLY_ENDS * extent.ends, extent.ends) if only else [extent.ends] * 2
         special = [_harmless(row), _over_grids(hello, asks), _below_zero(hello, row)]
-        usual = [typical(row, chance) for _ in range(most // 2) if _has_ends(row)]
+        usual = [typical(row, chance) for _ in range(most // 2) if {*row.asks} != {"rdp"}]
         first = list(_in_turn([*map(list, special)]))[: extent.ends // 2]
         chosen.append([*first, *_mixed_evenly(usual, asks[: extreme // 2])])
     return _in_turn(chosen)
@@ -237,10 +234,6 @@ def _below_zero(hello: Hello, row: Support) -> Iterator[Ask]:
         yield from (Ask("delta", (part,), epsilon, row.adjacency) for epsilon in NEGATIVE)
 
 
-def _has_ends(row: Support) -> bool:
-    return any(kind != "rdp" for kind in row.asks)
-
-
 #: Where training lies: noise, sampling rate, runs.
 _TYPICAL = {
     "Gaussian": (0.4, 20),
@@ -266,13 +259,11 @@ def typical(row: Support, chance: random.Random) -> Ask:
     drawn = float(_log_uniform(chance, *_TYPICAL_RUNS))
     runs = max(1, round(min(drawn, _MOST_LOSS * spread**2)))
     delta = _log_uniform(chance, *_TYPICAL_DELTAS)
-    at = delta if kind == "epsilon" else _about(runs / (2 * spread**2), float(delta))
+    # ρ + 2√(ρ log(1/δ)): an ε at which this zCDP leaves a δ of that size, neither 0 nor 1.
+    loss = runs / (2 * spread**2)
+    about = short(loss + 2 * math.sqrt(-loss * math.log(float(delta))))
+    at = delta if kind == "epsilon" else about
     return Ask(kind, (part_of(row, _values(row, value), gamma, runs),), at, row.adjacency)
-
-
-def _about(loss: float, delta: float) -> str:
-    """ρ + 2√(ρ log(1/δ)): an ε at which this zCDP leaves a δ of that size, neither 0 nor 1."""
-    return short(loss + 2 * math.sqrt(-loss * math.log(delta)))
 
 
 def training(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:

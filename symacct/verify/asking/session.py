@@ -73,7 +73,7 @@ class Session:
     gone: bool = False
 
     def __post_init__(self) -> None:
-        self.oracle = Oracle(max(DIGITS, _digits(self.allowance)))
+        self.oracle = Oracle(max(DIGITS, len(str(int(1 / self.allowance))) + 4))
         self.oracle.longest = max(1.0, _LONGEST * self.extent.seconds)
         self.peer.until = self._ends_at("naming")
         self.judge = Judge(self.oracle, self.hello, self.allowance)
@@ -432,11 +432,6 @@ class Session:
 
 def _used_up(stage: str) -> str:
     return f"{stage}: the time allowed was used up"
-
-
-def _digits(allowance: Fraction) -> int:
-    """Of the truth, so many that what is not known of it is no part of the allowance."""
-    return len(str(int(1 / allowance))) + 4
 
 
 def _nothing(ask: Ask) -> Finding | None:

@@ -88,7 +88,7 @@ class _Causes:
     def __init__(self, clusters: list[Cluster]) -> None:
         found = [cluster.shown for cluster in clusters]
         self.remembers = any(map(_changes, found))
-        every_curve = list(filter(_is_a_curve, found))
+        every_curve = [one for one in found if _is_plain(one) and one.ask.kind == "rdp"]
         curves = [one for one in every_curve if one.beyond_rounding]
         self.both = _on_both_sides(every_curve)
         self.relations = _relations([one for one in found if _is_plain(one)])
@@ -243,11 +243,6 @@ def _usual_may_be_wrong(found: Finding) -> bool:
         return False
     low = truth.lower * (1 - ALLOWANCE)
     return bool(usual < low) or (not truth.exact and bool(low <= value))
-
-
-def _is_a_curve(found: Finding) -> bool:
-    """Is it a wrong value of a curve itself?"""
-    return _is_plain(found) and found.ask.kind == "rdp"
 
 
 def _is_plain(found: Finding) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from fractions import Fraction
 from functools import singledispatch
 from typing import Any, cast
@@ -29,7 +29,7 @@ from symacct.expressions.node import Node
 from symacct.expressions.orders import floor_order, larger_order
 from symacct.expressions.theorem_registry import always, theorem
 from symacct.mechanisms.mechanism import order_by_order
-from symacct.numerics.hull import Point, chord_at, lower_hull
+from symacct.numerics.hull import Point, chord_at, hull_of_curve
 from symacct.numerics.sums.binomial import binomial_sum
 from symacct.numerics.sums.refine import up_to
 from symacct.numerics.sums.terms import Terms
@@ -337,17 +337,11 @@ def _hull_around(ctx: Arithmetic, eps: RDPCurve, alpha: Order, max_order: int) -
     All points are corners where K is convex. The whole hull is remembered.
     """
     if eps.shape == "convex":
-        return _hull(ctx, eps, sorted({max(2, math.floor(alpha)), max(2, math.ceil(alpha))}))
+        around = {max(2, math.floor(alpha)), max(2, math.ceil(alpha))}
+        return hull_of_curve(ctx, eps, sorted(around))
     known = eps.remember("hull")
     if max_order not in known:
         limits.check("hull", max_order, "Convexify, max_order")
-        known[max_order] = _hull(ctx, eps, range(2, max_order + 1))
+        known[max_order] = hull_of_curve(ctx, eps, range(2, max_order + 1))
     corners: list[Point] = known[max_order]
     return corners
-
-
-def _hull(ctx: Arithmetic, eps: RDPCurve, orders: Iterable[int]) -> list[Point]:
-    """The lower hull of (0, 0) and (l−1, (l−1)ε(l)) at these orders, where ε is finite."""
-    points = ((l - 1, (l - 1) * eps(l)) for l in orders)
-    finite = [point for point in points if not ctx.is_infinite(point[1])]
-    return lower_hull([(0, ctx.number(0)), *finite])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import singledispatch
 from typing import Any
 
 from flint import fmpz
@@ -57,19 +58,26 @@ def explicit_form(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) ->
     + q^t/((1−q)^t σ^{2t}) + (2q)^t e^{(t²−t)/(2σ²)} (σ^t (t−1)!! + t^t)/(2(1−q)^{t−1}σ^{2t}) ]"""
     REGIME.require("ACG16-L3", eps.node, gamma, alpha)
     q, sigma = ctx.number(gamma), ctx.number(noise_ratio(eps.node))
-    keep, lam = 1 - q, ctx.number(alpha) - 1
+    order = ctx.number(alpha)
+    keep, lam = 1 - q, order - 1
 
     def term(t: Any) -> Any:
         double, odds = double_factorial(t - 1), (2 * q) ** t / (2 * keep ** (t - 1) * sigma**t)
         near = odds * double + q**t / (keep**t * sigma ** (2 * t))
         grown = ctx.exp((t * t - t) / (2 * sigma**2))
         far = odds * grown * (double + ctx.number(1) * t**t / sigma**t)
-        return ctx.binomial(alpha, t) * (near + far)
+        return near + far
 
-    total = q**2 * (lam * (lam + 1)) / (keep * sigma**2) + ctx.sum(term, 3, alpha)
-    return total / lam
+    return (q**2 * (lam * order) / (keep * sigma**2) + chosen_sum(ctx, alpha, term)) / lam
 
 
+@singledispatch
+def chosen_sum(ctx: Arithmetic, alpha: Order, term: Callable[[Any], Any]) -> Number:
+    """Σ_{t=3}^{α} C(α,t) term(t)"""
+    return ctx.sum(lambda t: ctx.binomial(alpha, t) * term(t), 3, alpha)
+
+
+@singledispatch
 def double_factorial(n: Any) -> Any:
     """n!! for a whole number or a symbol."""
     if isinstance(n, sympy.Expr):
