@@ -33,9 +33,15 @@ from symacct.numerics import order_search
 from symacct.operations.subsample import Sampling
 from symacct.rdp.curve import NodeCurve
 from symacct.rdp.evaluation import Evaluation, exact_pure
-from symacct.rdp.first_order import lowest_whole_valley
 from symacct.rdp.question import EpsilonDelta, smaller
-from symacct.rdp.steering import Steering, below_near, is_steered, last_order, standing_for_all
+from symacct.rdp.steering import (
+    Steering,
+    below_near,
+    is_steered,
+    last_order,
+    lowest_whole_valley,
+    standing_for_all,
+)
 from symacct.results.enclosure import Guarantee, from_ball, relative_digits
 from symacct.results.precision import GUARD_BITS, first_bits, to_digits, undecided
 from symacct.theory.conversion import proved
@@ -68,13 +74,17 @@ class BestOrder:
         final = first_bits(digits + 1)
         self.search_bits = final if final <= _FEW_BITS else _SEARCH_BITS
 
+    def asking(self, question: EpsilonDelta) -> BestOrder:
+        """The search for another question, to as many digits."""
+        return BestOrder(question, self.digits, self.evaluation)
+
     def answer(self, orders: str | Iterable[Numeric] | None) -> Guarantee:
         """The Guarantee over the orders given; no larger than by what the conversion improves."""
         other = self.question.per_order.improves_on
         if other is None or not (orders is None or isinstance(orders, str)):
             return self._over(orders)
         question = replace(self.question, conversion=proved(other))
-        near = BestOrder(question, self.digits, self.evaluation).answer(orders).alpha
+        near = self.asking(question).answer(orders).alpha
         self._start = near if near == INFINITY else round(near)
         found = self._over(orders)
         return smaller(lambda: found, lambda: self.at(near, False, bits=self._valley_bits))
@@ -284,7 +294,7 @@ class BestOrder:
         few = standing_for_all(self.question.m)
         if few is None:
             return lowest_whole_valley(self.question, self._steering_curve(), f, first, last)
-        some = BestOrder(replace(self.question, m=few), self.digits, self.evaluation)
+        some = self.asking(replace(self.question, m=few))
         near = some._whole_valley(some.steering(), first, last)
         return order_search.whole_valley_near(f, first, last, near)
 
