@@ -37,7 +37,7 @@ from symacct import (
 )
 from symacct.arithmetic.ball import precision
 from symacct.numerics import order_search
-from symacct.rdp import first_order
+from symacct.rdp import steering
 from symacct.rdp.question import EpsilonDelta
 from symacct.theory.conversion import named
 from tests import independent
@@ -91,7 +91,7 @@ def from_a_guess(curve):
         asked.add(alpha)
         return curve(alpha)
 
-    found = first_order.whole_valley(
+    found = steering.whole_valley(
         question, counted, lambda alpha: converted(counted(alpha), alpha), 2, 10**4
     )
     best = min(range(2, 500), key=lambda alpha: float(converted(curve(alpha), alpha)))

@@ -24,7 +24,7 @@ from symacct import (
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.explore.comparison import compare_epsilon
-from symacct.rdp.order_one import least_divergence
+from symacct.rdp.question import least_divergence
 from symacct.theory.conversion import conversion as conversion_register
 from symacct.theory.conversion import named, total_variation
 from tests import independent

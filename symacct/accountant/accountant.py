@@ -42,8 +42,7 @@ from symacct.rdp.curve import NodeCurve
 from symacct.rdp.each_way import no_larger_each_way
 from symacct.rdp.evaluation import KEY_LENGTH, Evaluation, goal_of, meant
 from symacct.rdp.optimal_order import BestOrder
-from symacct.rdp.order_one import at_order_one, no_larger_at_one
-from symacct.rdp.question import EpsilonDelta, by_the_profile
+from symacct.rdp.question import EpsilonDelta, at_order_one, by_the_profile, no_larger_at_one
 from symacct.results.enclosure import Enclosure, Guarantee, from_ball
 from symacct.results.precision import first_bits, to_digits, undecided
 from symacct.theory.conversion import proved as proved_conversion

@@ -18,9 +18,8 @@ from symacct.expressions.node import Node
 from symacct.expressions.parameters import given_delta
 from symacct.numerics import order_search
 from symacct.rdp.evaluation import Evaluation, meant
-from symacct.rdp.first_order import whole_valley
 from symacct.rdp.question import EpsilonDelta
-from symacct.rdp.steering import Steering, is_steered, last_order
+from symacct.rdp.steering import Steering, is_steered, last_order, whole_valley
 from symacct.theory.conversion import proved
 from symacct.theory.conversion.conversion import Conversion, OrderOne
 

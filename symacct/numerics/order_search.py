@@ -69,15 +69,10 @@ def whole_valley_near(f: Objective, first: int, last: int, guess: int) -> int:
 
 
 def _narrowed(f: Objective, low: int, middle: int, high: int) -> int:
-    """The bottom between the ends, f being no smaller there than in the middle."""
-    before = 4 * high
+    """The bottom between the ends, f being no smaller there, by golden sections."""
     while max(high - middle, middle - low) > whole_step(middle):
-        # A golden section where the last probe did not halve the bracket: a bad fit creeps.
-        creeps, before = 2 * (high - low) > before, high - low
-        bottom = None if creeps else _hyperbola_bottom(f, low, middle, high)
-        probe = _golden_probe(low, middle, high) if bottom is None else bottom
-        if probe == middle:
-            probe += 1 if high - middle > 1 else -1
+        wide = high - middle if high - middle >= middle - low else low - middle
+        probe = middle + (math.trunc(wide * _GOLDEN) or (1 if wide > 0 else -1))
         if below(f(probe), f(middle)):
             low, high = (middle, high) if probe > middle else (low, middle)
             middle = probe
@@ -124,30 +119,6 @@ def _bracket(f: Objective, first: int, last: int, guess: int) -> tuple[int, int,
             low, middle = middle, high
             step *= 2
     return low, middle, high
-
-
-def _hyperbola_bottom(f: Objective, low: int, middle: int, high: int) -> int | None:
-    """The bottom of aλ + b + c/λ through three orders, the shape where K is nearly quadratic."""
-    p, q, r = f(low), f(middle), f(high)
-    if not low < middle < high or not (p.is_finite() and q.is_finite() and r.is_finite()):
-        return None
-    x, y, z = arb(low - 1), arb(middle - 1), arb(high - 1)
-    left, inner, right = p.mid() * x, q.mid() * y, r.mid() * z
-    # Divided differences of λ·f = aλ² + bλ + c give a, and then c.
-    first, second = (inner - left) / (y - x), (right - inner) / (z - y)
-    a = ((second - first) / (z - x)).mid()
-    c = (left - first * x + a * x * y).mid()
-    if not a > 0 or not c > 0:
-        return None
-    bottom = 1 + nearest((c / a).sqrt())
-    return bottom if low < bottom < high else None
-
-
-def _golden_probe(low: int, middle: int, high: int) -> int:
-    """An order inside the wider part of a bracket."""
-    wide = high - middle if high - middle >= middle - low else low - middle
-    step = math.trunc(wide * _GOLDEN)
-    return middle + (step or (1 if wide > 0 else -1))
 
 
 def real_valley(
@@ -377,11 +348,6 @@ def lowest(f: Objective, orders: Iterable[_Order]) -> _Order:
         if below(f(order), f(best)):
             best = order
     return best
-
-
-def nearest(x: arb) -> int:
-    """The whole number next to the midpoint."""
-    return int((x.mid().fmpq() + _HALF).floor())
 
 
 def below(a: arb, b: arb) -> bool:

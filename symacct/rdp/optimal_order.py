@@ -33,9 +33,15 @@ from symacct.numerics import order_search
 from symacct.operations.subsample import Sampling
 from symacct.rdp.curve import NodeCurve
 from symacct.rdp.evaluation import Evaluation, exact_pure
-from symacct.rdp.first_order import lowest_whole_valley
 from symacct.rdp.question import EpsilonDelta, smaller
-from symacct.rdp.steering import Steering, below_near, is_steered, last_order, standing_for_all
+from symacct.rdp.steering import (
+    Steering,
+    below_near,
+    is_steered,
+    last_order,
+    lowest_whole_valley,
+    standing_for_all,
+)
 from symacct.results.enclosure import Guarantee, from_ball, relative_digits
 from symacct.results.precision import GUARD_BITS, first_bits, to_digits, undecided
 from symacct.theory.conversion import proved
@@ -63,30 +69,35 @@ class BestOrder:
         #: Why the first order that could not be computed was left out.
         self._skipped: SymacctError | None = None
         self._patience = _PATIENCE
+        #: Has f one valley where the CGF is convex?
+        self._is_one_valley = question.per_order.one_valley
         #: The best order by the conversion that this one improves on, where it is known.
         self._start: Order = INFINITY
         final = first_bits(digits + 1)
         self.search_bits = final if final <= _FEW_BITS else _SEARCH_BITS
 
+    def asking(self, question: EpsilonDelta) -> BestOrder:
+        """The search for another question, to as many digits."""
+        return BestOrder(question, self.digits, self.evaluation)
+
     def answer(self, orders: str | Iterable[Numeric] | None) -> Guarantee:
         """The Guarantee over the orders given; no larger than by what the conversion improves."""
-        other = self.question.per_order.improves_on
-        if other is None or not (orders is None or isinstance(orders, str)):
-            return self._over(orders)
-        question = replace(self.question, conversion=proved(other))
-        near = BestOrder(question, self.digits, self.evaluation).answer(orders).alpha
-        self._start = near if near == INFINITY else round(near)
-        found = self._over(orders)
-        return smaller(lambda: found, lambda: self.at(near, False, bits=self._valley_bits))
-
-    def _over(self, orders: str | Iterable[Numeric] | None) -> Guarantee:
+        other, near = self.question.per_order.improves_on, None
+        if other is not None and (orders is None or isinstance(orders, str)):
+            question = replace(self.question, conversion=proved(other))
+            near = self.asking(question).answer(orders).alpha
+            self._start = near if near == INFINITY else round(near)
         if orders is None:
-            return self._over_all_orders()
-        if isinstance(orders, str):
-            if orders != "integer":
-                raise DomainError(f"orders: found {echo(orders)}, needed 'integer' or an iterable")
-            return self._over_whole_orders()
-        return self._over_grid(orders)
+            found = self._over_all_orders()
+        elif not isinstance(orders, str):
+            found = self._over_grid(orders)
+        elif orders == "integer":
+            found = self._over_whole_orders()
+        else:
+            raise DomainError(f"orders: found {echo(orders)}, needed 'integer' or an iterable")
+        if near is None:
+            return found
+        return smaller(lambda: found, lambda: self.at(near, False, bits=self._valley_bits))
 
     # --- the curve and the objective, at the current precision
 
@@ -112,11 +123,6 @@ class BestOrder:
     def _is_steered(self) -> bool:
         """Are orders compared by something else than the curve?"""
         return is_steered(self.question.m, self.question.by)
-
-    @property
-    def _is_one_valley(self) -> bool:
-        """Has f one valley where the CGF is convex?"""
-        return self.question.per_order.one_valley
 
     @cached_property
     def _valley_bits(self) -> int:
@@ -207,34 +213,31 @@ class BestOrder:
         finite = [alpha for alpha in grid if alpha not in (1, INFINITY)]
         if not finite and INFINITY not in grid:
             raise OrderError("orders: found none above 1, needed at least one order > 1")
-        if finite and self.question.value == 0 and self.question.asks_epsilon:
+        if finite:
             self._refuse_delta_zero()
-        best = self._best_of([alpha for alpha in grid if alpha != 1])
-        if finite and best.alpha in (finite[0], finite[-1]) and best.asked.upper != 0:
-            edges = f"[{echo(finite[0])}, {echo(finite[-1])}]"
-            warnings.warn(
-                f"the best order, {echo(best.alpha)}, is at the edge of the grid given {edges}; "
-                "orders beyond it, or orders=None, may do better",
-                OrderGridWarning,
-                stacklevel=5,
-            )
-        return best
-
-    def _best_of(self, orders: list[Order]) -> Guarantee:
-        """The best answer at the orders given, less those that cannot be computed."""
         answers = []
-        for alpha in orders:
-            try:
-                answers.append(self.at(alpha, optimal=True))
-            except (PrecisionError, LimitError) as error:
-                self._skipped = self._skipped or error
+        for alpha in grid:
+            if alpha != 1:
+                try:
+                    answers.append(self.at(alpha, optimal=True))
+                except (PrecisionError, LimitError) as error:
+                    self._skipped = self._skipped or error
         if not answers:
             assert self._skipped is not None  # noqa: S101  # one of the two for each order
             raise self._skipped
         best = min(answers, key=lambda g: g.asked.upper)
         if best.asked.upper == INFINITY:
             raise self._infinite("order")
-        return replace(best, optimal=best.optimal and self._skipped is None)
+        best = replace(best, optimal=best.optimal and self._skipped is None)
+        if finite and best.alpha in (finite[0], finite[-1]) and best.asked.upper != 0:
+            edges = f"[{echo(finite[0])}, {echo(finite[-1])}]"
+            warnings.warn(
+                f"the best order, {echo(best.alpha)}, is at the edge of the grid given {edges}; "
+                "orders beyond it, or orders=None, may do better",
+                OrderGridWarning,
+                stacklevel=4,
+            )
+        return best
 
     def _pure_suffices(self, pure: arb) -> bool:
         """Is ε(∞) already all that was asked: δ = 0 given, or ε >= ε(∞) given?"""
@@ -278,13 +281,12 @@ class BestOrder:
     def _whole_valley(self, f: order_search.Objective, first: int, last: int) -> int:
         """The bottom over whole orders; of many parts next to that of some, which stand for all."""
         if self._start != INFINITY:
-            return order_search.whole_valley_near(
-                f, first, last, min(max(first, int(self._start)), last)
-            )
+            near = min(max(first, int(self._start)), last)
+            return order_search.whole_valley_near(f, first, last, near)
         few = standing_for_all(self.question.m)
         if few is None:
             return lowest_whole_valley(self.question, self._steering_curve(), f, first, last)
-        some = BestOrder(replace(self.question, m=few), self.digits, self.evaluation)
+        some = self.asking(replace(self.question, m=few))
         near = some._whole_valley(some.steering(), first, last)
         return order_search.whole_valley_near(f, first, last, near)
 
@@ -297,7 +299,7 @@ class BestOrder:
                 f"the best order, {best}, is next to the largest that was tried; "
                 "symacct.limits(search_order=..., search_sum=...) allows larger ones",
                 OrderGridWarning,
-                stacklevel=6,
+                stacklevel=5,
             )
 
     def _is_whole_optimum(self, whole: int) -> bool:

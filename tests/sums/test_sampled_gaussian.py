@@ -14,13 +14,7 @@ from pathlib import Path
 import pytest
 from flint import acb, arb, ctx
 
-from symacct.numerics.densities.quadrature import (
-    _against_normal,
-    _forward,
-    _forward_tails,
-    integrate,
-    sampled_gaussian_kl,
-)
+from symacct.numerics.densities.quadrature import integrate
 from symacct.numerics.normal.gaussian import (
     _left_moments,
     _right_moments,
@@ -29,14 +23,19 @@ from symacct.numerics.normal.gaussian import (
     sampled_gaussian_excess,
 )
 from symacct.numerics.normal.magnitude import log_gaussian_excess
+from symacct.numerics.normal.normal_mixtures import sampled_relative_entropy
 from symacct.numerics.normal.trapezoid import Rim, TrapezoidNodes, guess, plan, split
 from symacct.numerics.sums.refine import ball
 from tests.sums.quadrature import (
+    against_normal,
     excess_tails,
+    forward,
+    forward_tails,
     gaussian_excess,
     reverse,
     reverse_tails,
     sampled_gaussian_excess_by_quadrature,
+    sampled_gaussian_kl_by_quadrature,
     sampled_gaussian_reverse_kl,
 )
 from tests.thinning import covering
@@ -314,7 +313,7 @@ def test_precision_is_put_back_and_parameters_may_be_huge_fractions() -> None:
     )
     assert accurate(sampled_gaussian_excess(*case))
     assert ctx.prec == 77
-    assert accurate(sampled_gaussian_kl(*case[1:]))
+    assert accurate(sampled_relative_entropy(*case[1:]))
     assert ctx.prec == 77
 
 
@@ -332,8 +331,8 @@ def test_tail_bounds_are_above_the_tails(q: Fraction, sigma: Fraction) -> None:
     alpha = Fraction(5, 2)
     for integrand, tails, right in (
         (gaussian_excess(alpha, q, sigma), partial(excess_tails, alpha), alpha + sigma),
-        (_against_normal(_forward, q, sigma), _forward_tails, 1 + sigma),
-        (_against_normal(reverse, q, sigma), reverse_tails, 1 + sigma),
+        (against_normal(forward, q, sigma), forward_tails, 1 + sigma),
+        (against_normal(reverse, q, sigma), reverse_tails, 1 + sigma),
     ):
         near, far = (float(sigma), float(right)), 40 * float(sigma) + 3
         scale = ball(sigma) * (2 * arb.pi()).sqrt()
@@ -351,8 +350,8 @@ def test_integrands_report_the_cut() -> None:
     z1 = arb("0.5") + 4 * arb(9).log()
     for integrand in (
         gaussian_excess(Fraction(5, 2), q, sigma),
-        _against_normal(_forward, q, sigma),
-        _against_normal(reverse, q, sigma),
+        against_normal(forward, q, sigma),
+        against_normal(reverse, q, sigma),
     ):
         for centre in (z1, z1 - arb("0.1"), z1 + arb("0.1")):
             around = acb(arb(centre.mid(), 1), arb(4 * math.pi, 1))
@@ -374,13 +373,42 @@ def test_guessed_size_is_a_close_lower_bound(q: Fraction, sigma: Fraction) -> No
 @pytest.mark.parametrize("sigma", SIGMAS)
 @pytest.mark.parametrize("q", RATES)
 def test_kl_is_the_limit_and_the_larger_direction(q: Fraction, sigma: Fraction) -> None:
-    forward, backward = sampled_gaussian_kl(q, sigma), sampled_gaussian_reverse_kl(q, sigma)
+    forward, backward = sampled_relative_entropy(q, sigma), sampled_gaussian_reverse_kl(q, sigma)
     step = Fraction(1, 10**120)
     limit = sampled_gaussian_excess(1 + step, q, sigma) / ball(step)
     assert abs(limit / forward - 1) < arb("1e-49")
     assert accurate(forward)
     assert accurate(backward)
     assert forward > backward > 0
+
+
+@pytest.mark.parametrize("sigma", SIGMAS)
+@pytest.mark.parametrize("q", RATES)
+def test_kl_by_quadrature_is_the_same(q: Fraction, sigma: Fraction) -> None:
+    with ctx.workdps(15):
+        found = sampled_relative_entropy(q, sigma)
+        assert accurate(found)
+        assert found.overlaps(sampled_gaussian_kl_by_quadrature(q, sigma))
+
+
+@pytest.mark.parametrize("sigma", [Fraction(1, 40), Fraction(1, 4), Fraction(1), Fraction(30)])
+@pytest.mark.parametrize("q", [Fraction(1, 10**6), Fraction(1, 3), ALMOST])
+def test_kl_of_opposite_shifts_is_flints_integral(q: Fraction, sigma: Fraction) -> None:
+    """∫ m log(m/n) over ±(2c + 40), beyond which it is far below the digits."""
+    rate, rest, c = ball(q), ball(1 - q), 1 / ball(sigma)
+
+    def integrand(x: acb, analytic: bool) -> acb:
+        m, n = (rest + rate * (s * c * x - c * c / 2).exp() for s in (1, -1))
+        log_ratio = m.log(analytic=analytic) - n.log(analytic=analytic)
+        return (m - n) * log_ratio * (-x * x / 2).exp()
+
+    end = 2 * c + 40
+    with ctx.workdps(25):
+        whole = integrate(integrand, [arb(0), end / 9, end / 3, end], -80.0) / (2 * arb.pi()).sqrt()
+    with ctx.workdps(15):
+        found = sampled_relative_entropy(q, sigma, -1)
+        assert accurate(found)
+        assert abs(found / whole - 1) < arb("1e-14")
 
 
 def test_reverse_kl_against_a_plain_sum() -> None:

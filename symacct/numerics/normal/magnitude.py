@@ -73,11 +73,6 @@ def log_gaussian_excess(alpha: Fraction, q: Fraction, sigma: Fraction) -> float:
     )
 
 
-def log_gaussian_kl(q: Fraction, sigma: Fraction) -> float:
-    """A value near log E_Q[m log m], from the excess just above order 1."""
-    return log_gaussian_excess(1 + Fraction(_KL_STEP), q, sigma) - math.log(_KL_STEP)
-
-
 def log_laplace_excess(alpha: Fraction, gamma: Fraction, b: Fraction) -> float:
     """log of a lower bound of A_α − 1: the part with the ratio e^{1/b}, of mass e^{−1/b}/2."""
     log_base = log_mixture(float(1 / b), float(gamma), float(1 - gamma))

@@ -17,11 +17,18 @@ from flint import arb, ctx
 
 from symacct.arithmetic.ball import BALL
 from symacct.core import limits
-from symacct.numerics.sums.refine import ball, steered_by_floats, within
+from symacct.numerics.sums.refine import (
+    ball,
+    steered_by_floats,
+    to_relative_accuracy,
+    up_to,
+    within,
+)
 
 _WIDEST = 2.8  # of θ, below π
 _SHARES = (1.0, 0.7, 0.5, 0.35, 0.2, 0.1, 0.05)  # of the widest d, that are tried
 _SPARE = 12  # nats
+_SPARE_BITS = 64  # of sums of a few exponents
 
 #: (weight, c) of each part, c in units of σ.
 Parts: TypeAlias = list[tuple[arb, arb]]
@@ -80,8 +87,8 @@ def power_integral(p: NormalParts, q: NormalParts, a: Fraction, bits: int) -> ar
         share = strip.share() * _turned((p.parts(), q.parts()), (a, 1 - a), strip.height)
         if not share < 1:
             return arb.nan()
-    first, second = ball(a), ball(1 - a)
     with ctx.workprec(_working_bits(strip, bits)):
+        first, second = ball(a), ball(1 - a)
         total = _summed(p, q, strip, lambda log_p, log_q: (first * log_p + second * log_q).exp())
         return (total + within(left_out)) / (1 + within(share))
 
@@ -89,6 +96,10 @@ def power_integral(p: NormalParts, q: NormalParts, a: Fraction, bits: int) -> ar
 @steered_by_floats
 def relative_entropy(p: NormalParts, q: NormalParts, bits: int) -> arb:
     """∫ p log(p/q)"""
+    with ctx.workprec(bits + _SPARE_BITS):
+        found = _entropy_far_apart((p.parts(), q.parts()))
+        if found.rad() * 2**bits < 1:
+            return found
     one = (Fraction(1), Fraction(0))
     with ctx.workprec(64):
         laws = (p.parts(), q.parts())
@@ -98,6 +109,40 @@ def relative_entropy(p: NormalParts, q: NormalParts, bits: int) -> arb:
     with ctx.workprec(_working_bits(strip, bits)):
         total = _summed(p, q, strip, lambda log_p, log_q: log_p.exp() * (log_p - log_q))
         return total + within(error)
+
+
+def sampled_relative_entropy(gamma: Fraction, ratio: Fraction, other: int = 0) -> arb:
+    """∫ m log(m/n) of (1−γ)N(0) + γN(1) and (1−γ)N(0) + γN(other), the variance `ratio` squared.
+
+    Against N(0) it is the larger of the two directions: E_Q[m^α] ≥ E_Q[m^{1−α}] for α > 1
+    (Mironov–Talwar–Zhang 2019, Theorem 5); subtract 1, divide by α − 1 and let α fall to 1.
+    """
+    base, *shifted = (NormalParts((Fraction(1),), (Fraction(c),), ratio**2) for c in (0, 1, other))
+    m, n = (law.mixed(base, gamma) for law in shifted)
+    # It is about γ²(e^{1/ratio²} − 1) where that is small, and about γ/(2 ratio²) where γ is.
+    lost = 2 * math.ceil(ratio / gamma).bit_length()
+    lost -= min(math.floor(1 / ratio**2), math.ceil(1 / gamma).bit_length())
+    return to_relative_accuracy(lambda bits: relative_entropy(m, n, bits + max(0, lost)))
+
+
+def _entropy_far_apart(laws: tuple[Parts, Parts]) -> arb:
+    """∫ φA log(A/B) where about each part of A one of A and one of B are all that counts.
+
+    About c a law is v e^{dx − d²/2} times 1 + Σ r, over its other parts, and 0 <= log(1 + Σ r)
+    <= Σ √r, of which the normal law about c expects an exponential.
+    """
+    total = arb(0)
+    for weight, c in laws[0]:
+        for law, sign in zip(laws, (1, -1), strict=True):
+            logs = [(w.log() + b * c - b**2 / 2, w, b) for w, b in law]
+            top, v, d = max(logs, key=lambda part: float(part[0]))
+            off = [
+                (((w / v).log() + (b - d) * c - (b**2 - d**2) / 2) / 2 + (b - d) ** 2 / 8).exp()
+                for _, w, b in logs
+                if b is not d
+            ]
+            total += sign * weight * (top + up_to(sum(off, arb(0))))
+    return total
 
 
 def _entropy_on_the_rim(laws: tuple[Parts, Parts], height: float) -> arb:

@@ -33,8 +33,8 @@ from symacct.mechanisms.integers.integer_noise import IntegerNoise
 from symacct.mechanisms.mechanism import Mechanism, order_by_order
 from symacct.mechanisms.response import ResponsePair
 from symacct.numerics.densities.laplace import sampled_laplace_excess, sampled_laplace_kl
-from symacct.numerics.densities.quadrature import sampled_gaussian_kl
 from symacct.numerics.normal.gaussian import Known, sampled_gaussian_excess
+from symacct.numerics.normal.normal_mixtures import sampled_relative_entropy
 
 _SPARE_BITS = 64
 _MOST_STEPS = 1 << 9  # of mpmath's quadrature, each some milliseconds
@@ -146,7 +146,7 @@ def _(ctx: BallArithmetic, mechanism: Mechanism, gamma: Fraction, alpha: Order) 
     def value(scale: Fraction) -> Number:
         if isinstance(mechanism, Gaussian):
             if alpha is None:
-                return sampled_gaussian_kl(gamma, scale)
+                return sampled_relative_entropy(gamma, scale)
             return sampled_gaussian_excess(Fraction(alpha), gamma, scale)
         if alpha is None:
             return sampled_laplace_kl(gamma, scale)

@@ -25,7 +25,7 @@ from symacct.core.sources import SYMACCT
 from symacct.expressions.node import Node
 from symacct.expressions.theorem_registry import theorem
 from symacct.mechanisms import Gaussian
-from symacct.numerics.normal.opposite import opposite_kl
+from symacct.numerics.normal.normal_mixtures import sampled_relative_entropy
 from symacct.numerics.triangles.plane import line_excess, line_log_excess
 from symacct.numerics.triangles.triple import Triple
 from symacct.operations.subsample import PoissonSubsample
@@ -91,7 +91,7 @@ def _(ctx: BallArithmetic, alpha: Order, gamma: Fraction, shift: Fraction) -> Nu
 
 @relative_entropy.register
 def _(ctx: BallArithmetic, gamma: Fraction, shift: Fraction) -> Number:
-    return falling_in(1 / shift, lambda ratio: opposite_kl(gamma, 1 / ratio))
+    return falling_in(1 / shift, lambda ratio: sampled_relative_entropy(gamma, ratio, -1))
 
 
 @log_moment.register
