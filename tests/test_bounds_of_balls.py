@@ -533,6 +533,18 @@ def test_what_is_to_spare_beside_a_summit_is_what_is_proved():
     assert number(spared[0].lower()) < -0.99
 
 
+def test_a_summit_bends_by_the_least_that_is_proved():
+    looks = SimpleNamespace(
+        width=Fraction(1, 4),
+        top=Fraction(1),
+        line=None,
+        triangles=None,
+        equilateral=lambda: SimpleNamespace(low=Fraction(1), high=Fraction(1)),
+        piece=lambda low, high: SimpleNamespace(slope=arb(0), bend=arb(-1, 0.5)),
+    )
+    assert 0 < number(worst.CloserLooks.place(looks, Fraction(1, 2)).bend) <= 0.5
+
+
 def test_a_rise_is_what_the_steepest_slope_of_a_piece_allows():
     looks = SimpleNamespace(
         width=Fraction(1, 4),
