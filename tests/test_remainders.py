@@ -21,6 +21,7 @@ from flint import acb, arb, arb_poly, ctx
 
 import symacct
 from symacct import laws
+from symacct.arithmetic import BALL
 from symacct.core.errors import PrecisionError
 from symacct.mechanisms.mixtures import Overlap
 from symacct.numerics.densities import quadrature
@@ -658,6 +659,23 @@ def masses_by_few_points(m):
                         yield loss, at(u)
                     for (u, low), (v, high) in itertools.pairwise(edges):
                         yield low.union(high), at((u + v) / 2)
+
+
+@row("baselines.exponential_runs")
+def outcomes_of_runs_left_out(m):
+    """Σ_{i <= l} C(k,i) a^i (1−a)^{k−i} (1 − e^{ε′ + iε − kt}) at few bits."""
+    runs, eps, k = m.BoundedRangeRuns(Fraction(1, 2), 12), Fraction(1), 12
+    for bits, count in itertools.product((0.5, 1, 3), (5, 7, 9)):
+        m.BALL = SimpleNamespace(number=BALL.number, bits=bits)
+        t = number(runs._loss(count, eps))
+        a = mp.expm1(t) / mp.expm1(0.5)
+        yield (
+            runs._sum(count, eps),
+            mp.fsum(
+                mp.binomial(k, i) * a**i * (1 - a) ** (k - i) * -mp.expm1(1 + mp.mpf(i) / 2 - k * t)
+                for i in range(count + 1)
+            ),
+        )
 
 
 #: What steers, costs time, or refuses: no number rests on it.
