@@ -29,8 +29,8 @@ from symacct.numerics.sums.truncation import affine_sum, at_rates
 from symacct.numerics.sums.weights import Weights
 from symacct.numerics.triangles import worst
 from symacct.numerics.triangles.slopes import Slopes, SlopeSeries
-from symacct.profile.closed_form import few_laplace
-from symacct.profile.discretized import cells, connect_the_dots, grouped
+from symacct.profile.closed_form import few_laplace, one_lattice
+from symacct.profile.discretized import cells, connect_the_dots, grid, grouped
 from symacct.profile.dominating.pairs import products
 from symacct.profile.losses import laplace, summed
 from symacct.profile.losses.density import by_parts, crossings, densities
@@ -209,6 +209,19 @@ def test_a_float_above_a_ball_is_above_what_is_in_it(x, share):
     assert float_above(x) > float(inside(x, share)) - 1e-12
 
 
+@examples(20, 200)
+@given(wide(-9, 9), wide(-9, 9))
+def test_the_nodes_of_cells_reach_beyond_their_losses(loss, other):
+    """Whatever their balls hold, and so that both laws keep their masses."""
+    step, cells = arb(0.25), []
+    for low, high in (sorted((x.lower(), x.upper()), key=float) for x in (loss, other)):
+        cells.append(connect_the_dots.LineCell(arb(1), (-(low + high) / 2).exp(), low, high))
+    found = connect_the_dots.of_cells(cells, step, arb(0))
+    last = found.first + step * (len(found.masses) - 1)
+    assert all(found.first <= cell.low and cell.high <= last for cell in cells)
+    assert all(cell.high - cell.low <= found.moved * step for cell in cells)
+
+
 MASSES = st.builds(lambda x, share: arb(x, x * share), st.floats(1e-9, 1), st.floats(0, 0.25))
 
 
@@ -242,6 +255,10 @@ def test_what_leaves_a_ball_is_rounded_to_its_side(x):
     assert (low, high) == (exactly(x.lower()), exactly(x.upper()))
     assert (floor(x), ceiling(x)) == (math.floor(low), math.ceil(high))
     assert high < Fraction(float_above(x)) <= high + Fraction(1, 10**6)
+    assert grid._up(x, 20) >= high * 2**20
+    assert grid._up(x.mid(), 20) == math.ceil(exactly(x.mid()) * 2**20)
+    assert one_lattice._down(x, 20) <= max(0, low * 2**20)
+    assert one_lattice._down(x.mid(), 20) == max(0, math.floor(exactly(x.mid()) * 2**20))
     assert up_to(x).contains(0)
     assert up_to(x).contains(x)
     for part in (within(x), acb_within(x).real, acb_within(x).imag):
