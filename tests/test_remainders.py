@@ -681,10 +681,37 @@ def outcomes_of_runs_left_out(m):
         )
 
 
+@row("baselines.shuffle")
+def binomial_tails_at_few_bits(m):
+    """P[Bin(20, ½) >= k], and δ where counts are left out."""
+    eps, local = Fraction(1, 2), Fraction(2)
+    m.window = lambda *_: (0, 11)
+    whole = number(m._summed(12, local, arb(0.25), eps).mid())
+    for window in ((1, 6), (3, 5)):
+        m.window = lambda *_, window=window: window
+        yield m._summed(12, local, arb(0.25), eps), whole
+    m.BALL = SimpleNamespace(bits=1, number=BALL.number)
+    for k in (11, 13, 16):
+        truth = mp.fsum(mp.binomial(20, a) for a in range(k, 21)) / 2**20
+        yield m._tail(20, k, arb.bin_uiui(20, k) / arb(2) ** 20), truth
+
+
+@row("operations.truncated")
+def tails_rounded_up(m):
+    m._BITS = 2
+    for first in (6, 8, 11):
+        terms = [mp.binomial(20, a) * mp.mpf(3) ** (20 - a) / mp.mpf(4) ** 20 for a in range(21)]
+        above, below = m.tails(20, Fraction(1, 4), first)
+        yield above, mp.fsum(terms[first:])
+        yield below, mp.fsum(terms[:first])
+    yield arb(0).union(BALL.number(m._up(arb(1, 0.5), Fraction(1, 16)))), 1.5
+
+
 #: What steers, costs time, or refuses: no number rests on it.
 STEERING = {
     "numerics.sums.differences": ["0 < abs(log_moment).upper()"],
     # D falls: of a ball of y what it is at the lower end, 1 − a, is more than at any other.
+    "operations.truncated": ["cut.min(kept).lower()"],
     "profile.losses.one_sample": ["up_to(rate * b.max(arb(0)))"],
 }
 #: What the tests of whole profiles and tests/test_bounds_of_balls.py see.

@@ -251,7 +251,7 @@ def masses(sigma: Exact, parties: int, reach: int, bits: int) -> list[arb]:
         turned = [(arb(2 * r) / (2 * last + 1)).cos_pi() for r in range(2 * last + 1)]
         waves, rest = _waves(at, parties, turned)
         beyond = 2 * (-(arb(2 * last + 1 - reach) ** 2) / (2 * parties * at**2)).exp()
-        off, period = within((rest + beyond).upper()), 2 * last + 1
+        off, period = within(rest + beyond), 2 * last + 1
 
         def mass(k: int) -> arb:
             places = (j * k % period for j in range(1, len(waves) + 1))
