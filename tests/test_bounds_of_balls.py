@@ -27,8 +27,9 @@ from symacct.numerics.sums.majorant import Majorant
 from symacct.numerics.sums.refine import acb_within, up_to, within
 from symacct.numerics.sums.truncation import affine_sum, at_rates
 from symacct.numerics.sums.weights import Weights
-from symacct.numerics.triangles import worst
+from symacct.numerics.triangles import lattice, worst
 from symacct.numerics.triangles.slopes import Slopes, SlopeSeries
+from symacct.numerics.triangles.triple import Gram
 from symacct.profile.closed_form import few_laplace, one_lattice
 from symacct.profile.discretized import cells, connect_the_dots, grid, grouped
 from symacct.profile.dominating.pairs import products
@@ -548,6 +549,23 @@ def test_what_is_to_spare_beside_a_summit_is_what_is_proved():
     )
     assert worst.CloserLooks.worst(looks)
     assert number(spared[0].lower()) < -0.99
+
+
+@pytest.mark.parametrize("high", [lattice.Power(a=4), lattice.Power(b=4)], ids=str)
+def test_what_turned_planes_grow_by_is_that_of_the_largest_power(high):
+    """Of several powers together as much as of each alone."""
+
+    def growth(*powers):
+        gram = Gram(Fraction(1), Fraction(1, 2), Fraction(1))
+        half = Fraction(1, 2)
+        found = lattice.Lattice(gram, half, half, half, powers, 0.0, -9.0)
+        vars(found)["heights"] = 1.0, 1.0
+        return found.growth()
+
+    alone = growth(high)
+    assert alone > growth(lattice.Power())
+    assert growth(lattice.Power(), high).overlaps(alone)
+    assert growth(high, lattice.Power()).overlaps(alone)
 
 
 def test_a_summit_bends_by_the_least_that_is_proved():
