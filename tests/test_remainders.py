@@ -8,6 +8,7 @@ remainder that is forgotten and every end that is turned round in it, when it mu
 import functools
 import importlib
 import itertools
+import math
 import sys
 from fractions import Fraction
 from importlib.abc import SourceLoader
@@ -551,6 +552,10 @@ def ends_of_densities(m):
     m.rising = lambda pair: None
     part = SimpleNamespace(pair=None, largest=lambda reverse: arb(1))
     yield from of_a_whole(m.DensityLoss.hockey_stick(part, arb(1, 0.25), False), 0, 0.25)
+
+    m._ends, m._log_size = lambda *_: [(arb(0.125), arb(0.25))], lambda *_: math.inf
+    for t in (0.5, 2.0):  # by parts |F(a+it)| is at most what an end has, and the rest over t
+        yield m.DensityLoss.decay(part, 2.0, t, 0.125), mp.log(0.125 + 0.25 / t)
 
     def unproved(*_):
         raise PrecisionError("")
