@@ -33,7 +33,7 @@ from symacct.numerics.triangles.triple import Gram
 from symacct.profile.closed_form import few_laplace, one_lattice
 from symacct.profile.discretized import cells, connect_the_dots, grid, grouped
 from symacct.profile.dominating.pairs import products
-from symacct.profile.losses import laplace, summed
+from symacct.profile.losses import finite, laplace, summed
 from symacct.profile.losses.density import by_parts, crossings, densities
 from symacct.profile.losses.density.charts import DensityPair
 from symacct.profile.losses.density.densities import RHO, DensityLoss
@@ -632,3 +632,8 @@ def test_what_one_law_alone_adds_is_what_it_adds_beside_nearly_nothing(
 def test_a_rate_that_is_no_fraction_is_refused_in_words():
     with pytest.raises(DomainError, match="needed a rational number"):
         MixtureDirection(None, sympy.sqrt(2) / 10, False).question(Fraction(1, 2))
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_an_irrational_mass_is_positive_by_its_own_sign(sign):
+    assert finite.is_positive(sign * (sympy.sqrt(2) - 1)) is (sign > 0)
