@@ -27,12 +27,13 @@ from symacct.numerics.sums.majorant import Majorant
 from symacct.numerics.sums.refine import acb_within, up_to, within
 from symacct.numerics.sums.truncation import affine_sum, at_rates
 from symacct.numerics.sums.weights import Weights
-from symacct.numerics.triangles import worst
+from symacct.numerics.triangles import lattice, worst
 from symacct.numerics.triangles.slopes import Slopes, SlopeSeries
-from symacct.profile.closed_form import few_laplace
-from symacct.profile.discretized import cells, connect_the_dots, grouped
+from symacct.numerics.triangles.triple import Gram
+from symacct.profile.closed_form import few_laplace, one_lattice
+from symacct.profile.discretized import cells, connect_the_dots, grid, grouped
 from symacct.profile.dominating.pairs import products
-from symacct.profile.losses import laplace, summed
+from symacct.profile.losses import finite, laplace, summed
 from symacct.profile.losses.density import by_parts, crossings, densities
 from symacct.profile.losses.density.charts import DensityPair
 from symacct.profile.losses.density.densities import RHO, DensityLoss
@@ -209,6 +210,19 @@ def test_a_float_above_a_ball_is_above_what_is_in_it(x, share):
     assert float_above(x) > float(inside(x, share)) - 1e-12
 
 
+@examples(20, 200)
+@given(wide(-9, 9), wide(-9, 9))
+def test_the_nodes_of_cells_reach_beyond_their_losses(loss, other):
+    """Whatever their balls hold, and so that both laws keep their masses."""
+    step, cells = arb(0.25), []
+    for low, high in (sorted((x.lower(), x.upper()), key=float) for x in (loss, other)):
+        cells.append(connect_the_dots.LineCell(arb(1), (-(low + high) / 2).exp(), low, high))
+    found = connect_the_dots.of_cells(cells, step, arb(0))
+    last = found.first + step * (len(found.masses) - 1)
+    assert all(found.first <= cell.low and cell.high <= last for cell in cells)
+    assert all(cell.high - cell.low <= found.moved * step for cell in cells)
+
+
 MASSES = st.builds(lambda x, share: arb(x, x * share), st.floats(1e-9, 1), st.floats(0, 0.25))
 
 
@@ -242,6 +256,10 @@ def test_what_leaves_a_ball_is_rounded_to_its_side(x):
     assert (low, high) == (exactly(x.lower()), exactly(x.upper()))
     assert (floor(x), ceiling(x)) == (math.floor(low), math.ceil(high))
     assert high < Fraction(float_above(x)) <= high + Fraction(1, 10**6)
+    assert grid._up(x, 20) >= high * 2**20
+    assert grid._up(x.mid(), 20) == math.ceil(exactly(x.mid()) * 2**20)
+    assert one_lattice._down(x, 20) <= max(0, low * 2**20)
+    assert one_lattice._down(x.mid(), 20) == max(0, math.floor(exactly(x.mid()) * 2**20))
     assert up_to(x).contains(0)
     assert up_to(x).contains(x)
     for part in (within(x), acb_within(x).real, acb_within(x).imag):
@@ -533,6 +551,35 @@ def test_what_is_to_spare_beside_a_summit_is_what_is_proved():
     assert number(spared[0].lower()) < -0.99
 
 
+@pytest.mark.parametrize("high", [lattice.Power(a=4), lattice.Power(b=4)], ids=str)
+def test_what_turned_planes_grow_by_is_that_of_the_largest_power(high):
+    """Of several powers together as much as of each alone."""
+
+    def growth(*powers):
+        gram = Gram(Fraction(1), Fraction(1, 2), Fraction(1))
+        half = Fraction(1, 2)
+        found = lattice.Lattice(gram, half, half, half, powers, 0.0, -9.0)
+        vars(found)["heights"] = 1.0, 1.0
+        return found.growth()
+
+    alone = growth(high)
+    assert alone > growth(lattice.Power())
+    assert growth(lattice.Power(), high).overlaps(alone)
+    assert growth(high, lattice.Power()).overlaps(alone)
+
+
+def test_a_summit_bends_by_the_least_that_is_proved():
+    looks = SimpleNamespace(
+        width=Fraction(1, 4),
+        top=Fraction(1),
+        line=None,
+        triangles=None,
+        equilateral=lambda: SimpleNamespace(low=Fraction(1), high=Fraction(1)),
+        piece=lambda low, high: SimpleNamespace(slope=arb(0), bend=arb(-1, 0.5)),
+    )
+    assert 0 < number(worst.CloserLooks.place(looks, Fraction(1, 2)).bend) <= 0.5
+
+
 def test_a_rise_is_what_the_steepest_slope_of_a_piece_allows():
     looks = SimpleNamespace(
         width=Fraction(1, 4),
@@ -585,3 +632,8 @@ def test_what_one_law_alone_adds_is_what_it_adds_beside_nearly_nothing(
 def test_a_rate_that_is_no_fraction_is_refused_in_words():
     with pytest.raises(DomainError, match="needed a rational number"):
         MixtureDirection(None, sympy.sqrt(2) / 10, False).question(Fraction(1, 2))
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_an_irrational_mass_is_positive_by_its_own_sign(sign):
+    assert finite.is_positive(sign * (sympy.sqrt(2) - 1)) is (sign > 0)

@@ -27,7 +27,8 @@ from symacct import (
 )
 from symacct.accountant.formula_values import StatingAccountant
 from symacct.cli import main
-from symacct.export.expansions import expansion, optimum
+from symacct.export.expansions import evaluating, expansion, optimum
+from symacct.export.expansions.series import SeriesArithmetic
 from symacct.export.expansions.taylor import coefficient_over, taylor_precision
 from tests import independent
 from tests.support import holds
@@ -536,3 +537,12 @@ def test_a_pole_has_no_remainder_and_an_impossible_point_is_refused():
     assert found.remainder is None
     with pytest.raises(DomainError, match="0 <= rate <= 1"):
         PoissonSubsample(Gaussian(2), "1/10").expansion("gamma", at=2, alpha=3)
+
+
+def test_a_binomial_sum_by_moments_is_the_sum_itself():
+    """Also where the rates do not add up to 1."""
+    ctx = SeriesArithmetic(sympy.Symbol("t", positive=True), sympy.S.Zero, 2, inner=False)
+    u, v = sympy.Integer(2), sympy.Integer(3)
+    found = evaluating._by_moments(ctx, 4, u, v, lambda l: l**2 + 1, 1)
+    truth = sum(sympy.binomial(4, l) * 2**l * 3 ** (4 - l) * (l**2 + 1) for l in range(1, 5))
+    assert found.coefficients == [truth]

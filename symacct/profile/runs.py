@@ -11,7 +11,7 @@ from flint import arb, ctx
 from symacct.arithmetic import BALL
 from symacct.core.errors import InfiniteError
 from symacct.core.forking import cached_property
-from symacct.numerics.sums.refine import ball
+from symacct.numerics.sums.refine import ball, up_to
 from symacct.profile.accuracy import precisions
 from symacct.profile.fourier.shape import Moments
 from symacct.profile.losses.density.densities import DensityLoss
@@ -106,7 +106,7 @@ class DirectedRuns:
         left = self.largest - y
         if left > 0 and self.runs:
             return None
-        return self.lost + arb(0).union(left.upper().max(arb(0)))  # for −D′ <= 1
+        return self.lost + up_to(left.max(arb(0)))  # for −D′ <= 1
 
     # --- what only one of two neighbouring datasets gives
 

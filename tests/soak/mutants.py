@@ -71,8 +71,8 @@ NAMES |= {after: before for before, after in NAMES.items()}
 #: The end of a ball that is taken for a bound, and the other one.
 ENDS = {"upper": "lower", "abs_upper": "abs_lower"}
 ENDS |= {after: before for before, after in ENDS.items()}
-#: What makes a ball of the bound of a remainder.
-REMAINDERS = {"up_to", "within", "acb_within"}
+#: What makes a ball of the bound of a remainder, or the bound of one.
+REMAINDERS = {"up_to", "within", "acb_within", "geometric_tail"}
 #: What says something to a reader, or to a type checker.
 SPOKEN = (ast.Raise, ast.Assert, ast.Import, ast.ImportFrom, ast.JoinedStr)
 
@@ -117,7 +117,9 @@ def bounds(node):
             yield ast.Call(ast.Attribute(value, ENDS[name], ast.Load()), [], [])
         case ast.Call(func=ast.Attribute(value=value, attr="union"), args=[_]):
             yield value
-        case ast.Call(func=ast.Name(id=name), args=[_]) if name in REMAINDERS:
+        case ast.Call(func=ast.Name(id="arb"), args=[middle, _]):
+            yield ast.Call(ast.Name("arb", ast.Load()), [middle], [])
+        case ast.Call(func=ast.Name(id=name)) if name in REMAINDERS:
             yield ast.BinOp(node, ast.Mult(), ast.Constant(0))
 
 

@@ -22,7 +22,7 @@ from symacct.expressions.parameters import positive, whole
 from symacct.mechanisms.integers.discrete_gaussian import DiscreteGaussian
 from symacct.mechanisms.integers.integer_noise import IntegerSums, check_terms, float_above
 from symacct.mechanisms.mechanism import Mechanism
-from symacct.numerics.sums.refine import geometric_tail, within
+from symacct.numerics.sums.refine import geometric_tail, up_to, within
 
 _MOST_PARTIES = 10**9
 _MOST_WIDTH = 100.0  # standard deviation of a sum whose outcomes a curve is summed over
@@ -251,7 +251,7 @@ def masses(sigma: Exact, parties: int, reach: int, bits: int) -> list[arb]:
         turned = [(arb(2 * r) / (2 * last + 1)).cos_pi() for r in range(2 * last + 1)]
         waves, rest = _waves(at, parties, turned)
         beyond = 2 * (-(arb(2 * last + 1 - reach) ** 2) / (2 * parties * at**2)).exp()
-        off, period = within((rest + beyond).upper()), 2 * last + 1
+        off, period = within(rest + beyond), 2 * last + 1
 
         def mass(k: int) -> arb:
             places = (j * k % period for j in range(1, len(waves) + 1))
@@ -277,7 +277,7 @@ def _waves(sigma: arb, parties: int, turned: list[arb]) -> tuple[list[arb], arb]
         weights.append(2 * (rate * len(weights) ** 2).exp())
     count = len(weights)
     left_out = geometric_tail(2 * (rate * count**2).exp(), (rate * (2 * count + 1)).exp())
-    total = sum(weights, arb(0)) + arb(0).union(left_out)
+    total = sum(weights, arb(0)) + up_to(left_out)
     for j in range(1, len(turned) // 2 + 1):
         limits.check("order", j, "nodes of the sum of discrete Gaussians")
         places = (j * k % len(turned) for k in range(count))

@@ -92,8 +92,8 @@ def _branch_and_bound(boxes: Iterable[tuple[Evaluator, arb, arb]], least: arb, b
         slope = wide.slope.real
         if slope >= 0 or slope <= 0:
             continue  # the largest value is at an end, which was looked at
-        top = wide.value.real.upper()
-        sharp = (real_value(ratio, middle) + slope * (low.union(high) - middle)).upper()
+        top = wide.value.real
+        sharp = real_value(ratio, middle) + slope * (low.union(high) - middle)
         if not sharp.is_nan():
             top = sharp if top.is_nan() else top.min(sharp)
         if top <= least:

@@ -7,6 +7,7 @@ from functools import lru_cache, partial
 
 from flint import arb, ctx
 
+from symacct.numerics.sums.refine import up_to
 from symacct.profile.losses.finite import counted
 from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.roots import Value
@@ -32,7 +33,7 @@ def _profile(runs: IntegerRuns, reverse: bool, y: arb) -> arb:
     """Σ (p − e^y q)₊ over the outcomes of all runs that count; the others have less P-mass."""
     every, left_out = _every(runs, reverse, ctx.prec)
     grown, zero = y.exp(), arb(0)
-    return sum(((p - grown * q).max(zero) for p, q in every), zero.union(left_out))
+    return sum(((p - grown * q).max(zero) for p, q in every), up_to(left_out))
 
 
 @lru_cache(8)

@@ -76,9 +76,9 @@ def _between(part: DensityLoss, nodes: Sequence[arb], need: float) -> tuple[list
                     i = bisect.bisect(places, float(((low + high) / 2).mid()))
                     found[i] = Tail(found[i].p + p, found[i].q + q)
                     if i > 0:
-                        astray = astray.max((nodes[i - 1] - low.min(high)).upper())
+                        astray = astray.max(nodes[i - 1] - low.min(high))
                     if i < len(nodes):
-                        astray = astray.max((low.max(high) - nodes[i]).upper())
+                        astray = astray.max(low.max(high) - nodes[i])
     return found, pieces(part, need).left_out + astray.expm1()
 
 
@@ -156,7 +156,7 @@ def _cut(
         first, last = pending.pop()
         over = acb(one.middle + one.half * first.union(last))
         slope = one.panel.chart.loss(over).slope.real * one.half
-        change = abs(slope * (last - first)).upper()
+        change = abs(slope * (last - first))
         edges = [(u, one.loss(u) + within(one.astray)) for u in (first, last)]
         if change < tiny:
             level = edges[0][1] + within(change)

@@ -100,7 +100,7 @@ def of_tails(
         values = [p - a * q for p, q in choice]
         best = max(range(len(values)), key=lambda i: float(values[i].mid()))
         kept.append(choice[best])
-        apart = BALL.maximum(apart, *((value - values[best]).upper() for value in values))
+        apart = BALL.maximum(apart, *(value - values[best] for value in values))
     masses, excess = [arb(0)] * len(places), []
     ends = zip(itertools.pairwise(places), itertools.pairwise(kept), strict=True)
     for j, ((low, high), (before, after)) in enumerate(ends):
@@ -111,8 +111,8 @@ def of_tails(
         excess.append((high - low) * parallel(q - up, up))
     last = kept[-1]
     masses[-1] += places[-1] * last.q
-    left_out += apart + (last.p - places[-1] * last.q).abs_upper()
-    far = (1 - kept[1].p).abs_upper()
+    left_out += apart + abs(last.p - places[-1] * last.q)
+    far = abs(1 - kept[1].p)
     return Spread(losses[0], step, masses[1:], excess, left_out, far, 1)
 
 

@@ -18,7 +18,7 @@ from symacct.core.forking import cached_property
 from symacct.profile.fourier.plan import Block, ContourPlan
 from symacct.profile.fourier.rough import Rough
 from symacct.profile.part import Factor, OrderLine
-from symacct.profile.sums.power_sums import power, powers
+from symacct.profile.sums.power_sums import powers
 
 Runs = Sequence[tuple[Factor, int]]
 
@@ -114,7 +114,7 @@ class Contour:
         product: list[acb] = []
         for part, count in self.runs:
             values = part.transform(line, need)
-            raised = [power(value, count) for value in values]
+            raised = [value**count for value in values]
             product = [x * y for x, y in zip(product, raised, strict=True)] if product else raised
         return product
 

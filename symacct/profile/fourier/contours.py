@@ -12,7 +12,7 @@ from typing import TypeVar
 from flint import arb, ctx
 
 from symacct.core.errors import PrecisionError
-from symacct.numerics.sums.refine import ball
+from symacct.numerics.sums.refine import ball, up_to
 from symacct.profile.accuracy import about, accuracy, bits_for, decided, log_of, told, undecided
 from symacct.profile.fourier.across import Across, contour, planned
 from symacct.profile.fourier.contour import Contour, log_chernoff
@@ -133,7 +133,7 @@ class Contours:
         if lam not in self._bounds:
             most = log_chernoff(self.runs.moments.factors, lam, self.runs.reverse)
             self._bounds = {lam: most}
-        return arb(0).union(self.runs.lost + (self._bounds[lam] - arb(lam) * y()).exp())
+        return up_to(self.runs.lost + (self._bounds[lam] - arb(lam) * y()).exp())
 
     # --- ε(δ)
 

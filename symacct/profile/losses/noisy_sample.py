@@ -18,6 +18,7 @@ import numpy as np
 from flint import acb, arb, ctx
 
 from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import float_above
 from symacct.core.exact import Exact
 from symacct.core.forking import cached_property
 from symacct.profile.losses.finite import Atoms, counted
@@ -121,7 +122,7 @@ class NoisySample(Averaged, OneSample):
             log_c, frame = self._frame(y, line.a)
             rule = real_line.strip(self._rough(frame.gamma), line.a, far, need)
             grown = q * (a * log_c).exp()
-            off += (grown * real_line.error(frame, rule, far)).upper()
+            off += grown * real_line.error(frame, rule, far)
             own, log_ratios = real_line.nodes(frame, arb(rule.step), rule.first, rule.last)
             weights += [grown * weight for weight in own]
             losses += [log_c + log_ratio for log_ratio in log_ratios]
@@ -142,7 +143,7 @@ class NoisySample(Averaged, OneSample):
             rows.append([(arb(0.5), -s), ((-s).exp() / 2, s), *row])
             rho = arb(ellipse)
             own = arb(64) / 15 * s / 2 * log_most.exp() / (1 - rho**-2) * rho ** (-2 * count)
-            off += (mass * own).upper()
+            off += mass * own
             mass *= sum((q for q, _ in rows[-1]), arb(0))
         return _products(rows), off
 
@@ -159,7 +160,7 @@ class NoisySample(Averaged, OneSample):
         if not theta < arb.pi() / 2:
             return None
         log_c, frame = self._frame(self._highest - s + reach, a)
-        angle = float(theta.upper())
+        angle = float_above(theta)
         edge = real_line.log_edge(frame, real_line.edge(angle), far)
         return (
             edge - arb(angle) ** 2 * frame.variance / 2 + a * log_c + (reach - s) / 2 - arb(2).log()
@@ -174,7 +175,7 @@ class NoisySample(Averaged, OneSample):
             log_c, frame = self._frame(y, a)
             angle, _, own = self._rough(frame.gamma).best_angle(a, t)
             bound = frame.decay(angle, t, _SPARE - math.log(slack) + max(own, 0.0))
-            total += (q.log() + a * log_c + bound).exp().upper()
+            total += (q.log() + a * log_c + bound).exp()
         return total.log()
 
     def _cells(self, shift: Exact, fineness: float) -> Weighed:
@@ -202,7 +203,7 @@ def _gauss_rule(
             wanted = need + float(log_most.mid()) - log_moment + _SPARE - math.log1p(-(rho**-2))
             count = wanted / (2 * math.log(rho))
             if count < best[1]:
-                best = log_most.upper(), count, rho
+                best = log_most, count, rho
     return best[0], max(2, math.ceil(best[1])), best[2]
 
 

@@ -16,6 +16,7 @@ from flint import arb, ctx
 
 from symacct.arithmetic import BALL
 from symacct.core.exact import Exact
+from symacct.numerics.sums.refine import up_to
 from symacct.profile.losses.summed import steered
 from symacct.profile.part import Floats, Part, ProfileOnly
 from symacct.profile.solve import CompositionProfile
@@ -54,11 +55,11 @@ class OneSample(ProfileOnly):
         if reverse:
             left = 1 - a * (1 - rate)
             if not left > 0:
-                return arb(0).union(left.upper().max(arb(0)))
+                return up_to(left.max(arb(0)))
             return left * self._stick(rate * a / left, True)
         b = 1 + y.expm1() / rate
         if not b > 0:  # from 1 − a to what is more at the largest b
-            return (1 - a).union(1 - a + rate * b.upper().max(arb(0)))
+            return 1 - a + up_to(rate * b.max(arb(0)))
         return rate * self._stick(b, False)
 
     def _stick(self, b: arb, reverse: bool) -> arb:

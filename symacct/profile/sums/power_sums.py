@@ -26,16 +26,6 @@ def powers(x: acb, count: int) -> list[acb]:
     return found[:count]
 
 
-def power(x: acb, count: int) -> acb:
-    """x^count; of a ball that may be 0, what its modulus bounds."""
-    if count == 1:
-        return x
-    found = x**count
-    if found.is_finite():
-        return found
-    return acb_within(abs(x) ** count)
-
-
 def power_sums(weights: list[acb], ratios: list[acb], count: int) -> list[acb]:
     """Σ_j w_j r_j^n for 0 <= n < count; so many j at once."""
     return _by_columns(_power_sums, weights, ratios, count)

@@ -71,7 +71,7 @@ class Panel:
 
     def most_of_loss(self) -> arb:
         """A bound of |L| in the ellipse."""
-        return abs(self.chart.sharp(_box(*self.ends))[1]).upper()
+        return abs(self.chart.sharp(_box(*self.ends))[1])
 
     def off(self, count: int, size: float) -> arb:
         """What it is off by with so many nodes, as in `laplace.Sample`."""

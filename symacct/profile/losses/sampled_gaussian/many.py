@@ -27,7 +27,7 @@ from symacct.profile.losses.sampled_gaussian.frame import SampledFrame
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from symacct.profile.part import Factor, Floats, OrderLine, Part, short
 from symacct.profile.sums import chebyshev
-from symacct.profile.sums.power_sums import power, powers, sums_on_a_line
+from symacct.profile.sums.power_sums import powers, sums_on_a_line
 
 _LEAST = 33  # of them, for which it may be worth while
 _MARGIN = 2.0**-6  # of s, on either side of the interval
@@ -307,11 +307,7 @@ class ManyGaussians:
         wide, tall = half * (ratio + 1 / ratio) / 2, half * (ratio - 1 / ratio) / 2
         ends = [arb.sin_cos_pi_fmpq(fmpq(i, _ARCS)) for i in range(_ARCS + 1)]
         for (y, x), (next_y, next_x) in itertools.pairwise(ends):
-            yield (
-                (middle + wide * next_x).lower(),
-                (middle + wide * x).upper(),
-                tall * y.max(next_y),
-            )
+            yield middle + wide * next_x, middle + wide * x, tall * y.max(next_y)
 
     def size(
         self, grid: RealLineGrid, frame: SampledFrame, t: float, left: arb, right: arb, imag: arb
@@ -415,4 +411,4 @@ def _polynomials(x: arb, count: int) -> list[arb]:
 
 
 def _product(values: Iterable[acb], counts: Iterable[int]) -> acb:
-    return math.prod(map(power, values, counts), start=acb(1))
+    return math.prod(map(pow, values, counts), start=acb(1))
