@@ -26,6 +26,7 @@ from symacct.profile.accuracy import accuracy, decided, log_of
 from symacct.profile.discretized.connect_the_dots import Spread
 from symacct.profile.discretized.discretize import FARTHEST, laws_of, step_for
 from symacct.profile.discretized.nodes import Nodes
+from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.losses.mixed import Averaged
 from symacct.profile.part import Floats
 from symacct.profile.roots import bracket, enclosed
@@ -266,9 +267,9 @@ class Grids:
     def cost(self, digits: float) -> float:
         """Little for few digits of few runs; the last way where moments hardly fall.
 
-        Of atoms few digits are sooner had than by a contour of many nodes, and a bound of few runs
-        than by a moment of the order that makes it small. Of what is averaged over another's loss
-        a contour is soon had, or soon refused.
+        Of noise on whole numbers few digits are sooner had than by a contour, of other atoms than
+        by one of many nodes, and a bound than by a moment of the order that makes it small. Of
+        what is averaged over another's loss a contour is soon had, or soon refused.
         """
         is_averaged = any(isinstance(part, Averaged) for part, _ in self.runs.runs)
         is_alone = self.runs.are_atoms or is_averaged or not self.runs.have_moments
@@ -276,11 +277,11 @@ class Grids:
             return CANNOT
         if digits >= _FEW_DIGITS:
             return _MOST_IN_ALL
-        if self.count < _FEW_RUNS and not is_averaged:
-            return _MOST
-        if not self.runs.are_atoms:
-            return _MOST_IN_ALL
-        return _MOST_OF_OUTCOMES if digits or self.count >= _MANY_RUNS else _FIRST
+        is_few = self.count < _FEW_RUNS and not is_averaged
+        if self.runs.are_atoms and self.count < _MANY_RUNS:
+            is_noise = any(isinstance(part, IntegerLoss) for part, _ in self.runs.runs)
+            return _FIRST if is_few or is_noise or not digits else _MOST_OF_OUTCOMES
+        return _MOST if is_few else _MOST_IN_ALL
 
     def delta(self, y: Number, digits: float) -> arb:
         """D(y) to so many digits."""
