@@ -142,7 +142,7 @@ class CompositionProfile:
         if (apart_by := self.runs.exactly_apart) is not None and apart_by <= delta:
             return arb(0)
         is_above = self.runs.is_above_at_0(delta)
-        within = False if is_above else self.is_within(arb, lambda: ball(delta))
+        within = self.is_within(arb, lambda: ball(delta)) if is_above is None else not is_above
         if within is None:
             raise undecided(f"whether the profile at 0 is at most δ = {float(delta):.6g}", 40)
         if within:

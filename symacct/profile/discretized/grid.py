@@ -267,9 +267,9 @@ class Grids:
     def cost(self, digits: float) -> float:
         """Little for few digits of few runs; the last way where moments hardly fall.
 
-        Of noise on whole numbers few digits are sooner had than by a contour, of other atoms than
-        by one of many nodes, and a bound than by a moment of the order that makes it small. Of
-        what is averaged over another's loss a contour is soon had, or soon refused.
+        Of sampled noise on whole numbers few digits are sooner had than by a contour, of other
+        atoms than by one of many nodes, and a bound than by a moment of the order that makes it
+        small. Of what is averaged over another's loss a contour is soon had, or soon refused.
         """
         is_averaged = any(isinstance(part, Averaged) for part, _ in self.runs.runs)
         is_alone = self.runs.are_atoms or is_averaged or not self.runs.have_moments
@@ -279,8 +279,9 @@ class Grids:
             return _MOST_IN_ALL
         is_few = self.count < _FEW_RUNS and not is_averaged
         if self.runs.are_atoms and self.count < _MANY_RUNS:
-            is_noise = any(isinstance(part, IntegerLoss) for part, _ in self.runs.runs)
-            return _FIRST if is_few or is_noise or not digits else _MOST_OF_OUTCOMES
+            parts = (part for part, _ in self.runs.runs)
+            is_sampled = any(isinstance(part, IntegerLoss) and part.gamma < 1 for part in parts)
+            return _FIRST if is_few or is_sampled or not digits else _MOST_OF_OUTCOMES
         return _MOST if is_few else _MOST_IN_ALL
 
     def delta(self, y: Number, digits: float) -> arb:
