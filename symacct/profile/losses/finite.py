@@ -20,6 +20,8 @@ from symacct.core.forking import cached_property
 from symacct.profile.part import Floats, OrderLine, log_turning
 from symacct.profile.sums.power_sums import sums_on_a_line
 
+_EXPONENTIAL = 16  # products that one takes
+
 Masses = tuple[tuple[Exact, Exact], ...]
 
 
@@ -135,7 +137,7 @@ class Atoms:
     # --- balls: what is proved
 
     def terms(self, line: OrderLine, need: float) -> int:
-        return len(self.laws)
+        return _EXPONENTIAL * len(self.laws)
 
     def transform(self, line: OrderLine, need: float) -> list[acb]:
         weighed = self.weighed()
