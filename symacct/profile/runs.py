@@ -158,8 +158,13 @@ class DirectedRuns:
                 return sum((max(x, Fraction(0)) for x in surplus), Fraction(0))
         return None
 
-    def is_above_at_0(self, delta: Fraction) -> bool:
-        """Is D(0) > δ for one run of one part? So it is then for all."""
+    def is_above_at_0(self, delta: Fraction) -> bool | None:
+        """Is D(0) > δ? So it is where it is for one run, and it is not where all add up to less.
+
+        None where one run each does not tell.
+        """
         with ctx.workprec(64):
-            ones = (part.hockey_stick(arb(0), self.reverse) for part, _ in self.runs)
-            return any(one > ball(delta) for one in ones)
+            ones = [(k, part.hockey_stick(arb(0), self.reverse)) for part, k in self.runs]
+            if any(one > ball(delta) for _, one in ones):
+                return True
+            return False if sum((k * one for k, one in ones), arb(0)) <= ball(delta) else None

@@ -59,7 +59,8 @@ class CompositionProfile:
         """All that may do; a closed form alone, as nothing else tells more than its balls do."""
         if self.closed is not None:
             return [self.closed]
-        return [*self._beside_finite, self.contours, self.grids, self.lattices]
+        every = [*self._beside_finite, self.contours, self.grids, self.lattices]
+        return [self._few, *every] if self.runs.are_atoms else every
 
     @cached_property
     def closed(self) -> ClosedForm | None:
@@ -96,8 +97,12 @@ class CompositionProfile:
         formula = partial(given, finite, partial(_at_any, own, exchanged), self.reverse)
         if own.closed is not None:
             return [ClosedForm(self.runs, formula)]
-        few = replace(self.contours, most_nodes=_FEW_NODES)  # which share those that are known
-        return [few, ClosedForm(self.runs, formula, _FEW_NODES + 1)]
+        return [self._few, ClosedForm(self.runs, formula, _FEW_NODES + 1)]
+
+    @cached_property
+    def _few(self) -> Contours:
+        """Contours of few nodes, which share those that are known."""
+        return replace(self.contours, most_nodes=_FEW_NODES)
 
     @property
     def _is_for_a_grid(self) -> bool:
@@ -137,7 +142,7 @@ class CompositionProfile:
         if (apart_by := self.runs.exactly_apart) is not None and apart_by <= delta:
             return arb(0)
         is_above = self.runs.is_above_at_0(delta)
-        within = False if is_above else self.is_within(arb, lambda: ball(delta))
+        within = self.is_within(arb, lambda: ball(delta)) if is_above is None else not is_above
         if within is None:
             raise undecided(f"whether the profile at 0 is at most δ = {float(delta):.6g}", 40)
         if within:

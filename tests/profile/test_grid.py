@@ -79,7 +79,7 @@ def test_what_a_contour_gives(reverse):
     runs = ((LaplaceLoss(Fraction(2)), 3), (MIXTURE, 2))
     with ctx.workprec(160):
         known = CompositionProfile(runs, reverse).contours.delta(lambda: arb(1), 20)
-        found = on_grid(runs, reverse, 1, 6)
+        found = on_grid(runs, reverse, 1, 7)
     assert found.overlaps(known)
     assert accuracy(found) >= 6
 

@@ -72,7 +72,7 @@ def _profile(runs: Finite, reverse: bool, y: arb) -> arb:
     """Σ (p − e^y q)₊ over the outcomes of all runs by counts, one binary part in closed form."""
     binary = _most_run(runs)
     if binary is None or are_few(runs):
-        every = _outcomes(runs, reverse)
+        every = _outcomes(runs, reverse, ctx.prec)
         grown, zero = y.exp(), arb(0)
         return chance_lost(runs, reverse) + sum(((p - grown * q).max(zero) for p, q in every), zero)
     rest = tuple(run for run in runs if run is not binary)
@@ -84,11 +84,12 @@ def _profile(runs: Finite, reverse: bool, y: arb) -> arb:
 @lru_cache(8)
 def _weighed(runs: Finite, reverse: bool, bits: int) -> list[tuple[arb, arb]]:
     """(p, log(p/q)) of every outcome of these, for every y at this precision."""
-    return [(p, (p / q).log()) for p, q in _outcomes(runs, reverse)]
+    return [(p, (p / q).log()) for p, q in _outcomes(runs, reverse, bits)]
 
 
-def _outcomes(runs: Finite, reverse: bool) -> list[tuple[arb, arb]]:
-    """(p, q) of every combination of counts that both laws have."""
+@lru_cache(8)
+def _outcomes(runs: Finite, reverse: bool, bits: int) -> list[tuple[arb, arb]]:
+    """(p, q) of every combination of counts that both laws have, at this precision."""
     found = [(arb(1), arb(1))]
     for part, k in runs:
         own = counted(part.common(reverse), k)

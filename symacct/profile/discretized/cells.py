@@ -63,7 +63,7 @@ def tails(
 
 def _between(part: DensityLoss, nodes: Sequence[arb], need: float) -> tuple[list[Tail], arb]:
     """The masses where the loss is between two nodes, or before the first or beyond the last."""
-    places = [float(y.mid()) for y in nodes]
+    places = [y.mid() for y in nodes]  # exact, as all comparisons with them are
     found, astray = [Tail(arb(0), arb(0))] * (len(nodes) + 1), arb(0)
     for one in _integrals(part, need, ctx.prec):
         with ctx.workprec(one.bits):
@@ -73,7 +73,7 @@ def _between(part: DensityLoss, nodes: Sequence[arb], need: float) -> tuple[list
                 for ((first, low), (last, high)), (before, after) in stretches:
                     radius = within(one.off * (last - first))
                     p, q = (y - x + radius for x, y in zip(before, after, strict=True))
-                    i = bisect.bisect(places, float(((low + high) / 2).mid()))
+                    i = bisect.bisect(places, ((low + high) / 2).mid())
                     found[i] = Tail(found[i].p + p, found[i].q + q)
                     if i > 0:
                         astray = astray.max(nodes[i - 1] - low.min(high))
@@ -148,7 +148,7 @@ Edge = tuple[arb, arb]  # a place, and the loss there
 
 
 def _cut(
-    one: Integrals, nodes: Sequence[arb], places: Sequence[float], tiny: arb
+    one: Integrals, nodes: Sequence[arb], places: Sequence[arb], tiny: arb
 ) -> Iterator[list[Edge]]:
     """Parts of [−1, 1] on which the loss is monotone, or hardly changes, cut at the nodes."""
     pending = [(arb(-1), arb(1))]
@@ -162,7 +162,7 @@ def _cut(
             level = edges[0][1] + within(change)
             yield [(first, level), (last, level)]
         elif slope > 0 or slope < 0:
-            low, high = sorted(float(loss.mid()) for _, loss in edges)
+            low, high = sorted(loss.mid() for _, loss in edges)
             inside = range(bisect.bisect(places, low), bisect.bisect_left(places, high))
             yield _crossed(one, nodes, inside, edges, tiny)
         else:

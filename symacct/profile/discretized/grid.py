@@ -26,6 +26,7 @@ from symacct.profile.accuracy import accuracy, decided, log_of
 from symacct.profile.discretized.connect_the_dots import Spread
 from symacct.profile.discretized.discretize import FARTHEST, laws_of, step_for
 from symacct.profile.discretized.nodes import Nodes
+from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.losses.mixed import Averaged
 from symacct.profile.part import Floats
 from symacct.profile.roots import bracket, enclosed
@@ -49,6 +50,7 @@ _TOLD = 8.0  # for which a grid is laid that tells how many there are
 _SETTLED, _LEAP = 2**12, 3  # steps from which on digits grow evenly; octaves at once
 _MEAN_RATE, _SURE_RATE = 0.6, 0.4  # digits that a grid of half the step gives more
 _LOG_GUESS, _GUESSES = -20.0, 4  # of δ, squared so often
+_SPARED = 0.9  # of the digit more that is worked with than asked for
 
 _REFUSED = (
     "the profile of {:,} runs: found laws whose moments do not fall, needed {} of them for a grid "
@@ -265,14 +267,22 @@ class Grids:
     def cost(self, digits: float) -> float:
         """Little for few digits of few runs; the last way where moments hardly fall.
 
-        Of what is averaged over another's loss a contour is soon had, or soon refused.
+        Of sampled noise on whole numbers few digits are sooner had than by a contour, of other
+        atoms than by one of many nodes, and a bound than by a moment of the order that makes it
+        small. Of what is averaged over another's loss a contour is soon had, or soon refused.
         """
         is_averaged = any(isinstance(part, Averaged) for part, _ in self.runs.runs)
         is_alone = self.runs.are_atoms or is_averaged or not self.runs.have_moments
         if not (self.runs.hardly_fall and (self.count < _MANY_RUNS or is_alone)):
             return CANNOT
+        if digits >= _FEW_DIGITS:
+            return _MOST_IN_ALL
         is_few = self.count < _FEW_RUNS and not is_averaged
-        return _MOST if is_few and digits < _FEW_DIGITS else _MOST_IN_ALL
+        if self.runs.are_atoms and self.count < _MANY_RUNS:
+            parts = (part for part, _ in self.runs.runs)
+            is_sampled = any(isinstance(part, IntegerLoss) and part.gamma < 1 for part in parts)
+            return _FIRST if is_few or is_sampled or not digits else _MOST_OF_OUTCOMES
+        return _MOST if is_few else _MOST_IN_ALL
 
     def delta(self, y: Number, digits: float) -> arb:
         """D(y) to so many digits."""
@@ -333,10 +343,10 @@ class Grids:
         while True:
             found = self._asked(ask, steps, need)
             known = max(0.0, accuracy(found))
-            if known >= digits:
+            if known >= digits - _SPARED:
                 return found
             left = math.log2(self._finest / steps)
-            if left < 1 or is_told or (steps >= _SETTLED and known + left < digits):
+            if left < 1 or is_told or (steps >= _SETTLED and known + left < digits - _SPARED):
                 had = math.floor(known + _SURE_RATE * max(left, 0.0))
                 fewer = f"fewer than the {digits:.0f} worked with" if had else "a larger δ"
                 raise PrecisionError(
@@ -344,7 +354,7 @@ class Grids:
                     f"so a grid of losses, on which about {had} digits can be had; needed {fewer}, "
                     "or conversion='improved'"
                 )
-            wanted = max(1, math.ceil((digits - known) / _MEAN_RATE))
+            wanted = max(1, math.ceil((digits - _SPARED - known) / _MEAN_RATE))
             steps *= 2 ** min(math.floor(left), _LEAP, wanted)
 
     def _roughly(self, ask: Callable[[Grid], T], log_delta: float) -> Iterator[T]:

@@ -18,6 +18,7 @@ from symacct.core.errors import PrecisionError, echo
 from symacct.core.exact import Exact
 from symacct.core.forking import cached_property
 from symacct.profile.part import Floats, OrderLine, log_turning
+from symacct.profile.sums.power_sums import sums_on_a_line
 
 _EXPONENTIAL = 16  # products that one takes
 
@@ -140,8 +141,8 @@ class Atoms:
 
     def transform(self, line: OrderLine, need: float) -> list[acb]:
         weighed = self.weighed()
-        orders = (acb(arb(line.a), arb(line.h) * n) for n in line.nodes)
-        return [sum((q * (z * loss).exp() for q, loss in weighed), acb(0)) for z in orders]
+        weights = [q * (arb(line.a) * loss).exp() for q, loss in weighed]
+        return sums_on_a_line(weights, [loss for _, loss in weighed], line, arb(0))
 
     def decay(self, a: float, t: float, slack: float) -> arb:
         """log F(a): atoms do not decay, the other parts must."""
@@ -200,6 +201,9 @@ def counted(laws: list[tuple[arb, arb]], count: int) -> list[tuple[arb, arb]]:
 
     def extend(i: int, left: int, p: arb, q: arb) -> None:
         """With every way to distribute what is left over the outcomes from the i-th on."""
+        if not left:
+            found.append((p, q))
+            return
         if i == len(shares) - 1:
             u, v = shares[i][left]
             found.append((p * u, q * v))

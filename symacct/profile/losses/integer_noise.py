@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from flint import arb
+from flint import arb, ctx
 
 from symacct.arithmetic import BALL
 from symacct.core.exact import Exact
@@ -50,12 +51,6 @@ class IntegerLoss(Summed):
         """This loss in a sample, where P is mixed once more."""
         return IntegerLoss(self.noise, self.gamma * gamma)
 
-    def loss(self, log_ratio: arb) -> arb:
-        """log(1−γ+γe^x) for x = log(P₀/Q)."""
-        if self.gamma == 1:
-            return log_ratio
-        return (BALL.number(self.gamma) * log_ratio.expm1()).log1p()
-
     def floats(self, least: float, most: float) -> tuple[Floats, Floats]:
         kept = self.noise.outcomes(least, most, _STEERING_NATS)
         log_weights, log_ratios = self.noise.in_floats(kept)
@@ -66,10 +61,16 @@ class IntegerLoss(Summed):
 
     def sample(self, a: float, far: float, need: float) -> Sample:
         """The outcomes that count; of the others (P/Q)^a <= 1 + (P₀/Q)^a, as P/Q is between."""
-        kept = self.noise.outcomes(a, a, need + self._over(a))
-        known = [(q, self.loss(x)) for q, x in self.noise.weighed(kept)]
+        kept = self._kept(a, need)
+        known = _weighed(self, kept, ctx.prec)
         weights = [q * (arb(a) * x).exp() for q, x in known]
         return Sample([x for _, x in known], weights, self.noise.left_out(a, kept))
+
+    def terms(self, line: OrderLine, need: float) -> int:
+        return len(self._kept(line.a, need))
+
+    def _kept(self, a: float, need: float) -> range:
+        return self.noise.outcomes(a, a, need + self._over(a))
 
     def _over(self, a: float) -> float:
         """About log E_Q[(P₀/Q)^a]/F(a), in which the rest of the outcomes is bounded."""
@@ -89,8 +90,7 @@ class IntegerLoss(Summed):
     def known(self, reverse: bool, need: float) -> tuple[list[OutcomeMasses], arb]:
         """The outcomes but for about e^{−need} of both laws, exchanged if `reverse`; the rest."""
         kept, found = self.noise.outcomes(0.0, 1.0, need), []
-        for q, log_ratio in self.noise.weighed(kept):
-            loss = self.loss(log_ratio)
+        for q, loss in _weighed(self, kept, ctx.prec):
             p = q * loss.exp()
             found.append(OutcomeMasses(q, p, -loss) if reverse else OutcomeMasses(p, q, loss))
         return found, self.noise.left_out(1.0, kept)
@@ -115,3 +115,13 @@ class IntegerLoss(Summed):
 
     def lost(self, reverse: bool) -> Exact:
         return Fraction(0)
+
+
+@lru_cache(8)
+def _weighed(part: IntegerLoss, kept: range, bits: int) -> list[tuple[arb, arb]]:
+    """Q and the loss log(1−γ+γP₀/Q) of these outcomes, `bits` being flint's current precision."""
+    known = part.noise.weighed(kept)
+    if part.gamma == 1:
+        return known
+    rate = BALL.number(part.gamma)
+    return [(q, (rate * log_ratio.expm1()).log1p()) for q, log_ratio in known]

@@ -1,0 +1,83 @@
+"""What answers soon: what a grid leaves out, where ε is 0, and in how many ways runs fall out."""
+
+import itertools
+import math
+from collections import Counter
+from fractions import Fraction
+from unittest import mock
+
+import hypothesis.strategies as st
+from flint import arb, ctx
+from hypothesis import example, given
+
+from symacct import (
+    Accountant,
+    Gaussian,
+    Laplace,
+    PoissonSubsample,
+    RandomizedResponse,
+    SubsampleWithoutReplacement,
+    laws,
+)
+from symacct.mechanisms.mixtures import Overlap
+from symacct.profile.answer import profile
+from symacct.profile.discretized.discretize import laws_of, step_for
+from symacct.profile.fourier.contours import Contours
+from symacct.profile.losses.density.charts import DensityPair
+from symacct.profile.losses.density.densities import DensityLoss
+from symacct.profile.losses.finite import counted
+from symacct.profile.losses.pointwise_maximum import PointwiseMaximum
+from symacct.results.enclosure import to_fraction
+from tests.thinning import examples
+
+SAMPLES = (PoissonSubsample, SubsampleWithoutReplacement)
+
+
+@examples(1, 30)
+@given(st.integers(1, 9), st.integers(60, 200), st.integers(30, 50), st.integers(16, 48))
+@example(3, 67, 50, 32)
+def test_no_more_is_left_out_than_was_said(weight, variance, need, steps):
+    """However close to a node the ends of the panels lie."""
+    spread, share = Fraction(variance, 100), Fraction(weight, 10)
+    mixed = laws.NormalMixture([0, 1], [share, 1 - share], spread)
+    pair = DensityPair(Overlap(mixed, laws.Normal(0, spread)))
+    both = PointwiseMaximum(frozenset({DensityLoss(pair), DensityLoss(pair.exchanged)}))
+    with ctx.workprec(140):
+        (law,) = laws_of(both, 2, False, float(need), steps)
+        assert law.laid(step_for([law], steps)).left_out < 4 * arb(-need).exp()
+
+
+@st.composite
+def little_samples(draw):
+    """Some runs of one sample each, and the sum of their total variations."""
+    noise = draw(st.sampled_from([Gaussian(2), Laplace(3), RandomizedResponse("3/4")]))
+    rate, count = Fraction(1, draw(st.integers(2, 10**4))), draw(st.integers(2, 40))
+    one = draw(st.sampled_from(SAMPLES))(noise, rate)
+    return count * one, count * to_fraction(one.delta(0, conversion="exact").delta.upper)
+
+
+@examples(6, 60)
+@given(little_samples(), st.fractions(Fraction(1, 100), 2, max_denominator=100))
+def test_where_epsilon_is_0_without_a_contour(asked, share):
+    """What one run each tells of D(0) is true, and enough where they add up to less than δ."""
+    node, most = asked
+    runs, given_delta = profile(node).directions[0].runs, share * most
+    with mock.patch.object(Contours, "root", side_effect=AssertionError):
+        if share > 1:
+            found = Accountant().epsilon(node, given_delta, conversion="exact", digits=4)
+            assert found.epsilon.upper == 0
+    if (is_above := runs.is_above_at_0(given_delta)) is not None:
+        whole = node.delta(0, conversion="exact", digits=3).delta
+        end = to_fraction(whole.upper if is_above else whole.lower)
+        assert (end > given_delta) == is_above
+
+
+@examples(8, 60)
+@given(st.integers(1, 4), st.integers(1, 5))
+def test_all_ways_that_runs_fall_out(outcomes, runs):
+    """By every sequence of them."""
+    primes = (2, 3, 5, 7)[:outcomes]  # so that a product tells the counts
+    known = Counter(map(math.prod, itertools.product(primes, repeat=runs)))
+    found = counted([(arb(p), arb(1)) for p in primes], runs)
+    whole = sorted((int(p.unique_fmpz()), int(q.unique_fmpz())) for p, q in found)
+    assert whole == sorted((value * times, times) for value, times in known.items())
