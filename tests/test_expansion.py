@@ -30,6 +30,7 @@ from symacct.cli import main
 from symacct.export.expansions import expansion, optimum
 from symacct.export.expansions.taylor import coefficient_over, taylor_precision
 from tests import independent
+from tests.extremes import bounded
 from tests.support import holds
 from tests.thinning import covering
 
@@ -536,3 +537,15 @@ def test_a_pole_has_no_remainder_and_an_impossible_point_is_refused():
     assert found.remainder is None
     with pytest.raises(DomainError, match="0 <= rate <= 1"):
         PoissonSubsample(Gaussian(2), "1/10").expansion("gamma", at=2, alpha=3)
+
+
+@pytest.mark.parametrize("power", [30, 60, 9999])
+def test_a_long_number_is_expanded_about_as_it_stands(power):
+    """SymPy would work e^(10^9999) out to all of its digits: no answer in 100 s."""
+    with bounded(20):
+        found = expansion(Gaussian(f"1e{power}") + Laplace(f"1e-{power}"), "sigma")
+        assert "1" + "0" * power in str(found)
+    if power < 9999:
+        truth = (Gaussian(5) + Laplace(f"1e-{power}")).rdp(3)
+        value = number(found.terms, alpha=3, sigma=5)
+        assert abs(value / MP.mpf(truth.upper) - 1) < MP.mpf(10) ** -25
