@@ -185,11 +185,11 @@ def written(value: object) -> str:
     """`value` as str gives it; numbers in formulas may have any number of digits."""
     if not isinstance(value, sympy.Expr):
         return str(value)
-    value, numbers = without_long_numbers(value)
+    plain, numbers = without_long_numbers(value)
     named = {
         name: sympy.Symbol(text(Fraction(int(x))), positive=True) for name, x in numbers.items()
     }
-    return str(printers()[0]().doprint(value.xreplace(named)))
+    return str(printers()[0]().doprint(plain.xreplace(named)))
 
 
 def spelled(value: Fraction) -> str:
