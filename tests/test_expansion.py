@@ -31,6 +31,7 @@ from symacct.export.expansions import evaluating, expansion, optimum
 from symacct.export.expansions.series import SeriesArithmetic
 from symacct.export.expansions.taylor import coefficient_over, taylor_precision
 from tests import independent
+from tests.extremes import bounded
 from tests.support import holds
 from tests.thinning import covering
 
@@ -546,3 +547,15 @@ def test_a_binomial_sum_by_moments_is_the_sum_itself():
     found = evaluating._by_moments(ctx, 4, u, v, lambda l: l**2 + 1, 1)
     truth = sum(sympy.binomial(4, l) * 2**l * 3 ** (4 - l) * (l**2 + 1) for l in range(1, 5))
     assert found.coefficients == [truth]
+
+
+@pytest.mark.parametrize("power", [30, 60, 9999])
+def test_a_long_number_is_expanded_about_as_it_stands(power):
+    """SymPy would work e^(10^9999) out to all of its digits: no answer in 100 s."""
+    with bounded(20):
+        found = expansion(Gaussian(f"1e{power}") + Laplace(f"1e-{power}"), "sigma")
+        assert "1" + "0" * power in str(found)
+    if power < 9999:
+        truth = (Gaussian(5) + Laplace(f"1e-{power}")).rdp(3)
+        value = number(found.terms, alpha=3, sigma=5)
+        assert abs(value / MP.mpf(truth.upper) - 1) < MP.mpf(10) ** -25

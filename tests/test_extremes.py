@@ -7,6 +7,8 @@ import mpmath
 import pytest
 import sympy
 from flint import arb
+from hypothesis import given
+from hypothesis import strategies as st
 
 from symacct import (
     TCDP,
@@ -32,10 +34,11 @@ from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.core.errors import OrderGridWarning, PrecisionError, SymacctError
 from symacct.expressions.theorem_registry import is_about
+from symacct.numerics import order_search
 from symacct.theory.conversion import asoodeh21
 from tests import extremes
 from tests.support import INFINITY
-from tests.thinning import covering
+from tests.thinning import covering, examples
 
 mp = mpmath.mp.clone()
 mp.dps = 60
@@ -115,6 +118,35 @@ def test_few_orders_are_asked_on_the_way_to_a_far_one():
     accountant, node = Accountant(), Gaussian("1e60")
     accountant.epsilon(node, "1e-10")
     assert accountant.oracle_calls(node) < 300  # 10⁶¹ is 2²⁰³
+
+
+@pytest.mark.parametrize("conversion", ["improved", "optimal"])
+@pytest.mark.parametrize(
+    "node",
+    [1000 * PoissonSubsample(Gaussian("1/2"), "1/2"), PoissonSubsample(Gaussian("1/80"), "1/2"),
+     1000 * PoissonSubsample(Laplace("1/2"), "1/2"), 1000 * Gaussian("1/2")],
+    ids=repr,
+)  # fmt: skip
+def test_a_delta_next_to_1_is_told_by_few_orders(node, conversion):
+    """The bottom lies beyond any order: λ was halved 400 times, by as many bits."""
+    accountant = Accountant()
+    found = accountant.delta(node, "1/10", conversion=conversion).delta
+    assert 0 <= 1 - found.upper < mpmath.mpf(10) ** -9
+    assert accountant.oracle_calls(node) <= 100
+
+
+@given(st.integers(0, 399), st.booleans())
+@examples(20, 400)
+def test_a_bottom_next_to_1_is_found_by_few_orders(halvings, perspective):
+    lam, asked = Fraction(1, 2**halvings), set()
+
+    def f(order):
+        asked.add(order)
+        return BALL.number((order - 1) / lam + lam / (order - 1))
+
+    low, middle, high = order_search.places(f, 2, perspective)
+    assert (low - 1, middle - 1, high - 1) == (lam / 2, lam, 2 * lam)
+    assert len(asked) <= 40
 
 
 # --- rates 0 and 1, moments that are infinite, laws that are one

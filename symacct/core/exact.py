@@ -53,6 +53,7 @@ _DECIMAL = r"(\d+(?:_\d+)*(?:\.\d*)?|\.\d+)(?:[eE]([+-]?\d+))?"
 #: No space is given back: of two runs of them each could take what the other leaves.
 _RATIONAL = re.compile(rf"\s*+([+-]?)\s*+{_DECIMAL}\s*+(?:/\s*+{_DECIMAL}\s*+)?", re.ASCII)
 _INFINITE_TEXT = frozenset({"inf", "+inf", "oo", "+oo", "infinity", "∞"})
+_SHORT = 2**128  # at most, a number that SymPy may work out
 
 
 def exact(value: Numeric, name: str = "number") -> Exact:
@@ -151,6 +152,19 @@ def printers() -> tuple[type[Any], type[Any]]:
     return Numbers, ExactPrinter
 
 
+def without_long_numbers(value: sympy.Expr) -> tuple[sympy.Expr, dict[sympy.Expr, sympy.Expr]]:
+    """The value with a symbol for each long whole number, and what each symbol stands for.
+
+    SymPy works e^(10^9999) out to all of its digits, to simplify or to order what it stands in.
+    """
+    numbers = value.atoms(sympy.Rational)
+    ends = {end for x in numbers for end in (abs(x.p), x.q) if end > _SHORT}
+    names = {end: sympy.Dummy(positive=True) for end in ends}
+    put = {x: names.get(abs(x.p), abs(x.p)) / names.get(x.q, sympy.S(x.q)) for x in numbers}
+    put = {x: -size if x < 0 else size for x, size in put.items() if size.free_symbols}
+    return value.xreplace(put), {name: sympy.Integer(end) for end, name in names.items()}
+
+
 def printer() -> type[Any]:
     """SymPy's text of an expression such that it is read back as the same one."""
     return printers()[1]
@@ -169,7 +183,13 @@ def text(value: Exact) -> str:
 
 def written(value: object) -> str:
     """`value` as str gives it; numbers in formulas may have any number of digits."""
-    return str(printers()[0]().doprint(value)) if isinstance(value, sympy.Expr) else str(value)
+    if not isinstance(value, sympy.Expr):
+        return str(value)
+    plain, numbers = without_long_numbers(value)
+    named = {
+        name: sympy.Symbol(text(Fraction(int(x))), positive=True) for name, x in numbers.items()
+    }
+    return str(printers()[0]().doprint(plain.xreplace(named)))
 
 
 def spelled(value: Fraction) -> str:

@@ -46,7 +46,8 @@ def steered_epsilon(
         def f(alpha: Order) -> arb:
             return converted(curve.among(alpha), alpha)
 
-        places = order_search.places(f, whole_valley(question, curve, f, 2, last_order(m)))
+        whole = whole_valley(question, curve, f, 2, last_order(m))
+        places = order_search.places(f, whole, perspective=True)
         best = order_search.real_valley(f, places, (places[1] - 1) * _ORDER, perspective=True)
         found = float(question.answer(f(best)))
     if not math.isfinite(found):

@@ -7,6 +7,7 @@ The functions searched have one valley where the CGF is convex. Nothing here pro
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,8 +24,8 @@ Objective = Callable[[Any], arb]
 _Order = TypeVar("_Order", bound=int | Fraction)
 
 UNPROVED = 30  # bits of an order that is not proved to be the best
-_LEAST_LAMBDA = Fraction(1, 2**400)  # no search over orders goes nearer to 1
-_CLOSE = Fraction(1, 2**20)  # where a curve is infinite from here on, so it is taken to be at 1
+_MOST_HALVINGS = 400  # of λ: no search over orders goes nearer to 1
+_CLOSE = 20  # halvings of λ: where a curve is infinite there, so it is taken to be at 1
 _MOST_SECANTS = 20
 _LEAST_BITS = 10  # of a value that steers
 _NEARLY = 6  # bits of how far a root may be, to what the first secant goes through
@@ -88,17 +89,33 @@ def whole_step(order: int) -> int:
     return max(1, order >> ctx.prec // 3)
 
 
-def places(f: Objective, whole: int) -> tuple[Fraction, Fraction, Fraction]:
-    """Three orders around the bottom of f's valley; below order 2 λ is halved while f falls."""
+def places(f: Objective, whole: int, perspective: bool) -> tuple[Fraction, Fraction, Fraction]:
+    """Three orders around the bottom of f's valley; below order 2 λ is halved while f falls.
+
+    How often is found by doubling, then by bisection: each order may cost a sum. A log δ, without
+    `perspective`, that falls by no more than its own rounding leaves δ what it is.
+    """
     if whole > 2:
         step = whole_step(whole)
         return Fraction(whole - step), Fraction(whole), Fraction(whole + step)
-    lam = Fraction(1)
-    while lam > _LEAST_LAMBDA and (
-        below(f(1 + lam / 2), f(1 + lam)) or (lam > _CLOSE and not f(1 + lam).is_finite())
-    ):
-        lam /= 2
-    return 1 + lam / 2, 1 + lam, 1 + 2 * lam
+
+    def order(halvings: int) -> Fraction:
+        return 1 + Fraction(1, 2**halvings)
+
+    def is_low(halvings: int) -> bool:
+        if halvings >= _MOST_HALVINGS:
+            return True
+        here, beside = f(order(halvings)), f(order(halvings + 1))
+        if not here.is_finite():
+            return halvings >= _CLOSE and not beside.is_finite()
+        slack = arb(0) if perspective else arb(2) ** -ctx.prec
+        return not below(beside + slack, here)
+
+    most = 1
+    while not is_low(most - 1):
+        most *= 2
+    found = bisect_left(range(most - 1), True, most // 2, key=is_low)
+    return order(found + 1), order(found), 2 * order(found) - 1
 
 
 def _bracket(f: Objective, first: int, last: int, guess: int) -> tuple[int, int, int]:
@@ -131,6 +148,8 @@ def real_valley(
     """
     low, best, high = map(_exact, places)
     close = _exact(width)
+    if f(places[0]) < f(places[1]):
+        return places[0]  # it falls on out of the three, as far as to order 1
     points, grid = [_point(f, order) for order in (best, low, high)], _grid(width)
     for turn in range(200):
         points.sort(key=_height)

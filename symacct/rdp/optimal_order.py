@@ -159,8 +159,9 @@ class BestOrder:
             if self._patience == 0:
                 raise self._skipped from None
             return arb("inf")  # any other order is as sound, if not proved the best
-        steady = order_search.is_steady(value) or BALL.bits >= _MOST_BITS
-        if not steady and curve is self._curves.get(BALL.bits):
+        # A log δ next to 0 is δ to its digits, if it is not known from 0.
+        known = any(map(order_search.is_steady, (value, self.question.answer(value))))
+        if not known and BALL.bits < _MOST_BITS and curve is self._curves.get(BALL.bits):
             with precision(2 * BALL.bits):  # what is left may have cancelled
                 return self.objective()(alpha)
         if not (value.is_finite() or value > 0 or value < 0):
@@ -325,7 +326,7 @@ class BestOrder:
     def _around(self, whole: int, pure: arb | None) -> Guarantee:
         """The best real order next to a whole one; proved optimal where the CGF is convex."""
         with precision(self.search_bits):
-            places = order_search.places(self.steering(), whole)
+            places = order_search.places(self.steering(), whole, self.question.asks_epsilon)
             # What steers in the place of the curve has one valley where the curve has.
             f, beyond = self.objective(), (places[1] + places[2]) / 2
             convex = self._is_steered or self._convex_at(beyond, self.curve())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
@@ -16,14 +17,17 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import symacct as sa
+from benchmarks import answered
 from symacct import Accountant, Gaussian, PoissonSubsample
 from symacct.core.errors import InfiniteError, LimitError, PrecisionError
 from symacct.profile.fourier import contours
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from symacct.profile.part import OrderLine
 from symacct.rdp.question import by_the_profile
+from tests.extremes import Hang, bounded
+from tests.independent import fraction
 from tests.profile.laws import MP, mp
-from tests.thinning import examples
+from tests.thinning import examples, some
 
 SMALL = 2**24  # bits of a contour: one that takes a second is refused
 SLACK = 0.25
@@ -154,6 +158,45 @@ def test_an_epsilon_at_more_digits_is_one_at_fewer(k, sigma, gamma, delta):
 @given(counts, sigmas, rates, log_uniform(1e-3, 10))
 def test_a_delta_at_more_digits_is_one_at_fewer(k, sigma, gamma, epsilon):
     is_an_answer_at_fewer(k * PoissonSubsample(Gaussian(sigma), gamma), epsilon, "delta")
+
+
+def timed(question, digits, seconds):
+    """What the exact profile says, or the error, and the processor time that it took."""
+    node, start = sa.parse(question.text), time.process_time()
+    try:
+        with bounded(seconds):
+            ask = getattr(Accountant(), question.asks)
+            found = getattr(ask(node, question.given, "exact", digits=digits), question.asks)
+    except (PrecisionError, LimitError, InfiniteError, Hang) as error:
+        found = error
+    return found, time.process_time() - start
+
+
+def assert_answered_at_fewer(question, seconds):
+    """What is had to 30 digits in so many seconds is had to 4, holds it, and takes no more."""
+    most, spent = timed(question, 30, seconds)
+    if isinstance(most, Exception) or most.digits < 30:
+        return
+    found, _ = timed(question, 4, 3 * spent + 2)
+    assert not isinstance(found, Exception), (str(question), found, spent)
+    assert max(found.lower, most.lower) <= min(found.upper, most.upper), str(question)
+    assert Fraction(str(found.rounded_up(4))) >= fraction(most.lower), str(question)
+    assert Fraction(str(found.rounded_down(4))) <= fraction(most.upper), str(question)
+
+
+@pytest.mark.parametrize("kind", answered.KINDS)
+def test_of_each_kind_what_is_had_to_more_digits_is_had_to_fewer(kind):
+    draw = answered.Draw(f"digits {kind}")
+    for _ in range(some(1, 20)):
+        assert_answered_at_fewer(drawn(kind, draw), some(2, 20))
+
+
+def drawn(kind, draw):
+    """A question of the kind, its numbers log-uniform."""
+    text = answered.KINDS[kind][0](draw)
+    if kind.endswith("δ"):
+        return answered.Question(kind, text, answered.log_uniform(draw, 1e-3, 10), "delta")
+    return answered.Question(kind, text, answered.delta(draw))
 
 
 RUNS = 20 * PoissonSubsample(Gaussian(2), "1/10")

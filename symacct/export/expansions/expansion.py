@@ -12,7 +12,16 @@ from symacct.arithmetic import BALL, Number
 from symacct.core import limits
 from symacct.core.claims import Claim
 from symacct.core.errors import DomainError, PrecisionError, SymacctError, echo
-from symacct.core.exact import Numeric, Order, exact, expression, is_infinite, text, written
+from symacct.core.exact import (
+    Numeric,
+    Order,
+    exact,
+    expression,
+    is_infinite,
+    text,
+    without_long_numbers,
+    written,
+)
 from symacct.core.exact import order as checked_order
 from symacct.core.pinning import By
 from symacct.core.symbols import alpha as ALPHA
@@ -135,12 +144,18 @@ def expansion(
     problem = _Problem(opened, symbol, point, asked, by, inner)
     series, chosen, claim = problem.expanded(order)
     until = _until(own if within is None else within, point)
+    coefficients, numbers = without_long_numbers(sympy.Tuple(*series.coefficients))
+    series.coefficients = list(coefficients)
+    found = _as_expression(series, symbol, point, order)
+    leading = _term(series, series.first, symbol, point) if coefficients else sympy.S.Zero
+    with sympy.evaluate(not numbers):  # to put e^(10^9999) in takes as long as to work it out
+        found, leading = found.xreplace(numbers), leading.xreplace(numbers)
     return Expansion(
         variable=symbol,
         at=point,
         alpha=asked,
-        expression=_as_expression(series, symbol, point, order),
-        leading=_term(series, series.first, symbol, point) if series.coefficients else sympy.S.Zero,
+        expression=found,
+        leading=leading,
         remainder=problem.remainder(chosen, until, order, claim),
         claim=claim,
     )

@@ -17,7 +17,7 @@ from symacct.arithmetic import SymbolicArithmetic
 from symacct.arithmetic.ball import BALL, decide, precision
 from symacct.arithmetic.expression import evaluate
 from symacct.core.errors import DomainError, OrderError
-from symacct.core.exact import expression
+from symacct.core.exact import expression, without_long_numbers
 from symacct.core.symbols import alpha as ALPHA
 
 T = sympy.Dummy("t", positive=True)
@@ -382,6 +382,7 @@ def is_zero(value: sympy.Expr) -> bool:
         pass
     if value.has(sympy.Integral):
         return bool(sympy.expand(value) == 0)  # simplifying would try to solve it
+    value, _ = without_long_numbers(value)
     return bool(sympy.expand(value) == 0) or bool(sympy.simplify(value) == 0)
 
 

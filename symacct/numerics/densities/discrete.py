@@ -21,6 +21,7 @@ from symacct.numerics.sums.refine import ball, within
 _MOST_TERMS = 200_000
 _FARTHEST = 2**64  # summit of the terms
 _ROUNDS = 8
+_SPARE = 80  # bits: where some 40 are lost a second round would double the time
 _MOST_LOST_BITS = 4096  # of a sum whose first terms cancel
 
 
@@ -105,7 +106,7 @@ class ProgressionSeries:
         """Σ of the integrand to a relative accuracy of `bits` bits; ∞ where it is."""
         if integrand.diverges(self):  # type: ignore[arg-type]
             return arb("inf")
-        working, most = bits + 40, 16 * bits + _MOST_LOST_BITS
+        working, most = bits + _SPARE, 16 * bits + _MOST_LOST_BITS
         for _ in range(_ROUNDS):
             with ctx.workprec(working):
                 value = self._total(integrand, bits)

@@ -89,7 +89,7 @@ def lowest(f: order_search.Objective) -> Order:
     whole = order_search.whole_valley(f, 2, _LAST, _FIRST_GUESS)
     try:
         found = order_search.real_valley(
-            f, order_search.places(f, whole), Fraction(whole, 2**14), True
+            f, order_search.places(f, whole, True), Fraction(whole, 2**14), True
         )
     except OrderError:
         return whole
