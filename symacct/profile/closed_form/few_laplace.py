@@ -20,11 +20,13 @@ from flint import acb, acb_mat, arb, ctx
 from symacct.arithmetic.ball import floor
 from symacct.core import limits
 from symacct.core.forking import cached_property
+from symacct.numerics.densities.gauss import legendre
 from symacct.numerics.sums.refine import within
 from symacct.profile.closed_form.sides import Terms, side, ways
 from symacct.profile.fourier.shape import Moments, shift
-from symacct.profile.losses.laplace import LaplaceLoss, LaplaceSample, legendre
+from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.laplace_ends import LossEnd, Places, ends
+from symacct.profile.losses.summed import Sample
 from symacct.profile.part import short
 from symacct.profile.roots import Value
 from symacct.profile.runs import Runs
@@ -256,8 +258,7 @@ class Path:
         with ctx.workprec(_BOUND_BITS):
             moment = arb(1)
             for part, k in self.runs:
-                sample = LaplaceSample(part, self._order(shift), 0.0, _BOUND_NEED)
-                moment *= sample.total(sample.weights) ** k
+                moment *= part.sample(self._order(shift), 0.0, _BOUND_NEED).moment ** k
             return moment
 
     # --- from c to c+iT, where M is a sum over nodes
@@ -284,7 +285,7 @@ class Path:
         found = [[1 / (s * (s + 1)) for s in row] for row in rows]
         need = self._want + math.log(sum(k for _, k in self.runs)) + 4
         for part, k in self.runs:
-            sample = LaplaceSample(part, self.a, self.top, need)
+            sample = part.sample(self.a, self.top, need)
             self._check((panels + count) * len(sample.losses))
             values = self._moments_at(sample, middles, places)
             found = [
@@ -297,9 +298,7 @@ class Path:
         runs, bits = sum(self._counts), terms * _MATRIX * self.work
         limits.check("contour", bits, f"the profile of {runs} runs, bits of its terms")
 
-    def _moments_at(
-        self, sample: LaplaceSample, middles: list[arb], places: list[arb]
-    ) -> list[list[acb]]:
+    def _moments_at(self, sample: Sample, middles: list[arb], places: list[arb]) -> list[list[acb]]:
         """F at a+it, t the sum of one of each, by one product of matrices."""
         sign, off = -1 if self.reverse else 1, within(sample.error)
         outer = [[acb(0, sign * t * loss).exp() for loss in sample.losses] for t in middles]
@@ -311,7 +310,7 @@ class Path:
         return [[x + disc for x in row] for row in (acb_mat(outer) * acb_mat(inner)).tolist()]
 
     def _off(self, y: arb) -> arb:
-        """What Gauss's rule is off by on a panel, as in `laplace.Sample`.
+        """What Gauss's rule is off by on a panel, as in `laplace._sample`.
 
         In its ellipse |M(s)e^{−ys}| is at most what it is at one end of the real parts.
         """

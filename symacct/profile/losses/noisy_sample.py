@@ -20,9 +20,10 @@ from flint import acb, arb, ctx
 from symacct.arithmetic import BALL
 from symacct.core.exact import Exact
 from symacct.core.forking import cached_property
+from symacct.numerics.densities.gauss import legendre, legendre_floats
 from symacct.profile.losses.finite import Atoms, counted
 from symacct.profile.losses.gaussian import GaussianLoss
-from symacct.profile.losses.laplace import LaplaceLoss, legendre
+from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.mixed import Averaged, Member
 from symacct.profile.losses.one_sample import OneSample, Runs
 from symacct.profile.losses.sampled_gaussian import real_line
@@ -208,7 +209,7 @@ def _gauss_rule(
 
 def _few_points(shift: float) -> Weighed:
     """Atoms and points of Laplace noise, in float64."""
-    nodes, weights = np.polynomial.legendre.leggauss(_POINTS + math.ceil(2 * shift))
+    nodes, weights = legendre_floats(_POINTS + math.ceil(2 * shift))
     x = shift * (1 + nodes) / 2
     row = [
         (arb(q), arb(y))

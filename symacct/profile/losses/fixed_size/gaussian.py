@@ -20,8 +20,8 @@ from flint import acb, arb, ctx
 
 from symacct.arithmetic import BALL
 from symacct.core.exact import Exact
+from symacct.numerics.densities.gauss import legendre, legendre_floats
 from symacct.numerics.sums.refine import normal_tail, tilted_tail
-from symacct.profile.losses.laplace import legendre
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from symacct.profile.losses.summed import Sample, Summed, glued_hockey_stick
 from symacct.profile.part import Floats, OrderLine, short
@@ -52,7 +52,7 @@ class GluedGaussian(Summed):
         variance, gamma = self._floats
         sigma = math.sqrt(variance)
         edges = self._edges(max(most, 1 - least) + _STEER_REACH * sigma)
-        nodes, weights = np.polynomial.legendre.leggauss(_STEER_POINTS)
+        nodes, weights = legendre_floats(_STEER_POINTS)
         half = np.diff(edges)[:, None] / 2
         v = ((edges[:-1] + edges[1:])[:, None] / 2 + half * nodes).ravel()
         loss = np.logaddexp(math.log1p(-gamma), math.log(gamma) + v / variance)
@@ -139,7 +139,7 @@ class GluedGaussian(Summed):
 
 @lru_cache(16)
 def _sample(part: GluedGaussian, a: float, far: float, need: float, bits: int) -> Sample:
-    """Gauss's rule on each panel, its error as in `laplace.Sample`, and the tail."""
+    """Gauss's rule on each panel, its error as in `laplace._sample`, and the tail."""
     edges, ellipses, count = part._rule(a, far, need)
     frame = _Frame(part, a, far)
     losses, weights = [arb(0)], [part.untold()]
