@@ -25,12 +25,14 @@ from symacct.profile.discretized.grid import Grids
 from symacct.profile.discretized.lattice import LossLattices
 from symacct.profile.fourier.contours import Contours
 from symacct.profile.fourier.shape import shift
+from symacct.profile.losses.finite import Atoms
 from symacct.profile.runs import DirectedRuns, Runs
 from symacct.profile.strategy import Number, Strategy, by_the_cheapest
 
 _FEW_NODES = 20_000  # that are summed in less than about a second
 _TOGETHER = 50  # runs of densities, below which finite laws beside them are not asked one by one
 _DIGIT, _SPARE_BITS = 3.33, 64  # bits of one, and those that a sum over outcomes has more
+_FEW_RUNS = 8  # of which a lattice of losses is sooner had than nodes
 _LEAST = 3.0  # digits of what a sum over outcomes asks
 
 
@@ -59,7 +61,12 @@ class CompositionProfile:
         """All that may do; a closed form alone, as nothing else tells more than its balls do."""
         if self.closed is not None:
             return [self.closed]
-        return [*self._beside_finite, self.contours, self.grids, self.lattices]
+        found: list[Strategy] = [*self._beside_finite, self.contours]
+        if self.runs.hardly_fall:
+            found.append(self.grids)
+        if self.runs.count < _FEW_RUNS:
+            found.append(self.lattices)
+        return found
 
     @cached_property
     def closed(self) -> ClosedForm | None:
@@ -86,8 +93,10 @@ class CompositionProfile:
     @cached_property
     def _beside_finite(self) -> list[Strategy]:
         """A sum over what few finite parts leave of the others, and contours that may be sooner."""
+        if not any(isinstance(part, Atoms) for part, _ in self.pairs) or self._is_for_a_grid:
+            return []
         finite, others = apart(self.pairs)
-        if not (finite and others and are_few(finite, others)) or self._is_for_a_grid:
+        if not (others and are_few(finite, others)):
             return []
         ways = (self.reverse, not self.reverse)
         own, exchanged = (CompositionProfile(others, way) for way in ways)

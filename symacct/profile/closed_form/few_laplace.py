@@ -58,7 +58,7 @@ def laplace_form(runs: Runs, reverse: bool) -> Value | None:
     """D of Laplace noise alone, of few runs; what is run most often is the last."""
     noise = [(part, k) for part, k in runs if isinstance(part, LaplaceLoss)]
     counts = [k for _, k in noise]
-    if len(noise) < len(runs) or sum(counts) > _MOST_RUNS or ways(counts) > _MOST_WAYS:
+    if sum(counts) > _MOST_RUNS or ways(counts) > _MOST_WAYS:
         return None
     return partial(some_runs, tuple(sorted(noise, key=lambda run: run[1])), reverse)
 

@@ -22,9 +22,8 @@ Finite = tuple[tuple[Atoms, int], ...]
 
 def finite_form(runs: Runs, reverse: bool) -> Value | None:
     """D of finite laws, of so few outcomes that they may be summed; of more there are grids."""
-    finite, others = apart(runs)
-    is_summed = not others and _are_within_limit(finite)
-    return partial(_profile, finite, reverse) if is_summed else None
+    finite, _ = apart(runs)
+    return partial(_profile, finite, reverse) if _are_within_limit(finite) else None
 
 
 def apart(runs: Runs) -> tuple[Finite, Runs]:

@@ -269,7 +269,7 @@ class Grids:
         """
         is_averaged = any(isinstance(part, Averaged) for part, _ in self.runs.runs)
         is_alone = self.runs.are_atoms or is_averaged or not self.runs.have_moments
-        if not (self.runs.hardly_fall and (self.count < _MANY_RUNS or is_alone)):
+        if not (self.count < _MANY_RUNS or is_alone):
             return CANNOT
         is_few = self.count < _FEW_RUNS and not is_averaged
         return _MOST if is_few and digits < _FEW_DIGITS else _MOST_IN_ALL

@@ -40,7 +40,7 @@ _BEFORE, _BEYOND = 0.98, 1.02  # of the root that the lattice before knows
 _MORE, _RATE = 1.2, 2.0  # digits that ten times as many cells give
 _LEAST, _LEAP, _SURELY = 1.5, 4.0, 1.6
 _KEPT = 3
-_MOST_DIGITS, _FEW_RUNS = 5.0, 8
+_MOST_DIGITS = 5.0
 _MOST_NEED = 160  # nats: of a δ below 1e-60 each value takes longer than contours do
 _LEAST_RATE = Fraction(1, 10**9)  # below which nearly all losses are closer than nodes are
 _SPARED = 0.9  # of the digit more that is worked with than asked for
@@ -273,7 +273,7 @@ class LossLattices:
 
     def cost(self, digits: float) -> float:
         """Little for few digits of few runs, all of sampled noise."""
-        if digits > _MOST_DIGITS or self.runs.count >= _FEW_RUNS:
+        if digits > _MOST_DIGITS:
             return CANNOT
         can = all(
             isinstance(part, SampledGaussian) and part.gamma > _LEAST_RATE

@@ -14,7 +14,7 @@ from flint import arb, ctx
 from symacct.core.errors import PrecisionError
 from symacct.numerics.sums.refine import ball
 from symacct.profile.accuracy import about, accuracy, bits_for, decided, log_of, told, undecided
-from symacct.profile.fourier.across import Across, contour, planned
+from symacct.profile.fourier.alternatives import Across, contour, planned
 from symacct.profile.fourier.contour import Contour, log_chernoff
 from symacct.profile.fourier.shape import shift
 from symacct.profile.fourier.starting import about_log_delta, about_root, next_guess, other_roots
@@ -172,7 +172,7 @@ class Contours:
             def value(y: arb) -> arb:
                 return lost + contour.delta(y)
 
-            start, slope = contour.rough.root(contour.at, float(goal.log()), float(lost))
+            start, slope = contour.in_floats.root(contour.at, float(goal.log()), float(lost))
             if slope < 0:
                 return convex_root(value, goal, arb(start * _RIGHT), arb(slope))
             return convex_root(value, goal, arb(contour.at))  # too much cancels for float64

@@ -183,7 +183,7 @@ def _last_nodes(
 ) -> tuple[int, float, Taper | None]:
     """The last node, the step, the taper if that needs fewer."""
     last = _last_node(found, y, goal, c, h, t)
-    if last <= _MANY * how_many(found.runs):
+    if last <= _MANY or last <= _MANY * how_many(found.runs):
         return last, h, None
     log_rest = goal + c * y - math.log(h / math.pi)
     taper = tapered(found.runs, found.reverse, found.order(c), h, y, log_rest, last)

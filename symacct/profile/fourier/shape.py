@@ -51,7 +51,7 @@ class Moments:
     @cached_property
     def factors(self) -> tuple[tuple[Factor, int], ...]:
         """What a contour multiplies."""
-        return gathered(self.runs)
+        return tuple(self.runs) if len(self.runs) <= _KINDS else gathered(self.runs)
 
     @cached_property
     def alike(self) -> list[tuple[Part, float]]:

@@ -14,9 +14,9 @@ from flint import arb, ctx
 from symacct.core.errors import LimitError, PrecisionError
 from symacct.numerics.sums.refine import ball
 from symacct.profile.accuracy import log_of
-from symacct.profile.fourier.rough import sketched
+from symacct.profile.fourier.alternatives import smoothed
+from symacct.profile.fourier.contour import sketched
 from symacct.profile.fourier.shape import Moments
-from symacct.profile.fourier.smoothed import planned
 from symacct.profile.losses.fixed_size.equilateral import Equilateral
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from symacct.profile.runs import DirectedRuns
@@ -74,7 +74,7 @@ def nearer_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
     y = runs.moments.renyi_epsilon(log_delta)
     for _ in range(_ATTEMPTS):
         guess = runs.moments.log_delta(y)
-        moments, chosen = planned(runs.moments, y, guess, _STEER_DIGITS)
+        moments, chosen = smoothed(runs.moments, y, guess, _STEER_DIGITS)
         rough = sketched(moments.alike, runs.reverse, chosen)
         least = guess - _STEER_DIGITS * math.log(10)
         if not rough.log_value(y) > least and sum(k for _, k in runs.runs) <= _FEW_RUNS:
