@@ -22,13 +22,10 @@ from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.sampled_gaussian.frame import LineRule
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from symacct.profile.losses.sampled_gaussian.real_line import (
-    Moment,
     Strip,
     error,
     log_edge,
-    moment,
     nodes,
-    one_moment,
     strip,
     transform,
 )
@@ -302,23 +299,6 @@ def test_the_edge_of_a_strip_is_bounded(case, a, t, angle, below, above):
         assert known <= float(log_edge(frame, rule, t)) + 1e-9
 
 
-@covering()
-@pytest.mark.parametrize(("variance", "gamma"), GAUSSIANS)
-@pytest.mark.parametrize("a", [1.5, 0.5, 4.0, -0.75, -3.0])
-def test_a_coarse_sum_for_one_order_holds_the_moment(variance, gamma, a):
-    part, sigma = SampledGaussian(variance, Fraction(gamma)), math.sqrt(variance)
-    known, rules = Normal(sigma, Fraction(gamma)).moment(MP.mpf(a)), 0
-    for angle, coarse, reach in itertools.product((0.4, 1.5, 2.9), (0.3, 0.7, 1.5), (2, 4, 9)):
-        step = coarse * min(sigma, sigma**2)
-        first = math.floor(-reach * sigma / step)
-        last = math.ceil((max(a, 0.5) + reach * sigma) / step) + 1
-        with ctx.workprec(BITS):
-            found = one_moment(part, a, Moment(0.0, step, first, last, angle))
-            assert not found.is_finite() or contains(found.real, MP.re(known), 25)
-            rules += found.is_finite()
-    assert rules > 3
-
-
 @examples(40, 400)
 @given(
     st.fractions(Fraction(1, 40), 300, max_denominator=90),
@@ -330,8 +310,9 @@ def test_a_coarse_sum_for_one_order_holds_the_moment(variance, gamma, a):
 def test_one_order_and_a_line_agree(variance, gamma, a, need):
     part = SampledGaussian(variance, gamma)
     with ctx.workprec(BITS + 240):
-        alone = one_moment(part, a, moment(part, a, need))
-        assert alone.overlaps(part.off_the_line(OrderLine(a, 1.0, 0), part.rule(a, need + 60))[0])
+        line = OrderLine(a, 1.0, 0)
+        (alone,) = part.transform(line, need)
+        assert alone.overlaps(part.off_the_line(line, part.rule(a, need + 60))[0])
         assert alone.real.rad() < 20 * math.exp(-need) * alone.real
 
 

@@ -176,8 +176,6 @@ class SampledGaussian:
 
     def transform(self, line: OrderLine, need: float) -> list[acb]:
         rule = _cheaper(self, line, need)
-        if isinstance(rule, real_line.Moment):
-            return [real_line.one_moment(self, line.a, rule)]
         if isinstance(rule, real_line.Strip):
             return real_line.transform(self, line, rule)
         return self.off_the_line(line, rule)
@@ -237,8 +235,6 @@ class SampledGaussian:
 @lru_cache(256)
 def _cheaper(part: SampledGaussian, line: OrderLine, need: float) -> LineRule:
     """Nodes on the real line, or on one above it."""
-    if line.last == 0:
-        return real_line.moment(part, line.a, need)
     shifted = part.rule(line.a, need)
     real = real_line.strip(part, line.a, line.h * line.last, need)
     return real if real.terms <= _DEARER * shifted.terms else shifted
