@@ -132,11 +132,13 @@ class Profile:
 
         def value(direction: CompositionProfile) -> arb:
             runs = direction.runs
-            return runs.lost if runs.is_beyond(epsilon) else direction.delta(y, digits + 1)
+            return (
+                runs.mass_at_infinity if runs.is_beyond(epsilon) else direction.delta(y, digits + 1)
+            )
 
         def is_larger(direction: CompositionProfile, known: arb) -> bool:
             if direction.runs.is_beyond(epsilon):
-                return not direction.runs.lost <= known
+                return not direction.runs.mass_at_infinity <= known
             return direction.is_within(y, lambda: known) is not True
 
         return _largest(value, is_larger, self._apart_at(epsilon))
@@ -150,7 +152,7 @@ class Profile:
     def largest_epsilon(self, delta: Fraction, digits: int) -> tuple[arb, CompositionProfile]:
         """The largest ε(δ) over the directions, and where it is."""
         for direction in self.directions:
-            direction.runs.refuse_lost(delta)
+            direction.runs.refuse_delta_below_mass_at_infinity(delta)
 
         def value(direction: CompositionProfile) -> arb:
             return direction.epsilon(delta, digits + 1)

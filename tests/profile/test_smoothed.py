@@ -41,7 +41,7 @@ def test_any_noise_leaves_the_profile_of_one_run(name, halvings, y, reverse):
     """However much of it: only the width tells whether it was little."""
     runs = ((PARTS[name], 1),)
     plain = Moments(runs, reverse)
-    noisy = plain.beside(GaussianLoss(Fraction(1, 2**halvings)))
+    noisy = plain.with_noise(GaussianLoss(Fraction(1, 2**halvings)))
     made = contour(noisy, plan(noisy, y, -2.0, 6.0), y, plain)
     assert isinstance(made, Smoothed)
     with ctx.workprec(made.plan.bits):

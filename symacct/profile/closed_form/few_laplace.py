@@ -27,7 +27,7 @@ from symacct.profile.fourier.shape import Moments, shift
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.laplace_ends import LossEnd, Places, ends
 from symacct.profile.losses.summed import Sample
-from symacct.profile.part import short
+from symacct.profile.part import rounded_down
 from symacct.profile.roots import Value
 from symacct.profile.runs import Runs
 
@@ -47,7 +47,7 @@ _BLOCK = 16  # nodes of a ray that are worked out together
 _SLANT = 0.7  # half the height of the strip about u, below π/4
 _AROUND = 12.0  # nats that bounds of the strip are larger by
 _WIDE = 2.0  # half a panel of the straight part, over the height of its ellipse
-_ELLIPSE = short(1 / _WIDE + math.sqrt(1 + _WIDE**-2))  # never wider than the bounds are for
+_ELLIPSE = rounded_down(1 / _WIDE + math.sqrt(1 + _WIDE**-2))  # never wider than the bounds are for
 _FIRST = 12.0  # the most that an exponent grows in the disc about c+iT
 _HEIGHTS = [0.8 * 2.0**-j for j in range(8)]  # over c
 
@@ -185,7 +185,7 @@ class Path:
         height = 1.0
         while self._log_lost(height) > _LOST and height < _MOST_NODES:
             height *= 1.25
-        return short(height)
+        return rounded_down(height)
 
     @cached_property
     def _lost(self) -> float:
@@ -208,7 +208,7 @@ class Path:
         found = [(self._nodes(share * self.c), share * self.c) for share in _HEIGHTS]
         count, height = min(found, key=lambda one: one[0] / one[1])
         panels = math.ceil(self.top / (2 * _WIDE * height))
-        return panels, short(self.top / (2 * _WIDE * panels)), count
+        return panels, rounded_down(self.top / (2 * _WIDE * panels)), count
 
     @property
     def corner(self) -> float:
@@ -351,7 +351,7 @@ class Path:
     @cached_property
     def _step(self) -> float:
         """Of u, for an error of what is wanted."""
-        return short(2 * math.pi * _SLANT / (self._want + self._lost + _AROUND))
+        return rounded_down(2 * math.pi * _SLANT / (self._want + self._lost + _AROUND))
 
     @cached_property
     def _disc(self) -> tuple[float, arb]:
@@ -361,7 +361,7 @@ class Path:
         grown = math.exp(-slanted * math.cos(_SLANT)) / slanted
         reach = min(self.corner / 2, _FIRST / float((high - low).mid()))
         with ctx.workprec(_BOUND_BITS):
-            scale, slant = short(reach / grown), arb(_SLANT)
+            scale, slant = rounded_down(reach / grown), arb(_SLANT)
             turned = (arb.pi() / 4 - slant) / slant.sin()
             return scale, scale * (-turned * slant.cos()).exp() / turned
 

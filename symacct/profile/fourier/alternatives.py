@@ -29,7 +29,7 @@ from symacct.profile.fourier.plan import ContourPlan, plan
 from symacct.profile.fourier.shape import Moments, shift
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
-from symacct.profile.part import short
+from symacct.profile.part import rounded_down
 
 _MANY = 1000  # nodes, above which fewer may do of the pairs exchanged
 _ROOM = 5.0  # times y: a root is looked for up to four
@@ -123,7 +123,7 @@ def _beside_noise(found: Moments, y: float, digits: float) -> Moments:
     c = shift(found.saddle(y))
     log_ratio = math.log(_SHARE / (c * (c + 1))) - digits * math.log(10)
     halvings = min(math.ceil(-log_ratio / math.log(2)), _FINEST)
-    return found.beside(GaussianLoss(Fraction(2) ** -halvings))
+    return found.with_noise(GaussianLoss(Fraction(2) ** -halvings))
 
 
 def planned(
@@ -154,7 +154,7 @@ def _with_room(chosen: ContourPlan, found: Moments, y: float) -> ContourPlan:
     """The plan with no alias up to some times y, where the largest loss bounds the step."""
     if chosen.lam < math.inf:
         return chosen
-    h = short(2 * math.pi / (found.exchanged.largest + _ROOM * y))
+    h = rounded_down(2 * math.pi / (found.exchanged.largest + _ROOM * y))
     more = chosen.h / h
     if more <= 1:
         return chosen

@@ -113,5 +113,5 @@ class IntegerLoss(Summed):
             return arb("inf")
         return -(-BALL.number(self.gamma)).log1p()
 
-    def lost(self, reverse: bool) -> Exact:
+    def mass_at_infinity(self, reverse: bool) -> Exact:
         return Fraction(0)

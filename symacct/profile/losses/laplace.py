@@ -149,7 +149,7 @@ class LaplaceLoss(Summed):
     def exact_largest(self, reverse: bool) -> Exact | None:
         return self.shift if self.gamma == 1 else None
 
-    def lost(self, reverse: bool) -> Exact:
+    def mass_at_infinity(self, reverse: bool) -> Exact:
         return Fraction(0)
 
 

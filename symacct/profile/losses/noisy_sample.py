@@ -230,7 +230,7 @@ def on_one_sample(runs: Runs, gamma: Exact) -> OneSample:
     """The runs sampled together, with moments where they are known."""
     outcomes = laplace = gaussian = 0
     for part, k in runs:
-        if isinstance(part, Atoms) and part.lost(True) == 0:
+        if isinstance(part, Atoms) and part.mass_at_infinity(True) == 0:
             outcomes += math.comb(len(part.laws) + k - 1, k)
         elif isinstance(part, LaplaceLoss) and part.gamma == 1:
             laplace += k

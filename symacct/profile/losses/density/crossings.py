@@ -88,7 +88,8 @@ def _monotone(chart: Chart, y: arb, low: arb, high: arb, rises: bool) -> Iterato
         sign = 1 if rises else -1
 
         def falling(u: arb) -> arb:
-            return (sign * (y - chart.loss(acb(u)).value.real)).exp()
+            ratio: arb = (sign * (y - chart.loss(acb(u)).value.real)).exp()
+            return ratio
 
         place = enclosed(falling, arb(1), (low, high))
         yield (place, high) if rises else (low, place)

@@ -157,7 +157,7 @@ class DensityLoss(Summed):
         known = rising(self.pair)
         return known.largest(reverse) if known else _largest(self, reverse, ctx.prec)
 
-    def lost(self, reverse: bool) -> Exact:
+    def mass_at_infinity(self, reverse: bool) -> Exact:
         return Fraction(0)
 
 

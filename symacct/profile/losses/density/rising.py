@@ -59,7 +59,7 @@ class Rising:
         return -self.own.log() if reverse and self.own > 0 else arb("inf")
 
     def _threshold(self, loss: arb) -> arb:
-        """Where log R is the loss: one term alone is not yet as much, nor are all together little."""
+        """Where log R is the loss: before one term alone is as much, after all are little."""
         ends = [(loss - w.log() + d**2 / 2) / d for w, d in self.others]
         each = ((loss.exp() - self.own) / len(ends) / loss.exp()).log()
         lows = [end + each / d for end, (_, d) in zip(ends, self.others, strict=True)]

@@ -100,7 +100,7 @@ class GluedLaplace(Summed):
         """log(1−γ+γe^s), from either side."""
         return LaplaceLoss(self.shift, self.gamma).largest(False)
 
-    def lost(self, reverse: bool) -> Exact:
+    def mass_at_infinity(self, reverse: bool) -> Exact:
         return Fraction(0)
 
 

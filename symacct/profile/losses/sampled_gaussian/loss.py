@@ -26,7 +26,7 @@ from symacct.profile.losses.sampled_gaussian.frame import (
     log_shrink,
     lowest,
 )
-from symacct.profile.part import Floats, OrderLine, log_turning, short
+from symacct.profile.part import Floats, OrderLine, log_turning, rounded_down
 from symacct.profile.sums.power_sums import power_sums
 
 _ANGLES = np.array([0.1, 0.3, 0.5, 0.7, 0.9, 1.05, 1.2])
@@ -128,8 +128,8 @@ class SampledGaussian:
             return 2 * math.pi * eta / (2 * (eta / sigma) ** 2 + want + 2 + grown), eta, drop
 
         step, eta, drop = max(map(chosen, _widest(a)))
-        step = short(step)
-        return LineRule(short(eta), step, *self.ends(a, drop - log_moment, step))
+        step = rounded_down(step)
+        return LineRule(rounded_down(eta), step, *self.ends(a, drop - log_moment, step))
 
     def ends(self, a: float, drop: float, step: float) -> tuple[int, int]:
         """Multiples of a step beyond which QR^a comes to about e^{−drop}."""
@@ -228,7 +228,7 @@ class SampledGaussian:
     def exact_largest(self, reverse: bool) -> Exact | None:
         return None
 
-    def lost(self, reverse: bool) -> Exact:
+    def mass_at_infinity(self, reverse: bool) -> Exact:
         return Fraction(0)
 
 

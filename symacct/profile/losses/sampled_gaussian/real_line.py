@@ -14,7 +14,7 @@ import numpy as np
 from flint import acb, arb, ctx
 
 from symacct.profile.losses.sampled_gaussian.frame import LineRule, SampledFrame
-from symacct.profile.part import Floats, OrderLine, short
+from symacct.profile.part import Floats, OrderLine, rounded_down
 from symacct.profile.sums.power_sums import sums_on_a_line
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def strip(part: SampledGaussian, a: float, t: float, need: float) -> Strip:
     fall = edges + math.log(2) + _ANGLES[:, 0] ** 2 * variance / 2 - log_moment + want + 2
     steps = np.nan_to_num(2 * math.pi * variance * _ANGLES[:, 0] / fall, nan=0.0)
     i = int(np.argmax(steps))
-    step = short(max(float(steps[i]), 2.0**-40 * math.sqrt(variance)))
+    step = rounded_down(max(float(steps[i]), 2.0**-40 * math.sqrt(variance)))
     first, last = part.ends(a, want + 2 - log_moment, step)
     places = _few_places(part, a, t, heights[i], float(edges[i]))
     return Strip(0.0, step, first, last, float(_ANGLES[i, 0]), places)
