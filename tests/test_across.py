@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import symacct as sa
 from symacct.profile.accuracy import accuracy
-from symacct.profile.fourier.across import Across, contour, planned
+from symacct.profile.fourier.alternatives import Across, contour, planned
 from symacct.profile.fourier.contour import Contour
 from symacct.profile.fourier.plan import plan
 from symacct.profile.fourier.shape import Moments

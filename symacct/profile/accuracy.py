@@ -14,15 +14,15 @@ _TELLING = (0.0, 3.0, 12.0, 40.0)  # digits of a value, one after the other
 _MOSTLY_TELL = 3.0
 
 
-def about(y: Callable[[], arb]) -> float:
+def float_of(y: Callable[[], arb]) -> float:
     """About what is given as a ball at flint's current precision."""
     with ctx.workprec(64):
         return float(y().mid())
 
 
-def log_of(x: Callable[[], arb]) -> float:
+def log_float_of(x: Callable[[], arb]) -> float:
     """About its logarithm."""
-    return about(lambda: x().log())
+    return float_of(lambda: x().log())
 
 
 def bits_for(digits: float) -> int:
@@ -50,7 +50,7 @@ def decided(value: arb, most: arb) -> bool | None:
     return False if value > most else None
 
 
-def told(value: Callable[[float], arb], bound: Callable[[], arb]) -> bool | None:
+def decided_by_digits(value: Callable[[float], arb], bound: Callable[[], arb]) -> bool | None:
     """Is a value, known to any digits, at most this bound? None where balls can't decide it."""
     for digits in _TELLING:
         try:

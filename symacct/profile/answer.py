@@ -18,7 +18,7 @@ from symacct.core.errors import AssumptionError, DomainError, LimitError, OrderE
 from symacct.core.pinning import By
 from symacct.expressions.node import Node
 from symacct.numerics.sums.refine import ball, within_floats
-from symacct.profile.accuracy import log_of
+from symacct.profile.accuracy import log_float_of
 from symacct.profile.dominating.below import one_run_each, products_below, triangles_below
 from symacct.profile.dominating.pairs import PairProduct, products
 from symacct.profile.losses.density.densities import DensityLoss
@@ -134,7 +134,7 @@ class Profile:
         with suppress(PrecisionError, LimitError):
             moments = [direction.runs.moments for direction in self.directions]
             if asks_epsilon:
-                log_delta = log_of(lambda: ball(given))
+                log_delta = log_float_of(lambda: ball(given))
                 return max(each.saddle_epsilon(log_delta) for each in moments)
             return max(each.log_delta(float(given)) for each in moments)
         return math.inf
@@ -164,11 +164,13 @@ class Profile:
 
         def value(direction: CompositionProfile) -> arb:
             runs = direction.runs
-            return runs.lost if runs.is_beyond(epsilon) else direction.delta(y, digits + 1)
+            return (
+                runs.mass_at_infinity if runs.is_beyond(epsilon) else direction.delta(y, digits + 1)
+            )
 
         def is_larger(direction: CompositionProfile, known: arb) -> bool:
             if direction.runs.is_beyond(epsilon):
-                return not direction.runs.lost <= known
+                return not direction.runs.mass_at_infinity <= known
             return direction.is_within(y, lambda: known) is not True
 
         return _largest(value, is_larger, self._apart_at(epsilon))
@@ -182,7 +184,7 @@ class Profile:
     def largest_epsilon(self, delta: Fraction, digits: int) -> tuple[arb, CompositionProfile]:
         """The largest ε(δ) over the directions, and where it is."""
         for direction in self.directions:
-            direction.runs.refuse_lost(delta)
+            direction.runs.refuse_delta_below_mass_at_infinity(delta)
 
         def value(direction: CompositionProfile) -> arb:
             return direction.epsilon(delta, digits + 1)

@@ -31,7 +31,7 @@ class OrderLine:
         return range(self.first, self.last + 1)
 
 
-def short(x: float) -> float:
+def rounded_down(x: float) -> float:
     """x, rounded down to 24 bits: multiples of it are exact at few bits."""
     mantissa, exponent = math.frexp(x)
     return math.ldexp(math.floor(math.ldexp(mantissa, 24)), exponent - 24)
@@ -105,7 +105,7 @@ class Part(Factor, Protocol):
     def exact_largest(self, reverse: bool) -> Exact | None:
         """The largest loss as an exact number, where one is known."""
 
-    def lost(self, reverse: bool) -> Exact:
+    def mass_at_infinity(self, reverse: bool) -> Exact:
         """P(L = ∞); Q(L = −∞) if `reverse`."""
 
 
@@ -117,7 +117,7 @@ class ProfileOnly:
 
     hardly_falls = True
     has_moments = False  # at complex orders; but some have
-    is_dear = False  # a value of D
+    is_costly = False  # a value of D
 
     def log_decay(self, a: float, t: float) -> float:
         """No moment is known."""

@@ -24,9 +24,9 @@ Runs = tuple[tuple[Part, int], ...]
 _EXACT_RUNS = 1000  # for which what is lost is worked out as a fraction
 
 
-def chance_lost(runs: Runs, reverse: bool) -> arb:
+def total_mass_at_infinity(runs: Runs, reverse: bool) -> arb:
     """P(L = ∞) = 1 − Π (1 − d_i)^{k_i}."""
-    kept = (k * (-BALL.number(part.lost(reverse))).log1p() for part, k in runs)
+    kept = (k * (-BALL.number(part.mass_at_infinity(reverse))).log1p() for part, k in runs)
     return -sum(kept, arb(0)).expm1()
 
 
@@ -68,9 +68,9 @@ class DirectedRuns:
         return all(part.has_moments for part in self._by_their_profile)
 
     @property
-    def are_dear(self) -> bool:
+    def are_costly(self) -> bool:
         """Does a value of some part's profile take as long as thousands of others?"""
-        return any(part.is_dear for part in self._by_their_profile)
+        return any(part.is_costly for part in self._by_their_profile)
 
     @property
     def _by_their_profile(self) -> list[ProfileOnly]:
@@ -99,27 +99,27 @@ class DirectedRuns:
         known = [(Fraction(end), k) for end, k in ends if isinstance(end, Fraction)]
         return len(known) == len(ends) and y >= sum(k * end for end, k in known)
 
-    def at_the_end(self, y: arb) -> arb | None:
+    def beyond_largest_loss(self, y: arb) -> arb | None:
         """D(y) where no finite loss is above y, as far as balls tell; None before."""
         if y < self.about_largest:
             return None
         left = self.largest - y
         if left > 0 and self.runs:
             return None
-        return self.lost + up_to(left.max(arb(0)))  # for −D′ <= 1
+        return self.mass_at_infinity + up_to(left.max(arb(0)))  # for −D′ <= 1
 
     # --- what only one of two neighbouring datasets gives
 
     @property
-    def lost(self) -> arb:
+    def mass_at_infinity(self) -> arb:
         """P(L = ∞), a ball at flint's current precision."""
-        exact = self.exactly_lost
-        return chance_lost(self.runs, self.reverse) if exact is None else ball(exact)
+        exact = self.exact_mass_at_infinity
+        return total_mass_at_infinity(self.runs, self.reverse) if exact is None else ball(exact)
 
     @cached_property
-    def exactly_lost(self) -> Fraction | None:
+    def exact_mass_at_infinity(self) -> Fraction | None:
         """P(L = ∞) as a fraction, where that is known and not too long."""
-        losing = [(part.lost(self.reverse), k) for part, k in self.runs]
+        losing = [(part.mass_at_infinity(self.reverse), k) for part, k in self.runs]
         losing = [(lost, k) for lost, k in losing if lost != 0]
         if any(lost == 1 for lost, _ in losing):
             return Fraction(1)
@@ -129,28 +129,33 @@ class DirectedRuns:
             return None
         return 1 - math.prod(((1 - lost) ** k for lost, k in losing), start=Fraction(1))
 
-    def refuse_lost(self, delta: Fraction) -> None:
+    def refuse_delta_below_mass_at_infinity(self, delta: Fraction) -> None:
         """InfiniteError where no finite ε goes with δ."""
-        if delta == 0 and self.lost == 0 and not self.about_largest.is_finite() and self.runs:
+        if (
+            delta == 0
+            and self.mass_at_infinity == 0
+            and not self.about_largest.is_finite()
+            and self.runs
+        ):
             raise InfiniteError(
                 "delta: found 0, needed delta > 0, for the privacy loss has no largest value"
             )
-        if self.exactly_lost is None or self.exactly_lost > delta:
+        if self.exact_mass_at_infinity is None or self.exact_mass_at_infinity > delta:
             for bits in precisions(20):
                 with ctx.workprec(bits):
-                    if self.lost > ball(delta):
+                    if self.mass_at_infinity > ball(delta):
                         raise InfiniteError(
                             f"delta: found {float(delta):.6g}, needed at least "
-                            f"{float(self.lost.upper()):.6g}, the probability of what only one of "
-                            "two neighbouring datasets can give"
+                            f"{float(self.mass_at_infinity.upper()):.6g}, the probability of "
+                            "what only one of two neighbouring datasets can give"
                         )
-                    if self.lost < ball(delta):
+                    if self.mass_at_infinity < ball(delta):
                         return
 
     # --- D(0), the total variation
 
     @cached_property
-    def exactly_apart(self) -> Fraction | None:
+    def exact_total_variation(self) -> Fraction | None:
         """D(0) as a fraction, of one run of a finite pair that has one."""
         if len(self.runs) == 1 and self.runs[0][1] == 1 and isinstance(self.runs[0][0], Atoms):
             surplus = [p - q for p, q in self.runs[0][0].laws]

@@ -17,7 +17,7 @@ from flint import arb, ctx
 from symacct.core.errors import PrecisionError
 from symacct.core.forking import cached_property
 from symacct.numerics.sums.refine import ball
-from symacct.profile.accuracy import about, accuracy, bits_for, precisions, to_digits, undecided
+from symacct.profile.accuracy import accuracy, bits_for, float_of, precisions, to_digits, undecided
 from symacct.profile.closed_form.dispatch import closed_form
 from symacct.profile.closed_form.finite import apart, are_few, given
 from symacct.profile.closed_form.strategy import ClosedForm
@@ -25,12 +25,14 @@ from symacct.profile.discretized.grid import Grids
 from symacct.profile.discretized.lattice import LossLattices
 from symacct.profile.fourier.contours import Contours
 from symacct.profile.fourier.shape import shift
+from symacct.profile.losses.finite import Atoms
 from symacct.profile.runs import DirectedRuns, Runs
 from symacct.profile.strategy import Number, Strategy, by_the_cheapest
 
 _FEW_NODES = 20_000  # that are summed in less than about a second
 _TOGETHER = 50  # runs of densities, below which finite laws beside them are not asked one by one
 _DIGIT, _SPARE_BITS = 3.33, 64  # bits of one, and those that a sum over outcomes has more
+_FEW_RUNS = 8  # of which a lattice of losses is sooner had than nodes
 _LEAST = 3.0  # digits of what a sum over outcomes asks
 
 
@@ -59,8 +61,14 @@ class CompositionProfile:
         """All that may do; a closed form alone, as nothing else tells more than its balls do."""
         if self.closed is not None:
             return [self.closed]
-        every = [*self._beside_finite, self.contours, self.grids, self.lattices]
-        return [self._few, *every] if self.runs.are_atoms else every
+        found: list[Strategy] = [*self._given_finite, self.contours]
+        if self.runs.are_atoms:
+            found.append(self._few)
+        if self.runs.hardly_fall:
+            found.append(self.grids)
+        if self.runs.count < _FEW_RUNS:
+            found.append(self.lattices)
+        return found
 
     @cached_property
     def closed(self) -> ClosedForm | None:
@@ -85,10 +93,12 @@ class CompositionProfile:
         return LossLattices(self.runs)
 
     @cached_property
-    def _beside_finite(self) -> list[Strategy]:
+    def _given_finite(self) -> list[Strategy]:
         """A sum over what few finite parts leave of the others, and contours that may be sooner."""
+        if not any(isinstance(part, Atoms) for part, _ in self.pairs) or self._is_for_a_grid:
+            return []
         finite, others = apart(self.pairs)
-        if not (finite and others and are_few(finite, others)) or self._is_for_a_grid:
+        if not (others and are_few(finite, others)):
             return []
         ways = (self.reverse, not self.reverse)
         own, exchanged = (CompositionProfile(others, way) for way in ways)
@@ -107,13 +117,17 @@ class CompositionProfile:
     @property
     def _is_for_a_grid(self) -> bool:
         """Would each question of a finite law need a contour of few runs of densities?"""
-        return self.runs.densities > 1 and self.runs.count < _TOGETHER and bool(self.runs.lost == 0)
+        return (
+            self.runs.densities > 1
+            and self.runs.count < _TOGETHER
+            and bool(self.runs.mass_at_infinity == 0)
+        )
 
     # --- the questions
 
     def order(self, y: Number) -> float:
         """1 + c of the nodes that were summed, or where e^{−cy}M(c) is about least."""
-        middle = about(y)
+        middle = float_of(y)
         found = self.contours.order or self.grids.order(middle)
         if found is not None:
             return found
@@ -128,18 +142,18 @@ class CompositionProfile:
         for bits in precisions(digits):
             with ctx.workprec(bits):
                 at = y()
-                end = self.runs.at_the_end(at)
+                end = self.runs.beyond_largest_loss(at)
                 if end is None:
                     return by_the_cheapest(
                         self.strategies, digits, lambda way: way.delta(y, digits)
                     )
                 if end.is_exact() or accuracy(end) >= digits or self.runs.may_be_largest(at):
                     return end
-        raise undecided(f"δ at ε = {about(y):.6g}", digits)
+        raise undecided(f"δ at ε = {float_of(y):.6g}", digits)
 
     def epsilon(self, delta: Fraction, digits: float) -> arb:
         """The least ε >= 0 with D(ε) <= δ, proved by values on both sides; 0 where D(0) <= δ."""
-        if (apart_by := self.runs.exactly_apart) is not None and apart_by <= delta:
+        if (apart_by := self.runs.exact_total_variation) is not None and apart_by <= delta:
             return arb(0)
         is_above = self.runs.is_above_at_0(delta)
         within = self.is_within(arb, lambda: ball(delta)) if is_above is None else not is_above
@@ -147,25 +161,25 @@ class CompositionProfile:
             raise undecided(f"whether the profile at 0 is at most δ = {float(delta):.6g}", 40)
         if within:
             return arb(0)
-        if delta == self.runs.exactly_lost:
+        if delta == self.runs.exact_mass_at_infinity:
             return to_digits(lambda: self.runs.largest, digits, "the largest loss")
         return by_the_cheapest(self.strategies, digits, lambda way: way.root(delta, digits))
 
     def is_within(self, y: Number, bound: Number) -> bool | None:
         """Is D(y) <= the bound? None where balls can't decide it."""
         with ctx.workprec(bits_for(0)):
-            beyond = self.runs.at_the_end(y())
+            beyond = self.runs.beyond_largest_loss(y())
             if beyond is not None and beyond <= bound():
                 return True
             if not bound() > 0 and self.closed is None:
                 return None  # no sum is known to be 0
         return by_the_cheapest(self.strategies, 0, lambda way: way.is_within(y, bound))
 
-    def easily(self, y: arb) -> arb:
+    def value_without_contour(self, y: arb) -> arb:
         """D(y) without a contour, at flint's current precision; NaN where one is needed."""
         if self.closed is not None:
             return self.closed.value(y)
-        end = self.runs.at_the_end(y)
+        end = self.runs.beyond_largest_loss(y)
         if end is not None:
             return end
         return self.contours.by_one_moment(lambda: y, lambda: arb(2) ** (-2 * ctx.prec))
@@ -177,9 +191,9 @@ def _at_any(own: CompositionProfile, exchanged: CompositionProfile, y: arb) -> a
     By the pairs exchanged where that is sooner known, both before a contour: of all y that a sum
     asks, most lie far from where the loss mostly is.
     """
-    value = own.easily(y)
+    value = own.value_without_contour(y)
     if not value.is_finite():
-        value = y.exp() * exchanged.easily(-y) - y.expm1()
+        value = y.exp() * exchanged.value_without_contour(-y) - y.expm1()
     if value.is_finite():
         return value
     with suppress(PrecisionError):

@@ -40,7 +40,9 @@ class TangentPoint(NamedTuple):
 @np.errstate(all="ignore")
 def second_error(profile: Profile, alpha: Fraction) -> arb:
     """The least error of the second kind at the level α, 0 <= α <= 1, at flint's precision."""
-    lost = BALL.maximum(arb(0), *(direction.runs.lost for direction in profile.directions))
+    lost = BALL.maximum(
+        arb(0), *(direction.runs.mass_at_infinity for direction in profile.directions)
+    )
     if alpha == 0 or ball(alpha) >= 1 - lost:
         return arb(0) if alpha else 1 - lost
     return _TangentSearch(profile, alpha).largest()

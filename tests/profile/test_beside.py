@@ -57,7 +57,7 @@ def test_a_contour_of_everything_agrees(percent, finite, runs, reverse):
         (randomized(Fraction(percent, 100)), finite),
     )
     direction = CompositionProfile(parts, reverse)
-    assert len(direction._beside_finite) == 2
+    assert len(direction._given_finite) == 2
     ways = (direction.strategies[1], direction.contours)
     one, other = (way.delta(lambda: arb(1) / 2, 12) for way in ways)
     assert one.overlaps(other)

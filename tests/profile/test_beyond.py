@@ -9,7 +9,7 @@ from symacct.profile.sums.tail_maximum import TransformOnLine
 
 
 def normal(constant, falling, asked):
-    """F(a+is) = e^{−s²/2}, of which |G″| <= 1; far away it is said to be constant + falling/s."""
+    """F(a+is) = e^{−s²/2}, of which |G″| <= 1; it is at most constant + falling/s."""
 
     def at(s):
         asked.append(s)
@@ -20,7 +20,7 @@ def normal(constant, falling, asked):
 
 @pytest.mark.parametrize("start", [0.01, 0.3, 1, 3])
 def test_it_is_a_bound_within_a_share_of_what_has_fallen(start):
-    found = float(normal(0, 1e-3, []).largest_beyond(start).log())
+    found = float(normal(0, 1, []).largest_beyond(start).log())
     assert -(start**2) / 2 <= found <= -0.9 * start**2 / 2
 
 

@@ -234,7 +234,7 @@ def test_inside_a_negative_threshold_is_right(pairs, count, y, reverse):
         known += max(mp(p) - grown * mp(q), MP.mpf(0))
     direction = CompositionProfile(((Atoms(laws), count),), reverse)
     with precision(150):
-        end = direction.runs.at_the_end(_ball(y))
+        end = direction.runs.beyond_largest_loss(_ball(y))
         found = direction.closed.formula(_ball(y)) if end is None else end
         assert contains(found, known, 36)
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from symacct import DiscreteGaussian, Laplace, PoissonSubsample, RandomizedResponse
 from symacct.core.errors import LimitError
+from symacct.profile.fourier.alternatives import Smoothed, contour, smoothed
 from symacct.profile.fourier.plan import plan
 from symacct.profile.fourier.shape import Moments
-from symacct.profile.fourier.smoothed import Smoothed, contour, planned
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.laplace import LaplaceLoss
@@ -41,7 +41,7 @@ def test_any_noise_leaves_the_profile_of_one_run(name, halvings, y, reverse):
     """However much of it: only the width tells whether it was little."""
     runs = ((PARTS[name], 1),)
     plain = Moments(runs, reverse)
-    noisy = plain.beside(GaussianLoss(Fraction(1, 2**halvings)))
+    noisy = plain.with_noise(GaussianLoss(Fraction(1, 2**halvings)))
     made = contour(noisy, plan(noisy, y, -2.0, 6.0), y, plain)
     assert isinstance(made, Smoothed)
     with ctx.workprec(made.plan.bits):
@@ -120,16 +120,16 @@ def test_many_runs_whose_moments_do_not_fall(m, parts, y, digits):
 def test_few_digits_do_with_few_nodes_and_many_are_refused():
     """Counted, not timed: the number of nodes is about that of 10^{digits/2}."""
     runs = Moments(((PARTS["sampled response"], 100), (PARTS["laplace"], 3)), False)
-    lasts = [planned(runs, 1.0, -3.0, digits)[1].last for digits in (3.0, 5.0)]
+    lasts = [smoothed(runs, 1.0, -3.0, digits)[1].last for digits in (3.0, 5.0)]
     assert lasts[0] < lasts[1] < 30_000
     with pytest.raises(LimitError, match="fewer digits"):
-        planned(runs, 1.0, -3.0, 31.0)
+        smoothed(runs, 1.0, -3.0, 31.0)
 
 
 def test_noise_that_is_there_needs_none():
     """A contour of what falls by itself is not beside noise."""
     runs = Moments(((GaussianLoss(Fraction(1)), 10), (RESPONSE, 3)), False)
-    assert planned(runs, 1.0, -3.0, 30.0)[0] is runs
+    assert smoothed(runs, 1.0, -3.0, 30.0)[0] is runs
 
 
 def test_more_digits_agree_with_fewer():

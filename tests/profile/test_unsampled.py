@@ -17,7 +17,7 @@ from symacct import Gaussian, Laplace, PoissonSubsample, RandomizedResponse
 from symacct.core.errors import LimitError, PrecisionError
 from symacct.profile.closed_form.unsampled import profile
 from symacct.profile.dominating.pairs import products
-from symacct.profile.fourier import across, smoothed
+from symacct.profile.fourier import alternatives
 from symacct.profile.fourier.shape import Moments
 from symacct.profile.losses.noisy_sample import NoisySample
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
@@ -119,11 +119,11 @@ def test_what_has_a_plan_has_one_beside_the_pairs_exchanged(k, sigma, gamma, y, 
     with np.errstate(all="ignore"), sa.limits(contour=2**32):
         found = Moments([(part, k)], False)
         try:
-            plain = smoothed.planned(found, y, log_delta, 3.0)
+            plain = alternatives.smoothed(found, y, log_delta, 3.0)
         except (LimitError, PrecisionError):
             plain = None
         try:
-            either = across.planned(found, y, log_delta, 3.0)
+            either = alternatives.planned(found, y, log_delta, 3.0)
         except (LimitError, PrecisionError):
             assert plain is None
         else:

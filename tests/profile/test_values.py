@@ -274,7 +274,7 @@ def test_finite_laws_are_sums_over_every_outcome(drawn, gamma, y, reverse):
     known = finite_profile(every, y, reverse)
     direction = CompositionProfile(runs, reverse)
     with precision(200):
-        found = direction.runs.at_the_end(BALL.number(y))
+        found = direction.runs.beyond_largest_loss(BALL.number(y))
         found = direction.closed.formula(BALL.number(y)) if found is None else found
         assert contains(found, known)
         assert found.rad() < arb(10) ** -40

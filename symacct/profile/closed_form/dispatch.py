@@ -14,6 +14,10 @@ from symacct.profile.closed_form.integers import integer_form
 from symacct.profile.closed_form.one_lattice import lattice_form
 from symacct.profile.closed_form.unsampled import unsampled_form
 from symacct.profile.losses.density.bounded_range import BoundedRange, several_runs
+from symacct.profile.losses.finite import Atoms
+from symacct.profile.losses.gaussian import GaussianLoss
+from symacct.profile.losses.integer_noise import IntegerLoss
+from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.roots import Value
 from symacct.profile.runs import Runs
 
@@ -22,17 +26,12 @@ _RUNS_OF_RANGE = 100
 
 def closed_form(runs: Runs, reverse: bool) -> Value | None:
     """D(y) as a function of y at flint's current precision; None where only a contour gives it."""
-    return next((form for ask in _FORMS if (form := ask(runs, reverse)) is not None), None)
-
-
-def _no_run(runs: Runs, reverse: bool) -> Value | None:
-    return None if runs else lambda y: arb(0)
-
-
-def _one_run(runs: Runs, reverse: bool) -> Value | None:
-    """The hockey-stick divergence of its pair."""
-    is_one = len(runs) == 1 and runs[0][1] == 1
-    return partial(runs[0][0].hockey_stick, reverse=reverse) if is_one else None
+    if not runs:
+        return lambda y: arb(0)
+    if len(runs) == 1 and runs[0][1] == 1:
+        return partial(runs[0][0].hockey_stick, reverse=reverse)
+    asked = (ask for kinds, ask in _FORMS if all(isinstance(part, kinds) for part, _ in runs))
+    return next((form for ask in asked if (form := ask(runs, reverse)) is not None), None)
 
 
 def _bounded_range(runs: Runs, reverse: bool) -> Value | None:
@@ -43,15 +42,13 @@ def _bounded_range(runs: Runs, reverse: bool) -> Value | None:
     return None
 
 
-# Each says whether it can, by its answer; the one with the most digits for its time comes first.
-_FORMS: tuple[Callable[[Runs, bool], Value | None], ...] = (
-    _no_run,
-    _one_run,
-    unsampled_form,
-    _bounded_range,
-    finite_form,
-    lattice_form,
-    discrete_gaussian_form,
-    laplace_form,
-    integer_form,
+# By the kinds of all parts; the one with the most digits for its time comes first.
+_FORMS: tuple[tuple[tuple[type, ...], Callable[[Runs, bool], Value | None]], ...] = (
+    ((LaplaceLoss, GaussianLoss), unsampled_form),
+    ((BoundedRange,), _bounded_range),
+    ((Atoms,), finite_form),
+    ((Atoms, IntegerLoss), lattice_form),
+    ((IntegerLoss,), discrete_gaussian_form),
+    ((LaplaceLoss,), laplace_form),
+    ((IntegerLoss,), integer_form),
 )

@@ -20,12 +20,14 @@ from flint import acb, acb_mat, arb, ctx
 from symacct.arithmetic.ball import floor
 from symacct.core import limits
 from symacct.core.forking import cached_property
+from symacct.numerics.densities.gauss import legendre
 from symacct.numerics.sums.refine import within
 from symacct.profile.closed_form.sides import Terms, side, ways
 from symacct.profile.fourier.shape import Moments, shift
-from symacct.profile.losses.laplace import LaplaceLoss, LaplaceSample, legendre
+from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.laplace_ends import LossEnd, Places, ends
-from symacct.profile.part import short
+from symacct.profile.losses.summed import Sample
+from symacct.profile.part import rounded_down
 from symacct.profile.roots import Value
 from symacct.profile.runs import Runs
 
@@ -45,7 +47,7 @@ _BLOCK = 16  # nodes of a ray that are worked out together
 _SLANT = 0.7  # half the height of the strip about u, below π/4
 _AROUND = 12.0  # nats that bounds of the strip are larger by
 _WIDE = 2.0  # half a panel of the straight part, over the height of its ellipse
-_ELLIPSE = short(1 / _WIDE + math.sqrt(1 + _WIDE**-2))  # never wider than the bounds are for
+_ELLIPSE = rounded_down(1 / _WIDE + math.sqrt(1 + _WIDE**-2))  # never wider than the bounds are for
 _FIRST = 12.0  # the most that an exponent grows in the disc about c+iT
 _HEIGHTS = [0.8 * 2.0**-j for j in range(8)]  # over c
 
@@ -56,7 +58,7 @@ def laplace_form(runs: Runs, reverse: bool) -> Value | None:
     """D of Laplace noise alone, of few runs; what is run most often is the last."""
     noise = [(part, k) for part, k in runs if isinstance(part, LaplaceLoss)]
     counts = [k for _, k in noise]
-    if len(noise) < len(runs) or sum(counts) > _MOST_RUNS or ways(counts) > _MOST_WAYS:
+    if sum(counts) > _MOST_RUNS or ways(counts) > _MOST_WAYS:
         return None
     return partial(some_runs, tuple(sorted(noise, key=lambda run: run[1])), reverse)
 
@@ -183,7 +185,7 @@ class Path:
         height = 1.0
         while self._log_lost(height) > _LOST and height < _MOST_NODES:
             height *= 1.25
-        return short(height)
+        return rounded_down(height)
 
     @cached_property
     def _lost(self) -> float:
@@ -206,7 +208,7 @@ class Path:
         found = [(self._nodes(share * self.c), share * self.c) for share in _HEIGHTS]
         count, height = min(found, key=lambda one: one[0] / one[1])
         panels = math.ceil(self.top / (2 * _WIDE * height))
-        return panels, short(self.top / (2 * _WIDE * panels)), count
+        return panels, rounded_down(self.top / (2 * _WIDE * panels)), count
 
     @property
     def corner(self) -> float:
@@ -256,8 +258,7 @@ class Path:
         with ctx.workprec(_BOUND_BITS):
             moment = arb(1)
             for part, k in self.runs:
-                sample = LaplaceSample(part, self._order(shift), 0.0, _BOUND_NEED)
-                moment *= sample.total(sample.weights) ** k
+                moment *= part.sample(self._order(shift), 0.0, _BOUND_NEED).moment ** k
             return moment
 
     # --- from c to c+iT, where M is a sum over nodes
@@ -284,7 +285,7 @@ class Path:
         found = [[1 / (s * (s + 1)) for s in row] for row in rows]
         need = self._want + math.log(sum(k for _, k in self.runs)) + 4
         for part, k in self.runs:
-            sample = LaplaceSample(part, self.a, self.top, need)
+            sample = part.sample(self.a, self.top, need)
             self._check((panels + count) * len(sample.losses))
             values = self._moments_at(sample, middles, places)
             found = [
@@ -297,9 +298,7 @@ class Path:
         runs, bits = sum(self._counts), terms * _MATRIX * self.work
         limits.check("contour", bits, f"the profile of {runs} runs, bits of its terms")
 
-    def _moments_at(
-        self, sample: LaplaceSample, middles: list[arb], places: list[arb]
-    ) -> list[list[acb]]:
+    def _moments_at(self, sample: Sample, middles: list[arb], places: list[arb]) -> list[list[acb]]:
         """F at a+it, t the sum of one of each, by one product of matrices."""
         sign, off = -1 if self.reverse else 1, within(sample.error)
         outer = [[acb(0, sign * t * loss).exp() for loss in sample.losses] for t in middles]
@@ -311,7 +310,7 @@ class Path:
         return [[x + disc for x in row] for row in (acb_mat(outer) * acb_mat(inner)).tolist()]
 
     def _off(self, y: arb) -> arb:
-        """What Gauss's rule is off by on a panel, as in `laplace.Sample`.
+        """What Gauss's rule is off by on a panel, as in `laplace._sample`.
 
         In its ellipse |M(s)e^{−ys}| is at most what it is at one end of the real parts.
         """
@@ -352,7 +351,7 @@ class Path:
     @cached_property
     def _step(self) -> float:
         """Of u, for an error of what is wanted."""
-        return short(2 * math.pi * _SLANT / (self._want + self._lost + _AROUND))
+        return rounded_down(2 * math.pi * _SLANT / (self._want + self._lost + _AROUND))
 
     @cached_property
     def _disc(self) -> tuple[float, arb]:
@@ -362,7 +361,7 @@ class Path:
         grown = math.exp(-slanted * math.cos(_SLANT)) / slanted
         reach = min(self.corner / 2, _FIRST / float((high - low).mid()))
         with ctx.workprec(_BOUND_BITS):
-            scale, slant = short(reach / grown), arb(_SLANT)
+            scale, slant = rounded_down(reach / grown), arb(_SLANT)
             turned = (arb.pi() / 4 - slant) / slant.sin()
             return scale, scale * (-turned * slant.cos()).exp() / turned
 

@@ -12,7 +12,7 @@ from symacct.profile.closed_form.binomial import profile_for
 from symacct.profile.closed_form.one_lattice import on_one_lattice, unsampled_gaussian
 from symacct.profile.losses.finite import Atoms, counted
 from symacct.profile.roots import Value
-from symacct.profile.runs import Runs, chance_lost
+from symacct.profile.runs import Runs, total_mass_at_infinity
 
 _SUMMED = 2000  # outcomes of all runs, up to which they are summed one by one
 _SUMMED_BESIDE = 100_000  # times the square of the others' runs
@@ -22,9 +22,8 @@ Finite = tuple[tuple[Atoms, int], ...]
 
 def finite_form(runs: Runs, reverse: bool) -> Value | None:
     """D of finite laws, of so few outcomes that they may be summed; of more there are grids."""
-    finite, others = apart(runs)
-    is_summed = not others and _are_within_limit(finite)
-    return partial(_profile, finite, reverse) if is_summed else None
+    finite, _ = apart(runs)
+    return partial(_profile, finite, reverse) if _are_within_limit(finite) else None
 
 
 def apart(runs: Runs) -> tuple[Finite, Runs]:
@@ -53,7 +52,7 @@ def given(runs: Finite, rest: Value, reverse: bool, y: arb) -> arb:
     """
     with ctx.workprec(2 * ctx.prec):
         places = [(p, y - loss) for p, loss in _weighed(runs, reverse, ctx.prec)]
-    return chance_lost(runs, reverse) + sum((p * rest(at) for p, at in places), arb(0))
+    return total_mass_at_infinity(runs, reverse) + sum((p * rest(at) for p, at in places), arb(0))
 
 
 def _are_within_limit(runs: Finite) -> bool:
@@ -74,10 +73,12 @@ def _profile(runs: Finite, reverse: bool, y: arb) -> arb:
     if binary is None or are_few(runs):
         every = _outcomes(runs, reverse, ctx.prec)
         grown, zero = y.exp(), arb(0)
-        return chance_lost(runs, reverse) + sum(((p - grown * q).max(zero) for p, q in every), zero)
+        return total_mass_at_infinity(runs, reverse) + sum(
+            ((p - grown * q).max(zero) for p, q in every), zero
+        )
     rest = tuple(run for run in runs if run is not binary)
     profile = profile_for(*binary, reverse, math.prod(part.outcomes(k) for part, k in rest))
-    certain = chance_lost((binary,), reverse)
+    certain = total_mass_at_infinity((binary,), reverse)
     return given(rest, lambda x: certain + profile(x), reverse, y)
 
 

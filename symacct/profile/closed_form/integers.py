@@ -22,7 +22,7 @@ IntegerRuns = tuple[tuple[IntegerLoss, int], ...]
 def integer_form(runs: Runs, reverse: bool) -> Value | None:
     """D of noise on whole numbers, if its outcomes are few."""
     noise = tuple((part, k) for part, k in runs if isinstance(part, IntegerLoss))
-    if len(noise) < len(runs) or sum(k for _, k in noise) > _RUNS:
+    if sum(k for _, k in noise) > _RUNS:
         return None
     own = ((len(part.noise.outcomes(0.0, 1.0, _USUAL)), k) for part, k in noise)
     is_short = math.prod(math.comb(n + k - 1, k) for n, k in own) <= _OUTCOMES

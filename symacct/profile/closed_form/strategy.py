@@ -8,7 +8,14 @@ from fractions import Fraction
 from flint import arb, ctx
 
 from symacct.numerics.sums.refine import ball
-from symacct.profile.accuracy import about, accuracy, bits_for, precisions, told, undecided
+from symacct.profile.accuracy import (
+    accuracy,
+    bits_for,
+    decided_by_digits,
+    float_of,
+    precisions,
+    undecided,
+)
 from symacct.profile.roots import Value, before_the_end, crossing
 from symacct.profile.runs import DirectedRuns
 from symacct.profile.strategy import Number
@@ -28,7 +35,7 @@ class ClosedForm:
 
     def value(self, y: arb) -> arb:
         """D(y); NaN where more bits are needed."""
-        end = self.runs.at_the_end(y)
+        end = self.runs.beyond_largest_loss(y)
         return self.formula(y) if end is None else end
 
     def delta(self, y: Number, digits: float) -> arb:
@@ -38,7 +45,7 @@ class ClosedForm:
                 found = self.value(y())
             if found.is_exact() or accuracy(found) >= digits:
                 return found
-        raise undecided(f"δ at ε = {about(y):.6g}", digits)
+        raise undecided(f"δ at ε = {float_of(y):.6g}", digits)
 
     def is_within(self, y: Number, bound: Number) -> bool | None:
         """Is D(y) at most the bound?"""
@@ -47,7 +54,7 @@ class ClosedForm:
             with ctx.workprec(bits_for(digits)):
                 return self.value(y())
 
-        return told(roughly, bound)
+        return decided_by_digits(roughly, bound)
 
     def root(self, delta: Fraction, digits: float) -> arb:
         """Between points at which balls decide, at growing precision."""

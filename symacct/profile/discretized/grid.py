@@ -22,7 +22,7 @@ from symacct.arithmetic.ball import ceiling, float_above, floor
 from symacct.core.errors import PrecisionError
 from symacct.core.forking import cached_property
 from symacct.numerics.sums.refine import ball
-from symacct.profile.accuracy import accuracy, decided, log_of
+from symacct.profile.accuracy import accuracy, decided, log_float_of
 from symacct.profile.discretized.connect_the_dots import Spread
 from symacct.profile.discretized.discretize import FARTHEST, laws_of, step_for
 from symacct.profile.discretized.nodes import Nodes
@@ -273,7 +273,7 @@ class Grids:
         """
         is_averaged = any(isinstance(part, Averaged) for part, _ in self.runs.runs)
         is_alone = self.runs.are_atoms or is_averaged or not self.runs.have_moments
-        if not (self.runs.hardly_fall and (self.count < _MANY_RUNS or is_alone)):
+        if not (self.count < _MANY_RUNS or is_alone):
             return CANNOT
         if digits >= _FEW_DIGITS:
             return _MOST_IN_ALL
@@ -295,7 +295,7 @@ class Grids:
             for found in self._roughly(at, log_delta):
                 if found == 0:  # beyond all nodes, and none left out
                     return found
-                most = log_of(found.upper)
+                most = log_float_of(found.upper)
             if most > log_delta:
                 break
             log_delta *= 2
@@ -309,7 +309,7 @@ class Grids:
             nonlocal found
 
             def value(y: arb) -> arb:
-                known = self.runs.at_the_end(y)
+                known = self.runs.beyond_largest_loss(y)
                 return grid.delta(y) if known is None else known
 
             found = found or bracket(value, ball(delta))
@@ -319,7 +319,7 @@ class Grids:
             found = root.lower(), root.upper()
             return root
 
-        return self.refined(at, log_of(lambda: ball(delta)), digits)
+        return self.refined(at, log_float_of(lambda: ball(delta)), digits)
 
     def is_within(self, y: Number, bound: Number) -> bool | None:
         """Is D(y) <= the bound? None where two grids can't decide it."""
@@ -327,7 +327,7 @@ class Grids:
         def at(grid: Grid) -> bool | None:
             return decided(grid.delta(y()), bound())
 
-        for told in self._roughly(at, log_of(bound)):
+        for told in self._roughly(at, log_float_of(bound)):
             if told is not None:
                 return told
         return None
@@ -378,7 +378,7 @@ class Grids:
         if not self._made:
             return _FIRST
         (steps, _), made = next(iter(self._made.items()))
-        most = _MOST_DEAR if self.runs.are_dear else _MOST
+        most = _MOST_DEAR if self.runs.are_costly else _MOST
         most = _MOST_OF_OUTCOMES if self.runs.are_atoms else most
         return max(_FIRST, min(most, steps * _MOST_IN_ALL // made.width))
 

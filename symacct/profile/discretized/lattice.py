@@ -21,7 +21,7 @@ from flint import arb, ctx, fmpz, fmpz_poly
 from symacct.arithmetic.ball import ceiling, ends_of, floor
 from symacct.core.forking import cached_property
 from symacct.numerics.sums.refine import ball, up_to
-from symacct.profile.accuracy import about, accuracy, decided, log_of, undecided
+from symacct.profile.accuracy import accuracy, decided, float_of, log_float_of, undecided
 from symacct.profile.discretized.connect_the_dots import parallel
 from symacct.profile.fourier.starting import by_one_jump
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
@@ -40,7 +40,7 @@ _BEFORE, _BEYOND = 0.98, 1.02  # of the root that the lattice before knows
 _MORE, _RATE = 1.2, 2.0  # digits that ten times as many cells give
 _LEAST, _LEAP, _SURELY = 1.5, 4.0, 1.6
 _KEPT = 3
-_MOST_DIGITS, _FEW_RUNS = 5.0, 8
+_MOST_DIGITS = 5.0
 _MOST_NEED = 160  # nats: of a δ below 1e-60 each value takes longer than contours do
 _LEAST_RATE = Fraction(1, 10**9)  # below which nearly all losses are closer than nodes are
 _SPARED = 0.9  # of the digit more that is worked with than asked for
@@ -273,7 +273,7 @@ class LossLattices:
 
     def cost(self, digits: float) -> float:
         """Little for few digits of few runs, all of sampled noise."""
-        if digits > _MOST_DIGITS or self.runs.count >= _FEW_RUNS:
+        if digits > _MOST_DIGITS:
             return CANNOT
         can = all(
             isinstance(part, SampledGaussian) and part.gamma > _LEAST_RATE
@@ -287,17 +287,17 @@ class LossLattices:
         def ask(lattice: LossLattice) -> arb:
             return lattice.delta(y(), self.runs.reverse)
 
-        return self._refined(ask, about(y), digits, self.runs.moments.log_delta(about(y)))
+        return self._refined(ask, float_of(y), digits, self.runs.moments.log_delta(float_of(y)))
 
     def is_within(self, y: Number, bound: Number) -> bool | None:
         """Is D(y) <= the bound? PrecisionError where no lattice decides it."""
         for cells in _TELLING:
-            lattice = self._lattice(about(y), cells, _FEW_DIGITS, log_of(bound))
+            lattice = self._lattice(float_of(y), cells, _FEW_DIGITS, log_float_of(bound))
             with ctx.workprec(lattice.work):
                 told = decided(lattice.delta(y(), self.runs.reverse), bound())
             if told is not None:
                 return told
-        raise undecided(f"δ at ε = {about(y):.6g}", _FEW_DIGITS)
+        raise undecided(f"δ at ε = {float_of(y):.6g}", _FEW_DIGITS)
 
     def root(self, delta: Fraction, digits: float) -> arb:
         """Where D is δ, looked for up to twice where Σ k_i D_i is, then up to what moments tell."""
@@ -309,7 +309,7 @@ class LossLattices:
             found = bracket(value, ball(delta))
             return arb.nan() if found is None else enclosed(value, ball(delta), found)
 
-        log_delta = log_of(lambda: ball(delta))
+        log_delta = log_float_of(lambda: ball(delta))
         most = self.runs.moments.renyi_epsilon(log_delta)
         first = min(most, 2 * by_one_jump(self.runs.moments, delta, most))
         return self._refined(ask, first, digits, log_delta, most)

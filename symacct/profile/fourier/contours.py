@@ -13,8 +13,16 @@ from flint import arb, ctx
 
 from symacct.core.errors import PrecisionError
 from symacct.numerics.sums.refine import ball, up_to
-from symacct.profile.accuracy import about, accuracy, bits_for, decided, log_of, told, undecided
-from symacct.profile.fourier.across import Across, contour, planned
+from symacct.profile.accuracy import (
+    accuracy,
+    bits_for,
+    decided,
+    decided_by_digits,
+    float_of,
+    log_float_of,
+    undecided,
+)
+from symacct.profile.fourier.alternatives import Across, contour, planned
 from symacct.profile.fourier.contour import Contour, log_chernoff
 from symacct.profile.fourier.shape import shift
 from symacct.profile.fourier.starting import about_log_delta, about_root, next_guess, other_roots
@@ -61,7 +69,7 @@ class Contours:
 
     def delta(self, y: Number, digits: float) -> arb:
         """D(y) to so many digits."""
-        at = about(y)
+        at = float_of(y)
         for known in self._known(digits, at):
             value = self._summed(known, y)
             if accuracy(value) >= digits:
@@ -83,7 +91,7 @@ class Contours:
 
     def _summed(self, contour: Contour, y: Number) -> arb:
         with ctx.workprec(contour.plan.bits):
-            return self.runs.lost + contour.delta(y())
+            return self.runs.mass_at_infinity + contour.delta(y())
 
     def _new(self, at: float, log_delta: float, digits: float, use: Callable[[Contour], T]) -> T:
         """What a new contour gives, which is then kept."""
@@ -102,12 +110,12 @@ class Contours:
 
     def is_within(self, y: Number, bound: Number) -> bool | None:
         """Is D(y) <= the bound? By one moment and what is known before a new contour."""
-        return told(lambda digits: self.roughly(y, bound, digits), bound)
+        return decided_by_digits(lambda digits: self.roughly(y, bound, digits), bound)
 
     def roughly(self, y: Number, bound: Number, digits: float) -> arb:
         """D(y), to so many digits of the bound; with none wanted, by one moment."""
         with ctx.workprec(bits_for(digits)):
-            value = self.runs.at_the_end(y())
+            value = self.runs.beyond_largest_loss(y())
             if value is not None:
                 return value
         asked, most = (self._summed(known, y) for known in self._known(digits)), bound()
@@ -116,7 +124,9 @@ class Contours:
                 return value
         if not digits:
             return self.by_one_moment(y, bound)
-        return self._new(about(y), log_of(bound), digits, lambda made: self._summed(made, y))
+        return self._new(
+            float_of(y), log_float_of(bound), digits, lambda made: self._summed(made, y)
+        )
 
     def _across(self, y: Number) -> Iterator[arb]:
         """D(y) = 1 − e^y + e^y D′(−y) by the contours that the pairs exchanged have summed."""
@@ -127,13 +137,13 @@ class Contours:
 
     def by_one_moment(self, y: Number, bound: Number) -> arb:
         """[0, d + C(λ)M(λ)e^{−λy}] for a λ that makes it small; NaN if not below the bound."""
-        lam = self.runs.moments.least_shift(about(y), log_of(bound))
+        lam = self.runs.moments.least_shift(float_of(y), log_float_of(bound))
         if lam is None:
             return arb.nan()
         if lam not in self._bounds:
             most = log_chernoff(self.runs.moments.factors, lam, self.runs.reverse)
             self._bounds = {lam: most}
-        return up_to(self.runs.lost + (self._bounds[lam] - arb(lam) * y()).exp())
+        return up_to(self.runs.mass_at_infinity + (self._bounds[lam] - arb(lam) * y()).exp())
 
     # --- ε(δ)
 
@@ -143,7 +153,7 @@ class Contours:
             found = self._on(known, delta)
             if found is not None and accuracy(found) >= digits:
                 return found
-        log_delta = log_of(lambda: ball(delta))
+        log_delta = log_float_of(lambda: ball(delta))
         at = about_root(self.runs, self.roughly, delta)
         # Where cy is 10, y is known to a digit more than D; chords want it to 1 at least.
         c = shift(self.runs.moments.saddle(at))
@@ -167,12 +177,12 @@ class Contours:
     def _on(self, contour: Contour, delta: Fraction) -> arb | None:
         """An enclosure of the root by one contour, or None."""
         with ctx.workprec(contour.plan.bits):
-            lost, goal = self.runs.lost, ball(delta)
+            lost, goal = self.runs.mass_at_infinity, ball(delta)
 
             def value(y: arb) -> arb:
                 return lost + contour.delta(y)
 
-            start, slope = contour.rough.root(contour.at, float(goal.log()), float(lost))
+            start, slope = contour.in_floats.root(contour.at, float(goal.log()), float(lost))
             if slope < 0:
                 return convex_root(value, goal, arb(start * _RIGHT), arb(slope))
             return convex_root(value, goal, arb(contour.at))  # too much cancels for float64

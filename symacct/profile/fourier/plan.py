@@ -15,7 +15,7 @@ from symacct.profile.fourier.shape import Moments
 from symacct.profile.fourier.taper import Taper, how_many, tapered
 from symacct.profile.losses.density.densities import DensityLoss
 from symacct.profile.losses.sampled_gaussian.many import ManyGaussians
-from symacct.profile.part import Floats, OrderLine, short
+from symacct.profile.part import Floats, OrderLine, rounded_down
 
 _SPARE = 28  # bits
 _WITHIN = 2  # nodes of the last one that is needed
@@ -90,7 +90,7 @@ def plan(
 def _mild(found: Moments) -> float:
     """c up to which densities hardly pile up at their largest loss: there moments fall late."""
     order = np.array([found.order(0.0)])
-    own = [part for part, _ in found.alike if isinstance(part, DensityLoss)]
+    own = [part for part, _ in found.representatives if isinstance(part, DensityLoss)]
     return min((float(part.steer(order)[1][0] ** -0.5) for part in own), default=math.inf)
 
 
@@ -100,7 +100,7 @@ def _along(
     """On the line that about costs least, c up to `most`."""
     c, h, lam, t, gap = _cheapest(found, y, log_delta, drop, most)
     across, h = _across(found, y, log_delta, drop, c, h) if two_ways else (None, h)
-    c, h = short(c), short(h)
+    c, h = rounded_down(c), rounded_down(h)
     last, h, taper = _last_nodes(found, y, log_delta - drop, c, h, t)
     count = sum(k for _, k in found.runs)
     need = drop + math.log(count) + gap + 2 + (taper.log_weight(y) if taper else 0)
@@ -183,7 +183,7 @@ def _last_nodes(
 ) -> tuple[int, float, Taper | None]:
     """The last node, the step, the taper if that needs fewer."""
     last = _last_node(found, y, goal, c, h, t)
-    if last <= _MANY * how_many(found.runs):
+    if last <= _MANY or last <= _MANY * how_many(found.runs):
         return last, h, None
     log_rest = goal + c * y - math.log(h / math.pi)
     taper = tapered(found.runs, found.reverse, found.order(c), h, y, log_rest, last)
@@ -200,7 +200,7 @@ def _last_node(found: Moments, y: float, goal: float, c: float, h: float, t: flo
     most, order = limits.current().contour / (_NODE * _BITS), found.order(c)
 
     def too_much(t: float) -> bool:
-        fallen = sum(k * part.log_decay(order, t) for part, k in found.alike)
+        fallen = sum(k * part.log_decay(order, t) for part, k in found.representatives)
         return fallen - c * y - math.log(math.pi * t) > goal
 
     low, guess = t / 2, t
@@ -221,11 +221,13 @@ def _falls(found: Moments, c: float, h: float, last: int, need: float) -> Iterat
     if last <= _LONG:
         return
     order = found.order(c)
-    start = [part.log_decay(order, 0.0) for part, _ in found.alike]
+    start = [part.log_decay(order, 0.0) for part, _ in found.representatives]
     for first in (last // 2, 3 * last // 4):
-        fallen = [part.log_decay(order, first * h) for part, _ in found.alike]
+        fallen = [part.log_decay(order, first * h) for part, _ in found.representatives]
         one = [before - after for before, after in zip(start, fallen, strict=True)]
-        total = sum(k * fall for fall, (_, k) in zip(one, found.alike, strict=True)) - max(one)
+        total = sum(
+            k * fall for fall, (_, k) in zip(one, found.representatives, strict=True)
+        ) - max(one)
         yield first, min(max(total, 0.0), need - 1)
 
 
@@ -252,5 +254,5 @@ def _terms(found: Moments, line: OrderLine, need: float) -> int:
     alone = len(found.factors) - len(many)
     if not alone:
         return together
-    share = alone / len(found.alike)
-    return together + int(share * sum(part.terms(line, need) for part, _ in found.alike))
+    share = alone / len(found.representatives)
+    return together + int(share * sum(part.terms(line, need) for part, _ in found.representatives))

@@ -37,7 +37,7 @@ class Moments:
     noisy: dict[Part, Moments] = field(default_factory=dict)  # by what stands beside
     start: int = 0  # near the last shift that was looked for
 
-    def beside(self, noise: Part) -> Moments:
+    def with_noise(self, noise: Part) -> Moments:
         """The moments of these runs and of one more, which is the last."""
         if noise not in self.noisy:
             self.noisy = {noise: Moments((*self.runs, (noise, 1)), self.reverse)}
@@ -51,10 +51,10 @@ class Moments:
     @cached_property
     def factors(self) -> tuple[tuple[Factor, int], ...]:
         """What a contour multiplies."""
-        return gathered(self.runs)
+        return tuple(self.runs) if len(self.runs) <= _KINDS else gathered(self.runs)
 
     @cached_property
-    def alike(self) -> list[tuple[Part, float]]:
+    def representatives(self) -> list[tuple[Part, float]]:
         """The runs, or where there are many kinds of them some that stand for their likes."""
         return list(self.runs) if len(self.runs) <= _KINDS else list(_chosen(self.runs))
 
@@ -70,7 +70,7 @@ class Moments:
     def _at(self, shifts: Floats) -> tuple[Floats, Floats]:
         orders = -shifts if self.reverse else 1 + shifts
         log_moments, variances = np.zeros(len(shifts)), np.zeros(len(shifts))
-        for part, k in self.alike:
+        for part, k in self.representatives:
             log_moment, variance = part.steer(orders)
             log_moments += k * log_moment
             variances += k * variance

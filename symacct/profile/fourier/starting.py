@@ -13,10 +13,10 @@ from flint import arb, ctx
 
 from symacct.core.errors import LimitError, PrecisionError
 from symacct.numerics.sums.refine import ball
-from symacct.profile.accuracy import log_of
-from symacct.profile.fourier.rough import sketched
+from symacct.profile.accuracy import log_float_of
+from symacct.profile.fourier.alternatives import smoothed
+from symacct.profile.fourier.contour import sketched
 from symacct.profile.fourier.shape import Moments
-from symacct.profile.fourier.smoothed import planned
 from symacct.profile.losses.fixed_size.equilateral import Equilateral
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from symacct.profile.runs import DirectedRuns
@@ -45,8 +45,8 @@ def about_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
     is_many = sum(k for _, k in runs.runs) > _FEW_RUNS and len(runs.runs) <= _FEW_KINDS
     is_plain = not any(isinstance(part, Equilateral) for part, _ in runs.runs)
     is_sampled = all(isinstance(part, SampledGaussian) for part, _ in runs.runs)
-    if is_many and is_plain and runs.lost == 0:
-        most = runs.moments.saddle_epsilon(log_of(lambda: ball(delta)))
+    if is_many and is_plain and runs.mass_at_infinity == 0:
+        most = runs.moments.saddle_epsilon(log_float_of(lambda: ball(delta)))
         plain = _of_samples(runs, delta, most) if is_sampled else most
         return plain if 0 < plain < _TOO_FAR * most else most
     try:
@@ -54,7 +54,7 @@ def about_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
     except (PrecisionError, LimitError):
         if not is_sampled:
             raise
-        most = runs.moments.renyi_epsilon(log_of(lambda: ball(delta)))
+        most = runs.moments.renyi_epsilon(log_float_of(lambda: ball(delta)))
         return _of_samples(runs, delta, most)
 
 
@@ -70,12 +70,12 @@ def nearer_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
 
     Where D is lost in what float64 leaves of them, few runs have rare jumps of their loss.
     """
-    log_delta, lost = log_of(lambda: ball(delta)), float(runs.lost.mid())
+    log_delta, lost = log_float_of(lambda: ball(delta)), float(runs.mass_at_infinity.mid())
     y = runs.moments.renyi_epsilon(log_delta)
     for _ in range(_ATTEMPTS):
         guess = runs.moments.log_delta(y)
-        moments, chosen = planned(runs.moments, y, guess, _STEER_DIGITS)
-        rough = sketched(moments.alike, runs.reverse, chosen)
+        moments, chosen = smoothed(runs.moments, y, guess, _STEER_DIGITS)
+        rough = sketched(moments.representatives, runs.reverse, chosen)
         least = guess - _STEER_DIGITS * math.log(10)
         if not rough.log_value(y) > least and sum(k for _, k in runs.runs) <= _FEW_RUNS:
             is_rare = _sum_of_ones(runs.moments, 0.0) < _RARE
@@ -93,13 +93,13 @@ def nearer_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
 
 def valued_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
     """About where D is δ, by values of D to few digits of it: below float64, too."""
-    goal = log_of(lambda: ball(delta))
+    goal = log_float_of(lambda: ball(delta))
     low, high = (0.0, math.inf), (runs.moments.renyi_epsilon(goal), -math.inf)
     for _ in range(_HALVINGS):
         share = (low[1] / (low[1] - high[1])) if math.isfinite(low[1] - high[1]) else 0.5
         y = low[0] + min(max(share, _ASIDE), 1 - _ASIDE) * (high[0] - low[0])
         value = roughly(partial(arb, y), lambda: ball(delta), _VALUED_DIGITS)
-        over = log_of(value.mid) - goal
+        over = log_float_of(value.mid) - goal
         if abs(over) < 1:
             break
         low, high = ((y, over), high) if over > 0 else (low, (y, over))
@@ -125,7 +125,9 @@ def _of_samples(runs: DirectedRuns, delta: Fraction, most: float) -> float:
 
 def _by_spread(moments: Moments, delta: Fraction) -> float:
     """About where D is δ of a normal loss, mean 0 and Q's variance: σ(φ(x) − xΦ̄(x)) = δ at xσ."""
-    spread = math.sqrt(sum(k * part.steer(np.zeros(1))[1][0] for part, k in moments.alike))
+    spread = math.sqrt(
+        sum(k * part.steer(np.zeros(1))[1][0] for part, k in moments.representatives)
+    )
     low, high = 0.0, _FARTHEST
     for _ in range(_HALVINGS):
         x = (low + high) / 2
@@ -144,14 +146,16 @@ def about_log_delta(moments: Moments, y: float) -> float:
     are_sampled = all(isinstance(part, SampledGaussian) for part, _ in moments.runs)
     if not are_sampled or sum(k for _, k in moments.runs) > _FEW_RUNS:
         return moments.log_delta(y)
-    one, half = (log_of(lambda: _sum_of_ones(moments, at)) for at in (y, y / 2))  # noqa: B023
+    one, half = (log_float_of(lambda: _sum_of_ones(moments, at)) for at in (y, y / 2))  # noqa: B023
     return one if 2 * half < one < math.inf else moments.log_delta(y)
 
 
 def _sum_of_ones(moments: Moments, y: float) -> arb:
     """About Σ k_i D_i(y), D_i of one run."""
     with ctx.workprec(64):
-        ones = (k * part.hockey_stick(arb(y), moments.reverse) for part, k in moments.alike)
+        ones = (
+            k * part.hockey_stick(arb(y), moments.reverse) for part, k in moments.representatives
+        )
         return sum(ones, arb(0)).mid()
 
 
@@ -166,5 +170,5 @@ def next_guess(moments: Moments, y: float, log_delta: float, value: arb) -> floa
     most = min(log_delta, float(value.upper().log()))
     if value > 0:
         return most
-    ones = log_of(lambda: _sum_of_ones(moments, y))
+    ones = log_float_of(lambda: _sum_of_ones(moments, y))
     return min(most - _LOWER, max(_FARTHER * most, ones))

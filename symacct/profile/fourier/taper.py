@@ -19,7 +19,7 @@ import numpy as np
 from flint import acb, acb_poly, arb, arb_poly, ctx
 
 from symacct.core.forking import cached_property
-from symacct.profile.part import Floats, Part, short
+from symacct.profile.part import Floats, Part, rounded_down
 
 Runs = Sequence[tuple[Part, int]]
 T = TypeVar("T")
@@ -179,7 +179,7 @@ def tapered(
         return None
     found = min(
         (
-            Taper(runs, reverse, a, short(step * share), 1, 0, stride)
+            Taper(runs, reverse, a, rounded_down(step * share), 1, 0, stride)
             for share, stride in itertools.product(_SHARES, _STRIDES)
         ),
         key=lambda taper: taper.cost(y),

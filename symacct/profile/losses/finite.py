@@ -159,7 +159,7 @@ class Atoms:
         """Σ (p − e^y q)₊, in which a term that balls cannot decide the sign of may be near 0."""
         grown, zero = y.exp(), arb(0)
         terms = ((p - grown * q).max(zero) for p, q in self.common(reverse))
-        return sum(terms, self.lost_in_balls(reverse))
+        return sum(terms, self.mass_at_infinity_in_balls(reverse))
 
     def largest(self, reverse: bool) -> arb:
         losses = [-loss if reverse else loss for _, loss in self.weighed()]
@@ -171,13 +171,13 @@ class Atoms:
     def exact_largest(self, reverse: bool) -> Exact | None:
         return self.pure if self.gamma == 1 else None
 
-    def lost(self, reverse: bool) -> Exact:
+    def mass_at_infinity(self, reverse: bool) -> Exact:
         pairs = ((q, p) if reverse else (p, q) for p, q in self.laws)
         return sum((p for p, q in pairs if q == 0), Fraction(0))
 
-    def lost_in_balls(self, reverse: bool) -> arb:
+    def mass_at_infinity_in_balls(self, reverse: bool) -> arb:
         """P(L = ∞) at flint's current precision."""
-        return BALL.number(self.lost(reverse))
+        return BALL.number(self.mass_at_infinity(reverse))
 
 
 def is_positive(x: Exact) -> bool:

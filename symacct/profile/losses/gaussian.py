@@ -71,5 +71,5 @@ class GaussianLoss:
     def exact_largest(self, reverse: bool) -> Exact | None:
         return None
 
-    def lost(self, reverse: bool) -> Exact:
+    def mass_at_infinity(self, reverse: bool) -> Exact:
         return Fraction(0)

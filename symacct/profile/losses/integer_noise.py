@@ -113,7 +113,7 @@ class IntegerLoss(Summed):
             return arb("inf")
         return -(-BALL.number(self.gamma)).log1p()
 
-    def lost(self, reverse: bool) -> Exact:
+    def mass_at_infinity(self, reverse: bool) -> Exact:
         return Fraction(0)
 
 

@@ -114,8 +114,8 @@ class MixedLoss(Averaged):
     def exact_largest(self, reverse: bool) -> Exact | None:
         return None
 
-    def lost(self, reverse: bool) -> Exact:
-        one, other = self.first.lost(reverse), self.second.lost(reverse)
+    def mass_at_infinity(self, reverse: bool) -> Exact:
+        one, other = self.first.mass_at_infinity(reverse), self.second.mass_at_infinity(reverse)
         if one == other == 0:
             return Fraction(0)
         return self.share * one + (1 - self.share) * other

@@ -21,9 +21,10 @@ from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import float_above
 from symacct.core.exact import Exact
 from symacct.core.forking import cached_property
+from symacct.numerics.densities.gauss import legendre, legendre_floats
 from symacct.profile.losses.finite import Atoms, counted
 from symacct.profile.losses.gaussian import GaussianLoss
-from symacct.profile.losses.laplace import LaplaceLoss, legendre
+from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.mixed import Averaged, Member
 from symacct.profile.losses.one_sample import OneSample, Runs
 from symacct.profile.losses.sampled_gaussian import real_line
@@ -209,7 +210,7 @@ def _gauss_rule(
 
 def _few_points(shift: float) -> Weighed:
     """Atoms and points of Laplace noise, in float64."""
-    nodes, weights = np.polynomial.legendre.leggauss(_POINTS + math.ceil(2 * shift))
+    nodes, weights = legendre_floats(_POINTS + math.ceil(2 * shift))
     x = shift * (1 + nodes) / 2
     row = [
         (arb(q), arb(y))
@@ -230,7 +231,7 @@ def on_one_sample(runs: Runs, gamma: Exact) -> OneSample:
     """The runs sampled together, with moments where they are known."""
     outcomes = laplace = gaussian = 0
     for part, k in runs:
-        if isinstance(part, Atoms) and part.lost(True) == 0:
+        if isinstance(part, Atoms) and part.mass_at_infinity(True) == 0:
             outcomes += math.comb(len(part.laws) + k - 1, k)
         elif isinstance(part, LaplaceLoss) and part.gamma == 1:
             laplace += k

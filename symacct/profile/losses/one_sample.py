@@ -36,7 +36,7 @@ class OneSample(ProfileOnly):
     gamma: Exact
 
     symmetric = False
-    is_dear = True
+    is_costly = True
 
     def sampled(self, gamma: Exact) -> Part:
         """This loss in a sample, where P is mixed once more."""
@@ -66,7 +66,7 @@ class OneSample(ProfileOnly):
         """H_b of the product; below 1 by the pair exchanged, 1 − b + bH_{1/b}(Q‖P)"""
         is_below = bool(b < 1)
         direction, y = _direction(self.runs, reverse != is_below), abs(b.log())
-        value = direction.easily(y)
+        value = direction.value_without_contour(y)
         if not value.is_finite():
             digits = max(_FEW_DIGITS, (ctx.prec - _LOST_BITS) / 3.33)
             value = direction.delta(lambda: y, digits)
@@ -81,12 +81,12 @@ class OneSample(ProfileOnly):
     def exact_largest(self, reverse: bool) -> Exact | None:
         return None
 
-    def lost(self, reverse: bool) -> Exact:
+    def mass_at_infinity(self, reverse: bool) -> Exact:
         if reverse:
             return Fraction(0)
         kept: Exact = Fraction(1)
         for part, count in self.runs:
-            kept *= (1 - part.lost(False)) ** count
+            kept *= (1 - part.mass_at_infinity(False)) ** count
         return self.gamma * (1 - kept)
 
 

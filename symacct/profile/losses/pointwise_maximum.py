@@ -64,6 +64,6 @@ class PointwiseMaximum(ProfileOnly):
         known = {part.exact_largest(reverse) for part in self.parts}
         return known.pop() if len(known) == 1 else None
 
-    def lost(self, reverse: bool) -> Exact:
+    def mass_at_infinity(self, reverse: bool) -> Exact:
         """The largest, at which the profile ends."""
-        return max(part.lost(reverse) for part in self.parts)
+        return max(part.mass_at_infinity(reverse) for part in self.parts)

@@ -12,6 +12,7 @@ from flint import acb, arb, arb_poly
 
 from symacct.core.errors import AssumptionError, LimitError
 from symacct.core.exact import Exact
+from symacct.numerics.sums.refine import within
 from symacct.profile.part import Floats, OrderLine, Part, log_turning
 from symacct.profile.sums.power_sums import sums_on_a_line
 from symacct.profile.sums.tail_maximum import SHARE, End, TransformOnLine, bent_by_moments
@@ -34,6 +35,11 @@ class Sample:
     losses: list[arb]
     weights: list[arb]
     error: arb
+
+    @property
+    def moment(self) -> arb:
+        """F(a)."""
+        return sum(self.weights, within(self.error))
 
 
 class Summed:
@@ -205,8 +211,12 @@ def _falling(part: Summed, a: float) -> tuple[float, Floats, Floats]:
     variance = float(part.steer(np.array([a]))[1][0])
     times = np.geomspace(*_SPAN, _TIMES) / math.sqrt(variance)
     heights = np.array([_height(part, a, t) for t in times])
-    heights = np.clip(np.maximum.accumulate(heights[::-1])[::-1], _LEAST, 1.0)
-    return _weighed(part, a)[2], times, np.log(heights) * (1 - 1 / SHARE)
+    log_moment = _weighed(part, a)[2]
+    moment = arb(log_moment).exp()
+    least = min(float(constant / moment) for constant, _ in part.far(a, moment))
+    heights = np.maximum.accumulate(heights[::-1])[::-1]
+    heights = np.clip(heights, min(max(_LEAST, least), 1.0), 1.0)
+    return log_moment, times, np.log(heights) * (1 - 1 / SHARE)
 
 
 def glued_hockey_stick(mixture: Part, y: arb) -> arb:

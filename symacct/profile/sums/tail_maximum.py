@@ -31,6 +31,10 @@ class TransformOnLine:
 
     def largest_beyond(self, start: float) -> arb:
         """An upper bound of it for all s >= start, within a share of what it has fallen there."""
+        far = (constant + falling / arb(start) for constant, falling in self.ends)
+        return min([self._walked(start), *(x for x in far if x < self.moment)], key=float)
+
+    def _walked(self, start: float) -> arb:
         # A step of d needs |G″|d²/8 <= goal <= F(a): so far, and no farther, can be walked.
         farthest = arb(start) + _MOST_STEPS * (8 * self.moment / self.bend).sqrt()
         if all(constant + falling / farthest > self.moment for constant, falling in self.ends):

@@ -10,8 +10,8 @@ from symacct.arithmetic import BALL
 from symacct.numerics.densities.stretch import integrate
 from symacct.numerics.sums.refine import up_to, within
 from symacct.profile.losses.density.charts import Chart, DensityPair, mean_values
+from symacct.profile.roots import enclosed
 
-_STEPS = 60
 _SPARE_BITS = 30  # of those asked for, for what cancels
 
 
@@ -85,26 +85,17 @@ def _monotone(chart: Chart, y: arb, low: arb, high: arb, rises: bool) -> Iterato
     if first == last == 1:
         yield low, high
     elif not first == last == -1:
-        place = _place(chart, y, low.union(high))
+        sign = 1 if rises else -1
+
+        def falling(u: arb) -> arb:
+            ratio: arb = (sign * (y - chart.loss(acb(u)).value.real)).exp()
+            return ratio
+
+        place = enclosed(falling, arb(1), (low, high))
         yield (place, high) if rises else (low, place)
 
 
 def _side(chart: Chart, y: arb, u: arb) -> int:
     """1 where the loss is above y, −1 where it is below, 0 where balls can't decide it."""
-    value = chart.logs(acb(u)).loss.value.real - y
+    value = chart.loss(acb(u)).value.real - y
     return 1 if value > 0 else -1 if value < 0 else 0
-
-
-def _place(chart: Chart, y: arb, u: arb) -> arb:
-    """Where the loss is y, if it is anywhere in u: Newton's step over a ball, again and again."""
-    for _ in range(_STEPS):
-        middle = u.mid()
-        slope = chart.logs(acb(u)).loss.slope.real
-        step = (chart.logs(acb(middle)).loss.value.real - y) / slope
-        newer: arb = middle - step
-        if not newer.overlaps(u):
-            return u
-        before, u = u, newer.intersection(u)
-        if not u.rad() < before.rad() * 3 / 4:
-            break
-    return u

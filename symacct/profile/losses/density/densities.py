@@ -19,13 +19,13 @@ from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import float_above
 from symacct.core.errors import LimitError, PrecisionError
 from symacct.core.exact import Exact
+from symacct.numerics.densities.gauss import legendre
 from symacct.numerics.densities.supremum import largest_log_ratio
 from symacct.numerics.sums.refine import up_to
 from symacct.profile.losses.density import by_parts
 from symacct.profile.losses.density.charts import Chart, DensityPair
 from symacct.profile.losses.density.crossings import hockey_stick
 from symacct.profile.losses.density.rising import rising
-from symacct.profile.losses.laplace import legendre
 from symacct.profile.losses.summed import Sample, Summed
 from symacct.profile.part import Floats, OrderLine
 from symacct.profile.sums.tail_maximum import End
@@ -74,7 +74,7 @@ class Panel:
         return abs(self.chart.sharp(_box(*self.ends))[1])
 
     def off(self, count: int, size: float) -> arb:
-        """What it is off by with so many nodes, as in `laplace.Sample`."""
+        """What it is off by with so many nodes, as in `laplace._sample`."""
         rho, most = arb(RHO), self.most(size)
         half = (self.high - self.low) / 2
         return arb(64) / 15 * half * most * rho ** (-2 * count) / (1 - rho**-2)
@@ -157,7 +157,7 @@ class DensityLoss(Summed):
         known = rising(self.pair)
         return known.largest(reverse) if known else _largest(self, reverse, ctx.prec)
 
-    def lost(self, reverse: bool) -> Exact:
+    def mass_at_infinity(self, reverse: bool) -> Exact:
         return Fraction(0)
 
 

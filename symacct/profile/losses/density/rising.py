@@ -10,15 +10,15 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from flint import arb, ctx
+from flint import arb
 
 from symacct.arithmetic import BALL
 from symacct.core import limits
 from symacct.numerics.sums.refine import up_to
 from symacct.profile.losses.density.charts import DensityPair
 from symacct.profile.part import Floats
+from symacct.profile.roots import enclosed
 
-_NEWTON_STEPS, _WIDENINGS = 100, 12
 _STEP, _REACH = 1 / 16, 12.0  # of a grid for steering, in deviations
 
 
@@ -59,27 +59,15 @@ class Rising:
         return -self.own.log() if reverse and self.own > 0 else arb("inf")
 
     def _threshold(self, loss: arb) -> arb:
-        """Where log R is the loss: convex and rising, it is met from the right by Newton steps."""
-        x = min(((loss - w.log() + d**2 / 2) / d for w, d in self.others), key=float).mid()
-        for _ in range(_NEWTON_STEPS):
-            height, slope = self._log_ratio(x)
-            step = ((height - loss) / slope).mid()
-            x = (x - step).mid()
-            if not abs(step) > (1 + abs(x)) * arb(2) ** (8 - ctx.prec):
-                break
-        width = ((1 + abs(x)) * arb(2) ** (10 - ctx.prec)).mid()
-        for _ in range(_WIDENINGS):
-            left, right = (x - width).mid(), (x + width).mid()
-            if self._log_ratio(left)[0] < loss and self._log_ratio(right)[0] > loss:
-                return left.union(right)
-            width *= 16
-        return arb.nan()
+        """Where log R is the loss: before one term alone is as much, after all are little."""
+        ends = [(loss - w.log() + d**2 / 2) / d for w, d in self.others]
+        each = ((loss.exp() - self.own) / len(ends) / loss.exp()).log()
+        lows = [end + each / d for end, (_, d) in zip(ends, self.others, strict=True)]
+        low, high = BALL.minimum(*lows) - 1, BALL.minimum(*ends) + 1
+        return enclosed(lambda x: loss.exp() / self._ratio(x), arb(1), (low.mid(), high.mid()))
 
-    def _log_ratio(self, x: arb) -> tuple[arb, arb]:
-        """log R(x) and its derivative."""
-        terms = [(w * (d * x - d**2 / 2).exp(), d) for w, d in self.others]
-        total = sum((t for t, _ in terms), self.own)
-        return total.log(), sum((t * d for t, d in terms), arb(0)) / total
+    def _ratio(self, x: arb) -> arb:
+        return sum((w * (d * x - d**2 / 2).exp() for w, d in self.others), self.own)
 
 
 def rising(pair: DensityPair) -> Rising | None:

@@ -25,7 +25,7 @@ from symacct.numerics.triangles.plane import BellMajorant, PlaneRule, rows_of, s
 from symacct.numerics.triangles.triple import Triple
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from symacct.profile.losses.summed import Sample, Summed
-from symacct.profile.part import Floats, OrderLine, short
+from symacct.profile.part import Floats, OrderLine, rounded_down
 from symacct.profile.sums.tail_maximum import End
 
 _HEIGHTS = np.geomspace(1e-3, 40, 90)
@@ -90,7 +90,9 @@ class Equilateral(Summed):
         size = np.where(angle < _WIDEST, d * e / cost**2, -1.0)
         best = np.unravel_index(np.argmax(size), size.shape)
         heights = float(_HEIGHTS[best[0]]), float(_HEIGHTS[best[1]])
-        first, second = (short(2 * math.pi * height / float(cost[best])) for height in heights)
+        first, second = (
+            rounded_down(2 * math.pi * height / float(cost[best])) for height in heights
+        )
         return PlaneRule((first, second), heights, log_tolerance), bound
 
     def _log_turned(self, bound: BellMajorant, turn: float) -> float:
@@ -112,7 +114,7 @@ class Equilateral(Summed):
         log_moment = float(self.steer(np.array([a]))[0][0])
         with ctx.workprec(_BOUND_BITS):
             bent = sum(float(x.mid()) for x in self.bent(a, far))
-        step = short(min(0.5, math.sqrt(4 * math.exp(log_moment - need) / bent)))
+        step = rounded_down(min(0.5, math.sqrt(4 * math.exp(log_moment - need) / bent)))
         return PlaneRule((step, step), (1.0, 1.0), log_moment - need - 4)
 
     def bent(self, a: float, far: float) -> tuple[arb, arb]:
@@ -212,7 +214,7 @@ class Equilateral(Summed):
     def largest(self, reverse: bool) -> arb:
         return arb("inf")
 
-    def lost(self, reverse: bool) -> Exact:
+    def mass_at_infinity(self, reverse: bool) -> Exact:
         return Fraction(0)
 
 

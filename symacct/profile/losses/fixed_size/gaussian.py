@@ -20,11 +20,11 @@ from flint import acb, arb, ctx
 
 from symacct.arithmetic import BALL
 from symacct.core.exact import Exact
+from symacct.numerics.densities.gauss import legendre, legendre_floats
 from symacct.numerics.sums.refine import normal_tail, tilted_tail
-from symacct.profile.losses.laplace import legendre
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from symacct.profile.losses.summed import Sample, Summed, glued_hockey_stick
-from symacct.profile.part import Floats, OrderLine, short
+from symacct.profile.part import Floats, OrderLine, rounded_down
 from symacct.profile.sums.tail_maximum import End
 
 _ELLIPSES = np.geomspace(1.1, 12.0, 40)
@@ -52,7 +52,7 @@ class GluedGaussian(Summed):
         variance, gamma = self._floats
         sigma = math.sqrt(variance)
         edges = self._edges(max(most, 1 - least) + _STEER_REACH * sigma)
-        nodes, weights = np.polynomial.legendre.leggauss(_STEER_POINTS)
+        nodes, weights = legendre_floats(_STEER_POINTS)
         half = np.diff(edges)[:, None] / 2
         v = ((edges[:-1] + edges[1:])[:, None] / 2 + half * nodes).ravel()
         loss = np.logaddexp(math.log1p(-gamma), math.log(gamma) + v / variance)
@@ -75,7 +75,7 @@ class GluedGaussian(Summed):
         variance, gamma = self._floats
         sigma = math.sqrt(variance)
         most = max(a, 1 - a, 0.5)
-        edges = self._edges(short(most + sigma * math.sqrt(2 * (need + 3))))
+        edges = self._edges(rounded_down(most + sigma * math.sqrt(2 * (need + 3))))
         middle, half = (edges[1:] + edges[:-1])[:, None] / 2, np.diff(edges)[:, None] / 2
         reach = half * (_ELLIPSES + 1 / _ELLIPSES) / 2
         height = half * (_ELLIPSES - 1 / _ELLIPSES) / 2
@@ -133,13 +133,13 @@ class GluedGaussian(Summed):
     def largest(self, reverse: bool) -> arb:
         return arb("inf")
 
-    def lost(self, reverse: bool) -> Exact:
+    def mass_at_infinity(self, reverse: bool) -> Exact:
         return Fraction(0)
 
 
 @lru_cache(16)
 def _sample(part: GluedGaussian, a: float, far: float, need: float, bits: int) -> Sample:
-    """Gauss's rule on each panel, its error as in `laplace.Sample`, and the tail."""
+    """Gauss's rule on each panel, its error as in `laplace._sample`, and the tail."""
     edges, ellipses, count = part._rule(a, far, need)
     frame = _Frame(part, a, far)
     losses, weights = [arb(0)], [part.untold()]

@@ -19,7 +19,8 @@ from flint import acb, arb, ctx
 
 from symacct.arithmetic import BALL
 from symacct.core.exact import Exact
-from symacct.profile.losses.laplace import LaplaceLoss, legendre
+from symacct.numerics.densities.gauss import legendre, legendre_floats
+from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.summed import Sample, Summed, glued_hockey_stick
 from symacct.profile.part import Floats, OrderLine
 from symacct.profile.sums.tail_maximum import End
@@ -41,7 +42,7 @@ class GluedLaplace(Summed):
 
     def floats(self, least: float, most: float) -> tuple[Floats, Floats]:
         s, gamma = float(self.shift), float(self.gamma)
-        nodes, weights = np.polynomial.legendre.leggauss(_STEER_POINTS)
+        nodes, weights = legendre_floats(_STEER_POINTS)
         x = np.append(s * (3 + nodes) / 4, s)
         log_q = np.log(np.append(s / 8 * weights * np.exp(-x[:-1]), math.exp(-s) / 2))
         loss = np.log1p(gamma * np.expm1(2 * x - s))
@@ -99,7 +100,7 @@ class GluedLaplace(Summed):
         """log(1−γ+γe^s), from either side."""
         return LaplaceLoss(self.shift, self.gamma).largest(False)
 
-    def lost(self, reverse: bool) -> Exact:
+    def mass_at_infinity(self, reverse: bool) -> Exact:
         return Fraction(0)
 
 
@@ -122,7 +123,7 @@ def _sample(part: GluedLaplace, a: float, far: float, need: float, bits: int) ->
 
 
 def _off(part: GluedLaplace, a: float, far: float, rho: arb, count: int) -> arb:
-    """What the rule is off by for both powers, as in `laplace.Sample`."""
+    """What the rule is off by for both powers, as in `laplace._sample`."""
     s, gamma = BALL.number(part.shift), BALL.number(part.gamma)
     reach, theta = s * (rho + 1 / rho) / 8, s * (rho - 1 / rho) / 4
     if not theta <= arb.pi() / 2:

@@ -14,7 +14,7 @@ import numpy as np
 from flint import acb, arb, arb_poly
 
 from symacct.numerics.sums.refine import normal_tail, tilted_tail
-from symacct.profile.part import short
+from symacct.profile.part import rounded_down
 
 _SLOW_ANGLE = 1.45
 CHORDS = 8  # of log R, where the order is far above
@@ -192,7 +192,7 @@ class SampledFrame:
         height = min((1.57 - angle) * sigma, math.sqrt(2 * need))
         log_rest = float(self.rest.log().mid())
         grown = log_shrink(float(self.a), angle + height / sigma, log_rest)
-        step = short(2 * math.pi * height / (height**2 / 2 + need + 1 + grown))
+        step = rounded_down(2 * math.pi * height / (height**2 / 2 + need + 1 + grown))
         drop = need + 3 + grown
         logs = float(self.rest.log()), float(self.gamma.log())
         last = math.ceil((max(float(self.a), 0.5) / sigma + math.sqrt(2 * drop)) / step)

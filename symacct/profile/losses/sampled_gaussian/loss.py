@@ -26,7 +26,7 @@ from symacct.profile.losses.sampled_gaussian.frame import (
     log_shrink,
     lowest,
 )
-from symacct.profile.part import Floats, OrderLine, log_turning, short
+from symacct.profile.part import Floats, OrderLine, log_turning, rounded_down
 from symacct.profile.sums.power_sums import power_sums
 
 _ANGLES = np.array([0.1, 0.3, 0.5, 0.7, 0.9, 1.05, 1.2])
@@ -128,8 +128,8 @@ class SampledGaussian:
             return 2 * math.pi * eta / (2 * (eta / sigma) ** 2 + want + 2 + grown), eta, drop
 
         step, eta, drop = max(map(chosen, _widest(a)))
-        step = short(step)
-        return LineRule(short(eta), step, *self.ends(a, drop - log_moment, step))
+        step = rounded_down(step)
+        return LineRule(rounded_down(eta), step, *self.ends(a, drop - log_moment, step))
 
     def ends(self, a: float, drop: float, step: float) -> tuple[int, int]:
         """Multiples of a step beyond which QR^a comes to about e^{−drop}."""
@@ -176,8 +176,6 @@ class SampledGaussian:
 
     def transform(self, line: OrderLine, need: float) -> list[acb]:
         rule = _cheaper(self, line, need)
-        if isinstance(rule, real_line.Moment):
-            return [real_line.one_moment(self, line.a, rule)]
         if isinstance(rule, real_line.Strip):
             return real_line.transform(self, line, rule)
         return self.off_the_line(line, rule)
@@ -230,15 +228,13 @@ class SampledGaussian:
     def exact_largest(self, reverse: bool) -> Exact | None:
         return None
 
-    def lost(self, reverse: bool) -> Exact:
+    def mass_at_infinity(self, reverse: bool) -> Exact:
         return Fraction(0)
 
 
 @lru_cache(256)
 def _cheaper(part: SampledGaussian, line: OrderLine, need: float) -> LineRule:
     """Nodes on the real line, or on one above it."""
-    if line.last == 0:
-        return real_line.moment(part, line.a, need)
     shifted = part.rule(line.a, need)
     real = real_line.strip(part, line.a, line.h * line.last, need)
     return real if real.terms <= _DEARER * shifted.terms else shifted

@@ -25,7 +25,7 @@ from symacct.numerics.sums.refine import acb_within, normal_tail
 from symacct.profile.losses.sampled_gaussian import real_line
 from symacct.profile.losses.sampled_gaussian.frame import SampledFrame
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
-from symacct.profile.part import Factor, Floats, OrderLine, Part, short
+from symacct.profile.part import Factor, Floats, OrderLine, Part, rounded_down
 from symacct.profile.sums import chebyshev
 from symacct.profile.sums.power_sums import powers, sums_on_a_line
 
@@ -76,12 +76,12 @@ class ManyGaussians:
     @cached_property
     def low(self) -> float:
         """Below every s."""
-        return short(float(self.runs[0][0].variance) ** -0.5 * (1 - _MARGIN))
+        return rounded_down(float(self.runs[0][0].variance) ** -0.5 * (1 - _MARGIN))
 
     @cached_property
     def high(self) -> float:
         """Above every s."""
-        return short(float(self.runs[-1][0].variance) ** -0.5 * (1 + _MARGIN))
+        return rounded_down(float(self.runs[-1][0].variance) ** -0.5 * (1 + _MARGIN))
 
     @cached_property
     def _steepest(self) -> SampledGaussian:
@@ -115,7 +115,7 @@ class ManyGaussians:
         if not strips:
             return None
         _, end, height, step = min(strips)
-        step = short(step)
+        step = rounded_down(step)
         first, last = math.floor(left / step), math.ceil(end / step)
         sizes = self._sizes(a, t, step * np.arange(first, last + 1)) + math.log(step) + drop
         counts = chebyshev.enough(sizes, _RATIOS)

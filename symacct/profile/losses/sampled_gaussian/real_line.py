@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from flint import acb, arb, ctx
 
-from symacct.numerics.sums.refine import within
-from symacct.profile.losses.sampled_gaussian.frame import LineRule, SampledFrame, log_shrink
-from symacct.profile.part import Floats, OrderLine, short
+from symacct.profile.losses.sampled_gaussian.frame import LineRule, SampledFrame
+from symacct.profile.part import Floats, OrderLine, rounded_down
 from symacct.profile.sums.power_sums import sums_on_a_line
 
 if TYPE_CHECKING:
@@ -64,26 +63,10 @@ def strip(part: SampledGaussian, a: float, t: float, need: float) -> Strip:
     fall = edges + math.log(2) + _ANGLES[:, 0] ** 2 * variance / 2 - log_moment + want + 2
     steps = np.nan_to_num(2 * math.pi * variance * _ANGLES[:, 0] / fall, nan=0.0)
     i = int(np.argmax(steps))
-    step = short(max(float(steps[i]), 2.0**-40 * math.sqrt(variance)))
+    step = rounded_down(max(float(steps[i]), 2.0**-40 * math.sqrt(variance)))
     first, last = part.ends(a, want + 2 - log_moment, step)
     places = _few_places(part, a, t, heights[i], float(edges[i]))
     return Strip(0.0, step, first, last, float(_ANGLES[i, 0]), places)
-
-
-@dataclass(frozen=True)
-class Moment(LineRule):
-    """Real nodes for one real order, and what bounds their error: the strip |Im x| <= θσ²."""
-
-    angle: float
-
-
-def moment(part: SampledGaussian, a: float, need: float) -> Moment:
-    """About the widest step for an error of e^{−need} F(a); float64."""
-    variance, want = float(part.variance), max(need, 1.0) + 2
-    angle = min(math.sqrt(2 * want / variance), _WIDEST if a >= 0 else _WIDEST / 2)
-    drop = want + log_shrink(a, angle, part.log_rest)
-    step = short(2 * math.pi * angle * variance / (angle**2 * variance / 2 + drop + math.log(2)))
-    return Moment(0.0, step, *part.ends(a, want - part.log_moment(a), step), angle)
 
 
 def _few_places(
@@ -124,19 +107,6 @@ def transform(part: SampledGaussian, line: OrderLine, rule: Strip) -> list[acb]:
     off = error(frame, rule, line.h * line.last)
     weights, losses = nodes(frame, arb(rule.step), rule.first, rule.last)
     return sums_on_a_line(weights, losses, line, off)
-
-
-def one_moment(part: SampledGaussian, a: float, rule: Moment) -> acb:
-    """F at one real order: |R_θ|^a is at most R^a, times cos(θ/2)^a for a < 0."""
-    frame, step, angle = part.frame(a), arb(rule.step), arb(rule.angle)
-    total = sum(nodes(frame, step, rule.first, rule.last)[0], arb(0))
-    outside = frame.outside(rule, arb(0))
-    edges = 2 * (angle * angle * frame.variance / 2).exp() * frame.shrink(angle)
-    share = edges / (2 * arb.pi() * angle * frame.variance / step).expm1()
-    if not share < 1:
-        return acb(arb.pos_inf())
-    off = outside + share * (total + outside) / (1 - share)
-    return acb(total + within(off))
 
 
 def nodes(frame: SampledFrame, step: arb, first: int, last: int) -> tuple[list[arb], list[arb]]:

@@ -1,6 +1,10 @@
-"""Runs beside a little Gaussian noise, where moments fall too slowly for a contour.
+"""Where a contour needs many nodes: one of the pairs exchanged, or beside a little Gaussian noise.
 
-With D_μ the profile beside noise of Δ/σ = μ, and r > 1,
+The loss of noise of a small sample jumps rarely, so that M(c) grows fast and small orders are all
+there is; R >= 1 − γ, so that of the pairs exchanged D′ has moments at every order, and
+D(y) = 1 − e^y + e^y D′(−y).
+
+Where moments fall too slowly, with D_μ the profile beside noise of Δ/σ = μ, and r > 1,
 
 D_μ − e^{r²μ²/8}(D_{rμ} − D_μ)/(r−1) <= D <= D_μ (docs/proofs.md, section 16),
 
@@ -10,24 +14,46 @@ so that the digits are few: they grow with the logarithm of the number of nodes.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 from flint import acb, arb, ctx
 
-from symacct.core.errors import LimitError
+from symacct.core.errors import LimitError, PrecisionError
 from symacct.core.forking import cached_property
 from symacct.numerics.sums.refine import up_to
-from symacct.profile.fourier.contour import Contour
+from symacct.profile.fourier.contour import Contour, FloatContour
 from symacct.profile.fourier.plan import ContourPlan, plan
 from symacct.profile.fourier.shape import Moments, shift
 from symacct.profile.losses.gaussian import GaussianLoss
+from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
+from symacct.profile.part import rounded_down
 
-_MANY = 20_000  # nodes, above which fewer may do beside noise
+_MANY = 1000  # nodes, above which fewer may do of the pairs exchanged
+_ROOM = 5.0  # times y: a root is looked for up to four
+_MANY_BESIDE = 20_000  # nodes, above which fewer may do beside noise
 _MOST_DIGITS = 13.0  # for which some 10^{d/2} nodes are enough
 _MORE = Fraction(5, 4)  # r
 _LOST = 1.0  # digits, of a difference of two sums that is grown by 1/(r−1)
 _SHARE = 0.25  # of the error that is wanted
 _FINEST = 200  # halvings of μ²
+
+
+class Across(Contour):
+    """A contour of the exchanged pairs, of which nothing is lost either way."""
+
+    def delta(self, y: arb) -> arb:
+        """D(y) of the pairs that are not exchanged."""
+        return y.exp() * super().delta(-y) - y.expm1()
+
+    @cached_property
+    def in_floats(self) -> FloatContour:
+        """The sum in float64: D(y) = 1 − e^y + Re Σ e^{log_term + (s+1)y}."""
+        found = super().in_floats
+        shifts = np.concatenate([-1 - found.shifts, [0, -1]])
+        return FloatContour(shifts, np.concatenate([found.log_terms, [0, math.pi * 1j]]), None)
 
 
 class Smoothed(Contour):
@@ -68,7 +94,7 @@ class Smoothed(Contour):
         return found
 
 
-def planned(
+def smoothed(
     found: Moments, y: float, log_delta: float, digits: float, two_ways: bool = False
 ) -> tuple[Moments, ContourPlan]:
     """The moments and the plan of the fewest nodes, beside noise where too many need not be."""
@@ -78,7 +104,7 @@ def planned(
         plain = plan(found, y, log_delta, digits, two_ways)
     except LimitError as error:
         plain, refused = None, error
-    if plain is not None and plain.last <= _MANY:
+    if plain is not None and plain.last <= _MANY_BESIDE:
         return found, plain
     with_noise = _beside_noise(found, y, digits)
     try:
@@ -97,11 +123,49 @@ def _beside_noise(found: Moments, y: float, digits: float) -> Moments:
     c = shift(found.saddle(y))
     log_ratio = math.log(_SHARE / (c * (c + 1))) - digits * math.log(10)
     halvings = min(math.ceil(-log_ratio / math.log(2)), _FINEST)
-    return found.beside(GaussianLoss(Fraction(2) ** -halvings))
+    return found.with_noise(GaussianLoss(Fraction(2) ** -halvings))
+
+
+def planned(
+    found: Moments, y: float, log_delta: float, digits: float, two_ways: bool = False
+) -> tuple[Moments, ContourPlan]:
+    """The moments and the plan of the fewest nodes, of pairs exchanged where others are many."""
+    refused: Exception | None = None
+    try:
+        moments, chosen = smoothed(found, y, log_delta, digits, two_ways)
+        if chosen.last <= _MANY:
+            return moments, chosen
+    except (LimitError, PrecisionError) as error:
+        refused = error
+    if all(isinstance(part, SampledGaussian) for part, _ in found.runs):
+        with suppress(LimitError, PrecisionError):
+            log_kept = math.log(-math.expm1(-y)) if y > 0 else -math.inf
+            log_other = float(np.logaddexp(log_delta - y, log_kept))
+            more = (log_other + y - log_delta) / math.log(10)
+            other = _with_room(plan(found.exchanged, -y, log_other, digits + more), found, y)
+            if other.taper is None and (refused is not None or other.last < chosen.last):
+                return found.exchanged, other
+    if refused is not None:
+        raise refused
+    return moments, chosen
+
+
+def _with_room(chosen: ContourPlan, found: Moments, y: float) -> ContourPlan:
+    """The plan with no alias up to some times y, where the largest loss bounds the step."""
+    if chosen.lam < math.inf:
+        return chosen
+    h = rounded_down(2 * math.pi / (found.exchanged.largest + _ROOM * y))
+    more = chosen.h / h
+    if more <= 1:
+        return chosen
+    falls = tuple((math.ceil(n * more), fall) for n, fall in chosen.falls)
+    return replace(chosen, h=h, last=math.ceil(chosen.last * more), falls=falls)
 
 
 def contour(found: Moments, chosen: ContourPlan, at: float, plain: Moments) -> Contour:
-    """As it was planned for these moments, those of the plain runs or beside noise."""
+    """As it was planned for these moments: of the plain runs, exchanged, or beside noise."""
     if found is plain:
         return Contour(found.factors, chosen, found.reverse, at)
+    if found.reverse != plain.reverse:
+        return Across(found.factors, chosen, found.reverse, at)
     return Smoothed((*plain.factors, found.runs[-1]), chosen, found.reverse, at)
