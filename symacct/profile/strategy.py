@@ -45,7 +45,13 @@ def by_the_cheapest(
     Where all refuse, the error is the last one's, which had the most to spend.
     """
     priced = ((one.cost(digits), one) for one in strategies)
-    *others, last = sorted((x for x in priced if x[0] < CANNOT), key=lambda x: x[0])
+    able = sorted((x for x in priced if x[0] < CANNOT), key=lambda x: x[0])
+    if not able:
+        raise PrecisionError(
+            "conversion='exact': found runs of which no way to the profile is known, needed fewer "
+            "of them, or conversion='improved'"
+        )
+    *others, last = able
     for _, strategy in others:
         with suppress(PrecisionError, LimitError):
             return ask(strategy)

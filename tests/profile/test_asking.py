@@ -150,7 +150,7 @@ TENTS = DistributionPair(laws.Density("exp(-Abs(x))/2"), laws.Density("exp(-Abs(
         2 * SubsampleWithoutReplacement(TENTS, "1/2"),
         2 * PoissonSubsample(Gaussian(1), "1/10", adjacency="replace_one"),
         PoissonSubsample(RandomizedResponse("3/5"), "1/10", adjacency="replace_one"),
-        SubsampleWithoutReplacement(Gaussian(1), "1/10", adjacency="add_remove"),
+        PoissonSubsample(Gaussian(1), "1/10", adjacency="replace_one"),
         GroupPrivacy(RandomizedResponse("3/5"), 2),
     ],
     ids=repr,

@@ -26,9 +26,10 @@ from symacct.profile.accuracy import accuracy, decided, log_float_of
 from symacct.profile.discretized.connect_the_dots import Spread
 from symacct.profile.discretized.discretize import FARTHEST, laws_of, step_for
 from symacct.profile.discretized.nodes import Nodes
+from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.losses.mixed import Averaged
-from symacct.profile.part import Floats
+from symacct.profile.part import Floats, Part
 from symacct.profile.roots import bracket, enclosed
 from symacct.profile.runs import DirectedRuns
 from symacct.profile.strategy import CANNOT, Number
@@ -271,6 +272,8 @@ class Grids:
         atoms than by one of many nodes, and a bound than by a moment of the order that makes it
         small. Of what is averaged over another's loss a contour is soon had, or soon refused.
         """
+        if any(self._loses_unseen(part) for part, _ in self.runs.runs):
+            return CANNOT
         is_averaged = any(isinstance(part, Averaged) for part, _ in self.runs.runs)
         is_alone = self.runs.are_atoms or is_averaged or not self.runs.have_moments
         if not (self.count < _MANY_RUNS or is_alone):
@@ -284,11 +287,19 @@ class Grids:
             return _FIRST if is_few or is_sampled or not digits else _MOST_OF_OUTCOMES
         return _MOST if is_few else _MOST_IN_ALL
 
+    def _loses_unseen(self, part: Part) -> bool:
+        """Has it an infinite loss that is not apart from what is laid on nodes?"""
+        return not isinstance(part, Atoms) and part.mass_at_infinity(self.runs.reverse) != 0
+
+    def _profile(self, grid: Grid, y: arb) -> arb:
+        """D(y), with what has an infinite loss, of which nothing is on the nodes."""
+        return self.runs.mass_at_infinity + grid.delta(y)
+
     def delta(self, y: Number, digits: float) -> arb:
         """D(y) to so many digits."""
 
         def at(grid: Grid) -> arb:
-            return grid.delta(y())
+            return self._profile(grid, y())
 
         log_delta = _LOG_GUESS
         for _ in range(_GUESSES):
@@ -310,7 +321,7 @@ class Grids:
 
             def value(y: arb) -> arb:
                 known = self.runs.beyond_largest_loss(y)
-                return grid.delta(y) if known is None else known
+                return self._profile(grid, y) if known is None else known
 
             found = found or bracket(value, ball(delta))
             if found is None:
@@ -325,7 +336,7 @@ class Grids:
         """Is D(y) <= the bound? None where two grids can't decide it."""
 
         def at(grid: Grid) -> bool | None:
-            return decided(grid.delta(y()), bound())
+            return decided(self._profile(grid, y()), bound())
 
         for told in self._roughly(at, log_float_of(bound)):
             if told is not None:

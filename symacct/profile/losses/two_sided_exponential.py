@@ -22,7 +22,7 @@ from symacct.profile.part import Floats, OrderLine
 
 @dataclass(frozen=True)
 class TwoSidedExponential:
-    """`alpha` > 2, at which the moments end."""
+    """`alpha` > 1, at which the moments end."""
 
     alpha: Fraction
 
