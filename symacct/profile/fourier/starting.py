@@ -47,7 +47,9 @@ def about_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
     is_sampled = all(isinstance(part, SampledGaussian) for part, _ in runs.runs)
     if is_many and is_plain and runs.mass_at_infinity == 0:
         most = runs.moments.saddle_epsilon(log_float_of(lambda: ball(delta)))
-        plain = _of_samples(runs, delta, most) if is_sampled else most
+        if not is_sampled or _by_spread(runs.moments, delta) >= _TOO_FAR * most:
+            return most
+        plain = _of_samples(runs, delta, most)
         return plain if 0 < plain < _TOO_FAR * most else most
     try:
         return nearer_root(runs, roughly, delta)
