@@ -16,6 +16,7 @@ from symacct.arithmetic import BALL
 from symacct.core.claims import Claim, Kind, combine
 from symacct.core.errors import AssumptionError, DomainError, LimitError, OrderError, PrecisionError
 from symacct.core.pinning import By
+from symacct.core.sources import SYMACCT
 from symacct.expressions.node import Node
 from symacct.numerics.sums.refine import ball, within_floats
 from symacct.profile.accuracy import log_float_of
@@ -29,6 +30,7 @@ from symacct.results.enclosure import Enclosure, Guarantee, from_ball
 from symacct.theory.conversion import named
 
 _EXACT = named("exact")
+_SMOOTHED = SYMACCT.at("docs/proofs.md, section 35, a hockey stick made smooth")
 _FEW_DIGITS = 2
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -46,14 +48,13 @@ def profile(node: Node) -> Profile:
     """The profile of a node; AssumptionError where its pairs are not known."""
     found = products(node)
     kind = combine((product.kind for product in found), "conversion='exact'")
-    claim = Claim(kind, node.claim.adjacency, sources=(_EXACT.source,))
+    is_glued = any(product.is_glued for product in found)
     smoothed = [product.smoothed for product in found if product.smoothed]
-    return Profile(
-        found,
-        claim,
-        any(product.is_glued for product in found),
-        Profile(smoothed, claim) if smoothed and len(smoothed) == len(found) else None,
-    )
+    if not smoothed or len(smoothed) < len(found):
+        claim = Claim(kind, node.claim.adjacency, sources=(_EXACT.source,))
+        return Profile(found, claim, is_glued)
+    claim = Claim(kind, node.claim.adjacency, sources=(_EXACT.source, _SMOOTHED))
+    return Profile(found, claim, is_glued, Profile(smoothed, claim))
 
 
 @_steered
