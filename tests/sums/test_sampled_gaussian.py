@@ -13,8 +13,11 @@ from pathlib import Path
 
 import pytest
 from flint import acb, arb, ctx
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from symacct.numerics.densities.quadrature import integrate
+from symacct.numerics.normal import small_rate
 from symacct.numerics.normal.gaussian import (
     _left_moments,
     _right_moments,
@@ -26,6 +29,7 @@ from symacct.numerics.normal.magnitude import log_gaussian_excess
 from symacct.numerics.normal.normal_mixtures import sampled_relative_entropy
 from symacct.numerics.normal.trapezoid import Rim, TrapezoidNodes, guess, plan, split
 from symacct.numerics.sums.refine import ball
+from tests import support
 from tests.sums.quadrature import (
     against_normal,
     excess_tails,
@@ -38,7 +42,7 @@ from tests.sums.quadrature import (
     sampled_gaussian_kl_by_quadrature,
     sampled_gaussian_reverse_kl,
 )
-from tests.thinning import covering
+from tests.thinning import covering, examples
 
 REFERENCE = Path(__file__).parents[1] / "reference" / "sampled_gaussian_rdp.json"
 RDP = json.loads(REFERENCE.read_text(encoding="utf8"))
@@ -434,3 +438,28 @@ def test_all_terms_of_both_series_are_hausdorff_moments() -> None:
         while row:
             assert all(term > 0 for term in row)
             row = [a - b for a, b in pairwise(row)]
+
+
+@examples(20, 2_000)
+@given(
+    support.fractions(Fraction(1, 10**6), Fraction(1, 10), 10**6),
+    support.fractions(Fraction(2), Fraction(50), 10),
+    st.sampled_from([0, -1]),
+    st.integers(20, 120),
+)
+def test_a_small_rates_moments_are_the_sums_over_nodes(rate, ratio, other, bits) -> None:
+    n = small_rate.terms(rate, ratio, bits)
+    assume(n is not None)
+    with ctx.workprec(bits), pytest.MonkeyPatch.context() as patch:
+        found = sampled_relative_entropy(rate, ratio, other)
+        patch.setattr(small_rate, "terms", lambda *_: None)
+        assert found.overlaps(sampled_relative_entropy(rate, ratio, other))
+    assert found.rel_accuracy_bits() >= bits - 3
+
+
+def test_a_rate_beyond_every_float_takes_two_moments() -> None:
+    """γ²(e^{1/σ²} − 1)/2, which sums over nodes reach to 130,000 bits only."""
+    rate = Fraction(1, 10**9999)
+    assert small_rate.terms(rate, Fraction(5), 64) == 3
+    value = sampled_relative_entropy(rate, Fraction(5))
+    assert value.overlaps(ball(rate**2) * ball(Fraction(1, 25)).expm1() / 2)

@@ -17,6 +17,7 @@ from flint import arb, ctx
 
 from symacct.arithmetic.ball import BALL
 from symacct.core import limits
+from symacct.numerics.normal import small_rate
 from symacct.numerics.sums.refine import (
     ball,
     steered_by_floats,
@@ -117,12 +118,17 @@ def sampled_relative_entropy(gamma: Fraction, ratio: Fraction, other: int = 0) -
     Against N(0) it is the larger of the two directions: E_Q[m^α] ≥ E_Q[m^{1−α}] for α > 1
     (Mironov–Talwar–Zhang 2019, Theorem 5); subtract 1, divide by α − 1 and let α fall to 1.
     """
+    n = small_rate.terms(gamma, ratio, ctx.prec)
+    if n is not None:
+        return to_relative_accuracy(
+            lambda bits: small_rate.relative_entropy(gamma, ratio, other, n, bits)
+        )
     base, *shifted = (NormalParts((Fraction(1),), (Fraction(c),), ratio**2) for c in (0, 1, other))
-    m, n = (law.mixed(base, gamma) for law in shifted)
+    first, second = (law.mixed(base, gamma) for law in shifted)
     # It is about γ²(e^{1/ratio²} − 1) where that is small, and about γ/(2 ratio²) where γ is.
     lost = 2 * math.ceil(ratio / gamma).bit_length()
     lost -= min(math.floor(1 / ratio**2), math.ceil(1 / gamma).bit_length())
-    return to_relative_accuracy(lambda bits: relative_entropy(m, n, bits + max(0, lost)))
+    return to_relative_accuracy(lambda bits: relative_entropy(first, second, bits + max(0, lost)))
 
 
 def _entropy_far_apart(laws: tuple[Parts, Parts]) -> arb:
