@@ -14,6 +14,7 @@ from symacct import (
     TCDP,
     ZCDP,
     Accountant,
+    ApproximateDP,
     Compose,
     Convexify,
     Curve,
@@ -105,7 +106,7 @@ def line_in_mpmath(slope):
     return curve
 
 
-slopes = fractions(Fraction(1, 100), 1, 100)
+slopes = fractions(Fraction(1, 100), Fraction(99, 100), 100)
 formula_curves = st.builds(
     lambda slope, kind: Curve(
         sympy.Rational(slope.numerator, slope.denominator) * symbols.alpha,
@@ -208,6 +209,15 @@ LEAVES = {
     "FiniteMechanism": finite_mechanisms(),
     "ExponentialFamily": st.builds(
         ExponentialFamily, slopes, st.sampled_from(["inf", "3/2"]), st.integers(100, 200)
+    ),
+}
+
+#: Leaves whose curve is infinite at every order, as that of whatever is built of them.
+INFINITE = {
+    "ApproximateDP": st.builds(
+        ApproximateDP,
+        fractions(Fraction(1, 20), 3, 20),
+        fractions(Fraction(1, 100), Fraction(99, 100), 100),
     ),
 }
 

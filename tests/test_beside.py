@@ -127,7 +127,7 @@ def test_what_is_not_slow_is_not_left_out():
 
 def test_what_was_left_out_half_way_is_found_when_it_is_asked_for():
     """By whoever remembers: what was given up has left nothing behind."""
-    node = 3000 * PoissonSubsample(symacct.Laplace(2), "1/7")
+    node = 14 * PoissonSubsample(Gaussian("11/5"), "1/50000")
     token = limits._limits.set(replace(limits.current(), beside=0.001))
     shown = io.StringIO()
     try:

@@ -126,21 +126,6 @@ def newtons_excess(alpha):
     return mp.quad(at, range(-12, 20, 4)) - 1
 
 
-@row("numerics.densities.quadrature")
-def windows_of_integrals(m):
-    """E_Q[m log m] over windows of one deviation and less."""
-    q, sigma = Fraction(9, 10), Fraction(2)
-
-    def at(z):
-        ratio = number(1 - q) + number(q) * mp.exp((2 * z - 1) / 8)
-        return normal(z, 0, 2) * ratio * mp.log(ratio)
-
-    truth = mp.quad(at, range(-24, 32, 8))
-    for reach in (0.25, 0.5, 1.0):
-        m.reach_of = lambda _, reach=reach: reach
-        yield few_bits(m, lambda m: m.sampled_gaussian_kl(q, sigma), 0), truth
-
-
 @row("numerics.densities.upper_half")
 def windows_of_the_upper_half(m):
     """E_Q[(t^α − 1)(1 − t^{1−α}); L > 1]"""
@@ -155,17 +140,24 @@ def windows_of_the_upper_half(m):
         yield few_bits(m, lambda m: m.gaussian_upper_half(alpha, gamma, shift), bits), truth
 
 
-@row("numerics.normal.opposite")
-def windows_of_opposite_mixtures(m):
-    gamma, delta = Fraction(1, 2), Fraction(3, 2)
+@functools.cache
+def sampled_entropy(gamma, sigma, other):
+    """∫ m log(m/n), m and n N(0, σ²) with a share γ of N(1, σ²) and of N(other, σ²)."""
+    gamma, sigma = number(gamma), number(sigma)
 
     def at(x):
-        u, w = (mp.exp(side * mp.mpf(3) / 2 * x - mp.mpf(9) / 8) / 2 for side in (1, -1))
-        return normal(x) * (u - w) * mp.log((u + mp.mpf("0.5")) / (w + mp.mpf("0.5")))
+        m, n = ((1 - gamma) * normal(x, 0, sigma) + gamma * normal(x, c, sigma) for c in (1, other))
+        return m * mp.log(m / n)
 
-    truth = mp.quad(at, [0, 2, 4, 8, 16])
-    for bits in FEW:
-        yield few_bits(m, lambda m: m.opposite_kl(gamma, delta), bits), truth
+    return mp.quad(at, mp.linspace(-8 * sigma - 1, 8 * sigma + 1, 9))
+
+
+@row("numerics.normal.small_rate")
+def series_of_few_moments(m):
+    for gamma in (Fraction(1, 3), Fraction(1, 8)):
+        for other in (0, -1):
+            found = m.relative_entropy(gamma, Fraction(2), other, 3, 40)
+            yield found, sampled_entropy(gamma, Fraction(2), other)
 
 
 @row("numerics.sums.alternating")
@@ -284,6 +276,21 @@ def mixtures():
     return [mp.quad(f, range(-16, 20, 4)) for f in (power, entropy)]
 
 
+@row("numerics.normal.hockey_stick")
+def roots_from_bad_guesses(m):
+    """The ε at which Gaussian noise has δ = 1/10, from a guess on either side of it."""
+
+    def delta(eps):
+        return mp.ncdf(0.5 - eps) - mp.exp(eps) * mp.ncdf(-0.5 - eps)
+
+    truth = mp.findroot(lambda eps: delta(eps) - mp.mpf("0.1"), 1)
+    for off in (0.75, 1.25):
+        m._solved = lambda *_, off=off: arb(float(truth) * off)
+        yield m.hockey_stick_inverse(arb(1) / 10, arb(1)), truth
+    m._WIDENINGS = 0
+    yield m.hockey_stick_inverse(arb(1) / 10, arb(1)).atan(), mp.atan(truth)
+
+
 @row("numerics.normal.normal_mixtures")
 def mixtures_by_wide_steps(m):
     p = m.NormalParts((Fraction(1, 3), Fraction(2, 3)), (Fraction(0), Fraction(1)), Fraction(1))
@@ -296,6 +303,22 @@ def mixtures_by_wide_steps(m):
         if found.is_finite():
             yield found, power
         yield m.relative_entropy(p, q, 40), entropy
+    with mp.workdps(30):
+        sigma = mp.mpf(1) / 3
+        apart = mp.quad(
+            lambda x: (
+                (normal(x, 0, sigma) + 2 * normal(x, 1, sigma))
+                / 3
+                * mp.log(
+                    2
+                    * (normal(x, 0, sigma) + 2 * normal(x, 1, sigma))
+                    / (3 * (normal(x, -1, sigma) + normal(x, 1, sigma)))
+                )
+            ),
+            mp.linspace(-3, 4, 29),
+        )
+    scaled = (m.NormalParts(law.weights, law.means, Fraction(1, 9)).parts() for law in (p, q))
+    yield m._entropy_far_apart(tuple(scaled)), apart
 
 
 @row("numerics.densities.stretch")
@@ -468,8 +491,10 @@ def losses_beyond_the_last_node(m):
 
 @row("profile.fourier.contours")
 def one_moment(m):
-    lost = SimpleNamespace(lost=arb(0.125), moments=SimpleNamespace(least_shift=lambda *_: 2.0))
-    known = SimpleNamespace(runs=lost, _bounds={2.0: arb(-1)})
+    runs = SimpleNamespace(
+        mass_at_infinity=arb(0.125), moments=SimpleNamespace(least_shift=lambda *_: 2.0)
+    )
+    known = SimpleNamespace(runs=runs, _bounds={2.0: arb(-1)})
     found = m.Contours.by_one_moment(known, lambda: arb(1), lambda: arb(1))
     yield from of_a_whole(found, 0, 0.125 + mp.exp(-3))
 
@@ -490,8 +515,10 @@ def undecided_outcomes(m):
 
 @row("profile.runs")
 def the_largest_loss_in_a_ball(m):
-    runs = SimpleNamespace(about_largest=arb(0), largest=arb(1), runs=(), lost=arb(0.125))
-    yield from of_a_whole(m.DirectedRuns.at_the_end(runs, arb(1, 0.25)), 0.125, 0.25)
+    runs = SimpleNamespace(
+        about_largest=arb(0), largest=arb(1), runs=(), mass_at_infinity=arb(0.125)
+    )
+    yield from of_a_whole(m.DirectedRuns.beyond_largest_loss(runs, arb(1, 0.25)), 0.125, 0.25)
 
 
 class Sampled(SimpleNamespace):
@@ -590,18 +617,21 @@ def a_sample_off_the_line(m):
         yield part.hockey_stick(arb(y), False), at_zero - mp.expm1(y)
 
 
-@row("profile.losses.laplace")
+@row("profile.losses.summed")
 def samples_by_few_nodes(m):
     """E_Q[R^a] for Q Laplace noise."""
-    part = m.LaplaceLoss(Fraction(2), Fraction(1, 2))
+    part = LaplaceLoss(Fraction(2), Fraction(1, 2))
 
     def at(x, a):
         return ((1 + mp.exp(2 * x - 2)) / 2) ** a * mp.exp(-x) / 2
 
     for a, need in itertools.product((2, 3), (-4.0, -2.0, 0.0)):
-        sample = m.LaplaceSample(part, float(a), 0.0, need)
+        sample = part.sample(float(a), 0.0, need)
         ends = ((1 + mp.exp(-2)) / 2) ** a / 2 + ((1 + mp.exp(2)) / 2) ** a * mp.exp(-2) / 2
-        yield sample.total(sample.weights), ends + mp.quad(lambda x, a=a: at(x, a), [0, 1, 2])
+        yield (
+            m.Sample(sample.losses, sample.weights, sample.error).moment,
+            ends + mp.quad(lambda x, a=a: at(x, a), [0, 1, 2]),
+        )
 
 
 @functools.cache
@@ -733,7 +763,6 @@ ELSEWHERE = {
     "profile.losses.density.densities": ["arb(arc).union(arb(arc + 1))"],
     "profile.losses.density.rising": ["left.union(right)"],
     "profile.tradeoff": ["top.union("],
-    "profile.losses.laplace": ["value.union("],
     "profile.losses.sampled_gaussian.many": [
         "acb_within(self._error",
         "u.upper()",
@@ -751,9 +780,9 @@ HELD = {
     },
     "profile": {
         "closed_form.binomial", "discretized.connect_the_dots", "discretized.grid",
-        "fourier.contour", "fourier.smoothed", "fourier.starting", "losses.density.by_parts",
-        "losses.laplace_ends", "losses.noisy_sample", "losses.sampled_gaussian.frame",
-        "losses.sampled_gaussian.loss", "losses.sampled_gaussian.real_line", "roots",
+        "fourier.alternatives", "fourier.contour", "fourier.starting", "losses.density.by_parts",
+        "losses.laplace", "losses.laplace_ends", "losses.noisy_sample",
+        "losses.sampled_gaussian.frame", "losses.sampled_gaussian.loss", "roots",
         "sums.power_sums",
     },
 }  # fmt: skip

@@ -1,23 +1,44 @@
 """Nothing escapes the laws: every kind of node has samples, every theorem a second formula."""
 
-import pytest
+import contextlib
 
-from symacct import Compose, theorems
+import pytest
+from hypothesis import given
+
+from symacct import Compose, SymacctError, theorems
 from symacct.expressions.node import Node, kinds
 from symacct.expressions.theorem_registry import named
 from symacct.mechanisms import Mechanism
 from tests import independent, support
+from tests.thinning import examples
 
 
 def test_every_kind_of_node_has_a_sample_generator():
-    missing = set(kinds()) - set(support.LEAVES) - set(support.OPERATIONS)
+    missing = set(kinds()) - set(support.LEAVES) - set(support.INFINITE) - set(support.OPERATIONS)
     assert not missing, f"add a line to tests/support.py for {sorted(missing)}"
 
 
 def test_every_mechanism_has_an_independent_formula():
     leaves = {name for name, cls in kinds().items() if issubclass(cls, Mechanism)}
-    missing = leaves - set(independent.LEAVES)
+    missing = leaves - set(independent.LEAVES) - set(support.INFINITE)
     assert not missing, f"write the curve of {sorted(missing)} into tests/independent.py"
+
+
+@pytest.mark.parametrize("base", support.INFINITE)
+@pytest.mark.parametrize("operation", support.OPERATIONS)
+def test_an_infinite_curve_stays_infinite(operation, base):
+    """Nothing finite is said of it, at any order, by any operation."""
+
+    @examples(2, 20)
+    @given(
+        support.OPERATIONS[operation](support.INFINITE[base]),
+        support.whole_orders | support.fractional_orders,
+    )
+    def law(node, alpha):
+        with contextlib.suppress(SymacctError):
+            assert node.rdp(alpha).upper == support.INFINITY
+
+    law()
 
 
 def test_every_theorem_has_an_independent_formula():
