@@ -133,7 +133,8 @@ ALONE = {
     },
     "one way round alone": {"allocation_rdp", "reverse_moment_bound"},
     "of what no expression says": {
-        "best_over_rounds", "exponential_runs", "kairouz", "shuffled", "shuffled_closed",
+        "best_over_rounds", "exponential_runs", "kairouz", "shuffled", "shuffled_batches",
+        "shuffled_batches_epsilon", "shuffled_closed",
         "shuffled_epsilon", "shuffled_least_rdp", "shuffled_rdp", "shuffled_responses",
         "shuffled_responses_epsilon", "shuffled_responses_rdp",
     },

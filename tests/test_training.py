@@ -56,8 +56,9 @@ def test_the_sensitivity_is_that_of_the_samples():
 def test_what_is_no_training_is_refused(wrong, message):
     with pytest.raises(DomainError, match=message):
         dp_sgd(**{**MNIST, **wrong})
-    with pytest.raises((AdjacencyError, DomainError), match="adjacency"):
-        dp_sgd(**MNIST, epochs=1, adjacency="neighbours")
+    for told in ({"adjacency": "neighbours"}, {"adjacency": "either", "sampling": "shuffled"}):
+        with pytest.raises((AdjacencyError, DomainError), match="adjacency"):
+            dp_sgd(**MNIST, epochs=1, **told)
 
 
 def test_the_sum_of_a_list_is_a_composition():

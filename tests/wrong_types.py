@@ -256,6 +256,11 @@ def exploring_calls():
             symacct.dp_sgd,
             {"n": 100, "batch_size": 10, "noise_multiplier": 1, "epochs": 1, "sampling": "poisson"},
         ),
+        "band_mf": (
+            symacct.band_mf,
+            {"n": 100, "batch_size": 10, "noise_multiplier": 1, "bands": 2, "steps": 4,
+             "strategy": [1, "1/2"], "adjacency": "add_remove"},
+        ),
         "truncated_poisson": (
             symacct.truncated_poisson, {"mechanism": M, "gamma": "1/9", "n": 9, "batch": 2}
         ),

@@ -40,6 +40,7 @@ from symacct.baselines.shuffle import (
     shuffled_responses,
     shuffled_responses_epsilon,
 )
+from symacct.baselines.shuffled_batches import shuffled_batches, shuffled_batches_epsilon
 from symacct.baselines.shuffled_renyi import (
     shuffled_least_rdp,
     shuffled_rdp,
@@ -73,6 +74,8 @@ __all__ = [
     "route_three",
     "route_two",
     "shuffled",
+    "shuffled_batches",
+    "shuffled_batches_epsilon",
     "shuffled_closed",
     "shuffled_epsilon",
     "shuffled_least_rdp",

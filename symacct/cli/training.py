@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import click
 import sympy
 
+from symacct.baselines import shuffled_batches_epsilon
 from symacct.cli.asking import order_facts, print_beside
 from symacct.cli.frame import InputError, conversion_option, json_option, main, print_facts
+from symacct.core.errors import DomainError
 from symacct.explore.calibration import Calibration, calibrate, number
 from symacct.export.description import describe, neighbours
 from symacct.expressions.node import Node
+from symacct.expressions.parameters import rational, whole
 from symacct.expressions.theorem_registry import named as named_theorem
+from symacct.mechanisms import Gaussian
 from symacct.operations import dp_sgd
-from symacct.results.enclosure import Guarantee
+from symacct.results.enclosure import Enclosure, Guarantee
 from symacct.results.rounding import given
 
 _NOISE = sympy.Symbol("noise", positive=True)
 _UNITS = "σ and the sensitivity are in units of the norm that each record's gradient is clipped to"
+_SHUFFLED = (
+    "shuffled batches: a new permutation in each epoch, its last batch the short one; the answer "
+    "takes the places of the records for told, as no amplification is proved of them"
+)
 _EPILOG = (
     "For example --n 60000 --batch-size 256 --noise-multiplier 1.1 --epochs 15 --delta 1e-5; "
     "or, to find the noise, --target-epsilon 1 in place of --noise-multiplier."
@@ -36,7 +45,7 @@ _EPILOG = (
     "--sampling",
     default="poisson",
     show_default=True,
-    type=click.Choice(["poisson", "without_replacement"]),
+    type=click.Choice(["poisson", "without_replacement", "shuffled"]),
 )
 @click.option("--adjacency", help="add_remove or replace_one; default the sampling's own.")
 @click.option("--delta", required=True, help="δ in [0, 1).")
@@ -69,18 +78,40 @@ def dpsgd_command(
         calibrated = calibrate(m, target_epsilon, delta, digits=digits, conversion=conversion)
         m, guarantee = calibrated.node, calibrated.guarantee
         document, found = calibrated.as_dict(), _noise(calibrated)
+    least = _least(run, m, delta, digits) if run["sampling"] == "shuffled" else None
+    if least is not None:
+        document["at_least"] = least.as_dict()
     facts = [
         *found,
         ("ε", f"{guarantee.epsilon.rounded(digits)}  (rounded up)"),
         ("δ", given(guarantee.given)),
         *order_facts(guarantee, digits),
+        *_beside(least, digits),
         ("neighbours", neighbours(guarantee.claim.adjacency)),
         *(("assumed", one) for one in _assumed(m, guarantee)),
+        *([("assumed", _SHUFFLED)] if run["sampling"] == "shuffled" else []),
         ("expression", repr(m)),
     ]
     print_facts(as_json, document, *facts)
     if not as_json:
         print_beside(m, guarantee)
+
+
+def _least(run: dict[str, str], m: Node, delta: str, digits: int) -> Enclosure | None:
+    """What the whole epochs of shuffled batches cost at least."""
+    steps = -(-whole(run["n"], "n") // whole(run["batch_size"], "batch_size"))
+    epochs = math.floor(rational(run["epochs"] or f"{run['steps']}/{steps}", "epochs"))
+    (noise,) = {one.sigma for one in m.walk() if isinstance(one, Gaussian)}
+    try:
+        return shuffled_batches_epsilon(delta, noise, steps, epochs, m.claim.adjacency, digits)
+    except DomainError:
+        return None  # less than an epoch, δ = 0, or next to no noise
+
+
+def _beside(least: Enclosure | None, digits: int) -> list[tuple[str, str]]:
+    if least is None:
+        return []
+    return [("at least", f"{least.rounded(digits)}  (rounded down)")]
 
 
 def _noise(found: Calibration) -> list[tuple[str, str]]:

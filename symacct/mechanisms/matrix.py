@@ -47,7 +47,7 @@ class MatrixMechanism(ComputedGaussian):
         separation: Numeric = 1,
     ) -> MatrixMechanism:
         return cls._intern(
-            strategy=_rows(strategy),
+            strategy=rows_of(strategy, "MatrixMechanism, strategy"),
             sigma=positive(sigma, "MatrixMechanism, sigma"),
             participations=whole(participations, "MatrixMechanism, participations", least=1),
             separation=whole(separation, "MatrixMechanism, separation", least=1),
@@ -87,9 +87,9 @@ class TreeAggregation(ComputedGaussian):
         return Fraction(self.steps.bit_length()), True
 
 
-def _rows(strategy: object) -> Rows:
+def rows_of(strategy: object, what: str) -> Rows:
     """Rows of one length, of rational numbers that are not all 0."""
-    what, example = "MatrixMechanism, strategy", "[[1, 0], ['1/2', 1]]"
+    example = "[[1, 0], ['1/2', 1]]"
     rows = [
         arguments.ordered(row, what, example) for row in arguments.ordered(strategy, what, example)
     ]

@@ -11,7 +11,7 @@ from symacct.operations.repeat import RepeatAndSelect
 from symacct.operations.replacement import sample_with_replacement
 from symacct.operations.scale import Scale
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
-from symacct.operations.training import dp_sgd
+from symacct.operations.training import band_mf, dp_sgd
 from symacct.operations.truncated import truncated_poisson
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "RepeatAndSelect",
     "Scale",
     "SubsampleWithoutReplacement",
+    "band_mf",
     "dp_sgd",
     "sample_with_replacement",
     "sampled_descent",

@@ -1,16 +1,25 @@
-"""DP-SGD as an expression: what is run, how often, with which sensitivity."""
+"""DP-SGD and BandMF as expressions: what is run, how often, with which sensitivity."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Iterable
 from fractions import Fraction
+from itertools import zip_longest
 
-from symacct.core.claims import Adjacency
-from symacct.core.errors import DomainError, echo
-from symacct.core.exact import Numeric, ratio
+from symacct.core import arguments
+from symacct.core.claims import ADD_REMOVE, REPLACE_ONE, Adjacency
+from symacct.core.claims import adjacency as named_adjacency
+from symacct.core.errors import AdjacencyError, DomainError, echo
+from symacct.core.exact import Exact, Numeric, ratio
+from symacct.core.lazy_import import sympy
 from symacct.expressions.node import Node
 from symacct.expressions.parameters import positive, whole
 from symacct.mechanisms import Gaussian
+from symacct.mechanisms.matrix import rows_of
+from symacct.operations.compose import Compose
+from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 
 #: Each sampling with what two of its samples can move a sum of records clipped to norm 1 by: one
@@ -36,7 +45,9 @@ def dp_sgd(
     Each step takes a batch of `batch_size` records, of γ = batch_size/n, at random ("poisson",
     where it is the expected size) or of exactly that size ("without_replacement", of sensitivity
     2C). Give the number of `steps`, or of `epochs`: ⌈epochs·n/batch_size⌉ steps. `adjacency` is
-    the sampling's usual one unless named. Raises DomainError.
+    the sampling's usual one unless named. Batches of a fresh permutation in every epoch
+    ("shuffled") are accounted for as if it were told, with no amplification (docs/proofs.md,
+    section 37); what they cost at least is `baselines.shuffled_batches`. Raises DomainError.
 
     >>> step = dp_sgd(n=60000, batch_size=256, noise_multiplier="1.1", epochs=15)
     >>> step
@@ -47,27 +58,135 @@ def dp_sgd(
         raise DomainError(
             f"batch_size: found {echo(batch)}, needed at most the {records:,} records"
         )
-    if steps is not None and epochs is None:
-        count = whole(steps, "steps", 1)
-    elif epochs is not None and steps is None:
-        count = _steps(records, batch, epochs)
-    else:
-        raise DomainError(
-            f"dp_sgd: found epochs={echo(epochs)} and steps={echo(steps)}, needed one of the two"
-        )
+    count = _count(records, batch, epochs, steps, "dp_sgd")
+    noise = positive(noise_multiplier, "noise_multiplier")
+    if sampling == "shuffled":
+        passes = count / Fraction(-(-records // batch)) if epochs is None else _passes(epochs)
+        return _shuffled(noise, math.ceil(passes), adjacency or REPLACE_ONE)
     if not isinstance(sampling, str) or sampling not in _SAMPLINGS:
         raise DomainError(
-            f"sampling: found {echo(sampling)}, needed one of {', '.join(_SAMPLINGS)}"
+            f"sampling: found {echo(sampling)}, needed one of {', '.join(_SAMPLINGS)}, shuffled"
         )
     kind, sensitivity = _SAMPLINGS[sampling]
     relation = () if adjacency is None else (adjacency,)
-    noise = Gaussian(positive(noise_multiplier, "noise_multiplier"), sensitivity)
-    return count * kind(noise, ratio(Fraction(batch), Fraction(records)), *relation)
+    return count * kind(
+        Gaussian(noise, sensitivity), ratio(Fraction(batch), Fraction(records)), *relation
+    )
+
+
+def _shuffled(noise: Exact, epochs: int, adjacency: str | Adjacency) -> Node:
+    """Passes over all of the data, where it is told which batch a record is in."""
+    if named_adjacency(adjacency) == REPLACE_ONE:
+        all_of_it: Node = SubsampleWithoutReplacement(Gaussian(noise, 2), 1)
+    elif named_adjacency(adjacency) == ADD_REMOVE:
+        all_of_it = PoissonSubsample(Gaussian(noise, sympy.sqrt(5)), 1)
+    else:
+        raise AdjacencyError(
+            f"dp_sgd: found adjacency {named_adjacency(adjacency)}, needed 'add_remove' or "
+            "'replace_one'"
+        )
+    return PostProcess(epochs * all_of_it)
+
+
+def band_mf(
+    *,
+    n: Numeric,
+    batch_size: Numeric,
+    noise_multiplier: Numeric,
+    bands: Numeric,
+    epochs: Numeric | None = None,
+    steps: Numeric | None = None,
+    strategy: Iterable[Numeric] | Iterable[Iterable[Numeric]] | None = None,
+    adjacency: str | Adjacency = "add_remove",
+) -> Node:
+    """DP-MF by a banded strategy C with cyclic Poisson samples: Cx + N(0, σ²), the steps as rows.
+
+    Each of the `n` records is in one of b = `bands` parts, chosen without regard to the others; in
+    step t each record of part t mod b is taken with probability γ = b·batch_size/n. C is lower
+    triangular with at most b diagonals: for a record it is a run of sampled Gaussian noise for
+    each column of its part, of the column's norm. `strategy` is C as a list of rows, or the
+    numbers on its diagonals if it has one on each (Toeplitz), or None where no column's norm is
+    above 1; σ = noise_multiplier. Another record in the place of one (`adjacency="replace_one"`)
+    is in its part. Steps b apart at least that are drawn otherwise (b-min-sep) are not covered.
+    Raises DomainError, LimitError. Source: docs/proofs.md, section 36.
+
+    >>> band_mf(n=60000, batch_size=150, noise_multiplier=2, bands=4, steps=1000)
+    250*PoissonSubsample(Gaussian(2), '1/100')
+    """
+    records, batch = whole(n, "n", 1), whole(batch_size, "batch_size", 1)
+    parts = whole(bands, "bands", 1)
+    if parts * batch > records:
+        raise DomainError(
+            f"bands: found {echo(parts)}, needed bands * batch_size at most the {records:,} records"
+        )
+    count = _count(records, batch, epochs, steps, "band_mf")
+    noise = positive(noise_multiplier, "noise_multiplier")
+    squares, attained = Counter({Fraction(1): -(-count // parts)}), True
+    if strategy is not None:
+        squares, attained = _columns(strategy, count, parts)
+    gamma = ratio(Fraction(parts * batch), Fraction(records))
+    run = Compose(
+        *(
+            runs * PoissonSubsample(Gaussian(noise, sympy.sqrt(square)), gamma, adjacency)
+            for square, runs in squares.items()
+            if square
+        )
+    )
+    return run if attained else PostProcess(run)
+
+
+def _count(records: int, batch: int, epochs: Numeric | None, steps: Numeric | None, of: str) -> int:
+    """The number of steps, from one of the two."""
+    if steps is not None and epochs is None:
+        return whole(steps, "steps", 1)
+    if epochs is not None and steps is None:
+        return _steps(records, batch, epochs)
+    raise DomainError(
+        f"{of}: found epochs={echo(epochs)} and steps={echo(steps)}, needed one of the two"
+    )
 
 
 def _steps(records: int, batch: int, epochs: Numeric) -> int:
     """⌈epochs·n/batch_size⌉: a batch begun is a batch taken."""
+    return math.ceil(_passes(epochs) * records / batch)
+
+
+def _passes(epochs: Numeric) -> Fraction:
     passes = positive(epochs, "epochs")
     if not isinstance(passes, Fraction):
         raise DomainError(f"epochs: found {echo(epochs)}, needed a rational number")
-    return math.ceil(passes * records / batch)
+    return passes
+
+
+def _columns(strategy: object, steps: int, bands: int) -> tuple[Counter[Fraction], bool]:
+    """The squared norms of the columns of a part, the largest ones first, how often each.
+
+    None of another part's in their order is larger; and whether one part has them all.
+    """
+    what = "band_mf, strategy"
+    given = arguments.ordered(strategy, what, "[1, '1/2'] or [[1, 0], ['1/2', 1]]")
+    if given and (isinstance(given[0], str) or not isinstance(given[0], Iterable)):
+        (column,) = rows_of([given], what)
+        if len(column) > bands:
+            raise DomainError(f"{what}: found {len(column)} diagonals, needed at most {bands}")
+        runs = -(-steps // bands)
+        last = column[: steps - (runs - 1) * bands]  # of the first part: cut by the end
+        return Counter({_square(column): runs - 1}) + Counter([_square(last)]), True
+    rows = rows_of(given, what)
+    if (len(rows), len(rows[0])) != (steps, steps):
+        raise DomainError(
+            f"{what}: found {len(rows)} rows of {len(rows[0])}, needed {steps:,} of as many"
+        )
+    if any(x and not 0 <= i - j < bands for i, row in enumerate(rows) for j, x in enumerate(row)):
+        raise DomainError(
+            f"{what}: found an entry other than 0 off the first {bands} diagonals from the main "
+            "one down, needed none"
+        )
+    squares = [_square(column) for column in zip(*rows, strict=True)]
+    parts = [sorted(squares[i::bands], reverse=True) for i in range(min(bands, steps))]
+    largest = [max(ranked) for ranked in zip_longest(*parts, fillvalue=Fraction(0))]
+    return Counter(largest), largest in parts
+
+
+def _square(column: Iterable[Fraction]) -> Fraction:
+    return sum((x * x for x in column), Fraction(0))

@@ -1,0 +1,212 @@
+"""Chua et al. 2024: what DP-SGD on shuffled batches costs at least.
+
+All other records' gradients are −1, the one's is 1. Of each epoch is kept in which of several
+slices the largest step is; neighbours' laws of it are known (docs/proofs.md, section 37).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb
+
+from symacct.accountant.accountant import Accountant
+from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import doubled, floor, precision
+from symacct.baselines.result import probability_or_zero
+from symacct.core.claims import ADD_REMOVE, REPLACE_ONE, Adjacency, Claim, Kind
+from symacct.core.claims import adjacency as named_adjacency
+from symacct.core.errors import AdjacencyError, DomainError, PrecisionError, echo
+from symacct.core.exact import Exact, Numeric, exact
+from symacct.core.sources import CGK24
+from symacct.expressions.node import Node
+from symacct.expressions.parameters import positive, rational, whole
+from symacct.mechanisms import DistributionPair
+from symacct.results.enclosure import Enclosure, from_ball
+
+_LEAST_NOISE, _MOST_STEPS, _MOST_EPOCHS = Fraction(1, 10), 10**9, 10**4
+_SLICES, _TRIED = 64, 200
+_DIGITS = 4  # of several epochs: of more there is seldom the time, and fewer slices are left
+_LEAST_MASS = 1e-20  # of a slice, steered
+_SHARE, _UNIT = Fraction(1, 2**100), 2**240  # what a probability may be off by; of its fraction
+
+
+def shuffled_batches(
+    epsilon: Numeric,
+    sigma: Numeric,
+    steps: Numeric,
+    epochs: Numeric = 1,
+    adjacency: str | Adjacency = "add_remove",
+    digits: int = 10,
+) -> Enclosure:
+    """A lower bound of δ(ε), of `epochs` epochs of `steps` batches, a new permutation in each.
+
+    Noise of σ times the norm that gradients are clipped to, on their sum; add_remove is what a
+    record's gradient set to 0 is, too. A permutation kept is one epoch with σ/√epochs.
+
+    >>> print(f"{shuffled_batches(4, '4/5', 100):.4g}")
+    0.0008524
+    """
+    run = _Batches.of(sigma, steps, epochs, adjacency)
+    return run.delta(rational(epsilon, "epsilon"), digits)
+
+
+def shuffled_batches_epsilon(
+    delta: Numeric,
+    sigma: Numeric,
+    steps: Numeric,
+    epochs: Numeric = 1,
+    adjacency: str | Adjacency = "add_remove",
+    digits: int = 10,
+) -> Enclosure:
+    """A lower bound of ε(δ); see `shuffled_batches`. 0 < δ < 1.
+
+    >>> print(f"{shuffled_batches_epsilon('1e-5', '4/5', 100):.5g}")
+    5.6239
+    """
+    d = probability_or_zero(delta, "delta")
+    if d == 0:
+        raise DomainError("delta: found 0, needed delta > 0")
+    return _Batches.of(sigma, steps, epochs, adjacency).epsilon(d, digits)
+
+
+@dataclass(frozen=True)
+class _Batches:
+    """The laws of the largest step: by 2/σ one of them is moved, or by `other`/σ."""
+
+    sigma: Exact
+    steps: int
+    epochs: int
+    adjacency: Adjacency
+
+    @classmethod
+    def of(
+        cls, sigma: Numeric, steps: Numeric, epochs: Numeric, adjacency: str | Adjacency
+    ) -> _Batches:
+        noise, relation = positive(sigma, "sigma"), named_adjacency(adjacency)
+        if (not isinstance(noise, Fraction) and noise.free_symbols) or noise < _LEAST_NOISE:
+            raise DomainError(f"sigma: found {echo(sigma)}, needed a number >= {_LEAST_NOISE}")
+        counts = whole(steps, "steps", least=1), whole(epochs, "epochs", least=1)
+        for name, count, most in zip(
+            ("steps", "epochs"), counts, (_MOST_STEPS, _MOST_EPOCHS), strict=True
+        ):
+            if count > most:
+                raise DomainError(f"{name}: found {echo(count)}, needed {name} <= {most:,}")
+        if relation not in (ADD_REMOVE, REPLACE_ONE):
+            raise AdjacencyError(
+                f"shuffled_batches: found adjacency {relation}, needed 'add_remove' or "
+                "'replace_one'"
+            )
+        return cls(noise, *counts, relation)
+
+    @property
+    def moves(self) -> tuple[int, int]:
+        """From −1 to 1, against to 0 or against −1 itself."""
+        return 2, int(self.adjacency == ADD_REMOVE)
+
+    def delta(self, eps: Fraction, digits: int) -> Enclosure:
+        """(1 − Es) δ̂(ε + 3Es), every probability being known but for a share s."""
+        off, weight = self.epochs * _SHARE, math.exp(min(float(eps), 700.0))
+        pair = self._pair(self._places(lambda p, q: p - weight * q))
+        found = Accountant().lower_delta(pair, eps + 3 * off, self._asked(digits))
+        return self._least((1 - off) * _lower(found), digits)
+
+    def epsilon(self, d: Fraction, digits: int) -> Enclosure:
+        """ε̂(δ/(1 − Es)) − 3Es."""
+        off, steered = self.epochs * _SHARE, float(d)
+        given = d / (1 - off)
+        if given >= 1:
+            return self._least(Fraction(0), digits)
+        pair = self._pair(self._places(lambda p, q: (p - steered) / q if q else 0.0))
+        found = Accountant().lower_epsilon(pair, given, self._asked(digits))
+        return self._least(_lower(found) - 3 * off, digits)
+
+    def _asked(self, digits: int) -> int:
+        return digits if self.epochs == 1 else min(digits, _DIGITS)
+
+    def _least(self, value: Fraction, digits: int) -> Enclosure:
+        source = CGK24.at("the lower bounds by the largest step; docs/proofs.md, section 37")
+        claim = Claim(Kind.LOWER, self.adjacency, sources=(source,))
+        return from_ball(BALL.number(max(value, Fraction(0))), claim, digits, certified=True)
+
+    def _places(self, worth: Callable[[float, float], float]) -> list[Fraction]:
+        """Where the slices end, in units of σ: the best one end, or many of several epochs."""
+        low, high = -40.0, 40 + 2 / float(self.sigma)
+        if self.epochs == 1:
+            for _ in range(4):
+                tried = [low + (high - low) * i / _TRIED for i in range(_TRIED + 1)]
+                best = max(tried, key=lambda c: worth(*(self._above(c, m) for m in self.moves)))
+                low, high = best - (high - low) / _TRIED, best + (high - low) / _TRIED
+            return [Fraction(best).limit_denominator(10**6)]
+        tried = [low + (high - low) * i / 4000 for i in range(4001)]
+        kept = [
+            c
+            for c in tried
+            if all(
+                self._above(c, m) > _LEAST_MASS and self._log_below(c, m) > math.log(_LEAST_MASS)
+                for m in self.moves
+            )
+        ]
+        step = max(1, len(kept) // _SLICES)
+        return [Fraction(c).limit_denominator(10**6) for c in kept[::step]]
+
+    def _log_below(self, c: float, move: int) -> float:
+        """log P[all steps <= c], steering."""
+        logs = (
+            math.log(max(math.erfc(-x / math.sqrt(2)) / 2, 5e-324))
+            if x < 1
+            else math.log1p(-math.erfc(x / math.sqrt(2)) / 2)
+            for x in (c - move / float(self.sigma), c)
+        )
+        moved, other = logs
+        return moved + (self.steps - 1) * other
+
+    def _above(self, c: float, move: int) -> float:
+        return -math.expm1(self._log_below(c, move))
+
+    def _pair(self, places: list[Fraction]) -> Node:
+        """The epochs' slices, each of a probability that is right but for a share of it."""
+        for bits in doubled(512):
+            with precision(bits):
+                laws = [self._masses(places, move) for move in self.moves]
+                counts = [[floor(_UNIT * mass.mid()) for mass in law] for law in laws]
+                if all(map(_close, laws, counts)):
+                    break
+        else:
+            raise PrecisionError("shuffled_batches: the bits did not suffice; raise limits(bits=…)")
+        p, q = ([Fraction(k, sum(law)) for k in law] for law in counts)
+        return self.epochs * DistributionPair(p, q, "add_remove", with_record="P")
+
+    def _masses(self, places: list[Fraction], move: int) -> list[arb]:
+        """Of the slices, from the lowest one up."""
+        sigma = BALL.number(self.sigma)
+        below = [
+            _normal(BALL.number(c) - move / sigma) * _normal(BALL.number(c)) ** (self.steps - 1)
+            for c in places
+        ]
+        return [b - a for a, b in zip([arb(0), *below], [*below, arb(1)], strict=True)]
+
+
+def _normal(x: arb) -> arb:
+    """Φ(x)"""
+    found: arb = (-x / arb(2).sqrt()).erfc() / 2
+    return found
+
+
+def _close(law: list[arb], counts: list[int]) -> bool:
+    """Is |p − k/Σk| <= s k/Σk for every mass p and its count k?"""
+    share, total = BALL.number(_SHARE), sum(counts)
+    return all(
+        k > 0 and abs(mass * total / k - 1) <= share for mass, k in zip(law, counts, strict=True)
+    )
+
+
+def _lower(found: Enclosure) -> Fraction:
+    """The lower end."""
+    low = exact(found.lower, "lower")
+    if not isinstance(low, Fraction):
+        raise PrecisionError("shuffled_batches: found no lower end")
+    return low

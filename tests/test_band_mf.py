@@ -1,0 +1,143 @@
+"""BandMF: the divergence of all patterns of samples, JAX Privacy's rounds, bad input."""
+
+import itertools
+import random
+from fractions import Fraction
+
+import pytest
+
+import symacct
+from symacct import (
+    DomainError,
+    Gaussian,
+    Kind,
+    LimitError,
+    PoissonSubsample,
+    PostProcess,
+    band_mf,
+)
+from tests import independent
+from tests.support import holds
+
+MP = independent.context(50)
+RUN = {"n": 100, "batch_size": 10, "noise_multiplier": 2}
+
+
+def drawn(seed, steps, bands):
+    """A lower triangular strategy with so many diagonals."""
+    draw = random.Random(seed)
+    return [
+        [Fraction(draw.randint(-3, 6), 4) if 0 <= i - j < bands else 0 for j in range(steps)]
+        for i in range(steps)
+    ]
+
+
+def divergence(alpha, rows, gamma, sigma, steps):
+    """D_α of the mixture over all samples of a record in these steps, α whole, by all tuples."""
+
+    def number(x):
+        return MP.mpf(x.numerator) / x.denominator
+
+    means = [
+        (
+            MP.fprod(number(gamma if bit else 1 - gamma) for bit in bits),
+            [sum(b * row[t] for b, t in zip(bits, steps, strict=True)) for row in rows],
+        )
+        for bits in itertools.product((0, 1), repeat=len(steps))
+    ]
+    total = MP.mpf(0)
+    for chosen in itertools.product(means, repeat=alpha):
+        inner = sum(
+            (
+                x * y
+                for (_, a), (_, b) in itertools.combinations(chosen, 2)
+                for x, y in zip(a, b, strict=True)
+            ),
+            Fraction(0),
+        )
+        total += MP.fprod(c for c, _ in chosen) * MP.exp(number(inner / sigma**2))
+    return MP.log(total) / (alpha - 1)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_part_costs_more_than_all_patterns_of_its_samples(seed):
+    """The mixture of all patterns, by the whole matrix and not by its bands."""
+    bands, steps, alpha = 2 + seed % 2, 5, 2 + seed % 2
+    rows, gamma = drawn(seed, steps, bands), Fraction(bands * 10, 100)
+    m = band_mf(**RUN, bands=bands, steps=steps, strategy=rows)
+    found = m.rdp(alpha, digits=20)
+    parts = [
+        divergence(alpha, rows, gamma, Fraction(2), range(r, steps, bands)) for r in range(bands)
+    ]
+    assert float(found.upper) >= float(max(parts)) * (1 - 1e-14)
+    if m.claim.kind is Kind.EXACT:
+        assert holds(found, max(parts), 20, trusted=40)
+
+
+def test_a_wider_matrix_may_cost_more_and_is_refused():
+    rows = [[1, 0, 0], [1, 1, 0], [1, 1, 1]]  # three diagonals, and steps two apart
+    banded = [[1, 0, 0], [1, 1, 0], [0, 1, 1]]
+    full = divergence(2, rows, Fraction(1, 5), Fraction(2), [0, 2])
+    runs = PoissonSubsample(Gaussian(2, symacct.MatrixMechanism(rows, 1).sensitivity), "1/5")
+    assert full > float((runs + PoissonSubsample(Gaussian(2), "1/5")).rdp(2).upper)
+    assert band_mf(**RUN, bands=2, steps=3, strategy=banded).claim.kind is Kind.EXACT
+    for wrong in (rows, [[1, 1], [0, 1]]):
+        with pytest.raises(DomainError, match="off the first 2 diagonals"):
+            band_mf(**RUN, bands=2, steps=len(wrong), strategy=wrong)
+
+
+@pytest.mark.parametrize("steps", [1, 3, 4, 6, 7, 9])
+@pytest.mark.parametrize("column", [[1], [1, "1/2"], ["1/2", "-1", 2], [0, 0, 1]])
+def test_one_number_on_each_diagonal_is_the_matrix_of_them(column, steps):
+    rows = [
+        [column[i - j] if 0 <= i - j < len(column) else 0 for j in range(steps)]
+        for i in range(steps)
+    ]
+    told = {**RUN, "bands": 3, "steps": steps}
+    if not any(Fraction(x) for x in column[:steps]):
+        return
+    assert band_mf(**told, strategy=column) is band_mf(**told, strategy=rows)
+
+
+def test_where_no_part_has_the_largest_columns_it_is_a_bound():
+    rows = [[1, 0, 0, 0], [1, 1, 0, 0], [0, 3, 1, 0], [0, 0, 5, 2]]  # squares 2, 26 and 10, 4
+    one, two = Gaussian(2, sensitivity=symacct.MatrixMechanism(rows, 1).sensitivity), Gaussian(2, 2)
+    m = band_mf(**RUN, bands=2, steps=4, strategy=rows)
+    assert m is PostProcess(PoissonSubsample(one, "1/5") + PoissonSubsample(two, "1/5"))
+    assert m.claim.kind is Kind.UPPER
+    assert m.lower_epsilon("1e-5").upper == 0
+
+
+def test_rounds_as_jax_privacy_counts_them():
+    """amplified_bandmf_event: ⌈iterations/bands⌉ sampled runs; one band and no more is DP-SGD."""
+    m = band_mf(n=60000, batch_size=150, noise_multiplier=2, bands=4, steps=1002)
+    assert m is 251 * PoissonSubsample(Gaussian(2), "1/100")
+    assert m.epsilon("1e-6", 6, "exact").kind is Kind.EXACT
+    whole = band_mf(n=600, batch_size=150, noise_multiplier=2, bands=4, epochs=3)
+    assert whole is 3 * PoissonSubsample(Gaussian(2), 1)
+    told = {"n": 60000, "batch_size": 256, "noise_multiplier": "1.1", "epochs": 15}
+    for relation in ("add_remove", "replace_one"):
+        dp_sgd = symacct.dp_sgd(**told, adjacency=relation)
+        assert band_mf(**told, bands=1, strategy=[1], adjacency=relation) is dp_sgd
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"bands": 0}, "bands: found 0"),
+        ({"bands": 11}, "bands \\* batch_size at most the 100 records"),
+        ({"steps": None}, "needed one of the two"),
+        ({"epochs": 1}, "needed one of the two"),
+        ({"strategy": []}, "found \\[\\], needed rows"),
+        ({"strategy": [1, "x"]}, "found 'x'"),
+        ({"strategy": [0, 0]}, "not all 0"),
+        ({"strategy": [1, 1, 1]}, "found 3 diagonals, needed at most 2"),
+        ({"strategy": [[1]]}, "found 1 rows of 1, needed 4 of as many"),
+        ({"strategy": 5}, "needed a list"),
+    ],
+)
+def test_what_is_no_banded_run_is_refused(wrong, message):
+    with pytest.raises(symacct.SymacctError, match=message):
+        band_mf(**{**RUN, "bands": 2, "steps": 4, **wrong})
+    with pytest.raises(LimitError, match="entries"):
+        band_mf(**RUN, bands=2, steps=101, strategy=[[1] * 101] * 101)
