@@ -158,6 +158,7 @@ def test_the_command_says_what_shuffling_costs_at_least():
     ("call", "error", "message"),
     [
         (lambda: shuffled_batches(1, "1/100", 10), DomainError, "sigma: found '1/100', needed"),
+        (lambda: shuffled_batches(1, 10**7, 10), DomainError, "sigma <= 1,000,000"),
         (lambda: shuffled_batches(1, 1, 0), DomainError, "steps: found 0"),
         (lambda: shuffled_batches(1, 1, 10**10), DomainError, "steps <= 1,000,000,000"),
         (lambda: shuffled_batches(1, 1, 10, 10**6), DomainError, "epochs <= 10,000"),

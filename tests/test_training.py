@@ -49,7 +49,8 @@ def test_the_sensitivity_is_that_of_the_samples():
         ({"epochs": 1, "n": 255}, "batch_size: found 256, needed at most the 255 records"),
         ({"epochs": 1, "n": "x"}, "n: found"),
         ({"epochs": 1, "noise_multiplier": 0}, "noise_multiplier: found 0"),
-        ({"epochs": 1, "sampling": "shuffle"}, "sampling: found 'shuffle', needed one of poisson"),
+        ({"epochs": 1, "sampling": "shuffle"}, "found 'shuffle'; did you mean shuffled"),
+        ({"epochs": 1, "sampling": "x"}, "sampling: found 'x', needed one of poisson, without"),
         ({"epochs": 1, "sampling": []}, "sampling: found"),
     ],
 )

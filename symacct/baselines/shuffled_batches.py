@@ -17,6 +17,7 @@ from symacct.accountant.accountant import Accountant
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import doubled, floor, precision
 from symacct.baselines.result import probability_or_zero
+from symacct.core import arguments
 from symacct.core.claims import ADD_REMOVE, REPLACE_ONE, Adjacency, Claim, Kind
 from symacct.core.claims import adjacency as named_adjacency
 from symacct.core.errors import AdjacencyError, DomainError, PrecisionError, echo
@@ -27,9 +28,11 @@ from symacct.expressions.parameters import positive, rational, whole
 from symacct.mechanisms import DistributionPair
 from symacct.results.enclosure import Enclosure, from_ball
 
-_LEAST_NOISE, _MOST_STEPS, _MOST_EPOCHS = Fraction(1, 10), 10**9, 10**4
+_LEAST_NOISE, _MOST_NOISE = Fraction(1, 10), 10**6
+_MOST_STEPS, _MOST_EPOCHS = 10**9, 10**4
 _SLICES, _TRIED = 64, 200
 _DIGITS = 4  # of several epochs: of more there is seldom the time, and fewer slices are left
+_STEERED = 700  # the largest ε that a float has the exponential of
 _LEAST_MASS = 1e-20  # of a slice, steered
 _SHARE, _UNIT = Fraction(1, 2**100), 2**240  # what a probability may be off by; of its fraction
 
@@ -48,10 +51,10 @@ def shuffled_batches(
     record's gradient set to 0 is, too. A permutation kept is one epoch with σ/√epochs.
 
     >>> print(f"{shuffled_batches(4, '4/5', 100):.4g}")
-    0.0008524
+    0.0008525
     """
     run = _Batches.of(sigma, steps, epochs, adjacency)
-    return run.delta(rational(epsilon, "epsilon"), digits)
+    return run.delta(rational(epsilon, "epsilon"), arguments.digits(digits))
 
 
 def shuffled_batches_epsilon(
@@ -70,7 +73,7 @@ def shuffled_batches_epsilon(
     d = probability_or_zero(delta, "delta")
     if d == 0:
         raise DomainError("delta: found 0, needed delta > 0")
-    return _Batches.of(sigma, steps, epochs, adjacency).epsilon(d, digits)
+    return _Batches.of(sigma, steps, epochs, adjacency).epsilon(d, arguments.digits(digits))
 
 
 @dataclass(frozen=True)
@@ -87,8 +90,11 @@ class _Batches:
         cls, sigma: Numeric, steps: Numeric, epochs: Numeric, adjacency: str | Adjacency
     ) -> _Batches:
         noise, relation = positive(sigma, "sigma"), named_adjacency(adjacency)
-        if (not isinstance(noise, Fraction) and noise.free_symbols) or noise < _LEAST_NOISE:
-            raise DomainError(f"sigma: found {echo(sigma)}, needed a number >= {_LEAST_NOISE}")
+        is_open = not isinstance(noise, Fraction) and noise.free_symbols
+        if is_open or not _LEAST_NOISE <= noise <= _MOST_NOISE:
+            raise DomainError(
+                f"sigma: found {echo(sigma)}, needed {_LEAST_NOISE} <= sigma <= {_MOST_NOISE:,}"
+            )
         counts = whole(steps, "steps", least=1), whole(epochs, "epochs", least=1)
         for name, count, most in zip(
             ("steps", "epochs"), counts, (_MOST_STEPS, _MOST_EPOCHS), strict=True
@@ -109,7 +115,10 @@ class _Batches:
 
     def delta(self, eps: Fraction, digits: int) -> Enclosure:
         """(1 − Es) δ̂(ε + 3Es), every probability being known but for a share s."""
-        off, weight = self.epochs * _SHARE, math.exp(min(float(eps), 700.0))
+        off, weight = (
+            self.epochs * _SHARE,
+            math.exp(float(max(Fraction(-_STEERED), min(eps, Fraction(_STEERED))))),
+        )
         pair = self._pair(self._places(lambda p, q: p - weight * q))
         found = Accountant().lower_delta(pair, eps + 3 * off, self._asked(digits))
         return self._least((1 - off) * _lower(found), digits)

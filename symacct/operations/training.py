@@ -60,13 +60,9 @@ def dp_sgd(
         )
     count = _count(records, batch, epochs, steps, "dp_sgd")
     noise = positive(noise_multiplier, "noise_multiplier")
-    if sampling == "shuffled":
+    if arguments.one_of(sampling, "sampling", (*_SAMPLINGS, "shuffled")) == "shuffled":
         passes = count / Fraction(-(-records // batch)) if epochs is None else _passes(epochs)
         return _shuffled(noise, math.ceil(passes), adjacency or REPLACE_ONE)
-    if not isinstance(sampling, str) or sampling not in _SAMPLINGS:
-        raise DomainError(
-            f"sampling: found {echo(sampling)}, needed one of {', '.join(_SAMPLINGS)}, shuffled"
-        )
     kind, sensitivity = _SAMPLINGS[sampling]
     relation = () if adjacency is None else (adjacency,)
     return count * kind(
@@ -111,7 +107,7 @@ def band_mf(
     Raises DomainError, LimitError. Source: docs/proofs.md, section 36.
 
     >>> band_mf(n=60000, batch_size=150, noise_multiplier=2, bands=4, steps=1000)
-    250*PoissonSubsample(Gaussian(2), '1/100')
+    250*PoissonSubsample(Gaussian(2), '600/60000')
     """
     records, batch = whole(n, "n", 1), whole(batch_size, "batch_size", 1)
     parts = whole(bands, "bands", 1)
