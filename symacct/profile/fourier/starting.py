@@ -130,12 +130,12 @@ def _by_spread(moments: Moments, delta: Fraction) -> float:
     spread = math.sqrt(
         sum(k * part.steer(np.zeros(1))[1][0] for part, k in moments.representatives)
     )
-    low, high = 0.0, _FARTHEST
+    low, high, goal = 0.0, _FARTHEST, float(delta)
     for _ in range(_HALVINGS):
         x = (low + high) / 2
         density = math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
         above = density - x * math.erfc(x / math.sqrt(2)) / 2
-        low, high = (x, high) if spread * above > delta else (low, x)
+        low, high = (x, high) if spread * above > goal else (low, x)
     return low * spread
 
 
