@@ -19,7 +19,7 @@ from symacct.core.forking import cached_property
 from symacct.numerics.sums.refine import ball
 from symacct.profile.accuracy import accuracy, bits_for, float_of, precisions, to_digits, undecided
 from symacct.profile.closed_form.dispatch import closed_form
-from symacct.profile.closed_form.finite import apart, are_few, given
+from symacct.profile.closed_form.finite import apart, are_few, conditioned
 from symacct.profile.closed_form.strategy import ClosedForm
 from symacct.profile.discretized.grid import Grids
 from symacct.profile.fourier.contours import Contours
@@ -95,7 +95,7 @@ class CompositionProfile:
         own, exchanged = (CompositionProfile(others, way) for way in ways)
         if own.closed is None and (own.runs.are_atoms or not own.runs.have_moments):
             return []
-        formula = partial(given, finite, partial(_at_any, own, exchanged), self.reverse)
+        formula = partial(conditioned, finite, partial(_at_any, own, exchanged), self.reverse)
         if own.closed is not None:
             return [ClosedForm(self.runs, formula)]
         return [self._few, ClosedForm(self.runs, formula, _FEW_NODES + 1)]
