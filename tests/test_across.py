@@ -9,7 +9,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 from flint import arb, ctx
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import symacct as sa
@@ -20,6 +20,8 @@ from symacct.profile.fourier.plan import plan
 from symacct.profile.fourier.shape import Moments
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from symacct.profile.part import OrderLine
+from symacct.profile.solve import CompositionProfile
+from tests.thinning import examples
 
 RATES = st.integers(4, 10).map(lambda n: Fraction(1, 10**n))
 VARIANCES = st.fractions(Fraction(1, 2), Fraction(20), max_denominator=10)
@@ -89,6 +91,20 @@ def test_both_ways_agree(k, gamma, variance, y, delta):
         assert made.delta(arb(y)).overlaps(other.delta(arb(y)))
         assert accuracy(made.delta(arb(y))) > 3
     assert 50 * made.plan.last < other.plan.last
+
+
+@examples(3, 60)
+@example(2, Fraction(1), Fraction(1, 10**8), -6.4)
+@example(7, Fraction(144), Fraction(3, 10**9), -2.5)
+@example(3, Fraction("0.2809"), Fraction(47, 10**9), -7.0)
+@given(st.integers(2, 7), VARIANCES, RATES, st.floats(-9, -1))
+def test_few_runs_of_which_one_rarely_jumps_take_few_nodes(k, variance, gamma, log_share):
+    """Also where the last ones are to be tapered, and of rates at which no jump is on the grid."""
+    part = SampledGaussian(gamma=gamma, variance=variance)
+    share = 10**log_share * k * float(part.hockey_stick(arb(0), False))
+    found = CompositionProfile(((part, k),), False)
+    assert accuracy(found.epsilon(Fraction(share), 4)) >= 4
+    assert found.contours.known[0].plan.last < 1500
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from symacct import (
     Skellam,
     SubsampleWithoutReplacement,
     baselines,
+    sample_with_replacement,
 )
 from tests.thinning import examples
 
@@ -118,6 +119,13 @@ BESIDE = {
         lambda *asked: baselines.route_two(*asked).delta,
         lambda epsilon, sigma, k: (k * Gaussian(sigma)).delta(epsilon, DIGITS).delta,
     ),
+    "with_replacement": (
+        (DELTAS, NOISE, st.integers(20, 3000), st.integers(2, 12)),
+        lambda *asked: baselines.with_replacement(*asked).epsilon,
+        lambda d, sigma, n, draws: by_the_laws(
+            sample_with_replacement(Gaussian(sigma), n, draws), d
+        ),
+    ),
     "subsampled_dp": (
         (SIZES, RATES),
         lambda epsilon, rate: baselines.subsampled_dp(epsilon, 0, rate)[0],
@@ -139,7 +147,6 @@ ALONE = {
         "shuffled_responses_epsilon", "shuffled_responses_rdp",
     },
     "the laws are found by the baseline": {"gaussian_profile"},
-    "gives up δ for draws that the expression counts; up to 15 s": {"with_replacement"},
 }  # fmt: skip
 
 

@@ -481,14 +481,6 @@ def masses_rounded_down(m):
     yield from of_a_whole(m.lattice_profile((), False, arb(0)), 0.25, 0.125)
 
 
-@row("profile.discretized.lattice")
-def losses_beyond_the_last_node(m):
-    lattice = SimpleNamespace(first=arb(0), step=arb(1), count=3)
-    lattice._between = lambda j, y: y.expm1() + 0.125
-    found = m.LossLattice._below(lattice, arb(4))
-    yield from of_a_whole(found, mp.expm1(4), 0.125)
-
-
 @row("profile.fourier.contours")
 def one_moment(m):
     runs = SimpleNamespace(
@@ -758,7 +750,6 @@ ELSEWHERE = {
         "inside.upper()",
         "left + self._off_ray",
     ],
-    "profile.discretized.lattice": ["up_to(self._lost)", "union(above + self._lost)"],
     "profile.losses.density.crossings": ["low.union(high)"],
     "profile.losses.density.densities": ["arb(arc).union(arb(arc + 1))"],
     "profile.losses.density.rising": ["left.union(right)"],

@@ -35,8 +35,9 @@ def sample_with_replacement(
     no less for fewer records, so that GroupPrivacy wants the size that its last step starts from,
     and no sampling may be above it, which leaves fewer.
     `mechanism` is Gaussian noise for one record of the batch replaced. Every number of draws is
-    told apart, up to the limit "terms"; `baselines.with_replacement` gives (ε, δ) for larger
-    batches, and less for a record replaced. `adjacency` names the neighbours. ε(α) is in nats.
+    told apart, up to the limit "terms": for (ε, δ) conversion="exact" is the truth, where orders
+    pay for draws that are never seen, and `baselines.with_replacement` is a bound for many steps,
+    larger batches and a record replaced. `adjacency` names the neighbours. ε(α) is in nats.
     Raises DomainError, LimitError.
 
     >>> from symacct import Gaussian

@@ -1,6 +1,6 @@
 """D(y) and its root for runs in one direction: by the cheapest strategy that can, then the next.
 
-A closed form where there is one; else contours (`fourier/`), or grids and lattices of losses
+A closed form where there is one; else contours (`fourier/`), or grids of losses
 (`discretized/`), or, beside few outcomes of finite parts, a sum over these.
 """
 
@@ -19,10 +19,9 @@ from symacct.core.forking import cached_property
 from symacct.numerics.sums.refine import ball
 from symacct.profile.accuracy import accuracy, bits_for, float_of, precisions, to_digits, undecided
 from symacct.profile.closed_form.dispatch import closed_form
-from symacct.profile.closed_form.finite import apart, are_few, given
+from symacct.profile.closed_form.finite import apart, are_few, conditioned
 from symacct.profile.closed_form.strategy import ClosedForm
 from symacct.profile.discretized.grid import Grids
-from symacct.profile.discretized.lattice import LossLattices
 from symacct.profile.fourier.contours import Contours
 from symacct.profile.fourier.shape import shift
 from symacct.profile.losses.finite import Atoms
@@ -32,7 +31,6 @@ from symacct.profile.strategy import Number, Strategy, by_the_cheapest
 _FEW_NODES = 20_000  # that are summed in less than about a second
 _TOGETHER = 50  # runs of densities, below which finite laws beside them are not asked one by one
 _DIGIT, _SPARE_BITS = 3.33, 64  # bits of one, and those that a sum over outcomes has more
-_FEW_RUNS = 8  # of which a lattice of losses is sooner had than nodes
 _LEAST = 3.0  # digits of what a sum over outcomes asks
 
 
@@ -66,8 +64,6 @@ class CompositionProfile:
             found.append(self._few)
         if self.runs.hardly_fall:
             found.append(self.grids)
-        if self.runs.count < _FEW_RUNS:
-            found.append(self.lattices)
         return found
 
     @cached_property
@@ -88,11 +84,6 @@ class CompositionProfile:
         return Grids(self.runs)
 
     @cached_property
-    def lattices(self) -> LossLattices:
-        """The lattices of losses."""
-        return LossLattices(self.runs)
-
-    @cached_property
     def _given_finite(self) -> list[Strategy]:
         """A sum over what few finite parts leave of the others, and contours that may be sooner."""
         if not any(isinstance(part, Atoms) for part, _ in self.pairs) or self._is_for_a_grid:
@@ -104,7 +95,7 @@ class CompositionProfile:
         own, exchanged = (CompositionProfile(others, way) for way in ways)
         if own.closed is None and (own.runs.are_atoms or not own.runs.have_moments):
             return []
-        formula = partial(given, finite, partial(_at_any, own, exchanged), self.reverse)
+        formula = partial(conditioned, finite, partial(_at_any, own, exchanged), self.reverse)
         if own.closed is not None:
             return [ClosedForm(self.runs, formula)]
         return [self._few, ClosedForm(self.runs, formula, _FEW_NODES + 1)]

@@ -302,10 +302,14 @@ def test_the_edge_of_a_strip_is_bounded(case, a, t, angle, below, above):
 @examples(40, 400)
 @given(
     st.fractions(Fraction(1, 40), 300, max_denominator=90),
-    st.fractions(Fraction(1, 10**6), Fraction(999, 1000)),
+    st.one_of(
+        st.fractions(Fraction(1, 10**6), Fraction(999, 1000)),
+        st.integers(7, 20).map(lambda n: Fraction(1, 10**n)),
+    ),
     st.one_of(st.floats(0.01, 60), st.floats(-12, -0.01)),
     st.floats(2, 120),
 )
+@example(Fraction(144), Fraction(3, 10**9), -3e9, 16.0)  # all of the mass is below the places
 @example(Fraction(69, 58), Fraction(809, 17_000_000), 15.795, 14.095)  # chords of another end fell
 def test_one_order_and_a_line_agree(variance, gamma, a, need):
     part = SampledGaussian(variance, gamma)

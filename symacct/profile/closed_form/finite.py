@@ -45,7 +45,7 @@ def are_few(runs: Finite, others: Runs = ()) -> bool:
     return outcomes <= _SUMMED and outcomes * count**2 <= _SUMMED_BESIDE
 
 
-def given(runs: Finite, rest: Value, reverse: bool, y: arb) -> arb:
+def conditioned(runs: Finite, rest: Value, reverse: bool, y: arb) -> arb:
     """P(ℓ = ∞) + Σ p D(y − ℓ) over the outcomes of finite parts beside others of profile D.
 
     The places are known to more bits, as D may fall by many orders of magnitude.
@@ -79,7 +79,7 @@ def _profile(runs: Finite, reverse: bool, y: arb) -> arb:
     rest = tuple(run for run in runs if run is not binary)
     profile = profile_for(*binary, reverse, math.prod(part.outcomes(k) for part, k in rest))
     certain = total_mass_at_infinity((binary,), reverse)
-    return given(rest, lambda x: certain + profile(x), reverse, y)
+    return conditioned(rest, lambda x: certain + profile(x), reverse, y)
 
 
 @lru_cache(8)

@@ -29,7 +29,6 @@ from symacct.profile.fourier.plan import ContourPlan, plan
 from symacct.profile.fourier.shape import Moments, shift
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
-from symacct.profile.part import rounded_down
 
 _MANY = 1000  # nodes, above which fewer may do of the pairs exchanged
 _ROOM = 5.0  # times y: a root is looked for up to four
@@ -52,8 +51,9 @@ class Across(Contour):
     def in_floats(self) -> FloatContour:
         """The sum in float64: D(y) = 1 − e^y + Re Σ e^{log_term + (s+1)y}."""
         found = super().in_floats
-        shifts = np.concatenate([-1 - found.shifts, [0, -1]])
-        return FloatContour(shifts, np.concatenate([found.log_terms, [0, math.pi * 1j]]), None)
+        shifts = np.concatenate([[0, -1], -1 - found.shifts])
+        log_terms = np.concatenate([[0, math.pi * 1j], found.log_terms])
+        return FloatContour(shifts, log_terms, found.taper, -1)
 
 
 class Smoothed(Contour):
@@ -142,24 +142,13 @@ def planned(
             log_kept = math.log(-math.expm1(-y)) if y > 0 else -math.inf
             log_other = float(np.logaddexp(log_delta - y, log_kept))
             more = (log_other + y - log_delta) / math.log(10)
-            other = _with_room(plan(found.exchanged, -y, log_other, digits + more), found, y)
-            if other.taper is None and (refused is not None or other.last < chosen.last):
-                return found.exchanged, other
+            exchanged = replace(found.exchanged, room=(_ROOM - 1) * y)
+            other = plan(exchanged, -y, log_other, digits + more)
+            if refused is not None or other.last < chosen.last:
+                return exchanged, other
     if refused is not None:
         raise refused
     return moments, chosen
-
-
-def _with_room(chosen: ContourPlan, found: Moments, y: float) -> ContourPlan:
-    """The plan with no alias up to some times y, where the largest loss bounds the step."""
-    if chosen.lam < math.inf:
-        return chosen
-    h = rounded_down(2 * math.pi / (found.exchanged.largest + _ROOM * y))
-    more = chosen.h / h
-    if more <= 1:
-        return chosen
-    falls = tuple((math.ceil(n * more), fall) for n, fall in chosen.falls)
-    return replace(chosen, h=h, last=math.ceil(chosen.last * more), falls=falls)
 
 
 def contour(found: Moments, chosen: ContourPlan, at: float, plain: Moments) -> Contour:

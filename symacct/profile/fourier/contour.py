@@ -35,17 +35,21 @@ _NEAR = 1e-9  # of y, about what float64 leaves
 
 @dataclass(frozen=True)
 class FloatContour:
-    """D(y) = d + Re Σ e^{log_term − sy}, the last ones tapered, about; d is the mass lost."""
+    """D(y) = d + Re Σ e^{log_term − sy}, about; d is the mass lost.
+
+    The last ones are tapered as for y, or for −y if the `way` is −1.
+    """
 
     shifts: Floats
     log_terms: Floats
     taper: Taper | None
+    way: int = 1
 
     def terms(self, y: float) -> Floats:
         """What is summed."""
         terms = np.exp(self.log_terms - self.shifts * y)
         if self.taper is not None:
-            terms[self.taper.first :] *= self.taper.rough_weights(y)
+            terms[-self.taper.degree :] *= self.taper.rough_weights(self.way * y)
         return terms
 
     def log_value(self, y: float) -> float:

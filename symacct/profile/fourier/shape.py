@@ -36,6 +36,7 @@ class Moments:
     fine: dict[int, tuple[Floats, Floats, Floats]] = field(default_factory=dict)
     noisy: dict[Part, Moments] = field(default_factory=dict)  # by what stands beside
     start: int = 0  # near the last shift that was looked for
+    room: float = 0.0  # beyond the largest loss, of which a step leaves as much without an alias
 
     def with_noise(self, noise: Part) -> Moments:
         """The moments of these runs and of one more, which is the last."""
@@ -60,8 +61,8 @@ class Moments:
 
     @cached_property
     def largest(self) -> float:
-        """The largest finite loss."""
-        return sum(k * float(part.largest(self.reverse).mid()) for part, k in self.runs)
+        """The largest finite loss, and the room beyond it."""
+        return self.room + sum(k * float(part.largest(self.reverse).mid()) for part, k in self.runs)
 
     def order(self, shift: float) -> float:
         """Re z where Re s = `shift`."""

@@ -82,7 +82,7 @@ def nearer_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
         if not rough.log_value(y) > least and sum(k for _, k in runs.runs) <= _FEW_RUNS:
             is_rare = _sum_of_ones(runs.moments, 0.0) < _RARE
             return (
-                min(y, by_one_jump(runs.moments, delta, y))
+                min(y, _by_one_jump(runs.moments, delta, y))
                 if is_rare
                 else valued_root(runs, roughly, delta)
             )
@@ -108,7 +108,7 @@ def valued_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
     return y
 
 
-def by_one_jump(moments: Moments, delta: Fraction, most: float) -> float:
+def _by_one_jump(moments: Moments, delta: Fraction, most: float) -> float:
     """About ε where jumps are rare: up to which Σ k_i D_i(ε) is above δ, D_i of one run."""
     low, high = 0.0, most
     for _ in range(_HALVINGS):
@@ -122,7 +122,7 @@ def by_one_jump(moments: Moments, delta: Fraction, most: float) -> float:
 def _of_samples(runs: DirectedRuns, delta: Fraction, most: float) -> float:
     """About where D is δ of small samples: by what they spread, or by one that jumps."""
     moments = runs.moments
-    return max(_by_spread(moments, delta), by_one_jump(moments, delta, most))
+    return max(_by_spread(moments, delta), _by_one_jump(moments, delta, most))
 
 
 def _by_spread(moments: Moments, delta: Fraction) -> float:
@@ -130,12 +130,12 @@ def _by_spread(moments: Moments, delta: Fraction) -> float:
     spread = math.sqrt(
         sum(k * part.steer(np.zeros(1))[1][0] for part, k in moments.representatives)
     )
-    low, high = 0.0, _FARTHEST
+    low, high, goal = 0.0, _FARTHEST, float(delta)
     for _ in range(_HALVINGS):
         x = (low + high) / 2
         density = math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
         above = density - x * math.erfc(x / math.sqrt(2)) / 2
-        low, high = (x, high) if spread * above > delta else (low, x)
+        low, high = (x, high) if spread * above > goal else (low, x)
     return low * spread
 
 

@@ -87,7 +87,7 @@ def _log_edges(part: SampledGaussian, a: float, t: float, heights: Floats) -> Fl
     slopes = t * _RISE + max(a, 0.0) * _SHARE
     slopes[:, :_ZERO] = (np.diff(heights) / np.diff(_PLACES))[:, :_ZERO]
     logs = heights + _log_masses(part, _PLACES, slopes, np.append(_PLACES[1:], math.inf))
-    return np.asarray(np.logaddexp.reduce(logs, axis=1))
+    return np.asarray(np.logaddexp(heights[:, 0], np.logaddexp.reduce(logs, axis=1)))
 
 
 def _log_masses(
