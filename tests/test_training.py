@@ -88,6 +88,11 @@ def card(*words):
     return CliRunner().invoke(main, [*TRAINING, *words])
 
 
+def test_noise_may_be_irrational():
+    document = json.loads(card("--noise-multiplier", "sqrt(2)", "--steps", "9", "--json").output)
+    assert "Gaussian(sqrt(2))" in document["expression"]
+
+
 def test_the_command_answers_as_the_function_does():
     run = dp_sgd(**MNIST, epochs=15)
     shown = card("--noise-multiplier", "1.1", "--epochs", "15").output
@@ -119,7 +124,8 @@ def test_the_noise_found_meets_the_target_and_a_unit_less_does_not():
         (["--epochs", "1"], "needed --noise-multiplier or --target-epsilon"),
         (["--noise-multiplier", "1", "--target-epsilon", "1", "--steps", "1"], "one of them only"),
         (["--noise-multiplier", "1"], "needed --epochs or --steps, and one of them only"),
-        (["--noise-multiplier", "x", "--steps", "1"], "noise_multiplier: found 'x'"),
+        (["--noise-multiplier", "x", "--steps", "1"], "multiplier: column 1: found the name 'x'"),
+        (["--noise-multiplier", "sqrt(-2)", "--steps", "1"], "needed a real number"),
         (["--noise-multiplier", "1", "--steps", "1", "--adjacency", "y"], "adjacency"),
     ],
 )

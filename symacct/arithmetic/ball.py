@@ -15,7 +15,7 @@ from symacct.arithmetic.context import PlainGaps
 from symacct.arithmetic.expression import evaluate
 from symacct.core import limits
 from symacct.core.errors import PrecisionError, echo
-from symacct.core.exact import INFINITY, Numeric, exact
+from symacct.core.exact import INFINITY, Exact, Numeric, exact
 from symacct.core.forking import new_lock
 from symacct.core.lazy_import import sympy
 
@@ -123,6 +123,26 @@ def rational(x: arb) -> Fraction:
     """The midpoint of a finite ball, which is a binary fraction."""
     found = x.mid().fmpq()
     return Fraction(int(found.p), int(found.q))
+
+
+def rational_ends(value: Exact, bits: int) -> tuple[Fraction, ...]:
+    """The rational number itself, else one below and one above, alike to more than twice the bits.
+
+    What is monotone in a parameter lies, for an irrational one, between its values at the two.
+    """
+    if isinstance(value, Fraction):
+        return (value,)
+    for finer in doubled(2 * bits + 64, 64 * (bits + 64)):
+        with precision(finer):
+            ball = BALL.number(value)
+            if ball.rel_accuracy_bits() > 2 * bits:
+                return tuple(map(rational, ends_of(ball)))
+    raise PrecisionError(f"found {echo(value)}, too near to 0 to compute; write it as a rational")
+
+
+def nearest_rational(value: Exact, bits: int) -> Fraction:
+    """The rational number itself, else one that agrees with it to more than twice the bits."""
+    return rational_ends(value, bits)[0]
 
 
 def decide(holds: Callable[[arb], bool | None], value: sympy.Expr) -> bool | None:

@@ -11,9 +11,11 @@ import sympy
 from symacct.baselines import shuffled_batches_epsilon
 from symacct.cli.asking import order_facts, print_beside
 from symacct.cli.frame import InputError, conversion_option, json_option, main, print_facts
-from symacct.core.errors import DomainError
+from symacct.core import symbols
+from symacct.core.errors import DomainError, ParseError
 from symacct.explore.calibration import Calibration, calibrate, number
 from symacct.export.description import describe, neighbours
+from symacct.expressions.formula_reader import parse_formula
 from symacct.expressions.node import Node
 from symacct.expressions.parameters import rational, whole
 from symacct.expressions.theorem_registry import named as named_theorem
@@ -69,7 +71,12 @@ def dpsgd_command(
         raise InputError("needed --noise-multiplier or --target-epsilon, and one of them only")
     if (run["epochs"] is None) == (run["steps"] is None):
         raise InputError("needed --epochs or --steps, and one of them only")
-    noise: Any = _NOISE if noise_multiplier is None else noise_multiplier
+    noise: Any = _NOISE
+    if noise_multiplier is not None:
+        try:
+            noise = parse_formula(noise_multiplier, symbols.alpha)
+        except ParseError as error:
+            raise InputError(f"--noise-multiplier: {error}") from error
     m = dp_sgd(noise_multiplier=noise, **run)
     if target_epsilon is None:
         guarantee = m.epsilon(delta, digits, conversion)

@@ -34,6 +34,7 @@ from symacct.mechanisms.mixtures import MixtureDirection, has_closed_form, mixed
 from symacct.mechanisms.pair import DistributionPair, largest_of, mixture
 from symacct.numerics.sums.terms import Terms
 from symacct.operations.subsample import SAMPLINGS, SubsampleWithoutReplacement
+from symacct.theory.amplification.poisson.sampled_pairs import rising_in_rate
 from symacct.theory.amplification.poisson.zw19 import log_sum, sampled_pure
 from symacct.theory.rdp_curve import RDPCurve
 
@@ -55,8 +56,6 @@ def is_pair(node: Node) -> str | None:
         return "the mechanism is not given as a pair of distributions"
     if mechanism.masses is not None:
         return None
-    if any(not number.free_symbols for number in node.symbolic_parameters()):
-        return "found a rate that is no rational number, needed a rational one"
     needed = why_not_mixed(mechanism.P, mechanism.Q)
     return needed and f"found {echo(mechanism)}, needed {needed}"
 
@@ -120,6 +119,7 @@ def replaced_record(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) 
     monotone=True,
     status="proved",
 )
+@rising_in_rate
 def replaced_record_of_laws(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) >= max{ D_α(m‖q), D_α(q‖m) } over m = (1−γ)q + γp, (p, q) = (P, Q) and (Q, P):
     as for finitely many outcomes, by certified integrals and sums"""

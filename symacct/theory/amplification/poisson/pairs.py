@@ -8,7 +8,6 @@ E_Q[m^α], m = (1−γ) + γP/Q, is at least the other direction (MTZ19 Theorem 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 from symacct.arithmetic import Arithmetic, BallArithmetic, Number
 from symacct.core.claims import ADD_REMOVE, ALL_ORDERS, FINITE_ORDERS, Kind
@@ -25,7 +24,12 @@ from symacct.numerics.normal.gaussian import sampled_gaussian_local
 from symacct.numerics.sums.local import LocalProduct
 from symacct.operations.subsample import SAMPLINGS
 from symacct.theory.amplification.poisson.finite_pairs import is_pair, largest_divergence
-from symacct.theory.amplification.poisson.sampled_pairs import excess, relative_entropy, shape_ratio
+from symacct.theory.amplification.poisson.sampled_pairs import (
+    excess,
+    relative_entropy,
+    rising_in_rate,
+    shape_ratio,
+)
 from symacct.theory.amplification.poisson.zw19 import sampled_pure
 from symacct.theory.rdp_curve import RDPCurve
 
@@ -33,33 +37,18 @@ _SWAPPED = "one pair (P, Q) dominates, and an involution that preserves the meas
 
 
 def is_gaussian(node: Node) -> str | None:
-    """The worst pair is N(Δ, σ²) against N(0, σ²), in rational numbers."""
-    return has_rational_pair(node, Gaussian, "the mechanism is not the Gaussian one")
+    """The worst pair is N(Δ, σ²) against N(0, σ²)."""
+    mechanism = as_noise(node.mechanism)  # type: ignore[attr-defined]
+    return None if isinstance(mechanism, Gaussian) else "the mechanism is not the Gaussian one"
 
 
 def has_known_pair(node: Node) -> str | None:
     """The worst pair is that of randomized response or of noise, or the two laws given."""
     if isinstance(node.mechanism, DistributionPair):  # type: ignore[attr-defined]
         return is_pair(node)
-    return has_rational_pair(
-        node,
-        (ResponsePair, VectorLaplace, IntegerNoise),
-        "no closed form is known for the mechanism's worst pair",
-    )
-
-
-def has_rational_pair(node: Node, kinds: Any, otherwise: str) -> str | None:
-    """The worst pair is that of one of these mechanisms, in rational numbers or symbols."""
-    mechanism = as_noise(node.mechanism)  # type: ignore[attr-defined]
-    if not isinstance(mechanism, kinds):
-        return otherwise
-    numbers = node.symbolic_parameters()
-    # The curves of these fall as their noise rises.
-    if not isinstance(mechanism, Gaussian | VectorLaplace):
-        numbers += mechanism.symbolic_parameters()
-    if any(not number.free_symbols for number in numbers):
-        return "found a parameter that is no rational number, needed rational ones"
-    return None
+    if isinstance(as_noise(node.mechanism), ResponsePair | VectorLaplace | IntegerNoise):  # type: ignore[attr-defined]
+        return None
+    return "no closed form is known for the mechanism's worst pair"
 
 
 def as_noise(mechanism: Node) -> Node:
@@ -70,11 +59,11 @@ def as_noise(mechanism: Node) -> Node:
 
 
 def _sampled_gaussian_local(eps: RDPCurve, middle: int, gamma: Exact) -> LocalProduct | None:
-    """E_Q[m^α] of noise whose σ/Δ is rational."""
+    """E_Q[m^α] at a rational γ of noise whose σ/Δ is rational."""
     ratio = shape_ratio(as_noise(eps.node))
-    if not isinstance(ratio, Fraction):
+    if not isinstance(ratio, Fraction) or not isinstance(gamma, Fraction):
         return None
-    found = sampled_gaussian_local(middle, Fraction(gamma), ratio)
+    found = sampled_gaussian_local(middle, gamma, ratio)
     return None if found is None else LocalProduct(1, found)
 
 
@@ -93,6 +82,7 @@ def _sampled_gaussian_local(eps: RDPCurve, middle: int, gamma: Exact) -> LocalPr
     monotone=True,
     status="proved",
 )
+@rising_in_rate
 def sampled_gaussian(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) = log E_{z~N(0,σ²)}[ (1−γ+γe^{(2Δz−Δ²)/(2σ²)})^α ]/(α−1), any real α > 1"""
     return from_pair(ctx, eps, alpha, gamma)
@@ -116,6 +106,7 @@ def sampled_gaussian(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact)
     monotone=True,
     status="proved",
 )
+@rising_in_rate
 def sampled_pair(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) = log E_Q[ (1−γ+γP/Q)^α ]/(α−1), any real α > 1; for two laws the largest of this,
     of log E_Q[ (1−γ+γP/Q)^{1−α} ]/(α−1), and of both with P and Q exchanged

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import singledispatch
+from functools import singledispatch, wraps
 from typing import Any
 
 import numpy as np
@@ -23,11 +23,12 @@ from symacct.arithmetic import (
     RuledArithmetic,
     SymbolicArithmetic,
 )
-from symacct.arithmetic.ball import ends_of, precision, rational
+from symacct.arithmetic.ball import rational_ends
 from symacct.arithmetic.symbolic import written
 from symacct.core.errors import PrecisionError
 from symacct.core.exact import Exact, Order
 from symacct.core.lazy_import import sympy
+from symacct.expressions.theorem_registry import Bound
 from symacct.mechanisms import Gaussian
 from symacct.mechanisms.integers.integer_noise import IntegerNoise
 from symacct.mechanisms.mechanism import Mechanism, order_by_order
@@ -36,7 +37,7 @@ from symacct.numerics.densities.laplace import sampled_laplace_excess, sampled_l
 from symacct.numerics.normal.gaussian import Known, sampled_gaussian_excess
 from symacct.numerics.normal.normal_mixtures import sampled_relative_entropy
 
-_SPARE_BITS = 64
+_NUMERIC = BallArithmetic | MpmathArithmetic | Float64Arithmetic
 _MOST_STEPS = 1 << 9  # of mpmath's quadrature, each some milliseconds
 
 
@@ -133,12 +134,25 @@ def expectation(ctx: Arithmetic, mechanism: Mechanism, gamma: Number, alpha: Ord
 
 def falling_in(ratio: Exact, value: Callable[[Fraction], Number]) -> Number:
     """A value that falls in the ratio: an irrational one's is between those of rational ones."""
-    if isinstance(ratio, Fraction):
-        return value(ratio)
-    with precision(2 * BALL.bits + _SPARE_BITS):
-        between = BALL.number(ratio)
-    least, most = (value(rational(end)) for end in ends_of(between))
-    return least.union(most)
+    first, *other = map(value, rational_ends(ratio, BALL.bits))
+    return first.union(*other) if other else first
+
+
+def rising_in_rate(bound: Bound) -> Bound:
+    """A bound that never falls in γ, told rational rates: an irrational one's is between theirs.
+
+    D_f((1−γ)q + γp ‖ (1−γ)q + γp′) is convex in γ, never below 0, and 0 at γ = 0.
+    """
+
+    @wraps(bound)
+    def between(ctx: Any, eps: Any, alpha: Any, gamma: Exact, **near: Any) -> Number:
+        if isinstance(gamma, Fraction) or gamma.free_symbols or not isinstance(ctx, _NUMERIC):
+            return bound(ctx, eps, alpha, gamma, **near)
+        ends = (min(end, Fraction(1)) for end in rational_ends(gamma, ctx.bits))
+        least, most = (bound(ctx, eps, alpha, end, **near) for end in ends)
+        return least.union(most) if isinstance(ctx, BallArithmetic) else least
+
+    return between
 
 
 @expectation.register

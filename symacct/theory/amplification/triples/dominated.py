@@ -26,7 +26,11 @@ from symacct.mechanisms.integers.integer_noise import IntegerNoise
 from symacct.mechanisms.response import ResponsePair
 from symacct.numerics.densities.upper_half import gaussian_upper_half, laplace_upper_half
 from symacct.operations.subsample import SubsampleWithoutReplacement, one_query
-from symacct.theory.amplification.poisson.sampled_pairs import falling_in, shape_ratio
+from symacct.theory.amplification.poisson.sampled_pairs import (
+    falling_in,
+    rising_in_rate,
+    shape_ratio,
+)
 from symacct.theory.amplification.triples.careful import carefully
 from symacct.theory.rdp_curve import RDPCurve
 
@@ -39,9 +43,6 @@ def has_dominating_pair(node: Node) -> str | None:
             "it is computed for noise, Gaussian compositions, randomized response and pure DP, "
             f"got {type(mechanism).__name__}"
         )
-    rates = node.symbolic_parameters()
-    if not isinstance(mechanism, ResponsePair) and any(not rate.free_symbols for rate in rates):
-        return "found a rate that is no rational number, needed a rational one"
     return None
 
 
@@ -60,6 +61,7 @@ def has_dominating_pair(node: Node) -> str | None:
     takes_exact=True,
     status="proved",
 )
+@rising_in_rate
 def above_one(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """(α−1) ε′(α) <= log( 1 + E_Q[ψ(1−γ+γL); L > 1] ), L = P/Q, ψ(t) = (t^α − 1)(1 − t^{1−α})"""
     if gamma == 0:

@@ -19,7 +19,7 @@ from symacct.arithmetic import (
     MpmathArithmetic,
     Number,
 )
-from symacct.arithmetic.ball import precision
+from symacct.arithmetic.ball import nearest_rational, precision
 from symacct.core.claims import REPLACE_ONE, Kind, Orders
 from symacct.core.errors import DomainError, PrecisionError
 from symacct.core.exact import Exact, Order, order
@@ -35,7 +35,11 @@ from symacct.numerics.triangles.triangles import WIDE, Triangles
 from symacct.numerics.triangles.triple import Triple
 from symacct.numerics.triangles.worst import Place, highest, is_far_beyond, raised_end, worst
 from symacct.operations.subsample import SubsampleWithoutReplacement
-from symacct.theory.amplification.poisson.sampled_pairs import shape_ratio
+from symacct.theory.amplification.poisson.sampled_pairs import (
+    falling_in,
+    rising_in_rate,
+    shape_ratio,
+)
 from symacct.theory.amplification.triples.gaussian_poisson import is_gaussian
 from symacct.theory.rdp_curve import RDPCurve
 
@@ -52,7 +56,7 @@ _SHARED: dict[str, Any] = {
 
 
 def in_numbers(node: Node) -> str | None:
-    """Gaussian noise in rational numbers, of a query that is not declared to be a real number.
+    """Gaussian noise in numbers, of a query that is not declared to be a real number.
 
     Which triangle is the worst is decided by the numbers.
     """
@@ -61,8 +65,6 @@ def in_numbers(node: Node) -> str | None:
     reason = is_gaussian(node)
     if reason is None and node.free_symbols:
         return "found an open symbol, needed numbers: they decide which triangle is the worst"
-    if reason is None and node.mechanism.symbolic_parameters():  # type: ignore[attr-defined]
-        return "found a parameter that is no rational number, needed rational ones"
     return reason
 
 
@@ -91,21 +93,24 @@ def of_vectors(node: Node) -> str | None:
     "TRIPLE-GAUSSIAN-LOWER",
     kind=Kind.LOWER,
     default=False,
-    assumes="a Gaussian mechanism, of two dimensions or more, in rational numbers, 0 < γ < 1 and "
-    "a third record",
+    assumes="a Gaussian mechanism, of two dimensions or more, in numbers, 0 < γ < 1 and a third "
+    "record",
     applies=of_vectors,
     **_SHARED,
 )
+@rising_in_rate
 def larger_end(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) >= log max{G(0), G(δ²)}/(α−1), G as for TRIPLE-GAUSSIAN"""
     return _value(ctx, eps, alpha, gamma, _of_ends)
 
 
+@rising_in_rate
 def steered(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """The larger end in float64, which orders are compared by."""
     return _value(ctx, eps, alpha, gamma, _of_ends_in_floats)
 
 
+@rising_in_rate
 def triangle_near(
     ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact, near: Order
 ) -> Number:
@@ -125,12 +130,13 @@ def triangle_near(
     tight=True,
     steer=steered,
     below=triangle_near,
-    assumes="one Gaussian query, fixed beforehand, of any dimension, in rational numbers; the "
+    assumes="one Gaussian query, fixed beforehand, of any dimension, in numbers; the "
     "place of the maximum is proved at this order, else it says nothing; 0 < γ < 1, two "
     "dimensions and a third record for it to be attained",
     applies=of_one_query,
     **_SHARED,
 )
+@rising_in_rate
 def worst_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) = log max G(B)/(α−1) over 0 <= B <= δ² = (Δ/σ)², G(B) = E[m^α n^{1−α}],
     m = 1−γ+γX, n = 1−γ+γY, log X ~ N(−δ²/2, δ²), log Y ~ N(−B/2, B) of covariance B/2"""
@@ -142,10 +148,11 @@ def worst_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -
     kind=Kind.UPPER,
     default=True,
     steer=steered,
-    assumes="one Gaussian query, fixed beforehand, of any dimension, in rational numbers",
+    assumes="one Gaussian query, fixed beforehand, of any dimension, in numbers",
     applies=of_one_query,
     **_SHARED,
 )
+@rising_in_rate
 def raised_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) <= log( 1 + (1+s)(max{G(0), G(δ²)} − 1) )/(α−1), G as for TRIPLE-GAUSSIAN;
     s is one of 1/1000, 1/50, 3/20 and 1/2 for which no B in [0, δ²] gives more, 0 for γ = 1"""
@@ -156,10 +163,11 @@ def raised_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) 
     "TRIPLE-GAUSSIAN-UPPER",
     kind=Kind.UPPER,
     default=False,
-    assumes="one Gaussian query, fixed beforehand, of any dimension, in rational numbers",
+    assumes="one Gaussian query, fixed beforehand, of any dimension, in numbers",
     applies=of_one_query,
     **_SHARED,
 )
+@rising_in_rate
 def dominating_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) <= log E[m^α n^{1−α}]/(α−1), m = 1−γ+γX, n = 1−γ+γY, log X ~ N(−Aδ²/2, Aδ²),
     log Y ~ N(−δ²/2, δ²) of covariance δ²/2, A = (161/144)² > 5/4, δ = Δ/σ"""
@@ -244,8 +252,13 @@ def _value(
     if isinstance(alpha, np.ndarray):
         found = [_value(ctx, eps, order(one), gamma, largest).value() for one in alpha.ravel()]
         return ctx.number(np.reshape(np.array(found, dtype=np.float64), alpha.shape))
-    shift = 1 / Fraction(shape_ratio(eps.node))
-    value = largest(ctx, Triangles(Fraction(alpha), Fraction(gamma), shift))
+
+    def of_ratio(ratio: Fraction) -> Number:
+        return largest(ctx, Triangles(Fraction(alpha), Fraction(gamma), 1 / ratio))
+
+    ratio = shape_ratio(eps.node)
+    is_ball = isinstance(ctx, BallArithmetic)
+    value = falling_in(ratio, of_ratio) if is_ball else of_ratio(nearest_rational(ratio, ctx.bits))
     return ctx.log1p(value) / (ctx.number(alpha) - 1)
 
 

@@ -12,7 +12,8 @@ from symacct.expressions.node import Node
 from symacct.expressions.theorem_registry import theorem
 from symacct.mechanisms import Laplace, ScalarGaussian
 from symacct.operations.subsample import SubsampleWithoutReplacement
-from symacct.theory.amplification.poisson.pairs import from_pair, has_rational_pair
+from symacct.theory.amplification.poisson.pairs import from_pair
+from symacct.theory.amplification.poisson.sampled_pairs import rising_in_rate
 from symacct.theory.amplification.poisson.zw19 import log_moment
 from symacct.theory.rdp_curve import RDPCurve
 
@@ -41,12 +42,8 @@ def is_on_the_line(node: Node) -> str | None:
     )
 
 
-def has_a_curve(node: Node) -> str | None:
-    """Noise on the line, its parameters rational numbers or symbols."""
-    return is_on_the_line(node) or has_rational_pair(node, (Laplace, ScalarGaussian), "")
-
-
-@theorem("TRIPLE-LINE", orders=FINITE_ORDERS, applies=has_a_curve, takes_exact=True, **_SHARED)
+@theorem("TRIPLE-LINE", orders=FINITE_ORDERS, applies=is_on_the_line, takes_exact=True, **_SHARED)
+@rising_in_rate
 def on_the_line(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) = log E_Q[ (1−γ+γP/Q)^α ]/(α−1), Q the noise and P the noise moved by Δ"""
     return from_pair(ctx, eps, alpha, gamma)
