@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -51,6 +52,7 @@ from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.mixed import MixedLoss
+from symacct.profile.losses.normal_mixtures import NormalMixtures
 from symacct.profile.losses.noisy_sample import on_one_sample
 from symacct.profile.losses.one_sample import OneSample
 from symacct.profile.losses.pointwise_maximum import PointwiseMaximum
@@ -219,11 +221,14 @@ def _(node: PoissonSubsample) -> list[PairProduct]:
     """On all of the data a record replaced is one removed and one added."""
     if node.gamma == 1 and not node.is_one_step():
         return products(GroupPrivacy(node.mechanism, 2))
-    if node.adjacency != node.read_adjacency:
+    noise = _one_gaussian(node)
+    if noise and not node.is_one_step():
+        return _one(noise.in_groups(node.gamma, 1, 1))
+    if node.adjacency != node.read_adjacency and node.gamma != 0:
         raise AssumptionError(
-            f"conversion='exact': found {type(node).__name__} with adjacency {node.adjacency}, "
-            f"needed {node.read_adjacency}, for which a dominating pair is known; "
-            "use conversion='improved'"
+            f"conversion='exact': found {type(node).__name__} with adjacency {node.adjacency} of "
+            f"{type(node.mechanism).__name__}, needed {node.read_adjacency}, or one Gaussian "
+            "query, for which a dominating pair is known; use conversion='improved'"
         )
     return [sampled_once(product, node.gamma) for product in products(node.mechanism)]
 
@@ -266,8 +271,25 @@ def _triangle(node: SubsampleWithoutReplacement) -> Equilateral | None:
 
 @products.register
 def _(node: GroupPrivacy) -> list[PairProduct]:
-    """Noise for a query of that many times the sensitivity."""
+    """Noise for a query of that many times the sensitivity; on Poisson samples a mixture of it.
+
+    So many steps apart are i records more and the others less: each such pair is one of the node.
+    """
+    if noise := _one_gaussian(node.mechanism):
+        rate, size = node.mechanism.parameters()["gamma"], node.size
+        pairs = (noise.in_groups(rate, i, size - i) for i in range((size + 1) // 2, size + 1))
+        return [product for pair in pairs for product in _one(pair)]
     return [PairProduct(found.runs, Kind.UPPER) for found in products(_for_group(node))]
+
+
+def _one_gaussian(node: Node) -> GaussianLoss | None:
+    """The noise of an exact Gaussian query on Poisson samples of some of the records."""
+    if not isinstance(node, PoissonSubsample) or node.gamma in (0, 1):
+        return None
+    runs = [*itertools.chain(*(found.runs for found in products(node.mechanism)))]
+    is_exact = node.mechanism.kind is Kind.EXACT and len(runs) == 1
+    part, times = runs[0] if runs else (None, 0)
+    return part if is_exact and times == 1 and isinstance(part, GaussianLoss) else None
 
 
 def _for_group(node: GroupPrivacy) -> Node:
@@ -431,6 +453,11 @@ def _of_one_run(found: list[PairProduct]) -> PairProduct:
     """The pair that has the largest of their profiles, each of one run."""
     if len(found) == 1:
         return found[0]
+    if any(isinstance(part, NormalMixtures) for product in found for part, _ in product.runs):
+        raise AssumptionError(
+            "conversion='exact': found groups of records on Poisson samples beside other runs, of "
+            "which no pair is proved to be the worst, needed one run; use conversion='improved'"
+        )
     largest = PointwiseMaximum(frozenset(_one_part(product) for product in found))
     kind = combine((product.kind for product in found), "several pairs")
     return PairProduct(((largest, 1),), kind, any(x.one_way for x in found), of_many=True)
