@@ -52,8 +52,8 @@ from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.mixed import MixedLoss
-from symacct.profile.losses.normal_mixtures import NormalMixtures
 from symacct.profile.losses.noisy_sample import on_one_sample
+from symacct.profile.losses.normal_mixtures import NormalMixtures
 from symacct.profile.losses.one_sample import OneSample
 from symacct.profile.losses.pointwise_maximum import PointwiseMaximum
 from symacct.profile.losses.two_sided_exponential import TwoSidedExponential

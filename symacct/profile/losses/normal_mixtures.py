@@ -288,7 +288,7 @@ def _beyond(part: NormalMixtures, a: arb, x: arb, sign: int) -> arb:
 def _edge(part: NormalMixtures, a: float, t: float, eta: float, ends: tuple[float, float]) -> arb:
     """At least ∫|p^a q^{1−a}|e^{t arg(p/q)} on the line of a height, in cells.
 
-    Loss and both arguments rise with x: each is taken at the end where it makes most, arg(p/q) >= 0.
+    Loss and both arguments rise with x: each is taken at the end where it makes most.
     """
     with ctx.workprec(_BITS):
         p, q = part.laws
@@ -300,10 +300,8 @@ def _edge(part: NormalMixtures, a: float, t: float, eta: float, ends: tuple[floa
         total = arb(0)
         for i in range(len(places) - 1):
             loss = losses[i + 1] if a >= 0 else losses[i]
-            if t >= 0:
-                turned = over[i + 1] - under[i]
-            else:
-                turned = (over[i] - under[i + 1]).max(arb(0))
+            near, far = (i + 1, i) if t >= 0 else (i, i + 1)
+            turned = (over[near] - under[far]).max(arb(0))
             total += q.mass(places[i], places[i + 1]) * (order * loss + time * turned).exp()
         most = time.max(arb(0))
         left = (most * (over[0] - height * q.low)).exp()
