@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -42,6 +41,7 @@ from symacct.operations.group import GroupPrivacy, noise_for_group
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 from symacct.profile.dominating.envelope import adaptive, envelope, in_blocks
+from symacct.profile.dominating.queries import one_gaussian, triangle_of
 from symacct.profile.losses.density.bounded_range import bounded_range
 from symacct.profile.losses.density.charts import DensityPair
 from symacct.profile.losses.density.densities import DensityLoss
@@ -221,8 +221,7 @@ def _(node: PoissonSubsample) -> list[PairProduct]:
     """On all of the data a record replaced is one removed and one added."""
     if node.gamma == 1 and not node.is_one_step():
         return products(GroupPrivacy(node.mechanism, 2))
-    noise = _one_gaussian(node)
-    if noise and not node.is_one_step():
+    if not node.is_one_step() and (noise := one_gaussian(node)):
         return _one(noise.in_groups(node.gamma, 1, 1))
     if node.adjacency != node.read_adjacency and node.gamma != 0:
         raise AssumptionError(
@@ -252,44 +251,21 @@ def _(node: SubsampleWithoutReplacement) -> list[PairProduct]:
     part = _one_part(found)
     if isinstance(part, Atoms | GaussianLoss):
         glued: Part = part.glued(node.gamma)
-        triangle = _triangle(node)
+        triangle = triangle_of(node)
         return [PairProduct(((glued, 1),), found.kind, of_many=True, triangle=triangle)]
     if isinstance(part, LaplaceLoss):
         return [PairProduct(((GluedLaplace(part.shift, node.gamma), 1),), found.kind, of_many=True)]
     return [PairProduct(((part.sampled(node.gamma), 1),), found.kind, one_way=True, of_many=True)]
 
 
-def _triangle(node: SubsampleWithoutReplacement) -> Equilateral | None:
-    """The triangle that may be the worst for smooth functions: of one query, fixed beforehand."""
-    noise = node.mechanism
-    if not isinstance(noise, Gaussian) or not noise.is_one_query:
-        return None
-    delta = noise.sensitivity / noise.sigma
-    is_rational = isinstance(delta, Fraction) and isinstance(node.gamma, Fraction)
-    return Equilateral(delta, node.gamma) if is_rational else None
-
-
 @products.register
 def _(node: GroupPrivacy) -> list[PairProduct]:
-    """Noise for a query of that many times the sensitivity; on Poisson samples a mixture of it.
-
-    So many steps apart are i records more and the others less: each such pair is one of the node.
-    """
-    if noise := _one_gaussian(node.mechanism):
-        rate, size = node.mechanism.parameters()["gamma"], node.size
-        pairs = (noise.in_groups(rate, i, size - i) for i in range((size + 1) // 2, size + 1))
+    """Noise for as many times the sensitivity; on Poisson samples, by i records more, others less."""
+    if noise := one_gaussian(node.mechanism):
+        rate, k = node.mechanism.parameters()["gamma"], node.size
+        pairs = (noise.in_groups(rate, i, k - i) for i in range((k + 1) // 2, k + 1))
         return [product for pair in pairs for product in _one(pair)]
     return [PairProduct(found.runs, Kind.UPPER) for found in products(_for_group(node))]
-
-
-def _one_gaussian(node: Node) -> GaussianLoss | None:
-    """The noise of an exact Gaussian query on Poisson samples of some of the records."""
-    if not isinstance(node, PoissonSubsample) or node.gamma in (0, 1):
-        return None
-    runs = [*itertools.chain(*(found.runs for found in products(node.mechanism)))]
-    is_exact = node.mechanism.kind is Kind.EXACT and len(runs) == 1
-    part, times = runs[0] if runs else (None, 0)
-    return part if is_exact and times == 1 and isinstance(part, GaussianLoss) else None
 
 
 def _for_group(node: GroupPrivacy) -> Node:
@@ -455,8 +431,8 @@ def _of_one_run(found: list[PairProduct]) -> PairProduct:
         return found[0]
     if any(isinstance(part, NormalMixtures) for product in found for part, _ in product.runs):
         raise AssumptionError(
-            "conversion='exact': found groups of records on Poisson samples beside other runs, of "
-            "which no pair is proved to be the worst, needed one run; use conversion='improved'"
+            "conversion='exact': found groups of records in several runs of Poisson samples, whose "
+            "worst pair is not known, needed one run; use conversion='improved'"
         )
     largest = PointwiseMaximum(frozenset(_one_part(product) for product in found))
     kind = combine((product.kind for product in found), "several pairs")
