@@ -260,7 +260,7 @@ def _(node: SubsampleWithoutReplacement) -> list[PairProduct]:
 
 @products.register
 def _(node: GroupPrivacy) -> list[PairProduct]:
-    """Noise for as many times the sensitivity; on Poisson samples, by i records more, others less."""
+    """Noise for as many times the sensitivity; on Poisson samples i records more, others less."""
     if noise := one_gaussian(node.mechanism):
         rate, k = node.mechanism.parameters()["gamma"], node.size
         pairs = (noise.in_groups(rate, i, k - i) for i in range((k + 1) // 2, k + 1))
