@@ -254,7 +254,7 @@ class BestOrder:
     def _infinite(self, what: str) -> SymacctError:
         return self._skipped or InfiniteError(
             f"{echo(self.question.m)}: its curve is infinite at every {what} tried, "
-            "so none gives a finite guarantee; conversion='exact' needs no order"
+            "so none gives a finite guarantee"
         )
 
     def _refuse_delta_zero(self) -> None:
