@@ -600,6 +600,20 @@ def surpluses(m):
     yield found, 0.625
 
 
+@row("profile.losses.normal_mixtures")
+def losses_about_the_least(m):
+    """Of N(0, 1)/2 + N(1, 1)/2 against N(0, 1), whose loss is never below log ½."""
+    half = Fraction(1, 2)
+    part = m.NormalMixtures(((half, 0), (half, 1)), ((Fraction(1), 0),), Fraction(1))
+    ball = arb(float(mp.log(0.5)), 0.25)
+    for away in (-0.2, 0.1, 0.2):
+        y = mp.log(0.5) + away
+        at = mp.log(2 * mp.exp(y) - 1) + mp.mpf("0.5") if away > 0 else -mp.inf
+        q, p = mp.ncdf(-at), (mp.ncdf(-at) + mp.ncdf(1 - at)) / 2
+        yield part.hockey_stick(ball, False), p - mp.exp(y) * q
+        yield part.hockey_stick(-ball, True), 1 - q - mp.exp(-y) * (1 - p)
+
+
 @row("profile.losses.fixed_size.equilateral")
 def a_sample_off_the_line(m):
     """Between the value at 0 and what it falls by: 1 for each e^y."""
@@ -739,6 +753,8 @@ STEERING = {
     "numerics.sums.differences": ["0 < abs(log_moment).upper()"],
     # D falls: of a ball of y what it is at the lower end, 1 − a, is more than at any other.
     "operations.truncated": ["cut.min(kept).lower()"],
+    # What a line is high, of 64 bits, of which nodes are chosen so that it is far below the error.
+    "profile.losses.normal_mixtures": ["(total * shrunk * (height ** 2 / 2).exp()).upper()"],
     "profile.losses.one_sample": ["up_to(rate * b.max(arb(0)))"],
 }
 #: What the tests of whole profiles and tests/test_bounds_of_balls.py see.

@@ -6,6 +6,7 @@ record may be replaced by one that contributes what all the others do, which is 
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 from fractions import Fraction
@@ -27,7 +28,11 @@ from symacct.operations.compose import Compose
 from symacct.operations.convexify import Convexify
 from symacct.operations.either import Either
 from symacct.operations.group import GroupPrivacy
-from symacct.operations.subsample import Sampling, SubsampleWithoutReplacement
+from symacct.operations.subsample import (
+    PoissonSubsample,
+    Sampling,
+    SubsampleWithoutReplacement,
+)
 from symacct.profile.dominating.pairs import PairProduct, composed, either, products, sampled_once
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.fixed_size.equilateral import Equilateral, below
@@ -143,6 +148,9 @@ def _ways(found: list[PairProduct], count: int) -> list[list[tuple[PairProduct, 
 
 @_below.register
 def _(node: Sampling) -> list[PairProduct]:
+    if isinstance(node, PoissonSubsample) and not node.is_one_step():
+        with contextlib.suppress(AssumptionError):
+            return products(node)
     return [sampled_once(product, node.gamma) for product in products_below(node.mechanism)]
 
 
@@ -152,7 +160,16 @@ def _(node: Either) -> list[PairProduct]:
     return either(node, products_below)
 
 
-@_below.register(GroupPrivacy)
-@_below.register(Convexify)
-def _(node: GroupPrivacy | Convexify) -> list[PairProduct]:
+@_below.register
+def _(node: GroupPrivacy) -> list[PairProduct]:
+    """Pairs of the whole group where these are known, else one record of it."""
+    with contextlib.suppress(AssumptionError):
+        found = products(node)
+        if all(product.kind is Kind.EXACT for product in found):
+            return found
+    return products_below(node.mechanism)
+
+
+@_below.register
+def _(node: Convexify) -> list[PairProduct]:
     return products_below(node.mechanism)

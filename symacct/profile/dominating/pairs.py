@@ -41,6 +41,7 @@ from symacct.operations.group import GroupPrivacy, noise_for_group
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 from symacct.profile.dominating.envelope import adaptive, envelope, in_blocks
+from symacct.profile.dominating.queries import one_gaussian, triangle_of
 from symacct.profile.losses.density.bounded_range import bounded_range
 from symacct.profile.losses.density.charts import DensityPair
 from symacct.profile.losses.density.densities import DensityLoss
@@ -52,6 +53,7 @@ from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.mixed import MixedLoss
 from symacct.profile.losses.noisy_sample import on_one_sample
+from symacct.profile.losses.normal_mixtures import NormalMixtures
 from symacct.profile.losses.one_sample import OneSample
 from symacct.profile.losses.pointwise_maximum import PointwiseMaximum
 from symacct.profile.losses.two_sided_exponential import TwoSidedExponential
@@ -219,11 +221,13 @@ def _(node: PoissonSubsample) -> list[PairProduct]:
     """On all of the data a record replaced is one removed and one added."""
     if node.gamma == 1 and not node.is_one_step():
         return products(GroupPrivacy(node.mechanism, 2))
-    if node.adjacency != node.read_adjacency:
+    if not node.is_one_step() and (noise := one_gaussian(node)):
+        return _one(noise.in_groups(node.gamma, 1, 1))
+    if node.adjacency != node.read_adjacency and node.gamma != 0:
         raise AssumptionError(
-            f"conversion='exact': found {type(node).__name__} with adjacency {node.adjacency}, "
-            f"needed {node.read_adjacency}, for which a dominating pair is known; "
-            "use conversion='improved'"
+            f"conversion='exact': found {type(node).__name__} with adjacency {node.adjacency} of "
+            f"{type(node.mechanism).__name__}, needed {node.read_adjacency}, or one Gaussian "
+            "query, for which a dominating pair is known; use conversion='improved'"
         )
     return [sampled_once(product, node.gamma) for product in products(node.mechanism)]
 
@@ -247,26 +251,20 @@ def _(node: SubsampleWithoutReplacement) -> list[PairProduct]:
     part = _one_part(found)
     if isinstance(part, Atoms | GaussianLoss):
         glued: Part = part.glued(node.gamma)
-        triangle = _triangle(node)
+        triangle = triangle_of(node)
         return [PairProduct(((glued, 1),), found.kind, of_many=True, triangle=triangle)]
     if isinstance(part, LaplaceLoss):
         return [PairProduct(((GluedLaplace(part.shift, node.gamma), 1),), found.kind, of_many=True)]
     return [PairProduct(((part.sampled(node.gamma), 1),), found.kind, one_way=True, of_many=True)]
 
 
-def _triangle(node: SubsampleWithoutReplacement) -> Equilateral | None:
-    """The triangle that may be the worst for smooth functions: of one query, fixed beforehand."""
-    noise = node.mechanism
-    if not isinstance(noise, Gaussian) or not noise.is_one_query:
-        return None
-    delta = noise.sensitivity / noise.sigma
-    is_rational = isinstance(delta, Fraction) and isinstance(node.gamma, Fraction)
-    return Equilateral(delta, node.gamma) if is_rational else None
-
-
 @products.register
 def _(node: GroupPrivacy) -> list[PairProduct]:
-    """Noise for a query of that many times the sensitivity."""
+    """Noise for as many times the sensitivity; on Poisson samples i records more, others less."""
+    if noise := one_gaussian(node.mechanism):
+        rate, k = node.mechanism.parameters()["gamma"], node.size
+        pairs = (noise.in_groups(rate, i, k - i) for i in range((k + 1) // 2, k + 1))
+        return [product for pair in pairs for product in _one(pair)]
     return [PairProduct(found.runs, Kind.UPPER) for found in products(_for_group(node))]
 
 
@@ -431,6 +429,11 @@ def _of_one_run(found: list[PairProduct]) -> PairProduct:
     """The pair that has the largest of their profiles, each of one run."""
     if len(found) == 1:
         return found[0]
+    if any(isinstance(part, NormalMixtures) for product in found for part, _ in product.runs):
+        raise AssumptionError(
+            "conversion='exact': found groups of records in several runs of Poisson samples, whose "
+            "worst pair is not known, needed one run; use conversion='improved'"
+        )
     largest = PointwiseMaximum(frozenset(_one_part(product) for product in found))
     kind = combine((product.kind for product in found), "several pairs")
     return PairProduct(((largest, 1),), kind, any(x.one_way for x in found), of_many=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -12,6 +13,7 @@ from symacct.arithmetic import BALL
 from symacct.core.exact import Exact
 from symacct.numerics.normal.hockey_stick import hockey_stick
 from symacct.profile.losses.fixed_size.gaussian import GluedGaussian
+from symacct.profile.losses.normal_mixtures import NormalMixtures
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from symacct.profile.part import Floats, OrderLine
 
@@ -32,6 +34,18 @@ class GaussianLoss:
     def glued(self, gamma: Exact) -> GluedGaussian:
         """What dominates a sample of fixed size both ways, a record replaced."""
         return GluedGaussian(1 / self.ratio, gamma)
+
+    def in_groups(self, gamma: Exact, added: int, removed: int) -> NormalMixtures:
+        """Poisson samples of so many records more, against those of other ones: opposite answers.
+
+        Each is in the sample with probability γ.
+        """
+        upper, lower = (
+            [(math.comb(n, j) * gamma**j * (1 - gamma) ** (n - j), j) for j in range(n + 1)]
+            for n in (added, removed)
+        )
+        mirrored = tuple((w, -j) for w, j in reversed(lower))
+        return NormalMixtures(tuple(upper), mirrored, self.ratio)
 
     def steer(self, orders: Floats) -> tuple[Floats, Floats]:
         ratio = float(self.ratio)

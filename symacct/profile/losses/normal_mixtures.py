@@ -1,0 +1,344 @@
+"""Two mixtures of normal laws of one variance, no mean of the first below one of the second.
+
+The loss rises with the outcome x, so one run has a difference of normal tails. F(z) = ∫p^z q^{1−z}
+is a trapezoidal sum over real x, and lines Im x = ±η bound its error, and F itself far from the
+real orders (docs/proofs.md, section 38).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from flint import acb, arb, ctx
+
+from symacct.arithmetic import BALL
+from symacct.core import limits
+from symacct.core.exact import Exact
+from symacct.core.forking import cached_property
+from symacct.numerics.sums.refine import normal_tail, tilted_tail, up_to
+from symacct.profile.losses.summed import Sample, Summed
+from symacct.profile.part import Floats, rounded_down
+from symacct.profile.roots import enclosed
+from symacct.profile.sums.tail_maximum import End
+
+_BITS = 64
+_STEP, _REACH = 1 / 16, 12.0  # of a grid for steering, in deviations
+_CELL = 1 / 8  # on which bounds are taken at the ends
+_SHARES = np.array([0.003, 0.01, 0.03, 0.06, 0.1, 0.16, 0.24, 0.34, 0.46, 0.6, 0.75])
+_HALF_TURN = 0.9 * math.pi  # that a height turns the furthest means by, against each other
+_FALLEN = 1.0  # nats, of which a line off the real ones tells well enough
+_MOST_TURNED = 3000.0  # nats, by which tails may be larger where nodes are chosen
+_LONGER = 24  # doublings of t that bounds are offered for
+_FARTHEST = 2**40  # that a place may be, in deviations
+_LOG_ROOT = math.log(2 * math.pi) / 2
+
+Weights = tuple[tuple[Exact, int], ...]  # (w, j) of N(jΔ, σ²)
+
+
+class NormalSum:
+    """A law over N(0, 1) is Σ e^{l + dx}: its l and d, in balls and in float64."""
+
+    def __init__(self, weights: Weights, distance: arb) -> None:
+        self.means = [j * distance for _, j in weights]
+        self.weights = [BALL.number(w) for w, _ in weights]
+        self.logs = [w.log() - d**2 / 2 for w, d in zip(self.weights, self.means, strict=True)]
+        self.low, self.high = self.means[0], self.means[-1]
+        self.few = np.array([[float(x) for x in row] for row in (self.logs, self.means)])
+        self.log_weights = np.array([float(w.log()) for w in self.weights])
+
+    def log(self, x: arb) -> arb:
+        """log of it over N(0, 1)."""
+        logs = [l + d * x for l, d in zip(self.logs, self.means, strict=True)]
+        top = BALL.maximum(*logs)
+        return top + sum(((one - top).exp() for one in logs), arb(0)).log()
+
+    def floats(self, x: Floats) -> Floats:
+        """The same in float64."""
+        return np.asarray(np.logaddexp.reduce(self.few[0][:, None] + np.outer(self.few[1], x)))
+
+    def tail(self, x: arb, sign: int) -> arb:
+        """Beyond x, or before it where the sign is −1."""
+        terms = zip(self.weights, self.means, strict=True)
+        return sum((w * normal_tail(sign * (x - d)) for w, d in terms), arb(0))
+
+    def arg(self, x: arb, height: arb) -> arb:
+        """By how much it turns at x + i·height, against N(0, 1): it rises with x."""
+        middle = (self.low + self.high) / 2
+        total = acb(0)
+        for log, d in zip(self.logs, self.means, strict=True):
+            total += (acb(log + (d - self.means[0]) * x, height * (d - middle))).exp()
+        return total.arg() + height * middle
+
+    def args(self, x: Floats, height: float) -> Floats:
+        """The same in float64."""
+        middle = self.few[1][[0, -1]].mean()
+        logs = self.few[0][:, None] + np.outer(self.few[1], x)
+        terms = np.exp(logs - logs.max(axis=0) + 1j * height * (self.few[1] - middle)[:, None])
+        return np.asarray(np.angle(terms.sum(axis=0)) + height * middle)
+
+    def mass(self, left: arb, right: arb) -> arb:
+        """At least that of a cell: its width times the largest densities."""
+        total = arb(0)
+        for w, d in zip(self.weights, self.means, strict=True):
+            away = (left - d).max(d - right).max(arb(0))
+            total += w * (-away * away / 2).exp()
+        return total * (right - left) / (2 * arb.pi()).sqrt()
+
+    def log_masses(self, x: Floats) -> Floats:
+        """The logarithms of those between each two places, in float64."""
+        left, right, d = x[:-1], x[1:], self.few[1][:, None]
+        away = np.maximum(np.maximum(left - d, d - right), 0.0)
+        logs = np.logaddexp.reduce(self.log_weights[:, None] - away**2 / 2)
+        return np.asarray(logs + np.log(right - left) - _LOG_ROOT)
+
+    def growth(self, power: arb, sign: int) -> arb:
+        """Of power·log, the largest slope to the right, or the least to the left."""
+        return power * (self.high if (power > 0) == (sign > 0) else self.low)
+
+    def shrink(self, height: arb, power: arb) -> arb:
+        """A bound of what |·|^power at that height is over its value on the line."""
+        return ((self.high - self.low) * height / 2).cos() ** power.min(arb(0))
+
+
+@dataclass(frozen=True)
+class NormalMixtures(Summed):
+    """Σ w N(jΔ, σ²) of the `upper` (w, j) against that of the `lower` ones; `ratio` = Δ²/σ².
+
+    Both by growing j, w > 0; the least j above is at least the largest one below, the largest more.
+    """
+
+    upper: Weights
+    lower: Weights
+    ratio: Exact
+
+    hardly_falls = True
+
+    @property
+    def symmetric(self) -> bool:  # type: ignore[override]
+        """Does x ↦ −x, moved, exchange them?"""
+        centre = self.upper[0][1] + self.lower[-1][1]
+        return tuple((w, centre - j) for w, j in reversed(self.lower)) == self.upper
+
+    @property
+    def laws(self) -> tuple[NormalSum, NormalSum]:
+        """Both, at flint's current precision."""
+        return _laws(self, ctx.prec)
+
+    @cached_property
+    def _rough(self) -> tuple[NormalSum, NormalSum]:
+        with ctx.workprec(_BITS):
+            return self.laws
+
+    def _loss(self, x: arb) -> arb:
+        p, q = self.laws
+        return p.log(x) - q.log(x)
+
+    # --- float64: where to look
+
+    def floats(self, least: float, most: float) -> tuple[Floats, Floats]:
+        p, q = self._rough
+        ends = [
+            a * d + (1 - a) * e
+            for a in (least, most)
+            for d in p.few[1][[0, -1]]
+            for e in q.few[1][[0, -1]]
+        ]
+        step = _STEP / max(1.0, (p.few[1][-1] - q.few[1][0]) / 4)
+        first, last = min(ends) - _REACH, max(ends) + _REACH
+        limits.check("order", math.ceil((last - first) / step), "nodes of a mixture")
+        x = np.arange(first, last, step)
+        log_q = q.floats(x)
+        return math.log(step) - _LOG_ROOT - x**2 / 2 + log_q, p.floats(x) - log_q
+
+    def _places(self, a: float, need: float) -> Floats:
+        """The ends of cells, beyond which there is e^{−need} F(a), about."""
+        p, q = self._rough
+        goal = float(self.steer(np.array([a]))[0][0]) - need - 3
+
+        def end(sign: int) -> float:
+            slope = float(_slope((p, q), arb(a), sign))
+            x = _CELL * (math.floor(slope / _CELL) + (sign > 0))
+            while self._log_beyond(a, x, slope) > goal:
+                x += sign
+            return x
+
+        return np.arange(end(-1), end(1) + _CELL / 2, _CELL)
+
+    def _log_beyond(self, a: float, x: float, slope: float) -> float:
+        p, q = (float(law.floats(np.array([x]))[0]) for law in self._rough)
+        away = x - slope
+        return a * p + (1 - a) * q - slope * x + slope**2 / 2 - away**2 / 2
+
+    def _log_edges(self, a: float, t: float, x: Floats) -> tuple[Floats, Floats]:
+        """About log of `_edge` for some heights, and these."""
+        p, q = self._rough
+        heights = _SHARES * _HALF_TURN / (p.few[1][-1] - q.few[1][0])
+        losses = p.floats(x) - q.floats(x)
+        logs = q.log_masses(x) + a * (losses[1:] if a >= 0 else losses[:-1])
+        found = []
+        for height in heights:
+            over, under = p.args(x, height), q.args(x, height)
+            turned = over[1:] - under[:-1] if t >= 0 else np.maximum(over[:-1] - under[1:], 0.0)
+            shrunk = sum(
+                min(power, 0.0) * math.log(math.cos(height * float(law.high - law.low) / 2))
+                for law, power in ((p, a), (q, 1 - a))
+            )
+            found.append(np.logaddexp.reduce(logs + t * turned) + height**2 / 2 + shrunk)
+        return np.array(found), heights
+
+    def log_decay(self, a: float, t: float) -> float:
+        far, _ = self._log_edges(a, -t, self._places(a, 40.0))
+        log_moment = float(self.steer(np.array([a]))[0][0])
+        least = float(far.min())
+        return least if least < log_moment - _FALLEN else super().log_decay(a, t)
+
+    # --- balls: what is proved
+
+    def sample(self, a: float, far: float, need: float) -> Sample:
+        return _sample(self, a, far, need, ctx.prec)
+
+    def far(self, a: float, moment: arb) -> list[End]:
+        """|F(a+is)| is at most F(a) for s < t, and what the line of a height bounds after it."""
+        start = float(self.steer(np.array([a]))[1][0]) ** -0.5
+        return [(self._far(a, start * 2.0**j), moment * start * 2.0**j) for j in range(_LONGER)]
+
+    def decay(self, a: float, t: float, slack: float) -> arb:
+        """As for all sums; by one line alone, where that shows that much has fallen."""
+        far = self._far(a, t).log()
+        return (
+            far
+            if far < float(self.steer(np.array([a]))[0][0]) - _FALLEN
+            else super().decay(a, t, slack)
+        )
+
+    def _far(self, a: float, t: float) -> arb:
+        """A bound of |F(a+is)| for s >= t."""
+        x = self._places(a, 40.0)
+        logs, heights = self._log_edges(a, -t, x)
+        return _edge(self, a, -t, float(heights[logs.argmin()]), tuple(x[[0, -1]]))
+
+    def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        """P(x > t) − e^y Q(x > t), L(t) = y; Q(x < t) − e^y P(x < t), L(t) = −y."""
+        loss, sign = (-y, -1) if reverse else (y, 1)
+        above = loss.exp() - (-self.largest(True)).exp()
+        if not above > 0:
+            off = up_to(above.max(arb(0)) * (1 + y.exp()))
+            return off if reverse else off - y.expm1()
+        at = self._threshold(loss)
+        p, q = self.laws
+        first, other = (q, p) if reverse else (p, q)
+        found: arb = first.tail(at, sign) - y.exp() * other.tail(at, sign)
+        return found.max(arb(0))
+
+    def _threshold(self, loss: arb) -> arb:
+        """Where L is that: it rises. Its centre is no place to search for, as no ball is beside."""
+        if self.symmetric and loss == 0:
+            centre = self.upper[0][1] + self.lower[-1][1]
+            return centre * BALL.number(self.ratio).sqrt() / 2
+        low, high = arb(-1), arb(1)
+        while not self._loss(low) < loss:
+            low *= 2
+            if low < -_FARTHEST:
+                return arb.nan()
+        while not self._loss(high) > loss:
+            high *= 2
+            if high > _FARTHEST:
+                return arb.nan()
+        return enclosed(lambda x: (loss - self._loss(x)).exp(), arb(1), (low, high))
+
+    def largest(self, reverse: bool) -> arb:
+        """∞; on the other side what far to the left is, if both have the same least mean."""
+        if not reverse or self.upper[0][1] > self.lower[0][1]:
+            return arb("inf")
+        return (BALL.number(self.lower[0][0]) / BALL.number(self.upper[0][0])).log()
+
+    def mass_at_infinity(self, reverse: bool) -> Exact:
+        return Fraction(0)
+
+
+@lru_cache(64)
+def _laws(part: NormalMixtures, bits: int) -> tuple[NormalSum, NormalSum]:
+    distance = BALL.number(part.ratio).sqrt()
+    return NormalSum(part.upper, distance), NormalSum(part.lower, distance)
+
+
+def _slope(laws: Sequence[NormalSum], a: arb, sign: int) -> arb:
+    """Of a log p + (1−a) log q over N(0, 1), the largest to the right or the least to the left."""
+    p, q = laws
+    return p.growth(a, sign) + q.growth(1 - a, sign)
+
+
+def _beyond(part: NormalMixtures, a: arb, x: arb, sign: int) -> arb:
+    """At least ∫p^a q^{1−a}, and its sums at any step, to the right of x or to the left.
+
+    There the slope k is not exceeded: N(0, 1) tilted by it, which falls beyond k.
+    """
+    p, q = part.laws
+    slope = _slope((p, q), a, sign)
+    away = sign * (x - slope)
+    if not away >= 0:
+        return arb.pos_inf()
+    log_tilt = a * p.log(x) + (1 - a) * q.log(x) - slope * x + slope**2 / 2
+    return tilted_tail(log_tilt, away)
+
+
+@lru_cache(512)
+def _edge(part: NormalMixtures, a: float, t: float, eta: float, ends: tuple[float, float]) -> arb:
+    """At least ∫|p^a q^{1−a}|e^{t arg(p/q)} on the line of a height, in cells.
+
+    Loss and both arguments rise with x: each is taken at the end where it makes most.
+    """
+    with ctx.workprec(_BITS):
+        p, q = part.laws
+        order, height, time = arb(a), arb(eta), arb(t)
+        first, last = (round(x / _CELL) for x in ends)
+        places = [arb(j) * _CELL for j in range(first, last + 1)]
+        losses = [p.log(x) - q.log(x) for x in places]
+        over, under = ([law.arg(x, height) for x in places] for law in (p, q))
+        total = arb(0)
+        for i in range(len(places) - 1):
+            loss = losses[i + 1] if a >= 0 else losses[i]
+            near, far = (i + 1, i) if t >= 0 else (i, i + 1)
+            turned = (over[near] - under[far]).max(arb(0))
+            total += q.mass(places[i], places[i + 1]) * (order * loss + time * turned).exp()
+        most = time.max(arb(0))
+        left = (most * (over[0] - height * q.low)).exp()
+        right = (most * (height * p.high - under[-1])).exp()
+        total += left * _beyond(part, order, places[0], -1)
+        total += right * _beyond(part, order, places[-1], 1)
+        shrunk = p.shrink(height, order) * q.shrink(height, 1 - order)
+        return (total * shrunk * (height**2 / 2).exp()).upper()
+
+
+@lru_cache(32)
+def _sample(part: NormalMixtures, a: float, far: float, need: float, bits: int) -> Sample:
+    """A trapezoidal sum; for |Im z| <= t at most 2∫/(e^{2πη/h} − 1) off, ∫ as in `_edge`."""
+    ends = part._places(a, need)[[0, -1]]
+    # On a line off the real one the tails are larger by what is turned there.
+    x = part._places(a, need + min(far * _HALF_TURN, _MOST_TURNED))
+    logs, heights = part._log_edges(a, far, x)
+    log_moment = float(part.steer(np.array([a]))[0][0])
+    falls = np.maximum(logs - log_moment, 0.0) + max(need, 1.0) + 2
+    steps = 2 * math.pi * heights / falls
+    best = int(np.argmax(steps))
+    step, height = rounded_down(float(steps[best])), float(heights[best])
+    edge = _edge(part, a, far, height, (float(x[0]), float(x[-1])))
+    error: arb = 2 * edge / (2 * arb.pi() * arb(height) / arb(step)).expm1()
+    first, last = math.floor(ends[0] / step), math.ceil(ends[1] / step)
+    order, scale = arb(a), arb(step) / (2 * arb.pi()).sqrt()
+    for j, sign in ((first, -1), (last, 1)):
+        error += _beyond(part, order, arb(step) * j, sign)
+    losses, weights = [], []
+    p, q = part.laws
+    for j in range(first, last + 1):
+        place = arb(step) * j
+        log_q = q.log(place)
+        loss = p.log(place) - log_q
+        losses.append(loss)
+        weights.append(scale * (order * loss + log_q - place**2 / 2).exp())
+    return Sample(losses, weights, error)
