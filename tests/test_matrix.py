@@ -13,6 +13,7 @@ import sympy
 import symacct
 from symacct import (
     AdjacencyError,
+    AssumptionError,
     Compose,
     DomainError,
     Gaussian,
@@ -215,8 +216,12 @@ def test_text_json_words_exact_profile_and_sampling(m):
     assert "σ = 4" in node.epsilon("1e-6").statement()
     same = Gaussian(4, m.sensitivity)
     assert m.delta(1, conversion="exact").delta == same.delta(1, conversion="exact").delta
-    for sampling in (PoissonSubsample, SubsampleWithoutReplacement):
-        assert sampling(m, "1/9").rdp("5/2").upper == sampling(same, "1/9").rdp("5/2").upper
+    whole = PoissonSubsample(m, "1/9").rdp("5/2")
+    assert whole.upper == PoissonSubsample(same, "1/9").rdp("5/2").upper
+    batch = SubsampleWithoutReplacement(m, "1/9")
+    assert batch.rdp("5/2").lower >= SubsampleWithoutReplacement(same, "1/9").rdp("5/2").lower
+    with pytest.raises(AssumptionError, match="one query, fixed beforehand"):
+        batch.rdp("5/2", by="TRIPLE-GAUSSIAN")
 
 
 def test_dp_accounting_s_single_trees():

@@ -375,15 +375,26 @@ def test_what_cannot_be_sampled_exactly_says_so():
     )
     with pytest.raises(AssumptionError, match="two densities on the line"):
         PoissonSubsample(tilted, "1/10").rdp(3, by="PAIR-EXACT")
-    root = PoissonSubsample(PAIRS["tilt"][0], sympy.sqrt(2) / 10)
-    with pytest.raises(AssumptionError, match="rational"):
-        root.rdp(3, by="PAIR-EXACT")
     with pytest.raises(AssumptionError):
         PoissonSubsample(PAIRS["tilt"][0] + Gaussian(1), "1/10").rdp(3, by="PAIR-EXACT")
     symbolic = PoissonSubsample(PAIRS["tilt"][0], sympy.Symbol("g", positive=True))
     with pytest.raises(DomainError, match="subs"):
         symbolic.rdp(3, by="PAIR-EXACT")
     assert sympy.Symbol("g", positive=True) in symbolic.formula(3).free_symbols
+
+
+def test_an_irrational_rate_is_between_rational_ones():
+    """√2/10, and its neighbours at 30 digits: the curve rises in the rate."""
+    pair = PAIRS["tilt"][0]
+    at = PoissonSubsample(pair, sympy.sqrt(2) / 10).rdp(3, 20, by="PAIR-EXACT")
+    below, above = (
+        PoissonSubsample(pair, f"0.1414213562373095048801688724209{last}").rdp(
+            3, 40, by="PAIR-EXACT"
+        )
+        for last in (6, 8)
+    )
+    assert at.lower <= below.lower < above.upper <= at.upper
+    assert at.upper - at.lower < 1e-20
 
 
 def test_the_formula_is_the_value():

@@ -47,7 +47,8 @@ def dp_sgd(
     2C). Give the number of `steps`, or of `epochs`: ⌈epochs·n/batch_size⌉ steps. `adjacency` is
     the sampling's usual one unless named. Batches of a fresh permutation in every epoch
     ("shuffled") are accounted for as if it were told, with no amplification (docs/proofs.md,
-    section 37); what they cost at least is `baselines.shuffled_batches`. Raises DomainError.
+    section 37), the number of batches the same for all neighbours: an empty last one is told
+    too. What they cost at least is `baselines.shuffled_batches`. Raises DomainError.
 
     >>> step = dp_sgd(n=60000, batch_size=256, noise_multiplier="1.1", epochs=15)
     >>> step
@@ -102,12 +103,13 @@ def band_mf(
     triangular with at most b diagonals: for a record it is a run of sampled Gaussian noise for
     each column of its part, of the column's norm. `strategy` is C as a list of rows, or the
     numbers on its diagonals if it has one on each (Toeplitz), or None where no column's norm is
-    above 1; σ = noise_multiplier. Another record in the place of one (`adjacency="replace_one"`)
-    is in its part. Steps b apart at least that are drawn otherwise (b-min-sep) are not covered.
-    Raises DomainError, LimitError. Source: docs/proofs.md, section 36.
+    above 1; σ = noise_multiplier. Give the number of `steps`, or of `epochs`, as for `dp_sgd`.
+    Another record in the place of one (`adjacency="replace_one"`) is in its part. Steps at least
+    b apart that are drawn otherwise (b-min-sep) are not covered. Raises DomainError, LimitError.
+    Source: docs/proofs.md, section 36.
 
     >>> band_mf(n=60000, batch_size=150, noise_multiplier=2, bands=4, steps=1000)
-    250*PoissonSubsample(Gaussian(2), '600/60000')
+    250*PoissonSubsample(Gaussian(2), '1/100')
     """
     records, batch = whole(n, "n", 1), whole(batch_size, "batch_size", 1)
     parts = whole(bands, "bands", 1)

@@ -58,7 +58,7 @@ class NormalSum:
         return top + sum(((one - top).exp() for one in logs), arb(0)).log()
 
     def floats(self, x: Floats) -> Floats:
-        """The same in float64."""
+        """log of it over N(0, 1), in float64."""
         return np.asarray(np.logaddexp.reduce(self.few[0][:, None] + np.outer(self.few[1], x)))
 
     def tail(self, x: arb, sign: int) -> arb:
@@ -75,7 +75,7 @@ class NormalSum:
         return total.arg() + height * middle
 
     def args(self, x: Floats, height: float) -> Floats:
-        """The same in float64."""
+        """By how much it turns at x + i·height, against N(0, 1), in float64."""
         middle = self.few[1][[0, -1]].mean()
         logs = self.few[0][:, None] + np.outer(self.few[1], x)
         terms = np.exp(logs - logs.max(axis=0) + 1j * height * (self.few[1] - middle)[:, None])
