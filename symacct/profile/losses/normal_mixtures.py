@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from flint import acb, arb, ctx
@@ -22,7 +23,7 @@ from symacct.core.exact import Exact
 from symacct.core.forking import cached_property
 from symacct.numerics.sums.refine import normal_tail, tilted_tail, up_to
 from symacct.profile.losses.summed import Sample, Summed
-from symacct.profile.part import Floats, rounded_down
+from symacct.profile.part import Floats, OrderLine, rounded_down
 from symacct.profile.roots import enclosed
 from symacct.profile.sums.tail_maximum import End
 
@@ -38,6 +39,16 @@ _FARTHEST = 2**40  # that a place may be, in deviations
 _LOG_ROOT = math.log(2 * math.pi) / 2
 
 Weights = tuple[tuple[Exact, int], ...]  # (w, j) of N(jΔ, σ²)
+
+
+class Rule(NamedTuple):
+    """The nodes jh, first <= j <= last; the line, and where its cells end, that bound the error."""
+
+    step: float
+    first: int
+    last: int
+    height: float
+    cells: tuple[float, float]
 
 
 class NormalSum:
@@ -197,6 +208,10 @@ class NormalMixtures(Summed):
         least = float(far.min())
         return least if least < log_moment - _FALLEN else super().log_decay(a, t)
 
+    def terms(self, line: OrderLine, need: float) -> int:
+        rule = _rule(self, line.a, line.h * line.last, need)
+        return rule.last - rule.first + 1
+
     # --- balls: what is proved
 
     def sample(self, a: float, far: float, need: float) -> Sample:
@@ -315,9 +330,9 @@ def _edge(part: NormalMixtures, a: float, t: float, eta: float, ends: tuple[floa
         return (total * shrunk * (height**2 / 2).exp()).upper()
 
 
-@lru_cache(32)
-def _sample(part: NormalMixtures, a: float, far: float, need: float, bits: int) -> Sample:
-    """A trapezoidal sum; for |Im z| <= t at most 2∫/(e^{2πη/h} − 1) off, ∫ as in `_edge`."""
+@lru_cache(64)
+def _rule(part: NormalMixtures, a: float, far: float, need: float) -> Rule:
+    """The widest step that a line off the real one shows to be narrow enough; float64."""
     ends = part._places(a, need)[[0, -1]]
     # On a line off the real one the tails are larger by what is turned there.
     x = part._places(a, need + min(far * _HALF_TURN, _MOST_TURNED))
@@ -326,17 +341,24 @@ def _sample(part: NormalMixtures, a: float, far: float, need: float, bits: int) 
     falls = np.maximum(logs - log_moment, 0.0) + max(need, 1.0) + 2
     steps = 2 * math.pi * heights / falls
     best = int(np.argmax(steps))
-    step, height = rounded_down(float(steps[best])), float(heights[best])
-    edge = _edge(part, a, far, height, (float(x[0]), float(x[-1])))
-    error: arb = 2 * edge / (2 * arb.pi() * arb(height) / arb(step)).expm1()
-    first, last = math.floor(ends[0] / step), math.ceil(ends[1] / step)
-    order, scale = arb(a), arb(step) / (2 * arb.pi()).sqrt()
-    for j, sign in ((first, -1), (last, 1)):
-        error += _beyond(part, order, arb(step) * j, sign)
-    losses, weights = [], []
+    step = rounded_down(float(steps[best]))
+    nodes = math.floor(ends[0] / step), math.ceil(ends[1] / step)
+    return Rule(step, *nodes, float(heights[best]), (float(x[0]), float(x[-1])))
+
+
+@lru_cache(32)
+def _sample(part: NormalMixtures, a: float, far: float, need: float, bits: int) -> Sample:
+    """A trapezoidal sum; for |Im z| <= t at most 2∫/(e^{2πη/h} − 1) off, ∫ as in `_edge`."""
+    rule = _rule(part, a, far, need)
+    edge = _edge(part, a, far, rule.height, rule.cells)
+    error: arb = 2 * edge / (2 * arb.pi() * arb(rule.height) / arb(rule.step)).expm1()
+    order, step = arb(a), arb(rule.step)
+    for j, sign in ((rule.first, -1), (rule.last, 1)):
+        error += _beyond(part, order, step * j, sign)
+    losses, weights, scale = [], [], step / (2 * arb.pi()).sqrt()
     p, q = part.laws
-    for j in range(first, last + 1):
-        place = arb(step) * j
+    for j in range(rule.first, rule.last + 1):
+        place = step * j
         log_q = q.log(place)
         loss = p.log(place) - log_q
         losses.append(loss)
