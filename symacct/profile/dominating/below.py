@@ -1,8 +1,8 @@
 """Products that an expression has at least: what is left of it by post-processing.
 
 Dropping a part of a composition is post-processing; so is asking about one record of a group, where
-no pairs of all of it are known. There a record may be replaced by one that contributes what all the
-others do, too, which is its removal.
+no pairs of all of it are known. A record may be replaced by one that contributes what all others
+do, which is its removal.
 """
 
 from __future__ import annotations
