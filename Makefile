@@ -25,7 +25,7 @@ help:
 	@echo "make sdist   build, install what was built, and run a quick part of its tests there"
 	@echo "make docs    the documentation site, into out/docs"
 	@echo "make notebooks  every notebook at its full setting, into docs/notebooks"
-	@echo "make paper   every LaTeX output through pdflatex, into out/paper"
+	@echo "make paper   every LaTeX output through pdflatex, and the two notes of paper/, into out/paper"
 
 # Which extras are in the environment is remembered by the stamp files.
 $(BIN)/python:
@@ -106,6 +106,7 @@ sdist: $(VENV)/test.stamp
 # Needs LaTeX; says what to install where it is missing.
 paper: $(VENV)/test.stamp
 	$(BIN)/python -m tests.paper.build
+	$(BIN)/python -m paper.build
 
 docs: $(VENV)/docs.stamp
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs out/docs

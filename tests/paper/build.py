@@ -18,7 +18,7 @@ from symacct.papers.document import PACKAGES
 from tests import outputs
 
 PLACE = Path("out/paper")
-DEBIAN = "texlive-latex-base texlive-latex-recommended texlive-science texlive-pictures"
+DEBIAN = "texlive-latex-base texlive-latex-recommended texlive-science texlive-pictures lmodern"
 FILES = [f"{name}.sty" for name in (*PACKAGES, "pgf")]
 MARGIN = 3.0  # points
 
@@ -38,12 +38,12 @@ def main():
     sys.exit(1 if faults else 0)
 
 
-def check_install():
+def check_install(files=FILES):
     """One clear line where LaTeX or a package is missing."""
     needed = f"install them, on Debian: apt-get install --no-install-recommends {DEBIAN}"
     if shutil.which("pdflatex") is None or shutil.which("kpsewhich") is None:
         sys.exit(f"make paper: found no pdflatex, needed LaTeX with its packages; {needed}")
-    for file in FILES:
+    for file in files:
         if not run(["kpsewhich", file]).stdout.strip():
             sys.exit(f"make paper: found no {file}, needed it to compile the outputs; {needed}")
 
@@ -75,7 +75,12 @@ def compiled(name, text):
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", name]
     for _ in range(2):  # the second time for references
         done = run(command, cwd=PLACE, errors="replace")
-    log = (PLACE / f"{name}.log").read_text(errors="replace")
+    yield from faults_of(name, done, PLACE)
+
+
+def faults_of(name, done, place):
+    """What the last run of pdflatex and its log say is wrong."""
+    log = (place / f"{name}.log").read_text(errors="replace")
     if done.returncode:
         said = re.findall(r"^(?:!|l\.).*", log, re.M)[:3]
         yield f"{name}: pdflatex failed: {' '.join(said)}"
