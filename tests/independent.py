@@ -106,7 +106,11 @@ def gaussian_vector(mp, alpha, sigma_threshold, sigma_query, queries, count, sen
 
 
 def noisy_max(mp, alpha, b, sensitivity):
-    return pure(mp, alpha, 2 * sensitivity / b)
+    return laplace(mp, alpha, b, 2 * sensitivity)
+
+
+def permute_and_flip(mp, alpha, epsilon, adjacency=None):
+    return laplace(mp, alpha, 1, epsilon)
 
 
 def gaussian_max(mp, alpha, sigma, candidates, sensitivity):
@@ -334,15 +338,15 @@ def exponential_family(mp, alpha, L, B, kappa, sensitivity, adjacency=None):  # 
 
 
 #: Leaves that are accounted as two answers.
-ANSWERS = {"NoisyMax", "PermuteAndFlip", "PureDP", "RandomizedResponse"}
-LAPLACE = {"Laplace", "VectorLaplace"}
+ANSWERS = {"PureDP", "RandomizedResponse"}
+LAPLACE = {"Laplace", "NoisyMax", "PermuteAndFlip", "VectorLaplace"}
 INTEGER_NOISE = {"DiscreteGaussian", "DiscreteLaplace", "Skellam"}
 LEAVES = {
     "DistributionPair": finite_pair,
     "ExponentialFamily": exponential_family,
     "ExponentialMechanism": exponential_mechanism,
     "MatrixMechanism": matrix,
-    "PermuteAndFlip": pure,
+    "PermuteAndFlip": permute_and_flip,
     "FiniteMechanism": finite_laws,
     "GaussianNoisyMax": gaussian_max,
     "GaussianSparseVector": gaussian_vector,
@@ -610,7 +614,7 @@ def sampled_pair(mp, eps, alpha, node):
     if isinstance(alpha, int) and alpha > 1:
         return zhu_wang_8(mp, eps, alpha, node)
     if name in LAPLACE:
-        scale = number(mp, Fraction(fields["b"]) / fields["sensitivity"])
+        scale = 1 / eps(INFINITY)
     else:
         scale = 1 / mp.sqrt(number(mp, squared_ratio(node.mechanism)))
     a = None if alpha == 1 else number(mp, alpha)

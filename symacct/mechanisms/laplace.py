@@ -13,38 +13,23 @@ from symacct.expressions.parameters import positive
 from symacct.mechanisms.mechanism import Mechanism
 
 
-class VectorLaplace(Mechanism):
-    """A vector of ℓ1 sensitivity Δ plus Laplace noise of scale b on every coordinate:
+class LaplacePair(Mechanism):
+    """A curve attained by two Laplace laws `pure` scales apart, which is their ε(∞)."""
 
-    ε(α) = log( α/(2α−1) e^{(α−1)s} + (α−1)/(2α−1) e^{−αs} ) / (α−1), s = Δ/b.
-
-    One coordinate that takes all of Δ is the worst (docs/proofs.md, section 19): the curve is that
-    of Laplace, under Poisson sampling too. A sample of a fixed size with a record replaced costs
-    more. `b` and `sensitivity` are positive, in the query's units; DomainError otherwise. ε(α) is
-    in nats. Source: ZW19, Remark 19.
-
-    >>> print(VectorLaplace(2).rdp("inf", digits=3))
-    0.500
-    """
-
-    b: Exact
-    sensitivity: Exact
-    source = ZW19.at("Remark 19")
     kind = Kind.EXACT
     one_pair = True
     is_cheap = True
     swap_symmetric = True  # z ↦ Δ − z swaps the two Laplace laws
     steepest_up_to = INFINITY
 
-    def __new__(cls, b: Numeric, sensitivity: Numeric = 1) -> VectorLaplace:
-        return cls._intern(
-            b=positive(b, "VectorLaplace, b"),
-            sensitivity=positive(sensitivity, "VectorLaplace, sensitivity"),
-        )
+    @property
+    def pure(self) -> Exact:
+        """How many scales they are apart."""
+        raise NotImplementedError
 
     def shift(self, ctx: Arithmetic) -> Number:
-        """s = Δ/b."""
-        return ctx.number(self.sensitivity) / ctx.number(self.b)
+        """s = `pure`."""
+        return ctx.number(self.pure)
 
     def excess(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         s = self.shift(ctx)
@@ -74,6 +59,36 @@ class VectorLaplace(Mechanism):
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
         return self.shift(ctx)
+
+
+class VectorLaplace(LaplacePair):
+    """A vector of ℓ1 sensitivity Δ plus Laplace noise of scale b on every coordinate:
+
+    ε(α) = log( α/(2α−1) e^{(α−1)s} + (α−1)/(2α−1) e^{−αs} ) / (α−1), s = Δ/b.
+
+    One coordinate that takes all of Δ is the worst (docs/proofs.md, section 19): the curve is that
+    of Laplace, under Poisson sampling too. A sample of a fixed size with a record replaced costs
+    more. `b` and `sensitivity` are positive, in the query's units; DomainError otherwise. ε(α) is
+    in nats. Source: ZW19, Remark 19.
+
+    >>> print(VectorLaplace(2).rdp("inf", digits=3))
+    0.500
+    """
+
+    b: Exact
+    sensitivity: Exact
+    source = ZW19.at("Remark 19")
+
+    def __new__(cls, b: Numeric, sensitivity: Numeric = 1) -> VectorLaplace:
+        return cls._intern(
+            b=positive(b, "VectorLaplace, b"),
+            sensitivity=positive(sensitivity, "VectorLaplace, sensitivity"),
+        )
+
+    @property
+    def pure(self) -> Exact:
+        """Δ/b"""
+        return self.sensitivity / self.b
 
 
 class Laplace(VectorLaplace):

@@ -15,6 +15,8 @@ from symacct.mechanisms import (
     DiscreteLaplace,
     Gaussian,
     Laplace,
+    NoisyMax,
+    PermuteAndFlip,
     ScalarGaussian,
     Skellam,
     VectorLaplace,
@@ -28,6 +30,7 @@ NOISE: dict[Any, str] = {
     Gaussian: "sigma",
     Laplace: "b",
     VectorLaplace: "b",
+    NoisyMax: "b",
     DiscreteGaussian: "sigma",
     DiscreteLaplace: "b",
     Skellam: "mu",
@@ -75,6 +78,8 @@ class GroupPrivacy(Operation):
 
 def noise_for_group(mechanism: Node, size: int) -> Node | None:
     """The noise at `size` times its sensitivity; None where the mechanism is no such noise."""
+    if isinstance(mechanism, PermuteAndFlip):
+        return PermuteAndFlip(size * mechanism.pure, mechanism.adjacency)
     for noise, scale in NOISE.items():
         if isinstance(mechanism, noise):
             known: Any = mechanism

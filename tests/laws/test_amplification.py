@@ -68,7 +68,8 @@ PRODUCT = [
     for base in BASES
 ]
 #: The dominating pair is known and swapped by an involution (theory.md, section 3).
-SYMMETRIC = {"Gaussian", "ScalarGaussian", "RandomizedResponse", "PureDP", *independent.LAPLACE}
+SYMMETRIC = {"Gaussian", "ScalarGaussian", "RandomizedResponse", "PureDP"}
+SYMMETRIC |= {"Laplace", "VectorLaplace"}
 SYMMETRIC |= {"MatrixMechanism", "TreeAggregation", "NoisyDescent", "NoisyPass"}
 SYMMETRIC |= {*independent.INTEGER_NOISE}
 #: What the second formula is a quadrature of: at orders that are not whole, and at all.
@@ -329,7 +330,7 @@ def _symmetric(node):
         return len({tuple(sorted(zip(p, q, strict=True))) for p, q in pairs}) == 1
     if name in ("Compose", "Either"):
         return all(_symmetric(part) for part in node.children)
-    if name in ("NoisyMax", "PermuteAndFlip"):  # as every post-processing of pure DP's pair
+    if name in ("NoisyMax", "PermuteAndFlip"):  # they are accounted by Laplace's pair
         return True
     return _symmetric(node.mechanism) if name == "PostProcess" else name in SYMMETRIC
 

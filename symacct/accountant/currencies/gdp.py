@@ -13,7 +13,8 @@ from symacct.core.errors import AssumptionError, SoundnessError, echo
 from symacct.core.exact import INFINITY
 from symacct.core.sources import DRS22, SYMACCT
 from symacct.expressions.node import Node, as_node
-from symacct.mechanisms import Gaussian, VectorLaplace
+from symacct.mechanisms import Gaussian
+from symacct.mechanisms.laplace import LaplacePair
 from symacct.mechanisms.response import ResponsePair
 from symacct.operations.compose import Compose
 from symacct.operations.group import GroupPrivacy
@@ -54,7 +55,7 @@ def _is_smallest(node: Node) -> bool:
     """Is the trade-off curve known, and a Gaussian one touches it?"""
     if isinstance(node, Compose):
         return all(isinstance(part, Gaussian) for part in node.terms)
-    return isinstance(node, Gaussian | VectorLaplace | ResponsePair)
+    return isinstance(node, Gaussian | LaplacePair | ResponsePair)
 
 
 def _least(node: Node, accountant: Accountant) -> arb:
@@ -81,7 +82,7 @@ def _(node: Gaussian, accountant: Accountant) -> arb:
 
 
 @_mu.register
-def _(node: VectorLaplace, accountant: Accountant) -> arb:
+def _(node: LaplacePair, accountant: Accountant) -> arb:
     """Where α f(α) = e^{−s}/4 its curve is nearest to Gaussian ones at α = f(α)."""
     return _touching((-node.shift(BALL) / 2).exp() / 2)
 

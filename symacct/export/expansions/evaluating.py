@@ -23,8 +23,9 @@ from symacct.export.expansions.series import (
 from symacct.export.expansions.taylor import TaylorArithmetic
 from symacct.expressions.node import Node
 from symacct.expressions.theorem_registry import Theorem
-from symacct.mechanisms import Gaussian, VectorLaplace
+from symacct.mechanisms import Gaussian
 from symacct.mechanisms.curve import Curve
+from symacct.mechanisms.laplace import LaplacePair
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.response import ResponsePair
 from symacct.numerics.sums.binomial import binomial_sum
@@ -216,7 +217,7 @@ def _(
         return _by_chi(ctx, mechanism, ctx.number(gamma), order)
     if order.first == 0:
         return _near_one(ctx, mechanism, gamma)
-    if isinstance(mechanism, VectorLaplace):
+    if isinstance(mechanism, LaplacePair):
         return _far_laplace(ctx, mechanism, ctx.number(gamma), order)
     # The last term of the sum, up to a factor 1 + O(α e^{−αΔ²/σ²}).
     rate = mechanism.at_one(ctx)
@@ -291,7 +292,7 @@ def _(
 
 
 def _far_laplace(
-    ctx: SeriesArithmetic, mechanism: VectorLaplace, gamma: SeriesNumber, order: Series
+    ctx: SeriesArithmetic, mechanism: LaplacePair, gamma: SeriesNumber, order: Series
 ) -> SeriesNumber:
     """m^α ( e^{−s}/2 + m e^{−2s}/(4γ) Σ_k (3/2)_k (m e^{−s}/γ)^k / (α+1)_{k+1} ), the largest m.
 

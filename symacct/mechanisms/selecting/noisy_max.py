@@ -10,18 +10,19 @@ from symacct.core.exact import Exact, Numeric
 from symacct.core.sources import SYMACCT
 from symacct.expressions.parameters import positive, whole
 from symacct.mechanisms.gaussian import Gaussian
-from symacct.mechanisms.response import PureResponse
+from symacct.mechanisms.laplace import LaplacePair
 from symacct.mechanisms.selecting.gaussian_comparison import GaussianComparison
 
 
-class NoisyMax(PureResponse):
+class NoisyMax(LaplacePair):
     """The largest of many scores, each with Laplace noise of scale b: ε-DP for ε = 2Δ/b.
 
-    It is accounted by the curve of all such mechanisms. Gumbel noise makes it the exponential
-    mechanism (`ExponentialMechanism.of_noise`), exponential noise permute-and-flip
+    It no more tells its datasets apart than one score of sensitivity 2Δ would that were told with
+    that noise, and is accounted by the curve of `Laplace(b, 2*sensitivity)`. Gumbel noise makes it
+    the exponential mechanism (`ExponentialMechanism.of_noise`), exponential noise permute-and-flip
     (`PermuteAndFlip.of_noise`). Scores that a record moves all the same way count as ones of half
     the sensitivity. `b` and `sensitivity` are positive, in the scores' units; DomainError
-    otherwise. ε is in nats. Source: docs/proofs.md, section 28.
+    otherwise. ε is in nats. Source: docs/proofs.md, section 39.
 
     >>> print(NoisyMax(4).rdp("inf", digits=3))
     0.500
@@ -30,9 +31,7 @@ class NoisyMax(PureResponse):
     b: Exact
     sensitivity: Exact
     kind = Kind.UPPER
-    one_pair = True
-    swap_symmetric = True  # as of the class of ε-DP mechanisms that it is one of
-    source = SYMACCT.at("docs/proofs.md, section 28")
+    source = SYMACCT.at("docs/proofs.md, section 39")
 
     def __new__(cls, b: Numeric, sensitivity: Numeric = 1) -> NoisyMax:
         return cls._intern(

@@ -9,9 +9,9 @@ from symacct.core.claims import Adjacency, Kind
 from symacct.core.claims import adjacency as named_adjacency
 from symacct.core.exact import Exact, Numeric, Order
 from symacct.core.sources import DDR20, MS20
-from symacct.expressions.parameters import nonnegative, positive
+from symacct.expressions.parameters import positive
+from symacct.mechanisms.laplace import LaplacePair
 from symacct.mechanisms.mechanism import Mechanism
-from symacct.mechanisms.response import PureDP
 
 
 class ExponentialMechanism(Mechanism):
@@ -25,6 +25,7 @@ class ExponentialMechanism(Mechanism):
     `epsilon` is positive, in nats; `adjacency` says for which neighbours Δ holds. DomainError
     otherwise. Source: DDR20, bounded range; its curve: docs/proofs.md, section 24.
 
+    >>> from symacct import PureDP
     >>> print(ExponentialMechanism(1).rdp(2, digits=5), PureDP(1).rdp(2, digits=5))
     0.24022 0.73532
     """
@@ -105,29 +106,38 @@ class ExponentialMechanism(Mechanism):
         return ctx.number(self.pure)
 
 
-class PermuteAndFlip(PureDP):
-    """The candidates in random order, each taken by a coin of probability e^{ε(u−max u)/(2Δ)}.
+class PermuteAndFlip(LaplacePair):
+    """The candidates in random order, each taken by a coin of probability e^{ε(u−max u)/(2Δ)}:
 
-    It is report-noisy-max with exponential noise, ε-differentially private, and accounted by the
-    curve of all such mechanisms. Where all scores move the same way, it is that of half the ε.
-    `epsilon` is >= 0, in nats; `adjacency` says for which
-    neighbours a score moves by at most Δ. DomainError otherwise. Source: MS20, permute-and-flip is
-    ε-differentially private.
+    ε(α) <= log( α/(2α−1) e^{(α−1)ε} + (α−1)/(2α−1) e^{−αε} ) / (α−1).
 
-    >>> print(PermuteAndFlip("1/2").rdp("inf", digits=3))
-    0.500
+    It is report-noisy-max with exponential noise, and no more tells its datasets apart than Laplace
+    noise of ε(∞) = ε does. (ε, δ) of one run is Laplace's, exactly: two candidates attain it, for
+    each δ at another gap of their scores. Where all scores move the same way, it is that of half
+    the ε. `epsilon` is positive, in nats; `adjacency` says for which neighbours a score moves by
+    at most Δ. DomainError otherwise. Source: MS20, permute-and-flip; its pair: docs/proofs.md,
+    section 39.
+
+    >>> from symacct import PureDP
+    >>> print(PermuteAndFlip(1).rdp(2, digits=5), PureDP(1).rdp(2, digits=5))
+    0.61898 0.73532
     """
 
+    adjacency: Adjacency
     kind = Kind.UPPER
-    one_pair = True
-    swap_symmetric = True  # as of the class of ε-DP mechanisms that it is one of
-    source = MS20.at("permute-and-flip is ε-differentially private")
+    source = MS20.at("permute-and-flip; its pair: docs/proofs.md, section 39")
 
     def __new__(cls, epsilon: Numeric, adjacency: str | Adjacency = "either") -> PermuteAndFlip:
         return cls._intern(
-            epsilon=nonnegative(epsilon, "PermuteAndFlip, epsilon"),
+            epsilon=positive(epsilon, "PermuteAndFlip, epsilon"),
             adjacency=named_adjacency(adjacency),
         )
+
+    @property
+    def pure(self) -> Exact:
+        """ε, whose name is that of a question."""
+        value: Exact = self._fields["epsilon"]
+        return value
 
     @classmethod
     def of_noise(

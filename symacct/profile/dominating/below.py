@@ -23,6 +23,7 @@ from symacct.mechanisms import (
     ExponentialMechanism,
     FiniteMechanism,
     Gaussian,
+    PermuteAndFlip,
     RandomizedResponse,
 )
 from symacct.operations.compose import Compose
@@ -127,6 +128,12 @@ def _(node: DistributionPair) -> list[PairProduct]:
 def _(node: ExponentialMechanism) -> list[PairProduct]:
     """Two candidates, with one as likely as the other on the other dataset."""
     return products(RandomizedResponse(1 / (1 + sympy.exp(-expression(node.pure) / 2))))
+
+
+@_below.register
+def _(node: PermuteAndFlip) -> list[PairProduct]:
+    """Two candidates, each of which leads by as much on one of the datasets."""
+    return products(RandomizedResponse(1 - sympy.exp(-expression(node.pure) / 2) / 2))
 
 
 @_below.register

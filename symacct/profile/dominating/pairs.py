@@ -107,7 +107,7 @@ def _(node: Gaussian) -> list[PairProduct]:
 
 @products.register
 def _(node: VectorLaplace) -> list[PairProduct]:
-    return _one(LaplaceLoss(node.sensitivity / node.b))
+    return _one(LaplaceLoss(node.pure))
 
 
 @products.register
@@ -165,11 +165,17 @@ def _(node: FiniteMechanism) -> list[PairProduct]:
 
 @products.register
 def _(node: PermuteAndFlip) -> list[PairProduct]:
-    return _of_pure(node.parameters()["epsilon"], Kind.UPPER)
+    """Laplace noise has the largest of the profiles of two candidates."""
+    return [PairProduct(((LaplaceLoss(node.pure), 1),), Kind.EXACT, of_many=True)]
 
 
 @products.register
-def _(node: NoisyMax | SparseVector) -> list[PairProduct]:
+def _(node: NoisyMax) -> list[PairProduct]:
+    return [PairProduct(((LaplaceLoss(node.pure), 1),), Kind.UPPER)]
+
+
+@products.register
+def _(node: SparseVector) -> list[PairProduct]:
     return _of_pure(node.pure, Kind.UPPER)
 
 

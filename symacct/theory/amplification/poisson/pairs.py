@@ -15,8 +15,9 @@ from symacct.core.exact import INFINITY, Exact, Order
 from symacct.core.sources import MTZ19
 from symacct.expressions.node import Node
 from symacct.expressions.theorem_registry import theorem
-from symacct.mechanisms import DistributionPair, Gaussian, VectorLaplace
+from symacct.mechanisms import DistributionPair, Gaussian
 from symacct.mechanisms.integers.integer_noise import IntegerNoise
+from symacct.mechanisms.laplace import LaplacePair
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.mixtures import noise
 from symacct.mechanisms.response import ResponsePair
@@ -46,7 +47,7 @@ def has_known_pair(node: Node) -> str | None:
     """The worst pair is that of randomized response or of noise, or the two laws given."""
     if isinstance(node.mechanism, DistributionPair):  # type: ignore[attr-defined]
         return is_pair(node)
-    if isinstance(as_noise(node.mechanism), ResponsePair | VectorLaplace | IntegerNoise):  # type: ignore[attr-defined]
+    if isinstance(as_noise(node.mechanism), ResponsePair | LaplacePair | IntegerNoise):  # type: ignore[attr-defined]
         return None
     return "no closed form is known for the mechanism's worst pair"
 

@@ -26,7 +26,7 @@ from symacct.arithmetic import (
 from symacct.arithmetic.ball import rational_ends
 from symacct.arithmetic.symbolic import written
 from symacct.core.errors import PrecisionError
-from symacct.core.exact import Exact, Order
+from symacct.core.exact import Exact, Order, exact
 from symacct.core.lazy_import import sympy
 from symacct.expressions.theorem_registry import Bound
 from symacct.mechanisms import Gaussian
@@ -121,9 +121,9 @@ def _over_answers(
 
 def shape_ratio(mechanism: Any) -> Exact:
     """σ/Δ of Gaussian noise, b/Δ of Laplace noise: the pair depends on nothing else."""
-    noise = mechanism.sigma if isinstance(mechanism, Gaussian) else mechanism.b
-    ratio: Exact = noise / mechanism.sensitivity
-    return ratio
+    if isinstance(mechanism, Gaussian):
+        return exact(mechanism.sigma / mechanism.sensitivity)
+    return exact(1 / mechanism.pure)
 
 
 @singledispatch

@@ -21,8 +21,9 @@ from symacct.core.lazy_import import sympy
 from symacct.core.sources import SYMACCT
 from symacct.expressions.node import Node
 from symacct.expressions.theorem_registry import theorem
-from symacct.mechanisms import Gaussian, VectorLaplace
+from symacct.mechanisms import Gaussian
 from symacct.mechanisms.integers.integer_noise import IntegerNoise
+from symacct.mechanisms.laplace import LaplacePair
 from symacct.mechanisms.response import ResponsePair
 from symacct.numerics.densities.upper_half import gaussian_upper_half, laplace_upper_half
 from symacct.operations.subsample import SubsampleWithoutReplacement, one_query
@@ -38,7 +39,7 @@ from symacct.theory.rdp_curve import RDPCurve
 def has_dominating_pair(node: Node) -> str | None:
     """One pair dominates, and its expectations are known: noise and two answers."""
     mechanism = one_query(node.mechanism)  # type: ignore[attr-defined]
-    if not isinstance(mechanism, Gaussian | VectorLaplace | IntegerNoise | ResponsePair):
+    if not isinstance(mechanism, Gaussian | LaplacePair | IntegerNoise | ResponsePair):
         return (
             "it is computed for noise, Gaussian compositions, randomized response and pure DP, "
             f"got {type(mechanism).__name__}"
@@ -130,7 +131,7 @@ def _(ctx: MpmathArithmetic, mechanism: Any, alpha: Order, gamma: Fraction) -> N
         return psi(ctx, alpha, mp.log1p(rate * mp.expm1(log_ratio)))
 
     s = 1 / ctx.number(shape_ratio(mechanism))
-    if isinstance(mechanism, VectorLaplace):
+    if isinstance(mechanism, LaplacePair):
         inside = mp.quad(lambda y: value(s * y) * mp.exp(-s * (1 + y) / 2), [0, mp.mpf(1) / 2, 1])
         return inside * s / 4 + value(s) * mp.exp(-s) / 2
     high = (1 if alpha is None else ctx.number(alpha)) * s + mp.sqrt(2 * ctx.bits)
@@ -172,7 +173,7 @@ def above_one_of(
     def at(log_ratio: sympy.Expr) -> sympy.Expr:
         return value(1 - rate + rate * sympy.exp(log_ratio))
 
-    if isinstance(mechanism, VectorLaplace):
+    if isinstance(mechanism, LaplacePair):
         inside = written.Integral(sympy.exp(-s * (1 + z) / 2) * at(s * z), (z, 0, 1))
         return s * inside / 4 + at(s) * sympy.exp(-s) / 2
     density = sympy.exp(-(z**2) / 2) / sympy.sqrt(2 * sympy.pi)
