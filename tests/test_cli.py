@@ -12,6 +12,7 @@ from click.testing import CliRunner
 import symacct
 from symacct import parse
 from symacct.cli import main
+from symacct.text import parse_open
 from tests.independent import fraction
 
 EXPR = "600000 * PoissonSubsample(Gaussian(5), 1/1000)"
@@ -239,7 +240,9 @@ def test_the_best_proved_number_is_first_and_by_orders_is_below_it():
         assert re.match(
             rf"│ report this +│ {sign} = {true.rounded()} at . = {given}  \(round", first
         )
-        assert re.search(rf"by Rényi orders +│ {by_orders.rounded()}, which is [\d.]+ times", text)
+        assert re.search(
+            rf"by Rényi orders +│ {by_orders.rounded()}  \([\d.]+ times the number", text
+        )
         assert "adding or removing one record" in text
         assert "at least" not in text
         document = as_json(name, sampled, other, given)
@@ -271,11 +274,9 @@ def test_a_parameter_is_found_by_the_best_that_is_proved():
         words = ("calibrate", expression, "--epsilon", "1", "--delta", "1e-5", "--digits", "3")
         shown = re.search(r"│ s +│ (\S+) meets the target, (\S+) does not", answered(*words))
         meets, fails = map(Fraction, shown.groups())
-        node = parse(expression)
-        asked = [
-            node.subs({"s": s}).epsilon("1e-5", conversion="exact").epsilon for s in (meets, fails)
-        ]
-        assert asked[0] <= 1 < asked[1]
+        nodes = [parse_open(expression).subs({"s": value}) for value in (meets, fails)]
+        epsilons = [one.epsilon("1e-5", conversion="exact").epsilon for one in nodes]
+        assert epsilons[0] <= 1 < epsilons[1]
         by_orders = as_json(*words)
         assert sign * meets > sign * Fraction(by_orders["meets"])
 

@@ -42,7 +42,8 @@ def print_reported(
     """
     g, first = found.best, first or {}
     if as_json:
-        print_json(document | {"headline": {**first, **headline(g)}})
+        found_first = {"found": "; ".join(map(": ".join, first.items()))} if first else {}
+        print_json(document | {"headline": {**found_first, **headline(g)}})
         return
     print_pairs(
         [
@@ -210,4 +211,4 @@ def _compared(asked: Enclosure, truth: Enclosure) -> str:
 def _times(more: Enclosure, less: Enclosure) -> str:
     """How many times the headline it is."""
     times = ratio(more, less)
-    return "" if times is None else f", which is {times:.4g} times the number to report"
+    return "" if times is None else f"  ({times:.4g} times the number to report)"
