@@ -1,7 +1,8 @@
-"""The answer is printed first; what stands beside it is given so long, and left out in words."""
+"""The exact profile is given so long, and is left out in words: then Rényi orders answer."""
 
 import contextlib
 import io
+import re
 from dataclasses import replace
 from fractions import Fraction
 
@@ -59,15 +60,14 @@ QUESTIONS = st.one_of(
 
 
 class Screen(io.StringIO):
-    """Standard output, and what was on it when something beside the answer was begun."""
+    """Standard output, and what was on it when something that has no end was begun."""
 
     def __init__(self):
         super().__init__()
         self.before = []
 
-    def beside(self, *asked):
+    def endless(self, *asked):
         self.before.append(self.getvalue())
-        assert self.before[0], "found nothing printed, needed the answer before what is beside it"
         while True:
             sum(range(1000))
 
@@ -76,8 +76,8 @@ def printed(question, seconds):
     """What a command prints where nothing beside its answer has an end."""
     screen = Screen()
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(screen):
-        patch.setattr(accountant, "profile", screen.beside)
-        patch.setattr(accountant, "lower_bound", screen.beside)
+        patch.setattr(accountant, "profile", screen.endless)
+        patch.setattr(accountant, "lower_bound", screen.endless)
         patch.setenv("COLUMNS", "200")
         token = limits._limits.set(replace(limits.current(), beside=seconds))
         try:
@@ -90,21 +90,22 @@ def printed(question, seconds):
 @pytest.mark.filterwarnings("ignore::symacct.core.errors.OrderGridWarning")
 @examples(4, 40)
 @given(QUESTIONS)
-def test_the_answer_is_out_before_what_stands_beside_it_is_begun_and_that_may_have_no_end(question):
+def test_an_answer_waits_for_the_exact_profile_so_long_and_is_by_orders_without_it(question):
     try:
         screen = printed(question, 0.1)
     except symacct.SymacctError:
-        return  # refused, with nothing beside it
-    if not screen.before:
-        return  # as exact as it can be
-    (answer,) = screen.before
-    assert "(rounded up)" in answer
-    assert screen.getvalue().startswith(answer)
-    beside = screen.getvalue()[len(answer) :]
-    letter = "delta" if question[0] == "delta" else "epsilon"
-    assert "exact" in beside
-    assert "left out, not known in 0.1 s; --conversion exact asks for it alone" in beside
-    assert f"at least │ left out, not known in 0.1 s; in Python m.lower_{letter}('" in beside
+        return  # refused by Rényi orders, with nothing in the place of them
+    assert screen.before == [""]  # the profile alone was begun: no time is left for a lower bound
+    text = screen.getvalue()
+    letter, sign = ("delta", "δ") if question[0] == "delta" else ("epsilon", "ε")
+    assert re.match(rf".*\n│ report this +│ {sign} = \S+ at \S+ = \S+  \(rounded up\)", text)
+    assert "This is an upper bound" in text
+    assert f"│ true {sign} " in text
+    assert "left out, not known in 0.1 s; --conversion exact asks for it alone" in text
+    assert f"at least │ left out, not known in 0.1 s; in Python m.lower_{letter}('" in text
+    by_orders = printed((*question, "--conversion", "improved"), 0.1).getvalue()
+    headline = re.compile("│ report this.*")
+    assert headline.search(by_orders)[0].split() == headline.search(text)[0].split()
 
 
 def test_a_comparison_says_what_it_leaves_out():
@@ -122,7 +123,7 @@ def test_what_is_not_slow_is_not_left_out():
     with contextlib.redirect_stdout(shown):
         main.main(["epsilon", "Gaussian(5)", "--delta", "1e-5"], standalone_mode=False)
     assert "left out" not in shown.getvalue()
-    assert "; the answer is" in shown.getvalue()
+    assert f"ε = {Gaussian(5).epsilon('1e-5', 6, 'exact').epsilon.rounded()} at" in shown.getvalue()
 
 
 def test_what_was_left_out_half_way_is_found_when_it_is_asked_for():

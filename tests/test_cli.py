@@ -12,6 +12,7 @@ from click.testing import CliRunner
 import symacct
 from symacct import parse
 from symacct.cli import main
+from symacct.text import parse_open
 from tests.independent import fraction
 
 EXPR = "600000 * PoissonSubsample(Gaussian(5), 1/1000)"
@@ -87,7 +88,9 @@ def test_epsilon_takes_orders_conversion_and_theorem():
     arguments = ("epsilon", EXPR, "--delta", "1e-8", "--digits", "12")
     whole = as_json(*arguments, "--orders", "integer", "--conversion", "classic")
     wanted = NODE.epsilon("1e-8", digits=12, conversion="classic", orders="integer")
+    pinned = whole.pop("headline")
     assert whole == json.loads(json.dumps(wanted.as_dict()))
+    assert {key: pinned[key] for key in whole} == whole
     some = as_json(*arguments, "--orders", "2, 4,8.5,64")
     assert some["alpha"] in ("2", "4", "17/2", "64")
     by = as_json(*arguments, "--by", "ZW19-T5", "--orders", "integer")
@@ -225,20 +228,64 @@ def test_it_runs_as_a_module_and_digits_survive_a_pipe():
     assert NODE.rdp(8, digits=150).rounded_up() in result.stdout
 
 
-def test_the_true_number_stands_beside_the_answer():
+def test_the_best_proved_number_is_first_and_by_orders_is_below_it():
     sampled = "40*PoissonSubsample(Gaussian(3), 1/10)"
-    for question in (("epsilon", sampled, "--delta", "1e-5"), ("delta", sampled, "--epsilon", "1")):
-        text = run(*question).output
-        assert re.search(r"exact +│ [\d.e-]+; the answer is [\d.]+ times that", text)
+    node = parse(sampled)
+    for name, given, sign in (("epsilon", "1e-5", "ε"), ("delta", "1", "δ")):
+        other = {"epsilon": "--delta", "delta": "--epsilon"}[name]
+        true = getattr(getattr(node, name)(given, 6, "exact"), name)
+        by_orders = getattr(getattr(node, name)(given, 6), name)
+        text = answered(name, sampled, other, given)
+        first = text.splitlines()[1]
+        assert re.match(
+            rf"│ report this +│ {sign} = {true.rounded()} at . = {given}  \(round", first
+        )
+        assert re.search(
+            rf"by Rényi orders +│ {by_orders.rounded()}  \([\d.]+ times the number", text
+        )
+        assert "adding or removing one record" in text
         assert "at least" not in text
-        alone = run(*question, "--conversion", "exact").output
-        assert "times that" not in alone
+        document = as_json(name, sampled, other, given)
+        assert document[name]["value"] == by_orders.rounded()  # the documented keys stay
+        assert document["headline"][name]["value"] == true.rounded()
+        assert document["headline"]["kind"] == "exact"
+
+
+def test_what_is_pinned_is_the_headline_with_the_true_number_beside_it():
+    sampled = "40*PoissonSubsample(Gaussian(3), 1/10)"
+    by_orders = parse(sampled).epsilon("1e-5", 6).epsilon.rounded()
+    for pin in (["--conversion", "improved"], ["--by", "MTZ19-EXACT"]):
+        text = answered("epsilon", sampled, "--delta", "1e-5", *pin)
+        assert f"ε = {by_orders} at" in text.splitlines()[1]
+        assert re.search(r"exact +│ [\d.e-]+; the answer is [\d.]+ times that", text)
+    alone = answered("epsilon", sampled, "--delta", "1e-5", "--conversion", "exact")
+    assert "times" not in alone
+
+
+def test_what_rényi_orders_do_not_answer_the_exact_profile_may():
+    text = answered("epsilon", "ApproximateDP(1, 1/10)", "--delta", "1/10")
+    assert "report this" in text
+    for wrong in ("2", "-1", "x"):
+        assert "DomainError: delta" in run("epsilon", "Gaussian(1)", "--delta", wrong).output
+
+
+def test_a_parameter_is_found_by_the_best_that_is_proved():
+    for sign, expression in ((-1, "Gaussian(s)"), (1, "9*PoissonSubsample(Gaussian(3), s)")):
+        words = ("calibrate", expression, "--epsilon", "1", "--delta", "1e-5", "--digits", "3")
+        shown = re.search(r"│ s +│ (\S+) meets the target, (\S+) does not", answered(*words))
+        meets, fails = map(Fraction, shown.groups())
+        nodes = [parse_open(expression).subs({"s": value}) for value in (meets, fails)]
+        epsilons = [one.epsilon("1e-5", conversion="exact").epsilon for one in nodes]
+        assert epsilons[0] <= 1 < epsilons[1]
+        by_orders = as_json(*words)
+        assert sign * meets > sign * Fraction(by_orders["meets"])
 
 
 def test_where_it_is_not_known_there_is_a_bracket():
     """Of a curve alone nothing is known from below, of a part that has laws something is."""
     text = run("epsilon", "Gaussian(1) + ZCDP(1/10)", "--delta", "1e-5").output
     assert re.search(r"at least +│ 4\.37717", text)
+    assert "found ZCDP, of which only a Rényi curve is known" in " ".join(text.split())
     assert "│ exact" not in text
     assert "times that" not in run("epsilon", "ZCDP(1/10)", "--delta", "1e-5").output
     rows = json.loads(

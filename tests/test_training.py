@@ -96,9 +96,8 @@ def test_noise_may_be_irrational():
 def test_the_command_answers_as_the_function_does():
     run = dp_sgd(**MNIST, epochs=15)
     shown = card("--noise-multiplier", "1.1", "--epochs", "15").output
-    words = shown.split()
-    assert run.epsilon("1e-5", 6).epsilon.rounded() in words
-    assert run.epsilon("1e-5", 6, "exact").epsilon.rounded() in shown
+    assert f"ε = {run.epsilon('1e-5', 6, 'exact').epsilon.rounded()} at" in shown.splitlines()[1]
+    assert f"{run.epsilon('1e-5', 6).epsilon.rounded()}  (1.130 times" in shown
     assert repr(run) in shown
     for said in ("adding or removing one record", "3,516 runs", "MTZ19-EXACT", "clipped"):
         assert said in shown

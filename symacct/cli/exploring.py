@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +27,13 @@ from symacct.cli.frame import (
     in_numbers,
     main,
     orders_option,
-    print_facts,
     print_json,
-    shown_order,
 )
-from symacct.cli.relation import print_relation, protected
+from symacct.cli.headline import calibrated, print_calibrated
+from symacct.cli.relation import print_relation
 from symacct.core.claims import Kind
 from symacct.core.errors import ExecutorError
-from symacct.explore.calibration import calibrate, number
+from symacct.core.pinning import By
 from symacct.explore.grids import grid, whole
 from symacct.explore.plots import plot, plot_runs, plot_sweep
 from symacct.explore.sweeps import Sweep, sweep
@@ -41,7 +41,6 @@ from symacct.explore.sweeps.worker import NEEDED
 from symacct.export.figures import save
 from symacct.expressions.node import Node
 from symacct.operations import Compose
-from symacct.results.rounding import given
 from symacct.results.terminal import print_table
 from symacct.text import parse_open
 
@@ -55,7 +54,7 @@ _JOBS = click.IntRange(1, 256)  # processes, all of which are started at once
 @expression_command("sweep")
 @click.option("--over", required=True, multiple=True, metavar="NAME=VALUES", help=AXIS_HELP)
 @ask_option
-@how_options
+@partial(how_options, conversion="improved")
 @click.option("--jobs", default=1, show_default=True, type=_JOBS, help="Processes.")
 @click.option("--file", type=click.Path(path_type=Path), help="Results, kept and resumed (JSONL).")
 @click.option("--csv", "table", type=click.Path(path_type=Path), help="Write a table there.")
@@ -204,7 +203,16 @@ def _warnings_said() -> Iterator[None]:
 @click.option("--delta", required=True, help="The target δ.")
 @conversion_option
 @by_option
-def calibrate_command(expr: str, whole: bool, digits: int, as_json: bool, **target: str) -> None:
+def calibrate_command(
+    expr: str,
+    whole: bool,
+    epsilon: str,
+    delta: str,
+    conversion: str | None,
+    by: By,
+    digits: int,
+    as_json: bool,
+) -> None:
     """The least noise, or largest rate or count, for a target (ε, δ).
 
     EXPR leaves one parameter open, which is found: for example
@@ -213,19 +221,7 @@ def calibrate_command(expr: str, whole: bool, digits: int, as_json: bool, **targ
     m = parse_open(expr)
     if whole:
         m = m.subs({one: _count(one.name) for one in m.free_symbols})
-    found = calibrate(m, digits=digits, **target)
-    guarantee = found.guarantee
-    print_facts(
-        as_json,
-        found.as_dict(),
-        (f"{found.symbol}, meets the target", number(found.meets)),
-        (f"{found.symbol}, does not", number(found.fails)),
-        ("ε", f"{guarantee.epsilon.rounded(digits)}  (rounded up)"),
-        ("δ", given(guarantee.given)),
-        ("order α", shown_order(guarantee.alpha, digits)),
-        *protected(guarantee),
-        ("theorems", ", ".join(guarantee.claim.theorems) or OWN_CURVE),
-    )
+    print_calibrated(calibrated(m, epsilon, delta, digits, conversion, by), digits, as_json)
 
 
 def _count(name: str) -> sympy.Symbol:

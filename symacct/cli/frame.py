@@ -35,8 +35,8 @@ EPILOG = (
 #: Every command by what one comes for, with the room that it is in and what it says of itself.
 JOBS = {
     "Ask": {
-        "epsilon": ("asking", "The smallest ε of EXPR at this δ, beside the true one."),
-        "delta": ("asking", "The smallest δ of EXPR at this ε, beside the true one."),
+        "epsilon": ("asking", "The smallest ε of EXPR at this δ, the best that is proved."),
+        "delta": ("asking", "The smallest δ of EXPR at this ε, the best that is proved."),
         "rdp": ("asking", "ε(α) of EXPR at one or more orders."),
         "dpsgd": ("training", "The ε of a DP-SGD training run, or the noise it needs."),
         "calibrate": (
@@ -175,25 +175,34 @@ by_option = click.option(
     callback=lambda ctx, parameter, names: names if names[1:] else next(iter(names), None),
     help="The theorem to use, e.g. ZW19-T5; repeatable, for what other parts do.",
 )
+_CONVERSIONS = (
+    "classic, improved or optimal, of one order; total-variation, of the order 1; exact, the true "
+    "profile."
+)
 conversion_option = click.option(
     "--conversion",
-    default="improved",
-    show_default=True,
-    help="classic, improved or optimal, of one order; total-variation, of the order 1; exact, the "
-    "true profile.",
+    help=f"{_CONVERSIONS} The default is the best that is proved: exact where it is known in "
+    "time, else improved.",
 )
 
 
-def how_options(function: Callable[..., None]) -> Callable[..., None]:
-    """--conversion, --orders and --by, which the command is given together as `how`."""
+def how_options(
+    function: Callable[..., None], conversion: str | None = None
+) -> Callable[..., None]:
+    """--conversion, --orders and --by, which the command is given together as `how`.
+
+    Where many questions are asked at once, `conversion` is the default, and not the best proved.
+    """
 
     @functools.wraps(function)
-    def run(conversion: str, orders: str | None, by: By, **rest: object) -> None:
+    def run(conversion: str | None, orders: str | None, by: By, **rest: object) -> None:
         how = {"conversion": conversion, "orders": orders_option(orders), "by": by}
         function(how=how, **rest)
 
+    fixed: dict[str, Any] = {"default": conversion, "show_default": True, "help": _CONVERSIONS}
+    option = click.option("--conversion", **fixed) if conversion else conversion_option
     listed = click.option("--orders", help="'integer', or a list such as 2,4,8.5,64; default all.")
-    return conversion_option(listed(by_option(run)))
+    return option(listed(by_option(run)))
 
 
 @click.group("symacct", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

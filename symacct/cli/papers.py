@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.text import Text
 
+from symacct.accountant.reported import reported
 from symacct.cli.frame import (
     InputError,
     by_option,
     expression_command,
     findings_alone_are_1,
+    how_options,
     in_numbers,
     json_option,
     main,
@@ -20,6 +23,7 @@ from symacct.cli.frame import (
     print_json,
     print_text,
 )
+from symacct.cli.headline import headline
 from symacct.core import limits
 from symacct.core.errors import SymacctError, reason
 from symacct.core.pinning import By
@@ -62,15 +66,29 @@ def cite_command(
 @click.option(
     "--form", default="text", show_default=True, type=click.Choice(["text", "markdown", "latex"])
 )
+@how_options
 def statement_command(
-    expr: str, delta: str | None, epsilon: str | None, form: str, digits: int, as_json: bool
+    expr: str,
+    delta: str | None,
+    epsilon: str | None,
+    form: str,
+    how: dict[str, Any],
+    digits: int,
+    as_json: bool,
 ) -> None:
     """A paragraph about EXPR for a privacy section.
 
-    It is meant for a paper or a model card.
+    It is meant for a paper or a model card, and states the best ε or δ that is proved.
     """
-    text = in_numbers(expr).statement(delta, epsilon, form, digits)
-    print_text(as_json, {"statement": text, "form": form}, text, print_prose)
+    if (delta is None) == (epsilon is None):
+        raise InputError("statement: needed --delta or --epsilon, and one of them only")
+    with progress("statement"):
+        found = reported(in_numbers(expr), delta, epsilon, digits, **how)
+        text = found.best.statement(form, digits)
+    if found.not_exact:
+        click.echo(f"Note: the true number is {found.not_exact}", err=True)
+    document = {"statement": text, "form": form, "headline": headline(found.best)}
+    print_text(as_json, document, text, print_prose)
 
 
 @expression_command("expand")

@@ -8,13 +8,13 @@ from typing import Any
 import click
 import sympy
 
+from symacct.accountant.reported import reported
 from symacct.baselines import shuffled_batches_epsilon
-from symacct.cli.asking import order_facts, print_beside
-from symacct.cli.frame import InputError, conversion_option, json_option, main, print_facts
+from symacct.cli.frame import InputError, conversion_option, json_option, main
+from symacct.cli.headline import calibrated, print_calibrated, print_reported
 from symacct.core import symbols
 from symacct.core.errors import DomainError, ParseError
-from symacct.explore.calibration import Calibration, calibrate, number
-from symacct.export.description import describe, neighbours
+from symacct.core.exact import text
 from symacct.expressions.formula_reader import parse_formula
 from symacct.expressions.node import Node
 from symacct.expressions.parameters import rational, whole
@@ -22,7 +22,6 @@ from symacct.expressions.theorem_registry import named as named_theorem
 from symacct.mechanisms import Gaussian
 from symacct.operations import dp_sgd
 from symacct.results.enclosure import Enclosure, Guarantee
-from symacct.results.rounding import given
 
 _NOISE = sympy.Symbol("noise", positive=True)
 _UNITS = "σ and the sensitivity are in units of the norm that each record's gradient is clipped to"
@@ -58,7 +57,7 @@ def dpsgd_command(
     noise_multiplier: str | None,
     target_epsilon: str | None,
     delta: str,
-    conversion: str,
+    conversion: str | None,
     digits: int,
     as_json: bool,
     **run: str,
@@ -79,29 +78,29 @@ def dpsgd_command(
             raise InputError(f"--noise-multiplier: {error}") from error
     m = dp_sgd(noise_multiplier=noise, **run)
     if target_epsilon is None:
-        guarantee = m.epsilon(delta, digits, conversion)
-        document, found = {"expression": repr(m), **guarantee.as_dict()}, []
+        found = reported(m, delta, digits=digits, conversion=conversion)
+        document = {"expression": repr(m), **(found.by_orders or found.best).as_dict()}
+        more, last = _more(run, m, found.best, digits)
+        print_reported(m, found, {**document, **more}, as_json, last=last)
     else:
-        calibrated = calibrate(m, target_epsilon, delta, digits=digits, conversion=conversion)
-        m, guarantee = calibrated.node, calibrated.guarantee
-        document, found = calibrated.as_dict(), _noise(calibrated)
-    least = _least(run, m, delta, digits) if run["sampling"] == "shuffled" else None
-    if least is not None:
-        document["at_least"] = least.as_dict()
-    facts = [
-        *found,
-        ("ε", f"{guarantee.epsilon.rounded(digits)}  (rounded up)"),
-        ("δ", given(guarantee.given)),
-        *order_facts(guarantee, digits),
-        *_beside(least, digits),
-        ("neighbours", neighbours(guarantee.claim.adjacency)),
-        *(("assumed", one) for one in _assumed(m, guarantee)),
-        *([("assumed", _SHUFFLED)] if run["sampling"] == "shuffled" else []),
-        ("expression", repr(m)),
-    ]
-    print_facts(as_json, document, *facts)
-    if not as_json:
-        print_beside(m, guarantee)
+        noise_found = calibrated(m, target_epsilon, delta, digits, conversion)
+        at = noise_found.best
+        more, last = _more(run, at.node, at.guarantee, digits)
+        name = "noise multiplier"
+        print_calibrated(noise_found, digits, as_json, name=name, more=more, last=last)
+
+
+def _more(
+    run: dict[str, str], m: Node, guarantee: Guarantee, digits: int
+) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """What is said of a run beside its answer, in JSON and on the screen."""
+    more, rows = {}, [("assumed", one) for one in _assumed(guarantee)]
+    if run["sampling"] == "shuffled":
+        rows.append(("assumed", _SHUFFLED))
+        if least := _least(run, m, text(guarantee.given), digits):
+            more["at_least"] = least.as_dict()
+            rows.insert(0, ("at least", f"{least.rounded(digits)}  (rounded down)"))
+    return more, [*rows, ("expression", repr(m))]
 
 
 def _least(run: dict[str, str], m: Node, delta: str, digits: int) -> Enclosure | None:
@@ -115,19 +114,8 @@ def _least(run: dict[str, str], m: Node, delta: str, digits: int) -> Enclosure |
         return None  # less than an epoch, δ = 0, or next to no noise
 
 
-def _beside(least: Enclosure | None, digits: int) -> list[tuple[str, str]]:
-    if least is None:
-        return []
-    return [("at least", f"{least.rounded(digits)}  (rounded down)")]
-
-
-def _noise(found: Calibration) -> list[tuple[str, str]]:
-    least = f"{number(found.meets)} meets the target, {number(found.fails)} does not"
-    return [("noise multiplier", least)]
-
-
-def _assumed(m: Node, guarantee: Guarantee) -> list[str]:
+def _assumed(guarantee: Guarantee) -> list[str]:
     """What has to be true of the run, and what the theorems take for granted."""
     theorems = map(named_theorem, guarantee.claim.theorems)
     stated = [f"{t.name}: {t.assumes}" for t in theorems if t.assumes != "nothing further"]
-    return [f"the run is {describe(m)}", _UNITS, *stated]
+    return [_UNITS, *stated]

@@ -11,7 +11,7 @@ from symacct.core.lazy_import import Later
 
 if TYPE_CHECKING:
     from symacct import codegen, text
-    from symacct.accountant import accountant
+    from symacct.accountant import accountant, reported
     from symacct.accountant.currencies import concentrated, gdp, tradeoff
     from symacct.export import cards, citation, description, explanation, formula, graph
     from symacct.export.expansions import expansion, optimum
@@ -32,6 +32,7 @@ else:
     gdp = Later("symacct.accountant.currencies.gdp")
     graph = Later("symacct.export.graph")
     optimum = Later("symacct.export.expansions.optimum")
+    reported = Later("symacct.accountant.reported")
     statement = Later("symacct.papers.statement")
     text = Later("symacct.text")
     tradeoff = Later("symacct.accountant.currencies.tradeoff")
@@ -51,6 +52,7 @@ __all__ = [
     "gdp",
     "graph",
     "optimum",
+    "reported",
     "statement",
     "text",
     "tradeoff",

@@ -358,14 +358,17 @@ class Node(Currencies, Interned):
         epsilon: Numeric | None = None,
         form: str = "text",
         digits: int = 6,
+        conversion: str | None = None,
     ) -> str:
-        """A paragraph on the best ε for `delta` or δ for `epsilon`: text, markdown or latex."""
+        """A paragraph on the best proved ε for `delta` or δ for `epsilon`.
+
+        `form` is "text", "markdown" or "latex". Without a `conversion` it is the exact profile's
+        number where that is known within `limits(beside=…)` seconds, else that by Rényi orders.
+        """
         if (delta is None) == (epsilon is None):
             raise DomainError("statement: needed delta=, or epsilon=, and one of them only")
-        if epsilon is not None:
-            return self.delta(epsilon).statement(form, digits)
-        assert delta is not None  # noqa: S101  # one of the two is given
-        return self.epsilon(delta).statement(form, digits)
+        found = upward.reported.reported(self, delta, epsilon, digits, conversion=conversion)
+        return found.best.statement(form, digits)
 
     def expansion(
         self,

@@ -109,7 +109,7 @@ def band_mf(
     Source: docs/proofs.md, section 36.
 
     >>> band_mf(n=60000, batch_size=150, noise_multiplier=2, bands=4, steps=1000)
-    250*PoissonSubsample(Gaussian(2), '1/100')
+    250*PoissonSubsample(Gaussian(2), '600/60000')
     """
     records, batch = whole(n, "n", 1), whole(batch_size, "batch_size", 1)
     parts = whole(bands, "bands", 1)

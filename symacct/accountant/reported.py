@@ -1,0 +1,114 @@
+"""The number to report: the smallest that is proved, the true one where it is known in time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from symacct.accountant.accountant import Accountant
+from symacct.core.errors import SymacctError
+from symacct.core.exact import Numeric
+from symacct.core.pinning import By
+from symacct.expressions.node import Node
+from symacct.results.enclosure import Guarantee
+from symacct.results.time_limit import Beside, OutOfTimeError
+
+BY_ORDERS, TRUE = "improved", "exact"
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Reported(Generic[_T]):
+    """The best proved answer, with the one by Rényi orders and why there is no better one.
+
+    `by_orders` is None where only the exact profile answers, or where a conversion was pinned.
+    `not_exact` says in words why the exact profile is not the answer. `beside` keeps what is left
+    of the time for everything that is found beside an answer.
+    """
+
+    best: _T
+    by_orders: _T | None
+    not_exact: str
+    beside: Beside
+
+
+def best(ask: Callable[[str], _T], against: Callable[[_T, _T | None], str]) -> Reported[_T]:
+    """What `ask` answers by the exact profile, or by Rényi orders where that is better.
+
+    `against` says why the first is not the better one, or nothing. The exact profile has
+    `limits(beside=…)` seconds. An error is raised where neither answers.
+    """
+    by_orders, failed = None, None
+    try:
+        by_orders = ask(BY_ORDERS)
+    except SymacctError as error:
+        failed = error
+    beside = Beside()
+    try:
+        exact = beside.ask(lambda: ask(TRUE))
+    except OutOfTimeError:
+        reason = beside.left_out(f"--conversion {TRUE}")
+    except SymacctError as error:
+        reason = f"not known: {str(error).split(';')[0]}"  # without the remedies
+    else:
+        reason = against(exact, by_orders)
+        if not reason:
+            return Reported(exact, by_orders, "", beside)
+    if by_orders is None:
+        assert failed is not None  # noqa: S101  # there was no answer
+        raise failed
+    return Reported(by_orders, by_orders, reason, beside)
+
+
+def pinned(answer: _T) -> Reported[_T]:
+    """The answer by a conversion that was pinned, which is the author's decision."""
+    return Reported(answer, None, "", Beside())
+
+
+def reported(
+    m: Node,
+    delta: Numeric | None = None,
+    epsilon: Numeric | None = None,
+    digits: int = 6,
+    *,
+    conversion: str | None = None,
+    orders: str | list[str] | None = None,
+    by: By = None,
+) -> Reported[Guarantee]:
+    """The guarantee to report at this δ, or at this ε: one of the two is given.
+
+    A conversion, orders or a theorem that is pinned is the author's decision: it is the answer.
+
+    >>> from symacct import Gaussian
+    >>> print(reported(Gaussian(5), delta="1e-5").best.epsilon.rounded_up(5))
+    0.72553
+    """
+
+    def ask(conversion: str) -> Guarantee:
+        accountant = Accountant(digits)  # its own: what is given up half way is forgotten
+        how: dict[str, Any] = {"conversion": conversion, "orders": orders, "by": by}
+        if delta is not None:
+            return accountant.epsilon(m, delta, **how)
+        assert epsilon is not None  # noqa: S101  # one of the two is given
+        return accountant.delta(m, epsilon, **how)
+
+    if conversion is not None or orders is not None or by is not None:
+        return pinned(ask(conversion or BY_ORDERS))
+    return best(ask, against)
+
+
+def against(exact: Guarantee, by_orders: Guarantee | None) -> str:
+    """Why the exact profile's guarantee is not to be reported, or nothing where it is.
+
+    It has to be proved, of the same neighbours, and no larger than the other.
+    """
+    if not (exact.needs_no_order and exact.asked.certified and exact.claim.certified):
+        return exact.note or "the exact profile is not certified"
+    if by_orders is None:
+        return ""
+    if exact.claim.adjacency != by_orders.claim.adjacency:
+        return f"the exact profile is that under {exact.claim.adjacency}"
+    if exact.asked.upper > by_orders.asked.upper:
+        return f"the dominating pair gives no less than {exact.asked.rounded(6)}"
+    return ""
