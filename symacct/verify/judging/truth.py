@@ -26,6 +26,7 @@ from symacct.results.time_limit import OutOfTimeError, before
 from symacct.verify.judging import replaced
 from symacct.verify.judging.bounds import Bound, Truth, ends
 from symacct.verify.peer.protocol import MECHANISMS, Ask, AskedPart
+from symacct.verify.peer.work import Clock, of_this_thread
 
 #: As far as a float64 goes.
 DIGITS = 14
@@ -49,7 +50,8 @@ class Oracle:
     def __init__(self, digits: int = DIGITS) -> None:
         self.accountant = Accountant(digits)
         self._truths: dict[Ask, Truth | None] = {}
-        #: When, of time.monotonic(), all is to be answered; and the seconds for one number.
+        #: When, by this clock, all is to be answered; and our own seconds for one number.
+        self.clock: Clock = time.monotonic
         self.until = self.longest = math.inf
 
     def truth(self, ask: Ask) -> Truth | None:
@@ -61,13 +63,18 @@ class Oracle:
 
     def ask(self, what: str, *question: Any, **how: Any) -> Any:
         """What the accountant says; LimitError where that takes longer than one number may."""
-        end = min(self.until, time.monotonic() + self.longest)
+        own = of_this_thread()
+        end = own() + self.longest
+
+        def over() -> float:
+            return max(self.clock() - self.until, own() - end)
+
         try:
             with warnings.catch_warnings():  # of an order grid that is ours, not the peer's
                 warnings.simplefilter("ignore", OrderGridWarning)
-                return before(end, lambda: getattr(self.accountant, what)(*question, **how))
+                return before(0, lambda: getattr(self.accountant, what)(*question, **how), over)
         except OutOfTimeError:
-            if end == self.until:
+            if self.clock() >= self.until:
                 raise
             raise LimitError(f"{what}: found more than {self.longest:g} s of work") from None
 
