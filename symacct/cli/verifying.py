@@ -232,8 +232,9 @@ def _print_finding(found: dict[str, Any], defect: Defect) -> None:
 
 
 def _headline(report: Report) -> str:
-    given = "" if report.given is None else f" of {report.given:.0f}"
-    asked = f"{report.asked:,} questions in {report.seconds:.0f}{given} s"
+    asked = f"{report.asked:,} questions in {report.seconds:.0f} s"
+    if report.worked is not None and report.given is not None:
+        asked += f" ({report.worked:.0f} of {report.given:.0f} s of work)"
     rounded = f"{report.within_rounding:,} answers below the truth within rounding"
     return f"{report.peer} {report.version}: {asked}, {report.unsupported:,} not offered; {rounded}"
 

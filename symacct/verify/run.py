@@ -41,7 +41,7 @@ def verify(
     allowed = rational(allowance, "verify, allowance")
     seed, begun = whole(seed, "verify, seed"), time.monotonic()
     with Peer(command, timeout) as peer:
-        session = Session(peer, extent, seed, begun, progress, allowed)
+        session = Session(peer, extent, seed, progress, allowed)
         session.run()
     return Report(
         peer=peer.hello.peer,
@@ -50,6 +50,7 @@ def verify(
         asked=session.asked,
         unsupported=session.unsupported,
         seconds=time.monotonic() - begun,
+        worked=session.clock(),
         seed=seed,
         clusters=session.clusters.ranked(),
         incidents=peer.incidents,

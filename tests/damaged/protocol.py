@@ -149,6 +149,7 @@ class Mad:
     """Stands for a running peer: answers with whatever lines the chance gives, in no time."""
 
     greeted = 0.0
+    busy = starts = 0.0
 
     def __init__(self, chance):
         self.chance, self.incidents = chance, Incidents()

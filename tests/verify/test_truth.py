@@ -250,12 +250,53 @@ def test_a_likely_mistake_is_named(alpha, factor, name):
 
 
 @pytest.mark.usefixtures("bracketing")
-def test_a_value_between_the_bounds_is_proved_by_nothing():
-    oracle = Oracle()
-    truth = oracle.truth(Ask("rdp", (FIXED,), "3", "replace_one"))
-    middle = float((truth.lower + 9 * truth.upper) / 10)
-    found = judged(FIXED, "rdp", "3", middle, relation="replace_one")
-    assert (found.verdict, found.below) == ("wrong-formula", True)
+def test_a_value_between_the_bounds_is_neither_right_nor_wrong():
+    """Somebody may have proved more than we have: no finding, and no answer that was judged."""
+    ask = Ask("rdp", (FIXED,), "3", "replace_one")
+    truth = Oracle().truth(ask)
+    middle = Fraction(truth.lower + 9 * truth.upper) / 10
+    judge = Judge(Oracle(), Hello("p", "1", ()))
+    assert judge.judge(ask, Answer(value=middle)) is None
+    assert judge.undecided == judge.answered == {(ask, middle)}
+    assert not judge.judged
+    assert judge.judge(ask, Answer(value=middle, claims="WBK19-T9")).verdict == "wrong-formula"
+
+
+def at_opposite_ends(sigma, gamma, alpha):
+    """ε(α) of sampled Gaussian noise, one record at 1 in place of one at −1, by mpmath."""
+    with mpmath.workdps(30):
+        sigma, gamma, alpha = mpmath.mpf(sigma), mpmath.mpf(gamma), mpmath.mpf(alpha)
+
+        def density(x, mean):
+            away = mpmath.npdf(x, mean, sigma)
+            return (1 - gamma) * mpmath.npdf(x, 0, sigma) + gamma * away
+
+        def excess(x):
+            q = density(x, -1)
+            r = density(x, 1) / q
+            return q * (r**alpha - 1 - alpha * (r - 1))
+
+        places = [0, 1, alpha, -1]
+        edges = sorted({float(p + s * sigma) for p in places for s in (-14, 0, 14)})
+        return float(mpmath.log1p(mpmath.quad(excess, edges)) / (alpha - 1))
+
+
+@pytest.mark.parametrize(("sigma", "gamma", "alpha"), [("5", "0.01", "2"), ("1", "0.5", "2.5")])
+def test_a_right_value_for_a_replaced_record_of_a_poisson_sample_is_no_finding(sigma, gamma, alpha):
+    relation = "replace_one"
+    part = AskedPart("Gaussian", (("sigma", sigma),), "poisson", gamma)
+    right = at_opposite_ends(sigma, gamma, alpha)
+    assert judged(part, "rdp", alpha, right, relation=relation) is None
+    assert judged(part, "rdp", alpha, right * 0.999, relation=relation).verdict == "unsound"
+    assert judged(part, "rdp", alpha, right * 1.001, relation=relation).verdict == "loose"
+
+
+def test_what_all_of_a_zcdp_have_is_what_gaussian_noise_has():
+    part = AskedPart("ZCDP", (("rho", "0.1"), ("xi", "0")))
+    truth = Oracle().truth(Ask("rdp", (part,), "3"))
+    assert truth.upper == pytest.approx(0.3, rel=1e-12)
+    assert truth.lower == pytest.approx(0.3, rel=1e-12)
+    assert judged(part, "rdp", "3", 0.15).verdict == "unsound"
 
 
 def test_epsilon_below_its_own_conversion():
@@ -375,7 +416,8 @@ def test_replacing_a_record_of_a_poisson_sample_costs_more_than_removing_one():
         for relation in ("add_remove", "replace_one")
     )
     assert removed.exact
-    assert replaced.lower <= 0.34436 < replaced.upper
+    assert replaced.exact
+    assert 0.34436 <= replaced.lower <= replaced.upper <= 0.34437
     assert (
         Judge(Oracle(), Hello("p", "1", (), conversion="none")).judge(
             Ask("epsilon", (part,), "1e-5", "replace_one"), Answer(value=Fraction("0.34437"))

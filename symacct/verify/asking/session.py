@@ -22,6 +22,7 @@ from symacct.verify.judging.truth import DIGITS, Oracle
 from symacct.verify.judging.verdict import ALLOWANCE, LOOSE, Finding, Judge
 from symacct.verify.peer.process import Peer, PeerGoneError
 from symacct.verify.peer.protocol import Answer, Ask, Asked, Hello
+from symacct.verify.peer.work import IDLE, Clock
 from symacct.verify.reporting.clusters import Cluster, Clusters, in_common, region
 from symacct.verify.reporting.defects import SYMPTOMS, grouped
 
@@ -55,7 +56,6 @@ class Session:
     peer: Peer
     extent: Extent
     seed: int = 0
-    begun: float = field(default_factory=time.monotonic)
     progress: Progress = lambda what, asked: None
     allowance: Fraction = ALLOWANCE
     asked: int = 0
@@ -73,7 +73,9 @@ class Session:
     gone: bool = False
 
     def __post_init__(self) -> None:
+        self.clock = self._working()
         self.oracle = Oracle(max(DIGITS, len(str(int(1 / self.allowance))) + 4))
+        self.oracle.clock = self.peer.clock = self.clock
         self.oracle.longest = max(1.0, _LONGEST * self.extent.seconds)
         self.peer.until = self._ends_at("naming")
         self.judge = Judge(self.oracle, self.hello, self.allowance)
@@ -128,7 +130,22 @@ class Session:
     def _ends_at(self, stage: str) -> float:
         """A search that finds nothing goes on in the time for what would have been found."""
         last = "simplifying" if stage == "searching" and not self.clusters else stage
-        return self.begun + _STAGES[last] * self.extent.seconds
+        return _STAGES[last] * self.extent.seconds
+
+    def _working(self) -> Clock:
+        """The seconds of work from now on, ours and the peer's; starts of the peer are none of it.
+
+        Idle ones count for less, and no more starts are left out than there is time in all.
+        """
+        peer, most = self.peer, self.extent.seconds
+        ours, busy, wall, starts = time.process_time(), peer.busy, time.monotonic(), peer.starts
+
+        def clock() -> float:
+            work = time.process_time() - ours + peer.busy - busy
+            idle = time.monotonic() - wall - min(peer.starts - starts, most)
+            return max(work, idle / IDLE)
+
+        return clock
 
     # --- asking
 
@@ -184,7 +201,7 @@ class Session:
     def _in_time(self) -> None:
         """OutOfTimeError from the end of the stage on, and for what is still worked on then."""
         self.oracle.until = self._ends_at(self._stage)
-        if time.monotonic() >= self.oracle.until:
+        if self.clock() >= self.oracle.until:
             raise OutOfTimeError
 
     # --- stages

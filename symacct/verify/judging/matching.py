@@ -11,7 +11,7 @@ from symacct.core.claims import Kind
 from symacct.core.errors import SymacctError
 from symacct.expressions import theorem_registry
 from symacct.verify.judging.bounds import Bound, ends
-from symacct.verify.judging.truth import Oracle, readings, step
+from symacct.verify.judging.truth import Oracle, readings, relation_of, step
 from symacct.verify.peer.protocol import Ask, AskedPart
 
 #: Relative distance up to which two float64 computations of one formula are taken for the same.
@@ -98,7 +98,9 @@ def _sum_of_parts(oracle: Oracle, ask: Ask, name: str) -> tuple[Bound, Bound]:
     high: Bound = Fraction(0)
     for part in ask.parts:
         by = None if part.sampling == "none" else name
-        a, b = ends(oracle.ask("rdp", step(replace(part, count=1)), ask.at, by=by))
+        a, b = ends(
+            oracle.ask("rdp", step(replace(part, count=1), relation_of(ask)), ask.at, by=by)
+        )
         low, high = low + part.count * a, high + part.count * b
     return low, high
 

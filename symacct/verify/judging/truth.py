@@ -26,6 +26,7 @@ from symacct.results.time_limit import OutOfTimeError, before
 from symacct.verify.judging import replaced
 from symacct.verify.judging.bounds import Bound, Truth, ends
 from symacct.verify.peer.protocol import MECHANISMS, Ask, AskedPart
+from symacct.verify.peer.work import Clock, of_this_thread
 
 #: As far as a float64 goes.
 DIGITS = 14
@@ -49,7 +50,8 @@ class Oracle:
     def __init__(self, digits: int = DIGITS) -> None:
         self.accountant = Accountant(digits)
         self._truths: dict[Ask, Truth | None] = {}
-        #: When, of time.monotonic(), all is to be answered; and the seconds for one number.
+        #: When, by this clock, all is to be answered; and our own seconds for one number.
+        self.clock: Clock = time.monotonic
         self.until = self.longest = math.inf
 
     def truth(self, ask: Ask) -> Truth | None:
@@ -61,13 +63,18 @@ class Oracle:
 
     def ask(self, what: str, *question: Any, **how: Any) -> Any:
         """What the accountant says; LimitError where that takes longer than one number may."""
-        end = min(self.until, time.monotonic() + self.longest)
+        own = of_this_thread()
+        end = own() + self.longest
+
+        def over() -> float:
+            return max(self.clock() - self.until, own() - end)
+
         try:
             with warnings.catch_warnings():  # of an order grid that is ours, not the peer's
                 warnings.simplefilter("ignore", OrderGridWarning)
-                return before(end, lambda: getattr(self.accountant, what)(*question, **how))
+                return before(0, lambda: getattr(self.accountant, what)(*question, **how), over)
         except OutOfTimeError:
-            if end == self.until:
+            if self.clock() >= self.until:
                 raise
             raise LimitError(f"{what}: found more than {self.longest:g} s of work") from None
 
@@ -114,9 +121,6 @@ class Oracle:
 
     def _profile(self, ask: Ask) -> Truth | None:
         """The exact profile, where the laws of the composition are known under this relation."""
-        about = {"poisson": "add_remove", "without_replacement": "replace_one"}
-        if any(about.get(part.sampling, ask.adjacency) != ask.adjacency for part in ask.parts):
-            return None
         try:
             with limits.limits(contour=_PROFILE_SIZE):
                 found = self.ask(ask.kind, node(ask), ask.at, conversion="exact", digits=DIGITS)
@@ -125,9 +129,6 @@ class Oracle:
         return Truth(*ends(found.asked), True) if found.kind is Kind.EXACT else None
 
     def _rdp(self, ask: Ask) -> Truth:
-        if _poisson_replaced(ask):
-            upper = self.ask("rdp", node(_all_of_it(ask)), ask.at)
-            return Truth(self._removed(ask), ends(upper)[1], False)
         m = node(ask)
         value = self.ask("rdp", m, ask.at)
         if value.claim.kind is Kind.EXACT:
@@ -139,7 +140,8 @@ class Oracle:
     def _removed(self, ask: Ask) -> Bound:
         """What removing a record costs at the same rate; it may be replaced by a dull one."""
         parts = tuple(
-            replace(p, sampling="none" if p.sampling == "none" else "poisson") for p in ask.parts
+            replace(_attaining(p), sampling="none" if p.sampling == "none" else "poisson")
+            for p in ask.parts
         )
         removed = Ask("rdp", parts, ask.at)
         return _at_least(lambda: self.ask("rdp", node(removed), ask.at), (Kind.EXACT,))
@@ -149,29 +151,30 @@ class Oracle:
         fixed = any(part.sampling == "without_replacement" for part in ask.parts)
         largest = _FIXED_SIZE_ORDER if fixed else _LARGEST_ORDER
         with limits.limits(search_order=largest):
-            if _poisson_replaced(ask):
-                most = self.ask(ask.kind, node(_all_of_it(ask)), ask.at, conversion, orders)
-                return Truth(Fraction(0), ends(most.asked)[1], False)
             guarantee = self.ask(ask.kind, node(ask), ask.at, conversion, orders)
-        return Truth(*ends(guarantee.asked), guarantee.optimal)
+        # Another curve may be lower than one that is a bound.
+        known = guarantee.optimal and guarantee.claim.kind is Kind.EXACT
+        return Truth(*ends(guarantee.asked), known)
 
 
 def _asked(ask: Ask) -> Ask:
     """The question without the way it is written, about one of two relations."""
-    # A record that adds nothing is as good as none, in a sum and in a Poisson sample of one.
-    relation = "replace_one" if ask.adjacency == "replace_one" else "add_remove"
-    return Ask(ask.kind, ask.parts, ask.at, relation)
+    return Ask(ask.kind, ask.parts, ask.at, relation_of(ask))
 
 
-def _poisson_replaced(ask: Ask) -> bool:
-    """A record of a Poisson sample replaced: between one removed and no sampling at all."""
-    return ask.adjacency == "replace_one" and any(p.sampling == "poisson" for p in ask.parts)
+def relation_of(ask: Ask) -> str:
+    """A record that adds nothing is as good as none, in a sum and in a Poisson sample of one."""
+    return "replace_one" if ask.adjacency == "replace_one" else "add_remove"
 
 
-def _all_of_it(ask: Ask) -> Ask:
-    """The question without the sampling."""
-    base = tuple(AskedPart(p.mechanism, p.parameters, count=p.count * p.inner) for p in ask.parts)
-    return Ask(ask.kind, base, ask.at)
+def _attaining(part: AskedPart) -> AskedPart:
+    """Gaussian noise has the whole curve of its ρ-zCDP: what holds for all zCDP holds for it."""
+    if part.mechanism != "ZCDP":
+        return part
+    # No larger, as it is rounded: a little less noise would be more than ρ.
+    rho = Fraction(dict(part.parameters)["rho"])
+    sigma = Fraction(math.nextafter(1 / math.sqrt(2 * rho), math.inf)) * (1 + Fraction(1, 10**15))
+    return replace(part, mechanism="Gaussian", parameters=(("sigma", str(sigma)),))
 
 
 def _at_least(value: Callable[[], Enclosure], kinds: tuple[Kind, ...] = tuple(Kind)) -> Bound:
@@ -211,16 +214,16 @@ def _nearest(text: str) -> str:
 
 
 @functools.lru_cache(maxsize=4096)
-def step(part: AskedPart) -> Node:
-    """One run of a part, as a node."""
+def step(part: AskedPart, relation: str) -> Node:
+    """One run of a part under a relation, as a node."""
     one = _CLASSES[part.mechanism](*(exact(value) for _, value in part.parameters))
     m: Node = Compose({one: part.inner}) if part.inner > 1 else one
-    return m if part.sampling == "none" else _SAMPLINGS[part.sampling](m, part.gamma)
+    return m if part.sampling == "none" else _SAMPLINGS[part.sampling](m, part.gamma, relation)
 
 
 def node(ask: Ask) -> Node:
     """The composition asked about."""
-    return Compose(*(part.count * step(part) for part in ask.parts))
+    return Compose(*(part.count * step(part, relation_of(ask)) for part in ask.parts))
 
 
 def parts_of(m: Node) -> tuple[AskedPart, ...] | None:

@@ -120,6 +120,8 @@ class Judge:
         #: Answers other than "unsupported", and those of them that were held against a truth.
         self.answered: set[tuple[Ask, object]] = set()
         self.judged: set[tuple[Ask, object]] = set()
+        #: Between a lower bound and the best proved upper one: neither right nor wrong.
+        self.undecided: set[tuple[Ask, object]] = set()
 
     def judge(self, ask: Ask, answer: Answer) -> Finding | None:
         """The finding on one answer, None where there is none."""
@@ -140,9 +142,11 @@ class Judge:
             return self._without_truth(ask, answer, value)
         if isinstance(value, float):
             return self._not_finite(ask, answer, value, truth)
-        self.judged.add((ask, said))
         converted = ask.kind != "rdp" and self._has_method
-        return self._number(_Case(ask, answer, value, truth, self.allowance, converted))
+        found = self._number(_Case(ask, answer, value, truth, self.allowance, converted))
+        if found is not None or (ask, said) not in self.undecided:
+            self.judged.add((ask, said))
+        return found
 
     def as_claimed(self, ask: Ask, answer: Answer) -> bool:
         """Is it the value of the proved bound that the peer names? Then the truth is no more."""
@@ -221,14 +225,15 @@ class Judge:
         return case.finding(verdict, lower, below=True)
 
     def _between(self, case: _Case) -> Finding | None:
-        """Below every proved bound, above the lower bound: a theorem, or nothing known."""
+        """Below every proved bound, above the lower bound: a theorem, or nothing known.
+
+        A better bound than ours may well be proved: of that nothing is said, and it is counted.
+        """
         case = replace(case, truth=self.oracle.sharpened(case.ask, case.truth))
-        note = "below every proved bound; the truth is not known well enough to say more"
-        return (
-            self._below(case)
-            or self._not_as_claimed(case)
-            or case.finding("wrong-formula", case.truth.upper, below=True, note=note)
-        )
+        found = self._below(case) or self._not_as_claimed(case)
+        if found is None:
+            self.undecided.add((case.ask, case.value))
+        return found
 
     def _above(self, case: _Case) -> Finding | None:
         if case.value <= case.truth.upper * (1 + self.allowance):

@@ -9,7 +9,7 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import IO, Any
@@ -19,6 +19,7 @@ from symacct.core.errors import DomainError, SymacctError, echo, reason
 from symacct.core.exact import Numeric
 from symacct.expressions.parameters import positive
 from symacct.results.time_limit import OutOfTimeError
+from symacct.verify.peer import work
 from symacct.verify.peer.protocol import HELLO_LINE, Answer, Ask, Hello
 from symacct.verify.peer.reading import (
     ProtocolError,
@@ -39,6 +40,7 @@ _LINE_BYTES = 2**20
 _NOISE_BYTES = 2**24
 _STDERR_BYTES = 2**16
 _QUOTES = 5
+_PACE = 0.05  # seconds between two looks at the clocks
 
 
 class PeerError(SymacctError):
@@ -108,12 +110,16 @@ class Peer:
     def __init__(self, command: Sequence[str], timeout: Numeric = 10.0) -> None:
         self.command = _words(command)
         self.timeout = _seconds(timeout)
-        #: When, of time.monotonic(), no answer is waited for any more.
+        #: When, by this clock, no answer is waited for any more.
+        self.clock: work.Clock = time.monotonic
         self.until = math.inf
         self.incidents = Incidents()
         self._child: _Child | None = None
-        #: The seconds that it took to start and to answer the hello.
-        self.greeted = 0.0
+        #: The seconds that it took to start and to answer the hello; all that starts took.
+        self.greeted = self._starts = 0.0
+        self._starting: float | None = None
+        #: Processor seconds of children that are gone; of this one, when it had said hello.
+        self._gone = self._before = self._last = 0.0
         self._answered = 0
         self.hello = self._start()
 
@@ -132,21 +138,53 @@ class Peer:
         if self._child is None:
             self._restart()
         self._number += 1
-        begun = time.monotonic()
+        spent = self._stopwatch()
         try:
-            row = self._exchange(ask.line(self._number), self._number, self.timeout)
+            row = self._exchange(ask.line(self._number), self._number, lambda: self._over(spent))
         except TimeoutError:
+            seconds = spent()
             self._kill()
             self._in_time()
             self.incidents.add("timeouts", ask.expression)
-            return Answer(late=True, seconds=time.monotonic() - begun)
+            return Answer(late=True, seconds=seconds)
         except _EndedError as ended:
             self._kill()
             self.incidents.add("ends", f"{ended} at {ask.expression}")
             return Answer(error=f"the peer ended: {ended}{self._last_words()}")
         except ProtocolError as error:
-            return self._malformed(error, time.monotonic() - begun)
-        return self._read(row, time.monotonic() - begun)
+            return self._malformed(error, spent())
+        return self._read(row, spent())
+
+    @property
+    def busy(self) -> float:
+        """The processor seconds that its answers took; the wall clock's where no one can tell."""
+        if self._starting is not None:
+            return self._gone
+        return self._gone + max(0.0, self._used() - self._before)
+
+    @property
+    def starts(self) -> float:
+        """The seconds of the wall clock that all starts took, the one that goes on with them."""
+        begun = self._starting
+        return self._starts + (0.0 if begun is None else time.monotonic() - begun)
+
+    def _used(self) -> float:
+        child = self._child
+        if child is None:
+            return 0.0
+        if not work.TOLD:
+            return time.monotonic()
+        used = work.of_process(child.process.pid)
+        self._last = self._last if used is None else used
+        return self._last
+
+    def _stopwatch(self) -> Callable[[], float]:
+        """Seconds of work from now on; idle ones count less."""
+        busy, wall = self.busy, time.monotonic()
+        return lambda: max(self.busy - busy, (time.monotonic() - wall) / work.IDLE)
+
+    def _over(self, spent: Callable[[], float]) -> bool:
+        return spent() >= self.timeout or self.clock() >= self.until
 
     def fresh(self) -> None:
         """A new child for the next question: nothing asked before can matter."""
@@ -163,10 +201,10 @@ class Peer:
         self._kill()
 
     def _left(self, seconds: float) -> float:
-        return max(0.0, min(seconds, self.until - time.monotonic()))
+        return max(0.0, min(seconds, self.until - self.clock()))
 
     def _in_time(self) -> None:
-        if time.monotonic() >= self.until:
+        if self.clock() >= self.until:
             raise OutOfTimeError
 
     # --- the child
@@ -178,6 +216,14 @@ class Peer:
         self._searched = 0  # of the buffer: no newline before
         self._noise_bytes = 0
         self._stderr = b""
+        self._starting = time.monotonic()
+        try:
+            return self._greeted()
+        finally:
+            self._before = self._used()
+            self._starts, self._starting = self.starts, None
+
+    def _greeted(self) -> Hello:
         try:
             self._child = _Child.start(self.command)
         except OSError as error:
@@ -190,7 +236,9 @@ class Peer:
     def _greet(self) -> Hello:
         begun = time.monotonic()
         try:
-            hello = read_hello(self._exchange(HELLO_LINE, 0, HELLO_SECONDS))
+            late = begun + HELLO_SECONDS
+            row = self._exchange(HELLO_LINE, 0, lambda: time.monotonic() >= late)
+            hello = read_hello(row)
             self.greeted = time.monotonic() - begun
             return hello
         except TimeoutError:
@@ -217,6 +265,7 @@ class Peer:
             raise PeerGoneError(f"the peer could not be started again: {error}") from None
 
     def _kill(self) -> None:
+        self._gone, self._before, self._last = self.busy, 0.0, 0.0
         child, self._child = self._child, None
         if child is None:
             return
@@ -232,10 +281,10 @@ class Peer:
 
     # --- lines
 
-    def _exchange(self, line: str, number: int, seconds: float) -> dict[str, Any]:
-        """Write a line, return the object that answers it."""
+    def _exchange(self, line: str, number: int, over: Callable[[], bool]) -> dict[str, Any]:
+        """Write a line, return the object that answers it; TimeoutError once it is `over`."""
         self._unsent += line.encode() + b"\n"
-        for text in self._lines(time.monotonic() + self._left(seconds)):
+        for text in self._lines(over):
             row = read_object(text)
             if row is None and not self._unsent and is_meant_for(text, number):
                 found = shown(text.decode(errors="replace"))
@@ -254,8 +303,8 @@ class Peer:
         if self._noise_bytes > _NOISE_BYTES:
             raise _EndedError(f"more than {_NOISE_BYTES >> 20} MiB of noise")
 
-    def _lines(self, deadline: float) -> Iterator[bytes]:
-        """Lines of standard output until the deadline, each byte looked at once."""
+    def _lines(self, over: Callable[[], bool]) -> Iterator[bytes]:
+        """Lines of standard output until it is over, each byte looked at once."""
         child = self._running()
         with selectors.DefaultSelector() as selector:
             selector.register(child.stdin, selectors.EVENT_WRITE)
@@ -265,7 +314,7 @@ class Peer:
                 end = self._buffer.find(b"\n", self._searched)
                 if end < 0:
                     self._searched = len(self._buffer)
-                    self._wait(selector, deadline)
+                    self._wait(selector, over)
                     continue
                 line = bytes(self._buffer[:end])
                 del self._buffer[: end + 1]
@@ -275,12 +324,11 @@ class Peer:
                 else:
                     self._passed_over(line)
 
-    def _wait(self, selector: selectors.BaseSelector, deadline: float) -> None:
+    def _wait(self, selector: selectors.BaseSelector, over: Callable[[], bool]) -> None:
         """Move what can be moved over the three pipes; the child may read and write as it likes."""
-        left = deadline - time.monotonic()
-        events = selector.select(left) if left > 0 else []
-        if not events:
+        if over():
             raise TimeoutError
+        events = selector.select(_PACE)
         child = self._running()
         for stream in (key.fileobj for key, _ in events):
             if stream is child.stdin:

@@ -63,7 +63,8 @@ class Report:
     #: Questions of the search where training lies.
     searched: int = 0
     cut: list[str] = field(default_factory=list)
-    #: The seconds that it might have taken.
+    #: The seconds of work that it took, and might have taken.
+    worked: float | None = None
     given: float | None = None
     points: list[PlottedError] = field(default_factory=list)
 
@@ -115,6 +116,7 @@ class Report:
             "cut": self.cut,
             "seed": self.seed,
             "seconds": round(self.seconds, 1),
+            "seconds_worked": None if self.worked is None else round(self.worked, 1),
             "seconds_given": self.given,
         }
 
