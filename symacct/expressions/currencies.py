@@ -29,18 +29,25 @@ class Currencies:
 
         return upward.tradeoff.tradeoff(cast("Node", self), alpha, digits)
 
-    def gdp(self, digits: int = 30) -> Bound:
+    def gdp(self, digits: int | None = None, least_error: Numeric = 0) -> Bound:
         """A μ for which the mechanism is μ-GDP: as hard to tell as N(μ, 1) from N(0, 1).
 
-        The smallest for sums of Gaussian noise, for Laplace noise and for pure DP, and then of
-        kind `exact`. Raises AssumptionError where none is known.
+        The smallest, and then of kind `exact`, for sums of Gaussian noise and samples of it, and
+        for what has an exact profile and a finite ε(∞). No sample of Gaussian noise has a smaller
+        one than all of the data: that is seen by tests of tiny errors alone. `least_error` a says
+        how tiny: the smallest μ for all tests of which both errors are at least a, so that no
+        guess of who was in the data is right more often than under μ-GDP by more than a. `digits`
+        are 30, or 10 where μ is searched for. Raises AssumptionError where none is known.
 
-        >>> from symacct import Gaussian, PureDP
+        >>> from symacct import Gaussian, PoissonSubsample, PureDP
         >>> print((3 * Gaussian(5) + PureDP("1/10")).gdp(digits=6))
         0.368378
+        >>> run = 2000 * PoissonSubsample(Gaussian("9.4"), "0.328")
+        >>> print(run.gdp(digits=6), run.gdp(digits=6, least_error="1e-10"))
+        4.75760 1.56848
         """
 
-        return upward.gdp.gdp(cast("Node", self), digits)
+        return upward.gdp.gdp(cast("Node", self), digits, least_error)
 
     def zcdp(self, digits: int = 10) -> Bound:
         """The smallest ρ with ε(α) <= ρα for every α > 1: ρ-zCDP.

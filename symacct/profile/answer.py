@@ -85,6 +85,12 @@ def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) ->
     return max(least, key=lambda x: x.lower)
 
 
+def profile_below(node: Node) -> Profile:
+    """The profile of what the node has at least, as `lower_bound` asks it, of kind `lower`."""
+    claim = Claim(Kind.LOWER, node.claim.adjacency, sources=(_EXACT.source,))
+    return Profile([*products_below(node), *triangles_below(node)], claim)
+
+
 def _exact(node: Node) -> list[PairProduct]:
     """The products of a node that has their profile, else none."""
     with suppress(AssumptionError):

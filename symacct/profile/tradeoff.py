@@ -7,6 +7,7 @@ value of a concave function. Lines through its values bound it between them and 
 from __future__ import annotations
 
 from bisect import insort
+from contextlib import suppress
 from fractions import Fraction
 from operator import attrgetter
 from typing import NamedTuple
@@ -21,7 +22,7 @@ from symacct.numerics.sums.refine import ball, up_to, within_floats
 from symacct.profile.answer import Profile
 
 _SPARE_BITS = 24
-_MOST_POINTS = 400
+_MOST_POINTS, _FEW_DIGITS = 400, 3.0
 
 _BEYOND = (
     "tradeoff: found numbers beyond the range of float64, in which a contour is chosen; needed "
@@ -40,20 +41,44 @@ class TangentPoint(NamedTuple):
 @np.errstate(all="ignore")
 def second_error(profile: Profile, alpha: Fraction) -> arb:
     """The least error of the second kind at the level α, 0 <= α <= 1, at flint's precision."""
-    lost = BALL.maximum(
-        arb(0), *(direction.runs.mass_at_infinity for direction in profile.directions)
-    )
+    lost = mass_lost(profile)
     if alpha == 0 or ball(alpha) >= 1 - lost:
         return arb(0) if alpha else 1 - lost
-    return _TangentSearch(profile, alpha).largest()
+    return TangentSearch(profile, alpha).largest()
 
 
-class _TangentSearch:
+def mass_lost(profile: Profile) -> arb:
+    """The mass of what only one of the two laws can give, at most 1."""
+    return BALL.maximum(
+        arb(0), *(direction.runs.mass_at_infinity for direction in profile.directions)
+    )
+
+
+def hockey_stick(profile: Profile, x: Fraction) -> arb:
+    """H(x) = δ(log x) for x >= 1, at flint's precision.
+
+    From a little above where balls cannot tell which outcomes count; to few digits where no more
+    are to be had.
+    """
+    step = x / 2**ctx.prec
+
+    def at(x: Fraction, digits: float) -> arb:
+        found = [one.delta(lambda: ball(x).log(), digits) for one in profile.directions]
+        return BALL.maximum(arb(0), *found)
+
+    for digits in ((ctx.prec - _SPARE_BITS) / 3.33, _FEW_DIGITS):
+        with suppress(PrecisionError):
+            return at(x, digits)
+        with suppress(PrecisionError):
+            return at(x + step, digits) + up_to(ball(step))
+    return at(x, _FEW_DIGITS)
+
+
+class TangentSearch:
     """The largest of the lines: points around it, and what lines through them leave open."""
 
     def __init__(self, profile: Profile, alpha: Fraction) -> None:
         self.profile, self.alpha = profile, alpha
-        self.digits = (ctx.prec - _SPARE_BITS) / 3.33
         self.points = [TangentPoint(Fraction(0), arb(0))]
 
     def largest(self) -> arb:
@@ -69,6 +94,11 @@ class _TangentSearch:
             self._add(where)
         raise PrecisionError("tradeoff: no end of the search")
 
+    @property
+    def best(self) -> TangentPoint:
+        """The largest of the lines that were asked for."""
+        return self.points[self._best()]
+
     def _add(self, x: Fraction) -> None:
         insort(self.points, TangentPoint(x, self._line(x)), key=attrgetter("x"))
 
@@ -79,21 +109,8 @@ class _TangentSearch:
         """1 − H(x) − αx; x(1 − H(1/x) − α) below 1, both directions being one profile."""
         level = ball(self.alpha)
         if x >= 1:
-            return 1 - self._profile(x) - level * ball(x)
-        return ball(x) * (1 - self._profile(1 / x) - level)
-
-    def _profile(self, x: Fraction) -> arb:
-        """H(x) for x >= 1; from a little above where balls cannot tell which outcomes count."""
-        try:
-            return self._at(x)
-        except PrecisionError:
-            step = x / 2**ctx.prec
-            found = self._at(x + step)
-            return found + up_to(ball(step))
-
-    def _at(self, x: Fraction) -> arb:
-        found = [one.delta(lambda: ball(x).log(), self.digits) for one in self.profile.directions]
-        return BALL.maximum(arb(0), *found)
+            return 1 - hockey_stick(self.profile, x) - level * ball(x)
+        return ball(x) * (1 - hockey_stick(self.profile, 1 / x) - level)
 
     def _surround(self) -> None:
         """Points at growing ratios, until there are two on either side of the best."""

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from fractions import Fraction
 from functools import singledispatch
 
 from flint import arb
 
 from symacct.accountant.accountant import Accountant, certified_number, refuse_symbols
+from symacct.accountant.currencies.tradeoff import known_profile, least_of
 from symacct.arithmetic import BALL
-from symacct.core.claims import Claim, Kind
-from symacct.core.errors import AssumptionError, SoundnessError, echo
-from symacct.core.exact import INFINITY
+from symacct.arithmetic.ball import precision
+from symacct.core import arguments
+from symacct.core.claims import Claim, Kind, Source
+from symacct.core.errors import (
+    AssumptionError,
+    DomainError,
+    LimitError,
+    PrecisionError,
+    SoundnessError,
+    echo,
+)
+from symacct.core.exact import INFINITY, Numeric
 from symacct.core.sources import DRS22, SYMACCT
 from symacct.expressions.node import Node, as_node
+from symacct.expressions.parameters import rational
 from symacct.mechanisms import Gaussian
 from symacct.mechanisms.laplace import LaplacePair
 from symacct.mechanisms.response import ResponsePair
@@ -20,7 +33,11 @@ from symacct.operations.compose import Compose
 from symacct.operations.group import GroupPrivacy
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import Sampling
-from symacct.results.enclosure import Bound, bound
+from symacct.numerics.sums.refine import ball
+from symacct.profile import Profile, profile_below
+from symacct.profile.gaussian_tradeoff import largest_regret, smallest_mu
+from symacct.results.enclosure import Bound, Enclosure, bound, from_ball, to_fraction
+from symacct.results.precision import first_bits
 
 _SOURCES = (
     DRS22.at("μ-GDP, its composition and its groups"),
@@ -28,34 +45,113 @@ _SOURCES = (
 )
 
 
-def gdp(m: Node, digits: int = 30) -> Bound:
+_DIGITS, _SEARCHED = 30, 10  # that are given where none are asked for
+
+
+def gdp(m: Node, digits: int | None = None, least_error: Numeric = 0) -> Bound:
     """μ of the node; see `Node.gdp`."""
-    node = as_node(m, "gdp").rewritten
+    node, least = as_node(m, "gdp").rewritten, rational(least_error, "gdp, least_error")
     refuse_symbols(m)
     if node.claim.kind is Kind.LOWER:
         raise SoundnessError(
             f"gdp: found only a lower bound of {echo(m)}, which guarantees nothing"
         )
-    kind = node.claim.kind if _is_smallest(node) else Kind.UPPER
-    claim = Claim(kind, node.claim.adjacency, sources=_SOURCES, certified=node.claim.certified)
+    if not least < Fraction(1, 2):
+        raise DomainError(
+            f"gdp, least_error: found {echo(least_error)}, needed 0 <= least_error < 1/2"
+        )
+    if least and not _is_gaussian(node):
+        return _searched(known_profile(m, "gdp"), node, least, digits)
+    is_smallest = _is_smallest(node)
+    if not is_smallest:
+        with suppress(AssumptionError, PrecisionError, LimitError):
+            return _searched(known_profile(m, "gdp"), node, least, digits)
+    kind = node.claim.kind if is_smallest else Kind.UPPER
+    claim = _claim(node, kind)
 
     def value(accountant: Accountant) -> tuple[arb, Claim]:
         mu = _least(node, accountant)
         if not mu.is_finite():
             raise AssumptionError(
                 f"gdp: found {echo(m)}, needed sums of Gaussian noise and of what has a finite "
-                "ε(∞), or their samples: of a curve alone no μ is known"
+                "ε(∞), or their samples, or least_error > 0: of a curve alone no μ is known"
             )
         return mu, claim
 
-    return bound(certified_number(value, digits, f"gdp of {echo(m)}"), kind)
+    found = certified_number(value, digits or _DIGITS, f"gdp of {echo(m)}")
+    return bound(found, kind)
+
+
+def regret(m: Node, mu: Bound, digits: int = _SEARCHED) -> Bound:
+    """How much more of an attacker's guesses μ-GDP grants than what is known of the node does.
+
+    The largest difference, over all priors, of the probability that the best guess of who was in
+    the data is right; `mu` is what `gdp` gave for m. Where the profile is not known exactly it is
+    compared with one that is below it: what is said is an upper bound.
+    """
+    node = as_node(m, "regret").rewritten
+    if _is_gaussian(node):
+        return bound(from_ball(arb(0), _claim(node, Kind.EXACT), digits, True), Kind.EXACT)
+    known = known_profile(m, "regret")
+    kind = known.claim.kind
+    compared = known if kind is Kind.EXACT else profile_below(node)
+    with precision(first_bits(digits + _SEARCHED)):
+        found = largest_regret(compared, ball(to_fraction(mu.upper)), arguments.digits(digits))
+    return bound(from_ball(found, _claim(node, kind), digits, True), kind)
+
+
+def _searched(known: Profile, node: Node, least: Fraction, digits: int | None) -> Bound:
+    """By the profile."""
+    digits, kind = digits or _SEARCHED, known.claim.kind
+    claim = _claim(node, kind, *known.claim.sources)
+
+    def value(of: Profile) -> Enclosure:
+        return certified_number(
+            lambda _: (_finite(smallest_mu(of, least, digits)), claim),
+            digits,
+            f"gdp of {echo(node)}",
+        )
+
+    return bound(least_of(known, value), kind)
+
+
+def _finite(mu: arb) -> arb:
+    if mu == arb("inf"):
+        raise AssumptionError("gdp: found no largest loss, needed one, or least_error > 0")
+    return mu
+
+
+def _claim(node: Node, kind: Kind, *sources: Source) -> Claim:
+    return Claim(
+        kind,
+        node.claim.adjacency,
+        sources=(*_SOURCES, *sources),
+        certified=node.claim.certified,
+    )
 
 
 def _is_smallest(node: Node) -> bool:
-    """Is the trade-off curve known, and a Gaussian one touches it?"""
+    """Is the trade-off curve known, and a Gaussian one touches it, or no smaller one is below it?
+
+    A sample of Gaussian noise needs the μ of all of the data, far out where it is seldom seen.
+    """
     if isinstance(node, Compose):
-        return all(isinstance(part, Gaussian) for part in node.terms)
-    return isinstance(node, Gaussian | LaplacePair | ResponsePair)
+        return all(_has_gaussian_tail(part) for part in node.terms)
+    return isinstance(node, LaplacePair | ResponsePair) or _has_gaussian_tail(node)
+
+
+def _has_gaussian_tail(node: Node) -> bool:
+    """Is it Gaussian noise, or a sample of it that may hold the record?"""
+    if isinstance(node, Sampling) and node.is_one_step() and node.gamma != 0:
+        return _is_gaussian(node.mechanism)
+    return isinstance(node, Gaussian) and node.kind is Kind.EXACT
+
+
+def _is_gaussian(node: Node) -> bool:
+    """Is it Gaussian noise, or a sum of such?"""
+    if isinstance(node, Compose):
+        return all(map(_is_gaussian, node.terms))
+    return isinstance(node, Gaussian) and node.kind is Kind.EXACT
 
 
 def _least(node: Node, accountant: Accountant) -> arb:

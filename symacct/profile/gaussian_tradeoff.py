@@ -1,0 +1,237 @@
+"""The Gaussian trade-off curves below that of a profile: the nearest, and how far it is below.
+
+f is the largest of the lines 1 − H(x) − xα, and its own inverse; G_μ(α) = Φ(Φ⁻¹(1−α) − μ) is
+convex. It is below a polygon of such lines where it is below its corners: values of H at growing
+slopes x bound μ from above, and from below, as f is under the chords between the lines.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from flint import arb
+
+from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import rational
+from symacct.core.errors import DomainError, PrecisionError
+from symacct.numerics.sums.refine import ball, normal_tail, within_floats
+from symacct.profile.answer import Profile
+from symacct.profile.tradeoff import TangentSearch, hockey_stick, mass_lost
+
+_MOST_POINTS, _FIRST_CELLS = 600, 8
+_SMALL, _MORE_PLACES = arb(2) ** -12, 4
+_BEYOND = (
+    "gdp: found numbers beyond the range of float64, in which a contour is chosen; needed smaller "
+    "ones, or a larger least_error"
+)
+
+
+class SlopePoint(NamedTuple):
+    """H(x) = δ(log x) at a slope x >= 1."""
+
+    x: Fraction
+    height: arb
+
+
+class _Corner(NamedTuple):
+    """Where two lines meet: an error of the first kind, and one less that of the second."""
+
+    alpha: arb
+    power: arb
+
+
+@within_floats(_BEYOND)
+@np.errstate(all="ignore")
+def smallest_mu(profile: Profile, least_error: Fraction, digits: int) -> arb:
+    """The least μ with f >= G_μ where both errors are at least `least_error`.
+
+    ∞ where f(0) < 1, or nothing is known of its slope at 0, and all errors are asked for.
+    """
+    middle = SlopePoint(Fraction(1), hockey_stick(profile, Fraction(1)))
+    centre = (1 - middle.height) / 2  # where f(α) = α, and the slope is −1
+    if not middle.height > 0:
+        return arb(0).union(-2 * gaussian_quantile(1 - centre.lower()))
+    if least_error:
+        if not ball(least_error) < centre:
+            raise DomainError(
+                f"least_error: found {float(least_error):.6g}, needed less than "
+                f"{float(centre.mid()):.6g}, at which both errors of the best test are equal"
+            )
+        return _Polygon(middle, *_tangent(profile, least_error)).smallest(profile, digits)
+    largest = BALL.maximum(*(direction.runs.largest for direction in profile.directions))
+    if not largest.is_finite() or not mass_lost(profile) == 0:
+        return arb("inf")
+    end = SlopePoint(rational(largest.exp().upper()), arb(0))
+    return _Polygon(middle, end, _Corner(arb(0), arb(0))).smallest(profile, digits)
+
+
+def _tangent(profile: Profile, alpha: Fraction) -> tuple[SlopePoint, _Corner]:
+    """The line that touches f at α, and the place."""
+    search = TangentSearch(profile, alpha)
+    error, level = search.largest(), ball(alpha)
+    x = max(search.best.x, Fraction(1))
+    return SlopePoint(x, hockey_stick(profile, x)), _Corner(level, 1 - error)
+
+
+def gaussian_quantile(tail: arb) -> arb:
+    """The z with P(Z > z) = tail for a standard normal Z."""
+    return arb(2).sqrt() * (2 * tail).erfcinv()
+
+
+def gaussian_hockey_stick(mu: arb, x: arb) -> arb:
+    """H(x) of N(μ, 1) from N(0, 1)."""
+    at = x.log() / mu
+    return normal_tail(at - mu / 2) - x * normal_tail(at + mu / 2)
+
+
+def _apart(corner: _Corner) -> arb:
+    """The μ of the Gaussian curve through a place."""
+    return gaussian_quantile(corner.alpha) - gaussian_quantile(corner.power)
+
+
+class _Polygon:
+    """Lines from the middle, of slope −1, to an end, of the steepest one that is asked for."""
+
+    def __init__(self, middle: SlopePoint, end: SlopePoint, first: _Corner) -> None:
+        self.points = [middle] if end.x == 1 else [middle, end]
+        self.first = first
+        centre = (1 - middle.height) / 2
+        self.last = _Corner(centre, 1 - centre)
+        self.known: dict[tuple[Fraction, Fraction], tuple[_Corner, arb]] = {}
+
+    def smallest(self, profile: Profile, digits: int) -> arb:
+        """The least μ of all places of f from the first to the last."""
+        least, most = _apart(self.last), _apart(self.last)
+        if self.first.alpha > 0:
+            least, end = least.max(_apart(self.first)), self.points[-1]
+            line = _Corner(self.first.alpha, end.height + ball(end.x) * self.first.alpha)
+            most = most.max(_apart(line))
+        while len(self.points) < _MOST_POINTS:
+            corners = [self._corner(*pair) for pair in zip(self.points, self.points[1:])]
+            if not corners:
+                return least.union(most)
+            widest = max(range(len(corners)), key=lambda i: _height(corners[i][1]))
+            least = least.max(_finite(_apart(self._chord(corners, widest))))
+            above, enough = most.max(corners[widest][1]), least * arb(10) ** -(digits + 1)
+            if above - least <= enough or not 2 * above.rad() < enough:  # no more at this precision
+                return least.union(above)
+            self._split(profile, widest)
+        raise PrecisionError(f"gdp: {digits} digits not reached at {_MOST_POINTS} slopes")
+
+    def _corner(self, low: SlopePoint, high: SlopePoint) -> tuple[_Corner, arb]:
+        """Where the lines of two slopes meet, and the μ there."""
+        key = low.x, high.x
+        if key not in self.known:
+            alpha = (low.height - high.height) / ball(high.x - low.x)
+            corner = _Corner(alpha, low.height + ball(low.x) * alpha)
+            self.known[key] = corner, _apart(corner)
+        return self.known[key]
+
+    def _chord(self, corners: list[tuple[_Corner, arb]], i: int) -> _Corner:
+        """A place that f is not above, over a corner: on the chord between the next ones.
+
+        f touches each line between two corners, and falls: it is not above the left one either.
+        """
+        right = self.last if i == 0 else corners[i - 1][0]
+        left = self.first if i == len(corners) - 1 else corners[i + 1][0]
+        alpha = corners[i][0].alpha
+        rise = (right.power - left.power) / (right.alpha - left.alpha)
+        gain = rise * (alpha - left.alpha)
+        return _Corner(alpha, left.power + gain if gain.is_finite() else left.power)
+
+    def _split(self, profile: Profile, i: int) -> None:
+        low, high = self.points[i].x, self.points[i + 1].x
+        parts = _FIRST_CELLS if len(self.points) == 2 else 2
+        ratio = (ball(high) / ball(low)).log() / parts
+        for part in range(1, parts):
+            x = rational((ball(low) * (part * ratio).exp()).mid())
+            insort(self.points, SlopePoint(x, hockey_stick(profile, x)))
+
+
+@within_floats(_BEYOND)
+@np.errstate(all="ignore")
+def largest_regret(profile: Profile, mu: arb, digits: int) -> arb:
+    """The largest (H_μ(x) − H(x))/(1+x), H_μ being the Gaussian profile; 0 where none is above 0.
+
+    By which the best guess of an attacker is right more often under G_μ than under f, at any prior.
+    """
+    return _Excess(profile, mu).largest(digits)
+
+
+class _Excess:
+    """Values at growing slopes; between them H_μ is below its chord, H above the lines beside."""
+
+    def __init__(self, profile: Profile, mu: arb) -> None:
+        self.profile, self.mu = profile, mu
+        self.points = [SlopePoint(Fraction(1), hockey_stick(profile, Fraction(1)))]
+        #: The slope of a line that H is above and meets at 1, of the test of equal errors.
+        self.first = -(1 - self.points[0].height) / 2
+        self.known: dict[tuple[bool | Fraction, ...], tuple[arb, Fraction]] = {}
+
+    def largest(self, digits: int) -> arb:
+        """An enclosure of it, to so many digits, or to as many places and a few more."""
+        self._reach(arb(10) ** -(digits + _MORE_PLACES))
+        while len(self.points) < _MOST_POINTS:
+            least = BALL.maximum(arb(0), *map(self._share, self.points))
+            cells = [self._above(i) for i in range(len(self.points) - 1)]
+            above, x = max(cells, key=lambda cell: _height(cell[0]))
+            above = above.max(self._beyond())
+            enough = least.max(arb(10) ** -_MORE_PLACES) * arb(10) ** -(digits + 1)
+            if above - least <= enough or not 2 * above.rad() < enough:
+                return least.union(above.max(least))
+            insort(self.points, SlopePoint(x, hockey_stick(self.profile, x)))
+        raise PrecisionError(f"regret: {digits} digits not reached at {_MOST_POINTS} slopes")
+
+    def _reach(self, enough: arb) -> None:
+        """Points at equal ratios, until what lies beyond is small."""
+        ratio = rational(((self.mu / 2 + 4) * self.mu / _FIRST_CELLS).exp().upper())
+        while not self._beyond() < enough.max(_SMALL * self._share(self.points[-1])):
+            x = self.points[-1].x * ratio
+            self.points.append(SlopePoint(x, hockey_stick(self.profile, x)))
+
+    def _beyond(self) -> arb:
+        """What it is at most beyond the last point."""
+        x = ball(self.points[-1].x)
+        return gaussian_hockey_stick(self.mu, x) / (1 + x)
+
+    def _share(self, point: SlopePoint) -> arb:
+        x = ball(point.x)
+        return (gaussian_hockey_stick(self.mu, x) - point.height) / (1 + x)
+
+    def _above(self, i: int) -> tuple[arb, Fraction]:
+        """What it is at most between two points, a linear function over another one; and where."""
+        beside = i == 0, *(point.x for point in self.points[max(0, i - 1) : i + 3])
+        if beside not in self.known:
+            self.known[beside] = self._between(i, self.points[i], self.points[i + 1])
+        return self.known[beside]
+
+    def _between(self, i: int, u: SlopePoint, v: SlopePoint) -> tuple[arb, Fraction]:
+        rise = _slope(self.points[i - 1], u) if i else self.first
+        fall = _slope(v, self.points[i + 2]) if i + 2 < len(self.points) else arb(0)
+        width = ball(v.x - u.x)
+        off = (v.height - u.height - fall * width) / (rise - fall)
+        meet = u.x + rational(off.mid()) if off.is_finite() else u.x
+        if not u.x < meet < v.x:
+            meet = (u.x + v.x) / 2
+        left, right = ball(meet - u.x), ball(v.x - meet)
+        line = (u.height + rise * left).min(v.height - fall * right)
+        ends = [gaussian_hockey_stick(self.mu, ball(point.x)) for point in (u, v)]
+        chord = ends[0] + (ends[1] - ends[0]) * left / width
+        between = (chord - line) / (1 + ball(meet))
+        return BALL.maximum(self._share(u), self._share(v), between), meet
+
+
+def _slope(u: SlopePoint, v: SlopePoint) -> arb:
+    return (v.height - u.height) / ball(v.x - u.x)
+
+
+def _height(mu: arb) -> Fraction:
+    """By which the widest is found: what is no number comes first."""
+    return rational(mu.upper()) if mu.is_finite() else Fraction(2) ** 64
+
+
+def _finite(mu: arb) -> arb:
+    return mu if mu.is_finite() else arb(0)
