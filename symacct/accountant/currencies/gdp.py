@@ -29,11 +29,11 @@ from symacct.expressions.parameters import rational
 from symacct.mechanisms import Gaussian
 from symacct.mechanisms.laplace import LaplacePair
 from symacct.mechanisms.response import ResponsePair
+from symacct.numerics.sums.refine import ball
 from symacct.operations.compose import Compose
 from symacct.operations.group import GroupPrivacy
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import Sampling
-from symacct.numerics.sums.refine import ball
 from symacct.profile import Profile, profile_below
 from symacct.profile.gaussian_tradeoff import largest_regret, smallest_mu
 from symacct.results.enclosure import Bound, Enclosure, bound, from_ball, to_fraction

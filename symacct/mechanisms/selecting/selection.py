@@ -120,7 +120,7 @@ class PermuteAndFlip(LaplacePair):
 
     >>> from symacct import PureDP
     >>> print(PermuteAndFlip(1).rdp(2, digits=5), PureDP(1).rdp(2, digits=5))
-    0.61898 0.73532
+    0.61912 0.73532
     """
 
     adjacency: Adjacency
