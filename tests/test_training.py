@@ -12,6 +12,7 @@ from symacct import (
     Gaussian,
     Laplace,
     PoissonSubsample,
+    RandomAllocation,
     SubsampleWithoutReplacement,
     dp_sgd,
 )
@@ -133,3 +134,21 @@ def test_what_is_no_training_is_one_line(words, says):
     assert refused.exit_code == 2
     assert says in refused.stderr
     assert len(refused.stderr.splitlines()) == 1
+
+
+def test_balls_and_bins_are_epochs_of_whole_bins():
+    """⌊n/batch_size⌋ bins, as fewer cost more, and an epoch that is begun counts."""
+    run = {**MNIST, "sampling": "balls_and_bins"}
+    assert dp_sgd(**run, epochs=2) == 2 * RandomAllocation(Gaussian("11/10"), 60000 // 256)
+    assert dp_sgd(**run, epochs="5/2") == dp_sgd(**run, epochs=3)
+    assert dp_sgd(**run, steps=235) == dp_sgd(**run, epochs=2)
+    assert dp_sgd(**run, steps=234) == dp_sgd(**run, epochs=1)
+    with pytest.raises(AdjacencyError, match="balls_and_bins"):
+        dp_sgd(**run, epochs=1, adjacency="replace_one")
+    one = RandomAllocation(Gaussian(1), 10).epsilon("1e-5", 6, conversion="exact").epsilon
+    more = RandomAllocation(Gaussian(1), 9).epsilon("1e-5", 6, conversion="exact").epsilon
+    assert one < more
+    noise = ("--noise-multiplier", "1.1", "--epochs", "1", "--json")
+    asked = [json.loads(card(*noise, "--sampling", f"balls{x}and{x}bins").output) for x in "-_"]
+    assert asked[0] == asked[1]
+    assert asked[0]["expression"] == "RandomAllocation(Gaussian('11/10'), 234)"

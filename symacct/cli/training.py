@@ -35,6 +35,13 @@ _EPILOG = (
 )
 
 
+class Sampling(click.Choice[str]):
+    """A sampling by its name, hyphens for underscores or not."""
+
+    def convert(self, value: Any, *about: Any) -> str:
+        return super().convert(value.replace("-", "_"), *about)
+
+
 @main.command("dpsgd", epilog=_EPILOG)
 @click.option("--n", required=True, help="Records in the data.")
 @click.option("--batch-size", required=True, help="Records in a batch; the mean with Poisson.")
@@ -46,7 +53,7 @@ _EPILOG = (
     "--sampling",
     default="poisson",
     show_default=True,
-    type=click.Choice(["poisson", "without_replacement", "shuffled"]),
+    type=Sampling(["poisson", "without_replacement", "balls_and_bins", "shuffled"]),
 )
 @click.option("--adjacency", help="add_remove or replace_one; default the sampling's own.")
 @click.option("--delta", required=True, help="δ in [0, 1).")

@@ -18,6 +18,7 @@ from symacct.expressions.node import Node
 from symacct.expressions.parameters import positive, whole
 from symacct.mechanisms import Gaussian
 from symacct.mechanisms.matrix import rows_of
+from symacct.operations.allocation import RandomAllocation
 from symacct.operations.compose import Compose
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
@@ -44,11 +45,13 @@ def dp_sgd(
 
     Each step takes a batch of `batch_size` records, of γ = batch_size/n, at random ("poisson",
     where it is the expected size) or of exactly that size ("without_replacement", of sensitivity
-    2C). Give the number of `steps`, or of `epochs`: ⌈epochs·n/batch_size⌉ steps. `adjacency` is
-    the sampling's usual one unless named. Batches of a fresh permutation in every epoch
-    ("shuffled") are accounted for as if it were told, with no amplification (docs/proofs.md,
-    section 37), the number of batches the same for all neighbours: an empty last one is told
-    too. What they cost at least is `baselines.shuffled_batches`. Raises DomainError.
+    2C), or each record draws its batch of an epoch ("balls_and_bins": ⌊n/batch_size⌋ batches, whole
+    epochs, a record added or removed). Give the number of `steps`, or of `epochs`:
+    ⌈epochs·n/batch_size⌉ steps. `adjacency` is the sampling's usual one unless named. Batches of a
+    fresh permutation in every epoch ("shuffled") are accounted for as if it were told, with no
+    amplification (docs/proofs.md, section 37), the number of batches the same for all neighbours:
+    an empty last one is told too. What they cost at least is `baselines.shuffled_batches`. Raises
+    DomainError.
 
     >>> step = dp_sgd(n=60000, batch_size=256, noise_multiplier="1.1", epochs=15)
     >>> step
@@ -61,14 +64,29 @@ def dp_sgd(
         )
     count = _count(records, batch, epochs, steps, "dp_sgd")
     noise = positive(noise_multiplier, "noise_multiplier")
-    if arguments.one_of(sampling, "sampling", (*_SAMPLINGS, "shuffled")) == "shuffled":
+    asked = arguments.one_of(sampling, "sampling", (*_SAMPLINGS, "shuffled", "balls_and_bins"))
+    if asked == "shuffled":
         passes = count / Fraction(-(-records // batch)) if epochs is None else _passes(epochs)
         return _shuffled(noise, math.ceil(passes), adjacency or REPLACE_ONE)
+    if asked == "balls_and_bins":
+        bins = records // batch  # fewer of them cost more
+        passes = Fraction(count, bins) if epochs is None else _passes(epochs)
+        return _allocated(noise, bins, math.ceil(passes), adjacency or ADD_REMOVE)
     kind, sensitivity = _SAMPLINGS[sampling]
     relation = () if adjacency is None else (adjacency,)
     return count * kind(
         Gaussian(noise, sensitivity), ratio(Fraction(batch), Fraction(records)), *relation
     )
+
+
+def _allocated(noise: Exact, bins: int, epochs: int, adjacency: str | Adjacency) -> Node:
+    """Whole epochs, in each of which a record is in one batch that it draws."""
+    if named_adjacency(adjacency) != ADD_REMOVE:
+        raise AdjacencyError(
+            f"dp_sgd: found adjacency {named_adjacency(adjacency)} with sampling="
+            "'balls_and_bins', needed 'add_remove'"
+        )
+    return epochs * RandomAllocation(Gaussian(noise), bins)
 
 
 def _shuffled(noise: Exact, epochs: int, adjacency: str | Adjacency) -> Node:

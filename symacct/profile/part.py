@@ -119,6 +119,10 @@ class ProfileOnly:
     has_moments = False  # at complex orders; but some have
     is_costly = False  # a value of D
 
+    def about_root(self, log_delta: float, reverse: bool) -> float | None:
+        """About where D is e^{log_delta}, in float64, where that is told without moments."""
+        return None
+
     def log_decay(self, a: float, t: float) -> float:
         """No moment is known."""
         self._refuse()

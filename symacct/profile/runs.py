@@ -76,6 +76,13 @@ class DirectedRuns:
     def _by_their_profile(self) -> list[ProfileOnly]:
         return [part for part, _ in self.runs if isinstance(part, ProfileOnly)]
 
+    def about_root(self, log_delta: float) -> float:
+        """About the ε of a δ: by the part that is run, if it tells, or by moments; float64."""
+        found = None
+        if len(self.runs) == 1 and self.count == 1 and self._by_their_profile:
+            found = self._by_their_profile[0].about_root(log_delta, self.reverse)
+        return self.moments.saddle_epsilon(log_delta) if found is None else found
+
     # --- ends of the loss
 
     @property

@@ -67,8 +67,7 @@ class ClosedForm:
                 if is_bounded:
                     found = before_the_end(self.formula, goal, self.runs.largest)
                 else:
-                    steer = self.runs.moments.saddle_epsilon
-                    found = crossing(self.formula, goal, found, steer)
+                    found = crossing(self.formula, goal, found, self.runs.about_root)
             if found is not None and accuracy(found) >= digits:
                 return found
         raise undecided(f"ε at δ = {float(delta):.6g}", digits)

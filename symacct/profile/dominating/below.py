@@ -35,7 +35,8 @@ from symacct.operations.subsample import (
     Sampling,
     SubsampleWithoutReplacement,
 )
-from symacct.profile.dominating.pairs import PairProduct, composed, either, products, sampled_once
+from symacct.profile.dominating.pairs import either, products
+from symacct.profile.dominating.product import PairProduct, composed, sampled_once
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.fixed_size.equilateral import Equilateral, below
 

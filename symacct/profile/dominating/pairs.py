@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import singledispatch
 from typing import Any
@@ -34,25 +34,26 @@ from symacct.mechanisms.integers.discrete_sum import SummedNoise
 from symacct.mechanisms.integers.integer_noise import LatticeNoise
 from symacct.mechanisms.mixtures import Overlap, noise, one_dimensional
 from symacct.numerics.triangles.worst import equilateral_order
+from symacct.operations.allocation import RandomAllocation
 from symacct.operations.compose import Compose
 from symacct.operations.convexify import Convexify
 from symacct.operations.either import Either
 from symacct.operations.group import GroupPrivacy, noise_for_group
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
+from symacct.profile.dominating.allocation import allocated
 from symacct.profile.dominating.envelope import adaptive, envelope, in_blocks
+from symacct.profile.dominating.product import PairProduct, composed, one_part, sampled_once
 from symacct.profile.dominating.queries import one_gaussian, triangle_of
 from symacct.profile.losses.density.bounded_range import bounded_range
 from symacct.profile.losses.density.charts import DensityPair
 from symacct.profile.losses.density.densities import DensityLoss
 from symacct.profile.losses.finite import Atoms, Masses
-from symacct.profile.losses.fixed_size.equilateral import Equilateral
 from symacct.profile.losses.fixed_size.laplace import GluedLaplace
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.mixed import MixedLoss
-from symacct.profile.losses.noisy_sample import on_one_sample
 from symacct.profile.losses.normal_mixtures import NormalMixtures
 from symacct.profile.losses.one_sample import OneSample
 from symacct.profile.losses.pointwise_maximum import PointwiseMaximum
@@ -60,27 +61,6 @@ from symacct.profile.losses.two_sided_exponential import TwoSidedExponential
 from symacct.profile.part import Part
 
 _MOST_TRIANGLES = 8  # kinds of them, each of which takes part of a second
-
-
-@dataclass(frozen=True)
-class PairProduct:
-    """Π (P_i, Q_i)^{k_i}; `kind` is EXACT where the mechanism has it, UPPER where it dominates.
-
-    `one_way` where only the profile of (P, Q) at ε >= 0 is that of the mechanism; `of_many` where
-    (P, Q) stands for many pairs, each of which has its profile at some ε: one run has it, several
-    are dominated, and are `is_glued`: there the Rényi curve may know less or more. `pairs` are
-    these, where they are finitely many of finite laws; `triangle` is what dominates smoothly where
-    they are triangles, and `smoothed` another product that dominates several runs, by it.
-    """
-
-    runs: tuple[tuple[Part, int], ...]
-    kind: Kind
-    one_way: bool = False
-    of_many: bool = False
-    is_glued: bool = False
-    pairs: tuple[Atoms, ...] = ()
-    triangle: Equilateral | None = None
-    smoothed: PairProduct | None = None
 
 
 @singledispatch
@@ -254,7 +234,7 @@ def _(node: SubsampleWithoutReplacement) -> list[PairProduct]:
         )
     if not found.runs or node.gamma in (0, 1):
         return [sampled_once(found, node.gamma)]
-    part = _one_part(found)
+    part = one_part(found)
     if isinstance(part, Atoms | GaussianLoss):
         glued: Part = part.glued(node.gamma)
         triangle = triangle_of(node)
@@ -262,6 +242,13 @@ def _(node: SubsampleWithoutReplacement) -> list[PairProduct]:
     if isinstance(part, LaplaceLoss):
         return [PairProduct(((GluedLaplace(part.shift, node.gamma), 1),), found.kind, of_many=True)]
     return [PairProduct(((part.sampled(node.gamma), 1),), found.kind, one_way=True, of_many=True)]
+
+
+@products.register
+def _(node: RandomAllocation) -> list[PairProduct]:
+    """One record in a run that is drawn: the mean of the ratios of all runs."""
+    found = products(node.mechanism)
+    return found if node.steps == 1 else [allocated(product, node.steps) for product in found]
 
 
 @products.register
@@ -317,7 +304,7 @@ def _chosen(product: PairProduct) -> Part:
     """One run of one mechanism, or none."""
     if not product.runs:
         return Atoms(((Fraction(1), Fraction(1)),))
-    part = _one_part(product)
+    part = one_part(product)
     if isinstance(part, IntegerLoss | OneSample):
         raise AssumptionError(
             "conversion='exact': found noise on whole numbers, or several mechanisms, in Either, "
@@ -348,34 +335,6 @@ def _binary(p: Exact) -> Atoms:
 def _square(x: Exact) -> Exact:
     """x², a fraction wherever it is one."""
     return exact(x**2)
-
-
-def composed(choice: Iterable[tuple[PairProduct, int]]) -> PairProduct:
-    """All runs side by side; Gaussian ones are one Gaussian."""
-    counts: Counter[Part] = Counter()
-    ratio: Exact = Fraction(0)
-    kinds = []
-    for product, times in choice:
-        kinds.append(product.kind)
-        for part, count in product.runs:
-            if isinstance(part, GaussianLoss):
-                ratio += times * count * part.ratio
-            else:
-                counts[part] += times * count
-    if ratio:
-        counts[GaussianLoss(ratio)] = 1
-    return PairProduct(tuple(counts.items()), combine(kinds, "Compose"))
-
-
-def sampled_once(product: PairProduct, gamma: Exact) -> PairProduct:
-    """One mixture (1−γ)Q + γP against Q, of the product pair (P, Q)."""
-    if gamma == 0 or not product.runs:
-        return PairProduct((), product.kind)
-    if gamma == 1:
-        return product
-    pairs = tuple(pair.sampled(gamma) for pair in product.pairs)
-    runs = ((_one_part(product).sampled(gamma), 1),)
-    return replace(product, runs=runs, pairs=pairs, triangle=None, smoothed=None)
 
 
 def _several(choice: Sequence[tuple[PairProduct, int]]) -> PairProduct:
@@ -440,15 +399,6 @@ def _of_one_run(found: list[PairProduct]) -> PairProduct:
             "conversion='exact': found groups of records in several runs of Poisson samples, whose "
             "worst pair is not known, needed one run; use conversion='improved'"
         )
-    largest = PointwiseMaximum(frozenset(_one_part(product) for product in found))
+    largest = PointwiseMaximum(frozenset(one_part(product) for product in found))
     kind = combine((product.kind for product in found), "several pairs")
     return PairProduct(((largest, 1),), kind, any(x.one_way for x in found), of_many=True)
-
-
-def _one_part(product: PairProduct) -> Part:
-    """One part for several run on one sample: finite laws have finite products."""
-    if len(product.runs) == 1 and product.runs[0][1] == 1:
-        return product.runs[0][0]
-    if all(isinstance(part, Atoms) for part, _ in product.runs):
-        return Atoms.joint(product.runs)  # type: ignore[arg-type]
-    return on_one_sample(product.runs, Fraction(1))

@@ -1,0 +1,1 @@
+"""Sums of independent lognormal variables, by the Laplace transform of one."""

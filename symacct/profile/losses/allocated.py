@@ -1,0 +1,223 @@
+"""Each record in one of t runs of Gaussian noise, drawn at random: dP/dQ = S/t, S a lognormal sum.
+
+H_a(P‖Q) = E(S/t − a)₊ and H_a(Q‖P) = E(1 − aS/t)₊: the expected shortfall of S below a place
+gives both, as E S = t (docs/proofs.md, section 30).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from flint import arb, ctx
+
+from symacct.core.errors import AssumptionError, PrecisionError
+from symacct.core.exact import Exact
+from symacct.core.forking import cached_property
+from symacct.numerics.lognormal.plan import hyperbola
+from symacct.numerics.lognormal.shortfall import Shortfall
+from symacct.numerics.lognormal.sketch import Sketch
+from symacct.numerics.lognormal.transform import Lognormal
+from symacct.profile.accuracy import accuracy
+from symacct.profile.part import Floats, Part, ProfileOnly
+
+_GUARD, _LEAST = 56, 10  # bits of those asked for that are not needed, and those that are
+_SPARE, _ROUNDED = 3.0, 4.0  # nats
+_CELL, _WIDEST = 0.5, 0.25  # of the loss's deviation, and losses: places that share a contour
+_NEARBY = 4.0  # cells that a sketch serves
+_SKETCHED, _TELLS = 20.0, 1e3  # nats of a sketch, and times its rounding of what it tells
+_ATTEMPTS, _HALVINGS, _FARTHEST, _TINY = 5, 60, 1e4, 1e-300
+_FEW_BITS = 64
+_ORDERS = np.geomspace(0.1, 1e6, 120)
+_NEAR = 1e-3  # of an order, for differences
+
+
+@dataclass(frozen=True)
+class AllocatedGaussian(ProfileOnly):
+    """`ratio` = (Δ/σ)² > 0 of a run, and t = `steps` > 1."""
+
+    ratio: Exact
+    steps: int
+
+    symmetric = False
+
+    def sampled(self, gamma: Exact) -> Part:
+        """Not known."""
+        raise AssumptionError(
+            "conversion='exact': found RandomAllocation on a sample, needed it on all of the data; "
+            "use conversion='improved'"
+        )
+
+    # --- float64: where to look
+
+    @cached_property
+    def law(self) -> Lognormal:
+        """Of W, the ratio of both densities in one run."""
+        return _lognormal(self.ratio)
+
+    @property
+    def _spread(self) -> float:
+        """About the variance of log S."""
+        return math.log1p(self.law.variance / self.steps)
+
+    def steer(self, orders: Floats) -> tuple[Floats, Floats]:
+        here, right, left = (self._log_moments(orders + x) for x in (0.0, _NEAR, -_NEAR))
+        curved = (right - 2 * here + left) / _NEAR**2
+        return here, np.maximum(curved, self._spread / 4)
+
+    def _log_moments(self, z: Floats) -> Floats:
+        """Below 0 by Mellin's integral; above as if S were lognormal, or one W all of it."""
+        square, t = self.law.s**2, self.steps
+        even = z * (z - 1) / 2 * self._spread
+        jump = z * (z - 1) / 2 * square - (z - 1) * math.log(t)
+        found = np.where(z > 1, np.logaddexp(even, jump), even)
+        below = z < -_NEAR
+        if below.any():
+            found[below] = self.law.log_negative_moments(-z[below], t)
+        return np.asarray(found)
+
+    def about_root(self, log_delta: float, reverse: bool) -> float:
+        """About the ε of a δ, by the sum in float64 where that tells."""
+        y = _halved(lambda y: self._log_about(y, reverse) - log_delta)
+        for _ in range(_ATTEMPTS):
+            try:
+                sketch, start = self._sketch(y, reverse, log_delta), y
+            except PrecisionError:
+                return y
+
+            def above(y: float, sketch: Sketch = sketch) -> float:
+                return self._log_sketched(sketch, y, reverse) - log_delta
+
+            width = _NEARBY * self._cell
+            low, high = max(start - width, 0.0), start + width
+            if not (math.isfinite(above(low)) and math.isfinite(above(high))):
+                return start
+            y = _halved(above, low, high)
+            if low < y < high:
+                break
+        return y
+
+    def _sketch(self, y: float, reverse: bool, log_delta: float) -> Sketch:
+        place = self.steps * math.exp(-y if reverse else y)
+        log_error = log_delta + math.log(self.steps) - (y if reverse else 0.0) - _SKETCHED
+        plan = hyperbola(self.law, place, self.steps, log_error)
+        return Sketch(self.law, self.steps, place, plan)
+
+    def _log_sketched(self, sketch: Sketch, y: float, reverse: bool) -> float:
+        """log D(y), or NaN where rounding is most of it."""
+        t = self.steps
+        value, noise = sketch.value(t * math.exp(-y if reverse else y))
+        if not reverse:
+            value -= t * math.expm1(y)
+        scale = y - math.log(t) if reverse else -math.log(t)
+        return math.log(value) + scale if value > _TELLS * noise else math.nan
+
+    def _log_about(self, y: float, reverse: bool) -> float:
+        """log D(y) as if log S were normal, or one W far from 1; added by a moment."""
+        if reverse:
+            orders, log_moments = self._below
+            kernel = orders * np.log(orders) - (1 + orders) * np.log1p(orders)
+            return min(float((log_moments - orders * y + kernel).min()), 0.0)
+        even = _log_stick(y, math.sqrt(self._spread))
+        place = self.steps * math.expm1(y) + 1
+        jump = _log_stick(math.log(place), self.law.s) if place > 0 else 0.0
+        return float(np.logaddexp(even, jump))
+
+    @cached_property
+    def _below(self) -> tuple[Floats, Floats]:
+        """Orders λ, and log E[(S/t)^{−λ}]."""
+        return _ORDERS, self.law.log_negative_moments(_ORDERS, self.steps)
+
+    @property
+    def _cell(self) -> float:
+        """Places so near share a contour."""
+        return min(_CELL * math.sqrt(self._spread), _WIDEST)
+
+    # --- balls: what is proved
+
+    def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        """NaN where more bits are needed."""
+        about, wanted = float(y.mid()), max(ctx.prec - _GUARD, _LEAST)
+        log_delta, before = self._log_about(about, reverse), -math.inf
+        for _ in range(_ATTEMPTS):
+            value = self._by_a_contour(y, reverse, log_delta, wanted)
+            if value.rel_accuracy_bits() >= wanted or not accuracy(value) > before:
+                break
+            before = accuracy(value)
+            log_delta = min(log_delta, _log_size(value)) - _SPARE
+        return value
+
+    def _by_a_contour(self, y: arb, reverse: bool, log_delta: float, wanted: int) -> arb:
+        """D(y) of about e^{log_delta} to so many bits."""
+        t, index = self.steps, round(float(y.mid()) / self._cell)
+        shift = index * self._cell
+        log_error = log_delta - wanted * math.log(2) - _SPARE + math.log(t)
+        rounded = _ROUNDED * math.floor((log_error - (shift if reverse else 0.0)) / _ROUNDED)
+        contour = _laid(self, -index if reverse else index, rounded)
+        lost = math.ceil(max(abs(shift) - log_delta, 0.0) / math.log(2))
+        with ctx.workprec(ctx.prec + lost):
+            a = y.exp()
+            if reverse:
+                value = a * contour.value(t / a) / t
+            else:
+                value = (contour.value(t * a) - t * y.expm1()) / t
+        return +value
+
+    def largest(self, reverse: bool) -> arb:
+        return arb("inf")
+
+    def exact_largest(self, reverse: bool) -> Exact | None:
+        return None
+
+    def mass_at_infinity(self, reverse: bool) -> Exact:
+        return Fraction(0)
+
+
+@lru_cache(16)
+def _lognormal(ratio: Exact) -> Lognormal:
+    """One for all numbers of steps."""
+    return Lognormal(ratio)
+
+
+@lru_cache(64)
+def _laid(part: AllocatedGaussian, index: int, log_error: float) -> Shortfall:
+    """The contour for all places within half a cell of te^{y}, y the index's."""
+    place = part.steps * math.exp(index * part._cell)
+    return Shortfall(part.law, part.steps, place, hyperbola(part.law, place, part.steps, log_error))
+
+
+def _log_stick(y: float, spread: float) -> float:
+    """log E(e^X − e^y)₊, X normal with this deviation and E e^X = 1; float64."""
+    if spread == 0:
+        return -math.inf
+    low, high = y / spread - spread / 2, y / spread + spread / 2
+    log_first, log_second = _log_tail(low), y + _log_tail(high)
+    return log_first + math.log(max(-math.expm1(log_second - log_first), _TINY))
+
+
+def _log_tail(x: float) -> float:
+    """log P(Z > x)."""
+    tail = math.erfc(x / math.sqrt(2)) / 2
+    return math.log(tail) if tail > _TINY else -x * x / 2 - math.log(x * math.sqrt(2 * math.pi))
+
+
+def _log_size(value: arb) -> float:
+    """log of the most that it may be."""
+    with ctx.workprec(_FEW_BITS):
+        return float(abs(value).upper().log()) if value.is_finite() else math.inf
+
+
+def _halved(above: Callable[[float], float], low: float = 0.0, high: float = 0.0) -> float:
+    """Where a falling function crosses 0; its upper end is looked for if none is given."""
+    if not high:
+        high = 1.0
+        while above(high) > 0 and high < _FARTHEST:
+            high *= 2
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if above(middle) > 0 else (low, middle)
+    return (low + high) / 2

@@ -1,0 +1,212 @@
+"""The true (ε, δ) of random allocation: by quadrature, FFT, another contour, and all outcomes."""
+
+import itertools
+import math
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import arb, ctx
+
+from symacct import (
+    AssumptionError,
+    DistributionPair,
+    FiniteMechanism,
+    Gaussian,
+    Kind,
+    Laplace,
+    LimitError,
+    PureDP,
+    RandomAllocation,
+    RandomizedResponse,
+)
+from symacct.profile.losses.allocated import AllocatedGaussian
+from tests import independent
+from tests.support import holds
+from tests.thinning import covering
+
+MP = independent.context(30)
+
+
+def sticks(sigma, steps, y, digits):
+    """D(y) of a record removed, and of one added, to so many digits."""
+    part = AllocatedGaussian(1 / Fraction(sigma) ** 2, steps)
+    with ctx.workprec(math.ceil(3.33 * digits) + 64):
+        place = arb(y.numerator) / y.denominator
+        return [part.hockey_stick(place, reverse) for reverse in (False, True)]
+
+
+def agree(found, value, digits):
+    """Does the ball hold a number that is right to so many digits, and is it as narrow?"""
+    middle, radius = MP.mpf(found.mid().str(40, radius=False)), MP.mpf(float(found.rad()))
+    return abs(middle - value) <= radius + abs(value) * MP.mpf(10) ** -digits
+
+
+def put(place, s):
+    """E(k − W)₊ of one lognormal variable, in closed form; 0 where k <= 0."""
+    if place <= 0:
+        return MP.mpf(0)
+    d = MP.log(place) / s
+    return place * MP.ncdf(d + s / 2) - MP.ncdf(d - s / 2)
+
+
+@pytest.mark.parametrize(("sigma", "y"), [("1", "17/4"), ("20", "1/10"), ("2/5", "3")])
+def test_two_steps_by_quadrature(sigma, y):
+    """E(K − W₁ − W₂)₊ by the second one's closed form, integrated over the first."""
+    s, at = 1 / independent.number(MP, Fraction(sigma)), independent.number(MP, Fraction(y))
+
+    def shortfall(place):
+        end = (MP.log(place) + s * s / 2) / s
+        cuts = [MP.mpf(-16), *(end - MP.mpf(2) ** -j for j in range(-3, 12) if end - 2.0**-j > -16)]
+        return MP.quad(
+            lambda z: put(place - MP.exp(s * z - s * s / 2), s) * MP.npdf(z), [*cuts, end]
+        )
+
+    removed = (shortfall(2 * MP.exp(at)) - 2 * MP.expm1(at)) / 2
+    added = MP.exp(at) * shortfall(2 * MP.exp(-at)) / 2
+    for found, value in zip(sticks(sigma, 2, Fraction(y), 30), (removed, added), strict=True):
+        assert agree(found, value, 14 if value < 1e-6 else 20)
+        assert found.rel_accuracy_bits() > 90
+
+
+def test_three_steps_by_a_double_sum():
+    """Over two of them in float64, the third in closed form."""
+    z = np.arange(-6.5, 9, 1 / 80)  # a trapezoidal sum of what is smooth and falls
+    weights, w = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi) / 80, np.exp(z - 0.5)
+    sums, share = np.add.outer(w, w).ravel(), np.outer(weights, weights).ravel()
+    tail = np.vectorize(lambda x: math.erfc(x / math.sqrt(2)) / 2)
+
+    def call(place):  # E(S − K)₊, without a corner but where a put's place is 0
+        rest = place - sums
+        k = np.maximum(rest, 1e-300)
+        d = np.log(k)
+        inside = tail(d - 0.5) - k * tail(d + 0.5)
+        return float(np.sum(share * np.where(rest > 0, inside, 1 - rest)))
+
+    found, _ = sticks(1, 3, Fraction(1, 2), 20)
+    assert abs(float(found) - call(3 * math.exp(0.5)) / 3) < 1e-9
+
+
+@pytest.mark.parametrize(("sigma", "steps", "ys"), [(2, 16, (0.2, 0.4783)), (1, 8, (0.5, 1.0))])
+def test_more_steps_by_convolution(sigma, steps, ys):
+    """The density of S by a discrete Fourier transform, in float64."""
+    s, size, step = 1 / sigma, 2**18, 1 / 512
+    x = step * np.arange(1, size)
+    density = np.exp(-((np.log(x) / s + s / 2) ** 2) / 2) / (x * s * math.sqrt(2 * math.pi))
+    law = np.fft.irfft(np.fft.rfft(np.concatenate([[0.0], density * step])) ** steps)
+    places = step * np.arange(size)
+    for y in ys:
+        place = steps * math.exp(y), steps * math.exp(-y)
+        removed = float(np.sum(law * np.maximum(places - place[0], 0))) / steps
+        added = math.exp(y) * float(np.sum(law * np.maximum(place[1] - places, 0))) / steps
+        found = sticks(sigma, steps, Fraction(y), 20)
+        # A trapezoidal sum over a corner is off by at most step²/12 times the density there.
+        assert abs(float(found[0]) - removed) < step**2
+        assert abs(float(found[1]) - added) < step**2
+        assert removed > 100 * step**2 or y > 0.4
+
+
+def test_a_thousand_steps_on_a_straight_line():
+    """The equally spaced sum on Re u = c with its aliases, φ by plain sums, all in mpmath."""
+    steps, y, c, length = 1000, MP.mpf("0.17172868444983946979890912565"), MP.mpf("0.04"), 2600
+    place, h = steps * MP.exp(y), 2 * MP.pi / length
+    lines = [
+        (MP.exp(-(z * z) / 2), MP.exp(z - MP.mpf(1) / 2))
+        for z in (MP.mpc(k, -7) / 10 for k in range(-130, 131))
+    ]
+
+    def node(n):
+        u = MP.mpc(c, n * h)
+        phi = sum(weight * MP.exp(-u * w) for weight, w in lines) / 10 / MP.sqrt(2 * MP.pi)
+        return (MP.exp(u * place) * phi**steps / u**2).real
+
+    total = (node(0) / 2 + sum(node(n) for n in range(1, 150))) * h / MP.pi
+    q = MP.exp(-c * length)
+    delta = (total - (place - steps) / (1 - q) - length * q / (1 - q) ** 2) / steps
+    assert abs(delta * 10**6 - 1) < MP.mpf(10) ** -20
+
+
+@pytest.mark.parametrize(
+    ("sigma", "steps", "delta", "removed", "added"),
+    [
+        (1, 1000, "1e-6", "0.171728684449839469798909", "0.1494309548131119746885033"),
+        (2, 16, "1e-5", "0.4783776372536132243380208", "0.456140722020609325918308"),
+    ],
+)
+def test_the_larger_direction_is_the_guarantee(sigma, steps, delta, removed, added):
+    found = RandomAllocation(Gaussian(sigma), steps).epsilon(delta, conversion="exact")
+    assert found.kind is Kind.EXACT
+    assert holds(found.epsilon, MP.mpf(removed), 24, trusted=24)
+    part, most = AllocatedGaussian(Fraction(1, sigma**2), steps), Fraction(delta)
+    for value, reverse in ((removed, False), (added, True)):
+        with ctx.workprec(160):
+            assert abs(part.hockey_stick(arb(value), reverse) / arb(float(most)) - 1) < 1e-14
+
+
+def test_one_step_is_the_noise():
+    same = RandomAllocation(Gaussian(3), 1).epsilon("1e-7", conversion="exact")
+    assert same.epsilon.upper == Gaussian(3).epsilon("1e-7", conversion="exact").epsilon.upper
+
+
+@covering(lambda seed: {seed % 3})
+@pytest.mark.parametrize("seed", range(30))
+def test_few_digits_hold_many(seed):
+    """Contours for other digits lie elsewhere: their balls have the same number."""
+    rng = random.Random(seed)
+    sigma, steps = Fraction(rng.randint(3, 60), 10), int(10 ** rng.uniform(0.31, 5))
+    wide = math.sqrt(math.log1p(math.expm1(float(1 / sigma**2)) / steps))
+    y = Fraction(rng.uniform(-3, 6) * wide)
+    few, many = sticks(sigma, steps, y, 4), sticks(sigma, steps, y, 25)
+    for one, other in zip(few, many, strict=True):
+        assert one.contains(other.mid()) or one.overlaps(other)
+        assert other.rel_accuracy_bits() > 70
+        assert one.rel_accuracy_bits() > 5
+
+
+def test_both_directions_at_one_place():
+    """D(y) of one direction and D(−y) of the other are one integral, less what is certain."""
+    for y in (Fraction(1, 10), Fraction(-1, 8)):
+        removed, _ = sticks(1, 50, y, 20)
+        _, added = sticks(1, 50, -y, 20)
+        with ctx.workprec(120):
+            at = arb(y.numerator) / y.denominator
+            assert (1 - at.exp() + at.exp() * added).overlaps(removed)
+
+
+def stick(mean, laws, ratio):
+    return sum((max(p - ratio * q, 0) for p, q in zip(mean, laws, strict=True)), Fraction(0))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_finite_laws_by_all_outcomes(seed):
+    rng = np.random.default_rng(seed)
+    p, q = ([Fraction(int(x), 100) for x in rng.multinomial(97, [1 / 3] * 3) + 1] for _ in "pq")
+    steps = int(rng.integers(2, 5))
+    laws = [[p if i == t else q for i in range(steps)] for t in (*range(steps), None)]
+    *joint, without = [[math.prod(x) for x in itertools.product(*law)] for law in laws]
+    mean = [sum(column) / steps for column in zip(*joint, strict=True)]
+    m = RandomAllocation(DistributionPair(p, q, adjacency="add_remove", with_record="P"), steps)
+    for epsilon in ("1/20", "1/10"):
+        e = MP.exp(independent.number(MP, Fraction(epsilon)))
+        both = ((mean, without), (without, mean))
+        values = [
+            sum(
+                (max(independent.number(MP, x) - e * independent.number(MP, z), MP.mpf(0)))
+                for x, z in zip(*pair, strict=True)
+            )
+            for pair in both
+        ]
+        found = m.delta(epsilon, conversion="exact")
+        assert holds(found.delta, max(values), 25, trusted=27)
+        assert found.kind is Kind.EXACT
+
+
+def test_what_is_known_of_which_mechanism():
+    either = RandomAllocation(FiniteMechanism([["1/2", "1/2"], ["1/3", "2/3"]]), 3)
+    assert either.epsilon("1e-3", conversion="exact").kind is Kind.UPPER
+    assert RandomAllocation(PureDP(1), 5).epsilon("1e-3", conversion="exact").kind is Kind.EXACT
+    with pytest.raises(AssumptionError, match="Gaussian"):
+        RandomAllocation(Laplace(2), 5).epsilon("1e-3", conversion="exact")
+    with pytest.raises(LimitError, match="outcomes"):
+        RandomAllocation(RandomizedResponse("3/4"), 10**8).epsilon("1e-3", conversion="exact")
