@@ -21,7 +21,8 @@ from symacct.expressions.node import Node
 from symacct.numerics.sums.refine import ball, within_floats
 from symacct.profile.accuracy import log_float_of
 from symacct.profile.dominating.below import one_run_each, products_below, triangles_below
-from symacct.profile.dominating.pairs import PairProduct, products
+from symacct.profile.dominating.pairs import products
+from symacct.profile.dominating.together import PairProduct
 from symacct.profile.losses.density.densities import DensityLoss
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.part import Part
