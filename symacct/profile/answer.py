@@ -16,7 +16,6 @@ from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision, rational
 from symacct.core.claims import Claim, Kind, combine
 from symacct.core.errors import AssumptionError, DomainError, LimitError, OrderError, PrecisionError
-from symacct.core.forking import cached_property
 from symacct.core.pinning import By
 from symacct.core.sources import SYMACCT
 from symacct.expressions.node import Node
@@ -214,26 +213,30 @@ class BestOfRuns(Profile):
         super().__init__([], claim, is_glued=True)
         self.one_run, self.runs = profile(node.mechanism), node.runs
 
-    @cached_property
-    def shift(self) -> Fraction:
-        """How much of ε the choice among the runs costs."""
-        return best_of_runs.shift(
-            self.runs, lambda epsilon: self.one_run.answer(False, epsilon, _FEW_DIGITS)[0]
-        )
-
     @_steered
     def answer(self, asks_epsilon: bool, given: Fraction, digits: int) -> tuple[arb, float]:
+        def delta(epsilon: Fraction) -> arb:
+            return self.one_run.answer(False, epsilon, _FEW_DIGITS)[0]
+
+        ask = self._epsilon_by if asks_epsilon else self._delta_by
         with precision(first_bits(digits)):
-            mean, shift = best_of_runs.mean(self.runs), ball(self.shift)
-            share = rational((ball(given) / mean).lower()) if given else given
-            if asks_epsilon:
-                found, order = self.one_run.answer(True, share, digits)
-                return found + shift, order
-            left = given - self.shift
-            found, order = self.one_run.answer(False, abs(left), digits)
-            if left < 0:  # of the pairs exchanged
-                found = ball(left).exp() * found - ball(left).expm1()
-            return (mean * found).min(arb(1)), order
+            parts = best_of_runs.parts(self.runs, delta, given if asks_epsilon else None)
+            return min((ask(part, given, digits) for part in parts), key=lambda x: float(x[0]))
+
+    def _epsilon_by(
+        self, part: best_of_runs.Part, given: Fraction, digits: int
+    ) -> tuple[arb, float]:
+        share = (ball(given - part.left) / best_of_runs.mean(self.runs)).lower()
+        found, order = self.one_run.answer(True, rational(share), digits)
+        return found + ball(part.shift), order
+
+    def _delta_by(self, part: best_of_runs.Part, given: Fraction, digits: int) -> tuple[arb, float]:
+        left = given - part.shift
+        found, order = self.one_run.answer(False, abs(left), digits)
+        if left < 0:  # of the pairs exchanged
+            found = ball(left).exp() * found - ball(left).expm1()
+        found = best_of_runs.mean(self.runs) * found + ball(part.left)
+        return found.min(arb(1)), order
 
 
 def _largest(
