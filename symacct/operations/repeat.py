@@ -33,6 +33,16 @@ class RepeatAndSelect(Operation):
             raise DomainError(
                 f"RepeatAndSelect, runs: found {echo(runs)}, needed laws.Poisson(mean) or "
                 "laws.TruncatedNegativeBinomial(eta, gamma), of which eta = 1 is geometric and "
-                "eta = 0 logarithmic"
+                f"eta = 0 logarithmic{_instead_of(runs)}"
             )
         return cls._intern(mechanism=mechanism, runs=runs)
+
+
+def _instead_of(runs: object) -> str:
+    """What to write where a number of runs stands for its law."""
+    if not isinstance(runs, int) or runs < 2:
+        return ""
+    return (
+        f"; write laws.TruncatedNegativeBinomial(1, '1/{runs}') or laws.Poisson({runs}) for "
+        f"{runs} runs on the mean; the best of just {runs} costs what all of them cost: {runs}*m"
+    )

@@ -13,25 +13,30 @@ import numpy as np
 from flint import arb
 
 from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import precision, rational
 from symacct.core.claims import Claim, Kind, combine
 from symacct.core.errors import AssumptionError, DomainError, LimitError, OrderError, PrecisionError
 from symacct.core.pinning import By
 from symacct.core.sources import SYMACCT
 from symacct.expressions.node import Node
 from symacct.numerics.sums.refine import ball, within_floats
+from symacct.operations.repeat import RepeatAndSelect
+from symacct.profile import best_of_runs
 from symacct.profile.accuracy import log_float_of
 from symacct.profile.dominating.below import one_run_each, products_below, triangles_below
 from symacct.profile.dominating.pairs import products
-from symacct.profile.dominating.product import PairProduct
+from symacct.profile.dominating.together import PairProduct
 from symacct.profile.losses.density.densities import DensityLoss
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.part import Part
 from symacct.profile.solve import CompositionProfile
 from symacct.results.enclosure import Enclosure, Guarantee, from_ball
+from symacct.results.precision import first_bits
 from symacct.theory.conversion import named
 
 _EXACT = named("exact")
 _SMOOTHED = SYMACCT.at("docs/proofs.md, section 35, a hockey stick made smooth")
+_BEST_OF_RUNS = SYMACCT.at("docs/proofs.md, section 40, the best of a random number of runs")
 _FEW_DIGITS = 2
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -47,6 +52,8 @@ def _steered(ask: Callable[P, T]) -> Callable[P, T]:
 
 def profile(node: Node) -> Profile:
     """The profile of a node; AssumptionError where its pairs are not known."""
+    if isinstance(node, RepeatAndSelect):
+        return BestOfRuns(node)
     found = products(node)
     kind = combine((product.kind for product in found), "conversion='exact'")
     is_glued = any(product.is_glued for product in found)
@@ -201,6 +208,41 @@ class Profile:
             return direction.is_within(known.lower, lambda: ball(delta)) is not True
 
         return _largest(value, is_larger, self.directions)
+
+
+class BestOfRuns(Profile):
+    """A bound of the profile of the best of a random number of runs, by that of one run."""
+
+    def __init__(self, node: RepeatAndSelect) -> None:
+        sources = (_EXACT.source, _BEST_OF_RUNS)
+        claim = Claim(Kind.UPPER, node.claim.adjacency, sources=sources)
+        super().__init__([], claim, is_glued=True)
+        self.one_run, self.runs = profile(node.mechanism), node.runs
+
+    @_steered
+    def answer(self, asks_epsilon: bool, given: Fraction, digits: int) -> tuple[arb, float]:
+        def delta(epsilon: Fraction) -> arb:
+            return self.one_run.answer(False, epsilon, _FEW_DIGITS)[0]
+
+        ask = self._epsilon_by if asks_epsilon else self._delta_by
+        with precision(first_bits(digits)):
+            parts = best_of_runs.parts(self.runs, delta, given if asks_epsilon else None)
+            return min((ask(part, given, digits) for part in parts), key=lambda x: float(x[0]))
+
+    def _epsilon_by(
+        self, part: best_of_runs.Part, given: Fraction, digits: int
+    ) -> tuple[arb, float]:
+        share = (ball(given - part.left) / best_of_runs.mean(self.runs)).lower()
+        found, order = self.one_run.answer(True, rational(share), digits)
+        return found + ball(part.shift), order
+
+    def _delta_by(self, part: best_of_runs.Part, given: Fraction, digits: int) -> tuple[arb, float]:
+        left = given - part.shift
+        found, order = self.one_run.answer(False, abs(left), digits)
+        if left < 0:  # of the pairs exchanged
+            found = ball(left).exp() * found - ball(left).expm1()
+        found = best_of_runs.mean(self.runs) * found + ball(part.left)
+        return found.min(arb(1)), order
 
 
 def _largest(

@@ -14,7 +14,7 @@ from symacct.core.errors import AssumptionError
 from symacct.mechanisms.mixtures import Overlap
 from symacct.profile.accuracy import accuracy
 from symacct.profile.answer import _directions
-from symacct.profile.dominating.product import PairProduct
+from symacct.profile.dominating.together import PairProduct
 from symacct.profile.losses.density import by_parts
 from symacct.profile.losses.density.charts import Chart, DensityPair
 from symacct.profile.losses.density.densities import DensityLoss, _ends

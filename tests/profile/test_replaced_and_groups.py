@@ -12,11 +12,15 @@ from mpmath import mp, mpf
 from symacct import (
     AssumptionError,
     Compose,
+    Either,
     Gaussian,
     GroupPrivacy,
+    Kind,
     Laplace,
     PoissonSubsample,
+    SubsampleWithoutReplacement,
 )
+from tests.thinning import covering
 
 SETTINGS = [
     (Fraction(1), Fraction(1, 100)),
@@ -117,10 +121,120 @@ def test_it_is_composed_with_other_noise():
     assert alone < float(both) <= float(alone) + 0.05
 
 
+def sampled(sigma, gamma, size):
+    return GroupPrivacy(PoissonSubsample(Gaussian(sigma), gamma), size)
+
+
+class Floats:
+    """Σ Bin(count, γ)(j) N(±j, σ²): its density and tail."""
+
+    def __init__(self, count, gamma, sigma, sign):
+        g, self.sigma = float(Fraction(gamma)), float(Fraction(sigma))
+        self.terms = [
+            (math.comb(count, j) * g**j * (1 - g) ** (count - j), sign * j)
+            for j in range(count + 1)
+        ]
+
+    def density(self, x):
+        bells = (w * math.exp(-(((x - m) / self.sigma) ** 2) / 2) for w, m in self.terms)
+        return sum(bells) / (self.sigma * math.sqrt(2 * math.pi))
+
+    def tail(self, x):
+        root = self.sigma * math.sqrt(2)
+        return sum(w * math.erfc((x - m) / root) for w, m in self.terms) / 2
+
+
+def side_by_side(pairs, grown):
+    """∫∫(p₁p₂ − e^ε q₁q₂)₊ of two pairs: at each x the half-line of the second, by bisection."""
+    (p, q), (more, less) = pairs
+
+    def told(x):
+        above, below = p.density(x), grown * q.density(x)
+        low, high = -30.0, 30.0
+        for _ in range(60):
+            middle = (low + high) / 2
+            is_above = above * more.density(middle) > below * less.density(middle)
+            low, high = (low, middle) if is_above else (middle, high)
+        return above * more.tail(low) - below * less.tail(low)
+
+    return math.fsum(told(k / 16) for k in range(-240, 241)) / 16
+
+
+ALIKE, UNLIKE = (1, "1/3"), ("3/2", "1/2")
+
+
+@covering(lambda size, runs, epsilon: {len(set(runs))})
+@pytest.mark.parametrize(
+    ("size", "runs", "epsilon"),
+    [
+        (2, (ALIKE, ALIKE), Fraction(1, 2)),
+        (2, (ALIKE, UNLIKE), Fraction(1, 2)),
+        (3, (ALIKE, UNLIKE), Fraction(2)),
+        (3, (UNLIKE, UNLIKE), Fraction(1, 10)),
+    ],
+)
+def test_two_runs_of_a_group_are_the_worst_double_integral(size, runs, epsilon):
+    """The same records more, and less, in both; float64 and a sum of smooth tails."""
+    node = Compose(*(sampled(sigma, gamma, size) for sigma, gamma in runs))
+    found = node.delta(epsilon, conversion="exact", digits=6)
+    most = max(
+        side_by_side(
+            [
+                (
+                    Floats(more, Fraction(gamma), Fraction(sigma), 1),
+                    Floats(size - more, Fraction(gamma), Fraction(sigma), -1),
+                )
+                for sigma, gamma in runs
+            ],
+            math.exp(epsilon),
+        )
+        for more in range(size + 1)
+    )
+    assert abs(float(found.delta) / most - 1) < 1e-6
+    assert found.kind is Kind.EXACT
+    assert node.lower_delta(epsilon, digits=6).lower <= found.delta.upper
+
+
+def test_many_runs_of_a_group_are_below_the_curve_and_above_one_record():
+    one, group = PoissonSubsample(Gaussian(2), "1/10"), sampled(2, "1/10", 2)
+    found = (1000 * group).epsilon("1e-5", conversion="exact", digits=8)
+    assert found.kind is Kind.EXACT
+    assert (1000 * one).epsilon("1e-5", conversion="exact").epsilon < found.epsilon
+    assert found.epsilon < (1000 * group).epsilon("1e-5").epsilon
+    assert GroupPrivacy(1000 * one, 2) is 1000 * group
+
+
+def test_a_sampled_group_at_the_rate_1_is_noise_of_its_sensitivity():
+    """n runs at a rate near 1 are nearly those of N(gΔ, σ²), and one of them at σ/√n."""
+    most = Gaussian(2, 3).epsilon("1e-6", conversion="exact", digits=9).epsilon
+    near = (4 * sampled(4, 1 - Fraction(1, 10**12), 3)).epsilon(
+        "1e-6", conversion="exact", digits=9
+    )
+    assert abs(float(near.epsilon) / float(most) - 1) < 1e-9
+
+
+def test_groups_beside_what_is_for_smaller_ones():
+    """With no group there is one record, for which groups of two are a bound, and not the truth."""
+    one, group = PoissonSubsample(Gaussian(2), "1/10"), sampled(2, "1/10", 2)
+    both, less = group + Laplace(20), one + Laplace(20)
+    found = both.delta("1/10", conversion="exact", digits=6)
+    assert found.kind is Kind.UPPER
+    truth = less.delta("1/10", conversion="exact", digits=6)
+    assert truth.delta < found.delta
+    assert both.lower_delta("1/10", digits=6).lower <= truth.delta.upper
+    told = Either(group, one, "1/2")
+    assert told.delta("1/10", conversion="exact").kind is Kind.UPPER
+    assert told.lower_delta("1/10").lower <= one.delta("1/10", conversion="exact").delta.upper
+    alike = Either(group, sampled(1, "1/3", 2), "1/2")
+    assert alike.delta("1/10", conversion="exact").kind is Kind.EXACT
+
+
 def test_what_is_not_proved_is_refused():
-    group = GroupPrivacy(PoissonSubsample(Gaussian(1), "1/100"), 2)
-    with pytest.raises(AssumptionError, match="needed one run"):
-        (group * 2).epsilon("1e-6", conversion="exact")
+    group = sampled(1, "1/100", 2)
+    with pytest.raises(AssumptionError, match="groups of 2 and of 3 records in one Compose"):
+        (group + sampled(1, "1/100", 3)).epsilon("1e-6", conversion="exact")
+    with pytest.raises(AssumptionError, match="sampled again"):
+        SubsampleWithoutReplacement(group, "1/2").epsilon("1e-6", conversion="exact")
     with pytest.raises(AssumptionError, match="one Gaussian query"):
         PoissonSubsample(Laplace(1), "1/100", adjacency="replace_one").epsilon(
             "1e-6", conversion="exact"

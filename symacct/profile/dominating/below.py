@@ -36,7 +36,7 @@ from symacct.operations.subsample import (
     SubsampleWithoutReplacement,
 )
 from symacct.profile.dominating.pairs import either, products
-from symacct.profile.dominating.product import PairProduct, composed, sampled_once
+from symacct.profile.dominating.together import PairProduct, composed, sampled_once
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.fixed_size.equilateral import Equilateral, below
 
@@ -139,10 +139,26 @@ def _(node: PermuteAndFlip) -> list[PairProduct]:
 
 @_below.register
 def _(node: Compose) -> list[PairProduct]:
-    choices = [_ways(products_below(part), count) for part, count in node.terms.items()]
+    choices = [_ways(_of_records(node, part), count) for part, count in node.terms.items()]
     if math.prod(map(len, choices)) > _MOST_WAYS:
-        choices = [found[:1] for found in choices]
-    return [composed(itertools.chain(*choice)) for choice in itertools.product(*choices)]
+        choices = [found[-1:] for found in choices]
+    every = [[*itertools.chain(*choice)] for choice in itertools.product(*choices)]
+    return [composed(choice) for choice in every if _are_alike([one for one, _ in choice])]
+
+
+def _of_records(node: Node, part: Node) -> list[PairProduct]:
+    """What says something of the node's neighbours: of a larger group one record."""
+    found, group = products_below(part), node.claim.adjacency.group
+    if isinstance(part, GroupPrivacy) and any(
+        sum(one.records or (group,)) > group for one in found
+    ):
+        return products_below(part.mechanism)
+    return [one for one in found if sum(one.records or (group,)) <= group] or [_NOTHING]
+
+
+def _are_alike(way: list[PairProduct]) -> bool:
+    """Groups differ by the same records in all parts."""
+    return len({one.records for one in way if one.records}) <= 1
 
 
 def _ways(found: list[PairProduct], count: int) -> list[list[tuple[PairProduct, int]]]:
@@ -166,7 +182,7 @@ def _(node: Sampling) -> list[PairProduct]:
 @_below.register
 def _(node: Either) -> list[PairProduct]:
     """One pair of each of the two, in all runs."""
-    return either(node, products_below)
+    return either(node, lambda part: _of_records(node, part))
 
 
 @_below.register

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import singledispatch
-from typing import Any
 
-from symacct.core.claims import Kind, combine
+from symacct.core.claims import Kind
 from symacct.core.errors import AssumptionError, echo
 from symacct.core.exact import Exact, exact, expression
 from symacct.core.lazy_import import sympy
@@ -33,7 +31,6 @@ from symacct.mechanisms import (
 from symacct.mechanisms.integers.discrete_sum import SummedNoise
 from symacct.mechanisms.integers.integer_noise import LatticeNoise
 from symacct.mechanisms.mixtures import Overlap, noise, one_dimensional
-from symacct.numerics.triangles.worst import equilateral_order
 from symacct.operations.allocation import RandomAllocation
 from symacct.operations.compose import Compose
 from symacct.operations.convexify import Convexify
@@ -42,9 +39,18 @@ from symacct.operations.group import GroupPrivacy, noise_for_group
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 from symacct.profile.dominating.allocation import allocated
-from symacct.profile.dominating.envelope import adaptive, envelope, in_blocks
-from symacct.profile.dominating.product import PairProduct, composed, one_part, sampled_once
+from symacct.profile.dominating.envelope import envelope
 from symacct.profile.dominating.queries import one_gaussian, triangle_of
+from symacct.profile.dominating.together import (
+    PairProduct,
+    alike,
+    at_once,
+    of_one_run,
+    one_part,
+    sampled_once,
+    several,
+    told,
+)
 from symacct.profile.losses.density.bounded_range import bounded_range
 from symacct.profile.losses.density.charts import DensityPair
 from symacct.profile.losses.density.densities import DensityLoss
@@ -53,14 +59,7 @@ from symacct.profile.losses.fixed_size.laplace import GluedLaplace
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.losses.laplace import LaplaceLoss
-from symacct.profile.losses.mixed import MixedLoss
-from symacct.profile.losses.normal_mixtures import NormalMixtures
-from symacct.profile.losses.one_sample import OneSample
-from symacct.profile.losses.pointwise_maximum import PointwiseMaximum
-from symacct.profile.losses.two_sided_exponential import TwoSidedExponential
 from symacct.profile.part import Part
-
-_MOST_TRIANGLES = 8  # kinds of them, each of which takes part of a second
 
 
 @singledispatch
@@ -198,8 +197,9 @@ def _densities(node: DistributionPair) -> list[PairProduct]:
 
 @products.register
 def _(node: Compose) -> list[PairProduct]:
-    choice = [(_of_one_run(products(part)), count) for part, count in node.terms.items()]
-    return [_several(choice)]
+    counts = node.terms.values()
+    every = [at_once(found) for found in map(products, node.terms)]
+    return [several(list(zip(way, counts, strict=True))) for way in alike(node, every)]
 
 
 @products.register
@@ -226,7 +226,7 @@ def _(node: SubsampleWithoutReplacement) -> list[PairProduct]:
     """
     if node.adjacency != node.read_adjacency:
         return [sampled_once(product, node.gamma) for product in products(node.mechanism)]
-    found = _of_one_run(products(node.mechanism))
+    found = of_one_run(products(node.mechanism))
     if not all(part.symmetric for part, _ in found.runs):
         raise AssumptionError(
             f"conversion='exact': found {type(node.mechanism).__name__} on a sample of fixed size, "
@@ -256,8 +256,11 @@ def _(node: GroupPrivacy) -> list[PairProduct]:
     """Noise for as many times the sensitivity; on Poisson samples i records more, others less."""
     if noise := one_gaussian(node.mechanism):
         rate, k = node.mechanism.parameters()["gamma"], node.size
-        pairs = (noise.in_groups(rate, i, k - i) for i in range((k + 1) // 2, k + 1))
-        return [product for pair in pairs for product in _one(pair)]
+        ways = [(i, k - i) for i in range((k + 1) // 2, k + 1)]
+        return [
+            PairProduct(((noise.in_groups(rate, *way), 1),), Kind.EXACT, records=way)
+            for way in ways
+        ]
     return [PairProduct(found.runs, Kind.UPPER) for found in products(_for_group(node))]
 
 
@@ -285,32 +288,8 @@ def either(node: Either, of: Callable[[Node], list[PairProduct]]) -> list[PairPr
     """The pairs of a coin between two mechanisms, by what is known of either."""
     if node.share in (0, 1):
         return of(node.first if node.share == 1 else node.second)
-    return [_told(one, other, node.share) for one in of(node.first) for other in of(node.second)]
-
-
-def _told(one: PairProduct, other: PairProduct, share: Exact) -> PairProduct:
-    first, second = (_chosen(product) for product in (one, other))
-    kind = combine((one.kind, other.kind), "Either")
-    of_many = one.of_many or other.of_many
-    if isinstance(first, Atoms) and isinstance(second, Atoms):
-        weighed = ((share, first.laws), (1 - share, second.laws))
-        masses = tuple((s * p, s * q) for s, laws in weighed for p, q in laws)
-        return PairProduct(((Atoms(masses), 1),), kind, of_many=of_many)
-    told = MixedLoss(first, second, share)
-    return PairProduct(((told, 1),), kind, one.one_way or other.one_way, of_many)
-
-
-def _chosen(product: PairProduct) -> Part:
-    """One run of one mechanism, or none."""
-    if not product.runs:
-        return Atoms(((Fraction(1), Fraction(1)),))
-    part = one_part(product)
-    if isinstance(part, IntegerLoss | OneSample):
-        raise AssumptionError(
-            "conversion='exact': found noise on whole numbers, or several mechanisms, in Either, "
-            "needed one of continuous noise, or finite laws; use conversion='improved'"
-        )
-    return part
+    ways = alike(node, [of(node.first), of(node.second)])
+    return [told(one, other, node.share) for one, other in ways]
 
 
 @products.register
@@ -335,70 +314,3 @@ def _binary(p: Exact) -> Atoms:
 def _square(x: Exact) -> Exact:
     """x², a fraction wherever it is one."""
     return exact(x**2)
-
-
-def _several(choice: Sequence[tuple[PairProduct, int]]) -> PairProduct:
-    """What stands for many pairs dominates them one by one, and so all of them together.
-
-    One run of these has its profile beside all others: it may come last, its pair chosen by what
-    they told. Several have that of the worst choices where these can be gone through.
-    """
-    found = composed(choice)
-    many = [(product, times) for product, times in choice if product.of_many]
-    if many and any(product.one_way for product, _ in choice):
-        raise AssumptionError(
-            "conversion='exact': found several runs with samples of fixed size and "
-            "densities, needed one run, or noise or finite laws; use conversion='improved'"
-        )
-    if sum(times for _, times in many) < 2:
-        return replace(found, of_many=bool(many))
-    kinds: Counter[Collection[Collection[Any]]] = Counter()
-    for product, times in many:  # the same laws written the other way round are one kind
-        kinds[frozenset(frozenset(pair.laws) for pair in product.pairs)] += times
-    others = [(product, times) for product, times in choice if not product.pairs]
-    chosen = adaptive(kinds)
-    if chosen is not None:
-        worst = PairProduct(((Atoms(chosen), 1),), found.kind)
-        return replace(composed([*others, (worst, 1)]), of_many=True)
-    blocks = [block for kind, times in kinds.items() if kind for block in in_blocks(kind, times)]
-    runs = [(PairProduct(((Atoms(tuple(pair)), 1),), Kind.UPPER), times) for pair, times in blocks]
-    every = composed([*others, *runs])
-    smooth = _smoothed(choice)
-    return replace(every, kind=Kind.UPPER, of_many=True, is_glued=True, smoothed=smooth)
-
-
-def _smoothed(choice: Sequence[tuple[PairProduct, int]]) -> PairProduct | None:
-    """By triangles that are the worst for functions as smooth as what stands beside them makes all.
-
-    For many kinds of triangles these would be long looked for.
-    """
-    if sum(product.triangle is not None for product, _ in choice) > _MOST_TRIANGLES:
-        return None
-    known, others, orders = [], [], []
-    for product, times in choice:
-        triangle = product.triangle
-        order = triangle and equilateral_order(triangle.gamma, triangle.delta)
-        if triangle and order:
-            known.append((PairProduct(((triangle, 1),), Kind.UPPER), times))
-            orders.append(order)
-        else:
-            others.append((product, times))
-    if not orders:
-        return None
-    found = _several([*known, *others])
-    smoothing = TwoSidedExponential(min(orders))
-    return replace(found, runs=(*found.runs, (smoothing, 1)), kind=Kind.UPPER)
-
-
-def _of_one_run(found: list[PairProduct]) -> PairProduct:
-    """The pair that has the largest of their profiles, each of one run."""
-    if len(found) == 1:
-        return found[0]
-    if any(isinstance(part, NormalMixtures) for product in found for part, _ in product.runs):
-        raise AssumptionError(
-            "conversion='exact': found groups of records in several runs of Poisson samples, whose "
-            "worst pair is not known, needed one run; use conversion='improved'"
-        )
-    largest = PointwiseMaximum(frozenset(one_part(product) for product in found))
-    kind = combine((product.kind for product in found), "several pairs")
-    return PairProduct(((largest, 1),), kind, any(x.one_way for x in found), of_many=True)

@@ -1,0 +1,115 @@
+"""The profile of the best of a random number of runs, from that of one run.
+
+With f(x) = E[x^K] and c at most f′(x′)/f′(x) for the chances x, x′ of one event under two
+neighbours, H_a of the best is at most f′(1) H_{ac} of one run (docs/proofs.md, section 40).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb
+
+from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import precision, rational
+from symacct.core.errors import LimitError, PrecisionError
+from symacct.distributions.families import Poisson, TruncatedNegativeBinomial
+from symacct.numerics.sums.refine import ball
+from symacct.operations.repeat import Runs
+from symacct.theory.amplification.ps22 import log_mean
+
+_BITS = 64
+_HALVINGS, _NEAR = 200, 16  # of a bracket: until it holds the least ratio, and then
+_GOLDEN = (math.sqrt(5) - 1) / 2
+_FALLS = (4, 8, 12, 16, 24, 32)  # nats, that what is left out may be below 1
+
+#: ε >= 0 ↦ δ(ε) of one run, in a ball.
+Delta = Callable[[Fraction], arb]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A bound δ <= E[K] δ₁(ε − shift) + left, δ₁ that of one run."""
+
+    shift: Fraction
+    left: Fraction = Fraction(0)
+
+
+def mean(runs: Runs) -> arb:
+    """E[K] = f′(1)."""
+    return BALL.number(runs.rate) if isinstance(runs, Poisson) else log_mean(BALL, runs).exp()
+
+
+def parts(runs: Runs, delta: Delta, most: Fraction | None) -> Iterator[Part]:
+    """Bounds, any of which may be the best one: of a δ of at most so much, or of any δ."""
+    with precision(_BITS):
+        if not isinstance(runs, Poisson):
+            yield Part(_of_ratio(runs, delta))
+            return
+        rate = BALL.number(runs.rate)
+        yield Part(_above(rate * delta(Fraction(0))))
+        if most is None:
+            outside = [(Fraction(fall), _above(arb(-fall).exp())) for fall in _FALLS]
+        else:
+            outside = [(_above((2 / ball(most)).log()), most / 2)] if most else []
+        for fall, left in outside:
+            if ball(fall) < rate:
+                yield Part(_above(rate * _gap(delta, ball(fall) / rate)), left)
+
+
+def _of_ratio(runs: TruncatedNegativeBinomial, delta: Delta) -> Fraction:
+    """(1+η) log R of about the least R > 1 with H_R <= (R−1)γ/(1−γ): any such R is a bound."""
+    odds = BALL.number(runs.gamma) / BALL.number(1 - runs.gamma)
+
+    def is_enough(log_ratio: Fraction) -> bool:
+        with suppress(PrecisionError, LimitError):
+            return bool(delta(log_ratio) <= odds * ball(log_ratio).expm1())
+        return False
+
+    high = _above(-BALL.number(runs.gamma).log())  # H_R is at most 1, the right side of this R
+    low = Fraction(0)
+    for _ in range(_HALVINGS):
+        if not is_enough(high / 2):
+            low = high / 2
+            break
+        high /= 2
+    for _ in range(_NEAR):
+        middle = (low + high) / 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return _above((1 + BALL.number(runs.eta)) * ball(high))
+
+
+def _gap(delta: Delta, most: arb) -> arb:
+    """At least y′ − y for the chances y <= `most` and y′ of one event: (R−1)y + H_R for any R.
+
+    R is looked for by golden sections, in floats.
+    """
+    found = arb(1)
+
+    def at(log_ratio: float) -> float:
+        nonlocal found
+        value = most * arb(log_ratio).expm1() + delta(Fraction(log_ratio))
+        found = found.min(value.upper())
+        return float(value.mid())
+
+    low, high = 0.0, float(-most.log())
+    first, second = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    one, other = at(first), at(second)
+    for _ in range(_NEAR):
+        if one < other:
+            high, second, other = second, first, one
+            first = high - _GOLDEN * (high - low)
+            one = at(first)
+        else:
+            low, first, one = first, second, other
+            second = low + _GOLDEN * (high - low)
+            other = at(second)
+    return found
+
+
+def _above(x: arb) -> Fraction:
+    return rational(x.upper())

@@ -1,0 +1,210 @@
+"""Products of pairs put together: of several runs, on one sample, by a coin."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from symacct.core.claims import Kind, combine
+from symacct.core.errors import AssumptionError, echo
+from symacct.core.exact import Exact
+from symacct.numerics.triangles.worst import equilateral_order
+from symacct.operations.compose import Compose
+from symacct.operations.either import Either
+from symacct.profile.dominating.envelope import adaptive, in_blocks
+from symacct.profile.losses.finite import Atoms
+from symacct.profile.losses.fixed_size.equilateral import Equilateral
+from symacct.profile.losses.gaussian import GaussianLoss
+from symacct.profile.losses.integer_noise import IntegerLoss
+from symacct.profile.losses.mixed import MixedLoss
+from symacct.profile.losses.noisy_sample import on_one_sample
+from symacct.profile.losses.one_sample import OneSample
+from symacct.profile.losses.pointwise_maximum import PointwiseMaximum
+from symacct.profile.losses.two_sided_exponential import TwoSidedExponential
+from symacct.profile.part import Part
+
+_MOST_TRIANGLES = 8  # kinds of them, each of which takes part of a second
+
+
+@dataclass(frozen=True)
+class PairProduct:
+    """Π (P_i, Q_i)^{k_i}; `kind` is EXACT where the mechanism has it, UPPER where it dominates.
+
+    `one_way` where only the profile of (P, Q) at ε >= 0 is that of the mechanism; `of_many` where
+    (P, Q) stands for many pairs, each of which has its profile at some ε: one run has it, several
+    are dominated, and are `is_glued`: there the Rényi curve may know less or more. `pairs` are
+    these, where they are finitely many of finite laws; `triangle` is what dominates smoothly where
+    they are triangles, and `smoothed` another product that dominates several runs, by it.
+    `records` are how many one dataset has that the other lacks, and lacks: the same in all runs.
+    """
+
+    runs: tuple[tuple[Part, int], ...]
+    kind: Kind
+    one_way: bool = False
+    of_many: bool = False
+    is_glued: bool = False
+    pairs: tuple[Atoms, ...] = ()
+    triangle: Equilateral | None = None
+    smoothed: PairProduct | None = None
+    records: tuple[int, int] | None = None
+
+
+def alike(
+    node: Compose | Either, every: Sequence[list[PairProduct]]
+) -> Iterator[tuple[PairProduct, ...]]:
+    """One product of each part, in all ways that two datasets can have.
+
+    Groups differ by the same records in all parts. Where some parts are for smaller groups so is
+    the node, and what holds of larger ones is a bound.
+    """
+    sizes = {sum(one.records) for found in every for one in found if one.records}
+    if len(sizes) > 1:
+        raise AssumptionError(
+            f"conversion='exact': found groups of {echo(min(sizes))} and of {echo(max(sizes))} "
+            f"records in one {type(node).__name__}, needed groups of one size; use "
+            "conversion='improved'"
+        )
+    kind = Kind.UPPER if sizes - {node.claim.adjacency.group} else Kind.EXACT
+    for way in itertools.product(*every):
+        if len({one.records for one in way if one.records}) <= 1:
+            yield tuple(replace(one, kind=combine((one.kind, kind), "groups")) for one in way)
+
+
+def told(one: PairProduct, other: PairProduct, share: Exact) -> PairProduct:
+    first, second = (_chosen(product) for product in (one, other))
+    kind = combine((one.kind, other.kind), "Either")
+    of_many = one.of_many or other.of_many
+    records = one.records or other.records
+    if isinstance(first, Atoms) and isinstance(second, Atoms):
+        weighed = ((share, first.laws), (1 - share, second.laws))
+        masses = tuple((s * p, s * q) for s, laws in weighed for p, q in laws)
+        return PairProduct(((Atoms(masses), 1),), kind, of_many=of_many)
+    told = ((MixedLoss(first, second, share), 1),)
+    return PairProduct(told, kind, one.one_way or other.one_way, of_many, records=records)
+
+
+def _chosen(product: PairProduct) -> Part:
+    """One run of one mechanism, or none."""
+    if not product.runs:
+        return Atoms(((Fraction(1), Fraction(1)),))
+    part = one_part(product)
+    if isinstance(part, IntegerLoss | OneSample):
+        raise AssumptionError(
+            "conversion='exact': found noise on whole numbers, or several mechanisms, in Either, "
+            "needed one of continuous noise, or finite laws; use conversion='improved'"
+        )
+    return part
+
+
+def composed(choice: Iterable[tuple[PairProduct, int]]) -> PairProduct:
+    """All runs side by side; Gaussian ones are one Gaussian."""
+    counts: Counter[Part] = Counter()
+    ratio: Exact = Fraction(0)
+    kinds, records = [], None
+    for product, times in choice:
+        kinds.append(product.kind)
+        records = records or product.records
+        for part, count in product.runs:
+            if isinstance(part, GaussianLoss):
+                ratio += times * count * part.ratio
+            else:
+                counts[part] += times * count
+    if ratio:
+        counts[GaussianLoss(ratio)] = 1
+    return PairProduct(tuple(counts.items()), combine(kinds, "Compose"), records=records)
+
+
+def sampled_once(product: PairProduct, gamma: Exact) -> PairProduct:
+    """One mixture (1−γ)Q + γP against Q, of the product pair (P, Q)."""
+    if gamma == 0 or not product.runs:
+        return PairProduct((), product.kind)
+    if gamma == 1:
+        return product
+    pairs = tuple(pair.sampled(gamma) for pair in product.pairs)
+    runs = ((one_part(product).sampled(gamma), 1),)
+    return replace(product, runs=runs, pairs=pairs, triangle=None, smoothed=None)
+
+
+def several(choice: Sequence[tuple[PairProduct, int]]) -> PairProduct:
+    """What stands for many pairs dominates them one by one, and so all of them together.
+
+    One run of these has its profile beside all others: it may come last, its pair chosen by what
+    they told. Several have that of the worst choices where these can be gone through.
+    """
+    found = composed(choice)
+    many = [(product, times) for product, times in choice if product.of_many]
+    if many and any(product.one_way for product, _ in choice):
+        raise AssumptionError(
+            "conversion='exact': found several runs with samples of fixed size and "
+            "densities, needed one run, or noise or finite laws; use conversion='improved'"
+        )
+    if sum(times for _, times in many) < 2:
+        return replace(found, of_many=bool(many))
+    kinds: Counter[Collection[Collection[Any]]] = Counter()
+    for product, times in many:  # the same laws written the other way round are one kind
+        kinds[frozenset(frozenset(pair.laws) for pair in product.pairs)] += times
+    others = [(product, times) for product, times in choice if not product.pairs]
+    chosen = adaptive(kinds)
+    if chosen is not None:
+        worst = PairProduct(((Atoms(chosen), 1),), found.kind)
+        return replace(composed([*others, (worst, 1)]), of_many=True)
+    blocks = [block for kind, times in kinds.items() if kind for block in in_blocks(kind, times)]
+    runs = [(PairProduct(((Atoms(tuple(pair)), 1),), Kind.UPPER), times) for pair, times in blocks]
+    every = composed([*others, *runs])
+    smooth = _smoothed(choice)
+    return replace(every, kind=Kind.UPPER, of_many=True, is_glued=True, smoothed=smooth)
+
+
+def _smoothed(choice: Sequence[tuple[PairProduct, int]]) -> PairProduct | None:
+    """By triangles that are the worst for functions as smooth as what stands beside them makes all.
+
+    For many kinds of triangles these would be long looked for.
+    """
+    if sum(product.triangle is not None for product, _ in choice) > _MOST_TRIANGLES:
+        return None
+    known, others, orders = [], [], []
+    for product, times in choice:
+        triangle = product.triangle
+        order = triangle and equilateral_order(triangle.gamma, triangle.delta)
+        if triangle and order:
+            known.append((PairProduct(((triangle, 1),), Kind.UPPER), times))
+            orders.append(order)
+        else:
+            others.append((product, times))
+    if not orders:
+        return None
+    found = several([*known, *others])
+    smoothing = TwoSidedExponential(min(orders))
+    return replace(found, runs=(*found.runs, (smoothing, 1)), kind=Kind.UPPER)
+
+
+def at_once(found: list[PairProduct]) -> list[PairProduct]:
+    """One pair of each run, but for groups, whose records are the same in all runs."""
+    return found if found[0].records else [of_one_run(found)]
+
+
+def of_one_run(found: list[PairProduct]) -> PairProduct:
+    """The pair that has the largest of their profiles, each of one run."""
+    if len(found) == 1:
+        return found[0]
+    if found[0].records:
+        raise AssumptionError(
+            "conversion='exact': found groups of records on Poisson samples that are sampled "
+            "again, needed these samples themselves; use conversion='improved'"
+        )
+    largest = PointwiseMaximum(frozenset(one_part(product) for product in found))
+    kind = combine((product.kind for product in found), "several pairs")
+    return PairProduct(((largest, 1),), kind, any(x.one_way for x in found), of_many=True)
+
+
+def one_part(product: PairProduct) -> Part:
+    """One part for several run on one sample: finite laws have finite products."""
+    if len(product.runs) == 1 and product.runs[0][1] == 1:
+        return product.runs[0][0]
+    if all(isinstance(part, Atoms) for part, _ in product.runs):
+        return Atoms.joint(product.runs)  # type: ignore[arg-type]
+    return on_one_sample(product.runs, Fraction(1))

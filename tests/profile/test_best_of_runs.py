@@ -1,0 +1,202 @@
+"""The best of a random number of runs, by profiles: against all outcomes in every order."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from fractions import Fraction
+
+import pytest
+
+from symacct import (
+    ZCDP,
+    AssumptionError,
+    DistributionPair,
+    DomainError,
+    Gaussian,
+    Kind,
+    Laplace,
+    PoissonSubsample,
+    PureDP,
+    RepeatAndSelect,
+    laws,
+)
+from tests import independent
+from tests.thinning import covering
+
+MP = independent.context(40)
+BINOMIAL, POISSON = laws.TruncatedNegativeBinomial, laws.Poisson
+
+
+def number(x):
+    return independent.number(MP, x)
+
+
+def generating(runs):
+    """x ↦ E[x^K], in mpmath."""
+    if isinstance(runs, POISSON):
+        return lambda x: MP.exp(number(runs.rate) * (x - 1))
+    eta, rest = number(runs.eta), 1 - number(runs.gamma)
+    if eta == 0:
+        return lambda x: MP.log1p(-rest * x) / MP.log1p(-rest)
+    return lambda x: ((1 - rest * x) ** -eta - 1) / ((1 - rest) ** -eta - 1)
+
+
+def best(law, order, f):
+    """What is told, from the worst outcome to the best."""
+    below, found = MP.mpf(0), {}
+    for outcome in order:
+        found[outcome] = f(below + law[outcome]) - f(below)
+        below += law[outcome]
+    return found
+
+
+def hockey_stick(p, q, a):
+    return MP.fsum(max(p[y] - a * q[y], 0) for y in p)
+
+
+def worst_order(first, second, runs, epsilon):
+    """The largest δ of all orders of the outcomes, both ways round."""
+    f, a = generating(runs), MP.exp(number(epsilon))
+    found = MP.mpf(0)
+    for order in itertools.permutations(range(len(first))):
+        p, q = (best([number(x) for x in law], order, f) for law in (first, second))
+        found = max(found, hockey_stick(p, q, a), hockey_stick(q, p, a))
+    return found
+
+
+def drawn(draw, size):
+    weights = [draw.randint(1, 30) for _ in range(size)]
+    return tuple(Fraction(w, sum(weights)) for w in weights)
+
+
+def near(draw, law):
+    weights = [p * Fraction(draw.randint(70, 130), 100) for p in law]
+    return tuple(w / sum(weights) for w in weights)
+
+
+COUNTS = [
+    BINOMIAL(1, "1/10"),
+    BINOMIAL(0, "1/20"),
+    BINOMIAL("-1/2", "1/100"),
+    BINOMIAL(3, "1/3"),
+    POISSON("1/2"),
+    POISSON(4),
+    POISSON(20),
+]
+
+
+@covering()
+@pytest.mark.parametrize("runs", COUNTS, ids=repr)
+@pytest.mark.parametrize("size", [2, 3, 4, 5])
+@pytest.mark.parametrize("seed", range(6))
+def test_no_order_of_the_outcomes_tells_more(runs, size, seed):
+    draw = random.Random(100 * size + seed)
+    first = drawn(draw, size)
+    second = near(draw, first) if seed % 2 else drawn(draw, size)
+    node = RepeatAndSelect(DistributionPair(first, second), runs)
+    for epsilon in (Fraction(1, 20), Fraction(1, 3), Fraction(1), Fraction(3)):
+        found = node.delta(epsilon, conversion="exact", digits=6)
+        truth = worst_order(first, second, runs, epsilon)
+        assert truth <= number(independent.fraction(found.delta.upper)) * (1 + MP.mpf(10) ** -20)
+        assert found.kind is Kind.UPPER
+
+
+GEOMETRIC = [("1/10", "1/20"), ("1/10", "1/5"), ("1/3", "1/100"), ("1", "1/10")]
+
+
+@pytest.mark.parametrize(("pure", "gamma"), GEOMETRIC)
+def test_two_answers_attain_it_to_a_part(pure, gamma):
+    """At δ = 0 it is t + 2 log (e^t+γ)/(1+γe^t), which REPEAT-PURE has: so at most 1/1000 more."""
+    node = RepeatAndSelect(PureDP(pure), BINOMIAL(1, gamma))
+    t, g = number(Fraction(pure)), number(Fraction(gamma))
+    truth = t + 2 * MP.log((MP.exp(t) + g) / (1 + g * MP.exp(t)))
+    found = node.epsilon("1e-30", conversion="exact")
+    assert abs(number(independent.fraction(found.epsilon.upper)) / truth - 1) < 1e-3
+
+
+def above(x):
+    return MP.erfc(x / MP.sqrt(2)) / 2
+
+
+def gaussian_delta(mu, epsilon):
+    return above(epsilon / mu - mu / 2) - MP.exp(epsilon) * above(epsilon / mu + mu / 2)
+
+
+def told_by_size(mu, runs, last):
+    """Both laws of the best of normal outcomes, in cells: the last ones first, then by size."""
+    f = generating(runs)
+    ends = [MP.mpf(k) / 8 for k in range(-64, 65)]
+    for middle in (mu, 0):
+        tails = [MP.mpf(1), *(above(x - middle) for x in ends), MP.mpf(0)]
+        heads = [MP.mpf(0), *(above(middle - x) for x in ends), MP.mpf(1)]
+        cells = [
+            min(a - b, d - c)
+            for (a, b), (c, d) in zip(
+                itertools.pairwise(tails), itertools.pairwise(heads), strict=True
+            )
+        ]
+        order = [*range(last, len(cells)), *reversed(range(last))]
+        yield best([c / MP.fsum(cells) for c in cells], order, f)
+
+
+@pytest.mark.parametrize(
+    ("sigma", "gamma", "last"), [(5, "1/100", 52), (2, "1/10", 60), (20, "1/1000", 44)]
+)
+def test_gaussian_noise_by_the_formula_and_near_the_truth(sigma, gamma, last):
+    """2 log R + ε₁(δγ), by roots in mpmath; of the worst outcomes first, then the best by size,
+
+    at a tenth less the δ is larger than asked for: what is answered is near the truth."""
+    mu, g, delta = 1 / MP.mpf(sigma), number(Fraction(gamma)), MP.mpf(10) ** -6
+    ratio = MP.findroot(
+        lambda r: gaussian_delta(mu, MP.log(r)) - (r - 1) * g / (1 - g),
+        (1.0001, 1 / g),
+        solver="anderson",
+    )
+    base = MP.findroot(
+        lambda e: MP.log(gaussian_delta(mu, e) / (delta * g)), (0.001, 8), solver="anderson"
+    )
+    node = RepeatAndSelect(Gaussian(sigma), BINOMIAL(1, gamma))
+    found = node.epsilon("1e-6", conversion="exact", digits=12)
+    value = number(independent.fraction(found.epsilon.upper))
+    formula = 2 * MP.log(ratio) + base
+    assert formula * (1 - MP.mpf(10) ** -10) <= value <= formula * 1.001
+    assert found.epsilon < node.epsilon("1e-6").epsilon
+    p, q = told_by_size(mu, node.runs, last)
+    assert hockey_stick(p, q, MP.exp(value * Fraction(9, 10))) > delta
+    assert hockey_stick(p, q, MP.exp(value)) <= delta
+
+
+def test_samples_and_several_runs():
+    m = 1000 * PoissonSubsample(Gaussian(2), "1/100")
+    for runs in (BINOMIAL(1, "1/100"), BINOMIAL(0, "1/100"), POISSON(100)):
+        node = RepeatAndSelect(m, runs)
+        found = node.epsilon("1e-6", conversion="exact", digits=6)
+        assert found.epsilon < node.epsilon("1e-6", digits=6).epsilon
+        assert m.epsilon("1e-6", conversion="exact").epsilon < found.epsilon
+        back = node.delta(found.epsilon.upper, conversion="exact", digits=6)
+        assert back.delta.upper <= Fraction(1001, 10**9)
+        assert "section 40" in found.cite()
+
+
+def test_the_curve_answers_where_it_is_smaller():
+    node = RepeatAndSelect(Laplace(10), POISSON(100))
+    found, curve = node.epsilon("1e-6", conversion="exact"), node.epsilon("1e-6")
+    assert found.epsilon.upper == curve.epsilon.upper
+    assert "gives no less than" in found.note
+
+
+def test_what_is_not_known_is_refused():
+    node = RepeatAndSelect(ZCDP("1/10"), BINOMIAL(1, "1/10"))
+    with pytest.raises(AssumptionError, match="found ZCDP, of which only"):
+        node.epsilon("1e-6", conversion="exact")
+    with pytest.raises(AssumptionError, match="found RepeatAndSelect, of which only"):
+        (2 * RepeatAndSelect(Laplace(1), BINOMIAL(1, "1/10"))).epsilon("1e-6", conversion="exact")
+
+
+@pytest.mark.parametrize("count", [2, 20])
+def test_a_number_in_the_place_of_its_law(count):
+    with pytest.raises(DomainError, match=rf"found {count}, .*Binomial\(1, '1/{count}'\)") as told:
+        RepeatAndSelect(Laplace(1), count)
+    assert f"{count}*m" in str(told.value)
+    RepeatAndSelect(Laplace(1), BINOMIAL(1, f"1/{count}"))
