@@ -11,9 +11,9 @@ import math
 import re
 import sys
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 
-MOST_BYTES, MOST_DIGITS, MOST_TERMS = 1_000_000, 400, 200
+MOST_BYTES, MOST_DIGITS = 1_000_000, 400
 MOST_WORK = 2_000_000  # exponentials, of some 30 µs
 PRECISIONS = (192, 384, 768)  # bits after the point: more where fewer do not decide
 BITS, GUARD, WORK = PRECISIONS[0], 64, 0
@@ -199,18 +199,15 @@ def spend(work):
         raise CannotCheck(f"it takes more than {MOST_WORK} exponentials")
 
 
-# 2. THE DOCUMENT: every key is known, none is missing, and a number is a fraction in lowest terms.
+# 2. THE DOCUMENT: every key is known, none is missing, and a number is a fraction in lowest terms
 
-LEAVES = {  # the parameters, and what they are if the text does not say it
-    "Gaussian": {"sigma": None, "sensitivity": "1"},
-    "Laplace": {"b": None, "sensitivity": "1"},
-    "RandomizedResponse": {"p": None},
-    "PureDP": {"epsilon": None},
-    "ZCDP": {"rho": None, "xi": "0"},
-}
-SAMPLES = {
-    "PoissonSubsample": {"mechanism": None, "gamma": None, "adjacency": "add_remove"},
-    "SubsampleWithoutReplacement": {"mechanism": None, "gamma": None, "adjacency": "replace_one"},
+SAMPLES = ("PoissonSubsample", "SubsampleWithoutReplacement")
+PARAMETERS = {
+    "Gaussian": ("sigma", "sensitivity"),
+    "Laplace": ("b", "sensitivity"),
+    "RandomizedResponse": ("p",),
+    "PureDP": ("epsilon",),
+    "ZCDP": ("rho", "xi"),
 }
 RELATIONS = {
     "add_remove": "one record added or removed",
@@ -220,29 +217,19 @@ RELATIONS = {
 
 
 def keys(tree, *needed):
-    """An object with exactly these keys."""
+    """The values of an object with exactly these keys."""
     need(isinstance(tree, dict) and set(tree) == set(needed), f"not an object of {needed}")
-    return tree
+    return [tree[name] for name in needed]
 
 
-def listed(tree):
-    """A list that is neither empty nor long."""
-    need(isinstance(tree, list) and tree, "found something else where a list is needed")
-    if len(tree) > MOST_TERMS:
-        raise CannotCheck(f"a list has more than {MOST_TERMS} entries")
-    return tree
-
-
-def number(text, low=0, high=None, whole=False):
+def number(text, least=0, most=math.inf, whole=False):
     """A fraction between two ends that it must not reach, written in the one way."""
-    need(isinstance(text, str), "found something else where a number in quotes is needed")
-    if len(text) > MOST_DIGITS:
+    if isinstance(text, str) and len(text) > MOST_DIGITS:
         raise CannotCheck(f"a number has more than {MOST_DIGITS} characters")
-    is_number = re.fullmatch("(0|[1-9][0-9]*)(/[1-9][0-9]*)?", text, re.ASCII)
-    need(is_number and str(value := Fraction(text)) == text, f"{text!r} is no number p/q")
-    need(low is None or value > low, f"{text} is not above {low}")
-    need(high is None or value < high, f"{text} is not below {high}")
-    need(not whole or value.denominator == 1, f"{text} is not whole")
+    is_number = isinstance(text, str) and re.fullmatch("[0-9]+(/0*[1-9][0-9]*)?", text)
+    need(is_number and str(value := Fraction(text)) == text, "a number is no text p/q")
+    is_there = least < value < most and (value.denominator == 1 or not whole)
+    need(is_there, f"{text} is no number between {least} and {most}{', whole' * whole}")
     return value
 
 
@@ -257,52 +244,39 @@ def known(name, names, what):
 def read(tree, inside=False):
     """The parts (count, inner, sample) of an expression, and its text.
 
-    `inner` are the (count, kind, parameters) of what is sampled, or of what is run on all the data;
-    `sample` is (scheme, rate, relation) or None.
+    `inner` are the (count, kind, parameters) of what is sampled, or of the one mechanism that is
+    not; `sample` is (scheme, rate, relation) or None.
     """
     terms, parts, texts = [["1", tree]], [], []
     if isinstance(tree, dict) and tree.get("type") == "Compose":
-        terms = listed(keys(tree, "type", "terms")["terms"])
-        need(all(len(listed(term)) == 2 for term in terms), "a term is no [count, mechanism]")
-        need(len(terms) > 1 or terms[0][0] != "1", "one run of one mechanism is no composition")
-    for text, one in terms:
-        kind = one.get("type") if isinstance(one, dict) else None
-        kind = known(kind, LEAVES if inside else LEAVES | SAMPLES, "mechanism")
-        count, fields = int(number(text, whole=True)), (LEAVES | SAMPLES)[kind]
-        keys(one, "type", *fields)
-        if kind in SAMPLES:
-            known(one["adjacency"], RELATIONS, "relation")
-            below, shown = read(one["mechanism"], True)
+        _, terms = keys(tree, "type", "terms")
+        need(isinstance(terms, list) and terms, "a composition has no terms")
+    for term in terms:
+        need(isinstance(term, list) and len(term) == 2, "a term is no [count, mechanism]")
+        count, node = int(number(term[0], whole=True)), term[1]
+        kind = node.get("type") if isinstance(node, dict) else None
+        if known(kind, (*PARAMETERS, *(() if inside else SAMPLES)), "mechanism") in SAMPLES:
+            _, below, rate, relation = keys(node, "type", "mechanism", "gamma", "adjacency")
+            below, text = read(below, True)
             inner = [(times, *leaf) for times, [(_, *leaf)], _ in below]
-            sample, arguments = (kind, number(one["gamma"], 0, 1), one["adjacency"]), [shown]
+            known(relation, ("add_remove", "replace_one"), "sample's relation")
+            sample = kind, number(rate, 0, 1), relation
+            text = f"{kind}(mechanism={text}, gamma='{rate}', adjacency='{relation}')"
         else:
-            highest = 1 if kind == "RandomizedResponse" else None
-            values = [number(one[x], None if x == "xi" else 0, highest) for x in fields]
-            inner, sample, arguments = [(1, kind, values)], None, []
-        for name, default in fields.items():
-            if name != "mechanism" and one[name] != default:
-                value = one[name] if one[name].isdigit() else repr(one[name])
-                arguments.append(value if default is None else f"{name}={value}")
+            names, most = PARAMETERS[kind], 1 if kind == "RandomizedResponse" else math.inf
+            values = keys(node, "type", *names)[1:]
+            named = [*zip(names, values, strict=True)]
+            exact = [number(x, -1 if name == "xi" else 0, most) for name, x in named]
+            inner, sample = [(1, kind, exact)], None
+            text = f"{kind}({', '.join(f'{name}={x!r}' for name, x in named)})"
         parts.append((count, inner, sample))
-        texts.append((f"{kind}({', '.join(arguments)})", count))
-    ordered = all(one[0] < other[0] for one, other in zip(texts, texts[1:], strict=False))
-    need(ordered, "the parts are not in the order of their texts, each once")
+        texts.append((text, count))
+    need(all(one[0] < other[0] for one, other in pairwise(texts)), "parts are not in order")
+    need(terms[0][1] is tree or parts[1:] or count > 1, "one run alone is no composition")
     return parts, " + ".join(text if count == 1 else f"{count}*{text}" for text, count in texts)
 
 
-# 3. RÉNYI DIVERGENCES: ε(α), or a bound of it, at one order α > 1
-
-
-def trapezoid(f, d, edge, left, right):
-    """∫f as h Σ f(jh) but for its ends, and where the sum ends (docs, section 3).
-
-    f is analytic in |Im v| < d, and ∫|f| <= edge on either side: off by 2·edge/(e^{2πd/h} − 1).
-    """
-    h = steered(9 * float(d) / (0.7 * BITS + (edge.re + edge.rad >> BITS).bit_length()))
-    first, last = math.floor(left / h), math.ceil(right / h)
-    spend((last - first) // 8)
-    total = h * sum((f(j * h) for j in range(first, last + 1)), ball(0))
-    return widened(total, 2 * edge / (exp(2 * pi() * d / h) - 1)), first * h, last * h
+# 3. RÉNYI DIVERGENCES at one order α > 1: E_Q[(P/Q)^α], or a bound of it
 
 
 def part_of(wave, of_sine=False):
@@ -311,20 +285,31 @@ def part_of(wave, of_sine=False):
 
 
 def tail(x):
-    """At least P(Z > x) of a standard normal Z, x >= 0: ½e^{−x²/2}."""
+    """At least P(Z > |x|) of a standard normal Z: ½e^{−x²/2}."""
     return exp(-(x * x) / 2) / 2
 
 
+def trapezoid(f, d, edge, left, right):
+    """h Σ f(jh), off from ∫f by 2·edge/(e^{2πd/h} − 1) and its ends; and where the sum ends.
+
+    f is analytic in |Im v| < d, and ∫|f| <= edge along either side of that strip.
+    """
+    h = steered(9 * float(d) / (0.7 * BITS + (edge.re + edge.rad >> BITS).bit_length()))
+    first, last = math.floor(left / h), math.ceil(right / h)
+    spend(last - first >> 3)
+    total = h * sum((f(j * h) for j in range(first, last + 1)), ball(0))
+    return widened(total, 2 * edge / (exp(2 * pi() * d / h) - 1)), first * h, last * h
+
+
 def sampled_gaussian(sigma, rate, a, t=0):
-    """E_Q[R^{a+it}], t >= 0, Q = N(0, σ²), R = 1−γ+γe^w, w = (2x−1)/(2σ²) (docs, section 3).
+    """E_Q[R^{a+it}], t >= 0, Q = N(0, σ²), R = 1−γ+γe^w, w = (2x−1)/(2σ²).
 
     Where |Im x| = θσ², θ < π: |R^{a+it}| <= R^a cos(θ/2)^{min(a,0)} e^{tθ}, |Q| = e^{θ²σ²/2} Q; and
     E_Q[R^a] <= 1−γ+γe^{(a²−a)/2σ²} for a > 1, <= (1−γ)^{min(a,0)} else. Below x₀ < 0 R^a is at
     most (1−γ)^{min(a,0)}; beyond x₁ >= max(a, ½) at most (e^w c)^{max(a,0)}, c = γ+(1−γ)e^{−w₁}.
     """
     inverse, keep, low, high = 1 / (2 * sigma**2), ball(1 - rate), min(a, 0), max(a, 0)
-    size, bulk = float(sigma), math.sqrt(BITS)
-    theta = min(Fraction(3), steered(bulk / size))
+    size, theta = float(sigma) * math.sqrt(BITS), min(Fraction(3), steered(BITS**0.5 / sigma))
     most = keep + rate * exp((a * a - a) * inverse) if a > 1 else power(keep, low)
     bent = exp(theta**2 * sigma**2 / 2 + t * theta) * power(part_of(exp(ball(0, theta / 2))), low)
     scale = sigma * power(2 * pi(), Fraction(1, 2))
@@ -332,180 +317,147 @@ def sampled_gaussian(sigma, rate, a, t=0):
     def f(x):
         return exp(ball(a, t) * log(keep + rate * exp((2 * x - 1) * inverse)) - x * x * inverse)
 
-    left = -size * bulk * math.sqrt(1 + float(-low) * -math.log1p(-rate) * 2 / BITS)
-    right = float(max(a, Fraction(1, 2))) + math.hypot(size * bulk, float(high))
+    left = -size * math.sqrt(1 + 2 / BITS * low * math.log1p(-rate))
+    right = max(a, 0.5) + math.hypot(size, high)
     total, start, end = trapezoid(f, theta * sigma**2, scale * bent * most, left, right)
-    c = rate + keep * exp((1 - 2 * end) * inverse)
-    tilted = exp((high * high - high) * inverse + high * log(c)) * tail((end - high) / sigma)
-    return widened(total * (1 / scale), tilted + tail(start / sigma) * power(keep, low))
+    tilt = (high * high - high) * inverse + high * log(rate + keep * exp((1 - 2 * end) * inverse))
+    left_out = tail(start / sigma) * power(keep, low) + exp(tilt) * tail((end - high) / sigma)
+    return widened(total * (1 / scale), left_out)
 
 
 def psi(alpha, t, y=0):
     """ψ(t) e^y = (t^α − 1)(1 − t^{1−α}) e^y, by one exponential for each of its four terms."""
-    loss = log(t)
-    return exp(alpha * loss + y) + exp((1 - alpha) * loss + y) - exp(loss + y) - exp(y)
+    x = log(t)
+    return exp(alpha * x + y) + exp((1 - alpha) * x + y) - exp(x + y) - exp(y)
+
+
+def between(f, low, high, height, most):
+    """∫ f from `low` to `high`, by x = low + (high−low)/(1+e^{−v}): |f| <= most, |Im x| <= height.
+
+    |Im v| < d is mapped to a lens of half-height (high−low)tan(d/2)/2 with low < Re x < high, whose
+    sides are no longer than (high−low)π/2; beyond |v| = V dx/dv <= (high−low)e^{−|v|}.
+    """
+    width, far = high - low, 0.5 * BITS + (most.re >> BITS).bit_length()
+    d = min(Fraction(3, 2), steered(1.98 * math.atan(2 * height / width)))
+    wave = exp(ball(0, d / 2))
+    need(at_most(width * part_of(wave, True), 2 * height * part_of(wave)), "too high a lens")
+
+    def slope(v):
+        share = 1 / (1 + exp(-v))
+        return f(low + width * share) * share * (1 - share)
+
+    total, _, end = trapezoid(slope, d, most * pi() / 2, -far, far)
+    return width * widened(total, 2 * most * exp(-end))
 
 
 def upper_half(s, rate, alpha):
-    """∫ φ(x) ψ(1−γ+γe^{sx−s²/2}) dx over x > s/2 (docs, section 3), x = s/2 + log(1+e^v).
+    """∫ φ(x) ψ(1−γ+γe^{sx−s²/2}) dx over x > s/2, by x = s/2 + log(1+e^v).
 
     Where |Im v| <= d, sd <= 3/2: |ψ| <= 2T^α + (1−γ)^{1−α} + 1 with T = 1−γ+γe^{s Re x − s²/2},
-    |φ(x)dx| <= φ(Re x) d(Re x) e^{d²/2}/cos d, and φψdx/dv < ψe^v/2. Beyond x₁ >= αs ψ <= (cL)^α.
+    |φ(x)dx| <= φ(Re x) d(Re x) e^{d²/2}/cos d. Before v₀ << 0 the sum is < f(v₀)(1+e^{v₀}), as ψ
+    rises with v and dx/dv <= e^v; beyond x₁ >= αs ψ <= (cL)^α.
     """
-    d = min(Fraction(5, 4), steered(1.5 / float(s)) - Fraction(1, 2**20))
+    d, scale = min(Fraction(5, 4), steered(1.4 / s)), power(2 * pi(), Fraction(1, 2))
     most = 2 * sampled_gaussian(1 / s, rate, alpha) + power(ball(1 - rate), 1 - alpha) + 1
-    scale, up = power(2 * pi(), Fraction(1, 2)), float(alpha * s)
-
-    def at(v):
-        grown = exp(v)
-        x = s / 2 + log(1 + grown)
-        return x, 1 - rate + rate * exp(s * x - s * s / 2), grown / (1 + grown)
 
     def f(v):
-        x, t, slope = at(v)
-        return psi(alpha, t, -(x * x) / 2) * slope
+        x = s / 2 + log(1 + exp(v))
+        return psi(alpha, 1 - rate + rate * exp(s * x - s * s / 2), -(x * x) / 2) / (1 + exp(-v))
 
     edge = scale * most * exp(d * d / 2) / part_of(exp(ball(0, d)))
-    right = up + math.hypot(math.sqrt(BITS), up)
+    right = alpha * s + math.hypot(math.sqrt(BITS), alpha * s)
     total, start, end = trapezoid(f, d, edge, -0.3 * BITS, right)
     c = rate + (1 - rate) * exp(-s * s / 2 - s * end)  # x₁ = s/2 + end
     tilted = exp(alpha * (alpha - 1) * s * s / 2 + alpha * log(c)) * tail(s / 2 + end - alpha * s)
-    return widened(total / scale, tilted + psi(alpha, at(start)[1]) * exp(start) / 2)
+    return widened(total / scale, tilted + f(start) * (1 + exp(start)))
 
 
-def laplace_middle(s, rate, low, g, most):
-    """∫ ½e^{−x} g(1−γ+γe^{2x−s}) dx from `low` to s, x = low + (s−low)/(1+e^{−v}) (section 3).
-
-    |Im v| < d, (s−low)tan(d/2) <= 3/2, is mapped to where |Im 2x| <= 3/2, low < Re x < s, and there
-    |g| <= most; its sides are no longer than (s−low)π/2. Beyond |v| = V dx/dv <= (s−low)e^{−|v|}.
-    """
-    width = s - low
-    d = min(Fraction(3, 2), steered(2 * math.atan(1.49 / float(width))))
-    wave = exp(ball(0, d / 2))
-    need(at_most(width * part_of(wave, True), Fraction(3, 2) * part_of(wave)), "a strip is too wide")
-
-    def f(v):
-        share = 1 / (1 + exp(-v))
-        x = low + width * share
-        return exp(-x) * g(1 - rate + rate * exp(2 * x - s)) * (share * (1 - share) * (width / 2))
-
-    far = 0.5 * BITS + (most.re >> BITS).bit_length()
-    total, _, end = trapezoid(f, d, most * pi() * width / 4, -far, far)
-    return widened(total, width * most * exp(-end))
-
-
-def laws(inner):
-    """The probability of the first of two answers: p, or e/(1+e) for all ε-DP mechanisms."""
-    _, kind, (x,) = inner[0]
+def truth(kind, x):
+    """The probability p of the first of two answers; e/(1+e) for all ε-DP mechanisms."""
     return ball(x) if kind == "RandomizedResponse" else 1 / (1 + exp(-x))
 
 
-def of_leaf(kind, values, alpha):
-    """The curve of what is not sampled; s = Δ/b."""
+def curve(kind, values, alpha):
+    """ε(α) of a mechanism on all the data, and of all parts of Q by their shares and ratios."""
     if kind == "Gaussian":
         return ball(alpha * (values[1] / values[0]) ** 2 / 2)
     if kind == "ZCDP":
         return ball(values[1] + values[0] * alpha)
-    if kind == "Laplace":  # (α e^{(α−1)s} + (α−1) e^{−αs})/(2α−1)
+    if kind == "Laplace":
         s = values[1] / values[0]
         moment = (alpha * exp((alpha - 1) * s) + (alpha - 1) * exp(-alpha * s)) / (2 * alpha - 1)
-    else:  # p^α (1−p)^{1−α} + (1−p)^α p^{1−α}
-        p = laws([(1, kind, values)])
-        odds = p / (1 - p)
-        moment = power(odds, alpha) * (1 - p) + power(1 / odds, alpha) * p
+    else:
+        p = truth(kind, *values)
+        moment = power(p / (1 - p), alpha) * (1 - p) + power((1 - p) / p, alpha) * p
     return log(moment) / (alpha - 1)
 
 
-def pair(inner, rate, alpha):
-    """E_Q[(1−γ+γL)^α], L = dP/dQ of the pair (P, Q) that dominates."""
-    _, kind, values = inner[0]
-    if kind == "Gaussian":
-        return sampled_gaussian(values[0] / values[1], rate, alpha)
-    if kind == "Laplace":  # two atoms of the loss, and what lies between them
-        s = values[1] / values[0]
-        least, most = (power(1 - rate + rate * exp(x), alpha) for x in (-s, s))
-        middle = laplace_middle(s, rate, Fraction(0), lambda t: power(t, alpha), most)
-        return least / 2 + exp(-s) * most / 2 + middle
-    p = laws(inner)
-    up, down = 1 - rate + rate * p / (1 - p), 1 - rate + rate * (1 - p) / p
-    return (1 - p) * power(up, alpha) + p * power(down, alpha)
-
-
 def binomial(inner, rate, alpha):
-    """Σ_l C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)} at a whole α >= 2, with e^0 for l < 2."""
+    """Σ_l C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)}, with e⁰ for l < 2."""
     need(alpha.denominator == 1 and alpha > 1, "the theorem holds at whole orders from 2 on")
     spend(int(alpha))
     yes, no, total, ways = log(rate), log(1 - rate), ball(0), 1
     for l in range(int(alpha) + 1):
-        grown = sum((n * of_leaf(*leaf, Fraction(l)) for n, *leaf in inner), ball(0)) if l > 1 else 0
-        total = total + exp(log(ways) + (alpha - l) * no + l * yes + (l - 1) * grown)
+        grown = [(l - 1) * n * curve(*leaf, Fraction(l)) for n, *leaf in inner] if l > 1 else []
+        total = total + exp(sum(grown, log(ways) + (alpha - l) * no + l * yes))
         ways = ways * (int(alpha) - l) // (l + 1)
     return total
 
 
-def extremes(inner, rate):
-    """e = e^{ε(∞)}, u = 1−γ+γe and v = 1−γ+γ/e."""
-    _, kind, values = inner[0]
-    p = 0 if kind == "Laplace" else laws(inner)
-    e = exp(values[1] / values[0]) if kind == "Laplace" else largest(p / (1 - p), (1 - p) / p)
-    return e, 1 - rate + rate * e, 1 - rate + rate / e
-
-
-def triple_pure(inner, rate, alpha):
-    """max{(u^α + e v^α)/(e+1), (u^α + u^{1−α} + e(1−γ) + γ)/(e+2)}"""
-    e, u, v = extremes(inner, rate)
-    three = power(u, alpha) + power(u, 1 - alpha) + e * (1 - rate) + rate
-    return largest((power(u, alpha) + e * power(v, alpha)) / (e + 1), three / (e + 2))
-
-
-def triple_pure_poisson(inner, rate, alpha):
-    """(u^α v^{1−α} + v^α u^{1−α} + (e−1)v)/(e+1)"""
-    e, u, v = extremes(inner, rate)
-    return (power(u / v, alpha) * v + power(v / u, alpha) * u + (e - 1) * v) / (e + 1)
-
-
-def triple_dominated(inner, rate, alpha):
-    """1 + E_Q[ψ(1−γ+γL); L > 1]"""
-    _, kind, values = inner[0]
+def sampled(name, kind, values, rate, alpha):
+    """E_Q[(1−γ+γL)^α], L = dP/dQ, or of a record replaced in a sample of fixed size its bound."""
     if kind == "Gaussian":
-        return 1 + upper_half(values[1] / values[0], rate, alpha)
-    e, u, _ = extremes(inner, rate)
+        s = values[1] / values[0]
+        exact = name == "MTZ19-EXACT"
+        return sampled_gaussian(1 / s, rate, alpha) if exact else 1 + upper_half(s, rate, alpha)
+    if kind == "Laplace":
+        e, s = exp(values[1] / values[0]), values[1] / values[0]
+    else:
+        p = truth(kind, *values)
+        e = largest(p / (1 - p), (1 - p) / p)
+    u, v = 1 - rate + rate * e, 1 - rate + rate / e
+    up, down = power(u, alpha), power(v, alpha)
+    if name.startswith("TRIPLE-PURE"):
+        three = (up + u / up + e * (1 - rate) + rate) / (e + 2)
+        return largest((up + e * down) / (e + 1), three)
     if kind != "Laplace":
-        return 1 + psi(alpha, u) / (e + 1)
-    most = 2 * power(u, alpha) + power(ball(1 - rate), 1 - alpha) + 1  # |1−γ+γL| >= 1−γ
-    s = values[1] / values[0]
-    middle = laplace_middle(s, rate, s / 2, lambda t: psi(alpha, t), most)
-    return 1 + middle + psi(alpha, u) / (2 * e)
+        return (
+            1 + psi(alpha, u) / (e + 1) if name == "TRIPLE-DOMINATED" else (up + e * down) / (e + 1)
+        )
+    keep, lens = ball(1 - rate), Fraction(3, 4)  # |Im 2x| <= 3/2, where |1−γ+γL| is in [1−γ, u]
+
+    def weighed(g):
+        return lambda x: exp(-x) / 2 * g(keep + rate * exp(2 * x - s))
+
+    if name == "TRIPLE-DOMINATED":  # an atom of the loss at ε(∞), and what lies between
+        most = 2 * up + power(keep, 1 - alpha) + 1
+        middle = between(weighed(lambda t: psi(alpha, t)), s / 2, s, lens, most)
+        return 1 + middle + psi(alpha, u) / (2 * e)
+    middle = between(weighed(lambda t: power(t, alpha)), Fraction(0), s, lens, up)
+    return (down + up / e) / 2 + middle
 
 
 # 4. CONVERSIONS: does ε(α) <= ρ imply (ε, δ)?
 
 
 def converts(name, rho, alpha, epsilon, delta):
-    """classic: ρ + log(1/δ)/(α−1) <= ε; improved: log α/(α−1) less, and log((α−1)/α) more."""
-    if name == "optimal":
-        return optimal(rho, alpha, epsilon, delta)
-    least = rho - log(delta) / (alpha - 1)
-    if name == "improved":
-        least = least + log(1 - 1 / alpha) - log(alpha) / (alpha - 1)
-    return at_most(least, epsilon)
+    """classic: ρ + log(1/δ)/(α−1) <= ε; improved: log((α−1)/α) − log α/(α−1) more.
 
-
-def optimal(rho, alpha, epsilon, delta):
-    """H(v) = p^α q^{1−α} + (1−p)^α (1−q)^{1−α} >= e^{(α−1)ρ} at 0 < v < 1−δ, p = v+δ, q = ve^{−ε}.
-
-    H is convex: the sign of H′ leads to about where it is least, and from there on either side
-    H >= H(v) − |H′(v)| · (how far that side goes).
+    optimal: H(v) = p^α q^{1−α} + (1−p)^α (1−q)^{1−α} >= e^{(α−1)ρ} for 0 < v < 1−δ, p = v+δ,
+    q = ve^{−ε}. H is convex: the sign of H′ leads to about where it is least, and from there on
+    either side H >= H(v) − |H′(v)| · (how far that side goes).
     """
+    if name != "optimal":
+        more = log(1 - 1 / alpha) - log(alpha) / (alpha - 1) if name == "improved" else ball(0)
+        return at_most(rho - log(delta) / (alpha - 1) + more, epsilon)
     lean, budget, left, right = exp(-epsilon), exp((alpha - 1) * rho), Fraction(0), 1 - delta
     for _ in range(BITS):
         v = Fraction(math.floor((left + right) * 2 ** (BITS - 1)), 2**BITS)
-        if not left < v:
+        if v <= left:
             break
-        p, q = ball(v + delta), v * lean
-        up, down = p / q, (1 - p) / (1 - q)
+        up, down = (v + delta) / (v * lean), (1 - v - delta) / (1 - v * lean)
         high, low = power(up, alpha - 1), power(down, alpha - 1)
-        value = p * high + (1 - p) * low
+        value = (v + delta) * high + (1 - v - delta) * low
         slope = alpha * (high - low) + (alpha - 1) * lean * (low * down - high * up)
         if value.re + value.rad < budget.re - budget.rad:
             return False
@@ -517,9 +469,9 @@ def optimal(rho, alpha, epsilon, delta):
 # 5. THE PROFILE δ(ε) of (P, Q), P with the record and Q without it, or of (Q, P): one added
 
 
-def two_laws(inner, sample):
+def two_laws(kind, values, sample):
     """The first of two answers under P and under Q."""
-    p, rate = laws(inner), sample[1] if sample else 1
+    p, rate = truth(kind, *values), sample[1] if sample else 1
     return (1 - rate) * (1 - p) + rate * p, 1 - p
 
 
@@ -527,32 +479,28 @@ def by_sum(parts, y, added):
     """Σ (P(x) − e^y Q(x))⁺ over the counts x of first answers: each C(k,j) p^j (1−p)^{k−j}."""
     spend(4 * math.prod(count + 1 for count, _, _ in parts))
     tables, total = [], ball(0)
-    for count, inner, sample in parts:
-        p, q = two_laws(inner, sample)
-        logs = [(log(x), log(1 - x)) for x in ((q, p) if added else (p, q))]
+    for count, [(_, *leaf)], sample in parts:
+        logs = [(log(x), log(1 - x)) for x in two_laws(*leaf, sample)[:: -1 if added else 1]]
         ways, table = 1, []
         for j in range(count + 1):
             table.append([exp(log(ways) + j * yes + (count - j) * no) for yes, no in logs])
             ways = ways * (count - j) // (j + 1)
         tables.append(table)
     for chosen in product(*tables):
-        there, here = ball(1), exp(y)
-        for p, q in chosen:
-            there, here = there * p, here * q
-        total = total + largest(there - here, 0)
+        there, here = (math.prod(law, start=ball(1)) for law in zip(*chosen, strict=True))
+        total = total + largest(there - exp(y) * here, 0)
     return total
 
 
 def decay(sigma, rate, a, t):
-    """At least |E_Q[R^{a+iτ}]| for all τ >= t: e^{σ²θ²/2}(m₀ − T m₁ + T²m₂/2), 0 < θ < π (section 5).
+    """At least |E_Q[R^{a+iτ}]| for all τ >= t: e^{σ²θ²/2}(m₀ − T m₁ + T²m₂/2), any 0 < θ < π.
 
     m_j = E_Q[R^a (1 − (1−γ)/R)^j] and T = t sin θ − 2 max(−a, 0) tan²(θ/2) >= 0.
     """
     f0, f1, f2 = (sampled_gaussian(sigma, rate, a - i) for i in range(3))
     m1, m2 = f0 - (1 - rate) * f1, f0 - 2 * (1 - rate) * f1 + (1 - rate) ** 2 * f2
-    p1, p2 = m1.re / f0.re, m2.re / f0.re
-    theta = min(Fraction(3), steered(float(t) * p1 / (float(sigma) ** 2 + float(t) ** 2 * p2)))
-    wave = exp(ball(0, theta))
+    theta = t * m1.re * f0.re / (sigma**2 * f0.re**2 + t * t * m2.re * f0.re)
+    wave = exp(ball(0, theta := min(Fraction(3), steered(theta))))
     bent = 2 * max(-a, 0) * (1 - part_of(wave)) / (1 + part_of(wave))
     moved = t * part_of(wave, True) - bent
     if theta <= 0 or not at_most(0, moved):
@@ -560,32 +508,32 @@ def decay(sigma, rate, a, t):
     return exp(sigma**2 * theta**2 / 2) * (f0 - moved * m1 + moved * moved * m2 / 2)
 
 
-def moments(inner, sample, a, lines):
+def moments(kind, values, sample, a, lines):
     """F(a+it) = E_Q[(P/Q)^{a+it}] at each t but the last, and a bound of |F| from the last on."""
-    _, kind, values = inner[0]
     if kind != "Gaussian":
-        p, q = two_laws(inner, sample)
+        p, q = two_laws(kind, values, sample)
         pairs = (q, log(p / q)), (1 - q, log((1 - p) / (1 - q)))
         found = [sum((x * exp(ball(a, t) * loss) for x, loss in pairs), ball(0)) for t in lines]
         return found[:-1], found[0]
-    sigma = values[0] / values[1]
+    sigma, after = values[0] / values[1], lines[-1]
     if sample:
         found = [sampled_gaussian(sigma, sample[1], a, t) for t in lines[:-1]]
-        return found, decay(sigma, sample[1], a, lines[-1])
-    found = [exp(ball(a * a - a - t * t, t * (2 * a - 1)) * (1 / (2 * sigma**2))) for t in lines]
-    return found[:-1], Ball(found[-1].size(), 0, found[-1].rad)
+        return found, decay(sigma, sample[1], a, after)
+    half = 1 / (2 * sigma**2)
+    found = [exp(ball((a * a - a - t * t) * half, t * (2 * a - 1) * half)) for t in lines[:-1]]
+    return found, exp((a * a - a - after**2) * half)
 
 
 def by_contour(parts, y, added, c, step, count):
-    """δ(y) <= (h/2π) Σ_n M(c+inh)e^{−(c+inh)y}/((c+inh)(c+1+inh)), over all whole n (section 5).
+    """δ(y) <= (h/2π) Σ_n M(c+inh)e^{−(c+inh)y}/((c+inh)(c+1+inh)), over all whole n.
 
-    The nodes |n| > N come to at most e^{−cy} B/(πhN), |M| <= B there. M(s) = F(1+s), and of the pair
-    exchanged F(−s), the conjugate of F(−c+inh).
+    The nodes |n| > N come to at most e^{−cy} B/(πhN), |M| <= B there. M(s) = F(1+s), and of the
+    pair exchanged F(−s), the conjugate of F(−c+inh).
     """
-    lines, rest = [n * step for n in range(count + 2)], -c * y
-    products, value = [ball(1)] * (count + 1), ball(0)
-    for k, inner, sample in parts:
-        found, bound = moments(inner, sample, -c if added else 1 + c, lines)
+    lines, rest, value = [n * step for n in range(count + 2)], -c * y, ball(0)
+    products = [ball(1)] * (count + 1)
+    for k, [(_, *leaf)], sample in parts:
+        found, bound = moments(*leaf, sample, -c if added else 1 + c, lines)
         products = [x * y**k for x, y in zip(products, found, strict=True)]
         rest = rest + k * log(bound)
     for t, m in zip(lines, products, strict=False):
@@ -598,108 +546,90 @@ def by_contour(parts, y, added, c, step, count):
 
 # 6. THE VERDICT
 
-ANSWERS, POISSON = "RandomizedResponse PureDP", "PoissonSubsample replace_one"
-FIXED, ADDED = "SubsampleWithoutReplacement replace_one", "add_remove"
-#: E_Q[r^α] or a bound of it by each theorem, for which mechanisms, under which samples.
-SAMPLED = {
-    "MTZ19-EXACT": (pair, "Gaussian", ADDED),
-    "PAIR-EXACT": (pair, f"Laplace {ANSWERS}", ADDED),
-    "S22-POISSON": (binomial, " ".join(LEAVES), ADDED),
-    "TRIPLE-DOMINATED": (triple_dominated, f"Gaussian Laplace {ANSWERS}", FIXED),
-    "TRIPLE-FINITE": (pair, "RandomizedResponse", f"{FIXED} {POISSON}"),
-    "TRIPLE-LINE": (pair, "Laplace", FIXED),
-    "TRIPLE-PURE": (triple_pure, "PureDP", FIXED),
-    "TRIPLE-PURE-POISSON": (triple_pure_poisson, "PureDP", POISSON),
-    "TRIPLE-PURE-UPPER": (triple_pure, "Laplace RandomizedResponse", FIXED),
-    "ZW19-T8": (binomial, f"Gaussian Laplace {ANSWERS}", ADDED),
-}
-CURVES = dict.fromkeys(("Gaussian", "Laplace", "RandomizedResponse"), "MIR17-T2")
-CURVES |= {"PureDP": "KOV15", "ZCDP": "BS16-D1.1"}
 CONVERSIONS = {"classic": "MIR17-P3", "improved": "CKS20-P12", "optimal": "ALCKS21"}
+CURVES = {"Gaussian": "MIR17-T2", "Laplace": "MIR17-T2", "RandomizedResponse": "MIR17-T2"}
+CURVES |= {"PureDP": "KOV15", "ZCDP": "BS16-D1.1"}
 OWN = "(symacct, docs/proofs.md, section 14"
+#: Which mechanisms a theorem is about, by their first letters; in which samples: + (a record added
+#: or removed), or P and S where it is replaced; and what is taken on trust.
 THEOREMS = {
-    "ALCKS21": "only two answers need be looked at (Asoodeh et al. 2021, the optimal conversion)",
-    "BS16-D1.1": "ε(α) <= ξ + ρα is what zCDP means (Bun, Steinke 2016, Definition 1.1)",
-    "CKS20-P12": "the improved conversion (Canonne, Kamath, Steinke 2020, Proposition 12)",
-    "KOV15": "randomized response is the worst ε-DP mechanism (Kairouz, Oh, Viswanath 2015)",
-    "MIR17-P1": "curves of mechanisms run adaptively add up (Mironov 2017, Proposition 1)",
-    "MIR17-P3": "the classic conversion (Mironov 2017, Proposition 3)",
-    "MIR17-T2": "the curve of the noise or of the answers (Mironov 2017, Table II)",
-    "MTZ19-EXACT": "the worst pair of a sampled Gaussian (Mironov, Talwar, Zhang 2019, Theorem 5)",
-    "PAIR-EXACT": "the worst pair where a symmetry swaps the two laws (the same, Theorem 5)",
-    "S22-POISSON": "the sum over whole orders (Steinke 2022; symacct, docs/theorems.md)",
-    "TRIPLE-DOMINATED": f"samples of fixed size from one dominating pair {OWN}, Theorem U)",
-    "TRIPLE-FINITE": f"the worst triple of two laws {OWN}, Theorem 1)",
-    "TRIPLE-LINE": f"the worst triple of noise on the line {OWN}, Theorem L)",
-    "TRIPLE-PURE": f"the worst triple of an ε-DP mechanism, fixed size {OWN}, Theorem 2)",
-    "TRIPLE-PURE-POISSON": f"the worst triple of an ε-DP mechanism, Poisson {OWN}, Theorem 3)",
-    "TRIPLE-PURE-UPPER": f"the worst triple of an ε-DP mechanism, fixed size {OWN}, Theorem 2)",
-    "ZDW22": "pairs that dominate compose and can be sampled, all parts the same way round (Zhu, "
-    "Dong, Wang 2022; symacct, docs/proofs.md, section 16)",
-    "ZW19-T8": "the sum over whole orders, for swapped laws (Zhu, Wang 2019, Theorem 8)",
+    "ALCKS21": ("", "", "two answers are the worst of ε(α) <= ρ (Asoodeh et al. 2021, optimal)"),
+    "BS16-D1.1": ("Z", "", "ε(α) <= ξ + ρα is what zCDP means (Bun, Steinke 2016)"),
+    "CKS20-P12": ("", "", "the improved conversion (Canonne, Kamath, Steinke 2020, Prop. 12)"),
+    "KOV15": ("P", "", "two answers are the worst ε-DP mechanism (Kairouz, Oh, Viswanath 2015)"),
+    "MIR17-P1": ("", "", "curves of mechanisms run adaptively add up (Mironov 2017, Prop. 1)"),
+    "MIR17-P3": ("", "", "the classic conversion (Mironov 2017, Proposition 3)"),
+    "MIR17-T2": ("GLR", "", "the curves of noise and of two answers (Mironov 2017, Table II)"),
+    "MTZ19-EXACT": ("G", "+", "the sampled Gaussian's worst pair (Mironov et al. 2019, Thm 5)"),
+    "PAIR-EXACT": ("LRP", "+", "the worst pair where a symmetry swaps the laws (the same)"),
+    "S22-POISSON": ("GLRPZ", "+", "the sum over l (Steinke 2022; symacct, docs/theorems.md)"),
+    "TRIPLE-DOMINATED": ("GLRP", "S", f"one pair dominates all neighbours {OWN}, Theorem U)"),
+    "TRIPLE-FINITE": ("R", "PS", f"the worst three of two laws {OWN}, Theorem 1)"),
+    "TRIPLE-LINE": ("L", "S", f"the worst three laws of noise on the line {OWN}, Theorem L)"),
+    "TRIPLE-PURE": ("P", "S", f"the worst three laws of ε-DP mechanisms {OWN}, Theorem 2)"),
+    "TRIPLE-PURE-UPPER": ("LR", "S", f"the worst three laws of ε-DP mechanisms {OWN}, Theorem 2)"),
+    "ZDW22": (
+        "",
+        "",
+        "pairs that dominate compose and can be sampled, all the same way round "
+        "(Zhu, Dong, Wang 2022; symacct, docs/proofs.md, section 16)",
+    ),
+    "ZW19-T8": ("GLRP", "+", "the sum over l where a symmetry swaps the laws (Zhu, Wang 2019)"),
 }
-
-
-def bound_of(part, name, alpha):
-    """The part's ε(α) by the theorem of this name, which has to be one about it."""
-    _, inner, sample = part
-    known(name, THEOREMS, "theorem")
-    if sample is None:
-        need(name == CURVES[inner[0][1]], f"{name} is not about {inner[0][1]}")
-        return of_leaf(*inner[0][1:], alpha)
-    (scheme, rate, relation), kinds = sample, {kind for _, kind, _ in inner}
-    formula, about, samples = SAMPLED.get(name, (None, "", ""))
-    is_one = len(inner) == 1 and inner[0][0] == 1
-    need(kinds <= set(about.split()), f"{name} is not about samples of {sorted(kinds)}")
-    need(is_one or formula is binomial, f"{name} is not about several mechanisms on one sample")
-    is_there = relation == samples if samples == ADDED else f"{scheme} {relation}" in samples
-    need(is_there, f"{name} is not about {scheme} under {relation}")
-    return log(formula(inner, rate, alpha)) / (alpha - 1)
 
 
 def by_renyi(parts, proof, epsilon, delta):
     """The theorems used, if each stated bound holds and all of them together imply the claim."""
-    keys(proof, "method", "order", "conversion", "bounds")
-    alpha, total, used = number(proof["order"], 1), Fraction(0), set()
-    need(len(listed(proof["bounds"])) == len(parts), "there are not as many bounds as parts")
-    for part, stated in zip(parts, proof["bounds"], strict=True):
-        name, bound = (keys(stated, "theorem", "epsilon")[x] for x in ("theorem", "epsilon"))
-        value = bound_of(part, name, alpha)
-        need(at_most(value, number(bound)), f"ε(α) <= {bound} by {name}: it is {shown(value)}")
-        total += part[0] * number(bound)
-        used |= {name, *(CURVES[kind] for _, kind, _ in part[1])}
-        used |= {"MIR17-P1"} if sum(n for n, _, _ in part[1]) > 1 else set()
-    name = known(proof["conversion"], CONVERSIONS, "conversion")
+    _, order, name, bounds = keys(proof, "method", "order", "conversion", "bounds")
+    alpha, total = number(order, 1), Fraction(0)
+    used = {CONVERSIONS[known(name, CONVERSIONS, "conversion")]}
+    need(isinstance(bounds, list) and len(bounds) == len(parts), "each part needs one bound")
+    for (count, inner, sample), stated in zip(parts, bounds, strict=True):
+        theorem, bound = keys(stated, "theorem", "epsilon")
+        kinds, samples, _ = THEOREMS[known(theorem, THEOREMS, "theorem")]
+        there = sample and ("+" if sample[2] == "add_remove" else sample[0][0])
+        is_about = there in samples if there else not samples
+        is_about = is_about and all(kind[0] in kinds for _, kind, _ in inner)
+        need(is_about, f"{theorem} is not about such a mechanism, or not about such samples")
+        times, *leaf = inner[0]
+        if sample and theorem in ("S22-POISSON", "ZW19-T8"):
+            value = log(binomial(inner, sample[1], alpha)) / (alpha - 1)
+        elif sample:
+            need(len(inner) == 1 and times == 1, f"{theorem} is about one mechanism on a sample")
+            value = log(sampled(theorem, *leaf, sample[1], alpha)) / (alpha - 1)
+        else:
+            value = curve(*leaf, alpha)
+        need(at_most(value, number(bound, -1)), f"ε(α) is {shown(value)}, by {theorem}")
+        total += count * number(bound, -1)
+        used |= {theorem, *(CURVES[kind] for _, kind, _ in inner)}
+        used |= (
+            {"MIR17-P1"} if count > 1 or len(parts) > 1 or len(inner) > 1 or times > 1 else set()
+        )
     implied = converts(name, total, alpha, epsilon, delta)
-    need(implied, f"ε(α) <= {shown(total)} does not imply it by the {name} conversion")
-    used |= {"MIR17-P1"} if sum(count for count, _, _ in parts) > 1 else set()
-    return used | {CONVERSIONS[name]}
-
-
-def by_profile(parts, proof, epsilon, delta):
-    """The theorems used, if δ(ε) is at most δ in both directions."""
-    used = {"ZDW22"}
-    for _, inner, sample in parts:
-        is_known = len(inner) == 1 and inner[0][0] == 1 and inner[0][1] not in ("Laplace", "ZCDP")
-        if not is_known or (sample and sample[::2] != ("PoissonSubsample", "add_remove")):
-            raise CannotCheck("the profile of one of the parts is not known here")
-        used |= {"KOV15"} if inner[0][1] == "PureDP" else set()
-    if proof["method"] == "sum":
-        keys(proof, "method")
-        need(all(part[1][0][1] != "Gaussian" for part in parts), "noise has no sum over answers")
-        values = [by_sum(parts, epsilon, added) for added in (False, True)]
-    else:
-        lines = keys(proof, "method", "removed", "added")
-        lines = [keys(lines[x], "c", "step", "nodes") for x in ("removed", "added")]
-        lines = [(number(x["c"]), number(x["step"]), number(x["nodes"], whole=True)) for x in lines]
-        ways = [(*line, added) for line, added in zip(lines, (False, True), strict=True)]
-        values = [by_contour(parts, epsilon, way, c, h, int(n)) for c, h, n, way in ways]
-    for value in values:
-        need(at_most(value, delta), f"δ(ε) <= {shown(delta)}: what is shown is {shown(value)}")
+    need(implied, f"ε(α) <= {shown(total)} in all does not imply the claim")
     return used
 
 
-METHODS = {"renyi": by_renyi, "contour": by_profile, "sum": by_profile}
+def by_profile(parts, proof, epsilon, delta):
+    """The theorems used, if δ(ε) is at most δ whether the record is removed or added."""
+    kinds = {inner[0][1] for _, inner, _ in parts}
+    for _, inner, sample in parts:
+        is_one = len(inner) == 1 and inner[0][0] == 1 and inner[0][1][0] in "GRP"
+        if not is_one or (sample and sample[::2] != (SAMPLES[0], "add_remove")):
+            raise CannotCheck("the profile of one of the parts is not known here")
+    for added in (False, True):
+        if proof["method"] == "sum":
+            keys(proof, "method")
+            need("Gaussian" not in kinds, "noise has no sum over answers")
+            value = by_sum(parts, epsilon, added)
+        else:
+            line = keys(proof, "method", "removed", "added")[1 + added]
+            c, step, nodes = keys(line, "c", "step", "nodes")
+            nodes = int(number(nodes, whole=True))
+            spend(nodes)
+            value = by_contour(parts, epsilon, added, number(c), number(step), nodes)
+        need(at_most(value, delta), f"what is shown of δ(ε) is at most {shown(value)}")
+    return {"ZDW22"} | ({"KOV15"} & {CURVES[kind] for kind in kinds})
 
 
 def shown(x):
@@ -709,18 +639,18 @@ def shown(x):
 
 def check(document):
     """The claim in words and the theorems used; an exception where it is not proved."""
-    needed = "format version expression mechanism relation epsilon delta theorems proof"
-    keys(document, *needed.split())
-    parts, text = read(document["mechanism"])
-    need(document["expression"] == text, f"the text of the expression is not {text}")
+    names = "format version expression mechanism relation epsilon delta theorems proof"
+    _, _, text, tree, relation, epsilon, delta, theorems, proof = keys(document, *names.split())
+    parts, written = read(tree)
+    need(text == written, f"the text of the expression is not {written[:1000]}")
     relations = {sample[2] for _, _, sample in parts if sample} or {"either"}
-    need({known(document["relation"], RELATIONS, "relation")} == relations, "another relation")
-    epsilon, delta = number(document["epsilon"], None), number(document["delta"], 0, 1)
-    method = document["proof"].get("method") if isinstance(document["proof"], dict) else None
-    used = METHODS[known(method, METHODS, "method")](parts, document["proof"], epsilon, delta)
-    need(document["theorems"] == sorted(used), f"the theorems used are {sorted(used)}")
-    words = f"{text} is (ε, δ)-differentially private for ε = {epsilon} and δ = {delta}, neighbours"
-    return f"{words} being datasets that differ in {RELATIONS[document['relation']]}", used
+    need({known(relation, RELATIONS, "relation")} == relations, "the relation is another")
+    methods = {"renyi": by_renyi, "contour": by_profile, "sum": by_profile}
+    method = known(proof.get("method") if isinstance(proof, dict) else None, methods, "method")
+    used = methods[method](parts, proof, number(epsilon, -1), number(delta, 0, 1))
+    need(theorems == sorted(used), f"the theorems used are {', '.join(sorted(used))}")
+    words = f"{text} is (ε, δ)-differentially private for ε = {epsilon} and δ = {delta}"
+    return f"{words}, where neighbours differ in {RELATIONS[relation]}", used
 
 
 def parsed(content):
@@ -733,7 +663,7 @@ def parsed(content):
         return dict(pairs)
 
     def no_number(text):
-        need(False, f"{text[:60]} stands without quotes")
+        raise Refuted(f"{text[:60]} stands without quotes")
 
     unread = dict.fromkeys(("parse_int", "parse_float", "parse_constant"), no_number)
     document = json.loads(content.decode(), object_pairs_hook=no_repeats, **unread)
@@ -754,7 +684,7 @@ def main(path):
                 claim, used = check(document)
                 break
             except Undecided:
-                if BITS == PRECISIONS[-1]:
+                if max(PRECISIONS) == BITS:
                     raise
     except Refuted as why:
         print(f"refuted: {why}")
@@ -764,7 +694,7 @@ def main(path):
         return 2
     print(f"proved: {claim}.", "Taken on trust:", sep="\n")
     for name in sorted(used):
-        print(f"  {name}: {THEOREMS[name]}.")
+        print(f"  {name}: {THEOREMS[name][2]}.")
     return 0
 
 

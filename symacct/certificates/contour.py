@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from symacct.certificates.expression import LEAVES
 from symacct.certificates.refusal import no_certificate
 from symacct.expressions.node import Node
 from symacct.mechanisms import Gaussian, PureDP
@@ -100,7 +101,8 @@ def _steered(part: Node) -> _Noise | _Normal | _Answers:
     if isinstance(leaf, Gaussian):
         sigma = float(leaf.sigma / leaf.sensitivity)
         return _Normal(sigma) if rate == 1.0 else _Noise(sigma, rate)
-    truth = 1 / (1 + math.exp(-leaf.fields()["epsilon"])) if isinstance(leaf, PureDP) else float(leaf.p)
+    (parameter,) = (float(leaf.fields()[name]) for name in LEAVES[type(leaf)])
+    truth = 1 / (1 + math.exp(-parameter)) if isinstance(leaf, PureDP) else parameter
     return _Answers(truth, rate)
 
 

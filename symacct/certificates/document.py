@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from symacct.certificates.expression import written
 from symacct.certificates.profile import by_profile
 from symacct.certificates.refusal import no_certificate
 from symacct.certificates.renyi import by_renyi
-from symacct.core import arguments
 from symacct.core.errors import DomainError
 from symacct.results.enclosure import Guarantee
 
@@ -25,8 +23,8 @@ def certificate(guarantee: Guarantee) -> dict[str, Any]:
 
     >>> from symacct import Gaussian
     >>> document = certificate(Gaussian(5).epsilon("1e-5", digits=6))
-    >>> print(document["expression"], document["epsilon"], document["proof"]["bounds"][0]["theorem"])
-    Gaussian(5) 158863/200000 MIR17-T2
+    >>> print(document["epsilon"], document["proof"]["bounds"][0]["theorem"])
+    158863/200000 MIR17-T2
     """
     m = guarantee.mechanism
     if m is None:

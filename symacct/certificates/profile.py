@@ -6,9 +6,6 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from flint import arb
-
-from symacct.arithmetic import BALL
 from symacct.certificates.contour import Line, plan
 from symacct.certificates.expression import parts_of, written
 from symacct.certificates.refusal import no_certificate
@@ -47,11 +44,11 @@ def by_profile(
             raise no_certificate(f"a sum of more than {_MOST_TERMS} terms")
         return epsilon, delta, theorems, {"method": "sum"}
     most = _largest(m, epsilon, digits + _PROFILE_DIGITS)
-    proof = {"method": "contour"}
-    for direction in ("removed", "added"):
-        line = plan(parts, float(epsilon), math.log(delta - most), direction == "added")
-        proof[direction] = _shown(line)
-    return epsilon, delta, theorems, proof
+    lines = {
+        direction: _shown(plan(parts, float(epsilon), math.log(delta - most), added))
+        for direction, added in (("removed", False), ("added", True))
+    }
+    return epsilon, delta, theorems, {"method": "contour", **lines}
 
 
 def _largest(m: Node, epsilon: Fraction, digits: int) -> Fraction:

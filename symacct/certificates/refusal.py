@@ -4,9 +4,9 @@ from symacct.core.errors import DomainError, cut
 
 _WHAT_THERE_IS = (
     "there is one for Gaussian, Laplace, RandomizedResponse, PureDP and ZCDP, their Poisson "
-    "samples, samples of fixed size by TRIPLE-PURE and TRIPLE-DOMINATED, and compositions, by the "
-    "classic, improved and optimal conversion at one order; and by the exact one for sampled "
-    "Gaussian noise and two answers"
+    "samples, samples of fixed size by TRIPLE-PURE or by='TRIPLE-DOMINATED', and compositions, "
+    "by the classic, improved and optimal conversion at one order; and by the exact one for "
+    "Gaussian noise and two answers, on Poisson samples or not"
 )
 _LONGEST = 400
 

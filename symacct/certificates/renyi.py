@@ -8,7 +8,7 @@ from typing import Any
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
-from symacct.certificates.expression import LEAVES, SAMPLES, parts_of
+from symacct.certificates.expression import SAMPLES, parts_of
 from symacct.certificates.refusal import no_certificate
 from symacct.certificates.rounding import above, upper
 from symacct.core.errors import PrecisionError, SymacctError
@@ -16,7 +16,7 @@ from symacct.core.exact import INFINITY
 from symacct.expressions.node import Node
 from symacct.mechanisms import ZCDP, Gaussian, Laplace, PureDP, RandomizedResponse
 from symacct.results.enclosure import Bound, Guarantee, to_fraction
-from symacct.theory.conversion import named
+from symacct.theory.conversion import Conversion, named
 
 #: The theorems on samples that the checker knows, and the names of the curves and conversions.
 SAMPLED = (
@@ -27,7 +27,6 @@ SAMPLED = (
     "TRIPLE-FINITE",
     "TRIPLE-LINE",
     "TRIPLE-PURE",
-    "TRIPLE-PURE-POISSON",
     "TRIPLE-PURE-UPPER",
     "ZW19-T8",
 )
@@ -49,9 +48,7 @@ def claimed_digits(guarantee: Guarantee) -> int:
     return min(guarantee.asked.digits_asked, CLAIMED_DIGITS)
 
 
-def by_renyi(
-    guarantee: Guarantee, m: Node
-) -> tuple[Fraction, Fraction, set[str], dict[str, Any]]:
+def by_renyi(guarantee: Guarantee, m: Node) -> tuple[Fraction, Fraction, set[str], dict[str, Any]]:
     """ε and δ that are claimed, the theorems, and the proof at the guarantee's order."""
     if guarantee.conversion not in CONVERSIONS:
         raise no_certificate(f"the conversion {guarantee.conversion!r}")
@@ -102,6 +99,7 @@ def _bound(part: Node, alpha: Fraction, used: Iterable[str]) -> tuple[str, Fract
 def _claim(guarantee: Guarantee, alpha: Fraction, total: Fraction) -> tuple[Fraction, Fraction]:
     """ε and δ, the one asked for rounded up from what the bounds imply at this order."""
     conversion, given = named(guarantee.conversion), guarantee.given
+    assert isinstance(conversion, Conversion)  # noqa: S101  # one of CONVERSIONS
     asks_epsilon = isinstance(guarantee.epsilon, Bound)
     formula = conversion.epsilon if asks_epsilon else conversion.log_delta
     with precision(_BITS):

@@ -6,9 +6,6 @@ from fractions import Fraction
 
 from flint import arb
 
-from symacct.results.enclosure import to_fraction
-from symacct.results.enclosure import Enclosure, from_ball
-
 _MARGIN = 64  # a bound is above what it bounds by at least this part of its last digit
 
 
