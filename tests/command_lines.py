@@ -26,6 +26,7 @@ GOOD = {
     "code": ["Gaussian(5)", "--target", "python", "--points", "20"],
     "reference": ["Gaussian(5)", "--grid", "alpha=2"],
     "verify": ["--command", "false"],
+    "certificate": ["Gaussian(5)", "--delta", "1e-5"],
     "check": ["papers.json"],
     "falsify": ["ZW19-T5", "--budget", "10"],
 }  # fmt: skip

@@ -87,12 +87,14 @@ WRITTEN = [
     ("plot", "--out", "x.png"), ("table", "--figure", "x.pdf"), ("reference", "--csv", "x.csv"),
     ("reference", "--json", "x.json"), ("verify", "--json", "x.json"), ("verify", "--html", "x"),
     ("verify", "--junit", "x.xml"), ("verify", "--sarif", "x.sarif"),
+    ("certificate", "--out", "x.json"),
 ]  # fmt: skip
 VERBS = {
     "sweep": ["Gaussian(sigma)", "--over", "sigma=1", "--over", "delta=1e-5"],
     "plot": ["Gaussian(5)", "--orders", "2,4"],
     "table": ["Gaussian(5)", "--alpha", "2,4"],
     "reference": ["Gaussian(5)", "--grid", "alpha=2"],
+    "certificate": ["Gaussian(5)", "--delta", "1e-5"],
     "verify": ["--command", "false"],
 }
 

@@ -67,6 +67,7 @@ JOBS = {
     },
     "Verify": {
         "verify": ("verifying", "Compare an accountant's answers with certified enclosures."),
+        "certificate": ("evidence", "The guarantee of EXPR with its proof, for checker/check.py."),
         "check": ("papers", "Verify every number of the paper file FILE."),
         "falsify": (
             "knowledge",

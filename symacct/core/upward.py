@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from symacct.core.lazy_import import Later
 
 if TYPE_CHECKING:
-    from symacct import codegen, text
+    from symacct import certificates, codegen, text
     from symacct.accountant import accountant, reported
     from symacct.accountant.currencies import concentrated, gdp, tradeoff
     from symacct.export import cards, citation, description, explanation, formula, graph
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 else:
     accountant = Later("symacct.accountant.accountant")
     cards = Later("symacct.export.cards")
+    certificates = Later("symacct.certificates")
     citation = Later("symacct.export.citation")
     codegen = Later("symacct.codegen")
     concentrated = Later("symacct.accountant.currencies.concentrated")
@@ -40,6 +41,7 @@ else:
 __all__ = [
     "accountant",
     "cards",
+    "certificates",
     "citation",
     "codegen",
     "concentrated",

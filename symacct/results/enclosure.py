@@ -222,6 +222,13 @@ class Guarantee:
         """A paragraph for a privacy section, as "text", "markdown" or "latex"."""
         return upward.statement.statement(self, form, digits)
 
+    def certificate(self) -> dict[str, Any]:
+        """All that `checker/check.py` needs to prove this guarantee again, of JSON types.
+
+        Raises DomainError, "no certificate yet for …", where the checker knows no proof.
+        """
+        return upward.certificates.certificate(self)
+
     def _best(self) -> str:
         best = "no order does better" if self.optimal else "another order may do better"
         return str(self.kind) if self.needs_no_order else f"{self.kind}; {best}"

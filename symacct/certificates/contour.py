@@ -1,0 +1,161 @@
+"""Where a contour runs that proves δ(ε): floats choose it, and the checker proves what it sums to.
+
+With L the logarithm of a share of what is left between δ(ε) and the δ claimed, c, h and N are such
+that each error of docs/proofs.md, section 16, is below it: the aliases on the left 1/(e^{2πc/h}−1),
+those on the right C(λ)M(λ)e^{−λy}/(e^{2π(λ−c)/h}−1) for some λ > c, and the nodes left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from symacct.certificates.expression import LEAVES
+from symacct.certificates.refusal import no_certificate
+from symacct.expressions.node import Node
+from symacct.mechanisms import Gaussian, PureDP
+from symacct.operations.subsample import PoissonSubsample
+
+_MOST_NODES = 4000
+_SHARES = 10  # of what is left, of which each error gets one
+_PLACES = np.geomspace(1 / 8, 2, 17)  # of c, as shares of the saddle
+_BEYOND = np.geomspace(1.05, 16, 24)  # of λ, as multiples of c
+_REACH = 12.0  # standard deviations
+
+
+class Line(NamedTuple):
+    """The nodes c + inh, |n| <= N, of a contour."""
+
+    c: Fraction
+    step: Fraction
+    nodes: int
+
+
+class _Noise:
+    """A sampled Gaussian at rate γ: log E_Q[R^a], and a bound for complex orders."""
+
+    def __init__(self, sigma: float, rate: float) -> None:
+        self.sigma, self.rate = sigma, rate
+
+    def _moments(self, a: float) -> tuple[float, float, float]:
+        """log E_Q[R^a], and the tilted means of p = γe^w/R and of p²."""
+        sigma, step = self.sigma, min(self.sigma / 3, self.sigma**2 / 3)
+        lowest, highest = -_REACH * sigma, max(a, 0.0) + _REACH * sigma
+        x = np.arange(lowest, highest + step, step)
+        w = (2 * x - 1) / (2 * sigma**2) + math.log(self.rate)
+        loss = np.logaddexp(math.log1p(-self.rate), w)
+        logs = a * loss - x**2 / (2 * sigma**2)
+        weights, p = np.exp(logs - logs.max()), np.exp(w - loss)
+        total = float(weights.sum())
+        log_total = float(logs.max()) + math.log(total * step / (sigma * math.sqrt(2 * math.pi)))
+        return log_total, float(weights @ p) / total, float(weights @ p**2) / total
+
+    def cgf(self, a: float) -> float:
+        return self._moments(a)[0]
+
+    def decay(self, a: float, t: float) -> float:
+        k, p1, p2 = self._moments(a)
+        theta = min(3.0, t * p1 / (self.sigma**2 + t**2 * p2))
+        moved = t * math.sin(theta) - 2 * max(-a, 0.0) * math.tan(theta / 2) ** 2
+        if moved <= 0:
+            return k
+        return k + (self.sigma * theta) ** 2 / 2 + math.log(1 - moved * p1 + moved**2 * p2 / 2)
+
+
+class _Normal:
+    """Gaussian noise on all the data."""
+
+    def __init__(self, sigma: float) -> None:
+        self.half = 1 / (2 * sigma**2)
+
+    def cgf(self, a: float) -> float:
+        return (a * a - a) * self.half
+
+    def decay(self, a: float, t: float) -> float:
+        return self.cgf(a) - t * t * self.half
+
+
+class _Answers:
+    """Two answers, whose moments need not fall."""
+
+    def __init__(self, truth: float, rate: float) -> None:
+        self.q = 1 - truth
+        p = (1 - rate) * self.q + rate * truth
+        self.losses = math.log(p / self.q), math.log((1 - p) / truth)
+
+    def cgf(self, a: float) -> float:
+        up, down = (a * loss for loss in self.losses)
+        return float(np.logaddexp(math.log(self.q) + up, math.log1p(-self.q) + down))
+
+    def decay(self, a: float, t: float) -> float:
+        return self.cgf(a)
+
+
+def _steered(part: Node) -> _Noise | _Normal | _Answers:
+    leaf = part.mechanism if isinstance(part, PoissonSubsample) else part
+    rate = float(part.gamma) if isinstance(part, PoissonSubsample) else 1.0
+    if isinstance(leaf, Gaussian):
+        sigma = float(leaf.sigma / leaf.sensitivity)
+        return _Normal(sigma) if rate == 1.0 else _Noise(sigma, rate)
+    (parameter,) = (float(leaf.fields()[name]) for name in LEAVES[type(leaf)])
+    truth = 1 / (1 + math.exp(-parameter)) if isinstance(leaf, PureDP) else parameter
+    return _Answers(truth, rate)
+
+
+def plan(parts: Sequence[tuple[Node, int]], y: float, log_left: float, added: bool) -> Line:
+    """The contour of the fewest nodes that leaves e^{log_left} to all its errors together."""
+    counted = [(_steered(part), count) for part, count in parts]
+    goal = log_left - math.log(_SHARES)
+
+    def cgf(s: float) -> float:
+        """log M(s), M(s) = F(1+s), or F(−s) of the pair exchanged."""
+        return sum(count * one.cgf(-s if added else 1 + s) for one, count in counted)
+
+    def is_enough(c: float, step: float, nodes: int) -> bool:
+        t, a = (nodes + 1) * step, -c if added else 1 + c
+        rest = sum(count * one.decay(a, t) for one, count in counted)
+        return rest - c * y - math.log(math.pi * step * nodes) <= goal
+
+    found: list[Line] = []
+    saddle = _lowest(lambda c: cgf(c) - c * y - math.log(c * (c + 1)))
+    for c in saddle * _PLACES:
+        right = [
+            (lam - c) / (_log_share(lam) + cgf(lam) - lam * y - goal + 1)
+            for lam in c * _BEYOND
+            if _log_share(lam) + cgf(lam) - lam * y > goal
+        ]
+        step = 2 * math.pi * min(c / (1 - goal), max(right, default=math.inf))
+        most = found[0].nodes if found else _MOST_NODES
+        if step > 0 and is_enough(c, step, most):
+            low, high = 0, most
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (low, middle) if is_enough(c, step, middle) else (middle, high)
+            found.insert(0, Line(_short(c), _short(step), high + 1))
+    if not found:
+        raise no_certificate(
+            f"a contour of more than {_MOST_NODES} nodes", "more runs or another conversion"
+        )
+    return min(found, key=lambda line: line.nodes)
+
+
+def _log_share(lam: float) -> float:
+    """log C(λ), the largest (1 − e^{−u})e^{−λu}."""
+    return lam * math.log(lam) - (1 + lam) * math.log1p(lam)
+
+
+def _lowest(f: Callable[[float], float]) -> float:
+    """About where a convex function of log c is least."""
+    places = np.geomspace(1e-3, 1e5, 161)
+    values = [f(float(c)) for c in places]
+    return float(places[int(np.argmin(values))])
+
+
+def _short(x: float) -> Fraction:
+    """A positive number cut to about 16 bits."""
+    bits = 16 - math.frexp(x)[1]
+    return Fraction(math.floor(math.ldexp(x, bits))) / Fraction(2) ** bits

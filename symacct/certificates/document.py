@@ -1,0 +1,51 @@
+"""The JSON document of a certificate, of which `checker/check.py` believes nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from symacct.certificates.expression import written
+from symacct.certificates.profile import by_profile
+from symacct.certificates.refusal import no_certificate
+from symacct.certificates.renyi import by_renyi
+from symacct.core.errors import DomainError
+from symacct.results.enclosure import Guarantee
+
+FORMAT, VERSION = "symacct certificate", "1"
+
+
+def certificate(guarantee: Guarantee) -> dict[str, Any]:
+    """All that is needed to prove an (ε, δ) guarantee again, as a dict of JSON types.
+
+    The number asked for is rounded up to the digits asked for, at most 12. Raises DomainError,
+    "no certificate yet for …", for what the checker does not know. The format is that of
+    docs/certificates.md; ε is in nats.
+
+    >>> from symacct import Gaussian
+    >>> document = certificate(Gaussian(5).epsilon("1e-5", digits=6))
+    >>> print(document["epsilon"], document["proof"]["bounds"][0]["theorem"])
+    158863/200000 MIR17-T2
+    """
+    m = guarantee.mechanism
+    if m is None:
+        raise DomainError(
+            "certificate: found a guarantee without its mechanism; ask the mechanism for one: "
+            "m.epsilon(delta).certificate()"
+        )
+    if m.rewritten is not m:
+        why = "; ".join(m.rewrites)
+        raise no_certificate(f"what is rewritten ({why})", f"ask for that of {m.rewritten!r}")
+    tree, text = written(m)
+    prove = by_profile if guarantee.conversion == "exact" else by_renyi
+    epsilon, delta, theorems, proof = prove(guarantee, m)
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "expression": text,
+        "mechanism": tree,
+        "relation": str(m.claim.adjacency),
+        "epsilon": str(epsilon),
+        "delta": str(delta),
+        "theorems": sorted(theorems),
+        "proof": proof,
+    }

@@ -1,0 +1,75 @@
+"""An expression as a certificate has it: a tree of JSON types, and its text with all named."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from operator import itemgetter
+from typing import Any
+
+from symacct.certificates.refusal import no_certificate
+from symacct.core.claims import EITHER
+from symacct.expressions.node import Node
+from symacct.mechanisms import ZCDP, Gaussian, Laplace, PureDP, RandomizedResponse
+from symacct.operations.compose import Compose
+from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
+
+SAMPLES = (PoissonSubsample, SubsampleWithoutReplacement)
+#: The parameters of each mechanism, and what they must be above.
+LEAVES: dict[type[Node], dict[str, int]] = {
+    Gaussian: {"sigma": 0, "sensitivity": 0},
+    Laplace: {"b": 0, "sensitivity": 0},
+    RandomizedResponse: {"p": 0},
+    PureDP: {"epsilon": 0},
+    ZCDP: {"rho": 0, "xi": -1},
+}
+_MOST_DIGITS = 400  # of a number
+
+
+def parts_of(node: Node) -> list[tuple[Node, int]]:
+    """The parts of an expression and their counts, in the order of the parts' texts."""
+    terms = list(node.terms.items()) if isinstance(node, Compose) else [(node, 1)]
+    counted = [(part, count) for part, count in terms if isinstance(count, int)]
+    if not terms or len(counted) < len(terms):
+        raise no_certificate(f"the composition {node!r}")
+    return sorted(counted, key=lambda term: written(term[0])[1])
+
+
+def written(node: Node, inside: bool = False) -> tuple[dict[str, Any], str]:
+    """The tree and the text of an expression; DomainError for what no certificate speaks of.
+
+    >>> from symacct import Laplace
+    >>> tree, text = written(2 * Laplace("2/4"))
+    >>> print(text, tree["terms"][0][0])
+    2*Laplace(b='1/2', sensitivity='1') 2
+    """
+    name = type(node).__name__
+    if isinstance(node, Compose):
+        terms = [(*written(part, inside), str(count)) for part, count in parts_of(node)]
+        terms = sorted(terms, key=itemgetter(1))
+        tree: dict[str, Any] = {"type": name, "terms": [[n, one] for one, _, n in terms]}
+        texts = [text if count == "1" else f"{count}*{text}" for _, text, count in terms]
+        return tree, " + ".join(texts)
+    if isinstance(node, SAMPLES) and not inside:
+        below, text = written(node.mechanism, inside=True)
+        gamma, relation = _number(node, "gamma", 0, 1), node.adjacency.relation.value
+        tree = {"type": name, "mechanism": below, "gamma": gamma, "adjacency": relation}
+        return tree, f"{name}(mechanism={text}, gamma='{gamma}', adjacency='{relation}')"
+    if type(node) not in LEAVES or node.claim.adjacency != EITHER:
+        where = " inside a sample" if inside else f" under {node.claim.adjacency}"
+        raise no_certificate(
+            f"{name}{where if isinstance(node, SAMPLES) or type(node) in LEAVES else ''}"
+        )
+    most = 1 if isinstance(node, RandomizedResponse) else None
+    values = {field: _number(node, field, low, most) for field, low in LEAVES[type(node)].items()}
+    named = ", ".join(f"{field}='{value}'" for field, value in values.items())
+    return {"type": name, **values}, f"{name}({named})"
+
+
+def _number(node: Node, field: str, least: int, most: int | None) -> str:
+    """A parameter that is a number of its range."""
+    value = node.fields()[field]
+    if isinstance(value, Fraction | int):
+        text = str(Fraction(value))
+        if value > least and (most is None or value < most) and len(text) <= _MOST_DIGITS:
+            return text
+    raise no_certificate(f"{type(node).__name__} with {field} = {value}")

@@ -1,0 +1,113 @@
+"""The proof of an (ε, δ) guarantee at one Rényi order: a bound of each part, and a conversion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import precision
+from symacct.certificates.expression import SAMPLES, parts_of
+from symacct.certificates.refusal import no_certificate
+from symacct.certificates.rounding import above, upper
+from symacct.core.errors import PrecisionError, SymacctError
+from symacct.core.exact import INFINITY
+from symacct.expressions.node import Node
+from symacct.mechanisms import ZCDP, Gaussian, Laplace, PureDP, RandomizedResponse
+from symacct.results.enclosure import Bound, Guarantee, to_fraction
+from symacct.theory.conversion import Conversion, named
+
+#: The theorems on samples that the checker knows, and the names of the curves and conversions.
+SAMPLED = (
+    "MTZ19-EXACT",
+    "PAIR-EXACT",
+    "S22-POISSON",
+    "TRIPLE-DOMINATED",
+    "TRIPLE-FINITE",
+    "TRIPLE-LINE",
+    "TRIPLE-PURE",
+    "TRIPLE-PURE-UPPER",
+    "ZW19-T8",
+)
+CURVES: dict[type[Node], str] = {
+    Gaussian: "MIR17-T2",
+    Laplace: "MIR17-T2",
+    RandomizedResponse: "MIR17-T2",
+    PureDP: "KOV15",
+    ZCDP: "BS16-D1.1",
+}
+CONVERSIONS = {"classic": "MIR17-P3", "improved": "CKS20-P12", "optimal": "ALCKS21"}
+CLAIMED_DIGITS = 12  # at most, of the number asked for
+_BOUND_DIGITS = 22  # of a part's ε(α)
+_BITS = 256
+
+
+def claimed_digits(guarantee: Guarantee) -> int:
+    """To how many digits the number asked for is claimed."""
+    return min(guarantee.asked.digits_asked, CLAIMED_DIGITS)
+
+
+def by_renyi(guarantee: Guarantee, m: Node) -> tuple[Fraction, Fraction, set[str], dict[str, Any]]:
+    """ε and δ that are claimed, the theorems, and the proof at the guarantee's order."""
+    if guarantee.conversion not in CONVERSIONS:
+        raise no_certificate(f"the conversion {guarantee.conversion!r}")
+    if guarantee.alpha == INFINITY or not guarantee.given:
+        raise no_certificate("a guarantee at the order ∞, or at δ = 0")
+    alpha = Fraction(guarantee.alpha)
+    theorems, bounds, total = {CONVERSIONS[guarantee.conversion]}, [], Fraction(0)
+    parts = parts_of(m)
+    for part, count in parts:
+        name, bound = _bound(part, alpha, guarantee.claim.theorems)
+        below = parts_of(part.mechanism) if isinstance(part, SAMPLES) else [(part, 1)]
+        theorems |= {name, *(CURVES[type(leaf)] for leaf, _ in below)}
+        if sum(times for _, times in below) > 1:
+            theorems.add("MIR17-P1")
+        bounds.append({"theorem": name, "epsilon": str(bound)})
+        total += count * bound
+    if sum(count for _, count in parts) > 1:
+        theorems.add("MIR17-P1")
+    proof = {
+        "method": "renyi",
+        "order": str(alpha),
+        "conversion": guarantee.conversion,
+        "bounds": bounds,
+    }
+    return *_claim(guarantee, alpha, total), theorems, proof
+
+
+def _bound(part: Node, alpha: Fraction, used: Iterable[str]) -> tuple[str, Fraction]:
+    """The theorem that bounds a part best of those that the guarantee rests on, and its bound."""
+    if not isinstance(part, SAMPLES):
+        value = part.rdp(alpha, digits=_BOUND_DIGITS + 4).upper
+        return CURVES[type(part)], above(to_fraction(value), _BOUND_DIGITS)
+    found: list[tuple[Fraction, str]] = []
+    for name in used:
+        if name in SAMPLED:
+            try:
+                value = part.rdp(alpha, digits=_BOUND_DIGITS + 4, by=name).upper
+            except SymacctError:  # the theorem is about another part
+                continue
+            found.append((above(to_fraction(value), _BOUND_DIGITS), name))
+    if not found:
+        by = ", ".join(name for name in used if name not in {*SAMPLED, "MIR17-P1"})
+        raise no_certificate(f"{part!r} by {by or 'its curve'}")
+    bound, name = min(found)
+    return name, bound
+
+
+def _claim(guarantee: Guarantee, alpha: Fraction, total: Fraction) -> tuple[Fraction, Fraction]:
+    """ε and δ, the one asked for rounded up from what the bounds imply at this order."""
+    conversion, given = named(guarantee.conversion), guarantee.given
+    assert isinstance(conversion, Conversion)  # noqa: S101  # one of CONVERSIONS
+    asks_epsilon = isinstance(guarantee.epsilon, Bound)
+    formula = conversion.epsilon if asks_epsilon else conversion.log_delta
+    with precision(_BITS):
+        x = formula(BALL, BALL.number(total), BALL.number(alpha), BALL.number(given))
+        x = x if asks_epsilon else x.exp()
+        if not x.is_finite():
+            raise PrecisionError("certificate: what the order implies can't be told in balls")
+        value = above(max(Fraction(0), upper(x)), claimed_digits(guarantee))
+    if not asks_epsilon and not 0 < value < 1:
+        raise no_certificate(f"a δ of {value}")
+    return (value, given) if asks_epsilon else (given, value)

@@ -1,0 +1,51 @@
+"""What anyone can check without symacct: certificate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from symacct.accountant.accountant import Accountant
+from symacct.certificates import FORMS
+from symacct.cli.frame import EPILOG, InputError, how_options, in_numbers, main
+from symacct.core.errors import reason
+from symacct.results.progress import progress
+
+
+@main.command("certificate", epilog=EPILOG)
+@click.argument("expr")
+@click.option("--delta", help="δ in (0, 1): the best ε is certified.")
+@click.option("--epsilon", help="ε >= 0: the best δ is certified.")
+@how_options
+@click.option("--form", default="json", show_default=True, type=click.Choice(list(FORMS)))
+@click.option("--digits", default=6, show_default=True, help="Digits of the claim, at most 12.")
+@click.option("--out", type=click.Path(dir_okay=False), help="The file to write; default print.")
+def certificate_command(
+    expr: str,
+    delta: str | None,
+    epsilon: str | None,
+    how: dict[str, Any],
+    form: str,
+    digits: int,
+    out: str | None,
+) -> None:
+    """The guarantee of EXPR with its proof, for checker/check.py.
+
+    The checker needs neither symacct nor trust in it: python checker/check.py FILE.
+    """
+    m = in_numbers(expr)
+    if (delta is None) == (epsilon is None):
+        raise InputError("needed one of --delta and --epsilon")
+    with progress("certificate"):
+        accountant = Accountant(digits)
+        ask = accountant.epsilon if epsilon is None else accountant.delta
+        text = FORMS[form](ask(m, delta if epsilon is None else epsilon, **how))
+    if out is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        Path(out).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{out}: {reason(error)}") from None
