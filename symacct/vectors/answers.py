@@ -112,7 +112,9 @@ def _calibrated(question: Question) -> Answer:
     noise = Gaussian(sympy.Symbol("sigma"), double(question["sensitivity"]))
     epsilon, delta = double(question["epsilon"]), double(question["delta"])
     found = calibrate(noise, epsilon, delta, digits=DIGITS, conversion="exact")
-    ends = scientific(found.fails), scientific(found.meets)
+    if found.guarantee.kind is not Kind.EXACT:
+        raise SoundnessError(f"vectors: found a {found.guarantee.kind} bound, needed the truth")
+    ends = scientific(found.fails), scientific(found.meets, up=True)
     return ends, frozenset(), frozenset(found.guarantee.claim.sources)
 
 

@@ -65,10 +65,12 @@ def _unit(x: Fraction) -> Fraction:
     return Fraction(10) ** (exponent(x) - DIGITS + 1)
 
 
-def scientific(x: Fraction) -> str:
-    """A decimal of thirty digits with one before the point."""
-    digits = str(int(x / _unit(x)))
-    return f"{digits[0]}.{digits[1:]}e{exponent(x)}"
+def scientific(x: Fraction, up: bool = False) -> str:
+    """Thirty digits with one before the point, rounded down or up where there are more."""
+    unit = _unit(x)
+    rounded = -(-x // unit) * unit if up else x // unit * unit
+    digits = str(int(rounded / _unit(rounded)))
+    return f"{digits[0]}.{digits[1:]}e{exponent(rounded)}"
 
 
 def exponent(x: Fraction) -> int:
