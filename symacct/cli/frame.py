@@ -64,6 +64,7 @@ JOBS = {
         "table": ("formulas", "A table of ε(α) of EXPR for a paper, rounded soundly."),
         "code": ("coding", "A self-contained function that gives ε(α) of EXPR."),
         "reference": ("reference", "A table of certified values, both ends rounded outwards."),
+        "vectors": ("vectors", "Test vectors: questions with two-sided answers, as JSON files."),
     },
     "Verify": {
         "verify": ("verifying", "Compare an accountant's answers with certified enclosures."),

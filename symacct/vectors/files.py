@@ -1,0 +1,153 @@
+"""The files: their questions by number, a line each, with header, schema and checksums."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from symacct.core.claims import Source
+from symacct.core.errors import DomainError, echo
+from symacct.results.progress import progress
+from symacct.vectors import profiles, renyi
+from symacct.vectors.answers import MEANINGS, answer
+from symacct.vectors.chance import Chance
+from symacct.vectors.decimals import both_forms
+from symacct.vectors.recipes import BASES, Recipe
+from symacct.vectors.schema import SCHEMA
+from symacct.version import __version__
+
+SEED = "31"
+#: What each file asks, and its recipes.
+FILES: dict[str, tuple[str, tuple[Recipe, ...]]] = {
+    **{f"rdp_{name}": ("rdp", tuple(renyi.alone(name))) for name in BASES},
+    "rdp_poisson_gaussian": ("rdp", tuple(renyi.poisson("gaussian", 3))),
+    **{
+        f"rdp_poisson_{name}": ("rdp", tuple(renyi.poisson(name)))
+        for name in BASES
+        if name != "gaussian"
+    },
+    "rdp_poisson_replace_one": ("rdp", tuple(renyi.other_relation())),
+    "rdp_fixed_size": ("rdp", tuple(renyi.fixed_size())),
+    "rdp_compositions": ("rdp", tuple(renyi.compositions())),
+    **{
+        f"{asks}_{name}": (asks, tuple(recipes(asks)))
+        for asks in ("epsilon", "delta")
+        for name, recipes in (("alone", profiles.alone), ("poisson", profiles.poisson))
+    },
+    **{
+        f"conversion_{asks}": (f"conversion_{asks}", tuple(profiles.conversions(asks)))
+        for asks in ("epsilon", "delta")
+    },
+    "calibration_gaussian": ("calibration", tuple(profiles.calibration())),
+}
+_SUMS = "SHA256SUMS"
+_METHOD = (
+    "Ball arithmetic (Arb), refined until the number lies strictly between two neighbouring "
+    "decimals of thirty digits, which are `lower` and `upper`; one that is such a decimal lies "
+    "between its two neighbours, and 0 is 0."
+)
+_NUMBERS = (
+    "A number in brackets is a double: the shortest decimal that reads back as it, and its exact "
+    "value in base 16. The question is about exactly this value, never about the decimal. Other "
+    "numbers are whole. What is absent is 1: sensitivity, count, and no sampling."
+)
+
+
+def count_of(file: str) -> int:
+    """How many questions a file has."""
+    return sum(recipe.count for recipe in FILES[file][1])
+
+
+def line(file: str, number: int, seed: str = SEED) -> str:
+    """The question of this number, with its answer, as the file has it."""
+    return _answered(file, number, seed)[0]
+
+
+def _answered(file: str, number: int, seed: str) -> tuple[str, frozenset[str], frozenset[Source]]:
+    asks, recipes = FILES[file]
+    place, at = number, 0
+    while place >= recipes[at].count:
+        place, at = place - recipes[at].count, at + 1
+    drawn = recipes[at].draw(Chance(seed, file, number))
+    question = _in_both_forms(drawn)
+    (lower, upper), names, sources = answer(asks, question)
+    tags = [*recipes[at].tags, *_shown(upper)]
+    whole = {"n": number, "tags": tags, **question, "lower": lower, "upper": upper}
+    return json.dumps(whole, separators=(",", ":")), names, sources
+
+
+def _shown(upper: str) -> list[str]:
+    """What an answer itself is hard for."""
+    if upper == "0":
+        return ["answer 0"]
+    return ["below double"] if float(upper) < sys.float_info.min else []
+
+
+def _in_both_forms(value: Any) -> Any:
+    if isinstance(value, float):
+        return both_forms(value)
+    if isinstance(value, dict):
+        return {key: _in_both_forms(one) for key, one in value.items()}
+    return list(map(_in_both_forms, value)) if isinstance(value, list) else value
+
+
+def document(file: str, seed: str = SEED) -> Iterator[str]:
+    """The lines of a file: one JSON object, of which each question has one line."""
+    asks, names, sources, lines = FILES[file][0], set[str](), set[Source](), list[str]()
+    with progress(file, count_of(file)) as advance:
+        for number in range(count_of(file)):
+            text, some_names, some_sources = _answered(file, number, seed)
+            lines.append(text)
+            names |= some_names
+            sources |= some_sources
+            advance(1)
+    header = {
+        "file": file,
+        "asks": asks,
+        "meaning": MEANINGS[asks],
+        "numbers": _NUMBERS,
+        "count": len(lines),
+        "provenance": {
+            "generator": f"symacct {__version__}",
+            "command": f"symacct vectors --only {file} --seed {seed}",
+            "seed": seed,
+            "method": _METHOD,
+            "theorems": sorted(names),
+            "sources": sorted(map(str, sources)),
+        },
+    }
+    for key, value in header.items():
+        first = "{" if key == "file" else ""
+        yield f"{first}{json.dumps(key)}:{json.dumps(value, ensure_ascii=False)},"
+    yield '"questions":['
+    yield from (text + "," for text in lines[:-1])
+    yield lines[-1]
+    yield "]}"
+
+
+def write(folder: Path, only: Iterable[str] = (), seed: str = SEED) -> list[Path]:
+    """Write the files, all or those named, with the schema and the checksums of what is there."""
+    for name in (chosen := list(only) or list(FILES)):
+        if name not in FILES:
+            needed = ", ".join(FILES)
+            raise DomainError(f"vectors: found the file {echo(name)}, needed one of {needed}")
+    folder.mkdir(parents=True, exist_ok=True)
+    written = [_write(folder / "schema.json", json.dumps(SCHEMA, indent=1) + "\n")]
+    for name in chosen:
+        text = "\n".join(document(name, seed)) + "\n"
+        written.append(_write(folder / f"{name}.json", text))
+    sums = (f"{_sha256(path)}  {path.name}\n" for path in sorted(folder.glob("*.json")))
+    return [*written, _write(folder / _SUMS, "".join(sums))]
+
+
+def _write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8", newline="\n")
+    return path
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
