@@ -15,9 +15,9 @@ from symacct.core.errors import DomainError, PrecisionError, SymacctError, echo
 from symacct.core.exact import (
     Numeric,
     Order,
-    exact,
     expression,
     is_infinite,
+    stated,
     text,
     without_long_numbers,
     written,
@@ -300,7 +300,7 @@ def _point(symbol: sympy.Symbol, at: Numeric | None) -> sympy.Expr:
         return sympy.oo if symbol.name in _SCALES else sympy.S.Zero
     if is_infinite(at):
         return sympy.oo
-    point = expression(exact(at, "expansion, at"))
+    point = expression(stated(at, "expansion, at"))
     if symbol == ALPHA and point != 1:
         raise DomainError(f"expansion in alpha: found the point {at}, needed 1 or inf")
     return point
@@ -320,7 +320,7 @@ def _asked_order(symbol: sympy.Symbol, alpha: Numeric | None) -> Order:
 def _until(value: Numeric | None, point: sympy.Expr) -> Fraction | None:
     if value is None or (point != 0 and point is not sympy.oo):
         return None
-    until = exact(value, "expansion, within")
+    until = stated(value, "expansion, within")
     if not isinstance(until, Fraction):
         return None
     if until <= 0:
