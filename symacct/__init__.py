@@ -25,6 +25,7 @@ from symacct.core.errors import (
     StorageWarning,
     SymacctError,
 )
+from symacct.core.exact import binary
 from symacct.core.limits import limits
 from symacct.distributions import laws
 from symacct.expressions.node import Node
@@ -176,6 +177,7 @@ __all__ = [
     "amplification",
     "band_mf",
     "baselines",
+    "binary",
     "calibrate",
     "catalogue",
     "check_odd_chi",

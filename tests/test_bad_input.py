@@ -264,7 +264,7 @@ def test_pairs_of_distributions_are_checked():
     refused(DomainError, lambda: DistributionPair(half, [1]), "outcomes")
     refused(DomainError, lambda: DistributionPair(half, ["3/2", "-1/2"]), "needed")
     refused(DomainError, lambda: DistributionPair("ab", half), "found 'ab'")
-    refused(DomainError, lambda: DistributionPair([0.1, 0.9], half), "sum")
+    refused(DomainError, lambda: DistributionPair([1 / 3, 2 / 3], half), "sum")
     refused(DomainError, lambda: DistributionPair(half, ["1/2", math.nan]), "found nan")
 
 

@@ -53,6 +53,35 @@ def kernel(tmp_path_factory):
     nbclient.util.run_sync(client.km.shutdown_kernel)(now=True)
 
 
+def test_a_fresh_kernel_shows_pictures_tables_and_formulas_without_being_asked():
+    """No pyplot, no %matplotlib: what a cell ends in is drawn."""
+    ends = {
+        "sa.plot(sa.Gaussian(5), orders=[2, 3])": ("image/png", None),
+        "sa.theorems()": ("text/html", "<td style"),
+        "sa.theorem('ZW19-T8')": ("text/html", "ZW19-T8"),
+        "sa.PoissonSubsample(sa.Gaussian(5), '1/9').expansion()": ("text/html", r"$\displaystyle"),
+        "sa.sweep(sa.Laplace(2), {'delta': ['1e-5', '1e-6']})": ("text/html", "overflow-x:auto"),
+    }
+    cells = ["import symacct as sa", *ends]
+    notebook = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, cells)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("MPLBACKEND", raising=False)
+        nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+    for cell, (kind, within) in zip(code(notebook)[1:], ends.values(), strict=True):
+        (shown,) = cell.outputs
+        assert kind in shown.data, cell.source
+        assert within is None or within in shown.data[kind]
+
+
+@each_notebook
+def test_a_picture_is_near_its_top(path):
+    """On the page: the first one is above the second piece of code."""
+    page = (PAGES / f"{path.stem}.md").read_text(encoding="utf-8")
+    assert page.index("![figure]") < [at.start() for at in re.finditer("```python", page)][1]
+    first = re.search(r"!\[figure\]\((.*?)\)", page)[1]
+    assert (PAGES / first).exists()
+
+
 #: Seconds of drawing: one of them runs here, in the soak all.
 LONG = {
     "blog_routes",

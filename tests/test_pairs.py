@@ -144,7 +144,7 @@ def test_probabilities_of_any_accepted_kind_are_one_pair():
     ("one", "other", "says"),
     [
         (["1/2", "1/3"], ["1/2", "1/2"], "sum to 5/6, needed exactly 1"),
-        ([0.1] * 10, [0.1] * 10, "a float is its binary value"),
+        ([1 / 3] * 3, [1 / 3] * 3, "a float is the decimal that it prints as"),
         (["3/2", "-1/2"], ["1/2", "1/2"], "needed probabilities >= 0"),
         ([1], ["1/2", "1/2"], "1 outcomes of P and 2 of Q"),
         ([], [], "sum to 0"),

@@ -15,6 +15,7 @@ from symacct import (
     PoissonSubsample,
     RandomizedResponse,
     SubsampleWithoutReplacement,
+    binary,
     parse,
     theorems,
 )
@@ -115,7 +116,7 @@ WHOLE = {key: value for key, value in SAMPLED_GAUSSIAN.items() if key.endswith("
 
 
 def parsed(key):
-    sigma, q, alpha = (float(x) for x in key.split(","))
+    sigma, q, alpha = (binary(float(x)) for x in key.split(","))
     return PoissonSubsample(Gaussian(sigma), q), alpha
 
 

@@ -14,6 +14,7 @@ from symacct import (
     Laplace,
     MissingPackageError,
     PoissonSubsample,
+    binary,
     calibrate,
     compare,
     falsify,
@@ -113,11 +114,11 @@ def test_a_name_is_text_and_no_markup():
     assert "<b>&" in Balanced(card(swept)).text
 
 
-def test_a_float_where_a_decimal_was_meant_is_said_in_a_line():
+def test_the_bits_of_a_float_are_said_to_be_them_in_a_line():
     of_float, of_text = (
-        PoissonSubsample(Gaussian(2), x).epsilon("1e-5", 6) for x in (0.001, "0.001")
+        PoissonSubsample(Gaussian(2), x).epsilon("1e-5", 6) for x in (binary(0.001), 0.001)
     )
-    line = "0.001 was given as a float, which is another number; '0.001' is exact"
+    line = "0.001 stands for the bits of that float, which are another number"
     assert line in repr(of_float).splitlines()[-1]
     assert line in Balanced(card(of_float)).text
     for exactly in (of_text, Gaussian(0.375).epsilon("1e-5"), Gaussian(2.5).epsilon("1e-5", 6)):
@@ -212,7 +213,7 @@ TWICE = parse(TEXT)
 )
 def test_a_number_is_shown_with_its_relation_and_its_sensitivities(shown):
     """The smaller one is the default, which the text of an expression leaves out."""
-    text = re.sub(r"\s+|│", " ", re.sub(r"</?t[^>]*>", " ", shown()))
+    text = re.sub(r"[\s│]+", " ", re.sub(r"</?t[^>]*>", " ", shown()))
     assert re.search("add_remove|adding or removing one record", text)
     both = "sensitivities 1 and 2" in text
     assert both or all(re.search(f"sensitivity:? {one}\\b", text) for one in (1, 2)), text

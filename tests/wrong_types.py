@@ -117,7 +117,7 @@ def node_calls():
         "explain": (M.explain, {"alpha": 2}),
         "cite": (M.cite, {"alpha": 2, "by": None}),
         "statement": (M.statement, {"delta": "1e-5", "epsilon": None, "form": "text",
-                                    "digits": 5}),
+                                    "digits": 5, "conversion": None}),
         "expansion": (M.expansion, {"variable": "sigma", "at": "inf", "order": 3, "alpha": 2,
                                     "by": None, "within": None}),
         "optimum": (M.optimum, {"delta": "1e-5", "epsilon": None, "conversion": "classic"}),
@@ -225,6 +225,7 @@ def exploring_calls():
     return {
         "Compose": (lambda parts: symacct.Compose(parts), {"parts": M}),
         "Compose.count": (lambda count: symacct.Compose({M: count}), {"count": 2}),
+        "binary": (symacct.binary, {"value": 0.5}),
         "parse": (symacct.parse, {"text": "Gaussian(5)", "symbols": ()}),
         "from_json": (symacct.from_json, {"text": M.to_json()}),
         "limits": (lambda **k: symacct.limits(**k).__enter__(), {"digits": 10_000}),

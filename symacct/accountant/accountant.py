@@ -30,7 +30,7 @@ from symacct.arithmetic.ball import precision
 from symacct.core import arguments, limits
 from symacct.core.claims import Claim, Kind
 from symacct.core.errors import AssumptionError, DomainError, SoundnessError, echo
-from symacct.core.exact import INFINITY, Numeric, Order, OrderArray, exact, order
+from symacct.core.exact import INFINITY, Numeric, Order, OrderArray, array_order, order, stated
 from symacct.core.forking import new_lock
 from symacct.core.lru_table import Key, Remembered
 from symacct.core.pinning import By
@@ -187,7 +187,7 @@ class Accountant:
 
     def cgf(self, m: Node, lam: Numeric, by: By = None, digits: int | None = None) -> Enclosure:
         """K(λ) = λ ε(λ+1) as an Enclosure; λ >= 0, or −1, where it is 0."""
-        if exact(lam, "lam") == -1:
+        if stated(lam, "lam") == -1:
             return self._at_minus_one(m, digits)
         factor = rational(lam, "lam")
         return self._enclose(m, order(factor + 1), goal_of(m, by), by, digits, factor)
@@ -278,7 +278,7 @@ class Accountant:
             curve = self._evaluation(FLOAT64, goal, by).curve(m)
             found = np.array(curve(orders.ravel()).known())
             for i in np.flatnonzero(np.isnan(found)):  # ∞ on the way, which an array does not tell
-                value = curve(order(float(orders.flat[i])))
+                value = curve(array_order(orders.flat[i]))
                 found[i] = INFINITY if FLOAT64.is_infinite(value) else value.known()
             return found.reshape(orders.shape)
 

@@ -53,6 +53,7 @@ _DECIMAL = r"(\d+(?:_\d+)*(?:\.\d*)?|\.\d+)(?:[eE]([+-]?\d+))?"
 #: No space is given back: of two runs of them each could take what the other leaves.
 _RATIONAL = re.compile(rf"\s*+([+-]?)\s*+{_DECIMAL}\s*+(?:/\s*+{_DECIMAL}\s*+)?", re.ASCII)
 _INFINITE_TEXT = frozenset({"inf", "+inf", "oo", "+oo", "infinity", "∞"})
+_FLOAT_BITS = 53
 _SHORT = 2**128  # at most, a number that SymPy may work out
 
 
@@ -60,8 +61,9 @@ def exact(value: Numeric, name: str = "number") -> Exact:
     """The exact value of `value`; symbols are kept.
 
     int, Fraction, Decimal and text ("1/1000", "0.001", "1e-8") are exact, a float or mpf is its
-    binary value, a SymPy expression stays what it is. Raises DomainError for anything else, for
-    NaN and for infinities, LimitError for numbers of absurd size.
+    binary value, as a computed number has to be, and a SymPy expression stays what it is. What a
+    person types is read by `stated`. Raises DomainError for anything else, for NaN and for
+    infinities, LimitError for numbers of absurd size.
 
     >>> exact("1e-3") == exact("1/1000") == Fraction(1, 1000)
     True
@@ -94,12 +96,47 @@ def exact(value: Numeric, name: str = "number") -> Exact:
     )
 
 
+def stated(value: Numeric, name: str = "number") -> Exact:
+    """The exact value of what a person typed: a float is the shortest decimal that it prints as.
+
+    So 1.1 is 11/10, where the float next to it is 2476979795053773/2251799813685248; `binary` gives
+    that. All else is read as by `exact`; so is a float in a SymPy expression, at float64's
+    precision.
+
+    >>> stated(1.1), stated(1e-5) == stated("1e-5") == Fraction(1, 10**5)
+    (Fraction(11, 10), True)
+    """
+    if isinstance(value, float | np.floating):
+        return exact(str(value) if np.isfinite(value) else value, name)
+    if isinstance(value, sympy.Basic):
+        _check_shape(value, name)
+        floats = [x for x in value.atoms(sympy.Float) if x._prec == _FLOAT_BITS]
+        typed = {x: str(float(x)) for x in floats if float(x) == x}
+        value = value.xreplace({x: expression(exact(text, name)) for x, text in typed.items()})
+    return exact(value, name)
+
+
+def binary(value: float | np.floating[Any]) -> Fraction:
+    """The exact binary value of a float: for a number that a machine computed, or ran with.
+
+    Raises DomainError for anything else, NaN and infinities.
+
+    >>> binary(0.5), binary(1.1)
+    (Fraction(1, 2), Fraction(2476979795053773, 2251799813685248))
+    """
+    if not isinstance(value, float | np.floating):
+        raise DomainError(f"binary: found {echo(value)}, needed a float")
+    found = exact(value, "binary")
+    assert isinstance(found, Fraction)  # noqa: S101  # of a float
+    return found
+
+
 def order(value: Numeric) -> Order:
     """A Rényi order α ∈ [1, ∞]: int where it is whole, else Fraction; `INFINITY`; or symbolic."""
     if is_infinite(value):
         return INFINITY
     name = "order alpha"
-    alpha = _bounded(value, name) if type(value) is int else exact(value, name)
+    alpha = _bounded(value, name) if type(value) is int else stated(value, name)
     if isinstance(alpha, int | Fraction):
         if alpha < 1:
             raise DomainError(f"order alpha: found {echo(value)}, needed 1 <= alpha <= ∞")
@@ -107,9 +144,14 @@ def order(value: Numeric) -> Order:
     return alpha
 
 
+def array_order(value: float | np.floating[Any]) -> Order:
+    """An order of an array of float64, which is its binary value; `INFINITY`."""
+    return INFINITY if is_infinite(value) else order(binary(value))
+
+
 def directed_order(value: Numeric) -> Order:
     """An order α ∈ [0, ∞] of a divergence of two laws, of which one direction is asked."""
-    alpha = exact(value, "order alpha") if not is_infinite(value) else INFINITY
+    alpha = stated(value, "order alpha") if not is_infinite(value) else INFINITY
     return alpha if isinstance(alpha, Fraction) and 0 <= alpha < 1 else order(value)
 
 

@@ -12,7 +12,7 @@ from flint import fmpq, fmpq_mat
 from symacct.arithmetic import Arithmetic, Number
 from symacct.core import arguments, limits, symbols
 from symacct.core.errors import DomainError, echo
-from symacct.core.exact import INFINITY, Exact, Order, exact, expression
+from symacct.core.exact import INFINITY, Exact, Order, expression, stated
 from symacct.core.lazy_import import sympy
 from symacct.distributions.direction import Direction, FamilyDirection
 from symacct.distributions.law import Law, kernel_of, log_x
@@ -22,7 +22,7 @@ from symacct.numerics.normal.normal_mixtures import NormalParts
 
 
 @dataclass(frozen=True, repr=False)
-class Normal(Law, mean=exact, variance=positive):
+class Normal(Law, mean=stated, variance=positive):
     """N(mean, variance)."""
 
     mean: Any
@@ -94,7 +94,7 @@ class NormalMixture(Law, variance=positive):
 
 
 @dataclass(frozen=True, repr=False)
-class LogNormal(Normal, mean=exact, variance=positive):
+class LogNormal(Normal, mean=stated, variance=positive):
     """log X is N(mean, variance)."""
 
     normal_parts = None
@@ -304,4 +304,4 @@ def _normal_direction(shift: Fraction, first: Fraction, second: Fraction) -> Dir
 
 
 def _row(values: Any, what: str) -> tuple[Exact, ...]:
-    return tuple(exact(value, what) for value in arguments.ordered(values, what, "[0, 1]"))
+    return tuple(stated(value, what) for value in arguments.ordered(values, what, "[0, 1]"))

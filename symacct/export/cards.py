@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from html import escape
 
 from symacct.export.description import float_note, in_few_words, neighbours
+from symacct.expressions.theorem_registry import Theorem
 from symacct.results import rounding
 from symacct.results.enclosure import Enclosure, Guarantee, shortened, shown
 
@@ -38,15 +39,40 @@ def guarantee_card(guarantee: Guarantee) -> str:
     return card(rows)
 
 
+def theorem_card(theorem: Theorem) -> str:
+    """What a theorem says, of what, and under what."""
+    return card([*theorem_facts(theorem).items()])
+
+
+def theorems_grid(theorems: Iterable[Theorem]) -> str:
+    """The theorems below each other."""
+    rows = [theorem_facts(one) for one in theorems]
+    return grid(rows[0] if rows else (), (row.values() for row in rows))
+
+
+def theorem_facts(theorem: Theorem) -> dict[str, str]:
+    """A theorem in a few words, by what they are about."""
+    return {
+        "theorem": theorem.name,
+        "source": str(theorem.source),
+        "about": ", ".join(theorem.operation),
+        "says": " ".join(theorem.statement.split()),
+        "relation": str(theorem.adjacency),
+        "orders": str(theorem.orders),
+        "kind": str(theorem.kind),
+        "status": theorem.status,
+        "assumes": theorem.assumes,
+    }
+
+
 def _proof(x: Enclosure) -> list[tuple[str, str]]:
     return [("digits", str(x) if x.certified else f"{x}, not certified")]
 
 
 def card(rows: Iterable[tuple[str, str]]) -> str:
     """Names beside what belongs to them."""
-    return (
-        f"<table>{''.join(_row([_cell('th', name), _cell('td', x)]) for name, x in rows)}</table>"
-    )
+    body = "".join(_row([_cell("th", name), _cell("td", x)]) for name, x in rows)
+    return _wide(f"<table>{body}</table>")
 
 
 def grid(headers: Iterable[str], rows: Iterable[Iterable[str]], below: str = "") -> str:
@@ -54,7 +80,12 @@ def grid(headers: Iterable[str], rows: Iterable[Iterable[str]], below: str = "")
     head = _row(_cell("th", name) for name in headers)
     body = "".join(_row(_cell("td", value) for value in row) for row in rows)
     note = f"<p>{escape(below)}</p>" if below else ""
-    return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>{note}"
+    return _wide(f"<table><thead>{head}</thead><tbody>{body}</tbody></table>") + note
+
+
+def _wide(table: str) -> str:
+    """A table that is scrolled in a narrow window, which it would be cut by."""
+    return f'<div style="overflow-x:auto;max-width:100%">{table}</div>'
 
 
 def _row(cells: Iterable[str]) -> str:
@@ -62,4 +93,4 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _cell(tag: str, value: str) -> str:
-    return f'<{tag} style="text-align:left;padding-right:1.5em">{escape(value)}</{tag}>'
+    return f'<{tag} style="text-align:left;padding-right:1em">{escape(value)}</{tag}>'

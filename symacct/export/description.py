@@ -172,12 +172,12 @@ def sensitivity(m: Node) -> str:
 
 
 def float_note(m: Node) -> str:
-    """A line about the first parameter that came as a float and is no short decimal; or nothing."""
+    """A line about the first parameter that is the bits of a float; or nothing."""
     for node in m.walk():
         for value in node.fields().values():
             if isinstance(value, Fraction) and _is_no_decimal(value):
                 shown = repr(float(value))
-                return f"{shown} was given as a float, which is another number; '{shown}' is exact"
+                return f"{shown} stands for the bits of that float, which are another number"
     return ""
 
 

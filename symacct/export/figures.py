@@ -33,7 +33,7 @@ def figure(table: Table) -> Figure:
     Values are float64 rounded in their sound direction; ∞ and open cells are left out. Raises
     DomainError where nothing finite and positive is left, MissingPackageError without matplotlib.
     """
-    drawn: Figure = matplotlib_module().figure.Figure(figsize=(4.5, 3), layout="constrained")
+    drawn = picture((4.5, 3))
     axes = drawn.add_subplot(xscale="log", yscale="log", xlabel=r"order $\alpha$")
     axes.set_ylabel(r"$\epsilon(\alpha)$")
     for column in table.columns:
@@ -92,6 +92,14 @@ def _pgf(figure: Figure) -> bytes:
 def _literal(text: str) -> str:
     """Text that matplotlib reads as no mathematics, and LaTeX as no command."""
     return "".join(sign if sign.isalnum() or sign in " -+=:.," else " " for sign in text)
+
+
+def picture(size: tuple[float, float]) -> Figure:
+    """An empty figure of this size in inches, which a notebook shows by itself."""
+    matplotlib_module()
+    from symacct.export.picture import Picture  # with matplotlib, which is an extra
+
+    return Picture(figsize=size, layout="constrained")
 
 
 def matplotlib_module() -> Any:

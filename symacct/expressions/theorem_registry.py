@@ -12,6 +12,7 @@ from typing import Any, Required, TypeAlias, TypedDict, Unpack
 import numpy as np
 
 from symacct.arithmetic import Number
+from symacct.core import upward
 from symacct.core.claims import (
     INTEGER_ORDERS,
     UNSTATED,
@@ -122,6 +123,9 @@ class Theorem:
     options: tuple[tuple[str, int], ...] = field(default=())
     #: The values that `by=` may give to an option: `ANY_VALUE` where nothing is said.
     option_values: tuple[tuple[str, range], ...] = field(default=())
+
+    def _repr_html_(self) -> str:
+        return upward.cards.theorem_card(self)
 
     def __post_init__(self) -> None:
         check_stated(f"theorem {self.name}", _REMEDIES, vars(self))
@@ -279,25 +283,38 @@ def check_status(what: str, status: object) -> None:
         )
 
 
-def theorems() -> list[Theorem]:
+class Theorems(list[Theorem]):
+    """A list of theorems, which a notebook shows as a table and a terminal a line for each."""
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{one.name}: {one.source}" for one in self) or "[]"
+
+    def _repr_html_(self) -> str:
+        return upward.cards.theorems_grid(self)
+
+
+def theorems() -> Theorems:
     """Every registered theorem: name, what it is about, source, assumptions, adjacency, orders.
 
     >>> [one.name for one in theorems() if one.source.key == "ACG16"]
     ['ACG16-L3']
     """
-    return list(_register.values())
+    return Theorems(_register.values())
 
 
-def named(name: str) -> Theorem:
-    """The theorem called `name`, with options where it has any: "ZW19-T11:tau=50"."""
+def named(name: str, what: str = "by") -> Theorem:
+    """The theorem called `name`, with options where it has any: "ZW19-T11:tau=50".
+
+    `what` is the argument that an error is about.
+    """
     if not isinstance(name, str):
         needed = "one of the names that theorems() lists, such as 'ZW19-T5', or a tuple of them"
-        raise DomainError(f"by: found {echo(name)}, needed {needed}")
+        raise DomainError(f"{what}: found {echo(name)}, needed {needed}")
     key, colon, options = name.partition(":")
     found = _register.get(key)
     if found is None:
         needed = f"one of {', '.join(_register)}"
-        raise DomainError(f"by: found {echo(name)}{meant(key, _register, needed)}")
+        raise DomainError(f"{what}: found {echo(name)}{meant(key, _register, needed)}")
     return _with_options(found, options) if colon else found
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import sympy
 
 from symacct.core.errors import DomainError, echo
-from symacct.core.exact import Exact, exact
+from symacct.core.exact import Exact, binary, exact
 from symacct.results.rounding import rational_float
 
 
@@ -59,8 +59,12 @@ def nearest(x: Fraction, what: str) -> float:
 
 
 def scalar(value: Any) -> Any:
-    """What an array without dimensions holds, NumPy's or JAX's; anything else as it is."""
-    return value.item() if getattr(value, "shape", None) == () else value
+    """What an array without dimensions holds, NumPy's or JAX's; anything else as it is.
+
+    A float is its exact binary value: the other library ran with it.
+    """
+    held = value.item() if getattr(value, "shape", None) == () else value
+    return binary(held) if isinstance(held, float) and math.isfinite(held) else held
 
 
 def exactly(x: Exact, what: str) -> float:

@@ -61,7 +61,7 @@ def _shares(sensitivities: object, weights: object) -> dict[Fraction, Fraction]:
 
 
 def _numbers(values: object, what: str) -> list[Fraction]:
-    return [rational(x, what) for x in arguments.ordered(values, what, "[0, 1]")]
+    return [rational(floats.scalar(x), what) for x in arguments.ordered(values, what, "[0, 1]")]
 
 
 def mixture_parts(node: Node) -> tuple[float, list[float], list[float]] | None:

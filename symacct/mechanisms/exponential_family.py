@@ -10,7 +10,16 @@ from symacct.core import symbols
 from symacct.core.claims import Adjacency, Kind
 from symacct.core.claims import adjacency as named_adjacency
 from symacct.core.errors import DomainError, echo
-from symacct.core.exact import INFINITY, Exact, Numeric, Order, exact, expression, is_infinite
+from symacct.core.exact import (
+    INFINITY,
+    Exact,
+    Numeric,
+    Order,
+    exact,
+    expression,
+    is_infinite,
+    stated,
+)
 from symacct.core.lazy_import import sympy
 from symacct.core.sources import WBK19
 from symacct.expressions.formula_reader import parse_formula
@@ -148,7 +157,7 @@ def _of_radius(value: Numeric, name: str) -> Callable[[Any], sympy.Expr]:
     """The function of the radius that an expression in kappa, or its text, states."""
     if isinstance(value, str):
         value = parse_formula(value, symbols.kappa)
-    formula = expression(exact(value, f"ExponentialFamily.over_radii, {name}"))
+    formula = expression(stated(value, f"ExponentialFamily.over_radii, {name}"))
     named = {s: symbols.kappa for s in formula.free_symbols if s.name == symbols.kappa.name}
     formula = formula.xreplace(named)
     return lambda radius: formula.xreplace({symbols.kappa: radius})

@@ -14,7 +14,7 @@ from symacct.core import arguments, limits
 from symacct.core.claims import Adjacency, Kind
 from symacct.core.claims import adjacency as named_adjacency
 from symacct.core.errors import DomainError
-from symacct.core.exact import Numeric, Order, exact
+from symacct.core.exact import Numeric, Order, stated
 from symacct.core.forking import cached_property
 from symacct.core.sources import VEH14
 from symacct.distributions.direction import FiniteDirection
@@ -131,10 +131,10 @@ def _place(entry: tuple[Any, ...]) -> list[tuple[bool, Any]]:
 
 def _weights(scores: Iterable[Iterable[Numeric]], base: Numeric, what: str) -> list[list[Fraction]]:
     """base^score for every answer of every dataset."""
-    ratio = exact(base, f"{what}, base")
+    ratio = stated(base, f"{what}, base")
     if not isinstance(ratio, Fraction) or ratio <= 0:
         raise DomainError(f"{what}, base: found {base}, needed a rational number > 0")
-    return [[ratio ** int(exact(score, f"{what}, score")) for score in row] for row in scores]
+    return [[ratio ** int(stated(score, f"{what}, score")) for score in row] for row in scores]
 
 
 def _flipped(weights: list[Fraction]) -> list[Fraction]:

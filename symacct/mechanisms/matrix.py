@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from symacct.core import arguments, limits
 from symacct.core.errors import DomainError, echo
-from symacct.core.exact import Numeric, exact
+from symacct.core.exact import Numeric, stated
 from symacct.core.forking import cached_property
 from symacct.core.sources import SYMACCT
 from symacct.expressions.parameters import positive, whole
@@ -94,7 +94,7 @@ def rows_of(strategy: object, what: str) -> Rows:
         arguments.ordered(row, what, example) for row in arguments.ordered(strategy, what, example)
     ]
     limits.check("outcomes", sum(map(len, rows)), f"{what}, entries")
-    entries = tuple(tuple(exact(x, what) for x in row) for row in rows)
+    entries = tuple(tuple(stated(x, what) for x in row) for row in rows)
     if len({len(row) for row in rows}) != 1 or not any(map(any, entries)):
         raise DomainError(f"{what}: found {echo(strategy)}, needed rows of one length, not all 0")
     for x in (x for row in entries for x in row):

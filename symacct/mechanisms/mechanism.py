@@ -20,7 +20,7 @@ from symacct.core.claims import (
     combine,
 )
 from symacct.core.errors import DomainError, SoundnessError
-from symacct.core.exact import INFINITY, Exact, Order, expression, order
+from symacct.core.exact import INFINITY, Exact, Order, array_order, expression
 from symacct.core.lazy_import import sympy
 from symacct.expressions.node import Node
 
@@ -150,7 +150,7 @@ def order_by_order(ctx: Arithmetic, curve: Callable[[Order], Number]) -> Callabl
 
     def each(alpha: Order) -> Any:
         if isinstance(alpha, np.ndarray):
-            parts = [(k, curve(order(one))) for k, one in enumerate(alpha)]
+            parts = [(k, curve(array_order(one))) for k, one in enumerate(alpha)]
             return LogNumber.from_parts(alpha.shape, parts)
         return curve(alpha)
 

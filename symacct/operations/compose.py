@@ -11,7 +11,7 @@ from typing import TypeAlias
 from symacct.core import arguments, limits
 from symacct.core.claims import ALL_ORDERS, EITHER, Adjacency, Claim, combine, narrowed
 from symacct.core.errors import DomainError, echo
-from symacct.core.exact import INFINITY, Exact, Numeric, Order, exact
+from symacct.core.exact import INFINITY, Exact, Numeric, Order, stated
 from symacct.core.forking import cached_property
 from symacct.core.lazy_import import sympy
 from symacct.expressions.node import Node, as_node
@@ -136,7 +136,7 @@ def _runs(count: Numeric) -> Count:
     """A whole number >= 0, or an open one: what its symbols leave open is the user's to assume."""
     name = "Compose, number of runs"
     try:
-        number = exact(count, name)
+        number = stated(count, name)
         if isinstance(number, sympy.Expr) and number.free_symbols:
             if number.is_integer is False or number.is_negative:
                 raise DomainError(f"{name}: found {echo(count)}, needed a whole number >= 0")

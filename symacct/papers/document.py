@@ -12,7 +12,7 @@ import sympy
 from symacct.core import arguments
 from symacct.core.claims import Claim, Kind, Relation, Source
 from symacct.core.errors import DomainError
-from symacct.core.exact import INFINITY, Numeric, Spelled, exact, expression
+from symacct.core.exact import INFINITY, Numeric, Spelled, expression, stated
 from symacct.core.pinning import By
 from symacct.core.sources import WORKS
 from symacct.export.citation import STATED, each_work, sources_of
@@ -205,7 +205,7 @@ def _values(
     """The table, and the numbers put in for the symbols."""
     said = [
         f"${SymbolNames()(str(key))} = "
-        f"{PaperPrinter(SymbolNames()).doprint(expression(exact(value)))}$"
+        f"{PaperPrinter(SymbolNames()).doprint(expression(stated(value)))}$"
         for key, value in values.items()
     ]
     yield f"Table~\\ref{{tab:values}} gives values{' for ' if said else ''}{', '.join(said)}."

@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack, overload
 
 from flint import arb
 
@@ -29,22 +29,37 @@ _BITS = 200
 _ORDERS: tuple[Order, ...] = (2, 3, Fraction(5, 2), 60)  # above the terms that some begin with
 
 
+@overload
+def theorem(name: str) -> Theorem: ...
+@overload
+def theorem(
+    name: str,
+    *,
+    operation: type[Node] | tuple[type[Node], ...] = ...,
+    **statement: Unpack[Statement],
+) -> Callable[[Bound], Bound]: ...
 def theorem(
     name: str,
     *,
     operation: type[Node] | tuple[type[Node], ...] = UNSTATED,
-    **statement: Unpack[Statement],
-) -> Callable[[Bound], Bound]:
-    """Register the decorated function as the bound of the theorem `name` about `operation`.
+    **statement: Any,
+) -> Theorem | Callable[[Bound], Bound]:
+    """The registered theorem of this name; or, with keywords, a decorator that registers one.
+
+    The function decorated is the bound of the theorem `name` about `operation`.
 
     `statement` are the other fields of `Theorem`; SoundnessError where one that decides the claim
     is left out, DomainError for a name that is taken. An EqualTheoremWarning says which registered
     theorem has the same values at random arguments, if one has.
 
+    >>> theorem("ZW19-T8").orders
+    integer orders >= 2
     >>> theorem("EXAMPLE", operation=Node)(lambda ctx, eps, alpha: 0)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     symacct.core.errors.SoundnessError: theorem EXAMPLE: ...
     """
+    if operation is UNSTATED and not statement:
+        return theorem_registry.named(name, "theorem")
     register = theorem_registry.theorem(name, operation=operation, **statement)
 
     def checked(bound: Bound) -> Bound:

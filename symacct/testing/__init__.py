@@ -17,7 +17,7 @@ from symacct.accountant.accountant import Accountant
 from symacct.core import arguments
 from symacct.core.claims import Kind
 from symacct.core.errors import DomainError, SymacctError, echo
-from symacct.core.exact import exact
+from symacct.core.exact import binary, exact
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import rational
 from symacct.results.enclosure import Guarantee
@@ -98,7 +98,7 @@ def assert_sound(
     with progress("assert_sound", len(asked)) as advance:
         for argument in asked:
             x = float(exact(argument, "at"))
-            truth = _truth(accountant, m, what, x, conversion)
+            truth = _truth(accountant, m, what, binary(x), conversion)
             found, where = function(x), f"{what}({echo(x)}) of {echo(m)}{means}"
             fault = _fault(found, truth, where, share, times)
             if fault:
@@ -117,7 +117,7 @@ _DEFAULTS: dict[str, tuple[str, ...]] = {"rdp": ORDERS, "epsilon": DELTAS, "delt
 
 
 def _truth(
-    accountant: Accountant, m: Node, what: str, x: float, conversion: str | None
+    accountant: Accountant, m: Node, what: str, x: Fraction, conversion: str | None
 ) -> tuple[Bound, Bound]:
     """A lower bound of what is right, and the best proved bound, at exactly this float."""
     if what == "rdp":
@@ -130,7 +130,7 @@ def _truth(
     return _least(accountant, m, what, x), min(ends(ask(m, x).asked)[1], _most(ask, m, x))
 
 
-def _renyi(accountant: Accountant, m: Node, alpha: float) -> tuple[Bound, Bound]:
+def _renyi(accountant: Accountant, m: Node, alpha: Fraction) -> tuple[Bound, Bound]:
     value = accountant.rdp(m, alpha)
     low, high = ends(value)
     if value.claim.kind is Kind.EXACT:
@@ -141,7 +141,7 @@ def _renyi(accountant: Accountant, m: Node, alpha: float) -> tuple[Bound, Bound]
         return Fraction(0), high
 
 
-def _most(ask: Callable[..., Guarantee], m: Node, x: float) -> Bound:
+def _most(ask: Callable[..., Guarantee], m: Node, x: Fraction) -> Bound:
     """The upper end of the exact profile, where the laws are known."""
     try:
         return ends(ask(m, x, "exact", digits=_PROFILE_DIGITS).asked)[1]
@@ -149,7 +149,7 @@ def _most(ask: Callable[..., Guarantee], m: Node, x: float) -> Bound:
         return math.inf
 
 
-def _least(accountant: Accountant, m: Node, what: str, x: float) -> Bound:
+def _least(accountant: Accountant, m: Node, what: str, x: Fraction) -> Bound:
     """The lower end of the exact profile, or of what post-processing leaves of it."""
     ask = accountant.lower_epsilon if what == "epsilon" else accountant.lower_delta
     try:

@@ -1,6 +1,7 @@
 """Equal expressions are one object; dead ones are forgotten."""
 
 import gc
+import math
 import weakref
 from decimal import Decimal
 from fractions import Fraction
@@ -12,15 +13,18 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
+import symacct
 from symacct import (
     Accountant,
     Compose,
+    DomainError,
     Gaussian,
     Laplace,
     PoissonSubsample,
     PureDP,
     RandomizedResponse,
     Scale,
+    parse,
 )
 from symacct.expressions.node import Node
 from tests.support import leaves
@@ -69,15 +73,50 @@ def test_decimal_text_is_exact(milli):
     )
 
 
-def test_a_float_is_its_binary_value():
+@pytest.mark.parametrize("tenth", [0.1, np.float64(0.1), np.float32(0.1), sympy.Float(0.1)])
+def test_a_float_is_the_shortest_decimal_that_it_prints_as(tenth):
+    assert RandomizedResponse(tenth) is RandomizedResponse("1/10")
+
+
+@given(st.floats(min_value=0, exclude_min=True, allow_infinity=False))
+def test_the_shortest_decimal_is_read_back_as_the_float_and_printed_as_it(x):
+    node = Gaussian(x)
+    assert float(node.sigma) == x
+    assert node is Gaussian(repr(x))
+    assert node is parse(repr(node))
+
+
+def test_the_bits_of_a_float_are_asked_for():
     tenth = Fraction(0.1)
-    assert RandomizedResponse(0.1) is RandomizedResponse(tenth)
-    assert RandomizedResponse(0.1) is not RandomizedResponse("0.1")
-    assert RandomizedResponse(mpmath.mpf(0.1)) is RandomizedResponse(tenth)
-    assert RandomizedResponse(sympy.Float(0.1)) is RandomizedResponse(tenth)
-    assert RandomizedResponse(np.float32(0.1)) is RandomizedResponse(
-        Fraction(float(np.float32(0.1)))
-    )
+    assert symacct.binary(0.1) == tenth != Fraction(1, 10)
+    assert symacct.binary(np.float32(0.1)) == Fraction(float(np.float32(0.1)))
+    assert RandomizedResponse(symacct.binary(0.1)) is RandomizedResponse(mpmath.mpf(0.1))
+    for no_float in (1, "0.1", None, Fraction(1, 2), float("nan"), float("inf")):
+        with pytest.raises(DomainError, match="binary: found"):
+            symacct.binary(no_float)
+
+
+def test_what_is_asked_of_a_node_is_read_in_the_same_way():
+    node = PoissonSubsample(Gaussian(2.1), 0.01)
+    assert node.epsilon(1e-5).delta == Fraction(1, 10**5)
+    assert node.delta(0.7).epsilon == Fraction(7, 10)
+    for ask in (node.rdp, node.lower_bound):
+        assert ask(1.1) == ask("1.1")
+        assert ask(1.1) != ask(symacct.binary(1.1))
+    assert node.subs({}) is node
+    sigma = sympy.Symbol("sigma", positive=True)
+    assert Gaussian(0.1 * sigma) is Gaussian(sigma / 10)
+    assert Gaussian(sigma).subs({"sigma": 1.1}) is Gaussian("11/10")
+
+
+def test_what_a_machine_computed_keeps_its_bits():
+    """A comparison of an answer with a float, orders in an array, the float that an answer is."""
+    answer = Gaussian(5).epsilon("1e-5").epsilon
+    assert answer <= float(answer)
+    assert not answer <= math.nextafter(float(answer), 0)
+    orders = np.array([1.1, 2.3])
+    found = Gaussian(5).rdp(orders, engine="float64")
+    assert found[0] == pytest.approx(1.1 / 50, rel=1e-12)
 
 
 def test_an_mpf_keeps_digits_beyond_the_global_precision():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from symacct.core.claims import Kind
 from symacct.core.errors import DomainError, GapWarning, echo
 from symacct.explore.plots.lines import PlotLine
-from symacct.export.figures import matplotlib_module
+from symacct.export.figures import matplotlib_module, picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -138,6 +138,5 @@ def _name_few(axis: Axis) -> None:
 
 
 def _new_axes() -> Axes:
-    figure = matplotlib_module().figure.Figure(figsize=(6.4, 4.2), layout="constrained")
-    axes: Axes = figure.add_subplot()
+    axes: Axes = picture((6.4, 4.2)).add_subplot()
     return axes

@@ -286,7 +286,7 @@ def _values(name: object, values: Values) -> list[str]:
 def _text(value: Numeric, name: str) -> str:
     if exact.is_infinite(value):
         return "inf"
-    number = exact.exact(value, name)
+    number = exact.stated(value, name)
     return value.strip() if isinstance(value, str) else exact.text(number)
 
 

@@ -15,9 +15,9 @@ from symacct.core.errors import DomainError, PrecisionError, SymacctError, echo
 from symacct.core.exact import (
     Numeric,
     Order,
-    exact,
     expression,
     is_infinite,
+    stated,
     text,
     without_long_numbers,
     written,
@@ -29,6 +29,8 @@ from symacct.export.cards import card
 from symacct.export.expansions import taylor
 from symacct.export.expansions.evaluating import Expanding
 from symacct.export.expansions.series import Series, SeriesArithmetic, TooFewTerms, no_series
+from symacct.export.latex.names import SymbolNames
+from symacct.export.latex.printer import PaperPrinter
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.theorem_registry import stating
 from symacct.mechanisms.curve import Curve
@@ -84,8 +86,9 @@ class Expansion:
 
     def _repr_html_(self) -> str:
         rest = str(self.remainder) if self.remainder else "only O(·): no bound is proved"
-        rows = [("ε(α)", self.expression), ("leading", self.leading), ("remainder", rest)]
-        return card([*((name, written(value)) for name, value in rows), ("claim", str(self.claim))])
+        formulas = [("ε(α)", self.expression), ("leading", self.leading)]
+        rows = [(name, f"$\\displaystyle {_tex(value)}$") for name, value in formulas]
+        return card([*rows, ("remainder", rest), ("claim", str(self.claim))])
 
     def as_dict(self) -> dict[str, Any]:
         """The expansion for JSON, formulas as SymPy's text."""
@@ -104,6 +107,13 @@ class Expansion:
             },
             "claim": claim_as_dict(self.claim),
         }
+
+
+def _tex(value: sympy.Expr) -> str:
+    """The formula in LaTeX, which a notebook draws, with its O(·) last."""
+    printer, rest = PaperPrinter(SymbolNames()), value.getO()
+    parts = [value] if rest is None else [value.removeO(), rest]
+    return " + ".join(printer.doprint(part) for part in parts)
 
 
 def expansion(
@@ -300,7 +310,7 @@ def _point(symbol: sympy.Symbol, at: Numeric | None) -> sympy.Expr:
         return sympy.oo if symbol.name in _SCALES else sympy.S.Zero
     if is_infinite(at):
         return sympy.oo
-    point = expression(exact(at, "expansion, at"))
+    point = expression(stated(at, "expansion, at"))
     if symbol == ALPHA and point != 1:
         raise DomainError(f"expansion in alpha: found the point {at}, needed 1 or inf")
     return point
@@ -320,7 +330,7 @@ def _asked_order(symbol: sympy.Symbol, alpha: Numeric | None) -> Order:
 def _until(value: Numeric | None, point: sympy.Expr) -> Fraction | None:
     if value is None or (point != 0 and point is not sympy.oo):
         return None
-    until = exact(value, "expansion, within")
+    until = stated(value, "expansion, within")
     if not isinstance(until, Fraction):
         return None
     if until <= 0:

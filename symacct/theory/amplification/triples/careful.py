@@ -15,7 +15,7 @@ from symacct.arithmetic import (
     MpmathArithmetic,
     Number,
 )
-from symacct.core.exact import Exact, Order, order
+from symacct.core.exact import Exact, Order, array_order
 from symacct.theory.rdp_curve import RDPCurve
 
 #: (arithmetic, the mechanism's curve in it, α, γ) → a number >= 0.
@@ -46,7 +46,7 @@ def _rounded(
 ) -> LogNumber:
     """Certified values: float64 has no digits to lose."""
     if isinstance(alpha, np.ndarray):
-        found = [_rounded(ctx, formula, eps, order(one), gamma) for one in alpha.ravel()]
+        found = [_rounded(ctx, formula, eps, array_order(one), gamma) for one in alpha.ravel()]
         parts = zip(*((one.sign, one.log, one.error) for one in found), strict=True)
         return LogNumber(*(np.reshape(part, alpha.shape) for part in parts))
     return ctx.from_balls(lambda: formula(BALL, eps.using(BALL), alpha, gamma))

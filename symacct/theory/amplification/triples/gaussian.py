@@ -22,7 +22,7 @@ from symacct.arithmetic import (
 from symacct.arithmetic.ball import nearest_rational, precision
 from symacct.core.claims import REPLACE_ONE, Kind, Orders
 from symacct.core.errors import DomainError, PrecisionError
-from symacct.core.exact import Exact, Order, order
+from symacct.core.exact import Exact, Order, array_order
 from symacct.core.sources import SYMACCT
 from symacct.expressions.node import Node
 from symacct.expressions.theorem_registry import theorem
@@ -250,7 +250,9 @@ def _value(
     if gamma == 1:
         return eps(alpha)
     if isinstance(alpha, np.ndarray):
-        found = [_value(ctx, eps, order(one), gamma, largest).value() for one in alpha.ravel()]
+        found = [
+            _value(ctx, eps, array_order(one), gamma, largest).value() for one in alpha.ravel()
+        ]
         return ctx.number(np.reshape(np.array(found, dtype=np.float64), alpha.shape))
 
     def of_ratio(ratio: Fraction) -> Number:
