@@ -135,7 +135,7 @@ def test_what_rounding_would_explain_belongs_to_a_curve_that_is_wrong_anyway():
 def test_what_is_too_small_by_rounding_alone_is_not_shown_for_what_is_too_large():
     small = found("unsound", "1/2", beyond_rounding=False)
     causes = [d.cause for d in report(found("loose", 2), small).defects]
-    assert causes == ["rounding to float64", "too large: poisson: add/remove"]
+    assert causes == ["rounding to float64", "too large: poisson: add/remove: Gaussian"]
 
 
 def test_types_that_are_handled_alike_are_one_defect_wherever_they_are_met():
@@ -147,7 +147,7 @@ def test_types_that_are_handled_alike_are_one_defect_wherever_they_are_met():
     other = typed("numpy.float32", 3, key="alpha")
     seen = report(*ways, *elsewhere, other, found("loose", 2)).defects
     assert sorted((d.cause, len(d.clusters)) for d in seen) == [
-        ("too large: poisson: add/remove", 1),
+        ("too large: poisson: add/remove: Gaussian", 1),
         ("written another way: int, numpy.int64", 4),
         ("written another way: numpy.float32", 1),
     ]
@@ -191,7 +191,7 @@ def test_what_is_so_at_an_end_of_the_orders_only_is_one_defect(at, end):
 def test_what_is_so_under_several_relations_is_one_defect():
     relations = ("add_remove", "replace_one")
     seen = [replace(HALVED[0], ask=replace(HALVED[0].ask, adjacency=r)) for r in relations]
-    assert [defect.cause for defect in report(*seen).defects] == ["too small: poisson"]
+    assert [defect.cause for defect in report(*seen).defects] == ["too small: poisson: Gaussian"]
 
 
 def test_of_a_peer_that_remembers_only_what_a_new_process_does_too_is_apart():
@@ -220,7 +220,7 @@ def test_no_finding_is_lost_and_every_cause_is_told_apart():
 
 def test_a_wrong_conversion_is_a_defect_of_its_own():
     (defect,) = report(found("unsound", "1/2", kind="epsilon", at="1e-5")).defects
-    assert defect.cause == "too small: ε and δ: poisson: add/remove"
+    assert defect.cause == "too small: ε and δ: poisson: add/remove: Gaussian"
 
 
 @pytest.mark.parametrize(
