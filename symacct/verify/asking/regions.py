@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from symacct.results.time_limit import OutOfTimeError
 from symacct.verify.asking.questions import short
 from symacct.verify.judging.verdict import Finding
 from symacct.verify.peer.protocol import Answer, Ask
 
+#: The finding at a question, None where its answer is right; OutOfTimeError where it is too late.
 Shows = Callable[[Ask], Finding | None]
 #: Factors by which a number is moved until the answer is right; then the edge is bisected.
 _FACTORS = (2, 8, 64, 4096)
 _BISECTIONS = 7
 _MOST_RUNS, _MOST_ORDER = 10**6, 4096
-_MODULI = tuple(2**bits for bits in (8, 15, 16, 24, 31, 32))
+_MODULI = tuple(2**bits for bits in (32, 31, 24, 16, 15, 8))
 
 
 @dataclass(frozen=True)
@@ -42,18 +45,16 @@ class _Axis:
 def bounded(found: Finding, shows: Shows) -> Finding:
     """The finding with the edges between which it shows, at the fewest runs that show it."""
     said = []
-    for axis in _axes(found.ask):
-        ends = [_edge(axis, shows, up) for up in (False, True)]
-        if axis.name == "runs" and ends[0] is not None:
-            fewest = shows(axis.moved(axis.text(ends[0][1])))
-            found = fewest or found
-        said += [
-            f"not so {where} {axis.name} = {axis.text(end[0])}"
-            for where, end in zip(("at", "from"), ends, strict=True)
-            if end is not None and (where == "at" or axis.name != "runs")
-        ]
-    note = "; ".join(filter(None, (found.note, *said)))
-    return replace(found, note=note)
+    with contextlib.suppress(OutOfTimeError):
+        for axis in _axes(found.ask):
+            below, above = (_edge(axis, shows, up) for up in (False, True))
+            if axis.name == "runs" and below is not None:
+                found = shows(axis.moved(axis.text(below[1]))) or found
+            if below is not None:
+                said.append(f"right at {axis.name} = {axis.text(below[0])}")
+            if above is not None and axis.name != "runs":
+                said.append(f"right again at {axis.name} = {axis.text(above[0])}")
+    return replace(found, note="; ".join(filter(None, (found.note, *said))))
 
 
 def _axes(ask: Ask) -> Iterator[_Axis]:
@@ -132,7 +133,7 @@ def as_runs(found: Finding, answers: Mapping[Ask, Answer]) -> Finding:
     runs = round(value / one)
     if runs == part.count or abs(value - runs * one) > Fraction(1, 10**9) * abs(value):
         return found
-    modulus = next((m for m in _MODULI if part.count % m == runs), None)
+    modulus = next((m for m in _MODULI if m <= part.count and part.count % m == runs), None)
     counted = "" if modulus is None else f", the number modulo {modulus:,}"
     said = f"as much as {runs:,} of {part.count:,} runs{counted}"
     return replace(found, note="; ".join(filter(None, (found.note, said))))

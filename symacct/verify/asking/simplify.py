@@ -42,13 +42,16 @@ def simplest(found: Finding, probe: Probe, budget: int = 90, edges: int = 0) -> 
     """
     left, worst = budget, found
 
-    def shows(ask: Ask) -> Finding | None:
+    def budgeted(ask: Ask) -> Finding | None:
         nonlocal left
         if left == 0:
-            return None
+            raise OutOfTimeError
         left -= 1
+        return probe(ask)
+
+    def shows(ask: Ask) -> Finding | None:
         try:
-            again = probe(ask)
+            again = budgeted(ask)
         except OutOfTimeError:
             return None
         return again if again is not None and _same_kind(again, worst) else None
@@ -62,7 +65,7 @@ def simplest(found: Finding, probe: Probe, budget: int = 90, edges: int = 0) -> 
     if found.verdict in _EDGES:
         found = _at_the_edge(found, shows)
     left = edges
-    return bounded(found, shows) if edges and not found.ask.how else found
+    return bounded(found, budgeted) if edges and not found.ask.how else found
 
 
 def _same_kind(again: Finding, worst: Finding) -> bool:
