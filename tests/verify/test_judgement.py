@@ -264,6 +264,45 @@ def test_what_is_known_does_not_fail_and_what_is_new_or_worse_does(tmp_path):
     assert Judgement(report(*HALVED), None, KnownFindings()).status == 1
 
 
+def test_known_new_and_fixed_are_told_apart(tmp_path):
+    known = baseline(tmp_path, *HALVED)
+    ask = HALVED[0].ask
+    assert ask in known.asks  # to be asked again
+    other = replace(ask, at="7")
+    small = replace(found("unsound", "0.999999"), ask=ask)
+    slight = baseline(tmp_path, small)
+
+    def status(now, again, known):
+        judgement = Judgement(report(now, again=again, judged=100), None, known)
+        return judgement.status, judgement.against_the_baseline
+
+    # Elsewhere it may be some times as much, as another run asks other questions.
+    some = replace(found("unsound", "0.9999"), ask=other)
+    assert status(some, {ask: small}, slight)[0] == 0
+    much = replace(found("unsound", "0.5"), ask=other)
+    assert status(much, {ask: small}, slight)[0] == 1
+    # At the known question itself, twice as much is new, whatever the worst is.
+    again = replace(found("unsound", "0.9999"), ask=ask)
+    assert status(some, {ask: again}, slight) == (
+        1,
+        "against the baseline: 0 known, 1 new (too small: poisson: add/remove: Gaussian), 0 fixed",
+    )
+    clean = Judgement(report(again=dict.fromkeys(known.asks), judged=100), None, known)
+    assert clean.status == 0
+    assert "0 known, 0 new, " in clean.against_the_baseline
+    assert clean.known.fixed(clean.report)
+
+
+def test_a_question_in_a_report_is_read_back():
+    part = AskedPart("ZCDP", (("rho", "0.1"), ("xi", "0")), "poisson", "1/3", 5, 2)
+    asks = (
+        Ask("epsilon", (part, part), "1e-5", "replace_one", (("count", "repeat"),), ("2", "3")),
+        Ask("rdp", (replace(part, gamma=None, sampling="none"),), "5/2"),
+    )
+    for ask in asks:
+        assert Ask.of(ask.kind, json.loads(json.dumps(ask.parameters()))) == ask
+
+
 @pytest.mark.parametrize(
     "text", ["", "[]", "{}", "3", '{"peers": 5}', '{"peer": "p", "findings": [{}]}', "[" * 10**5]
 )

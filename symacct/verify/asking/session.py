@@ -40,7 +40,8 @@ _EDGES, _BOUNDED = 120, 4
 _STARTS = 0.1
 #: The shares of the time at which the stages end.
 _STAGES = {
-    "usual": 0.08,
+    "knowing": 0.05,
+    "usual": 0.1,
     "points": 0.25,
     "ends": 0.36,
     "structure": 0.44,
@@ -64,6 +65,9 @@ class Session:
     seed: int = 0
     progress: Progress = lambda what, asked: None
     allowance: Fraction = ALLOWANCE
+    #: What a baseline knows: asked before all else, with what is found now.
+    known: tuple[Ask, ...] = ()
+    again: dict[Ask, Finding | None] = field(default_factory=dict)
     asked: int = 0
     unsupported: int = 0
     #: Not asked, being of a kind that ran out of time before.
@@ -72,7 +76,7 @@ class Session:
     points: list[Asked] = field(default_factory=list)
     #: In the search, which ends where the time for it does.
     searched: int = 0
-    #: Why the run stopped before all was asked; empty if it did not.
+    #: Why the run stopped before all was asked.
     cut: list[str] = field(default_factory=list)
     #: The peer ended, hung or talked nonsense too often to be asked on.
     gone: bool = False
@@ -105,6 +109,7 @@ class Session:
     def run(self) -> None:
         """Every stage; a peer that is gone for good, or the end of the time, ends it early."""
         stages = {
+            "knowing": self._know,
             "usual": self._usual,
             "points": self._points,
             "ends": self._ends,
@@ -130,7 +135,7 @@ class Session:
         """With its formula, the form of the numbers, and of how many runs it is the value."""
         answers = self.history.answers
         plain = [a.finite for ask, a in answers.items() if not ask.how and a.finite is not None]
-        return as_runs(explained(self.judge.complete(found), form(plain)), answers)
+        return as_runs(explained(self.judge.complete(found), form(plain), self.oracle), answers)
 
     def _until_its_end(self, stage: Callable[[], None]) -> None:
         """As much of a stage as there is time for."""
@@ -219,6 +224,11 @@ class Session:
             raise OutOfTimeError
 
     # --- stages
+
+    def _know(self) -> None:
+        for ask, answer in self._stream(filter(self._may, self.known), "knowing"):
+            self.again[ask] = self.judge.judge(ask, answer)
+            self.clusters.note(self.again[ask], self._probe)
 
     def _usual(self) -> None:
         self._judged(self._left["usual"], "usual")
@@ -355,18 +365,8 @@ class Session:
 
     def _may(self, ask: Ask) -> bool:
         """Does the peer say that it takes this question?"""
-        return all(
-            any(
-                row.mechanism == part.mechanism
-                and row.sampling == part.sampling
-                and row.adjacency == ask.adjacency
-                and (part.inner == 1 or row.inner)
-                and ask.kind in row.asks
-                and (ask.kind != "rdp" or row.takes(Fraction(ask.at)))
-                for row in self.hello.supports
-            )
-            for part in ask.parts
-        )
+        rows = self.hello.supports
+        return all(any(row.offers(ask, part) for row in rows) for part in ask.parts)
 
     def _variant(self, ask: Ask) -> Finding | None:
         """One expression written another way, and then the usual way."""
@@ -438,6 +438,5 @@ def _used_up(stage: str) -> str:
     return f"{stage}: the time allowed was used up"
 
 
-def _nothing(ask: Ask) -> Finding | None:
+def _nothing(_: Ask) -> None:
     """The probe of a finding that is about more than one question."""
-    return None

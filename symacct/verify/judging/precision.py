@@ -8,6 +8,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 from symacct.results.rounding import nearest_float
+from symacct.verify.judging import matching
+from symacct.verify.judging.truth import Oracle
 from symacct.verify.judging.verdict import Finding, explained_by_rounding
 
 _FLOAT32 = struct.Struct("f")
@@ -30,14 +32,16 @@ def form(values: Iterable[Fraction]) -> str | None:
     return "computed in float32" if all(map(_is_float32, distinct)) else None
 
 
-def explained(found: Finding, written: str | None) -> Finding:
+def explained(found: Finding, written: str | None, oracle: Oracle) -> Finding:
     """The finding with the form of the peer's numbers, where that is all that is wrong."""
     value, truth = found.answer.finite, found.truth
-    if written is None or found.ask.how:
+    if written is None or value is None or truth is None:
         return found
-    if value is None or truth is None or truth.upper == float("inf"):
+    stated = matching.claimed(oracle, found.ask, found.answer.claims or "")
+    low, high = stated or (truth.lower, truth.upper)
+    if float("inf") in (low, high):
         return found
-    end = Fraction(truth.lower if value < truth.lower else truth.upper)
+    end = Fraction(low if value < low else high if value > high else value)
     gap = abs(value - end)
     if written.startswith("printed"):
         digits = int(written.split()[2])

@@ -10,7 +10,7 @@ from symacct.verify.peer.protocol import SAMPLINGS, Ask
 from symacct.verify.reporting.clusters import BEYOND, NEAR_1, Cluster, about, region_of_orders
 
 _BELOW = ("unsound", "negative", "zero")
-_SIDES = ("too small", "too large")
+SIDES = ("too small", "too large")
 Cause = tuple[str, ...]
 Way = tuple[str, str]
 _BOTH, _CONVERSION = "too small and too large", "conversion from RDP"
@@ -75,9 +75,10 @@ def grouped(clusters: Iterable[Cluster]) -> list[Defect]:
 
 def _one_mechanism(cause: Cause, defect: Defect) -> Cause:
     """The mechanism of a wrong curve, where it is one of those that are sampled alike."""
-    about_a_curve = cause[0] in (*_SIDES, _BOTH) and cause[1] in _OF_A_MECHANISM
-    asks = [cluster.worst.ask for cluster in defect.clusters]
-    names = {part.mechanism for ask in asks for part in ask.parts}
+    about_a_curve = cause[0] in (*SIDES, _BOTH) and cause[1] in _OF_A_MECHANISM
+    parts = [cluster.worst.ask.parts for cluster in defect.clusters]
+    alone = [one for one in parts if len(one) == 1]  # a composition has what its parts have
+    names = {part.mechanism for one in alone or parts for part in one}
     return tuple(names) if about_a_curve and len(names) == 1 else ()
 
 
@@ -165,7 +166,7 @@ class _Causes:
         for what in [*reversed(self._whats(found)), *many, *ends]:
             yield self._named(found, what)
             if symptom:
-                yield from ((side, *self._without_relation(what)) for side in _SIDES)
+                yield from ((side, *self._without_relation(what)) for side in SIDES)
 
     def _whats(self, found: Finding) -> list[Cause]:
         """What it is about; an end of the orders, where the curve is right between the ends."""
@@ -237,7 +238,7 @@ def _on_both_sides(curves: Iterable[Finding]) -> set[Cause]:
         _whats(same[0].ask)[0]
         for same in kinds.values()
         if len({_side(one) for one in same}) == 2
-        and any(one.beyond_rounding for one in same if _side(one) == _SIDES[0])
+        and any(one.beyond_rounding for one in same if _side(one) == SIDES[0])
     }
 
 
@@ -267,7 +268,7 @@ def _side(found: Finding) -> str:
     small = found.below or found.short or found.verdict in _BELOW
     if found.verdict in SYMPTOMS and found.ratio is not None:
         small = small or found.ratio < 1
-    return _SIDES[0] if small else _SIDES[1]
+    return SIDES[0] if small else SIDES[1]
 
 
 def _whats(ask: Ask) -> list[Cause]:

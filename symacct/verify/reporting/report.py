@@ -72,6 +72,8 @@ class Report:
     worked: float | None = None
     given: float | None = None
     points: list[PlottedError] = field(default_factory=list)
+    #: What a baseline knows, asked again: the findings now.
+    again: dict[Ask, Finding | None] = field(default_factory=dict)
 
     @property
     def unsound(self) -> bool:
@@ -172,6 +174,7 @@ def finding_as_dict(cluster: Cluster, command: Sequence[str]) -> dict[str, Any]:
         "worst_ratio": finite_or_text(cluster.worst.ratio),
         "worst_expression": cluster.worst.ask.expression,
         "worst_call": call(cluster.worst.ask),
+        "worst_asked": {"ask": cluster.worst.ask.kind, **cluster.worst.ask.parameters()},
         "note": found.note,
         "id": cluster.identity,
     }
