@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,13 +21,14 @@ from symacct.verify import FULL, QUICK, PeerError, Report, adapters, verify
 from symacct.verify.judging.bounds import Truth, decimal_text
 from symacct.verify.judging.verdict import VERDICTS
 from symacct.verify.peer import peers
+from symacct.verify.peer.protocol import Ask
 from symacct.verify.reporting import page
 from symacct.verify.reporting.ci import junit, said, sarif, too_little
 from symacct.verify.reporting.defects import Defect
 from symacct.verify.reporting.judgement import Judgement, KnownFindings, read
 from symacct.verify.reporting.report import finding_as_dict
 
-_SHOWN = 25
+_SHOWN, _KINDS = 25, 4
 _TRUTH_DIGITS = 14
 _TIMEOUT = 10.0
 _QUICK_TIMEOUT = 2.5
@@ -71,10 +72,10 @@ def verify_command(
     that --fail-on names, 3 if less than half of the answers could be held against a truth.
     """
     try:
-        run = _Run(**asked)
+        known = {} if baseline is None else read(baseline)
+        run = _Run(**asked, known=known)
         for file in (json_file, html_file, junit_file, sarif_file):
             _writable(file)
-        known = {} if baseline is None else read(baseline)
         if html_file is not None:
             page.needs()
         reports, absent = run.all()
@@ -112,6 +113,7 @@ class _Run:
     seed: int
     allowance: str
     timeout: float | None
+    known: Mapping[str, KnownFindings]
 
     def __post_init__(self) -> None:
         if (self.peer is not None) + self.every + (self.command is not None) != 1:
@@ -147,7 +149,11 @@ class _Run:
         seconds = self.timeout or (_QUICK_TIMEOUT if self.quick else _TIMEOUT)
         with self.started(name) as words, _progress() as shown:
             extent = QUICK if self.quick else FULL
-            return verify(words, extent, self.seed, seconds, shown, self.allowance)
+            return verify(words, extent, self.seed, seconds, shown, self.allowance, self.asks)
+
+    def asks(self, peer: str) -> tuple[Ask, ...]:
+        """What the baseline knows of a peer, to be asked again."""
+        return self.known.get(peer, KnownFindings()).asks
 
     @contextlib.contextmanager
     def started(self, name: str | None) -> Iterator[list[str]]:
@@ -206,6 +212,8 @@ def print_judgement(judgement: Judgement) -> None:
         print_prose(f"{report.skipped:,} not asked, being of a kind that ran out of time twice")
     for line in (*report.cut, *report.incidents.quotes):
         print_prose(line)
+    if judgement.against_the_baseline:
+        print_prose(judgement.against_the_baseline)
     if not report.defects:
         click.echo("No finding.")
     failing = judgement.failing
@@ -225,7 +233,9 @@ def _print_finding(found: dict[str, Any], defect: Defect) -> None:
         *(found[key] for key in ("formula_matched", "note") if found[key]),
     ]
     if len(defect.about) > 1:
-        lines.append(f"seen in {len(defect.about)} kinds of questions: {'; '.join(defect.about)}")
+        first = "; ".join(defect.about[:_KINDS])
+        more = f"; and {len(defect.about) - _KINDS} more" if len(defect.about) > _KINDS else ""
+        lines.append(f"seen in {len(defect.about)} kinds of questions: {first}{more}")
     for line in lines:
         print_prose(f"   {line}")
     console().print(Text(found["reproduce"], style="dim"), soft_wrap=True)

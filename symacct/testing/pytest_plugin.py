@@ -68,10 +68,12 @@ class Verified(pytest.Item):
         bundled = self.peer in adapters()
         own = peers.adapter(self.peer).command(peers.interpreter(None)) if bundled else None
         extent = QUICK if option("--symacct-quick") else FULL
-        report = verify(own or peers.words(self.peer), extent)
         file = option("--symacct-baseline")
-        known = KnownFindings() if file is None else read(file).get(report.peer, KnownFindings())
-        return Judgement(report, option("--symacct-fail-on"), known)
+        known = {} if file is None else read(file)
+        command = own or peers.words(self.peer)
+        report = verify(command, extent, known=lambda peer: known.get(peer, KnownFindings()).asks)
+        found = known.get(report.peer, KnownFindings())
+        return Judgement(report, option("--symacct-fail-on"), found)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """What was found, without our frames."""

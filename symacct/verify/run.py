@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
 from symacct.core.errors import DomainError, echo
@@ -28,10 +28,12 @@ def verify(
     timeout: Numeric = _TIMEOUT,
     progress: Callable[[str, int], None] = lambda stage, asked: None,
     allowance: Numeric = ALLOWANCE,
+    known: Callable[[str], Iterable[Ask]] = lambda peer: (),
 ) -> Report:
     """A Report on the program that `command` runs; or PeerError, ProtocolError.
 
-    `allowance` is the share of the truth that an answer may be off and still be right.
+    `allowance` is the share of the truth that an answer may be off and still be right. What is
+    `known` of a peer, by its name, is asked first.
     """
     if not isinstance(extent, Extent):
         raise DomainError(f"verify, extent: found {echo(extent)}, needed FULL or QUICK")
@@ -41,7 +43,7 @@ def verify(
     allowed = rational(allowance, "verify, allowance")
     seed, begun = whole(seed, "verify, seed"), time.monotonic()
     with Peer(command, timeout) as peer:
-        session = Session(peer, extent, seed, progress, allowed)
+        session = Session(peer, extent, seed, progress, allowed, tuple(known(peer.hello.peer)))
         session.run()
     return Report(
         peer=peer.hello.peer,
@@ -62,6 +64,10 @@ def verify(
         worst_within=session.judge.worst_within,
         skipped=session.skipped,
         searched=session.searched,
+        again=session.again,
+        undecided=len(session.judge.undecided),
+        kinds=[session.judge.count(*kind) for kind in session.judge.kinds],
+        least=extent.least,
         cut=session.cut,
         given=extent.seconds,
         points=_points(session),

@@ -135,7 +135,7 @@ def test_what_rounding_would_explain_belongs_to_a_curve_that_is_wrong_anyway():
 def test_what_is_too_small_by_rounding_alone_is_not_shown_for_what_is_too_large():
     small = found("unsound", "1/2", beyond_rounding=False)
     causes = [d.cause for d in report(found("loose", 2), small).defects]
-    assert causes == ["rounding to float64", "too large: poisson: add/remove"]
+    assert causes == ["rounding to float64", "too large: poisson: add/remove: Gaussian"]
 
 
 def test_types_that_are_handled_alike_are_one_defect_wherever_they_are_met():
@@ -147,7 +147,7 @@ def test_types_that_are_handled_alike_are_one_defect_wherever_they_are_met():
     other = typed("numpy.float32", 3, key="alpha")
     seen = report(*ways, *elsewhere, other, found("loose", 2)).defects
     assert sorted((d.cause, len(d.clusters)) for d in seen) == [
-        ("too large: poisson: add/remove", 1),
+        ("too large: poisson: add/remove: Gaussian", 1),
         ("written another way: int, numpy.int64", 4),
         ("written another way: numpy.float32", 1),
     ]
@@ -191,7 +191,7 @@ def test_what_is_so_at_an_end_of_the_orders_only_is_one_defect(at, end):
 def test_what_is_so_under_several_relations_is_one_defect():
     relations = ("add_remove", "replace_one")
     seen = [replace(HALVED[0], ask=replace(HALVED[0].ask, adjacency=r)) for r in relations]
-    assert [defect.cause for defect in report(*seen).defects] == ["too small: poisson"]
+    assert [defect.cause for defect in report(*seen).defects] == ["too small: poisson: Gaussian"]
 
 
 def test_of_a_peer_that_remembers_only_what_a_new_process_does_too_is_apart():
@@ -220,7 +220,7 @@ def test_no_finding_is_lost_and_every_cause_is_told_apart():
 
 def test_a_wrong_conversion_is_a_defect_of_its_own():
     (defect,) = report(found("unsound", "1/2", kind="epsilon", at="1e-5")).defects
-    assert defect.cause == "too small: ε and δ: poisson: add/remove"
+    assert defect.cause == "too small: ε and δ: poisson: add/remove: Gaussian"
 
 
 @pytest.mark.parametrize(
@@ -262,6 +262,45 @@ def test_what_is_known_does_not_fail_and_what_is_new_or_worse_does(tmp_path):
     loose = baseline(tmp_path, found("wrong-formula", "1/2", below=False))
     assert Judgement(report(found("wrong-formula", "1/2", below=True)), None, loose).status == 1
     assert Judgement(report(*HALVED), None, KnownFindings()).status == 1
+
+
+def test_known_new_and_fixed_are_told_apart(tmp_path):
+    known = baseline(tmp_path, *HALVED)
+    ask = HALVED[0].ask
+    assert ask in known.asks  # to be asked again
+    other = replace(ask, at="7")
+    small = replace(found("unsound", "0.999999"), ask=ask)
+    slight = baseline(tmp_path, small)
+
+    def status(now, again, known):
+        judgement = Judgement(report(now, again=again, judged=100), None, known)
+        return judgement.status, judgement.against_the_baseline
+
+    # Elsewhere it may be some times as much, as another run asks other questions.
+    some = replace(found("unsound", "0.9999"), ask=other)
+    assert status(some, {ask: small}, slight)[0] == 0
+    much = replace(found("unsound", "0.5"), ask=other)
+    assert status(much, {ask: small}, slight)[0] == 1
+    # At the known question itself, twice as much is new, whatever the worst is.
+    again = replace(found("unsound", "0.9999"), ask=ask)
+    assert status(some, {ask: again}, slight) == (
+        1,
+        "against the baseline: 0 known, 1 new (too small: poisson: add/remove: Gaussian), 0 fixed",
+    )
+    clean = Judgement(report(again=dict.fromkeys(known.asks), judged=100), None, known)
+    assert clean.status == 0
+    assert "0 known, 0 new, " in clean.against_the_baseline
+    assert clean.known.fixed(clean.report)
+
+
+def test_a_question_in_a_report_is_read_back():
+    part = AskedPart("ZCDP", (("rho", "0.1"), ("xi", "0")), "poisson", "1/3", 5, 2)
+    asks = (
+        Ask("epsilon", (part, part), "1e-5", "replace_one", (("count", "repeat"),), ("2", "3")),
+        Ask("rdp", (replace(part, gamma=None, sampling="none"),), "5/2"),
+    )
+    for ask in asks:
+        assert Ask.of(ask.kind, json.loads(json.dumps(ask.parameters()))) == ask
 
 
 @pytest.mark.parametrize(

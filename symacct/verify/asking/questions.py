@@ -68,11 +68,13 @@ class Extent:
     seconds: float
     #: Places of noise, rate and order at which every sampling is asked.
     places: int = 0
+    #: Of every kind of question that the peer offers, so many are to be judged.
+    least: int = 0
 
 
 #: 12,000 places leave no region out that spans a 17th of each of noise, rate and orders.
-FULL = Extent(9, 10, 14, 1200, 60, 5, 24, 60, 250.0, 12_000)
-QUICK = Extent(4, 4, 5, 150, 20, 2, 8, 60, 17.0, 300)
+FULL = Extent(9, 10, 14, 1200, 60, 5, 24, 60, 250.0, 12_000, 20)
+QUICK = Extent(4, 4, 5, 150, 20, 2, 8, 60, 17.0, 300, 5)
 
 
 def part_of(row: Support, values: tuple[str, ...], gamma: str | None, runs: int = 1) -> AskedPart:
@@ -88,8 +90,8 @@ def points(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
     sweeps = []
     for row in rows:
         single = [[random_point(row, chance)] for _ in range(extent.random // len(rows))]
-        sweeps.append(_mixed_evenly(_sweeps(list(grid(row, extent)), chance), single))
-    for sweep in _in_turn(sweeps):
+        sweeps.append(mixed_evenly(_sweeps(list(grid(row, extent)), chance), single))
+    for sweep in in_turn(sweeps):
         yield from sweep
 
 
@@ -103,13 +105,13 @@ def _sweeps(asks: list[Ask], chance: random.Random) -> list[list[Ask]]:
     return order
 
 
-def _mixed_evenly(many: list[_T], few: list[_T]) -> list[_T]:
+def mixed_evenly(many: list[_T], few: list[_T]) -> list[_T]:
     """Both lists in one, each in its order, evenly spread."""
     places = [(i / max(1, len(one)), x) for one in (many, few) for i, x in enumerate(one)]
     return [x for _, x in sorted(places, key=lambda place: place[0])]
 
 
-def _in_turn(lists: list[list[_T]]) -> Iterator[_T]:
+def in_turn(lists: list[list[_T]]) -> Iterator[_T]:
     """One of each in turn, until all are used up."""
     for row in zip_longest(*lists):
         yield from (x for x in row if x is not None)
@@ -201,9 +203,9 @@ def ends(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
         most, extreme = (_ONLY_ENDS * extent.ends, extent.ends) if only else [extent.ends] * 2
         special = [_harmless(row), _over_grids(hello, asks), _below_zero(hello, row)]
         usual = [typical(row, chance) for _ in range(most // 2) if {*row.asks} != {"rdp"}]
-        first = list(_in_turn([*map(list, special)]))[: extent.ends // 2]
-        chosen.append([*first, *_mixed_evenly(usual, asks[: extreme // 2])])
-    return _in_turn(chosen)
+        first = list(in_turn([*map(list, special)]))[: extent.ends // 2]
+        chosen.append([*first, *mixed_evenly(usual, asks[: extreme // 2])])
+    return in_turn(chosen)
 
 
 #: So much more is asked of what has no RDP to be asked of.
@@ -271,12 +273,12 @@ def training(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
     chance = random.Random(seed + 4)  # noqa: S311
     starts = [chance.random() for _ in _STEPS]
     rows = [row for row in hello.supports if "rdp" in row.asks]
-    searched = [(row, orders) for row in rows if (orders := _default_orders(hello, row))]
+    searched = [(row, orders) for row in rows if (orders := default_orders(hello, row))]
     ends_only = [row for row in hello.supports if "rdp" not in row.asks]
     for i in range(extent.places):
         for row, orders in searched:
             if row.sampling != "none" or i % _FEWER == 0:
-                yield _placed(row, orders, place(starts, i))
+                yield placed(row, orders, place(starts, i))
         yield from (typical(row, chance) for row in ends_only)
 
 
@@ -291,7 +293,7 @@ _FEWER = 8
 _STEPS = (0.8191725133961645, 0.6710436067037893, 0.5497004779019703)
 
 
-def _default_orders(hello: Hello, row: Support) -> list[str]:
+def default_orders(hello: Hello, row: Support) -> list[str]:
     """The orders that the peer searches when it is not told, or most others do."""
     given = hello.default_orders
     named = (
@@ -302,7 +304,7 @@ def _default_orders(hello: Hello, row: Support) -> list[str]:
     return [order for order in named if row.takes(Fraction(order))]
 
 
-def _placed(row: Support, orders: list[str], places: list[float]) -> Ask:
+def placed(row: Support, orders: list[str], places: list[float]) -> Ask:
     """The question at a place."""
     noise, rate = (
         _few_bits(low * (high / low) ** share)
@@ -338,7 +340,7 @@ def compositions(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
         mixed = (_mixed(hello, chance) for _ in range(3 * extent.bases))
         yield from (ask for ask in mixed if ask is not None)
     runs = (6, 12, 1, 2, 30)
-    yield from _in_turn(
+    yield from in_turn(
         [
             [
                 _base(row, kind, runs[i % 5], chance)

@@ -9,36 +9,43 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import chain
+from itertools import chain, islice
 
-from symacct.results.rounding import nearest_float
 from symacct.results.time_limit import OutOfTimeError
-from symacct.verify.asking import questions
+from symacct.verify.asking import questions, usual
+from symacct.verify.asking.history import History, said
 from symacct.verify.asking.jumps import Jumps
 from symacct.verify.asking.questions import Extent
+from symacct.verify.asking.regions import as_runs
 from symacct.verify.asking.simplify import nearby, simplest
 from symacct.verify.judging import laws
+from symacct.verify.judging.precision import explained, form
 from symacct.verify.judging.truth import DIGITS, Oracle
 from symacct.verify.judging.verdict import ALLOWANCE, LOOSE, Finding, Judge
 from symacct.verify.peer.process import Peer, PeerGoneError
 from symacct.verify.peer.protocol import Answer, Ask, Asked, Hello
 from symacct.verify.peer.work import IDLE, Clock
-from symacct.verify.reporting.clusters import Cluster, Clusters, in_common, region
-from symacct.verify.reporting.defects import SYMPTOMS, grouped
+from symacct.verify.reporting.clusters import Cluster, Clusters, region
+from symacct.verify.reporting.defects import grouped
 
 Progress = Callable[[str, int], None]
 _AHEAD = 16
 _HANGS = 2
 _REFINED = 12
-#: Earlier questions tried for one answer that changed, and in all.
-_CULPRITS, _ALL_CULPRITS = 12, 40
+#: So many are asked again in a new process; so many of each row have twins.
+_BACKWARDS, _TWINS = 30, 2
+#: Questions to the edges of a defect, and of how many defects these are looked for.
+_EDGES, _BOUNDED = 120, 4
 #: The share of the time that starting the peer anew may take.
 _STARTS = 0.1
 #: The shares of the time at which the stages end.
 _STAGES = {
-    "points": 0.22,
-    "ends": 0.34,
-    "structure": 0.42,
+    "knowing": 0.05,
+    "usual": 0.1,
+    "points": 0.25,
+    "ends": 0.36,
+    "structure": 0.44,
+    "remembering": 0.5,
     "searching": 0.68,
     "refining": 0.72,
     "simplifying": 0.92,
@@ -58,16 +65,18 @@ class Session:
     seed: int = 0
     progress: Progress = lambda what, asked: None
     allowance: Fraction = ALLOWANCE
+    #: What a baseline knows: asked before all else, with what is found now.
+    known: tuple[Ask, ...] = ()
+    again: dict[Ask, Finding | None] = field(default_factory=dict)
     asked: int = 0
     unsupported: int = 0
     #: Not asked, being of a kind that ran out of time before.
     skipped: int = 0
     clusters: Clusters = field(default_factory=Clusters)
     points: list[Asked] = field(default_factory=list)
-    history: list[Ask] = field(default_factory=list)
     #: In the search, which ends where the time for it does.
     searched: int = 0
-    #: Why the run stopped before all was asked; empty if it did not.
+    #: Why the run stopped before all was asked.
     cut: list[str] = field(default_factory=list)
     #: The peer ended, hung or talked nonsense too often to be asked on.
     gone: bool = False
@@ -81,11 +90,12 @@ class Session:
         self.judge = Judge(self.oracle, self.hello, self.allowance)
         self._worker = ThreadPoolExecutor(1)
         self._hangs: Counter[object] = Counter()
-        self._culprits_left = _ALL_CULPRITS
-        self._stage = "points"
+        self._stage = "usual"
+        self.history = History(self.judge, self._one, self.peer.fresh)
         about = self.hello, self.extent, self.seed
         #: Not asked yet: what a stage has no time for is asked where the search leaves some.
         self._left: dict[str, Iterator[Ask]] = {
+            "usual": usual.usual(self.hello, self.seed),
             "points": questions.points(*about),
             "ends": questions.ends(*about),
             "structure": questions.compositions(*about),
@@ -99,9 +109,12 @@ class Session:
     def run(self) -> None:
         """Every stage; a peer that is gone for good, or the end of the time, ends it early."""
         stages = {
+            "knowing": self._know,
+            "usual": self._usual,
             "points": self._points,
             "ends": self._ends,
             "structure": self._structure,
+            "remembering": self._remembering,
             "searching": self._search,
             "refining": self._refine,
             "simplifying": self._simplify,
@@ -116,7 +129,13 @@ class Session:
         finally:
             self._worker.shutdown(wait=True, cancel_futures=True)
         self._stage = "naming"
-        self._until_its_end(lambda: self.clusters.complete(self.judge.complete))
+        self._until_its_end(lambda: self.clusters.complete(self._completed))
+
+    def _completed(self, found: Finding) -> Finding:
+        """With its formula, the form of the numbers, and of how many runs it is the value."""
+        answers = self.history.answers
+        plain = [a.finite for ask, a in answers.items() if not ask.how and a.finite is not None]
+        return as_runs(explained(self.judge.complete(found), form(plain), self.oracle), answers)
 
     def _until_its_end(self, stage: Callable[[], None]) -> None:
         """As much of a stage as there is time for."""
@@ -187,7 +206,7 @@ class Session:
     def _counted(self, ask: Ask, future: Future[Answer]) -> Asked:
         answer = future.result()
         self.asked += 1
-        self.history.append(ask)
+        self.history.note(ask, answer)
         if answer.late:
             self._hangs[region(ask)] += 1
         self.unsupported += answer.unsupported is not None
@@ -206,6 +225,14 @@ class Session:
 
     # --- stages
 
+    def _know(self) -> None:
+        for ask, answer in self._stream(filter(self._may, self.known), "knowing"):
+            self.again[ask] = self.judge.judge(ask, answer)
+            self.clusters.note(self.again[ask], self._probe)
+
+    def _usual(self) -> None:
+        self._judged(self._left["usual"], "usual")
+
     def _points(self) -> None:
         for ask, answer in self._stream(self._left["points"], "points"):
             self.points.append((ask, answer))
@@ -214,13 +241,37 @@ class Session:
     def _ends(self) -> None:
         self._judged(self._left["ends"], "ends")
 
+    def _remembering(self) -> None:
+        """Near twins in one process, and the same questions backwards in a new one."""
+        chosen = usual.of_every_kind(self.history.answers)
+        self._least()
+        for ask in chosen[: _TWINS * len(self.hello.supports)]:
+            self._judged(filter(self._may, [ask, *usual.twins(ask)]))
+        for found in self.history.backwards(chosen[:_BACKWARDS]):
+            self.clusters.note(found, _nothing)
+
+    def _least(self) -> None:
+        """Of every kind so many questions that could be judged, if there are as many."""
+        for row, kind in self.judge.kinds:
+            asks = usual.of_kind(self.hello, row, kind, self.seed)
+            for ask in islice(asks, 3 * self.extent.least):
+                if self.judge.count(row, kind).judged >= self.extent.least:
+                    break
+                if not self._hopeless(ask):
+                    self.clusters.note(self._probe(ask), self._probe)
+
     def _search(self) -> None:
         before = self.asked
         try:
             self._judged(questions.training(self.hello, self.extent, self.seed))
         finally:
             self.searched = self.asked - before
-        stages = {"ends": self._ends, "structure": self._compositions, "points": self._points}
+        stages = {
+            "usual": self._usual,
+            "ends": self._ends,
+            "structure": self._compositions,
+            "points": self._points,
+        }
         for stage, again in stages.items():
             if _used_up(stage) in self.cut:
                 again()
@@ -276,42 +327,20 @@ class Session:
         defects = grouped(self.clusters.ranked())
         first = [defect.worst for defect in defects]
         rest = [c for defect in defects for c in defect.clusters if c is not defect.worst]
-        changed = self._changed(first[: self.extent.simplified], rest)
+        cheap = self.peer.greeted * len(first) < _STARTS * self.extent.seconds
+        changed = self.history.changed(first[: self.extent.simplified], rest, cheap)
         for cluster in [*first, *rest][: self.extent.simplified]:
             self._in_time()
             if cluster.worst.verdict == "slow":
                 self._confirm_slow(cluster)
             elif id(cluster) in changed:
                 was, alone = changed[id(cluster)]
-                cluster.simple = self._history(cluster.worst, was, alone)
-                culprit = self._culprit(was[0], alone)
+                cluster.simple = self.history.found(cluster.worst, was, alone)
+                culprit = self.history.culprit(was[0], alone)
                 cluster.simple = replace(cluster.simple, before=culprit)
             else:
-                cluster.simple = simplest(cluster.worst, cluster.probe)
-
-    def _changed(
-        self, first: list[Cluster], rest: list[Cluster]
-    ) -> dict[int, tuple[Asked, Answer]]:
-        """What a new process answers otherwise; one for each of the first where that is cheap."""
-        cheap = self.peer.greeted * len(first) < _STARTS * self.extent.seconds
-        found = {}
-        self.peer.fresh()
-        for cluster in [*first, *rest]:
-            if cheap and (cluster in first or cluster is rest[0]):
-                self.peer.fresh()
-            change = self._otherwise(cluster.worst)
-            cluster.alone = change is None and (not cheap or cluster in first)
-            if change is not None:
-                found[id(cluster)] = change
-        return found
-
-    def _otherwise(self, found: Finding) -> tuple[Asked, Answer] | None:
-        """(what was answered, what is answered now) where that is not the same."""
-        two = [found.other] if found.other and found.verdict in SYMPTOMS else []
-        for ask, answer in [(found.ask, found.answer), *two]:
-            if not self._agree(again := self._one(ask), answer):
-                return (ask, answer), again
-        return None
+                edges = _EDGES if cluster in first[:_BOUNDED] else 0
+                cluster.simple = simplest(cluster.worst, cluster.probe, edges=edges)
 
     def _confirm(self) -> None:
         """What was made simple must show the same in a new process; else the worst is shown."""
@@ -336,18 +365,8 @@ class Session:
 
     def _may(self, ask: Ask) -> bool:
         """Does the peer say that it takes this question?"""
-        return all(
-            any(
-                row.mechanism == part.mechanism
-                and row.sampling == part.sampling
-                and row.adjacency == ask.adjacency
-                and (part.inner == 1 or row.inner)
-                and ask.kind in row.asks
-                and (ask.kind != "rdp" or row.takes(Fraction(ask.at)))
-                for row in self.hello.supports
-            )
-            for part in ask.parts
-        )
+        rows = self.hello.supports
+        return all(any(row.offers(ask, part) for row in rows) for part in ask.parts)
 
     def _variant(self, ask: Ask) -> Finding | None:
         """One expression written another way, and then the usual way."""
@@ -361,7 +380,7 @@ class Session:
             return Finding("exception", ask, second, note=second.error, other=(usual, first))
         if first.value is None or second.value is None:
             return None
-        if self._agree(first, second):
+        if self.history.agree(first, second):
             return self.judge.judge(usual, first)
         sides = [self.judge.judge(usual, first), self.judge.judge(ask, second)]
         if sides[0] is not None and (sides[1] is None or self._as_good(sides[0], sides[1])):
@@ -369,7 +388,7 @@ class Session:
         if sides == [None, None] and self._discretizes(ask):
             return None
         way = ", ".join(f"{key} = {value}" for key, value in ask.how)
-        note = f"the usual way gives {_text(first)}, {way} gives {_text(second)}"
+        note = f"the usual way gives {said(first)}, {way} gives {said(second)}"
         return Finding(
             "inconsistent",
             ask,
@@ -388,7 +407,9 @@ class Session:
         """ε or δ wrong in the same way; of an RDP, by as much, to what counts as loose."""
         if usual.ask.kind == "rdp" or usual.verdict != other.verdict:
             return False
-        return self._discretizes(usual.ask) or self._agree(usual.answer, other.answer, LOOSE - 1)
+        return self._discretizes(usual.ask) or self.history.agree(
+            usual.answer, other.answer, LOOSE - 1
+        )
 
     def _sum(self, ask: Ask) -> Finding | None:
         """A composition against its single runs."""
@@ -412,49 +433,10 @@ class Session:
         if found is None or found.verdict != "slow":
             self.clusters.drop(cluster)
 
-    def _agree(self, a: Answer, b: Answer, allowance: Fraction | None = None) -> bool:
-        """Are the two answers equal but for rounding?"""
-        share = self.allowance if allowance is None else allowance
-        if a.finite is None or b.finite is None:
-            return a.finite is b.finite and str(a.value) == str(b.value)
-        return abs(a.finite - b.finite) <= share * max(abs(a.finite), abs(b.finite))
-
-    def _history(self, found: Finding, was: Asked, alone: Answer) -> Finding:
-        """A new process answers otherwise: the answer depends on what was asked before."""
-        ask, later = was
-        return replace(
-            found,
-            verdict="inconsistent",
-            ask=ask,
-            answer=later,
-            note=f"asked first it answers {_text(alone)}, later {_text(later)}",
-            other=(ask, alone),
-            law="",
-            truth=self.oracle.truth(ask),
-        )
-
-    def _culprit(self, ask: Ask, alone: Answer) -> Ask | None:
-        """An earlier question after which the answer is another one."""
-        asked = [a for a in dict.fromkeys(self.history) if a != ask]
-        for earlier in sorted(asked, key=lambda a: -in_common(a, ask))[:_CULPRITS]:
-            if not self._culprits_left:
-                break
-            self._culprits_left -= 1
-            self.peer.fresh()
-            self._one(earlier)
-            if not self._agree(self._one(ask), alone):
-                return earlier
-        return None
-
 
 def _used_up(stage: str) -> str:
     return f"{stage}: the time allowed was used up"
 
 
-def _nothing(ask: Ask) -> Finding | None:
+def _nothing(_: Ask) -> None:
     """The probe of a finding that is about more than one question."""
-    return None
-
-
-def _text(answer: Answer) -> str:
-    return repr(nearest_float(answer.value)) if answer.value is not None else str(answer.error)

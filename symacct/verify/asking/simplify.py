@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from symacct.results.time_limit import OutOfTimeError
 from symacct.verify.asking.questions import short
+from symacct.verify.asking.regions import bounded
 from symacct.verify.judging.verdict import Finding
 from symacct.verify.peer.protocol import Ask, AskedPart
 
@@ -33,20 +34,24 @@ _BISECTIONS = 16
 _EDGES = ("nan", "inf", "exception", "zero")
 
 
-def simplest(found: Finding, probe: Probe, budget: int = 90) -> Finding:
+def simplest(found: Finding, probe: Probe, budget: int = 90, edges: int = 0) -> Finding:
     """A finding of the same kind at a question that cannot be made simpler one step at a time.
 
-    Or at the simplest that was found before the time was over.
+    Or at the simplest that was found before the time was over. With so many questions more, the
+    `edges` between which it shows.
     """
     left, worst = budget, found
 
-    def shows(ask: Ask) -> Finding | None:
+    def budgeted(ask: Ask) -> Finding | None:
         nonlocal left
         if left == 0:
-            return None
+            raise OutOfTimeError
         left -= 1
+        return probe(ask)
+
+    def shows(ask: Ask) -> Finding | None:
         try:
-            again = probe(ask)
+            again = budgeted(ask)
         except OutOfTimeError:
             return None
         return again if again is not None and _same_kind(again, worst) else None
@@ -57,7 +62,10 @@ def simplest(found: Finding, probe: Probe, budget: int = 90) -> Finding:
         for simpler in SIMPLER:
             found = next(filter(None, map(shows, simpler(found.ask))), found)
     left = _BISECTIONS
-    return _at_the_edge(found, shows) if found.verdict in _EDGES else found
+    if found.verdict in _EDGES:
+        found = _at_the_edge(found, shows)
+    left = edges
+    return bounded(found, budgeted) if edges and not found.ask.how else found
 
 
 def _same_kind(again: Finding, worst: Finding) -> bool:
@@ -90,6 +98,13 @@ def _at_the_edge(found: Finding, shows: Probe) -> Finding:
 def _fewer_parts(ask: Ask) -> Iterator[Ask]:
     for i in range(len(ask.parts) if len(ask.parts) > 1 else 0):
         yield replace(ask, parts=ask.parts[:i] + ask.parts[i + 1 :])
+
+
+def _fewer_orders(ask: Ask) -> Iterator[Ask]:
+    """Without one of the orders that are to be searched."""
+    for i in range(len(ask.orders or ()) if len(ask.orders or ()) > 1 else 0):
+        assert ask.orders is not None  # noqa: S101  # else there is none to be left out
+        yield replace(ask, orders=ask.orders[:i] + ask.orders[i + 1 :])
 
 
 def _bold(ask: Ask) -> Iterator[Ask]:
@@ -165,7 +180,8 @@ def _simpler_values(ask: Ask) -> Iterator[Ask]:
 
 #: Each of these gives simpler questions, the simplest first; the boldest ways first.
 SIMPLER = (
-    _fewer_parts, _bold, _fewer_inside, _fewer_runs, _simpler_place, _simpler_rates, _simpler_values
+    _fewer_parts, _fewer_orders, _bold, _fewer_inside, _fewer_runs, _simpler_place,
+    _simpler_rates, _simpler_values,
 )  # fmt: skip
 
 

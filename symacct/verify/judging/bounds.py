@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -65,9 +66,13 @@ def decimal_text(x: Bound, up: bool, digits: int = 20) -> str:
 def share_text(ratio: float) -> str:
     """0.995 of the truth; what is next to 1 by what it lacks, which rounding it would hide.
 
+    Nothing where the quotient says nothing: 0, or of a truth that is 0.
+
     >>> share_text(1 - 3e-8)
     '3e-08 of the truth too little'
     """
+    if not 0 < abs(ratio) < math.inf:
+        return ""
     gap = abs(ratio - 1)
     if not 0 < gap < 1e-5:
         return f"{ratio:.6g} of the truth"

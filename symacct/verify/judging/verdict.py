@@ -12,13 +12,15 @@ from symacct.results.rounding import nearest_float
 from symacct.verify.judging import matching
 from symacct.verify.judging.bounds import Bound, Truth, decimal_text
 from symacct.verify.judging.truth import Oracle
-from symacct.verify.peer.protocol import Answer, Ask, Hello
+from symacct.verify.peer.protocol import Answer, Ask, Hello, Support
 
 #: The worst first.
 VERDICTS = (
     "unsound", "negative", "zero", "nan", "inf", "exception",
     "wrong-formula", "inconsistent", "jump", "slow", "loose",
 )  # fmt: skip
+#: What only shows that some value is wrong; it belongs to what says which.
+SYMPTOMS = ("jump", "inconsistent")
 #: Relative distance from the truth up to which a float64 computation is taken to be right.
 ALLOWANCE = Fraction(1, 10**9)
 #: ε and δ over a finite grid of orders are never the smallest: loose from this factor on.
@@ -26,6 +28,8 @@ LOOSE = Fraction(101, 100)
 #: ε is a difference of terms of size ten and more: rounding them moves it by this.
 _CANCELLED = Fraction(1, 10**13)
 _SLOW_SECONDS = 2.0
+#: Nobody asks for a smaller δ: by how much it is too large there is no headline.
+_NO_DELTA = Fraction(1, 10**12)
 _TINY = Fraction(1, 2**1000)
 
 
@@ -52,6 +56,8 @@ class Finding:
     split: tuple[tuple[str, float], ...] = ()
     #: For "inconsistent": the law that is broken, if it is one.
     law: str = ""
+    #: How the peer writes its numbers, where that explains the error.
+    form: str = ""
     #: Asked before, in the same process, where the answer depends on it.
     before: Ask | None = None
 
@@ -68,8 +74,12 @@ class Finding:
 
     @property
     def severity(self) -> float:
-        """How far off, to order findings of one verdict: |log ratio|."""
+        """How far off, to order findings of one verdict: |log ratio|; of a δ no one has, hardly."""
         ratio = self.ratio
+        if self.verdict == "loose" and self.ask.kind == "delta":
+            value, truth = self.answer.finite, self.truth
+            if value is not None and truth is not None and truth.upper != math.inf:
+                ratio = _quotient(value + _NO_DELTA, Fraction(truth.upper) + _NO_DELTA)
         if ratio is None:
             return self.answer.seconds
         return math.inf if ratio <= 0 or math.isinf(ratio) else abs(math.log(ratio))
@@ -105,6 +115,23 @@ class _Case:
         return Finding(verdict, self.ask, self.answer, self.truth, converted=self.converted, **more)
 
 
+@dataclass(frozen=True)
+class Count:
+    """How much of one kind of question was judged; `refused` if the peer offers none after all."""
+
+    name: str
+    answered: int
+    judged: int
+    refused: bool = False
+
+
+def _is_about(ask: Ask, row: Support, kind: str) -> bool:
+    """Is it a plain question of this row?"""
+    (part, *more) = ask.parts
+    same = part.mechanism == row.mechanism and part.sampling == row.sampling
+    return same and not more and (ask.kind, ask.adjacency) == (kind, row.adjacency)
+
+
 class Judge:
     """Verdicts for a peer's answers."""
 
@@ -120,12 +147,14 @@ class Judge:
         #: Answers other than "unsupported", and those of them that were held against a truth.
         self.answered: set[tuple[Ask, object]] = set()
         self.judged: set[tuple[Ask, object]] = set()
+        self.refused: set[Ask] = set()
         #: Between a lower bound and the best proved upper one: neither right nor wrong.
         self.undecided: set[tuple[Ask, object]] = set()
 
     def judge(self, ask: Ask, answer: Answer) -> Finding | None:
         """The finding on one answer, None where there is none."""
         if answer.unsupported is not None:
+            self.refused.add(ask)
             return None
         said = answer.error if answer.value is None else answer.value
         self.answered.add((ask, said))
@@ -147,6 +176,22 @@ class Judge:
         if found is not None or (ask, said) not in self.undecided:
             self.judged.add((ask, said))
         return found
+
+    @property
+    def kinds(self) -> list[tuple[Support, str]]:
+        """What the peer offers: its rows, and what may be asked of each."""
+        return [(row, kind) for row in self.hello.supports for kind in row.asks]
+
+    def count(self, row: Support, kind: str) -> Count:
+        """How many questions of one kind were answered, and could be judged."""
+        answered, judged = (
+            len({ask for ask, _ in seen if _is_about(ask, row, kind)})
+            for seen in (self.answered, self.judged)
+        )
+        refused = any(_is_about(ask, row, kind) for ask in self.refused)
+        sampling = row.sampling.replace("_", " ")
+        name = f"{kind} of {row.mechanism} ({sampling}), {row.adjacency.replace('_', '/')}"
+        return Count(name, answered, judged, refused and not answered)
 
     def as_claimed(self, ask: Ask, answer: Answer) -> bool:
         """Is it the value of the proved bound that the peer names? Then the truth is no more."""
@@ -335,8 +380,8 @@ class Judge:
         return value == 0 and math.sqrt(square) <= float(Fraction(ask.at))
 
 
-def explained_by_rounding(ask: Ask, gap: Fraction, size: Fraction) -> bool:
-    """Could this error come from rounding log A, or a moment near 1, to float64?
+def explained_by_rounding(ask: Ask, gap: Fraction, size: Fraction, bits: int = 53) -> bool:
+    """Could this error come from rounding log A, or a moment near 1, to float64 (or float32)?
 
     An accountant that forms A itself, or its logarithm from terms near 1, errs by a few units of
     2^−53 times the number of its terms: by that much over α − 1 in ε(α), for each run.
@@ -347,7 +392,7 @@ def explained_by_rounding(ask: Ask, gap: Fraction, size: Fraction) -> bool:
     runs = sum(part.count for part in ask.parts)
     terms = 64 * max(alpha, Fraction(8))
     moment = max(Fraction(1), (alpha - 1) * size / runs)
-    return gap <= runs * terms * moment * Fraction(1, 2**53) / (alpha - 1)
+    return gap <= runs * terms * moment * Fraction(1, 2**bits) / (alpha - 1)
 
 
 def _excess(

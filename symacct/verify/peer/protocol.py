@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -133,6 +134,29 @@ class Ask:
             row["orders"] = list(self.orders)
         return row
 
+    @classmethod
+    def of(cls, kind: str, row: Mapping[str, Any]) -> Ask:
+        """The question of which these are the `parameters`; KeyError or ValueError for no such."""
+        parts = tuple(
+            AskedPart(
+                one["mechanism"],
+                tuple((name, _number(one[name])) for name in MECHANISMS[one["mechanism"]]),
+                one["sampling"],
+                _number(one["gamma"]) if "gamma" in one else None,
+                int(one["count"]),
+                int(one.get("inner", 1)),
+            )
+            for one in row["parts"]
+        )
+        orders = tuple(map(_number, row["orders"])) if "orders" in row else None
+        how = tuple(sorted((str(key), str(way)) for key, way in row.get("how", {}).items()))
+        return cls(kind, parts, _number(row[AT[kind]]), row["adjacency"], how, orders)
+
+
+def _number(text: str) -> str:
+    Fraction(text)
+    return text
+
 
 def number_fields(name: str, text: str) -> dict[str, Any]:
     """A number as its exact text and as the nearest float64."""
@@ -163,6 +187,17 @@ class Support:
             return False
         most = self.max_order
         return alpha > 1 and alpha >= self.min_order and (most is None or alpha <= most)
+
+    def offers(self, ask: Ask, part: AskedPart) -> bool:
+        """Is it the row of this part of the question?"""
+        return (
+            self.mechanism == part.mechanism
+            and self.sampling == part.sampling
+            and self.adjacency == ask.adjacency
+            and (part.inner == 1 or self.inner)
+            and ask.kind in self.asks
+            and (ask.kind != "rdp" or self.takes(Fraction(ask.at)))
+        )
 
 
 @dataclass(frozen=True)

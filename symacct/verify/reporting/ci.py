@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -53,7 +52,9 @@ def _case(suite: ElementTree.Element, report: Report, name: str) -> ElementTree.
 def too_little(report: Report) -> str:
     """One line: what could be judged, where that is not enough for a verdict."""
     gone = "; it was given up" if report.gone else ""
-    return f"{report.judged:,} of {report.answered:,} answers could be judged{gone}"
+    few = ", ".join(f"{one.judged} of {one.name}" for one in report.lacking)
+    few = few and f"; needed {report.least} of each kind, found {few}"
+    return f"{report.judged:,} of {report.answered:,} answers could be judged{few}{gone}"
 
 
 def shown_in_full(report: Report, defects: Iterable[Defect]) -> str:
@@ -65,7 +66,9 @@ def shown_in_full(report: Report, defects: Iterable[Defect]) -> str:
 def said(defect: Defect) -> str:
     """One line: how many answers, at which question the worst is shown, and by how much."""
     found = defect.worst.shown
-    by = "" if found.ratio is None or math.isinf(found.ratio) else f", {share_text(found.ratio)}"
+    known = found.truth is not None and found.truth.exact and found.ratio is not None
+    share = share_text(found.ratio) if known and found.ratio is not None else ""
+    by = share and f", {share}"
     many = f"{defect.answers:,} answers, such as" if defect.answers > 1 else "one answer,"
     return f"{defect.cause}: {many} {call(found.ask)} of {found.ask.expression}{by}"
 

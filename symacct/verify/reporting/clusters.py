@@ -103,6 +103,8 @@ def in_common(a: Ask, b: Ask) -> int:
     for part, other in zip(a.parts, b.parts, strict=False):
         same += (part.mechanism == other.mechanism) + 2 * (part.parameters == other.parameters)
         same += part.gamma == other.gamma
+        near = abs(Fraction(part.parameters[0][1]) / Fraction(other.parameters[0][1]) - 1)
+        same += near < Fraction(1, 100)
     return same
 
 

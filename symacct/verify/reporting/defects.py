@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from symacct.verify.judging.verdict import ALLOWANCE, VERDICTS, Finding
-from symacct.verify.peer.protocol import Ask
+from symacct.verify.judging.verdict import ALLOWANCE, SYMPTOMS, VERDICTS, Finding
+from symacct.verify.peer.protocol import SAMPLINGS, Ask
 from symacct.verify.reporting.clusters import BEYOND, NEAR_1, Cluster, about, region_of_orders
 
 _BELOW = ("unsound", "negative", "zero")
-#: What only shows that some value is wrong; it belongs to what says which.
-SYMPTOMS = ("jump", "inconsistent")
-_SIDES = ("too small", "too large")
+SIDES = ("too small", "too large")
 Cause = tuple[str, ...]
 Way = tuple[str, str]
 _BOTH, _CONVERSION = "too small and too large", "conversion from RDP"
 _ENDS = (NEAR_1, BEYOND)
+#: Causes that one mechanism may have alone.
+_OF_A_MECHANISM = ("ε and δ", *(sampling.replace("_", " ") for sampling in SAMPLINGS))
 _TYPED = ("numbers", "alpha")
 _ROUNDING: Cause = ("rounding to float64",)
 _HISTORY: Cause = ("depends on what was asked before",)
@@ -68,7 +68,18 @@ def grouped(clusters: Iterable[Cluster]) -> list[Defect]:
     for cluster in given:
         cause = causes.of(cluster)
         found.setdefault(cause, Defect(": ".join(cause))).clusters.append(cluster)
-    return list(found.values())
+    for cause, defect in found.items():
+        defect.cause = ": ".join((*cause, *_one_mechanism(cause, defect)))
+    return sorted(found.values(), key=lambda defect: not defect.below)
+
+
+def _one_mechanism(cause: Cause, defect: Defect) -> Cause:
+    """The mechanism of a wrong curve, where it is one of those that are sampled alike."""
+    about_a_curve = cause[0] in (*SIDES, _BOTH) and cause[1] in _OF_A_MECHANISM
+    parts = [cluster.worst.ask.parts for cluster in defect.clusters]
+    alone = [one for one in parts if len(one) == 1]  # a composition has what its parts have
+    names = {part.mechanism for one in alone or parts for part in one}
+    return tuple(names) if about_a_curve and len(names) == 1 else ()
 
 
 def _plainness(cluster: Cluster) -> tuple[bool, bool, bool, int, bool]:
@@ -125,6 +136,8 @@ class _Causes:
             return _HISTORY
         if found.verdict == "exception":
             return "exception", found.note.split(":")[0]
+        if found.form:
+            return (found.form,)
         if found.verdict in ("nan", "inf", "slow"):
             return found.verdict, *whole[:1]
         another = how and found.verdict == "inconsistent"
@@ -153,7 +166,7 @@ class _Causes:
         for what in [*reversed(self._whats(found)), *many, *ends]:
             yield self._named(found, what)
             if symptom:
-                yield from ((side, *self._without_relation(what)) for side in _SIDES)
+                yield from ((side, *self._without_relation(what)) for side in SIDES)
 
     def _whats(self, found: Finding) -> list[Cause]:
         """What it is about; an end of the orders, where the curve is right between the ends."""
@@ -199,8 +212,8 @@ def _by_itself(found: Finding, what: Cause) -> Cause:
         return _ROUNDING
     if found.verdict in SYMPTOMS:
         return found.law or found.verdict, *what
-    if found.split:
-        return _side(found), found.note.split(":")[0]
+    if found.split and "series" not in found.note.split(":")[0]:
+        return _side(found), found.note.split(":")[0]  # the curve is right, so no series is wrong
     return _side(found), *((_CONVERSION,) if found.converted else ("ε and δ", *what))
 
 
@@ -225,7 +238,7 @@ def _on_both_sides(curves: Iterable[Finding]) -> set[Cause]:
         _whats(same[0].ask)[0]
         for same in kinds.values()
         if len({_side(one) for one in same}) == 2
-        and any(one.beyond_rounding for one in same if _side(one) == _SIDES[0])
+        and any(one.beyond_rounding for one in same if _side(one) == SIDES[0])
     }
 
 
@@ -255,7 +268,7 @@ def _side(found: Finding) -> str:
     small = found.below or found.short or found.verdict in _BELOW
     if found.verdict in SYMPTOMS and found.ratio is not None:
         small = small or found.ratio < 1
-    return _SIDES[0] if small else _SIDES[1]
+    return SIDES[0] if small else SIDES[1]
 
 
 def _whats(ask: Ask) -> list[Cause]:

@@ -8,17 +8,21 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from symacct.core import arguments
 from symacct.core.errors import SymacctError, echo, reason
-from symacct.verify.judging.verdict import VERDICTS
+from symacct.verify.judging.verdict import VERDICTS, Finding
+from symacct.verify.peer.protocol import Ask
 from symacct.verify.reporting.clusters import Cluster
-from symacct.verify.reporting.defects import Defect
+from symacct.verify.reporting.defects import SIDES, Defect
 from symacct.verify.reporting.report import Report
 
 _MOST_BYTES = 2**26
-#: A known finding is a new one once it is off by twice as much, in |log(value/truth)|.
-_WORSE = 2.0
+#: A known finding is a new one once it is off by twice as much at its own question, in
+#: |log(value/truth)|, and by so many times as much at any other.
+_WORSE, _MUCH_WORSE = 2.0, 1000.0
+SMALL, LARGE = SIDES
 #: The exit status where too little could be judged, and of a defect of symacct itself.
 NOT_JUDGED = 3
 
@@ -29,10 +33,13 @@ class BaselineError(SymacctError):
 
 @dataclass(frozen=True)
 class KnownFinding:
-    """What a finding was when it was accepted."""
+    """What a finding was when it was accepted, and at which question it was worst."""
 
     below: bool
     severity: float
+    cause: str = ""
+    worst: Ask | None = None
+    beyond_rounding: bool = True
 
 
 @dataclass(frozen=True)
@@ -41,12 +48,59 @@ class KnownFindings:
 
     found: Mapping[str, KnownFinding] = field(default_factory=dict)
 
-    def has(self, cluster: Cluster) -> bool:
-        """Is this finding known, and no worse than it was?"""
-        known = self.found.get(cluster.identity)
-        if known is None or (cluster.shown.below and not known.below):
+    @property
+    def asks(self) -> tuple[Ask, ...]:
+        """The questions to be asked again: known to show what is known, in the usual way."""
+        worst = (one.worst for one in self.found.values())
+        return tuple(dict.fromkeys(ask for ask in worst if ask is not None and not ask.how))
+
+    def has(self, cluster: Cluster, cause: str, again: Mapping[Ask, Finding | None]) -> bool:
+        """Is this finding of a known cause, and no worse than it was?
+
+        Worse is what is off by twice as much where the same question was asked; elsewhere, as what
+        is asked depends on the time, by a thousand times as much as all that is known of the cause.
+        """
+        own = self.found.get(cluster.identity)
+        small = cluster.shown.below or (cluster.worst.ratio or math.inf) < 1
+        alike = [
+            one
+            for one in self.found.values()
+            if _core(one.cause) == _core(cause)
+            and (not one.cause.startswith("too ") or (SMALL if small else LARGE) in one.cause)
+        ]
+        known = alike if own is None else [own, *alike]
+        if not known or (cluster.shown.below and not any(one.below for one in known)):
             return False
-        return cluster.worst.ratio is None or cluster.worst.severity <= _WORSE * known.severity
+        for one in known:
+            now = None if one.worst is None else again.get(one.worst)
+            if now is not None and _size(now.severity) > _WORSE * _size(one.severity):
+                return False
+        if cluster.worst.ratio is None or not cluster.worst.beyond_rounding:
+            return True
+        if own is not None and own.worst in (None, cluster.worst.ask):
+            return cluster.worst.severity <= _WORSE * own.severity
+        most = max(_size(one.severity) for one in known)
+        return _size(cluster.worst.severity) < _MUCH_WORSE * most
+
+    def fixed(self, report: Report) -> list[str]:
+        """The known causes of which no question shows anything any more."""
+        there = {_core(defect.cause) for defect in report.defects}
+        left: dict[str, bool] = {}
+        for one in self.found.values():
+            clean = one.worst in report.again and report.again[one.worst] is None
+            left[one.cause] = left.get(one.cause, False) or not clean or _core(one.cause) in there
+        return [cause for cause, still in left.items() if cause and not still]
+
+
+def _size(severity: float) -> float:
+    """|log(value/truth)|, of what is 0 or infinite that of a thousandth."""
+    return min(severity, math.log(1000))
+
+
+def _core(cause: str) -> str:
+    """A cause without what a shorter or a longer run may say of it otherwise: side, relation."""
+    sided, _, rest = cause.partition(": ")
+    return rest.split(": ")[0] if sided.startswith("too ") else cause
 
 
 @dataclass(frozen=True)
@@ -61,16 +115,38 @@ class Judgement:
         if self.fail_on is not None:
             arguments.one_of(self.fail_on, "fail_on", VERDICTS)
 
-    def fails(self, cluster: Cluster) -> bool:
+    def fails(self, cluster: Cluster, cause: str) -> bool:
         """Is this finding as bad as that, and not known?"""
         worse = () if self.fail_on is None else VERDICTS[: VERDICTS.index(self.fail_on) + 1]
         found = cluster.shown
-        return (found.below or found.verdict in worse) and not self.known.has(cluster)
+        return (found.below or found.verdict in worse) and not self.is_known(cluster, cause)
+
+    def is_known(self, cluster: Cluster, cause: str) -> bool:
+        """Does the baseline have this finding of this cause?"""
+        return self.known.has(cluster, cause, self.report.again)
 
     @functools.cached_property
     def failing(self) -> list[Defect]:
         """The defects of which a finding fails."""
-        return [d for d in self.report.defects if any(map(self.fails, d.clusters))]
+        return [d for d in self.report.defects if any(self.fails(c, d.cause) for c in d.clusters)]
+
+    @property
+    def against_the_baseline(self) -> str:
+        """One line: what is known, what is new, and what is fixed; empty without a baseline."""
+        if not self.known.found:
+            return ""
+        new = [
+            d.cause
+            for d in self.report.defects
+            if not all(self.is_known(c, d.cause) for c in d.clusters)
+        ]
+        fixed = self.known.fixed(self.report)
+        known = len(self.report.defects) - len(new)
+        named = [
+            f"{len(causes)} {what}" + (f" ({'; '.join(causes)})" if causes else "")
+            for what, causes in (("new", new), ("fixed", fixed))
+        ]
+        return f"against the baseline: {known} known, {', '.join(named)}"
 
     @property
     def status(self) -> int:
@@ -91,7 +167,7 @@ def read(file: str) -> dict[str, KnownFindings]:
         row = json.loads(text)
         return {
             report["peer"]: KnownFindings(
-                {found["id"]: _known(found) for found in report["findings"]}
+                {found["id"]: _known(found, report) for found in report["findings"]}
             )
             for report in row.get("peers", [row])
         }
@@ -104,8 +180,12 @@ def read(file: str) -> dict[str, KnownFindings]:
         ) from None
 
 
-def _known(row: Mapping[str, object]) -> KnownFinding:
+def _known(row: Mapping[str, Any], report: Mapping[str, Any]) -> KnownFinding:
     ratio = row["worst_ratio"]
-    number = math.nan if ratio is None else float(ratio)  # type: ignore[arg-type]  # text: inf
+    number = math.nan if ratio is None else float(ratio)
     severity = abs(math.log(number)) if 0 < number < math.inf else math.inf
-    return KnownFinding(row["below_proved"] is True, severity)
+    causes = (d["cause"] for d in report.get("defects", ()) if row["id"] in d["findings"])
+    asked = row.get("worst_asked")
+    worst = None if asked is None else Ask.of(asked["ask"], asked)
+    beyond = row.get("beyond_rounding") is not False
+    return KnownFinding(row["below_proved"] is True, severity, next(causes, ""), worst, beyond)

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from symacct.verify.judging.bounds import decimal_text
-from symacct.verify.judging.verdict import ALLOWANCE, VERDICTS, Finding
+from symacct.verify.judging.verdict import ALLOWANCE, VERDICTS, Count, Finding
 from symacct.verify.peer.process import Incidents
 from symacct.verify.peer.protocol import AT, HELLO_LINE, Answer, Ask
 from symacct.verify.reporting.clusters import Cluster
@@ -63,10 +63,17 @@ class Report:
     #: Questions of the search where training lies.
     searched: int = 0
     cut: list[str] = field(default_factory=list)
+    #: Answers between a lower bound and the best proved one.
+    undecided: int = 0
+    #: How much of each kind of question was judged, and how much is the least.
+    kinds: list[Count] = field(default_factory=list)
+    least: int = 0
     #: The seconds of work that it took, and might have taken.
     worked: float | None = None
     given: float | None = None
     points: list[PlottedError] = field(default_factory=list)
+    #: What a baseline knows, asked again: the findings now.
+    again: dict[Ask, Finding | None] = field(default_factory=dict)
 
     @property
     def unsound(self) -> bool:
@@ -75,8 +82,14 @@ class Report:
 
     @property
     def enough(self) -> bool:
-        """Could at least half of the answers be judged, by a peer that was there to the end?"""
-        return self.judged > 0 and self.answered <= 2 * self.judged and not self.gone
+        """Half of the answers judged, some of each kind, and the peer there to the end?"""
+        half = self.judged > 0 and self.answered <= 2 * self.judged
+        return half and not self.gone and not self.lacking
+
+    @property
+    def lacking(self) -> list[Count]:
+        """The kinds of question of which too few could be judged."""
+        return [one for one in self.kinds if one.judged < self.least and not one.refused]
 
     @functools.cached_property
     def defects(self) -> list[Defect]:
@@ -107,6 +120,8 @@ class Report:
             "unsupported": self.unsupported,
             "answered": self.answered,
             "judged": self.judged,
+            "undecided": self.undecided,
+            "kinds": [vars(one) for one in self.kinds],
             "enough": self.enough,
             "skipped": self.skipped,
             "searched": self.searched,
@@ -159,6 +174,7 @@ def finding_as_dict(cluster: Cluster, command: Sequence[str]) -> dict[str, Any]:
         "worst_ratio": finite_or_text(cluster.worst.ratio),
         "worst_expression": cluster.worst.ask.expression,
         "worst_call": call(cluster.worst.ask),
+        "worst_asked": {"ask": cluster.worst.ask.kind, **cluster.worst.ask.parameters()},
         "note": found.note,
         "id": cluster.identity,
     }

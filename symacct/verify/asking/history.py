@@ -1,0 +1,110 @@
+"""Answers that depend on what was asked before: found by asking a new process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from fractions import Fraction
+
+from symacct.results.rounding import nearest_float
+from symacct.verify.judging.verdict import SYMPTOMS, Finding, Judge
+from symacct.verify.peer.protocol import Answer, Ask, Asked
+from symacct.verify.reporting.clusters import Cluster, in_common
+
+#: Earlier questions tried for one answer that changed, and in all.
+_CULPRITS, _ALL_CULPRITS = 12, 40
+
+
+class History:
+    """What was asked and answered, and the way to a process that was asked nothing."""
+
+    def __init__(
+        self, judge: Judge, ask: Callable[[Ask], Answer], fresh: Callable[[], None]
+    ) -> None:
+        self._judge, self._ask, self._fresh = judge, ask, fresh
+        #: Every question with its first answer, in the order that they were asked.
+        self.answers: dict[Ask, Answer] = {}
+        self._culprits_left = _ALL_CULPRITS
+
+    def note(self, ask: Ask, answer: Answer) -> None:
+        """Remember the first answer to a question."""
+        self.answers.setdefault(ask, answer)
+
+    def agree(self, a: Answer, b: Answer, allowance: Fraction | None = None) -> bool:
+        """Are the two answers equal but for rounding?"""
+        share = self._judge.allowance if allowance is None else allowance
+        if a.finite is None or b.finite is None:
+            return a.finite is b.finite and str(a.value) == str(b.value)
+        return abs(a.finite - b.finite) <= share * max(abs(a.finite), abs(b.finite))
+
+    def backwards(self, asks: Iterable[Ask]) -> list[Finding]:
+        """The answers that are others in a new process, asked in the opposite order."""
+        chosen = [ask for ask in asks if self.answers[ask].value is not None]
+        self._fresh()
+        now = [(ask, self._ask(ask)) for ask in reversed(chosen)]
+        changed = [(ask, a) for ask, a in now if not self.agree(a, self.answers[ask])]
+        return [self._traced(ask, (self.answers[ask], again)) for ask, again in changed[:2]]
+
+    def _traced(self, ask: Ask, two: tuple[Answer, Answer]) -> Finding:
+        self._fresh()
+        alone = self._ask(ask)
+        later = next((one for one in two if not self.agree(one, alone)), two[0])
+        found = self._judge.judge(ask, later) or Finding("inconsistent", ask, later)
+        return replace(self.found(found, (ask, later), alone), before=self.culprit(ask, alone))
+
+    def changed(
+        self, first: list[Cluster], rest: list[Cluster], cheap: bool
+    ) -> dict[int, tuple[Asked, Answer]]:
+        """What a new process answers otherwise; one for each of the first where that is cheap."""
+        found = {}
+        self._fresh()
+        for cluster in [*first, *rest]:
+            if cluster.worst.verdict == "slow":
+                continue
+            if cheap and cluster in first:
+                self._fresh()
+            change = self._otherwise(cluster.worst)
+            cluster.alone = change is None and (not cheap or cluster in first)
+            if change is not None:
+                found[id(cluster)] = change
+        return found
+
+    def _otherwise(self, found: Finding) -> tuple[Asked, Answer] | None:
+        """(what was answered, what is answered now) where that is not the same."""
+        two = [found.other] if found.other and found.verdict in SYMPTOMS else []
+        for ask, answer in [(found.ask, found.answer), *two]:
+            if not self.agree(again := self._ask(ask), answer):
+                return (ask, answer), again
+        return None
+
+    def found(self, found: Finding, was: Asked, alone: Answer) -> Finding:
+        """A new process answers otherwise: the answer depends on what was asked before."""
+        ask, later = was
+        return replace(
+            found,
+            verdict="inconsistent",
+            ask=ask,
+            answer=later,
+            note=f"asked first it answers {said(alone)}, later {said(later)}",
+            other=(ask, alone),
+            law="",
+            truth=self._judge.oracle.truth(ask),
+        )
+
+    def culprit(self, ask: Ask, alone: Answer) -> Ask | None:
+        """An earlier question after which the answer is another one."""
+        asked = [a for a in self.answers if a != ask]
+        for earlier in sorted(asked, key=lambda a: -in_common(a, ask))[:_CULPRITS]:
+            if not self._culprits_left:
+                break
+            self._culprits_left -= 1
+            self._fresh()
+            self._ask(earlier)
+            if not self.agree(self._ask(ask), alone):
+                return earlier
+        return None
+
+
+def said(answer: Answer) -> str:
+    """The value, or the error."""
+    return repr(nearest_float(answer.value)) if answer.value is not None else str(answer.error)

@@ -1,0 +1,119 @@
+"""The usual training runs, near twins of a question, and what every kind is asked at least."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from itertools import islice
+
+from symacct.verify.asking import questions
+from symacct.verify.peer.protocol import Ask, AskedPart, Hello, Support
+from symacct.verify.reporting.clusters import region
+
+#: Noise, sampling rate and steps of published training runs, and of tutorials; δ.
+RUNS = (
+    ("1.1", "0.0042666666666666667", 14063, "1e-5"),  # MNIST: 256 of 60,000, 60 epochs
+    ("0.8", "0.004", 5000, "1e-6"),
+    ("1.5", "0.01", 10000, "1e-5"),  # CIFAR-10: batches of 500, 100 epochs
+    ("2", "0.1", 1000, "1e-5"),
+    ("10", "0.2", 2000, "1e-6"),
+    ("0.6", "0.001", 30000, "1e-8"),
+    ("5", "0.05", 100000, "1e-8"),
+    ("4", "0.32768", 2500, "1e-5"),  # batches of 16,384
+)
+_ORDERS = ("8", "2", "32", "3.5")
+_EARLY = 20
+#: Steps next to a number: to what a key of a memo may be rounded, or printed.
+_STEPS = ("1e-3", "1e-5", "1e-7", "1e-9")
+
+
+def usual(hello: Hello, seed: int) -> Iterator[Ask]:
+    """Twenty questions: the ends of training runs, and some RDP of the same runs beside them."""
+    chance = random.Random(seed + 5)  # noqa: S311
+    rows = [row for row in hello.supports if {*row.asks} != {"rdp"}]
+    asked = [list(islice(_ends(row, chance), _EARLY)) for row in rows]
+    curves = [list(_curve(row)) for row in rows if "rdp" in row.asks]
+    both = questions.mixed_evenly(
+        list(questions.in_turn(asked))[: _EARLY - 4 * bool(curves)],
+        list(questions.in_turn(curves))[:4],
+    )
+    yield from both
+
+
+def _ends(row: Support, chance: random.Random) -> Iterator[Ask]:
+    """ε of the runs, or δ; of other mechanisms what is as much."""
+    plain = row.mechanism == "Gaussian" and row.sampling != "none"
+    for sigma, gamma, runs, delta in RUNS if plain else ():
+        part = questions.part_of(row, (sigma,), gamma, runs)
+        if "epsilon" in row.asks:
+            yield Ask("epsilon", (part,), delta, row.adjacency)
+        if "delta" in row.asks:
+            yield Ask("delta", (part,), "2", row.adjacency)
+    while True:
+        yield questions.typical(row, chance)
+
+
+def _curve(row: Support) -> Iterator[Ask]:
+    sampled = row.sampling != "none"
+    for alpha, (sigma, gamma, _, _) in zip(_ORDERS, RUNS, strict=False):
+        if row.takes(Fraction(alpha)) and row.mechanism == "Gaussian":
+            part = questions.part_of(row, (sigma,), gamma if sampled else None)
+            yield Ask("rdp", (part,), alpha, row.adjacency)
+
+
+def of_kind(hello: Hello, row: Support, kind: str, seed: int) -> Iterator[Ask]:
+    """Questions of one kind, evenly spread over where training lies."""
+    chance = random.Random(seed + 6)  # noqa: S311
+    if kind != "rdp":
+        one = replace(row, asks=(kind,))
+        while True:
+            yield questions.typical(one, chance)
+    orders = questions.default_orders(hello, row) or questions.orders_of(row, 12)
+    start = chance.random(), chance.random(), chance.random()
+    i = 0
+    while orders:
+        yield questions.placed(row, orders, questions.place([*start], i))
+        i += 1
+
+
+def of_every_kind(asks: Iterable[Ask]) -> list[Ask]:
+    """The plain ones, one of each kind in turn, of each the last asked first."""
+    found: dict[object, list[Ask]] = {}
+    for ask in reversed([ask for ask in asks if not ask.how and len(ask.parts) == 1]):
+        found.setdefault(region(ask), []).append(ask)
+    return [*questions.in_turn([*found.values()])]
+
+
+def twins(ask: Ask) -> Iterator[Ask]:
+    """The question with one number moved a little, each to where more is lost.
+
+    A memo whose key is rounded answers them alike, and so too little.
+    """
+    (part,) = ask.parts
+    for step in _STEPS:
+        for moved in _moved(part, Decimal(step)):
+            yield replace(ask, parts=(moved,))
+        yield replace(
+            ask, at=_beside(ask.at, Decimal(step) if ask.kind == "rdp" else -Decimal(step))
+        )
+    yield replace(ask, parts=(replace(part, count=part.count + 1),))
+
+
+def _moved(part: AskedPart, step: Decimal) -> Iterator[AskedPart]:
+    """Less noise, and a higher rate."""
+    name, value = part.parameters[0]
+    moved = _beside(value, -step if name in ("sigma", "b") else step)
+    if name != "p" or Fraction(moved) < 1:
+        yield replace(part, parameters=((name, moved), *part.parameters[1:]))
+    fixed = part.sampling == "without_replacement"  # whose rate is a quotient of small numbers
+    if part.gamma is not None and not fixed and Fraction(rate := _beside(part.gamma, step)) < 1:
+        yield replace(part, gamma=rate)
+
+
+def _beside(text: str, step: Decimal) -> str:
+    """The number and a share of it more, to as many digits as a float64 has."""
+    number = Decimal(text) if "/" not in text else Decimal(float(Fraction(text)))
+    return f"{number * (1 + step):.15g}"
