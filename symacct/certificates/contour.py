@@ -27,7 +27,7 @@ _BEYOND = np.geomspace(1.05, 16, 24)  # of λ, as multiples of c
 _REACH = 12.0  # standard deviations
 
 
-class Line(NamedTuple):
+class ContourLine(NamedTuple):
     """The nodes c + inh, |n| <= N, of a contour."""
 
     c: Fraction
@@ -106,7 +106,7 @@ def _steered(part: Node) -> _Noise | _Normal | _Answers:
     return _Answers(truth, rate)
 
 
-def plan(parts: Sequence[tuple[Node, int]], y: float, log_left: float, added: bool) -> Line:
+def plan(parts: Sequence[tuple[Node, int]], y: float, log_left: float, added: bool) -> ContourLine:
     """The contour of the fewest nodes that leaves e^{log_left} to all its errors together."""
     counted = [(_steered(part), count) for part, count in parts]
     goal = log_left - math.log(_SHARES)
@@ -120,7 +120,7 @@ def plan(parts: Sequence[tuple[Node, int]], y: float, log_left: float, added: bo
         rest = sum(count * one.decay(a, t) for one, count in counted)
         return rest - c * y - math.log(math.pi * step * nodes) <= goal
 
-    found: list[Line] = []
+    found: list[ContourLine] = []
     saddle = _lowest(lambda c: cgf(c) - c * y - math.log(c * (c + 1)))
     for c in saddle * _PLACES:
         right = [
@@ -135,7 +135,7 @@ def plan(parts: Sequence[tuple[Node, int]], y: float, log_left: float, added: bo
             while high - low > 1:
                 middle = (low + high) // 2
                 low, high = (low, middle) if is_enough(c, step, middle) else (middle, high)
-            found.insert(0, Line(_short(c), _short(step), high + 1))
+            found.insert(0, ContourLine(_short(c), _short(step), high + 1))
     if not found:
         raise no_certificate(
             f"a contour of more than {_MOST_NODES} nodes", "more runs or another conversion"

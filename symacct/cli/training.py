@@ -35,7 +35,7 @@ _EPILOG = (
 )
 
 
-class Sampling(click.Choice[str]):
+class SamplingChoice(click.Choice[str]):
     """A sampling by its name, hyphens for underscores or not."""
 
     def convert(self, value: Any, *about: Any) -> str:
@@ -53,7 +53,7 @@ class Sampling(click.Choice[str]):
     "--sampling",
     default="poisson",
     show_default=True,
-    type=Sampling(["poisson", "without_replacement", "balls_and_bins", "shuffled"]),
+    type=SamplingChoice(["poisson", "without_replacement", "balls_and_bins", "shuffled"]),
 )
 @click.option("--adjacency", help="add_remove or replace_one; default the sampling's own.")
 @click.option("--delta", required=True, help="δ in [0, 1).")

@@ -230,13 +230,15 @@ class BestOfRuns(Profile):
             return min((ask(part, given, digits) for part in parts), key=lambda x: float(x[0]))
 
     def _epsilon_by(
-        self, part: best_of_runs.Part, given: Fraction, digits: int
+        self, part: best_of_runs.ShiftedBound, given: Fraction, digits: int
     ) -> tuple[arb, float]:
         share = (ball(given - part.left) / best_of_runs.mean(self.runs)).lower()
         found, order = self.one_run.answer(True, rational(share), digits)
         return found + ball(part.shift), order
 
-    def _delta_by(self, part: best_of_runs.Part, given: Fraction, digits: int) -> tuple[arb, float]:
+    def _delta_by(
+        self, part: best_of_runs.ShiftedBound, given: Fraction, digits: int
+    ) -> tuple[arb, float]:
         left = given - part.shift
         found, order = self.one_run.answer(False, abs(left), digits)
         if left < 0:  # of the pairs exchanged

@@ -32,7 +32,7 @@ Delta = Callable[[Fraction], arb]
 
 
 @dataclass(frozen=True)
-class Part:
+class ShiftedBound:
     """A bound δ <= E[K] δ₁(ε − shift) + left, δ₁ that of one run."""
 
     shift: Fraction
@@ -44,21 +44,21 @@ def mean(runs: Runs) -> arb:
     return BALL.number(runs.rate) if isinstance(runs, Poisson) else log_mean(BALL, runs).exp()
 
 
-def parts(runs: Runs, delta: Delta, most: Fraction | None) -> Iterator[Part]:
+def parts(runs: Runs, delta: Delta, most: Fraction | None) -> Iterator[ShiftedBound]:
     """Bounds, any of which may be the best one: of a δ of at most so much, or of any δ."""
     with precision(_BITS):
         if not isinstance(runs, Poisson):
-            yield Part(_of_ratio(runs, delta))
+            yield ShiftedBound(_of_ratio(runs, delta))
             return
         rate = BALL.number(runs.rate)
-        yield Part(_above(rate * delta(Fraction(0))))
+        yield ShiftedBound(_above(rate * delta(Fraction(0))))
         if most is None:
             outside = [(Fraction(fall), _above(arb(-fall).exp())) for fall in _FALLS]
         else:
             outside = [(_above((2 / ball(most)).log()), most / 2)] if most else []
         for fall, left in outside:
             if ball(fall) < rate:
-                yield Part(_above(rate * _gap(delta, ball(fall) / rate)), left)
+                yield ShiftedBound(_above(rate * _gap(delta, ball(fall) / rate)), left)
 
 
 def _of_ratio(runs: TruncatedNegativeBinomial, delta: Delta) -> Fraction:
