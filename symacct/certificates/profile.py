@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from symacct.certificates.contour import Line, plan
+from symacct.certificates.contour import ContourLine, plan
 from symacct.certificates.expression import parts_of, written
 from symacct.certificates.refusal import no_certificate
 from symacct.certificates.renyi import claimed_digits
@@ -57,5 +57,5 @@ def _largest(m: Node, epsilon: Fraction, digits: int) -> Fraction:
     return upper(found)
 
 
-def _shown(line: Line) -> dict[str, str]:
+def _shown(line: ContourLine) -> dict[str, str]:
     return {"c": str(line.c), "step": str(line.step), "nodes": str(line.nodes)}
