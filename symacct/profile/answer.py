@@ -224,9 +224,13 @@ class BestOfRuns(Profile):
         def delta(epsilon: Fraction) -> arb:
             return self.one_run.answer(False, epsilon, _FEW_DIGITS)[0]
 
-        ask = self._epsilon_by if asks_epsilon else self._delta_by
+        of, ask = (
+            (best_of_runs.for_delta, self._epsilon_by)
+            if asks_epsilon
+            else (best_of_runs.for_epsilon, self._delta_by)
+        )
         with precision(first_bits(digits)):
-            parts = best_of_runs.parts(self.runs, delta, given if asks_epsilon else None)
+            parts = of(self.runs, delta, given)
             return min((ask(part, given, digits) for part in parts), key=lambda x: float(x[0]))
 
     def _epsilon_by(
