@@ -215,9 +215,17 @@ class BestOfRuns(Profile):
 
     def __init__(self, node: RepeatAndSelect) -> None:
         sources = (_EXACT.source, _BEST_OF_RUNS)
-        claim = Claim(Kind.UPPER, node.claim.adjacency, sources=sources)
-        super().__init__([], claim, is_glued=True)
+        self.claim = Claim(Kind.UPPER, node.claim.adjacency, sources=sources)
+        self.is_glued, self.smoothed = True, None
         self.one_run, self.runs = profile(node.mechanism), node.runs
+
+    @property
+    def directions(self) -> list[CompositionProfile]:  # type: ignore[override]
+        """There are none: (ε, δ) is bounded, and no pair is known."""
+        raise AssumptionError(
+            "RepeatAndSelect: found a question about its two laws, which are not known, needed one "
+            "about ε(δ) or δ(ε)"
+        )
 
     @_steered
     def answer(self, asks_epsilon: bool, given: Fraction, digits: int) -> tuple[arb, float]:

@@ -190,6 +190,8 @@ def test_what_is_not_known_is_refused():
     node = RepeatAndSelect(ZCDP("1/10"), BINOMIAL(1, "1/10"))
     with pytest.raises(AssumptionError, match="found ZCDP, of which only"):
         node.epsilon("1e-6", conversion="exact")
+    with pytest.raises(AssumptionError, match="two laws, which are not known"):
+        RepeatAndSelect(Laplace(1), BINOMIAL(1, "1/10")).tradeoff("1/10")
     with pytest.raises(AssumptionError, match="found RepeatAndSelect, of which only"):
         (2 * RepeatAndSelect(Laplace(1), BINOMIAL(1, "1/10"))).epsilon("1e-6", conversion="exact")
 
