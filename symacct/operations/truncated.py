@@ -38,7 +38,8 @@ def truncated_poisson(
     A bound for add/remove neighbours, n being the size of the larger, or for a record replaced: by
     a coin that falls as often as a batch is cut, the sampled noise, or that for a record in
     another's place. `mechanism` is noise of the sensitivity of one record, `gamma` the sample's
-    rate. No sampling may be above it. Raises DomainError.
+    rate, `adjacency` "add_remove" or "replace_one". No sampling may be above it. Raises
+    DomainError.
 
     >>> from symacct import Gaussian
     >>> truncated_poisson(Gaussian(1), "1/2", 4, 4)
