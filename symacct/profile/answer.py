@@ -13,7 +13,7 @@ import numpy as np
 from flint import arb
 
 from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision, rational
+from symacct.arithmetic.ball import precision
 from symacct.core.claims import Claim, Kind, combine
 from symacct.core.errors import AssumptionError, DomainError, LimitError, OrderError, PrecisionError
 from symacct.core.pinning import By
@@ -244,8 +244,8 @@ class BestOfRuns(Profile):
     def _epsilon_by(
         self, part: best_of_runs.ShiftedBound, given: Fraction, digits: int
     ) -> tuple[arb, float]:
-        share = (ball(given - part.left) / best_of_runs.mean(self.runs)).lower()
-        found, order = self.one_run.answer(True, rational(share), digits)
+        share = best_of_runs.share(self.runs, given - part.left)
+        found, order = self.one_run.answer(True, share, digits)
         return found + ball(part.shift), order
 
     def _delta_by(

@@ -44,6 +44,11 @@ def mean(runs: Runs) -> arb:
     return BALL.number(runs.rate) if isinstance(runs, Poisson) else log_mean(BALL, runs).exp()
 
 
+def share(runs: Runs, delta: Fraction) -> Fraction:
+    """A rational number, at most δ/E[K]."""
+    return rational((ball(delta) / mean(runs)).lower())
+
+
 def for_delta(runs: Runs, delta: Delta, most: Fraction) -> Iterator[ShiftedBound]:
     """Bounds, any of which may be the best one where δ is to be at most so much."""
     with precision(_BITS):
