@@ -748,8 +748,22 @@ def tails_rounded_up(m):
     yield arb(0).union(BALL.number(m._up(arb(1, 0.5), Fraction(1, 16)))), 1.5
 
 
+@row("profile.best_of_runs")
+def ends_of_one_run(m):
+    def delta(epsilon):
+        return arb(0.2, 0.1)
+
+    yield arb(0).union(BALL.number(m._above(arb(1, 0.5)))), 1.5
+    yield arb(0).union(m._gap(delta, arb(0.25))), 0.3
+    for mean in (3, 5, 6, 7, 11):
+        with ctx.workprec(4):
+            share = m.share(laws.Poisson(mean), Fraction(1))
+        yield BALL.number(share).union(arb(1)), mp.mpf(1) / mean
+
+
 #: What steers, costs time, or refuses: no number rests on it.
 STEERING = {
+    "profile.best_of_runs": ["rate.lower()"],
     "numerics.sums.differences": ["0 < abs(log_moment).upper()"],
     # D falls: of a ball of y what it is at the lower end, 1 − a, is more than at any other.
     "operations.truncated": ["cut.min(kept).lower()"],

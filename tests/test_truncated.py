@@ -5,6 +5,7 @@ import math
 import random
 from fractions import Fraction
 
+import numpy as np
 import pytest
 import sympy
 
@@ -218,6 +219,54 @@ def test_no_dataset_exceeds_it(others, gamma, batch):
         assert divergence(first, second, 2, 4) <= bound
 
 
+def told_apart(first, second, sigma, epsilons):
+    """∫(p − e^ε q)₊ and e^{3 D_4} of two mixtures of normal laws, summed over a fine grid."""
+    z = np.arange(-1600, 1601) / 100.0
+
+    def density(law):
+        bells = (float(c) * np.exp(-(((z - float(x)) / sigma) ** 2) / 2) for x, c in law.items())
+        return sum(bells) / (sigma * math.sqrt(2 * math.pi))
+
+    p, q = density(first), density(second)
+    sticks = [np.maximum(p - math.exp(epsilon) * q, 0).sum() / 100 for epsilon in epsilons]
+    return sticks, (p * (p / q) ** 3).sum() / 100
+
+
+@pytest.mark.parametrize(
+    ("others", "gamma", "batch"),
+    [
+        ((-1, -1, -1), "1/2", 2),
+        ((-1, -1, 1, 0), "1/4", 2),
+        ((1, -1, 1), "3/4", 2),
+        ((0, 0), "9/10", 1),
+        ((-1, -1), "1", 1),
+        ((Fraction(1, 2), 1, -1), "1/3", 3),
+    ],
+)
+def test_no_record_replaced_exceeds_it(others, gamma, batch):
+    """Every batch of few records enumerated, 1 in the place of others, noise of σ = 1 and 2."""
+    g, epsilons = Fraction(gamma), (0, Fraction(1, 2), 2)
+    for sigma in (1, 2):
+        m = truncated_poisson(Gaussian(sigma), g, len(others) + 1, batch, adjacency="replace_one")
+        asked = (m.delta(epsilon, conversion="exact", digits=6) for epsilon in epsilons)
+        most = [float(one.delta) for one in asked]
+        for other in (-1, Fraction(-1, 2), 0):
+            first, second = (sums((*others, x), g, batch) for x in (1, other))
+            for way in ((first, second), (second, first)):
+                sticks, moment = told_apart(*way, float(sigma), epsilons)
+                assert all(a <= b * (1 + 1e-4) for a, b in zip(sticks, most, strict=True))
+                assert moment <= math.exp(3 * m.rdp(4, digits=12).upper) * (1 + 1e-9)
+
+
+def test_a_record_replaced_is_near_a_sample_that_is_never_cut():
+    plain = PoissonSubsample(Gaussian(2), "1/10", "replace_one")
+    rarely = truncated_poisson(Gaussian(2), "1/10", 100, 60, adjacency="replace_one")
+    assert truncated_poisson(Gaussian(2), "1/10", 100, 100, adjacency="replace_one") is plain
+    assert (rarely.claim.kind, rarely.claim.adjacency) == (Kind.UPPER, plain.claim.adjacency)
+    one, other = ((100 * m).epsilon("1e-5", conversion="exact", digits=4) for m in (plain, rarely))
+    assert float(one.epsilon) <= float(other.epsilon) * 1.0002 <= float(one.epsilon) * 1.002
+
+
 def test_it_lies_between_one_sample_and_records_replaced():
     for batch in (1, 8, 10, 12, 60):
         m = truncated_poisson(Gaussian(2), "1/10", 100, batch)
@@ -254,6 +303,7 @@ def test_the_event_of_dp_accounting():
         ((Gaussian(1), "1/2", 9, 0), "batch: found 0"),
         ((Gaussian(1), "1/2", 10**8, 3), "n <= 10,000,000"),
         ((Gaussian(1), "3/2", 9, 3), "rate"),
+        ((Gaussian(1), "1/2", 9, 3, "either"), "adjacency: found 'either'"),
     ],
 )
 def test_bad_input_is_one_typed_error(arguments, said):

@@ -10,6 +10,8 @@ from flint import arb
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision, rational
+from symacct.core.claims import ADD_REMOVE, REPLACE_ONE, Adjacency
+from symacct.core.claims import adjacency as named_adjacency
 from symacct.core.errors import DomainError, echo
 from symacct.core.exact import Numeric
 from symacct.expressions.node import Node, as_node
@@ -18,19 +20,26 @@ from symacct.numerics.sums.refine import up_to
 from symacct.operations.either import Either
 from symacct.operations.group import noise_for_group
 from symacct.operations.postprocess import PostProcess
-from symacct.operations.subsample import PoissonSubsample
+from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 
 _BITS, _DIGITS = 256, 20  # of the sums, and of the numbers that are written
 _MOST_RECORDS = 10**7
 
 
-def truncated_poisson(mechanism: Node, gamma: Numeric, n: Numeric, batch: Numeric) -> Node:
+def truncated_poisson(
+    mechanism: Node,
+    gamma: Numeric,
+    n: Numeric,
+    batch: Numeric,
+    adjacency: str | Adjacency = "add_remove",
+) -> Node:
     """A Poisson sample of n records, cut to a random `batch` of them where it has more.
 
-    A bound for add/remove neighbours, n being the size of the larger: by a coin that falls as often
-    as a batch is cut, the sampled noise, or that for a record in another's place. `mechanism` is
-    noise of the sensitivity of one record, `gamma` the sample's rate. No sampling may be above it.
-    Raises DomainError.
+    A bound for add/remove neighbours, n being the size of the larger, or for a record replaced: by
+    a coin that falls as often as a batch is cut, the sampled noise, or that for a record in
+    another's place. `mechanism` is noise of the sensitivity of one record, `gamma` the sample's
+    rate, `adjacency` "add_remove" or "replace_one". No sampling may be above it. Raises
+    DomainError.
 
     >>> from symacct import Gaussian
     >>> truncated_poisson(Gaussian(1), "1/2", 4, 4)
@@ -52,13 +61,20 @@ def truncated_poisson(mechanism: Node, gamma: Numeric, n: Numeric, batch: Numeri
         raise DomainError(f"gamma: found {echo(gamma)}, needed a rational number not next to 1")
     if records > _MOST_RECORDS:
         raise DomainError(f"n: found {echo(n)}, needed n <= {_MOST_RECORDS:,}")
+    relation = named_adjacency(adjacency)
+    if relation not in (ADD_REMOVE, REPLACE_ONE):
+        raise DomainError(
+            f"truncated_poisson, adjacency: found {echo(adjacency)}, needed 'add_remove' or "
+            "'replace_one'"
+        )
     if most >= records or share == 0:
-        return PoissonSubsample(noise, share)
+        return PoissonSubsample(noise, share, relation)
+    in_a_place = SubsampleWithoutReplacement if relation == REPLACE_ONE else PoissonSubsample
     if share == 1:
-        return PostProcess(PoissonSubsample(replaced, Fraction(most, records)), records)
+        return PostProcess(in_a_place(replaced, Fraction(most, records)), records)
     cut, rate_of_cut, grown = _rounded_up(share, records, most)
-    coin = Either(PoissonSubsample(replaced, rate_of_cut), PoissonSubsample(noise, grown), cut)
-    return PostProcess(coin, records)
+    sampled = PoissonSubsample(noise, grown, relation)
+    return PostProcess(Either(in_a_place(replaced, rate_of_cut), sampled, cut), records)
 
 
 def _rounded_up(gamma: Fraction, n: int, batch: int) -> tuple[Fraction, Fraction, Fraction]:

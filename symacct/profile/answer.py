@@ -13,7 +13,7 @@ import numpy as np
 from flint import arb
 
 from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision, rational
+from symacct.arithmetic.ball import precision
 from symacct.core.claims import Claim, Kind, combine
 from symacct.core.errors import AssumptionError, DomainError, LimitError, OrderError, PrecisionError
 from symacct.core.pinning import By
@@ -215,25 +215,37 @@ class BestOfRuns(Profile):
 
     def __init__(self, node: RepeatAndSelect) -> None:
         sources = (_EXACT.source, _BEST_OF_RUNS)
-        claim = Claim(Kind.UPPER, node.claim.adjacency, sources=sources)
-        super().__init__([], claim, is_glued=True)
+        self.claim = Claim(Kind.UPPER, node.claim.adjacency, sources=sources)
+        self.is_glued, self.smoothed = True, None
         self.one_run, self.runs = profile(node.mechanism), node.runs
+
+    @property
+    def directions(self) -> list[CompositionProfile]:  # type: ignore[override]
+        """There are none: (ε, δ) is bounded, and no pair is known."""
+        raise AssumptionError(
+            "RepeatAndSelect: found a question about its two laws, which are not known, needed one "
+            "about ε(δ) or δ(ε)"
+        )
 
     @_steered
     def answer(self, asks_epsilon: bool, given: Fraction, digits: int) -> tuple[arb, float]:
         def delta(epsilon: Fraction) -> arb:
             return self.one_run.answer(False, epsilon, _FEW_DIGITS)[0]
 
-        ask = self._epsilon_by if asks_epsilon else self._delta_by
+        of, ask = (
+            (best_of_runs.for_delta, self._epsilon_by)
+            if asks_epsilon
+            else (best_of_runs.for_epsilon, self._delta_by)
+        )
         with precision(first_bits(digits)):
-            parts = best_of_runs.parts(self.runs, delta, given if asks_epsilon else None)
+            parts = of(self.runs, delta, given)
             return min((ask(part, given, digits) for part in parts), key=lambda x: float(x[0]))
 
     def _epsilon_by(
         self, part: best_of_runs.ShiftedBound, given: Fraction, digits: int
     ) -> tuple[arb, float]:
-        share = (ball(given - part.left) / best_of_runs.mean(self.runs)).lower()
-        found, order = self.one_run.answer(True, rational(share), digits)
+        share = best_of_runs.share(self.runs, given - part.left)
+        found, order = self.one_run.answer(True, share, digits)
         return found + ball(part.shift), order
 
     def _delta_by(

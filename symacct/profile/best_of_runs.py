@@ -25,7 +25,7 @@ from symacct.theory.amplification.ps22 import log_mean
 _BITS = 64
 _HALVINGS, _NEAR = 200, 16  # of a bracket: until it holds the least ratio, and then
 _GOLDEN = (math.sqrt(5) - 1) / 2
-_FALLS = (4, 8, 12, 16, 24, 32)  # nats, that what is left out may be below 1
+_MOST_FALL, _STEPS = 200, 10  # nats, that what is left out may be below 1, and how it is sought
 
 #: ε >= 0 ↦ δ(ε) of one run, in a ball.
 Delta = Callable[[Fraction], arb]
@@ -44,21 +44,54 @@ def mean(runs: Runs) -> arb:
     return BALL.number(runs.rate) if isinstance(runs, Poisson) else log_mean(BALL, runs).exp()
 
 
-def parts(runs: Runs, delta: Delta, most: Fraction | None) -> Iterator[ShiftedBound]:
-    """Bounds, any of which may be the best one: of a δ of at most so much, or of any δ."""
+def share(runs: Runs, delta: Fraction) -> Fraction:
+    """A rational number, at most δ/E[K]."""
+    return rational((ball(delta) / mean(runs)).lower())
+
+
+def for_delta(runs: Runs, delta: Delta, most: Fraction) -> Iterator[ShiftedBound]:
+    """Bounds, any of which may be the best one where δ is to be at most so much."""
     with precision(_BITS):
-        if not isinstance(runs, Poisson):
-            yield ShiftedBound(_of_ratio(runs, delta))
-            return
-        rate = BALL.number(runs.rate)
-        yield ShiftedBound(_above(rate * delta(Fraction(0))))
-        if most is None:
-            outside = [(Fraction(fall), _above(arb(-fall).exp())) for fall in _FALLS]
-        else:
-            outside = [(_above((2 / ball(most)).log()), most / 2)] if most else []
-        for fall, left in outside:
-            if ball(fall) < rate:
-                yield ShiftedBound(_above(rate * _gap(delta, ball(fall) / rate)), left)
+        yield _of_any(runs, delta)
+        if isinstance(runs, Poisson) and most:
+            fall = _above((2 / ball(most)).log())
+            if ball(fall) < BALL.number(runs.rate):
+                yield ShiftedBound(_of_most(runs, delta, fall), most / 2)
+
+
+def for_epsilon(runs: Runs, delta: Delta, epsilon: Fraction) -> Iterator[ShiftedBound]:
+    """Bounds, any of which may be the best one at this ε."""
+    with precision(_BITS):
+        yield _of_any(runs, delta)
+        if isinstance(runs, Poisson):
+            yield from _balanced(runs, delta, epsilon)
+
+
+def _of_any(runs: Runs, delta: Delta) -> ShiftedBound:
+    """By the least c of all events."""
+    if isinstance(runs, Poisson):
+        return ShiftedBound(_above(BALL.number(runs.rate) * delta(Fraction(0))))
+    return ShiftedBound(_of_ratio(runs, delta))
+
+
+def _of_most(runs: Poisson, delta: Delta, fall: Fraction) -> Fraction:
+    """μ(y′ − y) at most, of the events with μy <= `fall`."""
+    rate = BALL.number(runs.rate)
+    return _above(rate * _gap(delta, ball(fall) / rate))
+
+
+def _balanced(runs: Poisson, delta: Delta, epsilon: Fraction) -> Iterator[ShiftedBound]:
+    """Where what is left out, which falls, is about what the rest has, which rises."""
+    rate = BALL.number(runs.rate)
+    low, high = Fraction(0), min(Fraction(_MOST_FALL), rational(rate.lower()))
+    for _ in range(_STEPS):
+        fall = (low + high) / 2
+        part = ShiftedBound(_of_most(runs, delta, fall), _above((-ball(fall)).exp()))
+        rest = epsilon - part.shift
+        is_much = rest < 0 or bool(rate * delta(rest) > ball(part.left))
+        low, high = (low, fall) if is_much else (fall, high)
+        if not is_much:
+            yield part
 
 
 def _of_ratio(runs: TruncatedNegativeBinomial, delta: Delta) -> Fraction:

@@ -29,6 +29,7 @@ from symacct.profile.discretized.nodes import Nodes
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.losses.mixed import Averaged
+from symacct.profile.losses.normal_mixtures import NormalMixtures
 from symacct.profile.part import Floats, Part
 from symacct.profile.roots import bracket, enclosed
 from symacct.profile.runs import DirectedRuns
@@ -270,7 +271,8 @@ class Grids:
 
         Of sampled noise on whole numbers few digits are sooner had than by a contour, of other
         atoms than by one of many nodes, and a bound than by a moment of the order that makes it
-        small. Of what is averaged over another's loss a contour is soon had, or soon refused.
+        small. Of what is averaged over another's loss a contour is soon had, or soon refused. Each
+        value of a mixture is at a place that is searched for.
         """
         if any(self._loses_unseen(part) for part, _ in self.runs.runs):
             return CANNOT
@@ -280,7 +282,8 @@ class Grids:
             return CANNOT
         if digits >= _FEW_DIGITS:
             return _MOST_IN_ALL
-        is_few = self.count < _FEW_RUNS and not is_averaged
+        is_slow = any(isinstance(part, NormalMixtures) for part, _ in self.runs.runs)
+        is_few = self.count < _FEW_RUNS and not is_averaged and not is_slow
         if self.runs.are_atoms and self.count < _MANY_RUNS:
             parts = (part for part, _ in self.runs.runs)
             is_sampled = any(isinstance(part, IntegerLoss) and part.gamma < 1 for part in parts)
