@@ -501,7 +501,7 @@ def undecided_outcomes(m):
         return arb(0.25)
 
     m.ctx = SimpleNamespace(prec=3)
-    found = m._TangentSearch._profile(SimpleNamespace(_at=at), Fraction(2))
+    found = m.HockeySticks.__call__(SimpleNamespace(_at=at), Fraction(2))
     yield from of_a_whole(found, 0.25, 0.25)
 
 
