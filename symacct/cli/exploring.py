@@ -268,7 +268,7 @@ def _print_risk_calibration(found: RiskCalibration, digits: int, as_json: bool) 
 def risk_command(
     expr: str, least_error: str, plot: Path | None, digits: int, as_json: bool
 ) -> None:
-    """What attackers can do at most with what EXPR tells: tests, guesses, reconstruction, μ."""
+    """What attackers can do at most: tests of membership, guesses, reconstruction, μ."""
     m = in_numbers(expr)
     with progress("risk"):
         found = risk(m, digits, least_error)

@@ -45,7 +45,7 @@ JOBS = {
         ),
         "risk": (
             "exploring",
-            "What attackers can do at most with what EXPR tells: tests, guesses, reconstruction, μ.",
+            "What attackers can do at most: tests of membership, guesses, reconstruction, μ.",
         ),
         "sweep": ("exploring", "One question at every point of a grid."),
         "optimum": ("papers", "The best order of EXPR and its (ε, δ) in closed form."),

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 LEAST_ERROR = "1e-10"
 _DRAWN_DIGITS = 5
-_SOURCES = (DRS22.at("trade-off functions"), SYMACCT.at("docs/proofs.md, section 39"))
+_SOURCES = (DRS22.at("trade-off functions"), SYMACCT.at("docs/proofs.md, section 41"))
 _FEW, _BITS = 1.5, 96  # digits of H where no more are to be had, and bits that do for them
 _FPRS, _PRIORS, _BASELINES = ("1/10", "1/100", "1/1000", "1e-6"), ("1/2", "1/10"), ("1/10", "1e-3")
 
