@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
+from operator import attrgetter, methodcaller
 from typing import TYPE_CHECKING, Any
 
 from flint import arb
@@ -49,6 +50,7 @@ _FEW, _BITS = 1.5, 96  # digits of H where no more are to be had, and bits that 
 _FPRS, _PRIORS, _BASELINES = ("1/10", "1/100", "1/1000", "1e-6"), ("1/2", "1/10"), ("1/10", "1e-3")
 
 Value = Callable[[HockeySticks], arb]
+Question = Callable[[Any], Bound]
 
 
 def risk(m: Node, digits: int = 6, least_error: Numeric = LEAST_ERROR) -> Risk:
@@ -161,6 +163,11 @@ class Risk:
         return regret(self.node, self.mu, self.digits)
 
     @cached_property
+    def mu_of_all(self) -> Bound:
+        """The μ of Gaussian DP for all tests, however small their errors are; see `Node.gdp`."""
+        return gdp(self.node, self.digits)
+
+    @cached_property
     def lower(self) -> Risk | None:
         """The same from below, rounded down, of what post-processing leaves; None where exact."""
         if self.kind is not Kind.UPPER:
@@ -196,26 +203,26 @@ class Risk:
     @cached_property
     def rows(self) -> list[tuple[str, Bound | str, Bound | str | None]]:
         """What it is, what it is at most, and at least where that is another number."""
-        lower = self.lower
-        return [
-            (name, _or_why(lambda: ask(self)), lower and below and _or_why(lambda: ask(lower)))  # noqa: B023
-            for name, ask, below in self._questions()
-        ]
+        found: list[tuple[str, Bound | str, Bound | str | None]] = []
+        for name, ask, has_lower in self._questions():
+            least = _or_why(ask, self.lower) if has_lower and self.lower else None
+            found.append((name, _or_why(ask, self), least))
+        return found
 
-    def _questions(self) -> Iterator[tuple[str, Callable[[Risk], Bound], bool]]:
-        least = given(self.least_error)
-        yield "advantage, TPR − FPR", lambda risk: risk.advantage, True
+    def _questions(self) -> Iterator[tuple[str, Question, bool]]:
+        """What is asked, and whether it is from below too."""
+        yield "advantage, TPR − FPR", attrgetter("advantage"), True
         for fpr in _FPRS:
-            yield f"TPR at FPR {_shown(fpr)}", lambda risk, at=fpr: risk.tpr(at), True
+            yield f"TPR at FPR {_shown(fpr)}", methodcaller("tpr", fpr), True
         for prior in _PRIORS:
-            name = f"best guess right, prior {_shown(prior)}"
-            yield name, lambda risk, at=prior: risk.bayes_success(at), True
+            guess = methodcaller("bayes_success", prior)
+            yield f"best guess right, prior {_shown(prior)}", guess, True
         for baseline in _BASELINES:
-            name = f"reconstruction, baseline {_shown(baseline)}"
-            yield name, lambda risk, at=baseline: risk.reconstruction(at), False
-        yield f"μ of GDP, errors from {least}", lambda risk: risk.mu, True
-        yield "regret of that μ", lambda risk: risk.regret, False
-        yield "μ of GDP, all tests", lambda risk: gdp(risk.node, risk.digits), False
+            found = methodcaller("reconstruction", baseline)
+            yield f"reconstruction, baseline {_shown(baseline)}", found, False
+        yield f"μ of GDP, errors from {given(self.least_error)}", attrgetter("mu"), True
+        yield "regret of that μ", attrgetter("regret"), False
+        yield "μ of GDP, all tests", attrgetter("mu_of_all"), False
 
     @property
     def cells(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -308,10 +315,10 @@ def _shown(share: str) -> str:
     return given(rational(share, "share"))
 
 
-def _or_why(ask: Callable[[], Bound]) -> Bound | str:
+def _or_why(ask: Question, of: Risk) -> Bound | str:
     """The number, or why there is none."""
     try:
-        return ask()
+        return ask(of)
     except SymacctError as error:
         return str(error)
 

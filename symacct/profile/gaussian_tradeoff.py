@@ -175,7 +175,7 @@ class _Excess:
         self.points = [SlopePoint(Fraction(1), height(Fraction(1)))]
         #: The slope of a line that H is above and meets at 1, of the test of equal errors.
         self.first = -(1 - self.points[0].height) / 2
-        self.known: dict[tuple[bool | Fraction, ...], tuple[arb, Fraction]] = {}
+        self.known: dict[tuple[bool, tuple[Fraction, ...]], tuple[arb, Fraction]] = {}
 
     def largest(self, digits: int) -> arb:
         """An enclosure of it, to so many digits, or to as many places and a few more."""
@@ -209,7 +209,7 @@ class _Excess:
 
     def _above(self, i: int) -> tuple[arb, Fraction]:
         """What it is at most between two points, a linear function over another one; and where."""
-        beside = i == 0, *(point.x for point in self.points[max(0, i - 1) : i + 3])
+        beside = i == 0, tuple(point.x for point in self.points[max(0, i - 1) : i + 3])
         if beside not in self.known:
             self.known[beside] = self._between(i, self.points[i], self.points[i + 1])
         return self.known[beside]

@@ -67,7 +67,7 @@ def gdp(m: Node, digits: int | None = None, least_error: Numeric = 0) -> Bound:
     if not is_smallest:
         with suppress(AssumptionError, PrecisionError, LimitError):
             return _searched(known_profile(m, "gdp"), node, least, digits)
-    kind = node.claim.kind if is_smallest else Kind.UPPER
+    kind = _kind(node) if is_smallest else Kind.UPPER
     claim = _claim(node, kind)
 
     def value(accountant: Accountant) -> tuple[arb, Claim]:
@@ -128,6 +128,12 @@ def _claim(node: Node, kind: Kind, *sources: Source) -> Claim:
         sources=(*_SOURCES, *sources),
         certified=node.claim.certified,
     )
+
+
+def _kind(node: Node) -> Kind:
+    """Exact for Gaussian noise and its samples, whatever is known of their curve."""
+    parts = node.terms if isinstance(node, Compose) else [node]
+    return Kind.EXACT if all(map(_has_gaussian_tail, parts)) else node.claim.kind
 
 
 def _is_smallest(node: Node) -> bool:

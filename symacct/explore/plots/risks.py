@@ -31,5 +31,6 @@ def roc(
     drawing = Drawing(axes, "false positive rate", "true positive rate", relation)
     for name, rate in tests:
         drawing.add(line(name, [(fpr, rate(fpr)) for fpr in fprs]))
-    drawing.axes.plot(fprs, fprs, ":", color="0.5", label="a blind guess")
+    blind = list(map(float, fprs))
+    drawing.axes.plot(blind, blind, ":", color="0.5", label="a blind guess")
     return drawing.finished()
