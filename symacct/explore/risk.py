@@ -72,7 +72,8 @@ class Risk:
     """The risks of a mechanism; printed they are a table.
 
     Of kind `exact` where the profile is known, else `upper`: then `lower` has what is known from
-    below. The relation is that of the mechanism.
+    below. The relation is that of the mechanism m; `digits` and `least_error` are those of
+    `risk`. `known` is a profile of it, where another one is meant. Raises as `risk` does.
 
     >>> from symacct import RandomizedResponse
     >>> found = risk(RandomizedResponse("3/4"))
@@ -169,7 +170,7 @@ class Risk:
 
     @cached_property
     def lower(self) -> Risk | None:
-        """The same from below, rounded down, of what post-processing leaves; None where exact."""
+        """Risks from below, rounded down, of what post-processing leaves; None where exact."""
         if self.kind is not Kind.UPPER:
             return None
         return Risk(self.node, self.digits, self.least_error, profile_below(self.node.rewritten))
