@@ -98,6 +98,8 @@ if TYPE_CHECKING:
         plot_sweep,
         takeover,
     )
+    from symacct.explore.risk import Risk, plot_risk, risk
+    from symacct.explore.risk_calibration import RiskCalibration, calibrate_risk
     from symacct.explore.softmax import softmax_bounds
     from symacct.explore.sweeps import Sweep, sweep
     from symacct.rdp.registration import theorem
@@ -160,6 +162,8 @@ __all__ = [
     "RandomAllocation",
     "RandomizedResponse",
     "RepeatAndSelect",
+    "Risk",
+    "RiskCalibration",
     "ScalarGaussian",
     "Scale",
     "Skellam",
@@ -179,6 +183,7 @@ __all__ = [
     "baselines",
     "binary",
     "calibrate",
+    "calibrate_risk",
     "catalogue",
     "check_odd_chi",
     "chi_divergence",
@@ -194,8 +199,10 @@ __all__ = [
     "phase_transition",
     "plot",
     "plot_profile",
+    "plot_risk",
     "plot_runs",
     "plot_sweep",
+    "risk",
     "sample_with_replacement",
     "sampled_descent",
     "softmax_bounds",
@@ -227,6 +234,8 @@ _ROOMS = {
         "plot_sweep",
         "takeover",
     ),
+    "explore.risk": ("Risk", "plot_risk", "risk"),
+    "explore.risk_calibration": ("RiskCalibration", "calibrate_risk"),
     "explore.sweeps": ("Sweep", "sweep"),
     "explore.softmax": ("softmax_bounds",),
 }

@@ -75,9 +75,9 @@ def test_a_rate_ends_at_one():
 def test_a_target_out_of_reach_is_given_up_soon(monkeypatch):
     """No rate has so large an ε: what leads away from it is not followed far."""
     asked = []
-    met = calibration._Target._met
+    met = calibration.Target._met
     monkeypatch.setattr(
-        calibration._Target, "_met", lambda *args: asked.append(args[1]) or met(*args)
+        calibration.Target, "_met", lambda *args: asked.append(args[1]) or met(*args)
     )
     with pytest.raises(DomainError, match="every value tried meets the target"):
         calibrate(PoissonSubsample(Gaussian(4), GAMMA), 5, "1e-5", digits=3)

@@ -501,7 +501,7 @@ def undecided_outcomes(m):
         return arb(0.25)
 
     m.ctx = SimpleNamespace(prec=3)
-    found = m._TangentSearch._profile(SimpleNamespace(_at=at), Fraction(2))
+    found = m.HockeySticks.__call__(SimpleNamespace(_at=at), Fraction(2))
     yield from of_a_whole(found, 0.25, 0.25)
 
 
@@ -801,7 +801,8 @@ HELD = {
     },
     "profile": {
         "closed_form.binomial", "discretized.connect_the_dots", "discretized.grid",
-        "fourier.alternatives", "fourier.contour", "fourier.starting", "losses.density.by_parts",
+        "fourier.alternatives", "fourier.contour", "fourier.starting", "gaussian_tradeoff",
+        "losses.density.by_parts",
         "losses.laplace", "losses.laplace_ends", "losses.noisy_sample",
         "losses.sampled_gaussian.frame", "losses.sampled_gaussian.loss", "roots",
         "sums.power_sums",

@@ -103,7 +103,7 @@ def node_calls():
         "lower_epsilon": (M.lower_epsilon, {"delta": "1e-5", "digits": 5}),
         "lower_delta": (M.lower_delta, {"epsilon": 1, "digits": 5}),
         "tradeoff": (M.tradeoff, {"alpha": "1/20", "digits": 5}),
-        "gdp": (M.gdp, {"digits": 5}),
+        "gdp": (SAMPLED.gdp, {"digits": 5, "least_error": "1e-6"}),
         "zcdp": (M.zcdp, {"digits": 5}),
         "tcdp": (SAMPLED.tcdp, {"omega": 3, "digits": 5}),
         "epsilon": (M.epsilon, {"delta": "1e-5", **QUESTION}),
@@ -246,6 +246,10 @@ def exploring_calls():
                                             "by": None, "orders": [2, 8],
                                             "conversion": "improved", "executor": None,
                                             "axes": None}),
+        "calibrate_risk": (symacct.calibrate_risk, {"m": NOISE, "advantage": "1/2", "tpr": None,
+                                                    "fpr": None, "mu": None, "digits": 2}),
+        "risk": (symacct.risk, {"m": M, "digits": 5, "least_error": "1e-6"}),
+        "plot_risk": (symacct.plot_risk, {"m": M, "fprs": ["1e-2", "1/2"], "axes": None}),
         "plot_profile": (symacct.plot_profile, {"m": SAMPLED, "epsilons": [1, 2], "axes": None}),
         "plot_runs": (symacct.plot_runs, {"m": SAMPLED, "delta": "1/100", "counts": [1, 2],
                                           "axes": None}),
@@ -369,7 +373,8 @@ def asked(call, parameter, name, value):
 
 #: Records that the library fills in; nothing is computed from what they are given.
 RECORDS = {"Adjacency", "Attack", "Calibration", "Claim", "Kind", "OddChiReport", "Orders",
-           "Source", "Sweep", "Theorem", Enclosure.__name__, Guarantee.__name__}  # fmt: skip
+           "Risk", "RiskCalibration", "Source", "Sweep", "Theorem",
+           Enclosure.__name__, Guarantee.__name__}  # fmt: skip
 #: Options that are handed on, so the function behind is what has the signature.
 BEHIND = {"paper": paper, "code": code, "expansion": expansion, "optimum": optimum}
 

@@ -27,6 +27,7 @@ from symacct.cli.frame import (
     in_numbers,
     main,
     orders_option,
+    print_facts,
     print_json,
 )
 from symacct.cli.headline import calibrated, print_calibrated
@@ -34,13 +35,19 @@ from symacct.cli.relation import print_relation
 from symacct.core.claims import Kind
 from symacct.core.errors import ExecutorError
 from symacct.core.pinning import By
+from symacct.explore.calibration import number
 from symacct.explore.grids import grid, whole
 from symacct.explore.plots import plot, plot_runs, plot_sweep
+from symacct.explore.risk import LEAST_ERROR, risk
+from symacct.explore.risk_calibration import RiskCalibration, calibrate_risk
 from symacct.explore.sweeps import Sweep, sweep
 from symacct.explore.sweeps.worker import NEEDED
+from symacct.export.description import about
 from symacct.export.figures import save
 from symacct.expressions.node import Node
 from symacct.operations import Compose
+from symacct.results.progress import progress
+from symacct.results.rounding import given
 from symacct.results.terminal import print_table
 from symacct.text import parse_open
 
@@ -199,29 +206,82 @@ def _warnings_said() -> Iterator[None]:
 
 @expression_command("calibrate")
 @click.option("--whole", is_flag=True, help="The parameter is a whole number, such as a count.")
-@click.option("--epsilon", required=True, help="The target ε.")
-@click.option("--delta", required=True, help="The target δ.")
+@click.option("--epsilon", help="The target ε, with --delta.")
+@click.option("--delta", help="The target δ.")
+@click.option("--advantage", help="In their place the largest TPR − FPR of a membership test.")
+@click.option("--tpr", help="Or its largest true positive rate, with --fpr.")
+@click.option("--fpr", help="The false positive rate of --tpr.")
+@click.option("--mu", help="Or the μ of Gaussian DP, for errors from 1e-10.")
 @conversion_option
 @by_option
 def calibrate_command(
     expr: str,
     whole: bool,
-    epsilon: str,
-    delta: str,
+    epsilon: str | None,
+    delta: str | None,
     conversion: str | None,
     by: By,
     digits: int,
     as_json: bool,
+    **risks: str | None,
 ) -> None:
-    """The least noise, or largest rate or count, for a target (ε, δ).
+    """The least noise, or largest rate or count, for a target (ε, δ) or a risk.
 
     EXPR leaves one parameter open, which is found: for example
-    "1000*PoissonSubsample(Gaussian(sigma), 1/100)" with --epsilon 2 --delta 1e-6.
+    "1000*PoissonSubsample(Gaussian(sigma), 1/100)" with --epsilon 2 --delta 1e-6, or with
+    --tpr 0.05 --fpr 0.01.
     """
     m = parse_open(expr)
     if whole:
         m = m.subs({one: _count(one.name) for one in m.free_symbols})
-    print_calibrated(calibrated(m, epsilon, delta, digits, conversion, by), digits, as_json)
+    if any(risks.values()):
+        if epsilon or delta or conversion or by:
+            raise InputError("found a risk with --epsilon, --delta, --conversion or --by")
+        _print_risk_calibration(calibrate_risk(m, digits=digits, **risks), digits, as_json)
+    elif epsilon is None or delta is None:
+        raise InputError("needed a target: --epsilon and --delta, --advantage, --tpr or --mu")
+    else:
+        print_calibrated(calibrated(m, epsilon, delta, digits, conversion, by), digits, as_json)
+
+
+def _print_risk_calibration(found: RiskCalibration, digits: int, as_json: bool) -> None:
+    print_facts(
+        as_json,
+        found.as_dict(),
+        (f"{found.symbol}, meets the target", number(found.meets)),
+        (f"{found.symbol}, does not", number(found.fails)),
+        (found.risk, f"{found.value.rounded(digits)}  (rounded up)"),
+        ("target", given(found.target)),
+        ("relation", about(found.node)),
+        ("sources", "; ".join(map(str, found.value.claim.sources))),
+    )
+
+
+@expression_command("risk")
+@click.option(
+    "--least-error",
+    default=LEAST_ERROR,
+    show_default=True,
+    help="The least error of the tests that μ is for.",
+)
+@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), help="A picture, there.")
+def risk_command(
+    expr: str, least_error: str, plot: Path | None, digits: int, as_json: bool
+) -> None:
+    """What attackers can do at most: tests of membership, guesses, reconstruction, μ."""
+    m = in_numbers(expr)
+    with progress("risk"):
+        found = risk(m, digits, least_error)
+        headers, rows = found.cells
+    if as_json:
+        print_json(found.as_dict())
+    else:
+        print_table(headers, rows)
+        print_relation(m)
+        for name, why in found.open_ends:
+            click.echo(f"{name}: {why}", err=True)
+    if plot is not None:
+        click.echo(save(found.plot(), plot), err=as_json)
 
 
 def _count(name: str) -> sympy.Symbol:

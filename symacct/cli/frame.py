@@ -41,7 +41,11 @@ JOBS = {
         "dpsgd": ("training", "The ε of a DP-SGD training run, or the noise it needs."),
         "calibrate": (
             "exploring",
-            "The least noise, or largest rate or count, for a target (ε, δ).",
+            "The least noise, or largest rate or count, for a target (ε, δ) or a risk.",
+        ),
+        "risk": (
+            "exploring",
+            "What attackers can do at most: tests of membership, guesses, reconstruction, μ.",
         ),
         "sweep": ("exploring", "One question at every point of a grid."),
         "optimum": ("papers", "The best order of EXPR and its (ε, δ) in closed form."),

@@ -106,8 +106,8 @@ def calibrate(
     digits = arguments.digits(digits)
     how = {"conversion": conversion, "orders": arguments.orders(orders), "by": by}
     asked = as_node(m, "calibrate"), epsilon, delta, digits, how
-    target = _Target(*asked)
-    low, high = _steered_neighbours(_Steered(*asked), target, digits) or _neighbours(target, digits)
+    target = Target(*asked)
+    low, high = _steered_neighbours(_Steered(*asked), target, digits) or neighbours(target, digits)
     meets, fails = (low, high) if target.met(low) else (high, low)
     return Calibration(target.symbol.name, meets, fails, *target.asked[meets])
 
@@ -117,7 +117,7 @@ def number(value: Fraction) -> str:
     return exact_decimal(value) or exact.text(value)
 
 
-class _Target:
+class Target:
     """The question whether m at a value of its symbol is (ε, δ)-DP, each value asked once."""
 
     def __init__(
@@ -206,7 +206,7 @@ class _Target:
         return (low + high) / 2
 
 
-class _Steered(_Target):
+class _Steered(Target):
     """A target judged in float64 where orders are compared by something cheaper than the curve."""
 
     def _met(self, value: Fraction, digits: int) -> bool:
@@ -234,17 +234,17 @@ def _through(points: list[tuple[float, float]], x: float) -> float:
 
 
 def _steered_neighbours(
-    steered: _Steered, target: _Target, digits: int
+    steered: _Steered, target: Target, digits: int
 ) -> tuple[Fraction, Fraction] | None:
     """Where float64 sees the threshold, if it is proved to be there."""
     with contextlib.suppress(SymacctError):
-        low, high = _neighbours(steered, digits)
+        low, high = neighbours(steered, digits)
         if target.met(low) is not target.met(high):
             return low, high
     return None
 
 
-def _neighbours(target: _Target, digits: int) -> tuple[Fraction, Fraction]:
+def neighbours(target: Target, digits: int) -> tuple[Fraction, Fraction]:
     """Two values next to each other of which one meets the target and the other does not."""
     low, high = _bracket(target)
     unit = (
@@ -268,7 +268,7 @@ def _neighbours(target: _Target, digits: int) -> tuple[Fraction, Fraction]:
     return below * unit, above * unit
 
 
-def _bracket(target: _Target) -> tuple[Fraction, Fraction]:
+def _bracket(target: Target) -> tuple[Fraction, Fraction]:
     """Two values of which one meets the target: powers of two, or such as near a domain's end."""
     start = target.start()
     first = target.met(start)

@@ -94,9 +94,9 @@ def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) ->
 
 
 def profile_below(node: Node) -> Profile:
-    """The profile of what the node has at least, as `lower_bound` asks it, of kind `lower`."""
+    """The profile of what post-processing leaves of the node, of kind `lower`."""
     claim = Claim(Kind.LOWER, node.claim.adjacency, sources=(_EXACT.source,))
-    return Profile([*products_below(node), *triangles_below(node)], claim)
+    return Profile(products_below(node), claim)
 
 
 def _exact(node: Node) -> list[PairProduct]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import insort
 from fractions import Fraction
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -18,8 +19,7 @@ from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import rational
 from symacct.core.errors import DomainError, PrecisionError
 from symacct.numerics.sums.refine import ball, normal_tail, within_floats
-from symacct.profile.answer import Profile
-from symacct.profile.tradeoff import TangentSearch, hockey_stick, mass_lost
+from symacct.profile.tradeoff import HockeySticks, TangentSearch, is_narrow
 
 _MOST_POINTS, _FIRST_CELLS = 600, 8
 _SMALL, _MORE_PLACES = arb(2) ** -12, 4
@@ -43,14 +43,22 @@ class _Corner(NamedTuple):
     power: arb
 
 
+class _Met(NamedTuple):
+    """Where two lines meet, the μ of the Gaussian curve through it, and a fraction above that."""
+
+    place: _Corner
+    mu: arb
+    height: Fraction
+
+
 @within_floats(_BEYOND)
 @np.errstate(all="ignore")
-def smallest_mu(profile: Profile, least_error: Fraction, digits: int) -> arb:
+def smallest_mu(height: HockeySticks, least_error: Fraction, digits: int) -> arb:
     """The least μ with f >= G_μ where both errors are at least `least_error`.
 
     ∞ where f(0) < 1, or nothing is known of its slope at 0, and all errors are asked for.
     """
-    middle = SlopePoint(Fraction(1), hockey_stick(profile, Fraction(1)))
+    middle = SlopePoint(Fraction(1), height(Fraction(1)))
     centre = (1 - middle.height) / 2  # where f(α) = α, and the slope is −1
     if not middle.height > 0:
         return arb(0).union(-2 * gaussian_quantile(1 - centre.lower()))
@@ -60,20 +68,20 @@ def smallest_mu(profile: Profile, least_error: Fraction, digits: int) -> arb:
                 f"least_error: found {float(least_error):.6g}, needed less than "
                 f"{float(centre.mid()):.6g}, at which both errors of the best test are equal"
             )
-        return _Polygon(middle, *_tangent(profile, least_error)).smallest(profile, digits)
-    largest = BALL.maximum(*(direction.runs.largest for direction in profile.directions))
-    if not largest.is_finite() or not mass_lost(profile) == 0:
+        return _Polygon(middle, *_tangent(height, least_error)).smallest(height, digits)
+    largest = height.largest_loss
+    if not largest.is_finite() or not bool(height.lost == 0):
         return arb("inf")
     end = SlopePoint(rational(largest.exp().upper()), arb(0))
-    return _Polygon(middle, end, _Corner(arb(0), arb(0))).smallest(profile, digits)
+    return _Polygon(middle, end, _Corner(arb(0), arb(0))).smallest(height, digits)
 
 
-def _tangent(profile: Profile, alpha: Fraction) -> tuple[SlopePoint, _Corner]:
+def _tangent(height: HockeySticks, alpha: Fraction) -> tuple[SlopePoint, _Corner]:
     """The line that touches f at α, and the place."""
-    search = TangentSearch(profile, alpha)
+    search = TangentSearch(height, alpha)
     error, level = search.largest(), ball(alpha)
     x = max(search.best.x, Fraction(1))
-    return SlopePoint(x, hockey_stick(profile, x)), _Corner(level, 1 - error)
+    return SlopePoint(x, height(x)), _Corner(level, 1 - error)
 
 
 def gaussian_quantile(tail: arb) -> arb:
@@ -100,76 +108,74 @@ class _Polygon:
         self.first = first
         centre = (1 - middle.height) / 2
         self.last = _Corner(centre, 1 - centre)
-        self.known: dict[tuple[Fraction, Fraction], tuple[_Corner, arb]] = {}
 
-    def smallest(self, profile: Profile, digits: int) -> arb:
+    def smallest(self, height: HockeySticks, digits: int) -> arb:
         """The least μ of all places of f from the first to the last."""
         least, most = _apart(self.last), _apart(self.last)
         if self.first.alpha > 0:
             least, end = least.max(_apart(self.first)), self.points[-1]
             line = _Corner(self.first.alpha, end.height + ball(end.x) * self.first.alpha)
             most = most.max(_apart(line))
-        while len(self.points) < _MOST_POINTS:
-            corners = [self._corner(*pair) for pair in zip(self.points, self.points[1:])]
-            if not corners:
-                return least.union(most)
-            widest = max(range(len(corners)), key=lambda i: _height(corners[i][1]))
-            least = least.max(_finite(_apart(self._chord(corners, widest))))
-            above, enough = most.max(corners[widest][1]), least * arb(10) ** -(digits + 1)
-            if above - least <= enough or not 2 * above.rad() < enough:  # no more at this precision
+        self.corners = [self._corner(*pair) for pair in pairwise(self.points)]
+        while self.corners and len(self.points) < _MOST_POINTS:
+            widest = max(range(len(self.corners)), key=lambda i: self.corners[i].height)
+            least = least.max(_finite(_apart(self._chord(widest))))
+            above, enough = most.max(self.corners[widest].mu), least * arb(10) ** -(digits + 1)
+            if is_narrow(least, above, enough) or above.is_nan():
                 return least.union(above)
-            self._split(profile, widest)
+            self._split(height, widest)
+        if not self.corners:
+            return least.union(most)
         raise PrecisionError(f"gdp: {digits} digits not reached at {_MOST_POINTS} slopes")
 
-    def _corner(self, low: SlopePoint, high: SlopePoint) -> tuple[_Corner, arb]:
+    def _corner(self, low: SlopePoint, high: SlopePoint) -> _Met:
         """Where the lines of two slopes meet, and the μ there."""
-        key = low.x, high.x
-        if key not in self.known:
-            alpha = (low.height - high.height) / ball(high.x - low.x)
-            corner = _Corner(alpha, low.height + ball(low.x) * alpha)
-            self.known[key] = corner, _apart(corner)
-        return self.known[key]
+        alpha = (low.height - high.height) / ball(high.x - low.x)
+        corner = _Corner(alpha, low.height + ball(low.x) * alpha)
+        mu = _apart(corner)
+        return _Met(corner, mu, _height(mu))
 
-    def _chord(self, corners: list[tuple[_Corner, arb]], i: int) -> _Corner:
+    def _chord(self, i: int) -> _Corner:
         """A place that f is not above, over a corner: on the chord between the next ones.
 
         f touches each line between two corners, and falls: it is not above the left one either.
         """
-        right = self.last if i == 0 else corners[i - 1][0]
-        left = self.first if i == len(corners) - 1 else corners[i + 1][0]
-        alpha = corners[i][0].alpha
+        right = self.last if i == 0 else self.corners[i - 1].place
+        left = self.first if i == len(self.corners) - 1 else self.corners[i + 1].place
+        alpha = self.corners[i].place.alpha
         rise = (right.power - left.power) / (right.alpha - left.alpha)
         gain = rise * (alpha - left.alpha)
         return _Corner(alpha, left.power + gain if gain.is_finite() else left.power)
 
-    def _split(self, profile: Profile, i: int) -> None:
+    def _split(self, height: HockeySticks, i: int) -> None:
         low, high = self.points[i].x, self.points[i + 1].x
         parts = _FIRST_CELLS if len(self.points) == 2 else 2
         ratio = (ball(high) / ball(low)).log() / parts
-        for part in range(1, parts):
-            x = rational((ball(low) * (part * ratio).exp()).mid())
-            insort(self.points, SlopePoint(x, hockey_stick(profile, x)))
+        slopes = [rational((ball(low) * (part * ratio).exp()).mid()) for part in range(1, parts)]
+        self.points[i + 1 : i + 1] = [SlopePoint(x, height(x)) for x in slopes]
+        between = self.points[i : i + parts + 1]
+        self.corners[i : i + 1] = [self._corner(*pair) for pair in pairwise(between)]
 
 
 @within_floats(_BEYOND)
 @np.errstate(all="ignore")
-def largest_regret(profile: Profile, mu: arb, digits: int) -> arb:
+def largest_regret(height: HockeySticks, mu: arb, digits: int) -> arb:
     """The largest (H_μ(x) − H(x))/(1+x), H_μ being the Gaussian profile; 0 where none is above 0.
 
     By which the best guess of an attacker is right more often under G_μ than under f, at any prior.
     """
-    return _Excess(profile, mu).largest(digits)
+    return _Excess(height, mu).largest(digits)
 
 
 class _Excess:
     """Values at growing slopes; between them H_μ is below its chord, H above the lines beside."""
 
-    def __init__(self, profile: Profile, mu: arb) -> None:
-        self.profile, self.mu = profile, mu
-        self.points = [SlopePoint(Fraction(1), hockey_stick(profile, Fraction(1)))]
+    def __init__(self, height: HockeySticks, mu: arb) -> None:
+        self.height, self.mu = height, mu
+        self.points = [SlopePoint(Fraction(1), height(Fraction(1)))]
         #: The slope of a line that H is above and meets at 1, of the test of equal errors.
         self.first = -(1 - self.points[0].height) / 2
-        self.known: dict[tuple[bool | Fraction, ...], tuple[arb, Fraction]] = {}
+        self.known: dict[tuple[bool, tuple[Fraction, ...]], tuple[arb, Fraction]] = {}
 
     def largest(self, digits: int) -> arb:
         """An enclosure of it, to so many digits, or to as many places and a few more."""
@@ -180,9 +186,9 @@ class _Excess:
             above, x = max(cells, key=lambda cell: _height(cell[0]))
             above = above.max(self._beyond())
             enough = least.max(arb(10) ** -_MORE_PLACES) * arb(10) ** -(digits + 1)
-            if above - least <= enough or not 2 * above.rad() < enough:
+            if is_narrow(least, above, enough):
                 return least.union(above.max(least))
-            insort(self.points, SlopePoint(x, hockey_stick(self.profile, x)))
+            insort(self.points, SlopePoint(x, self.height(x)))
         raise PrecisionError(f"regret: {digits} digits not reached at {_MOST_POINTS} slopes")
 
     def _reach(self, enough: arb) -> None:
@@ -190,7 +196,7 @@ class _Excess:
         ratio = rational(((self.mu / 2 + 4) * self.mu / _FIRST_CELLS).exp().upper())
         while not self._beyond() < enough.max(_SMALL * self._share(self.points[-1])):
             x = self.points[-1].x * ratio
-            self.points.append(SlopePoint(x, hockey_stick(self.profile, x)))
+            self.points.append(SlopePoint(x, self.height(x)))
 
     def _beyond(self) -> arb:
         """What it is at most beyond the last point."""
@@ -203,7 +209,7 @@ class _Excess:
 
     def _above(self, i: int) -> tuple[arb, Fraction]:
         """What it is at most between two points, a linear function over another one; and where."""
-        beside = i == 0, *(point.x for point in self.points[max(0, i - 1) : i + 3])
+        beside = i == 0, tuple(point.x for point in self.points[max(0, i - 1) : i + 3])
         if beside not in self.known:
             self.known[beside] = self._between(i, self.points[i], self.points[i + 1])
         return self.known[beside]

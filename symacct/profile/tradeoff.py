@@ -7,7 +7,6 @@ value of a concave function. Lines through its values bound it between them and 
 from __future__ import annotations
 
 from bisect import insort
-from contextlib import suppress
 from fractions import Fraction
 from operator import attrgetter
 from typing import NamedTuple
@@ -22,7 +21,7 @@ from symacct.numerics.sums.refine import ball, up_to, within_floats
 from symacct.profile.answer import Profile
 
 _SPARE_BITS = 24
-_MOST_POINTS, _FEW_DIGITS = 400, 3.0
+_MOST_POINTS, _BLUR = 400, 4
 
 _BEYOND = (
     "tradeoff: found numbers beyond the range of float64, in which a contour is chosen; needed "
@@ -37,48 +36,55 @@ class TangentPoint(NamedTuple):
     value: arb
 
 
-@within_floats(_BEYOND)
-@np.errstate(all="ignore")
-def second_error(profile: Profile, alpha: Fraction) -> arb:
-    """The least error of the second kind at the level α, 0 <= α <= 1, at flint's precision."""
-    lost = mass_lost(profile)
-    if alpha == 0 or ball(alpha) >= 1 - lost:
-        return arb(0) if alpha else 1 - lost
-    return TangentSearch(profile, alpha).largest()
+class HockeySticks:
+    """H(x) = δ(log x) of a profile at slopes x >= 1, to so many digits or as the precision has."""
 
+    def __init__(self, profile: Profile, digits: float | None = None) -> None:
+        self.directions, self.digits = profile.directions, digits
 
-def mass_lost(profile: Profile) -> arb:
-    """The mass of what only one of the two laws can give, at most 1."""
-    return BALL.maximum(
-        arb(0), *(direction.runs.mass_at_infinity for direction in profile.directions)
-    )
+    def __call__(self, x: Fraction) -> arb:
+        """From a little above where balls cannot tell which outcomes count."""
+        try:
+            return self._at(x)
+        except PrecisionError:
+            step = x / 2**ctx.prec
+            return self._at(x + step) + up_to(ball(step))
 
-
-def hockey_stick(profile: Profile, x: Fraction) -> arb:
-    """H(x) = δ(log x) for x >= 1, at flint's precision.
-
-    From a little above where balls cannot tell which outcomes count; to few digits where no more
-    are to be had.
-    """
-    step = x / 2**ctx.prec
-
-    def at(x: Fraction, digits: float) -> arb:
-        found = [one.delta(lambda: ball(x).log(), digits) for one in profile.directions]
+    def _at(self, x: Fraction) -> arb:
+        digits = self.digits or (ctx.prec - _SPARE_BITS) / 3.33
+        found = [one.delta(lambda: ball(x).log(), digits) for one in self.directions]
         return BALL.maximum(arb(0), *found)
 
-    for digits in ((ctx.prec - _SPARE_BITS) / 3.33, _FEW_DIGITS):
-        with suppress(PrecisionError):
-            return at(x, digits)
-        with suppress(PrecisionError):
-            return at(x + step, digits) + up_to(ball(step))
-    return at(x, _FEW_DIGITS)
+    @property
+    def lost(self) -> arb:
+        """The mass of what only one of the two laws can give, at most 1."""
+        return BALL.maximum(arb(0), *(one.runs.mass_at_infinity for one in self.directions))
+
+    @property
+    def largest_loss(self) -> arb:
+        """The largest loss that both can give."""
+        return BALL.maximum(*(one.runs.largest for one in self.directions))
+
+
+@within_floats(_BEYOND)
+@np.errstate(all="ignore")
+def second_error(height: HockeySticks, alpha: Fraction) -> arb:
+    """The least error of the second kind at the level α, 0 <= α <= 1, at flint's precision."""
+    if alpha == 0 or ball(alpha) >= 1 - height.lost:
+        return arb(0) if alpha else 1 - height.lost
+    return TangentSearch(height, alpha).largest()
+
+
+def is_narrow(least: arb, most: arb, enough: arb) -> bool:
+    """Are two ends as near as is enough, or as their balls can tell?"""
+    return bool(most - least < enough or most.mid() - least.mid() < _BLUR * (most - least).rad())
 
 
 class TangentSearch:
     """The largest of the lines: points around it, and what lines through them leave open."""
 
-    def __init__(self, profile: Profile, alpha: Fraction) -> None:
-        self.profile, self.alpha = profile, alpha
+    def __init__(self, height: HockeySticks, alpha: Fraction) -> None:
+        self.height, self.alpha = height, alpha
         self.points = [TangentPoint(Fraction(0), arb(0))]
 
     def largest(self) -> arb:
@@ -88,7 +94,7 @@ class TangentSearch:
             best = self._best()
             cells = [self._above(best - 1), self._above(best)]
             above, top = BALL.maximum(*(most for most, _ in cells)), self.points[best].value
-            if above - top < above * arb(2) ** (_SPARE_BITS - ctx.prec):
+            if is_narrow(top, above, above * arb(2) ** (_SPARE_BITS - ctx.prec)):
                 return top.union(above.max(self._outside(best)))
             where = max(cells, key=lambda cell: cell[0].mid())[1]
             self._add(where)
@@ -109,8 +115,8 @@ class TangentSearch:
         """1 − H(x) − αx; x(1 − H(1/x) − α) below 1, both directions being one profile."""
         level = ball(self.alpha)
         if x >= 1:
-            return 1 - hockey_stick(self.profile, x) - level * ball(x)
-        return ball(x) * (1 - hockey_stick(self.profile, 1 / x) - level)
+            return 1 - self.height(x) - level * ball(x)
+        return ball(x) * (1 - self.height(1 / x) - level)
 
     def _surround(self) -> None:
         """Points at growing ratios, until there are two on either side of the best."""

@@ -9,7 +9,7 @@ from functools import singledispatch
 from flint import arb
 
 from symacct.accountant.accountant import Accountant, certified_number, refuse_symbols
-from symacct.accountant.currencies.tradeoff import known_profile, least_of
+from symacct.accountant.currencies.tradeoff import known_profile, nearest_first
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.core import arguments
@@ -36,7 +36,8 @@ from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import Sampling
 from symacct.profile import Profile, profile_below
 from symacct.profile.gaussian_tradeoff import largest_regret, smallest_mu
-from symacct.results.enclosure import Bound, Enclosure, bound, from_ball, to_fraction
+from symacct.profile.tradeoff import HockeySticks
+from symacct.results.enclosure import Bound, bound, from_ball, to_fraction
 from symacct.results.precision import first_bits
 
 _SOURCES = (
@@ -60,13 +61,13 @@ def gdp(m: Node, digits: int | None = None, least_error: Numeric = 0) -> Bound:
         raise DomainError(
             f"gdp, least_error: found {echo(least_error)}, needed 0 <= least_error < 1/2"
         )
-    if least and not _is_gaussian(node):
+    if least and not is_gaussian(node):
         return _searched(known_profile(m, "gdp"), node, least, digits)
     is_smallest = _is_smallest(node)
     if not is_smallest:
         with suppress(AssumptionError, PrecisionError, LimitError):
             return _searched(known_profile(m, "gdp"), node, least, digits)
-    kind = node.claim.kind if is_smallest else Kind.UPPER
+    kind = _kind(node) if is_smallest else Kind.UPPER
     claim = _claim(node, kind)
 
     def value(accountant: Accountant) -> tuple[arb, Claim]:
@@ -90,13 +91,15 @@ def regret(m: Node, mu: Bound, digits: int = _SEARCHED) -> Bound:
     compared with one that is below it: what is said is an upper bound.
     """
     node = as_node(m, "regret").rewritten
-    if _is_gaussian(node):
+    if is_gaussian(node):
         return bound(from_ball(arb(0), _claim(node, Kind.EXACT), digits, True), Kind.EXACT)
     known = known_profile(m, "regret")
     kind = known.claim.kind
     compared = known if kind is Kind.EXACT else profile_below(node)
     with precision(first_bits(digits + _SEARCHED)):
-        found = largest_regret(compared, ball(to_fraction(mu.upper)), arguments.digits(digits))
+        found = largest_regret(
+            HockeySticks(compared), ball(to_fraction(mu.upper)), arguments.digits(digits)
+        )
     return bound(from_ball(found, _claim(node, kind), digits, True), kind)
 
 
@@ -104,15 +107,12 @@ def _searched(known: Profile, node: Node, least: Fraction, digits: int | None) -
     """By the profile."""
     digits, kind = digits or _SEARCHED, known.claim.kind
     claim = _claim(node, kind, *known.claim.sources)
+    heights = HockeySticks(nearest_first(known)[0])
 
-    def value(of: Profile) -> Enclosure:
-        return certified_number(
-            lambda _: (_finite(smallest_mu(of, least, digits)), claim),
-            digits,
-            f"gdp of {echo(node)}",
-        )
+    def value(_: Accountant) -> tuple[arb, Claim]:
+        return _finite(smallest_mu(heights, least, digits)), claim
 
-    return bound(least_of(known, value), kind)
+    return bound(certified_number(value, digits, f"gdp of {echo(node)}"), kind)
 
 
 def _finite(mu: arb) -> arb:
@@ -130,6 +130,12 @@ def _claim(node: Node, kind: Kind, *sources: Source) -> Claim:
     )
 
 
+def _kind(node: Node) -> Kind:
+    """Exact for Gaussian noise and its samples, whatever is known of their curve."""
+    parts = node.terms if isinstance(node, Compose) else [node]
+    return Kind.EXACT if all(map(_has_gaussian_tail, parts)) else node.claim.kind
+
+
 def _is_smallest(node: Node) -> bool:
     """Is the trade-off curve known, and a Gaussian one touches it, or no smaller one is below it?
 
@@ -143,14 +149,14 @@ def _is_smallest(node: Node) -> bool:
 def _has_gaussian_tail(node: Node) -> bool:
     """Is it Gaussian noise, or a sample of it that may hold the record?"""
     if isinstance(node, Sampling) and node.is_one_step() and node.gamma != 0:
-        return _is_gaussian(node.mechanism)
+        return is_gaussian(node.mechanism)
     return isinstance(node, Gaussian) and node.kind is Kind.EXACT
 
 
-def _is_gaussian(node: Node) -> bool:
+def is_gaussian(node: Node) -> bool:
     """Is it Gaussian noise, or a sum of such?"""
     if isinstance(node, Compose):
-        return all(map(_is_gaussian, node.terms))
+        return all(map(is_gaussian, node.terms))
     return isinstance(node, Gaussian) and node.kind is Kind.EXACT
 
 

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
+from fractions import Fraction
 
 from symacct.accountant.accountant import certified_number, refuse_symbols
-from symacct.core.errors import (
-    AssumptionError,
-    DomainError,
-    LimitError,
-    PrecisionError,
-    echo,
-)
+from symacct.core.errors import AssumptionError, DomainError, echo
 from symacct.core.exact import Numeric
 from symacct.core.sources import DRS22
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import rational
 from symacct.profile import Profile, profile
-from symacct.profile.tradeoff import second_error
-from symacct.results.enclosure import Enclosure, ErrorBound, error_bound
+from symacct.profile.tradeoff import HockeySticks, second_error
+from symacct.results.enclosure import ErrorBound, error_bound
 
 
 def tradeoff(m: Node, alpha: Numeric, digits: int = 30) -> ErrorBound:
@@ -32,14 +25,10 @@ def tradeoff(m: Node, alpha: Numeric, digits: int = 30) -> ErrorBound:
     known = known_profile(m, "tradeoff")
     claim = replace(known.claim, sources=(DRS22.at("trade-off functions"), *known.claim.sources))
 
-    def missed(of: Profile) -> Enclosure:
-        return certified_number(
-            lambda _: (second_error(of, level), claim),
-            digits,
-            f"tradeoff of {echo(m)} at {echo(level)}",
-        )
-
-    return error_bound(least_of(known, missed, largest=True))
+    heights = HockeySticks(nearest_first(known)[0])
+    what = f"tradeoff of {echo(m)} at {echo(level)}"
+    missed = certified_number(lambda _: (second_error(heights, level), claim), digits, what)
+    return error_bound(missed)
 
 
 def known_profile(m: Node, what: str) -> Profile:
@@ -53,15 +42,10 @@ def known_profile(m: Node, what: str) -> Profile:
         ) from None
 
 
-def least_of(
-    known: Profile, ask: Callable[[Profile], Enclosure], largest: bool = False
-) -> Enclosure:
-    """The smaller answer, or the larger, of two profiles that are both above the truth."""
-    first = ask(known)
-    if known.smoothed is None:
-        return first
-    with suppress(PrecisionError, LimitError):
-        second = ask(known.smoothed)
-        is_better = second.lower > first.lower if largest else second.upper < first.upper
-        return second if is_better else first
-    return first
+def nearest_first(known: Profile) -> list[Profile]:
+    """The profiles that are above the truth, first the one that seems the smaller at ε = 1."""
+    other = known.smoothed
+    if other is None:
+        return [known]
+    at = False, Fraction(1)
+    return [other, known] if other.about(*at) < known.about(*at) else [known, other]

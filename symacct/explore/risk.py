@@ -1,0 +1,332 @@
+"""What an attacker can do at most with what a mechanism tells, from its certified profile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from fractions import Fraction
+from functools import cached_property
+from operator import attrgetter, methodcaller
+from typing import TYPE_CHECKING, Any
+
+from flint import arb
+
+from symacct.accountant.accountant import certified_number, refuse_symbols
+from symacct.accountant.currencies.gdp import gdp, is_gaussian, regret
+from symacct.accountant.currencies.tradeoff import known_profile, nearest_first
+from symacct.arithmetic.ball import precision
+from symacct.core import arguments
+from symacct.core.claims import Claim, Kind
+from symacct.core.errors import (
+    DomainError,
+    LimitError,
+    PrecisionError,
+    SoundnessError,
+    SymacctError,
+    echo,
+)
+from symacct.core.exact import Numeric
+from symacct.core.sources import DRS22, SYMACCT
+from symacct.explore.plots.risks import FPRS, roc
+from symacct.export.cards import grid
+from symacct.export.description import about
+from symacct.expressions.node import Node, as_node
+from symacct.expressions.parameters import rational
+from symacct.numerics.sums.refine import ball
+from symacct.profile import Profile, profile_below
+from symacct.profile.gaussian_tradeoff import smallest_mu
+from symacct.profile.tradeoff import HockeySticks, second_error
+from symacct.results.enclosure import Bound, bound, from_ball
+from symacct.results.rounding import given
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+LEAST_ERROR = "1e-10"
+_DRAWN_DIGITS = 5
+_SOURCES = (DRS22.at("trade-off functions"), SYMACCT.at("docs/proofs.md, section 41"))
+_FEW, _BITS = 1.5, 96  # digits of H where no more are to be had, and bits that do for them
+_FPRS, _PRIORS, _BASELINES = ("1/10", "1/100", "1/1000", "1e-6"), ("1/2", "1/10"), ("1/10", "1e-3")
+
+Value = Callable[[HockeySticks], arb]
+Question = Callable[[Any], Bound]
+
+
+def risk(m: Node, digits: int = 6, least_error: Numeric = LEAST_ERROR) -> Risk:
+    """The risks of m: what attackers who saw what it told can do at most, whatever they know.
+
+    Each is certified and rounded up. `digits` are significant digits, fewer where the profile has
+    no more; `least_error` is that of `Node.gdp`. Raises AssumptionError where no dominating pair
+    of laws is known, DomainError for open symbols.
+
+    >>> from symacct import Gaussian, PoissonSubsample
+    >>> found = risk(2000 * PoissonSubsample(Gaussian("9.4"), "0.328"))
+    >>> print(found.advantage, found.tpr("1/100"), found.mu, found.regret)
+    0.565052 0.222757 1.56848 0.00102316
+    """
+    return Risk(m, digits, least_error)
+
+
+class Risk:
+    """The risks of a mechanism; printed they are a table.
+
+    Of kind `exact` where the profile is known, else `upper`: then `lower` has what is known from
+    below. The relation is that of the mechanism m; `digits` and `least_error` are those of
+    `risk`. `known` is a profile of it, where another one is meant. Raises as `risk` does.
+
+    >>> from symacct import RandomizedResponse
+    >>> found = risk(RandomizedResponse("3/4"))
+    >>> print(found.bayes_success("1/2"), found.reconstruction("1/10"))
+    0.750000 0.300001
+    """
+
+    def __init__(
+        self,
+        m: Node,
+        digits: int = 6,
+        least_error: Numeric = LEAST_ERROR,
+        known: Profile | None = None,
+    ) -> None:
+        self.node = as_node(m, "risk")
+        refuse_symbols(m)
+        self.digits = arguments.digits(digits)
+        self.least_error = rational(least_error, "risk, least_error")
+        if not 0 < self.least_error < Fraction(1, 2):
+            found = echo(least_error)
+            raise DomainError(f"risk, least_error: found {found}, needed 0 < least_error < 1/2")
+        self._known = known_profile(self.node, "risk") if known is None else known
+
+    @property
+    def kind(self) -> Kind:
+        """What the numbers are of the truth; a reconstruction's is an upper bound in any case."""
+        return self._known.claim.kind
+
+    # --- the numbers
+
+    @cached_property
+    def advantage(self) -> Bound:
+        """The largest true positive rate less false positive rate of a test of membership.
+
+        It is the total variation, δ at ε = 0.
+        """
+        return self._ask(lambda height: height(Fraction(1)), "advantage")
+
+    def tpr(self, fpr: Numeric) -> Bound:
+        """The largest true positive rate of a test of membership with this false positive rate."""
+        level = _share(fpr, "tpr, fpr")
+
+        def value(height: HockeySticks) -> arb:
+            return (1 - second_error(height, level)).min(arb(1))
+
+        return self._ask(value, f"tpr at {echo(fpr)}")
+
+    def bayes_success(self, prior: Numeric = "1/2") -> Bound:
+        """The probability that the best guess of membership is right, `prior` that of a member."""
+        share = _share(prior, "bayes_success, prior")
+        less, more = sorted((share, 1 - share))
+
+        def value(height: HockeySticks) -> arb:
+            if not less:
+                return arb(1)
+            return (ball(more) + ball(less) * height(more / less)).min(arb(1))
+
+        return self._ask(value, f"bayes_success at {echo(prior)}")
+
+    def reconstruction(self, baseline: Numeric) -> Bound:
+        """The probability that a record is reconstructed, `baseline` that of the best blind guess.
+
+        For any prior of the record, any error that counts as success, and an attacker who knows
+        all others: an upper bound (reconstruction robustness), of kind `upper`.
+        """
+        if self.kind is Kind.LOWER:
+            raise SoundnessError("reconstruction: found a lower bound of the profile, from which "
+                                 "none follows; needed risk(m)")  # fmt: skip
+        return bound(self.tpr(_share(baseline, "reconstruction, baseline")), Kind.UPPER)
+
+    @cached_property
+    def mu(self) -> Bound:
+        """The smallest μ of Gaussian DP for tests of which both errors are at least least_error.
+
+        A guess is right more often than under it by no more than that, at any prior.
+        """
+        if is_gaussian(self.node.rewritten):
+            return gdp(self.node, self.digits)
+        return self._ask(lambda height: smallest_mu(height, self.least_error, self.digits), "mu")
+
+    @cached_property
+    def regret(self) -> Bound:
+        """By how much more often a guess may be right under `mu` than it is: the largest of priors.
+
+        How far the Gaussian trade-off curve is below the true one; an upper bound where that is
+        not known.
+        """
+        return regret(self.node, self.mu, self.digits)
+
+    @cached_property
+    def mu_of_all(self) -> Bound:
+        """The μ of Gaussian DP for all tests, however small their errors are; see `Node.gdp`."""
+        return gdp(self.node, self.digits)
+
+    @cached_property
+    def lower(self) -> Risk | None:
+        """Risks from below, rounded down, of what post-processing leaves; None where exact."""
+        if self.kind is not Kind.UPPER:
+            return None
+        return Risk(self.node, self.digits, self.least_error, profile_below(self.node.rewritten))
+
+    def _ask(self, value: Value, what: str) -> Bound:
+        kind = self.kind
+        sources = (*_SOURCES, *self._known.claim.sources)
+        claim = Claim(kind, self.node.claim.adjacency, sources=sources)
+
+        if not self._known.is_glued:
+            heights = HockeySticks(self._known)
+            found = certified_number(lambda _: (value(heights), claim), self.digits, what)
+            return bound(found, kind)
+        # A grid of losses, or many of them: each digit takes ten times as long.
+        with precision(_BITS):
+            few = self._of_few(value)
+        if not few.is_finite():
+            raise PrecisionError(f"{what}: found a profile of too few digits, needed fewer runs")
+        return bound(from_ball(few, claim, self.digits, True), kind)
+
+    def _of_few(self, value: Value) -> arb:
+        first, *others = nearest_first(self._known)
+        for other in others:
+            with suppress(PrecisionError, LimitError):
+                return value(HockeySticks(first, _FEW))
+            first = other
+        return value(HockeySticks(first, _FEW))
+
+    # --- the table
+
+    @cached_property
+    def rows(self) -> list[tuple[str, Bound | str, Bound | str | None]]:
+        """What it is, what it is at most, and at least where that is another number."""
+        found: list[tuple[str, Bound | str, Bound | str | None]] = []
+        for name, ask, has_lower in self._questions():
+            least = _or_why(ask, self.lower) if has_lower and self.lower else None
+            found.append((name, _or_why(ask, self), least))
+        return found
+
+    def _questions(self) -> Iterator[tuple[str, Question, bool]]:
+        """What is asked, and whether it is from below too."""
+        yield "advantage, TPR − FPR", attrgetter("advantage"), True
+        for fpr in _FPRS:
+            yield f"TPR at FPR {_shown(fpr)}", methodcaller("tpr", fpr), True
+        for prior in _PRIORS:
+            guess = methodcaller("bayes_success", prior)
+            yield f"best guess right, prior {_shown(prior)}", guess, True
+        for baseline in _BASELINES:
+            found = methodcaller("reconstruction", baseline)
+            yield f"reconstruction, baseline {_shown(baseline)}", found, False
+        yield f"μ of GDP, errors from {given(self.least_error)}", attrgetter("mu"), True
+        yield "regret of that μ", attrgetter("regret"), False
+        yield "μ of GDP, all tests", attrgetter("mu_of_all"), False
+
+    @property
+    def cells(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """The headers and the rows of the table, each number on its safe side."""
+        has_lower = self.lower is not None
+        headers = ("risk", "at most", *(("at least",) if has_lower else ()), "kind")
+        rows = [
+            (name, _text(most), *((_text(least),) if has_lower else ()), _kind(most))
+            for name, most, least in self.rows
+        ]
+        return headers, rows
+
+    @property
+    def open_ends(self) -> list[tuple[str, str]]:
+        """What is not known, and why."""
+        return [(name, most) for name, most, _ in self.rows if isinstance(most, str)]
+
+    def __str__(self) -> str:
+        headers, rows = self.cells
+        columns = list(zip(headers, *rows, strict=True))
+        widths = [max(map(len, column)) for column in columns]
+        lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in [headers, *rows]]
+        return "\n".join([*lines, f"relation: {about(self.node)}"])
+
+    def __repr__(self) -> str:
+        return f"<Risk of {self.node!r}: advantage {self.advantage}, μ {self.mu}; {self.kind}>"
+
+    def _repr_html_(self) -> str:
+        return grid(*self.cells, f"relation: {about(self.node)}")
+
+    def as_dict(self) -> dict[str, Any]:
+        """The table for JSON."""
+        return {
+            "expression": repr(self.node),
+            "relation": str(self.node.claim.adjacency),
+            "risks": [
+                {
+                    "risk": name,
+                    **({"at_most": most.as_dict()} if isinstance(most, Bound) else {"why": most}),
+                    **({"at_least": least.as_dict()} if isinstance(least, Bound) else {}),
+                }
+                for name, most, least in self.rows
+            ],
+        }
+
+    def plot(self, fprs: Iterable[Numeric] | None = None, axes: Axes | None = None) -> Figure:
+        """The true positive rate against the false one; see `plot_risk`."""
+        return plot_risk(self.node, fprs, axes)
+
+
+def plot_risk(
+    m: Node | Mapping[str, Node],
+    fprs: Iterable[Numeric] | None = None,
+    axes: Axes | None = None,
+) -> Figure:
+    """The largest true positive rate of a test of membership against its false positive rate.
+
+    m is a node, or nodes by their names. Both axes are logarithmic, from 1e-6 on unless `fprs`
+    are given; `axes` draws into a figure of your own. Where the profile is not known its lower
+    end is drawn too. Raises as `risk`, and MissingPackageError without matplotlib.
+
+    >>> from symacct import Gaussian, PoissonSubsample
+    >>> figure = plot_risk(1000 * PoissonSubsample(Gaussian(2), "1/100"), ["1e-3", "1e-2", "0.1"])
+    """
+    nodes = {"the best test": m} if isinstance(m, Node) else dict(
+        arguments.mapping(m, "plot_risk", "{'run': Gaussian(5)}")
+    )  # fmt: skip
+    if not nodes:
+        raise DomainError("plot_risk: found no mechanism, needed one at least")
+    listed = FPRS if fprs is None else arguments.listed(fprs, "plot_risk, fprs", "['1e-3', 0.1]")
+    at = [_share(x, "plot_risk, fprs") for x in listed]
+    tests = []
+    for name, node in nodes.items():
+        found = Risk(node, _DRAWN_DIGITS)
+        tests.append((str(name), found.tpr))
+        if found.lower is not None:
+            tests.append((f"{name}, from below", found.lower.tpr))
+    relations = dict.fromkeys(about(node) for node in nodes.values())
+    return roc(tests, at, " and ".join(relations), axes)
+
+
+def _share(value: Numeric, name: str) -> Fraction:
+    share = rational(value, name)
+    if share > 1:
+        raise DomainError(f"{name}: found {echo(value)}, needed a probability, from 0 to 1")
+    return share
+
+
+def _shown(share: str) -> str:
+    return given(rational(share, "share"))
+
+
+def _or_why(ask: Question, of: Risk) -> Bound | str:
+    """The number, or why there is none."""
+    try:
+        return ask(of)
+    except SymacctError as error:
+        return str(error)
+
+
+def _text(value: Bound | str | None) -> str:
+    return value.rounded() if isinstance(value, Bound) else "–"
+
+
+def _kind(value: Bound | str) -> str:
+    return str(value.claim.kind) if isinstance(value, Bound) else "not known"

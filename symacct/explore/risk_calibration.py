@@ -1,0 +1,138 @@
+"""The parameter value at which a target risk is just met, between two proofs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from symacct.core import arguments, exact
+from symacct.core.errors import DomainError, PrecisionError, echo
+from symacct.core.exact import Numeric
+from symacct.explore.calibration import Target, neighbours, number
+from symacct.explore.risk import Risk
+from symacct.export.cards import card
+from symacct.expressions.node import Node, as_node
+from symacct.expressions.parameters import rational
+from symacct.results.enclosure import Bound, shown
+from symacct.results.progress import progress
+
+_DIGITS = 30  # of a risk that fewer do not tell from the target
+
+
+@dataclass(frozen=True)
+class RiskCalibration:
+    """Two neighbouring values: at `meets` the risk is at most the target, at `fails` above it.
+
+    >>> import sympy
+    >>> from symacct import Gaussian, calibrate_risk
+    >>> found = calibrate_risk(Gaussian(sympy.Symbol("sigma")), advantage="1/10", digits=3)
+    >>> found.risk, str(found.meets), str(found.fails)
+    ('advantage', '199/50', '397/100')
+    """
+
+    symbol: str
+    meets: Fraction
+    fails: Fraction
+    node: Node
+    risk: str
+    value: Bound
+    target: Fraction
+
+    def __str__(self) -> str:
+        values = f"{number(self.meets)} meets the target, {number(self.fails)} does not"
+        relation = str(self.value.claim.adjacency).replace("either", "either relation")
+        reached = f"{self.risk} {shown(self.value)} <= {shown(self.target)} under {relation}"
+        return f"{self.symbol} = {values}\n  {reached}"
+
+    def _repr_html_(self) -> str:
+        return card(
+            [
+                (f"{self.symbol} meets the target at", number(self.meets)),
+                ("and does not at", number(self.fails)),
+                (self.risk, self.value.rounded()),
+                ("target", shown(self.target)),
+            ]
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The calibration for JSON."""
+        return {
+            "symbol": self.symbol,
+            "meets": exact.text(self.meets),
+            "fails": exact.text(self.fails),
+            "expression": repr(self.node),
+            "risk": self.risk,
+            "target": exact.text(self.target),
+            "reached": self.value.as_dict(),
+        }
+
+
+@progress("calibrate")
+def calibrate_risk(
+    m: Node,
+    *,
+    advantage: Numeric | None = None,
+    tpr: Numeric | None = None,
+    fpr: Numeric | None = None,
+    mu: Numeric | None = None,
+    digits: int = 6,
+) -> RiskCalibration:
+    """The smallest noise, largest rate or largest count of m's one free symbol for a target risk.
+
+    The target is an `advantage`, a `tpr` at an `fpr`, or a `mu`, each as `Risk` has it. Both ends
+    of the bracket are decided by certified enclosures, and are as those of `calibrate`, `digits`
+    its significant digits. Raises as `calibrate` and `risk` do.
+
+    >>> import sympy
+    >>> from symacct import Gaussian, PoissonSubsample
+    >>> run = 1000 * PoissonSubsample(Gaussian(sympy.Symbol("sigma")), "1/100")
+    >>> print(calibrate_risk(run, tpr="1/20", fpr="1/100", digits=4))
+    sigma = 0.7778 meets the target, 0.7777 does not
+      tpr at fpr 0.01 0.04998945391 <= 0.05 under add_remove
+    """
+    digits, node = arguments.digits(digits), as_node(m, "calibrate_risk")
+    named = {"advantage": advantage, "tpr": tpr, "mu": mu}
+    risks = [(name, value) for name, value in named.items() if value is not None]
+    if len(risks) != 1 or (tpr is None) is not (fpr is None):
+        raise DomainError(
+            "calibrate_risk: needed one target: advantage, or mu, or tpr and fpr together"
+        )
+    ((name, value),) = risks
+    target = _RiskTarget(node, name, rational(value, name), fpr, digits)
+    low, high = neighbours(target, digits)
+    meets, fails = (low, high) if target.met(low) else (high, low)
+    at, found = target.found[meets]
+    return RiskCalibration(
+        target.symbol.name, meets, fails, at, target.words, found, target.epsilon
+    )
+
+
+class _RiskTarget(Target):
+    """The question whether a risk of m at a value of its symbol is at most the target."""
+
+    def __init__(
+        self, m: Node, name: str, target: Fraction, fpr: Numeric | None, digits: int
+    ) -> None:
+        super().__init__(m, target, 0, digits, {})
+        self.name, self.fpr = name, fpr
+        self.words = name if fpr is None else f"tpr at fpr {shown(rational(fpr, 'fpr'))}"
+        self.found: dict[Fraction, tuple[Node, Bound]] = {}
+
+    def _met(self, value: Fraction, digits: int) -> bool:
+        node = self.m.subs({self.symbol: value})
+        risks = Risk(node, digits)
+        risk: Bound = getattr(risks, self.name) if self.fpr is None else risks.tpr(self.fpr)
+        self.found[value] = node, risk
+        self.remember(value, risk.upper)
+        if exact.exact(risk.upper) <= self.epsilon:
+            return True
+        if exact.exact(risk.lower) > self.epsilon:
+            return False
+        if digits < _DIGITS:
+            return self._met(value, _DIGITS)
+        raise PrecisionError(
+            f"{self.symbol} = {number(value)}: found {self.words} in [{risk.rounded_down()}, "
+            f"{risk.rounded_up()}], which does not decide whether it exceeds "
+            f"{echo(self.epsilon)}; move the target by a little"
+        )

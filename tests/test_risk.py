@@ -1,0 +1,320 @@
+"""Risks against closed forms, fractions by hand, sums in floats and what riskcal prints."""
+
+import json
+import math
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy
+from click.testing import CliRunner
+
+from symacct import (
+    ZCDP,
+    ApproximateDP,
+    AssumptionError,
+    DistributionPair,
+    DomainError,
+    Gaussian,
+    Kind,
+    Laplace,
+    PoissonSubsample,
+    PureDP,
+    RandomizedResponse,
+    SoundnessError,
+    SubsampleWithoutReplacement,
+    calibrate_risk,
+    plot_risk,
+    risk,
+)
+from symacct.cli import main
+from tests import independent
+from tests.support import holds
+
+MP = independent.context(60)
+RUN = 2000 * PoissonSubsample(Gaussian("9.4"), "0.328")
+SIGMA = sympy.Symbol("sigma", positive=True)
+
+
+def tail(x):
+    return MP.erfc(x / MP.sqrt(2)) / 2
+
+
+def quantile(p):
+    return MP.sqrt(2) * MP.erfinv(1 - 2 * p)
+
+
+def number(x):
+    return independent.number(MP, Fraction(x))
+
+
+def close(shown, value, digits):
+    return holds(shown, value, digits, trusted=40)
+
+
+# --- Gaussian noise, in closed form
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_of_gaussian_noise_all_are_closed_forms(seed):
+    draw = random.Random(seed)
+    mu = Fraction(draw.randint(2, 60), 10)
+    found, m = risk(Gaussian(1 / mu), digits=12), number(mu)
+    assert close(found.advantage, 1 - 2 * tail(m / 2), 12)
+    for fpr in ("1/10", "1e-3", "1e-8"):
+        value = tail(quantile(number(fpr)) - m)
+        assert close(found.tpr(fpr), value, 12)
+        assert found.tpr(fpr).claim.kind is Kind.EXACT
+        assert close(found.reconstruction(fpr), value, 12)
+        assert found.reconstruction(fpr).claim.kind is Kind.UPPER
+    prior = Fraction(draw.randint(1, 99), 100)
+    odds = MP.log((1 - number(prior)) / number(prior))
+    told = number(prior) * tail(odds / m - m / 2) + (1 - number(prior)) * tail(-odds / m - m / 2)
+    assert close(found.bayes_success(prior), told, 12)
+    assert close(found.mu, m, 12)
+    assert found.regret.upper == 0
+    assert found.lower is None
+
+
+# --- few outcomes, in fractions
+
+
+def test_randomized_response_by_hand():
+    """The truth with probability 3/4: TPR is at most 3 FPR, and at most 1 − (1 − FPR)/3."""
+    found = risk(RandomizedResponse("3/4"), digits=10)
+    assert close(found.advantage, number("1/2"), 10)
+    for fpr in ("1/10", "1/4", "1/2", "99/100"):
+        value = min(3 * Fraction(fpr), 1 - (1 - Fraction(fpr)) / 3)
+        assert close(found.tpr(fpr), number(value), 10)
+    for prior in ("1/2", "1/10", "3/10", "9/10"):  # by the answer or by the prior alone
+        value = max(Fraction(3, 4), Fraction(prior), 1 - Fraction(prior))
+        assert close(found.bayes_success(prior), number(value), 10)
+    assert close(found.mu, 2 * quantile(number("1/4")), 10)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_of_finite_laws_the_best_guess_is_a_sum(seed):
+    draw = random.Random(seed)
+    weights = [[draw.randint(1, 20) for _ in range(4)] for _ in range(2)]
+    p, q = ([Fraction(w, sum(law)) for w in law] for law in weights)
+    found = risk(DistributionPair(p, q), digits=12)
+    prior = Fraction(draw.randint(1, 99), 100)
+
+    def right(a, b):
+        return sum(max(prior * x, (1 - prior) * y) for x, y in zip(a, b, strict=True))
+
+    assert close(found.bayes_success(prior), number(max(right(p, q), right(q, p))), 12)
+    assert close(found.advantage, number(sum(max(x - y, 0) for x, y in zip(p, q, strict=True))), 12)
+
+
+def test_what_only_one_law_has_is_found_without_false_alarms():
+    found = risk(ApproximateDP(1, "1e-3"), digits=10)
+    assert close(found.tpr(0), number("1e-3"), 10)
+    told = (1 - number("1e-3")) * (MP.e - 1) / (1 + MP.e)
+    assert close(found.advantage, number("1e-3") + told, 10)
+
+
+# --- Gaussian DP
+
+
+def apart(m, alpha):
+    """The μ of the Gaussian curve through (α, f(α))."""
+    missed = independent.fraction(m.tradeoff(alpha, digits=25).lower)
+    return quantile(number(alpha)) - quantile(1 - number(missed))
+
+
+RUNS = [RUN, Laplace(1) + Gaussian(2), 3 * Laplace(1)]
+
+
+@pytest.mark.parametrize("m", RUNS, ids=repr)
+def test_mu_is_the_largest_on_a_grid_of_errors(m):
+    least = Fraction(1, 10**6)
+    shown = m.gdp(8, least_error=least)
+    centre = (1 - independent.fraction(m.delta(0, conversion="exact").delta.upper)) / 2
+    between = [float(least) * float(centre / least) ** (k / 24) for k in range(1, 24)]
+    values = [apart(m, alpha) for alpha in (least, *map(Fraction, between), centre)]
+    assert shown.claim.kind is Kind.EXACT
+    assert max(values) <= shown.upper * (1 + MP.mpf(10) ** -12)
+    assert max(values) >= shown.lower * (1 - MP.mpf(10) ** -6)
+
+
+def test_the_run_of_gdpnum_whose_documentation_prints_1_5685621993():
+    """Four of its digits are those of μ for errors from 1e-10: f there, by its own search."""
+    shown = RUN.gdp(20, least_error="1e-10")
+    assert abs(apart(RUN, "1e-10") - MP.mpf(shown.upper)) < MP.mpf(10) ** -19
+    assert str(shown)[:12] == "1.5684711633"
+    assert RUN.gdp().claim.kind is Kind.EXACT
+    assert close(RUN.gdp(), MP.sqrt(2000) / MP.mpf("9.4"), 25)
+
+
+def test_without_a_least_error_the_tail_of_a_sample_needs_the_mu_of_all_of_the_data():
+    mus = [RUN.gdp(6, least_error=Fraction(1, 10**k)).upper for k in (3, 10, 60)]
+    assert mus == sorted(mus)
+    assert mus[-1] < RUN.gdp().lower
+    sampled = SubsampleWithoutReplacement(Gaussian(2), "1/10")
+    assert (2 * sampled).gdp().claim.kind is Kind.EXACT
+
+
+@pytest.mark.parametrize(("m", "runs"), [(RandomizedResponse("3/5"), 10), (PureDP("1/2"), 4)])
+def test_mu_of_few_answers_is_that_of_the_worst_corner(m, runs):
+    """The corners of the trade-off curve of a binomial law, summed in mpmath."""
+    p = MP.mpf(3) / 5 if runs == 10 else 1 / (1 + MP.exp(MP.mpf(-1) / 2))
+    law = [MP.binomial(runs, k) * p**k * (1 - p) ** (runs - k) for k in range(runs + 1)]
+    mus = []
+    for k in range(1, runs + 1):  # yes is said from k of the answers on
+        power = sum(law[k:])
+        alarm = sum(law[runs - j] for j in range(k, runs + 1))
+        if 0 < alarm < 1:
+            mus.append(quantile(alarm) - quantile(power))
+    assert close((runs * m).gdp(12), max(mus), 12)
+
+
+def test_regret_is_the_largest_difference_on_a_fine_grid():
+    """H of Laplace noise is 1 − √x e^{−s/2}; of a Gaussian by the error function."""
+    mu, s = float(Laplace(2).gdp().upper), 0.5
+    worst = 0.0
+    for epsilon in np.linspace(0, 8, 20_001):
+        x = math.exp(epsilon)
+        mine = max(0.0, 1 - math.exp((epsilon - s) / 2)) if epsilon < s else 0.0
+        at = epsilon / mu
+        theirs = math.erfc((at - mu / 2) / 2**0.5) / 2 - x * math.erfc((at + mu / 2) / 2**0.5) / 2
+        worst = max(worst, (theirs - mine) / (1 + x))
+    shown = risk(Laplace(2)).regret
+    assert worst * (1 - 1e-6) <= shown.upper <= worst * (1 + 1e-5)
+
+
+# --- a sampled run, by a Fourier transform in float64
+
+
+def test_a_sampled_run_by_a_transform_of_the_loss_in_floats():
+    """The loss of removal on a grid of 2⁻¹², 200 times convolved; rates at thresholds."""
+    sigma, gamma, runs, step = 1.0, 0.02, 200, 2.0**-12
+    x = np.linspace(-12, 14, 2_000_001)
+    ratio = np.log1p(gamma * np.expm1((2 * x - 1) / (2 * sigma**2)))
+    density = np.exp(-(x**2) / (2 * sigma**2)) / math.sqrt(2 * math.pi) / sigma * (x[1] - x[0])
+    size = 1 << 17
+    laws = []
+    for weights in (density * np.exp(ratio), density):
+        mass = np.bincount(np.rint(ratio / step).astype(int) % size, weights, size)
+        laws.append(np.fft.ifft(np.fft.fft(mass) ** runs).real)
+    order = np.roll(np.arange(size), size // 2)
+    tpr, fpr = (np.cumsum(law[order][::-1]) for law in laws)
+    found = risk(runs * PoissonSubsample(Gaussian(1), "0.02"))
+    assert abs(float(found.advantage) - np.max(tpr - fpr)) < 2e-5
+    for level in (1e-1, 1e-2, 1e-3):
+        assert abs(float(found.tpr(str(level))) / np.interp(level, fpr, tpr) - 1) < 1e-4
+
+
+def test_what_riskcal_1_5_1_prints_is_near_and_above():
+    """`riskcal.dpsgd.get_beta_for_dpsgd` as it comes: noise 9.4, rate .328, 2000 steps."""
+    found = risk(RUN, digits=10)
+    printed = {"0.1": 0.6104827456, "0.01": 0.2227568161, "1e-3": 0.06352398422}
+    for fpr, theirs in printed.items():
+        assert 0 < theirs - float(found.tpr(fpr)) < 5e-7
+
+
+# --- where the profile is not known
+
+
+def test_bounds_from_both_sides_where_the_profile_is_not_known():
+    m = 20_000 * SubsampleWithoutReplacement(Gaussian(2), "1/1000")
+    found = risk(m, digits=4)
+    assert found.kind is Kind.UPPER
+    assert found.lower.kind is Kind.LOWER
+    for ask in (lambda r: r.advantage, lambda r: r.bayes_success("1/3"), lambda r: r.tpr("1/10")):
+        low, high = ask(found.lower), ask(found)
+        assert low.claim.kind is Kind.LOWER
+        assert 0 < low.lower <= high.upper < 1
+        assert Fraction(low.rounded()) <= independent.fraction(low.lower)
+    with pytest.raises(SoundnessError, match="reconstruction"):
+        found.lower.reconstruction("1/10")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda: risk(ZCDP(1)), "no dominating pair"),
+        (lambda: risk(Gaussian(SIGMA)), "free symbol"),
+        (lambda: risk(Gaussian(1), least_error=0), "0 < least_error < 1/2"),
+        (lambda: risk(Gaussian(1)).tpr(2), "from 0 to 1"),
+        (lambda: Gaussian(1).gdp(least_error="3/4"), "0 <= least_error < 1/2"),
+        (lambda: Laplace("1/90").gdp(least_error="0.4"), "both errors of the best test"),
+        (lambda: calibrate_risk(Gaussian(SIGMA), tpr="1/10"), "together"),
+        (lambda: calibrate_risk(Gaussian(SIGMA), mu=1, advantage="1/2"), "one target"),
+        (lambda: plot_risk({}), "at least"),
+    ],
+)
+def test_what_cannot_be_answered_is_refused(wrong, said):
+    with pytest.raises((AssumptionError, DomainError), match=said):
+        wrong()
+
+
+# --- calibration
+
+
+def test_noise_for_a_risk_is_the_closed_form_of_gaussian_noise():
+    apart = quantile(number("1/100")) - quantile(number("1/20"))
+    noise = [
+        ({"advantage": "1/10"}, 1 / (2 * quantile(number("0.45")))),
+        ({"tpr": "1/20", "fpr": "1/100"}, 1 / apart),
+        ({"mu": "3/4"}, number("4/3")),
+    ]
+    for target, value in noise:
+        found = calibrate_risk(Gaussian(SIGMA), digits=8, **target)
+        assert number(found.fails) < value <= number(found.meets)
+        assert found.value.upper <= independent.number(MP, found.target)
+
+
+def test_both_ends_of_a_sampled_run_are_what_they_say():
+    m = 1000 * PoissonSubsample(Gaussian(SIGMA), "1/100")
+    found = calibrate_risk(m, tpr="1/20", fpr="1/100", digits=4)
+    at = {SIGMA: found.meets}, {SIGMA: found.fails}
+    rates = [risk(m.subs(one)).tpr("1/100") for one in at]
+    assert rates[0].upper <= 0.05 < rates[1].lower
+    assert "tpr at fpr 0.01" in str(found)
+    assert "tpr at fpr 0.01" in found._repr_html_()
+
+
+# --- the table, the picture and the command
+
+
+def test_the_table_says_all_with_its_relation():
+    found = risk(RUN)
+    text = str(found)
+    assert text.splitlines()[-1] == "relation: add_remove, sensitivity 1"
+    for row in ("TPR at FPR 0.01", "best guess right, prior 0.1", "regret of that μ"):
+        assert row in text
+        assert row in found._repr_html_()
+    assert "1.56848" in text
+    assert json.loads(json.dumps(found.as_dict()))["relation"] == "add_remove"
+
+
+def test_the_picture_has_the_rates_and_the_blind_guess():
+    figure = plot_risk({"run": RUN, "noise": Gaussian(1)}, ["1e-4", "1e-2", "0.3"])
+    (axes,) = figure.axes
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("false positive rate", "true positive rate")
+    labels = [line.get_label() for line in axes.lines]
+    assert labels == ["run (exact)", "noise (exact)", "a blind guess"]
+    rates = [float(risk(RUN).tpr(x)) for x in ("1e-4", "1e-2", "0.3")]
+    assert list(axes.lines[0].get_ydata()) == pytest.approx(rates, rel=1e-5)
+
+
+def test_the_command(tmp_path):
+    def run(*words):
+        return CliRunner().invoke(main, list(words))
+
+    picture = tmp_path / "roc.png"
+    asked = "risk", "100*PoissonSubsample(Gaussian(2), 0.01)", "--plot", str(picture)
+    shown = run(*asked)
+    assert shown.exit_code == 0
+    assert "add_remove" in shown.output
+    assert picture.stat().st_size > 5000
+    document = json.loads(run(*asked[:2], "--json").stdout)
+    assert document["risks"][0]["at_most"]["claim"]["kind"] == "exact"
+    noise = run("calibrate", "Gaussian(sigma)", "--advantage", "0.1", "--digits", "3")
+    assert "3.98" in noise.output
+    mixed = run("calibrate", "Gaussian(sigma)", "--advantage", "0.1", "--delta", "1e-5")
+    assert (mixed.exit_code, "found a risk with" in mixed.output) == (2, True)
+    none = run("calibrate", "Gaussian(sigma)")
+    assert (none.exit_code, "needed a target" in none.output) == (2, True)
