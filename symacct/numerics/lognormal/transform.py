@@ -105,6 +105,15 @@ class Lognormal:
         """log of the u at which φ is known in float64."""
         return self._table[0]
 
+    @property
+    def log_phi(self) -> Floats:
+        """About log φ at these."""
+        return self._table[2]
+
+    def about_log_phi(self, log_u: float) -> float:
+        """About log φ(u)."""
+        return float(np.interp(log_u, self._table[0], self._table[2]))
+
     def excess(self, u: Floats) -> Floats:
         """About u + log φ(u), u > 0; ∞ elsewhere."""
         with np.errstate(all="ignore"):
