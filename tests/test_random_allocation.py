@@ -17,7 +17,7 @@ from symacct import (
     PrecisionError,
 )
 from symacct.baselines import allocation_rdp, gaussian_epsilon, random_allocation
-from symacct.numerics.lognormal.moments import Moments
+from symacct.numerics.lognormal.moments import LognormalMoments
 from symacct.numerics.lognormal.transform import Lognormal
 from tests import independent
 from tests.support import holds
@@ -74,7 +74,7 @@ def test_orders_in_closed_form_are_those_of_the_integral():
     law = Lognormal(Fraction(1, 4))
     for steps, order in ((10, 2), (1000, 5)):
         with ctx.workprec(100):
-            moment = Moments(law, steps, 100).moment(Fraction(order))
+            moment = LognormalMoments(law, steps, 100).moment(Fraction(order))
             exact = allocation_rdp(order, 2, steps, digits=20)
             value = (moment.log() - order * arb(steps).log()) / (order - 1)
             assert abs(value - arb(MP.nstr(exact.upper, 30))) < 1e-19

@@ -19,7 +19,7 @@ from symacct.core.exact import Exact, Numeric, exact
 from symacct.core.sources import FS25
 from symacct.expressions.parameters import rational, whole
 from symacct.mechanisms import Gaussian
-from symacct.numerics.lognormal.moments import Moments
+from symacct.numerics.lognormal.moments import LognormalMoments
 from symacct.numerics.lognormal.transform import Lognormal
 from symacct.operations.allocation import RandomAllocation
 from symacct.rdp.each_way import added, best_order, removed
@@ -60,7 +60,7 @@ def allocation_rdp(
 
 def _by_moments(z: Fraction, noise: Exact, count: int) -> arb:
     """log E[(S/t)^z] of the mean of t ratios of both densities."""
-    moments = Moments(Lognormal(1 / exact(noise * noise)), count, ctx.prec)
+    moments = LognormalMoments(Lognormal(1 / exact(noise * noise)), count, ctx.prec)
     return moments.moment(z).log() - BALL.number(z) * arb(count).log()
 
 

@@ -28,7 +28,7 @@ _SHARES = np.linspace(0.02, 1.0, 50)
 _MOST_NODES, _LONGEST, _MOST_NEED = 20_000, 600, 5000.0
 
 
-class Grid(NamedTuple):
+class LogGrid(NamedTuple):
     """s² in so many parts, and how many of them lie between two places of log u."""
 
     parts: int
@@ -36,7 +36,7 @@ class Grid(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class LognormalMoments:
     """Of `count` variables, to so many bits; values of φ are kept."""
 
     law: Lognormal
@@ -87,13 +87,13 @@ class Moments:
     def _need(self) -> float:
         return self.bits * math.log(2) + _SPARE
 
-    def _grid(self, spacing: float) -> Grid:
+    def _grid(self, spacing: float) -> LogGrid:
         """No wider; of s² in parts of a power of 2, that orders share values."""
         square = self.law.s**2
         parts = 2 ** max(0, math.ceil(math.log2(square / spacing)))
-        return Grid(parts, max(1, math.floor(spacing * parts / square)))
+        return LogGrid(parts, max(1, math.floor(spacing * parts / square)))
 
-    def _unit(self, grid: Grid) -> arb:
+    def _unit(self, grid: LogGrid) -> arb:
         return self.law.square / grid.parts
 
     def _strip(self, theta: float) -> tuple[float, float]:
@@ -111,7 +111,7 @@ class Moments:
         grown = self.count * tilt**2 / 2 - theta * math.log(math.cos(turned - self.law.s * tilt))
         return 2 * math.pi * turned / (self._need + grown)
 
-    def _ends(self, theta: float, grid: Grid) -> tuple[int, int]:
+    def _ends(self, theta: float, grid: LogGrid) -> tuple[int, int]:
         """About the first and the last place that counts; float64."""
         h = grid.step * self.law.s**2 / grid.parts
         log_u = self.law.log_places
@@ -141,7 +141,7 @@ class Moments:
             ctx.cap = before
         return coefficients[n] * arb.fac_ui(n)
 
-    def _phi(self, grid: Grid, index: int) -> arb:
+    def _phi(self, grid: LogGrid, index: int) -> arb:
         """φ at so many units of log u."""
         if (grid.parts, index) not in self._known:
             u = (self._unit(grid) * index).exp()
@@ -155,7 +155,7 @@ class Moments:
             self._known[grid.parts, index] = value.real
         return self._known[grid.parts, index]
 
-    def _beyond(self, theta: arb, grid: Grid, last: int) -> arb:
+    def _beyond(self, theta: arb, grid: LogGrid, last: int) -> arb:
         """Σ e^{θx} φ(e^x)^t beyond a place: θx + t log φ(e^x) is concave."""
         before, here = (self._phi(grid, grid.step * j) for j in (last - 1, last))
         if not (before > 0 and here > 0):

@@ -17,6 +17,7 @@ from flint import acb, arb, ctx
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import floor
+from symacct.core.errors import PrecisionError
 from symacct.core.exact import Exact
 from symacct.core.forking import cached_property
 from symacct.numerics.sums.refine import acb_within, normal_tail
@@ -220,8 +221,12 @@ class Lognormal:
     def _check(self, u: acb, line: Line) -> None:
         """The integrand decays on both edges of the strip, and so between."""
         half, angle = arb.pi() / 2, u.arg()
-        for edge in (line.y - line.w, line.y + line.w):
-            assert abs(angle - self._s * arb(edge)) <= half  # noqa: S101  # so it was chosen
+        edges = (line.y - line.w, line.y + line.w)
+        if not all(abs(angle - self._s * arb(edge)) <= half for edge in edges):
+            raise PrecisionError(
+                "the transform of a lognormal variable: found no strip in which it falls, needed "
+                "a less extreme variance"
+            )
 
     def _best_line(self, low: float, high: float, need: float) -> Line:
         """Of the widest spacing, for all angles between two."""
