@@ -21,7 +21,7 @@ from symacct.core.exact import Exact
 from symacct.numerics.lognormal.transform import Lognormal
 from symacct.numerics.sums.refine import geometric_tail, up_to, within
 
-_SPARE = 8.0  # nats
+_SPARE, _FEW_BITS = 8.0, 64  # nats; places are worked out with more
 _LEAST = 4  # what θ is at least
 _WIDEST = 1.5  # the angle that no y turns away, below π/2
 _SHARES = np.linspace(0.02, 1.0, 50)
@@ -52,7 +52,7 @@ class LognormalMoments:
                 f"a moment of {self.count} lognormal variables: found the order {float(z):.6g}, "
                 f"needed one up to {_LONGEST - _LEAST}"
             )
-        with ctx.workprec(self.bits):
+        with ctx.workprec(max(self.bits, _FEW_BITS)):
             theta = n - BALL.number(z)
             return self._integral(n, theta) / theta.gamma()
 
