@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -66,7 +67,7 @@ class LognormalMoments:
         total = arb(0)
         for j in range(first, last + 1):
             place = grid.step * j
-            found = self._power(n, lambda k, at=place: self._phi(grid, at + k * grid.parts))
+            found = self._power(n, partial(self._moved, grid, place))
             total += (theta * h * j).exp() * found
         whole = self._power(n, lambda k: arb(1))  # E[Sⁿ]
         left = whole * geometric_tail((theta * h * (first - 1)).exp(), (-theta * h).exp())
@@ -141,11 +142,18 @@ class LognormalMoments:
             ctx.cap = before
         return coefficients[n] * arb.fac_ui(n)
 
+    def _log_phi(self, u: float) -> float:
+        return float(self.law.about_log_phi(np.array([u]))[0])
+
+    def _moved(self, grid: LogGrid, place: int, k: int) -> arb:
+        """φ(ue^{ks²})."""
+        return self._phi(grid, place + k * grid.parts)
+
     def _phi(self, grid: LogGrid, index: int) -> arb:
         """φ at so many units of log u."""
         if (grid.parts, index) not in self._known:
             u = (self._unit(grid) * index).exp()
-            need = self._need + math.log(self.count) - self.law.about_log_phi(float(u.log()))
+            need = self._need + math.log(self.count) - self._log_phi(float(u))
             if need > _MOST_NEED:
                 raise PrecisionError(
                     f"a moment of {self.count} lognormal variables: found its transform asked for "
