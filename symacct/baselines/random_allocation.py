@@ -7,16 +7,20 @@ loss moved by (1 − 1/T)/(2σ²).
 
 from __future__ import annotations
 
-from flint import arb
+from fractions import Fraction
+
+from flint import arb, ctx
 
 from symacct.arithmetic import BALL
 from symacct.baselines.result import Baseline, enclose, noise_of, probability_or_zero
-from symacct.core.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
+from symacct.core.claims import ABOVE_ONE, ADD_REMOVE, Kind
 from symacct.core.errors import DomainError, OrderError, echo
-from symacct.core.exact import Numeric
+from symacct.core.exact import Exact, Numeric, exact
 from symacct.core.sources import FS25
-from symacct.expressions.parameters import whole
+from symacct.expressions.parameters import rational, whole
 from symacct.mechanisms import Gaussian
+from symacct.numerics.lognormal.moments import LognormalMoments
+from symacct.numerics.lognormal.transform import Lognormal
 from symacct.operations.allocation import RandomAllocation
 from symacct.rdp.each_way import added, best_order, removed
 from symacct.rdp.evaluation import Evaluation
@@ -28,22 +32,36 @@ from symacct.theory.conversion import named
 _MOST = 10**9  # steps and epochs
 
 
-def allocation_rdp(alpha: Numeric, sigma: Numeric, steps: Numeric, digits: int = 30) -> Bound:
-    """D_α(P‖Q) of one epoch: of the law with the record from that without; α whole, 2 to 256.
+def allocation_rdp(
+    alpha: Numeric, sigma: Numeric, steps: Numeric, digits: int = 30, *, added: bool = False
+) -> Bound:
+    """D_α of one epoch: of the law with the record from that without, or `added` the reverse.
+
+    Whole orders up to 256 in closed form, others by an integral (docs/proofs.md, section 30).
 
     >>> print(allocation_rdp(2, 1, 100, digits=7))
     0.01703687
+    >>> print(allocation_rdp("5/2", 1, 100, digits=7, added=True))
+    0.02073022
     """
-    order, noise, count = whole(alpha, "alpha"), noise_of(sigma), _count(steps, "steps")
-    if not 2 <= order <= LAST:
-        raise OrderError(f"alpha: found {echo(alpha)}, needed a whole order from 2 to {LAST}")
+    order, noise, count = rational(alpha, "alpha"), noise_of(sigma), _count(steps, "steps")
+    if not order > 1:
+        raise OrderError(f"alpha: found {echo(alpha)}, needed an order above 1")
 
     def value() -> arb:
-        return removed(Evaluation(BALL), {(Gaussian(noise), count): 1}, order)
+        if not added and order.denominator == 1 and order <= LAST:
+            return removed(Evaluation(BALL), {(Gaussian(noise), count): 1}, int(order))
+        return _by_moments(1 - order if added else order, noise, count) / BALL.number(order - 1)
 
     place = FS25.at("the direct bound of the authors' program, removing a record")
     what = "random allocation"
-    return enclose(value, place, digits, what, Kind.EXACT, ADD_REMOVE, INTEGER_ORDERS)
+    return enclose(value, place, digits, what, Kind.EXACT, ADD_REMOVE, ABOVE_ONE)
+
+
+def _by_moments(z: Fraction, noise: Exact, count: int) -> arb:
+    """log E[(S/t)^z] of the mean of t ratios of both densities."""
+    moments = LognormalMoments(Lognormal(1 / exact(noise * noise)), count, ctx.prec)
+    return moments.moment(z).log() - BALL.number(z) * arb(count).log()
 
 
 def random_allocation(

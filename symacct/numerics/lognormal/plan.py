@@ -45,7 +45,7 @@ class Hyperbola(NamedTuple):
 def saddle(law: Lognormal, place: float, count: int) -> tuple[float, float]:
     """Where e^{uK}φ(u)^t/u² is least, u > 0, and its logarithm."""
     u = np.exp(law.log_places)
-    values = (place - count) * u + count * law.excess(u) - 2 * law.log_places
+    values = place * u + count * law.about_log_phi(u) - 2 * law.log_places
     best = int(values.argmin())
     return float(u[best]), float(values[best])
 

@@ -17,6 +17,7 @@ from flint import acb, arb, ctx
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import floor
+from symacct.core.errors import PrecisionError
 from symacct.core.exact import Exact
 from symacct.core.forking import cached_property
 from symacct.numerics.sums.refine import acb_within, normal_tail
@@ -37,6 +38,7 @@ _BLOCK = 16  # nodes that share a line
 _LINES = 24  # that are looked at for a block
 _INSIDE = 1 - 2.0**-20  # of the widest strip
 _LOG_LOW, _LOG_HIGH, _LOG_STEP = -60.0, 90.0, 0.1  # of the table in float64
+_LEAST_FLOAT, _CANCELS = 1e-300, 0.9
 _SMALL = 1e-7  # where log φ + u is its first term
 _ANGLES = np.array([0.1, 0.25, 0.4, 0.55, 0.7, 0.85, 1.0])  # of arg u
 _ASIDE = np.array([0.0003, 0.003, 0.03, 0.2])  # beyond the least on which it falls
@@ -105,10 +107,16 @@ class Lognormal:
         """log of the u at which φ is known in float64."""
         return self._table[0]
 
-    def excess(self, u: Floats) -> Floats:
-        """About u + log φ(u), u > 0; ∞ elsewhere."""
-        with np.errstate(all="ignore"):
-            found = np.exp(np.interp(np.log(np.maximum(u, 1e-300)), *self._table[:2]))
+    @property
+    def log_phi(self) -> Floats:
+        """About log φ at these."""
+        return self._table[2]
+
+    def about_log_phi(self, u: Floats) -> Floats:
+        """About log φ(u), u > 0, next to −u where that is most of it; ∞ elsewhere."""
+        log_u = np.log(np.maximum(u, _LEAST_FLOAT))
+        excess = np.exp(np.interp(log_u, *self._table[:2]))
+        found = np.where(excess < _CANCELS * u, excess - u, np.interp(log_u, *self._table[::2]))
         return np.where(u > 0, found, np.inf)
 
     def log_negative_moments(self, orders: Floats, count: int) -> Floats:
@@ -144,7 +152,7 @@ class Lognormal:
     def _log_bounds(self, u: Floats, y: Floats, place: float, count: float) -> Floats:
         rho = (u * np.exp(-1j * self.s * y)).real
         with np.errstate(all="ignore"):
-            every = place * u.real - count * rho + count * (y**2 / 2 + self.excess(rho))
+            every = place * u.real + count * (y**2 / 2 + self.about_log_phi(rho))
         return np.where(rho > _MARGIN * np.abs(u), every, np.inf)
 
     # --- balls: what is proved
@@ -171,7 +179,7 @@ class Lognormal:
             with ctx.workprec(_BOUND_BITS):
                 u = _power(j)
                 about = float(u)
-                need = _BOUND_NEED + about - float(self.excess(np.array([about]))[0])
+                need = _BOUND_NEED - float(self.about_log_phi(np.array([about]))[0])
                 (value,) = self._block([acb(u)], min(need, _BOUND_MOST))
                 self._known[j] = value.real.upper().log().upper()
         return self._known[j]
@@ -211,8 +219,12 @@ class Lognormal:
     def _check(self, u: acb, line: Line) -> None:
         """The integrand decays on both edges of the strip, and so between."""
         half, angle = arb.pi() / 2, u.arg()
-        for edge in (line.y - line.w, line.y + line.w):
-            assert abs(angle - self._s * arb(edge)) <= half  # noqa: S101  # so it was chosen
+        edges = (line.y - line.w, line.y + line.w)
+        if not all(abs(angle - self._s * arb(edge)) <= half for edge in edges):
+            raise PrecisionError(
+                "the transform of a lognormal variable: found no strip in which it falls, needed "
+                "a less extreme variance"
+            )
 
     def _best_line(self, low: float, high: float, need: float) -> Line:
         """Of the widest spacing, for all angles between two."""

@@ -1,0 +1,173 @@
+"""E[S^z] of a sum S of t independent lognormal variables of mean 1, at every real z, in balls.
+
+With θ = n − z > 0 it is Γ(θ)^{−1} ∫ u^{θ−1} E[Sⁿ e^{−uS}] du, and W under the weight W^k is
+e^{ks²}W: E[Sⁿ e^{−uS}] is n! times the n-th coefficient of (Σ_k m_k φ(ue^{ks²}) x^k/k!)^t, m_k =
+e^{s²k(k−1)/2}. In log u the trapezoidal rule has a *relative* error (docs/proofs.md, section 30).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from flint import acb, arb, arb_series, ctx
+
+from symacct.arithmetic import BALL
+from symacct.core.errors import PrecisionError
+from symacct.core.exact import Exact
+from symacct.numerics.lognormal.transform import Lognormal
+from symacct.numerics.sums.refine import geometric_tail, up_to, within
+
+_SPARE, _FEW_BITS = 8.0, 64  # nats; places are worked out with more
+_LEAST = 4  # what θ is at least
+_WIDEST = 1.5  # the angle that no y turns away, below π/2
+_SHARES = np.linspace(0.02, 1.0, 50)
+_MOST_NODES, _LONGEST, _MOST_NEED = 20_000, 600, 5000.0
+
+
+class LogGrid(NamedTuple):
+    """s² in so many parts, and how many of them lie between two places of log u."""
+
+    parts: int
+    step: int
+
+
+@dataclass(frozen=True, eq=False)
+class LognormalMoments:
+    """Of `count` variables, to so many bits; values of φ are kept."""
+
+    law: Lognormal
+    count: int
+    bits: int
+    _known: dict[tuple[int, int], arb] = field(default_factory=dict)
+
+    def moment(self, z: Exact) -> arb:
+        """E[S^z], z not 0."""
+        n = max(0, math.floor(z) + _LEAST)
+        if n > _LONGEST:
+            raise PrecisionError(
+                f"a moment of {self.count} lognormal variables: found the order {float(z):.6g}, "
+                f"needed one up to {_LONGEST - _LEAST}"
+            )
+        with ctx.workprec(max(self.bits, _FEW_BITS)):
+            theta = n - BALL.number(z)
+            return self._integral(n, theta) / theta.gamma()
+
+    def _integral(self, n: int, theta: arb) -> arb:
+        """∫ e^{θx} E[Sⁿ e^{−e^x S}] dx, by a sum whose terms are all positive."""
+        about = float(theta)
+        turned, tilt = self._strip(about)
+        grid = self._grid(self._spacing(turned, tilt, about))
+        first, last = self._ends(about, grid)
+        h = grid.step * self._unit(grid)
+        total = arb(0)
+        for j in range(first, last + 1):
+            place = grid.step * j
+            found = self._power(n, partial(self._moved, grid, place))
+            total += (theta * h * j).exp() * found
+        whole = self._power(n, lambda k: arb(1))  # E[Sⁿ]
+        left = whole * geometric_tail((theta * h * (first - 1)).exp(), (-theta * h).exp())
+        right = whole * self._beyond(theta, grid, last)
+        value = h * (total + up_to(left) + up_to(right))
+        y, angle = arb(tilt), arb(turned) - self._s * arb(tilt)
+        grown = (self.count * y * y / 2).exp() / angle.cos() ** theta
+        off = 2 * grown / (2 * arb.pi() * arb(turned) / h).expm1()
+        return value / (1 + within(off))
+
+    @property
+    def _s(self) -> arb:
+        return self.law.square.sqrt()
+
+    # --- the grid on which log u lies
+
+    @property
+    def _need(self) -> float:
+        return self.bits * math.log(2) + _SPARE
+
+    def _grid(self, spacing: float) -> LogGrid:
+        """No wider; of s² in parts of a power of 2, that orders share values."""
+        square = self.law.s**2
+        parts = 2 ** max(0, math.ceil(math.log2(square / spacing)))
+        return LogGrid(parts, max(1, math.floor(spacing * parts / square)))
+
+    def _unit(self, grid: LogGrid) -> arb:
+        return self.law.square / grid.parts
+
+    def _strip(self, theta: float) -> tuple[float, float]:
+        """Half the height of the strip, and the y on its edges."""
+        s = self.law.s
+        tilts = np.concatenate([[0.0], _SHARES * math.pi / s])
+        sides = _SHARES * _WIDEST
+        spacings = [
+            (self._spacing(s * y + a, y, theta), s * y + a, y) for y in tilts for a in sides
+        ]
+        _, turned, tilt = max(spacings)
+        return turned, tilt
+
+    def _spacing(self, turned: float, tilt: float, theta: float) -> float:
+        grown = self.count * tilt**2 / 2 - theta * math.log(math.cos(turned - self.law.s * tilt))
+        return 2 * math.pi * turned / (self._need + grown)
+
+    def _ends(self, theta: float, grid: LogGrid) -> tuple[int, int]:
+        """About the first and the last place that counts; float64."""
+        h = grid.step * self.law.s**2 / grid.parts
+        log_u = self.law.log_places
+        logs = theta * log_u + self.count * self.law.log_phi  # E[Sⁿe^{−uS}] is at most E[Sⁿ] times
+        inside = np.nonzero(logs > logs.max() - self._need)[0]
+        first, last = math.floor(log_u[inside[0]] / h), math.ceil(log_u[inside[-1]] / h)
+        if last - first > _MOST_NODES:
+            raise PrecisionError(
+                f"a moment of {self.count} lognormal variables: found {last - first} places to "
+                f"sum over, needed {_MOST_NODES} at most"
+            )
+        return first, last
+
+    # --- values
+
+    def _power(self, n: int, phi: Callable[[int], arb]) -> arb:
+        """n! times the n-th coefficient of (Σ m_k φ_k x^k/k!)^t."""
+        if n == 0:
+            return phi(0) ** self.count
+        terms, half = [], self.law.square / 2
+        for k in range(n + 1):
+            terms.append((half * (k * (k - 1))).exp() * phi(k) / arb.fac_ui(k))
+        before, ctx.cap = ctx.cap, n + 1
+        try:
+            coefficients = (arb_series(terms) ** self.count).coeffs()
+        finally:
+            ctx.cap = before
+        return coefficients[n] * arb.fac_ui(n)
+
+    def _log_phi(self, u: float) -> float:
+        return float(self.law.about_log_phi(np.array([u]))[0])
+
+    def _moved(self, grid: LogGrid, place: int, k: int) -> arb:
+        """φ(ue^{ks²})."""
+        return self._phi(grid, place + k * grid.parts)
+
+    def _phi(self, grid: LogGrid, index: int) -> arb:
+        """φ at so many units of log u."""
+        if (grid.parts, index) not in self._known:
+            u = (self._unit(grid) * index).exp()
+            need = self._need + math.log(self.count) - self._log_phi(float(u))
+            if need > _MOST_NEED:
+                raise PrecisionError(
+                    f"a moment of {self.count} lognormal variables: found its transform asked for "
+                    f"to {need:.0f} nats, needed {_MOST_NEED:.0f} at most, for a lower order"
+                )
+            (value,) = self.law.values([acb(u)], [need])
+            self._known[grid.parts, index] = value.real
+        return self._known[grid.parts, index]
+
+    def _beyond(self, theta: arb, grid: LogGrid, last: int) -> arb:
+        """Σ e^{θx} φ(e^x)^t beyond a place: θx + t log φ(e^x) is concave."""
+        before, here = (self._phi(grid, grid.step * j) for j in (last - 1, last))
+        if not (before > 0 and here > 0):
+            return arb("inf")
+        h = grid.step * self._unit(grid)
+        ratio = (theta * h).exp() * (here / before) ** self.count
+        return geometric_tail((theta * h * last).exp() * here**self.count * ratio, ratio)
