@@ -378,18 +378,22 @@ def truth(kind, x):
 
 
 def curve(kind, values, alpha):
-    """ε(α) of a mechanism on all the data, and of all parts of Q by their shares and ratios."""
+    """ε(α) on all the data; s = Δ/b, and of two answers s = log p/(1−p), p >= ½.
+
+    e^{(α−1)ε(α)} is e^{(α−1)s}(α + (α−1)e^{(1−2α)s})/(2α−1), and e^{αs}(1 − p + p e^{−2αs}).
+    """
     if kind == "Gaussian":
         return ball(alpha * (values[1] / values[0]) ** 2 / 2)
     if kind == "ZCDP":
         return ball(values[1] + values[0] * alpha)
     if kind == "Laplace":
         s = values[1] / values[0]
-        moment = (alpha * exp((alpha - 1) * s) + (alpha - 1) * exp(-alpha * s)) / (2 * alpha - 1)
-    else:
-        p = truth(kind, *values)
-        moment = power(p / (1 - p), alpha) * (1 - p) + power((1 - p) / p, alpha) * p
-    return log(moment) / (alpha - 1)
+        rest = (alpha + (alpha - 1) * exp((1 - 2 * alpha) * s)) / (2 * alpha - 1)
+        return s + log(rest) / (alpha - 1)
+    p = truth(kind, *values)
+    p = largest(p, 1 - p)
+    s = log(p / (1 - p))
+    return (alpha * s + log(1 - p + p * exp(-2 * alpha * s))) / (alpha - 1)
 
 
 def binomial(inner, rate, alpha):
@@ -445,25 +449,25 @@ def converts(name, rho, alpha, epsilon, delta):
 
     optimal: H(v) = p^α q^{1−α} + (1−p)^α (1−q)^{1−α} >= e^{(α−1)ρ} for 0 < v < 1−δ, p = v+δ,
     q = ve^{−ε}. H is convex: the sign of H′ leads to about where it is least, and from there on
-    either side H >= H(v) − |H′(v)| · (how far that side goes).
+    either side H >= H(v) − |H′(v)| · (how far that side goes). All is over e^{(α−1)ρ}.
     """
     if name != "optimal":
         more = log(1 - 1 / alpha) - log(alpha) / (alpha - 1) if name == "improved" else ball(0)
         return at_most(rho - log(delta) / (alpha - 1) + more, epsilon)
-    lean, budget, left, right = exp(-epsilon), exp((alpha - 1) * rho), Fraction(0), 1 - delta
+    lean, left, right = exp(-epsilon), Fraction(0), 1 - delta
     for _ in range(BITS):
         v = Fraction(math.floor((left + right) * 2 ** (BITS - 1)), 2**BITS)
         if v <= left:
             break
         up, down = (v + delta) / (v * lean), (1 - v - delta) / (1 - v * lean)
-        high, low = power(up, alpha - 1), power(down, alpha - 1)
+        high, low = (exp((alpha - 1) * (log(x) - rho)) for x in (up, down))
         value = (v + delta) * high + (1 - v - delta) * low
         slope = alpha * (high - low) + (alpha - 1) * lean * (low * down - high * up)
-        if value.re + value.rad < budget.re - budget.rad:
+        if value.re + value.rad < 1 << BITS:
             return False
         left, right = (v, right) if slope.re < 0 else (left, v)
     falls = largest(-slope, 0) * (1 - delta - v) + largest(slope, 0) * v
-    return at_most(budget, value - falls)
+    return at_most(1, value - falls)
 
 
 # 5. THE PROFILE δ(ε) of (P, Q), P with the record and Q without it, or of (Q, P): one added
@@ -675,7 +679,8 @@ def parsed(content):
 
 def main(path):
     """Print the verdict on a file; its exit status."""
-    global BITS
+    global BITS, WORK
+    WORK = 0
     try:
         with open(path, "rb") as file:
             document = parsed(file.read(MOST_BYTES + 1))
