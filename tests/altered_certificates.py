@@ -257,7 +257,8 @@ def a_contour(document, draw):
     if name == "nodes":
         line[name] = str(draw.randint(1, int(line[name]) // 2))
     else:
-        factor = Fraction(draw.randint(3, 8))
+        # δ(ε) of a record added may be far below δ, so that a poor contour is good enough.
+        factor = Fraction(draw.randint(3, 8)) * (1 if direction == "removed" else 10)
         line[name] = moved(line[name], factor if name == "step" else 1 / factor)
     return f"{direction}, {name} {line[name]}"
 
