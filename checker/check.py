@@ -318,7 +318,7 @@ def two_laws(kind, values, sample):  # the first of two answers, under P and und
 
 def by_sum(parts, y, added):  # Σ (P − e^y Q)⁺ over counts j: each C(k,j) p^j (1−p)^{k−j}
     spend(4 * math.prod(count + 1 for count, _, _ in parts))
-    tables, total = [], ball(0)
+    tables, total, grown = [], ball(0), exp(y)
     for count, [(_, *leaf)], sample in parts:
         logs = [(log(x), log(1 - x)) for x in two_laws(*leaf, sample)[:: -1 if added else 1]]
         ways, table = 1, []
@@ -328,7 +328,7 @@ def by_sum(parts, y, added):  # Σ (P − e^y Q)⁺ over counts j: each C(k,j) p
         tables.append(table)
     for chosen in product(*tables):
         there, here = (math.prod(law, start=ball(1)) for law in zip(*chosen, strict=True))
-        total = total + largest(there - exp(y) * here, 0)
+        total = total + largest(there - grown * here, 0)
     return total
 
 # e^{σ²θ²/2}(m₀ − Tm₁ + T²m₂/2), m_j = E_Q[R^a(1−(1−γ)/R)^j], T = t sin θ − 2max(−a,0)tan²(θ/2).
