@@ -363,7 +363,7 @@ def by_contour(parts, y, added, c, step, count):  # (h/2π) Σ_n M(s)e^{−sy}/(
     for k, [(_, *leaf)], sample in parts:
         found, bound = moments(*leaf, sample, -c if added else 1 + c, lines)
         products = [x * y**k for x, y in zip(products, found, strict=True)]
-        rest = rest + k * log(bound)
+        rest = rest + k * log(Ball(bound.re + bound.rad + 1))
     for t, m in zip(lines, products, strict=False):
         size = (c * c + t * t) * ((c + 1) ** 2 + t * t)
         kernel = ball((c * (c + 1) - t * t) / size, -t * (2 * c + 1) / size)

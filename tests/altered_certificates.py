@@ -272,7 +272,10 @@ def the_method(document, draw):
 def a_key(document, draw):
     places = [document, document["proof"], *nodes_of(document["mechanism"])]
     place = draw.choice(places)
-    name = draw.choice([x for x in place if x not in ("format", "version", "type", "method")])
+    names = [x for x in place if x not in ("format", "version", "type", "method")]
+    if not names:
+        return None
+    name = draw.choice(names)
     how = draw.choice(["gone", "new", "renamed"])
     value = place[name] if how == "new" else place.pop(name)
     if how != "gone":

@@ -28,7 +28,7 @@ from symacct import (
 )
 from symacct.cli import main
 from tests.altered_certificates import altered, text_of
-from tests.thinning import some
+from tests.thinning import covering, some
 
 CHECKER = Path(__file__).parents[1] / "checker"
 EXAMPLES = sorted((CHECKER / "examples").glob("*.json"))
@@ -259,6 +259,7 @@ def integral(sigma, rate, z):
     return mpmath.quad(f, ends + [ends[-1] + k * sigma for k in range(2, 24, 2)])
 
 
+@covering()
 @pytest.mark.parametrize("a", [Fraction(5, 2), Fraction(7), Fraction(1, 2), Fraction(-3)])
 @pytest.mark.parametrize("t", [Fraction(0), Fraction(3), Fraction(20)])
 def test_moments_of_sampled_noise_are_the_integrals(a, t):
