@@ -281,3 +281,11 @@ def test_decay_bounds_the_moments_beyond():
                 for later in (t, 3 * t / 2, 4 * t):
                     middle, radius = value_of(check.sampled_gaussian(sigma, rate, a, later))
                     assert abs(middle) - radius <= bound.real + error
+
+
+def test_a_number_too_long_to_be_read_is_refused():
+    m = PoissonSubsample(Gaussian(5), "1e-9999")
+    with pytest.raises(
+        DomainError, match="for a number of more than 400"
+    ):
+        m.epsilon("1e-5", digits=5).certificate()

@@ -11,7 +11,7 @@ import click
 from symacct.accountant.accountant import Accountant
 from symacct.certificates import FORMS
 from symacct.cli.frame import EPILOG, InputError, how_options, in_numbers, main
-from symacct.core.errors import reason
+from symacct.core.errors import echo, reason
 from symacct.results.progress import progress
 
 
@@ -51,4 +51,4 @@ def certificate_command(
     try:
         Path(out).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise InputError(f"{out}: {reason(error)}") from None
+        raise InputError(f"{echo(out)}: {reason(error)}") from None
