@@ -285,7 +285,5 @@ def test_decay_bounds_the_moments_beyond():
 
 def test_a_number_too_long_to_be_read_is_refused():
     m = PoissonSubsample(Gaussian(5), "1e-9999")
-    with pytest.raises(
-        DomainError, match="for a number of more than 400"
-    ):
+    with pytest.raises(DomainError, match="for a number of more than 400"):
         m.epsilon("1e-5", digits=5).certificate()
