@@ -27,7 +27,7 @@ from symacct import (
     parse,
 )
 from symacct.cli import main
-from tests.altered_certificates import altered, text_of
+from tests.altered_certificates import altered, moved, text_of
 from tests.thinning import covering, some
 
 CHECKER = Path(__file__).parents[1] / "checker"
@@ -129,6 +129,12 @@ def test_a_certificate_is_proved_and_claims_no_less_than_was_answered(m, how, tm
     assert guarantee.epsilon <= claimed
     assert claimed <= Fraction(guarantee.epsilon.rounded(9)) * (1 + Fraction(2, 10**8))
     assert parse(document["expression"]) is m
+    # What the checker works out is no less, to 15 digits, than what symacct did.
+    for bound in document["proof"].get("bounds", []):
+        stated = bound["epsilon"]
+        bound["epsilon"] = moved(stated, 1 - Fraction(1, 10**15))
+        assert judged(tmp_path, document, capsys)[0] == 1
+        bound["epsilon"] = stated
 
 
 def test_delta_is_certified_as_well(tmp_path, capsys):
