@@ -473,7 +473,6 @@ def parsed(content):  # the document, of which no key stands twice and no number
     def no_number(text): need(False, f"{text[:60]} stands without quotes")
     unread = dict.fromkeys(("parse_int", "parse_float", "parse_constant"), no_number)
     return json.loads(content.decode(), object_pairs_hook=no_repeats, **unread)
-
 def main(path):  # print the verdict on a file; its exit status. What fails here is no finding
     global BITS
     try:
@@ -497,4 +496,5 @@ def main(path):  # print the verdict on a file; its exit status. What fails here
     return 0
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]) if len(sys.argv) == 2 else "usage: python check.py FILE")
+    sys.stdout.reconfigure(errors="backslashreplace")  # where a terminal has no Greek letters
+    sys.exit(main(sys.argv[1] if len(sys.argv) == 2 else ""))

@@ -182,6 +182,18 @@ def test_the_command_writes_what_the_method_gives(tmp_path):
     assert (none.exit_code, none.stderr) == (2, "Error: needed one of --delta and --epsilon\n")
 
 
+def test_nothing_but_a_finding_ends_with_1():
+    for words in ([], ["a", "b"], ["."]):
+        ended = subprocess.run(
+            [sys.executable, "-I", CHECKER / "check.py", *words], capture_output=True
+        )
+        assert (ended.returncode, ended.stdout[:13], ended.stderr) == (2, b"cannot check:", b"")
+    poor = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, CHECKER / "check.py", EXAMPLES[0]]
+    ended = subprocess.run(command, env=poor, capture_output=True)
+    assert (ended.returncode, ended.stdout[:7], ended.stderr) == (0, b"proved:", b"")
+
+
 # What is hostile is refused, and nothing is believed.
 
 
