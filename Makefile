@@ -11,7 +11,7 @@ QUICK := tests/laws/test_text.py tests/laws/test_register.py tests/test_cli.py t
 	tests/test_reference.py tests/sums
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench soak mutants lowest peers-tests sdist paper docs notebooks clean
+.PHONY: help demo test lint bench soak mutants certificates lowest peers-tests sdist paper docs notebooks clean
 
 help:
 	@echo "make demo    install, then the main job: a table of certified epsilons and a picture"
@@ -20,6 +20,7 @@ help:
 	@echo "make bench   measure against named alternatives, in an environment of its own"
 	@echo "make soak    every law on new draws, and the long checks; SOAK_MINUTES=… bounds it"
 	@echo "make mutants MODULE=…  faults in a module that its tests do not see; MUTANTS=… of them"
+	@echo "make certificates  a thousand altered certificates, of which the checker must refute each"
 	@echo "make lowest  a quick part of the tests with the lowest versions allowed"
 	@echo "make peers-tests  other accountants' own tests with ours in their place, and counts"
 	@echo "make sdist   build, install what was built, and run a quick part of its tests there"
@@ -86,6 +87,9 @@ soak: $(VENV)/test.stamp
 
 mutants: $(VENV)/test.stamp
 	JOBS=$(JOBS) $(BIN)/python -m tests.soak.mutants $(MODULE)
+
+certificates: $(VENV)/test.stamp
+	$(BIN)/python -m pytest tests/test_certificates.py --hypothesis-profile=soak
 
 lowest: $(LOWEST)/test.stamp
 	PYTHONPATH=. $(LOWEST)/bin/python -m pytest -n $(JOBS) $(QUICK)

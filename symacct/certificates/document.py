@@ -6,7 +6,7 @@ from typing import Any
 
 from symacct.certificates.expression import written
 from symacct.certificates.profile import by_profile
-from symacct.certificates.refusal import no_certificate
+from symacct.certificates.refusal import no_certificate, number_text
 from symacct.certificates.renyi import by_renyi
 from symacct.core.errors import DomainError
 from symacct.results.enclosure import Guarantee
@@ -44,8 +44,8 @@ def certificate(guarantee: Guarantee) -> dict[str, Any]:
         "expression": text,
         "mechanism": tree,
         "relation": str(m.claim.adjacency),
-        "epsilon": str(epsilon),
-        "delta": str(delta),
+        "epsilon": number_text(epsilon),
+        "delta": number_text(delta),
         "theorems": sorted(theorems),
         "proof": proof,
     }

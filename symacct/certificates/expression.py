@@ -6,7 +6,7 @@ from fractions import Fraction
 from operator import itemgetter
 from typing import Any
 
-from symacct.certificates.refusal import no_certificate
+from symacct.certificates.refusal import no_certificate, number_text
 from symacct.core.claims import EITHER
 from symacct.expressions.node import Node
 from symacct.mechanisms import ZCDP, Gaussian, Laplace, PureDP, RandomizedResponse
@@ -22,7 +22,6 @@ LEAVES: dict[type[Node], dict[str, int]] = {
     PureDP: {"epsilon": 0},
     ZCDP: {"rho": 0, "xi": -1},
 }
-_MOST_DIGITS = 400  # of a number
 
 
 def parts_of(node: Node) -> list[tuple[Node, int]]:
@@ -44,7 +43,7 @@ def written(node: Node, inside: bool = False) -> tuple[dict[str, Any], str]:
     """
     name = type(node).__name__
     if isinstance(node, Compose):
-        terms = [(*written(part, inside), str(count)) for part, count in parts_of(node)]
+        terms = [(*written(part, inside), number_text(count)) for part, count in parts_of(node)]
         terms = sorted(terms, key=itemgetter(1))
         tree: dict[str, Any] = {"type": name, "terms": [[n, one] for one, _, n in terms]}
         texts = [text if count == "1" else f"{count}*{text}" for _, text, count in terms]
@@ -69,7 +68,7 @@ def _number(node: Node, field: str, least: int, most: int | None) -> str:
     """A parameter that is a number of its range."""
     value = node.fields()[field]
     if isinstance(value, Fraction | int):
-        text = str(Fraction(value))
-        if value > least and (most is None or value < most) and len(text) <= _MOST_DIGITS:
+        text = number_text(value)
+        if value > least and (most is None or value < most):
             return text
     raise no_certificate(f"{type(node).__name__} with {field} = {value}")

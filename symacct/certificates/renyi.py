@@ -9,7 +9,7 @@ from typing import Any
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.certificates.expression import SAMPLES, parts_of
-from symacct.certificates.refusal import no_certificate
+from symacct.certificates.refusal import no_certificate, number_text
 from symacct.certificates.rounding import above, upper
 from symacct.core.errors import PrecisionError, SymacctError
 from symacct.core.exact import INFINITY
@@ -63,13 +63,13 @@ def by_renyi(guarantee: Guarantee, m: Node) -> tuple[Fraction, Fraction, set[str
         theorems |= {name, *(CURVES[type(leaf)] for leaf, _ in below)}
         if sum(times for _, times in below) > 1:
             theorems.add("MIR17-P1")
-        bounds.append({"theorem": name, "epsilon": str(bound)})
+        bounds.append({"theorem": name, "epsilon": number_text(bound)})
         total += count * bound
     if sum(count for _, count in parts) > 1:
         theorems.add("MIR17-P1")
     proof = {
         "method": "renyi",
-        "order": str(alpha),
+        "order": number_text(alpha),
         "conversion": guarantee.conversion,
         "bounds": bounds,
     }

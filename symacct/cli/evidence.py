@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import click
 from symacct.accountant.accountant import Accountant
 from symacct.certificates import FORMS
 from symacct.cli.frame import EPILOG, InputError, how_options, in_numbers, main
-from symacct.core.errors import reason
+from symacct.core.errors import echo, reason
 from symacct.results.progress import progress
 
 
@@ -18,8 +19,10 @@ from symacct.results.progress import progress
 @click.argument("expr")
 @click.option("--delta", help="δ in (0, 1): the best ε is certified.")
 @click.option("--epsilon", help="ε >= 0: the best δ is certified.")
-@how_options
-@click.option("--form", default="json", show_default=True, type=click.Choice(list(FORMS)))
+@partial(how_options, conversion="improved")
+@click.option(
+    "--form", default="json", show_default=True, type=click.Choice(list(FORMS)), help="Of the file."
+)
 @click.option("--digits", default=6, show_default=True, help="Digits of the claim, at most 12.")
 @click.option("--out", type=click.Path(dir_okay=False), help="The file to write; default print.")
 def certificate_command(
@@ -48,4 +51,4 @@ def certificate_command(
     try:
         Path(out).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise InputError(f"{out}: {reason(error)}") from None
+        raise InputError(f"{echo(out)}: {reason(error)}") from None
