@@ -77,13 +77,19 @@ class Peer:
     def relation(self, asks: str, question: Row, parts: list[Row]) -> str | None:
         """The relation to ask under; None where the peer does not offer the question."""
         told = question["relation"]
-        if "order 1" in question["tags"]:  # which none of them says that it answers
+        # None of them says that it answers order 1; dp-accounting's rates are of whole sizes.
+        sizes = self.hello["peer"] == "dp-accounting" and question_is_of_fixed_size(parts)
+        if "order 1" in question["tags"] or sizes:
             return None
         for relation in ("add_remove", "replace_one") if told == "either" else (told,):
             asked = {(asks, p["mechanism"], p["sampling"], relation) for p in parts}
             if asked <= self.offered:
                 return relation
         return None
+
+
+def question_is_of_fixed_size(parts: list[Row]) -> bool:
+    return any(part["sampling"] == "without_replacement" for part in parts)
 
 
 def double(forms: list[str]) -> float:

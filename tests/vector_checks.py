@@ -343,7 +343,7 @@ def contour(parts):
             q = np.array([1 - p, p])
             return q, np.log((1 - g) + g * np.array([p, 1 - p]) / q)
         s = 1 / float(number(part["sigma"]))
-        t = np.linspace(-14, 14 + _HIGHEST * s, 8001)
+        t = np.linspace(-14, 14 + _HIGHEST * s, 1201)
         q = np.exp(-t * t / 2) * (t[1] - t[0]) / math.sqrt(2 * math.pi)
         return q, np.log1p(g * np.expm1(s * t - s * s / 2))
 

@@ -34,9 +34,9 @@ CHECKER = Path(__file__).parents[2] / "checker" / "check.py"
 WEAK = {"float64", "float64 engine"}
 #: What is no check: symacct refused the question, no other method reaches it, or not in time.
 NO_CHECK = {"refused", "no other method", "not in time"}
-SECONDS = 30  # of processor time for one question
+SECONDS = 5  # of processor time for one question
 BLOCK = 100  # questions that a process is given at a time
-SEVERAL = 50  # of so many questions one is asked of mpmath's quadratures, and certified
+SEVERAL = 100  # of so many questions one is asked of mpmath's quadratures, and certified
 
 
 class OutOfTimeError(Exception):
