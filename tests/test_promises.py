@@ -117,6 +117,7 @@ def test_the_soaks_checks_count_each_kind_and_see_a_fault(monkeypatch):
     assert next(iter(checks("rdp_poisson_laplace", 700, "31"))) == "quadrature"
     assert next(iter(checks("rdp_randomized_response", 3, "31"))) == "enumeration"
     assert list(checks("calibration_gaussian", 3, "31")) == ["formula"]
+    assert "checker" in list(checks("epsilon_poisson", 0, "31"))
     question = json.loads(line("rdp_poisson_laplace", 700))
     wrong = {**question, "lower": "9" + question["lower"][1:], "upper": "9" + question["upper"][1:]}
     monkeypatch.setattr("tests.soak.checks.line", lambda *asked: json.dumps(wrong))

@@ -32,8 +32,8 @@ from tests.vector_checks import NoMethodError, check
 
 CHECKER = Path(__file__).parents[2] / "checker" / "check.py"
 WEAK = {"float64", "float64 engine"}
-#: What is no check: symacct refused the question, no other method reaches it, or not in time.
-NO_CHECK = {"refused", "no other method", "not in time"}
+#: What is no check: symacct refused the question, or no other method reaches it, or not in time.
+NO_CHECK = {"refused", "no other method", "not in time", "the checker cannot say"}
 SECONDS = 5  # of processor time for one question
 BLOCK = 100  # questions that a process is given at a time
 SEVERAL = 100  # of so many questions one is asked of mpmath's quadratures, and certified
@@ -121,8 +121,8 @@ def verdict(asks, question):
         json.dump(certificate, file)
         file.flush()
         ended = subprocess.run([sys.executable, str(CHECKER), file.name], capture_output=True)
-    assert ended.returncode == 0, (question, ended.stdout[-400:])
-    yield "checker"
+    assert ended.returncode in (0, 2), (question, ended.stdout[-400:])
+    yield "checker" if ended.returncode == 0 else "the checker cannot say"
 
 
 def table(counts, seconds, wall):
