@@ -27,6 +27,7 @@ GOOD = {
     "reference": ["Gaussian(5)", "--grid", "alpha=2"],
     "verify": ["--command", "false"],
     "certificate": ["Gaussian(5)", "--delta", "1e-5"],
+    "vectors": ["--only", "rdp_randomized_response"],
     "check": ["papers.json"],
     "falsify": ["ZW19-T5", "--budget", "10"],
 }  # fmt: skip

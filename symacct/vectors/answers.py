@@ -84,9 +84,9 @@ def _asked(asks: str, node: Node, question: Question, accountant: Accountant) ->
     return accountant.delta(node, double(question["epsilon"]), conversion="exact").asked
 
 
-def double(forms: list[str]) -> float:
-    """The double that a question gives in both forms."""
-    return float("inf") if forms[1] == "Infinity" else float.fromhex(forms[1])
+def double(forms: list[str]) -> Fraction | float:
+    """The exact value of the double that a question gives in both forms, or infinity."""
+    return INFINITY if forms[1] == "Infinity" else Fraction(float.fromhex(forms[1]))
 
 
 def node_of(question: Question) -> Node:

@@ -1,10 +1,12 @@
-"""`make soak`: what was found once, every law on new draws, and the long checks, in this order.
+"""`make soak`: what was found once, every law on new draws, the long checks, and independent ones.
 
 Among the laws are the tests that `make test` thins out (tests/thinning.py), on all of their cases.
 
-SOAK_SEED, which is printed, draws the same examples again. SOAK_MINUTES bounds the whole: half of
-them go to the laws, one seed after the other, and the rest to the long checks; what there is no
-time for is skipped. Without it every law and every check is run once. A failure of a law is kept
+SOAK_SEED, which is printed, draws the same examples again. SOAK_MINUTES bounds the whole: a third
+of them goes to the laws, one seed after the other, one to the long checks, and the rest to the
+independent ones of tests/soak/checks.py, whose number is printed at the end; what there is no
+time for is skipped. Without it every law and every check is run once. SOAK_CHECKS=1 makes the
+independent checks alone: a night of them on two cores is a million. A failure of a law is kept
 in tests/soak/found.txt with its seed, and run first from then on: mend it, leave an `@example` of
 it in the test, and take the line out.
 """
@@ -34,18 +36,30 @@ def run(what, seed, until, *arguments):
     return status
 
 
+def independent(seed, minutes):
+    """Count the checks by other methods; their status."""
+    command = [sys.executable, "-m", "tests.soak.checks"]
+    bounded = ["--minutes", str(minutes)] if minutes < float("inf") else []
+    environment = os.environ | {"SOAK_SEED": str(seed), "JOBS": JOBS}
+    print(f"\nsoak: independent checks, seed {seed}", flush=True)
+    return subprocess.run([*command, *bounded], env=environment).returncode
+
+
 def main():
     seed = int(os.environ.get("SOAK_SEED") or time.time())
     minutes = float(os.environ.get("SOAK_MINUTES") or "inf")
+    if os.environ.get("SOAK_CHECKS"):
+        return independent(seed, minutes)
     now = time.time()
-    half, end = now + 30 * minutes, now + 60 * minutes
+    third, end = now + 20 * minutes, now + 40 * minutes
     again = [run("found once", old, end, test) for old, test in found()]
-    laws = [run("laws", seed, half, "-m", LAWS, "-n", JOBS, "tests")]
-    while minutes < float("inf") and time.time() < half:
+    laws = [run("laws", seed, third, "-m", LAWS, "-n", JOBS, "tests")]
+    while minutes < float("inf") and time.time() < third:
         seed += 1
-        laws.append(run("laws", seed, half, "-m", LAWS, "-n", JOBS, "tests"))
+        laws.append(run("laws", seed, third, "-m", LAWS, "-n", JOBS, "tests"))
     checks = [run("long checks", seed, end, "-n", JOBS, "tests/soak")]
-    failed = any(status not in (0, NOTHING) for status in again + laws + checks)
+    last = independent(seed, minutes / 3)
+    failed = last or any(status not in (0, NOTHING) for status in again + laws + checks)
     return failed or 0 not in laws or 0 not in checks
 
 
