@@ -32,11 +32,11 @@ _SAMPLINGS = {
 
 
 def dp_sgd(
-    *,
     n: Numeric,
     batch_size: Numeric,
     noise_multiplier: Numeric,
     epochs: Numeric | None = None,
+    *,
     steps: Numeric | None = None,
     sampling: str = "poisson",
     adjacency: str | Adjacency | None = None,
@@ -53,7 +53,9 @@ def dp_sgd(
     an empty last one is told too. What they cost at least is `baselines.shuffled_batches`. Raises
     DomainError.
 
-    >>> step = dp_sgd(n=60000, batch_size=256, noise_multiplier="1.1", epochs=15)
+    >>> step = dp_sgd(60_000, 256, 1.1, epochs=15)
+    >>> step is dp_sgd(n=60000, batch_size=256, noise_multiplier="1.1", epochs=15)
+    True
     >>> step
     3516*PoissonSubsample(Gaussian('11/10'), '256/60000')
     """
@@ -104,10 +106,10 @@ def _shuffled(noise: Exact, epochs: int, adjacency: str | Adjacency) -> Node:
 
 
 def band_mf(
-    *,
     n: Numeric,
     batch_size: Numeric,
     noise_multiplier: Numeric,
+    *,
     bands: Numeric,
     epochs: Numeric | None = None,
     steps: Numeric | None = None,
