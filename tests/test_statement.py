@@ -327,3 +327,13 @@ def test_a_training_run_is_told_in_its_own_words(sampling):
 def test_words_of_the_authors_own_stand_first():
     text = STEP.epsilon("1e-5").statement("latex", preface="We released 5 % & more.")
     assert text.startswith(r"We released 5 {\%} {\&} more. The released")
+
+
+@pytest.mark.parametrize("pinned", [[], ["--conversion", "improved"], ["--by", "ZW19-T5"]])
+def test_what_a_statement_cites_is_what_cite_gives(pinned):
+    words = [repr(100 * STEP), "--delta", "1e-5", *pinned]
+    tex = CliRunner().invoke(main, ["statement", *words, "--form", "latex"]).output
+    found = CliRunner().invoke(main, ["cite", *words]).output
+    cited = set(re.findall(r"\\cite(?:\[\{.*?\}\])?\{(\w+)\}", tex, re.DOTALL))
+    assert cited
+    assert cited == set(re.findall(r"@\w+\{(\w+),", found))

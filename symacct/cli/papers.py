@@ -42,9 +42,16 @@ _SHOWN_DIGITS = 6  # of a value beside the printed number
 @expression_command("cite")
 @click.option("--alpha", help="The order asked about; default whole orders.")
 @by_option
-@click.option("--delta", help="Cite the (ε, δ) guarantee at this δ, its conversion too.")
+@click.option("--delta", help="Cite the (ε, δ) guarantee that statement states at this δ.")
+@conversion_option
 def cite_command(
-    expr: str, alpha: str | None, by: By, delta: str | None, digits: int, as_json: bool
+    expr: str,
+    alpha: str | None,
+    by: By,
+    delta: str | None,
+    conversion: str | None,
+    digits: int,
+    as_json: bool,
 ) -> None:
     """BibTeX of exactly the works behind EXPR's curve.
 
@@ -57,7 +64,7 @@ def cite_command(
         claim = claim_at(m, alpha, by)
         text, sources = bibtex(claim.sources), claim.sources
     else:
-        guarantee = m.epsilon(delta, digits, by=by)
+        guarantee = reported(m, delta, digits=digits, conversion=conversion, by=by).best
         text, sources = guarantee.cite(), guarantee.claim.sources
     print_text(as_json, {"bibtex": text, "sources": list(map(str, sources))}, text)
 
