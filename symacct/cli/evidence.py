@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from symacct.results.progress import progress
 @click.argument("expr")
 @click.option("--delta", help="δ in (0, 1): the best ε is certified.")
 @click.option("--epsilon", help="ε >= 0: the best δ is certified.")
-@how_options
+@partial(how_options, conversion="improved")
 @click.option("--form", default="json", show_default=True, type=click.Choice(list(FORMS)))
 @click.option("--digits", default=6, show_default=True, help="Digits of the claim, at most 12.")
 @click.option("--out", type=click.Path(dir_okay=False), help="The file to write; default print.")
