@@ -256,7 +256,7 @@ def __getattr__(name: str) -> Any:
 
 
 #: Met as answers, and not called by their names.
-_ANSWERS = {"Attack", "Calibration", "OddChiReport", "Sweep"}
+_ANSWERS = {"Attack", "Calibration", "OddChiReport", "Risk", "RiskCalibration", "Sweep"}
 
 
 def __dir__() -> list[str]:
