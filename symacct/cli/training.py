@@ -128,6 +128,8 @@ def _print_statement(
     n, batch = whole(run["n"], "n"), whole(run["batch_size"], "batch_size")
     taken = dp_sgd(n, batch, 1, run["epochs"], steps=run["steps"])
     steps = taken.runs if isinstance(taken, Compose) else 1
+    if run["sampling"] == "balls_and_bins":  # whole epochs of ⌊n/B⌋ batches
+        steps = n // batch * -(-steps // -(-n // batch))
     words = training(n, batch, str(noise), steps, run["epochs"] or "", run["sampling"])
     text = found.best.statement(form, digits, words)
     document = {"statement": text, "form": form, "headline": headline(found.best)}

@@ -128,8 +128,8 @@ def band_mf(
     b apart that are drawn otherwise (b-min-sep) are not covered. Raises DomainError, LimitError.
     Source: docs/proofs.md, section 36.
 
-    >>> band_mf(n=60000, batch_size=150, noise_multiplier=2, bands=4, steps=1000)
-    250*PoissonSubsample(Gaussian(2), '600/60000')
+    >>> band_mf(n=10_000, batch_size=7, noise_multiplier=2, bands=3, steps=900)
+    300*PoissonSubsample(Gaussian(2), '21/10000')
     """
     records, batch = whole(n, "n", 1), whole(batch_size, "batch_size", 1)
     parts = whole(bands, "bands", 1)

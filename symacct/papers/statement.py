@@ -123,6 +123,8 @@ def training(
         "on average.",
         "without_replacement": f"Each step took a batch of exactly {batch_size:,} records, drawn "
         "anew without replacement.",
+        "balls_and_bins": f"In each epoch each record was put into one of {n // batch_size:,} "
+        "batches, drawn at random and independently of all else.",
         "shuffled": "In each epoch the records were put into a new random order and cut into "
         f"batches of {batch_size:,}.",
     }
