@@ -101,8 +101,9 @@ peers-tests: $(PEERS)/test.stamp
 sdist: $(VENV)/test.stamp
 	rm -rf out/sdist
 	$(PYTHON) -m venv out/sdist/venv
-	out/sdist/venv/bin/python -m pip install --quiet build
+	out/sdist/venv/bin/python -m pip install --quiet build twine
 	out/sdist/venv/bin/python -m build --outdir out/sdist .
+	out/sdist/venv/bin/python -m twine check --strict out/sdist/symacct-*
 	cd out/sdist && tar -xf *.tar.gz && mv symacct-*/ unpacked && rm -r unpacked/symacct
 	out/sdist/venv/bin/python -m pip install --quiet "$$(ls out/sdist/*.whl)[plot,test]"
 	cd out/sdist/unpacked && ../venv/bin/python -m pytest -n $(JOBS) $(QUICK)

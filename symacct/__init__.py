@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from symacct import baselines
     from symacct.accountant.adaptive import Filter, Odometer
     from symacct.adversary.falsify import Attack, falsify
+    from symacct.core import errors
     from symacct.explore.calibration import Calibration, calibrate
     from symacct.explore.chi_divergence import chi_divergence, ternary_bound
     from symacct.explore.comparison import compare, compare_epsilon
@@ -191,6 +192,7 @@ __all__ = [
     "compare_epsilon",
     "conversions",
     "dp_sgd",
+    "errors",
     "falsify",
     "from_json",
     "laws",
@@ -220,6 +222,7 @@ _ROOMS = {
     "accountant.adaptive": ("Filter", "Odometer"),
     "rdp.registration": ("theorem",),
     "baselines": (),
+    "core.errors": (),
     "theory.catalogue": (),
     "explore.odd_chi": ("OddChiReport", "check_odd_chi"),
     "explore.chi_divergence": ("chi_divergence", "ternary_bound"),
@@ -252,5 +255,11 @@ def __getattr__(name: str) -> Any:
     return found
 
 
+#: Met as answers, and not called by their names.
+_ANSWERS = {"Attack", "Calibration", "OddChiReport", "Risk", "RiskCalibration", "Sweep"}
+
+
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    """What one types: the errors are in `errors`, and sorts of answers beside what gives them."""
+    errors = {name for name in __all__ if name.endswith(("Error", "Warning"))} - {"SymacctError"}
+    return sorted({*__all__} - errors - _ANSWERS)

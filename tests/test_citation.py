@@ -171,6 +171,9 @@ def test_the_command():
     assert answer.exit_code == 0
     assert set(parsed(answer.output)) == {"ZW19", "MIR17"}
     answer = CliRunner().invoke(main, ["cite", repr(STEP), "--delta", "1e-5"])
+    assert set(parsed(answer.output)) == {"ZDW22"}  # of what statement states
+    pinned = ["--delta", "1e-5", "--conversion", "improved"]
+    answer = CliRunner().invoke(main, ["cite", repr(STEP), *pinned])
     assert set(parsed(answer.output)) == {"MTZ19", "MIR17", "CKS20", "BBGHS20"}
     answer = CliRunner().invoke(main, ["cite", repr(STEP), "--alpha", "1/2"])
     assert answer.exit_code == 2

@@ -19,7 +19,7 @@ COMMANDS = sorted(main.list_commands())
         (["rdp", "Gaussian(\udcff)", "--alpha", "2"], "needed an argument that is text in UTF-8"),
         (["rdp", "Gaussian(5)\0", "--alpha", "2"], "needed an argument that is text in UTF-8"),
         (["check", "nowhere/file"], "nowhere/file"),
-        (["check", "/"], "is a directory"),
+        (["check", "/"], "Is a directory"),
         (["plot", "Gaussian(5)", "--out", "nowhere/x.svg"], "No such file or directory"),
         (["reference", "Gaussian(5)", "--grid", "alpha=2", "--csv", "/"], "Is a directory"),
         (["rdp", "Gaussian(5)", "--alpha", "2", "--digits", "9" * 400], "needed at most 10,000"),

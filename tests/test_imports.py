@@ -180,7 +180,10 @@ def test_the_package_shows_every_name_whether_or_not_its_room_is_open():
         **{n: f"symacct.{room}" for room, names in symacct._ROOMS.items() for n in names},
     }
     assert {*listed, *(name for _, name in alone)} <= {*symacct.__all__}
-    assert {*symacct.__all__} <= {*dir(symacct)}
+    assert {*dir(symacct)} <= {*symacct.__all__}
+    errors = {name for name in dir(symacct.errors) if not name.startswith("_")}
+    left_out = {*symacct.__all__} - {*dir(symacct)} - errors
+    assert left_out == symacct._ANSWERS
     assert all(getattr(symacct, name) is not None for name in symacct.__all__)
     with pytest.raises(AttributeError, match="no attribute 'gauss'"):
         _ = symacct.gauss
@@ -207,3 +210,15 @@ def test_what_was_pickled_is_read_where_nothing_is_imported_yet():
     program = f"import pickle; print(pickle.loads({pickle.dumps(parts)!r}))"
     ended = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
     assert ended.stdout.decode().strip() == repr(parts)
+
+
+def test_what_dir_lists_is_short_public_and_grouped_in_the_reference():
+    listed = dir(symacct)
+    assert len(listed) <= 90
+    assert not [name for name in listed if name.startswith("_")]
+    page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    groups = re.split(r"\n(?=[A-Z][^\n]*\n-{3,}\n)", page)[1:]
+    assert len(groups) > 6
+    named = [set(re.findall(r":: symacct\.(?:core\.)?(\w+)$", one, re.MULTILINE)) for one in groups]
+    for name in (*listed, *symacct._ANSWERS):
+        assert sum(name in group for group in named) == 1, name

@@ -314,3 +314,28 @@ def test_the_table_and_the_json_say_the_same(tmp_path):
     document = json.loads(run(tmp_path, text, "--json").output)
     assert [one["verdict"] for one in document] == ["true", "rounded the wrong way", "wrong"]
     assert all(Fraction(one["value"]["lower"]) <= Fraction(4, 25) for one in document)
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (["3516*PoissonSubsample(Gaussian(1.1), 256/60000)", "--delta", "1e-5", "1.13"], 0),
+        (["3516*PoissonSubsample(Gaussian(1.1), 256/60000)", "--delta", "1e-5", "1.15"], 1),
+        (["Gaussian(5)", "--alpha", "8", "0.16"], 0),
+        (["Gaussian(5)", "--alpha", "8", "0.17"], 1),
+        (["Laplace(2)", "--epsilon", "1/2", "0"], 0),
+        (["Gaussian(5)", "0.17"], 2),
+        (["Gaussian(5)", "--alpha", "8", "x"], 2),
+        (["Gaussian(sigma)", "--alpha", "8", "1"], 2),
+    ],
+)
+def test_one_number_is_checked_without_a_file(words, status):
+    *question, printed = words
+    answer = CliRunner().invoke(main, ["check", *question, "--prints", printed])
+    assert answer.exit_code == status, answer.output
+
+
+def test_a_question_without_its_number_is_refused():
+    refused = CliRunner().invoke(main, ["check", "Gaussian(5)", "--delta", "1e-5"])
+    assert refused.exit_code == 2
+    assert "needed the number printed" in refused.output

@@ -121,7 +121,7 @@ def test_the_noise_found_meets_the_target_and_a_unit_less_does_not():
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--epochs", "1"], "needed --noise-multiplier or --target-epsilon"),
+        (["--epochs", "1"], "needed --noise-multiplier or --epsilon"),
         (["--noise-multiplier", "1", "--target-epsilon", "1", "--steps", "1"], "one of them only"),
         (["--noise-multiplier", "1"], "needed --epochs or --steps, and one of them only"),
         (["--noise-multiplier", "x", "--steps", "1"], "multiplier: column 1: found the name 'x'"),

@@ -154,7 +154,7 @@ def accountant_calls():
         "Odometer.epsilon": (symacct.Odometer("1e-5", spent=M).epsilon, {"digits": 5}),
         "Enclosure.rounded_up": (ANSWER.rounded_up, {"digits": 4}),
         "Enclosure.rounded_down": (ANSWER.rounded_down, {"digits": 4}),
-        "Guarantee.statement": (GUARANTEE.statement, {"form": "text", "digits": 5}),
+        "Guarantee.statement": (GUARANTEE.statement, {"form": "text", "digits": 5, "preface": ""}),
     }
 
 

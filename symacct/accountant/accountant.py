@@ -40,7 +40,7 @@ from symacct.expressions.parameters import given_delta, rational
 from symacct.profile import Profile, lower_bound, profile, refuse_pinned
 from symacct.rdp.curve import NodeCurve
 from symacct.rdp.each_way import no_larger_each_way
-from symacct.rdp.evaluation import KEY_LENGTH, Evaluation, goal_of, meant
+from symacct.rdp.evaluation import KEY_LENGTH, Evaluation, exact_pure, goal_of, meant
 from symacct.rdp.optimal_order import BestOrder
 from symacct.rdp.question import EpsilonDelta, at_order_one, by_the_profile, no_larger_at_one
 from symacct.results.enclosure import Enclosure, Guarantee, from_ball
@@ -375,7 +375,7 @@ class Accountant:
         by_curve = replace(question, conversion=proved_conversion("improved"))
         is_glued = self._profile(question.m).is_glued
         return by_the_profile(
-            lambda digits: self._exactly(question, digits),
+            lambda digits: _pure(self._exactly(question, digits), question),
             digits,
             is_default,
             (lambda: self._answer(by_curve, None, digits)) if is_glued else None,
@@ -400,6 +400,15 @@ class Accountant:
         if found is None:
             found = table["profile"] = profile(m)
         return found
+
+
+def _pure(found: Guarantee, question: EpsilonDelta) -> Guarantee:
+    """The guarantee, with the ε of δ = 0 as the fraction that it is, where it is one."""
+    if not question.asks_epsilon or question.value or found.kind is not Kind.EXACT:
+        return found
+    if question.m.claim.kind is not Kind.EXACT:
+        return found
+    return replace(found, epsilon=found.epsilon.known_to_be(exact_pure(question.m, None)))
 
 
 def certified_number(

@@ -51,7 +51,10 @@ JOBS = {
         "optimum": ("papers", "The best order of EXPR and its (ε, δ) in closed form."),
     },
     "Look": {
-        "compare": ("knowledge", "Every theorem that speaks of EXPR, beside the best known."),
+        "compare": (
+            "knowledge",
+            "Every theorem that speaks of EXPR, or several EXPR side by side.",
+        ),
         "explain": (
             "knowledge",
             "What EXPR is, and which theorem says what about each part of it.",
@@ -59,7 +62,7 @@ JOBS = {
         "graph": ("exploring", "What EXPR is made of, as a tree or a drawing."),
         "plot": ("exploring", "A picture of ε(α), or of ε or δ over a parameter."),
         "expand": ("papers", "ε(α) of EXPR as powers of one of its variables."),
-        "theorems": ("knowledge", "Every computable result of the papers."),
+        "theorems": ("knowledge", "Every computable result of the papers, or those about NAME."),
     },
     "Write": {
         "statement": ("papers", "A paragraph about EXPR for a privacy section."),
@@ -73,7 +76,7 @@ JOBS = {
     "Verify": {
         "verify": ("verifying", "Compare an accountant's answers with certified enclosures."),
         "certificate": ("evidence", "The guarantee of EXPR with its proof, for checker/check.py."),
-        "check": ("papers", "Verify every number of the paper file FILE."),
+        "check": ("papers", "Verify every number of the paper file FILE, or one number of EXPR."),
         "falsify": (
             "knowledge",
             "Search small finite mechanisms for a violation of THEOREM.",
@@ -170,9 +173,7 @@ def expression_command(name: str) -> Callable[[Callable[..., None]], click.Comma
     """A subcommand of EXPR, with the options that all of them have."""
 
     def wrap(function: Callable[..., None]) -> click.Command:
-        run = click.option(
-            "--digits", default=6, show_default=True, help="Significant digits, rounded safely."
-        )(json_option(function))
+        run = digits_option(json_option(function))
         run = click.argument("expr")(run)
         return main.command(name, epilog=EPILOG)(run)
 
@@ -182,6 +183,9 @@ def expression_command(name: str) -> Callable[[Callable[..., None]], click.Comma
 AXIS_HELP = (
     "Values of a symbol of EXPR, or of alpha, delta or epsilon: 1,2,5 or 1..10 or "
     "0.5:2:4 (evenly) or 1e-4:1e-1:20:log; repeatable."
+)
+digits_option = click.option(
+    "--digits", default=6, show_default=True, help="Significant digits, rounded safely."
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 by_option = click.option(

@@ -47,7 +47,10 @@ def print_reported(
         return
     print_pairs(
         [
-            ("report this", f"{_pair(g)}  (rounded up)"),
+            (
+                "report this",
+                f"{_pair(g)}  ({'rounded up' if g.asked.exactly is None else 'exactly'})",
+            ),
             *first.items(),
             ("relation", neighbours(g.claim.adjacency)),
             *([] if g.mechanism is None else [("of", in_few_words(g.mechanism))]),
@@ -210,5 +213,7 @@ def _compared(asked: Enclosure, truth: Enclosure) -> str:
 
 def _times(more: Enclosure, less: Enclosure) -> str:
     """How many times the headline it is."""
+    if more.rounded() == less.rounded():
+        return "  (the same)"
     times = ratio(more, less)
     return "" if times is None else f"  ({times:.4g} times the number to report)"

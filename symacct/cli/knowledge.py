@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import click
 from rich.text import Text
 from rich.tree import Tree
 
+from symacct.accountant.accountant import Accountant
+from symacct.accountant.reported import reported
 from symacct.adversary.falsify import falsify
 from symacct.cli.frame import (
+    EPILOG,
     KIND_LABELS,
+    digits_option,
     expression_command,
     in_numbers,
     json_option,
@@ -19,36 +24,84 @@ from symacct.cli.frame import (
     print_json,
     print_text,
 )
+from symacct.cli.headline import headline, how
 from symacct.cli.relation import print_relation
 from symacct.core.errors import DomainError
-from symacct.explore.comparison import ConvertedEpsilon, TheoremRow, compare, compare_epsilon, ratio
+from symacct.core.exact import order
+from symacct.explore.comparison import (
+    ConvertedEpsilon,
+    TheoremRow,
+    compare,
+    compare_epsilon,
+    ratio,
+    times_text,
+)
+from symacct.export.description import about
 from symacct.export.explanation import Explanation, explain
+from symacct.export.tables import as_printed
 from symacct.expressions.node import Node
 from symacct.expressions.theorem_registry import PROVED
 from symacct.results.enclosure import Enclosure
-from symacct.results.rounding import format_shared
 from symacct.results.terminal import print_prose, print_table, print_whole
 from symacct.text import parse_open
 from symacct.theory import catalogue
 
 
-@expression_command("compare")
+@main.command("compare", epilog=EPILOG)
+@click.argument("exprs", metavar="EXPR...", nargs=-1, required=True)
 @click.option("--alpha", multiple=True, help="Order in [1, inf]; repeatable.")
 @click.option("--delta", help="Compare ε at this δ instead, the true one last.")
+@digits_option
+@json_option
 def compare_command(
-    expr: str, alpha: tuple[str, ...], delta: str | None, digits: int, as_json: bool
+    exprs: tuple[str, ...], alpha: tuple[str, ...], delta: str | None, digits: int, as_json: bool
 ) -> None:
-    """Every theorem that speaks of EXPR, beside the best known.
+    """Every theorem that speaks of EXPR, or several EXPR side by side.
 
-    Lower bounds come first; each is followed by its ratio to the best known value. With --delta
-    every ε by a conversion or a theorem, from the largest to the true one or what it is at least.
+    Of one EXPR lower bounds come first; each is followed by its ratio to the best known value. With
+    --delta every ε by a conversion or a theorem, from the largest to the true one or what it is at
+    least. Of several, a row each with the best that is proved.
     """
     if (delta is None) == (not alpha):
         raise DomainError("compare: needed --alpha, or --delta, and one of them only")
-    m = in_numbers(expr)
-    if delta is not None:
-        print_epsilons(m, compare_epsilon(m, delta, digits), as_json)
+    nodes = list(map(in_numbers, exprs))
+    if len(nodes) > 1:
+        _side_by_side(nodes, alpha, delta, digits, as_json)
+    elif delta is not None:
+        print_epsilons(nodes[0], compare_epsilon(nodes[0], delta, digits), as_json)
+    else:
+        _print_theorems(nodes[0], alpha, digits, as_json)
+
+
+def _side_by_side(
+    nodes: list[Node], alpha: tuple[str, ...], delta: str | None, digits: int, as_json: bool
+) -> None:
+    """A row for each of several expressions: the number to report of each, or its curve."""
+    if delta is None:
+        accountant = Accountant(digits)
+        values = [[accountant.rdp(m, a) for a in alpha] for m in nodes]
+        shown = [
+            [as_printed(x, m, order(a), None, digits) for x, a in zip(row, alpha, strict=True)]
+            for m, row in zip(nodes, values, strict=True)
+        ]
+        documents: list[dict[str, Any]] = [{"values": [x.as_dict() for x in row]} for row in values]
+        columns = [f"ε({a})" for a in alpha]
+    else:
+        found = [reported(m, delta, digits=digits) for m in nodes]
+        shown = [[one.best.asked.rounded(), how(one.best)] for one in found]
+        documents = [{"headline": headline(one.best)} for one in found]
+        columns = [f"ε to report at δ = {delta}", "how"]
+    if as_json:
+        named = zip(nodes, documents, strict=True)
+        print_json([{"expression": repr(m), **document} for m, document in named])
         return
+    print_table(
+        ("expression", *columns, "relation"),
+        ((repr(m), *row, about(m)) for m, row in zip(nodes, shown, strict=True)),
+    )
+
+
+def _print_theorems(m: Node, alpha: tuple[str, ...], digits: int, as_json: bool) -> None:
     rows = compare(m, alpha, digits)
     if as_json:
         print_json([row.as_dict() for row in rows])
@@ -101,13 +154,15 @@ def explain_command(expr: str, alpha: str, digits: int, as_json: bool) -> None:
 
 
 @main.command("theorems")
+@click.argument("name", required=False)
 @json_option
-def theorems_command(as_json: bool) -> None:
-    """Every computable result of the papers.
+def theorems_command(name: str | None, as_json: bool) -> None:
+    """Every computable result of the papers, or those about NAME.
 
-    Each with its conditions, and with what to call for it.
+    NAME is the code of one, such as ZW19-T8, or a word of what it says. Each stands with its
+    conditions, and with what to call for it.
     """
-    rows = catalogue.rows()
+    rows = catalogue.rows() if name is None else catalogue.about(name)
     if as_json:
         print_json([row.as_dict() for row in rows])
         return
@@ -137,7 +192,7 @@ def falsify_command(theorem: str, budget: int, seed: int, as_json: bool) -> None
 
 def _times(ratio: Enclosure | None) -> str:
     """A ratio to the exact value or the best lower bound, as far as it is known."""
-    return "–" if ratio is None else format_shared(ratio.lower, ratio.upper, 5)
+    return "–" if ratio is None else times_text(ratio)
 
 
 def _tree(explanation: Explanation) -> Tree:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import click
 from rich.text import Text
@@ -13,6 +13,7 @@ from symacct.accountant.reported import reported
 from symacct.cli.frame import (
     InputError,
     by_option,
+    conversion_option,
     expression_command,
     findings_alone_are_1,
     how_options,
@@ -27,6 +28,7 @@ from symacct.cli.headline import headline
 from symacct.core import limits
 from symacct.core.errors import SymacctError, reason
 from symacct.core.pinning import By
+from symacct.explore.sweeps.worker import NEEDED
 from symacct.export.citation import bibtex, claim_at
 from symacct.export.description import about
 from symacct.papers import paper_check
@@ -40,9 +42,16 @@ _SHOWN_DIGITS = 6  # of a value beside the printed number
 @expression_command("cite")
 @click.option("--alpha", help="The order asked about; default whole orders.")
 @by_option
-@click.option("--delta", help="Cite the (ε, δ) guarantee at this δ, its conversion too.")
+@click.option("--delta", help="Cite the (ε, δ) guarantee that statement states at this δ.")
+@conversion_option
 def cite_command(
-    expr: str, alpha: str | None, by: By, delta: str | None, digits: int, as_json: bool
+    expr: str,
+    alpha: str | None,
+    by: By,
+    delta: str | None,
+    conversion: str | None,
+    digits: int,
+    as_json: bool,
 ) -> None:
     """BibTeX of exactly the works behind EXPR's curve.
 
@@ -55,7 +64,7 @@ def cite_command(
         claim = claim_at(m, alpha, by)
         text, sources = bibtex(claim.sources), claim.sources
     else:
-        guarantee = m.epsilon(delta, digits, by=by)
+        guarantee = reported(m, delta, digits=digits, conversion=conversion, by=by).best
         text, sources = guarantee.cite(), guarantee.claim.sources
     print_text(as_json, {"bibtex": text, "sources": list(map(str, sources))}, text)
 
@@ -136,17 +145,45 @@ def optimum_command(expr: str, digits: int, as_json: bool, **given: str) -> None
 
 
 @main.command("check")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("what", metavar="FILE|EXPR")
+@click.option("--prints", help="The number that is printed: the argument is an EXPR then.")
+@click.option("--delta", help="δ, where ε is printed.")
+@click.option("--epsilon", help="ε, where δ is printed.")
+@click.option("--alpha", help="The order, where ε(α) is printed.")
+@click.option(
+    "--direction",
+    default="nearest",
+    show_default=True,
+    type=click.Choice(paper_check.DIRECTIONS),
+    help="How the number is meant.",
+)
+@conversion_option
+@by_option
 @json_option
 @findings_alone_are_1()
-def check_command(file: Path, as_json: bool) -> None:
-    """Verify every number of the paper file FILE.
+def check_command(
+    what: str,
+    prints: str | None,
+    direction: str,
+    conversion: str | None,
+    by: By,
+    as_json: bool,
+    **given: str | None,
+) -> None:
+    """Verify every number of the paper file FILE, or one number of EXPR.
 
-    Exit status 1 if one is not true as printed; 2 if an entry is malformed: it is named, and the
-    others are judged.
+    One number is checked by --prints, with --delta, --epsilon or --alpha. Exit status 1 if a number
+    is not true as printed; 2 if an entry is malformed: it is named, and the others are judged.
     """
+    asked = {name: number for name, number in given.items() if number is not None}
     try:
-        checked = _checked(_read(file))
+        if prints is not None:
+            entry = _entry(what, prints, asked, direction, conversion, by)
+            checked: list[_Checked] = [paper_check.check_entry(entry)]
+        elif asked:
+            raise InputError(f"found --{min(asked)} and no --prints, needed the number printed")
+        else:
+            checked = _checked(_read(Path(what)))
     except SymacctError as error:
         raise InputError(f"{type(error).__name__}: {error}") from None
     if as_json:
@@ -158,6 +195,28 @@ def check_command(file: Path, as_json: bool) -> None:
         sys.exit(2)
     if verdicts != {paper_check.Verdict.TRUE}:
         sys.exit(1)
+
+
+_ASKED_BY = {number: ask for ask, number in NEEDED.items()}
+_Checked: TypeAlias = paper_check.CheckedEntry | paper_check.Malformed
+
+
+def _entry(
+    expr: str, prints: str, asked: dict[str, str], direction: str, conversion: str | None, by: By
+) -> paper_check.PaperEntry:
+    """The question that one printed number answers, by the best proved if nothing is pinned."""
+    if len(asked) != 1:
+        raise InputError("check: needed --delta, --epsilon or --alpha with --prints, and one only")
+    ((name, number),) = asked.items()
+    m = in_numbers(expr)
+    if name != "alpha" and conversion is None:
+        found = reported(m, **{name: number}, by=by)  # type: ignore[arg-type]
+        conversion = found.best.conversion
+    pinned = conversion or "improved"
+    paper_check.printed_number(prints)
+    return paper_check.PaperEntry(
+        expr, _ASKED_BY[name], number, prints, "command line", direction, by, pinned
+    )
 
 
 def _read(file: Path) -> str:

@@ -8,10 +8,10 @@ from typing import Any
 import click
 import sympy
 
-from symacct.accountant.reported import reported
+from symacct.accountant.reported import Reported, reported
 from symacct.baselines import shuffled_batches_epsilon
-from symacct.cli.frame import InputError, conversion_option, json_option, main
-from symacct.cli.headline import calibrated, print_calibrated, print_reported
+from symacct.cli.frame import InputError, conversion_option, json_option, main, print_text
+from symacct.cli.headline import calibrated, headline, print_calibrated, print_reported
 from symacct.core import symbols
 from symacct.core.errors import DomainError, ParseError
 from symacct.core.exact import text
@@ -20,8 +20,10 @@ from symacct.expressions.node import Node
 from symacct.expressions.parameters import rational, whole
 from symacct.expressions.theorem_registry import named as named_theorem
 from symacct.mechanisms import Gaussian
-from symacct.operations import dp_sgd
+from symacct.operations import Compose, dp_sgd
+from symacct.papers.statement import training
 from symacct.results.enclosure import Enclosure, Guarantee
+from symacct.results.terminal import print_prose
 
 _NOISE = sympy.Symbol("noise", positive=True)
 _UNITS = "σ and the sensitivity are in units of the norm that each record's gradient is clipped to"
@@ -31,7 +33,7 @@ _SHUFFLED = (
 )
 _EPILOG = (
     "For example --n 60000 --batch-size 256 --noise-multiplier 1.1 --epochs 15 --delta 1e-5; "
-    "or, to find the noise, --target-epsilon 1 in place of --noise-multiplier."
+    "or, to find the noise, --epsilon 1 in place of --noise-multiplier."
 )
 
 
@@ -46,7 +48,12 @@ class SamplingChoice(click.Choice[str]):
 @click.option("--n", required=True, help="Records in the data.")
 @click.option("--batch-size", required=True, help="Records in a batch; the mean with Poisson.")
 @click.option("--noise-multiplier", help="σ over the norm that gradients are clipped to.")
-@click.option("--target-epsilon", help="Find the least noise for this ε instead.")
+@click.option(
+    "--epsilon",
+    "--target-epsilon",
+    "target_epsilon",
+    help="The target ε: find the least noise for it instead.",
+)
 @click.option("--epochs", help="Passes over the data; a batch begun is a batch taken.")
 @click.option("--steps", help="Batches in all, in place of --epochs.")
 @click.option(
@@ -58,6 +65,12 @@ class SamplingChoice(click.Choice[str]):
 @click.option("--adjacency", help="add_remove or replace_one; default the sampling's own.")
 @click.option("--delta", required=True, help="δ in [0, 1).")
 @conversion_option
+@click.option(
+    "--statement",
+    "form",
+    type=click.Choice(["text", "markdown", "latex"]),
+    help="Print a paragraph for a privacy section, in the words of a training run.",
+)
 @click.option("--digits", default=6, show_default=True, help="Significant digits, rounded safely.")
 @json_option
 def dpsgd_command(
@@ -65,6 +78,7 @@ def dpsgd_command(
     target_epsilon: str | None,
     delta: str,
     conversion: str | None,
+    form: str | None,
     digits: int,
     as_json: bool,
     **run: str,
@@ -74,7 +88,7 @@ def dpsgd_command(
     With what is assumed of the run, in words.
     """
     if (noise_multiplier is None) == (target_epsilon is None):
-        raise InputError("needed --noise-multiplier or --target-epsilon, and one of them only")
+        raise InputError("needed --noise-multiplier or --epsilon, and one of them only")
     if (run["epochs"] is None) == (run["steps"] is None):
         raise InputError("needed --epochs or --steps, and one of them only")
     noise: Any = _NOISE
@@ -86,10 +100,15 @@ def dpsgd_command(
     m = dp_sgd(noise_multiplier=noise, **run)
     if target_epsilon is None:
         found = reported(m, delta, digits=digits, conversion=conversion)
+        if form is not None:
+            _print_statement(m, found, form, digits, as_json, noise_multiplier, run)
+            return
         document = {"expression": repr(m), **(found.by_orders or found.best).as_dict()}
         more, last = _more(run, m, found.best, digits)
         print_reported(m, found, {**document, **more}, as_json, last=last)
     else:
+        if form is not None:
+            raise InputError("--statement: found no --noise-multiplier, needed one")
         noise_found = calibrated(m, target_epsilon, delta, digits, conversion)
         at = noise_found.best
         more, last = _more(run, at.node, at.guarantee, digits)
@@ -97,11 +116,32 @@ def dpsgd_command(
         print_calibrated(noise_found, digits, as_json, name=name, more=more, last=last)
 
 
+def _print_statement(
+    m: Node,
+    found: Reported[Guarantee],
+    form: str,
+    digits: int,
+    as_json: bool,
+    noise: str | None,
+    run: dict[str, str],
+) -> None:
+    n, batch = whole(run["n"], "n"), whole(run["batch_size"], "batch_size")
+    taken = dp_sgd(n, batch, 1, run["epochs"], steps=run["steps"])
+    steps = taken.runs if isinstance(taken, Compose) else 1
+    if run["sampling"] == "balls_and_bins":  # whole epochs of ⌊n/B⌋ batches
+        steps = n // batch * -(-steps // -(-n // batch))
+    words = training(n, batch, str(noise), steps, run["epochs"] or "", run["sampling"])
+    text = found.best.statement(form, digits, words)
+    document = {"statement": text, "form": form, "headline": headline(found.best)}
+    print_text(as_json, document, text, print_prose)
+
+
 def _more(
     run: dict[str, str], m: Node, guarantee: Guarantee, digits: int
 ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """What is said of a run beside its answer, in JSON and on the screen."""
-    more, rows = {}, [("assumed", one) for one in _assumed(guarantee)]
+    more: dict[str, Any] = {}
+    rows = _conditions(guarantee)
     if run["sampling"] == "shuffled":
         rows.append(("assumed", _SHUFFLED))
         if least := _least(run, m, text(guarantee.given), digits):
@@ -121,8 +161,8 @@ def _least(run: dict[str, str], m: Node, delta: str, digits: int) -> Enclosure |
         return None  # less than an epoch, δ = 0, or next to no noise
 
 
-def _assumed(guarantee: Guarantee) -> list[str]:
-    """What has to be true of the run, and what the theorems take for granted."""
+def _conditions(guarantee: Guarantee) -> list[tuple[str, str]]:
+    """What has to be true of the run, and what the theorems ask of it, which was checked."""
     theorems = map(named_theorem, guarantee.claim.theorems)
     stated = [f"{t.name}: {t.assumes}" for t in theorems if t.assumes != "nothing further"]
-    return [_UNITS, *stated]
+    return [("assumed", _UNITS), *(("checked", one) for one in stated)]

@@ -1,4 +1,12 @@
-"""Every error symacct raises: what was found, what was needed, the remedy."""
+"""Every error symacct raises: what was found, what was needed, the remedy.
+
+>>> from symacct import Gaussian, errors
+>>> try:
+...     Gaussian(-1)
+... except errors.DomainError as error:
+...     print(error)
+Gaussian, sigma: found -1, needed > 0
+"""
 
 from __future__ import annotations
 

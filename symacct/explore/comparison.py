@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, TypeVar
 
 import mpmath
@@ -123,6 +124,7 @@ def compare(
     return Comparison(headers, rated, about(m))
 
 
+_RATIO_DIGITS = 5
 _R = TypeVar("_R", bound="TheoremRow | ConvertedEpsilon")
 
 
@@ -162,8 +164,15 @@ def _said(value: Enclosure | str, times: Enclosure | None = None) -> str:
     """A value on its safe side, what it is, and how many times the best known; or a dash."""
     if isinstance(value, str):
         return "–"
-    ratio = "" if times is None else f", × {format_shared(times.lower, times.upper, 5)}"
+    ratio = "" if times is None else f", × {times_text(times)}"
     return f"{value.rounded(_DIGITS)} ({value.claim.kind}{ratio})"
+
+
+def times_text(times: Enclosure) -> str:
+    """A ratio as far as it is known: 1 where it is that."""
+    if times.exactly is not None:
+        return times.rounded(_RATIO_DIGITS)
+    return format_shared(times.lower, times.upper, _RATIO_DIGITS)
 
 
 @dataclass(frozen=True)
@@ -288,9 +297,12 @@ def _default(accountant: Accountant, m: Node, alphas: list[Order]) -> TheoremRow
 def _ask(
     accountant: Accountant, m: Node, alpha: Order, by: Theorem | None = None
 ) -> Enclosure | str:
+    from symacct.export.tables import in_full  # with all that writes formulas
+
     name = None if by is None else by.name
     try:
-        return accountant.rdp(m, alpha, by=name)
+        found = accountant.rdp(m, alpha, by=name)
+        return in_full(found, m, alpha, name, accountant.digits)
     except SoundnessError as error:
         if by is not None and by.kind is Kind.LOWER:
             return "it reads a curve that is only an upper bound, of which a lower one says nothing"
@@ -327,7 +339,12 @@ def ratio(value: Enclosure | str, below: Enclosure | None) -> Enclosure | None:
         return None
     low = mpmath.fdiv(value.lower, below.upper, prec=_RATIO_BITS, rounding="d")
     high = mpmath.fdiv(value.upper, below.lower, prec=_RATIO_BITS, rounding="u")
-    return replace(value, lower=low, upper=high)
+    times = replace(value, lower=low, upper=high, exactly=None)
+    if value is below:
+        return times.known_to_be(Fraction(1))
+    if value.exactly is not None and below.exactly is not None:
+        return times.known_to_be(value.exactly / below.exactly)
+    return times
 
 
 def _rank(row: TheoremRow) -> tuple[Any, ...]:

@@ -143,6 +143,30 @@ def neighbours(adjacency: Adjacency) -> str:
     )
 
 
+def premises(m: Node) -> list[str]:
+    """What has to be true of the program that ran, for what is proved to be about it.
+
+    >>> from symacct import Gaussian
+    >>> premises(Gaussian(5))[0]
+    'one record changes what noise is added to by no more than the sensitivity stated'
+    """
+    names = {type(node).__name__ for node in m.walk()}
+    found = {
+        "one record changes what noise is added to by no more than the sensitivity stated": any(
+            "sensitivity" in node.fields() for node in m.walk()
+        ),
+        "each sample is drawn anew and at random, and is not told": not names.isdisjoint(
+            {"PoissonSubsample", "SubsampleWithoutReplacement"}
+        ),
+        "what is stated of a mechanism's privacy holds of it": not names.isdisjoint(
+            {"PureDP", "ApproximateDP", "ZCDP", "TCDP", "Curve", "Scale"}
+        ),
+        "the mechanism runs as it is described, with ideal randomness": True,
+        "nothing else about the data is released": True,
+    }
+    return [said for said, needed in found.items() if needed]
+
+
 def about(m: Node) -> str:
     """The relation of m's curve and the sensitivities of its noise, without which no ε says much.
 

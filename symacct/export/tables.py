@@ -23,7 +23,7 @@ from symacct.expressions.node import Node, as_node
 from symacct.expressions.theorem_registry import all_named
 from symacct.results.enclosure import Enclosure
 from symacct.results.progress import progress
-from symacct.results.rounding import rational_text, safe
+from symacct.results.rounding import safe
 
 _NUMBER = re.compile(r"(\d+)(?:\.(\d+))?(?:e(-?)(\d+))?")
 _FORMULAS = {"ε(α)": r"$\epsilon(\alpha)$"}
@@ -149,10 +149,15 @@ def _cell(accountant: Accountant, m: Node, at: Order, by: By, digits: int) -> Pr
 
 def as_printed(value: Enclosure, m: Node, at: Order, by: By, digits: int) -> str:
     """ε(α) as found at an order, on its safe side; as it is where it is a decimal that fits."""
-    kind = value.claim.kind
-    text, other = value.rounded(digits), safe(value.upper, value.lower, kind, digits)
-    exact = _rational(m, at, by) if text != other else None
-    return text if exact is None else rational_text(exact, digits, up=kind is not Kind.LOWER)
+    return in_full(value, m, at, by, digits).rounded(digits)
+
+
+def in_full(value: Enclosure, m: Node, at: Order, by: By, digits: int) -> Enclosure:
+    """ε(α) known to be the fraction that its formula gives, where rounding would hide that."""
+    other = safe(value.upper, value.lower, value.claim.kind, digits)
+    if value.rounded(digits) == other:
+        return value
+    return value.known_to_be(_rational(m, at, by))
 
 
 def _rational(m: Node, at: Order, by: By) -> Fraction | None:

@@ -9,9 +9,11 @@ from typing import Any
 from symacct.arithmetic import Arithmetic, Number
 from symacct.core.claims import Adjacency, Kind
 from symacct.core.claims import adjacency as named_adjacency
-from symacct.core.exact import INFINITY, Exact, Numeric, Order
+from symacct.core.exact import INFINITY, Exact, Numeric, Order, expression
+from symacct.core.lazy_import import sympy
 from symacct.core.sources import KOV15, MIR17
-from symacct.expressions.parameters import nonnegative, probability
+from symacct.expressions.node import Node, kinds
+from symacct.expressions.parameters import nonnegative, probability, whole
 from symacct.mechanisms.mechanism import Mechanism
 
 
@@ -100,10 +102,36 @@ class RandomizedResponse(ResponsePair):
         """log(p/(1−p)), of either sign."""
         if isinstance(self.p, Fraction):
             return ctx.log(ctx.number(self.p / (1 - self.p)))
+        odds, rest = sympy.fraction(self.p)
+        if rest == odds + 1:  # of e^ε/(1 + e^ε) it is ε, exactly
+            return ctx.number(sympy.log(odds))
         if ctx.rounds:  # exact near p = 1/2
             return ctx.log1p(ctx.number((2 * self.p - 1) / (1 - self.p)))
         p = ctx.number(self.p)
         return ctx.log(p / (1 - p))
+
+    @staticmethod
+    def of_epsilon(epsilon: Numeric, k: Numeric = 2) -> Node:
+        """One of k answers, the true one e^ε times as likely as each other one: ε-DP exactly.
+
+        p = e^ε/(e^ε + k − 1). With more than two answers an expression of the same curve: two
+        neighbours' laws are alike on k − 2 answers of probability 1/(e^ε + k − 1) each, which tell
+        nothing, and are those of one bit on the other two. Where e^ε is rational
+        `FiniteMechanism.randomized_response` has all the laws, and more is known of samples of
+        it. `epsilon` >= 0 in nats, `k` >= 2; DomainError otherwise.
+
+        >>> RandomizedResponse.of_epsilon(1)
+        RandomizedResponse(E/(1 + E))
+        >>> print(RandomizedResponse.of_epsilon(1, k=4).epsilon(0).epsilon)
+        1
+        """
+        answers = whole(k, "RandomizedResponse, k", least=2)
+        odds = sympy.exp(expression(nonnegative(epsilon, "RandomizedResponse, epsilon")))
+        bit = RandomizedResponse(odds / (odds + 1))
+        if answers == 2:
+            return bit
+        make = kinds()
+        return make["Either"](make["Compose"](), bit, (answers - 2) / (odds + answers - 1))
 
 
 class PureResponse(ResponsePair):

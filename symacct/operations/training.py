@@ -32,11 +32,11 @@ _SAMPLINGS = {
 
 
 def dp_sgd(
-    *,
     n: Numeric,
     batch_size: Numeric,
     noise_multiplier: Numeric,
     epochs: Numeric | None = None,
+    *,
     steps: Numeric | None = None,
     sampling: str = "poisson",
     adjacency: str | Adjacency | None = None,
@@ -53,7 +53,9 @@ def dp_sgd(
     an empty last one is told too. What they cost at least is `baselines.shuffled_batches`. Raises
     DomainError.
 
-    >>> step = dp_sgd(n=60000, batch_size=256, noise_multiplier="1.1", epochs=15)
+    >>> step = dp_sgd(60_000, 256, 1.1, epochs=15)
+    >>> step is dp_sgd(n=60000, batch_size=256, noise_multiplier="1.1", epochs=15)
+    True
     >>> step
     3516*PoissonSubsample(Gaussian('11/10'), '256/60000')
     """
@@ -104,10 +106,10 @@ def _shuffled(noise: Exact, epochs: int, adjacency: str | Adjacency) -> Node:
 
 
 def band_mf(
-    *,
     n: Numeric,
     batch_size: Numeric,
     noise_multiplier: Numeric,
+    *,
     bands: Numeric,
     epochs: Numeric | None = None,
     steps: Numeric | None = None,
@@ -126,8 +128,8 @@ def band_mf(
     b apart that are drawn otherwise (b-min-sep) are not covered. Raises DomainError, LimitError.
     Source: docs/proofs.md, section 36.
 
-    >>> band_mf(n=60000, batch_size=150, noise_multiplier=2, bands=4, steps=1000)
-    250*PoissonSubsample(Gaussian(2), '600/60000')
+    >>> band_mf(n=10_000, batch_size=7, noise_multiplier=2, bands=3, steps=900)
+    300*PoissonSubsample(Gaussian(2), '21/10000')
     """
     records, batch = whole(n, "n", 1), whole(batch_size, "batch_size", 1)
     parts = whole(bands, "bands", 1)

@@ -13,11 +13,11 @@ import flint
 
 from symacct.core import arguments
 from symacct.core.claims import Kind, Source
-from symacct.core.errors import DomainError
+from symacct.core.errors import DomainError, echo
 from symacct.core.exact import INFINITY, Exact, Order
 from symacct.core.sources import WORKS
 from symacct.export.citation import STATED, places, sources_of
-from symacct.export.description import describe, neighbours
+from symacct.export.description import describe, neighbours, premises
 from symacct.export.latex.plain_tex import plain_tex, tex_number
 from symacct.expressions.node import Node
 from symacct.expressions.theorem_registry import named as named_theorem
@@ -32,6 +32,7 @@ from symacct.version import __version__
 _DIGITS = 6  # of the number asked for, as everywhere
 _KINDS = {Kind.UPPER: "an upper bound on the smallest one", Kind.EXACT: "the smallest one"}
 _ORDER_DIGITS = 6
+_HASH = 12  # digits of a hash that tell expressions apart in a text
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,14 @@ def _markdown(words: str) -> str:
     return re.sub(r"([\\`*_\[\]<>#|])", r"\\\1", words)
 
 
+def _tex_words(words: str) -> str:
+    """Words in LaTeX, with letters of formulas as authors write them in a text: $\\varepsilon$."""
+    letters = re.sub(r"\{\\ensuremath\{(\\[a-z]+)\}\}", r"$\1$", plain_tex(words))
+    return letters.replace(r"$\epsilon$", r"$\varepsilon$")
+
+
 def _tex_code(code: str) -> str:
-    """A hash is wider than what is left of a line, and TeX breaks no word by itself."""
-    pieces = (plain_tex(code[i : i + 8]) for i in range(0, len(code), 8))
-    return r"\texttt{" + r"\allowbreak ".join(pieces) + "}"
+    return rf"\texttt{{{plain_tex(code)}}}"
 
 
 def _tex_citation(key: str, place: str) -> str:
@@ -72,12 +77,16 @@ _FORMS = {
         lambda code: f"`{code}`",
         lambda key, place: _markdown(_named_citation(key, place)),
     ),
-    "latex": Form(plain_tex, tex_number, _tex_code, _tex_citation),
+    "latex": Form(_tex_words, tex_number, _tex_code, _tex_citation),
 }
 
 
-def statement(guarantee: Guarantee, form: str = "text", digits: int = _DIGITS) -> str:
+def statement(
+    guarantee: Guarantee, form: str = "text", digits: int = _DIGITS, preface: str = ""
+) -> str:
     """What was done, what is guaranteed by which theorems, and with what it was computed.
+
+    `preface` is what stands first, such as the words that `training` has for a run.
 
     `form` is "text", "markdown" or "latex" (with \\cite of the keys that `cite()` gives). The
     number asked for is rounded up to so many digits.
@@ -92,8 +101,38 @@ def statement(guarantee: Guarantee, form: str = "text", digits: int = _DIGITS) -
             "statement: found a guarantee without its mechanism; ask the mechanism for one: "
             "m.epsilon(delta).statement()"
         )
-    return " ".join(
-        _sentences(guarantee, guarantee.mechanism, _FORMS[form], arguments.digits(digits))
+    written = _FORMS[form]
+    sentences = _sentences(guarantee, guarantee.mechanism, written, arguments.digits(digits))
+    if not isinstance(preface, str):
+        raise DomainError(f"preface: found {echo(preface)}, needed text")
+    return " ".join([*([written.words(preface)] if preface else []), *sentences])
+
+
+def training(
+    n: int, batch_size: int, noise_multiplier: str, steps: int, epochs: str, sampling: str
+) -> str:
+    """The words of a DP-SGD run that a reader knows it by: data, epochs, batches, clipping, noise.
+
+    >>> training(60000, 256, "1.1", 3516, "15", "poisson").split(". ")[0]
+    'A model was trained by DP-SGD on 60,000 records for 15 epochs (3,516 steps)'
+    """
+    passes = f"{epochs} epochs ({steps:,} steps)" if epochs else f"{steps:,} steps"
+    batches = {
+        "poisson": "Each step took a Poisson sample: each record was in the batch with probability "
+        f"{batch_size}/{n}, independently of all else, so that a batch had {batch_size:,} records "
+        "on average.",
+        "without_replacement": f"Each step took a batch of exactly {batch_size:,} records, drawn "
+        "anew without replacement.",
+        "balls_and_bins": f"In each epoch each record was put into one of {n // batch_size:,} "
+        "batches, drawn at random and independently of all else.",
+        "shuffled": "In each epoch the records were put into a new random order and cut into "
+        f"batches of {batch_size:,}.",
+    }
+    return (
+        f"A model was trained by DP-SGD on {n:,} records for {passes}. {batches[sampling]} The "
+        "gradient of each record was clipped to a Euclidean norm of at most C, and Gaussian noise "
+        f"of standard deviation {noise_multiplier} C was added to each coordinate of the sum over "
+        "a batch."
     )
 
 
@@ -130,7 +169,9 @@ def _rounding(guarantee: Guarantee, form: Form, digits: int) -> str:
 def _accounting(guarantee: Guarantee, form: Form) -> str:
     """The curve's sources, the order and the conversion; or the profile's alone."""
     if isinstance(named_conversion(guarantee.conversion), WholeProfile):
-        said = "The privacy loss was accounted by its exact privacy profile, with no Rényi order"
+        is_true = guarantee.kind is Kind.EXACT
+        by = "its exact privacy profile" if is_true else "the privacy profile of a pair above it"
+        said = f"The privacy loss was accounted by {by}, with no Rényi order"
         return form.words(said) + _citations(guarantee.claim.sources, form) + "."
     sources = sources_of(guarantee)
     curve = sources[: len(guarantee.claim.sources)]
@@ -171,10 +212,11 @@ def _reservations(guarantee: Guarantee, m: Node, form: Form) -> Iterator[str]:
         yield form.words("The number is certified by interval arithmetic.")
     if any(isinstance(node, Curve) for node in m.walk()):
         yield form.words("That the stated curve holds for the mechanism is the authors' claim.")
+    yield form.words(f"What is assumed: {'; '.join(premises(m))}.")
     stated = dict.fromkeys(named_theorem(name).assumes for name in guarantee.claim.theorems)
-    assumed = "; ".join(one for one in stated if one != "nothing further")
-    if assumed:
-        yield form.words(f"What is assumed: {assumed}.")
+    held = "; ".join(one for one in stated if one != "nothing further")
+    if held:
+        yield form.words(f"What the theorems ask of such a mechanism was checked: {held}.")
 
 
 def _computed(m: Node, form: Form) -> str:
@@ -192,4 +234,4 @@ def _identity(m: Node, form: Form) -> str:
         digest = fingerprint(m)
     except DomainError:
         return form.words("the expression contains a Python function and has no hash.")
-    return form.words("SHA-256 of the expression ") + form.code(digest) + "."
+    return form.words("the expression's SHA-256 begins with ") + form.code(digest[:_HASH]) + "."

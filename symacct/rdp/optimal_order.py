@@ -436,6 +436,8 @@ class BestOrder:
         if claim.kind is Kind.LOWER:
             raise SoundnessError(f"{what()}: found a lower bound, needed an upper one")
         enclosure = from_ball(ball, claim, self.digits, claim.certified)
+        if alpha == INFINITY and question.asks_epsilon:
+            enclosure = enclosure.known_to_be(exact_pure(question.m, question.by))
         if floor is not None:
             with precision(bits):
                 both = question.answer(floor).union(ball)

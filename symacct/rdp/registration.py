@@ -52,7 +52,7 @@ def theorem(
     is left out, DomainError for a name that is taken. An EqualTheoremWarning says which registered
     theorem has the same values at random arguments, if one has.
 
-    >>> theorem("ZW19-T8").orders
+    >>> print(theorem("ZW19-T8").orders)
     integer orders >= 2
     >>> theorem("EXAMPLE", operation=Node)(lambda ctx, eps, alpha: 0)  # doctest: +ELLIPSIS
     Traceback (most recent call last):

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import mpmath
 from flint import arb, fmpq
@@ -46,11 +46,13 @@ class Enclosure:
     claim: Claim
     certified: bool = True
     digits_asked: int = field(default=30, compare=False)
+    #: The number itself, where it is known to be this fraction: 0.02, and not a little above.
+    exactly: Fraction | None = field(default=None, compare=False, repr=False)
 
     @property
     def digits(self) -> float:
         """How many significant decimal digits are proven; ∞ for an exact value."""
-        return _shared_digits(self.lower, self.upper)
+        return INFINITY if self.exactly is not None else _shared_digits(self.lower, self.upper)
 
     @property
     def _errs(self) -> Kind:
@@ -60,7 +62,16 @@ class Enclosure:
     def __float__(self) -> float:
         return rounding.safe_float(self.lower, self.upper, self._errs)
 
+    def known_to_be(self, value: Fraction | None) -> Self:
+        """This enclosure of a number that is the fraction, if that is within its ends."""
+        if value is None or mpmath.isinf(self.upper):
+            return self
+        within = to_fraction(self.lower) <= value <= to_fraction(self.upper)
+        return replace(self, exactly=value) if within else self
+
     def __str__(self) -> str:
+        if self.exactly is not None:
+            return self.rounded()
         return rounding.format_shared(self.lower, self.upper, self.digits_asked)
 
     def __format__(self, spec: str) -> str:
@@ -91,14 +102,21 @@ class Enclosure:
 
     def rounded(self, digits: int | None = None) -> str:
         """To `digits` significant digits: upwards, but a lower bound downwards."""
+        if self.exactly is not None:
+            up = self._errs is not Kind.LOWER
+            return rounding.rational_text(self.exactly, self._shown(digits), up)
         return rounding.safe(self.lower, self.upper, self._errs, digits or self.digits_asked)
 
     def rounded_up(self, digits: int | None = None) -> str:
         """The upper end, rounded upwards to `digits` significant digits."""
+        if self.exactly is not None:
+            return rounding.rational_text(self.exactly, self._shown(digits), up=True)
         return rounding.format_up(self.upper, self._shown(digits))
 
     def rounded_down(self, digits: int | None = None) -> str:
         """The lower end, rounded downwards to `digits` significant digits."""
+        if self.exactly is not None:
+            return rounding.rational_text(self.exactly, self._shown(digits), up=False)
         return rounding.format_down(self.lower, self._shown(digits))
 
     def _shown(self, digits: int | None) -> int:
@@ -141,12 +159,12 @@ def bound(x: Enclosure, kind: Kind) -> Bound:
     if isinstance(x, Bound) and x.claim.kind is kind:
         return x
     claim = x.claim if x.claim.kind is kind else replace(x.claim, kind=kind)
-    return Bound(x.lower, x.upper, claim, x.certified, x.digits_asked)
+    return Bound(x.lower, x.upper, claim, x.certified, x.digits_asked, x.exactly)
 
 
 def error_bound(x: Enclosure) -> ErrorBound:
     """An enclosed number as an ErrorBound."""
-    return ErrorBound(x.lower, x.upper, x.claim, x.certified, x.digits_asked)
+    return ErrorBound(x.lower, x.upper, x.claim, x.certified, x.digits_asked, x.exactly)
 
 
 def claim_as_dict(claim: Claim) -> dict[str, Any]:
@@ -218,9 +236,12 @@ class Guarantee:
 
         return upward.cards.guarantee_card(self)
 
-    def statement(self, form: str = "text", digits: int = 6) -> str:
-        """A paragraph for a privacy section, as "text", "markdown" or "latex"."""
-        return upward.statement.statement(self, form, digits)
+    def statement(self, form: str = "text", digits: int = 6, preface: str = "") -> str:
+        """A paragraph for a privacy section, as "text", "markdown" or "latex".
+
+        `preface` stands first: sentences of yours about what was done.
+        """
+        return upward.statement.statement(self, form, digits, preface)
 
     def certificate(self) -> dict[str, Any]:
         """All that `checker/check.py` needs to prove this guarantee again, of JSON types.

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from symacct.core.errors import DomainError, echo, meant
 from symacct.expressions import theorem_registry
 
 _RESULTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["results"]
@@ -48,6 +49,26 @@ def rows() -> list[CatalogueRow]:
     named = {row.call for row in listed}
     rest = [t for t in theorem_registry.theorems() if t.name not in named]
     return [*listed, *(_of_theorem(t, str(t.source)) for t in rest)]
+
+
+def about(word: str) -> list[CatalogueRow]:
+    """The row that is called so, or those that have the word anywhere in them.
+
+    DomainError where there is none, with the code that is most like it.
+
+    >>> [row.call for row in about("zw19-t8")]
+    ['ZW19-T8']
+    """
+    listed, wanted = rows(), str(word).casefold()
+    called = [row for row in listed if row.call.casefold() == wanted]
+    found = called or [
+        row for row in listed if any(wanted in cell.casefold() for cell in row.as_dict().values())
+    ]
+    if not found:
+        codes = [row.call for row in listed if row.call]
+        needed = "a code or a word of the table that symacct theorems prints"
+        raise DomainError(f"theorems: found {echo(word)}{meant(word, codes, needed)}")
+    return found
 
 
 def _row(

@@ -7,9 +7,10 @@ from itertools import groupby
 from typing import Any
 
 from symacct.accountant.accountant import Accountant
-from symacct.core import limits
+from symacct.core import exact, limits
 from symacct.core.errors import SymacctError
 from symacct.core.exact import INFINITY
+from symacct.export.tables import in_full
 from symacct.expressions.node import Node
 from symacct.results.enclosure import Enclosure, Guarantee
 from symacct.results.rounding import order_text
@@ -62,7 +63,8 @@ def _asked(accountant: Accountant, settings: Answer, m: Node, given: str) -> Ans
     by = tuple(settings["by"]) if isinstance(settings["by"], list) else settings["by"]
     try:
         if settings["ask"] == "rdp":
-            return shown(accountant.rdp(m, given, by=by))
+            found = accountant.rdp(m, given, by=by)
+            return shown(in_full(found, m, exact.order(given), by, accountant.digits))
         how = {"conversion": settings["conversion"], "orders": settings["orders"], "by": by}
         guarantee: Guarantee = getattr(accountant, settings["ask"])(m, given, **how)
     except SymacctError as error:
