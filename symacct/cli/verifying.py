@@ -69,7 +69,7 @@ def verify_command(
 
     PEER is a bundled adapter, run in the interpreter that has the peer's packages (--python) or in
     a new environment (--install). Exit status 1 if a value is below what is proved or at a verdict
-    that --fail-on names, 3 if less than half of the answers could be held against a truth.
+    that --fail-on names, 3 for no verdict, where too little could be judged.
     """
     try:
         known = {} if baseline is None else read(baseline)

@@ -99,9 +99,9 @@ NEW = {
         'return {"value": math.floor(max(found, 0.0) * 100) / 100} if',
         _CONVERSION,
     ),
-    "an ε below 0 returned": (
-        'return {"value": max(found, 0.0)} if',
-        'return {"value": found} if',
+    "the best order returned for the value": (
+        "    return min(values[i], objective(2 ** ((low + high) / 2)))",
+        "    return 2 ** ((low + high) / 2)",
         _CONVERSION,
     ),
     "δ in powers of two": (

@@ -135,7 +135,15 @@ class Session:
         """With its formula, the form of the numbers, and of how many runs it is the value."""
         answers = self.history.answers
         plain = [a.finite for ask, a in answers.items() if not ask.how and a.finite is not None]
-        return as_runs(explained(self.judge.complete(found), form(plain), self.oracle), answers)
+        found = explained(self.judge.complete(found), form(plain), self.oracle)
+        return as_runs(self._of_the_conversion(found), answers)
+
+    def _of_the_conversion(self, found: Finding) -> Finding:
+        """Where the curves are right, no series is wrong but the conversion's formula."""
+        asked = any("rdp" in row.asks for row in self.hello.supports)
+        clean = not any(one.worst.ask.kind == "rdp" for one in self.clusters.ranked())
+        own = "conversion's formula" if asked and clean else "series"
+        return replace(found, note=found.note.replace("series", own)) if found.split else found
 
     def _until_its_end(self, stage: Callable[[], None]) -> None:
         """As much of a stage as there is time for."""
