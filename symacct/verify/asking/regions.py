@@ -94,7 +94,7 @@ def _edge(axis: _Axis, shows: Shows, up: bool) -> tuple[Fraction, Fraction] | No
     wrong = axis.value
     for factor in _FACTORS:
         place = axis.value * factor if up else axis.value / factor
-        if axis.name == "α" and not axis.whole:  # which begins at 1
+        if axis.name == "α":  # which begins at 1
             place = 1 + (axis.value - 1) * factor if up else 1 + (axis.value - 1) / factor
         if axis.whole:
             place = Fraction(round(place))

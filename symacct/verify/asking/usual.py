@@ -80,9 +80,10 @@ def of_kind(hello: Hello, row: Support, kind: str, seed: int) -> Iterator[Ask]:
 
 
 def of_every_kind(asks: Iterable[Ask]) -> list[Ask]:
-    """The plain ones, one of each kind in turn, of each the last asked first."""
+    """The plain ones, one of each kind in turn, of each the shortest first."""
     found: dict[object, list[Ask]] = {}
-    for ask in reversed([ask for ask in asks if not ask.how and len(ask.parts) == 1]):
+    plain = [ask for ask in asks if not ask.how and len(ask.parts) == 1]
+    for ask in sorted(plain, key=lambda ask: len(ask.expression) + len(ask.at)):
         found.setdefault(region(ask), []).append(ask)
     return [*questions.in_turn([*found.values()])]
 
