@@ -106,7 +106,7 @@ def twins(ask: Ask) -> Iterator[Ask]:
 def _moved(part: AskedPart, step: Decimal) -> Iterator[AskedPart]:
     """Less noise, and a higher rate."""
     name, value = part.parameters[0]
-    moved = _beside(value, -step if name in ("sigma", "b") else step)
+    moved = _beside(value, -step if name in ("sigma", "b", "mu") else step)
     if name != "p" or Fraction(moved) < 1:
         yield replace(part, parameters=((name, moved), *part.parameters[1:]))
     fixed = part.sampling == "without_replacement"  # whose rate is a quotient of small numbers

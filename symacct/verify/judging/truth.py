@@ -19,7 +19,16 @@ from symacct.core.claims import Kind
 from symacct.core.errors import LimitError, OrderGridWarning, SymacctError
 from symacct.core.exact import Numeric, exact
 from symacct.expressions.node import Node
-from symacct.mechanisms import ZCDP, Gaussian, Laplace, PureDP, RandomizedResponse
+from symacct.mechanisms import (
+    ZCDP,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    PureDP,
+    RandomizedResponse,
+    Skellam,
+)
 from symacct.operations import Compose, PoissonSubsample, SubsampleWithoutReplacement
 from symacct.results.enclosure import Enclosure
 from symacct.results.time_limit import OutOfTimeError, before
@@ -36,7 +45,9 @@ _FIXED_SIZE_ORDER = 256
 _PROFILE_SIZE = 2**28  # some tenths of a second; other bounds answer what would take longer
 _LEAST_DIGITS, _LEAST_SIZE = 5, 2**24  # of a lower bound
 _BITS = 120
-_NOISE = (Gaussian, Laplace, RandomizedResponse, PureDP, ZCDP)
+_NOISE = (
+    Gaussian, Laplace, RandomizedResponse, PureDP, ZCDP, DiscreteGaussian, DiscreteLaplace, Skellam,
+)  # fmt: skip
 _CLASSES: dict[str, type[Node]] = {kind.__name__: kind for kind in _NOISE}
 _SAMPLINGS: dict[str, type[PoissonSubsample] | type[SubsampleWithoutReplacement]] = {
     "poisson": PoissonSubsample,
