@@ -140,9 +140,8 @@ class Session:
 
     def _of_the_conversion(self, found: Finding) -> Finding:
         """Where the curves are right, no series is wrong but the conversion's formula."""
-        asked = any("rdp" in row.asks for row in self.hello.supports)
-        clean = not any(one.worst.ask.kind == "rdp" for one in self.clusters.ranked())
-        own = "conversion's formula" if asked and clean else "series"
+        wrong = any(one.worst.ask.kind == "rdp" for one in self.clusters.ranked())
+        own = "conversion's formula" if self.points and not wrong else "series"
         return replace(found, note=found.note.replace("series", own)) if found.split else found
 
     def _until_its_end(self, stage: Callable[[], None]) -> None:
@@ -236,6 +235,7 @@ class Session:
     def _know(self) -> None:
         for ask, answer in self._stream(filter(self._may, self.known), "knowing"):
             self.again[ask] = self.judge.judge(ask, answer)
+            self.points += [(ask, answer)] if ask.kind == "rdp" else []
             self.clusters.note(self.again[ask], self._probe)
 
     def _usual(self) -> None:
