@@ -22,7 +22,7 @@ from symacct.verify.judging.bounds import Truth, decimal_text
 from symacct.verify.judging.verdict import VERDICTS
 from symacct.verify.peer import peers
 from symacct.verify.peer.protocol import Ask
-from symacct.verify.reporting import accuracy, page
+from symacct.verify.reporting import accuracy, page, standing
 from symacct.verify.reporting.ci import junit, said, sarif, too_little
 from symacct.verify.reporting.defects import Defect
 from symacct.verify.reporting.judgement import Judgement, KnownFindings, read
@@ -57,6 +57,10 @@ _QUICK_TIMEOUT = 2.5
 @click.option(
     "--map", "map_file", metavar="FILE", help="Write the largest errors: .md, or a picture."
 )
+@click.option(
+    "--tables", "page_file", metavar="FILE", help="Write a table into this Markdown page."
+)
+@click.option("--issues", "folder", metavar="FOLDER", help="Write a text to send for each defect.")
 @click.option("--replay", "replay_file", metavar="FILE", help="Ask its worst cases; it grows.")
 @click.option("--timeout", type=click.FloatRange(0.1, 3600), help="Seconds for one answer.")
 @findings_alone_are_1()
@@ -69,6 +73,8 @@ def verify_command(
     baseline: str | None,
     map_file: str | None,
     replay_file: str | None,
+    page_file: str | None,
+    folder: str | None,
     **asked: Any,
 ) -> None:
     """Compare an accountant's answers with certified enclosures.
@@ -83,7 +89,8 @@ def verify_command(
         run = _Run(**asked, known=known, replayed=before)
         if run.every and (map_file or replay_file):
             raise PeerError("--map and --replay: found --all beside them, needed one PEER")
-        for file in (json_file, html_file, junit_file, sarif_file, map_file, replay_file):
+        files = json_file, html_file, junit_file, sarif_file, map_file, replay_file, page_file
+        for file in files:
             _writable(file)
         if html_file is not None:
             page.needs()
@@ -97,6 +104,7 @@ def verify_command(
         for one in judged:
             print_judgement(one)
         _map(map_file, reports)
+        _stand(page_file, folder, reports, absent)
         _write(replay_file, accuracy.grown(before, reports[0]) if replay_file else "")
         _write(json_file, _as_json(reports, absent, run.every))
         _write(html_file, page.page(reports, absent) if html_file else "")
@@ -275,6 +283,23 @@ def _truth(truth: Truth | None) -> str:
 
 def _number(x: float | str | None) -> str:
     return "–" if x is None else str(x)
+
+
+def _stand(
+    file: str | None, folder: str | None, reports: list[Report], absent: list[tuple[str, str]]
+) -> None:
+    """The table of all peers within a page, and a text for each defect in a folder."""
+    try:
+        if file is not None:
+            path = Path(file)
+            text = path.read_text(encoding="utf-8") if path.exists() else ""
+            path.write_text(standing.page(text, standing.table(reports, absent)), encoding="utf-8")
+        if folder is not None:
+            standing.write_letters(folder, reports)
+    except OSError as error:
+        raise PeerError(
+            f"report: found {reason(error)}, needed places that can be written"
+        ) from None
 
 
 def _map(file: str | None, reports: list[Report]) -> None:

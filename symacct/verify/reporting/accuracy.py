@@ -17,6 +17,7 @@ from symacct.verify.reporting.report import PlottedError, Report
 #: A box spans a decade of each; what is not sampled has no rate.
 Box = tuple[str, int, int | None, int]
 _MOST_BYTES = 2**26
+_LEAST = -17  # of α − 1 where α = 1
 
 
 class ReplayError(SymacctError):
@@ -48,7 +49,7 @@ def boxes(points: Iterable[PlottedError]) -> list[Worst]:
 
 
 def _decade(x: float) -> int:
-    return math.floor(math.log10(x)) if x > 0 else -99
+    return math.floor(math.log10(x)) if x > 0 else _LEAST
 
 
 def table(report: Report) -> str:
