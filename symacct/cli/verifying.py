@@ -312,7 +312,9 @@ def _map(file: str | None, reports: list[Report]) -> None:
     page.needs()
     try:
         accuracy.draw(reports[0], file)
-    except (OSError, ValueError) as error:
+    except ValueError:  # of matplotlib, for a kind of picture that it does not know
+        raise PeerError(f"--map: found {echo(file)}, needed .md, .png, .svg or .pdf") from None
+    except OSError as error:
         raise PeerError(f"--map: {echo(file)} cannot be written ({reason(error)})") from None
 
 

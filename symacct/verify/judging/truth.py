@@ -49,7 +49,7 @@ _NOISE = (
     Gaussian, Laplace, RandomizedResponse, PureDP, ZCDP, DiscreteGaussian, DiscreteLaplace, Skellam,
 )  # fmt: skip
 _CLASSES: dict[str, type[Node]] = {kind.__name__: kind for kind in _NOISE}
-_SAMPLINGS: dict[str, type[PoissonSubsample] | type[SubsampleWithoutReplacement]] = {
+SAMPLINGS: dict[str, type[PoissonSubsample] | type[SubsampleWithoutReplacement]] = {
     "poisson": PoissonSubsample,
     "without_replacement": SubsampleWithoutReplacement,
 }
@@ -229,7 +229,7 @@ def step(part: AskedPart, relation: str) -> Node:
     """One run of a part under a relation, as a node."""
     one = _CLASSES[part.mechanism](*(exact(value) for _, value in part.parameters))
     m: Node = Compose({one: part.inner}) if part.inner > 1 else one
-    return m if part.sampling == "none" else _SAMPLINGS[part.sampling](m, part.gamma, relation)
+    return m if part.sampling == "none" else SAMPLINGS[part.sampling](m, part.gamma, relation)
 
 
 def node(ask: Ask) -> Node:
@@ -247,7 +247,7 @@ def parts_of(m: Node) -> tuple[AskedPart, ...] | None:
 
 def _part_of(m: Node, count: object) -> AskedPart | None:
     sampling, gamma = "none", None
-    for name, operation in _SAMPLINGS.items():
+    for name, operation in SAMPLINGS.items():
         if isinstance(m, operation):
             if m.fixed_adjacency != m.read_adjacency:  # no other accountant has it
                 return None
