@@ -11,7 +11,7 @@ QUICK := tests/laws/test_text.py tests/laws/test_register.py tests/test_cli.py t
 	tests/test_reference.py tests/sums
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench soak mutants certificates lowest peers-tests sdist paper docs notebooks clean
+.PHONY: help demo test lint bench soak planted mutants certificates lowest peers-tests sdist paper docs notebooks clean
 
 help:
 	@echo "make demo    install, then the main job: a table of certified epsilons and a picture"
@@ -19,6 +19,7 @@ help:
 	@echo "make lint    ruff and mypy"
 	@echo "make bench   measure against named alternatives, in an environment of its own"
 	@echo "make soak    every law on new draws, and the long checks; SOAK_MINUTES=… bounds it"
+	@echo "make planted a table of faults in an accountant: which \`verify --quick\` finds; FULL=1 for a full run"
 	@echo "make mutants MODULE=…  faults in a module that its tests do not see; MUTANTS=… of them"
 	@echo "make certificates  a thousand altered certificates, of which the checker must refute each"
 	@echo "make lowest  a quick part of the tests with the lowest versions allowed"
@@ -84,6 +85,9 @@ bench: $(VENV)/demo.stamp
 
 soak: $(VENV)/test.stamp
 	JOBS=$(JOBS) $(BIN)/python -m tests.soak
+
+planted: $(VENV)/test.stamp
+	$(BIN)/python -m tests.verify.planted $(if $(FULL),--full)
 
 mutants: $(VENV)/test.stamp
 	JOBS=$(JOBS) $(BIN)/python -m tests.soak.mutants $(MODULE)

@@ -3,6 +3,7 @@
 import contextlib
 import threading
 import time
+import weakref
 
 import pytest
 
@@ -50,6 +51,35 @@ def test_what_is_swallowed_on_its_way_is_raised_again():
     with pytest.raises(OutOfTimeError):
         before(after(0.1), swallowing)
     assert before(after(60), lambda: 7) == 7
+
+
+class Watched:
+    """Something a weak reference may be to."""
+
+
+def test_nothing_is_raised_or_said_in_what_a_weak_reference_calls(monkeypatch):
+    said = []
+    monkeypatch.setattr("sys.unraisablehook", said.append)
+    values = weakref.WeakValueDictionary()
+
+    def forgetting():
+        while True:
+            values[0] = Watched()  # which is gone at once, and a function of weakref's called
+
+    def slow(_):
+        time.sleep(0.3)
+        sum(range(1000))
+
+    def finalizing():
+        kept = weakref.ref(one := Watched(), slow)
+        del one
+        assert kept() is None
+        endless()
+
+    for work in (forgetting, finalizing):
+        with pytest.raises(OutOfTimeError):
+            before(after(0.1), work)
+    assert not said
 
 
 def test_what_is_over_is_not_begun():

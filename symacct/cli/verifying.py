@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from symacct.verify.judging.bounds import Truth, decimal_text
 from symacct.verify.judging.verdict import VERDICTS
 from symacct.verify.peer import peers
 from symacct.verify.peer.protocol import Ask
-from symacct.verify.reporting import page
+from symacct.verify.reporting import accuracy, page, standing
 from symacct.verify.reporting.ci import junit, said, sarif, too_little
 from symacct.verify.reporting.defects import Defect
 from symacct.verify.reporting.judgement import Judgement, KnownFindings, read
@@ -54,6 +54,14 @@ _QUICK_TIMEOUT = 2.5
 @click.option("--allowance", default="1e-9", show_default=True, help="A share that is no error.")
 @click.option("--junit", "junit_file", metavar="FILE", help="Write JUnit XML, a case per defect.")
 @click.option("--sarif", "sarif_file", metavar="FILE", help="Write SARIF, a result per defect.")
+@click.option(
+    "--map", "map_file", metavar="FILE", help="Write the largest errors: .md, or a picture."
+)
+@click.option(
+    "--tables", "page_file", metavar="FILE", help="Write a table into this Markdown page."
+)
+@click.option("--issues", "folder", metavar="FOLDER", help="Write a text to send for each defect.")
+@click.option("--replay", "replay_file", metavar="FILE", help="Ask its worst cases; it grows.")
 @click.option("--timeout", type=click.FloatRange(0.1, 3600), help="Seconds for one answer.")
 @findings_alone_are_1()
 def verify_command(
@@ -63,18 +71,26 @@ def verify_command(
     sarif_file: str | None,
     fail_on: str | None,
     baseline: str | None,
+    map_file: str | None,
+    replay_file: str | None,
+    page_file: str | None,
+    folder: str | None,
     **asked: Any,
 ) -> None:
     """Compare an accountant's answers with certified enclosures.
 
     PEER is a bundled adapter, run in the interpreter that has the peer's packages (--python) or in
     a new environment (--install). Exit status 1 if a value is below what is proved or at a verdict
-    that --fail-on names, 3 if less than half of the answers could be held against a truth.
+    that --fail-on names, 3 for no verdict, where too little could be judged.
     """
     try:
         known = {} if baseline is None else read(baseline)
-        run = _Run(**asked, known=known)
-        for file in (json_file, html_file, junit_file, sarif_file):
+        before = [] if replay_file is None else accuracy.replayed(replay_file)
+        run = _Run(**asked, known=known, replayed=before)
+        if run.every and (map_file or replay_file):
+            raise PeerError("--map and --replay: found --all beside them, needed one PEER")
+        files = json_file, html_file, junit_file, sarif_file, map_file, replay_file, page_file
+        for file in files:
             _writable(file)
         if html_file is not None:
             page.needs()
@@ -87,6 +103,9 @@ def verify_command(
         ]
         for one in judged:
             print_judgement(one)
+        _map(map_file, reports)
+        _stand(page_file, folder, reports, absent)
+        _write(replay_file, accuracy.grown(before, reports[0]) if replay_file else "")
         _write(json_file, _as_json(reports, absent, run.every))
         _write(html_file, page.page(reports, absent) if html_file else "")
         _write(junit_file, junit(judged) if junit_file else "")
@@ -114,6 +133,7 @@ class _Run:
     allowance: str
     timeout: float | None
     known: Mapping[str, KnownFindings]
+    replayed: Sequence[accuracy.Worst]
 
     def __post_init__(self) -> None:
         if (self.peer is not None) + self.every + (self.command is not None) != 1:
@@ -152,8 +172,9 @@ class _Run:
             return verify(words, extent, self.seed, seconds, shown, self.allowance, self.asks)
 
     def asks(self, peer: str) -> tuple[Ask, ...]:
-        """What the baseline knows of a peer, to be asked again."""
-        return self.known.get(peer, KnownFindings()).asks
+        """What the baseline knows of a peer, and the worst cases: to be asked again."""
+        worst = (one.ask for one in self.replayed)
+        return tuple(dict.fromkeys((*self.known.get(peer, KnownFindings()).asks, *worst)))
 
     @contextlib.contextmanager
     def started(self, name: str | None) -> Iterator[list[str]]:
@@ -262,6 +283,39 @@ def _truth(truth: Truth | None) -> str:
 
 def _number(x: float | str | None) -> str:
     return "–" if x is None else str(x)
+
+
+def _stand(
+    file: str | None, folder: str | None, reports: list[Report], absent: list[tuple[str, str]]
+) -> None:
+    """The table of all peers within a page, and a text for each defect in a folder."""
+    try:
+        if file is not None:
+            path = Path(file)
+            text = path.read_text(encoding="utf-8") if path.exists() else ""
+            path.write_text(standing.page(text, standing.table(reports, absent)), encoding="utf-8")
+        if folder is not None:
+            standing.write_letters(folder, reports)
+    except OSError as error:
+        raise PeerError(
+            f"report: found {reason(error)}, needed places that can be written"
+        ) from None
+
+
+def _map(file: str | None, reports: list[Report]) -> None:
+    """The accuracy of the one peer, as a table or a picture."""
+    if file is None:
+        return
+    if file.endswith(".md"):
+        _write(file, accuracy.table(reports[0]))
+        return
+    page.needs()
+    try:
+        accuracy.draw(reports[0], file)
+    except ValueError:  # of matplotlib, for a kind of picture that it does not know
+        raise PeerError(f"--map: found {echo(file)}, needed .md, .png, .svg or .pdf") from None
+    except OSError as error:
+        raise PeerError(f"--map: {echo(file)} cannot be written ({reason(error)})") from None
 
 
 def _as_json(reports: list[Report], absent: list[tuple[str, str]], every: bool) -> str:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import math
+import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from symacct.core import limits
 from symacct.core.forking import new_lock
 
 _PACE = 0.05  # seconds between two looks
-_AGAIN = 0.5  # until it is raised again: what a weak reference calls would have kept it
+_AGAIN = 0.5  # until it is raised again: something may have kept it
 _T = TypeVar("_T")
 Clock: TypeAlias = Callable[[], float]
 
@@ -34,8 +37,22 @@ class _Watch:
         self._lock = new_lock()
         self._ends: dict[int, tuple[Clock, float]] = {}
         self._thread: threading.Thread | None = None
+        self._others: Callable[[Any], object] = sys.__unraisablehook__
+
+    def _unraisable(self, what: Any) -> None:
+        """Nothing is said of what a weak reference's function or a finalizer kept: it comes again.
+
+        Not at once, for that would be within this function; without the lock, which may be ours.
+        """
+        me = threading.get_ident()
+        if not isinstance(what.exc_value, OutOfTimeError):
+            self._others(what)
+        elif me in self._ends:
+            self._ends[me] = self._ends[me][0], -math.inf
 
     def begin(self, me: int, end: float, clock: Clock) -> None:
+        if sys.unraisablehook != self._unraisable:
+            self._others, sys.unraisablehook = sys.unraisablehook, self._unraisable
         with self._lock:
             self._ends[me] = clock, end
             if self._thread is None or not self._thread.is_alive():  # as in a forked child
@@ -52,10 +69,20 @@ class _Watch:
             time.sleep(_PACE)
             with self._lock:
                 for thread, (clock, end) in list(self._ends.items()):
-                    if (now := clock()) >= end:
+                    if (now := clock()) >= end and not _calls_a_weak_reference(thread):
                         self._ends[thread] = clock, now + _AGAIN
                         _raise_in(thread, OutOfTimeError)
                 self._thread = self._thread if self._ends else None
+
+
+def _calls_a_weak_reference(thread: int) -> bool:
+    """Is it within `weakref`, whose functions keep what is raised in them?"""
+    frame = sys._current_frames().get(thread)
+    while frame is not None:
+        if frame.f_code.co_filename == weakref.__file__:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _raise_in(thread: int, error: type[BaseException] | None) -> None:

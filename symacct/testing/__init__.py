@@ -20,6 +20,7 @@ from symacct.core.errors import DomainError, SymacctError, echo
 from symacct.core.exact import binary, exact
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import rational
+from symacct.operations import Compose, PoissonSubsample, SubsampleWithoutReplacement
 from symacct.results.enclosure import Guarantee
 from symacct.results.progress import progress
 from symacct.results.rounding import nearest_float
@@ -67,6 +68,7 @@ def assert_sound(
     rounding: float = 1e-9,
     loose: float | None = None,
     width: float = 2,
+    relation: str | None = None,
 ) -> Checked:
     """Fail unless `function` is an upper bound of the truth wherever it is asked; how many were.
 
@@ -78,13 +80,17 @@ def assert_sound(
     orders, where that is proved to be the least. UnsoundError says where, what and by how much. A
     value between a lower bound and the best proved one is neither right nor wrong: UndecidedError,
     where these are more than a factor of `width` apart; what is returned says how far apart they
-    were.
+    were. With a `relation` ("add_remove" or "replace_one") every sampling is taken under that one.
 
     >>> assert_sound(lambda alpha: alpha / 50, "Gaussian(5)")
+    11 values, each held to a truth known up to a factor of 1
+    >>> assert_sound(lambda alpha: 0.08 * alpha, "PoissonSubsample(Gaussian(5), 1/2)",
+    ...              relation="replace_one")
     11 values, each held to a truth known up to a factor of 1
     """
     __tracebackhide__ = True  # a test's report ends at the line that called
     m = parse(expression) if isinstance(expression, str) else as_node(expression, "expression")
+    m = m if relation is None else _under(m, relation)
     arguments.one_of(what, "what", _DEFAULTS)
     if not callable(function):
         raise DomainError(f"function: found {echo(function)}, needed a function of one number")
@@ -111,6 +117,26 @@ def assert_sound(
             widest = max(widest, _width(truth))
             advance(1)
     return Checked(len(asked), widest)
+
+
+def _under(m: Node, relation: str) -> Node:
+    """The node with every sampling in it under one relation; DomainError where it has another."""
+    arguments.one_of(relation, "relation", ("add_remove", "replace_one"))
+
+    def moved(node: Node) -> Node:
+        if isinstance(node, Compose):
+            return Compose({moved(run): count for run, count in node.terms.items()})
+        if isinstance(node, PoissonSubsample | SubsampleWithoutReplacement):
+            return type(node)(node.children[0], node.parameters()["gamma"], relation)
+        return node
+
+    found = moved(m)
+    if found.claim.adjacency is not None and str(found.claim.adjacency) != relation:
+        raise DomainError(
+            f"relation: found {echo(m)}, which is about {found.claim.adjacency} alone, needed "
+            f"{relation}, or an expression of samplings and compositions"
+        )
+    return found
 
 
 _DEFAULTS: dict[str, tuple[str, ...]] = {"rdp": ORDERS, "epsilon": DELTAS, "delta": EPSILONS}

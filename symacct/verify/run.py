@@ -10,6 +10,7 @@ from fractions import Fraction
 from symacct.core.errors import DomainError, echo
 from symacct.core.exact import Numeric
 from symacct.expressions.parameters import probability, rational, whole
+from symacct.results.rounding import nearest_float
 from symacct.verify.asking.questions import FULL, Extent
 from symacct.verify.asking.session import Session
 from symacct.verify.judging.verdict import ALLOWANCE
@@ -89,11 +90,13 @@ def _point(session: Session, ask: Ask, answer: Answer) -> PlottedError | None:
         error = 0.0 if inside else float(answer.finite / Fraction(end) - 1)
     except OverflowError:
         return None
-    part = ask.parts[0]
+    part, unit = ask.parts[0], math.ulp(nearest_float(Fraction(end)))
     return PlottedError(
         alpha=float(Fraction(ask.at)),
         scale=float(Fraction(part.parameters[0][1])),
         gamma=None if part.gamma is None else float(Fraction(part.gamma)),
         error=error,
         label=f"{part.mechanism}, {part.sampling.replace('_', ' ')}",
+        ask=ask,
+        ulps=0.0 if inside else nearest_float(abs(answer.finite - Fraction(end)) / Fraction(unit)),
     )

@@ -6,6 +6,7 @@ import pytest
 
 from symacct.verify import FULL, QUICK
 from symacct.verify.asking.questions import Extent
+from tests.verify import planted
 from tests.verify.defects import CORRECT, DEFECTS
 from tests.verify.exact_accountant import exact
 from tests.verify.test_planted import assert_no_alarm, planted_report
@@ -36,6 +37,15 @@ def test_a_planted_defect_is_one_defect_in_a_quick_run(name, tmp_path):
 @pytest.mark.parametrize("name", NARROW)
 def test_a_narrow_region_is_found_in_a_full_run(name, tmp_path):
     assert len(planted_report(name, FULL, tmp_path).defects) == 1
+
+
+@pytest.mark.parametrize("name", [*planted.MISSED, *planted.NEW])
+def test_a_planted_fault_is_found_and_named_in_a_quick_run(name, tmp_path):
+    with planted.shared():
+        row, _ = planted.seen(name, QUICK, tmp_path)
+    assert row is not None
+    assert row.named, row.cause
+    assert row.minimal, row.question
 
 
 LINES = "sys.stdout.write('noise\\n' * 10**6); sys.stdout.flush()"

@@ -67,6 +67,17 @@ def test_an_end_is_said_with_its_last_words(tmp_path):
         assert peer.incidents.ends == 1
 
 
+@pytest.mark.parametrize("before", ["loading {x}... ", "  0%|", "INFO: {'a': 1} ", '{"a": 1} '])
+def test_an_answer_may_follow_other_words_on_its_line(tmp_path, before):
+    body = f"""
+        sys.stdout.write({before!r})
+        say({{"value": value}})
+    """
+    with Peer(program(tmp_path, body)) as peer:
+        assert peer.ask(ask()).finite == RIGHT
+        assert peer.incidents.noise == 0
+
+
 def test_a_signal_is_said(tmp_path):
     with Peer(program(tmp_path, "os.kill(os.getpid(), 9)")) as peer:
         assert "signal 9" in peer.ask(ask()).error

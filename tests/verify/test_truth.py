@@ -291,6 +291,18 @@ def test_a_right_value_for_a_replaced_record_of_a_poisson_sample_is_no_finding(s
     assert judged(part, "rdp", alpha, right * 1.001, relation=relation).verdict == "loose"
 
 
+def test_a_theorem_of_one_part_is_no_claim_about_the_others():
+    """A sample of fixed size by Theorem 9 beside a Poisson sample, a record replaced in both."""
+    parts = FIXED, SAMPLED
+    oracle, ask = Oracle(), Ask("rdp", parts, "3", "replace_one")
+    nine = oracle.accountant.rdp(node(replace(ask, parts=parts[:1])), 3, by="WBK19-T9").upper
+    other = oracle.truth(replace(ask, parts=parts[1:])).upper
+    value = Fraction(float(nine)) + other
+    answer = Answer(value=value, claims="WBK19-T9")
+    assert value > oracle.truth(ask).upper * Fraction(101, 100)
+    assert Judge(oracle, Hello("p", "1", ())).judge(ask, answer) is None
+
+
 def test_what_all_of_a_zcdp_have_is_what_gaussian_noise_has():
     part = AskedPart("ZCDP", (("rho", "0.1"), ("xi", "0")))
     truth = Oracle().truth(Ask("rdp", (part,), "3"))

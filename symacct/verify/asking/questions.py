@@ -23,14 +23,16 @@ PARAMETERS = {
     "RandomizedResponse": ["0.6", "0.9", "0.999999", "0.5001", "0.75"],
     "PureDP": ["1", "0.1", "20", "1e-6", "5"],
     "ZCDP": ["0.1", "1", "1e-8", "100"],
+    "DiscreteGaussian": ["1", "5", "0.5", "50", "2", "0.25"],
+    "DiscreteLaplace": ["1", "2", "0.5", "20", "0.1"],
+    "Skellam": ["4", "25", "1", "400"],
 }
 _HARMLESS = {
-    "Gaussian": "10000",
-    "Laplace": "10000",
-    "RandomizedResponse": "0.5001",
-    "PureDP": "1e-6",
-    "ZCDP": "1e-8",
-}
+    "Gaussian": "10000", "Laplace": "10000", "RandomizedResponse": "0.5001", "PureDP": "1e-6",
+    "ZCDP": "1e-8", "DiscreteGaussian": "100", "DiscreteLaplace": "1000", "Skellam": "10000",
+}  # fmt: skip
+#: Whose parameter is the size of the noise.
+_SCALED = ("Gaussian", "Laplace", "DiscreteGaussian", "DiscreteLaplace")
 RATES = ["0.001", "0.1", "1e-9", "0.999", "0.01", "0.5", "1e-6", "1e-4", "0.9", "0.999999999"]
 WHOLE_ORDERS = ["2", "8", "64", "1024", "3", "32", "256", "4096", "4", "16", "128", "512"]
 FRACTIONAL_ORDERS = [
@@ -147,6 +149,9 @@ def random_point(row: Support, chance: random.Random) -> Ask:
         "RandomizedResponse": lambda: str(1 - Decimal(_log_uniform(chance, 1e-6, 0.499))),
         "PureDP": lambda: _log_uniform(chance, 1e-6, 30),
         "ZCDP": lambda: _log_uniform(chance, 1e-8, 100),
+        "DiscreteGaussian": lambda: _log_uniform(chance, 0.2, 100),
+        "DiscreteLaplace": lambda: _log_uniform(chance, 0.05, 1000),
+        "Skellam": lambda: _log_uniform(chance, 0.5, 1000),
     }[row.mechanism]()
     gamma = None if row.sampling == "none" else _random_rate(chance)
     # One run, or log-uniformly many: no residue and no size is left out.
@@ -243,6 +248,9 @@ _TYPICAL = {
     "RandomizedResponse": (0.55, 0.95),
     "PureDP": (0.01, 2),
     "ZCDP": (1e-4, 1),
+    "DiscreteGaussian": (0.4, 20),
+    "DiscreteLaplace": (0.4, 20),
+    "Skellam": (0.5, 400),
 }
 _TYPICAL_RATES, _TYPICAL_RUNS = (1e-4, 0.2), (1, 1e5)
 _TYPICAL_DELTAS = 1e-12, 0.01
@@ -257,7 +265,7 @@ def typical(row: Support, chance: random.Random) -> Ask:
     kind = chance.choice([kind for kind in row.asks if kind != "rdp"])
     value = _log_uniform(chance, *_TYPICAL[row.mechanism])
     gamma = None if row.sampling == "none" else _log_uniform(chance, *_TYPICAL_RATES)
-    spread = float(value) / float(gamma or 1) if row.mechanism in ("Gaussian", "Laplace") else 1
+    spread = float(value) / float(gamma or 1) if row.mechanism in _SCALED else 1
     drawn = float(_log_uniform(chance, *_TYPICAL_RUNS))
     runs = max(1, round(min(drawn, _MOST_LOSS * spread**2)))
     delta = _log_uniform(chance, *_TYPICAL_DELTAS)
@@ -396,7 +404,7 @@ def _with_size(ask: Ask, sizes: Iterator[int]) -> Ask:
         if part.mechanism == "RandomizedResponse":
             return replace(part, parameters=(("p", str(1 - Decimal(1) / (4 + next(sizes) % 60))),))
         name, _ = part.parameters[0]
-        size = next(sizes) if part.mechanism in ("Gaussian", "Laplace") else 1 + next(sizes) % 12
+        size = next(sizes) if part.mechanism in _SCALED else 1 + next(sizes) % 12
         return replace(part, parameters=((name, str(size)), *part.parameters[1:]))
 
     return replace(ask, parts=tuple(map(moved, ask.parts)))

@@ -15,7 +15,7 @@ from symacct.verify.peer.protocol import Answer, Ask
 #: The finding at a question, None where its answer is right; OutOfTimeError where it is too late.
 Shows = Callable[[Ask], Finding | None]
 #: Factors by which a number is moved until the answer is right; then the edge is bisected.
-_FACTORS = (2, 8, 64, 4096)
+_FACTORS = (2, 8, 64)
 _BISECTIONS = 7
 _MOST_RUNS, _MOST_ORDER = 10**6, 4096
 _MODULI = tuple(2**bits for bits in (32, 31, 24, 16, 15, 8))
@@ -94,7 +94,7 @@ def _edge(axis: _Axis, shows: Shows, up: bool) -> tuple[Fraction, Fraction] | No
     wrong = axis.value
     for factor in _FACTORS:
         place = axis.value * factor if up else axis.value / factor
-        if axis.name == "α" and not axis.whole:  # which begins at 1
+        if axis.name == "α":  # which begins at 1
             place = 1 + (axis.value - 1) * factor if up else 1 + (axis.value - 1) / factor
         if axis.whole:
             place = Fraction(round(place))

@@ -40,9 +40,9 @@ _EDGES, _BOUNDED = 120, 4
 _STARTS = 0.1
 #: The shares of the time at which the stages end.
 _STAGES = {
-    "knowing": 0.05,
-    "usual": 0.1,
-    "points": 0.25,
+    "knowing": 0.12,
+    "usual": 0.16,
+    "points": 0.28,
     "ends": 0.36,
     "structure": 0.44,
     "remembering": 0.5,
@@ -95,6 +95,7 @@ class Session:
         about = self.hello, self.extent, self.seed
         #: Not asked yet: what a stage has no time for is asked where the search leaves some.
         self._left: dict[str, Iterator[Ask]] = {
+            "knowing": iter(self.known),
             "usual": usual.usual(self.hello, self.seed),
             "points": questions.points(*about),
             "ends": questions.ends(*about),
@@ -135,7 +136,14 @@ class Session:
         """With its formula, the form of the numbers, and of how many runs it is the value."""
         answers = self.history.answers
         plain = [a.finite for ask, a in answers.items() if not ask.how and a.finite is not None]
-        return as_runs(explained(self.judge.complete(found), form(plain), self.oracle), answers)
+        found = explained(self.judge.complete(found), form(plain), self.oracle)
+        return as_runs(self._of_the_conversion(found), answers)
+
+    def _of_the_conversion(self, found: Finding) -> Finding:
+        """Where the curves are right, no series is wrong but the conversion's formula."""
+        wrong = any(one.worst.ask.kind == "rdp" for one in self.clusters.ranked())
+        own = "conversion's formula" if self.points and not wrong else "series"
+        return replace(found, note=found.note.replace("series", own)) if found.split else found
 
     def _until_its_end(self, stage: Callable[[], None]) -> None:
         """As much of a stage as there is time for."""
@@ -226,8 +234,9 @@ class Session:
     # --- stages
 
     def _know(self) -> None:
-        for ask, answer in self._stream(filter(self._may, self.known), "knowing"):
+        for ask, answer in self._stream(filter(self._may, self._left["knowing"]), "knowing"):
             self.again[ask] = self.judge.judge(ask, answer)
+            self.points += [(ask, answer)] if ask.kind == "rdp" else []
             self.clusters.note(self.again[ask], self._probe)
 
     def _usual(self) -> None:
@@ -266,12 +275,8 @@ class Session:
             self._judged(questions.training(self.hello, self.extent, self.seed))
         finally:
             self.searched = self.asked - before
-        stages = {
-            "usual": self._usual,
-            "ends": self._ends,
-            "structure": self._compositions,
-            "points": self._points,
-        }
+        stages = {"knowing": self._know, "usual": self._usual, "ends": self._ends}
+        stages |= {"structure": self._compositions, "points": self._points}
         for stage, again in stages.items():
             if _used_up(stage) in self.cut:
                 again()

@@ -80,9 +80,10 @@ def of_kind(hello: Hello, row: Support, kind: str, seed: int) -> Iterator[Ask]:
 
 
 def of_every_kind(asks: Iterable[Ask]) -> list[Ask]:
-    """The plain ones, one of each kind in turn, of each the last asked first."""
+    """The plain ones, one of each kind in turn, of each the shortest first."""
     found: dict[object, list[Ask]] = {}
-    for ask in reversed([ask for ask in asks if not ask.how and len(ask.parts) == 1]):
+    plain = [ask for ask in asks if not ask.how and len(ask.parts) == 1]
+    for ask in sorted(plain, key=lambda ask: len(ask.expression) + len(ask.at)):
         found.setdefault(region(ask), []).append(ask)
     return [*questions.in_turn([*found.values()])]
 
@@ -105,7 +106,7 @@ def twins(ask: Ask) -> Iterator[Ask]:
 def _moved(part: AskedPart, step: Decimal) -> Iterator[AskedPart]:
     """Less noise, and a higher rate."""
     name, value = part.parameters[0]
-    moved = _beside(value, -step if name in ("sigma", "b") else step)
+    moved = _beside(value, -step if name in ("sigma", "b", "mu") else step)
     if name != "p" or Fraction(moved) < 1:
         yield replace(part, parameters=((name, moved), *part.parameters[1:]))
     fixed = part.sampling == "without_replacement"  # whose rate is a quotient of small numbers

@@ -11,7 +11,7 @@ from symacct.core.claims import Kind
 from symacct.core.errors import SymacctError
 from symacct.expressions import theorem_registry
 from symacct.verify.judging.bounds import Bound, ends
-from symacct.verify.judging.truth import Oracle, readings, relation_of, step
+from symacct.verify.judging.truth import SAMPLINGS, Oracle, readings, relation_of, step
 from symacct.verify.peer.protocol import Ask, AskedPart
 
 #: Relative distance up to which two float64 computations of one formula are taken for the same.
@@ -84,7 +84,7 @@ def _theorems(
 
 
 def _by_theorem(oracle: Oracle, ask: Ask, name: str) -> tuple[Bound, Bound] | None:
-    if all(part.sampling == "none" for part in ask.parts) or Fraction(ask.at) > _LARGEST_ORDER:
+    if not any(_is_of(name, part) for part in ask.parts) or Fraction(ask.at) > _LARGEST_ORDER:
         return None
     try:
         lows, highs = zip(*(_sum_of_parts(oracle, r, name) for r in readings(ask)), strict=True)
@@ -97,12 +97,19 @@ def _sum_of_parts(oracle: Oracle, ask: Ask, name: str) -> tuple[Bound, Bound]:
     low: Bound = Fraction(0)
     high: Bound = Fraction(0)
     for part in ask.parts:
-        by = None if part.sampling == "none" else name
+        by = name if _is_of(name, part) else None
         a, b = ends(
             oracle.ask("rdp", step(replace(part, count=1), relation_of(ask)), ask.at, by=by)
         )
         low, high = low + part.count * a, high + part.count * b
     return low, high
+
+
+def _is_of(name: str, part: AskedPart) -> bool:
+    """Is the theorem about this part's sampling? Of a composition it says what it is about."""
+    if part.sampling == "none":
+        return False
+    return SAMPLINGS[part.sampling].__name__ in theorem_registry.named(name).operation
 
 
 def _mistakes(ask: Ask) -> Iterator[tuple[str, Ask, Fraction | int]]:

@@ -21,7 +21,7 @@ def form(values: Iterable[Fraction]) -> str | None:
     """What all of a peer's numbers have in common; None where they are float64s or better.
 
     >>> form(Fraction(round(10**5 / 7 ** (i / 9)), 10**5) for i in range(12))
-    'printed with 6 digits'
+    'printed with 5 digits'
     """
     distinct = {value for value in values if value}
     if len(distinct) < _ENOUGH:

@@ -19,7 +19,16 @@ from symacct.core.claims import Kind
 from symacct.core.errors import LimitError, OrderGridWarning, SymacctError
 from symacct.core.exact import Numeric, exact
 from symacct.expressions.node import Node
-from symacct.mechanisms import ZCDP, Gaussian, Laplace, PureDP, RandomizedResponse
+from symacct.mechanisms import (
+    ZCDP,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    PureDP,
+    RandomizedResponse,
+    Skellam,
+)
 from symacct.operations import Compose, PoissonSubsample, SubsampleWithoutReplacement
 from symacct.results.enclosure import Enclosure
 from symacct.results.time_limit import OutOfTimeError, before
@@ -36,9 +45,11 @@ _FIXED_SIZE_ORDER = 256
 _PROFILE_SIZE = 2**28  # some tenths of a second; other bounds answer what would take longer
 _LEAST_DIGITS, _LEAST_SIZE = 5, 2**24  # of a lower bound
 _BITS = 120
-_NOISE = (Gaussian, Laplace, RandomizedResponse, PureDP, ZCDP)
+_NOISE = (
+    Gaussian, Laplace, RandomizedResponse, PureDP, ZCDP, DiscreteGaussian, DiscreteLaplace, Skellam,
+)  # fmt: skip
 _CLASSES: dict[str, type[Node]] = {kind.__name__: kind for kind in _NOISE}
-_SAMPLINGS: dict[str, type[PoissonSubsample] | type[SubsampleWithoutReplacement]] = {
+SAMPLINGS: dict[str, type[PoissonSubsample] | type[SubsampleWithoutReplacement]] = {
     "poisson": PoissonSubsample,
     "without_replacement": SubsampleWithoutReplacement,
 }
@@ -218,7 +229,7 @@ def step(part: AskedPart, relation: str) -> Node:
     """One run of a part under a relation, as a node."""
     one = _CLASSES[part.mechanism](*(exact(value) for _, value in part.parameters))
     m: Node = Compose({one: part.inner}) if part.inner > 1 else one
-    return m if part.sampling == "none" else _SAMPLINGS[part.sampling](m, part.gamma, relation)
+    return m if part.sampling == "none" else SAMPLINGS[part.sampling](m, part.gamma, relation)
 
 
 def node(ask: Ask) -> Node:
@@ -236,7 +247,7 @@ def parts_of(m: Node) -> tuple[AskedPart, ...] | None:
 
 def _part_of(m: Node, count: object) -> AskedPart | None:
     sampling, gamma = "none", None
-    for name, operation in _SAMPLINGS.items():
+    for name, operation in SAMPLINGS.items():
         if isinstance(m, operation):
             if m.fixed_adjacency != m.read_adjacency:  # no other accountant has it
                 return None

@@ -21,6 +21,9 @@ MECHANISMS = {
     "RandomizedResponse": ("p",),
     "PureDP": ("epsilon",),
     "ZCDP": ("rho", "xi"),
+    "DiscreteGaussian": ("sigma",),
+    "DiscreteLaplace": ("b",),
+    "Skellam": ("mu",),
 }
 _NUMBERS = ("float", "int", "numpy.float64", "numpy.int64", "numpy.float32", "Decimal")
 #: The ways of building the same mathematics; the first of each is what an absent key means.

@@ -36,6 +36,8 @@ _NO_NUMBER = re.compile(r"[+-]?(?:inf|infinity|nan)", re.IGNORECASE)
 _BARE = re.compile(
     r'"(?:[^"\\]|\\.?)*"?|([+-]?(?:inf(?:inity)?|nan)\b)(?:\(\w*\))?', re.IGNORECASE | re.DOTALL
 )
+#: An answer, its id first.
+_BEGINS = re.compile(rb'\{\s*"id"\s*:')
 _REPRODUCE = (60, 2000)  # lines, characters of one
 
 _ANSWER = {"id", "value", "error", "unsupported", "claims", "alpha", "reproduce", "seconds"}
@@ -54,12 +56,19 @@ class Number(str):
 
 
 def read_object(line: bytes) -> Row | None:
-    """The JSON object on a line, its numbers as they were written; None for anything else."""
-    if not line.lstrip().startswith(b"{"):
-        return None  # noise, of which there may be much
+    """The JSON object on a line, its numbers as they were written; None for anything else.
+
+    Other words may stand before it, as of what logs or prints without an end of the line.
+    """
+    whole, later = line.lstrip(), _BEGINS.search(line)
+    found = _object(whole) if whole.startswith(b"{") else None
+    return _object(line[later.start() :]) if found is None and later is not None else found
+
+
+def _object(text: bytes) -> Row | None:
     try:
-        text = _BARE.sub(_quoted, line.decode())
-        row = json.loads(text, parse_int=Number, parse_float=Number)
+        bare = _BARE.sub(_quoted, text.decode())
+        row = json.loads(bare, parse_int=Number, parse_float=Number)
     except (ValueError, RecursionError):
         return None
     return row if isinstance(row, dict) else None
@@ -77,7 +86,7 @@ def is_answer_to(row: Row, number: int) -> bool:
 
 def is_meant_for(line: bytes, number: int) -> bool:
     """Does a line that is no JSON begin as the answer to this ask would?"""
-    return re.match(rb'\s*\{\s*"id"\s*:\s*%d\b' % number, line) is not None
+    return re.search(rb'\{\s*"id"\s*:\s*%d\b' % number, line) is not None
 
 
 def read_answer(row: Row, measured: float) -> Answer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -16,6 +16,9 @@ from symacct.verify.reporting.report import Report, call, finding_as_dict
 from symacct.version import __version__
 
 _SARIF = "2.1.0"
+_SCHEMA = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
 _XML = {**dict.fromkeys(range(32)), 9: 9, 10: 10, 13: 13, 0xFFFE: None, 0xFFFF: None}
 
 
@@ -38,11 +41,19 @@ def _suite(root: ElementTree.Element, judgement: Judgement) -> None:
         if defect in failing:
             failure = ElementTree.SubElement(case, "failure", type=defect.verdict)
             failure.set("message", _xml(said(defect)))
-            failure.text = _xml(finding_as_dict(defect.worst, report.command)["reproduce"])
+            row = finding_as_dict(defect.worst, report.command)
+            failure.text = _xml(f"{_values(row)}\n{row['reproduce']}")
     suite.set("tests", str(len(suite)))
     suite.set("failures", str(len(failing)))
     suite.set("errors", str(int(not report.enough)))
     suite.set("time", f"{report.seconds:.1f}")
+
+
+def _values(row: Mapping[str, Any]) -> str:
+    """What the peer says, and between which ends the truth is."""
+    truth = f"truth {row['truth_lower']} … {row['truth_upper']}"
+    known = truth if row["truth_lower"] is not None else "truth not known"
+    return f"value {row['peer_value']}, {known}" + (f"; {row['note']}" if row["note"] else "")
 
 
 def _case(suite: ElementTree.Element, report: Report, name: str) -> ElementTree.Element:
@@ -81,7 +92,8 @@ def _xml(text: str) -> str:
 def sarif(judgements: Sequence[Judgement]) -> str:
     """SARIF 2.1.0: a run for each peer, a result for each defect, at the peer's own file."""
     runs = [_run(judgement) for judgement in judgements]
-    return json.dumps({"version": _SARIF, "runs": runs}, indent=2, ensure_ascii=False)
+    row = {"$schema": _SCHEMA, "version": _SARIF, "runs": runs}
+    return json.dumps(row, indent=2, ensure_ascii=False)
 
 
 def _run(judgement: Judgement) -> dict[str, Any]:
@@ -97,7 +109,9 @@ def _run(judgement: Judgement) -> dict[str, Any]:
 
 
 def _result(defect: Defect, report: Report, fails: bool) -> dict[str, Any]:
-    place = {"artifactLocation": {"uri": _file(report.command)}, "region": {"startLine": 1}}
+    file = _file(report.command)
+    where = {"startLine": _line(file, defect)}
+    place = {"artifactLocation": {"uri": file}, "region": where}
     shown = finding_as_dict(defect.worst, report.command)["reproduce"]
     return {
         "ruleId": defect.verdict,
@@ -106,6 +120,19 @@ def _result(defect: Defect, report: Report, fails: bool) -> dict[str, Any]:
         "locations": [{"physicalLocation": place}],
         "partialFingerprints": {"cause/v1": f"{report.peer}: {defect.cause}"},
     }
+
+
+def _line(file: str, defect: Defect) -> int:
+    """The first line of the peer's file that speaks of what is asked; 1 where none does."""
+    ask = defect.shown.ask
+    words = (ask.kind, *(part.mechanism for part in ask.parts))
+    words = words if ask.kind != "rdp" else (*words[1:], ask.kind)
+    try:
+        lines = Path(file).read_text(encoding="utf-8", errors="replace").lower().split("\n")
+    except OSError:
+        return 1
+    found = (i for word in words for i, line in enumerate(lines, 1) if word.lower() in line)
+    return next(found, 1)
 
 
 def _file(command: Sequence[str]) -> str:

@@ -33,6 +33,9 @@ class PlottedError:
     gamma: float | None
     error: float
     label: str
+    ask: Ask
+    #: The distance from the truth in units in its last place.
+    ulps: float = 0.0
 
 
 @dataclass

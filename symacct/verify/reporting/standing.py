@@ -1,0 +1,95 @@
+"""How all accountants stand: a table with their versions, and a text to send for each defect."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from symacct.verify.judging.bounds import decimal_text
+from symacct.verify.reporting.defects import Defect
+from symacct.verify.reporting.report import Report, call, finding_as_dict
+from symacct.version import __version__
+
+#: What stands between these two lines of a page is written anew; the rest of it is kept.
+BEGIN, END = "<!-- verify --all: begin -->", "<!-- verify --all: end -->"
+_BELOW = ("unsound", "negative", "zero")
+_NO_NUMBER = ("nan", "inf", "exception", "slow")
+_LAWS = ("inconsistent", "jump")
+
+
+def table(reports: Sequence[Report], absent: Sequence[tuple[str, str]]) -> str:
+    """What a run found of each peer, in Markdown, with versions and the day."""
+    head = (
+        "| peer | version | questions | judged | below the truth | nan, inf, exception, slow "
+        "| loose | laws, jumps, ways of writing | another formula | defects |"
+    )
+    rows = [head, "| --- " * 10 + "|", *map(_row, reports)]
+    gone = [f"Not run: {name} ({why})." for name, why in absent]
+    day = datetime.now(UTC).date().isoformat()
+    said = f"Written on {day} by `symacct verify --all`, symacct {__version__}; counts of answers."
+    return "\n".join([BEGIN, "", said, "", *rows, "", *gone, END])
+
+
+def _row(report: Report) -> str:
+    def counted(*verdicts: str) -> str:
+        return f"{sum(report.counts.get(verdict, 0) for verdict in verdicts):,}"
+
+    own = (
+        report.peer, report.version, f"{report.asked:,}", f"{report.judged:,}", counted(*_BELOW),
+        counted(*_NO_NUMBER), counted("loose"), counted(*_LAWS), counted("wrong-formula"),
+        str(len(report.defects)),
+    )  # fmt: skip
+    return f"| {' | '.join(own)} |"
+
+
+def page(text: str, written: str) -> str:
+    """The page with the new table in the place of the old one, or after all else."""
+    old = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
+    if old.search(text):
+        return old.sub(lambda _: written, text, count=1)
+    return f"{text.rstrip()}\n\n{written}\n".lstrip()
+
+
+def letter(report: Report, defect: Defect) -> str:
+    """The text of an issue for the maintainers: what is asked, what is said, what is true."""
+    found, row = defect.shown, finding_as_dict(defect.worst, report.command)
+    lines = [
+        f"# {report.peer} {report.version}: {defect.cause}",
+        "",
+        f"`{call(found.ask)}` of `{found.ask.expression}` under {found.ask.adjacency} neighbours "
+        f"gives {row['peer_value'] if row['peer_value'] is not None else row['note']}.",
+    ]
+    if found.truth is not None:
+        low, high = decimal_text(found.truth.lower, False), decimal_text(found.truth.upper, True)
+        what = "The exact value" if found.truth.exact else "What is proved of it"
+        lines.append(f"{what} lies between {low} and {high}.")
+    if defect.below:
+        lines.append("The answer is below what is proved: the guarantee does not hold.")
+    if found.note:
+        lines.append(f"Where it shows: {found.note}.")
+    seen = "; ".join(defect.about[:4])
+    lines += [
+        "",
+        "To reproduce:",
+        "",
+        "```",
+        str(row["reproduce"]),
+        "```",
+        "",
+        f"It was seen in {defect.answers:,} answers ({seen}). The bounds are certified by ball "
+        f"arithmetic (symacct {__version__}).",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def write_letters(folder: str, reports: Sequence[Report]) -> None:
+    """A file for each defect of each peer; OSError where the folder takes none."""
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    for report in reports:
+        for number, defect in enumerate(report.defects, 1):
+            name = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{report.peer}-{number}-{defect.cause}")[:80]
+            (place / f"{name}.md").write_text(letter(report, defect), encoding="utf-8")
