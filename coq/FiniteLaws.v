@@ -96,6 +96,27 @@ Proof.
   pose proof (total_positive rest _ P). specialize (P x). lra.
 Qed.
 
+Lemma moment_of_renyi {A} (d : pair A) alpha r :
+  1 < alpha -> renyi d alpha <= r -> moment d alpha <= exp ((alpha - 1) * r).
+Proof.
+  intros Ha H. rewrite <- (exp_ln (moment d alpha)) by apply moment_positive.
+  apply (Rmult_le_compat_l (alpha - 1)) in H; [|lra]. unfold renyi in H.
+  replace ((alpha - 1) * (ln (moment d alpha) / (alpha - 1)))
+    with (ln (moment d alpha)) in H by (field; lra).
+  destruct H as [H|H]; [left; now apply exp_increasing | right; now rewrite H].
+Qed.
+
+Lemma renyi_of_moment {A} (d : pair A) alpha r :
+  1 < alpha -> moment d alpha <= exp ((alpha - 1) * r) -> renyi d alpha <= r.
+Proof.
+  intros Ha H. unfold renyi. apply (Rmult_le_reg_l (alpha - 1)); [lra|].
+  replace ((alpha - 1) * (ln (moment d alpha) / (alpha - 1)))
+    with (ln (moment d alpha)) by (field; lra).
+  rewrite <- (ln_exp ((alpha - 1) * r)).
+  destruct H as [H|H]; [left; apply ln_increasing; [apply moment_positive | exact H]
+                       | right; now rewrite H].
+Qed.
+
 (** * From Rényi to (ε, δ) *)
 
 Lemma exp_above_line x : 1 + x <= exp x.
@@ -331,49 +352,34 @@ Fixpoint run {A : Type} {n : nat} : strategy A n -> pair (answers A n) :=
   | S m => fun s => follow (fst s) (fun x => run (snd s x))
   end.
 
-(** Every mechanism that may come up is in the class [C]. *)
-Fixpoint always {A : Type} {n : nat} (C : pair A -> Prop) : strategy A n -> Prop :=
-  match n return strategy A n -> Prop with
-  | O => fun _ => True
-  | S m => fun s => C (fst s) /\ forall x, always C (snd s x)
+(** The i-th mechanism is of the i-th kind, whatever was answered before. *)
+Fixpoint scheduled {K A : Type} (C : K -> pair A -> Prop) (kinds : list K)
+  : strategy A (length kinds) -> Prop :=
+  match kinds return strategy A (length kinds) -> Prop with
+  | [] => fun _ => True
+  | kind :: rest => fun s => C kind (fst s) /\ forall x, scheduled C rest (snd s x)
   end.
 
 Lemma moment_nothing alpha : moment nothing alpha = 1.
-Proof. unfold moment. simpl. unfold Rdiv. rewrite Rinv_1, Rmult_1_r. unfold Rpower.
-  rewrite ln_1, Rmult_0_r, exp_0. ring. Qed.
-
-Theorem moment_run_le {A} n (C : pair A -> Prop) (s : strategy A n) alpha M :
-  (forall d, C d -> moment d alpha <= M) -> always C s -> moment (run s) alpha <= M ^ n.
 Proof.
-  intro H. induction n as [|n IH]; simpl; intro K.
-  - right. apply moment_nothing.
-  - destruct K as [K1 K2]. specialize (H _ K1) as H1.
-    eapply Rle_trans; [apply (moment_follow_le _ _ _ _ _ (M ^ n)); intro x; now apply IH|].
-    apply Rmult_le_compat_r; [|exact H1].
-    apply pow_le. pose proof (moment_positive (fst s) alpha). lra.
+  unfold moment. simpl. unfold Rdiv. rewrite Rinv_1, Rmult_1_r. unfold Rpower.
+  rewrite ln_1, Rmult_0_r, exp_0. ring.
 Qed.
 
-(** The curves of n adaptive runs add. *)
-Theorem renyi_run_le {A} n (C : pair A -> Prop) (s : strategy A n) alpha r :
-  1 < alpha -> (forall d, C d -> renyi d alpha <= r) -> always C s ->
-  renyi (run s) alpha <= INR n * r.
+(** Adaptive composition: the curves of the runs add. *)
+Theorem renyi_run {K A} (C : K -> pair A -> Prop) (bound : K -> R) alpha kinds s :
+  1 < alpha -> (forall kind d, In kind kinds -> C kind d -> renyi d alpha <= bound kind) ->
+  scheduled C kinds s -> renyi (run s) alpha <= total kinds bound.
 Proof.
-  intros Ha H K.
-  assert (M : forall d, C d -> moment d alpha <= exp ((alpha - 1) * r)).
-  { intros d Hd. specialize (H d Hd). unfold renyi in H.
-    rewrite <- (exp_ln (moment d alpha)) by apply moment_positive.
-    apply (Rmult_le_compat_l (alpha - 1)) in H; [|lra].
-    replace ((alpha - 1) * (ln (moment d alpha) / (alpha - 1)))
-      with (ln (moment d alpha)) in H by (field; lra).
-    destruct H as [H|H]; [left; now apply exp_increasing | right; now rewrite H]. }
-  pose proof (moment_run_le n C s alpha _ M K) as G.
-  unfold renyi. apply (Rmult_le_reg_l (alpha - 1)); [lra|].
-  replace ((alpha - 1) * (ln (moment (run s) alpha) / (alpha - 1)))
-    with (ln (moment (run s) alpha)) by (field; lra).
-  replace ((alpha - 1) * (INR n * r)) with (ln (exp ((alpha - 1) * r) ^ n)).
-  - destruct G as [G|G]; [left; apply ln_increasing; [apply moment_positive | exact G]
-                         | right; now rewrite G].
-  - rewrite <- Rpower_pow by apply exp_pos. unfold Rpower. rewrite !ln_exp. ring.
+  intros Ha H S0. apply renyi_of_moment; [exact Ha|].
+  induction kinds as [|kind rest IH]; simpl in *.
+  - rewrite moment_nothing, Rmult_0_r, exp_0. lra.
+  - destruct S0 as [S1 S2].
+    eapply Rle_trans; [apply (moment_follow_le _ _ _ _ _ (exp ((alpha - 1) * total rest bound)))|].
+    + intro x. apply IH; [|apply S2]. intros k d I. apply H. now right.
+    + rewrite Rmult_plus_distr_l, exp_plus.
+      apply Rmult_le_compat_r; [left; apply exp_pos|].
+      apply moment_of_renyi; [exact Ha|]. apply H; [now left | exact S1].
 Qed.
 
 (** * Poisson sampling *)
