@@ -5,7 +5,7 @@
 From Coq Require Import Reals Lra List ZArith.
 From Coquelicot Require Import Coquelicot.
 From Interval Require Export Tactic.
-From Symacct Require Export FiniteLaws Published WholeOrders.
+From Symacct Require Export FiniteLaws Published WholeOrders RealOrders Response.
 Open Scope R_scope.
 
 (** Pascal's rows as literals. *)
@@ -23,3 +23,12 @@ Ltac evaluate_whole bits :=
   rows;
   cbv [weigh Nat.sub Z.of_nat Pos.of_succ_nat Pos.succ];
   interval with (i_prec bits).
+
+(** A bound that names no integral. *)
+Ltac evaluate bits :=
+  cbv [spent fst snd improved classic gaussian laplace responding pure truth concentrated
+       sampled_response removed_response power];
+  interval with (i_prec bits).
+
+(** Parameters within their ranges. *)
+Ltac in_range := cbv [valid fst snd]; repeat split; lra.

@@ -50,6 +50,9 @@ Proof.
   pose proof (HL l' A2). pose proof (HR u' B2). lra.
 Qed.
 
+Lemma integral_at_most_le f a b : a <= b -> integral_at_most f a -> integral_at_most f b.
+Proof. intros H I l u K. specialize (I l u K). lra. Qed.
+
 (** * The mixture's ratio *)
 
 Section Noise.
@@ -286,6 +289,14 @@ Fixpoint costs (alpha : R) (m : mechanism) (r : R) : Prop :=
   | Compose m1 m2 => exists r1 r2, costs alpha m1 r1 /\ costs alpha m2 r2 /\ r1 + r2 <= r
   | Times n m => exists one, costs alpha m one /\ IZR (Zpos n) * one <= r
   end.
+
+Lemma costs_times alpha n m one :
+  costs alpha m one -> costs alpha (Times n m) (IZR (Zpos n) * one).
+Proof. intro H. exists one. split; [exact H | lra]. Qed.
+
+Lemma costs_compose alpha m1 m2 r1 r2 :
+  costs alpha m1 r1 -> costs alpha m2 r2 -> costs alpha (Compose m1 m2) (r1 + r2).
+Proof. intros H1 H2. exists r1, r2. repeat split; [exact H1 | exact H2 | lra]. Qed.
 
 Section Real.
 Variable rdp dp : mechanism -> R -> R -> Prop.
