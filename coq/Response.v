@@ -43,6 +43,19 @@ Proof.
   - rewrite Rplus_comm. exact B.
 Qed.
 
+(** The formulas that Published.v has for noise in general are those of this pair. *)
+Theorem renyi_response p H alpha : renyi (response p H) alpha = responding p alpha.
+Proof.
+  unfold renyi, moment, responding. simpl. unfold Rpower. rewrite Rplus_0_r. reflexivity.
+Qed.
+
+Theorem moment_sampled_response p H gamma G alpha :
+  moment (sample gamma G (response p H)) alpha = sampled_response p gamma alpha.
+Proof.
+  unfold moment, sampled_response. simpl. unfold Rpower. rewrite Rplus_0_r.
+  f_equal; f_equal; f_equal; f_equal; f_equal; field; lra.
+Qed.
+
 (** * All runs *)
 
 (** Runs are listed as how often, of which kind. *)

@@ -34,9 +34,10 @@ def certificate_command(
     digits: int,
     out: str | None,
 ) -> None:
-    """The guarantee of EXPR with its proof, for checker/check.py.
+    """The guarantee of EXPR with its proof, for checker/check.py or for Coq.
 
-    The checker needs neither symacct nor trust in it: python checker/check.py FILE.
+    The checker needs neither symacct nor trust in it: python checker/check.py FILE. The form coq
+    is a file that Coq with coq-interval proves from the library in the folder coq/.
     """
     m = in_numbers(expr)
     if (delta is None) == (epsilon is None):

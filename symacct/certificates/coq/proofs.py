@@ -19,8 +19,8 @@ from symacct.results.rounding import given, order_text
 LONGEST_SUM = 256
 _BITS = 512
 _DOUBLE_BITS = 42  # up to which integrals are found with the processor's own numbers
-_ON_PAPERS = """It rests on the theorems of papers that [published] in coq/Published.v lists, and on the
-   axioms of Coq's real numbers and machine integers."""
+_ON_PAPERS = """It rests on the theorems of papers that [published] in coq/Published.v lists, and on
+   the axioms of Coq's real numbers and machine integers."""
 _ON_NOTHING = """It rests on nothing but the axioms of Coq's real numbers and machine integers."""
 _HEAD = """\
 (* {mechanism}

@@ -13,7 +13,6 @@ from flint import arb, fmpq
 
 from symacct.arithmetic.ball import precision
 from symacct.certificates.coq.terms import Terms
-from symacct.core.exact import INFINITY, is_infinite
 from symacct.expressions.node import Node
 from symacct.mechanisms import Gaussian, Laplace, PureDP, RandomizedResponse, ScalarGaussian
 from symacct.operations import PoissonSubsample
@@ -89,8 +88,7 @@ class Statement:
 
     def _curve(self, part: Node) -> Fraction:
         by = "S22-POISSON" if needs_sum(part) else None
-        end = part.rdp(self.alpha, digits=_DIGITS, by=by).upper
-        return INFINITY if is_infinite(end) else to_fraction(end)
+        return to_fraction(part.rdp(self.alpha, digits=_DIGITS, by=by).upper)
 
     @property
     def spare(self) -> Fraction:
