@@ -82,6 +82,40 @@ Proof.
   apply sum_eq. intros k H. rewrite row_is_binomial by lia. reflexivity.
 Qed.
 
+(** * Finite laws, of which nothing is assumed *)
+
+Lemma moment_at_zero {A} (d : pair A) : moment d (INR 0) = 1.
+Proof.
+  rewrite <- (second_mass d). unfold moment. apply total_ext. intro x.
+  rewrite Rpower_O; [ring|]. apply Rdiv_lt_0_compat; [apply first_positive | apply second_positive].
+Qed.
+
+Lemma moment_at_one {A} (d : pair A) : moment d (INR 1) = 1.
+Proof.
+  rewrite <- (first_mass d). unfold moment. apply total_ext. intro x.
+  pose proof (first_positive d x). pose proof (second_positive d x).
+  rewrite Rpower_1; [field; lra | now apply Rdiv_lt_0_compat].
+Qed.
+
+(** A record added to a Poisson sample costs at most what S22 says, where laws are finite. *)
+Theorem sample_below {A} (d : pair A) gamma (rate : 0 <= gamma <= 1) n curve :
+  (forall k, (2 <= k <= n)%nat -> renyi d (INR k) <= curve k) ->
+  moment (sample gamma rate d) (INR n) <= sampled_moment n gamma curve.
+Proof.
+  intro H. rewrite moment_sample. unfold sampled_moment. apply sum_Rle. intros k K.
+  apply Rmult_le_compat_l.
+  - assert (P : 0 < C n k).
+    { apply Rdiv_lt_0_compat; [|apply Rmult_lt_0_compat]; apply INR_fact_lt_0. }
+    apply Rmult_le_pos; [apply Rmult_le_pos|]; [lra | apply pow_le; lra | apply pow_le; lra].
+  - destruct k as [|[|k]].
+    + rewrite moment_at_zero. simpl. lra.
+    + rewrite moment_at_one. simpl. lra.
+    + replace (moment_at curve (S (S k)))
+        with (exp ((INR (S (S k)) - 1) * curve (S (S k))))
+        by (unfold moment_at; now rewrite INR_IZR_INZ).
+      apply moment_of_renyi; [apply (lt_INR 1); lia | apply H; lia].
+Qed.
+
 (** * Any mechanism at a whole order *)
 
 Fixpoint whole (m : mechanism) (n : nat) : R :=
