@@ -8,7 +8,7 @@ from math import ceil
 from flint import arb
 
 from symacct.arithmetic.ball import precision
-from symacct.certificates.coq.statement import Statement, ball, short_above, upper
+from symacct.certificates.coq.inequality import Inequality, ball, short_above, upper
 from symacct.certificates.coq.terms import comment, composed, real, repeated, term
 from symacct.expressions.node import Node
 from symacct.mechanisms import Gaussian, Laplace, RandomizedResponse
@@ -129,8 +129,8 @@ Qed.
 """
 
 
-def proof(said: Statement, relation: str) -> str:
-    """The file of a statement that holds."""
+def proof(said: Inequality, relation: str) -> str:
+    """The file of an inequality that holds."""
     parts = [part for _, part in said.terms]
     if all(isinstance(_noise(part), RandomizedResponse) for part in parts):
         body, rests = _finite(said), _ON_NOTHING
@@ -160,11 +160,11 @@ def _noise(part: Node) -> Node:
     return part.mechanism if isinstance(part, PoissonSubsample) else part
 
 
-def _alpha(said: Statement) -> str:
+def _alpha(said: Inequality) -> str:
     return f"Definition alpha : R := {real(said.alpha)}.\n"
 
 
-def _finite(said: Statement) -> str:
+def _finite(said: Inequality) -> str:
     runs = []
     for count, part in said.terms:
         p = _noise(part).p  # type: ignore[attr-defined]
@@ -178,7 +178,7 @@ def _finite(said: Statement) -> str:
     )
 
 
-def _whole(said: Statement) -> str:
+def _whole(said: Inequality) -> str:
     return _AT_WHOLE_ORDER.format(
         expression=composed([repeated(count, term(part)) for count, part in said.terms]),
         alpha=said.alpha,
@@ -187,7 +187,7 @@ def _whole(said: Statement) -> str:
     )
 
 
-def _real(said: Statement) -> str:
+def _real(said: Inequality) -> str:
     texts, totals, proofs = [_alpha(said)], [], []
     for i, ((count, part), cost, curve) in enumerate(
         zip(said.terms, said.costs, said.curves, strict=True), 1
@@ -215,7 +215,7 @@ def _real(said: Statement) -> str:
     return "\n".join(texts)
 
 
-def _part(said: Statement, i: int, part: Node, cost: Fraction, curve: Fraction) -> str:
+def _part(said: Inequality, i: int, part: Node, cost: Fraction, curve: Fraction) -> str:
     inner, how = "", f"evaluate {said.bits}%positive."
     if isinstance(part, PoissonSubsample) and isinstance(part.mechanism, Gaussian | Laplace):
         with precision(_BITS):
@@ -224,7 +224,7 @@ def _part(said: Statement, i: int, part: Node, cost: Fraction, curve: Fraction) 
 
 
 def _integral(
-    said: Statement, i: int, part: PoissonSubsample, cost: Fraction, curve: Fraction
+    said: Inequality, i: int, part: PoissonSubsample, cost: Fraction, curve: Fraction
 ) -> tuple[str, str]:
     """The integral over an interval, and the proof that its tails leave room."""
     noise, alpha, gamma = part.mechanism, said.alpha, Fraction(part.gamma)

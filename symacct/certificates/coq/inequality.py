@@ -64,7 +64,7 @@ def short_above(x: Fraction, room: Fraction) -> Fraction:
     return found
 
 
-class Statement:
+class Inequality:
     """A mechanism's parts, the claimed ε and δ, the order, and what each part costs there."""
 
     def __init__(
