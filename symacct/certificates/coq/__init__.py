@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from symacct.certificates.coq.inequality import CONVERSIONS, Inequality, orders
 from symacct.certificates.coq.proofs import LONGEST_SUM, proof
+from symacct.certificates.coq.spending import CONVERSIONS, Spending, orders
 from symacct.certificates.coq.terms import none_yet, terms
 from symacct.core.errors import echo
 from symacct.core.exact import INFINITY
@@ -41,7 +41,7 @@ def coq(guarantee: Guarantee, digits: int = 6) -> str:
         raise none_yet(f"epsilon={epsilon} and delta={delta}", "needed 0 < delta < 1, epsilon > 0")
     parts = terms(mechanism)
     for alpha in orders(parts, Fraction(best), LONGEST_SUM):
-        said = Inequality(mechanism, parts, epsilon, delta, alpha, guarantee.conversion)
+        said = Spending(mechanism, parts, epsilon, delta, alpha, guarantee.conversion)
         if said.room > 0:
             return proof(said, str(guarantee.claim.adjacency))
     raise none_yet(

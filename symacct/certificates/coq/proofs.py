@@ -8,7 +8,7 @@ from math import ceil
 from flint import arb
 
 from symacct.arithmetic.ball import precision
-from symacct.certificates.coq.inequality import Inequality, ball, short_above, upper
+from symacct.certificates.coq.spending import Spending, ball, shift, short_above, upper
 from symacct.certificates.coq.terms import comment, composed, real, repeated, term
 from symacct.expressions.node import Node
 from symacct.mechanisms import Gaussian, Laplace, RandomizedResponse
@@ -129,8 +129,8 @@ Qed.
 """
 
 
-def proof(said: Inequality, relation: str) -> str:
-    """The file of an inequality that holds."""
+def proof(said: Spending, relation: str) -> str:
+    """The file of a claim that holds."""
     parts = [part for _, part in said.terms]
     if all(isinstance(_noise(part), RandomizedResponse) for part in parts):
         body, rests = _finite(said), _ON_NOTHING
@@ -160,11 +160,11 @@ def _noise(part: Node) -> Node:
     return part.mechanism if isinstance(part, PoissonSubsample) else part
 
 
-def _alpha(said: Inequality) -> str:
+def _alpha(said: Spending) -> str:
     return f"Definition alpha : R := {real(said.alpha)}.\n"
 
 
-def _finite(said: Inequality) -> str:
+def _finite(said: Spending) -> str:
     runs = []
     for count, part in said.terms:
         p = _noise(part).p  # type: ignore[attr-defined]
@@ -178,7 +178,7 @@ def _finite(said: Inequality) -> str:
     )
 
 
-def _whole(said: Inequality) -> str:
+def _whole(said: Spending) -> str:
     return _AT_WHOLE_ORDER.format(
         expression=composed([repeated(count, term(part)) for count, part in said.terms]),
         alpha=said.alpha,
@@ -187,7 +187,7 @@ def _whole(said: Inequality) -> str:
     )
 
 
-def _real(said: Inequality) -> str:
+def _real(said: Spending) -> str:
     texts, totals, proofs = [_alpha(said)], [], []
     for i, ((count, part), cost, curve) in enumerate(
         zip(said.terms, said.costs, said.curves, strict=True), 1
@@ -215,22 +215,27 @@ def _real(said: Inequality) -> str:
     return "\n".join(texts)
 
 
-def _part(said: Inequality, i: int, part: Node, cost: Fraction, curve: Fraction) -> str:
+def _part(said: Spending, i: int, part: Node, cost: Fraction, curve: Fraction) -> str:
     inner, how = "", f"evaluate {said.bits}%positive."
     if isinstance(part, PoissonSubsample) and isinstance(part.mechanism, Gaussian | Laplace):
         with precision(_BITS):
-            inner, how = _integral(said, i, part, cost, curve)
+            inner, how = _integral(said, i, part.mechanism, Fraction(part.gamma), cost, curve)
     return _PART.format(i=i, term=term(part), cost=real(cost), inner=inner, proof=how)
 
 
 def _integral(
-    said: Inequality, i: int, part: PoissonSubsample, cost: Fraction, curve: Fraction
+    said: Spending,
+    i: int,
+    noise: Gaussian | Laplace,
+    gamma: Fraction,
+    cost: Fraction,
+    curve: Fraction,
 ) -> tuple[str, str]:
     """The integral over an interval, and the proof that its tails leave room."""
-    noise, alpha, gamma = part.mechanism, said.alpha, Fraction(part.gamma)
-    scale = noise.sigma if isinstance(noise, Gaussian) else noise.b  # type: ignore[attr-defined]
-    s = Fraction(noise.sensitivity) / Fraction(scale)  # type: ignore[attr-defined]
-    shift = f"{real(noise.sensitivity)} / {real(scale)}"  # type: ignore[attr-defined]
+    alpha = said.alpha
+    s = shift(noise)
+    scale = noise.sigma if isinstance(noise, Gaussian) else noise.b
+    quotient = f"{real(noise.sensitivity)} / {real(scale)}"
     lam = ball(alpha - 1)
     moment = (lam * ball(curve)).exp()
     # Of what the moment may be larger, a half is for the integral and less than that for tails.
@@ -242,7 +247,7 @@ def _integral(
         integrand, interval = "sampled_normal", (f"(- {left})", str(right))
         theorem, ends, tails = "normal", f"(L := {left}) (U := {right}) ", arb(0)
     else:
-        integrand, interval = "between", ("0", f"({shift})")
+        integrand, interval = "between", ("0", f"({quotient})")
         theorem, ends = "laplace", ""
         tails = (_power(-s, gamma, alpha) + (-ball(s)).exp() * _power(s, gamma, alpha)) / 2
     value = short_above(upper(moment - tails), upper(spare) / 2)
@@ -250,7 +255,7 @@ def _integral(
     inner = _INNER.format(
         i=i,
         integrand=integrand,
-        shift=shift,
+        shift=quotient,
         gamma=real(gamma),
         alpha=real(alpha),
         left=interval[0],

@@ -20,6 +20,7 @@ from symacct.results.enclosure import to_fraction
 from symacct.results.rounding import rational_text
 
 _BITS, _DIGITS = 512, 60
+_STEEPEST = Fraction(5, 2)  # shift in units of the noise, beyond which Coq's integrals take minutes
 _PLACES = 12  # decimals of an order at most, before it is taken as it is
 #: Whose Poisson samples have a curve at every real order.
 AT_REAL_ORDERS = (Gaussian, ScalarGaussian, Laplace, PureDP, RandomizedResponse)
@@ -42,7 +43,18 @@ def orders(terms: Terms, best: Fraction, longest_sum: int) -> Iterator[Fraction]
 
 def needs_sum(part: Node) -> bool:
     """Is its curve in Coq a sum at whole orders and nothing else?"""
-    return isinstance(part, PoissonSubsample) and type(part.mechanism) not in AT_REAL_ORDERS
+    if not isinstance(part, PoissonSubsample):
+        return False
+    noise = part.mechanism
+    return type(noise) not in AT_REAL_ORDERS or (
+        isinstance(noise, Gaussian | Laplace) and shift(noise) > _STEEPEST
+    )
+
+
+def shift(noise: Gaussian | Laplace) -> Fraction:
+    """How far a record moves the law, in units of its scale."""
+    scale = noise.sigma if isinstance(noise, Gaussian) else noise.b
+    return Fraction(noise.sensitivity) / Fraction(scale)
 
 
 def ball(x: Fraction) -> arb:
@@ -64,7 +76,7 @@ def short_above(x: Fraction, room: Fraction) -> Fraction:
     return found
 
 
-class Inequality:
+class Spending:
     """A mechanism's parts, the claimed ε and δ, the order, and what each part costs there."""
 
     def __init__(
