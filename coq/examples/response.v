@@ -3,7 +3,7 @@
    is (10.4151, 1e-5)-DP: at the order 3.48, by the improved conversion.
    Neighbours: of either relation.
    It rests on nothing but the axioms of Coq's real numbers and machine integers.
-   Compile it with: coqc -Q coq Symacct FILE *)
+   Prove it with: make coq; coqc -w none -Q out/coq Symacct FILE *)
 
 From Coq Require Import Reals Lra Lia List ZArith Permutation.
 From Coquelicot Require Import Coquelicot.

@@ -4,7 +4,7 @@
    Neighbours: add_remove.
    It rests on the theorems of papers that [published] in coq/Published.v lists, and on
    the axioms of Coq's real numbers and machine integers.
-   Compile it with: coqc -Q coq Symacct FILE *)
+   Prove it with: make coq; coqc -w none -Q out/coq Symacct FILE *)
 
 From Coq Require Import Reals Lra Lia List ZArith Permutation.
 From Coquelicot Require Import Coquelicot.

@@ -3,7 +3,7 @@
    is (2.96439, 1e-5)-DP: at the order 9.08, by the improved conversion.
    Neighbours: add_remove.
    It rests on nothing but the axioms of Coq's real numbers and machine integers.
-   Compile it with: coqc -Q coq Symacct FILE *)
+   Prove it with: make coq; coqc -w none -Q out/coq Symacct FILE *)
 
 From Coq Require Import Reals Lra Lia List ZArith Permutation.
 From Coquelicot Require Import Coquelicot.

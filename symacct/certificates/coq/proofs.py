@@ -28,7 +28,7 @@ _HEAD = """\
    is ({epsilon}, {delta})-DP: at the order {alpha}, by the {conversion} conversion.
    Neighbours: {relation}.
    {rests}
-   Compile it with: coqc -Q coq Symacct FILE *)
+   Prove it with: make coq; coqc -w none -Q out/coq Symacct FILE *)
 
 From Coq Require Import Reals Lra Lia List ZArith Permutation.
 From Coquelicot Require Import Coquelicot.
