@@ -86,6 +86,30 @@ def test_the_claim_is_the_answer_rounded_up_and_no_more(name):
             assert mpmath.mpf(spent.numerator) / spent.denominator < left
 
 
+def test_a_sum_at_a_whole_order_is_true_and_false_once_lowered():
+    """The paper's sum by plain mpmath lies between the lowered claim and the claim."""
+    text = named["sampled_gaussian"].file()
+    (n,) = re.findall(r"whole expression (\d+) \+ improved \1 delta <= epsilon", text)
+    a = int(n)
+    with mpmath.workdps(30):
+        q, sigma = mpmath.mpf(256) / 60000, mpmath.mpf(11) / 10
+        moment = mpmath.fsum(
+            mpmath.binomial(a, k)
+            * (1 - q) ** (a - k)
+            * q**k
+            * mpmath.exp((k * k - k) / sigma**2 / 2)
+            for k in range(a + 1)
+        )
+        found = 3516 * mpmath.log(moment) / (a - 1)
+        found += mpmath.log(mpmath.mpf(a - 1) / a) - mpmath.log(mpmath.mpf("1e-5") * a) / (a - 1)
+        low, high = (mpmath.mpf(x.numerator) / x.denominator for x in both_claims(text))
+        assert low < found < high
+
+
+def both_claims(text):
+    return defined(lowered(text), "epsilon"), defined(text, "epsilon")
+
+
 def test_lowering_takes_one_unit_of_the_sixth_digit():
     text = "Definition epsilon : R := (64057 / 50000).\nDefinition delta : R := (1 / 2).\n"
     assert defined(lowered(text), "epsilon") == Fraction("1.28113")
