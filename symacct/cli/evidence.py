@@ -23,7 +23,9 @@ from symacct.results.progress import progress
 @click.option(
     "--form", default="json", show_default=True, type=click.Choice(list(FORMS)), help="Of the file."
 )
-@click.option("--digits", default=6, show_default=True, help="Digits of the claim, at most 12.")
+@click.option(
+    "--digits", default=6, show_default=True, help="Digits of the claim, at most 12, 9 for Coq."
+)
 @click.option("--out", type=click.Path(dir_okay=False), help="The file to write; default print.")
 def certificate_command(
     expr: str,
