@@ -54,10 +54,9 @@ Record pair (A : Type) := Pair {
   first_mass : total outcomes first = 1;
   second_mass : total outcomes second = 1
 }.
-Arguments Pair {A}.
-Arguments outcomes {A}. Arguments first {A}. Arguments second {A}.
-Arguments first_positive {A}. Arguments second_positive {A}.
-Arguments first_mass {A}. Arguments second_mass {A}.
+Arguments Pair {A}. Arguments outcomes {A}. Arguments first {A}. Arguments second {A}.
+Arguments first_positive {A}. Arguments second_positive {A}. Arguments first_mass {A}.
+Arguments second_mass {A}.
 
 (** The two datasets exchanged. *)
 Definition swap {A} (d : pair A) : pair A :=
@@ -294,8 +293,7 @@ Proof.
   pose proof (first_positive (next x) y). pose proof (second_positive (next x) y).
   replace (first d x * first (next x) y / (second d x * second (next x) y))
     with (first d x / second d x * (first (next x) y / second (next x) y)) by (field; lra).
-  rewrite Rpower_mult_distr || rewrite <- Rpower_mult_distr;
-    [ring | apply Rdiv_lt_0_compat; assumption..].
+  rewrite <- Rpower_mult_distr; [ring | apply Rdiv_lt_0_compat; assumption..].
 Qed.
 
 (** Adaptive composition: moments multiply, at most. *)
