@@ -11,7 +11,7 @@ QUICK := tests/laws/test_text.py tests/laws/test_register.py tests/test_cli.py t
 	tests/test_reference.py tests/sums
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench soak planted mutants certificates lowest peers-tests sdist paper docs notebooks clean
+.PHONY: help demo test lint bench soak planted mutants certificates coq lowest peers-tests sdist paper docs notebooks clean
 
 help:
 	@echo "make demo    install, then the main job: a table of certified epsilons and a picture"
@@ -28,6 +28,7 @@ help:
 	@echo "make docs    the documentation site, into out/docs"
 	@echo "make notebooks  every notebook at its full setting, into docs/notebooks"
 	@echo "make paper   every LaTeX output through pdflatex, and the two notes of paper/, into out/paper"
+	@echo "make coq     the proofs in coq/ and certificates, true and false, through coqc, in out/coq"
 
 # Which extras are in the environment is remembered by the stamp files.
 $(BIN)/python:
@@ -116,6 +117,10 @@ sdist: $(VENV)/test.stamp
 paper: $(VENV)/test.stamp
 	$(BIN)/python -m tests.paper.build
 	$(BIN)/python -m paper.build
+
+# Needs Coq and coq-interval; says what to install where they are missing.
+coq: $(VENV)/test.stamp
+	$(BIN)/python -m tests.coq
 
 docs: $(VENV)/docs.stamp
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs out/docs

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+from symacct.certificates.coq import coq
 from symacct.certificates.document import certificate
 from symacct.results.enclosure import Guarantee
+
+_COQ_DIGITS = 9  # an integral to so many takes Coq a minute
 
 
 def as_json(guarantee: Guarantee) -> str:
@@ -14,4 +17,9 @@ def as_json(guarantee: Guarantee) -> str:
     return json.dumps(certificate(guarantee), indent=1, ensure_ascii=False) + "\n"
 
 
-FORMS: dict[str, Callable[[Guarantee], str]] = {"json": as_json}
+def as_coq(guarantee: Guarantee) -> str:
+    """The certificate as a file for Coq, its number with the digits asked for, at most nine."""
+    return coq(guarantee, min(guarantee.asked.digits_asked, _COQ_DIGITS))
+
+
+FORMS: dict[str, Callable[[Guarantee], str]] = {"json": as_json, "coq": as_coq}

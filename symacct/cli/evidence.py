@@ -23,7 +23,9 @@ from symacct.results.progress import progress
 @click.option(
     "--form", default="json", show_default=True, type=click.Choice(list(FORMS)), help="Of the file."
 )
-@click.option("--digits", default=6, show_default=True, help="Digits of the claim, at most 12.")
+@click.option(
+    "--digits", default=6, show_default=True, help="Digits of the claim, at most 12, 9 for Coq."
+)
 @click.option("--out", type=click.Path(dir_okay=False), help="The file to write; default print.")
 def certificate_command(
     expr: str,
@@ -34,9 +36,10 @@ def certificate_command(
     digits: int,
     out: str | None,
 ) -> None:
-    """The guarantee of EXPR with its proof, for checker/check.py.
+    """The guarantee of EXPR with its proof, for checker/check.py or for Coq.
 
-    The checker needs neither symacct nor trust in it: python checker/check.py FILE.
+    The checker needs neither symacct nor trust in it: python checker/check.py FILE. The form coq
+    is a file that Coq with coq-interval proves from the library in the folder coq/.
     """
     m = in_numbers(expr)
     if (delta is None) == (epsilon is None):
