@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from symacct import Accountant, parse
-from symacct.certificates import FORMS
+from symacct.evidence.certificates import FORMS
 
 #: A file: the expression, δ (or None), ε (or None), the digits, and how it is asked.
 EXAMPLES: dict[str, tuple[str, str | None, str | None, int, dict[str, str]]] = {

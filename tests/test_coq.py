@@ -16,9 +16,9 @@ from symacct import (
     SubsampleWithoutReplacement,
     parse,
 )
-from symacct.certificates.coq import coq
-from symacct.certificates.coq.terms import comment
 from symacct.core.errors import DomainError
+from symacct.evidence.certificates.coq import coq
+from symacct.evidence.certificates.coq.terms import comment
 from tests.coq import AXIOMS, LISTED, MISSING, axioms, compile_library, judged, lowered
 from tests.thinning import covering
 

@@ -13,8 +13,8 @@ import pytest
 
 from symacct.accountant.accountant import Accountant
 from symacct.core.claims import Kind
-from symacct.vectors import FILES, count_of, line
-from symacct.vectors.answers import double, node_of
+from symacct.evidence.vectors import FILES, count_of, line
+from symacct.evidence.vectors.answers import double, node_of
 from tests.soak.checks import checks
 from tests.thinning import some
 from tests.vector_checks import NoMethodError, check

@@ -18,8 +18,8 @@ from click.testing import CliRunner
 
 from symacct.cli import main
 from symacct.core.errors import DomainError, PrecisionError
-from symacct.vectors import FILES, count_of, line, write
-from symacct.vectors.decimals import both_forms, outward
+from symacct.evidence.vectors import FILES, count_of, line, write
+from symacct.evidence.vectors.decimals import both_forms, outward
 
 ROOT = Path(__file__).parents[1] / "vectors"
 EACH = 12  # questions of a file that are made again
@@ -52,7 +52,7 @@ def test_a_sample_is_made_again_byte_by_byte(file):
 
 
 def test_the_questions_do_not_depend_on_the_hash_seed_or_what_was_asked_before():
-    program = "from symacct.vectors import line\nprint(line('rdp_compositions', 700))"
+    program = "from symacct.evidence.vectors import line\nprint(line('rdp_compositions', 700))"
     found = {
         subprocess.run(
             [sys.executable, "-c", program],

@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from symacct.accountant.accountant import Accountant
-from symacct.certificates import FORMS
 from symacct.cli.frame import EPILOG, InputError, how_options, in_numbers, main
 from symacct.core.errors import echo, reason
+from symacct.evidence.certificates import FORMS
 from symacct.results.progress import progress
 
 

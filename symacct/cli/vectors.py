@@ -8,7 +8,7 @@ import click
 
 from symacct.cli.frame import main
 from symacct.core.errors import DomainError, echo, reason
-from symacct.vectors import SEED, write
+from symacct.evidence.vectors import SEED, write
 
 
 @main.command("vectors")

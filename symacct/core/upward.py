@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from symacct.core.lazy_import import Later
 
 if TYPE_CHECKING:
-    from symacct import certificates, codegen, text
+    from symacct import codegen, text
     from symacct.accountant import accountant, reported
     from symacct.accountant.currencies import concentrated, gdp, tradeoff
+    from symacct.evidence import certificates
     from symacct.export import cards, citation, description, explanation, formula, graph
     from symacct.export.expansions import expansion, optimum
     from symacct.export.latex import display
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 else:
     accountant = Later("symacct.accountant.accountant")
     cards = Later("symacct.export.cards")
-    certificates = Later("symacct.certificates")
+    certificates = Later("symacct.evidence.certificates")
     citation = Later("symacct.export.citation")
     codegen = Later("symacct.codegen")
     concentrated = Later("symacct.accountant.currencies.concentrated")

@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from symacct import parse
-from symacct.certificates.coq import coq
+from symacct.evidence.certificates.coq import coq
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = ROOT / "coq"

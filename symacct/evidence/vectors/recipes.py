@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from symacct.vectors.chance import Chance
+from symacct.evidence.vectors.chance import Chance
 
 #: A part of a composition, or a question, with numbers not yet written.
 Drawn = dict[str, Any]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from symacct.vectors.chance import Chance
-from symacct.vectors.recipes import (
+from symacct.evidence.vectors.chance import Chance
+from symacct.evidence.vectors.recipes import (
     BASES,
     ORDERS,
     RATES,

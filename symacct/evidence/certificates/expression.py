@@ -6,8 +6,8 @@ from fractions import Fraction
 from operator import itemgetter
 from typing import Any
 
-from symacct.certificates.refusal import no_certificate, number_text
 from symacct.core.claims import EITHER
+from symacct.evidence.certificates.refusal import no_certificate, number_text
 from symacct.expressions.node import Node
 from symacct.mechanisms import ZCDP, Gaussian, Laplace, PureDP, RandomizedResponse
 from symacct.operations.compose import Compose

@@ -15,13 +15,13 @@ from symacct.core.claims import Claim, Kind, Source
 from symacct.core.errors import SoundnessError
 from symacct.core.exact import INFINITY, exact
 from symacct.core.lazy_import import sympy
+from symacct.evidence.vectors.decimals import DIGITS, Ends, outward, scientific
 from symacct.explore.calibration import calibrate
 from symacct.expressions.node import Node
 from symacct.mechanisms import DiscreteGaussian, Gaussian, Laplace, RandomizedResponse
 from symacct.operations import Compose, PoissonSubsample, SubsampleWithoutReplacement
 from symacct.results.enclosure import Enclosure
 from symacct.theory.conversion import Conversion, conversions
-from symacct.vectors.decimals import DIGITS, Ends, outward, scientific
 
 #: A question: doubles as [decimal, base 16], whole numbers, words, and the `parts` composed.
 Question = Mapping[str, Any]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from symacct.certificates.coq import coq
-from symacct.certificates.document import certificate
+from symacct.evidence.certificates.coq import coq
+from symacct.evidence.certificates.document import certificate
 from symacct.results.enclosure import Guarantee
 
 _COQ_DIGITS = 9  # an integral to so many takes Coq a minute

@@ -6,12 +6,12 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from symacct.certificates.contour import ContourLine, plan
-from symacct.certificates.expression import parts_of, written
-from symacct.certificates.refusal import no_certificate
-from symacct.certificates.renyi import claimed_digits
-from symacct.certificates.rounding import above, upper
 from symacct.core.claims import ADD_REMOVE
+from symacct.evidence.certificates.contour import ContourLine, plan
+from symacct.evidence.certificates.expression import parts_of, written
+from symacct.evidence.certificates.refusal import no_certificate
+from symacct.evidence.certificates.renyi import claimed_digits
+from symacct.evidence.certificates.rounding import above, upper
 from symacct.expressions.node import Node
 from symacct.mechanisms import Gaussian, PureDP, RandomizedResponse
 from symacct.operations.subsample import PoissonSubsample

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from symacct.certificates.expression import LEAVES
-from symacct.certificates.refusal import no_certificate
+from symacct.evidence.certificates.expression import LEAVES
+from symacct.evidence.certificates.refusal import no_certificate
 from symacct.expressions.node import Node
 from symacct.mechanisms import Gaussian, PureDP
 from symacct.operations.subsample import PoissonSubsample

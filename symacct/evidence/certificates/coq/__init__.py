@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from symacct.certificates.coq.proofs import LONGEST_SUM, proof
-from symacct.certificates.coq.spending import CONVERSIONS, Spending, orders
-from symacct.certificates.coq.terms import none_yet, terms
 from symacct.core.errors import echo
 from symacct.core.exact import INFINITY
+from symacct.evidence.certificates.coq.proofs import LONGEST_SUM, proof
+from symacct.evidence.certificates.coq.spending import CONVERSIONS, Spending, orders
+from symacct.evidence.certificates.coq.terms import none_yet, terms
 from symacct.results.enclosure import Enclosure, Guarantee
 
 __all__ = ["coq"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from symacct.certificates.expression import written
-from symacct.certificates.profile import by_profile
-from symacct.certificates.refusal import no_certificate, number_text
-from symacct.certificates.renyi import by_renyi
 from symacct.core.errors import DomainError
+from symacct.evidence.certificates.expression import written
+from symacct.evidence.certificates.profile import by_profile
+from symacct.evidence.certificates.refusal import no_certificate, number_text
+from symacct.evidence.certificates.renyi import by_renyi
 from symacct.results.enclosure import Guarantee
 
 FORMAT, VERSION = "symacct certificate", "1"

@@ -12,7 +12,7 @@ from math import ceil, floor, log2
 from flint import arb, fmpq
 
 from symacct.arithmetic.ball import precision
-from symacct.certificates.coq.terms import Terms
+from symacct.evidence.certificates.coq.terms import Terms
 from symacct.expressions.node import Node
 from symacct.mechanisms import Gaussian, Laplace, PureDP, RandomizedResponse, ScalarGaussian
 from symacct.operations import PoissonSubsample

@@ -8,11 +8,11 @@ from typing import Any
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
-from symacct.certificates.expression import SAMPLES, parts_of
-from symacct.certificates.refusal import no_certificate, number_text
-from symacct.certificates.rounding import above, upper
 from symacct.core.errors import PrecisionError, SymacctError
 from symacct.core.exact import INFINITY
+from symacct.evidence.certificates.expression import SAMPLES, parts_of
+from symacct.evidence.certificates.refusal import no_certificate, number_text
+from symacct.evidence.certificates.rounding import above, upper
 from symacct.expressions.node import Node
 from symacct.mechanisms import ZCDP, Gaussian, Laplace, PureDP, RandomizedResponse
 from symacct.results.enclosure import Bound, Guarantee, to_fraction

@@ -11,13 +11,13 @@ from typing import Any
 
 from symacct.core.claims import Source
 from symacct.core.errors import DomainError, echo
+from symacct.evidence.vectors import profiles, renyi
+from symacct.evidence.vectors.answers import MEANINGS, answer
+from symacct.evidence.vectors.chance import Chance
+from symacct.evidence.vectors.decimals import both_forms
+from symacct.evidence.vectors.recipes import BASES, Recipe
+from symacct.evidence.vectors.schema import SCHEMA
 from symacct.results.progress import progress
-from symacct.vectors import profiles, renyi
-from symacct.vectors.answers import MEANINGS, answer
-from symacct.vectors.chance import Chance
-from symacct.vectors.decimals import both_forms
-from symacct.vectors.recipes import BASES, Recipe
-from symacct.vectors.schema import SCHEMA
 from symacct.version import __version__
 
 SEED = "31"

@@ -8,8 +8,8 @@ from math import ceil
 from flint import arb
 
 from symacct.arithmetic.ball import precision
-from symacct.certificates.coq.spending import Spending, ball, shift, short_above, upper
-from symacct.certificates.coq.terms import comment, composed, real, repeated, term
+from symacct.evidence.certificates.coq.spending import Spending, ball, shift, short_above, upper
+from symacct.evidence.certificates.coq.terms import comment, composed, real, repeated, term
 from symacct.expressions.node import Node
 from symacct.mechanisms import Gaussian, Laplace, RandomizedResponse
 from symacct.operations import PoissonSubsample

@@ -1,0 +1,1 @@
+"""What others can check without symacct: certificates of guarantees, and test vectors."""
