@@ -26,6 +26,7 @@ GOOD = {
     "code": ["Gaussian(5)", "--target", "python", "--points", "20"],
     "reference": ["Gaussian(5)", "--grid", "alpha=2"],
     "verify": ["--command", "false"],
+    "risk": ["Gaussian(5)"],
     "certificate": ["Gaussian(5)", "--delta", "1e-5"],
     "vectors": ["--only", "rdp_randomized_response"],
     "check": ["papers.json"],

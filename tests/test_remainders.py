@@ -796,14 +796,14 @@ ELSEWHERE = {
 #: whole sums and profiles, as CONTRIBUTING.md records; three of their ends only steer.
 HELD = {
     "numerics": {
-        "densities.discrete", "densities.sides", "order_search", "sums.majorant", "sums.refine",
+        "densities.discrete", "densities.sides", "lognormal.moments", "lognormal.shortfall",
+        "lognormal.transform", "order_search", "sums.majorant", "sums.refine",
         "sums.truncation", "triangles.lattice", "triangles.slopes", "triangles.worst",
     },
     "profile": {
         "closed_form.binomial", "discretized.connect_the_dots", "discretized.grid",
         "fourier.alternatives", "fourier.contour", "fourier.starting", "gaussian_tradeoff",
-        "losses.density.by_parts",
-        "losses.laplace", "losses.laplace_ends", "losses.noisy_sample",
+        "losses.allocated", "losses.density.by_parts", "losses.laplace", "losses.laplace_ends", "losses.noisy_sample",
         "losses.sampled_gaussian.frame", "losses.sampled_gaussian.loss", "roots",
         "sums.power_sums",
     },

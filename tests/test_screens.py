@@ -69,6 +69,9 @@ QUESTIONS = [
     (["reference", "Gaussian(5)", "--grid", "alpha=2,3", "--digits", "20"], None),
     (["check", PAPERS], None),
     (["falsify", "ACG16-L3", "--budget", "50"], 1),
+    (["risk", "Gaussian(5)"], None),
+    (["certificate", "Gaussian(5)", "--delta", "1e-5"], 3),
+    (["vectors", "--only", "rdp_randomized_response"], 1),
 ]
 
 

@@ -39,6 +39,8 @@ CONCERNED = {
     "numerics/": f"{PAIRS} tests/test_pairs.py {SAMPLED}",
     "numerics/normal/gaussian.py": SAMPLED,
     "numerics/densities/laplace.py": SAMPLED,
+    "numerics/lognormal/": "tests/profile/test_allocated.py",
+    "profile/losses/allocated.py": "tests/profile/test_allocated.py",
     "numerics/normal/trapezoid.py": SAMPLED,
     **{
         f"numerics/triangles/{name}.py": "tests/test_worst.py tests/test_lattice.py"
