@@ -803,7 +803,8 @@ HELD = {
     "profile": {
         "closed_form.binomial", "discretized.connect_the_dots", "discretized.grid",
         "fourier.alternatives", "fourier.contour", "fourier.starting", "gaussian_tradeoff",
-        "losses.allocated", "losses.density.by_parts", "losses.laplace", "losses.laplace_ends", "losses.noisy_sample",
+        "losses.allocated", "losses.density.by_parts", "losses.laplace", "losses.laplace_ends",
+        "losses.noisy_sample",
         "losses.sampled_gaussian.frame", "losses.sampled_gaussian.loss", "roots",
         "sums.power_sums",
     },
