@@ -761,8 +761,50 @@ def ends_of_one_run(m):
         yield BALL.number(share).union(arb(1)), mp.mpf(1) / mean
 
 
+def lognormal(u):
+    """φ(u) = E e^{−uW}, W = e^{Z − 1/2}."""
+    return mp.quad(lambda z: normal(z) * mp.exp(-u * mp.exp(z - 0.5)), [-9, -4, 0, 4, 9])
+
+
+@row("numerics.lognormal.transform")
+def lognormal_from_above(m):
+    m._BOUND_BITS, m._BOUND_NEED = 20, 1.0
+    law = m.Lognormal(Fraction(1))
+    for u in (0.5, 1, 3):
+        yield law.log_above(arb(u)).union(arb(-99)), mp.log(lognormal(u))
+    with ctx.workprec(64):
+        for near in (4, 8, 16):
+            (value,) = law.values([acb(1, 0.5)], [near])
+            yield value.real, mp.re(lognormal(mp.mpc(1, 0.5)))
+
+
+@row("numerics.lognormal.shortfall")
+def shortfall_of_wide_pieces(m):
+    law = sys.modules["symacct.numerics.lognormal.transform"].Lognormal(Fraction(1))
+    asked = m.Shortfall(law, 1, 8.0, SimpleNamespace(scale=1.0, log_error=-40.0))
+    asked.__dict__["_tilt"] = lambda u: 0.0
+    most = asked._log_most(acb(arb(1).union(arb(4)), arb(0)))
+    yield most.union(arb(-99)), 32 + mp.log(lognormal(4))
+
+    def largest(low, high, first, last):
+        pieces = asked._along(arb(low), arb(high), arb(first), arb(last), arb(1))
+        return max((piece.log_bound for piece in pieces), key=float).union(arb(-99))
+
+    turned = mp.mpc(-0.5, -1)  # where all of it is the largest
+    u = 1 - mp.sin(turned)
+    truth = mp.log(abs(mp.exp(8 * u) * lognormal(u) / u**2 * mp.cos(turned)))
+    yield largest(-0.5, -0.5, 0, 1), truth
+    yield largest(0.5, -0.5, 1, 1), truth
+
+
 #: What steers, costs time, or refuses: no number rests on it.
 STEERING = {
+    # The least place on which nodes are chosen; the last unit of 128 bits, and of 96.
+    "numerics.lognormal.transform": [
+        "(u * turn).real.lower()",
+        "value.real.upper().log().upper()",
+    ],
+    "numerics.lognormal.shortfall": ["most.upper()", ").upper()"],
     "profile.best_of_runs": ["rate.lower()"],
     "numerics.sums.differences": ["0 < abs(log_moment).upper()"],
     # D falls: of a ball of y what it is at the lower end, 1 − a, is more than at any other.
@@ -773,6 +815,11 @@ STEERING = {
 }
 #: What the tests of whole profiles and tests/test_bounds_of_balls.py see.
 ELSEWHERE = {
+    "numerics.lognormal.shortfall": [
+        "within(off)",
+        "rho.lower() \u2192",
+        "(u * acb(0, -s * y).exp()).real.lower()",
+    ],
     "profile.closed_form.few_laplace": [
         "within(split.moved)",
         "within(sample.error)",
@@ -796,8 +843,8 @@ ELSEWHERE = {
 #: whole sums and profiles, as CONTRIBUTING.md records; three of their ends only steer.
 HELD = {
     "numerics": {
-        "densities.discrete", "densities.sides", "lognormal.moments", "lognormal.shortfall",
-        "lognormal.transform", "order_search", "sums.majorant", "sums.refine",
+        "densities.discrete", "densities.sides", "lognormal.moments", "order_search",
+        "sums.majorant", "sums.refine",
         "sums.truncation", "triangles.lattice", "triangles.slopes", "triangles.worst",
     },
     "profile": {
