@@ -4,6 +4,7 @@ import json
 import math
 import random
 from fractions import Fraction
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from symacct import (
     AssumptionError,
     DistributionPair,
     DomainError,
+    FiniteMechanism,
     Gaussian,
     Kind,
     Laplace,
@@ -318,3 +320,41 @@ def test_the_command(tmp_path):
     assert (mixed.exit_code, "found a risk with" in mixed.output) == (2, True)
     none = run("calibrate", "Gaussian(sigma)")
     assert (none.exit_code, "needed a target" in none.output) == (2, True)
+
+
+def test_one_test_is_of_one_pair_and_direction():
+    """By hand: both curves of P = (1/2, 1/2), Q = (0, 1) at a false positive rate of 1/3."""
+    pair = DistributionPair(["1/2", "1/2"], [0, 1], "add_remove", with_record="P")
+    one_way, other = Fraction(1, 2) + Fraction(1, 3) / 2, min(Fraction(1), 2 * Fraction(1, 3))
+    found = risk(pair, digits=10).tpr("1/3")
+    assert found.claim.kind is Kind.EXACT
+    assert found.lower <= float(max(one_way, other)) + 1e-12
+    assert abs(float(found.upper) - max(one_way, other)) < 1e-9
+    either = risk(FiniteMechanism([["1/2", "1/2"], [0, 1]])).tpr("1/3")
+    assert either.claim.kind is Kind.UPPER
+    assert float(either) >= max(one_way, other)
+
+
+def test_each_direction_of_a_sample_has_its_own_curve():
+    """By the two tests that look at a half-line: Q against (Q + P)/2, and back."""
+    sigma, level = 0.3, 0.3
+    normal = NormalDist(0, sigma)
+
+    def mixed(x):
+        return (normal.cdf(x) + NormalDist(1, sigma).cdf(x)) / 2
+
+    removed = 1 - mixed(normal.inv_cdf(1 - level))
+    low, high = -9.0, 9.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if mixed(middle) < level else (low, middle)
+    added = normal.cdf(low)
+    node = PoissonSubsample(Gaussian("3/10"), "1/2")
+    found = risk(node, digits=10).tpr("3/10")
+    assert found.claim.kind is Kind.EXACT
+    assert abs(float(found.upper) - max(removed, added)) < 1e-8
+
+
+def test_no_probability_is_above_one():
+    assert str(risk(Gaussian("1/20")).tpr("1/2")) == "1.00000"
+    assert risk(Laplace("1/100")).tpr("1/2").upper <= 1

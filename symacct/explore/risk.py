@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from operator import attrgetter, methodcaller
@@ -14,6 +15,7 @@ from flint import arb
 from symacct.accountant.accountant import certified_number, refuse_symbols
 from symacct.accountant.currencies.gdp import gdp, is_gaussian, regret
 from symacct.accountant.currencies.tradeoff import known_profile, nearest_first
+from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.core import arguments
 from symacct.core.claims import Claim, Kind
@@ -110,28 +112,39 @@ class Risk:
 
         It is the total variation, δ at ε = 0.
         """
-        return self._ask(lambda height: height(Fraction(1)), "advantage")
+        return _of_probability(self._ask(lambda height: height(Fraction(1)), "advantage"))
 
     def tpr(self, fpr: Numeric) -> Bound:
-        """The largest true positive rate of a test of membership with this false positive rate."""
+        """The largest true positive rate of a test of membership with this false positive rate.
+
+        Of either of two neighbours the record may be a member. Of kind `upper` where another pair
+        of laws is the worst at another ε, as one test is of one pair.
+        """
         level = _share(fpr, "tpr, fpr")
 
         def value(height: HockeySticks) -> arb:
-            return (1 - second_error(height, level)).min(arb(1))
+            errors = [second_error(way, level, back) for way, back in height.each_way]
+            return 1 - BALL.minimum(*errors)
 
-        return self._ask(value, f"tpr at {echo(fpr)}")
+        what = f"tpr at {echo(fpr)}"
+        found = _of_probability(self._ask(value, what))
+        of_many = self._known.of_many and self.kind is Kind.EXACT
+        return bound(found, Kind.UPPER) if of_many else found
 
     def bayes_success(self, prior: Numeric = "1/2") -> Bound:
-        """The probability that the best guess of membership is right, `prior` that of a member."""
+        """The probability that the best guess of membership is right.
+
+        `prior` is the probability of one of two neighbouring datasets, whichever of them is worse.
+        """
         share = _share(prior, "bayes_success, prior")
         less, more = sorted((share, 1 - share))
 
         def value(height: HockeySticks) -> arb:
             if not less:
                 return arb(1)
-            return (ball(more) + ball(less) * height(more / less)).min(arb(1))
+            return ball(more) + ball(less) * height(more / less)
 
-        return self._ask(value, f"bayes_success at {echo(prior)}")
+        return _of_probability(self._ask(value, f"bayes_success at {echo(prior)}"))
 
     def reconstruction(self, baseline: Numeric) -> Bound:
         """The probability that a record is reconstructed, `baseline` that of the best blind guess.
@@ -310,6 +323,12 @@ def _share(value: Numeric, name: str) -> Fraction:
     if share > 1:
         raise DomainError(f"{name}: found {echo(value)}, needed a probability, from 0 to 1")
     return share
+
+
+def _of_probability(found: Bound) -> Bound:
+    """What is at most 1, whatever a ball's radius adds."""
+    one = found.upper.context.mpf(1)
+    return replace(found, lower=min(found.lower, one), upper=min(found.upper, one))
 
 
 def _shown(share: str) -> str:

@@ -123,6 +123,8 @@ class Profile:
     ) -> None:
         self.claim, self.is_glued, self.smoothed = claim, is_glued, smoothed
         self.directions = _directions(found)
+        #: May another pair have the profile at another ε?
+        self.of_many = any(product.of_many for product in found)
 
     def delta(self, epsilon: Fraction, digits: int) -> Guarantee:
         """The Guarantee with δ(ε), ε >= 0."""
@@ -216,7 +218,7 @@ class BestOfRuns(Profile):
     def __init__(self, node: RepeatAndSelect) -> None:
         sources = (_EXACT.source, _BEST_OF_RUNS)
         self.claim = Claim(Kind.UPPER, node.claim.adjacency, sources=sources)
-        self.is_glued, self.smoothed = True, None
+        self.is_glued, self.of_many, self.smoothed = True, True, None
         self.one_run, self.runs = profile(node.mechanism), node.runs
 
     @property

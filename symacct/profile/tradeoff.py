@@ -7,7 +7,9 @@ value of a concave function. Lines through its values bound it between them and 
 from __future__ import annotations
 
 from bisect import insort
+from copy import copy
 from fractions import Fraction
+from functools import cached_property
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -19,6 +21,7 @@ from symacct.arithmetic.ball import rational
 from symacct.core.errors import PrecisionError
 from symacct.numerics.sums.refine import ball, up_to, within_floats
 from symacct.profile.answer import Profile
+from symacct.profile.solve import CompositionProfile
 
 _SPARE_BITS = 24
 _MOST_POINTS, _BLUR = 400, 4
@@ -40,7 +43,20 @@ class HockeySticks:
     """H(x) = δ(log x) of a profile at slopes x >= 1, to so many digits or as the precision has."""
 
     def __init__(self, profile: Profile, digits: float | None = None) -> None:
-        self.directions, self.digits = profile.directions, digits
+        self.profile, self.directions, self.digits = profile, profile.directions, digits
+
+    @cached_property
+    def each_way(self) -> list[tuple[HockeySticks, HockeySticks]]:
+        """Those of each direction alone, and of it exchanged, where all are of one pair."""
+        if self.profile.of_many:
+            return [(self, self)]
+        ways = [(way, _exchanged(way, self.directions)) for way in self.directions]
+        return [(self._of(way), self._of(back)) for way, back in ways]
+
+    def _of(self, direction: CompositionProfile) -> HockeySticks:
+        alone = copy(self)
+        alone.directions = [direction]
+        return alone
 
     def __call__(self, x: Fraction) -> arb:
         """From a little above where balls cannot tell which outcomes count."""
@@ -66,13 +82,29 @@ class HockeySticks:
         return BALL.maximum(*(one.runs.largest for one in self.directions))
 
 
+def _exchanged(way: CompositionProfile, known: list[CompositionProfile]) -> CompositionProfile:
+    """The same runs the other way round, which may be the same."""
+    if all(part.symmetric for part, _ in way.pairs):
+        return way
+    for other in known:
+        if other.pairs == way.pairs and other.reverse is not way.reverse:
+            return other
+    return CompositionProfile(way.pairs, not way.reverse, way)
+
+
 @within_floats(_BEYOND)
 @np.errstate(all="ignore")
-def second_error(height: HockeySticks, alpha: Fraction) -> arb:
-    """The least error of the second kind at the level α, 0 <= α <= 1, at flint's precision."""
-    if alpha == 0 or ball(alpha) >= 1 - height.lost:
-        return arb(0) if alpha else 1 - height.lost
-    return TangentSearch(height, alpha).largest()
+def second_error(height: HockeySticks, alpha: Fraction, below: HockeySticks | None = None) -> arb:
+    """The least error of the second kind at the level α, 0 <= α <= 1, at flint's precision.
+
+    `below` are those of the laws exchanged; without them both directions are one profile.
+    """
+    below = below or height
+    if alpha == 0:
+        return 1 - height.lost
+    if ball(alpha) >= 1 - below.lost:
+        return arb(0)
+    return TangentSearch(height, alpha, below).largest()
 
 
 def is_narrow(least: arb, most: arb, enough: arb) -> bool:
@@ -83,8 +115,10 @@ def is_narrow(least: arb, most: arb, enough: arb) -> bool:
 class TangentSearch:
     """The largest of the lines: points around it, and what lines through them leave open."""
 
-    def __init__(self, height: HockeySticks, alpha: Fraction) -> None:
-        self.height, self.alpha = height, alpha
+    def __init__(
+        self, height: HockeySticks, alpha: Fraction, below: HockeySticks | None = None
+    ) -> None:
+        self.height, self.alpha, self.below = height, alpha, below or height
         self.points = [TangentPoint(Fraction(0), arb(0))]
 
     def largest(self) -> arb:
@@ -112,11 +146,11 @@ class TangentSearch:
         return max(range(len(self.points)), key=lambda i: self.points[i].value.mid())
 
     def _line(self, x: Fraction) -> arb:
-        """1 − H(x) − αx; x(1 − H(1/x) − α) below 1, both directions being one profile."""
+        """1 − H(x) − αx; below 1 x(1 − H(1/x) − α), H that of the laws exchanged."""
         level = ball(self.alpha)
         if x >= 1:
             return 1 - self.height(x) - level * ball(x)
-        return ball(x) * (1 - self.height(1 / x) - level)
+        return ball(x) * (1 - self.below(1 / x) - level)
 
     def _surround(self) -> None:
         """Points at growing ratios, until there are two on either side of the best."""
