@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from symacct.core.errors import DomainError, echo, meant
 from symacct.core.sources import WORKS
 from symacct.expressions import theorem_registry
 
