@@ -14,9 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from symacct.core.errors import DomainError, echo, meant
+from symacct.core.sources import WORKS
 from symacct.expressions import theorem_registry
 
 _RESULTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["results"]
+#: Headings of what no paper states.
+_OURS = {"SYMACCT": "## SYMACCT: proved in symacct", "user": "## Stated by the user"}
 _START, _END = "<!-- table -->", "<!-- end of table -->"
 
 
@@ -103,16 +106,22 @@ def _of_theorem(theorem: theorem_registry.Theorem, source: str) -> CatalogueRow:
 
 
 def as_markdown() -> str:
-    """The table as Markdown."""
+    """The rows as Markdown: a heading and a table for each paper, in the order of the rows."""
     head = ("source", "what it says", "assumes", "adjacency", "orders", "kind", "status", "call")
-    lines = [_line(head), _line("---" for _ in head)]
+    header = _line(head), _line("---" for _ in head)
+    tables: dict[str, list[str]] = {}
     for row in rows():
         call = f"`{row.call}`" if row.call else f"none: {row.why}"
         if row.call and row.why:
             call += f"; {row.why}"
         cells = (row.source, row.says, row.assumes, row.adjacency, row.orders, row.kind, row.status)
+        lines = tables.setdefault(_heading(row.source.split(",")[0]), ["", *header])
         lines.append(_line((*cells, call)))
-    return "\n".join(lines)
+    return "\n\n".join("\n".join((heading, *lines)) for heading, lines in tables.items())
+
+
+def _heading(key: str) -> str:
+    return _OURS.get(key) or f"## {key}: {WORKS[key].named}"
 
 
 def write(path: Path) -> None:
