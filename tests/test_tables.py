@@ -24,7 +24,7 @@ from symacct import (
     parse,
 )
 from symacct.cli import main
-from symacct.export.figures import FORMATS, figure, save
+from symacct.export.figures import FORMATS, figure, matplotlib_module, save
 from symacct.export.tables import siunitx_format, table
 from tests import independent, support
 
@@ -174,6 +174,8 @@ def test_a_latex_that_fails_is_one_error_and_leaves_no_file(fault, tmp_path, mon
     pdflatex.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     drawn = figure(table(STEP, [2, 4]))
+    # matplotlib keeps a LaTeX that worked for the preamble: each fault has a preamble of its own.
+    monkeypatch.setitem(matplotlib_module().rcParams, "pgf.preamble", f"% {fault}")
     with pytest.raises(DomainError, match=r"^figure: found a pdflatex that fails \(.*, or save as"):
         save(drawn, tmp_path / "curves.pgf")
     assert not (tmp_path / "curves.pgf").exists()
