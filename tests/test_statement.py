@@ -29,6 +29,7 @@ from symacct import (
     SubsampleWithoutReplacement,
     parse,
 )
+from symacct.accountant.reported import reported
 from symacct.cli import main
 from symacct.core.sources import WORKS
 from symacct.export.description import describe, value
@@ -334,6 +335,15 @@ def test_one_of_a_thing_is_not_several():
     assert "for 1 epoch (1 step)." in training(10, 10, "1", 1, "1", "poisson")
     assert "for 1 step." in training(10, 10, "1", 1, "", "poisson")
     assert "for 1.5 epochs (2 steps)." in training(10, 10, "1", 2, "1.5", "poisson")
+
+
+def test_a_number_that_is_printed_as_it_is_is_not_called_rounded():
+    for epsilon, said in (
+        ("1/4", "not rounded; it is the smallest one"),
+        ("1/3", "rounded up to 6"),
+    ):
+        text = reported(PureDP(epsilon), 0).best.statement()
+        assert f"The value of ε is {said}" in text
 
 
 def test_words_of_the_authors_own_stand_first():

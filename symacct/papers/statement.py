@@ -168,6 +168,8 @@ def _number(value: Enclosure | Exact, digits: int) -> str:
 
 def _rounding(guarantee: Guarantee, form: Form, digits: int) -> str:
     letter = "ε" if isinstance(guarantee.epsilon, Enclosure) else "δ"
+    if guarantee.asked.how_rounded(digits) == "exactly":
+        return form.words(f"The value of {letter} is not rounded; it is {_KINDS[guarantee.kind]}.")
     return form.words(
         f"The value of {letter} is rounded up to {digits} significant digits; unrounded it is "
         f"{_KINDS[guarantee.kind]}."
