@@ -193,6 +193,14 @@ def test_a_figure_draws_values_rounded_in_their_sound_direction():
         assert list(line.get_ydata()) == [float(cell.value) for cell in column.cells[:2]]
 
 
+def test_the_legend_of_a_figure_hides_no_curve():
+    drawn = figure(table(STEP, [2, 8, 64], 6, ["ZW19-T5", "ZW19-T6"]))
+    drawn.draw_without_rendering()
+    (axes,) = drawn.axes
+    assert axes.get_legend().get_window_extent().y0 >= axes.get_window_extent().y1
+    assert axes.get_legend().get_window_extent().y1 <= drawn.bbox.y1
+
+
 def test_bad_input_to_a_figure(tmp_path):
     drawn = figure(table(STEP, [2, 4]))
     with pytest.raises(DomainError, match="suffix"):
