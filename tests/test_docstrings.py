@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import math
 import re
 from dataclasses import is_dataclass
 from enum import EnumMeta
@@ -55,6 +56,11 @@ def faults(text):
     if not formula and not line.endswith((*ENDS, ";")):
         yield "has a first line that ends within a clause"
     yield from (f"says {said!r}" for said in POINTERS.findall(text))
+    for line in re.findall(r"^(?!\s*(?:>>>|\.\.\.)).*$", text, re.MULTILINE):
+        # Of equal records the first one made is printed: it may have been written otherwise.
+        for top, bottom in re.findall(r"'(\d+)/(\d+)'", line):
+            if math.gcd(int(top), int(bottom)) > 1:
+                yield f"prints {top}/{bottom}, which is not in lowest terms"
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
@@ -76,6 +82,8 @@ def test_the_form_of_every_docstring(file):
         ("The same in float64.", False),
         ("Those of the pairs exchanged.", False),
         ("A bound, rounded as above.", False),
+        ("A rate.\n\n>>> sample('6/10')\nSample('3/5')", True),
+        ("A rate.\n\n>>> sample('3/5')\nSample('6/10')", False),
     ],
 )
 def test_the_rules_tell_good_from_bad(text, is_good):

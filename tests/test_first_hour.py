@@ -1,22 +1,27 @@
 """What somebody who is new types first: names that agree, near misses, numbers as they are."""
 
 import json
+import re
 from fractions import Fraction
 
 import mpmath
 import pytest
+import sympy
 from click.testing import CliRunner
 
 import symacct
 from symacct import (
+    ApproximateDP,
     DomainError,
     FiniteMechanism,
     Gaussian,
     Laplace,
+    PoissonSubsample,
     PureDP,
     RandomizedResponse,
     compare,
     dp_sgd,
+    risk,
     theorem,
     theorems,
 )
@@ -51,6 +56,35 @@ def test_a_verb_that_is_none_has_one_that_is_like_it():
     wrong = run("epsilonn", "Gaussian(5)")
     assert wrong.exit_code == 2
     assert "No such command 'epsilonn'; did you mean epsilon?" in wrong.stderr
+
+
+@pytest.mark.parametrize(
+    ("verb", "given", "meant"),
+    [
+        ("dpsgd", "-n", ["--n"]),
+        ("dpsgd", "--sigma", ["--noise-multiplier"]),
+        ("dpsgd", "--noise", ["--noise-multiplier"]),
+        ("dpsgd", "--batch", ["--batch-size"]),
+        ("dpsgd", "--lot-size", ["--batch-size"]),
+        ("dpsgd", "--eps", ["--epsilon"]),
+        ("delta", "--eps", ["--epsilon"]),
+        ("epsilon", "--eps", []),
+        ("epsilon", "-d", ["--delta", "--digits"]),
+        ("epsilon", "--dleta", ["--delta"]),
+    ],
+)
+def test_an_option_that_is_none_has_those_that_it_may_be_meant_for(verb, given, meant):
+    wrong = run(verb, given, "1")
+    assert wrong.exit_code == 2
+    (said,) = [line for line in wrong.stderr.splitlines() if f"No such option '{given}'" in line]
+    assert re.findall(r"'(-[^']*)'", said)[1:] == meant
+
+
+@pytest.mark.parametrize("name", ["cpp", "C++"])
+def test_code_for_cpp_is_that_for_c(name):
+    assert (
+        f"target: found '{name}', needed c:" in run("code", "Laplace(1)", "--target", name).stderr
+    )
 
 
 def test_a_target_is_called_epsilon_in_every_verb():
@@ -117,10 +151,41 @@ def test_a_number_that_is_a_fraction_is_printed_as_it_is():
     shown = run("epsilon", "50*Laplace(50)", "--delta", "0").output
     assert "ε = 1 at δ = 0  (exactly)" in shown
     assert "by Rényi orders │ 1  (the same)" in shown
+    assert "0.333334 at δ = 0  (rounded up)" in run("epsilon", "PureDP(1/3)", "--delta", "0").output
     assert float(Laplace(50).epsilon(0).epsilon) >= Fraction(1, 50)
 
 
+@pytest.mark.parametrize(
+    ("m", "mu"),
+    [
+        (Gaussian(5), "1/5"),
+        (Gaussian("1/3", sympy.sqrt(5)) * 5, "15"),
+        (9 * Gaussian(5) + 16 * Gaussian(5, 2) + 27 * Gaussian("10"), None),
+        (16 * Gaussian(5) + Gaussian("5/3"), "1"),
+        (2 * Gaussian(5), None),
+        (PoissonSubsample(Gaussian(5), "1/9"), None),  # it is 1/5, but is not summed here
+    ],
+)
+def test_the_mu_of_gaussian_noise_is_printed_as_it_is_where_it_is_rational(m, mu):
+    found = m.gdp(6)
+    assert found.exactly == (None if mu is None else Fraction(mu))
+    if mu is not None:
+        assert Fraction(found.rounded()) == Fraction(mu)
+
+
+def test_the_epsilon_that_a_mechanism_is_stated_to_have_is_printed_as_it_is():
+    m = ApproximateDP("1/3", "1/10")
+    assert m.epsilon("1/10", conversion="exact").epsilon.exactly == Fraction(1, 3)
+    above = m.epsilon("1/9", conversion="exact").epsilon
+    assert above.exactly is None
+    assert above < Fraction(1, 3)
+    shown = run("epsilon", "ApproximateDP(1, 1/10)", "--delta", "0.1").output
+    assert "ε = 1 at δ = 0.1  (exactly)" in shown
+
+
 def test_what_is_near_a_fraction_is_not_taken_for_it():
+    # The best guess against Gaussian noise is right a little more often than 9 times in 10.
+    assert Fraction(risk(Gaussian(5)).bayes_success("1/10").rounded()) > Fraction(9, 10)
     value = Gaussian(5).rdp(1)
     assert value.known_to_be(Fraction(1, 49)) is value
     assert value.known_to_be(None) is value

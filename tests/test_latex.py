@@ -342,8 +342,15 @@ def test_a_paper_has_its_parts():
         assert tex.count(rf"\bibitem{{{key}}}") == 1
         assert rf"\cite{{{key}}}" in tex
     assert r"2 & 4.08108e-8 \\" in tex
-    epsilon = STEP.subs({"sigma": 5, "gamma": "1/1000"}).epsilon("1e-8").epsilon
-    assert f"= {epsilon.rounded_up(6)}$" in tex
+    numbers = STEP.subs({"sigma": 5, "gamma": "1/1000"})
+    best, by_orders = (
+        f"= {numbers.epsilon('1e-8', conversion=name).epsilon.rounded_up(6)}$, rounded up"
+        for name in ("exact", "improved")
+    )
+    assert 0 < tex.index(best) < tex.index(by_orders)
+    assert r"by the exact privacy profile, with no R\'enyi order, \cite{ZDW22}" in tex
+    pinned = numbers.paper(delta="1e-8", alphas=[2], by="ZW19-T5")
+    assert "privacy profile" not in pinned
     assert r"neighbours" not in tex
     assert "added or removed" in tex
 

@@ -29,10 +29,12 @@ from symacct import (
     SubsampleWithoutReplacement,
     parse,
 )
+from symacct.accountant.reported import reported
 from symacct.cli import main
 from symacct.core.sources import WORKS
 from symacct.export.description import describe, value
 from symacct.papers.fingerprint import fingerprint
+from symacct.papers.statement import training
 from symacct.results.rounding import exact_decimal
 from tests.independent import fraction
 
@@ -318,10 +320,30 @@ def test_a_training_run_is_told_in_its_own_words(sampling):
         assert said in text
     other = {"poisson": "10/1000", "without_replacement": "exactly 10", "shuffled": "cut into"}
     assert other[sampling] in text
+    # A place in a permutation is accounted for as told: nothing is assumed of its secrecy.
+    assert ("each sample is drawn anew and at random, and is not told" in text) == (
+        sampling != "shuffled"
+    )
+    assert ("The accounting allows that it is told" in text) == (sampling == "shuffled")
     assert "-differentially private" in text
     refused = CliRunner().invoke(main, ["dpsgd", *words[1:5], *words[7:], "--epsilon", "1",
                                         "--statement", "text"])  # fmt: skip
     assert refused.exit_code == 2
+
+
+def test_one_of_a_thing_is_not_several():
+    assert "for 1 epoch (1 step)." in training(10, 10, "1", 1, "1", "poisson")
+    assert "for 1 step." in training(10, 10, "1", 1, "", "poisson")
+    assert "for 1.5 epochs (2 steps)." in training(10, 10, "1", 2, "1.5", "poisson")
+
+
+def test_a_number_that_is_printed_as_it_is_is_not_called_rounded():
+    for epsilon, said in (
+        ("1/4", "not rounded; it is the smallest one"),
+        ("1/3", "rounded up to 6"),
+    ):
+        text = reported(PureDP(epsilon), 0).best.statement()
+        assert f"The value of ε is {said}" in text
 
 
 def test_words_of_the_authors_own_stand_first():

@@ -24,7 +24,7 @@ from symacct import (
     parse,
 )
 from symacct.cli import main
-from symacct.export.figures import FORMATS, figure, save
+from symacct.export.figures import FORMATS, figure, matplotlib_module, save
 from symacct.export.tables import siunitx_format, table
 from tests import independent, support
 
@@ -174,6 +174,8 @@ def test_a_latex_that_fails_is_one_error_and_leaves_no_file(fault, tmp_path, mon
     pdflatex.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     drawn = figure(table(STEP, [2, 4]))
+    # matplotlib keeps a LaTeX that worked for the preamble: each fault has a preamble of its own.
+    monkeypatch.setitem(matplotlib_module().rcParams, "pgf.preamble", f"% {fault}")
     with pytest.raises(DomainError, match=r"^figure: found a pdflatex that fails \(.*, or save as"):
         save(drawn, tmp_path / "curves.pgf")
     assert not (tmp_path / "curves.pgf").exists()
@@ -189,6 +191,14 @@ def test_a_figure_draws_values_rounded_in_their_sound_direction():
     for line, column in zip(axes.lines, found.columns, strict=True):
         assert list(line.get_xdata()) == [2.0, 8.0]
         assert list(line.get_ydata()) == [float(cell.value) for cell in column.cells[:2]]
+
+
+def test_the_legend_of_a_figure_hides_no_curve():
+    drawn = figure(table(STEP, [2, 8, 64], 6, ["ZW19-T5", "ZW19-T6"]))
+    drawn.draw_without_rendering()
+    (axes,) = drawn.axes
+    assert axes.get_legend().get_window_extent().y0 >= axes.get_window_extent().y1
+    assert axes.get_legend().get_window_extent().y1 <= drawn.bbox.y1
 
 
 def test_bad_input_to_a_figure(tmp_path):

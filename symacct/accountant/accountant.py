@@ -37,6 +37,7 @@ from symacct.core.pinning import By
 from symacct.expressions import theorem_registry
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import given_delta, rational
+from symacct.mechanisms.response import ApproximateDP
 from symacct.profile import Profile, lower_bound, profile, refuse_pinned
 from symacct.rdp.curve import NodeCurve
 from symacct.rdp.each_way import no_larger_each_way
@@ -403,8 +404,18 @@ class Accountant:
 
 
 def _pure(found: Guarantee, question: EpsilonDelta) -> Guarantee:
-    """The guarantee, with the ε of δ = 0 as the fraction that it is, where it is one."""
-    if not question.asks_epsilon or question.value or found.kind is not Kind.EXACT:
+    """The guarantee, with the ε of δ = 0 as the fraction that it is, where it is one.
+
+    So is the ε that an (ε, δ)-DP mechanism is stated to have: its profile falls up to it.
+    """
+    if not question.asks_epsilon or found.kind is not Kind.EXACT:
+        return found
+    m = question.m.rewritten
+    if isinstance(m, ApproximateDP):
+        epsilon, delta = m.fields()["epsilon"], m.fields()["delta"]
+        known = isinstance(epsilon, Fraction) and delta == question.value
+        return replace(found, epsilon=found.epsilon.known_to_be(epsilon if known else None))
+    if question.value:
         return found
     if question.m.claim.kind is not Kind.EXACT:
         return found

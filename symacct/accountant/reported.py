@@ -109,6 +109,7 @@ def against(exact: Guarantee, by_orders: Guarantee | None) -> str:
         return ""
     if exact.claim.adjacency != by_orders.claim.adjacency:
         return f"the exact profile is that under {exact.claim.adjacency}"
-    if exact.asked.upper > by_orders.asked.upper:
+    same = exact.asked.exactly is not None and exact.asked.exactly == by_orders.asked.exactly
+    if not same and exact.asked.upper > by_orders.asked.upper:
         return f"the dominating pair gives no less than {exact.asked.rounded(6)}"
     return ""

@@ -36,7 +36,7 @@ def certificate_command(
     digits: int,
     out: str | None,
 ) -> None:
-    """The guarantee of EXPR with its proof, for checker/check.py or for Coq.
+    """The guarantee of EXPR with its proof, for checker/check.py.
 
     The checker needs neither symacct nor trust in it: python checker/check.py FILE. The form coq
     is a file that Coq with coq-interval proves from the library in the folder coq/.

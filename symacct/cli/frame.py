@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import functools
 import json
 import sys
@@ -87,6 +88,20 @@ _ROOMS = {name: room for listed in JOBS.values() for name, (room, _) in listed.i
 
 
 _LONGEST = 400  # characters of an error about an option
+_ALIKE = 0.75  # the least share of signs that a misspelt option has in common with the right one
+
+#: What others call an option of ours.
+_ALSO_CALLED = {"sigma": "noise-multiplier", "lot-size": "batch-size"}
+
+
+def _similar(found: str, known: list[str]) -> list[str]:
+    """The options that an unknown one may be meant for: shortened, by another name or misspelt."""
+    name = found.strip("-")
+    name = _ALSO_CALLED.get(name, name)
+    if f"--{name}" in known:
+        return [f"--{name}"]
+    begun = [one for one in known if one.startswith(f"--{name}")]
+    return begun or difflib.get_close_matches(found, known, cutoff=_ALIKE)
 
 
 class InputError(click.ClickException):
@@ -164,6 +179,9 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except click.UsageError as error:  # which repeats what was given, however long
             vars(error)["message"] = cut(error.message, _LONGEST)
+            if isinstance(error, click.NoSuchOption) and error.cmd is not None:
+                known = [one for option in error.cmd.params for one in option.opts]
+                vars(error)["possibilities"] = _similar(error.option_name, known)
             raise
         except SymacctError as error:
             raise InputError(f"{type(error).__name__}: {error}") from None

@@ -47,10 +47,7 @@ def print_reported(
         return
     print_pairs(
         [
-            (
-                "report this",
-                f"{_pair(g)}  ({'rounded up' if g.asked.exactly is None else 'exactly'})",
-            ),
+            ("report this", f"{_pair(g)}  ({g.asked.how_rounded()})"),
             *first.items(),
             ("relation", neighbours(g.claim.adjacency)),
             *([] if g.mechanism is None else [("of", in_few_words(g.mechanism))]),

@@ -16,7 +16,7 @@ from symacct.evidence.vectors import SEED, write
 @click.option("--only", multiple=True, metavar="FILE", help="A file, as rdp_laplace; repeatable.")
 @click.option("--seed", default=SEED, show_default=True, help="What the questions are drawn by.")
 def vectors_command(out: str, only: tuple[str, ...], seed: str) -> None:
-    """Write test vectors: JSON files of questions with two-sided answers of thirty digits.
+    """Test vectors: questions with two-sided answers, as JSON files.
 
     The same seed makes the same bytes on every machine.
     """

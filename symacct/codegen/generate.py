@@ -67,6 +67,8 @@ def code(
 ) -> str:
     """The text of a function of α that gives ε(α) of `m`; see `Node.code`."""
     as_node(m, "code")
+    if isinstance(target, str) and target.lower() in ("cpp", "c++"):
+        raise DomainError(f'target: found {target!r}, needed c: C++ calls C code as extern "C"')
     writer = TARGETS[arguments.one_of(target, "target", TARGETS)]
     last = whole(writer.usual_order if max_order is None else max_order, "max_order", least=2)
     limits.check("order", last, "max_order")

@@ -143,6 +143,9 @@ def neighbours(adjacency: Adjacency) -> str:
     )
 
 
+_SAMPLES = ("PoissonSubsample", "SubsampleWithoutReplacement")
+
+
 def premises(m: Node) -> list[str]:
     """What has to be true of the program that ran, for what is proved to be about it.
 
@@ -155,8 +158,9 @@ def premises(m: Node) -> list[str]:
         "one record changes what noise is added to by no more than the sensitivity stated": any(
             "sensitivity" in node.fields() for node in m.walk()
         ),
-        "each sample is drawn anew and at random, and is not told": not names.isdisjoint(
-            {"PoissonSubsample", "SubsampleWithoutReplacement"}
+        # A share of 1 is all of the data, as of batches that are told.
+        "each sample is drawn anew and at random, and is not told": any(
+            type(node).__name__ in _SAMPLES and node.fields()["gamma"] != 1 for node in m.walk()
         ),
         "what is stated of a mechanism's privacy holds of it": not names.isdisjoint(
             {"PureDP", "ApproximateDP", "ZCDP", "TCDP", "Curve", "Scale"}

@@ -13,6 +13,7 @@ from symacct.core.exact import INFINITY
 from symacct.export.tables import Table
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 FORMATS = ("pgf", "pdf", "png", "svg")
@@ -53,8 +54,16 @@ def figure(table: Table) -> Figure:
         axes.set_xticks(list(map(float, finite)), list(map(str, finite)))
         axes.set_xticks([], minor=True)
     axes.grid(alpha=0.3)
-    axes.legend()
+    legend_above(axes)
     return drawn
+
+
+def legend_above(axes: Axes, title: str | None = None) -> None:
+    """A legend above the axes, where it hides neither a curve nor a landmark."""
+    axes.legend(
+        title=title, title_fontsize=8, alignment="left",
+        fontsize=8, loc="lower left", bbox_to_anchor=(0, 1.01), borderaxespad=0, frameon=False,
+    )  # fmt: skip
 
 
 def save(figure: Figure, path: str | Path) -> Path:

@@ -53,11 +53,11 @@ def dp_sgd(
     an empty last one is told too. What they cost at least is `baselines.shuffled_batches`. Raises
     DomainError.
 
-    >>> step = dp_sgd(60_000, 256, 1.1, epochs=15)
-    >>> step is dp_sgd(n=60000, batch_size=256, noise_multiplier="1.1", epochs=15)
+    >>> run = dp_sgd(1_281_167, 1024, 1.1, epochs=15)
+    >>> run is dp_sgd(n=1281167, batch_size=1024, noise_multiplier="1.1", epochs=15)
     True
-    >>> step
-    3516*PoissonSubsample(Gaussian('11/10'), '256/60000')
+    >>> run
+    18768*PoissonSubsample(Gaussian('11/10'), '1024/1281167')
     """
     records, batch = whole(n, "n", 1), whole(batch_size, "batch_size", 1)
     if batch > records:

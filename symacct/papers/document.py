@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import sympy
 
+from symacct.accountant.reported import reported
 from symacct.core import arguments
 from symacct.core.claims import Claim, Kind, Relation, Source
 from symacct.core.errors import DomainError
@@ -59,8 +60,9 @@ def paper(
     r"""A complete LaTeX document about `m`, for pdflatex and amsmath; booktabs, siunitx for values.
 
     The formula keeps the symbols of `m`; the table of values at the orders `alphas`, and ε at
-    `delta` if one is given, put in `values`, and are left out where a symbol stays open. Raises
-    as `latex`, `table` and `epsilon` do; DomainError names the symbol that `values` leaves open.
+    `delta` if one is given, put in `values`, and are left out where a symbol stays open. The best
+    proved ε stands first, that by Rényi orders below it. Raises as `latex`, `table` and `epsilon`
+    do; DomainError names the symbol that `values` leaves open.
 
     >>> from symacct import Gaussian
     >>> paper(Gaussian(5)).splitlines()[0]
@@ -81,9 +83,10 @@ def paper(
     if not numbers.free_symbols:
         parts.append(_section("Values", _values(numbers, alphas, by, digits, given)))
         if delta is not None:
-            found = numbers.epsilon(delta, by=by)
-            parts.append(_guarantee(found, digits))
-            sources += sources_of(found)
+            found = reported(numbers, delta, digits=digits, by=by)
+            stated = [x for x in dict.fromkeys((found.best, found.by_orders)) if x is not None]
+            parts += [_guarantee(one, digits) for one in stated]
+            sources += [source for one in stated for source in sources_of(one)]
     return "\n".join([*_preamble(packages), *parts, *_bibliography(sources), r"\end{document}", ""])
 
 
@@ -213,12 +216,19 @@ def _values(
 
 
 def _guarantee(found: Guarantee, digits: int) -> str:
-    at = r"\infty" if found.alpha == INFINITY else order_text(found.alpha)
-    conversion = f"the {plain_tex(found.conversion)} conversion {_cited(sources_of(found)[-1])}"
+    epsilon, delta = tex_number(found.epsilon.rounded(digits)), tex_number(given(found.given))
+    rounded = found.epsilon.how_rounded(digits)
+    if found.needs_no_order:
+        is_true = found.kind is Kind.EXACT
+        by = "exact privacy profile" if is_true else "privacy profile of a pair above it"
+        how = f"by the {by}, with no R\\'enyi order, {_cited(found.claim.sources[0])}"
+    else:
+        at = r"\infty" if found.alpha == INFINITY else order_text(found.alpha)
+        conversion = f"the {plain_tex(found.conversion)} conversion"
+        how = rf"by R\'enyi order ${at}$ and {conversion} {_cited(sources_of(found)[-1])}"
     return (
         rf"$\mathcal{{M}}$ is $(\epsilon, \delta)$-differentially private with "
-        rf"$\epsilon = {tex_number(found.epsilon.rounded(digits))}$, rounded up, at "
-        rf"$\delta = {tex_number(given(found.given))}$: order ${at}$, {conversion}."
+        rf"$\epsilon = {epsilon}$, {rounded}, at $\delta = {delta}$: {how}."
     )
 
 

@@ -116,7 +116,8 @@ def training(
     >>> training(60000, 256, "1.1", 3516, "15", "poisson").split(". ")[0]
     'A model was trained by DP-SGD on 60,000 records for 15 epochs (3,516 steps)'
     """
-    passes = f"{epochs} epochs ({steps:,} steps)" if epochs else f"{steps:,} steps"
+    taken = _counted(steps, "step")
+    passes = f"{_counted(epochs, 'epoch')} ({taken})" if epochs else taken
     batches = {
         "poisson": "Each step took a Poisson sample: each record was in the batch with probability "
         f"{batch_size}/{n}, independently of all else, so that a batch had {batch_size:,} records "
@@ -126,7 +127,8 @@ def training(
         "balls_and_bins": f"In each epoch each record was put into one of {n // batch_size:,} "
         "batches, drawn at random and independently of all else.",
         "shuffled": "In each epoch the records were put into a new random order and cut into "
-        f"batches of {batch_size:,}.",
+        f"batches of {batch_size:,}, as many of them for neighbouring datasets. The accounting "
+        "allows that it is told which batch a record was in.",
     }
     return (
         f"A model was trained by DP-SGD on {n:,} records for {passes}. {batches[sampling]} The "
@@ -134,6 +136,12 @@ def training(
         f"of standard deviation {noise_multiplier} C was added to each coordinate of the sum over "
         "a batch."
     )
+
+
+def _counted(count: int | str, what: str) -> str:
+    """A count of things: 1 epoch, 1.5 epochs, 3,516 steps."""
+    number = count if isinstance(count, str) else f"{count:,}"
+    return f"{number} {what}" if number == "1" else f"{number} {what}s"
 
 
 def _sentences(guarantee: Guarantee, m: Node, form: Form, digits: int) -> Iterator[str]:
@@ -160,6 +168,8 @@ def _number(value: Enclosure | Exact, digits: int) -> str:
 
 def _rounding(guarantee: Guarantee, form: Form, digits: int) -> str:
     letter = "ε" if isinstance(guarantee.epsilon, Enclosure) else "δ"
+    if guarantee.asked.how_rounded(digits) == "exactly":
+        return form.words(f"The value of {letter} is not rounded; it is {_KINDS[guarantee.kind]}.")
     return form.words(
         f"The value of {letter} is rounded up to {digits} significant digits; unrounded it is "
         f"{_KINDS[guarantee.kind]}."

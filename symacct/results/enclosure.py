@@ -107,6 +107,12 @@ class Enclosure:
             return rounding.rational_text(self.exactly, self._shown(digits), up)
         return rounding.safe(self.lower, self.upper, self._errs, digits or self.digits_asked)
 
+    def how_rounded(self, digits: int | None = None) -> str:
+        """What `rounded` does: "exactly" where it prints the number itself, else "rounded up"."""
+        if self.exactly is not None and Fraction(self.rounded(digits)) == self.exactly:
+            return "exactly"
+        return "rounded down" if self._errs is Kind.LOWER else "rounded up"
+
     def rounded_up(self, digits: int | None = None) -> str:
         """The upper end, rounded upwards to `digits` significant digits."""
         if self.exactly is not None:

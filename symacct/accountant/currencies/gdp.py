@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from fractions import Fraction
 from functools import singledispatch
@@ -22,7 +23,7 @@ from symacct.core.errors import (
     SoundnessError,
     echo,
 )
-from symacct.core.exact import INFINITY, Numeric
+from symacct.core.exact import INFINITY, Exact, Numeric, exact
 from symacct.core.sources import DRS22, SYMACCT
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import rational
@@ -80,7 +81,7 @@ def gdp(m: Node, digits: int | None = None, least_error: Numeric = 0) -> Bound:
         return mu, claim
 
     found = certified_number(value, digits or _DIGITS, f"gdp of {echo(m)}")
-    return bound(found, kind)
+    return bound(found.known_to_be(_rational(node)), kind)
 
 
 def regret(m: Node, mu: Bound, digits: int = _SEARCHED) -> Bound:
@@ -158,6 +159,25 @@ def is_gaussian(node: Node) -> bool:
     if isinstance(node, Compose):
         return all(map(is_gaussian, node.terms))
     return isinstance(node, Gaussian) and node.kind is Kind.EXACT
+
+
+def _rational(node: Node) -> Fraction | None:
+    """μ of sums of Gaussian noise where it is a rational number, which balls never prove."""
+    if not is_gaussian(node):
+        return None
+    square = exact(_square(node))
+    if not isinstance(square, Fraction):
+        return None
+    root = Fraction(math.isqrt(square.numerator), math.isqrt(square.denominator))
+    return root if root**2 == square else None
+
+
+def _square(node: Node) -> Exact:
+    """μ² of Gaussian noise and its sums."""
+    if isinstance(node, Compose):
+        return sum((count * _square(part) for part, count in node.terms.items()), Fraction(0))
+    assert isinstance(node, Gaussian)  # noqa: S101  # is_gaussian said so
+    return (node.sensitivity / node.sigma) ** 2
 
 
 def _least(node: Node, accountant: Accountant) -> arb:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from symacct.core.claims import Kind
 from symacct.core.errors import DomainError, GapWarning, echo
 from symacct.explore.plots.lines import PlotLine
-from symacct.export.figures import matplotlib_module, picture
+from symacct.export.figures import legend_above, matplotlib_module, picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -107,11 +107,7 @@ class Drawing:
         for axis in (self.axes.xaxis, self.axes.yaxis):
             _name_few(axis)
         self.axes.grid(alpha=0.3)
-        # Above the axes, where it hides neither a curve nor a landmark.
-        self.axes.legend(
-            title=_plain(self._about), title_fontsize=8, alignment="left",
-            fontsize=8, loc="lower left", bbox_to_anchor=(0, 1.01), borderaxespad=0, frameon=False,
-        )  # fmt: skip
+        legend_above(self.axes, _plain(self._about))
         return cast("Figure", self.axes.figure)  # the axes were made on a figure
 
 
