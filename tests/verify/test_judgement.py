@@ -173,6 +173,15 @@ def test_ends_of_several_runs_belong_to_curves_that_are_wrong_for_several_runs()
     assert [defect.cause for defect in report(*seen, spent).defects] == ["too small: several runs"]
 
 
+def test_ends_of_several_runs_of_samples_of_several_are_no_other_defect():
+    alone = [replace(part(sampling=s), count=6) for s in ("none", "poisson")]
+    within = replace(part(), inner=3, count=6)
+    seen = [replace(HALVED[0], ask=Ask("rdp", (one,), "2")) for one in (*alone, within)]
+    spent = found("unsound", "1/2", kind="epsilon", at="1e-5", converted=True)
+    spent = replace(spent, ask=replace(spent.ask, parts=(within,)))
+    assert [defect.cause for defect in report(*seen, spent).defects] == ["too small: several runs"]
+
+
 def test_what_is_so_for_several_runs_in_a_sample_only_is_one_defect():
     whole = [replace(part(), inner=3, count=n) for n in (1, 6)]
     seen = [found("unsound", "1/2", at=at) for at in ("2", "100")]
