@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import ClassVar
 
@@ -126,10 +127,10 @@ def seen(name, extent, folder, seed=0):
 
 def minimal(ask):
     """No more than two parts, no order too many, and numbers that a reader can type."""
-    short = all(
-        len(number.strip("0.").replace(".", "")) <= 6
-        for number in [ask.at, *(n for part in ask.parts for n in part.numbers)]
-    )
+    numbers = [ask.at, *(n for part in ask.parts for n in part.numbers)]
+    if ask.kind == "rdp" and "." in ask.at:
+        numbers[0] = f"{Decimal(ask.at) - 1:f}"  # 1.00000001 is as short as 0.00000001
+    short = all(len(number.strip("0.").replace(".", "")) <= 6 for number in numbers)
     one_order = ask.orders is None or len(ask.orders) <= 2
     return len(ask.parts) <= 2 and one_order and short
 
