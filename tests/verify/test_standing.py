@@ -1,10 +1,16 @@
 """The table of all peers within a page, and the texts that maintainers can be sent."""
 
+import contextlib
 import sys
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
+from click.testing import CliRunner
+
+from symacct.cli import main, verifying
+from symacct.verify import adapters
+from symacct.verify.peer import peers
 from symacct.verify.peer.protocol import Answer
 from symacct.verify.reporting import standing
 from tests.verify.test_judgement import HALVED, found, report
@@ -51,3 +57,27 @@ def test_what_no_lines_of_the_peer_show_goes_through_the_adapter_and_names_no_pl
     )
     assert str(Path(__file__).parent) not in late
     assert "To reproduce:\n\n```\nprint(0.5)\n```" in wrong
+
+
+def test_a_package_is_installed_once_for_all_its_adapters(tmp_path, monkeypatch):
+    there, asked = [], []
+
+    @contextlib.contextmanager
+    def throwaway(adapter, python, version):
+        assert adapter.requirements not in there
+        there.append(adapter.requirements)
+        yield f"python with {adapter.requirements[0]}"
+        asked.append("gone")
+
+    def verify(words, *rest):
+        asked.append(words[0])
+        return report(*HALVED)
+
+    monkeypatch.setattr(peers, "throwaway", throwaway)
+    monkeypatch.setattr(verifying, "verify", verify)
+    page = tmp_path / "page.md"
+    done = CliRunner().invoke(main, ["verify", "--all", "--install", "--tables", str(page)])
+    assert done.exit_code == 1, done.output
+    needed = [one.requirements for one in adapters().values()]
+    assert asked == [f"python with {first}" for first, *_ in needed] + ["gone"] * len(set(needed))
+    assert page.read_text(encoding="utf-8").count("| p | 1 |") == len(needed) > len(there)
