@@ -273,6 +273,20 @@ def test_what_is_known_does_not_fail_and_what_is_new_or_worse_does(tmp_path):
     assert Judgement(report(*HALVED), None, KnownFindings()).status == 1
 
 
+def test_what_is_less_than_it_cites_is_of_a_known_cause_though_above_the_truth(tmp_path):
+    known = baseline(tmp_path, *HALVED)
+    cited = found("wrong-formula", 15, at="5000", below=False, short=True)
+    now = report(*HALVED, cited)
+    assert [defect.cause for defect in now.defects] == ["too small: poisson: add/remove"]
+    assert Judgement(now, "loose", known).status == 0
+    # By another name, as a longer run may give it: known by its side.
+    named = report(HALVED[0], cited)
+    assert [d.cause for d in named.defects] == ["too small: poisson: add/remove: Gaussian"]
+    assert Judgement(named, "loose", known).status == 0
+    large = report(found("loose", 15, at="5000"))
+    assert Judgement(large, "loose", known).status == 1
+
+
 def test_known_new_and_fixed_are_told_apart(tmp_path):
     known = baseline(tmp_path, *HALVED)
     ask = HALVED[0].ask
