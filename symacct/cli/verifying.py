@@ -153,22 +153,25 @@ class _Run:
 
     def all(self) -> tuple[list[Report], list[tuple[str, str]]]:
         """A report for each peer; with several, one that cannot be run is said and left out."""
-        if not self.every:
-            return [self.one(self.peer)], []
-        reports, absent = [], []
-        for name in adapters():
-            try:
-                reports.append(self.one(name))
-            except SymacctError as error:
-                kind = "" if isinstance(error, PeerError) else f"{type(error).__name__}: "
-                absent.append((name, f"{kind}{error}"))
+        reports: list[Report] = []
+        absent: list[tuple[str, str]] = []
+        made: dict[str, str] = {}
+        with contextlib.ExitStack() as stack:
+            if not self.every:
+                return [self.one(self.words(self.peer, stack, made))], []
+            for name in adapters():
+                try:
+                    reports.append(self.one(self.words(name, stack, made)))
+                except SymacctError as error:
+                    kind = "" if isinstance(error, PeerError) else f"{type(error).__name__}: "
+                    absent.append((name, f"{kind}{error}"))
         return reports, absent
 
-    def one(self, name: str | None) -> Report:
+    def one(self, words: Sequence[str]) -> Report:
         """The report on one peer."""
         seconds = self.timeout or (_QUICK_TIMEOUT if self.quick else _TIMEOUT)
-        with self.started(name) as words, _progress() as shown:
-            extent = QUICK if self.quick else FULL
+        extent = QUICK if self.quick else FULL
+        with _progress() as shown:
             return verify(words, extent, self.seed, seconds, shown, self.allowance, self.asks)
 
     def asks(self, peer: str) -> tuple[Ask, ...]:
@@ -176,22 +179,24 @@ class _Run:
         worst = (one.ask for one in self.replayed)
         return tuple(dict.fromkeys((*self.known.get(peer, KnownFindings()).asks, *worst)))
 
-    @contextlib.contextmanager
-    def started(self, name: str | None) -> Iterator[list[str]]:
-        """The words to run; with --install in an environment that is gone afterwards."""
+    def words(
+        self, name: str | None, stack: contextlib.ExitStack, made: dict[str, str]
+    ) -> list[str]:
+        """The words to run; with --install in an environment of what pip has to install for it.
+
+        An environment is made once for all adapters of a package, and is gone with the stack.
+        """
         if self.command is not None:
-            yield peers.words(self.command)
-            return
-        adapter = peers.adapter(str(name))
-        own = peers.interpreter(self.python)
-        if not self.install:
-            yield adapter.command(own)
-            return
-        with _waiting(f"installing {adapter.name}"), contextlib.ExitStack() as stack:
-            installed = stack.enter_context(peers.throwaway(adapter, own, self.version))
-            kept = stack.pop_all()
-        with kept:
-            yield adapter.command(installed)
+            return peers.words(self.command)
+        adapter, own = peers.adapter(str(name)), peers.interpreter(self.python)
+        if self.install:
+            needed = " ".join(adapter.requirements)
+            if needed not in made:
+                with _waiting(f"installing {needed}"):
+                    installed = peers.throwaway(adapter, own, self.version)
+                    made[needed] = stack.enter_context(installed)
+            own = made[needed]
+        return adapter.command(own)
 
 
 @contextlib.contextmanager

@@ -337,6 +337,18 @@ def test_hello_and_values(talk):
             assert float(answer.value) == pytest.approx(stand_in_value(talk, ask.parts[0], 4.0))
 
 
+def test_no_two_adapters_are_peers_of_one_name(folders):
+    """A baseline, a table and the letters tell them apart by it."""
+    names = []
+    for name in NAMES:
+        talk = Talk(
+            [sys.executable, "-P", str(adapters()[name].script)], environment(folders[name])
+        )
+        names.append(talk.hello.peer)
+        talk.close()
+    assert len(set(names)) == len(NAMES)
+
+
 def test_every_way_of_building_gives_the_same(talk):
     for usual in asks_of(talk.hello):
         expected = talk.ask(usual)

@@ -173,6 +173,15 @@ def test_ends_of_several_runs_belong_to_curves_that_are_wrong_for_several_runs()
     assert [defect.cause for defect in report(*seen, spent).defects] == ["too small: several runs"]
 
 
+def test_ends_of_several_runs_of_samples_of_several_are_no_other_defect():
+    alone = [replace(part(sampling=s), count=6) for s in ("none", "poisson")]
+    within = replace(part(), inner=3, count=6)
+    seen = [replace(HALVED[0], ask=Ask("rdp", (one,), "2")) for one in (*alone, within)]
+    spent = found("unsound", "1/2", kind="epsilon", at="1e-5", converted=True)
+    spent = replace(spent, ask=replace(spent.ask, parts=(within,)))
+    assert [defect.cause for defect in report(*seen, spent).defects] == ["too small: several runs"]
+
+
 def test_what_is_so_for_several_runs_in_a_sample_only_is_one_defect():
     whole = [replace(part(), inner=3, count=n) for n in (1, 6)]
     seen = [found("unsound", "1/2", at=at) for at in ("2", "100")]
@@ -262,6 +271,20 @@ def test_what_is_known_does_not_fail_and_what_is_new_or_worse_does(tmp_path):
     loose = baseline(tmp_path, found("wrong-formula", "1/2", below=False))
     assert Judgement(report(found("wrong-formula", "1/2", below=True)), None, loose).status == 1
     assert Judgement(report(*HALVED), None, KnownFindings()).status == 1
+
+
+def test_what_is_less_than_it_cites_is_of_a_known_cause_though_above_the_truth(tmp_path):
+    known = baseline(tmp_path, *HALVED)
+    cited = found("wrong-formula", 15, at="5000", below=False, short=True)
+    now = report(*HALVED, cited)
+    assert [defect.cause for defect in now.defects] == ["too small: poisson: add/remove"]
+    assert Judgement(now, "loose", known).status == 0
+    # By another name, as a longer run may give it: known by its side.
+    named = report(HALVED[0], cited)
+    assert [d.cause for d in named.defects] == ["too small: poisson: add/remove: Gaussian"]
+    assert Judgement(named, "loose", known).status == 0
+    large = report(found("loose", 15, at="5000"))
+    assert Judgement(large, "loose", known).status == 1
 
 
 def test_known_new_and_fixed_are_told_apart(tmp_path):

@@ -1,7 +1,19 @@
 """The table of all peers within a page, and the texts that maintainers can be sent."""
 
+import contextlib
+import sys
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from symacct.cli import main, verifying
+from symacct.verify import adapters
+from symacct.verify.peer import peers
+from symacct.verify.peer.protocol import Answer
 from symacct.verify.reporting import standing
-from tests.verify.test_judgement import HALVED, report
+from tests.verify.test_judgement import HALVED, found, report
 
 
 def test_the_table_is_written_anew_and_the_rest_is_kept():
@@ -27,6 +39,45 @@ def test_a_letter_says_what_was_asked_and_what_is_true(tmp_path):
     text = files[0].read_text(encoding="utf-8")
     shown = one.defects[0].shown
     assert text.startswith(f"# p 1: {one.defects[0].cause}")
-    for said in (shown.ask.expression, "The exact value lies between 1 and 1.", "To reproduce:"):
+    for said in (shown.ask.expression, "The exact value lies between 1 and 1.", "in 7 answers"):
         assert said in text
     assert "below what is proved" in text
+
+
+def test_what_no_lines_of_the_peer_show_goes_through_the_adapter_and_names_no_place_of_ours():
+    slow = replace(found("slow", 0, note="2.5 s"), answer=Answer())
+    own = replace(HALVED[0], answer=Answer(value=Fraction(1, 2), reproduce=("print(0.5)",)))
+    one = report(slow, own)
+    late, wrong = (standing.letter(one, d) for d in sorted(one.defects, key=lambda d: d.below))
+    assert "takes more than 2.5 s.\n" in late
+    assert "in one answer " in late
+    assert "To reproduce, through symacct's adapter:" in late
+    assert (
+        f"{Path(sys.executable).name} {Path(__file__).with_name('test_judgement.py').name}" in late
+    )
+    assert str(Path(__file__).parent) not in late
+    assert "To reproduce:\n\n```\nprint(0.5)\n```" in wrong
+
+
+def test_a_package_is_installed_once_for_all_its_adapters(tmp_path, monkeypatch):
+    there, asked = [], []
+
+    @contextlib.contextmanager
+    def throwaway(adapter, python, version):
+        assert adapter.requirements not in there
+        there.append(adapter.requirements)
+        yield f"python with {adapter.requirements[0]}"
+        asked.append("gone")
+
+    def verify(words, *rest):
+        asked.append(words[0])
+        return report(*HALVED)
+
+    monkeypatch.setattr(peers, "throwaway", throwaway)
+    monkeypatch.setattr(verifying, "verify", verify)
+    page = tmp_path / "page.md"
+    done = CliRunner().invoke(main, ["verify", "--all", "--install", "--tables", str(page)])
+    assert done.exit_code == 1, done.output
+    needed = [one.requirements for one in adapters().values()]
+    assert asked == [f"python with {first}" for first, *_ in needed] + ["gone"] * len(set(needed))
+    assert page.read_text(encoding="utf-8").count("| p | 1 |") == len(needed) > len(there)

@@ -56,7 +56,8 @@ def hello():
     kinds += [("Laplace", sampling, "add_remove") for sampling in ("none", "poisson")]
     kinds += [("RandomizedResponse", "none", "replace_one")]
     asks = ["epsilon", "delta"]
-    return line.hello_of("dp-accounting", kinds, asks, how=HOW, conversion="none")
+    peer = "dp-accounting (PLDAccountant)"
+    return line.hello_of("dp-accounting", kinds, asks, peer=peer, how=HOW, conversion="none")
 
 
 if __name__ == "__main__":

@@ -52,7 +52,8 @@ def hello():
 
     kinds = [(m, s, "add_remove") for m, s in (("Gaussian", "poisson"), ("Gaussian", "none"))]
     kinds += [("Laplace", "none", "add_remove"), ("PureDP", "none", "add_remove")]
-    return line.hello_of("prv-accountant", kinds, ["epsilon"], how=HOW, conversion="none")
+    how = {"peer": "prv-accountant (PRVAccountant)", "how": HOW, "conversion": "none"}
+    return line.hello_of("prv-accountant", kinds, ["epsilon"], **how)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ _BOTH, _CONVERSION = "too small and too large", "conversion from RDP"
 _ENDS = (NEAR_1, BEYOND)
 #: Causes that one mechanism may have alone.
 _OF_A_MECHANISM = ("ε and δ", *(sampling.replace("_", " ") for sampling in SAMPLINGS))
+_OF_SEVERAL = ("several runs in a sample", "in a composition")
 _TYPED = ("numbers", "alpha")
 _ROUNDING: Cause = ("rounding to float64",)
 _HISTORY: Cause = ("depends on what was asked before",)
@@ -163,7 +164,12 @@ class _Causes:
         symptom = found.verdict in SYMPTOMS
         ends = [(f"orders {region}",) for region in _ENDS] if symptom else []
         many = [("several runs",)] if any(part.count > 1 for part in found.ask.parts) else []
-        for what in [*reversed(self._whats(found)), *many, *ends]:
+        whats = self._whats(found)[::-1]
+        if many and many[0] not in whats:  # of ε and δ: before what several runs are a part of
+            parts_of = (i for i, what in enumerate(whats) if what[0] in _OF_SEVERAL)
+            place = next(parts_of, len(whats))
+            whats[place:place] = many
+        for what in [*whats, *ends]:
             yield self._named(found, what)
             if symptom:
                 yield from ((side, *self._without_relation(what)) for side in SIDES)

@@ -61,12 +61,17 @@ class KnownFindings:
         is asked depends on the time, by a thousand times as much as all that is known of the cause.
         """
         own = self.found.get(cluster.identity)
-        small = cluster.shown.below or (cluster.worst.ratio or math.inf) < 1
+        shown = cluster.shown
+        small = shown.below or shown.short or (cluster.worst.ratio or math.inf) < 1
+        side = SMALL if small else LARGE
         alike = [
             one
             for one in self.found.values()
-            if _core(one.cause) == _core(cause)
-            and (not one.cause.startswith("too ") or (SMALL if small else LARGE) in one.cause)
+            if one.cause == cause  # on either side: what is derived may be on the other one
+            or (
+                _core(one.cause) == _core(cause)
+                and (side in one.cause or not one.cause.startswith("too "))
+            )
         ]
         known = alike if own is None else [own, *alike]
         if not known or (cluster.shown.below and not any(one.below for one in known)):

@@ -194,7 +194,9 @@ def finding_as_dict(cluster: Cluster, command: Sequence[str]) -> dict[str, Any]:
 
 def call(ask: Ask) -> str:
     """The question, without its expression: rdp(alpha=5/2, count=repeat)."""
-    given = [f"{AT[ask.kind]}={ask.at}", *(f"{key}={way}" for key, way in ask.how)]
+    at = AT[ask.kind]
+    ways = (f"{key} as {way}" if key == at else f"{key}={way}" for key, way in ask.how)
+    given = [f"{at}={ask.at}", *ways]
     if ask.orders is not None:
         given.append(f"orders={' '.join(ask.orders)}")
     return f"{ask.kind}({', '.join(given)})"

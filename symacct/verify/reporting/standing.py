@@ -28,7 +28,11 @@ def table(reports: Sequence[Report], absent: Sequence[tuple[str, str]]) -> str:
     rows = [head, "| --- " * 10 + "|", *map(_row, reports)]
     gone = [f"Not run: {name} ({why})." for name, why in absent]
     day = datetime.now(UTC).date().isoformat()
-    said = f"Written on {day} by `symacct verify --all`, symacct {__version__}; counts of answers."
+    given = max((report.given or 0 for report in reports), default=0)
+    said = (
+        f"Written on {day} by `symacct verify --all`, symacct {__version__}: at most {given:g} s "
+        "of work for each peer; the counts are of answers."
+    )
     return "\n".join([BEGIN, "", said, "", *rows, "", *gone, END])
 
 
@@ -54,12 +58,15 @@ def page(text: str, written: str) -> str:
 
 def letter(report: Report, defect: Defect) -> str:
     """The text of an issue for the maintainers: what is asked, what is said, what is true."""
-    found, row = defect.shown, finding_as_dict(defect.worst, report.command)
+    command = [Path(word).name if Path(word).is_absolute() else word for word in report.command]
+    found, row = defect.shown, finding_as_dict(defect.worst, command)
+    value, note = row["peer_value"], row["note"]
+    took = f"takes more than {note}" if found.verdict == "slow" else f"gives {note}"
     lines = [
         f"# {report.peer} {report.version}: {defect.cause}",
         "",
         f"`{call(found.ask)}` of `{found.ask.expression}` under {found.ask.adjacency} neighbours "
-        f"gives {row['peer_value'] if row['peer_value'] is not None else row['note']}.",
+        f"{took if value is None else f'gives {value}'}.",
     ]
     if found.truth is not None:
         low, high = decimal_text(found.truth.lower, False), decimal_text(found.truth.upper, True)
@@ -67,18 +74,23 @@ def letter(report: Report, defect: Defect) -> str:
         lines.append(f"{what} lies between {low} and {high}.")
     if defect.below:
         lines.append("The answer is below what is proved: the guarantee does not hold.")
-    if found.note:
-        lines.append(f"Where it shows: {found.note}.")
+    if row["formula_matched"]:
+        lines.append(f"The answer is what {row['formula_matched']} gives.")
+    if note and value is not None:
+        lines.append(f"Where it shows: {note}.")
+    answers = "one answer" if defect.answers == 1 else f"{defect.answers:,} answers"
+    # Errors and what takes too long have no lines of the peer's own.
+    through = ", through symacct's adapter" * str(row["reproduce"]).startswith("printf ")
     seen = "; ".join(defect.about[:4])
     lines += [
         "",
-        "To reproduce:",
+        f"To reproduce{through}:",
         "",
         "```",
         str(row["reproduce"]),
         "```",
         "",
-        f"It was seen in {defect.answers:,} answers ({seen}). The bounds are certified by ball "
+        f"It was seen in {answers} ({seen}). The bounds are certified by ball "
         f"arithmetic (symacct {__version__}).",
         "",
     ]
