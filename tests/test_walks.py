@@ -246,6 +246,9 @@ def test_a_code_target_is_a_class(quiet_c):
     assert mine.splitlines()[-10:] == known.splitlines()[-10:]
 
 
+ASKING = {"verify", "evidence"}
+
+
 def test_what_an_addition_took():
     """One class, its name in two lists, a phrase; some of a group, an event, an exact profile."""
     took = {one.name: one for one in counts()}
@@ -259,5 +262,7 @@ def test_what_an_addition_took():
         assert one.lines <= 110
         assert one.tests >= 3
         assert {"__init__.py", "export/description.py"} <= set(one.named)
-        assert len(one.named) <= 10
-        assert sum(one.named.values()) <= 25
+        # What asks other accountants, and the test vectors, names what it asks about.
+        named = {file: n for file, n in one.named.items() if file.partition("/")[0] not in ASKING}
+        assert len(named) <= 11
+        assert sum(named.values()) <= 25

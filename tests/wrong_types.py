@@ -340,7 +340,8 @@ def baseline_calls():
             "c1": 1, "c2": 2, "total_delta": "1e-5", "r": "1/2", "tail": "exact", "terms": 4,
             "mu": 3, "l1": 2, "l2": 1, "steps": 7, "epochs": 2,
             "batch": 2, "adjacency": "add_remove", "profile": baselines.gaussian_profile(5),
-            "epsilon_0": "1/9", "each": "1/9", "runs": 3, "parties": 2}  # fmt: skip
+            "epsilon_0": "1/9", "each": "1/9", "runs": 3, "parties": 2,
+            "added": True}  # fmt: skip
     calls = {}
     for name in baselines.__all__:
         function = getattr(baselines, name)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
 from operator import attrgetter, methodcaller
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +27,7 @@ from symacct.core.errors import (
     echo,
 )
 from symacct.core.exact import Numeric
+from symacct.core.forking import cached_property
 from symacct.core.sources import DRS22, SYMACCT
 from symacct.explore.plots.risks import FPRS, roc
 from symacct.export.cards import grid

@@ -9,7 +9,6 @@ from __future__ import annotations
 from bisect import insort
 from copy import copy
 from fractions import Fraction
-from functools import cached_property
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -19,6 +18,7 @@ from flint import arb, ctx
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import rational
 from symacct.core.errors import PrecisionError
+from symacct.core.forking import cached_property
 from symacct.numerics.sums.refine import ball, up_to, within_floats
 from symacct.profile.answer import Profile
 from symacct.profile.solve import CompositionProfile

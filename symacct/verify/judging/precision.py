@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Iterable
 from dataclasses import replace
@@ -54,9 +55,11 @@ def explained(found: Finding, written: str | None, oracle: Oracle) -> Finding:
 
 def _digits(value: Fraction) -> int:
     """Significant digits of a decimal number; more than are counted for any other."""
-    for digits in range(1, _MOST_DIGITS + 1):
-        if Fraction(f"{nearest_float(value):.{digits}g}") == value:
-            return digits
+    number = nearest_float(value)
+    if math.isfinite(number):
+        for digits in range(1, _MOST_DIGITS + 1):
+            if Fraction(f"{number:.{digits}g}") == value:
+                return digits
     return _MOST_DIGITS + 1
 
 
