@@ -47,7 +47,7 @@ class HockeySticks:
 
     @cached_property
     def each_way(self) -> list[tuple[HockeySticks, HockeySticks]]:
-        """Those of each direction alone, and of it exchanged, where all are of one pair."""
+        """H of each direction alone, and of its laws exchanged, where all are of one pair."""
         if self.profile.of_many:
             return [(self, self)]
         ways = [(way, _exchanged(way, self.directions)) for way in self.directions]
@@ -97,7 +97,7 @@ def _exchanged(way: CompositionProfile, known: list[CompositionProfile]) -> Comp
 def second_error(height: HockeySticks, alpha: Fraction, below: HockeySticks | None = None) -> arb:
     """The least error of the second kind at the level α, 0 <= α <= 1, at flint's precision.
 
-    `below` are those of the laws exchanged; without them both directions are one profile.
+    `below` is H of the laws exchanged; without it both directions are one profile.
     """
     below = below or height
     if alpha == 0:
