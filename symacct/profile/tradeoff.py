@@ -83,7 +83,7 @@ class HockeySticks:
 
 
 def _exchanged(way: CompositionProfile, known: list[CompositionProfile]) -> CompositionProfile:
-    """The same runs the other way round, which may be the same."""
+    """Its runs the other way round; itself where an involution exchanges the laws."""
     if all(part.symmetric for part, _ in way.pairs):
         return way
     for other in known:
