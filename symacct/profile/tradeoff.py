@@ -83,7 +83,7 @@ class HockeySticks:
 
 
 def _exchanged(way: CompositionProfile, known: list[CompositionProfile]) -> CompositionProfile:
-    """Its runs the other way round; itself where an involution exchanges the laws."""
+    """The runs the other way round; `way` itself where an involution exchanges the laws."""
     if all(part.symmetric for part, _ in way.pairs):
         return way
     for other in known:
