@@ -6,6 +6,8 @@ from fractions import Fraction
 
 from flint import arb
 
+from symacct.arithmetic.ball import rational
+
 _MARGIN = 64  # a bound is above what it bounds by at least this part of its last digit
 
 
@@ -29,5 +31,4 @@ def above(x: Fraction, digits: int) -> Fraction:
 
 def upper(x: arb) -> Fraction:
     """The upper end of a finite ball."""
-    mantissa, power = x.upper().man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(power)
+    return rational(x.upper())

@@ -10,7 +10,7 @@ from flint import arb
 
 from symacct.accountant.accountant import Accountant
 from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import ends_of, precision
+from symacct.arithmetic.ball import ends_of, precision, rational
 from symacct.core.claims import Claim, Kind, Source
 from symacct.core.errors import SoundnessError
 from symacct.core.exact import INFINITY, exact
@@ -129,7 +129,7 @@ def _converted(asks: str, question: Question) -> Answer:
         with precision(8 * digits):
             found = least(conversion, points, BALL.number(given))
             low, high = ends_of(found)
-            return _of_ball(low), _of_ball(high)
+            return rational(low), rational(high)
 
     return outward(asked), frozenset(), frozenset({conversion.source})
 
@@ -148,8 +148,3 @@ def _least_delta(conversion: Conversion, points: Iterable[Any], epsilon: arb) ->
         found = conversion.log_delta(BALL, BALL.number(eps), BALL.number(order), epsilon)
         least = least.min(found)
     return least.exp()
-
-
-def _of_ball(x: arb) -> Fraction:
-    mantissa, power = x.mid().man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(power)

@@ -8,10 +8,12 @@ from math import ceil
 from flint import arb
 
 from symacct.arithmetic.ball import precision
-from symacct.evidence.certificates.coq.spending import Spending, ball, shift, short_above, upper
+from symacct.evidence.certificates.coq.spending import Spending, shift, short_above
 from symacct.evidence.certificates.coq.terms import comment, composed, real, repeated, term
+from symacct.evidence.certificates.rounding import upper
 from symacct.expressions.node import Node
 from symacct.mechanisms import Gaussian, Laplace, RandomizedResponse
+from symacct.numerics.sums.refine import ball
 from symacct.operations import PoissonSubsample
 from symacct.results.rounding import given, order_text
 

@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from math import ceil, floor, log2
 
-from flint import arb, fmpq
+from flint import arb
 
 from symacct.arithmetic.ball import precision
 from symacct.evidence.certificates.coq.terms import Terms
+from symacct.evidence.certificates.rounding import upper
 from symacct.expressions.node import Node
 from symacct.mechanisms import Gaussian, Laplace, PureDP, RandomizedResponse, ScalarGaussian
+from symacct.numerics.sums.refine import ball
 from symacct.operations import PoissonSubsample
 from symacct.results.enclosure import to_fraction
 from symacct.results.rounding import rational_text
@@ -55,17 +57,6 @@ def shift(noise: Gaussian | Laplace) -> Fraction:
     """How far a record moves the law, in units of its scale."""
     scale = noise.sigma if isinstance(noise, Gaussian) else noise.b
     return Fraction(noise.sensitivity) / Fraction(scale)
-
-
-def ball(x: Fraction) -> arb:
-    """The rational number, at the working precision."""
-    return arb(fmpq(x.numerator, x.denominator))
-
-
-def upper(x: arb) -> Fraction:
-    """The upper end of a ball."""
-    mantissa, power = (int(part) for part in x.upper().man_exp())
-    return Fraction(mantissa) * Fraction(2) ** power
 
 
 def short_above(x: Fraction, room: Fraction) -> Fraction:
