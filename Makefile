@@ -20,7 +20,7 @@ help:
 	@echo "make bench   measure against named alternatives, in an environment of its own"
 	@echo "make soak    every law on new draws, and the long checks; SOAK_MINUTES=… bounds it"
 	@echo "make planted a table of faults in an accountant: which \`verify --quick\` finds; FULL=1 for a full run"
-	@echo "make mutants MODULE=…  faults in a module that its tests do not see; MUTANTS=… of them"
+	@echo "make mutants  400 faults over the package that no test sees; MODULE=… those in one module"
 	@echo "make certificates  a thousand altered certificates, of which the checker must refute each"
 	@echo "make lowest  a quick part of the tests with the lowest versions allowed"
 	@echo "make peers-tests  other accountants' own tests with ours in their place, and counts"
@@ -59,6 +59,10 @@ $(VENV)/lint.stamp: setup.cfg pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable ".[plot,test,lint]"
 	@touch $@
 
+$(VENV)/mutants.stamp: $(VENV)/test.stamp
+	$(BIN)/python -m pip install --quiet --editable ".[mutants]"
+	@touch $@
+
 $(VENV)/notebooks.stamp: setup.cfg pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable ".[plot,notebooks]"
 	@touch $@
@@ -90,8 +94,8 @@ soak: $(VENV)/test.stamp
 planted: $(VENV)/test.stamp
 	$(BIN)/python -m tests.verify.planted $(if $(FULL),--full)
 
-mutants: $(VENV)/test.stamp
-	JOBS=$(JOBS) $(BIN)/python -m tests.soak.mutants $(MODULE)
+mutants: $(VENV)/mutants.stamp
+	JOBS=$(JOBS) $(BIN)/python -m $(if $(MODULE),tests.soak.mutants $(MODULE),tests.soak.package_mutants)
 
 certificates: $(VENV)/test.stamp
 	$(BIN)/python -m pytest tests/test_certificates.py --hypothesis-profile=soak

@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import accumulate
 from pathlib import Path
 from queue import Queue
 
@@ -130,35 +131,42 @@ FAULTS = {"all": faults, "bounds": bounds}
 
 
 def places(node):
-    """(where a child hangs, the child) for everything below a node that computes."""
+    """Everything below a node that computes."""
     for field, value in ast.iter_fields(node):
         if field in ("annotation", "returns", "decorator_list"):
             continue
-        for key, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
+        for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.AST) and not isinstance(child, SPOKEN):
-                yield (node, field, key), child
+                yield child
                 yield from places(child)
 
 
-def put(place, child):
-    node, field, key = place
-    if key is None:
-        setattr(node, field, child)
-    else:
-        getattr(node, field)[key] = child
+def edits(source, faults=faults):
+    """(line, description, the bytes from and to, what stands there instead) for every fault."""
+    lines = source.splitlines()
+    starts = [0, *accumulate(len(line) for line in source.encode().splitlines(keepends=True))]
+    for child in places(ast.parse(source)):
+        for fault in faults(child):
+            old, new = (child.test, fault.test) if isinstance(child, ast.If) else (child, fault)
+            before, after = ast.unparse(old), ast.unparse(ast.fix_missing_locations(new))
+            said = f"{old.lineno}: {before} → {after}, in: {lines[old.lineno - 1].strip()}"
+            instead = after if isinstance(new, ast.stmt) else f"({after})"
+            start = starts[old.lineno - 1] + old.col_offset
+            end = starts[old.end_lineno - 1] + old.end_col_offset
+            yield old.lineno, said.replace("\n", " "), (start, end, instead)
+
+
+def edited(source, edit):
+    """The text with one fault; all else of it is as it was, comments too."""
+    start, end, instead = edit
+    text = source.encode()
+    return (text[:start] + instead.encode() + text[end:]).decode()
 
 
 def mutants(source, faults=faults):
     """(description, text of the module) for every fault."""
-    tree, lines = ast.parse(source), source.splitlines()
-    for place, child in list(places(tree)):
-        for fault in faults(child):
-            put(place, ast.copy_location(fault, child))
-            text = ast.unparse(ast.fix_missing_locations(tree))
-            put(place, child)
-            before, after = (ast.unparse(x).split("\n")[0] for x in (child, fault))
-            line = child.lineno
-            yield f"{line}: {before} → {after}, in: {lines[line - 1].strip()}", text
+    for _, said, edit in edits(source, faults):
+        yield said, edited(source, edit)
 
 
 def concerning(module):

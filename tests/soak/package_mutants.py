@@ -1,0 +1,206 @@
+"""Small faults drawn over the whole package: which does no test see that runs the line?
+
+`make mutants` without a module draws MUTANTS of them (400) by SEED, plants one at a time in a copy
+of the tree, and runs the tests that run its line, the quickest of each kind first, for as long as
+SECONDS of processor time (60) would last without a fault. Which tests these are, one run of the
+whole suite under `coverage` has found before, and their times. Each verdict is a line of
+out/mutants/SEED.jsonl as soon as it is known: a run that is cut goes on from there. A survivor is
+then read: whether it gives a wrong number, or steers a search, a speed, a look. docs/evidence.md
+has the judgement of the last whole draw.
+"""
+
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from itertools import islice
+from pathlib import Path
+from xml.etree import ElementTree
+
+from tests.soak.mutants import MEMORY, ROOT, edited, edits
+
+OUT = ROOT / "out/mutants"
+FEW, MANY = 12, 300
+OUT_OF_TIME = -signal.SIGXCPU
+#: pytest's line of a test that failed, or of a file that could not be collected.
+SAW = re.compile(r"(?:FAILED|ERROR) (\S+\.py(?:::.*?)?)(?: - .*)?$")
+
+
+def drawn(count, seed):
+    """(module, line, description, edit) of so many faults of the package."""
+    every = []
+    for path in sorted((ROOT / "symacct").rglob("*.py")):
+        module = str(path.relative_to(ROOT))
+        every += [(module, *edit) for edit in edits(path.read_text())]
+    return random.Random(seed).sample(every, count)
+
+
+def pytest_run(folder, tests, *options, seconds=None):
+    """(status, what it printed) of the tests there, within their processor time."""
+
+    def bounded():
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        if seconds is not None:
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
+
+    environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, *tests]
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        preexec_fn=bounded,
+    )
+    try:
+        printed, _ = process.communicate(timeout=seconds and 20 * seconds)
+        return process.returncode, printed.decode(errors="replace")
+    except subprocess.TimeoutExpired:
+        return OUT_OF_TIME, ""
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+
+
+class Running:
+    """Which tests run a line, and how long they take, by one run of the suite."""
+
+    def __init__(self):
+        self.lines, times = OUT / "coverage", OUT / "times.xml"
+        if not times.exists():
+            self._run(times)
+        self._seconds = Counter()
+        for case in ElementTree.parse(times).iter("testcase"):  # noqa: S314 (our own)
+            name = f"{case.get('classname')}::{case.get('name')}"
+            self._seconds[name] += float(case.get("time"))
+
+    def _run(self, times):
+        OUT.mkdir(parents=True, exist_ok=True)
+        settings = OUT / "settings"
+        settings.write_text(f"[run]\nsource = symacct\ndata_file = {self.lines}\n")
+        print("running the suite once, to know which test runs which line", flush=True)
+        jobs = ["-n", os.environ.get("JOBS", "2"), "--dist", "loadfile", f"--junitxml={times}"]
+        covered = ["--cov=symacct", f"--cov-config={settings}", "--cov-context=test"]
+        command = [sys.executable, "-m", "pytest", *jobs, *covered, "--cov-report="]
+        if subprocess.run(command, cwd=ROOT).returncode:
+            times.unlink(missing_ok=True)
+            sys.exit("the suite: found failures without a fault, needed none")
+
+    def seconds(self, test):
+        file, _, name = test.partition("::")
+        *classes, name = name.split("::") if "[" not in name else self._parts(name)
+        return self._seconds.get(
+            ".".join([file.removesuffix(".py").replace("/", "."), *classes]) + f"::{name}", 1.0
+        )
+
+    @staticmethod
+    def _parts(name):
+        plain, _, case = name.partition("[")
+        *classes, plain = plain.split("::")
+        return [*classes, f"{plain}[{case}"]
+
+    def tests(self, module, line):
+        """Those that run a line, or where nothing is known of it what runs its file: one of each
+
+        test before a second case of any, and quick ones first.
+        """
+        from coverage import CoverageData
+
+        data = CoverageData(str(self.lines))
+        data.read()
+        contexts = {}
+        for path in data.measured_files():
+            if path.endswith("/" + module):
+                contexts = data.contexts_by_lineno(path)
+        found = set(contexts.get(line, ())) - {""}
+        if not found and line in contexts:  # run as the module is imported
+            found = set().union(*contexts.values()) - {""}
+        by_time = sorted({name.rpartition("|")[0] for name in found}, key=self.seconds)
+        seen, ranked = Counter(), []
+        for test in by_time:
+            kind = test.partition("[")[0]
+            ranked.append((seen[kind], test))
+            seen[kind] += 1
+        return [test for _, test in sorted(ranked, key=lambda item: item[0])]
+
+
+def copied(folder):
+    """What git keeps of the tree, as it is now."""
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True)  # noqa: S607
+    for name in names.stdout.decode().split("\0")[:-1]:
+        Path(folder, name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, Path(folder, name))
+
+
+def within(tests, seconds, running):
+    """As many of them, in their order, as take so long."""
+    spent = 0.0
+    for test in tests:
+        spent += running.seconds(test)
+        if spent > seconds:
+            return
+        yield test
+
+
+def judged(copy, mutant, running, seconds):
+    """What became of a mutant: the verdict, and which test saw it."""
+    module, line, _, edit = mutant
+    tests = running.tests(module, line)
+    chosen = list(islice(within(tests, seconds, running), MANY)) or tests[:1]
+    if not chosen:
+        return {"verdict": "never run"}
+    path = copy / module
+    path.write_text(edited((ROOT / module).read_text(), edit))
+    try:
+        for some in filter(None, (chosen[:FEW], chosen[FEW:])):
+            known = sum(map(running.seconds, some))
+            status, printed = pytest_run(copy, some, "-x", seconds=int(30 + 4 * known))
+            if status == OUT_OF_TIME or "Killed" in printed:
+                return {"verdict": "out of time", "tests": len(some)}
+            if status:
+                by = next(filter(None, map(SAW.match, printed.splitlines())), None)
+                return {"verdict": "seen"} | ({"by": by[1]} if by else {"said": printed[-200:]})
+        return {"verdict": "survived", "tests": len(chosen), "of": len(tests)}
+    finally:
+        shutil.copy(ROOT / module, path)
+
+
+def main():
+    count, seed = int(os.environ.get("MUTANTS", 400)), int(os.environ.get("SEED", 0))
+    seconds = float(os.environ.get("SECONDS", 60))
+    running, kept = Running(), OUT / f"{seed}.jsonl"
+    known = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
+    found = Counter(entry["verdict"] for entry in known)
+    with tempfile.TemporaryDirectory() as folder, kept.open("a") as out:
+        copied(folder)
+        for number, mutant in enumerate(drawn(count, seed)[len(known) :], len(known) + 1):
+            start = time.monotonic()
+            verdict = judged(Path(folder), mutant, running, seconds)
+            entry = {"module": mutant[0], "fault": mutant[2]} | verdict
+            found[verdict["verdict"]] += 1
+            print(json.dumps(entry, ensure_ascii=False), file=out, flush=True)
+            if verdict["verdict"] != "seen":
+                print(f"{mutant[0]}:{mutant[2]}: {verdict['verdict']}", flush=True)
+            took = time.monotonic() - start
+            print(f"{number} of {count}, {took:.0f} s: {dict(found)}", end="\r", file=sys.stderr)
+        print(f"{count} mutants, seed {seed}: {dict(found)}")
+        entries = map(json.loads, kept.read_text().splitlines())
+        saw = sorted({entry["by"] for entry in entries if entry.get("by")})
+        status, printed = pytest_run(folder, saw)
+        print(f"the tests that saw one, without a fault: {printed.splitlines()[-1]}")
+        return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
