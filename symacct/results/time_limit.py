@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import math
@@ -36,6 +37,7 @@ class _Watch:
     def __init__(self) -> None:
         self._lock = new_lock()
         self._ends: dict[int, tuple[Clock, float]] = {}
+        self._raised: set[int] = set()
         self._thread: threading.Thread | None = None
         self._others: Callable[[Any], object] = sys.__unraisablehook__
 
@@ -62,7 +64,13 @@ class _Watch:
     def end(self, me: int) -> None:
         with self._lock:
             self._ends.pop(me, None)
-            _raise_in(me, None)  # done all the same, before it was raised
+            raised = me in self._raised
+            self._raised.discard(me)
+        if raised:  # done all the same: what may be on its way is let come
+            with contextlib.suppress(OutOfTimeError):
+                _raise_in(me, OutOfTimeError)
+                while True:
+                    pass
 
     def _look(self) -> None:
         while self._thread is not None:
@@ -71,6 +79,7 @@ class _Watch:
                 for thread, (clock, end) in list(self._ends.items()):
                     if (now := clock()) >= end and not _calls_a_weak_reference(thread):
                         self._ends[thread] = clock, now + _AGAIN
+                        self._raised.add(thread)
                         _raise_in(thread, OutOfTimeError)
                 self._thread = self._thread if self._ends else None
 
@@ -85,10 +94,13 @@ def _calls_a_weak_reference(thread: int) -> bool:
     return False
 
 
-def _raise_in(thread: int, error: type[BaseException] | None) -> None:
-    """Raise it there between two instructions; None takes back what was not raised yet."""
-    raised = None if error is None else ctypes.py_object(error)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), raised)
+def _raise_in(thread: int, error: type[BaseException]) -> None:
+    """Raise it there between two instructions.
+
+    It is never taken back: CPython 3.11 would go on looking for it, and a traced thread, as
+    under a debugger or `coverage`, would do nothing else from then on.
+    """
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
 
 
 _watch = _Watch()
