@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import symacct as sa
 from symacct.profile.accuracy import accuracy
-from symacct.profile.fourier.alternatives import Across, contour, planned
+from symacct.profile.fourier.alternatives import ExchangedContour, contour, planned
 from symacct.profile.fourier.contour import Contour
 from symacct.profile.fourier.plan import plan
 from symacct.profile.fourier.shape import Moments
@@ -35,7 +35,7 @@ def across(part, k, y, log_delta, digits):
     except (sa.LimitError, sa.PrecisionError):
         return None
     made = contour(moments, chosen, y, plain)
-    return made if isinstance(made, Across) else None
+    return made if isinstance(made, ExchangedContour) else None
 
 
 @settings(max_examples=10, deadline=None)

@@ -37,7 +37,7 @@ from symacct.profile.losses import finite, laplace, summed
 from symacct.profile.losses.density import by_parts, crossings, densities
 from symacct.profile.losses.density.charts import DensityPair
 from symacct.profile.losses.density.densities import RHO, DensityLoss
-from symacct.profile.losses.density.rising import Rising
+from symacct.profile.losses.density.monotone_mixture import MonotoneMixture
 from symacct.profile.losses.sampled_gaussian.many import log_most
 from symacct.profile.roots import convex_root, enclosed
 from tests.thinning import examples
@@ -70,7 +70,7 @@ def test_a_sample_that_is_off_by_a_wide_ball_is_off_by_its_upper_end():
     found = few_laplace.Path._moments_at(contour, known, [arb(1)], [arb(0.1)])
     assert off(found[0]) >= 1.9
     part = SimpleNamespace(sample=lambda *asked: known)
-    assert off(summed.Summed.transform(part, line, 10.0)) >= 1.9
+    assert off(summed.SummedLoss.transform(part, line, 10.0)) >= 1.9
 
 
 # --- log F(a) of atoms, from what few outcomes give
@@ -492,7 +492,7 @@ def test_the_profile_of_laplace_noise_next_to_its_end(shift, radius, reverse, ga
 @given(st.floats(0.1, 3), st.floats(0.05, 0.9), st.floats(0.05, 2))
 def test_a_threshold_of_normal_laws_is_enclosed(apart, weight, loss):
     """log(1−w + w e^{dx − d²/2}) = ℓ at x = (log((e^ℓ − 1 + w)/w) + d²/2)/d."""
-    pair = Rising(1 - arb(weight), [(arb(weight), arb(apart))])
+    pair = MonotoneMixture(1 - arb(weight), [(arb(weight), arb(apart))])
     with ctx.workprec(64):
         found = pair._threshold(arb(loss))
     d, w = mp.mpf(apart), mp.mpf(weight)
@@ -530,7 +530,7 @@ def test_what_is_to_spare_below_an_end_is_at_most_the_rise_to_it(spread, monkeyp
         equilateral=lambda: SimpleNamespace(low=Fraction(1, 2)),
         stays_below=lambda low, high, spare: asked.append(spare),
     )
-    assert worst.Looks.worst_ends(looks) is None
+    assert worst.RiseBounds.worst_ends(looks) is None
     assert number(asked[0].upper()) <= (0 if spread else 1)
 
 
@@ -544,7 +544,7 @@ def test_what_is_to_spare_beside_a_summit_is_what_is_proved():
         top=Fraction(1),
         stays_below=lambda low, high, spare: spared.append(spare) or True,
     )
-    assert worst.CloserLooks.worst(looks)
+    assert worst.MeasuredRiseBounds.worst(looks)
     assert number(spared[0].lower()) < -0.99
 
 
@@ -574,7 +574,7 @@ def test_a_summit_bends_by_the_least_that_is_proved():
         equilateral=lambda: SimpleNamespace(low=Fraction(1), high=Fraction(1)),
         piece=lambda low, high: SimpleNamespace(slope=arb(0), bend=arb(-1, 0.5)),
     )
-    assert 0 < number(worst.CloserLooks.place(looks, Fraction(1, 2)).bend) <= 0.5
+    assert 0 < number(worst.MeasuredRiseBounds.place(looks, Fraction(1, 2)).bend) <= 0.5
 
 
 def test_a_rise_is_what_the_steepest_slope_of_a_piece_allows():
@@ -583,7 +583,7 @@ def test_a_rise_is_what_the_steepest_slope_of_a_piece_allows():
         top=Fraction(1),
         piece=lambda low, high: SimpleNamespace(slope=arb(0.5, 0.25)),
     )
-    right, rise = worst.CloserLooks.by_slope(looks, Fraction(0), Fraction(1), arb(9))
+    right, rise = worst.MeasuredRiseBounds.by_slope(looks, Fraction(0), Fraction(1), arb(9))
     assert right == Fraction(1, 4)
     assert number(rise.upper()) >= 0.75 / 4
 
@@ -595,7 +595,7 @@ def test_a_rise_is_what_the_steepest_slope_of_a_piece_allows():
 def test_the_entropies_where_one_law_is_alone(of, limit):
     """Where q is 0: m log(m/q) is ∞, and q log(q/m) − q + m is what m is, γp."""
     gamma, log_mass = Fraction(1, 3), mp.mpf(-2)
-    beyond = of(gamma).plainly(mp, log_mass, -mp.inf)
+    beyond = of(gamma).mp_value(mp, log_mass, -mp.inf)
     expected = limit * mp.exp(log_mass)
     assert beyond == expected or mp.almosteq(beyond, expected, mp.mpf(10) ** -25)
 

@@ -48,7 +48,7 @@ from symacct import (
     laws,
     theorems,
 )
-from symacct.accountant.formula_values import StatingAccountant
+from symacct.accountant.formula_values import FormulaAccountant
 from symacct.cli import main
 from symacct.codegen import TARGETS, constants, ir, measure
 from symacct.codegen.constants import in_float64
@@ -62,7 +62,7 @@ from tests.julia_reader import as_python
 from tests.thinning import covering, some
 
 #: Every target of a sample is measured at the same orders: certified values are found once.
-ACCOUNTANT = functools.cache(StatingAccountant)
+ACCOUNTANT = functools.cache(FormulaAccountant)
 INFINITY = math.inf
 FLAGS = "-std=c99 -pedantic -Wall -Wextra -Wconversion -Wshadow -Wmissing-prototypes -Werror -O2"
 GCC = shutil.which("gcc")
@@ -74,7 +74,7 @@ TARGETS_HERE = [
 
 @pytest.fixture(autouse=True)
 def _one_accountant(monkeypatch):
-    monkeypatch.setattr(measure, "StatingAccountant", ACCOUNTANT)
+    monkeypatch.setattr(measure, "FormulaAccountant", ACCOUNTANT)
 
 
 # --- running code in a process of its own
@@ -254,7 +254,7 @@ def assert_agrees_to_its_digits(node, last, directory):
     orders = [last - 1, Fraction(5, 2)]
     for alpha, value in zip(orders, run_python(at_40, orders, (), directory), strict=True):
         with mpmath.workdps(50):
-            answer = StatingAccountant(45).rdp(node, alpha)
+            answer = FormulaAccountant(45).rdp(node, alpha)
             assert abs(mpmath.mpf(value) - answer.lower) <= answer.lower * mpmath.mpf(10) ** -14
 
 
@@ -283,7 +283,7 @@ def test_an_integral_whose_length_the_digits_decide_keeps_it(alpha):
     program = trace(node, None, {}, DigitsArithmetic, 4)
     with digits.alone(), digits.mp.workdps(25):
         value = DigitsMachine(program).epsilon(alpha, {})
-        assert abs(value / StatingAccountant(25).rdp(node, alpha).lower - 1) < 1e-20
+        assert abs(value / FormulaAccountant(25).rdp(node, alpha).lower - 1) < 1e-20
 
 
 @pytest.mark.parametrize("name", ["sampled response", "subset Laplace", "sampled pair"])

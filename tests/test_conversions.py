@@ -267,7 +267,7 @@ def test_the_tangents_bound_is_below_the_least_moment(place):
             pair = asoodeh21.TwoPointPairs(*(BALL.number(x) for x in place[:3]))
             v = asoodeh21.float_argmin(pair)
             places = [v * BALL.number(F(k, 1000)) for k in (700, 900, 960, 999, 1001, 1040, 1100)]
-            for at in (asoodeh21.polished(pair, v), v, *places):
+            for at in (asoodeh21.newton_refined(pair, v), v, *places):
                 bound = pair.least_excess(at)
                 if bound is not None:
                     found.append(MP.mpf(bound.lower().str(35, radius=False)))

@@ -19,7 +19,7 @@ from symacct import (
     from_json,
     parse,
 )
-from symacct.accountant.formula_values import StatingAccountant
+from symacct.accountant.formula_values import FormulaAccountant
 from symacct.arithmetic import MpmathArithmetic
 from symacct.baselines import discrete_sum_rdp
 from tests import independent
@@ -77,7 +77,7 @@ def test_the_bound_and_the_curve_as_printed(seed):
     for alpha in (1, 2, Fraction(rng.randint(11, 400), 10), independent.INFINITY):
         assert holds(m.rdp(alpha, digits=30), independent.rdp(MP, m, alpha), 30, trusted=50)
         if m.dimension == 1:
-            stated, many = StatingAccountant(30).rdp(m, alpha), m.parties
+            stated, many = FormulaAccountant(30).rdp(m, alpha), m.parties
             two = DiscreteGaussianSum(sigma, many, moved, 2).rdp(alpha)
             assert m.rdp(alpha).upper <= stated.upper <= two.upper
 
@@ -191,14 +191,14 @@ def test_the_curve_goes_on_as_the_bound_where_outcomes_are_too_many():
         DiscreteGaussianSum("1/50", 9),
         DiscreteGaussianSum(1, 4, 2, 2),
     ):
-        stated = StatingAccountant(12).rdp(node, 3)
+        stated = FormulaAccountant(12).rdp(node, 3)
         assert node.rdp(3, digits=12) == stated
     far = DiscreteGaussianSum("1/2", 4)
     values = [far.rdp(alpha, digits=12) for alpha in (1, "3/2", 24, 25, 26, 1000)]
     assert all(a.upper < b.lower for a, b in pairwise(values))
-    assert values[2].upper < StatingAccountant(12).rdp(far, 24).lower
+    assert values[2].upper < FormulaAccountant(12).rdp(far, 24).lower
     # Of the bound alone it is proved that nothing is steeper than at order 1.
-    assert overlap(far.zcdp(12), StatingAccountant(12).rdp(far, 1))
+    assert overlap(far.zcdp(12), FormulaAccountant(12).rdp(far, 1))
 
 
 def test_the_curve_of_one_number_at_its_edges():

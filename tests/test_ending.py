@@ -19,7 +19,7 @@ from symacct import (
     SymacctError,
     laws,
 )
-from symacct.accountant.formula_values import StatingAccountant
+from symacct.accountant.formula_values import FormulaAccountant
 from symacct.expressions.node import Node
 from symacct.mechanisms import Mechanism
 from tests.support import OPERATIONS
@@ -107,7 +107,7 @@ def answered(accountant, node, alpha):
 @pytest.mark.parametrize("operation", [None, *sorted(OPERATIONS)])
 @pytest.mark.parametrize("leaf", LEAVES)
 def test_a_formula_is_the_curve_on_both_sides_of_the_edge(operation, leaf):
-    node, stating = node_of(operation, leaf) if operation else LEAVES[leaf], StatingAccountant(30)
+    node, stating = node_of(operation, leaf) if operation else LEAVES[leaf], FormulaAccountant(30)
     seen = set()
     with suppress(SymacctError):
         written = node.formula()
@@ -136,7 +136,7 @@ def test_code_is_infinite_from_the_edge_on(target, operation, leaf, tmp_path):
     node = node_of(operation, leaf) if operation else LEAVES[leaf]
     text = node.code(target, max_order=12, points=20)
     for alpha, found in zip(ORDERS, run(target, text, ORDERS, (), tmp_path), strict=True):
-        answer = answered(StatingAccountant(20), node, alpha)
+        answer = answered(FormulaAccountant(20), node, alpha)
         assert answer is not None
         assert float(found) == pytest.approx(float(answer.upper), rel=1e-9), alpha
 

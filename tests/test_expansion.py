@@ -25,7 +25,7 @@ from symacct import (
     SubsampleWithoutReplacement,
     symbols,
 )
-from symacct.accountant.formula_values import StatingAccountant
+from symacct.accountant.formula_values import FormulaAccountant
 from symacct.cli import main
 from symacct.export.expansions import evaluating, expansion, optimum
 from symacct.export.expansions.series import SeriesArithmetic
@@ -66,7 +66,7 @@ def quadrature(integral):
 
 def curve_at(node, alpha, by=None):
     """The middle of the certified value of what is written down, to 70 digits."""
-    value = StatingAccountant(70).rdp(node, alpha, by=by)
+    value = FormulaAccountant(70).rdp(node, alpha, by=by)
     assert value.certified
     return (MP.mpf(value.lower) + MP.mpf(value.upper)) / 2
 

@@ -33,7 +33,7 @@ from symacct import (
     limits,
     theorems,
 )
-from symacct.accountant.formula_values import StatingAccountant
+from symacct.accountant.formula_values import FormulaAccountant
 from symacct.arithmetic.written import Max, Min
 from symacct.export.formula import expanded, formula, named_formula
 from symacct.expressions.node import kinds
@@ -125,7 +125,7 @@ def agree_on(operation, kind, name, orders):
 def check(node, numbers, values, alpha, at, name, kind):
     """The formula written at the order `at` (None: an open one), with the numbers of α put in."""
     try:
-        answer = StatingAccountant(45).rdp(numbers, alpha, by=name)
+        answer = FormulaAccountant(45).rdp(numbers, alpha, by=name)
     except (AssumptionError, OrderError, SoundnessError) as refused:
         if at is not None and "which fails at order" not in str(refused):
             with pytest.raises(type(refused)):
@@ -162,7 +162,7 @@ def test_a_formula_with_names_is_the_same_number(kind, operation):
             formula(node, 3)
         node = numbers
     for alpha in (3, Fraction(5, 2)):
-        answer = StatingAccountant(45).rdp(numbers, alpha)
+        answer = FormulaAccountant(45).rdp(numbers, alpha)
         named = named_formula(node, alpha)
         assert agrees(value(named.expression, values, named.definitions), answer)
         assert agrees(value(formula(node, alpha), values), answer)
@@ -186,7 +186,7 @@ def test_a_moment_of_a_named_curve():
     node, values = PoissonSubsample(PoissonSubsample(Laplace(A), Q), Q), {A: 2, Q: "1/5"}
     named = named_formula(node, 3, by="ZW19-T5")
     assert named.definitions
-    answer = StatingAccountant(45).rdp(node.subs(values), 3, by="ZW19-T5")
+    answer = FormulaAccountant(45).rdp(node.subs(values), 3, by="ZW19-T5")
     assert agrees(value(named.expression, values, named.definitions), answer)
 
 
@@ -205,7 +205,7 @@ def test_integrals_of_known_pairs():
         node, values = PoissonSubsample(base, Q), {A: "2", Q: "1/5"}
         exact = formula(node, REAL)
         assert exact.has(sympy.Integral)
-        answer = StatingAccountant(45).rdp(node.subs(values), Fraction(7, 2))
+        answer = FormulaAccountant(45).rdp(node.subs(values), Fraction(7, 2))
         assert agrees(value(exact, values | {ALPHA: Fraction(7, 2), REAL: Fraction(7, 2)}), answer)
 
 
@@ -213,7 +213,7 @@ def test_integrals_of_known_pairs():
 def test_the_formula_of_the_tau_terms(name):
     node, values = PoissonSubsample(Laplace(A), Q), {A: "7/3", Q: "2/7"}
     for alpha in (4, 5, 9):
-        answer = StatingAccountant(60).rdp(node.subs(values), alpha, by=name)
+        answer = FormulaAccountant(60).rdp(node.subs(values), alpha, by=name)
         assert agrees(value(formula(node, alpha, by=name), values), answer)
         assert agrees(value(formula(node, by=name), values | {ALPHA: alpha}), answer)
 
@@ -223,7 +223,7 @@ def test_tau_terms_inside_a_sum_are_refused():
     node = PoissonSubsample(PoissonSubsample(Gaussian(2), "1/5"), "1/5")
     with pytest.raises(OrderError, match=r"of its own below order 4.*open order"):
         formula(node, by="ZW19-T20:tau=2,sides=2")
-    answer = StatingAccountant(45).rdp(node, 9, by="ZW19-T20:tau=2")
+    answer = FormulaAccountant(45).rdp(node, 9, by="ZW19-T20:tau=2")
     assert agrees(value(formula(node, 9, by="ZW19-T20:tau=2"), {}), answer)
 
 
@@ -232,7 +232,7 @@ def test_the_formula_holds_at_random_parameters(sigma, gamma):
     node = N * PoissonSubsample(Gaussian(A), Q) + Laplace(A)
     values = {A: sigma, Q: gamma, N: 7}
     for alpha in (2, 6):
-        answer = StatingAccountant(60).rdp(node.subs(values), alpha, by="ZW19-T8")
+        answer = FormulaAccountant(60).rdp(node.subs(values), alpha, by="ZW19-T8")
         assert agrees(value(formula(node, alpha, by="ZW19-T8"), values), answer)
 
 
@@ -248,7 +248,7 @@ def test_a_curve_that_ends_says_so():
     node = PoissonSubsample(TCDP(A, 5), Q)
     assert not formula(node, 4, by="ZW19-T5").has(sympy.Piecewise)
     for alpha in (4, 7):
-        answer = StatingAccountant(45).rdp(node.subs({A: "1/9", Q: "1/5"}), alpha, by="ZW19-T5")
+        answer = FormulaAccountant(45).rdp(node.subs({A: "1/9", Q: "1/5"}), alpha, by="ZW19-T5")
         number = value(formula(node, alpha, by="ZW19-T5"), {A: "1/9", Q: "1/5"})
         assert agrees(number, answer)
         assert (number == INFINITY) == (alpha == 7)
@@ -263,7 +263,7 @@ def test_laws_whose_divergence_becomes_infinite_have_no_formula_at_an_open_order
         OrderError, match=r"infinite from some order.*open order alpha.*formula\(4\)"
     ):
         formula(node)
-    assert agrees(value(formula(node, 2), {}), StatingAccountant(45).rdp(node, 2))
+    assert agrees(value(formula(node, 2), {}), FormulaAccountant(45).rdp(node, 2))
     sampled = PoissonSubsample(DistributionPair(laws.Normal(0, 1), laws.Normal(1, 2)), "1/5")
     with pytest.raises(OrderError, match="open order"):
         formula(sampled, by="ZW19-T5")
@@ -274,7 +274,7 @@ def test_group_privacy_below_two():
     node = GroupPrivacy(Gaussian(A), 2)
     for alpha in (Fraction(3, 2), 2, 5):
         for by in (None, "GROUP-CHAIN", "MIR17-P2"):
-            answer = StatingAccountant(45).rdp(node.subs({A: 3}), alpha, by=by)
+            answer = FormulaAccountant(45).rdp(node.subs({A: 3}), alpha, by=by)
             assert agrees(value(formula(node, by=by), {A: 3, ALPHA: alpha}), answer)
     assert formula(node, WHOLE) == 2 * WHOLE / A**2
     assert formula(node, WHOLE, by="MIR17-P2") == 3 * WHOLE / A**2
@@ -295,7 +295,7 @@ def test_the_hull_is_a_chord_at_a_number():
         PoissonSubsample(Curve("alpha/50", kind="upper", adjacency="either"), "1/5"), 8
     )
     for alpha in (1, 2, Fraction(7, 3), 7, 8, Fraction(17, 2), 9):
-        assert agrees(value(formula(upper, alpha), {}), StatingAccountant(45).rdp(upper, alpha))
+        assert agrees(value(formula(upper, alpha), {}), FormulaAccountant(45).rdp(upper, alpha))
     with pytest.raises(DomainError, match="free symbol q"):
         formula(
             Convexify(PoissonSubsample(Curve("alpha/50", kind="upper", adjacency="either"), Q), 8),
@@ -339,10 +339,10 @@ def test_no_index_captures_a_parameter(name):
         node = SubsampleWithoutReplacement(Gaussian(symbol), Q)
         values = {symbol: 2, Q: "1/5"}
         for by in ("WBK19-T27", "WBK19-P11"):
-            answer = StatingAccountant(45).rdp(node.subs(values), 3, by=by)
+            answer = FormulaAccountant(45).rdp(node.subs(values), 3, by=by)
             assert agrees(value(formula(node, 3, by=by), values), answer)
         sampled = PoissonSubsample(Gaussian(symbol), Q)
-        answer = StatingAccountant(45).rdp(sampled.subs(values), Fraction(5, 2))
+        answer = FormulaAccountant(45).rdp(sampled.subs(values), Fraction(5, 2))
         assert agrees(value(formula(sampled, Fraction(5, 2)), values), answer)
 
 
@@ -371,7 +371,7 @@ def test_nested_sums_keep_their_indices_apart():
     expression = formula(node, by="ZW19-T5")
     indices = [s.limits[0][0] for s in expression.atoms(sympy.Sum)]
     assert sorted(map(str, indices)) == ["j", "l"]
-    answer = StatingAccountant(60).rdp(node, 4, by="ZW19-T5")
+    answer = FormulaAccountant(60).rdp(node, 4, by="ZW19-T5")
     assert agrees(value(expression, {ALPHA: 4}), answer)
 
 
@@ -405,7 +405,7 @@ def test_the_formula_of_a_lower_bound_reads_lower_bounds_only():
     exact = Curve(ALPHA / 50, kind="exact", adjacency="either", at_infinity="inf")
     node = PoissonSubsample(exact, "1/5")
     for alpha, by in ((4, "ZW19-T6"), (Fraction(7, 2), "VEH14-T3")):
-        answer = StatingAccountant(60).rdp(node, alpha, by=by)
+        answer = FormulaAccountant(60).rdp(node, alpha, by=by)
         assert agrees(value(formula(node, alpha, by=by), {}), answer)
 
 
@@ -429,7 +429,7 @@ def test_expanded_writes_every_sum_out():
     assert not out.has(sympy.Sum, sympy.floor)
     values = {A: "7/3", Q: "2/7"}
     assert agrees(
-        value(out, values), StatingAccountant(45).rdp(node.subs(values), 4, by="WBK19-T27")
+        value(out, values), FormulaAccountant(45).rdp(node.subs(values), 4, by="WBK19-T27")
     )
     small = expanded(formula(PoissonSubsample(Gaussian(A), Q), 2))
     assert sympy.simplify(small - sympy.log(1 + Q**2 * (sympy.exp(A**-2) - 1))) == 0

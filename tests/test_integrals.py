@@ -125,7 +125,7 @@ MARCHES = {
 @pytest.mark.parametrize("name", MARCHES)
 def test_marching_reaches_what_counts(name):
     f, start, factor, true = MARCHES[name]
-    found = plain.Quadrature(MP, f, MP.mpf(10) ** -18).marching(
+    found = plain.Quadrature(MP, f, MP.mpf(10) ** -18).stretch_sum(
         MP.mpf(start), MP.mpf(factor), MP.mpf(0)
     )
     assert abs(found - true) < 1e-14

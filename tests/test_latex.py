@@ -23,7 +23,7 @@ from symacct import (
     laws,
     theorems,
 )
-from symacct.accountant.formula_values import StatingAccountant
+from symacct.accountant.formula_values import FormulaAccountant
 from symacct.export.latex.display import inline, latex
 from symacct.export.latex.names import NAMING_COMMANDS, symbol_latex
 from symacct.export.latex.printer import WIDTH
@@ -166,7 +166,7 @@ def assert_is_what_was_evaluated(name, operation, kind):
     # A hull is written at whole orders only, where its corners are.
     for alpha in (4,) if operation == "Convexify" else (4, Fraction(5, 2), INFINITY):
         try:
-            answer = StatingAccountant(30).rdp(node.subs(values), alpha, by=name)
+            answer = FormulaAccountant(30).rdp(node.subs(values), alpha, by=name)
         except SymacctError:
             continue
         assert agrees(read(tex, values, alpha), answer, 25), (operation, kind, alpha, tex)
@@ -185,7 +185,7 @@ def test_what_is_printed_for_a_composition():
     )
     values = {A: 3, B: 2, Q: Fraction(1, 5), N: 4}
     for alpha in (3, Fraction(5, 2)):
-        answer = StatingAccountant(30).rdp(node.subs(values), alpha)
+        answer = FormulaAccountant(30).rdp(node.subs(values), alpha)
         assert agrees(read(latex(node), values, alpha), answer, 25)
 
 

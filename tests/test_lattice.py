@@ -34,7 +34,7 @@ from symacct.numerics.triangles.triangles import (
 )
 from symacct.numerics.triangles.triple import Gram
 from symacct.rdp.evaluation import Evaluation
-from symacct.rdp.steering import Below
+from symacct.rdp.steering import SteeringFromBelow
 from symacct.results.enclosure import to_fraction
 from tests.support import stated
 
@@ -427,12 +427,15 @@ def test_what_is_below_the_curve_claims_no_more():
     node = SubsampleWithoutReplacement(Gaussian(2), "1/9")
     for asked in (node, 10 * node, 10 * node + Gaussian(3)):
         proved = Evaluation(BALL)
-        for evaluation, kind in ((Below(proved, Fraction(3)), Kind.LOWER), (proved, Kind.EXACT)):
+        for evaluation, kind in (
+            (SteeringFromBelow(proved, Fraction(3)), Kind.LOWER),
+            (proved, Kind.EXACT),
+        ):
             curve = evaluation.curve(asked)
             assert curve.claim(Fraction(7, 2)).kind is kind
             assert evaluation.supports(curve, Fraction(7, 2))
     with pytest.raises(SoundnessError, match="upper bound together with a lower one"):
-        Below(proved, Fraction(3)).curve(node + ZCDP("1/50")).claim(3)
+        SteeringFromBelow(proved, Fraction(3)).curve(node + ZCDP("1/50")).claim(3)
 
 
 @pytest.mark.parametrize("bent", [True, False])

@@ -150,7 +150,7 @@ def test_the_parts_of_the_tail_are_above_the_integrals_they_stand_for():
         slope = arb(2) * arb(1).expm1()
         centre = region.centre(sigma, arb(7))
         middle = _above(slope, arb(7))
-        far = region.far(sigma, end)
+        far = region.tail_integral(sigma, end)
     last = MP.mpf(int(end * sigma))
     truths = part(-15, reach), part(reach, last), part(last, 60)
     for bound, truth in zip((centre, middle, far), truths, strict=True):

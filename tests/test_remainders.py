@@ -544,10 +544,10 @@ def ends_of_a_sample(m):
                 yield found, max(1 - mp.exp(number(end)), mp.exp(number(end)) - 0.5)
 
 
-@row("profile.losses.density.rising")
+@row("profile.losses.density.monotone_mixture")
 def thresholds_in_a_ball(m):
     """Q/2 + N(1, 1)/2 at losses about log ½, below which R never is."""
-    pair = m.Rising(arb(0.5), [(arb(0.5), arb(1))])
+    pair = m.MonotoneMixture(arb(0.5), [(arb(0.5), arb(1))])
     for away in (0.05, 0.25):
         loss = mp.log(0.5) + away
         at = mp.log(2 * mp.exp(loss) - 1) + mp.mpf("0.5")
@@ -568,7 +568,7 @@ class Fake:
 
 @row("profile.losses.density.densities")
 def ends_of_densities(m):
-    m.rising = lambda pair: None
+    m.monotone_mixture = lambda pair: None
     part = SimpleNamespace(pair=None, largest=lambda reverse: arb(1))
     yield from of_a_whole(m.DensityLoss.hockey_stick(part, arb(1, 0.25), False), 0, 0.25)
 
@@ -848,7 +848,7 @@ ELSEWHERE = {
     ],
     "profile.losses.density.crossings": ["low.union(high)"],
     "profile.losses.density.densities": ["arb(arc).union(arb(arc + 1))"],
-    "profile.losses.density.rising": ["left.union(right)"],
+    "profile.losses.density.monotone_mixture": ["left.union(right)"],
     "profile.tradeoff": ["top.union("],
     "profile.losses.sampled_gaussian.many": [
         "acb_within(self._error",

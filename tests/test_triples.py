@@ -46,7 +46,7 @@ from symacct.numerics.triangles import worst as worst_triangles
 from symacct.numerics.triangles.lattice import triple_log_excess
 from symacct.numerics.triangles.slopes import SlopeSeries
 from symacct.numerics.triangles.triangles import Triangles, on_a_piece
-from symacct.numerics.triangles.worst import Looks
+from symacct.numerics.triangles.worst import RiseBounds
 from symacct.rdp.evaluation import OperationCurve
 from symacct.theory.amplification.triples import gaussian
 from symacct.verify.judging.truth import parts_of
@@ -451,7 +451,7 @@ def test_the_slope_along_b_is_enclosed(setting):
     triangles = Triangles(*map(Fraction, setting))
     found = slope_by_differences(triangles, low, high)
     with precision(53):
-        looks = Looks(triangles)
+        looks = RiseBounds(triangles)
         least, most = looks.bounds(low, high)
         held = on_a_piece(triangles, low, high).slope
     assert held.lower() < found < held.upper()
@@ -547,7 +547,7 @@ def test_two_ways_of_looking_never_disagree(alpha, gamma, delta, start):
     triangles = Triangles(alpha, gamma, delta)
     low, high = (part * delta**2 for part in (start, start + Fraction(1, 64)))
     with precision(53):
-        least, most = Looks(triangles).bounds(low, high)
+        least, most = RiseBounds(triangles).bounds(low, high)
         held = on_a_piece(triangles, low, high).slope
     assert least < most
     assert not most < held

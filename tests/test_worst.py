@@ -18,7 +18,13 @@ from symacct.numerics.sums.refine import ball
 from symacct.numerics.triangles import worst as worst_triangles
 from symacct.numerics.triangles.lattice import triple_excess
 from symacct.numerics.triangles.triangles import Triangles
-from symacct.numerics.triangles.worst import CloserLooks, Looks, Summit, TriangleEnd, worst
+from symacct.numerics.triangles.worst import (
+    MeasuredRiseBounds,
+    RiseBounds,
+    Summit,
+    TriangleEnd,
+    worst,
+)
 from symacct.theory.amplification.triples import gaussian
 from tests.thinning import covering
 
@@ -64,7 +70,7 @@ def test_no_place_is_proved_that_is_not_the_highest(monkeypatch):
     triangles = Triangles(*map(Fraction, (50, "3.16e-6", "0.7071")))
     with precision(53):
         for wrong in (Fraction(0), triangles.delta**2, triangles.delta**2 / 3):
-            monkeypatch.setattr(CloserLooks, "candidates", lambda _, at=wrong: [at])
+            monkeypatch.setattr(MeasuredRiseBounds, "candidates", lambda _, at=wrong: [at])
             assert worst(triangles) is None
 
 
@@ -82,7 +88,7 @@ def test_a_summit_that_is_hardly_one_is_found(alpha, share):
 
 def test_a_summit_below_the_line_is_not_the_highest():
     """Were G(0) larger than all that is inside, a cell there would not hold the maximum."""
-    looks = CloserLooks(Triangles(*map(Fraction, (50, "3.16e-6", "0.7071"))))
+    looks = MeasuredRiseBounds(Triangles(*map(Fraction, (50, "3.16e-6", "0.7071"))))
     value = looks.value
     with precision(53):
         (summit,) = looks.candidates()
@@ -94,8 +100,8 @@ def test_a_summit_below_the_line_is_not_the_highest():
 
 def test_no_cell_is_proved_where_there_is_none():
     """At δ²/4 and 3δ²/4 G is convex, by 11.1 and δ = 1.69 it falls to the end δ²."""
-    looks = CloserLooks(Triangles(*map(Fraction, (50, "3.16e-6", "0.7071"))))
-    falls = CloserLooks(Triangles(*map(Fraction, ("11.1", "6.42e-8", "1.69"))))
+    looks = MeasuredRiseBounds(Triangles(*map(Fraction, (50, "3.16e-6", "0.7071"))))
+    falls = MeasuredRiseBounds(Triangles(*map(Fraction, ("11.1", "6.42e-8", "1.69"))))
     with precision(53):
         assert all(
             looks.place(looks.top * part) is None for part in (Fraction(1, 4), Fraction(3, 4))
@@ -148,12 +154,12 @@ def test_about_the_jump_the_worst_is_found_and_nothing_is_above_it(alpha, sigma,
 
 
 def without_sums(triangles):
-    looks = CloserLooks(triangles)
+    looks = MeasuredRiseBounds(triangles)
     looks.exponentials = None
     return looks
 
 
-@pytest.mark.parametrize("looks_at", [Looks, CloserLooks, without_sums])
+@pytest.mark.parametrize("looks_at", [RiseBounds, MeasuredRiseBounds, without_sums])
 def test_no_way_on_is_shown_where_g_rises_by_more(looks_at):
     """From place to place the rises add up to more than 98 % of what they are in all."""
     triangles = Triangles(*map(Fraction, (50, "3.16e-6", "0.7071")))
@@ -163,7 +169,7 @@ def test_no_way_on_is_shown_where_g_rises_by_more(looks_at):
         spare = arb(0.98 * (heights[1] - heights[0]))
         assert spare > 0
         assert not looks_at(triangles).stays_below(low, high, spare)
-        assert CloserLooks(triangles).stays_below(low, high, spare * arb(1.2))
+        assert MeasuredRiseBounds(triangles).stays_below(low, high, spare * arb(1.2))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -178,12 +184,12 @@ def test_whatever_float64_proposes_nothing_is_proved_that_is_exceeded(seed, monk
         moment(float(alpha), float(gamma), 1 / float(sigma), float(top * k / 20)) for k in range(21)
     )
     with precision(53):
-        honest = CloserLooks(triangles).candidates()
+        honest = MeasuredRiseBounds(triangles).candidates()
         drawn = [top * Fraction(draw.randint(1, 63), 64) for _ in range(3)]
         for squares in [[0], [top], [0, top], *([square] for square in drawn), drawn, honest]:
             proposed = sorted(map(Fraction, squares))
-            monkeypatch.setattr(CloserLooks, "candidates", lambda _, at=proposed: at)
-            places = CloserLooks(triangles).worst() or ()
+            monkeypatch.setattr(MeasuredRiseBounds, "candidates", lambda _, at=proposed: at)
+            places = MeasuredRiseBounds(triangles).worst() or ()
             found = [place.refined(40) for place in places]
             highest = [triple_excess(triple) * (1 + share) for triple, share in found]
             assert not highest or most <= max(float(x.upper()) for x in highest) * (1 + 1e-9)

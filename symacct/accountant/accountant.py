@@ -30,7 +30,7 @@ from symacct.arithmetic.ball import precision
 from symacct.core import arguments, limits
 from symacct.core.claims import Claim, Kind
 from symacct.core.errors import AssumptionError, DomainError, SoundnessError, echo
-from symacct.core.exact import INFINITY, Numeric, Order, OrderArray, array_order, order, stated
+from symacct.core.exact import INFINITY, Numeric, Order, OrderArray, array_order, order, typed_value
 from symacct.core.forking import new_lock
 from symacct.core.lru_table import Key, Remembered
 from symacct.core.pinning import By
@@ -41,7 +41,7 @@ from symacct.mechanisms.response import ApproximateDP
 from symacct.profile import Profile, lower_bound, profile, refuse_pinned
 from symacct.rdp.curve import NodeCurve
 from symacct.rdp.each_way import no_larger_each_way
-from symacct.rdp.evaluation import KEY_LENGTH, Evaluation, exact_pure, goal_of, meant
+from symacct.rdp.evaluation import KEY_LENGTH, Evaluation, exact_pure, goal_of, theorem_node
 from symacct.rdp.optimal_order import BestOrder
 from symacct.rdp.question import EpsilonDelta, at_order_one, by_the_profile, no_larger_at_one
 from symacct.results.enclosure import Enclosure, Guarantee, from_ball
@@ -188,7 +188,7 @@ class Accountant:
 
     def cgf(self, m: Node, lam: Numeric, by: By = None, digits: int | None = None) -> Enclosure:
         """K(λ) = λ ε(λ+1) as an Enclosure; λ >= 0, or −1, where it is 0."""
-        if stated(lam, "lam") == -1:
+        if typed_value(lam, "lam") == -1:
             return self._at_minus_one(m, digits)
         factor = rational(lam, "lam")
         return self._enclose(m, order(factor + 1), goal_of(m, by), by, digits, factor)
@@ -360,7 +360,7 @@ class Accountant:
         self, question: EpsilonDelta, orders: Asked, digits: int, is_default: bool = False
     ) -> Guarantee:
         by = question.by
-        if (m := meant(question.m, by)) is not question.m:
+        if (m := theorem_node(question.m, by)) is not question.m:
             question = replace(question, m=m)
         if isinstance(question.conversion, Conversion):
             search = BestOrder(question, digits, lambda: self._evaluation(BALL, Kind.UPPER, by))
@@ -374,12 +374,12 @@ class Accountant:
             return found if by else no_larger_each_way(found, search)
         refuse_pinned(orders, question.by)
         by_curve = replace(question, conversion=proved_conversion("improved"))
-        is_glued = self._profile(question.m).is_glued
+        may_exceed_curve = self._profile(question.m).may_exceed_curve
         return by_the_profile(
             lambda digits: _pure(self._exactly(question, digits), question),
             digits,
             is_default,
-            (lambda: self._answer(by_curve, None, digits)) if is_glued else None,
+            (lambda: self._answer(by_curve, None, digits)) if may_exceed_curve else None,
         )
 
     def _exactly(self, question: EpsilonDelta, digits: int) -> Guarantee:

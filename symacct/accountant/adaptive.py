@@ -282,7 +282,7 @@ def any_at_most(values: list[Callable[[], arb]], limit: Fraction, what: str) -> 
 
 def _orders(given: Iterable[Numeric], delta: Fraction) -> tuple[Order, ...]:
     """Distinct orders above 1, and ∞; δ = 0 leaves ∞ alone."""
-    listed = [order(one) for one in arguments.listed(given, "orders", "[8, 32]")]
+    listed = [order(one) for one in arguments.members(given, "orders", "[8, 32]")]
     finite = sorted({alpha for alpha in listed if alpha != INFINITY})
     if finite and not finite[0] > 1:
         raise DomainError(f"orders: found {echo(finite[0])}, needed orders above 1")

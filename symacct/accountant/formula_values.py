@@ -9,7 +9,7 @@ from symacct.core.pinning import By
 from symacct.rdp.evaluation import Evaluation
 
 
-class Stating(Evaluation):
+class FormulaEvaluation(Evaluation):
     """An evaluation in numbers by the theorems that formulas and code are written by."""
 
     told_apart = ("stating",)
@@ -18,12 +18,12 @@ class Stating(Evaluation):
     def states(self) -> bool:
         return True
 
-    def alike(self, ctx: Arithmetic, by: By) -> Evaluation:
-        return Stating(ctx, self.goal, by, self.memo)
+    def with_theorem(self, ctx: Arithmetic, by: By) -> Evaluation:
+        return FormulaEvaluation(ctx, self.goal, by, self.memo)
 
 
-class StatingAccountant(Accountant):
+class FormulaAccountant(Accountant):
     """Certified values of what formulas and code say, which may lie above `rdp`'s values."""
 
     def _evaluation(self, ctx: Arithmetic, goal: Kind, by: By) -> Evaluation:
-        return Stating(ctx, goal, by, self._table)
+        return FormulaEvaluation(ctx, goal, by, self._table)

@@ -12,7 +12,7 @@ from symacct.core.exact import Numeric
 from symacct.core.pinning import By
 from symacct.expressions.node import Node
 from symacct.results.enclosure import Guarantee
-from symacct.results.time_limit import Beside, OutOfTimeError
+from symacct.results.time_limit import OutOfTimeError, TimeBeside
 
 BY_ORDERS, TRUE = "improved", "exact"
 _T = TypeVar("_T")
@@ -30,7 +30,7 @@ class Reported(Generic[_T]):
     best: _T
     by_orders: _T | None
     not_exact: str
-    beside: Beside
+    beside: TimeBeside
 
 
 def best(ask: Callable[[str], _T], against: Callable[[_T, _T | None], str]) -> Reported[_T]:
@@ -44,7 +44,7 @@ def best(ask: Callable[[str], _T], against: Callable[[_T, _T | None], str]) -> R
         by_orders = ask(BY_ORDERS)
     except SymacctError as error:
         failed = error
-    beside = Beside()
+    beside = TimeBeside()
     try:
         exact = beside.ask(lambda: ask(TRUE))
     except OutOfTimeError:
@@ -63,7 +63,7 @@ def best(ask: Callable[[str], _T], against: Callable[[_T, _T | None], str]) -> R
 
 def pinned(answer: _T) -> Reported[_T]:
     """The answer by a conversion that was pinned, which is the author's decision."""
-    return Reported(answer, None, "", Beside())
+    return Reported(answer, None, "", TimeBeside())
 
 
 def reported(

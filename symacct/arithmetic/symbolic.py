@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 from symacct.arithmetic.context import PlainGaps
 from symacct.core import limits
 from symacct.core.exact import INFINITY, Numeric, expression
-from symacct.core.lazy_import import Later, sympy
+from symacct.core.lazy_import import LazyModule, sympy
 
 #: What SymPy does not work out, in classes of its own.
-written = Later("symacct.arithmetic.written")
+written = LazyModule("symacct.arithmetic.written")
 
 
 class SymbolicArithmetic(PlainGaps):

@@ -230,7 +230,7 @@ class Region:
             return arb("inf")
         found = arb("inf")
         for end in _ENDS:
-            far = self.far(sigma, end)
+            far = self.tail_integral(sigma, end)
             slope = ball(self.c1 * self.c2 / end) * ball(end).expm1()
             for beyond in _BEYOND:
                 total = self.centre(sigma, slope + beyond) + _above(slope, slope + beyond) + far
@@ -250,7 +250,7 @@ class Region:
             return arb("inf")
         return (a * (t**3 / 8 - t / 2) + a**2 / (2 * room)).exp() / room.sqrt()
 
-    def far(self, sigma: Fraction, end: Fraction) -> arb:
+    def tail_integral(self, sigma: Fraction, end: Fraction) -> arb:
         """tZ > Y: √(λ/(2πc₂)) ∫_Y^∞ e^{−λh(y)} dy, h(y) = y²/(2c₂) − log(1+r(e^y−1)).
 
         From y = 4c₂ on h >= y²/(2c₂) − y >= y²/(4c₂). As σ grows r falls and h rises; with a least

@@ -93,7 +93,7 @@ def shuffled_responses_epsilon(
 def _at(
     share: Share, source: Source, epsilon: Numeric, epsilon_0: Numeric, n: Numeric, digits: int
 ) -> Baseline:
-    eps, local, people = rational(epsilon, "epsilon"), local_epsilon(epsilon_0), crowd(n)
+    eps, local, people = rational(epsilon, "epsilon"), local_epsilon(epsilon_0), crowd_size(n)
 
     def value() -> arb:
         if eps >= local:
@@ -106,7 +106,7 @@ def _at(
 def _least(
     share: Share, source: Source, delta: Numeric, epsilon_0: Numeric, n: Numeric, digits: int
 ) -> Baseline:
-    d, local, people = probability_or_zero(delta, "delta"), local_epsilon(epsilon_0), crowd(n)
+    d, local, people = probability_or_zero(delta, "delta"), local_epsilon(epsilon_0), crowd_size(n)
     low, high = 0, _STEPS  # at ε₀ it is 0
     with precision(_SEARCH_BITS + 2 * max(0, d.denominator.bit_length())):
         allowed, kept = BALL.number(d), share(local)
@@ -126,7 +126,7 @@ def shuffled_closed(delta: Numeric, epsilon_0: Numeric, n: Numeric, digits: int 
     >>> print(shuffled_closed("1e-6", 1, 10**6).epsilon.rounded_up(5))
     0.023807
     """
-    d, local, people = probability_or_zero(delta, "delta"), local_epsilon(epsilon_0), crowd(n)
+    d, local, people = probability_or_zero(delta, "delta"), local_epsilon(epsilon_0), crowd_size(n)
     if d == 0:
         raise DomainError("delta: found 0, needed delta > 0")
     source = FMT21.at("closedformanalysis of the authors' program")
@@ -155,7 +155,7 @@ def local_epsilon(epsilon_0: Numeric) -> Fraction:
     return number
 
 
-def crowd(n: Numeric) -> int:
+def crowd_size(n: Numeric) -> int:
     """A number of people whose answers are shuffled."""
     people = whole(n, "n", least=1)
     if people > _MOST_PEOPLE:

@@ -16,7 +16,7 @@ from flint import arb, arb_series, ctx, fmpz
 
 from symacct.arithmetic import BALL
 from symacct.baselines.result import enclose
-from symacct.baselines.shuffle import Share, crowd, local_epsilon, of_any, of_responses, window
+from symacct.baselines.shuffle import Share, crowd_size, local_epsilon, of_any, of_responses, window
 from symacct.core.claims import ABOVE_ONE, REPLACE_ONE, Kind, Source
 from symacct.core.errors import DomainError, OrderError, echo
 from symacct.core.exact import INFINITY, Numeric, Order, order
@@ -85,7 +85,7 @@ def _alone(n: int, local: Fraction, power: Fraction | int) -> arb:
 
 def _asked(alpha: Numeric, epsilon_0: Numeric, n: Numeric) -> tuple[int | Fraction, Fraction, int]:
     """α, ε₀ and n."""
-    at, local, people = order(alpha), local_epsilon(epsilon_0), crowd(n)
+    at, local, people = order(alpha), local_epsilon(epsilon_0), crowd_size(n)
     if at in (1, INFINITY) or not isinstance(at, int | Fraction):
         raise OrderError(f"shuffled_rdp: found alpha = {echo(alpha)}, needed 1 < alpha < ∞")
     return at, local, people

@@ -36,7 +36,7 @@ from symacct.core.claims import Kind
 from symacct.core.errors import ExecutorError
 from symacct.core.pinning import By
 from symacct.explore.calibration import number
-from symacct.explore.grids import grid, whole
+from symacct.explore.grids import grid, whole_numbers
 from symacct.explore.plots import plot, plot_runs, plot_sweep
 from symacct.explore.risk import LEAST_ERROR, risk
 from symacct.explore.risk_calibration import RiskCalibration, calibrate_risk
@@ -180,7 +180,7 @@ def _with_whole_counts(
     """The axes, those spaced over a count of runs rounded to whole numbers, and that said."""
     counts = {name for m in nodes for name in _counts(m)}
     spaced = {text.partition("=")[0].strip() for text in over if ":" in text}
-    rounded = {name: whole(axes[name]) for name in counts & spaced if name in axes}
+    rounded = {name: whole_numbers(axes[name]) for name in counts & spaced if name in axes}
     for name, values in rounded.items():
         if values != axes[name]:
             click.echo(f"{name} is a count, taken at {', '.join(values)}", err=True)

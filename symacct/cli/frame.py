@@ -15,7 +15,7 @@ from typing import IO, Any
 import click
 
 from symacct.core.claims import Claim, Kind
-from symacct.core.errors import DomainError, SymacctError, cut, echo, meant, reason
+from symacct.core.errors import DomainError, SymacctError, cut, echo, reason, suggestion
 from symacct.core.exact import Order, written
 from symacct.core.pinning import By
 from symacct.explore.grids import grid
@@ -171,7 +171,7 @@ class Commands(click.Group):
         """As click does, and for a name that is none the one that is most like it."""
         if args and args[0] not in _ROOMS and not args[0].startswith("-"):
             needed = f"one of {', '.join(_ROOMS)}"
-            ctx.fail(f"No such command {echo(args[0])}{meant(args[0], _ROOMS, needed)}")
+            ctx.fail(f"No such command {echo(args[0])}{suggestion(args[0], _ROOMS, needed)}")
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -11,7 +11,7 @@ from typing import Protocol
 import sympy
 from flint import arb
 
-from symacct.accountant.formula_values import Stating
+from symacct.accountant.formula_values import FormulaEvaluation
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision, rational
 from symacct.arithmetic.expression import evaluate
@@ -246,7 +246,7 @@ class CodeArithmetic:
             )
         orders = range(2, last + 2, 2)
         with precision(_TABLE_BITS):
-            curve = Stating(BALL, goal_of(eps.node, None)).curve(eps.node)
+            curve = FormulaEvaluation(BALL, goal_of(eps.node, None)).curve(eps.node)
             balls = ternary.differences(BALL, curve, orders)
             logs = [Traced.of(middle(balls(l).log())) for l in orders]
         entry = self.table(logs)

@@ -240,7 +240,7 @@ def _chosen(
     known: dict[Any, str] = {**names, **{s.name: n for s, n in names.items()}}
     chosen = {}
     for key, given in arguments.mapping(at, "at", "{'sigma': [1, 5]}").items():
-        values = arguments.listed(given, f"at[{echo(key)}]", "[1, 5]")
+        values = arguments.members(given, f"at[{echo(key)}]", "[1, 5]")
         if not isinstance(key, str | sympy.Symbol) or key not in known:
             found = ", ".join(s.name for s in names) or "none is open"
             raise DomainError(f"at: found {echo(key)}, needed one of the open parameters: {found}")

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import mpmath
 import sympy
 
-from symacct.accountant.formula_values import StatingAccountant
+from symacct.accountant.formula_values import FormulaAccountant
 from symacct.codegen.interpret import order_kind
 from symacct.core.claims import Claim, Kind
 from symacct.core.errors import DomainError, PrecisionError, SymacctError
@@ -205,7 +205,7 @@ class _Comparison:
 
     def __init__(self, by: By, epsilon: Epsilon, accuracy: Fraction) -> None:
         digits = _SPARE_DIGITS + max(1, math.ceil(-math.log10(accuracy)))
-        self.accountant = StatingAccountant(digits)
+        self.accountant = FormulaAccountant(digits)
         self.by = by
         self.epsilon = epsilon
         self.accuracy = accuracy
@@ -264,7 +264,7 @@ def _pairs(asked: list[Order], tried: list[Sample]) -> list[Pair]:
 
 
 def _certified(
-    accountant: StatingAccountant, m: Node, alpha: Order, by: By
+    accountant: FormulaAccountant, m: Node, alpha: Order, by: By
 ) -> Enclosure | SymacctError:
     """The enclosure, or the reason why there is none."""
     try:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import singledispatch
 from typing import cast
 
-from symacct.accountant.formula_values import Stating
+from symacct.accountant.formula_values import FormulaEvaluation
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.codegen.context import MOST_TERMS, CodeArithmetic, CodeCurve
@@ -278,7 +278,7 @@ def _segments(eps: CodeCurve, node: Convexify) -> list[tuple[int, int]]:
             "the corners of a hull, which depend on the symbols; replace them by .subs({...})"
         )
     with precision(_HULL_BITS):
-        curve = Stating(BALL, goal_of(eps.node, None)).curve(eps.node)
+        curve = FormulaEvaluation(BALL, goal_of(eps.node, None)).curve(eps.node)
         corners = [x for x, _ in hull_of_curve(BALL, curve, range(2, last + 1))]
     return [pair for pair in itertools.pairwise(corners) for _ in range(pair[1] - pair[0])]
 

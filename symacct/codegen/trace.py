@@ -184,7 +184,7 @@ class Tracer:
 
     def curve(self, node: Node, evaluation: Evaluation) -> TracedCurve:
         """The curve of a node under an evaluation, the same object each time."""
-        node = evaluation.meant(node)
+        node = evaluation.theorem_node(node)
         key = node, evaluation.by if evaluation.pins(node) else None
         if key not in self._curves:
             self._curves[key] = TracedCurve(self, node, evaluation)

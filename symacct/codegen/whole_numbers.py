@@ -67,7 +67,7 @@ def _(
         kept = noise.outcomes(0.0, float_above(ctx.max_order), _TABLE_NATS)
         known = [
             (Traced.of(middle(q.log())), Traced.of(middle(x)))
-            for k, (q, x) in zip(kept, noise.weighed(kept), strict=True)
+            for k, (q, x) in zip(kept, noise.weighted_losses(kept), strict=True)
             if 2 * k != noise.sensitivity and (2 * k > noise.sensitivity or not above_one)
         ]
     weights, losses = (ctx.table(list(column)) for column in zip(*known, strict=True))

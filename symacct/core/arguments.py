@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from symacct.core import limits
-from symacct.core.errors import DomainError, MissingPackageError, PrecisionError, echo, meant
+from symacct.core.errors import DomainError, MissingPackageError, PrecisionError, echo, suggestion
 
 _LONGEST_PATH = 1000  # characters: a message names the file
 
@@ -21,7 +21,7 @@ def one_of(value: object, name: str, names: Iterable[str]) -> str:
     known = tuple(names)
     if not isinstance(value, str) or value not in known:
         needed = f"one of {', '.join(known)}"
-        raise DomainError(f"{name}: found {echo(value)}{meant(value, known, needed)}")
+        raise DomainError(f"{name}: found {echo(value)}{suggestion(value, known, needed)}")
     return value
 
 
@@ -32,7 +32,7 @@ def text(value: object, name: str) -> str:
     return value
 
 
-def listed(value: object, name: str, example: str, limit: str = "points") -> list[Any]:
+def members(value: object, name: str, example: str, limit: str = "points") -> list[Any]:
     """The members of any iterable but a text or a mapping, counted as they come: it may not end."""
     if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
         with contextlib.suppress(TypeError):  # an array without dimensions cannot be iterated
@@ -46,14 +46,14 @@ def orders(value: Any) -> str | list[Any] | None:
     """What `orders=` may be, and can be read again: None, a text, or the members of an iterable."""
     if value is None or isinstance(value, str):
         return value
-    return listed(value, "orders", "[2, 4, 8]")
+    return members(value, "orders", "[2, 4, 8]")
 
 
-def ordered(value: object, name: str, example: str) -> list[Any]:
+def ordered_members(value: object, name: str, example: str) -> list[Any]:
     """The members in their order, which a set does not have: of a law or of a matrix."""
     if isinstance(value, Set):
         raise DomainError(f"{name}: found {echo(value)}, needed a list such as {example}")
-    return listed(value, name, example, "outcomes")
+    return members(value, name, example, "outcomes")
 
 
 def mapping(value: object, name: str, example: str) -> Mapping[Any, Any]:

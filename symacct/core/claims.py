@@ -197,7 +197,7 @@ class Claim:
         return f"{self.kind} ({self.adjacency}; {self.orders}){by}{trust}"
 
 
-def narrowed(claim: Claim, adjacency: Adjacency) -> Claim:
+def narrowed_claim(claim: Claim, adjacency: Adjacency) -> Claim:
     """The claim of the same curve for these pairs: exact becomes upper, lower is refused."""
     if claim.adjacency.group <= adjacency.group or claim.kind is Kind.NEITHER:
         return claim
@@ -245,7 +245,7 @@ def infer(what: str, stated: Claim, premises: Iterable[Claim], monotone: bool) -
     adjacency = spoken[0]
     for other in spoken[1:]:
         adjacency = adjacency.meet(other, what)
-    premises = tuple(narrowed(premise, adjacency) for premise in premises)
+    premises = tuple(narrowed_claim(premise, adjacency) for premise in premises)
     kinds = [stated.kind, *(p.kind for p in premises)]
     # What rests on what is refuted bounds as little.
     kind = Kind.NEITHER if Kind.NEITHER in kinds else combine(kinds, what)

@@ -50,7 +50,7 @@ def reason(error: OSError) -> str:
     return error.strerror or str(error) or type(error).__name__
 
 
-def meant(found: object, known: Iterable[str], needed: str) -> str:
+def suggestion(found: object, known: Iterable[str], needed: str) -> str:
     """The end of a message about a name: the known one that is most like it, or what was needed."""
     lowered = {one.lower(): one for one in known}
     name = found[:_SHOWN].lower() if isinstance(found, str) else ""

@@ -31,7 +31,7 @@ INFINITY = math.inf
 _Rational = TypeVar("_Rational", int, Fraction)
 
 
-class Spelled(Fraction):
+class SpelledFraction(Fraction):
     """A fraction that is printed as it was given, 256/60000: a reader knows it so, not as 8/1875.
 
     It equals, and counts with, every other of its value; what is worked out with it is a Fraction.
@@ -40,13 +40,13 @@ class Spelled(Fraction):
     __slots__ = ("given",)
     given: tuple[int, int]
 
-    def __new__(cls, top: int, bottom: int) -> Spelled:
+    def __new__(cls, top: int, bottom: int) -> SpelledFraction:
         self = super().__new__(cls, top, bottom)
         self.given = (top, bottom)
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Spelled, self.given
+        return SpelledFraction, self.given
 
 
 _DECIMAL = r"(\d+(?:_\d+)*(?:\.\d*)?|\.\d+)(?:[eE]([+-]?\d+))?"
@@ -96,7 +96,7 @@ def exact(value: Numeric, name: str = "number") -> Exact:
     )
 
 
-def stated(value: Numeric, name: str = "number") -> Exact:
+def typed_value(value: Numeric, name: str = "number") -> Exact:
     """The exact value of what a person typed: a float is the shortest decimal that it prints as.
 
     So 1.1 is 11/10, where the float next to it is 2476979795053773/2251799813685248; `binary` gives
@@ -136,7 +136,7 @@ def order(value: Numeric) -> Order:
     if is_infinite(value):
         return INFINITY
     name = "order alpha"
-    alpha = _bounded(value, name) if type(value) is int else stated(value, name)
+    alpha = _bounded(value, name) if type(value) is int else typed_value(value, name)
     if isinstance(alpha, int | Fraction):
         if alpha < 1:
             raise DomainError(f"order alpha: found {echo(value)}, needed 1 <= alpha <= ∞")
@@ -151,7 +151,7 @@ def array_order(value: float | np.floating[Any]) -> Order:
 
 def directed_order(value: Numeric) -> Order:
     """An order α ∈ [0, ∞] of a divergence of two laws, of which one direction is asked."""
-    alpha = stated(value, "order alpha") if not is_infinite(value) else INFINITY
+    alpha = typed_value(value, "order alpha") if not is_infinite(value) else INFINITY
     return alpha if isinstance(alpha, Fraction) and 0 <= alpha < 1 else order(value)
 
 
@@ -236,7 +236,7 @@ def written(value: object) -> str:
 
 def spelled(value: Fraction) -> str:
     """`value` as it was given, where that was a fraction of whole numbers; else its text."""
-    if not isinstance(value, Spelled):
+    if not isinstance(value, SpelledFraction):
         return text(value)
     return "/".join(text(Fraction(end)) for end in value.given)
 
@@ -247,7 +247,7 @@ def ratio(top: Fraction, bottom: Fraction) -> Fraction:
     lowest = value.denominator in (1, abs(bottom))
     if lowest or top.denominator != 1 or bottom.denominator != 1 or bottom < 0:
         return value
-    return Spelled(int(top), int(bottom))
+    return SpelledFraction(int(top), int(bottom))
 
 
 def expression(value: Exact | int) -> sympy.Expr:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 class _Kind(type):
     """A class of a module that is not imported, and then nothing is an instance of it."""
 
-    later: Later
+    later: LazyModule
 
     def __instancecheck__(cls, value: object) -> bool:
         return cls.later.__name__ in sys.modules and isinstance(value, cls._itself())
@@ -20,10 +20,10 @@ class _Kind(type):
         return cls._itself()(*given, **named)
 
     def _itself(cls) -> Any:
-        return getattr(cls.later.opened(), cls.__name__)
+        return getattr(cls.later.imported(), cls.__name__)
 
 
-class Later(ModuleType):
+class LazyModule(ModuleType):
     """A module that is imported when it is first asked for more than whether a value is its own.
 
     `kinds` names the classes that values are asked about: for each another stands until then.
@@ -34,7 +34,7 @@ class Later(ModuleType):
         vars(self).update({kind: _Kind(kind, (), {"later": self}) for kind in kinds})
         self._is_open = False
 
-    def opened(self) -> ModuleType:
+    def imported(self) -> ModuleType:
         """The module; from now on this is as quick as the module itself."""
         module = import_module(self.__name__)
         if not self._is_open:
@@ -43,12 +43,12 @@ class Later(ModuleType):
         return module
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.opened(), name)
+        return getattr(self.imported(), name)
 
 
 if TYPE_CHECKING:
     import sympy
 else:
-    sympy = Later("sympy", ("Basic", "Expr", "Integer", "Rational", "Symbol"))
+    sympy = LazyModule("sympy", ("Basic", "Expr", "Integer", "Rational", "Symbol"))
 
 __all__ = ["sympy"]

@@ -7,7 +7,7 @@ the first such question is asked.
 
 from typing import TYPE_CHECKING
 
-from symacct.core.lazy_import import Later
+from symacct.core.lazy_import import LazyModule
 
 if TYPE_CHECKING:
     from symacct import codegen, text
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from symacct.export.latex import display
     from symacct.papers import document, statement
 else:
-    accountant = Later("symacct.accountant.accountant")
-    cards = Later("symacct.export.cards")
-    certificates = Later("symacct.evidence.certificates")
-    citation = Later("symacct.export.citation")
-    codegen = Later("symacct.codegen")
-    concentrated = Later("symacct.accountant.currencies.concentrated")
-    description = Later("symacct.export.description")
-    display = Later("symacct.export.latex.display")
-    document = Later("symacct.papers.document")
-    expansion = Later("symacct.export.expansions.expansion")
-    explanation = Later("symacct.export.explanation")
-    formula = Later("symacct.export.formula")
-    gdp = Later("symacct.accountant.currencies.gdp")
-    graph = Later("symacct.export.graph")
-    optimum = Later("symacct.export.expansions.optimum")
-    reported = Later("symacct.accountant.reported")
-    statement = Later("symacct.papers.statement")
-    text = Later("symacct.text")
-    tradeoff = Later("symacct.accountant.currencies.tradeoff")
+    accountant = LazyModule("symacct.accountant.accountant")
+    cards = LazyModule("symacct.export.cards")
+    certificates = LazyModule("symacct.evidence.certificates")
+    citation = LazyModule("symacct.export.citation")
+    codegen = LazyModule("symacct.codegen")
+    concentrated = LazyModule("symacct.accountant.currencies.concentrated")
+    description = LazyModule("symacct.export.description")
+    display = LazyModule("symacct.export.latex.display")
+    document = LazyModule("symacct.papers.document")
+    expansion = LazyModule("symacct.export.expansions.expansion")
+    explanation = LazyModule("symacct.export.explanation")
+    formula = LazyModule("symacct.export.formula")
+    gdp = LazyModule("symacct.accountant.currencies.gdp")
+    graph = LazyModule("symacct.export.graph")
+    optimum = LazyModule("symacct.export.expansions.optimum")
+    reported = LazyModule("symacct.accountant.reported")
+    statement = LazyModule("symacct.papers.statement")
+    text = LazyModule("symacct.text")
+    tradeoff = LazyModule("symacct.accountant.currencies.tradeoff")
 
 __all__ = [
     "accountant",

@@ -20,7 +20,7 @@ def converges(value: Any) -> bool:
     return isinstance(value, sympy.Expr) or bool(value > 0)
 
 
-def blend(alpha: Order, first: Any, second: Any) -> Any:
+def affine_combination(alpha: Order, first: Any, second: Any) -> Any:
     """α·first + (1−α)·second, exactly."""
     if isinstance(alpha, sympy.Expr):
         first, second = (sympy.Rational(v.numerator, v.denominator) for v in (first, second))
@@ -104,7 +104,10 @@ class NaturalDirection(FamilyDirection):
         one, other = (self.normalizer(ctx, eta) for eta in self._numbers(ctx))
 
         def rdp(alpha: Order) -> Any:
-            eta = [blend(alpha, a, b) for a, b in zip(self.first, self.second, strict=True)]
+            eta = [
+                affine_combination(alpha, a, b)
+                for a, b in zip(self.first, self.second, strict=True)
+            ]
             if not all(map(converges, eta)):
                 return ctx.number(INFINITY)
             between = self.normalizer(ctx, tuple(map(ctx.number, eta)))

@@ -14,7 +14,7 @@ from symacct.arithmetic import Arithmetic, Number, SymbolicArithmetic
 from symacct.arithmetic.ball import precision
 from symacct.core import arguments, symbols
 from symacct.core.errors import DomainError, PrecisionError, echo
-from symacct.core.exact import INFINITY, Exact, Numeric, expression, is_infinite, stated, text
+from symacct.core.exact import INFINITY, Exact, Numeric, expression, is_infinite, text, typed_value
 from symacct.core.forking import cached_property
 from symacct.core.lazy_import import sympy
 from symacct.distributions.law import Law
@@ -76,7 +76,7 @@ def _formula(value: Numeric) -> sympy.Expr:
     """The formula in x, of a size that can be worked with."""
     if isinstance(value, str):
         value = parse_formula(value, symbols.x)
-    formula = expression(stated(value, "Density, f"))
+    formula = expression(typed_value(value, "Density, f"))
     formula = formula.xreplace(
         {s: symbols.x for s in formula.free_symbols if s.name == symbols.x.name}
     )
@@ -103,7 +103,7 @@ def _check_exponents(formula: sympy.Expr, outer: int) -> None:
 
 
 def _checked_cuts(values: object) -> tuple[Cut, ...]:
-    cuts = tuple(map(_cut, arguments.ordered(values, "Density, cuts", "[0, 'inf']")))
+    cuts = tuple(map(_cut, arguments.ordered_members(values, "Density, cuts", "[0, 'inf']")))
     if len(cuts) < 2 or any(low >= high for low, high in pairwise(cuts)):
         raise DomainError(
             f"Density, cuts: found {echo([str(cut) for cut in cuts])}, needed two or more, rising"
@@ -119,7 +119,7 @@ def _cut(value: Numeric) -> Cut:
         return -INFINITY
     if isinstance(value, str) and is_infinite(value.strip().lstrip("-")):
         return -INFINITY
-    number = stated(value, "Density, cuts")
+    number = typed_value(value, "Density, cuts")
     if isinstance(number, sympy.Expr):
         raise DomainError(f"Density, cuts: found {echo(number)}, needed rational numbers or ±inf")
     return number
@@ -128,7 +128,7 @@ def _cut(value: Numeric) -> Cut:
 def _checked_mass(value: Numeric) -> Exact | str:
     if isinstance(value, str) and value == "any":
         return value
-    mass = stated(value, "Density, mass")
+    mass = typed_value(value, "Density, mass")
     if isinstance(mass, sympy.Expr) or mass <= 0:
         raise DomainError(
             f"Density, mass: found {echo(value)}, needed a rational number > 0, or 'any'"

@@ -11,7 +11,7 @@ from symacct.arithmetic import Arithmetic, Number
 from symacct.arithmetic.special import log_gamma
 from symacct.core import symbols
 from symacct.core.errors import DomainError, echo
-from symacct.core.exact import INFINITY, expression, stated
+from symacct.core.exact import INFINITY, expression, typed_value
 from symacct.core.lazy_import import sympy
 from symacct.distributions.closed_forms import (
     BetaDirection,
@@ -195,7 +195,7 @@ class Beta(Law, a=positive, b=positive):
 
 
 @dataclass(frozen=True, repr=False)
-class Uniform(Law, low=stated, high=stated):
+class Uniform(Law, low=typed_value, high=typed_value):
     """Uniform on low <= x <= high."""
 
     low: Any
@@ -285,7 +285,7 @@ class TruncatedNegativeBinomial(Law, eta=above_minus_one, gamma=probability):
 
 
 @dataclass(frozen=True, repr=False)
-class Laplace(Law, mean=stated, scale=positive):
+class Laplace(Law, mean=typed_value, scale=positive):
     """Density e^{−|x−mean|/scale}/(2·scale)."""
 
     mean: Any

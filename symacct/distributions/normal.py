@@ -12,7 +12,7 @@ from flint import fmpq, fmpq_mat
 from symacct.arithmetic import Arithmetic, Number
 from symacct.core import arguments, limits, symbols
 from symacct.core.errors import DomainError, echo
-from symacct.core.exact import INFINITY, Exact, Order, expression, stated
+from symacct.core.exact import INFINITY, Exact, Order, expression, typed_value
 from symacct.core.lazy_import import sympy
 from symacct.distributions.direction import Direction, FamilyDirection
 from symacct.distributions.law import Law, kernel_of, log_x
@@ -22,7 +22,7 @@ from symacct.numerics.normal.normal_mixtures import NormalParts
 
 
 @dataclass(frozen=True, repr=False)
-class Normal(Law, mean=stated, variance=positive):
+class Normal(Law, mean=typed_value, variance=positive):
     """N(mean, variance)."""
 
     mean: Any
@@ -94,7 +94,7 @@ class NormalMixture(Law, variance=positive):
 
 
 @dataclass(frozen=True, repr=False)
-class LogNormal(Normal, mean=stated, variance=positive):
+class LogNormal(Normal, mean=typed_value, variance=positive):
     """log X is N(mean, variance)."""
 
     normal_parts = None
@@ -134,7 +134,7 @@ class MultivariateNormal(Law):
     def __post_init__(self) -> None:
         mean = _row(self.mean, "MultivariateNormal, mean")
         limits.check("outcomes", len(mean) ** 2, "MultivariateNormal, entries of the covariance")
-        rows = arguments.ordered(
+        rows = arguments.ordered_members(
             self.covariance, "MultivariateNormal, covariance", "[[1, 0], [0, 1]]"
         )
         covariance = tuple(_row(row, "MultivariateNormal, covariance") for row in rows)
@@ -304,4 +304,6 @@ def _normal_direction(shift: Fraction, first: Fraction, second: Fraction) -> Dir
 
 
 def _row(values: Any, what: str) -> tuple[Exact, ...]:
-    return tuple(stated(value, what) for value in arguments.ordered(values, what, "[0, 1]"))
+    return tuple(
+        typed_value(value, what) for value in arguments.ordered_members(values, what, "[0, 1]")
+    )

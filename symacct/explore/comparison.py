@@ -16,7 +16,7 @@ from symacct.core.errors import DomainError, OrderError, SoundnessError, Symacct
 from symacct.core.exact import Numeric, Order, order
 from symacct.core.lazy_import import sympy
 from symacct.core.pinning import By
-from symacct.explore.grids import several
+from symacct.explore.grids import axis_values
 from symacct.export.cards import grid
 from symacct.export.description import about
 from symacct.expressions.node import Node, as_node
@@ -24,7 +24,7 @@ from symacct.expressions.theorem_registry import PROVED, Theorem, is_about, theo
 from symacct.results.enclosure import Enclosure
 from symacct.results.progress import progress
 from symacct.results.rounding import format_shared, order_text
-from symacct.results.time_limit import Beside, OutOfTimeError
+from symacct.results.time_limit import OutOfTimeError, TimeBeside
 from symacct.theory.conversion import WholeProfile, conversions
 
 _RATIO_BITS = 128
@@ -105,7 +105,7 @@ def compare(
     {'ZW19-T5': '1.1101'}
     """
     as_node(m, "compare")
-    alphas = [order(alpha) for alpha in several(orders, "compare, orders")]
+    alphas = [order(alpha) for alpha in axis_values(orders, "compare, orders")]
     for alpha in alphas:
         if isinstance(alpha, sympy.Expr):
             raise OrderError(f"compare, orders: found {echo(alpha)}, needed numbers")
@@ -242,7 +242,7 @@ def compare_epsilon(
 def _truth(accountant: Accountant, m: Node, delta: Any) -> list[ConvertedEpsilon]:
     """The true ε; or what it is at most, as far as that is known, and at least: each in time."""
     # Of an accountant of its own: what is given up half way is forgotten.
-    own, beside = Accountant(accountant.digits, accountant.engine), Beside()
+    own, beside = Accountant(accountant.digits, accountant.engine), TimeBeside()
     try:
         found = beside.ask(lambda: _epsilon(own, m, delta, _EXACT))
     except OutOfTimeError:

@@ -41,14 +41,14 @@ def grid(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def several(values: object, name: str) -> list[Any]:
+def axis_values(values: object, name: str) -> list[Any]:
     """The values of an axis, or the curves of a plot, of which there may be one alone."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         return [values]
-    return arguments.listed(values, name, "[1, 2]")
+    return arguments.members(values, name, "[1, 2]")
 
 
-def whole(values: list[str]) -> list[str]:
+def whole_numbers(values: list[str]) -> list[str]:
     """The values rounded to whole numbers, each once: what a grid of counts is.
 
     >>> whole(grid("1:100:6:log"))

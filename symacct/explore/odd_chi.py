@@ -143,7 +143,7 @@ class _Side:
             return None
         return 0 if chi == 0 else 1 if chi > 0 else -1
 
-    def stays(self, l: int) -> bool:
+    def stays_nonnegative(self, l: int) -> bool:
         """Is χ^k >= 0 proved for every odd k >= l?"""
         return False
 
@@ -189,7 +189,7 @@ class _FiniteSide(_Side):
     def chi(self, l: int, bits: int) -> arb:
         return BALL.number(sum(self._terms(l), Fraction(0)))
 
-    def stays(self, l: int) -> bool:
+    def stays_nonnegative(self, l: int) -> bool:
         """The sums Σ_{s >= t} w(s) s^l are all >= 0; by partial summation so is χ^k, k >= l.
 
         The factors s^{k−l} of χ^k rise with s. An infinite moment stays infinite.
@@ -217,7 +217,7 @@ class _CurveSide(_Side):
         self._log_moment = cache(lambda bits, i: (i - 1) * self._curve_at(bits)(i))
 
     def sign(self, l: int) -> int | None:
-        if self.stays(l):
+        if self.stays_nonnegative(l):
             return 1
         with limits.limits(bits=min(_MOST_BITS, limits.current().bits)):
             return super().sign(l)
@@ -232,7 +232,7 @@ class _CurveSide(_Side):
             total += (-1) ** (l - i) * comb(l, i) * moment
         return total
 
-    def stays(self, l: int) -> bool:
+    def stays_nonnegative(self, l: int) -> bool:
         """E_Q[(P/Q)^l] is infinite, and so are all larger moments; (P/Q − 1)^l >= −1."""
         with precision(_INFINITE_BITS):
             return BALL.is_infinite(self._log_moment(_INFINITE_BITS, l))
@@ -256,7 +256,7 @@ class _IntegralSide(_Side):
             chi: arb = self._chi(l, bits)
         return chi
 
-    def stays(self, l: int) -> bool:
+    def stays_nonnegative(self, l: int) -> bool:
         """E_Q[(P/Q)^l] is infinite, and so are all larger moments; (P/Q − 1)^l >= −1."""
         try:
             return not self.chi(l, _SIGN_BITS).is_finite()
@@ -295,7 +295,7 @@ def _report(m: Node, last: int, sides: list[Any], how: str) -> OddChiReport:
             elif sign < 0:
                 found = Violation(l, side.name, side.value(l))
                 return OddChiReport(m, last, False, False, found, how)
-            elif side.stays(l):
+            elif side.stays_nonnegative(l):
                 open_sides.remove(side)
     if undecided is not None:
         return OddChiReport(m, last, None, False, None, undecided)

@@ -193,7 +193,7 @@ class Risk:
         sources = (*_SOURCES, *self._known.claim.sources)
         claim = Claim(kind, self.node.claim.adjacency, sources=sources)
 
-        if not self._known.is_glued:
+        if not self._known.may_exceed_curve:
             heights = HockeySticks(self._known)
             found = certified_number(lambda _: (value(heights), claim), self.digits, what)
             return bound(found, kind)
@@ -306,7 +306,7 @@ def plot_risk(
     )  # fmt: skip
     if not nodes:
         raise DomainError("plot_risk: found no mechanism, needed one at least")
-    listed = FPRS if fprs is None else arguments.listed(fprs, "plot_risk, fprs", "['1e-3', 0.1]")
+    listed = FPRS if fprs is None else arguments.members(fprs, "plot_risk, fprs", "['1e-3', 0.1]")
     at = [_share(x, "plot_risk, fprs") for x in listed]
     tests = []
     for name, node in nodes.items():

@@ -17,7 +17,7 @@ from symacct.core.pinning import By
 from symacct.expressions.node import Node
 from symacct.expressions.parameters import given_delta
 from symacct.numerics import order_search
-from symacct.rdp.evaluation import Evaluation, meant
+from symacct.rdp.evaluation import Evaluation, theorem_node
 from symacct.rdp.question import EpsilonDelta
 from symacct.rdp.steering import Steering, is_steered, last_order, whole_valley
 from symacct.theory.conversion import proved
@@ -35,7 +35,7 @@ def steered_epsilon(
     DomainError where orders are compared by the curve itself, which costs what the answer does,
     PrecisionError where float64 has no number.
     """
-    m, made = meant(m, by), proved(conversion)
+    m, made = theorem_node(m, by), proved(conversion)
     per_order = isinstance(made, Conversion) and not isinstance(made, OrderOne)
     if orders is not None or not per_order or not is_steered(m, by):
         raise DomainError(f"{echo(m)}: found nothing that is cheaper than its curve")

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from symacct.core import symbols
 from symacct.core.claims import Adjacency, Relation
-from symacct.core.exact import Spelled, spelled, text
+from symacct.core.exact import SpelledFraction, spelled, text
 from symacct.core.lazy_import import sympy
 from symacct.expressions.formula_writer import value_text
 from symacct.expressions.node import Node
@@ -123,7 +123,7 @@ def value(number: object) -> str:
     """A parameter as a reader writes it: a short decimal where it is one, else a fraction."""
     if not isinstance(number, Fraction):
         return str(number)
-    if isinstance(number, Spelled):
+    if isinstance(number, SpelledFraction):
         return spelled(number)
     decimal = exact_decimal(number)
     return decimal if decimal is not None and len(decimal) <= 12 else text(number)

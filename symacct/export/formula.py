@@ -48,7 +48,7 @@ def formula(m: Node, alpha: Numeric | None = None, by: By = None) -> sympy.Expr:
     at = _order(m, alpha)
     writing = Writing(goal_of(m, by), by, Names())
     writing.asked = at
-    return _finished(writing.body(writing.meant(m))(at), at, _taken(m))
+    return _finished(writing.body(writing.theorem_node(m))(at), at, _taken(m))
 
 
 def expanded(formula: sympy.Expr) -> sympy.Expr:
@@ -142,7 +142,7 @@ def named_formula(m: Node, alpha: Numeric | None = None, by: By = None) -> Formu
 def named_formulas(m: Node, alphas: Iterable[Numeric | None], by: By = None) -> list[Formula]:
     """The formulas at several orders, names shared; an order that has none is left out."""
     all_named(by)  # before it becomes the key of a cache
-    m = Evaluation(BALL, by=by).meant(m)
+    m = Evaluation(BALL, by=by).theorem_node(m)
     long, in_cases = _lengths(m, by)
     whole = Named(m, by)
     drafts: dict[Any, _Draft] = {}

@@ -121,10 +121,10 @@ def table(m: Node, alphas: Iterable[Numeric], digits: int = 6, by: Sequence[By] 
     <BLANKLINE>
     """
     as_node(m, "expression")
-    orders = tuple(map(order, arguments.listed(alphas, "table", "[2, 4, 8]", "outcomes")))
+    orders = tuple(map(order, arguments.members(alphas, "table", "[2, 4, 8]", "outcomes")))
     if not orders:
         raise DomainError("table: found no order, needed one at least, such as [2, 4, 8]")
-    names = arguments.listed(by, "table, by", "['ZW19-T5']")
+    names = arguments.members(by, "table, by", "['ZW19-T5']")
     # A few digits more than printed: what is printed is rounded once.
     accountant = Accountant(arguments.digits(digits) + 3)
     columns = []

@@ -111,7 +111,7 @@ class Writing(Evaluation):
         self.asked: Any = None
 
     def curve(self, node: Node) -> NodeCurve:
-        node = self.meant(node)
+        node = self.theorem_node(node)
         named = Named(node, self.by)
         if named in self.names.kept or not has_formula(node):
             return NamedCurve(self, node, Remembered(), self.names.function(named))

@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple, TypeGuard
 
 from symacct.core import exact, limits
-from symacct.core.errors import ParseError, echo, meant
+from symacct.core.errors import ParseError, echo, suggestion
 from symacct.core.exact import Exact
 from symacct.core.lazy_import import sympy
 from symacct.expressions import bounded
@@ -222,7 +222,7 @@ class Reader:
 
     def unknown(self, token: Token, known: Iterable[str], needed: str) -> ParseError:
         """The error about a name that means nothing here, with the nearest that does."""
-        found = f"found the name {echo(token.text)}{meant(token.text, known, needed)}"
+        found = f"found the name {echo(token.text)}{suggestion(token.text, known, needed)}"
         return self.error(found, token.column)
 
     def arguments(self) -> tuple[list[Any], dict[str, Any]]:
@@ -258,7 +258,7 @@ def _signature_fault(error: TypeError, head: Callable[..., Any], keywords: Itera
         needed = f"one of {', '.join(known)}"
         for name in keywords:
             if name not in known:
-                return f"found the argument {echo(name)}{meant(name, known, needed)}"
+                return f"found the argument {echo(name)}{suggestion(name, known, needed)}"
     return re.sub(r"^[\w.]*\(\) ", "", str(error)).replace("<lambda>() ", "")
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from symacct.core import limits, upward
 from symacct.core.claims import Claim, Kind
 from symacct.core.errors import DomainError, echo
-from symacct.core.exact import Exact, Numeric, Order, OrderArray, stated
+from symacct.core.exact import Exact, Numeric, Order, OrderArray, typed_value
 from symacct.core.forking import cached_property
 from symacct.core.interning import Interned
 from symacct.core.lazy_import import sympy
@@ -117,7 +117,9 @@ class Node(Currencies, Interned):
             )
         table: dict[Any, Any] = {}
         for key, value in replacements.items():
-            table.update(dict.fromkeys(self._symbols_named(key), stated(value, f"subs, {key}")))
+            table.update(
+                dict.fromkeys(self._symbols_named(key), typed_value(value, f"subs, {key}"))
+            )
         done: dict[Node, Node] = {}
         for node in self.walk():
             done[node] = node.rebuild(done, lambda x: replaced(x, table))

@@ -11,7 +11,7 @@ from flint import arb
 from symacct.arithmetic.ball import decide
 from symacct.core import symbols
 from symacct.core.errors import DomainError, PrecisionError, echo
-from symacct.core.exact import Exact, Numeric, stated
+from symacct.core.exact import Exact, Numeric, typed_value
 from symacct.core.lazy_import import sympy
 from symacct.expressions.bounded import bits
 
@@ -52,7 +52,7 @@ def probability(value: Numeric, name: str) -> Exact:
 
 def whole(value: Numeric, name: str, least: int = 0) -> int:
     """A whole number >= `least`."""
-    number = stated(value, name)
+    number = typed_value(value, name)
     if not isinstance(number, Fraction) or number.denominator != 1 or number < least:
         raise DomainError(f"{name}: found {echo(value)}, needed a whole number >= {least}")
     return int(number)
@@ -64,7 +64,7 @@ def number_of_records(value: Numeric | None, name: str) -> int | None:
 
 
 def _within(value: Numeric, name: str, needed: str, conditions: tuple[Condition, ...]) -> Exact:
-    number = stated(value, name)
+    number = typed_value(value, name)
     if not isinstance(number, Fraction) and symbols.alpha in number.free_symbols:
         raise DomainError(
             f"{name}: found {echo(value)}, needed a number or another symbol: alpha is the order"

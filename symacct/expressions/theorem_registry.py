@@ -32,7 +32,7 @@ from symacct.core.errors import (
     OrderError,
     SoundnessError,
     echo,
-    meant,
+    suggestion,
 )
 from symacct.core.exact import Order
 from symacct.core.forking import cached_property
@@ -314,7 +314,7 @@ def named(name: str, what: str = "by") -> Theorem:
     found = _register.get(key)
     if found is None:
         needed = f"one of {', '.join(_register)}"
-        raise DomainError(f"{what}: found {echo(name)}{meant(key, _register, needed)}")
+        raise DomainError(f"{what}: found {echo(name)}{suggestion(key, _register, needed)}")
     return _with_options(found, options) if colon else found
 
 

@@ -110,7 +110,7 @@ class Reading:
     def only_under(self, event: object, *relations: str) -> None:
         """UnreadRelationError where the event says something under other relations alone."""
         if self.relation not in relations:
-            raise unread(
+            raise unread_event(
                 UnreadRelationError,
                 event,
                 f"found {self.relation}, needed {' or '.join(relations)}",
@@ -164,7 +164,7 @@ class Reading:
         k = whole(_field(event, "num_buckets"), "RandomizedResponseDpEvent, num_buckets", least=1)
         self.only_under(event, "replace_one", "replace_special")
         if self.sampled:  # no answer is not one at random
-            raise unread(
+            raise unread_event(
                 UnreadRelationError,
                 event,
                 "found it in a Poisson sample, needed noise on a sum: a record that is in no "
@@ -313,10 +313,10 @@ def _reader(event: object) -> Callable[[Reading, object, int], Node]:
         if kind.__name__ in _READERS:
             return _READERS[kind.__name__]
     found = f"found {type(event).__name__}, needed one of {', '.join(_READERS)}"
-    raise unread(UnreadEventError, event, found)
+    raise unread_event(UnreadEventError, event, found)
 
 
-def unread(
+def unread_event(
     kind: type[UnreadEventError | UnreadRelationError], event: object, found: str
 ) -> SymacctError:
     """The error for an event that is not read."""
@@ -384,10 +384,12 @@ def _event(node: Node, made: dict[Node, DpEvent], events: ModuleType) -> DpEvent
         sigma = floats.down(node.sigma, what)
         return _newer(events, "DiscreteGaussianDpEvent")(sigma, float(node.sensitivity), 1)
     if isinstance(node, DiscreteLaplace):
-        rate = floats.up(1 / floats.rational(node.b, what), what)
+        rate = floats.float_not_below(1 / floats.rational(node.b, what), what)
         return events.DiscreteLaplaceDpEvent(rate, node.sensitivity)
     if isinstance(node, ZCDP):
-        return events.ZCDpEvent(floats.up(node.rho, what), floats.up(node.xi, what))
+        return events.ZCDpEvent(
+            floats.float_not_below(node.rho, what), floats.float_not_below(node.xi, what)
+        )
     if isinstance(node, tuple(_OF_EPSILON)):
         if node.claim.adjacency != EITHER:
             raise DomainError(
@@ -395,7 +397,7 @@ def _event(node: Node, made: dict[Node, DpEvent], events: ModuleType) -> DpEvent
                 "read under the relation of the accountant that it is given to"
             )
         name, *rest = _OF_EPSILON[type(node)]
-        return _newer(events, name)(floats.up(node.fields()["epsilon"], what), *rest)
+        return _newer(events, name)(floats.float_not_below(node.fields()["epsilon"], what), *rest)
     if isinstance(node, RandomizedResponse):
         p = floats.rational(node.p, what)
         noise = floats.down(2 * min(p, 1 - p), what)
@@ -406,7 +408,7 @@ def _event(node: Node, made: dict[Node, DpEvent], events: ModuleType) -> DpEvent
             "takes the noise and the sampling for one and the same relation"
         )
     if isinstance(node, PoissonSubsample):
-        rate = floats.up(node.gamma, what)
+        rate = floats.float_not_below(node.gamma, what)
         return events.PoissonSampledDpEvent(rate, made[node.mechanism])
     if isinstance(node, SubsampleWithoutReplacement):
         share = floats.rational(node.gamma, what)
@@ -428,10 +430,14 @@ def _repeated(
         if runs.eta < 0:
             raise DomainError(f"{what}: found eta = {runs.eta}, needed eta >= 0")
         shape = floats.exactly(runs.eta, f"{what}, eta")
-        return events.RepeatAndSelectDpEvent(inner, floats.up(mean_above(runs), what), shape)
+        return events.RepeatAndSelectDpEvent(
+            inner, floats.float_not_below(mean_above(runs), what), shape
+        )
     if runs.rate < 1:
         raise DomainError(f"{what}: found the mean {echo(runs.rate)}, needed a mean >= 1")
-    return events.RepeatAndSelectDpEvent(inner, floats.up(runs.rate, what), float("inf"))
+    return events.RepeatAndSelectDpEvent(
+        inner, floats.float_not_below(runs.rate, what), float("inf")
+    )
 
 
 def _newer(events: ModuleType, name: str) -> Any:

@@ -15,10 +15,10 @@ from symacct.results.rounding import rational_float
 
 def down(x: Exact, what: str) -> float:
     """The largest float64 <= x: for a noise scale."""
-    return -up(-rational(x, what), what)
+    return -float_not_below(-rational(x, what), what)
 
 
-def up(x: Exact, what: str) -> float:
+def float_not_below(x: Exact, what: str) -> float:
     """The smallest float64 >= x: for a sampling rate or a privacy parameter."""
     number = rational(x, what)
     nearest(number, what)  # there is one

@@ -61,7 +61,9 @@ def _shares(sensitivities: object, weights: object) -> dict[Fraction, Fraction]:
 
 
 def _numbers(values: object, what: str) -> list[Fraction]:
-    return [rational(floats.scalar(x), what) for x in arguments.ordered(values, what, "[0, 1]")]
+    return [
+        rational(floats.scalar(x), what) for x in arguments.ordered_members(values, what, "[0, 1]")
+    ]
 
 
 def mixture_parts(node: Node) -> tuple[float, list[float], list[float]] | None:
@@ -78,7 +80,7 @@ def mixture_parts(node: Node) -> tuple[float, list[float], list[float]] | None:
         return None
     what = "DistributionPair to a DpEvent"
     *smaller, largest = sorted(parts)
-    sizes = [floats.up(size, what) for size in (*smaller, largest)]
+    sizes = [floats.float_not_below(size, what) for size in (*smaller, largest)]
     weights = [floats.down(parts[size], what) for size in smaller]
-    weights.append(floats.up(parts[largest], what))
+    weights.append(floats.float_not_below(parts[largest], what))
     return floats.root_down(node.P.variance, what), sizes, weights

@@ -30,7 +30,7 @@ def from_opacus_history(history: Iterable[Sequence[Numeric]] | Mapping[str, Any]
         if "history" not in history:
             raise DomainError(f"state_dict: found {echo(list(history))}, needed the key 'history'")
         history = history["history"]
-    rows = arguments.listed(history, "history", "[(1.5, 0.25, 100)]: (sigma, q, steps)")
+    rows = arguments.members(history, "history", "[(1.5, 0.25, 100)]: (sigma, q, steps)")
     return Compose(*map(_step, rows))
 
 
@@ -83,4 +83,4 @@ def _row(part: Node, count: object) -> tuple[float, float, int]:
             "for add_remove neighbours"
         )
     noise = floats.noise_multiplier(part.sigma, part.sensitivity, what)
-    return noise, floats.up(rate, what), count
+    return noise, floats.float_not_below(rate, what), count

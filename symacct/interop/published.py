@@ -10,7 +10,7 @@ from symacct.core.errors import OrderError, echo
 from symacct.core.exact import Numeric
 from symacct.expressions.node import Node
 from symacct.interop.accountant import LISTED, EventAccountant
-from symacct.interop.dp_events import NO_PRIVACY, Reading, unread
+from symacct.interop.dp_events import NO_PRIVACY, Reading, unread_event
 from symacct.interop.dp_types import UnreadEventError
 from symacct.mechanisms import Gaussian
 from symacct.operations import Compose, SubsampleWithoutReplacement
@@ -73,7 +73,7 @@ class _Published(Reading):
         for kind in type(event).__mro__:
             if not _RELATIONS.get(kind.__name__, ("any",)):
                 needed = "found no theorem of RdpAccountant's for it; EventAccountant reads it"
-                raise unread(UnreadEventError, event, needed)
+                raise unread_event(UnreadEventError, event, needed)
             if kind.__name__ in _RELATIONS:
                 self.only_under(event, *_RELATIONS[kind.__name__])
         found = super().node(event, depth)
@@ -86,6 +86,6 @@ class _Published(Reading):
             return NO_PRIVACY
         if not all(isinstance(part, Gaussian | Compose) for part in found.mechanism.walk()):
             needed = f"found a sample of {echo(found.mechanism)}, needed one of Gaussian noise"
-            raise unread(UnreadEventError, event, needed)
+            raise unread_event(UnreadEventError, event, needed)
         is_fixed = isinstance(found, SubsampleWithoutReplacement)
         return found.convexify(_LAST) if is_fixed else found

@@ -17,19 +17,19 @@ class ComputedGaussian(Gaussian):
     swap_symmetric = True  # as of any Gaussian
 
     @property
-    def squared(self) -> tuple[Fraction, bool]:
+    def squared_sensitivity(self) -> tuple[Fraction, bool]:
         """Δ², and whether it is attained."""
         raise NotImplementedError
 
     @property
     def sensitivity(self) -> Exact:  # type: ignore[override]
         """Δ, a fraction wherever it is one."""
-        found = sympy.sqrt(expression(self.squared[0]))
+        found = sympy.sqrt(expression(self.squared_sensitivity[0]))
         return Fraction(int(found.p), int(found.q)) if isinstance(found, sympy.Rational) else found
 
     @property
     def kind(self) -> Kind:  # type: ignore[override]
-        return Kind.EXACT if self.squared[1] else Kind.UPPER
+        return Kind.EXACT if self.squared_sensitivity[1] else Kind.UPPER
 
     def symbolic_parameters(self) -> list[sympy.Expr]:
         """The numbers of the pair that are no fractions; what is computed is one of them."""

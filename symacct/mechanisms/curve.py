@@ -19,7 +19,7 @@ from symacct.core.claims import Adjacency, Claim, Kind, Source, check_stated
 from symacct.core.claims import adjacency as named_adjacency
 from symacct.core.claims import kind as named_kind
 from symacct.core.errors import AdjacencyError, DomainError, OrderError, echo
-from symacct.core.exact import INFINITY, Numeric, Order, exact, expression, is_infinite, stated
+from symacct.core.exact import INFINITY, Numeric, Order, exact, expression, is_infinite, typed_value
 from symacct.core.forking import new_lock
 from symacct.core.lazy_import import sympy
 from symacct.expressions.bounded import replaced
@@ -146,7 +146,7 @@ def _form(f: Form) -> sympy.Expr | Callable[..., Number]:
     if isinstance(f, str):
         f = parse_formula(f, symbols.alpha)
     if isinstance(f, sympy.Basic) or not callable(f):  # a SymPy symbol can be called
-        f = expression(stated(f, "Curve"))
+        f = expression(typed_value(f, "Curve"))
         named = {s: symbols.alpha for s in f.free_symbols if s.name == symbols.alpha.name}
         return f.xreplace(named)
     if _arity(f) not in (1, 2):

@@ -18,7 +18,7 @@ from symacct.core.exact import (
     exact,
     expression,
     is_infinite,
-    stated,
+    typed_value,
 )
 from symacct.core.lazy_import import sympy
 from symacct.core.sources import WBK19
@@ -157,7 +157,7 @@ def _of_radius(value: Numeric, name: str) -> Callable[[Any], sympy.Expr]:
     """The function of the radius that an expression in kappa, or its text, states."""
     if isinstance(value, str):
         value = parse_formula(value, symbols.kappa)
-    formula = expression(stated(value, f"ExponentialFamily.over_radii, {name}"))
+    formula = expression(typed_value(value, f"ExponentialFamily.over_radii, {name}"))
     named = {s: symbols.kappa for s in formula.free_symbols if s.name == symbols.kappa.name}
     formula = formula.xreplace(named)
     return lambda radius: formula.xreplace({symbols.kappa: radius})

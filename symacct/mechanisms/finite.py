@@ -14,7 +14,7 @@ from symacct.core import arguments, limits
 from symacct.core.claims import Adjacency, Kind
 from symacct.core.claims import adjacency as named_adjacency
 from symacct.core.errors import DomainError
-from symacct.core.exact import Numeric, Order, stated
+from symacct.core.exact import Numeric, Order, typed_value
 from symacct.core.forking import cached_property
 from symacct.core.sources import VEH14
 from symacct.distributions.direction import FiniteDirection
@@ -131,10 +131,10 @@ def _place(entry: tuple[Any, ...]) -> list[tuple[bool, Any]]:
 
 def _weights(scores: Iterable[Iterable[Numeric]], base: Numeric, what: str) -> list[list[Fraction]]:
     """base^score for every answer of every dataset."""
-    ratio = stated(base, f"{what}, base")
+    ratio = typed_value(base, f"{what}, base")
     if not isinstance(ratio, Fraction) or ratio <= 0:
         raise DomainError(f"{what}, base: found {base}, needed a rational number > 0")
-    return [[ratio ** int(stated(score, f"{what}, score")) for score in row] for row in scores]
+    return [[ratio ** int(typed_value(score, f"{what}, score")) for score in row] for row in scores]
 
 
 def _flipped(weights: list[Fraction]) -> list[Fraction]:
@@ -159,7 +159,7 @@ def _laws(values: object) -> tuple[tuple[Fraction, ...], ...]:
     """Two or more different laws on the same outcomes."""
     laws: dict[tuple[Fraction, ...], None] = {}
     example = "[['1/2', '1/2'], ['1/3', '2/3']]"
-    for law in arguments.ordered(values, "FiniteMechanism, laws", example):
+    for law in arguments.ordered_members(values, "FiniteMechanism, laws", example):
         laws[probabilities(law, f"FiniteMechanism, law {len(laws) + 1}")] = None
         limits.check("outcomes", len(laws) ** 3, "FiniteMechanism, triples of laws")
     lengths = {len(law) for law in laws}

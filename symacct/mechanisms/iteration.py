@@ -63,7 +63,7 @@ class NoisyDescent(ComputedGaussian):
         )
 
     @cached_property
-    def squared(self) -> tuple[Fraction, bool]:
+    def squared_sensitivity(self) -> tuple[Fraction, bool]:
         """Δ², and whether it is attained."""
         c, (least, most) = self.contraction, power(self.contraction, self.steps)
         free = _moved(c, self.steps, Fraction(0))
@@ -100,7 +100,7 @@ class NoisyPass(ComputedGaussian):
         )
 
     @property
-    def squared(self) -> tuple[Fraction, bool]:
+    def squared_sensitivity(self) -> tuple[Fraction, bool]:
         """Δ² of what the record moves the last iterate by, and whether it is attained."""
         c, (least, most) = self.contraction, power(self.contraction, self.steps - 1)
         square = Fraction(1, self.steps) if c == 1 else most**2 / _squares(c, c * most)

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from symacct.core import arguments, limits
 from symacct.core.errors import DomainError, echo
-from symacct.core.exact import Numeric, stated
+from symacct.core.exact import Numeric, typed_value
 from symacct.core.forking import cached_property
 from symacct.core.sources import SYMACCT
 from symacct.expressions.parameters import positive, whole
@@ -54,7 +54,7 @@ class MatrixMechanism(ComputedGaussian):
         )
 
     @cached_property
-    def squared(self) -> tuple[Fraction, bool]:
+    def squared_sensitivity(self) -> tuple[Fraction, bool]:
         """Δ² of CX, and whether it is attained."""
         return squared_sensitivity(self.strategy, self.participations, self.separation)
 
@@ -82,7 +82,7 @@ class TreeAggregation(ComputedGaussian):
         )
 
     @property
-    def squared(self) -> tuple[Fraction, bool]:
+    def squared_sensitivity(self) -> tuple[Fraction, bool]:
         """How many nodes the first step is in."""
         return Fraction(self.steps.bit_length()), True
 
@@ -91,10 +91,11 @@ def rows_of(strategy: object, what: str) -> Rows:
     """Rows of one length, of rational numbers that are not all 0."""
     example = "[[1, 0], ['1/2', 1]]"
     rows = [
-        arguments.ordered(row, what, example) for row in arguments.ordered(strategy, what, example)
+        arguments.ordered_members(row, what, example)
+        for row in arguments.ordered_members(strategy, what, example)
     ]
     limits.check("outcomes", sum(map(len, rows)), f"{what}, entries")
-    entries = tuple(tuple(stated(x, what) for x in row) for row in rows)
+    entries = tuple(tuple(typed_value(x, what) for x in row) for row in rows)
     if len({len(row) for row in rows}) != 1 or not any(map(any, entries)):
         raise DomainError(f"{what}: found {echo(strategy)}, needed rows of one length, not all 0")
     for x in (x for row in entries for x in row):

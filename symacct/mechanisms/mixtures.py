@@ -144,7 +144,7 @@ class MixtureDirection(Direction):
         """Of m/Q, in what is expected over Q."""
         return 1 - alpha if self.reverse else alpha
 
-    def roughly(self, alpha: Fraction) -> float:
+    def float_divergence(self, alpha: Fraction) -> float:
         """About D_α, by floats; ∞ where it is proved to be."""
         power, rules = self.power(alpha), self.overlap.rules
         assert rules is not None  # noqa: S101  # it is asked of pairs that have them

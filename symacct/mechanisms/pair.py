@@ -13,7 +13,7 @@ from symacct.core import arguments
 from symacct.core.claims import ADD_REMOVE, Adjacency, Claim, Kind, Orders, Source
 from symacct.core.claims import adjacency as named_adjacency
 from symacct.core.errors import AdjacencyError, DomainError, PrecisionError, echo
-from symacct.core.exact import Numeric, Order, directed_order, stated
+from symacct.core.exact import Numeric, Order, directed_order, typed_value
 from symacct.core.forking import cached_property
 from symacct.core.sources import GAL13, VEH14
 from symacct.distributions.direction import Direction, FiniteDirection, RoundedDirection
@@ -265,7 +265,9 @@ def _matched(P: object, Q: object) -> tuple[Any, Any]:  # noqa: N803
 def probabilities(values: object, what: str) -> tuple[Fraction, ...]:
     """Exact probabilities >= 0 that sum to 1."""
     example = "['1/3', '2/3'], a mapping {outcome: probability}, or one of symacct.laws"
-    numbers = tuple(stated(value, what) for value in arguments.ordered(values, what, example))
+    numbers = tuple(
+        typed_value(value, what) for value in arguments.ordered_members(values, what, example)
+    )
     for number in numbers:
         if not isinstance(number, Fraction):
             raise DomainError(f"{what}: found {echo(number)}, needed rational probabilities")

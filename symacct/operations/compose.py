@@ -9,9 +9,9 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from symacct.core import arguments, limits
-from symacct.core.claims import ALL_ORDERS, EITHER, Adjacency, Claim, combine, narrowed
+from symacct.core.claims import ALL_ORDERS, EITHER, Adjacency, Claim, combine, narrowed_claim
 from symacct.core.errors import DomainError, echo
-from symacct.core.exact import INFINITY, Exact, Numeric, Order, stated
+from symacct.core.exact import INFINITY, Exact, Numeric, Order, typed_value
 from symacct.core.forking import cached_property
 from symacct.core.lazy_import import sympy
 from symacct.expressions.node import Node, as_node
@@ -99,7 +99,7 @@ class Compose(Operation):
             adjacency, *rest = {part.claim.adjacency for part in self.terms}
             for other in rest:
                 adjacency = adjacency.meet(other, what)
-        kind = combine((narrowed(part.claim, adjacency).kind for part in self.terms), what)
+        kind = combine((narrowed_claim(part.claim, adjacency).kind for part in self.terms), what)
         certified = all(part.claim.certified for part in self.terms)
         return Claim(kind, adjacency, ALL_ORDERS, certified=certified)
 
@@ -118,7 +118,7 @@ def _count(counts: dict[Node, Count], part: object, times: Count, depth: int = 0
             _count(counts, as_node(node, "Compose"), times * _runs(count))
     elif isinstance(part, Iterable) and not isinstance(part, str | bytes):
         limits.check("depth", depth, "Compose, lists in lists")
-        for one in arguments.listed(part, "Compose", "[Gaussian(5), Laplace(2)]"):
+        for one in arguments.members(part, "Compose", "[Gaussian(5), Laplace(2)]"):
             _count(counts, one, times, depth + 1)
     else:
         raise DomainError(f"Compose: found {echo(part)}, needed mechanisms such as Gaussian(5)")
@@ -136,7 +136,7 @@ def _runs(count: Numeric) -> Count:
     """A whole number >= 0, or an open one: what its symbols leave open is the user's to assume."""
     name = "Compose, number of runs"
     try:
-        number = stated(count, name)
+        number = typed_value(count, name)
         if isinstance(number, sympy.Expr) and number.free_symbols:
             if number.is_integer is False or number.is_negative:
                 raise DomainError(f"{name}: found {echo(count)}, needed a whole number >= 0")

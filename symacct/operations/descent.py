@@ -78,7 +78,7 @@ def _best_end(
     """About the m of the least m·price + αΔ²/(2σ²), Δ² as of m steps: it is convex in m."""
 
     def square(m: int) -> Fraction:
-        return NoisyPass(sigma, m, factor).squared[0]
+        return NoisyPass(sigma, m, factor).squared_sensitivity[0]
 
     def rises(m: int) -> bool:
         return price >= order / (2 * sigma**2) * (square(m) - square(m + 1))

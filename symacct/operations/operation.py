@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from symacct.core.claims import ALL_ORDERS, EITHER, Adjacency, Claim, Kind, narrowed
+from symacct.core.claims import ALL_ORDERS, EITHER, Adjacency, Claim, Kind, narrowed_claim
 from symacct.core.errors import DomainError, echo
 from symacct.expressions.node import Node
 from symacct.expressions.theorem_registry import answering_always, bounding
@@ -37,7 +37,7 @@ class Operation(Node):
             return list(premises)
         what = f"{what}, which reads the mechanism for {self.read_adjacency} neighbours"
         read = [
-            narrowed(premise, premise.adjacency.meet(self.read_adjacency, what))
+            narrowed_claim(premise, premise.adjacency.meet(self.read_adjacency, what))
             for premise in premises
         ]
         return [replace(premise, adjacency=self.fixed_adjacency) for premise in read]

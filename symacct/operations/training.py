@@ -182,7 +182,7 @@ def _columns(strategy: object, steps: int, bands: int) -> tuple[Counter[Fraction
     None of another part's in their order is larger; and whether one part has them all.
     """
     what = "band_mf, strategy"
-    given = arguments.ordered(strategy, what, "[1, '1/2'] or [[1, 0], ['1/2', 1]]")
+    given = arguments.ordered_members(strategy, what, "[1, '1/2'] or [[1, 0], ['1/2', 1]]")
     if given and (isinstance(given[0], str) or not isinstance(given[0], Iterable)):
         (column,) = rows_of([given], what)
         if len(column) > bands:

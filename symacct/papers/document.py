@@ -13,7 +13,7 @@ from symacct.accountant.reported import reported
 from symacct.core import arguments
 from symacct.core.claims import Claim, Kind, Relation, Source
 from symacct.core.errors import DomainError
-from symacct.core.exact import INFINITY, Numeric, Spelled, expression, stated
+from symacct.core.exact import INFINITY, Numeric, SpelledFraction, expression, typed_value
 from symacct.core.pinning import By
 from symacct.core.sources import WORKS
 from symacct.export.citation import STATED, each_work, sources_of
@@ -155,7 +155,9 @@ def _value(value: object, printer: PaperPrinter) -> str | None:
         return r"\infty"
     if not isinstance(value, int | Fraction | sympy.Expr):
         return None
-    given = r"\frac{{{}}}{{{}}} = ".format(*value.given) if isinstance(value, Spelled) else ""
+    given = (
+        r"\frac{{{}}}{{{}}} = ".format(*value.given) if isinstance(value, SpelledFraction) else ""
+    )
     return given + str(printer.doprint(expression(value)))
 
 
@@ -208,7 +210,7 @@ def _values(
     """The table, and the numbers put in for the symbols."""
     said = [
         f"${SymbolNames()(str(key))} = "
-        f"{PaperPrinter(SymbolNames()).doprint(expression(stated(value)))}$"
+        f"{PaperPrinter(SymbolNames()).doprint(expression(typed_value(value)))}$"
         for key, value in values.items()
     ]
     yield f"Table~\\ref{{tab:values}} gives values{' for ' if said else ''}{', '.join(said)}."

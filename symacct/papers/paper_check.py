@@ -33,7 +33,7 @@ from symacct.accountant.accountant import Accountant
 from symacct.core import limits
 from symacct.core.claims import Kind
 from symacct.core.errors import ParseError, SymacctError, echo
-from symacct.core.exact import INFINITY, order, stated
+from symacct.core.exact import INFINITY, order, typed_value
 from symacct.core.pinning import By
 from symacct.explore.sweeps.worker import NEEDED
 from symacct.export.formula import formula
@@ -308,7 +308,7 @@ def _exactly(entry: PaperEntry) -> Fraction | None:
     m = parse(entry.expression)
     if entry.ask == "rdp":
         alpha = order(entry.given)
-    elif entry.ask == "epsilon" and stated(entry.given) == 0:
+    elif entry.ask == "epsilon" and typed_value(entry.given) == 0:
         alpha = INFINITY
     else:
         return None

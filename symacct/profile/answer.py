@@ -25,7 +25,7 @@ from symacct.profile import best_of_runs
 from symacct.profile.accuracy import log_float_of
 from symacct.profile.dominating.below import one_run_each, products_below, triangles_below
 from symacct.profile.dominating.pairs import products
-from symacct.profile.dominating.together import PairProduct
+from symacct.profile.dominating.products import PairProduct
 from symacct.profile.losses.density.densities import DensityLoss
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.part import Part
@@ -56,13 +56,13 @@ def profile(node: Node) -> Profile:
         return BestOfRuns(node)
     found = products(node)
     kind = combine((product.kind for product in found), "conversion='exact'")
-    is_glued = any(product.is_glued for product in found)
+    may_exceed_curve = any(product.may_exceed_curve for product in found)
     smoothed = [product.smoothed for product in found if product.smoothed]
     if not smoothed or len(smoothed) < len(found):
         claim = Claim(kind, node.claim.adjacency, sources=(_EXACT.source,))
-        return Profile(found, claim, is_glued)
+        return Profile(found, claim, may_exceed_curve)
     claim = Claim(kind, node.claim.adjacency, sources=(_EXACT.source, _SMOOTHED))
-    return Profile(found, claim, is_glued, Profile(smoothed, claim))
+    return Profile(found, claim, may_exceed_curve, Profile(smoothed, claim))
 
 
 @_steered
@@ -118,10 +118,10 @@ class Profile:
         self,
         found: list[PairProduct],
         claim: Claim,
-        is_glued: bool = False,
+        may_exceed_curve: bool = False,
         smoothed: Profile | None = None,
     ) -> None:
-        self.claim, self.is_glued, self.smoothed = claim, is_glued, smoothed
+        self.claim, self.may_exceed_curve, self.smoothed = claim, may_exceed_curve, smoothed
         self.directions = _directions(found)
         #: May another pair have the profile at another ε?
         self.of_many = any(product.of_many for product in found)
@@ -218,7 +218,7 @@ class BestOfRuns(Profile):
     def __init__(self, node: RepeatAndSelect) -> None:
         sources = (_EXACT.source, _BEST_OF_RUNS)
         self.claim = Claim(Kind.UPPER, node.claim.adjacency, sources=sources)
-        self.is_glued, self.of_many, self.smoothed = True, True, None
+        self.may_exceed_curve, self.of_many, self.smoothed = True, True, None
         self.one_run, self.runs = profile(node.mechanism), node.runs
 
     @property

@@ -78,13 +78,13 @@ class Part(Factor, Protocol):
         """Has (Q, P) the same profile?"""
 
     @property
-    def hardly_falls(self) -> bool:
+    def decays_slowly(self) -> bool:
         """May its moments not fall, or too slowly for a contour of few runs?"""
 
     def sampled(self, gamma: Exact) -> Part:
         """(1−γ)Q + γP against Q, 0 < γ < 1."""
 
-    def steer(self, orders: Floats) -> tuple[Floats, Floats]:
+    def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
         """log F and the variance of L under the tilted law, at real orders; float64."""
 
     def log_decay(self, a: float, t: float) -> float:
@@ -93,10 +93,10 @@ class Part(Factor, Protocol):
     def log_values(self, line: OrderLine) -> Floats:
         """About log of `transform`, on a line from 0 on; complex128."""
 
-    def turns(self) -> list[arb]:
+    def frequencies(self) -> list[arb]:
         """The losses ℓ at which F turns, F(a+iu) = Σ e^{iuℓ} f(u); [] where f would not be slow."""
 
-    def slow(self, a: float, t: float, length: int) -> list[arb_poly]:
+    def amplitude_bounds(self, a: float, t: float, length: int) -> list[arb_poly]:
         """Bounds of |f^{(j)}(u)|/j! for all u >= t > 0 and j < length, for each of these losses."""
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
@@ -115,7 +115,7 @@ class ProfileOnly:
     They are laid on a grid.
     """
 
-    hardly_falls = True
+    decays_slowly = True
     has_moments = False  # at complex orders; but some have
     is_costly = False  # a value of D
 
@@ -150,10 +150,10 @@ class ProfileOnly:
             "conversion='improved'"
         )
 
-    def turns(self) -> list[arb]:
+    def frequencies(self) -> list[arb]:
         """None."""
         return []
 
-    def slow(self, a: float, t: float, length: int) -> list[arb_poly]:
+    def amplitude_bounds(self, a: float, t: float, length: int) -> list[arb_poly]:
         """None."""
         return []

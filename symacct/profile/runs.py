@@ -53,9 +53,9 @@ class DirectedRuns:
         return sum(k for part, k in self.runs if isinstance(part, DensityLoss))
 
     @property
-    def hardly_fall(self) -> bool:
+    def decay_slowly(self) -> bool:
         """May moments of some part not fall, or too slowly for a contour of few runs?"""
-        return any(part.hardly_falls for part, _ in self.runs)
+        return any(part.decays_slowly for part, _ in self.runs)
 
     @property
     def are_atoms(self) -> bool:

@@ -19,7 +19,7 @@ from symacct.core.forking import cached_property
 from symacct.numerics.sums.refine import ball
 from symacct.profile.accuracy import accuracy, bits_for, float_of, precisions, to_digits, undecided
 from symacct.profile.closed_form.dispatch import closed_form
-from symacct.profile.closed_form.finite import apart, are_few, conditioned
+from symacct.profile.closed_form.finite import are_few, conditioned_profile, finite_and_others
 from symacct.profile.closed_form.strategy import ClosedForm
 from symacct.profile.discretized.grid import Grids
 from symacct.profile.fourier.contours import Contours
@@ -62,7 +62,7 @@ class CompositionProfile:
         found: list[Strategy] = [*self._given_finite, self.contours]
         if self.runs.are_atoms:
             found.append(self._few)
-        if self.runs.hardly_fall:
+        if self.runs.decay_slowly:
             found.append(self.grids)
         return found
 
@@ -88,14 +88,16 @@ class CompositionProfile:
         """A sum over what few finite parts leave of the others, and contours that may be sooner."""
         if not any(isinstance(part, Atoms) for part, _ in self.pairs) or self._is_for_a_grid:
             return []
-        finite, others = apart(self.pairs)
+        finite, others = finite_and_others(self.pairs)
         if not (others and are_few(finite, others)):
             return []
         ways = (self.reverse, not self.reverse)
         own, exchanged = (CompositionProfile(others, way) for way in ways)
         if own.closed is None and (own.runs.are_atoms or not own.runs.have_moments):
             return []
-        formula = partial(conditioned, finite, partial(_at_any, own, exchanged), self.reverse)
+        formula = partial(
+            conditioned_profile, finite, partial(_at_any, own, exchanged), self.reverse
+        )
         if own.closed is not None:
             return [ClosedForm(self.runs, formula)]
         return [self._few, ClosedForm(self.runs, formula, _FEW_NODES + 1)]

@@ -77,7 +77,7 @@ class Evaluation:
 
     def curve(self, node: Node) -> NodeCurve:
         """The curve of `node`, its values remembered."""
-        node = meant(node, self.by)
+        node = theorem_node(node, self.by)
         found: NodeCurve | None = self._curves.get(node)
         if found is None:
             values = self.memo(node, self._key)
@@ -93,14 +93,14 @@ class Evaluation:
         if self.by is None:
             return self
         if self._default is None:
-            self._default = self.alike(self.ctx, None)
+            self._default = self.with_theorem(self.ctx, None)
         return self._default
 
     def using(self, ctx: Arithmetic) -> Evaluation:
         """This evaluation in another arithmetic, or in balls at the precision now current."""
-        return self.alike(ctx, self.by)
+        return self.with_theorem(ctx, self.by)
 
-    def alike(self, ctx: Arithmetic, by: By) -> Evaluation:
+    def with_theorem(self, ctx: Arithmetic, by: By) -> Evaluation:
         """This evaluation in the arithmetic `ctx`, by the pinned theorem `by`."""
         return Evaluation(ctx, self.goal, by, self.memo)
 
@@ -120,9 +120,9 @@ class Evaluation:
         """A table for what is derived from a node's curve, beside that of its values."""
         return self.memo(node, (*self._key, what))
 
-    def meant(self, node: Node) -> Node:
+    def theorem_node(self, node: Node) -> Node:
         """The node of the same curve that theorems are asked about."""
-        return meant(node, self.by)
+        return theorem_node(node, self.by)
 
     def pins(self, node: Node) -> bool:
         """Does a pinned theorem replace the default anywhere in `node`?"""
@@ -366,7 +366,7 @@ class OperationCurve(NodeCurve):
         )
 
 
-def meant(node: Node, by: By) -> Node:
+def theorem_node(node: Node, by: By) -> Node:
     """The node of the same curve that theorems are asked about.
 
     What was written, where pinned theorems are about parts of it and hold for them.

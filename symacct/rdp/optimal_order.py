@@ -209,7 +209,7 @@ class BestOrder:
         return self.at(whole, optimal)
 
     def _over_grid(self, orders: Iterable[Numeric]) -> Guarantee:
-        given = arguments.listed(orders, "orders", "[2, 4, 8], or 'integer'")
+        given = arguments.members(orders, "orders", "[2, 4, 8], or 'integer'")
         grid = sorted({order(alpha) for alpha in given})
         finite = [alpha for alpha in grid if alpha not in (1, INFINITY)]
         if not finite and INFINITY not in grid:

@@ -25,7 +25,7 @@ from symacct.operations.subsample import Sampling
 from symacct.rdp.curve import NodeCurve
 from symacct.rdp.evaluation import Evaluation, OperationCurve
 from symacct.rdp.question import EpsilonDelta
-from symacct.theory.amplification.poisson.finite_pairs import roughly
+from symacct.theory.amplification.poisson.finite_pairs import float_curve
 
 _VERY_MANY, _A_FEW = 128, 16  # parts of a composition
 _FAR = 2**17  # an order from which a search takes growing steps to what lies beyond
@@ -44,13 +44,13 @@ class Steering(Evaluation):
         super().__init__(proved.ctx, proved.goal, proved.by, proved.memo)
 
     def formula(self, theorem: Theorem, node: Node) -> Bound:
-        rough = roughly(node) if _says_all(theorem) else None
+        rough = float_curve(node) if _says_all(theorem) else None
         if rough is None:
             return theorem.steer or theorem.bound
         return lambda ctx, eps, alpha, **parameters: arb(rough(alpha))
 
 
-class Below(Evaluation):
+class SteeringFromBelow(Evaluation):
     """By what theorems offer below the exact curve, of convex CGF; mostly the curve at `near`."""
 
     def __init__(self, proved: Evaluation, near: Order) -> None:
@@ -74,7 +74,9 @@ class Below(Evaluation):
         if isinstance(curve.node, Compose):
             return all(self.supports(part, alpha) for part in parts)
         offered = isinstance(curve, OperationCurve) and curve.best(alpha).below is not None
-        return offered and all(super(Below, self).supports(part, alpha) for part in parts)
+        return offered and all(
+            super(SteeringFromBelow, self).supports(part, alpha) for part in parts
+        )
 
 
 def _says_all(theorem: Theorem) -> bool:
@@ -93,7 +95,7 @@ def is_steered(node: Node, by: By) -> bool:
 
 def _is_steered(node: Node, by: By) -> bool:
     asked = theorem_registry.theorems() if by is None else theorem_registry.all_named(by)
-    if any(map(roughly, node.walk())):
+    if any(map(float_curve, node.walk())):
         return by is None or all(map(_says_all, asked))
     offer = [theorem for theorem in asked if theorem.steer is not None]
     return bool(offer) and any(
@@ -107,7 +109,7 @@ def below_near(proved: Evaluation, near: Order, node: Node) -> NodeCurve | None:
     """What is offered below a node's curve, mostly it about an order; None if nothing is."""
     offer = [theorem for theorem in theorem_registry.theorems() if theorem.below is not None]
     if any(theorem_registry.is_about(theorem, below) for below in node.walk() for theorem in offer):
-        return Below(proved, near).curve(node)
+        return SteeringFromBelow(proved, near).curve(node)
     return None
 
 

@@ -121,7 +121,7 @@ def before(end: float, question: Callable[[], _T], clock: Clock = time.monotonic
         _watch.end(me)  # should the time be over within the first
 
 
-class Beside:
+class TimeBeside:
     """The time for all that is printed beside one answer: `limits(beside=…)` seconds.
 
     The seconds are this thread's own, so that a busy machine leaves out no more; the wall clock's

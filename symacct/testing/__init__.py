@@ -98,7 +98,7 @@ def assert_sound(
     times = None if loose is None else rational(loose, "loose")
     accountant = Accountant(_DIGITS)
     apart = rational(width, "width")
-    asked = _DEFAULTS[what] if at is None else arguments.listed(at, "at", "[2, 8]")
+    asked = _DEFAULTS[what] if at is None else arguments.members(at, "at", "[2, 8]")
     means = f" by the {conversion} conversion" if conversion is not None else ""
     widest = 1.0
     with progress("assert_sound", len(asked)) as advance:

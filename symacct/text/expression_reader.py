@@ -30,7 +30,9 @@ def parse(text: str, symbols: Iterable[str | sympy.Symbol] = ()) -> Node:
     Gaussian(5)
     """
     heads = _heads()
-    opened = (_open_symbol(one, heads) for one in arguments.listed(symbols, "symbols", "['sigma']"))
+    opened = (
+        _open_symbol(one, heads) for one in arguments.members(symbols, "symbols", "['sigma']")
+    )
     return _mechanism(_Reader(text, heads, {symbol.name: symbol for symbol in opened}))
 
 

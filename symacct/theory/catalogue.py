@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from symacct.core.errors import DomainError, echo, meant
+from symacct.core.errors import DomainError, echo, suggestion
 from symacct.core.sources import WORKS
 from symacct.expressions import theorem_registry
 
@@ -70,7 +70,7 @@ def about(word: str) -> list[CatalogueRow]:
     if not found:
         codes = [row.call for row in listed if row.call]
         needed = "a code or a word of the table that symacct theorems prints"
-        raise DomainError(f"theorems: found {echo(word)}{meant(word, codes, needed)}")
+        raise DomainError(f"theorems: found {echo(word)}{suggestion(word, codes, needed)}")
     return found
 
 

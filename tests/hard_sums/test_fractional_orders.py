@@ -15,7 +15,7 @@ from symacct import (
     RandomizedResponse,
     SubsampleWithoutReplacement,
 )
-from symacct.accountant.formula_values import StatingAccountant
+from symacct.accountant.formula_values import FormulaAccountant
 from tests.hard_sums.formulas import (
     DIGITS,
     NEAR_ONE,
@@ -178,5 +178,5 @@ def assert_engines_agree(node, alpha):
     middle = sum(ends(other)) / 2
     assert abs(middle - ends(ball)[0]) <= abs(middle) * mp.mpf(10) ** -23
     quick = Accountant(engine="float64").rdp(node, alpha)
-    stated = sum(ends(StatingAccountant(25).rdp(node, alpha))) / 2  # it waits for no proofs
+    stated = sum(ends(FormulaAccountant(25).rdp(node, alpha))) / 2  # it waits for no proofs
     assert abs(sum(ends(quick)) / 2 - stated) <= abs(stated) * mp.mpf(10) ** -10

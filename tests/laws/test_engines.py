@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symacct import Accountant, Gaussian, Kind, Laplace, PoissonSubsample, theorems
-from symacct.accountant.formula_values import StatingAccountant
+from symacct.accountant.formula_values import FormulaAccountant
 from symacct.expressions.node import kinds
 from tests import independent
 from tests.support import (
@@ -87,7 +87,7 @@ def test_balls_and_mpmath_agree_on_every_theorem(theorem, data):
 def test_float64_is_right_to_the_digits_it_claims(kind, data):
     node = data.draw(EVERY[kind])
     for alpha in orders(data, node):
-        sure = StatingAccountant(DIGITS).rdp(node, alpha)
+        sure = FormulaAccountant(DIGITS).rdp(node, alpha)
         quick = Accountant(DIGITS, "float64").rdp(node, alpha)
         assert not quick.certified
         assert overlap(sure, quick), (node, alpha)
@@ -177,7 +177,7 @@ def test_an_array_of_orders_is_answered_as_one_by_one(kind, data):
     found = accountant.rdp(node, alphas)
     assert found.shape == alphas.shape
     for alpha, value in zip(alphas, found, strict=True):
-        sure = StatingAccountant(20).rdp(node, alpha)
+        sure = FormulaAccountant(20).rdp(node, alpha)
         if np.isinf(value):
             assert sure.upper == INFINITY
         else:

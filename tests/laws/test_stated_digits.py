@@ -36,14 +36,14 @@ from symacct import (
     SymacctError,
     laws,
 )
-from symacct.accountant.formula_values import StatingAccountant
+from symacct.accountant.formula_values import FormulaAccountant
 from tests import independent
 from tests.thinning import covering, some
 
 INFINITY = float("inf")
 DIGITS = 20
 #: float64 waits for no proofs: it answers by what a formula says.
-TRUTHS = {"float64": StatingAccountant}
+TRUTHS = {"float64": FormulaAccountant}
 
 
 def ten(power):

@@ -241,10 +241,10 @@ class Spread:
         length = 2 ** math.ceil(math.log2(count * (points + 1)))
         self.masses = np.fft.irfft(np.fft.rfft(masses, length) ** count, length)
         self.losses = count * low + step * np.arange(length)
-        self.beyond = count * ((1 - gamma) * mass(x[-1], 0) + gamma * mass(x[-1], 1))
+        self.tail_sum = count * ((1 - gamma) * mass(x[-1], 0) + gamma * mass(x[-1], 1))
 
     def delta(self, y):
-        return float(self.masses @ -np.expm1(np.minimum(y - self.losses, 0.0))) + self.beyond
+        return float(self.masses @ -np.expm1(np.minimum(y - self.losses, 0.0))) + self.tail_sum
 
 
 def rare_jumps(variance, gamma, count):

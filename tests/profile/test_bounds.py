@@ -159,7 +159,7 @@ def test_the_slow_factor_of_a_sampled_gaussian(a, t):
     part, law = SampledGaussian(Fraction(1, 4), Fraction(1, 3)), Normal(0.5, Fraction(1, 3))
     low = MP.log(MP.mpf(2) / 3)
     with ctx.workprec(64):
-        [series] = part.slow(a, t, 4)
+        [series] = part.amplitude_bounds(a, t, 4)
         found = MP.taylor(lambda x: law.moment(MP.mpc(a, x)) * MP.expj(-low * x), t, 3)
         for j, value in enumerate(found):
             assert abs(value) <= mp(series[j].upper())
@@ -179,7 +179,11 @@ def test_the_slow_factors_of_laplace_noise(name, a):
     with ctx.workprec(64), MP.workdps(15):
         for t in (0.5,):
             for series, loss, sign, atom in zip(
-                part.slow(a, t, 5), law.ends(False), (1, -1), (0.5, MP.exp(-shift) / 2), strict=True
+                part.amplitude_bounds(a, t, 5),
+                law.ends(False),
+                (1, -1),
+                (0.5, MP.exp(-shift) / 2),
+                strict=True,
             ):
                 for j in (0, 1, 4):
 
@@ -367,7 +371,7 @@ def test_what_lies_beyond_a_node_far_below_a(a):
             )
             known += exponent.max()
             with ctx.workprec(64):
-                found = part.frame(a).outside(rule, arb(0)).log()
+                found = part.frame(a).outside_sum(rule, arb(0)).log()
             assert not found.is_finite() or known <= float(found) + 1e-9
             tight += found.is_finite() and float(found) < known + 6
     assert tight >= 3

@@ -14,11 +14,11 @@ from symacct.core.errors import AssumptionError
 from symacct.mechanisms.mixtures import Overlap
 from symacct.profile.accuracy import accuracy
 from symacct.profile.answer import _directions
-from symacct.profile.dominating.together import PairProduct
+from symacct.profile.dominating.products import PairProduct
 from symacct.profile.losses.density import by_parts
 from symacct.profile.losses.density.charts import Chart, DensityPair
 from symacct.profile.losses.density.densities import DensityLoss, _ends
-from symacct.profile.losses.fixed_size.gaussian import GluedGaussian
+from symacct.profile.losses.fixed_size.gaussian import FixedSizeGaussian
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from symacct.profile.part import OrderLine
@@ -143,7 +143,7 @@ def test_far_from_the_real_axis():
     for overlap in (NORMALS, Overlap(laws.Beta(2, 3), laws.Beta("5/2", 2))):
         part = rated(overlap, "1/10")
         with ctx.workprec(80):
-            ends = part.far(3.0, arb(1))
+            ends = part.decay_constants(3.0, arb(1))
             bound = part.decay(3.0, 2.0, 0.01).exp()
             for t in (2.0, 5.0, 17.0, 40.0):
                 value = abs(part.transform(OrderLine(3.0, t, 1), 25.0)[1])
@@ -165,7 +165,7 @@ def test_how_fast_moments_fall(overlap, gamma, h):
     """By parts |F| is bounded everywhere, and by not much more than it comes to somewhere."""
     part, line = rated(overlap, gamma), OrderLine(2.5, h, 31, 16)
     with ctx.workprec(80):
-        ends = part.far(line.a, arb(1))
+        ends = part.decay_constants(line.a, arb(1))
         values = [abs(value) for value in part.transform(line, 25.0)]
         bounds = [min((A + C / (n * h) for A, C in ends), key=float) for n in line.nodes]
         assert all(value < bound for value, bound in zip(values, bounds, strict=True))
@@ -194,7 +194,7 @@ def test_logistic_runs(count, y, digits, known):
     assert accuracy(found) >= digits
 
 
-PARTS = [rated(NORMALS, "1/10"), GluedGaussian(Fraction(4), Fraction(1, 10))]
+PARTS = [rated(NORMALS, "1/10"), FixedSizeGaussian(Fraction(4), Fraction(1, 10))]
 PARTS += [SampledGaussian(Fraction(4), Fraction(1, 10)), LaplaceLoss(Fraction(1), Fraction(1, 10))]
 
 

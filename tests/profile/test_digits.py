@@ -71,7 +71,7 @@ def test_tails_below_tangents(sigma, gamma, a, left, right):
     sigma, gamma, left, right = (Fraction(x) for x in (sigma, gamma, left, right))
     with ctx.workprec(64):
         ends = [arb(x.numerator) / x.denominator for x in (left, right, Fraction(1))]
-        found = mp(SampledGaussian(sigma**2, gamma).frame(a).beyond(*ends, arb(0)).upper())
+        found = mp(SampledGaussian(sigma**2, gamma).frame(a).tail_sum(*ends, arb(0)).upper())
 
     def integrand(x):
         log_ratio = MP.log(1 - mp(gamma) + mp(gamma) * MP.exp((2 * x - 1) / (2 * mp(sigma) ** 2)))
@@ -102,7 +102,7 @@ def test_tails_off_the_line_are_not_those_on_it(sigma, gamma, a, theta, left, ri
     first, last = math.floor(left * float(sigma) / step), math.ceil((right * sigma + 1) / step)
     with np.errstate(all="ignore"), ctx.workprec(64):
         frame = SampledGaussian(sigma**2, gamma).frame(-a)
-        found = frame.beyond(arb(step) * first, arb(step) * last, arb(step), arb(theta))
+        found = frame.tail_sum(arb(step) * first, arb(step) * last, arb(step), arb(theta))
         least = float(found.upper().log())
     far = math.ceil(12 * float(sigma) / step)
     x = step * np.r_[first - far : first, last + 1 : last + 1 + far]

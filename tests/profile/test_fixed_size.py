@@ -26,11 +26,11 @@ from symacct.profile.fourier.contour import Contour
 from symacct.profile.fourier.plan import ContourPlan
 from symacct.profile.fourier.starting import about_root
 from symacct.profile.losses.fixed_size.equilateral import Equilateral, _turned, below
-from symacct.profile.losses.fixed_size.gaussian import GluedGaussian
-from symacct.profile.losses.fixed_size.laplace import GluedLaplace
+from symacct.profile.losses.fixed_size.gaussian import FixedSizeGaussian
+from symacct.profile.losses.fixed_size.laplace import FixedSizeLaplace
 from symacct.profile.part import OrderLine
 from symacct.profile.runs import DirectedRuns
-from symacct.profile.sums.tail_maximum import TransformOnLine, bent_by_moments
+from symacct.profile.sums.tail_maximum import TransformOnLine, second_moment_bound
 from symacct.results.enclosure import to_fraction
 from tests.profile.laws import MP, contains, contains_complex, mp
 from tests.thinning import covering, examples, in_a_soak
@@ -120,7 +120,7 @@ GLUED = [(Fraction(1), Fraction(1, 2)), (Fraction(25), Fraction(1, 1000)), ("1/4
 @pytest.mark.parametrize("a", [1.5, 4.0])
 def test_the_moments_of_the_glued_pair(variance, gamma, a):
     variance = Fraction(variance)
-    part, law = GluedGaussian(variance, gamma), Glued(math.sqrt(variance), gamma)
+    part, law = FixedSizeGaussian(variance, gamma), Glued(math.sqrt(variance), gamma)
     known = {n: law.moment(MP.mpc(a, 6.0 * n)) for n in (0, 2)}
     for need in (1.0, 8.0, 40.0):
         with ctx.workprec(BITS):
@@ -134,15 +134,15 @@ def test_the_moments_of_the_glued_pair(variance, gamma, a):
 def test_few_nodes_hold_the_moment(variance, gamma, monkeypatch):
     """With coarse rules the error bound is what matters."""
     variance = Fraction(variance)
-    part, law = GluedGaussian(variance, gamma), Glued(math.sqrt(variance), gamma)
-    rule, known = GluedGaussian._rule, [law.moment(MP.mpc(2)), law.moment(MP.mpc(2, 5))]
+    part, law = FixedSizeGaussian(variance, gamma), Glued(math.sqrt(variance), gamma)
+    rule, known = FixedSizeGaussian._rule, [law.moment(MP.mpc(2)), law.moment(MP.mpc(2, 5))]
     for count in (2, 3, 5):
 
         def coarse(self, a, far, need, count=count):
             edges, ellipses, _ = rule(self, a, far, need)
             return edges, ellipses, count
 
-        monkeypatch.setattr(GluedGaussian, "_rule", coarse)
+        monkeypatch.setattr(FixedSizeGaussian, "_rule", coarse)
         with ctx.workprec(BITS + count):
             [value, other] = part.transform(OrderLine(2.0, 5.0, 1), 2.0)
             assert contains_complex(value, known[0], 20)
@@ -151,7 +151,7 @@ def test_few_nodes_hold_the_moment(variance, gamma, monkeypatch):
 
 def test_one_run_of_the_glued_pair_by_its_contour():
     """Against the normal distribution functions of the sampled Gaussian, which it attains."""
-    part = GluedGaussian(Fraction(1), Fraction(1, 3))
+    part = FixedSizeGaussian(Fraction(1), Fraction(1, 3))
     with ctx.workprec(BITS):
         for y in (0.125, 0.5, -0.25):
             plan = ContourPlan(1.5, 1.0, 3, 3.5, 30.0, BITS)
@@ -278,8 +278,8 @@ def test_a_root_is_rounded_down():
 # --- what is beyond a place
 
 PARTS = [
-    GluedGaussian(Fraction(1), Fraction(1, 2)),
-    GluedGaussian(Fraction(25), Fraction(1, 1000)),
+    FixedSizeGaussian(Fraction(1), Fraction(1, 2)),
+    FixedSizeGaussian(Fraction(25), Fraction(1, 1000)),
     Equilateral(Fraction(1, 5), Fraction(1, 1000)),
 ]
 
@@ -306,7 +306,7 @@ def test_the_bound_far_away(part, a, t):
     """A + C/t is above |F(a+it)| at every t, and the first A is what it tends to."""
     with ctx.workprec(64):
         moment = part.transform(OrderLine(a, 1.0, 0), 20.0)[0].real
-        ends = part.far(a, moment)
+        ends = part.decay_constants(a, moment)
         value = abs(part.transform(OrderLine(a, t, 1), 6.0)[1])
         assert not any(value > constant + falling / t for constant, falling in ends)
         assert ends[0][0] < moment
@@ -348,7 +348,7 @@ def test_the_variation_that_is_integrated_by_parts(delta, gamma, a):
     exact = float(abs(np.diff(over, axis=0)).sum() * 0.1)
     with ctx.workprec(64):
         moment = part.transform(OrderLine(a, 1.0, 0), 20.0)[0].real
-        assert float(part.far(a, moment)[0][1].lower()) > exact * (1 - 1e-3)
+        assert float(part.decay_constants(a, moment)[0][1].lower()) > exact * (1 - 1e-3)
 
 
 def test_where_little_noise_is_looked_for_first():
@@ -395,7 +395,7 @@ def test_three_moments_bound_the_bend():
         ]
         for mean in (0.0, 0.5):
             bend = sum(w * (x - mean) ** 2 for w, x in zip(weights, losses, strict=True))
-            assert float(bent_by_moments(moments, mean, apart)) >= bend
+            assert float(second_moment_bound(moments, mean, apart)) >= bend
 
 
 def test_lower_is_not_above_the_collinear_curve_s_answer():
@@ -424,14 +424,14 @@ def test_the_glued_moment_of_laplace_noise(shift, gamma, z):
 
     exact = MP.quad(integrand, [-MP.inf, 0, s / 4, s / 2, 3 * s / 4, s, MP.inf])
     exact += (1 - g) * -MP.expm1(-s / 2)
-    part = GluedLaplace(Fraction(shift), Fraction(gamma))
+    part = FixedSizeLaplace(Fraction(shift), Fraction(gamma))
     with ctx.workprec(BITS):
         sample = part.sample(float(z[0]), float(z[1]), 40.0)
         terms = (
             w * (acb(0, z[1]) * x).exp() for w, x in zip(sample.weights, sample.losses, strict=True)
         )
         found = sum(terms, acb(0)) + acb(arb(0, sample.error.upper()), arb(0, sample.error.upper()))
-        ((constant, falling),) = part.far(float(z[0]), arb(1))
+        ((constant, falling),) = part.decay_constants(float(z[0]), arb(1))
     assert contains_complex(found, exact, rounding=15)
     assert z[1] == 0 or abs(exact) < float((constant + falling / z[1]).mid())
 
@@ -461,7 +461,7 @@ def test_laplace_noise_has_a_bracket(m, delta):
 def test_the_fall_planned_is_the_fall_proved(gamma, a, deviations):
     """Many runs together have fallen far long before one has."""
     part = Equilateral(Fraction(1, 5), Fraction(gamma))
-    log_moment, variance = (float(x[0]) for x in part.steer(np.array([a])))
+    log_moment, variance = (float(x[0]) for x in part.float_moments(np.array([a])))
     t = deviations / math.sqrt(variance)
     planned = log_moment - part.log_decay(a, t)
     proved = log_moment - float(part.decay(a, t, deviations**2 / 100))

@@ -19,8 +19,8 @@ from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from symacct.profile.losses.sampled_gaussian.many import (
     ManyGaussians,
     RealLineGrid,
-    gathered,
     log_most,
+    merged_runs,
 )
 from symacct.profile.part import OrderLine
 from tests.profile.laws import MP
@@ -250,7 +250,7 @@ def test_which_runs_are_gathered():
     near = [(SampledGaussian(Fraction(100 + i) ** 2, Fraction(1, 9)), 2) for i in range(60)]
     far = [(SampledGaussian(Fraction(1 + i) ** 2, Fraction(1, 9)), 1) for i in range(4)]
     other = [(SampledGaussian(Fraction(100 + i) ** 2, Fraction(1, 8)), 1) for i in range(20)]
-    found = gathered([*near, *far, *other])
+    found = merged_runs([*near, *far, *other])
     [one] = [part for part, _ in found if isinstance(part, ManyGaussians)]
     assert sorted(one.runs, key=str) == sorted(near, key=str)
     assert len(found) == 1 + len(far) + len(other)

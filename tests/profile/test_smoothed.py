@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from symacct import DiscreteGaussian, Laplace, PoissonSubsample, RandomizedResponse
 from symacct.core.errors import LimitError
-from symacct.profile.fourier.alternatives import Smoothed, contour, smoothed
+from symacct.profile.fourier.alternatives import SmoothedContour, contour, smoothed
 from symacct.profile.fourier.plan import plan
 from symacct.profile.fourier.shape import Moments
 from symacct.profile.losses.finite import Atoms
@@ -43,7 +43,7 @@ def test_any_noise_leaves_the_profile_of_one_run(name, halvings, y, reverse):
     plain = Moments(runs, reverse)
     noisy = plain.with_noise(GaussianLoss(Fraction(1, 2**halvings)))
     made = contour(noisy, plan(noisy, y, -2.0, 6.0), y, plain)
-    assert isinstance(made, Smoothed)
+    assert isinstance(made, SmoothedContour)
     with ctx.workprec(made.plan.bits):
         found, known = made.delta(arb(y)), PARTS[name].hockey_stick(arb(y), reverse)
         assert found.overlaps(known)

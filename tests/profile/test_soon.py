@@ -25,7 +25,7 @@ from symacct.profile.discretized.discretize import laws_of, step_for
 from symacct.profile.fourier.contours import Contours
 from symacct.profile.losses.density.charts import DensityPair
 from symacct.profile.losses.density.densities import DensityLoss
-from symacct.profile.losses.finite import counted
+from symacct.profile.losses.finite import multinomial_laws
 from symacct.profile.losses.pointwise_maximum import PointwiseMaximum
 from symacct.results.enclosure import to_fraction
 from tests.thinning import examples
@@ -78,6 +78,6 @@ def test_all_ways_that_runs_fall_out(outcomes, runs):
     """By every sequence of them."""
     primes = (2, 3, 5, 7)[:outcomes]  # so that a product tells the counts
     known = Counter(map(math.prod, itertools.product(primes, repeat=runs)))
-    found = counted([(arb(p), arb(1)) for p in primes], runs)
+    found = multinomial_laws([(arb(p), arb(1)) for p in primes], runs)
     whole = sorted((int(p.unique_fmpz()), int(q.unique_fmpz())) for p, q in found)
     assert whole == sorted((value * times, times) for value, times in known.items())

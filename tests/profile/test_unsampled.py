@@ -123,7 +123,7 @@ def test_what_has_a_plan_has_one_beside_the_pairs_exchanged(k, sigma, gamma, y, 
         except (LimitError, PrecisionError):
             plain = None
         try:
-            either = alternatives.planned(found, y, log_delta, 3.0)
+            either = alternatives.moments_and_plan(found, y, log_delta, 3.0)
         except (LimitError, PrecisionError):
             assert plain is None
         else:

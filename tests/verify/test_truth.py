@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from symacct import Accountant, Gaussian, OrderGridWarning, PoissonSubsample
-from symacct.accountant.formula_values import StatingAccountant
+from symacct.accountant.formula_values import FormulaAccountant
 from symacct.core.claims import Claim, Kind
 from symacct.profile.fourier.contour import Contour
 from symacct.results.enclosure import Enclosure
@@ -147,13 +147,13 @@ def test_three_points_at_distance_one(alpha):
 @pytest.fixture
 def bracketing(monkeypatch):
     """An oracle without what balls prove order by order of a fixed size: bounds on both sides."""
-    monkeypatch.setattr("symacct.verify.judging.truth.Accountant", StatingAccountant)
+    monkeypatch.setattr("symacct.verify.judging.truth.Accountant", FormulaAccountant)
 
 
 def test_replacing_is_known_between_its_bounds(monkeypatch):
     ask = Ask("rdp", (FIXED,), "3", "replace_one")
     known = Oracle().truth(ask)
-    monkeypatch.setattr("symacct.verify.judging.truth.Accountant", StatingAccountant)
+    monkeypatch.setattr("symacct.verify.judging.truth.Accountant", FormulaAccountant)
     between = Oracle().truth(ask)
     assert known.exact
     assert not between.exact

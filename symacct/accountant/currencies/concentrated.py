@@ -11,7 +11,7 @@ from typing import NamedTuple
 from flint import arb
 
 from symacct.accountant.accountant import Accountant, certified_number, refuse_symbols
-from symacct.accountant.formula_values import Stating
+from symacct.accountant.formula_values import FormulaEvaluation
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision, rational
 from symacct.core.claims import Claim, Kind, combine
@@ -103,7 +103,7 @@ def _everywhere(node: Node, accountant: Accountant, digits: int) -> tuple[arb, K
 
 def _at_one(node: Node) -> arb:
     """ε(1) by its formula, of which the slope is proved, and not of what is known more sharply."""
-    value: arb = Stating(BALL).curve(node)(1)
+    value: arb = FormulaEvaluation(BALL).curve(node)(1)
     return value
 
 

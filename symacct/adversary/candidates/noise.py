@@ -170,7 +170,7 @@ def half_open(x: Fraction, noise: Noise, up: bool) -> Fraction:
     return Fraction(min(max(whole, 1), 2**40 - 1), 2**40)
 
 
-def concentration(largest: Fraction) -> Fraction:
+def concentration_rho(largest: Fraction) -> Fraction:
     """ρ = ε(∞)²/2 for ε(∞) = log of this ratio, rounded up to nine decimals: ρ-zCDP."""
     with precision(128):
         rho = ceiling(ball(largest).log() ** 2 / 2 * 10**9)

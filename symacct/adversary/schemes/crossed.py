@@ -103,8 +103,8 @@ class FavouritesAttained(Replaced):
 
     def result(self, c: Candidates) -> list[Pair]:
         rate = c.numbers["gamma"]
-        p, q, r = (favouring(i, self.odds(c)) for i in range(3))
-        one, other = favouring(0, self.odds(c), 2), favouring(1, self.odds(c), 2)
+        p, q, r = (biased_response(i, self.odds(c)) for i in range(3))
+        one, other = biased_response(0, self.odds(c), 2), biased_response(1, self.odds(c), 2)
         return [(mixed(rate, p, r), mixed(rate, q, r)), (mixed(rate, one, other), other)]
 
     def premise(self, c: Candidates) -> Node:
@@ -131,7 +131,7 @@ class AntitheticAttained(FavouritesAttained):
         return [(mixed(rate, p, r), mixed(rate, q, r))]
 
 
-def favouring(answer: int, odds: Number, answers: int = 3) -> Law:
+def biased_response(answer: int, odds: Number, answers: int = 3) -> Law:
     """k-ary randomized response: one answer `odds` times as likely as each other one."""
     weights = [odds if i == answer else odds / odds for i in range(answers)]
     law: Law = np.concatenate(weights, axis=1) / (odds + answers - 1)

@@ -11,7 +11,7 @@ from flint import arb
 
 from symacct.adversary.candidates.arrays import ArrayCurve
 from symacct.adversary.candidates.finite import Candidates, FiniteLaws, Law, Pair, excess
-from symacct.adversary.candidates.noise import NOISES, concentration
+from symacct.adversary.candidates.noise import NOISES, concentration_rho
 from symacct.adversary.schemes.scheme import (
     BOTH_SIDES,
     Scheme,
@@ -187,7 +187,7 @@ class ConcentratedChain(Chain):
 
     def premise(self, c: Candidates) -> Node:
         largest = max(Fraction(largest_ratio(pair)[0, 0]) for pair in pairwise(c.laws))
-        return ZCDP(concentration(largest))
+        return ZCDP(concentration_rho(largest))
 
 
 @dataclass(frozen=True)

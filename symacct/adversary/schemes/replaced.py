@@ -8,7 +8,7 @@ import numpy as np
 
 from symacct.adversary.candidates.arrays import ArrayCurve
 from symacct.adversary.candidates.finite import Candidates, Pair
-from symacct.adversary.candidates.noise import concentration
+from symacct.adversary.candidates.noise import concentration_rho
 from symacct.adversary.schemes.poisson import (
     Attained,
     Mirrored,
@@ -87,7 +87,7 @@ class TruncatedReplaced(Replaced):
         return ArrayCurve(lambda alpha: slope * alpha)
 
     def premise(self, c: Candidates) -> Node:
-        return TCDP(concentration(Fraction(largest_ratio(c.laws)[0, 0])), 10**9)
+        return TCDP(concentration_rho(Fraction(largest_ratio(c.laws)[0, 0])), 10**9)
 
 
 SCHEMES: tuple[Scheme, ...] = (

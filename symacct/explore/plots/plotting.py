@@ -14,7 +14,7 @@ from symacct.core.claims import Kind
 from symacct.core.errors import DomainError
 from symacct.core.exact import INFINITY, Numeric
 from symacct.core.pinning import By
-from symacct.explore.grids import several
+from symacct.explore.grids import axis_values
 from symacct.explore.plots import lines
 from symacct.explore.plots.drawing import Drawing
 from symacct.explore.plots.landmarks import phase_transition, takeover
@@ -68,14 +68,14 @@ def plot(
     chosen = (
         _ORDERS
         if orders is None
-        else map(exact.order, arguments.listed(orders, "plot, orders", "[2, 4, 8]"))
+        else map(exact.order, arguments.members(orders, "plot, orders", "[2, 4, 8]"))
     )
     finite = sorted({alpha for alpha in chosen if alpha != INFINITY})
     if not finite:
         raise DomainError("plot: found no finite order, needed at least one")
     named, about_all = _told_apart(curves)
     drawing = Drawing(axes, _ORDER, _CURVE, about_all)
-    by = arguments.listed(by, "plot, by", "['ZW19-T5']")
+    by = arguments.members(by, "plot, by", "['ZW19-T5']")
     for name, node in named.items():
         answer = lines.of_orders(name, node, finite)
         colour = drawing.add(answer)
@@ -115,7 +115,7 @@ def plot_sweep(
     >>> figure = plot_sweep(Gaussian(sympy.Symbol("sigma")), over)
     """
     values = {
-        str(getattr(key, "name", key)): several(value, "plot, over")
+        str(getattr(key, "name", key)): axis_values(value, "plot, over")
         for key, value in arguments.mapping(over, "plot, over", "{'sigma': [1, 2]}").items()
     }
     arguments.one_of(ask, "ask", NEEDED)
@@ -147,7 +147,9 @@ def _named(curves: Curves) -> dict[str, Node]:
     """The curves by the names that the legend gives them."""
     if isinstance(curves, Mapping):
         return {str(name): as_node(node, "plot") for name, node in curves.items()}
-    return {repr(node): node for node in (as_node(one, "plot") for one in several(curves, "plot"))}
+    return {
+        repr(node): node for node in (as_node(one, "plot") for one in axis_values(curves, "plot"))
+    }
 
 
 def _told_apart(curves: Curves) -> tuple[dict[str, Node], str]:

@@ -48,7 +48,7 @@ def plot_profile(
     if epsilons is None:
         last = to_fraction(accountant.epsilon(node, _LEAST).epsilon.upper)
         epsilons = [last * i / _POINTS for i in range(_POINTS + 1)]
-    given = arguments.listed(epsilons, "plot_profile, epsilons", "[0, 1]")
+    given = arguments.members(epsilons, "plot_profile, epsilons", "[0, 1]")
     at = [rational(x, "plot_profile, epsilons") for x in given]
     drawing = Drawing(axes, r"$\epsilon$", r"$\delta$", about(node))
     if _is_known(accountant, node):
@@ -74,7 +74,7 @@ def plot_runs(
     node, accountant = as_node(m, "plot_runs"), Accountant(lines.DIGITS)
     given = probability(delta, "plot_runs, delta")
     ks = [
-        whole(k, "plot_runs, counts", 1) for k in arguments.listed(counts, "plot_runs", "[1, 10]")
+        whole(k, "plot_runs, counts", 1) for k in arguments.members(counts, "plot_runs", "[1, 10]")
     ]
     drawing = Drawing(axes, "runs", rf"$\epsilon$ at $\delta$ = {delta}", about(node))
     known = _is_known(accountant, node)

@@ -19,7 +19,7 @@ from symacct.core.errors import DomainError, ExecutorError, StorageError, Symacc
 from symacct.core.exact import Numeric
 from symacct.core.lazy_import import sympy
 from symacct.core.pinning import By
-from symacct.explore.grids import several
+from symacct.explore.grids import axis_values
 from symacct.explore.sweeps.results import Record, ResultsFile
 from symacct.explore.sweeps.worker import NEEDED, answer
 from symacct.export.cards import grid
@@ -277,7 +277,7 @@ def _values(name: object, values: Values) -> list[str]:
     """The values of one axis as exact text."""
     if not isinstance(name, str | sympy.Symbol):
         raise DomainError(f"sweep: found the axis {echo(name)}, needed a symbol or its name")
-    found = [_text(value, str(name)) for value in several(values, str(name))]
+    found = [_text(value, str(name)) for value in axis_values(values, str(name))]
     if not found:
         raise DomainError(f"{name}: found no value, needed at least one")
     return found
@@ -286,7 +286,7 @@ def _values(name: object, values: Values) -> list[str]:
 def _text(value: Numeric, name: str) -> str:
     if exact.is_infinite(value):
         return "inf"
-    number = exact.stated(value, name)
+    number = exact.typed_value(value, name)
     return value.strip() if isinstance(value, str) else exact.text(number)
 
 

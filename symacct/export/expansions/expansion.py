@@ -17,8 +17,8 @@ from symacct.core.exact import (
     Order,
     expression,
     is_infinite,
-    stated,
     text,
+    typed_value,
     without_long_numbers,
     written,
 )
@@ -141,8 +141,8 @@ def expansion(
     """
     if isinstance(order, bool) or not isinstance(order, int) or not 1 <= order <= 64:
         raise DomainError(f"order of the expansion: found {echo(order)}, needed 1 <= order <= 64")
-    given = Evaluation(BALL, by=by).meant(as_node(m, "expansion"))
-    opened, symbol, own = _opened(given, variable)
+    given = Evaluation(BALL, by=by).theorem_node(as_node(m, "expansion"))
+    opened, symbol, own = _with_free_variable(given, variable)
     _refuse_functions(opened)
     point = _point(symbol, at)
     if symbol != ALPHA and point not in (0, sympy.oo):
@@ -247,7 +247,7 @@ class _Problem:
 # --- what is asked
 
 
-def _opened(m: Node, variable: str | sympy.Symbol) -> tuple[Node, sympy.Symbol, Any]:
+def _with_free_variable(m: Node, variable: str | sympy.Symbol) -> tuple[Node, sympy.Symbol, Any]:
     """The node with the variable free, the symbol, and the value that the variable had in it."""
     name = variable.name if isinstance(variable, sympy.Symbol) else variable
     if not isinstance(name, str):
@@ -310,7 +310,7 @@ def _point(symbol: sympy.Symbol, at: Numeric | None) -> sympy.Expr:
         return sympy.oo if symbol.name in _SCALES else sympy.S.Zero
     if is_infinite(at):
         return sympy.oo
-    point = expression(stated(at, "expansion, at"))
+    point = expression(typed_value(at, "expansion, at"))
     if symbol == ALPHA and point != 1:
         raise DomainError(f"expansion in alpha: found the point {at}, needed 1 or inf")
     return point
@@ -330,7 +330,7 @@ def _asked_order(symbol: sympy.Symbol, alpha: Numeric | None) -> Order:
 def _until(value: Numeric | None, point: sympy.Expr) -> Fraction | None:
     if value is None or (point != 0 and point is not sympy.oo):
         return None
-    until = stated(value, "expansion, within")
+    until = typed_value(value, "expansion, within")
     if not isinstance(until, Fraction):
         return None
     if until <= 0:

@@ -9,7 +9,7 @@ import sympy
 
 from symacct.core.claims import Claim, Kind
 from symacct.core.errors import DomainError, SoundnessError, echo
-from symacct.core.exact import Numeric, expression, stated, written
+from symacct.core.exact import Numeric, expression, typed_value, written
 from symacct.core.symbols import alpha as ALPHA
 from symacct.export.citation import claim_at
 from symacct.export.formula import formula
@@ -105,7 +105,7 @@ def _line(m: Node) -> tuple[sympy.Expr, sympy.Expr]:
 def _given(value: Numeric | None, name: str) -> sympy.Expr:
     if value is None:
         return sympy.Symbol(name, positive=True)
-    number = expression(stated(value, name))
+    number = expression(typed_value(value, name))
     if number.is_nonnegative is False or (name == "delta" and (number - 1).is_nonnegative):
         needed = "0 < delta < 1" if name == "delta" else "epsilon >= 0"
         raise DomainError(f"{name}: found {echo(value)}, needed {needed}")

@@ -58,7 +58,7 @@ def latex(
 
 def _remark(m: Node, by: By) -> Iterator[str]:
     """Lines that say why, where the formula is that of another mechanism of the same curve."""
-    if Evaluation(SymbolicArithmetic(), by=by).meant(m) is not m:
+    if Evaluation(SymbolicArithmetic(), by=by).theorem_node(m) is not m:
         said = f"(rewritten: {'; '.join(m.rewrites)})"
         yield from (rf"&\quad \text{{{line}}}" for line in textwrap.wrap(said, _TEXT_WIDTH))
 

@@ -110,7 +110,7 @@ class DiscreteGaussian(LatticeNoise):
         limits.check("order", count, "outcomes of discrete Gaussian noise")
         return range(math.floor(low - reach), math.ceil(high + reach) + 1)
 
-    def weighed(self, kept: range) -> list[tuple[arb, arb]]:
+    def weighted_losses(self, kept: range) -> list[tuple[arb, arb]]:
         sigma, size = BALL.number(self.sigma), self.sensitivity
         check_terms(kept)
         rate, total = 1 / (2 * sigma**2), theta_at_0(sigma)

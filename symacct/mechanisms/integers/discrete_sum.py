@@ -220,7 +220,7 @@ class SummedNoise(IntegerSums):
         spare = float(self.spread) * (1 + 2 * max(abs(least), abs(most)))
         return self.near.outcomes(least, most, need + spare)
 
-    def weighed(self, kept: range) -> list[tuple[arb, arb]]:
+    def weighted_losses(self, kept: range) -> list[tuple[arb, arb]]:
         check_terms(kept)
         reach = max(abs(kept[0] - self.sensitivity), abs(kept[-1])) + self.sensitivity
         block = math.ceil(4 * self.near.in_float)  # windows of about one length share their masses

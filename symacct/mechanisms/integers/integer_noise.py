@@ -59,14 +59,14 @@ class IntegerSums:
         every = self.outcomes(0.0, most, ctx.prec * math.log(2))
         first = first_above_one(self.sensitivity)
         kept = every[max(0, first - every[0]) :] if above_one else every
-        total = sum((q * value(x) for q, x in self.weighed(kept)), arb(0))
+        total = sum((q * value(x) for q, x in self.weighted_losses(kept)), arb(0))
         return total + within((1 + arb(most)) * self.left_out(most, every))
 
     def outcomes(self, least: float, most: float, need: float) -> range:
         """The outcomes beyond which Q(P/Q)^a, a = 0 and least <= a <= most, is about e^{−need}."""
         raise NotImplementedError
 
-    def weighed(self, kept: range) -> list[tuple[arb, arb]]:
+    def weighted_losses(self, kept: range) -> list[tuple[arb, arb]]:
         """Q(k) and log(P(k)/Q(k)) for each of the outcomes that are kept."""
         raise NotImplementedError
 

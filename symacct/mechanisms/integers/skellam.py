@@ -110,7 +110,7 @@ class Skellam(LatticeNoise):
         first, last = (_last(mu, size, max(a, 1.0), need) for a in (1 - least, most))
         return range(size - first, last + 1)
 
-    def weighed(self, kept: range) -> list[tuple[arb, arb]]:
+    def weighted_losses(self, kept: range) -> list[tuple[arb, arb]]:
         return [(q, (p / q).log()) for p, q in self._pairs(kept)]
 
     def _pairs(self, kept: range) -> list[tuple[arb, arb]]:
@@ -130,7 +130,7 @@ class Skellam(LatticeNoise):
 
     def in_floats(self, kept: range) -> tuple[np.ndarray, np.ndarray]:
         with precision(_FLOAT_BITS):
-            known = [(float(q.log()), float(x)) for q, x in self.weighed(kept)]
+            known = [(float(q.log()), float(x)) for q, x in self.weighted_losses(kept)]
         weights, losses = np.array(known).T
         return weights, losses
 
@@ -216,7 +216,7 @@ def _(
     with precision(_FLOAT_BITS):
         known = [
             (float(q.log()), float(x))
-            for k, (q, x) in zip(kept, noise.weighed(kept), strict=True)
+            for k, (q, x) in zip(kept, noise.weighted_losses(kept), strict=True)
             if 2 * k != noise.sensitivity and (2 * k > noise.sensitivity or not above_one)
         ]
     logs, losses = np.array(known).T

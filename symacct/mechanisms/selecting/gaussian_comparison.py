@@ -19,16 +19,16 @@ class GaussianComparison(Mechanism):
         """ε(α)/α if every noisy number were told."""
         raise NotImplementedError
 
-    def told(self, ctx: Arithmetic) -> Callable[[Number], Number]:
+    def bound_by_outcomes(self, ctx: Arithmetic) -> Callable[[Number], Number]:
         """α ↦ the bound by the outcomes that there are, for α >= 1."""
         raise NotImplementedError
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
-        every, told = self.every(ctx), self.told(ctx)
+        every, told = self.every(ctx), self.bound_by_outcomes(ctx)
         return lambda alpha: ctx.minimum(ctx.number(alpha) * every, told(ctx.number(alpha)))
 
     def at_one(self, ctx: Arithmetic) -> Number:
-        return ctx.minimum(self.every(ctx), self.told(ctx)(ctx.number(1)))
+        return ctx.minimum(self.every(ctx), self.bound_by_outcomes(ctx)(ctx.number(1)))
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
         return ctx.number(INFINITY)

@@ -76,14 +76,14 @@ class GaussianNoisyMax(GaussianComparison):
         """kΔ²/(2σ²): as if every noisy score were told."""
         return self.candidates * Gaussian(self.sigma, self.sensitivity).at_one(ctx)
 
-    def told(self, ctx: Arithmetic) -> Callable[[Number], Number]:
+    def bound_by_outcomes(self, ctx: Arithmetic) -> Callable[[Number], Number]:
         """2βΔ²/σ² + log(k)/(β−1) at β = max(α, β₀), β₀ where it is smallest."""
         rate = Gaussian(self.sigma, 2 * self.sensitivity).at_one(ctx)
         log_count = ctx.log(ctx.number(self.candidates))
         least = ctx.sqrt(log_count / rate)
 
-        def told(alpha: Number) -> Number:
+        def bound_by_outcomes(alpha: Number) -> Number:
             lam = ctx.maximum(alpha - 1, least)
             return (lam + 1) * rate + log_count / lam
 
-        return told
+        return bound_by_outcomes

@@ -60,21 +60,26 @@ class SparseVector(Mechanism):
     @property
     def pure(self) -> Exact:
         """Δ/b₁ + 2·count·Δ/b₂"""
-        return self.sensitivity / self.b_threshold + self.told
+        return self.sensitivity / self.b_threshold + self.above_threshold
 
     @property
-    def told(self) -> Exact:
+    def above_threshold(self) -> Exact:
         """2·count·Δ/b₂, what the queries above the threshold cost."""
         return 2 * self.count * self.sensitivity / self.b_query
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         every = PureDP(self.pure).curve(ctx)
-        threshold, told = Laplace(self.b_threshold, self.sensitivity).curve(ctx), self.told
+        threshold, told = (
+            Laplace(self.b_threshold, self.sensitivity).curve(ctx),
+            self.above_threshold,
+        )
         return lambda alpha: ctx.minimum(every(alpha), threshold(alpha) + ctx.number(told))
 
     def at_one(self, ctx: Arithmetic) -> Number:
         threshold = Laplace(self.b_threshold, self.sensitivity).at_one(ctx)
-        return ctx.minimum(PureDP(self.pure).at_one(ctx), threshold + ctx.number(self.told))
+        return ctx.minimum(
+            PureDP(self.pure).at_one(ctx), threshold + ctx.number(self.above_threshold)
+        )
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
         return ctx.number(self.pure)
@@ -132,7 +137,7 @@ class GaussianSparseVector(GaussianComparison):
         """nΔ²/(2σ₂²): as if every noisy query were told."""
         return self.queries * Gaussian(self.sigma_query, self.sensitivity).at_one(ctx)
 
-    def told(self, ctx: Arithmetic) -> Callable[[Number], Number]:
+    def bound_by_outcomes(self, ctx: Arithmetic) -> Callable[[Number], Number]:
         """The second bound at β = max(α, β₀), from which on it rises (docs/proofs.md)."""
         threshold = Gaussian(self.sigma_threshold, self.sensitivity).at_one(ctx)
         shift = Gaussian(self.sigma_query, 2 * self.sensitivity).at_one(ctx)
@@ -141,7 +146,7 @@ class GaussianSparseVector(GaussianComparison):
         log_ways = ctx.log(ctx.number(Fraction(sum(ways))))
         least = ctx.sqrt(log_ways / (threshold + ctx.number(mean) * shift))
 
-        def told(alpha: Number) -> Number:
+        def bound_by_outcomes(alpha: Number) -> Number:
             lam = ctx.maximum(alpha - 1, least)
             each = lam * ((lam + 1) * shift)
             total = ctx.number(1)
@@ -149,4 +154,4 @@ class GaussianSparseVector(GaussianComparison):
                 total = total + ctx.number(Fraction(way)) * ctx.exp(j * each)
             return (lam + 1) * threshold + ctx.log(total) / lam
 
-        return told
+        return bound_by_outcomes

@@ -67,7 +67,7 @@ class ProgressionSeries:
         """p^a q^b"""
         return a, b
 
-    def goes(self, powers: tuple[Fraction, Fraction]) -> bool:
+    def converges(self, powers: tuple[Fraction, Fraction]) -> bool:
         """Is Σ p^a q^b finite?"""
         first, second = self.logs
         if first.factorial:
@@ -179,7 +179,7 @@ class ProgressionSeries:
             while True:
                 shared = ctx.mp.loggamma(k + 1) if self.logs[0].factorial else 0
                 p, q = (a + k * b - shared for a, b in zip(starts, steps, strict=True))
-                term = integrand.plainly(ctx.mp, p, q)
+                term = integrand.mp_value(ctx.mp, p, q)
                 total += term
                 k += 1
                 if k > 64 and abs(term) * k <= abs(total) * ctx.mp.mpf(2) ** -(2 * ctx.bits):

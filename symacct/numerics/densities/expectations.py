@@ -49,7 +49,7 @@ class Mass(Integrand):
     def combine(self, parts: list[acb]) -> acb:
         return parts[0].exp()
 
-    def plainly(self, mp: MPContext, log_p: Number, log_q: Number) -> Number:
+    def mp_value(self, mp: MPContext, log_p: Number, log_q: Number) -> Number:
         return mp.exp(log_p)
 
     def bounds(self, side: Side) -> Bounds:
@@ -62,7 +62,7 @@ class MixtureIntegrand(Integrand):
 
     gamma: Fraction
 
-    def plainly(self, mp: MPContext, log_p: Number, log_q: Number) -> Number:
+    def mp_value(self, mp: MPContext, log_p: Number, log_q: Number) -> Number:
         gamma = mp.mpf(self.gamma.numerator) / self.gamma.denominator
         if log_q == -mp.inf:
             return self.plain_beyond(mp, gamma) * mp.exp(log_p)
@@ -96,10 +96,10 @@ class MixtureIntegrand(Integrand):
 
     def log_mixture(self, log_ratio: Value) -> Value:
         """log(m/q)"""
-        leads, rest = self.apart(log_ratio)
+        leads, rest = self.log_mean_ratio(log_ratio)
         return log_ratio + rest if leads else rest
 
-    def apart(self, log_ratio: Value) -> tuple[bool, Value]:
+    def log_mean_ratio(self, log_ratio: Value) -> tuple[bool, Value]:
         """(does p lead?, log(m/p) if so, else log(m/q)); either continues the real function."""
         if self.gamma == 1:
             return True, constant(log_ratio, 0)
@@ -147,7 +147,7 @@ class Excess(MixtureIntegrand):
             return [logs.p or logs.q] * (2 if logs.q is None else 1)
         # Where p leads, q(m/q)^β = p^β q^{1−β} (m/p)^β: near a pole of the moment this exponent
         # is a small rest of log p and log q, which balls do not cancel.
-        leads, rest = self.apart(logs.ratio)
+        leads, rest = self.log_mean_ratio(logs.ratio)
         raised = constant(logs.q, ball(self.power)) * rest
         return [(logs.blend if leads else logs.q) + raised, logs.q, logs.p]
 
@@ -231,7 +231,7 @@ class Entropy(MixtureIntegrand):
 
     def _tilt(self, side: Side) -> Fraction | None:
         """An η for which p^{1+η} q^{−η} has a finite integral."""
-        return next((eta for eta in _TILTS if side.goes(side.blend(1 + eta, -eta))), None)
+        return next((eta for eta in _TILTS if side.converges(side.blend(1 + eta, -eta))), None)
 
     def diverges(self, side: Side) -> bool:
         if side.logs[1] is None:
@@ -240,7 +240,7 @@ class Entropy(MixtureIntegrand):
             return False
         # Where log(p/q) < 0, p log(q/p) <= q/e: then this is finite, and not proved infinite.
         ratio = sympy.log(side.blend(_ONE, -_ONE))
-        return not side.goes(collected(side.blend(_ONE, _ZERO) + ratio))
+        return not side.converges(collected(side.blend(_ONE, _ZERO) + ratio))
 
     def tail(self, side: Side, shifts: tuple[arb, arb], start: arb) -> arb:
         total = super().tail(side, shifts, start)

@@ -52,7 +52,7 @@ def _leading_apart(log: sympy.Expr, infinite: bool) -> sympy.Expr:
     return log.replace(lambda node: isinstance(node, sympy.log), apart)
 
 
-def led_far_out(log: sympy.Expr) -> sympy.Expr:
+def leading_exponent(log: sympy.Expr) -> sympy.Expr:
     """The logarithm for all T, what leads in logarithms of exponentials added up: it may cancel."""
     sums = log.atoms(sympy.log)
     led = {one: _leading_apart(one, infinite=True) for one in sums if log_parts(one.args[0])}

@@ -40,7 +40,7 @@ def plain_expectation(
                     -mp.inf if log is None else evaluate(ctx, log, {symbols.t: t}) - shift
                     for log, shift in zip(side.logs, totals, strict=True)
                 ]
-                return integrand.plainly(mp, *values)
+                return integrand.mp_value(mp, *values)
 
             total += Quadrature(mp, at, tolerance).over(side, abs(total))
         return +total
@@ -61,12 +61,12 @@ class Quadrature:
         if side.is_regular or side.is_infinite:
             total += self.adaptive(mp.mpf(0), middle, scale)
         else:
-            total += self.marching(middle, mp.mpf(1) / 2, scale)
+            total += self.stretch_sum(middle, mp.mpf(1) / 2, scale)
         if side.is_infinite:
-            total += self.marching(middle, mp.mpf(2), scale + abs(total))
+            total += self.stretch_sum(middle, mp.mpf(2), scale + abs(total))
         return total
 
-    def marching(self, start: Number, factor: Number, scale: Number) -> Number:
+    def stretch_sum(self, start: Number, factor: Number, scale: Number) -> Number:
         """Σ over stretches whose ends grow or shrink by the factor."""
         total, small = self.mp.mpf(0), 0
         for _ in range(_FARTHEST):

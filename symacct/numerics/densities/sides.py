@@ -28,7 +28,7 @@ from symacct.numerics.densities.exponents import (
     collected,
     in_balls,
     in_distance,
-    led_far_out,
+    leading_exponent,
     multiplied_out,
     over_logarithm,
 )
@@ -77,7 +77,7 @@ class Side:
     def evaluators(self) -> tuple[Evaluator | None, ...]:
         """The three exponents as functions of T."""
         return tuple(
-            log if log is None else in_balls(led_far_out(log) if self.is_infinite else log)
+            log if log is None else in_balls(leading_exponent(log) if self.is_infinite else log)
             for log in self.exponents
         )
 
@@ -118,9 +118,9 @@ class Side:
         y = Germs(start).variable()
         return [evaluate(y).slope for evaluate in at_end(exponent, self.is_infinite, density=True)]
 
-    def goes(self, exponent: sympy.Expr) -> bool:
+    def converges(self, exponent: sympy.Expr) -> bool:
         """Is ∫ e^exponent dT finite at the end? PrecisionError if neither is proved."""
-        return _goes(self, exponent)
+        return _converges(self, exponent)
 
     def tail(self, exponent: sympy.Expr, start: arb) -> arb:
         """A bound of ∫ e^exponent dT over y >= start; infinite where it is not proved there."""
@@ -164,7 +164,7 @@ def _blended(side: Side, powers: tuple[Fraction, Fraction], of_logarithm: bool) 
 
 
 @lru_cache(REMEMBERED)
-def _goes(side: Side, exponent: sympy.Expr) -> bool:
+def _converges(side: Side, exponent: sympy.Expr) -> bool:
     for doubling in doublings(0):
         slopes = side.slopes(exponent, arb(2) ** doubling)
         if any(slope.most() < -1 for slope in slopes):

@@ -60,14 +60,14 @@ class Integrand:
         """Each of these bounds it, one here and another there."""
         return [self.bounds(side)]
 
-    def plainly(self, mp: MPContext, log_p: Number, log_q: Number) -> Number:
+    def mp_value(self, mp: MPContext, log_p: Number, log_q: Number) -> Number:
         """The function in mpmath; a logarithm is −∞ where the density is 0."""
         raise NotImplementedError
 
     def diverges(self, side: Side) -> bool:
         """Is its integral over the side proved to be infinite?"""
         return not side.is_regular and not all(
-            side.goes(side.blend(a, b)) for _, a, b in self.bounds(side)
+            side.converges(side.blend(a, b)) for _, a, b in self.bounds(side)
         )
 
     def tail(self, side: Side, shifts: tuple[arb, arb], start: arb) -> arb:
@@ -113,7 +113,7 @@ class Stretch:
         logs = DensityLogs(p and p - one, q and q - other, ratio and ratio - one + other, blend)
         return self.integrand.parts(logs)
 
-    def plainly(self, low: arb, high: arb, tolerance: arb) -> arb:
+    def integral_between(self, low: arb, high: arb, tolerance: arb) -> arb:
         """∫ f(T) dT"""
         evaluators = self.side.evaluators_for(self.integrand.powers, of_logarithm=False)
         return integrate(lambda z, a: self.at(evaluators, z, a), low, high, tolerance)
@@ -127,12 +127,12 @@ class Stretch:
         """∫ f over the side to about the tolerance; `envelope` bounds ∫ |f| at the end."""
         extent = self.side.extent
         if self.side.is_regular:
-            return self.plainly(arb(0), ball(Fraction(extent)), tolerance)
+            return self.integral_between(arb(0), ball(Fraction(extent)), tolerance)
         start, rest = self._cut(envelope, tolerance)
         if not self.side.is_infinite:
             return rest + self.by_logarithm(1 / start, ball(Fraction(extent)), tolerance)
         bend = start.min(arb(_BEND))
-        rest += self.plainly(arb(0), bend, tolerance)
+        rest += self.integral_between(arb(0), bend, tolerance)
         return rest + self.by_logarithm(bend, start, tolerance) if start > bend else rest
 
     def _cut(self, envelope: Callable[[arb], arb], tolerance: arb) -> tuple[arb, arb]:

@@ -47,7 +47,7 @@ class Slopes:
                 total += self._derivative(n, place) * within(reach)
             return (total - self.below).lower(), (total + self.above).upper()
 
-    def risen(self, low: Fraction, high: Fraction) -> arb:
+    def rise_between(self, low: Fraction, high: Fraction) -> arb:
         """At most the integral of κ²H from the one B to the other."""
         with ctx.workprec(self.bits):
             ends = ball(low), ball(high)

@@ -48,9 +48,9 @@ class Triangles:
     @property
     def dominating(self) -> Triple:
         """|a|² = |a − b|² = (161/144)²δ², |b| = δ: at no B is G larger."""
-        return self.wide(WIDE * self.delta, self.delta**2)
+        return self.isosceles(WIDE * self.delta, self.delta**2)
 
-    def wide(self, apart: Fraction, square: Fraction) -> Triple:
+    def isosceles(self, apart: Fraction, square: Fraction) -> Triple:
         """|a| = |a − b| = apart, |b|² = square"""
         b = -square / (2 * apart)
         return Triple(self.alpha, self.gamma, apart + b, b, square - b**2)

@@ -119,10 +119,10 @@ def is_far_beyond(triangles: Triangles, bits: int) -> bool:
 
 def worst(triangles: Triangles) -> tuple[Place, ...] | None:
     """Of which one is proved to be the maximum; None where nothing is."""
-    ends = Looks(triangles).worst_ends()
+    ends = RiseBounds(triangles).worst_ends()
     if ends is not None or not _is_quick(triangles):
         return ends
-    return CloserLooks(triangles).worst()
+    return MeasuredRiseBounds(triangles).worst()
 
 
 @functools.lru_cache(maxsize=256)
@@ -177,7 +177,10 @@ def _is_quick(triangles: Triangles) -> bool:
 
 def raised_end(triangles: Triangles) -> tuple[Triple, Fraction]:
     """The larger end, and the least share of G − 1 that is proved to be enough."""
-    ways = [Looks(triangles), *([CloserLooks(triangles)] if _is_quick(triangles) else [])]
+    ways = [
+        RiseBounds(triangles),
+        *([MeasuredRiseBounds(triangles)] if _is_quick(triangles) else []),
+    ]
     first, last = triangles.end_excesses
     best, most = (1, last) if last > first else (0, first)
     top = triangles.delta**2
@@ -193,7 +196,7 @@ def raised_end(triangles: Triangles) -> tuple[Triple, Fraction]:
     return triangles.ends[best], SHARES[-1]
 
 
-class Looks:
+class RiseBounds:
     """What is proved of G along B by a sum of exponentials, or else by the steepest rise."""
 
     def __init__(self, triangles: Triangles) -> None:
@@ -245,11 +248,11 @@ class Looks:
         """At most G(B) − G(low) at any B of the piece."""
         return (ball(high - low) * self.bounds(low, high)[1]).max(arb(0))
 
-    def risen(self, low: Fraction, high: Fraction) -> arb:
+    def rise_between(self, low: Fraction, high: Fraction) -> arb:
         """At most G(high) − G(low)."""
         if self.exponentials is None:
             return self.rise(low, high)
-        return self.factor * self.exponentials.risen(low, high)
+        return self.factor * self.exponentials.rise_between(low, high)
 
     def stays_below(self, low: Fraction, high: Fraction, spare: arb, pieces: int = _PIECES) -> bool:
         """Is G − G(low) on the piece proved to be at most what is to spare, in so many steps?"""
@@ -259,14 +262,14 @@ class Looks:
                 break
             width = min(width, high - low)
             if self.rise(low, low + width) <= spare:
-                spare -= self.risen(low, low + width)
+                spare -= self.rise_between(low, low + width)
                 low, width = low + width, 2 * width
             else:
                 width /= 4
         return low >= high
 
 
-class CloserLooks(Looks):
+class MeasuredRiseBounds(RiseBounds):
     """Looks with G itself from place to place, and with balls of the slope's integral."""
 
     def __init__(self, triangles: Triangles) -> None:
@@ -336,12 +339,12 @@ class CloserLooks(Looks):
         for _ in range(pieces):
             if low >= high:
                 break
-            right = self.far(low, high, spare)
+            right = self.proved_end(low, high, spare)
             if right == low and measured != low:
                 measured, spare = low, most - self.value(low)
-                right = self.far(low, high, spare)
+                right = self.proved_end(low, high, spare)
             if right > low:
-                spare -= self.risen(low, right)
+                spare -= self.rise_between(low, right)
             else:
                 right, rise = self.by_slope(low, high, spare)
                 spare -= rise
@@ -350,7 +353,7 @@ class CloserLooks(Looks):
             low = right
         return low >= high
 
-    def far(self, low: Fraction, high: Fraction, spare: arb) -> Fraction:
+    def proved_end(self, low: Fraction, high: Fraction, spare: arb) -> Fraction:
         """As far as a sum shows a way on that is worth more than an integral."""
         right = high
         while right == high or right - low > _SHORT * self.top:

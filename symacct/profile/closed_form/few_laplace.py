@@ -173,7 +173,7 @@ class Path:
         return -shift if self.reverse else 1 + shift
 
     def _log_moment(self, order: float) -> float:
-        return sum(k * float(part.steer(np.array([order]))[0][0]) for part, k in self.runs)
+        return sum(k * float(part.float_moments(np.array([order]))[0][0]) for part, k in self.runs)
 
     @cached_property
     def _want(self) -> float:

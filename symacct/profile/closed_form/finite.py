@@ -10,7 +10,7 @@ from flint import arb, ctx
 from symacct.core import limits
 from symacct.profile.closed_form.binomial import profile_for
 from symacct.profile.closed_form.one_lattice import on_one_lattice, unsampled_gaussian
-from symacct.profile.losses.finite import Atoms, counted
+from symacct.profile.losses.finite import Atoms, multinomial_laws
 from symacct.profile.roots import Value
 from symacct.profile.runs import Runs, total_mass_at_infinity
 
@@ -22,11 +22,11 @@ Finite = tuple[tuple[Atoms, int], ...]
 
 def finite_form(runs: Runs, reverse: bool) -> Value | None:
     """D of finite laws, of so few outcomes that they may be summed; of more there are grids."""
-    finite, _ = apart(runs)
+    finite, _ = finite_and_others(runs)
     return partial(_profile, finite, reverse) if _are_within_limit(finite) else None
 
 
-def apart(runs: Runs) -> tuple[Finite, Runs]:
+def finite_and_others(runs: Runs) -> tuple[Finite, Runs]:
     """The finite parts, and the others."""
     finite = tuple((part, k) for part, k in runs if isinstance(part, Atoms))
     return finite, tuple((part, k) for part, k in runs if not isinstance(part, Atoms))
@@ -45,7 +45,7 @@ def are_few(runs: Finite, others: Runs = ()) -> bool:
     return outcomes <= _SUMMED and outcomes * count**2 <= _SUMMED_BESIDE
 
 
-def conditioned(runs: Finite, rest: Value, reverse: bool, y: arb) -> arb:
+def conditioned_profile(runs: Finite, rest: Value, reverse: bool, y: arb) -> arb:
     """P(ℓ = ∞) + Σ p D(y − ℓ) over the outcomes of finite parts beside others of profile D.
 
     The places are known to more bits, as D may fall by many orders of magnitude.
@@ -79,7 +79,7 @@ def _profile(runs: Finite, reverse: bool, y: arb) -> arb:
     rest = tuple(run for run in runs if run is not binary)
     profile = profile_for(*binary, reverse, math.prod(part.outcomes(k) for part, k in rest))
     certain = total_mass_at_infinity((binary,), reverse)
-    return conditioned(rest, lambda x: certain + profile(x), reverse, y)
+    return conditioned_profile(rest, lambda x: certain + profile(x), reverse, y)
 
 
 @lru_cache(8)
@@ -93,6 +93,6 @@ def _outcomes(runs: Finite, reverse: bool, bits: int) -> list[tuple[arb, arb]]:
     """(p, q) of every combination of counts that both laws have, at this precision."""
     found = [(arb(1), arb(1))]
     for part, k in runs:
-        own = counted(part.common(reverse), k)
+        own = multinomial_laws(part.common(reverse), k)
         found = [(p * u, q * v) for p, q in found for u, v in own]
     return found

@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 from flint import arb, ctx
 
 from symacct.numerics.sums.refine import up_to
-from symacct.profile.losses.finite import counted
+from symacct.profile.losses.finite import multinomial_laws
 from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.roots import Value
 from symacct.profile.runs import Runs
@@ -43,6 +43,6 @@ def _every(runs: IntegerRuns, reverse: bool, bits: int) -> tuple[list[tuple[arb,
     for part, k in runs:
         known, rest = part.known(reverse, bits * math.log(2))
         left_out += k * rest
-        own = counted([(p, q) for p, q, _ in known], k)
+        own = multinomial_laws([(p, q) for p, q, _ in known], k)
         found = [(p * u, q * v) for p, q in found for u, v in own]
     return found, left_out

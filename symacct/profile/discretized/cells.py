@@ -71,7 +71,7 @@ def _between(part: DensityLoss, nodes: Sequence[arb], need: float) -> tuple[list
                 beyond = [[whole(u) for whole in one.both] for u, _ in edges]
                 stretches = zip(itertools.pairwise(edges), itertools.pairwise(beyond), strict=True)
                 for ((first, low), (last, high)), (before, after) in stretches:
-                    radius = within(one.off * (last - first))
+                    radius = within(one.interpolation_error * (last - first))
                     p, q = (y - x + radius for x, y in zip(before, after, strict=True))
                     i = bisect.bisect(places, ((low + high) / 2).mid())
                     found[i] = Tail(found[i].p + p, found[i].q + q)
@@ -85,8 +85,8 @@ def _between(part: DensityLoss, nodes: Sequence[arb], need: float) -> tuple[list
 class Integrals(NamedTuple):
     """Polynomials in u from −1 to 1 on a panel whose differences are masses of m and q.
 
-    They are worked out with so many bits and off by at most `off` per unit of u; the loss but for
-    `astray`.
+    They are worked out with so many bits and off by at most `interpolation_error` per
+    unit of u; the loss but for `astray`.
     """
 
     panel: Panel
@@ -95,7 +95,7 @@ class Integrals(NamedTuple):
     both: list[arb_poly]
     loss: arb_poly
     astray: arb
-    off: arb
+    interpolation_error: arb
     bits: int
 
 
@@ -130,9 +130,9 @@ def _integral(panel: Panel, count: int, size: float, bits: int) -> Integrals:
             log_q, loss = logs.q.value.real, logs.loss.value.real
             values.append([half * (log_q + loss).exp(), half * log_q.exp(), loss])
         columns = (chebyshev.shares(count).transpose() * arb_mat(values)).transpose().tolist()
-        off = half * chebyshev.off(panel.most(size), arb(RHO), count)
+        off = half * chebyshev.interpolation_error(panel.most(size), arb(RHO), count)
         p, q, loss = map(_in_powers, columns)
-        astray = chebyshev.off(panel.most_of_loss(), arb(RHO), count)
+        astray = chebyshev.interpolation_error(panel.most_of_loss(), arb(RHO), count)
         return Integrals(panel, middle, half, [p.integral(), q.integral()], loss, astray, off, bits)
 
 

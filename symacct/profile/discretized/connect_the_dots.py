@@ -29,11 +29,11 @@ class LineCell(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Spread:
+class DottedLaw:
     """The P-masses at the losses first + jh of a law whose profile is at least D − left_out.
 
-    Between the nodes j−1 and j it is larger than D by at most excess[j]. All P-mass but `far` was
-    moved by at most so many steps.
+    Between the nodes j−1 and j it is larger than D by at most excess[j]. All P-mass but
+    `far_mass` was moved by at most so many steps.
     """
 
     first: arb
@@ -41,11 +41,11 @@ class Spread:
     masses: list[arb]
     excess: list[arb]
     left_out: arb
-    far: arb
+    far_mass: arb
     moved: int
 
 
-def of_cells(found: list[LineCell], step: arb, left_out: arb) -> Spread:
+def of_cells(found: list[LineCell], step: arb, left_out: arb) -> DottedLaw:
     """Each cell's masses go to the nodes on either side of its losses; both laws keep theirs."""
     lows = [floor(cell.low / step) for cell in found]
     ends = [(i, max(i + 1, -floor(-c.high / step))) for i, c in zip(lows, found, strict=True)]
@@ -62,10 +62,10 @@ def of_cells(found: list[LineCell], step: arb, left_out: arb) -> Spread:
         for n in range(i + 1, j + 1):
             excess[n] += more
     moved = max(j - i for i, j in ends)
-    return Spread(step * first, step, masses, excess, left_out, arb(0), moved)
+    return DottedLaw(step * first, step, masses, excess, left_out, arb(0), moved)
 
 
-def of_profile(part: Part, reverse: bool, ends: tuple[arb, arb], step: arb) -> Spread:
+def of_profile(part: Part, reverse: bool, ends: tuple[arb, arb], step: arb) -> DottedLaw:
     """The chords of D over a = e^y between nodes, from D(−∞) = 1 on.
 
     Nearby chords, which go on below D, bound by how much.
@@ -83,12 +83,12 @@ def of_profile(part: Part, reverse: bool, ends: tuple[arb, arb], step: arb) -> S
         a * parallel(u, v) for a, (u, v) in zip(apart, itertools.pairwise(weights), strict=True)
     ]
     below = abs(values[1] - 1 + places[1]) / step.expm1()
-    return Spread(first, step, masses, excess, abs(values[-1]), below, 1)
+    return DottedLaw(first, step, masses, excess, abs(values[-1]), below, 1)
 
 
 def of_tails(
     every: Sequence[Sequence[Tail]], losses: Sequence[arb], step: arb, left_out: arb
-) -> Spread:
+) -> DottedLaw:
     """The chords of the largest P(S) − aQ(S) over some sets S for each node.
 
     A line P(S) − aQ(S) is nowhere above the profile: those of both nodes bound how far it is below
@@ -112,8 +112,8 @@ def of_tails(
     last = kept[-1]
     masses[-1] += places[-1] * last.q
     left_out += apart + abs(last.p - places[-1] * last.q)
-    far = abs(1 - kept[1].p)
-    return Spread(losses[0], step, masses[1:], excess, left_out, far, 1)
+    far_mass = abs(1 - kept[1].p)
+    return DottedLaw(losses[0], step, masses[1:], excess, left_out, far_mass, 1)
 
 
 def _differences(values: list[arb]) -> list[arb]:

@@ -12,7 +12,7 @@ from flint import arb
 from symacct.arithmetic.ball import floor
 from symacct.profile.discretized.cells import reach, tails
 from symacct.profile.discretized.connect_the_dots import (
-    Spread,
+    DottedLaw,
     of_cells,
     of_profile,
     of_tails,
@@ -20,7 +20,7 @@ from symacct.profile.discretized.connect_the_dots import (
 from symacct.profile.discretized.grouped import MOST_OUTCOMES, Group, grouped
 from symacct.profile.losses.density.densities import DensityLoss
 from symacct.profile.losses.finite import Atoms
-from symacct.profile.losses.fixed_size.laplace import GluedLaplace
+from symacct.profile.losses.fixed_size.laplace import FixedSizeLaplace
 from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.pointwise_maximum import PointwiseMaximum
@@ -39,7 +39,7 @@ class LaidLaw(NamedTuple):
 
     runs: int
     ends: tuple[arb, arb]
-    laid: Callable[[arb], Spread]
+    laid: Callable[[arb], DottedLaw]
     has_atoms: bool = False
 
 
@@ -57,10 +57,10 @@ def laws_of(part: Part, count: int, reverse: bool, need: float, steps: int) -> I
     else:
         ends = -_top(part, not reverse, need, 1), _top(part, reverse, need, 0)
         laid = partial(of_profile, part, reverse, ends)
-        yield LaidLaw(count, ends, laid, isinstance(part, LaplaceLoss | GluedLaplace))
+        yield LaidLaw(count, ends, laid, isinstance(part, LaplaceLoss | FixedSizeLaplace))
 
 
-def _of_group(group: Group, step: arb) -> Spread:
+def _of_group(group: Group, step: arb) -> DottedLaw:
     return of_cells(group.cells, step, group.left_out)
 
 
@@ -76,7 +76,7 @@ def _of_densities(
     ends: tuple[arb, arb],
     need: float,
     step: arb,
-) -> Spread:
+) -> DottedLaw:
     """Of the largest one at each node."""
     low, high = (floor(end / step) for end in ends)
     if any(len(ways) > 1 for _, ways in densities):  # nodes that lie symmetrically serve both

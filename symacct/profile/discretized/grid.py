@@ -23,12 +23,12 @@ from symacct.core.errors import PrecisionError
 from symacct.core.forking import cached_property
 from symacct.numerics.sums.refine import ball
 from symacct.profile.accuracy import accuracy, decided, log_float_of
-from symacct.profile.discretized.connect_the_dots import Spread
+from symacct.profile.discretized.connect_the_dots import DottedLaw
 from symacct.profile.discretized.discretize import FARTHEST, laws_of, step_for
 from symacct.profile.discretized.nodes import Nodes
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.integer_noise import IntegerLoss
-from symacct.profile.losses.mixed import Averaged
+from symacct.profile.losses.mixed import MixtureMoments
 from symacct.profile.losses.normal_mixtures import NormalMixtures
 from symacct.profile.part import Floats, Part
 from symacct.profile.roots import bracket, enclosed
@@ -59,7 +59,7 @@ _REFUSED = (
     "of losses, noise of a density beside them, or conversion='improved'"
 )
 
-Spreads = tuple[tuple[Spread, int], ...]
+Spreads = tuple[tuple[DottedLaw, int], ...]
 T = TypeVar("T")
 
 
@@ -180,14 +180,14 @@ class Grid:
             at = start - others.first - np.arange(len(masses)) + self._moved
             inside = at < len(highest)
             found = arb(float(masses[inside] @ highest[np.maximum(at[inside], 0)]))
-            unlikely = self._far + self._cut(others) + len(masses) * arb(_TINY)
+            unlikely = self._far_mass + self._cut(others) + len(masses) * arb(_TINY)
             total += k * (found * (1 + len(masses) * arb(2) ** -51) + unlikely * arb(highest.max()))
             total += k * len(masses) * arb(2) ** -1022  # of products below the range of float64
         return total
 
     @cached_property
     def _moved(self) -> int:
-        """By how many steps all losses together were moved but for `_far`; some more for balls.
+        """How far in steps all losses together were moved but for `_far_mass`, and more for balls.
 
         By Hoeffding's inequality where that is less than all moves one way.
         """
@@ -199,9 +199,9 @@ class Grid:
         return 3 + min(moves, ceiling(likely))
 
     @property
-    def _far(self) -> arb:
+    def _far_mass(self) -> arb:
         """The P-mass that was moved by more."""
-        further = sum((k * spread.far for spread, k in self.spreads), arb(0))
+        further = sum((k * spread.far_mass for spread, k in self.spreads), arb(0))
         return further + 2 * arb(-self.need).exp()
 
     @cached_property
@@ -276,7 +276,7 @@ class Grids:
         """
         if any(self._loses_unseen(part) for part, _ in self.runs.runs):
             return CANNOT
-        is_averaged = any(isinstance(part, Averaged) for part, _ in self.runs.runs)
+        is_averaged = any(isinstance(part, MixtureMoments) for part, _ in self.runs.runs)
         is_alone = self.runs.are_atoms or is_averaged or not self.runs.have_moments
         if not (self.count < _MANY_RUNS or is_alone):
             return CANNOT

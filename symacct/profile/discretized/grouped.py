@@ -11,7 +11,7 @@ from flint import arb, ctx
 
 from symacct.arithmetic.ball import ends_of
 from symacct.profile.discretized.connect_the_dots import LineCell
-from symacct.profile.losses.finite import Atoms, counted
+from symacct.profile.losses.finite import Atoms, multinomial_laws
 from symacct.profile.losses.integer_noise import IntegerLoss
 
 MOST_OUTCOMES = 50_000  # of the runs that are taken together
@@ -62,7 +62,7 @@ def _group(part: Atoms | IntegerLoss, runs: int, reverse: bool, need: float, bit
     own, left_out = _own(part, reverse, need, bits)
     if runs == 1:
         return Group(own, left_out)
-    found = _kept(counted([(p, q) for p, q, _, _ in own], runs), need)
+    found = _kept(multinomial_laws([(p, q) for p, q, _, _ in own], runs), need)
     return Group(found.cells, found.left_out + runs * left_out)
 
 

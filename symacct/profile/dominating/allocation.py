@@ -10,7 +10,7 @@ from symacct.core import limits
 from symacct.core.claims import Kind
 from symacct.core.errors import AssumptionError
 from symacct.core.exact import Exact
-from symacct.profile.dominating.together import PairProduct, one_part
+from symacct.profile.dominating.products import PairProduct, one_part
 from symacct.profile.losses.allocated import AllocatedGaussian
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.gaussian import GaussianLoss

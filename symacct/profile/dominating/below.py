@@ -36,7 +36,7 @@ from symacct.operations.subsample import (
     SubsampleWithoutReplacement,
 )
 from symacct.profile.dominating.pairs import either, products
-from symacct.profile.dominating.together import PairProduct, composed, sampled_once
+from symacct.profile.dominating.products import PairProduct, product_of_runs, sampled_once
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.fixed_size.equilateral import Equilateral, below
 
@@ -74,7 +74,7 @@ def triangles_below(node: Node) -> list[PairProduct]:
         [(product, count) for product in triangles.get(part) or products_below(part)]
         for part, count in terms
     ]
-    return [composed(choice) for choice in itertools.product(*choices)]
+    return [product_of_runs(choice) for choice in itertools.product(*choices)]
 
 
 def _triangle(node: Node) -> list[PairProduct]:
@@ -143,7 +143,7 @@ def _(node: Compose) -> list[PairProduct]:
     if math.prod(map(len, choices)) > _MOST_WAYS:
         choices = [found[-1:] for found in choices]
     every = [[*itertools.chain(*choice)] for choice in itertools.product(*choices)]
-    return [composed(choice) for choice in every if _are_alike([one for one, _ in choice])]
+    return [product_of_runs(choice) for choice in every if _are_alike([one for one, _ in choice])]
 
 
 def _of_records(node: Node, part: Node) -> list[PairProduct]:

@@ -40,22 +40,22 @@ from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 from symacct.profile.dominating.allocation import allocated
 from symacct.profile.dominating.envelope import envelope
-from symacct.profile.dominating.queries import one_gaussian, triangle_of
-from symacct.profile.dominating.together import (
+from symacct.profile.dominating.products import (
     PairProduct,
-    alike,
     at_once,
+    either_product,
+    joint_choices,
     of_one_run,
     one_part,
+    product_of_many_pairs,
     sampled_once,
-    several,
-    told,
 )
+from symacct.profile.dominating.queries import one_gaussian, triangle_of
 from symacct.profile.losses.density.bounded_range import bounded_range
 from symacct.profile.losses.density.charts import DensityPair
 from symacct.profile.losses.density.densities import DensityLoss
 from symacct.profile.losses.finite import Atoms, Masses
-from symacct.profile.losses.fixed_size.laplace import GluedLaplace
+from symacct.profile.losses.fixed_size.laplace import FixedSizeLaplace
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.losses.laplace import LaplaceLoss
@@ -199,7 +199,10 @@ def _densities(node: DistributionPair) -> list[PairProduct]:
 def _(node: Compose) -> list[PairProduct]:
     counts = node.terms.values()
     every = [at_once(found) for found in map(products, node.terms)]
-    return [several(list(zip(way, counts, strict=True))) for way in alike(node, every)]
+    return [
+        product_of_many_pairs(list(zip(way, counts, strict=True)))
+        for way in joint_choices(node, every)
+    ]
 
 
 @products.register
@@ -236,11 +239,13 @@ def _(node: SubsampleWithoutReplacement) -> list[PairProduct]:
         return [sampled_once(found, node.gamma)]
     part = one_part(found)
     if isinstance(part, Atoms | GaussianLoss):
-        glued: Part = part.glued(node.gamma)
+        fixed_size_pair: Part = part.fixed_size_pair(node.gamma)
         triangle = triangle_of(node)
-        return [PairProduct(((glued, 1),), found.kind, of_many=True, triangle=triangle)]
+        return [PairProduct(((fixed_size_pair, 1),), found.kind, of_many=True, triangle=triangle)]
     if isinstance(part, LaplaceLoss):
-        return [PairProduct(((GluedLaplace(part.shift, node.gamma), 1),), found.kind, of_many=True)]
+        return [
+            PairProduct(((FixedSizeLaplace(part.shift, node.gamma), 1),), found.kind, of_many=True)
+        ]
     return [PairProduct(((part.sampled(node.gamma), 1),), found.kind, one_way=True, of_many=True)]
 
 
@@ -288,8 +293,8 @@ def either(node: Either, of: Callable[[Node], list[PairProduct]]) -> list[PairPr
     """The pairs of a coin between two mechanisms, by what is known of either."""
     if node.share in (0, 1):
         return of(node.first if node.share == 1 else node.second)
-    ways = alike(node, [of(node.first), of(node.second)])
-    return [told(one, other, node.share) for one, other in ways]
+    ways = joint_choices(node, [of(node.first), of(node.second)])
+    return [either_product(one, other, node.share) for one, other in ways]
 
 
 @products.register

@@ -40,7 +40,7 @@ _SHARE = 0.25  # of the error that is wanted
 _FINEST = 200  # halvings of μ²
 
 
-class Across(Contour):
+class ExchangedContour(Contour):
     """A contour of the exchanged pairs, of which nothing is lost either way."""
 
     def delta(self, y: arb) -> arb:
@@ -56,7 +56,7 @@ class Across(Contour):
         return FloatContour(shifts, log_terms, found.taper, -1)
 
 
-class Smoothed(Contour):
+class SmoothedContour(Contour):
     """A contour of runs of which the last is the noise."""
 
     def delta(self, y: arb) -> arb:
@@ -126,7 +126,7 @@ def _beside_noise(found: Moments, y: float, digits: float) -> Moments:
     return found.with_noise(GaussianLoss(Fraction(2) ** -halvings))
 
 
-def planned(
+def moments_and_plan(
     found: Moments, y: float, log_delta: float, digits: float, two_ways: bool = False
 ) -> tuple[Moments, ContourPlan]:
     """The moments and the plan of the fewest nodes, of pairs exchanged where others are many."""
@@ -156,5 +156,5 @@ def contour(found: Moments, chosen: ContourPlan, at: float, plain: Moments) -> C
     if found is plain:
         return Contour(found.factors, chosen, found.reverse, at)
     if found.reverse != plain.reverse:
-        return Across(found.factors, chosen, found.reverse, at)
-    return Smoothed((*plain.factors, found.runs[-1]), chosen, found.reverse, at)
+        return ExchangedContour(found.factors, chosen, found.reverse, at)
+    return SmoothedContour((*plain.factors, found.runs[-1]), chosen, found.reverse, at)

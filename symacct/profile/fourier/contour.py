@@ -253,7 +253,9 @@ def _polynomial(coefficients: list[acb]) -> Callable[[acb], acb]:
     return value
 
 
-def sketched(runs: Sequence[tuple[Part, float]], reverse: bool, plan: ContourPlan) -> FloatContour:
+def float_nodes(
+    runs: Sequence[tuple[Part, float]], reverse: bool, plan: ContourPlan
+) -> FloatContour:
     """The nodes of a plan, all of them worked out in float64."""
     order = -plan.c if reverse else 1 + plan.c
     line = OrderLine(order, plan.h, plan.last)

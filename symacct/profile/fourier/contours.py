@@ -22,7 +22,7 @@ from symacct.profile.accuracy import (
     log_float_of,
     undecided,
 )
-from symacct.profile.fourier.alternatives import Across, contour, planned
+from symacct.profile.fourier.alternatives import ExchangedContour, contour, moments_and_plan
 from symacct.profile.fourier.contour import Contour, log_chernoff
 from symacct.profile.fourier.shape import shift
 from symacct.profile.fourier.starting import about_log_delta, about_root, next_guess, other_roots
@@ -62,7 +62,7 @@ class Contours:
     @property
     def order(self) -> float | None:
         """The order 1 + c of the nodes that were summed last."""
-        plain = self.known and not isinstance(self.known[0], Across)
+        plain = self.known and not isinstance(self.known[0], ExchangedContour)
         return 1 + self.known[0].plan.c if plain else None
 
     # --- δ(ε)
@@ -96,7 +96,7 @@ class Contours:
     def _new(self, at: float, log_delta: float, digits: float, use: Callable[[Contour], T]) -> T:
         """What a new contour gives, which is then kept."""
         plain = self.runs.moments
-        moments, chosen = planned(plain, at, log_delta, digits, self.two_ways)
+        moments, chosen = moments_and_plan(plain, at, log_delta, digits, self.two_ways)
         if self.most_nodes < math.inf and (chosen.taper or chosen.last > self.most_nodes):
             raise PrecisionError(f"found {chosen.last} nodes, needed {self.most_nodes}")  # caught
         made = contour(moments, chosen, at, plain)

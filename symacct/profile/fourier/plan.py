@@ -12,7 +12,7 @@ import numpy as np
 from symacct.core import limits
 from symacct.core.errors import PrecisionError
 from symacct.profile.fourier.shape import Moments
-from symacct.profile.fourier.taper import Taper, how_many, tapered
+from symacct.profile.fourier.taper import Taper, how_many, shortest_taper
 from symacct.profile.losses.density.densities import DensityLoss
 from symacct.profile.losses.sampled_gaussian.many import ManyGaussians
 from symacct.profile.part import Floats, OrderLine, rounded_down
@@ -91,7 +91,7 @@ def _mild(found: Moments) -> float:
     """c up to which densities hardly pile up at their largest loss: there moments fall late."""
     order = np.array([found.order(0.0)])
     own = [part for part, _ in found.representatives if isinstance(part, DensityLoss)]
-    return min((float(part.steer(order)[1][0] ** -0.5) for part in own), default=math.inf)
+    return min((float(part.float_moments(order)[1][0] ** -0.5) for part in own), default=math.inf)
 
 
 def _along(
@@ -117,12 +117,12 @@ def _cheapest(
     Far beyond the saddle it is looked for where many nodes are needed near it.
     """
     saddle = found.saddle(y)
-    near = found.around(saddle)
+    near = found.moments_around(saddle)
     with suppress(PrecisionError):
         line = _cheapest_of(near, found.largest - y, y, log_delta, drop, most)
         if line[3] < _MANY * line[1]:
             return line
-    far = found.beyond(saddle, y, drop - log_delta)
+    far = found.moments_beyond(saddle, y, drop - log_delta)
     every = tuple(map(np.concatenate, zip(near, far, strict=True)))
     return _cheapest_of(every, found.largest - y, y, log_delta, drop, most)
 
@@ -166,7 +166,7 @@ def _across(
     found: Moments, y: float, log_delta: float, drop: float, c: float, h: float
 ) -> tuple[float | None, float]:
     """λ and h for aliases below e^{−y}δ at −y too; h is left where that takes too many nodes."""
-    shifts, log_moments, _ = found.around(found.saddle(y))
+    shifts, log_moments, _ = found.moments_around(found.saddle(y))
     goal = _TOLD - log_delta + y
     if drop < 2 * c * y + y + _TOLD:
         return None, h
@@ -186,7 +186,7 @@ def _last_nodes(
     if last <= _MANY or last <= _MANY * how_many(found.runs):
         return last, h, None
     log_rest = goal + c * y - math.log(h / math.pi)
-    taper = tapered(found.runs, found.reverse, found.order(c), h, y, log_rest, last)
+    taper = shortest_taper(found.runs, found.reverse, found.order(c), h, y, log_rest, last)
     if taper is None or taper.last > last:
         return last, h, None
     return taper.last, taper.h, taper

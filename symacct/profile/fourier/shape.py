@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from symacct.core.forking import cached_property
-from symacct.profile.losses.sampled_gaussian.many import gathered
+from symacct.profile.losses.sampled_gaussian.many import merged_runs
 from symacct.profile.part import Factor, Floats, Part
 
 Runs = Sequence[tuple[Part, int]]
@@ -52,7 +52,7 @@ class Moments:
     @cached_property
     def factors(self) -> tuple[tuple[Factor, int], ...]:
         """What a contour multiplies."""
-        return tuple(self.runs) if len(self.runs) <= _KINDS else gathered(self.runs)
+        return tuple(self.runs) if len(self.runs) <= _KINDS else merged_runs(self.runs)
 
     @cached_property
     def representatives(self) -> list[tuple[Part, float]]:
@@ -72,7 +72,7 @@ class Moments:
         orders = -shifts if self.reverse else 1 + shifts
         log_moments, variances = np.zeros(len(shifts)), np.zeros(len(shifts))
         for part, k in self.representatives:
-            log_moment, variance = part.steer(orders)
+            log_moment, variance = part.float_moments(orders)
             log_moments += k * log_moment
             variances += k * variance
         return log_moments, variances
@@ -86,7 +86,7 @@ class Moments:
         log_moments, variances = self.blocks[index]
         return float(log_moments[place]), float(variances[place])
 
-    def around(self, middle: int) -> tuple[Floats, Floats, Floats]:
+    def moments_around(self, middle: int) -> tuple[Floats, Floats, Floats]:
         """Shifts about 2^{j/2}, K and its second derivative."""
         if middle not in self.fine:
             places = middle / _COARSE + np.arange(-_BELOW, _ABOVE) / _FINE
@@ -94,7 +94,7 @@ class Moments:
             self.fine = {middle: (shifts, *self._at(shifts))}
         return self.fine[middle]
 
-    def beyond(self, middle: int, y: float, most: float) -> tuple[Floats, Floats, Floats]:
+    def moments_beyond(self, middle: int, y: float, most: float) -> tuple[Floats, Floats, Floats]:
         """The moments coarsely at larger shifts, while K(s) − sy is at most so much."""
         first = middle + _COARSE * _ABOVE // _FINE
         known = ((j, self._coarse(j)) for j in range(first, _COARSE * _FARTHEST))
@@ -130,7 +130,7 @@ class Moments:
 
     def log_delta(self, y: float) -> float:
         """About the least log δ for ε = y by a moment: never below the true one."""
-        shifts, log_moments, _ = self.around(self.saddle(y))
+        shifts, log_moments, _ = self.moments_around(self.saddle(y))
         found = log_moments - shifts * y + _log_kernel(shifts)
         return float(np.nan_to_num(found, nan=math.inf).min())
 
@@ -180,7 +180,7 @@ def _log_kernel(s: float | Floats) -> Any:
 
 def _chosen(runs: Runs) -> Iterator[tuple[Part, float]]:
     """The middle one of each so many of one class, for as many runs as have their log F(2)."""
-    sizes = [(float(part.steer(np.array([2.0]))[0][0]), part, k) for part, k in runs]
+    sizes = [(float(part.float_moments(np.array([2.0]))[0][0]), part, k) for part, k in runs]
     sizes.sort(key=lambda one: (type(one[1]).__name__, one[0]))
     for _, same in itertools.groupby(sizes, key=lambda one: type(one[1])):
         kind = list(same)

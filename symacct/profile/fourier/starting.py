@@ -15,7 +15,7 @@ from symacct.core.errors import LimitError, PrecisionError
 from symacct.numerics.sums.refine import ball
 from symacct.profile.accuracy import log_float_of
 from symacct.profile.fourier.alternatives import smoothed
-from symacct.profile.fourier.contour import sketched
+from symacct.profile.fourier.contour import float_nodes
 from symacct.profile.fourier.shape import Moments
 from symacct.profile.losses.fixed_size.equilateral import Equilateral
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
@@ -77,7 +77,7 @@ def nearer_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
     for _ in range(_ATTEMPTS):
         guess = runs.moments.log_delta(y)
         moments, chosen = smoothed(runs.moments, y, guess, _STEER_DIGITS)
-        rough = sketched(moments.representatives, runs.reverse, chosen)
+        rough = float_nodes(moments.representatives, runs.reverse, chosen)
         least = guess - _STEER_DIGITS * math.log(10)
         if not rough.log_value(y) > least and sum(k for _, k in runs.runs) <= _FEW_RUNS:
             is_rare = _sum_of_ones(runs.moments, 0.0) < _RARE
@@ -128,7 +128,7 @@ def _of_samples(runs: DirectedRuns, delta: Fraction, most: float) -> float:
 def _by_spread(moments: Moments, delta: Fraction) -> float:
     """About where D is δ of a normal loss, mean 0 and Q's variance: σ(φ(x) − xΦ̄(x)) = δ at xσ."""
     spread = math.sqrt(
-        sum(k * part.steer(np.zeros(1))[1][0] for part, k in moments.representatives)
+        sum(k * part.float_moments(np.zeros(1))[1][0] for part, k in moments.representatives)
     )
     low, high, goal = 0.0, _FARTHEST, float(delta)
     for _ in range(_HALVINGS):

@@ -48,7 +48,7 @@ class Taper:
     stride: int
 
     @cached_property
-    def slow(self) -> list[tuple[arb, arb_poly]]:
+    def amplitudes(self) -> list[tuple[arb, arb_poly]]:
         """The losses, and series with bounds of |g_J^{(j)}|/j! summed over the nodes."""
         with ctx.workprec(_BITS):
             turning = losses(self.runs, self.reverse)
@@ -57,7 +57,7 @@ class Taper:
             for part, count in self.runs:
                 kinds = [
                     _powers(series, count, length)
-                    for series in part.slow(self.a, self.start, length)
+                    for series in part.amplitude_bounds(self.a, self.start, length)
                 ]
                 own = [_product(chosen, count, length) for chosen in _choices(kinds, count)]
                 found = [(series * more).truncate(length) for series in found for more in own]
@@ -80,12 +80,12 @@ class Taper:
         |(E^m−1)^j g| <= (mh)^j sup|g^{(j)}|.
         """
         with ctx.workprec(_BITS):
-            turns = [self._turn(y - loss) for loss, _ in self.slow]
+            turns = [self._turn(y - loss) for loss, _ in self.amplitudes]
             away = math.prod((abs(1 - turn) for turn in turns), start=arb(1)) ** order
             if not away > 0:
                 return arb.pos_inf()
             total = arb(0)
-            for own, (_, series) in enumerate(self.slow):
+            for own, (_, series) in enumerate(self.amplitudes):
                 total += self._differences(turns, own, series, order)
             return total / away
 
@@ -168,7 +168,7 @@ class Taper:
         return acb(0, -arb(self.h) * self.stride * y).exp()
 
 
-def tapered(
+def shortest_taper(
     runs: Runs, reverse: bool, a: float, step: float, y: float, log_rest: float, most: int
 ) -> Taper | None:
     """The taper of the fewest nodes that leaves out e^{log_rest}, for a step of at most `step`.
@@ -197,7 +197,7 @@ def how_many(runs: Runs) -> float:
     """How many losses there are to turn at, counted before they are listed; ∞ for many runs."""
     if sum(k for _, k in runs) > _MOST_RUNS:
         return math.inf
-    kinds = ((len(part.turns()), k) for part, k in runs)
+    kinds = ((len(part.frequencies()), k) for part, k in runs)
     return math.prod(math.comb(k + most - 1, k) if most else 0 for most, k in kinds)
 
 
@@ -207,7 +207,7 @@ def losses(runs: Runs, reverse: bool) -> list[arb]:
     for part, count in runs:
         own = [
             sum((times * loss for loss, times in chosen), arb(0))
-            for chosen in _choices(part.turns(), count)
+            for chosen in _choices(part.frequencies(), count)
         ]
         found = [loss + more for loss in found for more in own]
     return [-loss for loss in found] if reverse else found

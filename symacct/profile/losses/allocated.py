@@ -64,7 +64,7 @@ class AllocatedGaussian(ProfileOnly):
         """About the variance of log S."""
         return math.log1p(self.law.variance / self.steps)
 
-    def steer(self, orders: Floats) -> tuple[Floats, Floats]:
+    def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
         here, right, left = (self._log_moments(orders + x) for x in (0.0, _NEAR, -_NEAR))
         curved = (right - 2 * here + left) / _NEAR**2
         return here, np.maximum(curved, self._spread / 4)

@@ -50,7 +50,7 @@ class Atoms:
                 merged[ratio] = (known[0] + mixed, known[1] + q)
         return tuple(merged.values())
 
-    hardly_falls = True
+    decays_slowly = True
 
     @cached_property
     def symmetric(self) -> bool:
@@ -87,7 +87,7 @@ class Atoms:
         """This loss in a sample, where P is mixed once more."""
         return Atoms(self.masses, self.gamma * gamma, self.pure)
 
-    def glued(self, gamma: Exact) -> Atoms:
+    def fixed_size_pair(self, gamma: Exact) -> Atoms:
         """(1−γ)q + γp against q where p > q, p against (1−γ)p + γq where p < q.
 
         What is left of both laws, equally much, is one outcome that says nothing.
@@ -106,13 +106,13 @@ class Atoms:
         pairs = ((q, p) if reverse else (p, q) for p, q in self.laws if p != 0 and q != 0)
         return [(BALL.number(p), BALL.number(q)) for p, q in pairs]
 
-    def weighed(self) -> list[tuple[arb, arb]]:
+    def weighted_losses(self) -> list[tuple[arb, arb]]:
         """(q, log(p/q)) for the losses that are finite."""
         return [(q, (p / q).log()) for p, q in self.common()]
 
     # --- float64: where to look
 
-    def steer(self, orders: Floats) -> tuple[Floats, Floats]:
+    def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
         weights, losses = self._floats
         exponent = orders[:, None] * losses + np.log(weights)
         top = exponent.max(axis=1)
@@ -124,11 +124,11 @@ class Atoms:
 
     @cached_property
     def _floats(self) -> tuple[Floats, Floats]:
-        weighed = self.weighed()
+        weighed = self.weighted_losses()
         return np.array([float(q) for q, _ in weighed]), np.array([float(x) for _, x in weighed])
 
     def log_decay(self, a: float, t: float) -> float:
-        return float(self.steer(np.array([a]))[0][0])
+        return float(self.float_moments(np.array([a]))[0][0])
 
     def log_values(self, line: OrderLine) -> Floats:
         weights, losses = self._floats
@@ -140,20 +140,20 @@ class Atoms:
         return _EXPONENTIAL * len(self.laws)
 
     def transform(self, line: OrderLine, need: float) -> list[acb]:
-        weighed = self.weighed()
+        weighed = self.weighted_losses()
         weights = [q * (arb(line.a) * loss).exp() for q, loss in weighed]
         return sums_on_a_line(weights, [loss for _, loss in weighed], line, arb(0))
 
     def decay(self, a: float, t: float, slack: float) -> arb:
         """log F(a): atoms do not decay, the other parts must."""
-        return sum((q * (arb(a) * loss).exp() for q, loss in self.weighed()), arb(0)).log()
+        return sum((q * (arb(a) * loss).exp() for q, loss in self.weighted_losses()), arb(0)).log()
 
-    def turns(self) -> list[arb]:
-        return [loss for _, loss in self.weighed()]
+    def frequencies(self) -> list[arb]:
+        return [loss for _, loss in self.weighted_losses()]
 
-    def slow(self, a: float, t: float, length: int) -> list[arb_poly]:
+    def amplitude_bounds(self, a: float, t: float, length: int) -> list[arb_poly]:
         """The constants q e^{aℓ}."""
-        return [arb_poly([q * (arb(a) * loss).exp()]) for q, loss in self.weighed()]
+        return [arb_poly([q * (arb(a) * loss).exp()]) for q, loss in self.weighted_losses()]
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
         """Σ (p − e^y q)₊, in which a term that balls cannot decide the sign of may be near 0."""
@@ -162,7 +162,7 @@ class Atoms:
         return sum(terms, self.mass_at_infinity_in_balls(reverse))
 
     def largest(self, reverse: bool) -> arb:
-        losses = [-loss if reverse else loss for _, loss in self.weighed()]
+        losses = [-loss if reverse else loss for _, loss in self.weighted_losses()]
         most = arb("-inf")
         for loss in losses:
             most = most.max(loss)
@@ -190,7 +190,7 @@ def is_positive(x: Exact) -> bool:
     return found
 
 
-def counted(laws: list[tuple[arb, arb]], count: int) -> list[tuple[arb, arb]]:
+def multinomial_laws(laws: list[tuple[arb, arb]], count: int) -> list[tuple[arb, arb]]:
     """(p, q) of every way to distribute `count` runs over the outcomes: multinomial laws."""
     if not laws:
         return []

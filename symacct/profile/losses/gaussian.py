@@ -12,7 +12,7 @@ from flint import acb, arb, arb_poly
 from symacct.arithmetic import BALL
 from symacct.core.exact import Exact
 from symacct.numerics.normal.hockey_stick import hockey_stick
-from symacct.profile.losses.fixed_size.gaussian import GluedGaussian
+from symacct.profile.losses.fixed_size.gaussian import FixedSizeGaussian
 from symacct.profile.losses.normal_mixtures import NormalMixtures
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from symacct.profile.part import Floats, OrderLine
@@ -25,15 +25,15 @@ class GaussianLoss:
     ratio: Exact
 
     symmetric = True  # z ↦ 1 − z exchanges the two laws
-    hardly_falls = False
+    decays_slowly = False
 
     def sampled(self, gamma: Exact) -> SampledGaussian:
         """(1−γ)Q + γP against Q."""
         return SampledGaussian(1 / self.ratio, gamma)
 
-    def glued(self, gamma: Exact) -> GluedGaussian:
+    def fixed_size_pair(self, gamma: Exact) -> FixedSizeGaussian:
         """What dominates a sample of fixed size both ways, a record replaced."""
-        return GluedGaussian(1 / self.ratio, gamma)
+        return FixedSizeGaussian(1 / self.ratio, gamma)
 
     def in_groups(self, gamma: Exact, added: int, removed: int) -> NormalMixtures:
         """Poisson samples of so many records more, against those of other ones: opposite answers.
@@ -47,7 +47,7 @@ class GaussianLoss:
         mirrored = tuple((w, -j) for w, j in reversed(lower))
         return NormalMixtures(tuple(upper), mirrored, self.ratio)
 
-    def steer(self, orders: Floats) -> tuple[Floats, Floats]:
+    def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
         ratio = float(self.ratio)
         return (orders * orders - orders) * ratio / 2, np.full_like(orders, ratio)
 
@@ -69,10 +69,10 @@ class GaussianLoss:
     def decay(self, a: float, t: float, slack: float) -> arb:
         return (arb(a) ** 2 - arb(a) - arb(t) ** 2) * BALL.number(self.ratio) / 2
 
-    def turns(self) -> list[arb]:
+    def frequencies(self) -> list[arb]:
         return []
 
-    def slow(self, a: float, t: float, length: int) -> list[arb_poly]:
+    def amplitude_bounds(self, a: float, t: float, length: int) -> list[arb_poly]:
         return []
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:

@@ -14,7 +14,7 @@ from flint import arb, ctx
 from symacct.arithmetic import BALL
 from symacct.core.exact import Exact
 from symacct.mechanisms.integers.integer_noise import IntegerSums
-from symacct.profile.losses.summed import Sample, Summed
+from symacct.profile.losses.summed import Sample, SummedLoss
 from symacct.profile.part import Floats, OrderLine, Part
 
 _STEERING_NATS = 40.0
@@ -30,7 +30,7 @@ class OutcomeMasses(NamedTuple):
 
 
 @dataclass(frozen=True)
-class IntegerLoss(Summed):
+class IntegerLoss(SummedLoss):
     """The noise, and the sampling rate `gamma` in (0, 1].
 
     F does not decay, as that of finitely many outcomes: of several runs another part must, or
@@ -40,7 +40,7 @@ class IntegerLoss(Summed):
     noise: IntegerSums
     gamma: Exact = Fraction(1)
 
-    hardly_falls = True
+    decays_slowly = True
 
     @property
     def symmetric(self) -> bool:  # type: ignore[override]
@@ -76,11 +76,11 @@ class IntegerLoss(Summed):
         """About log E_Q[(P₀/Q)^a]/F(a), in which the rest of the outcomes is bounded."""
         every, order = IntegerLoss(self.noise), np.array([a])
         with np.errstate(invalid="ignore"):
-            over = float(every.steer(order)[0][0] - self.steer(order)[0][0])
+            over = float(every.float_moments(order)[0][0] - self.float_moments(order)[0][0])
         return max(over, 0.0) if self.gamma < 1 and over < math.inf else 0.0
 
     def log_decay(self, a: float, t: float) -> float:
-        return float(self.steer(np.array([a]))[0][0])
+        return float(self.float_moments(np.array([a]))[0][0])
 
     def decay(self, a: float, t: float, slack: float) -> arb:
         """log F(a): a sum over atoms comes as near to it as one likes again and again."""
@@ -120,7 +120,7 @@ class IntegerLoss(Summed):
 @lru_cache(8)
 def _weighed(part: IntegerLoss, kept: range, bits: int) -> list[tuple[arb, arb]]:
     """Q and the loss log(1−γ+γP₀/Q) of these outcomes, `bits` being flint's current precision."""
-    known = part.noise.weighed(kept)
+    known = part.noise.weighted_losses(kept)
     if part.gamma == 1:
         return known
     rate = BALL.number(part.gamma)

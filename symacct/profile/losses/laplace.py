@@ -20,7 +20,7 @@ from flint import acb, arb, arb_poly, ctx
 from symacct.arithmetic import BALL
 from symacct.core.exact import Exact
 from symacct.numerics.densities.gauss import legendre, legendre_floats
-from symacct.profile.losses.summed import Sample, Summed
+from symacct.profile.losses.summed import Sample, SummedLoss
 from symacct.profile.part import Floats, OrderLine
 from symacct.profile.sums.tail_maximum import End
 
@@ -31,13 +31,13 @@ _CLOSED = 32  # products that two exponentials take
 
 
 @dataclass(frozen=True)
-class LaplaceLoss(Summed):
+class LaplaceLoss(SummedLoss):
     """`shift` = Δ/b, the sampling rate `gamma` in (0, 1]."""
 
     shift: Exact
     gamma: Exact = Fraction(1)
 
-    hardly_falls = True
+    decays_slowly = True
 
     @property
     def symmetric(self) -> bool:  # type: ignore[override]
@@ -84,23 +84,23 @@ class LaplaceLoss(Summed):
     def sample(self, a: float, far: float, need: float) -> Sample:
         return _sample(self, a, far, need, ctx.prec)
 
-    def far(self, a: float, moment: arb) -> list[End]:
+    def decay_constants(self, a: float, moment: arb) -> list[End]:
         """The atoms, and by parts 2(h(0) + h(s)), h = ½e^{−x}R^a/(log R)′ = e^{s−3x}R^{a+1}/(4γ).
 
         (log h)′ = −3 + 2(a+1)γe^{2x−s}/R changes its sign at most once, from − to +, so that h
         varies by at most h(0) + h(s). Unsampled it is at most the atoms' share times 1 + 1/|2z−1|.
         """
         shift, order = BALL.number(self.shift), arb(a)
-        low, high = self.turns()
+        low, high = self.frequencies()
         atoms = ((order * low).exp() + (order * high - shift).exp()) / 2
         falling = (shift + (order + 1) * low).exp() + ((order + 1) * high - 2 * shift).exp()
         found = [(atoms, falling / (2 * BALL.number(self.gamma)))]
         return [*found, (atoms, atoms / 2)] if self.gamma == 1 else found
 
-    def turns(self) -> list[arb]:
+    def frequencies(self) -> list[arb]:
         return [-self.largest(True), self.largest(False)]
 
-    def slow(self, a: float, t: float, length: int) -> list[arb_poly]:
+    def amplitude_bounds(self, a: float, t: float, length: int) -> list[arb_poly]:
         """½e^{aL₀} + …, with bounds g(L)e^{aL}/t^{j+1} at either end of the density g of L,
 
         κe^{−L/2}(1−(1−γ)e^{−L})^{−3/2} = Σ c_m e^{−(m+½)L}, c_m >= 0: each term, integrated against
@@ -109,7 +109,7 @@ class LaplaceLoss(Summed):
         shift, scale = BALL.number(self.shift), 1 / (4 * BALL.number(self.gamma))
         found = []
         for loss, atom, density in zip(
-            self.turns(),
+            self.frequencies(),
             [arb(0.5), (-shift).exp() / 2],
             [shift.exp() * scale, (-2 * shift).exp() * scale],
             strict=True,
@@ -192,7 +192,7 @@ def _most(part: LaplaceLoss, a: float, far: float, rho: arb) -> arb:
 def _rule(part: LaplaceLoss, a: float, far: float, need: float) -> tuple[float, int]:
     """The ellipse and the fewest nodes for an error of about e^{−need} F(a); float64."""
     shift, gamma = float(part.shift), float(part.gamma)
-    log_moment, best = float(part.steer(np.array([a]))[0][0]), (math.inf, 1.5)
+    log_moment, best = float(part.float_moments(np.array([a]))[0][0]), (math.inf, 1.5)
     for rho in (float(x) for x in _ELLIPSES):
         reach, theta = shift * (rho + 1 / rho) / 4, shift * (rho - 1 / rho) / 2
         if theta > 1.5:

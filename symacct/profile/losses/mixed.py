@@ -19,18 +19,21 @@ _NEAR = 1e-3  # of an order, by which its neighbour tells the mean of the loss
 Member = tuple[float, float, Part]  # log of a share, log c, a part: F(z) is Σ share c^z F_part(z)
 
 
-class Averaged:
+class MixtureMoments:
     """Where to look for a mean of moments; float64."""
 
     @property
     def _members(self) -> list[Member]:
         raise NotImplementedError
 
-    def steer(self, orders: Floats) -> tuple[Floats, Floats]:
+    def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
         """The variance of a mixture: the mean of the variances, and that between the means."""
         rows = []
         for log, log_c, part in self._members:
-            (here, variance), (near, _) = part.steer(orders), part.steer(orders + _NEAR)
+            (here, variance), (near, _) = (
+                part.float_moments(orders),
+                part.float_moments(orders + _NEAR),
+            )
             rows.append((log + log_c * orders + here, log_c + (near - here) / _NEAR, variance))
         logs, means, variances = map(np.array, zip(*rows, strict=True))
         total = np.logaddexp.reduce(logs)
@@ -52,7 +55,7 @@ class Averaged:
 
 
 @dataclass(frozen=True)
-class MixedLoss(Averaged):
+class MixedLoss(MixtureMoments):
     """The pair `first` with probability `share`, else `second`; F(z) is the mean of theirs."""
 
     first: Part
@@ -60,9 +63,9 @@ class MixedLoss(Averaged):
     share: Exact
 
     @property
-    def hardly_falls(self) -> bool:
+    def decays_slowly(self) -> bool:
         """May those of either not fall?"""
-        return self.first.hardly_falls or self.second.hardly_falls
+        return self.first.decays_slowly or self.second.decays_slowly
 
     @property
     def symmetric(self) -> bool:
@@ -98,10 +101,10 @@ class MixedLoss(Averaged):
         bounds = (weight * part.decay(a, t, slack).exp() for weight, part in self._weighed())
         return sum(bounds, arb(0)).log()
 
-    def turns(self) -> list[arb]:
+    def frequencies(self) -> list[arb]:
         return []
 
-    def slow(self, a: float, t: float, length: int) -> list[arb_poly]:
+    def amplitude_bounds(self, a: float, t: float, length: int) -> list[arb_poly]:
         return []
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:

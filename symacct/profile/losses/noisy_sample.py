@@ -22,10 +22,10 @@ from symacct.arithmetic.ball import float_above
 from symacct.core.exact import Exact
 from symacct.core.forking import cached_property
 from symacct.numerics.densities.gauss import legendre, legendre_floats
-from symacct.profile.losses.finite import Atoms, counted
+from symacct.profile.losses.finite import Atoms, multinomial_laws
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.laplace import LaplaceLoss
-from symacct.profile.losses.mixed import Averaged, Member
+from symacct.profile.losses.mixed import Member, MixtureMoments
 from symacct.profile.losses.one_sample import OneSample, Runs
 from symacct.profile.losses.sampled_gaussian import real_line
 from symacct.profile.losses.sampled_gaussian.frame import SampledFrame
@@ -44,7 +44,7 @@ Weighed = list[tuple[arb, arb]]  # Q-masses, and losses or cells of them
 
 
 @dataclass(frozen=True)
-class NoisySample(Averaged, OneSample):
+class NoisySample(MixtureMoments, OneSample):
     """The runs, with Gaussian noise among them, and the sampling rate."""
 
     has_moments = True
@@ -72,7 +72,9 @@ class NoisySample(Averaged, OneSample):
 
     def _outcomes(self) -> Weighed:
         """(q, y) of all finite runs together."""
-        finite = [counted(part.common(), k) for part, k in self.runs if isinstance(part, Atoms)]
+        finite = [
+            multinomial_laws(part.common(), k) for part, k in self.runs if isinstance(part, Atoms)
+        ]
         return _products([[(q, (p / q).log()) for p, q in laws] for laws in finite])
 
     def _at(self, y: arb) -> tuple[arb, arb]:
@@ -169,7 +171,7 @@ class NoisySample(Averaged, OneSample):
 
     def decay(self, a: float, t: float, slack: float) -> arb:
         """The sampled Gaussian's, averaged over cells of losses, whose rates are one ball."""
-        fallen = float(self.steer(np.array([a]))[0][0]) - self.log_decay(a, t)
+        fallen = float(self.float_moments(np.array([a]))[0][0]) - self.log_decay(a, t)
         rows = [self._outcomes(), *(self._cells(s, fallen / slack) for s in self._laplace)]
         total = arb(0)
         for q, y in _products(rows):
@@ -195,7 +197,10 @@ def _gauss_rule(
     part: NoisySample, i: int, a: float, far: float, need: float
 ) -> tuple[arb, int, float]:
     """log of a bound in the ellipse of the fewest nodes, how many these are, the ellipse."""
-    log_moment, best = float(part.steer(np.array([a]))[0][0]), (arb.pos_inf(), math.inf, 2.0)
+    log_moment, best = (
+        float(part.float_moments(np.array([a]))[0][0]),
+        (arb.pos_inf(), math.inf, 2.0),
+    )
     with ctx.workprec(_BITS):
         for rho in _ELLIPSES:
             log_most = part.log_most(i, a, far, rho)

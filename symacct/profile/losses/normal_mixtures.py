@@ -22,7 +22,7 @@ from symacct.core import limits
 from symacct.core.exact import Exact
 from symacct.core.forking import cached_property
 from symacct.numerics.sums.refine import normal_tail, tilted_tail, up_to
-from symacct.profile.losses.summed import Sample, Summed
+from symacct.profile.losses.summed import Sample, SummedLoss
 from symacct.profile.part import Floats, OrderLine, rounded_down
 from symacct.profile.roots import enclosed
 from symacct.profile.sums.tail_maximum import End
@@ -117,7 +117,7 @@ class NormalSum:
 
 
 @dataclass(frozen=True)
-class NormalMixtures(Summed):
+class NormalMixtures(SummedLoss):
     """Σ w N(jΔ, σ²) of the `upper` (w, j) against that of the `lower` ones; `ratio` = Δ²/σ².
 
     Both by growing j, w > 0; the least j above is at least the largest one below, the largest more.
@@ -127,7 +127,7 @@ class NormalMixtures(Summed):
     lower: Weights
     ratio: Exact
 
-    hardly_falls = True
+    decays_slowly = True
 
     @property
     def symmetric(self) -> bool:  # type: ignore[override]
@@ -169,7 +169,7 @@ class NormalMixtures(Summed):
     def _places(self, a: float, need: float) -> Floats:
         """The ends of cells, beyond which there is e^{−need} F(a), about."""
         p, q = self._rough
-        goal = float(self.steer(np.array([a]))[0][0]) - need - 3
+        goal = float(self.float_moments(np.array([a]))[0][0]) - need - 3
 
         def end(sign: int) -> float:
             slope = float(_slope((p, q), arb(a), sign))
@@ -204,7 +204,7 @@ class NormalMixtures(Summed):
 
     def log_decay(self, a: float, t: float) -> float:
         far, _ = self._log_edges(a, -t, self._places(a, 40.0))
-        log_moment = float(self.steer(np.array([a]))[0][0])
+        log_moment = float(self.float_moments(np.array([a]))[0][0])
         least = float(far.min())
         return least if least < log_moment - _FALLEN else super().log_decay(a, t)
 
@@ -217,21 +217,23 @@ class NormalMixtures(Summed):
     def sample(self, a: float, far: float, need: float) -> Sample:
         return _sample(self, a, far, need, ctx.prec)
 
-    def far(self, a: float, moment: arb) -> list[End]:
+    def decay_constants(self, a: float, moment: arb) -> list[End]:
         """|F(a+is)| is at most F(a) for s < t, and what the line of a height bounds after it."""
-        start = float(self.steer(np.array([a]))[1][0]) ** -0.5
-        return [(self._far(a, start * 2.0**j), moment * start * 2.0**j) for j in range(_LONGER)]
+        start = float(self.float_moments(np.array([a]))[1][0]) ** -0.5
+        return [
+            (self._decay_bound(a, start * 2.0**j), moment * start * 2.0**j) for j in range(_LONGER)
+        ]
 
     def decay(self, a: float, t: float, slack: float) -> arb:
         """As for all sums; by one line alone, where that shows that much has fallen."""
-        far = self._far(a, t).log()
+        far = self._decay_bound(a, t).log()
         return (
             far
-            if far < float(self.steer(np.array([a]))[0][0]) - _FALLEN
+            if far < float(self.float_moments(np.array([a]))[0][0]) - _FALLEN
             else super().decay(a, t, slack)
         )
 
-    def _far(self, a: float, t: float) -> arb:
+    def _decay_bound(self, a: float, t: float) -> arb:
         """A bound of |F(a+is)| for s >= t."""
         x = self._places(a, 40.0)
         logs, heights = self._log_edges(a, -t, x)
@@ -337,7 +339,7 @@ def _rule(part: NormalMixtures, a: float, far: float, need: float) -> Rule:
     # On a line off the real one the tails are larger by what is turned there.
     x = part._places(a, need + min(far * _HALF_TURN, _MOST_TURNED))
     logs, heights = part._log_edges(a, far, x)
-    log_moment = float(part.steer(np.array([a]))[0][0])
+    log_moment = float(part.float_moments(np.array([a]))[0][0])
     falls = np.maximum(logs - log_moment, 0.0) + max(need, 1.0) + 2
     steps = 2 * math.pi * heights / falls
     best = int(np.argmax(steps))

@@ -17,7 +17,7 @@ from flint import arb, ctx
 from symacct.arithmetic import BALL
 from symacct.core.exact import Exact
 from symacct.numerics.sums.refine import up_to
-from symacct.profile.losses.summed import steered
+from symacct.profile.losses.summed import float_moments_of_atoms
 from symacct.profile.part import Floats, Part, ProfileOnly
 from symacct.profile.solve import CompositionProfile
 
@@ -44,9 +44,9 @@ class OneSample(ProfileOnly):
 
     # --- float64: where to look
 
-    def steer(self, orders: Floats) -> tuple[Floats, Floats]:
+    def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
         """On chords of the product's profile, whose tilted mean and variance are near its own."""
-        return steered(orders, *_steering(self))
+        return float_moments_of_atoms(orders, *_steering(self))
 
     # --- balls: what is proved
 

@@ -47,9 +47,11 @@ class PointwiseMaximum(ProfileOnly):
         """H_a of a sampled pair grows with one H of the pair: the largest stays the largest."""
         return PointwiseMaximum(frozenset(part.sampled(gamma) for part in self.parts))
 
-    def steer(self, orders: Floats) -> tuple[Floats, Floats]:
+    def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
         """Of the pair with the largest moment at each order, which is less than its own."""
-        moments, variances = map(np.array, zip(*(p.steer(orders) for p in self.parts), strict=True))
+        moments, variances = map(
+            np.array, zip(*(p.float_moments(orders) for p in self.parts), strict=True)
+        )
         best = moments.argmax(axis=0), np.arange(len(orders))
         return moments[best], variances[best]
 

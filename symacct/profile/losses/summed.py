@@ -15,7 +15,7 @@ from symacct.core.exact import Exact
 from symacct.numerics.sums.refine import within
 from symacct.profile.part import Floats, OrderLine, Part, log_turning
 from symacct.profile.sums.power_sums import sums_on_a_line
-from symacct.profile.sums.tail_maximum import SHARE, End, TransformOnLine, bent_by_moments
+from symacct.profile.sums.tail_maximum import SHARE, End, TransformOnLine, second_moment_bound
 
 _NEARLY = 1.1  # times the variance that three moments may tell
 _HALVINGS = 20
@@ -42,14 +42,15 @@ class Sample:
         return sum(self.weights, within(self.error))
 
 
-class Summed:
+class SummedLoss:
     """What pairs share that are swapped by an involution and summed over nodes.
 
-    A subclass says `floats`, `sample` and `far`, and how little it may be asked at: `least_order`.
+    A subclass says `floats`, `sample` and `decay_constants`, and `least_order`, the least order
+    that it may be asked at.
     """
 
     symmetric = True
-    hardly_falls = False
+    decays_slowly = False
     least_order = -math.inf
 
     def floats(self, least: float, most: float) -> Grid:
@@ -63,15 +64,15 @@ class Summed:
         """Nodes for |t| <= far, with an error of about e^{−need} F(a)."""
         raise NotImplementedError
 
-    def far(self, a: float, moment: arb) -> list[End]:
+    def decay_constants(self, a: float, moment: arb) -> list[End]:
         """Some (A, C), each with |F(a+it)| <= A + C/t; F(a) is given."""
         raise NotImplementedError
 
     def sampled(self, gamma: Exact) -> Part:
         """No pair is known."""
-        return self.glued(gamma)
+        return self.fixed_size_pair(gamma)
 
-    def glued(self, gamma: Exact) -> Part:
+    def fixed_size_pair(self, gamma: Exact) -> Part:
         """No pair is known."""
         raise AssumptionError(
             "conversion='exact': found a sample of fixed size sampled again, needed a sample of "
@@ -90,13 +91,13 @@ class Summed:
             width /= 2
         return None
 
-    def steer(self, orders: Floats) -> tuple[Floats, Floats]:
+    def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
         """Orders of about one size share a grid; where it would be too long, none is taken."""
         log_moments, variances = np.full(len(orders), np.inf), np.ones(len(orders))
         grids = [self._grid(float(order)) for order in orders]
         for grid in {id(grid): grid for grid in grids if grid is not None}.values():
             own = np.array([one is grid for one in grids])
-            log_moments[own], variances[own] = steered(orders[own], *grid)
+            log_moments[own], variances[own] = float_moments_of_atoms(orders[own], *grid)
         return log_moments, variances
 
     def log_decay(self, a: float, t: float) -> float:
@@ -135,7 +136,11 @@ class Summed:
             return abs(total) + found.error
 
         bend, moment = self._bend(a, _SPARE - math.log(slack))
-        return TransformOnLine(at, moment, bend, self.far(a, moment)).largest_beyond(t).log()
+        return (
+            TransformOnLine(at, moment, bend, self.decay_constants(a, moment))
+            .largest_beyond(t)
+            .log()
+        )
 
     def _bend(self, a: float, need: float) -> tuple[arb, arb]:
         """A bound of E_Q[(L−μ)²e^{aL}] by three real moments, and F(a)."""
@@ -144,30 +149,32 @@ class Summed:
             self.transform(OrderLine(order, 1.0, 0), 8 + max(need, -math.log(share)))[0].real
             for order in (a - apart, a, a + apart)
         ]
-        return bent_by_moments(moments, mean, apart), moments[1]
+        return second_moment_bound(moments, mean, apart), moments[1]
 
     def _apart(self, a: float) -> tuple[float, float, float]:
         """The widest h at which three moments tell the variance V, μ, h²V."""
-        variance = float(self.steer(np.array([a]))[1][0])
+        variance = float(self.float_moments(np.array([a]))[1][0])
         apart = min(0.5 / math.sqrt(variance), (a - self.least_order) / 2)
         for _ in range(_HALVINGS):
-            below, middle, above = self.steer(a + apart * np.array([-1.0, 0.0, 1.0]))[0]
+            below, middle, above = self.float_moments(a + apart * np.array([-1.0, 0.0, 1.0]))[0]
             if below + above - 2 * middle < _NEARLY * apart**2 * variance:
                 break
             apart /= 2
         return apart, (above - below) / (2 * apart), apart**2 * variance
 
-    def turns(self) -> list[arb]:
+    def frequencies(self) -> list[arb]:
         return []
 
-    def slow(self, a: float, t: float, length: int) -> list[arb_poly]:
+    def amplitude_bounds(self, a: float, t: float, length: int) -> list[arb_poly]:
         return []
 
     def exact_largest(self, reverse: bool) -> Exact | None:
         return None
 
 
-def steered(orders: Floats, log_weights: Floats, losses: Floats) -> tuple[Floats, Floats]:
+def float_moments_of_atoms(
+    orders: Floats, log_weights: Floats, losses: Floats
+) -> tuple[Floats, Floats]:
     exponent = orders[:, None] * losses + log_weights
     top = exponent.max(axis=1)
     share = np.exp(exponent - top[:, None])
@@ -177,49 +184,49 @@ def steered(orders: Floats, log_weights: Floats, losses: Floats) -> tuple[Floats
 
 
 @lru_cache(32)
-def _grid(part: Summed, is_above: bool, width: float) -> Grid | None:
+def _grid(part: SummedLoss, is_above: bool, width: float) -> Grid | None:
     """Nodes for orders from 0 or 1 to so far beyond the other."""
     with contextlib.suppress(LimitError):
         return part.floats(0.0, 1 + width) if is_above else part.floats(-width, 1.0)
     return None
 
 
-def _known(part: Summed, order: float) -> Grid:
-    """The nodes at an order that `steer` has found a moment at."""
+def _known(part: SummedLoss, order: float) -> Grid:
+    """The nodes at an order that `float_moments` has found a moment at."""
     found = part._grid(order)
     assert found is not None  # noqa: S101  # no other order is chosen
     return found
 
 
 @lru_cache(64)
-def _weighed(part: Summed, a: float) -> tuple[Floats, Floats, float]:
+def _weighed(part: SummedLoss, a: float) -> tuple[Floats, Floats, float]:
     """Q e^{aL} over F(a) and the losses, on a grid, and log F(a); float64."""
     log_weights, losses = _known(part, a)
-    log_moment = float(part.steer(np.array([a]))[0][0])
+    log_moment = float(part.float_moments(np.array([a]))[0][0])
     return np.exp(log_weights + a * losses - log_moment), losses, log_moment
 
 
-def _height(part: Summed, a: float, t: float) -> float:
+def _height(part: SummedLoss, a: float, t: float) -> float:
     """About |F(a+it)|/F(a); float64."""
     weights, losses, _ = _weighed(part, a)
     return abs(complex(np.exp(1j * t * losses) @ weights))
 
 
 @lru_cache(64)
-def _falling(part: Summed, a: float) -> tuple[float, Floats, Floats]:
+def _falling(part: SummedLoss, a: float) -> tuple[float, Floats, Floats]:
     """log F(a), times t, log of about the largest |F(a+is)|/F(a) proved for s >= t; float64."""
-    variance = float(part.steer(np.array([a]))[1][0])
+    variance = float(part.float_moments(np.array([a]))[1][0])
     times = np.geomspace(*_SPAN, _TIMES) / math.sqrt(variance)
     heights = np.array([_height(part, a, t) for t in times])
     log_moment = _weighed(part, a)[2]
     moment = arb(log_moment).exp()
-    least = min(float(constant / moment) for constant, _ in part.far(a, moment))
+    least = min(float(constant / moment) for constant, _ in part.decay_constants(a, moment))
     heights = np.maximum.accumulate(heights[::-1])[::-1]
     heights = np.clip(heights, min(max(_LEAST, least), 1.0), 1.0)
     return log_moment, times, np.log(heights) * (1 - 1 / SHARE)
 
 
-def glued_hockey_stick(mixture: Part, y: arb) -> arb:
+def fixed_size_hockey_stick(mixture: Part, y: arb) -> arb:
     """For y >= 0 that of the mixture against Q; below 0 by reversal, D(y) = 1−e^y+e^yD(−y)."""
     if y >= 0:
         return mixture.hockey_stick(y, False)

@@ -27,7 +27,7 @@ class TwoSidedExponential:
     alpha: Fraction
 
     symmetric = True  # z ↦ 1 − z exchanges the two laws
-    hardly_falls = False  # |F| falls as t^{−2}
+    decays_slowly = False  # |F| falls as t^{−2}
 
     def sampled(self, gamma: Exact) -> NoReturn:
         """No mechanism has this pair."""
@@ -35,7 +35,7 @@ class TwoSidedExponential:
 
     # --- float64: where to look
 
-    def steer(self, orders: Floats) -> tuple[Floats, Floats]:
+    def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
         alpha = float(self.alpha)
         right, left = alpha - orders, alpha - 1 + orders
         inside = (right > 0) & (left > 0)
@@ -72,10 +72,10 @@ class TwoSidedExponential:
         """Of |F(a+it)|, which falls in t."""
         return abs(self._moment(acb(arb(a), arb(t)))).log()
 
-    def turns(self) -> list[arb]:
+    def frequencies(self) -> list[arb]:
         return []
 
-    def slow(self, a: float, t: float, length: int) -> list[arb_poly]:
+    def amplitude_bounds(self, a: float, t: float, length: int) -> list[arb_poly]:
         return []
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:

@@ -23,11 +23,11 @@ def shares(count: int) -> arb_mat:
     return arb_mat([[x * scale for x, scale in zip(row, scales, strict=True)] for row in rows])
 
 
-def off(most: arb, ratio: arb, count: int) -> arb:
+def interpolation_error(most: arb, ratio: arb, count: int) -> arb:
     """4Mρ^{1−m}/(ρ−1), of what is analytic and at most M in the ellipse."""
     return 4 * most * ratio ** (1 - count) / (ratio - 1)
 
 
-def enough(log_most: Floats, ratios: Floats) -> Floats:
-    """How many points leave `off` about 1, by each ellipse."""
+def point_counts(log_most: Floats, ratios: Floats) -> Floats:
+    """How many points leave `interpolation_error` about 1, by each ellipse."""
     return np.asarray((log_most + np.log(4 * ratios / (ratios - 1))) / np.log(ratios))

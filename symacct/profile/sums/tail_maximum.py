@@ -66,7 +66,7 @@ def _highest(here: arb, there: arb, bent: arb) -> arb:
     return (here + (rise + bent) ** 2 / (4 * bent)).max(here).max(there)
 
 
-def bent_by_moments(moments: list[arb], mean: float, apart: float) -> arb:
+def second_moment_bound(moments: list[arb], mean: float, apart: float) -> arb:
     """A bound of E_Q[(L−μ)²e^{aL}] by F(a−h), F(a), F(a+h): h²x² <= e^{hx} + e^{−hx} − 2."""
     below, middle, above = moments
     turn = (arb(mean) * arb(apart)).exp()

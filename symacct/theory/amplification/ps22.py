@@ -73,7 +73,7 @@ def refuse_formula(ctx: Arithmetic) -> None:
         )
 
 
-def steered(eps: RDPCurve, what: object, cost: Cost) -> Order:
+def searched_order(eps: RDPCurve, what: object, cost: Cost) -> Order:
     """An order >= 1 at which the cost is about smallest: a bound holds whichever it is."""
     known = eps.remember("repeated")
     if what not in known:
@@ -213,8 +213,12 @@ def at_best(
 ) -> Number:
     """Theorem 2 at the λ and j that are searched for, or with this ratio and with 1/γ, at j = 1."""
     refuse_formula(ctx)
-    lam = steered(eps, ("λ", runs), lambda curve, order: read_at(BALL, curve, order, runs, arb(0)))
-    j = steered(eps, ("j", runs), lambda curve, order: log_ratio(BALL, curve, order, runs.gamma))
+    lam = searched_order(
+        eps, ("λ", runs), lambda curve, order: read_at(BALL, curve, order, runs, arb(0))
+    )
+    j = searched_order(
+        eps, ("j", runs), lambda curve, order: log_ratio(BALL, curve, order, runs.gamma)
+    )
     ratios = [-log_of(ctx, runs.gamma), log_ratio(ctx, eps, j, runs.gamma)]
     ratios += [] if pure_ratio is None else [pure_ratio]
     return read_at(ctx, eps, max(alpha, lam), runs, ctx.minimum(*ratios))

@@ -24,7 +24,7 @@ from symacct.theory.amplification.ps22 import (
     lowest,
     pure,
     refuse_formula,
-    steered,
+    searched_order,
     upper_bound,
 )
 from symacct.theory.rdp_curve import RDPCurve
@@ -162,7 +162,7 @@ def poisson_at(ctx: Arithmetic, eps: RDPCurve, lam: Order, runs: Poisson) -> Num
 
 def best_excess(ctx: Arithmetic, eps: RDPCurve, lam: Order, asked: RDPCurve) -> Number:
     """c_j at the j that is searched for, and remembered by the curve that was asked"""
-    j = steered(asked, ("j", lam), lambda curve, order: excess_at(BALL, curve, lam, order))
+    j = searched_order(asked, ("j", lam), lambda curve, order: excess_at(BALL, curve, lam, order))
     return excess_at(ctx, eps, lam, j)
 
 

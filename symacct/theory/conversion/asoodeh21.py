@@ -194,7 +194,7 @@ class Problem:
         # A value below the goal says that the minimum is: any place may do, and then the best one.
         if pair.excess((1 - pair.delta) / 2) < goal or pair.excess(v := float_argmin(pair)) < goal:
             return False
-        least = pair.least_excess(polished(pair, v))
+        least = pair.least_excess(newton_refined(pair, v))
         return least is not None and bool(least >= goal)
 
     def solve(self, most: arb, least: arb | None) -> arb | None:
@@ -243,7 +243,7 @@ class Problem:
     def _candidate(self, x: arb, least: arb | None) -> tuple[arb, arb]:
         """Midpoints of x and of the minimum's v by Newton steps for log(H−1); NaN beyond an end."""
         pair, goal = self.middle(x), self.target.mid().expm1()
-        v = polished(pair, float_argmin(pair))
+        v = newton_refined(pair, float_argmin(pair))
         derivative = TwoPointPairs.per_log_delta if least is None else TwoPointPairs.per_epsilon
         for _ in range(_NEWTON_STEPS):
             excess = pair.excess(v)
@@ -253,7 +253,7 @@ class Problem:
             if least is not None and not x > least:
                 return arb.nan(), v
             old, pair = pair, self.middle(x)
-            v = closer(pair, carried(old, pair, v))
+            v = newton_step(pair, carried(old, pair, v))
             # What is then missing is about the square of the step.
             if not step.is_finite() or not abs(step) > abs(x) * arb(2) ** (-2 * BALL.bits // 3):
                 break
@@ -368,10 +368,10 @@ def _log_expm1(x: float) -> float:
     return x + math.log(-math.expm1(-x)) if x > 1e-30 else -70.0
 
 
-def polished(pair: TwoPointPairs, v: arb) -> arb:
+def newton_refined(pair: TwoPointPairs, v: arb) -> arb:
     """v after a few Newton steps towards the minimum."""
     for _ in range(_POLISHING_STEPS):
-        old, v = v, closer(pair, v)
+        old, v = v, newton_step(pair, v)
         if abs(v - old) <= v * arb(2) ** -(BALL.bits // 4):
             break
     return v
@@ -383,7 +383,7 @@ def carried(old: TwoPointPairs, new: TwoPointPairs, v: arb) -> arb:
     return (1 - new.delta - rest).mid() if rest < v / 8 else v
 
 
-def closer(pair: TwoPointPairs, v: arb) -> arb:
+def newton_step(pair: TwoPointPairs, v: arb) -> arb:
     """v after a Newton step for H′ = 0; in log(1−p) where p is nearly 1: H′ is linear in it."""
     bend, rest = pair.newton_step(v).mid(), (1 - pair.delta - v).mid()
     if not rest < v / 8:

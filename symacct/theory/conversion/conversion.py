@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from symacct.arithmetic import Arithmetic, Number
 from symacct.core.claims import UNSTATED, Source, check_stated
-from symacct.core.errors import DomainError, echo, meant
+from symacct.core.errors import DomainError, echo, suggestion
 from symacct.expressions.theorem_registry import STATUS_REMEDY, check_proved, check_status
 
 #: (ctx, ε(α), α, δ or ε) ↦ ε or log δ.
@@ -107,5 +107,5 @@ def named(name: str) -> Conversion | WholeProfile:
         return _conversions[name]
     except (KeyError, TypeError):
         needed = f"one of {', '.join(map(repr, _conversions))}"
-        found = f"conversion: found {echo(name)}{meant(name, _conversions, needed)}"
+        found = f"conversion: found {echo(name)}{suggestion(name, _conversions, needed)}"
         raise DomainError(found) from None

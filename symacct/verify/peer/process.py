@@ -396,7 +396,7 @@ class Peer:
 
 def _words(command: object) -> tuple[str, ...]:
     """A program and its arguments, as an operating system takes them."""
-    words = arguments.listed(command, "peer command", "['python', 'peer.py']")
+    words = arguments.members(command, "peer command", "['python', 'peer.py']")
     if not words:
         raise DomainError("peer command: found an empty list, needed a program")
     for word in words:

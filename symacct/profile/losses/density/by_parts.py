@@ -63,7 +63,7 @@ def _cells(charts: list[Chart], a: float, moment: arb) -> list[ChartInterval]:
 
 def _cell(chart: Chart, a: float, low: arb, high: arb, little: arb) -> tuple[ChartInterval, bool]:
     """An interval, and would its halves tell little more? ψ′ = ψ((log q)′ + aL′ − L″/L′)."""
-    log_q, loss = chart.bent_logs(acb(low.union(high)))
+    log_q, loss = chart.logs_with_curvature(acb(low.union(high)))
     g = (log_q.value.value + arb(a) * loss.value.value).real.exp()
     width, slope = high - low, loss.slope.value.real
     mass = (width * g).upper()

@@ -68,7 +68,7 @@ class Chart:
         """At u; not finite where they are not known to be analytic, if `analytic`."""
         return self._logs(Jet(ComplexBalls(analytic), u, acb(1)))
 
-    def bent_logs(self, u: acb) -> ChartLogs:
+    def logs_with_curvature(self, u: acb) -> ChartLogs:
         """At u, as jets whose values and slopes are jets: with second derivatives."""
         sort = JetsOfBalls()
         return self._logs(Jet(sort, Jet(sort.balls, u, acb(1)), sort.number(1)))
@@ -105,7 +105,7 @@ class Chart:
         p, q = (Jet(x.sort, log.value - shift, log.slope) for log, shift in shifted)
         return p, q
 
-    def sharp(self, u: acb) -> list[acb]:
+    def logs_over(self, u: acb) -> list[acb]:
         """log q and the loss over the ball u, in mean value form where that is narrower."""
         return mean_values(self.logs, u)
 

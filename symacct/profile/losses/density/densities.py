@@ -25,8 +25,8 @@ from symacct.numerics.sums.refine import up_to
 from symacct.profile.losses.density import by_parts
 from symacct.profile.losses.density.charts import Chart, DensityPair
 from symacct.profile.losses.density.crossings import hockey_stick
-from symacct.profile.losses.density.rising import rising
-from symacct.profile.losses.summed import Sample, Summed
+from symacct.profile.losses.density.monotone_mixture import monotone_mixture
+from symacct.profile.losses.summed import Sample, SummedLoss
 from symacct.profile.part import Floats, OrderLine
 from symacct.profile.sums.tail_maximum import End
 
@@ -71,9 +71,9 @@ class Panel:
 
     def most_of_loss(self) -> arb:
         """A bound of |L| in the ellipse."""
-        return abs(self.chart.sharp(_box(*self.ends))[1])
+        return abs(self.chart.logs_over(_box(*self.ends))[1])
 
-    def off(self, count: int, size: float) -> arb:
+    def quadrature_error(self, count: int, size: float) -> arb:
         """What it is off by with so many nodes, as in `laplace._sample`."""
         rho, most = arb(RHO), self.most(size)
         half = (self.high - self.low) / 2
@@ -89,12 +89,12 @@ class Pieces(NamedTuple):
 
 
 @dataclass(frozen=True)
-class DensityLoss(Summed):
+class DensityLoss(SummedLoss):
     """The pair and its rate."""
 
     pair: DensityPair
 
-    hardly_falls = True
+    decays_slowly = True
 
     @property
     def symmetric(self) -> bool:  # type: ignore[override]
@@ -113,7 +113,7 @@ class DensityLoss(Summed):
     # --- float64: where to look
 
     def floats(self, least: float, most: float) -> tuple[Floats, Floats]:
-        known = rising(self.pair)
+        known = monotone_mixture(self.pair)
         return (
             known.floats(least, most) if known else _floats(self, (_coarse(least), _coarse(most)))
         )
@@ -129,7 +129,7 @@ class DensityLoss(Summed):
     def sample(self, a: float, far: float, need: float) -> Sample:
         return _sample(self, a, far, need, ctx.prec)
 
-    def far(self, a: float, moment: arb) -> list[End]:
+    def decay_constants(self, a: float, moment: arb) -> list[End]:
         return _ends(self, a)
 
     def log_decay(self, a: float, t: float) -> float:
@@ -146,7 +146,7 @@ class DensityLoss(Summed):
         return super().decay(a, t, slack)
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
-        if known := rising(self.pair):
+        if known := monotone_mixture(self.pair):
             return known.hockey_stick(y, reverse)
         left = self.largest(reverse) - y
         if left > 0:
@@ -154,7 +154,7 @@ class DensityLoss(Summed):
         return up_to(left.max(arb(0)))  # for −D′ <= 1
 
     def largest(self, reverse: bool) -> arb:
-        known = rising(self.pair)
+        known = monotone_mixture(self.pair)
         return known.largest(reverse) if known else _largest(self, reverse, ctx.prec)
 
     def mass_at_infinity(self, reverse: bool) -> Exact:
@@ -255,13 +255,13 @@ def _log_most(
     """
     middle, half = (low + high) / 2, (high - low) / 2
     flat, steep = _AXES
-    if not all(part.is_finite() for part in chart.sharp(_box(low, high))):
+    if not all(part.is_finite() for part in chart.logs_over(_box(low, high))):
         return math.inf
     most = _NOTHING
     for arc in range(_ARCS):
         angle = arb.pi() * arb(arc).union(arb(arc + 1)) / _ARCS
         place = acb(middle + half * flat * angle.cos(), half * steep * angle.sin())
-        log_q, loss = chart.sharp(place)
+        log_q, loss = chart.logs_over(place)
         turned = abs(loss.imag) * far
         for a, size in sizes:
             found = float_above(log_q.real + a * loss.real + turned - size)
@@ -284,7 +284,7 @@ def _sample(part: DensityLoss, a: float, far: float, need: float, bits: int) -> 
     losses, weights = [], []
     for panel in panels:
         count = panel.nodes(need + _SPARE)
-        error += panel.off(count, size)
+        error += panel.quadrature_error(count, size)
         for log_q, loss, weight in _nodes(panel, count):
             losses.append(loss)
             weights.append(weight * (log_q + arb(a) * loss).exp())

@@ -24,7 +24,7 @@ from symacct.numerics.sums.refine import ball, normal_tail, up_to
 from symacct.numerics.triangles.plane import BellMajorant, PlaneRule, rows_of, shifted_planes
 from symacct.numerics.triangles.triple import Triple
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
-from symacct.profile.losses.summed import Sample, Summed
+from symacct.profile.losses.summed import Sample, SummedLoss
 from symacct.profile.part import Floats, OrderLine, rounded_down
 from symacct.profile.sums.tail_maximum import End
 
@@ -40,7 +40,7 @@ _WEIGHTS = (0.25, 0.5, 0.7, 0.85, 0.95, 0.99)  # of the bell about 0, for bounds
 
 
 @dataclass(frozen=True)
-class Equilateral(Summed):
+class Equilateral(SummedLoss):
     """`delta` = Δ/σ, the share `gamma` of the records in the sample, in (0, 1)."""
 
     delta: Fraction
@@ -77,7 +77,7 @@ class Equilateral(Summed):
 
     def rule(self, a: float, far: float, need: float) -> tuple[PlaneRule, BellMajorant]:
         """Steps, heights, and what bounds the integrand; `_sample` proves what they are worth."""
-        log_moment, half = float(self.steer(np.array([a]))[0][0]), float(self.delta) / 2
+        log_moment, half = float(self.float_moments(np.array([a]))[0][0]), float(self.delta) / 2
         log_tolerance = log_moment - need - 4
         bound = BellMajorant.best(self.triple(a), log_tolerance)
         d, e = _HEIGHTS[:, None], _HEIGHTS[None, :]
@@ -111,20 +111,20 @@ class Equilateral(Summed):
 
     def cells(self, a: float, far: float, need: float) -> PlaneRule:
         """Cells whose midpoints err by about e^{−need} F(a)."""
-        log_moment = float(self.steer(np.array([a]))[0][0])
+        log_moment = float(self.float_moments(np.array([a]))[0][0])
         with ctx.workprec(_BOUND_BITS):
-            bent = sum(float(x.mid()) for x in self.bent(a, far))
+            bent = sum(float(x.mid()) for x in self.curvature_bounds(a, far))
         step = rounded_down(min(0.5, math.sqrt(4 * math.exp(log_moment - need) / bent)))
         return PlaneRule((step, step), (1.0, 1.0), log_moment - need - 4)
 
-    def bent(self, a: float, far: float) -> tuple[arb, arb]:
+    def curvature_bounds(self, a: float, far: float) -> tuple[arb, arb]:
         """Bounds of ∫|f_zz| and ∫|f_yy|, f = φm^a n^{1−a}e^{itL}, |t| <= far; the best of some."""
         triple = self.triple(a)
         bounds = (BellMajorant.weighted(triple, math.log(w)) for w in _WEIGHTS)
-        bents = (self._bent_by(bound, arb(a), arb(far)) for bound in bounds)
+        bents = (self._curvature_bound_by(bound, arb(a), arb(far)) for bound in bounds)
         return min(bents, key=lambda both: float((both[0] + both[1]).mid()))
 
-    def _bent_by(self, bound: BellMajorant, a: arb, t: arb) -> tuple[arb, arb]:
+    def _curvature_bound_by(self, bound: BellMajorant, a: arb, t: arb) -> tuple[arb, arb]:
         """By the bells above |f|.
 
         |f_zz| <= |f|(2s_z² + 2t²L_z² + |s_zz| + t|L_zz|), s = log|f|, and so in y; the slopes of
@@ -158,8 +158,8 @@ class Equilateral(Summed):
         return math.ceil(math.prod(reach / step for step in rule.steps))
 
     def _refuse_dear(self, a: float) -> None:
-        moment = math.exp(float(self.steer(np.array([a]))[0][0]))
-        ends = ((float(x.mid()), float(y.mid())) for x, y in self.far(a, arb(moment)))
+        moment = math.exp(float(self.float_moments(np.array([a]))[0][0]))
+        ends = ((float(x.mid()), float(y.mid())) for x, y in self.decay_constants(a, arb(moment)))
         end = min(falling / (moment - below) for below, falling in ends if below < moment)
         size = math.prod(2 * _STEER_REACH / step for step in self.cells(a, end, 1.0).steps)
         _refuse_many(size, _MOST_FAR)
@@ -169,7 +169,7 @@ class Equilateral(Summed):
     def sample(self, a: float, far: float, need: float) -> Sample:
         return _sample(self, a, far, need, ctx.prec)
 
-    def far(self, a: float, moment: arb) -> list[End]:
+    def decay_constants(self, a: float, moment: arb) -> list[End]:
         """What bounds |F| far out, by parts in z.
 
         L rises with L_z = (δ/2)(p_m+p_n), |L_zz| <= (δ/2)L_z, and the logarithm of g = φm^a n^{1−a}
@@ -265,7 +265,7 @@ def _aliases(
 def _off_midpoints(part: Equilateral, a: float, far: float, cells: PlaneRule) -> arb:
     """(h²/8)∫|f″| in each coordinate; any row of a bell's sum is at most 1 + h of it."""
     h, across = (arb(step) for step in cells.steps)
-    first, second = part.bent(a, far)
+    first, second = part.curvature_bounds(a, far)
     return (h * h * (1 + across) * first + across * across * second) / 8
 
 

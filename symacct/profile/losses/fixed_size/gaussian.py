@@ -1,4 +1,4 @@
-"""The glued pair of Gaussian noise on a sample of fixed size, a record replaced.
+"""The dominating pair of Gaussian noise on a sample of fixed size, a record replaced.
 
 Right of ½ the laws are (1−γ)Q + γP and Q, P = N(1, σ²) and Q = N(0, σ²); left of it they are
 the mirror image, P and (1−γ)P + γQ; what is left of both is one outcome without loss. With
@@ -23,7 +23,7 @@ from symacct.core.exact import Exact
 from symacct.numerics.densities.gauss import legendre, legendre_floats
 from symacct.numerics.sums.refine import normal_tail, tilted_tail
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
-from symacct.profile.losses.summed import Sample, Summed, glued_hockey_stick
+from symacct.profile.losses.summed import Sample, SummedLoss, fixed_size_hockey_stick
 from symacct.profile.part import Floats, OrderLine, rounded_down
 from symacct.profile.sums.tail_maximum import End
 
@@ -34,13 +34,13 @@ _MOST_PANELS = 2000
 
 
 @dataclass(frozen=True)
-class GluedGaussian(Summed):
+class FixedSizeGaussian(SummedLoss):
     """`variance` = σ²/Δ², the share `gamma` of the records in the sample, in (0, 1)."""
 
     variance: Exact
     gamma: Exact
 
-    hardly_falls = True
+    decays_slowly = True
 
     # --- float64: where to look
 
@@ -90,7 +90,7 @@ class GluedGaussian(Summed):
         nearest = np.maximum(middle - reach + 0.5, 0.0)
         grown += far * angle + (height**2 - nearest**2) / (2 * variance)
         grown += np.log(half / sigma * 5 * len(half)) - np.log1p(-(_ELLIPSES**-2.0))
-        grown -= float(self.steer(np.array([a]))[0][0])
+        grown -= float(self.float_moments(np.array([a]))[0][0])
         counts = np.where(
             height / variance < 1.55, (need + 3 + grown) / (2 * np.log(_ELLIPSES)), np.inf
         )
@@ -107,7 +107,7 @@ class GluedGaussian(Summed):
     def sample(self, a: float, far: float, need: float) -> Sample:
         return _sample(self, a, far, need, ctx.prec)
 
-    def far(self, a: float, moment: arb) -> list[End]:
+    def decay_constants(self, a: float, moment: arb) -> list[End]:
         """What bounds |F| far out, by parts.
 
         Of h = Q R^b/(log R)′ = (σ²/γ)Q R^{b+1}e^{−w}, b = a and 1−a, h(0) and the variation, as
@@ -115,9 +115,9 @@ class GluedGaussian(Summed):
         larger; beyond them ∫xQR^b <= σ²QR^b + max(b, 0)∫QR^b.
         """
         frame = _Frame(self, a, 0.0)
-        return [(self.untold(), frame.end + sum(map(frame.variation, frame.powers)))]
+        return [(self.uninformative_mass(), frame.end + sum(map(frame.variation, frame.powers)))]
 
-    def untold(self) -> arb:
+    def uninformative_mass(self) -> arb:
         """(1−γ)TV(P, Q), the mass of what says nothing."""
         variance = BALL.number(self.variance)
         return BALL.number(1 - self.gamma) * (1 / (8 * variance).sqrt()).erf()
@@ -128,7 +128,7 @@ class GluedGaussian(Summed):
         return (-((v + arb(0.5)) ** 2) / (2 * variance)).exp() / (2 * arb.pi() * variance).sqrt()
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
-        return glued_hockey_stick(SampledGaussian(self.variance, self.gamma), y)
+        return fixed_size_hockey_stick(SampledGaussian(self.variance, self.gamma), y)
 
     def largest(self, reverse: bool) -> arb:
         return arb("inf")
@@ -138,12 +138,12 @@ class GluedGaussian(Summed):
 
 
 @lru_cache(16)
-def _sample(part: GluedGaussian, a: float, far: float, need: float, bits: int) -> Sample:
+def _sample(part: FixedSizeGaussian, a: float, far: float, need: float, bits: int) -> Sample:
     """Gauss's rule on each panel, its error as in `laplace._sample`, and the tail."""
     edges, ellipses, count = part._rule(a, far, need)
     frame = _Frame(part, a, far)
-    losses, weights = [arb(0)], [part.untold()]
-    error = frame.beyond(arb(float(edges[-1])))
+    losses, weights = [arb(0)], [part.uninformative_mass()]
+    error = frame.tail_integral(arb(float(edges[-1])))
     rule = legendre(count, bits)
     for low, high, ellipse in zip(edges[:-1], edges[1:], ellipses, strict=True):
         middle, half = (
@@ -152,15 +152,15 @@ def _sample(part: GluedGaussian, a: float, far: float, need: float, bits: int) -
         )
         for node, weight in rule:
             frame.add(middle + half * node, half * weight, losses, weights)
-        error += frame.off(middle, half, arb(float(ellipse)), count)
+        error += frame.quadrature_error(middle, half, arb(float(ellipse)), count)
     return Sample(losses, weights, error)
 
 
 class _Frame:
     """The parameters in balls, for one real part of the order and |t| <= far."""
 
-    def __init__(self, part: GluedGaussian, a: float, far: float) -> None:
-        self.part, self.far = part, arb(far)
+    def __init__(self, part: FixedSizeGaussian, a: float, far: float) -> None:
+        self.part, self.decay_constants = part, arb(far)
         self.powers = arb(a), 1 - arb(a)
         self.gamma, self.rest = BALL.number(part.gamma), BALL.number(1 - part.gamma)
         self.variance = BALL.number(part.variance)
@@ -202,7 +202,7 @@ class _Frame:
             losses.append(signed)
             weights.append(mass * (b * loss).exp())
 
-    def off(self, middle: arb, half: arb, ellipse: arb, count: int) -> arb:
+    def quadrature_error(self, middle: arb, half: arb, ellipse: arb, count: int) -> arb:
         """What Gauss's rule is off by on a panel, both terms together.
 
         In the ellipse |Im v|/σ² <= θ <= π/2, so 1−γ+γe^w cos θ <= |R| <= 1−γ+γe^w, and arg R is
@@ -219,14 +219,14 @@ class _Frame:
         most = (self.rest + edge).log()
         least = (self.rest + self.gamma * left * theta.cos()).log()
         angle = acb(self.rest + edge * theta.cos(), edge * theta.sin()).arg()
-        turned = self.far * angle * (1 + arb(2) ** -40)
+        turned = self.decay_constants * angle * (1 + arb(2) ** -40)
         nearest = (middle - reach + arb(0.5)).max(arb(0))
         exponent = turned + (height**2 - nearest**2) / (2 * self.variance)
         grown = sum(((b * most).max(b * least) + exponent).exp() for b in self.powers)
         grown /= (2 * arb.pi()).sqrt() * self.sigma
         return arb(64) / 15 * half * grown * ellipse ** (-2 * count) / (1 - ellipse**-2)
 
-    def beyond(self, v: arb) -> arb:
+    def tail_integral(self, v: arb) -> arb:
         """∫ Q(R^a + R^{1−a}) from there on."""
         return sum((self._tail(v, b) for b in self.powers), arb(0))
 

@@ -1,4 +1,4 @@
-"""The glued pair of Laplace noise on a sample of fixed size, a record replaced.
+"""The dominating pair of Laplace noise on a sample of fixed size, a record replaced.
 
 Scale 1, shift s, R(x) = 1−γ+γe^{2x−s}. Right of s/2 the laws are (1−γ)Q + γP and Q, left of it the
 mirror image; what is left of both is one outcome without loss. With TV = 1 − e^{−s/2}
@@ -21,7 +21,7 @@ from symacct.arithmetic import BALL
 from symacct.core.exact import Exact
 from symacct.numerics.densities.gauss import legendre, legendre_floats
 from symacct.profile.losses.laplace import LaplaceLoss
-from symacct.profile.losses.summed import Sample, Summed, glued_hockey_stick
+from symacct.profile.losses.summed import Sample, SummedLoss, fixed_size_hockey_stick
 from symacct.profile.part import Floats, OrderLine
 from symacct.profile.sums.tail_maximum import End
 
@@ -30,13 +30,13 @@ _ELLIPSES = np.geomspace(1.02, 60.0, 60)
 
 
 @dataclass(frozen=True)
-class GluedLaplace(Summed):
+class FixedSizeLaplace(SummedLoss):
     """`shift` = Δ/b, the share `gamma` of the records in the sample, in (0, 1)."""
 
     shift: Exact
     gamma: Exact
 
-    hardly_falls = True
+    decays_slowly = True
 
     # --- float64: where to look
 
@@ -55,7 +55,7 @@ class GluedLaplace(Summed):
     def _rule(self, a: float, far: float, need: float) -> tuple[float, int]:
         """The ellipse and the fewest nodes for an error of about e^{−need} F(a)."""
         s, gamma = float(self.shift), float(self.gamma)
-        log_moment = float(self.steer(np.array([a]))[0][0])
+        log_moment = float(self.float_moments(np.array([a]))[0][0])
         reach, theta = s * (_ELLIPSES + 1 / _ELLIPSES) / 8, s * (_ELLIPSES - 1 / _ELLIPSES) / 4
         left, right = s / 2 - 2 * reach, s / 2 + 2 * reach
         safe = np.minimum(theta, 1.5)
@@ -77,24 +77,24 @@ class GluedLaplace(Summed):
     def sample(self, a: float, far: float, need: float) -> Sample:
         return _sample(self, a, far, need, ctx.prec)
 
-    def far(self, a: float, moment: arb) -> list[End]:
+    def decay_constants(self, a: float, moment: arb) -> list[End]:
         """The atoms, and by parts 2(h(s/2) + h(s)) of either power b, h = e^{s−3x}R^{b+1}/4γ:
 
         (log h)′ = −3 + 2(b+1)γe^{2x−s}/R changes its sign at most once, from − to +.
         """
         s, gamma = BALL.number(self.shift), BALL.number(self.gamma)
-        top, atoms, falling = self.largest(False), self.untold(), arb(0)
+        top, atoms, falling = self.largest(False), self.uninformative_mass(), arb(0)
         for b in (arb(a), 1 - arb(a)):
             atoms += (b * top - s).exp() / 2
             falling += ((-s / 2).exp() + ((b + 1) * top - 2 * s).exp()) / (2 * gamma)
         return [(atoms, falling)]
 
-    def untold(self) -> arb:
+    def uninformative_mass(self) -> arb:
         """(1−γ)TV(P, Q), the mass of what says nothing."""
         return -BALL.number(1 - self.gamma) * (-BALL.number(self.shift) / 2).expm1()
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
-        return glued_hockey_stick(LaplaceLoss(self.shift, self.gamma), y)
+        return fixed_size_hockey_stick(LaplaceLoss(self.shift, self.gamma), y)
 
     def largest(self, reverse: bool) -> arb:
         """log(1−γ+γe^s), from either side."""
@@ -105,11 +105,11 @@ class GluedLaplace(Summed):
 
 
 @lru_cache(16)
-def _sample(part: GluedLaplace, a: float, far: float, need: float, bits: int) -> Sample:
+def _sample(part: FixedSizeLaplace, a: float, far: float, need: float, bits: int) -> Sample:
     """Gauss's rule on [s/2, s], and the atoms."""
     ellipse, count = part._rule(a, far, need)
     s, gamma = BALL.number(part.shift), BALL.number(part.gamma)
-    losses, weights = [arb(0)], [part.untold()]
+    losses, weights = [arb(0)], [part.uninformative_mass()]
     points = [(s, (-s).exp() / 2)]
     for u, w in legendre(count, bits):
         x = s * (3 + u) / 4
@@ -122,7 +122,7 @@ def _sample(part: GluedLaplace, a: float, far: float, need: float, bits: int) ->
     return Sample(losses, weights, _off(part, a, far, arb(ellipse), count))
 
 
-def _off(part: GluedLaplace, a: float, far: float, rho: arb, count: int) -> arb:
+def _off(part: FixedSizeLaplace, a: float, far: float, rho: arb, count: int) -> arb:
     """What the rule is off by for both powers, as in `laplace._sample`."""
     s, gamma = BALL.number(part.shift), BALL.number(part.gamma)
     reach, theta = s * (rho + 1 / rho) / 8, s * (rho - 1 / rho) / 4

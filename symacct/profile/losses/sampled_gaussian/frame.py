@@ -73,7 +73,7 @@ class SampledFrame:
         """
         step, eta = arb(rule.step), arb(rule.eta)
         angle = eta / self.variance
-        left_out = (eta * eta * self.half).exp() * self.outside(rule, angle)
+        left_out = (eta * eta * self.half).exp() * self.outside_sum(rule, angle)
         edges = 1 + (4 * eta * eta * self.half).exp() * self.shrink(2 * angle)
         share = edges / (2 * arb.pi() * eta / step).expm1()
         moment = abs(sum(weights, acb(0)))
@@ -100,12 +100,12 @@ class SampledFrame:
         """R^a <= (1−γ)^a for a < 0."""
         return (self.a * self.rest.log()).exp()
 
-    def outside(self, rule: LineRule, angle: arb) -> arb:
+    def outside_sum(self, rule: LineRule, angle: arb) -> arb:
         """κ Σ Q |R_θ|^a over the real parts of the nodes beyond first and last, by integrals."""
         step = arb(rule.step)
-        return self.beyond(step * rule.first, step * rule.last, step, angle)
+        return self.tail_sum(step * rule.first, step * rule.last, step, angle)
 
-    def beyond(self, left: arb, right: arb, step: arb, angle: arb) -> arb:
+    def tail_sum(self, left: arb, right: arb, step: arb, angle: arb) -> arb:
         """κ Σ Q |R_θ|^a over the multiples of a step below `left` and above `right`."""
         if not left < 0 or not right > arb(0.5):
             return arb.pos_inf()
@@ -152,7 +152,7 @@ class SampledFrame:
         log_tilt += self.a * (self.gamma + self.rest * (-w).exp()).log()
         return tilted_tail(log_tilt, (right - self.a) / self.sigma)
 
-    def tilted(self, slope: arb, left: arb, right: list[arb]) -> arb:
+    def tilted_mass(self, slope: arb, left: arb, right: list[arb]) -> arb:
         """At least E_Q[e^{sw}] from `left` on, up to `right` if there is one.
 
         e^{sw} tilts Q to e^{(s²−s)/2σ²} N(s, σ²), of which one tail bounds the share.
@@ -208,7 +208,7 @@ class SampledFrame:
             moment += (log_weight + self.a * (self.rest + weighed).log()).exp()
         scale, y, apart = arb(step) / (2 * arb.pi()).sqrt(), arb(height), self.sigma * step
         ends = apart * first, apart * last, apart
-        plain, turned = (self.beyond(*ends, x) for x in (arb(0), theta))
+        plain, turned = (self.tail_sum(*ends, x) for x in (arb(0), theta))
         widest = theta + y / self.sigma
         edge = (y * y / 2).exp() * self.shrink(widest)
         share = 2 * edge / (2 * arb.pi() * y / step).expm1()
@@ -218,7 +218,7 @@ class SampledFrame:
         bound = total * scale + turned + share * most
         return bound.log() + theta * theta * self.variance / 2
 
-    def slow(self, t: float, length: int) -> arb_poly:
+    def amplitude_bounds(self, t: float, length: int) -> arb_poly:
         """Bounds of e^{η²/(2σ²)} E_Q[|log(R_θ/(1−γ))|^j |R_θ|^a e^{−t arg R_θ}]/j!, θ = η/σ² < π/2.
 
         |R_θ|, arg R_θ and |log(R_θ/(1−γ))| grow with x: cells of x take the first and the last at

@@ -46,7 +46,7 @@ class SampledGaussian:
     gamma: Exact
 
     symmetric = False
-    hardly_falls = False
+    decays_slowly = False
 
     def sampled(self, gamma: Exact) -> SampledGaussian:
         """Sampled once more."""
@@ -54,7 +54,7 @@ class SampledGaussian:
 
     # --- float64: where to look
 
-    def steer(self, orders: Floats) -> tuple[Floats, Floats]:
+    def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
         sigma, orders = math.sqrt(self.variance), np.asarray(orders, dtype=np.float64)
         # The peak is where x = a dlog R/dw: below 0 dlog R/dw <= γ.
         low = min(orders.min() * float(self.gamma), 0) - _REACH * sigma
@@ -198,11 +198,11 @@ class SampledGaussian:
         angle, _, fallen = self.best_angle(a, t)
         return self.frame(a).decay(angle, t, 2 - math.log(slack) + max(fallen, 0.0))
 
-    def turns(self) -> list[arb]:
+    def frequencies(self) -> list[arb]:
         return [BALL.number(1 - self.gamma).log()]
 
-    def slow(self, a: float, t: float, length: int) -> list[arb_poly]:
-        return [self.frame(a).slow(t, length)]
+    def amplitude_bounds(self, a: float, t: float, length: int) -> list[arb_poly]:
+        return [self.frame(a).amplitude_bounds(t, length)]
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
         """γΦ̄(x−1) − (e^y−1+γ)Φ̄(x), x = ½ + σ² log((e^y−1+γ)/γ) where the loss is y; of (Q, P)

@@ -118,7 +118,7 @@ class ManyGaussians:
         step = rounded_down(step)
         first, last = math.floor(left / step), math.ceil(end / step)
         sizes = self._sizes(a, t, step * np.arange(first, last + 1)) + math.log(step) + drop
-        counts = chebyshev.enough(sizes, _RATIOS)
+        counts = chebyshev.point_counts(sizes, _RATIOS)
         j = int(np.nanargmin(counts))
         points = max(2, math.ceil(min(counts[j], _MOST_POINTS)))
         return RealLineGrid(step, first, last, float(height), points, float(_RATIOS[j]))
@@ -194,9 +194,9 @@ class ManyGaussians:
                 *((x.transform(line, need), k) for x, k in self._apart), strict=True
             )
             return [_product(row, counts) for row in zip(*columns, strict=True)]
-        return self.interpolated(grid, line)
+        return self.interpolated_transform(grid, line)
 
-    def interpolated(self, grid: RealLineGrid, line: OrderLine) -> list[acb]:
+    def interpolated_transform(self, grid: RealLineGrid, line: OrderLine) -> list[acb]:
         """The transform by the values at a grid's points."""
         disc = acb_within(self._error(grid, line))
         columns = [self._sums(grid, line, s) for s in self._points(grid)]
@@ -259,7 +259,7 @@ class ManyGaussians:
         left_out = arb(0)
         for s in map(arb, ends):
             left, last, step = (grid.step * n / s for n in (grid.first, grid.last, 1))
-            left_out += self.frame(s, float(frame.a)).beyond(left, last, step, arb(0))
+            left_out += self.frame(s, float(frame.a)).tail_sum(left, last, step, arb(0))
         return left_out + self.strip_error(grid, frame, t)
 
     def strip_error(self, grid: RealLineGrid, frame: SampledFrame, t: float) -> arb:
@@ -299,7 +299,7 @@ class ManyGaussians:
         most = functools.reduce(
             arb.max, (self.size(grid, frame, t, *box) for box in self._boxes(ratio))
         )
-        return chebyshev.off(most, ratio, grid.points)
+        return chebyshev.interpolation_error(most, ratio, grid.points)
 
     def _boxes(self, ratio: arb) -> Iterator[tuple[arb, arb, arb]]:
         """Re s from, Re s to, the largest |Im s|, by arcs of half the ellipse."""
@@ -339,7 +339,7 @@ class ManyGaussians:
         return count * frame.decay(angle, t, 2 - math.log(slack) + max(fallen, 0.0))
 
 
-def gathered(runs: Sequence[tuple[Part, int]]) -> tuple[tuple[Factor, int], ...]:
+def merged_runs(runs: Sequence[tuple[Part, int]]) -> tuple[tuple[Factor, int], ...]:
     """Runs of many sampled Gaussians of one rate and about one noise in one, the others alone."""
     found: list[tuple[Factor, int]] = []
     rates: dict[Exact, list[Run]] = defaultdict(list)

@@ -128,7 +128,7 @@ def error(frame: SampledFrame, rule: Strip, t: float) -> arb:
     with ctx.workprec(_BITS):
         edge = log_edge(frame, rule, t).exp()
         decay = (2 * arb.pi() * arb(rule.angle) * frame.variance / arb(rule.step)).expm1()
-        return frame.outside(rule, arb(0)) + 2 * edge / decay
+        return frame.outside_sum(rule, arb(0)) + 2 * edge / decay
 
 
 def log_edge(frame: SampledFrame, rule: Strip, t: float) -> arb:
@@ -150,7 +150,7 @@ def log_edge(frame: SampledFrame, rule: Strip, t: float) -> arb:
         else:
             slope = _rise(frame, theta, growths[i], growths[following], t)
         left = v - log_odds
-        total += (heights[i] - slope * left).exp() * frame.tilted(slope, left, right)
+        total += (heights[i] - slope * left).exp() * frame.tilted_mass(slope, left, right)
     base = frame.rest * theta.sin() if frame.negative else frame.rest
     return theta * theta * frame.variance / 2 + frame.a * base.log() + total.log()
 

@@ -174,18 +174,20 @@ def _has_one_role(pair: DistributionPair) -> bool:
     return pair.with_record == "P" and not pair.swap_symmetric
 
 
-def roughly(node: Node) -> Callable[[Order], float] | None:
+def float_curve(node: Node) -> Callable[[Order], float] | None:
     """About the same by floats, for the laws that are integrated; None for what takes no time."""
     if not isinstance(node, SAMPLINGS) or not isinstance(node.mechanism, DistributionPair):
         return None
     known = node.__dict__
     if "_roughly" not in known:  # with the node, which is then no longer kept than it was
-        known["_roughly"] = _roughly(node, node.mechanism, node.gamma)
+        known["_roughly"] = _float_curve(node, node.mechanism, node.gamma)
     found: Callable[[Order], float] | None = known["_roughly"]
     return found
 
 
-def _roughly(node: Node, pair: DistributionPair, gamma: Exact) -> Callable[[Order], float] | None:
+def _float_curve(
+    node: Node, pair: DistributionPair, gamma: Exact
+) -> Callable[[Order], float] | None:
     if is_pair(node) or pair.masses is not None or has_closed_form(pair.P, pair.Q):
         return None
     if not isinstance(gamma, Fraction) or not 0 < gamma < 1:
@@ -197,7 +199,9 @@ def _roughly(node: Node, pair: DistributionPair, gamma: Exact) -> Callable[[Orde
     def at(alpha: Order) -> float:
         order = Fraction(cast(Fraction, alpha))
         every = order < 2 or _has_one_role(pair)
-        values: list[float] = [d.roughly(order) for d in directions if every or not d.reverse]
+        values: list[float] = [
+            d.float_divergence(order) for d in directions if every or not d.reverse
+        ]
         return max(values)
 
     return at

@@ -105,7 +105,7 @@ def larger_end(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Nu
 
 
 @rising_in_rate
-def steered(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
+def float_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """The larger end in float64, which orders are compared by."""
     return _value(ctx, eps, alpha, gamma, _of_ends_in_floats)
 
@@ -128,7 +128,7 @@ def triangle_near(
     kind=Kind.EXACT,
     default=True,
     tight=True,
-    steer=steered,
+    steer=float_bound,
     below=triangle_near,
     assumes="one Gaussian query, fixed beforehand, of any dimension, in numbers; the "
     "place of the maximum is proved at this order, else it says nothing; 0 < γ < 1, two "
@@ -147,7 +147,7 @@ def worst_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -
     "TRIPLE-GAUSSIAN-NEAR",
     kind=Kind.UPPER,
     default=True,
-    steer=steered,
+    steer=float_bound,
     assumes="one Gaussian query, fixed beforehand, of any dimension, in numbers",
     applies=of_one_query,
     **_SHARED,

@@ -36,9 +36,9 @@ class PairProduct:
 
     `one_way` where only the profile of (P, Q) at ε >= 0 is that of the mechanism; `of_many` where
     (P, Q) stands for many pairs, each of which has its profile at some ε: one run has it, several
-    are dominated, and are `is_glued`: there the Rényi curve may know less or more. `pairs` are
-    these, where they are finitely many of finite laws; `triangle` is what dominates smoothly where
-    they are triangles, and `smoothed` another product that dominates several runs, by it.
+    are dominated, and then it `may_exceed_curve`: what the Rényi curve tells may be more or less.
+    `pairs` are these, where they are finitely many of finite laws; `triangle` is what dominates
+    smoothly where they are triangles, and `smoothed` another product that dominates several runs.
     `records` are how many one dataset has that the other lacks, and lacks: the same in all runs.
     """
 
@@ -46,14 +46,14 @@ class PairProduct:
     kind: Kind
     one_way: bool = False
     of_many: bool = False
-    is_glued: bool = False
+    may_exceed_curve: bool = False
     pairs: tuple[Atoms, ...] = ()
     triangle: Equilateral | None = None
     smoothed: PairProduct | None = None
     records: tuple[int, int] | None = None
 
 
-def alike(
+def joint_choices(
     node: Compose | Either, every: Sequence[list[PairProduct]]
 ) -> Iterator[tuple[PairProduct, ...]]:
     """One product of each part, in all ways that two datasets can have.
@@ -74,7 +74,7 @@ def alike(
             yield tuple(replace(one, kind=combine((one.kind, kind), "groups")) for one in way)
 
 
-def told(one: PairProduct, other: PairProduct, share: Exact) -> PairProduct:
+def either_product(one: PairProduct, other: PairProduct, share: Exact) -> PairProduct:
     first, second = (_chosen(product) for product in (one, other))
     kind = combine((one.kind, other.kind), "Either")
     of_many = one.of_many or other.of_many
@@ -100,7 +100,7 @@ def _chosen(product: PairProduct) -> Part:
     return part
 
 
-def composed(choice: Iterable[tuple[PairProduct, int]]) -> PairProduct:
+def product_of_runs(choice: Iterable[tuple[PairProduct, int]]) -> PairProduct:
     """All runs side by side; Gaussian ones are one Gaussian."""
     counts: Counter[Part] = Counter()
     ratio: Exact = Fraction(0)
@@ -129,13 +129,13 @@ def sampled_once(product: PairProduct, gamma: Exact) -> PairProduct:
     return replace(product, runs=runs, pairs=pairs, triangle=None, smoothed=None)
 
 
-def several(choice: Sequence[tuple[PairProduct, int]]) -> PairProduct:
+def product_of_many_pairs(choice: Sequence[tuple[PairProduct, int]]) -> PairProduct:
     """What stands for many pairs dominates them one by one, and so all of them together.
 
     One run of these has its profile beside all others: it may come last, its pair chosen by what
     they told. Several have that of the worst choices where these can be gone through.
     """
-    found = composed(choice)
+    found = product_of_runs(choice)
     many = [(product, times) for product, times in choice if product.of_many]
     if many and any(product.one_way for product, _ in choice):
         raise AssumptionError(
@@ -151,12 +151,12 @@ def several(choice: Sequence[tuple[PairProduct, int]]) -> PairProduct:
     chosen = adaptive(kinds)
     if chosen is not None:
         worst = PairProduct(((Atoms(chosen), 1),), found.kind)
-        return replace(composed([*others, (worst, 1)]), of_many=True)
+        return replace(product_of_runs([*others, (worst, 1)]), of_many=True)
     blocks = [block for kind, times in kinds.items() if kind for block in in_blocks(kind, times)]
     runs = [(PairProduct(((Atoms(tuple(pair)), 1),), Kind.UPPER), times) for pair, times in blocks]
-    every = composed([*others, *runs])
+    every = product_of_runs([*others, *runs])
     smooth = _smoothed(choice)
-    return replace(every, kind=Kind.UPPER, of_many=True, is_glued=True, smoothed=smooth)
+    return replace(every, kind=Kind.UPPER, of_many=True, may_exceed_curve=True, smoothed=smooth)
 
 
 def _smoothed(choice: Sequence[tuple[PairProduct, int]]) -> PairProduct | None:
@@ -177,7 +177,7 @@ def _smoothed(choice: Sequence[tuple[PairProduct, int]]) -> PairProduct | None:
             others.append((product, times))
     if not orders:
         return None
-    found = several([*known, *others])
+    found = product_of_many_pairs([*known, *others])
     smoothing = TwoSidedExponential(min(orders))
     return replace(found, runs=(*found.runs, (smoothing, 1)), kind=Kind.UPPER)
 

@@ -23,7 +23,7 @@ _STEP, _REACH = 1 / 16, 12.0  # of a grid for steering, in deviations
 
 
 @dataclass(frozen=True)
-class Rising:
+class MonotoneMixture:
     """The weight w of Q itself, and (w, d) of the normal laws to the right of it."""
 
     own: arb
@@ -70,7 +70,7 @@ class Rising:
         return sum((w * (d * x - d**2 / 2).exp() for w, d in self.others), self.own)
 
 
-def rising(pair: DensityPair) -> Rising | None:
+def monotone_mixture(pair: DensityPair) -> MonotoneMixture | None:
     """At flint's current precision, mirrored where all lie to the left; None for other pairs."""
     parts = pair.overlap.normal_parts
     if parts is None:
@@ -87,7 +87,7 @@ def rising(pair: DensityPair) -> Rising | None:
             own += share
         else:
             others.append((share, BALL.number(abs(distance)) / deviation))
-    return Rising(own, others) if others else None
+    return MonotoneMixture(own, others) if others else None
 
 
 def _tail(x: arb) -> arb:
