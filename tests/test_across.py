@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import symacct as sa
 from symacct.profile.accuracy import accuracy
-from symacct.profile.fourier.alternatives import ExchangedContour, contour, planned
+from symacct.profile.fourier.alternatives import ExchangedContour, contour, moments_and_plan
 from symacct.profile.fourier.contour import Contour
 from symacct.profile.fourier.plan import plan
 from symacct.profile.fourier.shape import Moments
@@ -28,10 +28,10 @@ VARIANCES = st.fractions(Fraction(1, 2), Fraction(20), max_denominator=10)
 
 
 def across(part, k, y, log_delta, digits):
-    """The profile at y by a contour of exchanged pairs, or None where another is planned."""
+    """The profile at y by a contour of exchanged pairs, or None where another plan is better."""
     plain = Moments(((part, k),), False)
     try:
-        moments, chosen = planned(plain, y, log_delta, digits)
+        moments, chosen = moments_and_plan(plain, y, log_delta, digits)
     except (sa.LimitError, sa.PrecisionError):
         return None
     made = contour(moments, chosen, y, plain)

@@ -63,7 +63,7 @@ def test_no_answer_rests_on_the_floats(monkeypatch):
     def off(direction, alpha):
         return 1e-3 + float(alpha - 30) ** 2 / 10**6
 
-    monkeypatch.setattr(mixtures.MixtureDirection, "roughly", off)
+    monkeypatch.setattr(mixtures.MixtureDirection, "float_divergence", off)
     step = sampled("Cauchy", "1/50")
     found = Accountant(4).epsilon(step, "1e-5")
     assert not found.optimal

@@ -66,7 +66,7 @@ def test_interpolated_moments_are_those_of_the_parts(
         assume(grid is not None and grid.points * len(grid.nodes) < 20_000)
         known = one_by_one(runs, line, need + 10)
         largest = one_by_one(runs, OrderLine(a, 0.0, 0), 20.0)[0]
-        for one, other in zip(runs.interpolated(grid, line), known, strict=True):
+        for one, other in zip(runs.interpolated_transform(grid, line), known, strict=True):
             assert one.overlaps(other)
             assert one.rad() < 1000 * sum(counts) * math.exp(-need) * largest.real
 
@@ -78,7 +78,7 @@ def test_few_points_hold_the_moment(sigmas, gamma, a, t, points, ratio):
     runs, line = many(sigmas, Fraction(1), gamma), OrderLine(a, t / 2, 2)
     grid = RealLineGrid(0.2, -60, math.ceil(5 * max(a, 0) + 60), 1.5 / runs.high, points, ratio)
     with ctx.workprec(BITS):
-        found = runs.interpolated(grid, line)
+        found = runs.interpolated_transform(grid, line)
         for ball, known in zip(found, one_by_one(runs, line, 60.0), strict=True):
             assert not ball.is_finite() or ball.overlaps(known)
 
@@ -90,7 +90,7 @@ def test_the_error_of_two_points_is_of_their_bound_s_size():
     with ctx.workprec(BITS):
         [_, known] = one_by_one(runs, line, 60.0)
         for ratio in (1.3, 1.7, 2.2, 3.0, 4.0):
-            [_, ball] = runs.interpolated(RealLineGrid(0.2, -60, 70, 2.0, 2, ratio), line)
+            [_, ball] = runs.interpolated_transform(RealLineGrid(0.2, -60, 70, 2.0, 2, ratio), line)
             bound = min(bound, float(ball.rad()))
             off = float(abs(acb(ball.real.mid(), ball.imag.mid()) - known).mid())
     assert 0 < off < bound < 3000 * off
@@ -143,7 +143,7 @@ def test_nodes_left_out_below():
     with ctx.workprec(BITS):
         known = one_by_one(runs, line, 60.0)
         for first in (-10, -15):
-            found = runs.interpolated(RealLineGrid(0.2, first, 50, 2.0, 80, 2.0), line)
+            found = runs.interpolated_transform(RealLineGrid(0.2, first, 50, 2.0, 80, 2.0), line)
             for ball, true in zip(found, known, strict=True):
                 assert ball.overlaps(true)
                 assert not ball.contains(acb(ball.real.mid() + 0.2))
