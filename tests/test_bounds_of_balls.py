@@ -298,7 +298,7 @@ def slope_cases():
     places = [mp.mpf(i) / 8 for i in range(8, 25)]
     yield BoundCase(least.union(most), [at(b, e) for b in places for e in (-0.75, 0.375)])
     risen = (mp.exp(9) - mp.exp(3)) / 3 - (mp.exp(3) - mp.e) / 2
-    yield BoundCase(up_to(known.risen(low, high)), [risen + 2 * mp.mpf("0.375")])
+    yield BoundCase(up_to(known.rise_between(low, high)), [risen + 2 * mp.mpf("0.375")])
 
 
 def rate_cases():

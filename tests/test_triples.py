@@ -476,7 +476,7 @@ def test_what_a_low_degree_leaves_out_is_bounded(alpha, sixteenths):
             cut = expansion.cut(degree, expansion.left_out(degree))
         least, most = cut.over(*span)
         assert least < truth < most
-        assert truth / 1000 < cut.risen(*span)
+        assert truth / 1000 < cut.rise_between(*span)
 
 
 @settings(deadline=None, max_examples=30)

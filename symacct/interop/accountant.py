@@ -18,7 +18,8 @@ from symacct.expressions import theorem_registry
 from symacct.expressions.node import Node
 from symacct.expressions.parameters import nonnegative, rate, whole
 from symacct.interop import floats
-from symacct.interop.dp_events import NO_PRIVACY, from_dp_event, to_dp_event
+from symacct.interop.dp_event_writer import to_dp_event
+from symacct.interop.dp_events import NO_PRIVACY, from_dp_event
 from symacct.interop.dp_types import (
     PrivacyAccountant,
     UnreadRelationError,
