@@ -37,11 +37,10 @@ from symacct.core.pinning import By
 from symacct.expressions import theorem_registry
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import given_delta, rational
-from symacct.mechanisms.response import ApproximateDP
 from symacct.profile import Profile, lower_bound, profile, refuse_pinned
 from symacct.rdp.curve import NodeCurve
 from symacct.rdp.each_way import no_larger_each_way
-from symacct.rdp.evaluation import KEY_LENGTH, Evaluation, exact_pure, goal_of, theorem_node
+from symacct.rdp.evaluation import KEY_LENGTH, Evaluation, goal_of, theorem_node
 from symacct.rdp.optimal_order import BestOrder
 from symacct.rdp.question import EpsilonDelta, at_order_one, by_the_profile, no_larger_at_one
 from symacct.results.enclosure import Enclosure, Guarantee, from_ball
@@ -153,15 +152,13 @@ class Accountant:
             tables = self._memo[node] = {}
         table = tables.get(key)
         if table is None:
-            table = tables[key] = self._new_table(node, key)
+            is_kept = len(key) >= KEY_LENGTH and key[KEY_LENGTH:] in _STORED
+            table = (
+                Remembered() if self._disk is None or not is_kept else self._disk.table(node, key)
+            )
+            tables[key] = table
         self._touched[id(table)] = table, limit
         return table
-
-    def _new_table(self, node: Node, key: Key) -> Remembered:
-        """An empty table, or what the disk has, if there is one and such values are kept there."""
-        if self._disk is None or len(key) < KEY_LENGTH or key[KEY_LENGTH:] not in _STORED:
-            return Remembered()
-        return self._disk.table(node, key)
 
     def curve(self, m: Node, by: By = None) -> NodeCurve:
         """m's curve in balls at flint's current precision, its values remembered."""
@@ -376,7 +373,7 @@ class Accountant:
         by_curve = replace(question, conversion=proved_conversion("improved"))
         may_exceed_curve = self._profile(question.m).may_exceed_curve
         return by_the_profile(
-            lambda digits: _pure(self._exactly(question, digits), question),
+            lambda digits: question.with_exact_epsilon(self._exactly(question, digits)),
             digits,
             is_default,
             (lambda: self._answer(by_curve, None, digits)) if may_exceed_curve else None,
@@ -401,25 +398,6 @@ class Accountant:
         if found is None:
             found = table["profile"] = profile(m)
         return found
-
-
-def _pure(found: Guarantee, question: EpsilonDelta) -> Guarantee:
-    """The guarantee, with the ε of δ = 0 as the fraction that it is, where it is one.
-
-    So is the ε that an (ε, δ)-DP mechanism is stated to have: its profile falls up to it.
-    """
-    if not question.asks_epsilon or found.kind is not Kind.EXACT:
-        return found
-    m = question.m.rewritten
-    if isinstance(m, ApproximateDP):
-        epsilon, delta = m.fields()["epsilon"], m.fields()["delta"]
-        known = isinstance(epsilon, Fraction) and delta == question.value
-        return replace(found, epsilon=found.epsilon.known_to_be(epsilon if known else None))
-    if question.value:
-        return found
-    if question.m.claim.kind is not Kind.EXACT:
-        return found
-    return replace(found, epsilon=found.epsilon.known_to_be(exact_pure(question.m, None)))
 
 
 def certified_number(

@@ -3,27 +3,12 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import numpy as np
 
 from symacct.arithmetic.symbolic import written
-from symacct.core.exact import INFINITY, Order
+from symacct.core.exact import Order
 from symacct.core.lazy_import import sympy
-
-
-def order_class(alpha: Order | np.ndarray) -> str | float:
-    """What decides which theorems speak of an order: 1, ∞, whole, between those, or symbolic."""
-    if isinstance(alpha, int):
-        return 1 if alpha == 1 else "whole"
-    if isinstance(alpha, Fraction):
-        return "fractional" if alpha.numerator > 2 * alpha.denominator else "below 2"
-    if isinstance(alpha, float) and alpha == INFINITY:
-        return INFINITY
-    if isinstance(alpha, np.ndarray):
-        whole = alpha[0] == np.floor(alpha[0])
-        return "whole" if whole else order_class(Fraction(np.min(alpha)))
-    return "symbolic real" if is_real(alpha) else "symbolic"
 
 
 def floor_order(alpha: Order | np.ndarray) -> Order | np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import itertools
 from collections.abc import Callable, Iterable
@@ -14,7 +13,6 @@ import numpy as np
 from symacct.arithmetic import Number
 from symacct.core import upward
 from symacct.core.claims import (
-    INTEGER_ORDERS,
     UNSTATED,
     Adjacency,
     Claim,
@@ -27,9 +25,7 @@ from symacct.core.claims import (
     infer,
 )
 from symacct.core.errors import (
-    AssumptionError,
     DomainError,
-    OrderError,
     SoundnessError,
     echo,
     suggestion,
@@ -39,7 +35,7 @@ from symacct.core.forking import cached_property
 from symacct.core.lazy_import import sympy
 from symacct.core.pinning import By, chosen
 from symacct.expressions.node import Node
-from symacct.expressions.orders import is_real, order_class
+from symacct.expressions.orders import is_real
 from symacct.expressions.validity import Regime
 
 # A condition gives back None where it is proved to hold, else the reason why it is not.
@@ -162,7 +158,7 @@ class Theorem:
             relation = node.fixed_adjacency  # type: ignore[attr-defined]
             return f"{self.name} is about {self.adjacency} neighbours, got {relation}"
         if not covers(self.orders, alpha):
-            return _order_message(self, alpha)
+            return order_message(self, alpha)
         return self._reads_bound(node) or self.applies(node)
 
     def _reads_bound(self, node: Node) -> str | None:
@@ -356,76 +352,6 @@ def covers(orders: Orders, alpha: Order | np.ndarray) -> bool:
     return alpha in orders
 
 
-def bounding(node: Node, alpha: Order | np.ndarray, goal: Kind) -> list[Theorem]:
-    """The theorems that give the default answer: a tight one alone, else all whose best counts.
-
-    First those that may say nothing, the tight one of them before all. Raises where there is none.
-    """
-    key = (order_class(alpha), goal, _revision)
-    known: dict[object, list[Theorem]] = node.__dict__.setdefault("_bounding", {})
-    if key not in known:
-        known[key] = _find_bounding(node, alpha, goal, _defaults(type(node).__name__, _revision))
-    return known[key]
-
-
-def stating(node: Node, alpha: Order | np.ndarray, goal: Kind) -> list[Theorem]:
-    """The theorems that bound and give a value at every order, so that a formula can say them."""
-    among = _defaults(type(node).__name__, _revision)
-    return _find_bounding(node, alpha, goal, [t for t in among if not t.partial])
-
-
-@functools.lru_cache(128)
-def _defaults(operation: str, revision: int) -> tuple[Theorem, ...]:
-    """The theorems of the register about an operation, by its name, that answer by default."""
-    return tuple(t for t in _register.values() if t.default and operation in t.operation)
-
-
-def _find_bounding(
-    node: Node, alpha: Order | np.ndarray, goal: Kind, among: Iterable[Theorem]
-) -> list[Theorem]:
-    wanted = [t for t in among if t.kind in (Kind.EXACT, goal) and speaks_of_relation(t, node)]
-    # A theorem that reads the node's own curve derives other orders from the whole ones.
-    whole = covers(INTEGER_ORDERS, alpha)
-
-    def answers(theorem: Theorem) -> bool:
-        return not (whole and theorem.reads == "itself") and theorem.why_not(node, alpha) is None
-
-    # Among theorems that give the same value, the one stated for whole orders goes first.
-    tight = sorted((t for t in wanted if t.tight), key=lambda t: not t.orders.whole)
-    for theorem in tight:
-        if not theorem.partial and answers(theorem):
-            return [theorem]
-    found = [theorem for theorem in wanted if answers(theorem)]
-    if not found:
-        _raise_unanswered(node, alpha, goal, wanted)
-    return sorted(found, key=lambda t: (not t.partial, not t.tight))
-
-
-def answering_always(theorems: list[Theorem]) -> list[Theorem]:
-    """The theorems that give a value at every order; all of them where none does."""
-    return [t for t in theorems if not t.partial] or theorems
-
-
-def pinned(among: tuple[Theorem, ...], node: Node, alpha: Order | np.ndarray) -> list[Theorem]:
-    """The one of the theorems named by the user whose assumptions are proved here."""
-    holding = [theorem for theorem in among if theorem.why_not(node, alpha) is None]
-    if len(holding) > 1:
-        both = ", ".join(theorem.name for theorem in holding)
-        raise DomainError(f"by: found {both}, which all speak of {echo(node)}, needed one of them")
-    return [_checked((holding or among)[0], node, alpha)]
-
-
-def _checked(theorem: Theorem, node: Node, alpha: Order | np.ndarray) -> Theorem:
-    """The theorem, or what is in its way."""
-    if not covers(theorem.orders, alpha):
-        raise OrderError(_order_message(theorem, alpha))
-    theorem.infer(node, [child.claim for child in node.children])
-    reason = theorem.why_not(node, alpha)
-    if reason is not None:
-        raise AssumptionError(f"{theorem.name}: {reason}; leave out by= for the default bound")
-    return theorem
-
-
 def is_about(theorem: Theorem, node: Node) -> bool:
     """Is the node an operation of the kind, under the relation, that the theorem is about?"""
     return is_named_in(theorem, node) and speaks_of_relation(theorem, node)
@@ -443,7 +369,7 @@ def speaks_of_relation(theorem: Theorem, node: Any) -> bool:
     return node.fixed_adjacency.relation in (Relation.EITHER, theorem.adjacency.relation)
 
 
-def _order_message(theorem: Theorem, alpha: Order | np.ndarray) -> str:
+def order_message(theorem: Theorem, alpha: Order | np.ndarray) -> str:
     remedy = ""
     if theorem.orders.whole:
         remedy = "; use .convexify() for an upper bound"
@@ -451,25 +377,6 @@ def _order_message(theorem: Theorem, alpha: Order | np.ndarray) -> str:
             remedy = "; ask for a whole order"
     shown = str(alpha) if isinstance(alpha, sympy.Basic) else echo(alpha)
     return f"{theorem.name} holds at {theorem.orders}, got {shown}{remedy}."
-
-
-def _raise_unanswered(
-    node: Node, alpha: Order | np.ndarray, goal: Kind, wanted: list[Theorem]
-) -> None:
-    """Say why there is no bound of this kind: the order, or nothing is proved at all."""
-    if not wanted:
-        raise SoundnessError(
-            f"{type(node).__name__}: no {goal} bound is proved; ask for .rdp(alpha) instead"
-        )
-    reasons = [t.why_not(node, alpha) or "" for t in wanted]
-    if all(not covers(t.orders, alpha) for t in wanted):
-        raise OrderError(reasons[0])
-    if goal is Kind.LOWER and all(t.kind is Kind.EXACT for t in wanted):
-        raise SoundnessError(
-            f"{type(node).__name__}: no {goal} bound is proved: {'; '.join(reasons)}; "
-            "ask for .rdp(alpha) instead"
-        )
-    raise AssumptionError(f"{type(node).__name__} at order {alpha}: {'; '.join(reasons)}")
 
 
 def _with_options(theorem: Theorem, text: str) -> Theorem:

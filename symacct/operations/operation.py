@@ -8,7 +8,7 @@ from dataclasses import replace
 from symacct.core.claims import ALL_ORDERS, EITHER, Adjacency, Claim, Kind, narrowed_claim
 from symacct.core.errors import DomainError, echo
 from symacct.expressions.node import Node
-from symacct.expressions.theorem_registry import answering_always, bounding
+from symacct.expressions.theorem_choice import answering_always, bounding
 
 # An order of the kind that every theorem about an operation speaks of.
 _TYPICAL_ORDER = 2

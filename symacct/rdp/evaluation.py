@@ -27,9 +27,9 @@ from symacct.core.exact import INFINITY, Order
 from symacct.core.lazy_import import sympy
 from symacct.core.lru_table import Key, Remembered
 from symacct.core.pinning import By
-from symacct.expressions import theorem_registry
+from symacct.expressions import theorem_choice, theorem_registry
 from symacct.expressions.node import Node, as_node
-from symacct.expressions.orders import floor_order, larger_order, order_class
+from symacct.expressions.orders import floor_order, larger_order
 from symacct.expressions.theorem_registry import Bound, Theorem
 from symacct.mechanisms.mechanism import Mechanism, order_by_order
 from symacct.numerics.sums.local import REACH, LocalProduct
@@ -152,15 +152,13 @@ class OperationCurve(NodeCurve):
 
     def theorems(self, alpha: Order) -> list[Theorem]:
         """The theorems whose best value is the answer at α."""
-        key = order_class(alpha)
+        key = theorem_choice.order_class(alpha)
         if key not in self._theorems:
             if among := theorem_registry.named_about(self.evaluation.by, self.node):
-                found = theorem_registry.pinned(among, self.node, alpha)
+                found = theorem_choice.pinned(among, self.node, alpha)
             else:
                 bounding = (
-                    theorem_registry.stating
-                    if self.evaluation.states
-                    else theorem_registry.bounding
+                    theorem_choice.stating if self.evaluation.states else theorem_choice.bounding
                 )
                 found = bounding(self.node, alpha, self.evaluation.goal)
             self._theorems[key] = found
@@ -327,7 +325,7 @@ class OperationCurve(NodeCurve):
 
     def _claim_key(self, alpha: Order) -> Key:
         """All that a claim depends on where it does not depend on values."""
-        return order_class(alpha), self._is_hull(alpha), self.evaluation.claimed_by
+        return theorem_choice.order_class(alpha), self._is_hull(alpha), self.evaluation.claimed_by
 
     def _is_hull(self, alpha: Order) -> bool:
         """Are whole orders about this one all that is read?"""
@@ -350,7 +348,7 @@ class OperationCurve(NodeCurve):
         theorems = self.theorems(alpha)
         if not any(theorem.partial for theorem in theorems):
             return self.claim(alpha)
-        return self._claim_by(theorem_registry.answering_always(theorems)[0], alpha)
+        return self._claim_by(theorem_choice.answering_always(theorems)[0], alpha)
 
     def _claim_by(self, theorem: Theorem, alpha: Order) -> Claim:
         premises = [

@@ -187,7 +187,7 @@ class BestOrder:
             self.search_bits = self._valley_bits
         with precision(self.search_bits):
             pure = self.at_infinity()
-            if pure is not None and self._pure_suffices(pure):
+            if pure is not None and self.question.is_answered_by(pure):
                 return self.at(INFINITY, optimal=True)
             whole = self._whole_minimum(pure)
         if whole is None:
@@ -195,7 +195,6 @@ class BestOrder:
         return self._around(whole, pure)
 
     def _over_whole_orders(self) -> Guarantee:
-        self._refuse_delta_zero()
         with precision(self.search_bits):
             whole = self._whole_minimum(None)
             assert whole is not None  # noqa: S101  # without ε(∞) the search ends at a whole order
@@ -215,7 +214,7 @@ class BestOrder:
         if not finite and INFINITY not in grid:
             raise OrderError("orders: found none above 1, needed at least one order > 1")
         if finite:
-            self._refuse_delta_zero()
+            self.question.refuse_delta_zero()
         answers = []
         for alpha in grid:
             if alpha != 1:
@@ -240,30 +239,15 @@ class BestOrder:
             )
         return best
 
-    def _pure_suffices(self, pure: arb) -> bool:
-        """Is ε(∞) already all that was asked: δ = 0 given, or ε >= ε(∞) given?"""
-        if self.question.asks_epsilon:
-            return self.question.value == 0
-        given = BALL.number(self.question.value)
-        if pure <= given or pure > given:
-            return bool(pure <= given)
-        # Balls never decide an equality such as ε = ε₀ for PureDP(ε₀); exact numbers do.
-        exact = exact_pure(self.question.m, self.question.by)
-        return exact is not None and exact <= self.question.value
-
     def _infinite(self, what: str) -> SymacctError:
         return self._skipped or InfiniteError(
             f"{echo(self.question.m)}: its curve is infinite at every {what} tried, "
             "so none gives a finite guarantee"
         )
 
-    def _refuse_delta_zero(self) -> None:
-        if self.question.asks_epsilon and not self.question.value:
-            raise InfiniteError("delta: found 0, needed delta > 0 (only a finite ε(∞) answers 0)")
-
     def _whole_minimum(self, pure: arb | None) -> int | None:
         """The best whole order; None if none beats a finite ε(∞)."""
-        self._refuse_delta_zero()
+        self.question.refuse_delta_zero()
         first, last = 2, last_order(self.question.m)
         f, converted = self.steering(), self.question.objective()
         if pure is not None and self.question.asks_epsilon:
@@ -424,7 +408,7 @@ class BestOrder:
             elif question.asks_epsilon:
                 ball = self.curve()(alpha)
             else:
-                ball = arb(0 if self._pure_suffices(self.curve()(alpha)) else 1)
+                ball = arb(0 if self.question.is_answered_by(self.curve()(alpha)) else 1)
             return ball, self.curve().claim(alpha)
 
         def what() -> str:

@@ -30,7 +30,9 @@ from symacct.core.errors import (
 from symacct.core.exact import INFINITY, Numeric, Order, text
 from symacct.core.pinning import By
 from symacct.expressions.node import Node
+from symacct.mechanisms.response import ApproximateDP
 from symacct.rdp.curve import NodeCurve
+from symacct.rdp.evaluation import exact_pure
 from symacct.results.enclosure import Guarantee
 from symacct.theory.conversion import proved
 from symacct.theory.conversion.conversion import Conversion, WholeProfile
@@ -92,6 +94,38 @@ class EpsilonDelta:
         if self.asks_epsilon:
             return arb(0) if ball < 0 else ball
         return arb(1) if ball > 0 else ball.exp()
+
+    def is_answered_by(self, pure: arb) -> bool:
+        """Is ε(∞) already all that was asked: δ = 0 given, or ε >= ε(∞) given?"""
+        if self.asks_epsilon:
+            return self.value == 0
+        given = BALL.number(self.value)
+        if pure <= given or pure > given:
+            return bool(pure <= given)
+        # Balls never decide an equality such as ε = ε₀ for PureDP(ε₀); exact numbers do.
+        exact = exact_pure(self.m, self.by)
+        return exact is not None and exact <= self.value
+
+    def refuse_delta_zero(self) -> None:
+        """InfiniteError for δ = 0, which no finite order answers."""
+        if self.asks_epsilon and not self.value:
+            raise InfiniteError("delta: found 0, needed delta > 0 (only a finite ε(∞) answers 0)")
+
+    def with_exact_epsilon(self, found: Guarantee) -> Guarantee:
+        """The guarantee, with the ε of δ = 0 as the fraction that it is, where it is one.
+
+        So is the ε that an (ε, δ)-DP mechanism is stated to have: its profile falls up to it.
+        """
+        if not self.asks_epsilon or found.kind is not Kind.EXACT:
+            return found
+        m = self.m.rewritten
+        if isinstance(m, ApproximateDP):
+            epsilon, delta = m.fields()["epsilon"], m.fields()["delta"]
+            known = isinstance(epsilon, Fraction) and delta == self.value
+            return replace(found, epsilon=found.epsilon.known_to_be(epsilon if known else None))
+        if self.value or self.m.claim.kind is not Kind.EXACT:
+            return found
+        return replace(found, epsilon=found.epsilon.known_to_be(exact_pure(self.m, None)))
 
 
 def smaller(*asked: Callable[[], Guarantee]) -> Guarantee:

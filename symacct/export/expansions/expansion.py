@@ -32,7 +32,7 @@ from symacct.export.expansions.series import Series, SeriesArithmetic, TooFewTer
 from symacct.export.latex.names import SymbolNames
 from symacct.export.latex.printer import PaperPrinter
 from symacct.expressions.node import Node, as_node
-from symacct.expressions.theorem_registry import stating
+from symacct.expressions.theorem_choice import stating
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.rdp.evaluation import Evaluation, goal_of

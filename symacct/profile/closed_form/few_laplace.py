@@ -126,7 +126,7 @@ class Path:
         low, high = self._losses[-1]
         below = [self._below((y - first) / (high - low)) for first in self._firsts]
         tops = list(zip(self._firsts, (most for _, most in below), strict=True))
-        left = [first + n * (high - low) for first, n in tops if n <= self._count]
+        left = [first + n * (high - low) for first, n in tops if n <= self._counts[-1]]
         right = [first + (n - 1) * (high - low) for first, n in tops if n > 0]
         moves = any(least < most for least, most in below)
         place = functools.reduce(arb.max, right) if moves else y
@@ -139,8 +139,9 @@ class Path:
 
     def _below(self, at: arb) -> tuple[int, int]:
         """How many j of 0, …, k are certainly below this, and how many are not certainly above."""
-        inside = at.max(arb(-1)).min(arb(self._count + 1))
-        return max(0, -floor(-inside.lower())), max(0, min(self._count, floor(inside.upper())) + 1)
+        count = self._counts[-1]
+        inside = at.max(arb(-1)).min(arb(count + 1))
+        return max(0, -floor(-inside.lower())), max(0, min(count, floor(inside.upper())) + 1)
 
     @cached_property
     def _firsts(self) -> list[arb]:
@@ -155,12 +156,8 @@ class Path:
 
     @cached_property
     def _counts(self) -> list[int]:
+        """How often each kind is run."""
         return [k for _, k in self.runs]
-
-    @property
-    def _count(self) -> int:
-        """How often the last kind is run."""
-        return self._counts[-1]
 
     # --- float64: where to look
 
