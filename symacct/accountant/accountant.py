@@ -121,7 +121,9 @@ class Accountant:
                         yield
             finally:
                 if not within:
-                    self._forget()
+                    for table, limit in self._touched.values():
+                        table.forget(getattr(limits.current(), limit))
+                    self._touched.clear()
 
     @contextlib.contextmanager
     def _on(self, disk: DiskMemo) -> Iterator[None]:
@@ -134,13 +136,6 @@ class Accountant:
             yield
         finally:
             disk.save()
-
-    def _forget(self) -> None:
-        """Keep no more of what the question has touched than the limits allow."""
-        allowed = limits.current()
-        for table, limit in self._touched.values():
-            table.forget(getattr(allowed, limit))
-        self._touched.clear()
 
     def _evaluation(self, ctx: Arithmetic, goal: Kind, by: By) -> Evaluation:
         return Evaluation(ctx, goal, by, self._table)

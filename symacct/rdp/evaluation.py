@@ -239,7 +239,9 @@ class OperationCurve(NodeCurve):
         read = self._read(theorem)
         parameters = self.node.parameters() if theorem.takes_exact else self._given()
         parameters |= dict(theorem.options)
-        sums = formula is theorem.bound and _sums_orders(theorem)
+        # Is it an upper bound by what the mechanism's curve is at the whole orders up to α?
+        over_orders = theorem.orders.whole and theorem.reads != "itself"
+        sums = formula is theorem.bound and over_orders and theorem.kind is not Kind.LOWER
         if self._rate is None or not sums:
             return lambda alpha: formula(ctx, read, alpha, **parameters)
 
@@ -387,11 +389,6 @@ def exact_pure(m: Node, by: By) -> Fraction | None:
     except SymacctError:  # a Python function has no formula
         return None
     return Fraction(int(value.p), int(value.q)) if isinstance(value, sympy.Rational) else None
-
-
-def _sums_orders(theorem: Theorem) -> bool:
-    """Is it an upper bound by what the mechanism's curve is at the whole orders up to α?"""
-    return theorem.orders.whole and theorem.reads != "itself" and theorem.kind is not Kind.LOWER
 
 
 def goal_of(m: Node, by: By) -> Kind:

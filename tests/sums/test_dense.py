@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from symacct import Accountant, Gaussian, Laplace, PoissonSubsample, PureDP, RandomizedResponse
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
-from symacct.numerics.sums import dense, truncation
+from symacct.numerics.sums import truncation
 from symacct.numerics.sums.refine import ball
-from symacct.numerics.sums.terms import Terms
+from symacct.numerics.sums.terms import LOW, Terms, dense_sum
 from tests.support import fractions
 from tests.thinning import examples
 
@@ -48,7 +48,7 @@ class Dear:
 
 
 @examples(60, 2000)
-@given(LEAVES, RATES, FORMS, st.integers(2, dense.LOW), st.sampled_from([53, 140, 400]))
+@given(LEAVES, RATES, FORMS, st.integers(2, LOW), st.sampled_from([53, 140, 400]))
 def test_the_dense_sum_meets_the_truncated_one_and_is_as_sharp(leaf, gamma, form, alpha, bits):
     formula, factor, first = form
     extra = {} if formula is None else {"form": formula, "factor": factor}
@@ -56,7 +56,7 @@ def test_the_dense_sum_meets_the_truncated_one_and_is_as_sharp(leaf, gamma, form
         curve, rate = Accountant().curve(leaf), ball(gamma)
         rest = 1 - rate if 1 - rate > 0 else ball(1 - gamma)
         terms, slow = Terms(curve, **extra), Terms(Dear(curve), **extra)
-        fast = dense.dense_sum(terms, alpha, (rate, rest), first)
+        fast = dense_sum(terms, alpha, (rate, rest), first)
         known = truncation.certified_mixture(slow, alpha, rate, rest, first)
         if first > alpha:
             assert fast is None
@@ -71,8 +71,8 @@ def test_the_dense_sum_meets_the_truncated_one_and_is_as_sharp(leaf, gamma, form
 def test_a_curve_that_does_not_say_so_and_a_high_order_are_not_summed_whole():
     rates = arb(1) / 3, arb(2) / 3
     curve = Accountant().curve(Gaussian(5))
-    assert dense.dense_sum(Terms(Dear(curve)), 20, rates, 2) is None
-    assert dense.dense_sum(Terms(curve), dense.LOW + 1, rates, 2) is None
+    assert dense_sum(Terms(Dear(curve)), 20, rates, 2) is None
+    assert dense_sum(Terms(curve), LOW + 1, rates, 2) is None
 
 
 @pytest.mark.parametrize("sigma", ["1/10", "1e-9", "1e-30", "1e-200"])

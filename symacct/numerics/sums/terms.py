@@ -1,17 +1,22 @@
-"""What a binomial sum over a curve adds up."""
+"""What a binomial sum over a curve adds up; to a low order all of it, as one polynomial."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from operator import mul
 from typing import Protocol
 
-from flint import arb
+from flint import arb, arb_poly, ctx, fmpz_poly
 
 from symacct.arithmetic import Number
 from symacct.core.exact import Order
 from symacct.core.forking import cached_property
 from symacct.numerics.sums.exponentials import ExponentialSum
+from symacct.numerics.sums.weights import Rates, guarded
+
+LOW = 64  # up to this order cheap terms are summed faster than most of them are proved small
 
 Exponentials = Callable[[range], ExponentialSum | None]
 
@@ -78,3 +83,26 @@ class Terms:
     def exponentials(self) -> Exponentials | None:
         """The numbers e^{K_l} − 1 over a run of orders, where exponentials make up the terms."""
         return None if self.shift is None else self.eps.exponentials()
+
+
+@cache
+def _binomials(alpha: int, first: int) -> list[arb]:
+    """C(α,l) for first <= l <= α."""
+    return list(map(arb, (fmpz_poly([1, 1]) ** alpha).coeffs()[first:]))
+
+
+def dense_sum(terms: Terms, alpha: int, rates: Rates, first: int) -> arb | None:
+    """Σ_{l=first}^{α} C(α,l) u^l v^{α−l} t_l at positive rates; None unless cheap and finite."""
+    u, v = rates
+    if not (first <= alpha <= LOW and u > 0 and v > 0):
+        return None
+    with ctx.workprec(guarded(LOW)):  # whatever the order, so that the terms serve the next one
+        values = terms.dense(range(first, alpha + 1))
+        if values is None:
+            return None
+        weighed = list(map(mul, values, _binomials(alpha, first)))
+        if u > v:  # what is uncertain of a small v counts little in its powers
+            total = u**alpha * arb_poly(weighed[::-1])(v / u)
+        else:
+            total = u**first * v ** (alpha - first) * arb_poly(weighed)(u / v)
+    return total if total.is_finite() else None

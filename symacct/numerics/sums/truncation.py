@@ -11,11 +11,10 @@ from flint import arb, arb_poly, ctx
 
 from symacct.arithmetic.ball import BALL
 from symacct.core import limits
-from symacct.numerics.sums.dense import dense_sum
 from symacct.numerics.sums.exponentials import binomial_weights
 from symacct.numerics.sums.majorant import LINE_BITS, LOG_2, SHORT, Majorant
 from symacct.numerics.sums.refine import up_to, within
-from symacct.numerics.sums.terms import Terms
+from symacct.numerics.sums.terms import Terms, dense_sum
 from symacct.numerics.sums.weights import Rates, Span, Weights, float_log, guarded
 
 Block = tuple[float, int, int, float, float]
