@@ -268,7 +268,7 @@ def test_what_leaves_a_ball_is_rounded_to_its_side(x):
 @examples(40, 400)
 @given(wide(-2, 9), st.integers(0, 6))
 def test_how_many_atoms_lie_below_a_ball(at, count):
-    least, most = few_laplace.Path._below(SimpleNamespace(_count=count), at)
+    least, most = few_laplace.Path._below(SimpleNamespace(_counts=[count]), at)
     low, high = map(exactly, ends_of(at))
     assert least == sum(j < low for j in range(count + 1))
     assert most == sum(j <= high for j in range(count + 1))

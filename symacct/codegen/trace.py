@@ -156,13 +156,7 @@ class TracedCurve:
             form = where_it_holds
         if form is not None:
             return form(ctx, eps, alpha, self.node, theorem)
-        parameters = self.node.parameters()
-        if not theorem.takes_exact:
-            parameters = {
-                name: ctx.number(value) if isinstance(value, Fraction | sympy.Expr) else value
-                for name, value in parameters.items()
-            }
-        return theorem.bound(ctx, eps, alpha, **parameters, **dict(theorem.options))
+        return theorem.bound(ctx, eps, alpha, **theorem.arguments(ctx, self.node))
 
     def _read(self, theorem: Theorem) -> TracedCurve | tuple[TracedCurve, ...]:
         """The curve or curves that the theorem reads."""

@@ -6,11 +6,12 @@ import inspect
 import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any, Required, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 
-from symacct.arithmetic import Number
+from symacct.arithmetic import Arithmetic, Number
 from symacct.core import upward
 from symacct.core.claims import (
     UNSTATED,
@@ -171,6 +172,16 @@ class Theorem:
             f"curve, got one of kind {', '.join(sorted(map(str, kinds)))}"
         )
         return said if kinds else None
+
+    def arguments(self, ctx: Arithmetic, node: Node) -> dict[str, Any]:
+        """What the bound takes by name: the node's parameters, in `ctx` or exact, and options."""
+        found = node.parameters()
+        if not self.takes_exact:
+            found = {
+                name: ctx.number(x) if isinstance(x, Fraction | sympy.Expr) else x
+                for name, x in found.items()
+            }
+        return found | dict(self.options)
 
     def infer(self, node: Node, premises: Iterable[Claim]) -> Claim:
         """The claim for this node, given what is claimed of the curves that are read."""

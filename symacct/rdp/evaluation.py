@@ -237,8 +237,7 @@ class OperationCurve(NodeCurve):
         if self._rate == 0:
             return lambda alpha: ctx.number(0)
         read = self._read(theorem)
-        parameters = self.node.parameters() if theorem.takes_exact else self._given()
-        parameters |= dict(theorem.options)
+        parameters = theorem.arguments(ctx, self.node)
         # Is it an upper bound by what the mechanism's curve is at the whole orders up to α?
         over_orders = theorem.orders.whole and theorem.reads != "itself"
         sums = formula is theorem.bound and over_orders and theorem.kind is not Kind.LOWER
@@ -253,13 +252,6 @@ class OperationCurve(NodeCurve):
             return formula(ctx, read, alpha, **parameters)
 
         return finite
-
-    def _given(self) -> dict[str, Any]:
-        """The parameters in this arithmetic."""
-        return {
-            name: self.evaluation.ctx.number(x) if isinstance(x, Fraction | sympy.Expr) else x
-            for name, x in self.node.parameters().items()
-        }
 
     def local(self, middle: int) -> LocalProduct | None:
         """By the one theorem that answers between whole orders, remembered."""
