@@ -76,4 +76,5 @@ def log_moment(eps: RDPCurve, steps: int, z: Order) -> arb:
         known[steps] = LognormalMoments(law, steps, BALL.bits + math.ceil(lost) + _GUARD)
     with precision(known[steps].bits):
         moment = known[steps].moment(Fraction(z))
-        return moment.log() - BALL.number(z) * arb(steps).log()
+        found: arb = moment.log() - BALL.number(z) * arb(steps).log()
+        return found
