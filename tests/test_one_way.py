@@ -13,7 +13,6 @@ from symacct import (
     Gaussian,
     PoissonSubsample,
     PureDP,
-    RandomAllocation,
     Skellam,
     SubsampleWithoutReplacement,
     baselines,
@@ -28,7 +27,6 @@ RUNS = st.sampled_from([1, 2, 30])
 RATES = st.sampled_from([Fraction(1, 2), Fraction(1, 10), Fraction(1, 1000)])
 DELTAS = st.integers(1, 9).map(lambda x: Fraction(1, 10**x))
 ORDERS = st.integers(2, 40)
-STEPS = st.sampled_from([2, 5, 100, 1000])
 
 
 def by_the_laws(m, delta):
@@ -37,13 +35,6 @@ def by_the_laws(m, delta):
 
 #: What is drawn, the baseline's number and that of the expression that it stands for.
 BESIDE = {
-    "random_allocation": (
-        (DELTAS, NOISE, STEPS, RUNS),
-        lambda *asked: baselines.random_allocation(*asked).epsilon,
-        lambda d, sigma, steps, epochs: (
-            (epochs * RandomAllocation(Gaussian(sigma), steps)).epsilon(d, DIGITS).epsilon
-        ),
-    ),
     "gaussian_epsilon": (
         (DELTAS, NOISE, SIZES, RUNS),
         lambda *asked: baselines.gaussian_epsilon(*asked).epsilon,
@@ -139,7 +130,7 @@ ALONE = {
         "Baseline", "MomentConstant", "bad_data", "chi_to_delta", "good_data", "moment_constant",
         "route_three",
     },
-    "one way round alone": {"allocation_rdp", "reverse_moment_bound"},
+    "one way round alone": {"reverse_moment_bound"},
     "of what no expression says": {
         "best_over_rounds", "exponential_runs", "kairouz", "shuffled", "shuffled_batches",
         "shuffled_batches_epsilon", "shuffled_closed",

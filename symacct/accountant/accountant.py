@@ -39,7 +39,6 @@ from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import given_delta, rational
 from symacct.profile import Profile, lower_bound, profile, refuse_pinned
 from symacct.rdp.curve import NodeCurve
-from symacct.rdp.each_way import no_larger_each_way
 from symacct.rdp.evaluation import KEY_LENGTH, Evaluation, goal_of, theorem_node
 from symacct.rdp.optimal_order import BestOrder
 from symacct.rdp.question import EpsilonDelta, at_order_one, by_the_profile, no_larger_at_one
@@ -360,10 +359,7 @@ class Accountant:
                 return at_order_one(search, orders)
             found = search.answer(orders)
             free = orders is None or isinstance(orders, str)
-            if not free:
-                return found
-            found = no_larger_at_one(found, search)
-            return found if by else no_larger_each_way(found, search)
+            return no_larger_at_one(found, search) if free else found
         refuse_pinned(orders, question.by)
         by_curve = replace(question, conversion=proved_conversion("improved"))
         may_exceed_curve = self._profile(question.m).may_exceed_curve

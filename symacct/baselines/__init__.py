@@ -29,7 +29,6 @@ from symacct.baselines.gaussian import (
     good_data,
 )
 from symacct.baselines.moments import MomentConstant, moment_constant
-from symacct.baselines.random_allocation import allocation_rdp, random_allocation
 from symacct.baselines.replacement import with_replacement
 from symacct.baselines.result import Baseline
 from symacct.baselines.reverse import reverse_moment_bound
@@ -51,7 +50,6 @@ __all__ = [
     "Baseline",
     "MomentConstant",
     "advanced",
-    "allocation_rdp",
     "bad_data",
     "best_over_rounds",
     "chi_to_delta",
@@ -68,7 +66,6 @@ __all__ = [
     "naive",
     "optimal",
     "poisson_taylor",
-    "random_allocation",
     "reverse_moment_bound",
     "route_one",
     "route_three",

@@ -273,3 +273,34 @@ def test_what_is_known_of_which_mechanism():
         RandomAllocation(Laplace(2), 5).epsilon("1e-3", conversion="exact")
     with pytest.raises(LimitError, match="outcomes"):
         RandomAllocation(RandomizedResponse("3/4"), 10**8).epsilon("1e-3", conversion="exact")
+
+
+@pytest.mark.parametrize(("sigma", "y"), [("1/10", "89"), ("1/8", "57")])
+def test_one_run_far_above_the_others_by_quadrature(sigma, y):
+    """E(1 − K/(W₁+W₂))₊ with the record in the first of two runs, over both, in float64."""
+    s, place = 1 / float(Fraction(sigma)), 2 * math.exp(float(Fraction(y)))
+    (removed, added) = sticks(sigma, 2, Fraction(y), 12)
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    value = 0.0
+    for z in np.arange(-8, 8, 1 / 16):
+        rest = place - math.exp(s * z - s * s / 2)
+        least = (math.log(rest) - s * s / 2) / s
+        ends = least + np.array([0, 0.1, 0.3, 1, 2, 4, 8])
+        for low, high in itertools.pairwise(ends):
+            x = (low + high) / 2 + (high - low) / 2 * nodes
+            first = np.exp(s * x + s * s / 2)
+            spent = np.exp(-(x * x + z * z) / 2) / (2 * math.pi) * (first - rest)
+            value += np.sum(weights * spent / (first + place - rest)) * (high - low) / 32
+    assert abs(float(removed) / value - 1) < 1e-8
+    assert removed.rel_accuracy_bits() > 30
+    assert added.upper() < removed.lower()
+
+
+def test_little_noise_has_the_digits_that_both_ends_share():
+    m = RandomAllocation(Gaussian("1/10"), 10)
+    found = m.epsilon("1e-5", conversion="exact")
+    assert "digits are known of the 30 asked for" in found.note
+    assert found.epsilon.digits > 14
+    # A run that is told costs log 10 more, all but what the other nine add.
+    told = Gaussian("1/10").epsilon("1e-5", 20, conversion="exact").epsilon
+    assert abs(told.upper - MP.log(10) - found.epsilon.upper) < 1e-12

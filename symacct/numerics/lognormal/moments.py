@@ -26,7 +26,8 @@ _SPARE, _FEW_BITS = 8.0, 64  # nats; places are worked out with more
 _LEAST = 4  # what θ is at least
 _WIDEST = 1.5  # the angle that no y turns away, below π/2
 _SHARES = np.linspace(0.02, 1.0, 50)
-_MOST_NODES, _LONGEST, _MOST_NEED = 20_000, 600, 5000.0
+_MOST_NODES, _LONGEST, _MOST_NEED = 20_000, 96, 5000.0
+_MOST_WHOLE, _DIFFERENCES = 1024, 48  # an order in closed form, and those beyond it
 
 
 class LogGrid(NamedTuple):
@@ -46,7 +47,12 @@ class LognormalMoments:
     _known: dict[tuple[int, int], arb] = field(default_factory=dict)
 
     def moment(self, z: Exact) -> arb:
-        """E[S^z], z not 0."""
+        """E[S^z], z not 0.
+
+        In closed form at whole z > 0, between them where their differences tell; else an integral.
+        """
+        if z > 0 and (known := self._by_whole_orders(math.floor(z), z - math.floor(z))) is not None:
+            return known
         n = max(0, math.floor(z) + _LEAST)
         if n > _LONGEST:
             raise PrecisionError(
@@ -57,6 +63,36 @@ class LognormalMoments:
             theta = n - BALL.number(z)
             return self._integral(n, theta) / theta.gamma()
 
+    def _by_whole_orders(self, n: int, part: Exact) -> arb | None:
+        """E[S^{n+part}], 0 <= part < 1, between two polynomials in x = S/c − 1 under the weight Sⁿ.
+
+        Of odd degree Taylor's of (1+x)^part is nowhere below it, and 1+x times that of
+        (1+x)^{part−1} nowhere above.
+        """
+        if n + _DIFFERENCES > _MOST_WHOLE:
+            return None
+        if part == 0:
+            with ctx.workprec(max(self.bits, _FEW_BITS)):
+                return self._powers(n, n, lambda k: arb(1))[0]
+        with ctx.workprec(3 * self.bits + _FEW_BITS):
+            whole = self._powers(n, n + _DIFFERENCES, lambda k: arb(1))
+            centre, exponent = whole[1] / whole[0], BALL.number(part)
+            differences = [x / (whole[0] * centre**i) for i, x in enumerate(whole)]
+            for j in range(1, _DIFFERENCES + 1):  # E xⁱ for i < j stand before
+                for i in range(_DIFFERENCES, j - 1, -1):
+                    differences[i] -= differences[i - 1]
+            high, low, share, less = arb(0), arb(0), arb(1), arb(1)
+            for j in range(_DIFFERENCES):
+                high += share * differences[j]
+                low += less * (differences[j] + differences[j + 1])
+                share *= (exponent - j) / (j + 1)
+                less *= (exponent - 1 - j) / (j + 1)
+                if j % 2:
+                    between = low.union(high)
+                    if between.rel_accuracy_bits() >= self.bits:
+                        return whole[0] * centre**exponent * between
+        return None
+
     def _integral(self, n: int, theta: arb) -> arb:
         """∫ e^{θx} E[Sⁿ e^{−e^x S}] dx, by a sum whose terms are all positive."""
         about = float(theta)
@@ -64,14 +100,24 @@ class LognormalMoments:
         grid = self._grid(self._spacing(turned, tilt, about))
         first, last = self._ends(about, grid)
         h = grid.step * self._unit(grid)
-        total = arb(0)
-        for j in range(first, last + 1):
-            place = grid.step * j
-            found = self._power(n, partial(self._moved, grid, place))
-            total += (theta * h * j).exp() * found
-        whole = self._power(n, lambda k: arb(1))  # E[Sⁿ]
-        left = whole * geometric_tail((theta * h * (first - 1)).exp(), (-theta * h).exp())
-        right = whole * self._beyond(theta, grid, last)
+
+        def term(j: int) -> arb:
+            power = self._power(n, partial(self._moved, grid, grid.step * j))
+            return (theta * h * j).exp() * power
+
+        total = sum((term(j) for j in range(first, last + 1)), arb(0))
+        whole = self._power(n, lambda k: arb(1))  # E[Sⁿ], which E[Sⁿe^{−uS}] is at most
+        while True:
+            left, right = (self._beyond(theta, grid, x, way) for x, way in ((first, -1), (last, 1)))
+            if n:
+                left = geometric_tail((theta * h * (first - 1)).exp(), (-theta * h).exp())
+            rest, left, right = arb(2) ** -self.bits * total, whole * left, whole * right
+            if (left < rest and right < rest) or last - first > _MOST_NODES:
+                break
+            if not left < rest:
+                total += term(first := first - 1)
+            if not right < rest:
+                total += term(last := last + 1)
         value = h * (total + up_to(left) + up_to(right))
         y, angle = arb(tilt), arb(turned) - self._s * arb(tilt)
         grown = (self.count * y * y / 2).exp() / angle.cos() ** theta
@@ -130,8 +176,10 @@ class LognormalMoments:
 
     def _power(self, n: int, phi: Callable[[int], arb]) -> arb:
         """n! times the n-th coefficient of (Σ m_k φ_k x^k/k!)^t."""
-        if n == 0:
-            return phi(0) ** self.count
+        return phi(0) ** self.count if n == 0 else self._powers(n, n, phi)[0]
+
+    def _powers(self, first: int, n: int, phi: Callable[[int], arb]) -> list[arb]:
+        """k! times the k-th coefficient of (Σ m_k φ_k x^k/k!)^t, first <= k <= n."""
         terms, half = [], self.law.square / 2
         for k in range(n + 1):
             terms.append((half * (k * (k - 1))).exp() * phi(k) / arb.fac_ui(k))
@@ -140,7 +188,7 @@ class LognormalMoments:
             coefficients = (arb_series(terms) ** self.count).coeffs()
         finally:
             ctx.cap = before
-        return coefficients[n] * arb.fac_ui(n)
+        return [coefficients[k] * arb.fac_ui(k) for k in range(first, n + 1)]
 
     def _log_phi(self, u: float) -> float:
         return float(self.law.about_log_phi(np.array([u]))[0])
@@ -163,11 +211,11 @@ class LognormalMoments:
             self._known[grid.parts, index] = value.real
         return self._known[grid.parts, index]
 
-    def _beyond(self, theta: arb, grid: LogGrid, last: int) -> arb:
-        """Σ e^{θx} φ(e^x)^t beyond a place: θx + t log φ(e^x) is concave."""
-        before, here = (self._phi(grid, grid.step * j) for j in (last - 1, last))
+    def _beyond(self, theta: arb, grid: LogGrid, end: int, way: int) -> arb:
+        """Σ e^{θx} φ(e^x)^t beyond a place, on one side: θx + t log φ(e^x) is concave."""
+        before, here = (self._phi(grid, grid.step * j) for j in (end - way, end))
         if not (before > 0 and here > 0):
             return arb("inf")
         h = grid.step * self._unit(grid)
-        ratio = (theta * h).exp() * (here / before) ** self.count
-        return geometric_tail((theta * h * last).exp() * here**self.count * ratio, ratio)
+        ratio = (way * theta * h).exp() * (here / before) ** self.count
+        return geometric_tail((theta * h * end).exp() * here**self.count * ratio, ratio)

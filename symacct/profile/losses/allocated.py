@@ -22,11 +22,15 @@ from symacct.numerics.lognormal.plan import hyperbola
 from symacct.numerics.lognormal.shortfall import Shortfall
 from symacct.numerics.lognormal.sketch import Sketch
 from symacct.numerics.lognormal.transform import Lognormal
+from symacct.numerics.normal.hockey_stick import hockey_stick
+from symacct.numerics.sums.refine import normal_tail
 from symacct.profile.accuracy import accuracy
 from symacct.profile.part import Floats, Part, ProfileOnly
 
 _GUARD, _LEAST = 56, 10  # bits of those asked for that are not needed, and those that are
 _SPARE, _ROUNDED = 3.0, 4.0  # nats
+_FAR, _ENOUGH = 6.5, 192  # s beyond which no contour is short, and bits that tell all there is
+_PARTS = np.linspace(0.4, 0.9, 11).tolist()  # of log K
 _CELL, _WIDEST = 0.5, 0.25  # of the loss's deviation, and losses: places that share a contour
 _NEARBY = 4.0  # cells that a sketch serves
 _SKETCHED, _TELLS = 20.0, 1e3  # nats of a sketch, and times its rounding of what it tells
@@ -142,6 +146,16 @@ class AllocatedGaussian(ProfileOnly):
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
         """NaN where more bits are needed."""
         about, wanted = float(y.mid()), max(ctx.prec - _GUARD, _LEAST)
+        alone = self._by_one_run(y, reverse)
+        if alone.rel_accuracy_bits() >= wanted:
+            return alone
+        if self.law.s > _FAR:
+            if ctx.prec > _ENOUGH:
+                raise PrecisionError(
+                    f"random allocation of {self.steps} runs at σ/Δ = {1 / self.law.s:.4g}: found "
+                    "its profile known to few digits only, needed fewer, or more noise"
+                )
+            return alone
         log_delta, before = self._log_about(about, reverse), -math.inf
         for _ in range(_ATTEMPTS):
             value = self._by_a_contour(y, reverse, log_delta, wanted)
@@ -150,6 +164,29 @@ class AllocatedGaussian(ProfileOnly):
             before = accuracy(value)
             log_delta = min(log_delta, _log_size(value)) - _SPARE
         return value
+
+    def _by_one_run(self, y: arb, reverse: bool) -> arb:
+        """D(y) as if the record's run were told: narrow where that run's ratio is far above the sum
+        R of the others, which only makes D larger, and hardly where R <= a.
+
+        Of a record added it is between 0 and what the mean of the losses says.
+        """
+        t, square = self.steps, self.law.square
+        s = square.sqrt()
+        if reverse:
+            moved, back = y - square * (t - 1) / (2 * t), arb(t).log() - y
+            least = 1 - y.exp() * (1 - hockey_stick(back, s))  # what is removed, at −y
+            most = hockey_stick(moved, (square / t).sqrt())
+            return least.lower().max(arb(0)).union(most.upper().max(arb(0)))
+        place = t * y.exp()
+        low, high = hockey_stick(place.log(), s).lower().max(arb(0)), arb(1)
+        for part in _PARTS:
+            a = (place.log() * part).exp()
+            far = arb(t - 1) * normal_tail((a / (t - 1)).log() / s + s / 2)
+            rest = far.min((t - 1) / a)
+            if a < place:
+                high = high.min(hockey_stick((place - a).log(), s) + rest)
+        return low.union(high.upper())
 
     def _by_a_contour(self, y: arb, reverse: bool, log_delta: float, wanted: int) -> arb:
         """D(y) of about e^{log_delta} to so many bits."""
