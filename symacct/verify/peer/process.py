@@ -153,7 +153,7 @@ class Peer:
             return Answer(error=f"the peer ended: {ended}{self._last_words()}")
         except ProtocolError as error:
             return self._malformed(error, spent())
-        return self._read(row, spent())
+        return self._read(row, spent(), ask)
 
     @property
     def busy(self) -> float:
@@ -379,9 +379,9 @@ class Peer:
         last = [line.strip() for line in lines if line.strip()][-1:]
         return f", stderr: {printable(last[0])}" if last else ""
 
-    def _read(self, row: dict[str, Any], seconds: float) -> Answer:
+    def _read(self, row: dict[str, Any], seconds: float, ask: Ask) -> Answer:
         try:
-            answer = read_answer(row, seconds)
+            answer = read_answer(row, seconds, ask.batch).of(ask)
         except ProtocolError as error:
             return self._malformed(error, seconds)
         self._answered += 1

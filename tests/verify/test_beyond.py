@@ -1,0 +1,128 @@
+"""Noise, ρ and μ, groups, sensitivities, streams, discrete noise and batches as questions."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from symacct.verify import verify
+from symacct.verify.asking import session
+from symacct.verify.asking.questions import Extent
+from symacct.verify.judging.truth import Oracle
+from tests.thinning import covering
+
+CORRECT = Path(__file__).with_name("budget_accountant.py")
+EXTENT = Extent(2, 1, 4, 20, 12, 1, 0, 4, 900)
+#: The same questions are asked of every one: their truths are found once.
+ORACLE = Oracle()
+#: (text, what replaces it, the causes that have to be named)
+FAULTS = {
+    "noise for 2δ": (
+        "/ largest_mu(epsilon, delta)",
+        "/ largest_mu(epsilon, 2 * delta)",
+        ["too small: least noise"],
+    ),
+    "noise for one run": ('math.sqrt(part["count"]) /', "1 /", ["too small: least noise"]),
+    "the classic formula for noise": (
+        'return moved * math.sqrt(part["count"]) / largest_mu(epsilon, delta)',
+        "return moved * math.sqrt(2 * part['count'] * math.log(1.25 / delta)) / epsilon",
+        ["too small and too large: least noise"],
+    ),
+    "twice ρ": (
+        "** 2 / 2\n\n\n# --- the protocol",
+        "** 2\n\n\n# --- the protocol",
+        ["too large: ρ of zCDP"],
+    ),
+    "ρ without the runs": (
+        "return mu_of(parts, group) ** 2 / 2",
+        "return mu_of(parts, group) ** 2 / 2 / parts[0]['count']",
+        ["too small: ρ of zCDP"],
+    ),
+    "μ² for μ": (
+        'return {"value": mu_of(parts, group)}',
+        'return {"value": mu_of(parts, group) ** 2}',
+        ["too small and too large: μ of Gaussian DP"],
+    ),
+    "a group of k as k runs": (
+        "    return moved**2",
+        "    return moved**2 / group",
+        ["too small: groups of records"],
+    ),
+    "the sensitivity not squared": (
+        "    return moved**2",
+        "    return moved**2 / part.get('sensitivity_float', 1)",
+        ["too small and too large: another sensitivity"],
+    ),
+    "a tree one level too low": (
+        'return int(part["steps"]).bit_length()',
+        "return max(1, int(part['steps']).bit_length() - 1)",
+        ["too small: none: add/remove: TreeAggregation"],
+    ),
+    "rows for columns": (
+        'zip(*part["strategy_float"], strict=True)',
+        'part["strategy_float"]',
+        ["too small and too large: none: add/remove: MatrixMechanism"],
+    ),
+    "the continuous law for the discrete one": (
+        "return math.log((1 - t) / (1 + t) * (between + ends)) / (alpha - 1)",
+        "return math.log((alpha * t ** ((1 - alpha) * moved) + (alpha - 1) * t ** (alpha * moved))"
+        " / (2 * alpha - 1)) / (alpha - 1)",
+        ["too small: none: add/remove: DiscreteLaplace"],
+    ),
+    "orders sorted before they are answered": (
+        'orders = ask["orders_float"]',
+        'orders = sorted(ask["orders_float"])',
+        ["too small and too large: several orders at once"],
+    ),
+    "the first order for all": (
+        'orders = ask["orders_float"]',
+        'orders = ask["orders_float"][:1] * len(ask["orders"])',
+        ["too small and too large: several orders at once"],
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def _one_oracle(monkeypatch):
+    monkeypatch.setattr(session, "Oracle", lambda digits: ORACLE)
+
+
+def report(text, folder):
+    program = folder / "accountant.py"
+    program.write_text(text, encoding="utf-8")
+    return verify([sys.executable, str(program)], EXTENT)
+
+
+def test_a_right_accountant_raises_no_alarm(tmp_path):
+    found = report(CORRECT.read_text(encoding="utf-8"), tmp_path)
+    assert found.counts == {}
+    assert not found.cut
+    assert found.judged > 0.98 * found.answered
+    judged = {kind.name.split()[0]: kind.judged for kind in found.kinds}
+    assert min(judged[kind] for kind in ("noise", "rho", "mu")) > 4
+
+
+#: One of each kind of question; the soak has all.
+SHOWN = {
+    "noise for 2δ": "noise",
+    "noise for one run": "noise",
+    "the classic formula for noise": "noise",
+    "twice ρ": "ρ",
+    "ρ without the runs": "ρ",
+    "orders sorted before they are answered": "batch",
+    "the first order for all": "batch",
+}
+
+
+@covering(lambda name: {SHOWN.get(name, name)})
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_found_and_named(name, tmp_path):
+    right = CORRECT.read_text(encoding="utf-8")
+    old, new, causes = FAULTS[name]
+    assert right.count(old) == 1
+    found = report(right.replace(old, new), tmp_path)
+    assert [defect.cause for defect in found.defects] == causes
+    assert found.unsound == any("too small" in cause for cause in causes)
+    shown = found.defects[0].shown.ask
+    assert len(shown.parts) == 1
+    assert len(shown.orders or ()) <= 2
