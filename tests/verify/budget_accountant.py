@@ -120,7 +120,12 @@ HELLO = {
     "version": "1",
     "conversion": "none",
     "supports": [
-        {"mechanism": "Gaussian", "asks": [*ENDS, "noise"], "sensitivity": True, **REAL},
+        {
+            "mechanism": "Gaussian",
+            "asks": [*ENDS, "noise", "advantage"],
+            "sensitivity": True,
+            **REAL,
+        },
         {"mechanism": "TreeAggregation", "asks": ENDS, **REAL},
         {"mechanism": "MatrixMechanism", "asks": ENDS, **REAL},
         {"mechanism": "DiscreteGaussian", "asks": ["rdp", "rho"], **WHOLE},
@@ -145,6 +150,8 @@ def answer(ask):
         return {"value": rho_of(parts, group)}
     if ask["ask"] == "mu":
         return {"value": mu_of(parts, group)}
+    if ask["ask"] == "advantage":
+        return {"value": delta_of(mu_of(parts, group), 0.0)}
     if ask["ask"] == "epsilon":
         return {"value": epsilon_of(mu_of(parts, group), ask["delta_float"])}
     if ask["ask"] == "delta":

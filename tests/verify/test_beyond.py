@@ -43,6 +43,11 @@ FAULTS = {
         'return {"value": mu_of(parts, group) ** 2}',
         ["too small and too large: μ of Gaussian DP"],
     ),
+    "twice the advantage": (
+        'return {"value": delta_of(mu_of(parts, group), 0.0)}',
+        'return {"value": 2 * delta_of(mu_of(parts, group), 0.0)}',
+        ["too large: advantage"],
+    ),
     "a group of k as k runs": (
         "    return moved**2",
         "    return moved**2 / group",
@@ -99,7 +104,7 @@ def test_a_right_accountant_raises_no_alarm(tmp_path):
     assert not found.cut
     assert found.judged > 0.98 * found.answered
     judged = {kind.name.split()[0]: kind.judged for kind in found.kinds}
-    assert min(judged[kind] for kind in ("noise", "rho", "mu")) > 4
+    assert min(judged[kind] for kind in ("noise", "rho", "mu", "advantage")) > 4
 
 
 #: One of each kind of question; the soak has all.

@@ -132,6 +132,8 @@ class Oracle:
             return self._rdp(ask)
         if ask.kind in _OTHERS:
             return self._smallest(ask)
+        if ask.kind == "advantage":
+            return self._truth(_of_delta(ask))
         if ask.kind == "noise":
             return self._least_noise(ask)
         if Fraction(ask.at) < 0:
@@ -208,6 +210,7 @@ class Oracle:
 
     def by_method(self, ask: Ask, conversion: str, orders: Iterable[Numeric] | None) -> Truth:
         """ε or δ by one conversion over the orders (None for all), as the text says the numbers."""
+        ask = _of_delta(ask) if ask.kind == "advantage" else ask
         fixed = any(part.sampling == "without_replacement" for part in ask.parts)
         largest = _FIXED_SIZE_ORDER if fixed else _LARGEST_ORDER
         with limits.limits(search_order=largest):
@@ -219,6 +222,11 @@ class Oracle:
         # Another curve may be lower than one that is a bound.
         known = guarantee.optimal and guarantee.claim.kind is Kind.EXACT
         return Truth(*ends(guarantee.asked), known)
+
+
+def _of_delta(ask: Ask) -> Ask:
+    """The largest advantage as δ at ε = 0."""
+    return replace(ask, kind="delta", at="0")
 
 
 def _asked(ask: Ask) -> Ask:

@@ -384,7 +384,7 @@ class Judge:
             return False
         kl = nearest_float(divergence.upper)
         square = min(-math.expm1(-kl), kl / 2) * (1 - 1e-9)
-        if ask.kind == "delta":
+        if ask.kind != "epsilon":
             return math.sqrt(square) <= nearest_float(value)
         return value == 0 and math.sqrt(square) <= float(Fraction(ask.at))
 

@@ -10,12 +10,13 @@ from typing import Any
 
 #: Of the questions: 2 has batches, groups, sensitivities, streams, and noise, ρ and μ as answers.
 VERSION = 2
-#: "noise" is the least that is enough for (ε, δ), "rho" that of zCDP, "mu" that of Gaussian DP.
-KINDS = ("rdp", "epsilon", "delta", "noise", "rho", "mu")
+#: "noise" is the least that is enough for (ε, δ), "rho" that of zCDP, "mu" that of Gaussian DP,
+#: "advantage" an attacker's largest, δ(0).
+KINDS = ("rdp", "epsilon", "delta", "noise", "rho", "mu", "advantage")
 #: The two ends of an (ε, δ) guarantee.
 ENDS = ("epsilon", "delta")
 #: What an accountant that goes through RDP converts it to.
-CONVERTED = (*ENDS, "noise")
+CONVERTED = (*ENDS, "noise", "advantage")
 SAMPLINGS = ("none", "poisson", "without_replacement")
 #: In the third a record is replaced with one that adds nothing: for the noise on a sum.
 ADJACENCIES = ("add_remove", "replace_one", "replace_special")
@@ -50,7 +51,7 @@ HOW = {
     "sharing": ("copied", "shared"),
     "after": ("fresh", "asked", "used", "twice"),
 }
-#: What an ask of each kind is at: its field, none for ρ and μ.
+#: What an ask of each kind is at: its field, none for ρ, μ and the advantage.
 AT = {"rdp": "alpha", "epsilon": "delta", "delta": "epsilon", "noise": "delta"}
 
 
@@ -215,7 +216,7 @@ class Ask:
 
 
 def _parameters(kind: str, row: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Those of a part; the first is left out where it is what is asked for."""
+    """The parameters of a part, but for the first where it is what is asked for."""
     return tuple(
         (name, _number(row[name]))
         for name in MECHANISMS[row["mechanism"]][1 if kind == "noise" else 0 :]

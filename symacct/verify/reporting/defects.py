@@ -26,7 +26,12 @@ _ENDS = (NEAR_1, BEYOND)
 _OF_A_MECHANISM = ("ε and δ", *(sampling.replace("_", " ") for sampling in SAMPLINGS))
 _OF_SEVERAL = ("several runs in a sample", "in a composition")
 #: Of what is neither a curve nor ε or δ, the answer itself may be wrong.
-_ANSWERS = {"noise": "least noise", "rho": "ρ of zCDP", "mu": "μ of Gaussian DP"}
+_ANSWERS = {
+    "noise": "least noise",
+    "rho": "ρ of zCDP",
+    "mu": "μ of Gaussian DP",
+    "advantage": "advantage",
+}
 _TYPED = ("numbers", "alpha")
 _ROUNDING: Cause = ("rounding to float64",)
 _HISTORY: Cause = ("depends on what was asked before",)
