@@ -251,10 +251,14 @@ class Peer:
             self._kill()
             raise
         self._kill()
-        raise PeerError(
-            f"peer {' '.join(self.command)}: found {found}{self._last_words()}; "
-            "needed a program that speaks docs/protocol.md"
-        )
+        said = self._last_words()
+        needed = "a program that speaks docs/protocol.md"
+        if "ModuleNotFoundError" in said:  # of what is not beside the peer, as under src/
+            needed = (
+                "that module: install it for the peer's interpreter (pip install -e .), "
+                'or run it by "env PYTHONPATH=FOLDER …"'
+            )
+        raise PeerError(f"peer {' '.join(self.command)}: found {found}{said}; needed {needed}")
 
     def _restart(self) -> None:
         if self.incidents.ends + self.incidents.timeouts > MAX_ENDS:
