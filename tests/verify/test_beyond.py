@@ -1,6 +1,7 @@
 """Noise, ρ and μ, groups, sensitivities, streams, discrete noise and batches as questions."""
 
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from symacct.verify import verify
 from symacct.verify.asking import session
 from symacct.verify.asking.questions import Extent
 from symacct.verify.judging.truth import Oracle
+from symacct.verify.peer.protocol import Ask, AskedPart
 from tests.thinning import covering
 
 CORRECT = Path(__file__).with_name("budget_accountant.py")
@@ -131,3 +133,12 @@ def test_a_fault_is_found_and_named(name, tmp_path):
     shown = found.defects[0].shown.ask
     assert len(shown.parts) == 1
     assert len(shown.orders or ()) <= 2
+
+
+def test_noise_is_too_little_only_where_its_own_epsilon_is_too_much():
+    ask = Ask("noise", (AskedPart("Gaussian", ()),), "1e-5", within="1")
+    truth = ORACLE.truth(ask)
+    assert (truth.lower, truth.upper) == (Fraction("3.730631"), Fraction("3.730632"))
+    answers = (Fraction(1), truth.lower, truth.upper, Fraction(5))
+    share = Fraction(1, 10**9)
+    assert [ORACLE.too_little(ask, noise, share) for noise in answers] == [True, True, False, False]

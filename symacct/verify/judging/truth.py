@@ -156,6 +156,15 @@ class Oracle:
             return Truth(found.fails, found.meets, found.guarantee.kind is Kind.EXACT)
         return self.by_method(ask, "improved", None)
 
+    def too_little(self, ask: Ask, noise: Fraction, allowance: Fraction) -> bool:
+        """Is more than the ε asked for proved of so much noise, whatever less of it would give?"""
+        (part,) = ask.parts
+        name = MECHANISMS[part.mechanism][0]
+        known = replace(part, parameters=((name, str(noise)),))
+        spent = replace(ask, kind="epsilon", parts=(known,), within=None, orders=None)
+        truth = self.truth(spent)
+        return truth is not None and truth.lower > Fraction(ask.within or 0) * (1 + allowance)
+
     def _calibrated(
         self, ask: Ask, conversion: str, orders: Iterable[Numeric] | None
     ) -> Calibration:

@@ -273,7 +273,12 @@ class Judge:
             self.worst_within = max(self.worst_within, nearest_float((lower - value) / lower))
             return None
         verdict = "negative" if value < 0 else "zero" if value == 0 else "unsound"
-        note = "too little noise for this ε and δ" if case.ask.kind == "noise" else ""
+        note = ""
+        if case.ask.kind == "noise":
+            note = "too little noise for this ε and δ"
+            if value > 0 and not self.oracle.too_little(case.ask, value, self.allowance):
+                self.undecided.add((case.ask, value))  # ε need not fall with discrete noise
+                return None
         return case.finding(verdict, lower, below=True, note=note)
 
     def _between(self, case: _Case) -> Finding | None:
