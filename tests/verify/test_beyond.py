@@ -1,16 +1,22 @@
 """Noise, ρ and μ, groups, sensitivities, streams, discrete noise and batches as questions."""
 
+import json
+import re
+import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from symacct.verify import verify
+from symacct import parse
+from symacct.verify import ProtocolError, verify
 from symacct.verify.asking import session
+from symacct.verify.asking.beyond import beyond
 from symacct.verify.asking.questions import Extent
-from symacct.verify.judging.truth import Oracle
-from symacct.verify.peer.protocol import Ask, AskedPart
+from symacct.verify.judging.truth import Oracle, node
+from symacct.verify.peer.protocol import HELLO_LINE, KINDS, Ask, AskedPart
+from symacct.verify.peer.reading import Number, read_answer, read_hello, read_object
 from tests.thinning import covering
 
 CORRECT = Path(__file__).with_name("budget_accountant.py")
@@ -142,3 +148,60 @@ def test_noise_is_too_little_only_where_its_own_epsilon_is_too_much():
     answers = (Fraction(1), truth.lower, truth.upper, Fraction(5))
     share = Fraction(1, 10**9)
     assert [ORACLE.too_little(ask, noise, share) for noise in answers] == [True, True, False, False]
+
+
+def asked():
+    """Questions of every kind, to the accountant that answers all of them."""
+    done = subprocess.run(
+        [sys.executable, str(CORRECT)],
+        input=HELLO_LINE,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    hello = read_hello(read_object(done.stdout.encode()))
+    return list(dict.fromkeys(beyond(hello, EXTENT, 1)))
+
+
+def test_a_report_keeps_every_question():
+    asks = asked()
+    assert {ask.kind for ask in asks} == set(KINDS)
+    assert any(ask.batch for ask in asks)
+    for ask in asks:
+        assert Ask.of(ask.kind, json.loads(json.dumps(ask.parameters()))) == ask
+
+
+def test_the_expression_is_what_is_judged():
+    curves = [ask for ask in asked() if ask.kind != "noise"]
+    assert {ask.group for ask in curves} == {1, 2, 3, 10}
+    for ask in curves[::7]:
+        stated = parse(ask.expression).rdp(3, digits=12)
+        assert str(stated) == str(node(ask).rdp(3, digits=12)), ask.expression
+
+
+def test_the_order_asked_for_is_one_of_the_batch():
+    part = AskedPart("Gaussian", (("sigma", "1"),))
+    row = Ask("rdp", (part,), "2", orders=("3", "2")).parameters()
+    with pytest.raises(ValueError, match="one of the orders"):
+        Ask.of("rdp", {**row, "alpha": "4"})
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"mechanism": "TreeAggregation", "sampling": "poisson"}, "a stream that is not sampled"),
+        ({"mechanism": "PureDP", "sensitivity": True}, "'sensitivity' of PureDP"),
+        ({"mechanism": "Skellam", "asks": ["noise"]}, "'noise' of Skellam"),
+    ],
+)
+def test_a_hello_that_offers_what_is_not_defined_is_told_so(row, said):
+    with pytest.raises(ProtocolError, match=re.escape(said)):
+        read_hello({"peer": "p", "supports": [row]})
+
+
+def test_a_batch_is_answered_by_as_many_values():
+    for row in ({"values": ["1"]}, {"value": "1"}, {"values": ["1", "2", "3"]}):
+        with pytest.raises(ProtocolError, match="values"):
+            read_answer({"id": Number("1"), **row}, 0.0, batch=2)
+    with pytest.raises(ProtocolError, match="'value'"):
+        read_answer({"id": Number("1"), "values": ["1", "2"]}, 0.0)

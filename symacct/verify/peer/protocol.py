@@ -212,6 +212,8 @@ class Ask:
         at = _number(row[AT[kind]]) if kind in AT else ""
         within = _number(row["epsilon"]) if kind == "noise" else None
         group = int(row.get("group", 1))
+        if kind == "rdp" and orders is not None and at not in orders:
+            raise ValueError(f"alpha: found {at}, needed one of the orders")
         return cls(kind, parts, at, row["adjacency"], how, orders, group, within)
 
 
