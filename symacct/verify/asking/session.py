@@ -254,7 +254,8 @@ class Session:
         """Near twins in one process, and the same questions backwards in a new one."""
         chosen = usual.of_every_kind(self.history.answers)
         self._least()
-        for ask in chosen[: _TWINS * len(self.hello.supports)]:
+        rows = usual.of_every_kind(self.history.answers, usual.row)
+        for ask in rows[: _TWINS * len(self.hello.supports)]:
             self._judged(filter(self._may, [ask, *usual.twins(ask)]))
         for found in self.history.backwards(chosen[:_BACKWARDS]):
             self.clusters.note(found, _nothing)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -78,12 +78,18 @@ def of_kind(hello: Hello, row: Support, kind: str, seed: int) -> Iterator[Ask]:
         i += 1
 
 
-def of_every_kind(asks: Iterable[Ask]) -> list[Ask]:
+def row(ask: Ask) -> object:
+    """The row of a hello that a question of one part is about."""
+    (part,) = ask.parts
+    return part.mechanism, part.sampling, ask.adjacency
+
+
+def of_every_kind(asks: Iterable[Ask], kind: Callable[[Ask], object] = region) -> list[Ask]:
     """The plain ones, one of each kind in turn, of each the shortest first."""
     found: dict[object, list[Ask]] = {}
     plain = [ask for ask in asks if not ask.how and len(ask.parts) == 1 and not ask.batch]
     for ask in sorted(plain, key=lambda ask: len(ask.expression) + len(ask.at)):
-        found.setdefault(region(ask), []).append(ask)
+        found.setdefault(kind(ask), []).append(ask)
     return [*questions.in_turn([*found.values()])]
 
 
