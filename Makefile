@@ -19,7 +19,7 @@ help:
 	@echo "make lint    ruff and mypy"
 	@echo "make bench   measure against named alternatives, in an environment of its own"
 	@echo "make soak    every law on new draws, and the long checks; SOAK_MINUTES=… bounds it"
-	@echo "make planted a table of faults in an accountant: which \`verify --quick\` finds; FULL=1 for a full run"
+	@echo "make planted a table of faults in an accountant: which \`verify --quick\` finds; FULL=1 for a full run; KEPT=FILE goes on"
 	@echo "make mutants  400 faults over the package that no test sees; MODULE=… those in one module"
 	@echo "make certificates  a thousand altered certificates, of which the checker must refute each"
 	@echo "make lowest  a quick part of the tests with the lowest versions allowed"
@@ -92,7 +92,7 @@ soak: $(VENV)/test.stamp
 	JOBS=$(JOBS) $(BIN)/python -m tests.soak
 
 planted: $(VENV)/test.stamp
-	$(BIN)/python -m tests.verify.planted $(if $(FULL),--full)
+	$(BIN)/python -m tests.verify.planted $(if $(FULL),--full) $(if $(KEPT),--kept $(KEPT))
 
 mutants: $(VENV)/mutants.stamp
 	JOBS=$(JOBS) $(BIN)/python -m $(if $(MODULE),tests.soak.mutants $(MODULE),tests.soak.package_mutants)

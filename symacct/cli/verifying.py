@@ -32,6 +32,8 @@ _SHOWN, _KINDS = 25, 4
 _TRUTH_DIGITS = 14
 _TIMEOUT = 10.0
 _QUICK_TIMEOUT = 2.5
+#: Told the reports and the peers that have none.
+_SoFar = Callable[[list[Report], list[tuple[str, str]]], None]
 
 
 @main.command("verify")
@@ -94,7 +96,13 @@ def verify_command(
             _writable(file)
         if html_file is not None:
             page.needs()
-        reports, absent = run.all()
+
+        def so_far(reports: list[Report], absent: list[tuple[str, str]]) -> None:
+            """Write what is known by now: a run of all that is cut loses one peer."""
+            _stand(page_file, folder, reports, absent)
+            _write(json_file, _as_json(reports, absent, run.every))
+
+        reports, absent = run.all(so_far)
         for name, why in absent:
             click.echo(f"{name}: not run: {why}", err=True)
         judged = [
@@ -104,9 +112,7 @@ def verify_command(
         for one in judged:
             print_judgement(one)
         _map(map_file, reports)
-        _stand(page_file, folder, reports, absent)
         _write(replay_file, accuracy.grown(before, reports[0]) if replay_file else "")
-        _write(json_file, _as_json(reports, absent, run.every))
         _write(html_file, page.page(reports, absent) if html_file else "")
         _write(junit_file, junit(judged) if junit_file else "")
         _write(sarif_file, sarif(judged) if sarif_file else "")
@@ -151,20 +157,28 @@ class _Run:
         if self.timeout is not None and math.isnan(self.timeout):
             raise PeerError("--timeout: found nan, needed a number of seconds")
 
-    def all(self) -> tuple[list[Report], list[tuple[str, str]]]:
-        """A report for each peer; with several, one that cannot be run is said and left out."""
+    def all(self, so_far: _SoFar) -> tuple[list[Report], list[tuple[str, str]]]:
+        """A report for each peer; with several, one that cannot be run is said and left out.
+
+        `so_far` is told after each of them what there is by then.
+        """
         reports: list[Report] = []
         absent: list[tuple[str, str]] = []
         made: dict[str, str] = {}
         with contextlib.ExitStack() as stack:
             if not self.every:
-                return [self.one(self.words(self.peer, stack, made))], []
-            for name in adapters():
+                reports = [self.one(self.words(self.peer, stack, made))]
+                so_far(reports, absent)
+                return reports, absent
+            left = list(adapters())
+            while left:
+                name = left.pop(0)
                 try:
                     reports.append(self.one(self.words(name, stack, made)))
                 except SymacctError as error:
                     kind = "" if isinstance(error, PeerError) else f"{type(error).__name__}: "
                     absent.append((name, f"{kind}{error}"))
+                so_far(reports, [*absent, *((name, "not reached yet") for name in left)])
         return reports, absent
 
     def one(self, words: Sequence[str]) -> Report:

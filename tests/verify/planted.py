@@ -1,7 +1,8 @@
 """Planted faults in a table: `python -m tests.verify.planted [--full] [NAME …]` prints it.
 
-The faults are those of tests/verify/edits.py. The truths are worked out once for all of them, and
-each run is charged for their cost.
+With `--kept FILE` each row is written as it comes, and a later run goes on from there. The faults
+are those of tests/verify/edits.py. The truths are worked out once for all of them, and each run is
+charged for their cost.
 """
 
 import argparse
@@ -135,30 +136,36 @@ def minimal(ask):
     return len(ask.parts) <= 2 and one_order and short
 
 
-def table(names, extent, mode):
-    """Rows of the table, printed as they are found."""
-    print(
-        f"| fault | {mode} | cause named | minimal | other defects | shown at |\n"
-        + "| --- " * 6
-        + "|"
+def row_of(name, extent, folder):
+    """What a run says of a fault, as a row of the table."""
+    row, report = seen(name, extent, folder)
+    if row is None:
+        return f"| {name} | – ({report.asked:,} asked) | | | | |"
+    said = f"{row.question} {row.note}".replace("|", "/").replace("\n", " ")[:150]
+    cause = row.cause if row.named else f"no: {row.cause}"
+    fails = "" if row.fails else " (sound)"
+    return (
+        f"| {name} | {row.verdict}{fails} | {cause} | {'yes' if row.minimal else 'no'} "
+        f"| {'; '.join(row.others)} | {said} |"
     )
-    found = 0
+
+
+def table(names, extent, mode, kept=None):
+    """Rows of the table, printed as they are found; those in `kept` are not asked again."""
+    head = f"| fault | {mode} | cause named | minimal | other defects | shown at |"
+    print(f"{head}\n{'| --- ' * 6}|")
+    lines = kept.read_text(encoding="utf-8").splitlines() if kept and kept.exists() else []
+    known = {line.split("|")[1].strip(): line for line in lines}
+    missed = 0
     with shared(), tempfile.TemporaryDirectory() as folder:
         for name in names:
-            row, report = seen(name, extent, folder)
-            if row is None:
-                print(f"| {name} | – ({report.asked:,} asked) | | | | |", flush=True)
-                continue
-            found += 1
-            said = f"{row.question} {row.note}".replace("|", "/")[:150]
-            cause = row.cause if row.named else f"no: {row.cause}"
-            fails = "" if row.fails else " (sound)"
-            print(
-                f"| {name} | {row.verdict}{fails} | {cause} | {'yes' if row.minimal else 'no'} "
-                f"| {'; '.join(row.others)} | {said} |",
-                flush=True,
-            )
-    print(f"\n{found} of {len(names)} found")
+            row = known.get(name) or row_of(name, extent, folder)
+            if kept and name not in known:
+                with kept.open("a", encoding="utf-8") as file:
+                    print(row, file=file)
+            missed += row.startswith(f"| {name} | –")
+            print(row, flush=True)
+    print(f"\n{len(names) - missed} of {len(names)} found")
 
 
 def right_table(names, extent, runs):
@@ -187,6 +194,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--right", action="store_true", help="right accountants, ten runs each")
+    parser.add_argument("--kept", type=Path, help="a file of rows: those there are not asked again")
     parser.add_argument("names", nargs="*")
     given = parser.parse_args()
     if given.right:
@@ -196,4 +204,5 @@ if __name__ == "__main__":
         given.names or list(FAULTS),
         FULL if given.full else QUICK,
         "full" if given.full else "quick",
+        given.kept,
     )

@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -41,7 +42,62 @@ def compute_rdp(q, noise_multiplier, steps, orders):
 STAND_INS = {
     "opacus": {
         "opacus/accountants/analysis/rdp.py": RDP_MODULE
-        + "def get_privacy_spent(*, orders, rdp, delta):\n    return min(rdp) - delta, orders[0]\n"
+        + "def get_privacy_spent(*, orders, rdp, delta):\n    return min(rdp) - delta, orders[0]\n",
+        "opacus/accountants/analysis/gdp.py": NOISE
+        + """
+def compute_mu_poisson(*, steps, noise_multiplier, sample_rate):
+    return steps * sample_rate / noise_multiplier
+def delta_eps_mu(*, eps, mu):
+    return mu / (1 + eps)
+def compute_eps_poisson(*, steps, noise_multiplier, sample_rate, delta):
+    return steps * sample_rate / noise_multiplier - delta
+""",
+    },
+    "riskcal": {
+        "riskcal/__init__.py": NOISE,
+        "riskcal/calibration/__init__.py": "",
+        "riskcal/calibration/core.py": """
+from types import SimpleNamespace
+class CalibrationTarget:
+    def __init__(self, kind, epsilon, delta):
+        assert kind == "epsilon_delta"
+        self.epsilon = epsilon
+class CalibrationConfig:
+    def __init__(self, increasing, param_min, param_max):
+        assert not increasing
+def calibrate_parameter(evaluator, target, config):
+    return SimpleNamespace(parameter_value=evaluator(1.0).epsilon / target.epsilon)
+""",
+        "riskcal/calibration/dpsgd.py": """
+from types import SimpleNamespace
+def create_dpsgd_epsilon_evaluator(sample_rate, num_steps, target_delta):
+    return lambda sigma: SimpleNamespace(epsilon=num_steps * sample_rate / sigma + target_delta)
+def get_advantage_for_dpsgd(noise_multiplier, sample_rate, num_steps):
+    return num_steps * sample_rate / noise_multiplier
+""",
+    },
+    "jax-privacy": {
+        "jax_privacy/__init__.py": NOISE,
+        "jax_privacy/accounting.py": """
+from enum import Enum
+from types import SimpleNamespace
+SamplingMethod = Enum("SamplingMethod", "POISSON FIXED_BATCH_SIZE")
+class RdpAccountantConfig:
+    orders = [2.0, 3.0]
+class PldAccountantConfig: pass
+def DpParams(noise_multipliers, num_samples, delta, batch_size, sampling_method):
+    twice = 1 + (sampling_method is SamplingMethod.FIXED_BATCH_SIZE)
+    epsilon = twice * batch_size / num_samples / noise_multipliers + delta
+    return SimpleNamespace(epsilon=epsilon)
+class DpsgdTrainingAccountant:
+    def __init__(self, config): pass
+    def compute_epsilon(self, num_updates, dp_params):
+        return num_updates * dp_params.epsilon
+def calibrate_noise_multiplier(
+    *, target_epsilon, accountant, batch_sizes, num_updates, num_samples, target_delta
+):
+    return num_updates * batch_sizes / num_samples / target_epsilon + target_delta
+""",
     },
     "tensorflow-privacy": {
         "tensorflow_privacy/privacy/analysis/rdp_accountant.py": RDP_MODULE
@@ -226,10 +282,14 @@ class PLDAccountant(RdpAccountant):
 OTHERS = {
     "autodp-general": "autodp",
     "dp-accounting-pld": "dp-accounting",
+    "jax-privacy-pld": "jax-privacy",
+    "opacus-gdp": "opacus",
     "prv-accountant-interval": "prv-accountant",
 }
 STAND_INS |= {name: STAND_INS[first] for name, first in OTHERS.items()}
 NAMES = sorted(STAND_INS)
+#: Which are asked of one mechanism at a time.
+OF_ONE_PART = ("jax-privacy", "jax-privacy-pld", "opacus-gdp", "riskcal")
 FIRST = {"sigma": "2", "b": "2", "p": "3/4", "epsilon": "1/2", "rho": "1/4", "xi": "1/8"}
 FIELDS = {
     "Gaussian": ["sigma"],
@@ -301,9 +361,13 @@ def part_of(row, count=6):
 
 def asks_of(hello):
     for row in hello.supports:
-        for kind, at in (("rdp", "4"), ("epsilon", "1e-5"), ("delta", "1")):
+        ends = (("rdp", "4"), ("epsilon", "1e-5"), ("delta", "1"), ("mu", ""), ("advantage", ""))
+        for kind, at in ends:
             if kind in row.asks:
                 yield Ask(kind, (part_of(row),), at, row.adjacency)
+        if "noise" in row.asks:
+            part = replace(part_of(row), parameters=())
+            yield Ask("noise", (part,), "1e-5", row.adjacency, within="1")
 
 
 def stand_in_value(talk, part, alpha):
@@ -327,8 +391,9 @@ def test_every_adapter_has_a_stand_in():
 
 
 def test_hello_and_values(talk):
-    assert (talk.hello.version, talk.hello.compose) == ("0.0.7", True)
+    assert (talk.hello.version, talk.hello.compose) == ("0.0.7", talk.name not in OF_ONE_PART)
     through_rdp = any("rdp" in row.asks for row in talk.hello.supports)
+    through_rdp = through_rdp or talk.name == "jax-privacy"
     assert talk.hello.conversion == ("improved" if through_rdp else "none")
     for ask in asks_of(talk.hello):
         answer = talk.ask(ask)
@@ -392,7 +457,7 @@ def test_the_lines_that_reproduce_a_value_print_it(talk):
         ways += [
             ask.built(alpha=way) for way in talk.hello.how.get("alpha", ()) if ask.kind == "rdp"
         ]
-        ways += [ask.built(count=way) for way in talk.hello.how["count"]]
+        ways += [ask.built(count=way) for way in talk.hello.how.get("count", ())]
         for one in (ask, *ways):
             answer = talk.ask(one)
             shown.append("\n".join(answer.reproduce))

@@ -177,7 +177,7 @@ time.sleep(100)
 def test_a_peer_that_does_not_read_cannot_block_the_question(tmp_path):
     script = tmp_path / "ahead.py"
     script.write_text(AHEAD.replace("HELLO", HELLO), encoding="utf-8")
-    long = replace(ask(), orders=("2",) * 50_000)  # more than a pipe takes
+    long = replace(ask(), parts=ask().parts * 3000)  # more than a pipe takes
     with Peer([sys.executable, str(script)], timeout=1.0) as peer:
         assert peer.ask(long).late
         assert peer.incidents.out_of_order > 0
@@ -185,7 +185,7 @@ def test_a_peer_that_does_not_read_cannot_block_the_question(tmp_path):
 
 def test_a_question_longer_than_a_pipe_is_answered(tmp_path):
     with Peer(program(tmp_path, "print('x' * (1 << 17)); say({'value': value})")) as peer:
-        assert peer.ask(replace(ask(), orders=("2",) * 50_000)).finite == RIGHT
+        assert peer.ask(replace(ask(), parts=ask().parts * 3000)).finite == RIGHT
 
 
 def test_each_byte_of_noise_is_looked_at_once(tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """The table of all peers within a page, and the texts that maintainers can be sent."""
 
 import contextlib
+import json
 import sys
 from dataclasses import replace
 from fractions import Fraction
@@ -81,3 +82,25 @@ def test_a_package_is_installed_once_for_all_its_adapters(tmp_path, monkeypatch)
     needed = [one.requirements for one in adapters().values()]
     assert asked == [f"python with {first}" for first, *_ in needed] + ["gone"] * len(set(needed))
     assert page.read_text(encoding="utf-8").count("| p | 1 |") == len(needed) > len(there)
+
+
+def test_a_run_of_all_that_is_cut_has_written_what_it_knew(tmp_path, monkeypatch):
+    names, ran = list(adapters()), []
+
+    def verify(words, *rest):
+        if len(ran) == 2:
+            raise KeyboardInterrupt
+        ran.append(words)
+        return report(*HALVED)
+
+    monkeypatch.setattr(verifying, "verify", verify)
+    page, said = tmp_path / "page.md", tmp_path / "said.json"
+    files = ["--tables", str(page), "--json", str(said), "--issues", str(tmp_path / "letters")]
+    done = CliRunner().invoke(main, ["verify", "--all", *files])
+    assert done.exit_code not in (0, 1)
+    text, found = page.read_text(encoding="utf-8"), json.loads(said.read_text(encoding="utf-8"))
+    assert text.count("| p | 1 |") == len(found["peers"]) == 2
+    gone = [(one["peer"], one["why"]) for one in found["absent"]]
+    assert gone == [(name, "not reached yet") for name in names[2:]]
+    assert f"Not run: {names[2]} (not reached yet)." in text
+    assert list((tmp_path / "letters").iterdir())

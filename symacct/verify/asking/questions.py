@@ -13,43 +13,31 @@ from itertools import count, product, zip_longest
 from typing import TypeVar
 
 from symacct.results.rounding import exact_decimal
-from symacct.verify.peer.protocol import HOW, MECHANISMS, Ask, AskedPart, Hello, Support
+from symacct.verify.asking.values import (
+    DELTAS,
+    EPSILONS,
+    FRACTIONAL_GRID,
+    FRACTIONAL_ORDERS,
+    HARMLESS,
+    INNER,
+    LARGE_ORDERS,
+    MOST_RUNS,
+    NEGATIVE,
+    PARAMETERS,
+    RATES,
+    REST,
+    SCALED,
+    SHORT_GRID,
+    STRATEGY,
+    TYPICAL,
+    TYPICAL_DELTAS,
+    TYPICAL_RATES,
+    TYPICAL_RUNS,
+    WHOLE_ORDERS,
+)
+from symacct.verify.peer.protocol import ENDS, HOW, MECHANISMS, Ask, AskedPart, Hello, Support
 
 _T = TypeVar("_T")
-#: From harmless to extreme; the first of each are what `--quick` asks.
-PARAMETERS = {
-    "Gaussian": ["1", "5", "0.05", "10000", "50", "0.5", "2", "0.25", "1000"],
-    "Laplace": ["1", "2", "0.05", "1000", "0.5", "20", "10000"],
-    "RandomizedResponse": ["0.6", "0.9", "0.999999", "0.5001", "0.75"],
-    "PureDP": ["1", "0.1", "20", "1e-6", "5"],
-    "ZCDP": ["0.1", "1", "1e-8", "100"],
-    "DiscreteGaussian": ["1", "5", "0.5", "50", "2", "0.25"],
-    "DiscreteLaplace": ["1", "2", "0.5", "20", "0.1"],
-    "Skellam": ["4", "25", "1", "400"],
-}
-_HARMLESS = {
-    "Gaussian": "10000", "Laplace": "10000", "RandomizedResponse": "0.5001", "PureDP": "1e-6",
-    "ZCDP": "1e-8", "DiscreteGaussian": "100", "DiscreteLaplace": "1000", "Skellam": "10000",
-}  # fmt: skip
-#: Whose parameter is the size of the noise.
-_SCALED = ("Gaussian", "Laplace", "DiscreteGaussian", "DiscreteLaplace")
-RATES = ["0.001", "0.1", "1e-9", "0.999", "0.01", "0.5", "1e-6", "1e-4", "0.9", "0.999999999"]
-WHOLE_ORDERS = ["2", "8", "64", "1024", "3", "32", "256", "4096", "4", "16", "128", "512"]
-FRACTIONAL_ORDERS = [
-    "1.5", "2.5", "1.00000001", "10.5", "1000.5", "1.1", "33.3", "1.01", "1.0001", "1.999999",
-    "2.000001", "3.7", "100.1", "4095.5",
-]  # fmt: skip
-#: Beyond what most tables have.
-LARGE_ORDERS = ["20000", "5000", "100000", "10000.5"]
-_MOST_RUNS = 1e6
-#: Of what is sampled, where that may be several runs.
-INNER = (1, 1, 3, 100)
-DELTAS = ["1e-5", "1e-8", "0.001", "1e-12"]
-EPSILONS = ["1", "0.1", "5"]
-NEGATIVE = ["-0.1", "-1", "-0.01"]
-#: Orders to be searched, where the peer can be told: what it then answers is known exactly.
-SHORT_GRID = ("2", "3", "5", "8", "16", "32", "64")
-FRACTIONAL_GRID = ("1.25", "1.75", "2.5", "3.75", "5.5", "8.5", "16.5", "33.5")
 _FLOAT32 = struct.Struct("f")
 #: Sums for sampling without replacement are slow to certify beyond this order.
 _WITHOUT_REPLACEMENT_ORDER = 512
@@ -82,7 +70,8 @@ QUICK = Extent(4, 4, 5, 150, 20, 2, 8, 60, 17.0, 300, 5)
 def part_of(row: Support, values: tuple[str, ...], gamma: str | None, runs: int = 1) -> AskedPart:
     """A part of the row's kind."""
     named = tuple(zip(MECHANISMS[row.mechanism], values, strict=True))
-    return AskedPart(row.mechanism, named, row.sampling, gamma, runs)
+    part = AskedPart(row.mechanism, named, row.sampling, gamma, runs)
+    return replace(part, strategy=STRATEGY) if row.mechanism == "MatrixMechanism" else part
 
 
 def points(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
@@ -129,7 +118,7 @@ def grid(row: Support, extent: Extent) -> Iterator[Ask]:
 
 
 def _values(row: Support, value: str) -> tuple[str, ...]:
-    return (value,) if len(MECHANISMS[row.mechanism]) == 1 else (value, "0")
+    return (value, *REST.get(row.mechanism, ()))
 
 
 def orders_of(row: Support, most: int) -> list[str]:
@@ -152,10 +141,12 @@ def random_point(row: Support, chance: random.Random) -> Ask:
         "DiscreteGaussian": lambda: _log_uniform(chance, 0.2, 100),
         "DiscreteLaplace": lambda: _log_uniform(chance, 0.05, 1000),
         "Skellam": lambda: _log_uniform(chance, 0.5, 1000),
+        "TreeAggregation": lambda: _log_uniform(chance, 0.2, 1000),
+        "MatrixMechanism": lambda: _log_uniform(chance, 0.2, 1000),
     }[row.mechanism]()
     gamma = None if row.sampling == "none" else _random_rate(chance)
     # One run, or log-uniformly many: no residue and no size is left out.
-    runs = chance.choice((1, round(_MOST_RUNS ** chance.random())))
+    runs = chance.choice((1, round(MOST_RUNS ** chance.random())))
     part = part_of(row, _values(row, values), gamma, runs)
     inner = chance.choice(INNER) if row.inner else 1
     return Ask("rdp", (replace(part, inner=inner),), random_order(row, chance), row.adjacency)
@@ -207,7 +198,7 @@ def ends(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
         only = "rdp" not in row.asks
         most, extreme = (_ONLY_ENDS * extent.ends, extent.ends) if only else [extent.ends] * 2
         special = [_harmless(row), _over_grids(hello, asks), _below_zero(hello, row)]
-        usual = [typical(row, chance) for _ in range(most // 2) if {*row.asks} != {"rdp"}]
+        usual = [typical(row, chance) for _ in range(most // 2) if row.ends]
         first = list(in_turn([*map(list, special)]))[: extent.ends // 2]
         chosen.append([*first, *mixed_evenly(usual, asks[: extreme // 2])])
     return in_turn(chosen)
@@ -220,7 +211,7 @@ _ONLY_ENDS = 8
 def _harmless(row: Support) -> Iterator[Ask]:
     """Next to no loss at all, where logarithms of what is next to 1 are wanted."""
     rate = None if row.sampling == "none" else "1e-9"
-    part = part_of(row, _values(row, _HARMLESS[row.mechanism]), rate)
+    part = part_of(row, _values(row, HARMLESS[row.mechanism]), rate)
     for kind, at in (("delta", "0.1"), ("epsilon", "0.01")):
         if kind in row.asks:
             yield Ask(kind, (part,), at, row.adjacency)
@@ -241,39 +232,30 @@ def _below_zero(hello: Hello, row: Support) -> Iterator[Ask]:
         yield from (Ask("delta", (part,), epsilon, row.adjacency) for epsilon in NEGATIVE)
 
 
-#: Where training lies: noise, sampling rate, runs.
-_TYPICAL = {
-    "Gaussian": (0.4, 20),
-    "Laplace": (0.4, 20),
-    "RandomizedResponse": (0.55, 0.95),
-    "PureDP": (0.01, 2),
-    "ZCDP": (1e-4, 1),
-    "DiscreteGaussian": (0.4, 20),
-    "DiscreteLaplace": (0.4, 20),
-    "Skellam": (0.5, 400),
-}
-_TYPICAL_RATES, _TYPICAL_RUNS = (1e-4, 0.2), (1, 1e5)
-_TYPICAL_DELTAS = 1e-12, 0.01
 #: Runs over (noise/rate)²: beyond it ε is in the hundreds, which nobody trains with.
 _MOST_LOSS = 300
 #: What most accountants search when they are not told.
 _TYPICAL_ORDERS = (*(str(Decimal(x) / 10) for x in range(11, 109, 4)), *map(str, range(12, 64)))
 
 
-def typical(row: Support, chance: random.Random) -> Ask:
-    """ε(δ) or δ(ε) as it is asked of a training run, drawn log-uniformly."""
-    kind = chance.choice([kind for kind in row.asks if kind != "rdp"])
-    value = _log_uniform(chance, *_TYPICAL[row.mechanism])
-    gamma = None if row.sampling == "none" else _log_uniform(chance, *_TYPICAL_RATES)
-    spread = float(value) / float(gamma or 1) if row.mechanism in _SCALED else 1
-    drawn = float(_log_uniform(chance, *_TYPICAL_RUNS))
+def typical(row: Support, chance: random.Random, kind: str | None = None) -> Ask:
+    """ε(δ) or δ(ε) as it is asked of a training run, drawn log-uniformly; noise, ρ or μ of it."""
+    kind = kind or chance.choice(row.ends)
+    value = _log_uniform(chance, *TYPICAL[row.mechanism])
+    gamma = None if row.sampling == "none" else _log_uniform(chance, *TYPICAL_RATES)
+    spread = float(value) / float(gamma or 1) if row.mechanism in SCALED else 1
+    drawn = float(_log_uniform(chance, *TYPICAL_RUNS))
     runs = max(1, round(min(drawn, _MOST_LOSS * spread**2)))
-    delta = _log_uniform(chance, *_TYPICAL_DELTAS)
+    delta = _log_uniform(chance, *TYPICAL_DELTAS)
     # ρ + 2√(ρ log(1/δ)): an ε at which this zCDP leaves a δ of that size, neither 0 nor 1.
     loss = runs / (2 * spread**2)
     about = short(loss + 2 * math.sqrt(-loss * math.log(float(delta))))
-    at = delta if kind == "epsilon" else about
-    return Ask(kind, (part_of(row, _values(row, value), gamma, runs),), at, row.adjacency)
+    part = part_of(row, _values(row, value), gamma, runs)
+    if kind == "noise":
+        unknown = replace(part, parameters=())
+        return Ask(kind, (unknown,), delta, row.adjacency, within=about)
+    at = {"epsilon": delta, "delta": about}.get(kind, "")
+    return Ask(kind, (part,), at, row.adjacency)
 
 
 def training(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
@@ -282,7 +264,7 @@ def training(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
     starts = [chance.random() for _ in _STEPS]
     rows = [row for row in hello.supports if "rdp" in row.asks]
     searched = [(row, orders) for row in rows if (orders := default_orders(hello, row))]
-    ends_only = [row for row in hello.supports if "rdp" not in row.asks]
+    ends_only = [row for row in hello.supports if row.ends and "rdp" not in row.asks]
     for i in range(extent.places):
         for row, orders in searched:
             if row.sampling != "none" or i % _FEWER == 0:
@@ -316,9 +298,7 @@ def placed(row: Support, orders: list[str], places: list[float]) -> Ask:
     """The question at a place."""
     noise, rate = (
         _few_bits(low * (high / low) ** share)
-        for (low, high), share in zip(
-            (_TYPICAL[row.mechanism], _TYPICAL_RATES), places, strict=False
-        )
+        for (low, high), share in zip((TYPICAL[row.mechanism], TYPICAL_RATES), places, strict=False)
     )
     part = part_of(row, _values(row, noise), None if row.sampling == "none" else rate)
     return Ask("rdp", (part,), orders[int(places[2] * len(orders))], row.adjacency)
@@ -353,6 +333,7 @@ def compositions(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
             [
                 _base(row, kind, runs[i % 5], chance)
                 for i, kind in product(range(extent.bases), row.asks)
+                if kind in ("rdp", *ENDS)
             ]
             for row in hello.supports
         ]
@@ -404,7 +385,7 @@ def _with_size(ask: Ask, sizes: Iterator[int]) -> Ask:
         if part.mechanism == "RandomizedResponse":
             return replace(part, parameters=(("p", str(1 - Decimal(1) / (4 + next(sizes) % 60))),))
         name, _ = part.parameters[0]
-        size = next(sizes) if part.mechanism in _SCALED else 1 + next(sizes) % 12
+        size = next(sizes) if part.mechanism in SCALED else 1 + next(sizes) % 12
         return replace(part, parameters=((name, str(size)), *part.parameters[1:]))
 
     return replace(ask, parts=tuple(map(moved, ask.parts)))

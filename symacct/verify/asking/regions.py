@@ -61,7 +61,6 @@ def _axes(ask: Ask) -> Iterator[_Axis]:
     if len(ask.parts) > 1:
         return
     (part,) = ask.parts
-    name, value = part.parameters[0]
 
     def with_part(**changes: object) -> Ask:
         return replace(ask, parts=(replace(part, **changes),))  # type: ignore[arg-type]
@@ -69,12 +68,13 @@ def _axes(ask: Ask) -> Iterator[_Axis]:
     def with_value(text: str) -> Ask:
         return with_part(parameters=((name, text), *part.parameters[1:]))
 
-    low, high = (Fraction(1, 2), Fraction(1)) if name == "p" else (Fraction(0), Fraction(10**9))
-    yield _Axis(name, Fraction(value), with_value, low, high)
+    for name, value in part.parameters[:1]:
+        most = (Fraction(1, 2), Fraction(1)) if name == "p" else (Fraction(0), Fraction(10**9))
+        yield _Axis(name, Fraction(value), with_value, *most)
     if part.gamma is not None and part.sampling == "poisson":
         rate = Fraction(part.gamma)
         yield _Axis("γ", rate, lambda text: with_part(gamma=text), Fraction(0), Fraction(1))
-    if ask.kind == "rdp":
+    if ask.kind == "rdp" and not ask.batch:
         order = Fraction(ask.at)
         whole = order.denominator == 1
         limits = (Fraction(1), Fraction(_MOST_ORDER + 1))

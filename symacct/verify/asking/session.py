@@ -12,7 +12,7 @@ from fractions import Fraction
 from itertools import chain, islice
 
 from symacct.results.time_limit import OutOfTimeError
-from symacct.verify.asking import questions, usual
+from symacct.verify.asking import beyond, questions, usual
 from symacct.verify.asking.history import History, said
 from symacct.verify.asking.jumps import Jumps
 from symacct.verify.asking.questions import Extent
@@ -44,6 +44,7 @@ _STAGES = {
     "usual": 0.16,
     "points": 0.28,
     "ends": 0.36,
+    "beyond": 0.4,
     "structure": 0.44,
     "remembering": 0.5,
     "searching": 0.68,
@@ -99,6 +100,7 @@ class Session:
             "usual": usual.usual(self.hello, self.seed),
             "points": questions.points(*about),
             "ends": questions.ends(*about),
+            "beyond": beyond.beyond(*about),
             "structure": questions.compositions(*about),
         }
         self._sizes = questions.whole_sizes()
@@ -111,9 +113,10 @@ class Session:
         """Every stage; a peer that is gone for good, or the end of the time, ends it early."""
         stages = {
             "knowing": self._know,
-            "usual": self._usual,
+            "usual": self._listed("usual"),
             "points": self._points,
-            "ends": self._ends,
+            "ends": self._listed("ends"),
+            "beyond": self._listed("beyond"),
             "structure": self._structure,
             "remembering": self._remembering,
             "searching": self._search,
@@ -239,22 +242,20 @@ class Session:
             self.points += [(ask, answer)] if ask.kind == "rdp" else []
             self.clusters.note(self.again[ask], self._probe)
 
-    def _usual(self) -> None:
-        self._judged(self._left["usual"], "usual")
+    def _listed(self, stage: str) -> Callable[[], None]:
+        return lambda: self._judged(self._left[stage], stage)
 
     def _points(self) -> None:
         for ask, answer in self._stream(self._left["points"], "points"):
             self.points.append((ask, answer))
             self.clusters.note(self.judge.judge(ask, answer), self._probe)
 
-    def _ends(self) -> None:
-        self._judged(self._left["ends"], "ends")
-
     def _remembering(self) -> None:
         """Near twins in one process, and the same questions backwards in a new one."""
         chosen = usual.of_every_kind(self.history.answers)
         self._least()
-        for ask in chosen[: _TWINS * len(self.hello.supports)]:
+        rows = usual.of_every_kind(self.history.answers, usual.row)
+        for ask in rows[: _TWINS * len(self.hello.supports)]:
             self._judged(filter(self._may, [ask, *usual.twins(ask)]))
         for found in self.history.backwards(chosen[:_BACKWARDS]):
             self.clusters.note(found, _nothing)
@@ -275,7 +276,8 @@ class Session:
             self._judged(questions.training(self.hello, self.extent, self.seed))
         finally:
             self.searched = self.asked - before
-        stages = {"knowing": self._know, "usual": self._usual, "ends": self._ends}
+        stages = {"knowing": self._know}
+        stages |= {listed: self._listed(listed) for listed in ("usual", "ends", "beyond")}
         stages |= {"structure": self._compositions, "points": self._points}
         for stage, again in stages.items():
             if _used_up(stage) in self.cut:
@@ -284,7 +286,8 @@ class Session:
 
     def _judged(self, asks: Iterable[Ask], stage: str = "") -> None:
         for ask, answer in self._stream(asks, stage):
-            self.clusters.note(self.judge.judge(ask, answer), self._probe)
+            for found in self.judge.every(ask, answer):
+                self.clusters.note(found, self._probe)
 
     def _structure(self) -> None:
         self._curves()

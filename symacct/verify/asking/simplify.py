@@ -25,12 +25,17 @@ _VALUES = {
     "DiscreteGaussian": ("1", "2", "5", "10", "0.5"),
     "DiscreteLaplace": ("1", "2", "10", "0.5"),
     "Skellam": ("1", "4", "25", "100"),
+    "TreeAggregation": ("1", "2", "5", "10"),
+    "MatrixMechanism": ("1", "2", "5", "10"),
 }
+#: Steps of a tree, and the ε that noise is asked for.
+_STEPS, _WITHIN = ("1", "2", "3", "4", "7", "8", "1000"), ("1", "0.1", "10")
 _RATES = ("0.5", "0.1", "0.01", "0.001", "0.0001", "1e-6", "0.9", "0.99")
 _AT = {
     "rdp": ("2", "3", "4", "8", "16", "64", "256", "1.5", "2.5", "3.5", "10.5", "1.1", "1.01"),
     "epsilon": ("1e-5", "0.001"),
     "delta": ("1", "0.1"),
+    "noise": ("1e-5", "0.001"),
 }
 _BISECTIONS = 16
 #: What an implementation falls into from some order on, and the size of what it gives says nothing.
@@ -86,7 +91,9 @@ def _same_kind(again: Finding, worst: Finding) -> bool:
 def _at_the_edge(found: Finding, shows: Probe) -> Finding:
     """The first whole order from which on it is so, if it is not so at the order 2."""
     ask = found.ask
-    if ask.kind != "rdp" or Fraction(ask.at).denominator != 1 or shows(replace(ask, at="2")):
+    if ask.kind != "rdp" or ask.batch or Fraction(ask.at).denominator != 1:
+        return found
+    if shows(replace(ask, at="2")):
         return found
     right, wrong = 2, int(ask.at)
     while wrong - right > 1:
@@ -104,10 +111,31 @@ def _fewer_parts(ask: Ask) -> Iterator[Ask]:
 
 
 def _fewer_orders(ask: Ask) -> Iterator[Ask]:
-    """Without one of the orders that are to be searched."""
-    for i in range(len(ask.orders or ()) if len(ask.orders or ()) > 1 else 0):
-        assert ask.orders is not None  # noqa: S101  # else there is none to be left out
-        yield replace(ask, orders=ask.orders[:i] + ask.orders[i + 1 :])
+    """Without one of the orders that are to be searched, or are asked at once."""
+    orders = ask.orders or ()
+    if ask.batch:
+        yield replace(ask, orders=None)
+    for i in range(len(orders) if len(orders) > 1 else 0):
+        if not ask.batch or orders[i] != ask.at:
+            yield replace(ask, orders=orders[:i] + orders[i + 1 :])
+
+
+def _fewer_records(ask: Ask) -> Iterator[Ask]:
+    """One record, or two; then the sensitivity 1, or 2."""
+    yield from (replace(ask, group=n) for n in (1, 2) if n < ask.group)
+    for i, part in enumerate(ask.parts):
+        for size in () if part.sensitivity == "1" else _before(("1", "2"), part.sensitivity):
+            yield _with(ask, i, replace(part, sensitivity=size))
+
+
+def _fewer_steps(ask: Ask) -> Iterator[Ask]:
+    """A smaller tree."""
+    for i, part in enumerate(ask.parts):
+        named = dict(part.parameters)
+        for steps in _STEPS if "steps" in named else ():
+            if int(steps) < int(named["steps"]):
+                own = (part.parameters[0], ("steps", steps))
+                yield _with(ask, i, replace(part, parameters=own))
 
 
 def _bold(ask: Ask) -> Iterator[Ask]:
@@ -131,7 +159,12 @@ def _fewer_runs(ask: Ask) -> Iterator[Ask]:
 
 
 def _simpler_place(ask: Ask) -> Iterator[Ask]:
-    """A known order, ε or δ, or one of fewer digits."""
+    """A known order, ε or δ, or one of fewer digits; of a batch the orders are what they are."""
+    if ask.within is not None:
+        for within in (*_before(_WITHIN, ask.within), *_shorter(ask.within)):
+            yield replace(ask, within=within)
+    if not ask.at or ask.batch:
+        return
     least = "1" if ask.kind == "rdp" else "0"
     known = (*_before(_AT[ask.kind], ask.at), *_shorter(ask.at, least))
     yield from (replace(ask, at=at) for at in known)
@@ -175,6 +208,8 @@ def _simpler_rates(ask: Ask) -> Iterator[Ask]:
 
 def _simpler_values(ask: Ask) -> Iterator[Ask]:
     for i, part in enumerate(ask.parts):
+        if not part.parameters:
+            continue
         given = part.parameters[0][1]
         limits = ("0.5", "1") if part.mechanism == "RandomizedResponse" else ("0", "Infinity")
         for value in (*_before(_VALUES[part.mechanism], given), *_shorter(given, *limits)):
@@ -183,13 +218,15 @@ def _simpler_values(ask: Ask) -> Iterator[Ask]:
 
 #: Each of these gives simpler questions, the simplest first; the boldest ways first.
 SIMPLER = (
-    _fewer_parts, _fewer_orders, _bold, _fewer_inside, _fewer_runs, _simpler_place,
-    _simpler_rates, _simpler_values,
+    _fewer_parts, _fewer_orders, _fewer_records, _bold, _fewer_inside, _fewer_runs,
+    _simpler_place, _simpler_rates, _simpler_values, _fewer_steps,
 )  # fmt: skip
 
 
 def _first(part: AskedPart, value: str) -> AskedPart:
-    """The part with another first parameter."""
+    """The part with another first parameter, if it has any."""
+    if not part.parameters:
+        return part
     (name, _), *rest = part.parameters
     return replace(part, parameters=((name, value), *rest))
 
@@ -203,14 +240,16 @@ def nearby(ask: Ask, chance: random.Random) -> Ask:
         return text if most is not None and x >= most else str(x)
 
     def moved_part(part: AskedPart) -> AskedPart:
-        name, value = part.parameters[0]
-        limits = (0.5, 1) if name == "p" else (0, None)
         gamma = None if part.gamma is None else moved(part.gamma, 0, 1)
-        named = ((name, moved(value, *limits)), *part.parameters[1:])
+        named = part.parameters
+        if named:
+            name, value = named[0]
+            limits = (0.5, 1) if name == "p" else (0, None)
+            named = ((name, moved(value, *limits)), *named[1:])
         return replace(part, parameters=named, gamma=gamma)
 
     at = ask.at
-    if ask.kind == "rdp":
+    if ask.kind == "rdp" and not ask.batch:
         alpha = Fraction(at)
         whole = alpha.denominator == 1
         at = moved(at, 1, 4097)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -33,7 +33,7 @@ _STEPS = ("1e-3", "1e-5", "1e-7", "1e-9")
 def usual(hello: Hello, seed: int) -> Iterator[Ask]:
     """Twenty questions: the ends of training runs, and some RDP of the same runs beside them."""
     chance = random.Random(seed + 5)  # noqa: S311
-    rows = [row for row in hello.supports if {*row.asks} != {"rdp"}]
+    rows = [row for row in hello.supports if row.ends]
     asked = [list(islice(_ends(row, chance), _EARLY)) for row in rows]
     curves = [list(_curve(row)) for row in rows if "rdp" in row.asks]
     both = questions.mixed_evenly(
@@ -68,9 +68,8 @@ def of_kind(hello: Hello, row: Support, kind: str, seed: int) -> Iterator[Ask]:
     """Questions of one kind, evenly spread over where training lies."""
     chance = random.Random(seed + 6)  # noqa: S311
     if kind != "rdp":
-        one = replace(row, asks=(kind,))
         while True:
-            yield questions.typical(one, chance)
+            yield questions.typical(row, chance, kind)
     orders = questions.default_orders(hello, row) or questions.orders_of(row, 12)
     start = chance.random(), chance.random(), chance.random()
     i = 0
@@ -79,12 +78,18 @@ def of_kind(hello: Hello, row: Support, kind: str, seed: int) -> Iterator[Ask]:
         i += 1
 
 
-def of_every_kind(asks: Iterable[Ask]) -> list[Ask]:
+def row(ask: Ask) -> object:
+    """The row of a hello that a question of one part is about."""
+    (part,) = ask.parts
+    return part.mechanism, part.sampling, ask.adjacency
+
+
+def of_every_kind(asks: Iterable[Ask], kind: Callable[[Ask], object] = region) -> list[Ask]:
     """The plain ones, one of each kind in turn, of each the shortest first."""
     found: dict[object, list[Ask]] = {}
-    plain = [ask for ask in asks if not ask.how and len(ask.parts) == 1]
+    plain = [ask for ask in asks if not ask.how and len(ask.parts) == 1 and not ask.batch]
     for ask in sorted(plain, key=lambda ask: len(ask.expression) + len(ask.at)):
-        found.setdefault(region(ask), []).append(ask)
+        found.setdefault(kind(ask), []).append(ask)
     return [*questions.in_turn([*found.values()])]
 
 
@@ -97,18 +102,18 @@ def twins(ask: Ask) -> Iterator[Ask]:
     for step in _STEPS:
         for moved in _moved(part, Decimal(step)):
             yield replace(ask, parts=(moved,))
-        yield replace(
-            ask, at=_beside(ask.at, Decimal(step) if ask.kind == "rdp" else -Decimal(step))
-        )
+        if ask.at:
+            more = Decimal(step) if ask.kind == "rdp" else -Decimal(step)
+            yield replace(ask, at=_beside(ask.at, more))
     yield replace(ask, parts=(replace(part, count=part.count + 1),))
 
 
 def _moved(part: AskedPart, step: Decimal) -> Iterator[AskedPart]:
     """Less noise, and a higher rate."""
-    name, value = part.parameters[0]
-    moved = _beside(value, -step if name in ("sigma", "b", "mu") else step)
-    if name != "p" or Fraction(moved) < 1:
-        yield replace(part, parameters=((name, moved), *part.parameters[1:]))
+    for name, value in part.parameters[:1]:
+        moved = _beside(value, -step if name in ("sigma", "b", "mu") else step)
+        if name != "p" or Fraction(moved) < 1:
+            yield replace(part, parameters=((name, moved), *part.parameters[1:]))
     fixed = part.sampling == "without_replacement"  # whose rate is a quotient of small numbers
     if part.gamma is not None and not fixed and Fraction(rate := _beside(part.gamma, step)) < 1:
         yield replace(part, gamma=rate)

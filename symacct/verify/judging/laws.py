@@ -16,7 +16,7 @@ def curves(points: Iterable[Asked]) -> list[list[Asked]]:
     found: dict[object, list[Asked]] = {}
     for ask, answer in points:
         if answer.finite is not None:
-            found.setdefault((ask.parts, ask.adjacency), []).append((ask, answer))
+            found.setdefault((ask.parts, ask.adjacency, ask.group), []).append((ask, answer))
     return [sorted(curve, key=lambda point: Fraction(point[0].at)) for curve in found.values()]
 
 

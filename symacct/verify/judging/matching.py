@@ -99,7 +99,9 @@ def _sum_of_parts(oracle: Oracle, ask: Ask, name: str) -> tuple[Bound, Bound]:
     for part in ask.parts:
         by = name if _is_of(name, part) else None
         a, b = ends(
-            oracle.ask("rdp", step(replace(part, count=1), relation_of(ask)), ask.at, by=by)
+            oracle.ask(
+                "rdp", step(replace(part, count=1), relation_of(ask), ask.group), ask.at, by=by
+            )
         )
         low, high = low + part.count * a, high + part.count * b
     return low, high
@@ -123,6 +125,14 @@ def _mistakes(ask: Ask) -> Iterator[tuple[str, Ask, Fraction | int]]:
         yield "Poisson sampling under add/remove", poisson, 1
     if any(p.count > 1 for p in parts):
         yield "count ignored", replace(ask, parts=_each(parts, count=1)), 1
+    if ask.group > 1:
+        yield "group ignored", replace(ask, group=1), 1
+        yield "group of one times its size", replace(ask, group=1), ask.group
+    if any(p.sensitivity != "1" for p in parts):
+        yield "sensitivity ignored", replace(ask, parts=_each(parts, sensitivity="1")), 1
+        sizes = {p.sensitivity for p in parts}
+        if len(sizes) == 1:
+            yield "sensitivity not squared", ask, 1 / Fraction(*sizes)
     yield "order α + 1", replace(ask, at=str(alpha + 1)), 1
     if alpha > 2:
         yield "order α − 1", replace(ask, at=str(alpha - 1)), 1

@@ -25,7 +25,7 @@ _MAX_ORDER = 64
 
 def renyi_lower(part: AskedPart, ask: Ask) -> Fraction:
     """A certified lower bound of the part's ε(α) under replacement; 0 where it does not speak."""
-    sampled = part.sampling != "none" and part.mechanism == "Gaussian"
+    sampled = part.sampling != "none" and part.mechanism == "Gaussian" and ask.is_plain
     if ask.kind != "rdp" or ask.adjacency != "replace_one" or not sampled:
         return Fraction(0)
     alpha = Fraction(ask.at)

@@ -18,6 +18,8 @@ from symacct.core import limits
 from symacct.core.claims import Kind
 from symacct.core.errors import LimitError, OrderGridWarning, SymacctError
 from symacct.core.exact import Numeric, exact
+from symacct.core.lazy_import import sympy
+from symacct.explore.calibration import Calibration, calibrate
 from symacct.expressions.node import Node
 from symacct.mechanisms import (
     ZCDP,
@@ -25,16 +27,24 @@ from symacct.mechanisms import (
     DiscreteLaplace,
     Gaussian,
     Laplace,
+    MatrixMechanism,
     PureDP,
     RandomizedResponse,
     Skellam,
+    TreeAggregation,
 )
-from symacct.operations import Compose, PoissonSubsample, SubsampleWithoutReplacement
+from symacct.operations import (
+    Compose,
+    GroupPrivacy,
+    PoissonSubsample,
+    SubsampleWithoutReplacement,
+)
+from symacct.operations.group import noise_for_group
 from symacct.results.enclosure import Enclosure
 from symacct.results.time_limit import OutOfTimeError, before
 from symacct.verify.judging import replaced
 from symacct.verify.judging.bounds import Bound, Truth, ends
-from symacct.verify.peer.protocol import MECHANISMS, Ask, AskedPart
+from symacct.verify.peer.protocol import MECHANISMS, STREAMS, WITH_SENSITIVITY, Ask, AskedPart
 from symacct.verify.peer.work import Clock, of_this_thread
 
 #: As far as a float64 goes.
@@ -45,9 +55,18 @@ _FIXED_SIZE_ORDER = 256
 _PROFILE_SIZE = 2**28  # some tenths of a second; other bounds answer what would take longer
 _LEAST_DIGITS, _LEAST_SIZE = 5, 2**24  # of a lower bound
 _BITS = 120
+#: Of the least noise, between two neighbours of so many digits; and of ρ and μ, searched for.
+_NOISE_DIGITS, _SEARCHED = 7, 12
 _NOISE = (
     Gaussian, Laplace, RandomizedResponse, PureDP, ZCDP, DiscreteGaussian, DiscreteLaplace, Skellam,
+    TreeAggregation, MatrixMechanism,
 )  # fmt: skip
+#: What is asked of a node itself, and not of the accountant.
+_OTHERS: dict[str, Callable[..., Any]] = {
+    "rho": lambda m, digits: m.zcdp(digits),
+    "mu": lambda m, digits: m.gdp(digits),
+    "calibrate": calibrate,
+}
 _CLASSES: dict[str, type[Node]] = {kind.__name__: kind for kind in _NOISE}
 SAMPLINGS: dict[str, type[PoissonSubsample] | type[SubsampleWithoutReplacement]] = {
     "poisson": PoissonSubsample,
@@ -83,11 +102,14 @@ class Oracle:
         try:
             with warnings.catch_warnings():  # of an order grid that is ours, not the peer's
                 warnings.simplefilter("ignore", OrderGridWarning)
-                return before(0, lambda: getattr(self.accountant, what)(*question, **how), over)
+                return before(0, lambda: self._asked(what)(*question, **how), over)
         except OutOfTimeError:
             if self.clock() >= self.until:
                 raise
             raise LimitError(f"{what}: found more than {self.longest:g} s of work") from None
+
+    def _asked(self, what: str) -> Callable[..., Any]:
+        return _OTHERS[what] if what in _OTHERS else getattr(self.accountant, what)
 
     def known(self, ask: Ask) -> Truth | None:
         """The enclosure where it was asked for before."""
@@ -108,11 +130,49 @@ class Oracle:
     def _truth(self, ask: Ask) -> Truth:
         if ask.kind == "rdp":
             return self._rdp(ask)
+        if ask.kind in _OTHERS:
+            return self._smallest(ask)
+        if ask.kind == "advantage":
+            return self._truth(_of_delta(ask))
+        if ask.kind == "noise":
+            return self._least_noise(ask)
         if Fraction(ask.at) < 0:
             return self._reflected(ask)
         if (known := self._profile(ask)) is not None:
             return known
         return Truth(self._least(ask), self.by_method(ask, "improved", None).upper, False)
+
+    def _smallest(self, ask: Ask) -> Truth:
+        """ρ or μ; of one that is known to be enough, nothing says that no smaller one is."""
+        found = self.ask(ask.kind, node(ask), _SEARCHED)
+        low, high = ends(found)
+        exactly = found.claim.kind is Kind.EXACT
+        return Truth(low if exactly else Fraction(0), high, exactly)
+
+    def _least_noise(self, ask: Ask) -> Truth:
+        """The least noise that is enough: it lies between two neighbours, by the exact profile."""
+        with contextlib.suppress(SymacctError):
+            found = self._calibrated(ask, "exact", None)
+            return Truth(found.fails, found.meets, found.guarantee.kind is Kind.EXACT)
+        return self.by_method(ask, "improved", None)
+
+    def too_little(self, ask: Ask, noise: Fraction, allowance: Fraction) -> bool:
+        """Is more than the ε asked for proved of so much noise, whatever less of it would give?"""
+        (part,) = ask.parts
+        name = MECHANISMS[part.mechanism][0]
+        known = replace(part, parameters=((name, str(noise)),))
+        spent = replace(ask, kind="epsilon", parts=(known,), within=None, orders=None)
+        truth = self.truth(spent)
+        return truth is not None and truth.lower > Fraction(ask.within or 0) * (1 + allowance)
+
+    def _calibrated(
+        self, ask: Ask, conversion: str, orders: Iterable[Numeric] | None
+    ) -> Calibration:
+        """Neighbours, of which the larger noise is enough; LimitError for a rate or a chance."""
+        with limits.limits(contour=_PROFILE_SIZE):
+            how = {"digits": _NOISE_DIGITS, "conversion": conversion, "orders": orders}
+            found: Calibration = self.ask("calibrate", node(ask), ask.within, ask.at, **how)
+        return found
 
     def _reflected(self, ask: Ask) -> Truth:
         """δ(−ε) = 1 − e^{−ε}(1 − δ(ε)), as each pair has its mirror image beside it."""
@@ -154,23 +214,34 @@ class Oracle:
             replace(_attaining(p), sampling="none" if p.sampling == "none" else "poisson")
             for p in ask.parts
         )
-        removed = Ask("rdp", parts, ask.at)
+        removed = replace(ask, parts=parts, adjacency="add_remove")
         return _at_least(lambda: self.ask("rdp", node(removed), ask.at), (Kind.EXACT,))
 
     def by_method(self, ask: Ask, conversion: str, orders: Iterable[Numeric] | None) -> Truth:
         """ε or δ by one conversion over the orders (None for all), as the text says the numbers."""
+        ask = _of_delta(ask) if ask.kind == "advantage" else ask
         fixed = any(part.sampling == "without_replacement" for part in ask.parts)
         largest = _FIXED_SIZE_ORDER if fixed else _LARGEST_ORDER
         with limits.limits(search_order=largest):
+            if ask.kind == "noise":
+                found = self._calibrated(ask, conversion, orders)
+                known = found.guarantee.optimal and found.guarantee.claim.kind is Kind.EXACT
+                return Truth(found.fails, found.meets, known)
             guarantee = self.ask(ask.kind, node(ask), ask.at, conversion, orders)
         # Another curve may be lower than one that is a bound.
         known = guarantee.optimal and guarantee.claim.kind is Kind.EXACT
         return Truth(*ends(guarantee.asked), known)
 
 
+def _of_delta(ask: Ask) -> Ask:
+    """The largest advantage as δ at ε = 0."""
+    return replace(ask, kind="delta", at="0")
+
+
 def _asked(ask: Ask) -> Ask:
     """The question without the way it is written, about one of two relations."""
-    return Ask(ask.kind, ask.parts, ask.at, relation_of(ask))
+    orders = None if ask.kind == "rdp" else ask.orders
+    return replace(ask, adjacency=relation_of(ask), how=(), orders=orders)
 
 
 def relation_of(ask: Ask) -> str:
@@ -198,10 +269,13 @@ def _at_least(value: Callable[[], Enclosure], kinds: tuple[Kind, ...] = tuple(Ki
 
 def readings(ask: Ask) -> list[Ask]:
     """The ask as its text says, and with every number replaced by the nearest float64."""
-    as_floats = Ask(
-        ask.kind, tuple(_as_floats(part) for part in ask.parts), _nearest(ask.at), ask.adjacency
+    exactly = replace(ask, how=(), orders=None)
+    as_floats = replace(
+        exactly,
+        parts=tuple(_as_floats(part) for part in ask.parts),
+        at=ask.at and _nearest(ask.at),
+        within=ask.within and _nearest(ask.within),
     )
-    exactly = Ask(ask.kind, ask.parts, ask.at, ask.adjacency)
     same = all(
         Fraction(a) == Fraction(b)
         for a, b in zip(_numbers(exactly), _numbers(as_floats), strict=True)
@@ -210,13 +284,14 @@ def readings(ask: Ask) -> list[Ask]:
 
 
 def _numbers(ask: Ask) -> list[str]:
-    return [ask.at, *(text for part in ask.parts for text in part.numbers)]
+    own = filter(None, (ask.at, ask.within))
+    return [*own, *(text for part in ask.parts for text in part.numbers)]
 
 
 def _as_floats(part: AskedPart) -> AskedPart:
     named = tuple((name, _nearest(text)) for name, text in part.parameters)
     gamma = None if part.gamma is None else _nearest(part.gamma)
-    return replace(part, parameters=named, gamma=gamma)
+    return replace(part, parameters=named, gamma=gamma, sensitivity=_nearest(part.sensitivity))
 
 
 @functools.cache
@@ -225,16 +300,31 @@ def _nearest(text: str) -> str:
 
 
 @functools.lru_cache(maxsize=4096)
-def step(part: AskedPart, relation: str) -> Node:
-    """One run of a part under a relation, as a node."""
-    one = _CLASSES[part.mechanism](*(exact(value) for _, value in part.parameters))
+def step(part: AskedPart, relation: str, group: int = 1) -> Node:
+    """One run of a part under a relation, for groups of so many records, as a node."""
+    one = _one(part)
     m: Node = Compose({one: part.inner}) if part.inner > 1 else one
-    return m if part.sampling == "none" else SAMPLINGS[part.sampling](m, part.gamma, relation)
+    if part.sampling == "none":
+        return noise_for_group(m, group) or GroupPrivacy(m, group)
+    return GroupPrivacy(SAMPLINGS[part.sampling](m, part.gamma, relation), group)
+
+
+def _one(part: AskedPart) -> Node:
+    """The mechanism itself; with a symbol in the place of the noise that is asked for."""
+    values: list[Any] = [exact(value) for _, value in part.parameters]
+    if not values:
+        values = [sympy.Symbol(MECHANISMS[part.mechanism][0], positive=True)]
+    if part.mechanism in WITH_SENSITIVITY:
+        values.append(exact(part.sensitivity))
+    if part.strategy:
+        values.insert(0, [list(map(exact, row)) for row in part.strategy])
+    return _CLASSES[part.mechanism](*values)
 
 
 def node(ask: Ask) -> Node:
     """The composition asked about."""
-    return Compose(*(part.count * step(part, relation_of(ask)) for part in ask.parts))
+    relation = relation_of(ask)
+    return Compose(*(part.count * step(part, relation, ask.group) for part in ask.parts))
 
 
 def parts_of(m: Node) -> tuple[AskedPart, ...] | None:
@@ -253,7 +343,7 @@ def _part_of(m: Node, count: object) -> AskedPart | None:
                 return None
             sampling, gamma, m = name, str(m.parameters()["gamma"]), m.children[0]
     name = type(m).__name__
-    if name not in MECHANISMS or not isinstance(count, int):
+    if name not in MECHANISMS or name in STREAMS or not isinstance(count, int):
         return None
     fields = {key: str(value) for key, value in m.parameters().items()}
     named = tuple((key, fields.pop(key)) for key in MECHANISMS[name])

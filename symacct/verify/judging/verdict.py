@@ -12,7 +12,7 @@ from symacct.results.rounding import nearest_float
 from symacct.verify.judging import matching
 from symacct.verify.judging.bounds import Bound, Truth, decimal_text
 from symacct.verify.judging.truth import Oracle
-from symacct.verify.peer.protocol import Answer, Ask, Hello, Support
+from symacct.verify.peer.protocol import CONVERTED, Answer, Ask, Hello, Support
 
 #: The worst first.
 VERDICTS = (
@@ -171,11 +171,17 @@ class Judge:
             return self._without_truth(ask, answer, value)
         if isinstance(value, float):
             return self._not_finite(ask, answer, value, truth)
-        converted = ask.kind != "rdp" and self._has_method
+        converted = ask.kind in CONVERTED and self._has_method
         found = self._number(_Case(ask, answer, value, truth, self.allowance, converted))
         if found is not None or (ask, said) not in self.undecided:
             self.judged.add((ask, said))
         return found
+
+    def every(self, ask: Ask, answer: Answer) -> list[Finding | None]:
+        """The finding on an answer; those on each of the values where they are of a batch."""
+        orders = ask.orders if answer.values and ask.orders else (ask.at,)
+        asked = [replace(ask, at=order) for order in orders]
+        return [self.judge(one, answer.of(one)) for one in asked]
 
     @property
     def kinds(self) -> list[tuple[Support, str]]:
@@ -204,7 +210,7 @@ class Judge:
 
     def _as_converted(self, ask: Ask, answer: Answer) -> bool:
         """Is it what its conversion proves, and no more than RDP gives? The truth is no more."""
-        if answer.finite is None or ask.kind == "rdp" or not self._has_method:
+        if answer.finite is None or ask.kind not in CONVERTED or not self._has_method:
             return False
         try:
             best, least = self._methods(ask)
@@ -224,10 +230,10 @@ class Judge:
         value = found.answer.finite
         if value is None:
             return found
-        if found.verdict == "loose" and found.ask.kind != "rdp" and self._has_method:
+        if found.verdict == "loose" and found.converted:
             return self._split(found, value)
         below = found.below
-        if found.verdict == "wrong-formula" and found.ask.kind != "rdp":
+        if found.verdict == "wrong-formula" and found.ask.kind in CONVERTED:
             below = self._below_every_conversion(found.ask, value)
         return replace(found, formula=matching.matched(self.oracle, found.ask, value), below=below)
 
@@ -251,7 +257,7 @@ class Judge:
         low = self._below(case)
         if low is not None:
             return low
-        if case.ask.kind != "rdp":
+        if case.ask.kind in CONVERTED:
             return self._by_method(case)
         if case.below_upper and not case.truth.exact:
             return self._between(case)
@@ -267,7 +273,13 @@ class Judge:
             self.worst_within = max(self.worst_within, nearest_float((lower - value) / lower))
             return None
         verdict = "negative" if value < 0 else "zero" if value == 0 else "unsound"
-        return case.finding(verdict, lower, below=True)
+        note = ""
+        if case.ask.kind == "noise":
+            note = "too little noise for this ε and δ"
+            if value > 0 and not self.oracle.too_little(case.ask, value, self.allowance):
+                self.undecided.add((case.ask, value))  # ε need not fall with discrete noise
+                return None
+        return case.finding(verdict, lower, below=True, note=note)
 
     def _between(self, case: _Case) -> Finding | None:
         """Below every proved bound, above the lower bound: a theorem, or nothing known.
@@ -304,14 +316,14 @@ class Judge:
         short = case.value < bounds[0]
         return case.finding("wrong-formula", bounds[0], below=below, short=short, note=note)
 
-    # --- ε and δ
+    # --- ε, δ and the least noise
 
     @property
     def _has_method(self) -> bool:
         return self.hello.conversion not in (None, "none")
 
     def _by_method(self, case: _Case) -> Finding | None:
-        """ε or δ against what the conversion that the peer declares can give."""
+        """ε, δ or noise against what the conversion that the peer declares can give."""
         ask, value, truth = case.ask, case.value, case.truth
         if not self._has_method:
             loose = value > truth.upper * LOOSE and value > _TINY
@@ -370,12 +382,14 @@ class Judge:
 
     def _by_total_variation(self, ask: Ask, value: Fraction) -> bool:
         """Is it proved by the total variation, <= √(1 − e^{−ε(1)}) and <= √(ε(1)/2)?"""
-        divergence = self.oracle.truth(Ask("rdp", ask.parts, "1", ask.adjacency))
+        if ask.kind == "noise":
+            return False
+        divergence = self.oracle.truth(replace(ask, kind="rdp", at="1", orders=None))
         if divergence is None or divergence.upper == float("inf"):
             return False
         kl = nearest_float(divergence.upper)
         square = min(-math.expm1(-kl), kl / 2) * (1 - 1e-9)
-        if ask.kind == "delta":
+        if ask.kind != "epsilon":
             return math.sqrt(square) <= nearest_float(value)
         return value == 0 and math.sqrt(square) <= float(Fraction(ask.at))
 
@@ -386,9 +400,9 @@ def explained_by_rounding(ask: Ask, gap: Fraction, size: Fraction, bits: int = 5
     An accountant that forms A itself, or its logarithm from terms near 1, errs by a few units of
     2^−53 times the number of its terms: by that much over α − 1 in ε(α), for each run.
     """
-    alpha = Fraction(ask.at)
-    if ask.kind != "rdp" or alpha == 1:
+    if ask.kind != "rdp" or Fraction(ask.at) == 1:
         return False
+    alpha = Fraction(ask.at)
     runs = sum(part.count for part in ask.parts)
     terms = 64 * max(alpha, Fraction(8))
     moment = max(Fraction(1), (alpha - 1) * size / runs)

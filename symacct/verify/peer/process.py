@@ -153,7 +153,7 @@ class Peer:
             return Answer(error=f"the peer ended: {ended}{self._last_words()}")
         except ProtocolError as error:
             return self._malformed(error, spent())
-        return self._read(row, spent())
+        return self._read(row, spent(), ask)
 
     @property
     def busy(self) -> float:
@@ -251,10 +251,14 @@ class Peer:
             self._kill()
             raise
         self._kill()
-        raise PeerError(
-            f"peer {' '.join(self.command)}: found {found}{self._last_words()}; "
-            "needed a program that speaks docs/protocol.md"
-        )
+        said = self._last_words()
+        needed = "a program that speaks docs/protocol.md"
+        if "ModuleNotFoundError" in said:  # of what is not beside the peer, as under src/
+            needed = (
+                "that module: install it for the peer's interpreter (pip install -e .), "
+                'or run it by "env PYTHONPATH=FOLDER …"'
+            )
+        raise PeerError(f"peer {' '.join(self.command)}: found {found}{said}; needed {needed}")
 
     def _restart(self) -> None:
         if self.incidents.ends + self.incidents.timeouts > MAX_ENDS:
@@ -379,9 +383,9 @@ class Peer:
         last = [line.strip() for line in lines if line.strip()][-1:]
         return f", stderr: {printable(last[0])}" if last else ""
 
-    def _read(self, row: dict[str, Any], seconds: float) -> Answer:
+    def _read(self, row: dict[str, Any], seconds: float, ask: Ask) -> Answer:
         try:
-            answer = read_answer(row, seconds)
+            answer = read_answer(row, seconds, ask.batch).of(ask)
         except ProtocolError as error:
             return self._malformed(error, seconds)
         self._answered += 1

@@ -8,8 +8,15 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-VERSION = 1
-KINDS = ("rdp", "epsilon", "delta")
+#: Of the questions: 2 has batches, groups, sensitivities, streams, and noise, ρ and μ as answers.
+VERSION = 2
+#: "noise" is the least that is enough for (ε, δ), "rho" that of zCDP, "mu" that of Gaussian DP,
+#: "advantage" an attacker's largest, δ(0).
+KINDS = ("rdp", "epsilon", "delta", "noise", "rho", "mu", "advantage")
+#: The two ends of an (ε, δ) guarantee.
+ENDS = ("epsilon", "delta")
+#: What an accountant that goes through RDP converts it to.
+CONVERTED = (*ENDS, "noise", "advantage")
 SAMPLINGS = ("none", "poisson", "without_replacement")
 #: In the third a record is replaced with one that adds nothing: for the noise on a sum.
 ADJACENCIES = ("add_remove", "replace_one", "replace_special")
@@ -24,7 +31,15 @@ MECHANISMS = {
     "DiscreteGaussian": ("sigma",),
     "DiscreteLaplace": ("b",),
     "Skellam": ("mu",),
+    "TreeAggregation": ("sigma", "steps"),
+    "MatrixMechanism": ("sigma",),
 }
+#: Sums of what many steps bring in: a record is in one of them.
+STREAMS = ("TreeAggregation", "MatrixMechanism")
+#: Noise whose query may move by another number than 1; on whole numbers by a whole one.
+WITH_SENSITIVITY = ("Gaussian", "Laplace", "DiscreteGaussian", "DiscreteLaplace", "Skellam")
+#: What may be asked how much of it is enough: its first parameter is then left out.
+CALIBRATED = ("Gaussian", "Laplace", "DiscreteGaussian", "DiscreteLaplace")
 _NUMBERS = ("float", "int", "numpy.float64", "numpy.int64", "numpy.float32", "Decimal")
 #: The ways of building the same mathematics; the first of each is what an absent key means.
 HOW = {
@@ -36,13 +51,16 @@ HOW = {
     "sharing": ("copied", "shared"),
     "after": ("fresh", "asked", "used", "twice"),
 }
-#: What an ask of each kind is at: its field.
-AT = {"rdp": "alpha", "epsilon": "delta", "delta": "epsilon"}
+#: What an ask of each kind is at: its field, none for ρ, μ and the advantage.
+AT = {"rdp": "alpha", "epsilon": "delta", "delta": "epsilon", "noise": "delta"}
 
 
 @dataclass(frozen=True)
 class AskedPart:
-    """`inner` runs of one mechanism, sampled, `count` times; numbers are exact text."""
+    """`inner` runs of one mechanism, sampled, `count` times; numbers are exact text.
+
+    Without `parameters` it is what noise is asked of. A `strategy` has the rows of its matrix.
+    """
 
     mechanism: str
     parameters: tuple[tuple[str, str], ...]
@@ -50,6 +68,8 @@ class AskedPart:
     gamma: str | None = None
     count: int = 1
     inner: int = 1
+    sensitivity: str = "1"
+    strategy: tuple[tuple[str, ...], ...] = ()
 
     @property
     def rate(self) -> Fraction:
@@ -58,13 +78,18 @@ class AskedPart:
 
     @property
     def numbers(self) -> list[str]:
-        """The numbers that may be fractions."""
-        return [*(text for _, text in self.parameters), *filter(None, [self.gamma])]
+        """The numbers that may be fractions, but for a strategy's."""
+        own = (text for _, text in self.parameters)
+        return [*own, self.sensitivity, *filter(None, [self.gamma])]
 
     @property
     def text(self) -> str:
         """The expression in symacct's notation."""
-        inner = f"{self.mechanism}({', '.join(value for _, value in self.parameters)})"
+        own = [value for _, value in self.parameters] or [MECHANISMS[self.mechanism][0]]
+        rows = [f"[{', '.join(row)}]" for row in self.strategy]
+        own = [*([f"[{', '.join(rows)}]"] if rows else []), *own]
+        own += [self.sensitivity] if self.sensitivity != "1" else []
+        inner = f"{self.mechanism}({', '.join(own)})"
         inner = inner if self.inner == 1 else f"{self.inner} * {inner}"
         if self.sampling == "poisson":
             inner = f"PoissonSubsample({inner}, {self.gamma})"
@@ -77,6 +102,11 @@ class AskedPart:
         row: dict[str, Any] = {"mechanism": self.mechanism}
         for name, value in self.parameters:
             row |= number_fields(name, value)
+        if self.strategy:
+            row["strategy"] = [list(entries) for entries in self.strategy]
+            row["strategy_float"] = [[float(Fraction(x)) for x in r] for r in self.strategy]
+        if self.sensitivity != "1":
+            row |= number_fields("sensitivity", self.sensitivity)
         row["sampling"] = self.sampling
         if self.gamma is not None:
             row |= number_fields("gamma", self.gamma)
@@ -88,7 +118,11 @@ class AskedPart:
 
 @dataclass(frozen=True)
 class Ask:
-    """One question: `kind` of KINDS, `at` an order, δ or ε as exact text."""
+    """One question: `kind` of KINDS, `at` an order, δ or ε as exact text, "" for ρ and μ.
+
+    The `orders` are those to be searched; of RDP they are asked at once, `at` one of them. The
+    datasets differ in `group` records. Noise is asked for the ε that is `within`.
+    """
 
     kind: str
     parts: tuple[AskedPart, ...]
@@ -96,16 +130,31 @@ class Ask:
     adjacency: str = "add_remove"
     how: tuple[tuple[str, str], ...] = ()
     orders: tuple[str, ...] | None = None
+    group: int = 1
+    within: str | None = None
 
     @property
     def expression(self) -> str:
         """The expression in symacct's notation."""
-        return " + ".join(part.text for part in self.parts)
+        text = " + ".join(part.text for part in self.parts)
+        return text if self.group == 1 else f"GroupPrivacy({text}, {self.group})"
+
+    @property
+    def batch(self) -> int:
+        """Of how many orders RDP is asked at once, if it is."""
+        return len(self.orders or ()) if self.kind == "rdp" else 0
+
+    @property
+    def is_plain(self) -> bool:
+        """Is it about one record, and about the sensitivity that is understood?"""
+        return self.group == 1 and all(part.sensitivity == "1" for part in self.parts)
 
     def line(self, number: int) -> str:
         """The ask as one line of JSON."""
         row: dict[str, Any] = {"id": number, "ask": self.kind}
-        row |= number_fields(AT[self.kind], self.at)
+        row |= number_fields(AT[self.kind], self.at) if self.at else {}
+        row |= {} if self.within is None else number_fields("epsilon", self.within)
+        row |= {} if self.group == 1 else {"group": self.group}
         row |= {
             "expression": self.expression,
             "parts": [part.fields() for part in self.parts],
@@ -123,11 +172,16 @@ class Ask:
 
     def parameters(self) -> dict[str, Any]:
         """All that was asked, for a report."""
-        row: dict[str, Any] = {AT[self.kind]: self.at, "adjacency": self.adjacency}
+        row: dict[str, Any] = {AT[self.kind]: self.at} if self.at else {}
+        row |= {} if self.within is None else {"epsilon": self.within}
+        row |= {} if self.group == 1 else {"group": self.group}
+        row["adjacency"] = self.adjacency
         row["parts"] = [
             {"mechanism": p.mechanism, **dict(p.parameters), "sampling": p.sampling}
             | ({} if p.gamma is None else {"gamma": p.gamma})
             | ({} if p.inner == 1 else {"inner": p.inner})
+            | ({} if p.sensitivity == "1" else {"sensitivity": p.sensitivity})
+            | ({} if not p.strategy else {"strategy": [list(row) for row in p.strategy]})
             | {"count": p.count}
             for p in self.parts
         ]
@@ -143,17 +197,32 @@ class Ask:
         parts = tuple(
             AskedPart(
                 one["mechanism"],
-                tuple((name, _number(one[name])) for name in MECHANISMS[one["mechanism"]]),
+                _parameters(kind, one),
                 one["sampling"],
                 _number(one["gamma"]) if "gamma" in one else None,
                 int(one["count"]),
                 int(one.get("inner", 1)),
+                _number(one.get("sensitivity", "1")),
+                tuple(tuple(map(_number, line)) for line in one.get("strategy", ())),
             )
             for one in row["parts"]
         )
         orders = tuple(map(_number, row["orders"])) if "orders" in row else None
         how = tuple(sorted((str(key), str(way)) for key, way in row.get("how", {}).items()))
-        return cls(kind, parts, _number(row[AT[kind]]), row["adjacency"], how, orders)
+        at = _number(row[AT[kind]]) if kind in AT else ""
+        within = _number(row["epsilon"]) if kind == "noise" else None
+        group = int(row.get("group", 1))
+        if kind == "rdp" and orders is not None and at not in orders:
+            raise ValueError(f"alpha: found {at}, needed one of the orders")
+        return cls(kind, parts, at, row["adjacency"], how, orders, group, within)
+
+
+def _parameters(kind: str, row: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """The parameters of a part, but for the first where it is what is asked for."""
+    return tuple(
+        (name, _number(row[name]))
+        for name in MECHANISMS[row["mechanism"]][1 if kind == "noise" else 0 :]
+    )
 
 
 def _number(text: str) -> str:
@@ -181,6 +250,15 @@ class Support:
     order_one: bool = False
     #: May what is sampled be several runs of the mechanism?
     inner: bool = False
+    #: May several orders be asked at once, may records be groups, may a query move by more than 1?
+    batch: bool = False
+    group: bool = False
+    sensitivity: bool = False
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """Which of ε and δ may be asked."""
+        return tuple(kind for kind in self.asks if kind in ENDS)
 
     def takes(self, alpha: Fraction) -> bool:
         """May this order be asked?"""
@@ -191,6 +269,10 @@ class Support:
         most = self.max_order
         return alpha > 1 and alpha >= self.min_order and (most is None or alpha <= most)
 
+    def _takes_orders(self, ask: Ask) -> bool:
+        batch = ask.orders or ()
+        return (self.batch or not batch) and all(map(self.takes, map(Fraction, (ask.at, *batch))))
+
     def offers(self, ask: Ask, part: AskedPart) -> bool:
         """Is it the row of this part of the question?"""
         return (
@@ -198,8 +280,10 @@ class Support:
             and self.sampling == part.sampling
             and self.adjacency == ask.adjacency
             and (part.inner == 1 or self.inner)
+            and (part.sensitivity == "1" or self.sensitivity)
+            and (ask.group == 1 or self.group)
             and ask.kind in self.asks
-            and (ask.kind != "rdp" or self.takes(Fraction(ask.at)))
+            and (ask.kind != "rdp" or self._takes_orders(ask))
         )
 
 
@@ -226,6 +310,8 @@ class Answer:
     error: str | None = None
     unsupported: str | None = None
     late: bool = False
+    #: Those of a batch of orders, one for each; `value` is that of the order asked `at`.
+    values: tuple[Fraction | float, ...] = ()
     claims: str | None = None
     alpha: str | None = None
     reproduce: tuple[str, ...] = ()
@@ -235,6 +321,12 @@ class Answer:
     def finite(self) -> Fraction | None:
         """The value where it is a finite number."""
         return self.value if isinstance(self.value, Fraction) else None
+
+    def of(self, ask: Ask) -> Answer:
+        """The answer with the value that the question is at, if it was about several orders."""
+        if ask.orders is None or not self.values:
+            return self
+        return replace(self, value=self.values[ask.orders.index(ask.at)])
 
 
 #: A question and what came back.

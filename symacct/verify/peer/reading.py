@@ -14,11 +14,14 @@ from symacct.core.errors import DomainError, LimitError, SymacctError
 from symacct.core.exact import exact
 from symacct.verify.peer.protocol import (
     ADJACENCIES,
+    CALIBRATED,
     CONVERSIONS,
     HOW,
     KINDS,
     MECHANISMS,
     SAMPLINGS,
+    STREAMS,
+    WITH_SENSITIVITY,
     Answer,
     Hello,
     Support,
@@ -29,7 +32,7 @@ Row = dict[str, object]
 #: Orders that a hello may name: what is asked ends at the first, what is searched at the second.
 MOST_LEAST_ORDER, _MOST_ORDER = Fraction(4096), Fraction(2**17)
 _MOST_ORDERS = 4096
-_MOST_SUPPORTS = 90  # every mechanism, sampling, relation and kind of orders
+_MOST_SUPPORTS = 120  # every mechanism, sampling, relation and kind of orders
 _ORDER_BITS = 256
 _NO_NUMBER = re.compile(r"[+-]?(?:inf|infinity|nan)", re.IGNORECASE)
 #: Text in quotes (to the end of the line where they are not closed), or what C prints: -nan(0x8).
@@ -40,7 +43,17 @@ _BARE = re.compile(
 _BEGINS = re.compile(rb'\{\s*"id"\s*:')
 _REPRODUCE = (60, 2000)  # lines, characters of one
 
-_ANSWER = {"id", "value", "error", "unsupported", "claims", "alpha", "reproduce", "seconds"}
+_ANSWER = {
+    "id",
+    "value",
+    "values",
+    "error",
+    "unsupported",
+    "claims",
+    "alpha",
+    "reproduce",
+    "seconds",
+}
 _HELLO = {"id", *(field.name for field in fields(Hello))}
 _SUPPORT = {field.name for field in fields(Support)}
 
@@ -89,14 +102,16 @@ def is_meant_for(line: bytes, number: int) -> bool:
     return re.search(rb'\{\s*"id"\s*:\s*%d\b' % number, line) is not None
 
 
-def read_answer(row: Row, measured: float) -> Answer:
-    """The Answer in a row; ProtocolError for one that is not."""
+def read_answer(row: Row, measured: float, batch: int = 0) -> Answer:
+    """The Answer in a row, of a batch of so many orders; ProtocolError for one that is not."""
     _only(row, _ANSWER)
-    given = [key for key in ("value", "error", "unsupported") if key in row]
-    if len(given) != 1:
-        raise ProtocolError(f"found {shown(row)}, needed one of 'value', 'error', 'unsupported'")
+    key = "values" if batch else "value"
+    given = [one for one in ("value", "values", "error", "unsupported") if one in row]
+    if len(given) != 1 or given[0] not in (key, "error", "unsupported"):
+        raise ProtocolError(f"found {shown(row)}, needed one of '{key}', 'error', 'unsupported'")
     return Answer(
         value=read_number(row["value"]) if "value" in row else None,
+        values=_values(row["values"], batch) if "values" in row else (),
         error=_text(row["error"], 300) if "error" in row else None,
         unsupported=_text(row["unsupported"], 300) if "unsupported" in row else None,
         claims=_if_given(row, "claims", lambda value: _text(value, 200)),
@@ -104,6 +119,12 @@ def read_answer(row: Row, measured: float) -> Answer:
         reproduce=_if_given(row, "reproduce", _lines) or (),
         seconds=_seconds(row, measured),
     )
+
+
+def _values(value: object, needed: int) -> tuple[Fraction | float, ...]:
+    if not isinstance(value, list) or len(value) != needed:
+        raise _needed(value, f"'values', a list of {needed}, one for each of the orders")
+    return tuple(map(read_number, value))
 
 
 def read_number(value: object) -> Fraction | float:
@@ -168,6 +189,9 @@ def _support(item: object) -> Support:
         max_order=_if_given(item, "max_order", _order),
         order_one=_if_given(item, "order_one", _flag) or False,
         inner=_if_given(item, "inner", _flag) or False,
+        batch=_if_given(item, "batch", _flag) or False,
+        group=_if_given(item, "group", _flag) or False,
+        sensitivity=_if_given(item, "sensitivity", _flag) or False,
     )
     _asked_somewhere(row)
     _means_something(row)
@@ -197,6 +221,12 @@ def _means_something(row: Support) -> None:
         )
     if row.inner and row.sampling == "none":
         raise _needed("'inner' without a sampling", "a row that is sampled")
+    if row.mechanism in STREAMS and row.sampling != "none":
+        raise _needed(f"{row.mechanism}, {row.sampling}", "a stream that is not sampled")
+    if row.sensitivity and row.mechanism not in WITH_SENSITIVITY:
+        raise _needed(f"'sensitivity' of {row.mechanism}", f"one of {', '.join(WITH_SENSITIVITY)}")
+    if "noise" in row.asks and row.mechanism not in CALIBRATED:
+        raise _needed(f"'noise' of {row.mechanism}", f"one of {', '.join(CALIBRATED)}")
 
 
 def _asks(value: object) -> tuple[str, ...]:

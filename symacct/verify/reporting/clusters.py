@@ -94,7 +94,8 @@ def _rank(cluster: Cluster) -> tuple[object, ...]:
 def region(ask: Ask) -> tuple[object, ...]:
     """Questions that are alike in what they cost."""
     parts = tuple((part.mechanism, part.sampling) for part in ask.parts)
-    return ask.kind, parts, ask.adjacency, region_of_orders(ask), dict(ask.how).get("count")
+    how = dict(ask.how).get("count"), *beyond(ask)
+    return ask.kind, parts, ask.adjacency, region_of_orders(ask), *how
 
 
 def in_common(a: Ask, b: Ask) -> int:
@@ -103,8 +104,9 @@ def in_common(a: Ask, b: Ask) -> int:
     for part, other in zip(a.parts, b.parts, strict=False):
         same += (part.mechanism == other.mechanism) + 2 * (part.parameters == other.parameters)
         same += part.gamma == other.gamma
-        near = abs(Fraction(part.parameters[0][1]) / Fraction(other.parameters[0][1]) - 1)
-        same += near < Fraction(1, 100)
+        if part.parameters and other.parameters:
+            near = abs(Fraction(part.parameters[0][1]) / Fraction(other.parameters[0][1]) - 1)
+            same += near < Fraction(1, 100)
     return same
 
 
@@ -122,10 +124,22 @@ def region_of_orders(ask: Ask) -> str:
     return "fractional" if alpha <= 64 else "fractional, large"
 
 
+def beyond(ask: Ask) -> list[str]:
+    """What a question is about beside one record, one order and the sensitivity 1."""
+    another = any(part.sensitivity != "1" for part in ask.parts)
+    said = {
+        "several orders at once": ask.batch > 0,
+        "groups of records": ask.group > 1,
+        "another sensitivity": another,
+    }
+    return [what for what, holds in said.items() if holds]
+
+
 def about(ask: Ask, law: str = "") -> str:
     """What a question is about, without its numbers; a law is not about one region of orders."""
     parts = sorted({f"{part.mechanism} ({part.sampling.replace('_', ' ')})" for part in ask.parts})
     region = law or (region_of_orders(ask) and f"{region_of_orders(ask)} orders")
     how = (f"{key} = {way}" for key, way in ask.how)
     what = (f"{ask.kind} of {' + '.join(parts)}", ask.adjacency.replace("_", "/"), region, *how)
+    what = (*what, *beyond(ask))
     return ", ".join(filter(None, what))

@@ -6,8 +6,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from symacct.verify.judging.verdict import ALLOWANCE, SYMPTOMS, VERDICTS, Finding
-from symacct.verify.peer.protocol import SAMPLINGS, Ask
-from symacct.verify.reporting.clusters import BEYOND, NEAR_1, Cluster, about, region_of_orders
+from symacct.verify.peer.protocol import ENDS, SAMPLINGS, Ask
+from symacct.verify.reporting.clusters import (
+    BEYOND,
+    NEAR_1,
+    Cluster,
+    about,
+    beyond,
+    region_of_orders,
+)
 
 _BELOW = ("unsound", "negative", "zero")
 SIDES = ("too small", "too large")
@@ -18,6 +25,13 @@ _ENDS = (NEAR_1, BEYOND)
 #: Causes that one mechanism may have alone.
 _OF_A_MECHANISM = ("ε and δ", *(sampling.replace("_", " ") for sampling in SAMPLINGS))
 _OF_SEVERAL = ("several runs in a sample", "in a composition")
+#: Of what is neither a curve nor ε or δ, the answer itself may be wrong.
+_ANSWERS = {
+    "noise": "least noise",
+    "rho": "ρ of zCDP",
+    "mu": "μ of Gaussian DP",
+    "advantage": "advantage",
+}
 _TYPED = ("numbers", "alpha")
 _ROUNDING: Cause = ("rounding to float64",)
 _HISTORY: Cause = ("depends on what was asked before",)
@@ -120,6 +134,12 @@ class _Causes:
         self.mistaken = {
             self._way(one) for one in differs if _types(one) and not _usual_may_be_wrong(one)
         }
+        #: The sides on which ε and δ show that they are wrongly converted: noise follows them.
+        own = [one for one in found if one.ask.kind in _ANSWERS]
+        self.answers_both = {
+            kind for kind in _ANSWERS if len({_side(o) for o in own if o.ask.kind == kind}) == 2
+        }
+        self.converts = {_side(one) for one in found if one.converted and one.ask.kind in ENDS}
         #: Of which a new process gives an answer again.
         self.stays = {self._of_itself(cluster) for cluster in clusters if cluster.alone}
 
@@ -152,6 +172,10 @@ class _Causes:
                     return _ROUNDING
         if another:
             return self._way(found)
+        follows = found.converted and _side(found) in self.converts
+        if found.ask.kind in _ANSWERS and not follows:
+            both = found.ask.kind in self.answers_both
+            return _BOTH if both else _side(found), _ANSWERS[found.ask.kind]
         return _by_itself(found, whole)
 
     def _way(self, found: Finding) -> Cause:
@@ -237,9 +261,11 @@ def _on_both_sides(curves: Iterable[Finding]) -> set[Cause]:
 
     What is too small by its rounding alone is not one with what is too large for another reason.
     """
-    kinds: dict[str, list[Finding]] = {}
+    kinds: dict[object, list[Finding]] = {}
     for one in curves:
-        kinds.setdefault(about(one.ask), []).append(one)
+        # Of groups and the like so little is asked that no region of orders tells them apart.
+        kind = _whats(one.ask)[0] if beyond(one.ask) else about(one.ask)
+        kinds.setdefault(kind, []).append(one)
     return {
         _whats(same[0].ask)[0]
         for same in kinds.values()
@@ -285,4 +311,6 @@ def _whats(ask: Ask) -> list[Cause]:
     more = ask.kind == "rdp" and any(part.count > 1 for part in ask.parts)
     several = [("several runs",)] if more else []
     inside = [("several runs in a sample",)] if any(part.inner > 1 for part in ask.parts) else []
-    return [*([("in a composition",)] if len(ask.parts) > 1 else []), *inside, *several, *single]
+    more_than_one = [("in a composition",)] if len(ask.parts) > 1 else []
+    asked = [(what,) for what in beyond(ask)]
+    return [*more_than_one, *asked, *inside, *several, *single]

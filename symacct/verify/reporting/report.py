@@ -194,9 +194,10 @@ def finding_as_dict(cluster: Cluster, command: Sequence[str]) -> dict[str, Any]:
 
 def call(ask: Ask) -> str:
     """The question, without its expression: rdp(alpha=5/2, count=repeat)."""
-    at = AT[ask.kind]
+    at = AT.get(ask.kind, "")
     ways = (f"{key} as {way}" if key == at else f"{key}={way}" for key, way in ask.how)
-    given = [f"{at}={ask.at}", *ways]
+    given = [*([f"{at}={ask.at}"] if at else []), *ways]
+    given += [] if ask.within is None else [f"epsilon={ask.within}"]
     if ask.orders is not None:
         given.append(f"orders={' '.join(ask.orders)}")
     return f"{ask.kind}({', '.join(given)})"

@@ -38,6 +38,14 @@ class Unsupported(Exception):
 # --- what an ask names
 
 
+def the_part(ask, asks):
+    """The one part of a question of these kinds."""
+    if ask["ask"] not in asks:
+        raise Unsupported(f"{ask['ask']}: only {', '.join(asks)}")
+    (part,) = ask["parts"]
+    return part
+
+
 def parts_of(ask):
     """The parts in the sequence asked for."""
     return ask["parts"][::-1] if ask["how"].get("sequence") == "reversed" else ask["parts"]
