@@ -123,8 +123,9 @@ class Profile:
     ) -> None:
         self.claim, self.may_exceed_curve, self.smoothed = claim, may_exceed_curve, smoothed
         self.directions = _directions(found)
-        #: May another pair have the profile at another ε?
-        self.of_many = any(product.of_many for product in found)
+        tests = [product.tests for product in found]
+        #: Directions whose tests are those of the mechanism; none where they are not known.
+        self.tests = _directions([one for ones in tests for one in ones]) if all(tests) else []
 
     def delta(self, epsilon: Fraction, digits: int) -> Guarantee:
         """The Guarantee with δ(ε), ε >= 0."""
