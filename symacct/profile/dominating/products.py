@@ -152,7 +152,8 @@ def product_of_many_pairs(choice: Sequence[tuple[PairProduct, int]]) -> PairProd
             "densities, needed one run, or noise or finite laws; use conversion='improved'"
         )
     if sum(times for _, times in many) < 2:
-        return replace(found, of_many=bool(many))
+        may_exceed_curve = any(product.may_exceed_curve for product, _ in choice)
+        return replace(found, of_many=bool(many), may_exceed_curve=may_exceed_curve)
     kinds: Counter[Collection[Collection[Any]]] = Counter()
     for product, times in many:  # the same laws written the other way round are one kind
         kinds[frozenset(frozenset(pair.laws) for pair in product.pairs)] += times
