@@ -291,6 +291,11 @@ def test_bounds_from_both_sides_where_the_profile_is_not_known():
         (lambda: Laplace("1/90").gdp(least_error="0.4"), "both errors of the best test"),
         (lambda: calibrate_risk(Gaussian(SIGMA), tpr="1/10"), "together"),
         (lambda: calibrate_risk(Gaussian(SIGMA), mu=1, advantage="1/2"), "one target"),
+        (lambda: calibrate_risk(Gaussian(SIGMA), reconstruction="1/2"), "baseline together"),
+        (lambda: calibrate_risk(Gaussian(SIGMA), bayes_success="1/3"), "more than 0.5, which"),
+        (lambda: calibrate_risk(Gaussian(SIGMA), tpr="1/10", fpr="1/10"), "more than 0.1, which"),
+        (lambda: calibrate_risk(Gaussian(SIGMA), advantage=1), "less than 1"),
+        (lambda: calibrate_risk(Gaussian(SIGMA), mu=0), "more than 0, which"),
         (lambda: plot_risk({}), "at least"),
     ],
 )
@@ -308,6 +313,8 @@ def test_noise_for_a_risk_is_the_closed_form_of_gaussian_noise():
         ({"advantage": "1/10"}, 1 / (2 * quantile(number("0.45")))),
         ({"tpr": "1/20", "fpr": "1/100"}, 1 / apart),
         ({"mu": "3/4"}, number("4/3")),
+        ({"bayes_success": "11/20"}, 1 / (2 * quantile(number("0.45")))),
+        ({"reconstruction": "1/20", "baseline": "1/100"}, 1 / apart),
     ]
     for target, value in noise:
         found = calibrate_risk(Gaussian(SIGMA), digits=8, **target)

@@ -243,12 +243,12 @@ class BestOfRuns(Profile):
 
     @cached_property
     def directions(self) -> list[CompositionProfile]:  # type: ignore[override]
-        """That of the pair."""
+        """One, of the pair, which exchanging its laws leaves alone."""
         return _directions([PairProduct(((self.pair, 1),), Kind.UPPER)])
 
     @property
     def tests(self) -> list[CompositionProfile]:  # type: ignore[override]
-        """Those of the pair, none of which is weaker than what can be had."""
+        """Tests of the pair, which are at least as good as any that can be had."""
         return self.directions
 
     def _bounds(self) -> Iterator[tuple[Fraction, Fraction]]:
