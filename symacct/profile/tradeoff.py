@@ -164,6 +164,7 @@ class TangentSearch:
         first: int = 0,
     ) -> None:
         self.first = first
+        self.known: dict[int, list[tuple[Fraction, arb]]] = {}
         self.height, self.alpha, self.below, self.less = height, alpha, below or height, less
         self.points = [TangentPoint(Fraction(0), arb(-less))]
 
@@ -201,10 +202,25 @@ class TangentSearch:
 
     def _line(self, x: Fraction) -> arb:
         """1 − H(x) − αx; below 1 x(1 − H(1/x) − α), H that of the laws exchanged."""
-        level = ball(self.alpha)
+        level, most = ball(self.alpha), arb(2) ** -ctx.prec
         if x >= 1:
-            return 1 - self.less - self.height(x) - level * ball(x)
-        return ball(x) * (1 - self.below(1 / x) - level) - self.less
+            fall = level * ball(x)
+            return 1 - self.less - self._falling(self.height, x, fall * most) - fall
+        rest = 1 - level
+        return ball(x) * (rest - self._falling(self.below, 1 / x, rest * most)) - self.less
+
+    def _falling(self, height: HockeySticks, x: Fraction, small: arb) -> arb:
+        """H(x), or that it is no more than at a smaller slope, where that is as small.
+
+        Far out H is so tiny that its digits take long, and no line shows them.
+        """
+        known = self.known.setdefault(id(height), [])
+        for at, found in known:
+            if at <= x and found < small:
+                return found.union(arb(0))
+        found = height(x)
+        known.append((x, found))
+        return found
 
     def _surround(self) -> None:
         """Points at growing ratios, until there are two on either side of the best."""
