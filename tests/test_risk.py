@@ -28,6 +28,7 @@ from symacct import (
     PostProcess,
     PureDP,
     RandomizedResponse,
+    Skellam,
     SoundnessError,
     SubsampleWithoutReplacement,
     calibrate_risk,
@@ -302,6 +303,19 @@ def test_bounds_from_both_sides_where_the_profile_is_not_known():
 def test_what_cannot_be_answered_is_refused(wrong, said):
     with pytest.raises((AssumptionError, DomainError), match=said):
         wrong()
+
+
+def test_noise_whose_tail_is_beyond_all_digits():
+    """Skellam's H at 2⁸ is of 10⁻²⁵⁰⁰; the best test by hand, of the largest ratios."""
+    law = [MP.exp(-10) * MP.besseli(abs(k), 10) for k in range(-60, 61)]
+    moved, level = [MP.mpf(0), *law[:-1]], number("1e-6")
+    power, alarm = MP.mpf(0), MP.mpf(0)
+    for p, q in sorted(zip(moved, law, strict=True), key=lambda x: -(x[0] / x[1])):
+        share = min(1, (level - alarm) / q)
+        power, alarm = power + share * p, alarm + share * q
+        if share < 1:
+            break
+    assert close(risk(Skellam(10)).tpr("1e-6"), power, 6)
 
 
 # --- calibration

@@ -242,7 +242,7 @@ class BestOfRuns(Profile):
             return Atoms(pair_above(self._bounds()))
 
     @cached_property
-    def directions(self) -> list[CompositionProfile]:  # type: ignore[override]
+    def directions(self) -> list[CompositionProfile]:
         """One, of the pair, which exchanging its laws leaves alone."""
         return _directions([PairProduct(((self.pair, 1),), Kind.UPPER)])
 

@@ -36,10 +36,10 @@ class PairProduct:
 
     `one_way` where only the profile of (P, Q) at ε >= 0 is that of the mechanism; `of_many` where
     (P, Q) stands for many pairs, each of which has its profile at some ε: one run has it, several
-    are dominated, and are `may_exceed_curve`: there the Rényi curve may know less or more. `each_test`
-    where every test of (P, Q) by a threshold is one of some of them. `pairs` are these, where they
-    are finitely many of finite laws; `triangle` is what dominates smoothly where
-    they are triangles, and `smoothed` another product that dominates several runs, by it.
+    are dominated, and then it `may_exceed_curve`: what the Rényi curve tells may be more or less.
+    `each_test` where every test of (P, Q) by a threshold is one of some of the pairs. `pairs` are
+    these, where they are finitely many of finite laws; `triangle` is what dominates smoothly where
+    they are triangles, and `smoothed` another product that dominates several runs.
     `records` are how many one dataset has that the other lacks, and lacks: the same in all runs.
     """
 
