@@ -204,7 +204,8 @@ def test_mu_of_sums_samples_and_groups():
     sampled = PoissonSubsample(Gaussian(2), "1/10").gdp()
     assert (sampled.lower, sampled.claim.kind) == (Fraction(1, 2), Kind.EXACT)
     assert GroupPrivacy(Laplace(2) + Gaussian(2), 3).gdp().claim.kind is Kind.UPPER
-    assert PermuteAndFlip(2).gdp().claim.kind is Kind.UPPER
+    assert PermuteAndFlip(2).gdp().claim.kind is Kind.EXACT  # its profile is Laplace's
+    assert PermuteAndFlip(2).gdp() == Laplace("1/2").gdp()
     assert PureDP(0).gdp().upper == 0
 
 

@@ -1,5 +1,6 @@
 """Risks against closed forms, fractions by hand, sums in floats and what riskcal prints."""
 
+import itertools
 import json
 import math
 import random
@@ -17,13 +18,17 @@ from symacct import (
     AssumptionError,
     DistributionPair,
     DomainError,
+    ExponentialMechanism,
     FiniteMechanism,
     Gaussian,
     Kind,
     Laplace,
+    PermuteAndFlip,
     PoissonSubsample,
+    PostProcess,
     PureDP,
     RandomizedResponse,
+    Skellam,
     SoundnessError,
     SubsampleWithoutReplacement,
     calibrate_risk,
@@ -49,6 +54,11 @@ def quantile(p):
 
 def number(x):
     return independent.number(MP, Fraction(x))
+
+
+def far_quantile(p):
+    """Of a tiny p, by a root."""
+    return MP.findroot(lambda z: MP.log(tail(z) / p), MP.sqrt(-2 * MP.log(p)))
 
 
 def close(shown, value, digits):
@@ -77,6 +87,44 @@ def test_of_gaussian_noise_all_are_closed_forms(seed):
     assert close(found.mu, m, 12)
     assert found.regret.upper == 0
     assert found.lower is None
+
+
+@pytest.mark.parametrize("level", ["1e-100", "1e-300", "1e-1000"])
+def test_powers_however_small_are_those_of_the_closed_form(level):
+    value = tail(far_quantile(number(level)) - 1)
+    assert close(risk(Gaussian(1), digits=12).tpr(level), value, 12)
+    sampled = risk(PoissonSubsample(Gaussian(1), "1/100")).tpr(level)
+    assert close(sampled, value / 100 + number(level) * 99 / 100, 6)
+
+
+@pytest.mark.parametrize("level", ["1e-500", "1e-530", "1/2"])
+def test_small_errors_of_the_second_kind_beside_large_powers(level):
+    z = 0 if level == "1/2" else far_quantile(number(level))
+    assert close(risk(Gaussian("1/50"), digits=8).tpr(level), tail(z - 50), 8)
+    assert close(Gaussian("1/50").tradeoff(level, digits=8), tail(50 - z), 8)
+
+
+@pytest.mark.parametrize(
+    ("m", "kind"),
+    [
+        (PostProcess(Gaussian(2)), Kind.UPPER),
+        (PoissonSubsample(Gaussian(2), 1), Kind.EXACT),
+        (SubsampleWithoutReplacement(Gaussian(2), 1), Kind.EXACT),
+    ],
+)
+def test_what_is_gaussian_noise_again_has_its_numbers(m, kind):
+    found = risk(m)
+    assert found.mu.claim.kind is kind
+    assert close(found.mu, MP.mpf(1) / 2, 6)
+    assert not found.open_ends
+
+
+def test_of_what_is_nearly_gaussian_fewer_digits_are_told():
+    """At (a, a) the curve is that far below the middle, and μ is 2Φ⁻¹(1 − a) at least."""
+    m = Gaussian(1) + RandomizedResponse("51/100")
+    mu, middle = risk(m).mu, risk(m).advantage.lower
+    middle = 2 * quantile((1 - independent.number(MP, independent.fraction(middle))) / 2)
+    assert middle <= independent.number(MP, independent.fraction(mu.upper)) < MP.mpf("1.003")
 
 
 # --- few outcomes, in fractions
@@ -244,12 +292,30 @@ def test_bounds_from_both_sides_where_the_profile_is_not_known():
         (lambda: Laplace("1/90").gdp(least_error="0.4"), "both errors of the best test"),
         (lambda: calibrate_risk(Gaussian(SIGMA), tpr="1/10"), "together"),
         (lambda: calibrate_risk(Gaussian(SIGMA), mu=1, advantage="1/2"), "one target"),
+        (lambda: calibrate_risk(Gaussian(SIGMA), reconstruction="1/2"), "baseline together"),
+        (lambda: calibrate_risk(Gaussian(SIGMA), bayes_success="1/3"), "more than 0.5, which"),
+        (lambda: calibrate_risk(Gaussian(SIGMA), tpr="1/10", fpr="1/10"), "more than 0.1, which"),
+        (lambda: calibrate_risk(Gaussian(SIGMA), advantage=1), "less than 1"),
+        (lambda: calibrate_risk(Gaussian(SIGMA), mu=0), "more than 0, which"),
         (lambda: plot_risk({}), "at least"),
     ],
 )
 def test_what_cannot_be_answered_is_refused(wrong, said):
     with pytest.raises((AssumptionError, DomainError), match=said):
         wrong()
+
+
+def test_noise_whose_tail_is_beyond_all_digits():
+    """Skellam's H at 2⁸ is of 10⁻²⁵⁰⁰; the best test by hand, of the largest ratios."""
+    law = [MP.exp(-10) * MP.besseli(abs(k), 10) for k in range(-60, 61)]
+    moved, level = [MP.mpf(0), *law[:-1]], number("1e-6")
+    power, alarm = MP.mpf(0), MP.mpf(0)
+    for p, q in sorted(zip(moved, law, strict=True), key=lambda x: -(x[0] / x[1])):
+        share = min(1, (level - alarm) / q)
+        power, alarm = power + share * p, alarm + share * q
+        if share < 1:
+            break
+    assert close(risk(Skellam(10)).tpr("1e-6"), power, 6)
 
 
 # --- calibration
@@ -261,6 +327,8 @@ def test_noise_for_a_risk_is_the_closed_form_of_gaussian_noise():
         ({"advantage": "1/10"}, 1 / (2 * quantile(number("0.45")))),
         ({"tpr": "1/20", "fpr": "1/100"}, 1 / apart),
         ({"mu": "3/4"}, number("4/3")),
+        ({"bayes_success": "11/20"}, 1 / (2 * quantile(number("0.45")))),
+        ({"reconstruction": "1/20", "baseline": "1/100"}, 1 / apart),
     ]
     for target, value in noise:
         found = calibrate_risk(Gaussian(SIGMA), digits=8, **target)
@@ -330,9 +398,71 @@ def test_one_test_is_of_one_pair_and_direction():
     assert found.claim.kind is Kind.EXACT
     assert found.lower <= float(max(one_way, other)) + 1e-12
     assert abs(float(found.upper) - max(one_way, other)) < 1e-9
-    either = risk(FiniteMechanism([["1/2", "1/2"], [0, 1]])).tpr("1/3")
-    assert either.claim.kind is Kind.UPPER
-    assert float(either) >= max(one_way, other)
+    either = risk(FiniteMechanism([["1/2", "1/2"], [0, 1]]), digits=10).tpr("1/3")
+    assert either.claim.kind is Kind.EXACT
+    assert (either.lower, either.upper) == (found.lower, found.upper)
+
+
+def best_power(p, q, level):
+    """The power of the best randomized test of q against p, over all vertices of the tests.
+
+    Those of one level have at most one outcome at which a coin is tossed.
+    """
+    best = Fraction(0)
+    for told in itertools.product((0, 1), repeat=len(p)):
+        power, left = (
+            sum(x for x, is_in in zip(law, told, strict=True) if is_in) for law in (p, q)
+        )
+        left = level - left
+        if left < 0:
+            continue
+        best = max(best, power)
+        for x, y, is_in in zip(p, q, told, strict=True):
+            if not is_in and y >= left and y:
+                best = max(best, power + left / y * x)
+    return best
+
+
+def drawn_laws(draw, count, outcomes):
+    """Laws of which some outcomes have no mass."""
+    every = [[draw.choice([0, 1, 1, 2, 3, 7, 30]) for _ in range(outcomes)] for _ in range(count)]
+    return [[Fraction(w, sum(law)) for w in law] for law in every if sum(law)]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_best_of_all_tests_of_finite_laws_one_by_one(seed):
+    """Each of three laws may be that of either dataset, on all of the data or on a sample."""
+    draw = random.Random(seed)
+    laws = drawn_laws(draw, 3, draw.randint(2, 6))
+    gamma = draw.choice([Fraction(1), Fraction(1, 3)])
+    level = draw.choice([Fraction(1, 50), Fraction(1, 7), Fraction(2, 3), Fraction(0)])
+    node = FiniteMechanism(laws)
+    node = node if gamma == 1 else PoissonSubsample(node, gamma)
+    truth = Fraction(0)
+    for p, q in itertools.permutations(laws, 2):
+        mixed = [gamma * x + (1 - gamma) * y for x, y in zip(p, q, strict=True)]
+        truth = max(truth, best_power(mixed, q, level), best_power(q, mixed, level))
+    found = risk(node, digits=9).tpr(level)
+    assert found.claim.kind is Kind.EXACT
+    assert close(found, number(truth), 9) if truth else found.upper == 0
+
+
+@pytest.mark.parametrize(
+    ("m", "power"),
+    [
+        (PermuteAndFlip(1), lambda a: MP.e * a if 2 * MP.e * a < 1 else 1 - 1 / (4 * MP.e * a)),
+        (ExponentialMechanism(1), lambda a: MP.e * a / (1 - a + MP.e * a)),
+    ],
+)
+def test_two_candidates_have_the_best_test_at_every_rate(m, power):
+    """Laplace's curve is that of two exponential ones; odds e times as large are bounded range's.
+
+    That they are had: two candidates with a gap of their scores, by the laws' own formulas."""
+    for level in ("1/1000", "1/10", "3/10"):
+        found, a = risk(m, digits=12).tpr(level), number(level)
+        assert found.claim.kind is Kind.EXACT
+        assert close(found, power(a), 12)
+    assert m.gdp().claim.kind is Kind.EXACT
 
 
 def test_each_direction_of_a_sample_has_its_own_curve():

@@ -212,6 +212,10 @@ def _warnings_said() -> Iterator[None]:
 @click.option("--tpr", help="Or its largest true positive rate, with --fpr.")
 @click.option("--fpr", help="The false positive rate of --tpr.")
 @click.option("--mu", help="Or the μ of Gaussian DP, for errors from 1e-10.")
+@click.option("--bayes-success", help="Or how often a guess of membership is right at most.")
+@click.option("--prior", help="The probability of membership before --bayes-success: 1/2 if none.")
+@click.option("--reconstruction", help="Or how often a record is reconstructed, with --baseline.")
+@click.option("--baseline", help="How often --reconstruction succeeds blindly.")
 @conversion_option
 @by_option
 def calibrate_command(
@@ -237,9 +241,13 @@ def calibrate_command(
     if any(risks.values()):
         if epsilon or delta or conversion or by:
             raise InputError("found a risk with --epsilon, --delta, --conversion or --by")
-        _print_risk_calibration(calibrate_risk(m, digits=digits, **risks), digits, as_json)
+        asked = {name: value for name, value in risks.items() if value is not None}
+        _print_risk_calibration(calibrate_risk(m, digits=digits, **asked), digits, as_json)
     elif epsilon is None or delta is None:
-        raise InputError("needed a target: --epsilon and --delta, --advantage, --tpr or --mu")
+        raise InputError(
+            "needed a target: --epsilon and --delta, --advantage, --tpr, --mu, --bayes-success or "
+            "--reconstruction"
+        )
     else:
         print_calibrated(calibrated(m, epsilon, delta, digits, conversion, by), digits, as_json)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from flint import arb
 
 from symacct.accountant.accountant import certified_number, refuse_symbols
-from symacct.accountant.currencies.gdp import gdp, is_gaussian, regret
+from symacct.accountant.currencies.gdp import gdp, is_gaussian, or_fewer_digits, regret
 from symacct.accountant.currencies.tradeoff import known_profile, nearest_first
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
@@ -37,7 +37,7 @@ from symacct.expressions.parameters import rational
 from symacct.numerics.sums.refine import ball
 from symacct.profile import Profile, profile_below
 from symacct.profile.gaussian_tradeoff import smallest_mu
-from symacct.profile.tradeoff import HockeySticks, second_error
+from symacct.profile.tradeoff import HockeySticks, largest_power
 from symacct.results.enclosure import Bound, bound, from_ball
 from symacct.results.rounding import given
 
@@ -117,19 +117,18 @@ class Risk:
     def tpr(self, fpr: Numeric) -> Bound:
         """The largest true positive rate of a test of membership with this false positive rate.
 
-        Of either of two neighbours the record may be a member. Of kind `upper` where another pair
-        of laws is the worst at another ε, as one test is of one pair.
+        Of either of two neighbours the record may be a member. Of kind `upper` where the profile
+        is that of many pairs of laws and no one pair is known to have the best test.
         """
         level = _share(fpr, "tpr, fpr")
 
         def value(height: HockeySticks) -> arb:
-            errors = [second_error(way, level, back) for way, back in height.each_way]
-            return 1 - BALL.minimum(*errors)
+            return BALL.maximum(*(largest_power(way, level, back) for way, back in height.each_way))
 
         what = f"tpr at {echo(fpr)}"
         found = _of_probability(self._ask(value, what))
-        of_many = self._known.of_many and self.kind is Kind.EXACT
-        return bound(found, Kind.UPPER) if of_many else found
+        is_hull = not self._known.tests and self.kind is Kind.EXACT
+        return bound(found, Kind.UPPER) if is_hull else found
 
     def bayes_success(self, prior: Numeric = "1/2") -> Bound:
         """The probability that the best guess of membership is right.
@@ -165,7 +164,13 @@ class Risk:
         """
         if is_gaussian(self.node.rewritten):
             return gdp(self.node, self.digits)
-        return self._ask(lambda height: smallest_mu(height, self.least_error, self.digits), "mu")
+
+        def ask(digits: int) -> Bound:
+            return self._ask(
+                lambda height: smallest_mu(height, self.least_error, digits), "mu", digits
+            )
+
+        return or_fewer_digits(ask, self.digits)
 
     @cached_property
     def regret(self) -> Bound:
@@ -174,7 +179,7 @@ class Risk:
         How far the Gaussian trade-off curve is below the true one; an upper bound where that is
         not known.
         """
-        return regret(self.node, self.mu, self.digits)
+        return or_fewer_digits(lambda digits: regret(self.node, self.mu, digits), self.digits)
 
     @cached_property
     def mu_of_all(self) -> Bound:
@@ -188,14 +193,14 @@ class Risk:
             return None
         return Risk(self.node, self.digits, self.least_error, profile_below(self.node.rewritten))
 
-    def _ask(self, value: Value, what: str) -> Bound:
+    def _ask(self, value: Value, what: str, digits: int | None = None) -> Bound:
         kind = self.kind
         sources = (*_SOURCES, *self._known.claim.sources)
         claim = Claim(kind, self.node.claim.adjacency, sources=sources)
 
         if not self._known.may_exceed_curve:
             heights = HockeySticks(self._known)
-            found = certified_number(lambda _: (value(heights), claim), self.digits, what)
+            found = certified_number(lambda _: (value(heights), claim), digits or self.digits, what)
             return bound(found, kind)
         # A grid of losses, or many of them: each digit takes ten times as long.
         with precision(_BITS):

@@ -18,6 +18,8 @@ from symacct.results.enclosure import Bound, shown
 from symacct.results.progress import progress
 
 _DIGITS = 30  # of a risk that fewer do not tell from the target
+#: What a risk is asked at, by its name.
+_AT = {"tpr": "fpr", "bayes_success": "prior", "reconstruction": "baseline"}
 
 
 @dataclass(frozen=True)
@@ -76,13 +78,18 @@ def calibrate_risk(
     tpr: Numeric | None = None,
     fpr: Numeric | None = None,
     mu: Numeric | None = None,
+    bayes_success: Numeric | None = None,
+    prior: Numeric = "1/2",
+    reconstruction: Numeric | None = None,
+    baseline: Numeric | None = None,
     digits: int = 6,
 ) -> RiskCalibration:
     """The smallest noise, largest rate or largest count of m's one free symbol for a target risk.
 
-    The target is an `advantage`, a `tpr` at an `fpr`, or a `mu`, each as `Risk` has it. Both ends
-    of the bracket are decided by certified enclosures, and are as those of `calibrate`, `digits`
-    its significant digits. Raises as `calibrate` and `risk` do.
+    The target is an `advantage`, a `tpr` at an `fpr`, a `mu`, a `bayes_success` at a `prior` or a
+    `reconstruction` at a `baseline`, each as `Risk` has it. Both ends of the bracket are decided
+    by certified enclosures, and are as those of `calibrate`, `digits` its significant digits.
+    Raises as `calibrate` and `risk` do.
 
     >>> import sympy
     >>> from symacct import Gaussian, PoissonSubsample
@@ -92,14 +99,26 @@ def calibrate_risk(
       tpr at fpr 0.01 0.04998945391 <= 0.05 under add_remove
     """
     digits, node = arguments.digits(digits), as_node(m, "calibrate_risk")
-    named = {"advantage": advantage, "tpr": tpr, "mu": mu}
-    risks = [(name, value) for name, value in named.items() if value is not None]
-    if len(risks) != 1 or (tpr is None) is not (fpr is None):
+    named = {
+        "advantage": (advantage, None),
+        "mu": (mu, None),
+        "tpr": (tpr, fpr),
+        "bayes_success": (bayes_success, prior),
+        "reconstruction": (reconstruction, baseline),
+    }
+    risks = [(name, *of) for name, of in named.items() if of[0] is not None]
+    if (
+        len(risks) != 1
+        or (tpr is None) is not (fpr is None)
+        or (reconstruction is None) is not (baseline is None)
+    ):
         raise DomainError(
-            "calibrate_risk: needed one target: advantage, or mu, or tpr and fpr together"
+            "calibrate_risk: needed one target: advantage, or mu, or tpr and fpr together, or "
+            "bayes_success, with another prior than 1/2 if so, or reconstruction and baseline "
+            "together"
         )
-    ((name, value),) = risks
-    target = _RiskTarget(node, name, rational(value, name), fpr, digits)
+    ((name, value, at),) = risks
+    target = _RiskTarget(node, name, _reachable(name, rational(value, name), at), at, digits)
     low, high = neighbours(target, digits)
     meets, fails = (low, high) if target.met(low) else (high, low)
     at, found = target.found[meets]
@@ -108,21 +127,38 @@ def calibrate_risk(
     )
 
 
+def _reachable(name: str, target: Fraction, at: Numeric | None) -> Fraction:
+    """The target; DomainError where no noise has it, or all have."""
+    blind = Fraction(0) if at is None else rational(at, _AT[name])
+    if name == "bayes_success":
+        blind = max(blind, 1 - blind)
+    is_told = target > blind or (name == "bayes_success" and target == blind)
+    if not is_told or (name != "mu" and target >= 1):
+        raise DomainError(
+            f"{name}: found {echo(target)}, needed more than {shown(blind)}, which is had blindly"
+            + ("" if name == "mu" else ", and less than 1")
+        )
+    return target
+
+
 class _RiskTarget(Target):
     """The question whether a risk of m at a value of its symbol is at most the target."""
 
     def __init__(
-        self, m: Node, name: str, target: Fraction, fpr: Numeric | None, digits: int
+        self, m: Node, name: str, target: Fraction, at: Numeric | None, digits: int
     ) -> None:
         super().__init__(m, target, 0, digits, {})
-        self.name, self.fpr = name, fpr
-        self.words = name if fpr is None else f"tpr at fpr {shown(rational(fpr, 'fpr'))}"
+        self.name, self.at = name, at
+        self.words = name.replace("_", " ")
+        if at is not None:
+            self.words += f" at {_AT[name]} {shown(rational(at, _AT[name]))}"
         self.found: dict[Fraction, tuple[Node, Bound]] = {}
 
     def _met(self, value: Fraction, digits: int) -> bool:
         node = self.m.subs({self.symbol: value})
         risks = Risk(node, digits)
-        risk: Bound = getattr(risks, self.name) if self.fpr is None else risks.tpr(self.fpr)
+        asked = getattr(risks, self.name)
+        risk: Bound = asked if self.at is None else asked(self.at)
         self.found[value] = node, risk
         self.remember(value, risk.upper)
         if exact.exact(risk.upper) <= self.epsilon:

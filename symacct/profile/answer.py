@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from fractions import Fraction
 from typing import Any, ParamSpec, TypeVar
@@ -13,9 +14,17 @@ import numpy as np
 from flint import arb
 
 from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision
+from symacct.arithmetic.ball import precision, rational
 from symacct.core.claims import Claim, Kind, combine
-from symacct.core.errors import AssumptionError, DomainError, LimitError, OrderError, PrecisionError
+from symacct.core.errors import (
+    AssumptionError,
+    DomainError,
+    InfiniteError,
+    LimitError,
+    OrderError,
+    PrecisionError,
+)
+from symacct.core.forking import cached_property
 from symacct.core.pinning import By
 from symacct.core.sources import SYMACCT
 from symacct.expressions.node import Node
@@ -24,6 +33,7 @@ from symacct.operations.repeat import RepeatAndSelect
 from symacct.profile import best_of_runs
 from symacct.profile.accuracy import log_float_of
 from symacct.profile.dominating.below import one_run_each, products_below, triangles_below
+from symacct.profile.dominating.hull import pair_above
 from symacct.profile.dominating.pairs import products
 from symacct.profile.dominating.products import PairProduct
 from symacct.profile.losses.density.densities import DensityLoss
@@ -38,6 +48,9 @@ _EXACT = named("exact")
 _SMOOTHED = SYMACCT.at("docs/proofs.md, section 35, a hockey stick made smooth")
 _BEST_OF_RUNS = SYMACCT.at("docs/proofs.md, section 40, the best of a random number of runs")
 _FEW_DIGITS = 2
+#: Of a pair that dominates the best of runs: its bits, its places, and what may be left beyond.
+_PAIR_BITS, _PLACES = 96, 192
+_LEFT = tuple(Fraction(1, 2**bits) for bits in (100, 50, 33, 20))
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -123,8 +136,9 @@ class Profile:
     ) -> None:
         self.claim, self.may_exceed_curve, self.smoothed = claim, may_exceed_curve, smoothed
         self.directions = _directions(found)
-        #: May another pair have the profile at another ε?
-        self.of_many = any(product.of_many for product in found)
+        tests = [product.tests for product in found]
+        #: Directions whose tests are those of the mechanism; none where they are not known.
+        self.tests = _directions([one for ones in tests for one in ones]) if all(tests) else []
 
     def delta(self, epsilon: Fraction, digits: int) -> Guarantee:
         """The Guarantee with δ(ε), ε >= 0."""
@@ -218,29 +232,60 @@ class BestOfRuns(Profile):
     def __init__(self, node: RepeatAndSelect) -> None:
         sources = (_EXACT.source, _BEST_OF_RUNS)
         self.claim = Claim(Kind.UPPER, node.claim.adjacency, sources=sources)
-        self.may_exceed_curve, self.of_many, self.smoothed = True, True, None
+        self.may_exceed_curve, self.smoothed = True, None
         self.one_run, self.runs = profile(node.mechanism), node.runs
 
+    @cached_property
+    def pair(self) -> Atoms:
+        """A pair that dominates the two laws of what is told, both ways."""
+        with precision(_PAIR_BITS):
+            return Atoms(pair_above(self._bounds()))
+
+    @cached_property
+    def directions(self) -> list[CompositionProfile]:
+        """One, of the pair, which exchanging its laws leaves alone."""
+        return _directions([PairProduct(((self.pair, 1),), Kind.UPPER)])
+
     @property
-    def directions(self) -> list[CompositionProfile]:  # type: ignore[override]
-        """There are none: (ε, δ) is bounded, and no pair is known."""
-        raise AssumptionError(
-            "RepeatAndSelect: found a question about its two laws, which are not known, needed one "
-            "about ε(δ) or δ(ε)"
-        )
+    def tests(self) -> list[CompositionProfile]:  # type: ignore[override]
+        """Tests of the pair, which are at least as good as any that can be had."""
+        return self.directions
+
+    def _bounds(self) -> Iterator[tuple[Fraction, Fraction]]:
+        """(e^ε, δ) of the best of runs, from δ of one run at some places on either side of 0."""
+        mean = best_of_runs.mean(self.runs)
+        parts = list(best_of_runs.for_all(self.runs, self._delta_of_one))
+        for place in self._places():
+            found = self._delta_of_one(place)
+            turned = ball(-place).exp() * found - ball(-place).expm1()
+            for part, (at, one) in itertools.product(parts, [(place, found), (-place, turned)]):
+                if (shifted := at + part.shift) >= 0:
+                    delta = (mean * one + ball(part.left)).upper()
+                    yield rational(ball(shifted).exp().upper()), rational(delta)
+
+    def _places(self) -> list[Fraction]:
+        """Places from 0 to where hardly anything is left, and the largest loss."""
+        largest = BALL.maximum(*(way.runs.largest for way in self.one_run.directions))
+        ends = [rational(largest.upper())] if largest.is_finite() else []
+        for left in _LEFT:
+            with suppress(PrecisionError, LimitError, InfiniteError):
+                share = best_of_runs.share(self.runs, left)
+                last = rational(self.one_run.answer(True, share, _FEW_DIGITS)[0].upper())
+                return [*(last * i / _PLACES for i in range(_PLACES + 1)), *ends]
+        return [Fraction(0), *ends]
+
+    def _delta_of_one(self, epsilon: Fraction) -> arb:
+        return self.one_run.answer(False, epsilon, _FEW_DIGITS)[0]
 
     @_steered
     def answer(self, asks_epsilon: bool, given: Fraction, digits: int) -> tuple[arb, float]:
-        def delta(epsilon: Fraction) -> arb:
-            return self.one_run.answer(False, epsilon, _FEW_DIGITS)[0]
-
         of, ask = (
             (best_of_runs.for_delta, self._epsilon_by)
             if asks_epsilon
             else (best_of_runs.for_epsilon, self._delta_by)
         )
         with precision(first_bits(digits)):
-            parts = of(self.runs, delta, given)
+            parts = of(self.runs, self._delta_of_one, given)
             return min((ask(part, given, digits) for part in parts), key=lambda x: float(x[0]))
 
     def _epsilon_by(
@@ -259,6 +304,12 @@ class BestOfRuns(Profile):
             found = ball(left).exp() * found - ball(left).expm1()
         found = best_of_runs.mean(self.runs) * found + ball(part.left)
         return found.min(arb(1)), order
+
+
+@products.register
+def _(node: RepeatAndSelect) -> list[PairProduct]:
+    """The pair that dominates what is told; the Rényi curve may know less or more."""
+    return [PairProduct(((BestOfRuns(node).pair, 1),), Kind.UPPER, may_exceed_curve=True)]
 
 
 def _largest(

@@ -25,6 +25,7 @@ from symacct.theory.amplification.ps22 import log_mean
 _BITS = 64
 _HALVINGS, _NEAR = 200, 16  # of a bracket: until it holds the least ratio, and then
 _GOLDEN = (math.sqrt(5) - 1) / 2
+_FALLS = tuple(map(Fraction, (7, 14, 28, 56, 84)))
 _MOST_FALL, _STEPS = 200, 10  # nats, that what is left out may be below 1, and how it is sought
 
 #: ε >= 0 ↦ δ(ε) of one run, in a ball.
@@ -65,6 +66,16 @@ def for_epsilon(runs: Runs, delta: Delta, epsilon: Fraction) -> Iterator[Shifted
         yield _of_any(runs, delta)
         if isinstance(runs, Poisson):
             yield from _balanced(runs, delta, epsilon)
+
+
+def for_all(runs: Runs, delta: Delta) -> Iterator[ShiftedBound]:
+    """Bounds, of which the smallest may be any one, whatever ε is."""
+    with precision(_BITS):
+        yield _of_any(runs, delta)
+        if isinstance(runs, Poisson):
+            for fall in _FALLS:
+                if ball(fall) < BALL.number(runs.rate):
+                    yield ShiftedBound(_of_most(runs, delta, fall), _above((-ball(fall)).exp()))
 
 
 def _of_any(runs: Runs, delta: Delta) -> ShiftedBound:

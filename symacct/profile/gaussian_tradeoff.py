@@ -19,7 +19,7 @@ from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import rational
 from symacct.core.errors import DomainError, PrecisionError
 from symacct.numerics.sums.refine import ball, normal_tail, within_floats
-from symacct.profile.tradeoff import HockeySticks, TangentSearch, is_narrow
+from symacct.profile.tradeoff import HockeySticks, best_test, is_narrow
 
 _MOST_POINTS, _FIRST_CELLS = 600, 8
 _SMALL, _MORE_PLACES = arb(2) ** -12, 4
@@ -58,6 +58,8 @@ def smallest_mu(height: HockeySticks, least_error: Fraction, digits: int) -> arb
 
     ∞ where f(0) < 1, or nothing is known of its slope at 0, and all errors are asked for.
     """
+    if height.gaussian_mu is not None:
+        return height.gaussian_mu
     middle = SlopePoint(Fraction(1), height(Fraction(1)))
     centre = (1 - middle.height) / 2  # where f(α) = α, and the slope is −1
     if not middle.height > 0:
@@ -78,10 +80,10 @@ def smallest_mu(height: HockeySticks, least_error: Fraction, digits: int) -> arb
 
 def _tangent(height: HockeySticks, alpha: Fraction) -> tuple[SlopePoint, _Corner]:
     """The line that touches f at α, and the place."""
-    search = TangentSearch(height, alpha)
-    error, level = search.largest(), ball(alpha)
+    search = best_test(height, alpha, height)
+    power, level = search.power(), ball(alpha)
     x = max(search.best.x, Fraction(1))
-    return SlopePoint(x, height(x)), _Corner(level, 1 - error)
+    return SlopePoint(x, height(x)), _Corner(level, power)
 
 
 def gaussian_quantile(tail: arb) -> arb:
@@ -126,7 +128,10 @@ class _Polygon:
             self._split(height, widest)
         if not self.corners:
             return least.union(most)
-        raise PrecisionError(f"gdp: {digits} digits not reached at {_MOST_POINTS} slopes")
+        raise PrecisionError(
+            f"gdp: {digits} digits not reached at {_MOST_POINTS} slopes; ask for fewer: few are "
+            "had of what is nearly Gaussian"
+        )
 
     def _corner(self, low: SlopePoint, high: SlopePoint) -> _Met:
         """Where the lines of two slopes meet, and the μ there."""
@@ -178,7 +183,10 @@ class _Excess:
         self.known: dict[tuple[bool, tuple[Fraction, ...]], tuple[arb, Fraction]] = {}
 
     def largest(self, digits: int) -> arb:
-        """An enclosure of it, to so many digits, or to as many places and a few more."""
+        """An enclosure of it, to so many digits, or to as many places and a few more.
+
+        It is wider where that takes too many slopes.
+        """
         self._reach(arb(10) ** -(digits + _MORE_PLACES))
         while len(self.points) < _MOST_POINTS:
             least = BALL.maximum(arb(0), *map(self._share, self.points))
@@ -187,9 +195,9 @@ class _Excess:
             above = above.max(self._beyond())
             enough = least.max(arb(10) ** -_MORE_PLACES) * arb(10) ** -(digits + 1)
             if is_narrow(least, above, enough):
-                return least.union(above.max(least))
+                break
             insort(self.points, SlopePoint(x, self.height(x)))
-        raise PrecisionError(f"regret: {digits} digits not reached at {_MOST_POINTS} slopes")
+        return least.union(above.max(least))  # wide, where the two curves nearly touch everywhere
 
     def _reach(self, enough: arb) -> None:
         """Points at equal ratios, until what lies beyond is small."""

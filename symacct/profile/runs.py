@@ -10,12 +10,14 @@ from flint import arb, ctx
 
 from symacct.arithmetic import BALL
 from symacct.core.errors import InfiniteError
+from symacct.core.exact import Exact
 from symacct.core.forking import cached_property
 from symacct.numerics.sums.refine import ball, up_to
 from symacct.profile.accuracy import precisions
 from symacct.profile.fourier.shape import Moments
 from symacct.profile.losses.density.densities import DensityLoss
 from symacct.profile.losses.finite import Atoms
+from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.part import Part, ProfileOnly
 
@@ -51,6 +53,14 @@ class DirectedRuns:
     def densities(self) -> int:
         """Of how many runs the losses have densities that are asked for point by point."""
         return sum(k for part, k in self.runs if isinstance(part, DensityLoss))
+
+    @property
+    def gaussian_ratio(self) -> Exact | None:
+        """(Δ/σ)² where all is one query with Gaussian noise, on all of the data."""
+        match self.runs:
+            case ((GaussianLoss() as noise, 1),):
+                return noise.ratio
+        return None
 
     @property
     def decay_slowly(self) -> bool:

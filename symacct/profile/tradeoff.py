@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import insort
 from copy import copy
 from fractions import Fraction
-from operator import attrgetter
+from operator import attrgetter, methodcaller
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +25,8 @@ from symacct.profile.solve import CompositionProfile
 
 _SPARE_BITS = 24
 _MOST_POINTS, _BLUR = 400, 4
+_PATIENT = 40  # points, from where on every other one halves a cell: where H bends, lines are slow
+_FAR = 8  # times as large a slope: the middle of two is then that of their logarithms
 
 _BEYOND = (
     "tradeoff: found numbers beyond the range of float64, in which a contour is chosen; needed "
@@ -33,7 +35,7 @@ _BEYOND = (
 
 
 class TangentPoint(NamedTuple):
-    """The line 1 − H(x) − αx of a slope x, at the level asked."""
+    """The line 1 − H(x) − αx of a slope x, at the level asked, less what is taken off."""
 
     x: Fraction
     value: arb
@@ -47,10 +49,11 @@ class HockeySticks:
 
     @cached_property
     def each_way(self) -> list[tuple[HockeySticks, HockeySticks]]:
-        """H of each direction alone, and of its laws exchanged, where all are of one pair."""
-        if self.profile.of_many:
+        """H of each direction alone, and of its laws exchanged, where the tests are known."""
+        tests = self.profile.tests
+        if not tests:
             return [(self, self)]
-        ways = [(way, _exchanged(way, self.directions)) for way in self.directions]
+        ways = [(way, _exchanged(way, tests)) for way in tests]
         return [(self._of(way), self._of(back)) for way, back in ways]
 
     def _of(self, direction: CompositionProfile) -> HockeySticks:
@@ -70,6 +73,13 @@ class HockeySticks:
         digits = self.digits or (ctx.prec - _SPARE_BITS) / 3.33
         found = [one.delta(lambda: ball(x).log(), digits) for one in self.directions]
         return BALL.maximum(arb(0), *found)
+
+    @property
+    def gaussian_mu(self) -> arb | None:
+        """The μ of Gaussian noise, where that is what all is."""
+        every = [direction.runs.gaussian_ratio for direction in self.directions]
+        ratios = [BALL.number(ratio) for ratio in every if ratio is not None]
+        return BALL.maximum(*ratios).sqrt() if len(ratios) == len(every) else None
 
     @property
     def lost(self) -> arb:
@@ -107,19 +117,56 @@ def second_error(height: HockeySticks, alpha: Fraction, below: HockeySticks | No
     return TangentSearch(height, alpha, below).largest()
 
 
+@within_floats(_BEYOND)
+@np.errstate(all="ignore")
+def largest_power(height: HockeySticks, alpha: Fraction, below: HockeySticks | None = None) -> arb:
+    """One less the least error of the second kind, to as many digits however small it is."""
+    below = below or height
+    if alpha == 0:
+        return height.lost
+    if ball(alpha) >= 1 - below.lost:
+        return arb(1)
+    return best_test(height, alpha, below).power()
+
+
+def best_test(height: HockeySticks, alpha: Fraction, below: HockeySticks) -> TangentSearch:
+    """The search in which a small power keeps its digits, or a small error of the second kind.
+
+    The power is small where neither H nor αx is above 1/8 at some slope x. H is asked at growing
+    ones as long as it is large: where it is tiny it takes long.
+    """
+    octave, step = 0, 1
+    while Fraction(2) ** octave <= 1 / (8 * alpha):
+        if height(Fraction(2) ** octave) < arb(1) / 8:
+            return TangentSearch(height, alpha, below, less=1, first=octave)
+        octave, step = octave + step, 2 * step
+    return TangentSearch(height, alpha, below)
+
+
 def is_narrow(least: arb, most: arb, enough: arb) -> bool:
     """Are two ends as near as is enough, or as their balls can tell?"""
     return bool(most - least < enough or most.mid() - least.mid() < _BLUR * (most - least).rad())
 
 
 class TangentSearch:
-    """The largest of the lines: points around it, and what lines through them leave open."""
+    """The largest of the lines: points around it, and what lines through them leave open.
+
+    `less` is taken off all lines: without 1 those of slopes above 1 keep their digits. 2^`first`
+    is the slope to begin at.
+    """
 
     def __init__(
-        self, height: HockeySticks, alpha: Fraction, below: HockeySticks | None = None
+        self,
+        height: HockeySticks,
+        alpha: Fraction,
+        below: HockeySticks | None = None,
+        less: int = 0,
+        first: int = 0,
     ) -> None:
-        self.height, self.alpha, self.below = height, alpha, below or height
-        self.points = [TangentPoint(Fraction(0), arb(0))]
+        self.first = first
+        self.known: dict[int, list[tuple[Fraction, arb]]] = {}
+        self.height, self.alpha, self.below, self.less = height, alpha, below or height, less
+        self.points = [TangentPoint(Fraction(0), arb(-less))]
 
     def largest(self) -> arb:
         """An enclosure of it, as narrow as the precision allows."""
@@ -128,11 +175,19 @@ class TangentSearch:
             best = self._best()
             cells = [self._above(best - 1), self._above(best)]
             above, top = BALL.maximum(*(most for most, _ in cells)), self.points[best].value
-            if is_narrow(top, above, above * arb(2) ** (_SPARE_BITS - ctx.prec)):
+            if is_narrow(top, above, abs(above) * arb(2) ** (_SPARE_BITS - ctx.prec)):
                 return top.union(above.max(self._outside(best)))
             where = max(cells, key=lambda cell: cell[0].mid())[1]
             self._add(where)
-        raise PrecisionError("tradeoff: no end of the search")
+        level = ball(self.alpha).str(6, radius=False)
+        raise PrecisionError(
+            f"found no end of the search for the best test of level {level}, "
+            "needed fewer digits or a larger level"
+        )
+
+    def power(self) -> arb:
+        """One less the least error of the second kind."""
+        return 1 - self.less - self.largest()
 
     @property
     def best(self) -> TangentPoint:
@@ -147,35 +202,69 @@ class TangentSearch:
 
     def _line(self, x: Fraction) -> arb:
         """1 − H(x) − αx; below 1 x(1 − H(1/x) − α), H that of the laws exchanged."""
-        level = ball(self.alpha)
+        level, most = ball(self.alpha), arb(2) ** -ctx.prec
         if x >= 1:
-            return 1 - self.height(x) - level * ball(x)
-        return ball(x) * (1 - self.below(1 / x) - level)
+            fall = level * ball(x)
+            return 1 - self.less - self._falling(self.height, x, fall * most) - fall
+        rest = 1 - level
+        return ball(x) * (rest - self._falling(self.below, 1 / x, rest * most)) - self.less
+
+    def _falling(self, height: HockeySticks, x: Fraction, small: arb) -> arb:
+        """H(x), or that it is no more than at a smaller slope, where that is as small.
+
+        Far out H is so tiny that its digits take long, and no line shows them.
+        """
+        known = self.known.setdefault(id(height), [])
+        for at, found in known:
+            if at <= x and found < small:
+                return found.union(arb(0))
+        found = height(x)
+        known.append((x, found))
+        return found
 
     def _surround(self) -> None:
         """Points at growing ratios, until there are two on either side of the best."""
-        self._add(Fraction(1))
+        self._add(Fraction(2) ** self.first)
         for side in (1, -1):
-            power, step, beyond = 0, 1, 0
+            power, step, beyond = self.first, 1, 0
             while beyond < 2:
                 power, step = power + side * step, 2 * step
                 self._add(Fraction(2) ** power)
                 beyond = len(self.points) - 1 - self._best() if side > 0 else self._best() - 1
 
     def _above(self, left: int) -> tuple[arb, Fraction]:
-        """What the function is at most between two points, and where the lines beyond them meet."""
+        """What the function is at most between two points, and where to look next.
+
+        That is where the lines beyond them meet, or of slopes far apart, or late, their middle.
+        """
         before, u, v, after = self.points[left - 1 : left + 3]
         rise, fall = _slope(before, u), _slope(v, after)
         meet = u.x + rational(
             _clipped((v.value - u.value - fall * ball(v.x - u.x)) / (rise - fall))
         )
+        middle = (u.x + v.x) / 2
         if not u.x < meet < v.x:
-            meet = (u.x + v.x) / 2
-        by_left, by_right = u.value + rise * ball(meet - u.x), v.value - fall * ball(v.x - meet)
-        return BALL.maximum(u.value, v.value, by_left, by_right), meet
+            meet = middle
+        least = u.value.max(v.value)
+
+        def most(x: Fraction) -> arb:
+            """By the line from the left up to a place, and by that from the right beyond it."""
+            by_left, by_right = u.value + rise * ball(x - u.x), v.value - fall * ball(v.x - x)
+            return BALL.maximum(
+                least, *([by_left] if x > u.x else []), *([by_right] if x < v.x else [])
+            )
+
+        above = min(map(most, (u.x, meet, v.x)), key=methodcaller("upper"))
+        if v.x > _FAR * u.x:
+            return above, u.x * Fraction(2) ** (_octaves(v.x / u.x) // 2)
+        is_late = len(self.points) > _PATIENT and len(self.points) % 2
+        return above, middle if is_late else meet
 
     def _outside(self, best: int) -> arb:
-        """What the function is at most beyond the neighbours of a point; past 1/α it is below 0."""
+        """What the function is at most beyond the neighbours of a point.
+
+        Past 1/α no line is above 0, of which `less` is taken off.
+        """
         u, top, v = self.points[best - 1 : best + 2]
         at_zero = u.value - _slope(u, top) * ball(u.x)
         at_last = v.value + _slope(top, v) * (1 / ball(self.alpha) - ball(v.x))
@@ -184,6 +273,11 @@ class TangentSearch:
 
 def _slope(u: TangentPoint, v: TangentPoint) -> arb:
     return (v.value - u.value) / ball(v.x - u.x)
+
+
+def _octaves(ratio: Fraction) -> int:
+    """About its binary logarithm."""
+    return ratio.numerator.bit_length() - ratio.denominator.bit_length()
 
 
 def _clipped(x: arb) -> arb:

@@ -20,7 +20,9 @@ from symacct import (
     PureDP,
     RepeatAndSelect,
     laws,
+    risk,
 )
+from symacct.profile import profile
 from tests import independent
 from tests.thinning import covering
 
@@ -190,10 +192,66 @@ def test_what_is_not_known_is_refused():
     node = RepeatAndSelect(ZCDP("1/10"), BINOMIAL(1, "1/10"))
     with pytest.raises(AssumptionError, match="found ZCDP, of which only"):
         node.epsilon("1e-6", conversion="exact")
-    with pytest.raises(AssumptionError, match="two laws, which are not known"):
-        RepeatAndSelect(Laplace(1), BINOMIAL(1, "1/10")).tradeoff("1/10")
-    with pytest.raises(AssumptionError, match="found RepeatAndSelect, of which only"):
-        (2 * RepeatAndSelect(Laplace(1), BINOMIAL(1, "1/10"))).epsilon("1e-6", conversion="exact")
+    with pytest.raises(AssumptionError, match="found ZCDP, of which only"):
+        (2 * node).epsilon("1e-6", conversion="exact")
+    with pytest.raises(AssumptionError, match="no dominating pair of laws is known"):
+        risk(node)
+
+
+def told(law, order, runs):
+    """The chances of what is told; None is that nothing is."""
+    f = generating(runs)
+    return {None: f(MP.mpf(0))} | best([number(x) for x in law], order, f)
+
+
+@covering()
+@pytest.mark.parametrize("runs", COUNTS, ids=repr)
+@pytest.mark.parametrize("seed", range(4))
+def test_a_pair_dominates_what_is_told_once_and_twice(runs, seed):
+    """All orders of three outcomes: both laws of two runs, in two orders, are their products."""
+    draw = random.Random(seed)
+    first = drawn(draw, 3)
+    second = near(draw, first) if seed % 2 else drawn(draw, 3)
+    node = RepeatAndSelect(DistributionPair(first, second), runs)
+    pair = profile(node).pair
+    assert [sum(law) for law in zip(*pair.laws, strict=True)] == [1, 1]
+    assert pair.symmetric
+    orders = list(itertools.permutations(range(3)))
+    laws_told = [(told(first, order, runs), told(second, order, runs)) for order in orders]
+    once, twice = number(0), number(0)
+    epsilon = draw.choice([Fraction(1, 10), Fraction(1), Fraction(2)])
+    a = MP.exp(number(epsilon))
+    for (p, q), (u, v) in itertools.product(laws_told, repeat=2):
+        for one, other in ((p, q), (q, p)):
+            once = max(once, hockey_stick(one, other, a))
+        both = [{(x, y): one[x] * other[y] for x in one for y in other} for one, other in
+                ((p, u), (q, v))]  # fmt: skip
+        twice = max(twice, hockey_stick(*both, a), hockey_stick(*both[::-1], a))
+    assert once <= MP.fsum(max(number(p) - a * number(q), 0) for p, q in pair.laws)
+    found = (2 * node).delta(epsilon, conversion="exact", digits=6)
+    assert twice <= number(independent.fraction(found.delta.upper))
+    assert found.kind is Kind.UPPER
+    power = max(hockey_stick(p, q, 1) for p, q in laws_told)
+    assert power <= number(independent.fraction(risk(node).advantage.upper))
+
+
+def test_selections_in_a_composition():
+    """A selection and a training run, and ten selections, are less than by curves."""
+    node = RepeatAndSelect(Gaussian(5), BINOMIAL(1, "1/100"))
+    one = node.epsilon("1e-6", conversion="exact", digits=6).epsilon.upper
+    pair = profile(node).largest_epsilon(Fraction(1, 10**6), 6)[0]
+    assert one <= float(pair.upper()) <= 1.001 * float(one)
+    run = 1000 * PoissonSubsample(Gaussian(2), "1/100")
+    for m in (node + run, 2 * node, 10 * node, PoissonSubsample(node, "1/10")):
+        found = m.epsilon("1e-6", conversion="exact", digits=4)
+        assert found.conversion == "exact"
+        assert found.kind is Kind.UPPER
+        assert found.epsilon.upper < m.epsilon("1e-6", digits=4).epsilon.upper
+    both = (node + run).epsilon("1e-6", conversion="exact", digits=4).epsilon
+    assert both.lower > one
+    weak = 10 * RepeatAndSelect(Gaussian(5), POISSON(10))
+    found = weak.epsilon("1e-6", conversion="exact", digits=4)
+    assert found.epsilon.upper == weak.epsilon("1e-6", digits=4).epsilon.upper
 
 
 @pytest.mark.parametrize("count", [2, 20])

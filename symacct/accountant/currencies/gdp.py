@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
 from functools import singledispatch
@@ -35,7 +36,7 @@ from symacct.operations.compose import Compose
 from symacct.operations.group import GroupPrivacy
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import Sampling
-from symacct.profile import Profile, profile_below
+from symacct.profile import Profile, profile, profile_below
 from symacct.profile.gaussian_tradeoff import largest_regret, smallest_mu
 from symacct.profile.tradeoff import HockeySticks
 from symacct.results.enclosure import Bound, bound, from_ball, to_fraction
@@ -48,6 +49,7 @@ _SOURCES = (
 
 
 _DIGITS, _SEARCHED = 30, 10  # that are given where none are asked for
+_FEW = 3  # that are had of a curve that is nearly Gaussian, where all slopes matter
 
 
 def gdp(m: Node, digits: int | None = None, least_error: Numeric = 0) -> Bound:
@@ -92,28 +94,36 @@ def regret(m: Node, mu: Bound, digits: int = _SEARCHED) -> Bound:
     compared with one that is below it: what is said is an upper bound.
     """
     node = as_node(m, "regret").rewritten
-    if is_gaussian(node):
-        return bound(from_ball(arb(0), _claim(node, Kind.EXACT), digits, True), Kind.EXACT)
     known = known_profile(m, "regret")
     kind = known.claim.kind
-    compared = known if kind is Kind.EXACT else profile_below(node)
+    heights = HockeySticks(known if kind is Kind.EXACT else profile_below(node))
     with precision(first_bits(digits + _SEARCHED)):
-        found = largest_regret(
-            HockeySticks(compared), ball(to_fraction(mu.upper)), arguments.digits(digits)
-        )
+        found = arb(0)
+        if heights.gaussian_mu is None:
+            found = largest_regret(heights, ball(to_fraction(mu.upper)), arguments.digits(digits))
     return bound(from_ball(found, _claim(node, kind), digits, True), kind)
 
 
 def _searched(known: Profile, node: Node, least: Fraction, digits: int | None) -> Bound:
     """By the profile."""
-    digits, kind = digits or _SEARCHED, known.claim.kind
+    kind = known.claim.kind
     claim = _claim(node, kind, *known.claim.sources)
     heights = HockeySticks(nearest_first(known)[0])
 
-    def value(_: Accountant) -> tuple[arb, Claim]:
-        return _finite(smallest_mu(heights, least, digits)), claim
+    def ask(digits: int) -> Bound:
+        def value(_: Accountant) -> tuple[arb, Claim]:
+            return _finite(smallest_mu(heights, least, digits)), claim
 
-    return bound(certified_number(value, digits, f"gdp of {echo(node)}"), kind)
+        return bound(certified_number(value, digits, f"gdp of {echo(node)}"), kind)
+
+    return ask(digits) if digits else or_fewer_digits(ask, _SEARCHED)
+
+
+def or_fewer_digits(ask: Callable[[int], Bound], digits: int) -> Bound:
+    """μ to so many digits, or to few where lines of many slopes do not tell more."""
+    with suppress(PrecisionError, LimitError):
+        return ask(digits)
+    return ask(min(digits, _FEW))
 
 
 def _finite(mu: arb) -> arb:
@@ -132,9 +142,9 @@ def _claim(node: Node, kind: Kind, *sources: Source) -> Claim:
 
 
 def _kind(node: Node) -> Kind:
-    """Exact for Gaussian noise and its samples, whatever is known of their curve."""
+    """Exact for Gaussian noise and its samples, and where the profile is, whatever the curve is."""
     parts = node.terms if isinstance(node, Compose) else [node]
-    return Kind.EXACT if all(map(_has_gaussian_tail, parts)) else node.claim.kind
+    return Kind.EXACT if all(map(_has_gaussian_tail, parts)) else profile(node).claim.kind
 
 
 def _is_smallest(node: Node) -> bool:

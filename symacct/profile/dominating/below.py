@@ -30,6 +30,7 @@ from symacct.operations.compose import Compose
 from symacct.operations.convexify import Convexify
 from symacct.operations.either import Either
 from symacct.operations.group import GroupPrivacy
+from symacct.operations.repeat import RepeatAndSelect
 from symacct.operations.subsample import (
     PoissonSubsample,
     Sampling,
@@ -123,6 +124,12 @@ def _(node: DistributionPair) -> list[PairProduct]:
     return [
         PairProduct(((Atoms(role.masses), 1),), Kind.EXACT) for role in node.roles if role.masses
     ]
+
+
+@_below.register
+def _(node: RepeatAndSelect) -> list[PairProduct]:
+    """Nothing is known."""
+    return [_NOTHING]
 
 
 @_below.register

@@ -134,7 +134,8 @@ def _(node: ApproximateDP) -> list[PairProduct]:
 
 @products.register
 def _(node: ExponentialMechanism) -> list[PairProduct]:
-    return [PairProduct(((bounded_range(node.pure), 1),), Kind.EXACT, of_many=True)]
+    part = bounded_range(node.pure)
+    return [PairProduct(((part, 1),), Kind.EXACT, of_many=True, each_test=True)]
 
 
 @products.register
@@ -145,7 +146,8 @@ def _(node: FiniteMechanism) -> list[PairProduct]:
 @products.register
 def _(node: PermuteAndFlip) -> list[PairProduct]:
     """Laplace noise has the largest of the profiles of two candidates."""
-    return [PairProduct(((LaplaceLoss(node.pure), 1),), Kind.EXACT, of_many=True)]
+    part = LaplaceLoss(node.pure)
+    return [PairProduct(((part, 1),), Kind.EXACT, of_many=True, each_test=True)]
 
 
 @products.register

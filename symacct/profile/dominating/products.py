@@ -37,8 +37,9 @@ class PairProduct:
     `one_way` where only the profile of (P, Q) at ε >= 0 is that of the mechanism; `of_many` where
     (P, Q) stands for many pairs, each of which has its profile at some ε: one run has it, several
     are dominated, and then it `may_exceed_curve`: what the Rényi curve tells may be more or less.
-    `pairs` are these, where they are finitely many of finite laws; `triangle` is what dominates
-    smoothly where they are triangles, and `smoothed` another product that dominates several runs.
+    `each_test` where every test of (P, Q) by a threshold is one of some of the pairs. `pairs` are
+    these, where they are finitely many of finite laws; `triangle` is what dominates smoothly where
+    they are triangles, and `smoothed` another product that dominates several runs.
     `records` are how many one dataset has that the other lacks, and lacks: the same in all runs.
     """
 
@@ -47,10 +48,18 @@ class PairProduct:
     one_way: bool = False
     of_many: bool = False
     may_exceed_curve: bool = False
+    each_test: bool = False
     pairs: tuple[Atoms, ...] = ()
     triangle: Equilateral | None = None
     smoothed: PairProduct | None = None
     records: tuple[int, int] | None = None
+
+    @property
+    def tests(self) -> list[PairProduct]:
+        """Products whose tests are those of the mechanism; [] where they are not known."""
+        if self.each_test or not self.of_many:
+            return [self]
+        return [PairProduct(((pair, 1),), self.kind) for pair in self.pairs]
 
 
 def joint_choices(
@@ -143,7 +152,8 @@ def product_of_many_pairs(choice: Sequence[tuple[PairProduct, int]]) -> PairProd
             "densities, needed one run, or noise or finite laws; use conversion='improved'"
         )
     if sum(times for _, times in many) < 2:
-        return replace(found, of_many=bool(many))
+        may_exceed_curve = any(product.may_exceed_curve for product, _ in choice)
+        return replace(found, of_many=bool(many), may_exceed_curve=may_exceed_curve)
     kinds: Counter[Collection[Collection[Any]]] = Counter()
     for product, times in many:  # the same laws written the other way round are one kind
         kinds[frozenset(frozenset(pair.laws) for pair in product.pairs)] += times
