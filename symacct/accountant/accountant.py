@@ -40,7 +40,7 @@ from symacct.expressions.parameters import given_delta, rational
 from symacct.profile import Profile, lower_bound, profile, refuse_pinned
 from symacct.rdp.curve import NodeCurve
 from symacct.rdp.each_way import no_larger_each_way
-from symacct.rdp.evaluation import KEY_LENGTH, Evaluation, goal_of, theorem_node
+from symacct.rdp.evaluation import KEY_LENGTH, Evaluation, goal_of, in_fractions, theorem_node
 from symacct.rdp.optimal_order import BestOrder
 from symacct.rdp.question import EpsilonDelta, at_order_one, by_the_profile, no_larger_at_one
 from symacct.results.enclosure import Enclosure, Guarantee, from_ball
@@ -58,14 +58,14 @@ _STORED = ((), ("exact profile",))
 
 
 class Accountant:
-    """Answers questions about expressions and remembers every curve value it has computed.
+    """An accountant answers questions about expressions and remembers every curve value.
 
-    `digits` is the default number of significant digits; `engine` is "ball" (certified),
-    "mpmath" (independent, not certified) or "float64", which waits for no proof order by order, as
-    TRIPLE-GAUSSIAN takes, and answers by a bound above. What is remembered is keyed by all that
-    changes a value, so an answer never depends on what was asked before. `memo` names a file in
-    which certified curve values are kept for other processes and other days; StorageError where
-    it cannot be used.
+    `digits` is the default number of significant digits. `engine` is "ball" (certified), "mpmath"
+    (an independent computation, not certified) or "float64" (fast, not certified). With "float64"
+    some theorems, such as TRIPLE-GAUSSIAN, answer by an upper bound, because the proof for each
+    order would take long. An answer never depends on earlier questions: a stored value is found
+    again only if everything that could change it is the same. `memo` names a file that keeps
+    certified curve values for later processes. Raises StorageError if the file cannot be used.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> accountant = Accountant(digits=12)
@@ -91,9 +91,10 @@ class Accountant:
     # --- remembering
 
     def oracle_calls(self, m: Node) -> int:
-        """The number of distinct orders at which m's curve was evaluated, of those remembered.
+        """The number of distinct orders at which m's curve was evaluated and is still remembered.
 
-        One polynomial for all orders about a whole one is no evaluation, nor is what it gives.
+        The polynomial that is summed once for all orders near a whole order is not counted, and
+        neither are the values that are read from it.
         """
         with self._lock:
             tables = self._memo.get(as_node(m, "oracle_calls").rewritten, {}).items()
@@ -104,7 +105,7 @@ class Accountant:
             return len({alpha for alpha, read in orders if not read})
 
     def clear(self) -> None:
-        """Forget everything but what is on the disk."""
+        """Forget every value except those in the memo file."""
         with self._asking():
             self._memo.clear()
 
@@ -197,7 +198,7 @@ class Accountant:
         return replace(zero, claim=replace(zero.claim, kind=Kind.EXACT))
 
     def lower_bound(self, m: Node, alpha: Numeric, digits: int | None = None) -> Enclosure:
-        """The largest proved lower bound of ε(α), of kind `lower` where it is the value too."""
+        """The largest proved lower bound of ε(α), of kind `lower` even if it is the exact value."""
         as_node(m, "lower_bound")
         found = self._enclose(m, order(alpha), Kind.LOWER, None, digits)
         return replace(found, claim=replace(found.claim, kind=Kind.LOWER))
@@ -227,7 +228,12 @@ class Accountant:
             return (ball if factor == 1 else ball * BALL.number(factor)), curve.claim(alpha)
 
         ball, claim, _ = to_digits(value, digits, lambda: f"{echo(m)} at order {echo(alpha)}")
-        return from_ball(ball, claim, digits, claim.certified)
+        found = from_ball(ball, claim, digits, claim.certified)
+        if (short := found.decimal()) is None or not found.certified:
+            return found
+        value = Fraction(0) if factor == 0 else in_fractions(m, alpha, goal, by)
+        is_short = value is not None and value * factor == short  # 0.02, but not 1/3
+        return found.known_to_be(short) if is_short else found
 
     def _by_mpmath(
         self, m: Node, alpha: Order, goal: Kind, by: By, digits: int, factor: Fraction | int

@@ -16,7 +16,7 @@ from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision, rational
 from symacct.core.claims import Claim, Kind, combine
 from symacct.core.errors import AssumptionError, DomainError, PrecisionError, SoundnessError, echo
-from symacct.core.exact import INFINITY, Numeric
+from symacct.core.exact import INFINITY, Numeric, Order
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import above_one
 from symacct.numerics.sums.refine import ball
@@ -24,7 +24,8 @@ from symacct.operations.compose import Compose
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import Sampling
 from symacct.rdp.curve import NodeCurve
-from symacct.results.enclosure import Bound, bound
+from symacct.rdp.evaluation import in_fractions
+from symacct.results.enclosure import Bound, Enclosure, bound
 
 _MOST_ORDERS, _TIMES = 5_000, 4
 
@@ -39,7 +40,7 @@ def zcdp(m: Node, digits: int = 10) -> Bound:
         return rho, replace(claim, kind=combine([kind, claim.kind], "zcdp"))
 
     found = certified_number(value, digits, f"zcdp of {echo(m)}")
-    return bound(found, found.claim.kind)
+    return bound(_short(found, node, INFINITY), found.claim.kind)
 
 
 def tcdp(m: Node, omega: Numeric, digits: int = 10) -> Bound:
@@ -60,7 +61,17 @@ def tcdp(m: Node, omega: Numeric, digits: int = 10) -> Bound:
                 return _at_one(node), claim
             return _largest(curve, last - 1, digits), claim
 
-    return bound(certified_number(value, digits, f"tcdp of {echo(m)}"), claim.kind)
+    found = certified_number(value, digits, f"tcdp of {echo(m)}")
+    return bound(_short(found, node, last), claim.kind)
+
+
+def _short(found: Enclosure, node: Node, last: Order) -> Enclosure:
+    """The number as the decimal that it is, where it is ε(1), a fraction of so few digits."""
+    short = found.decimal()
+    if short is None or last > node.steepest_up_to:
+        return found
+    is_short = in_fractions(node, 1, node.claim.kind, None) == short
+    return found.known_to_be(short) if is_short else found
 
 
 def _precisely() -> AbstractContextManager[None]:

@@ -108,12 +108,12 @@ def plot_sweep(
     executor: Executor | None = None,
     axes: Axes | None = None,
 ) -> Figure:
-    """ε, δ or ε(α) over the one parameter that takes several values, as a matplotlib Figure.
+    """Draw ε, δ or ε(α) against one parameter, as a matplotlib Figure.
 
-    `over` is that of `sweep`, which see; exactly one of its entries has several values, and is the
-    horizontal axis: the noise, the rate, the number of runs, δ, ε or α. `curves` are those of
-    `plot`, and `axes` its argument; `ask`, `by`, `orders`, `conversion` and `executor` are those of
-    `sweep`. ε is in nats. Raises DomainError, MissingPackageError.
+    `over` gives values to the parameters, as in `sweep`. Exactly one of them has several values and
+    is the horizontal axis: the noise, the rate, the number of runs, δ, ε or α. `curves` and `axes`
+    are those of `plot`. `ask`, `by`, `orders`, `conversion` and `executor` are those of `sweep`. ε
+    is in nats. Raises DomainError, MissingPackageError.
 
     >>> import sympy
     >>> from symacct import Gaussian
