@@ -243,7 +243,10 @@ def test_the_command(tmp_path):
         ([*over[1:], "--also", "ZW19-T5"], "found --also with --over"),
         ([repr(M), "--out", str(tmp_path / "p.gif")], "found the suffix '.gif'"),
         ([repr(M), "--out", str(tmp_path / "no" / "p.png")], "name another file"),
-        (["Gaussian(sigma)", "--out", str(tmp_path / "p.png")], "found the open parameter sigma"),
+        (
+            ["Gaussian(sigma)", "--out", str(tmp_path / "p.png")],
+            "found the parameter sigma without a value",
+        ),
         ([repr(M), "--by", "ZW19-T55", "--out", str(tmp_path / "p.png")], "ZW19-T55"),
     ]:
         wrong = run(main, ["plot", *arguments])

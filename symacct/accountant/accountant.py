@@ -191,8 +191,8 @@ class Accountant:
         found = self._enclose(m, 1, goal_of(m, None), None, digits)
         if found.upper == INFINITY:
             raise AssumptionError(
-                f"lam = -1: found ε(1) = ∞ for {echo(m)}, needed a finite one: of a loss that may "
-                "be infinite K(-1) is not known to be 0"
+                f"lam = -1: found ε(1) = ∞ for {echo(m)}, needed a finite ε(1): if the privacy "
+                "loss may be infinite, K(-1) is not known to be 0"
             )
         zero = self._enclose(m, 1, goal_of(m, None), None, digits, 0)
         return replace(zero, claim=replace(zero.claim, kind=Kind.EXACT))

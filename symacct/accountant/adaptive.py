@@ -72,7 +72,10 @@ class Adaptive:
         total = Compose(self._spent, as_node(m, f"{type(self).__name__}, mechanism"))
         if total.free_symbols:
             symbols = ", ".join(sorted(map(str, total.free_symbols)))
-            raise DomainError(f"{type(self).__name__}: found the free symbol {symbols}")
+            raise DomainError(
+                f"{type(self).__name__}: found the free symbol {symbols}, needed a number; "
+                "replace it with m.subs({...})"
+            )
         claim = total.claim
         if goal_of(total, None) is Kind.LOWER or not claim.certified:
             found = "a lower bound" if claim.kind is Kind.LOWER else "a curve taken on trust"

@@ -36,7 +36,9 @@ def falsify(
     True
     """
     if not isinstance(orders, Orders):
-        raise DomainError(f"falsify, orders: found {echo(orders)}, needed INTEGER_ORDERS or such")
+        raise DomainError(
+            f"falsify, orders: found {echo(orders)}, needed a set such as INTEGER_ORDERS"
+        )
     budget = whole(budget, "falsify, budget", least=1)
     limits.check("points", budget, "falsify, budget")
     seed = whole(seed, "falsify, seed")

@@ -58,7 +58,7 @@ def certificate_command(
     """
     m = in_numbers(expr)
     if (delta is None) == (epsilon is None):
-        raise InputError("needed one of --delta and --epsilon")
+        raise InputError("certificate: needed --delta or --epsilon, and one of them only")
     with progress("certificate"):
         accountant = Accountant(digits)
         ask = accountant.epsilon if epsilon is None else accountant.delta

@@ -206,7 +206,9 @@ def _parsed(text: str, axes: Iterable[str]) -> Node:
     asked = {symbol.name for symbol in m.free_symbols} & set(NEEDED.values()) & set(axes)
     if asked:
         name = asked.pop()
-        raise InputError(f"found {name} in EXPR and as an axis, which is the question's; rename it")
+        raise InputError(
+            f"found the parameter {name} in EXPR, a name that the question itself needs; rename it"
+        )
     return m
 
 
@@ -281,7 +283,10 @@ def calibrate_command(
         m = m.subs({one: _count(one.name) for one in m.free_symbols})
     if any(risks.values()):
         if epsilon or delta or conversion or by:
-            raise InputError("found a risk with --epsilon, --delta, --conversion or --by")
+            raise InputError(
+                "found a risk with --epsilon, --delta, --conversion or --by, needed one target; "
+                "leave these options out"
+            )
         _print_risk_calibration(calibrate_risk(m, digits=digits, **risks), digits, as_json)
     elif epsilon is None or delta is None:
         raise InputError("needed a target: --epsilon and --delta, --advantage, --tpr or --mu")

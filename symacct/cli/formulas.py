@@ -60,7 +60,9 @@ def latex_command(
       symacct latex "PoissonSubsample(Gaussian(sigma), gamma)" --name gamma=q
     """
     if document and alpha is not None:
-        raise InputError("found --alpha with --document, needed one: a document is for all orders")
+        raise InputError(
+            "found --alpha with --document, needed one of them: a document is about all orders"
+        )
     if delta is not None and not document:
         raise InputError("found --delta without --document, needed both")
     m = parse_open(expr)

@@ -326,8 +326,8 @@ def in_numbers(text: str) -> Node:
     if m.free_symbols:
         names = ", ".join(sorted(map(str, m.free_symbols)))
         raise InputError(
-            f"found the open parameter {names}, needed numbers; sweep asks at many values, "
-            "calibrate finds one, latex, code and expand take it as it is"
+            f"found the parameter {names} without a value, needed a number; write it, or use sweep "
+            "for many values, calibrate to find one, or latex, code or expand, which keep it"
         )
     return m
 

@@ -40,7 +40,10 @@ def combine(kinds: Iterable[Kind], what: str) -> Kind:
     """Exact only if all are; upper if none is lower; lower if none is upper; or SoundnessError."""
     found = set(kinds)
     if Kind.NEITHER in found:
-        raise SoundnessError(f"{what}: found what is no bound, needed exact, upper or lower")
+        raise SoundnessError(
+            f"{what}: found an approximation, which bounds nothing; "
+            "needed an exact, an upper or a lower curve"
+        )
     if {Kind.UPPER, Kind.LOWER} <= found:
         raise SoundnessError(
             f"{what}: found an upper bound together with a lower one, which bounds nothing; "
@@ -256,7 +259,7 @@ def infer(what: str, stated: Claim, premises: Iterable[Claim], monotone: bool) -
     if not monotone and any(p.kind is not Kind.EXACT for p in premises):
         raise SoundnessError(
             f"{what}: found a curve that is only an {kind} bound, needed an exact one, "
-            "because the bound is not nondecreasing in the values it reads"
+            "because the bound of this theorem may fall where the curve that it reads rises"
         )
     certified = stated.certified and all(p.certified for p in premises)
     return replace(stated, kind=kind, adjacency=adjacency, certified=certified)

@@ -128,7 +128,10 @@ class Target:
         free = sorted(m.free_symbols, key=str)
         if len(free) != 1:
             found = ", ".join(map(str, free)) or "none"
-            raise DomainError(f"calibrate: found the free symbols {found}, needed exactly one")
+            raise DomainError(
+                f"calibrate: found the free symbols {found}, needed exactly one; give the others "
+                "values with m.subs({...})"
+            )
         self.m = m
         self.symbol: sympy.Symbol = free[0]
         self.epsilon = rational(epsilon, "epsilon")

@@ -101,7 +101,8 @@ def _whole_order(alpha: Numeric) -> int:
     at = exact_order(alpha)
     if not isinstance(at, int) or at not in INTEGER_ORDERS:
         raise OrderError(
-            f"softmax_bounds holds at {INTEGER_ORDERS}, got {at}; ask for .rdp(alpha) instead"
+            f"softmax_bounds: found order {at}, needed {INTEGER_ORDERS}; "
+            "ask for .rdp(alpha) instead"
         )
     return at
 

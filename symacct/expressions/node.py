@@ -134,7 +134,9 @@ class Node(Currencies, Interned):
         found = [symbol for symbol in self.free_symbols if symbol.name == name]
         if not found:
             free = ", ".join(sorted(symbol.name for symbol in self.free_symbols)) or "none"
-            raise DomainError(f"subs: found the name {echo(name)}, the free symbols are {free}")
+            raise DomainError(
+                f"subs: found the name {echo(name)}, needed one of the free symbols: {free}"
+            )
         return found
 
     def rebuild(self, nodes: Mapping[Node, Node], replace: Callable[[sympy.Expr], Exact]) -> Node:
@@ -225,7 +227,7 @@ class Node(Currencies, Interned):
 
         >>> from symacct import Gaussian
         >>> print(Gaussian(5).rdp(8, digits=3))
-        0.160
+        0.16
         """
         return _accountant(engine).rdp(self, alpha, by=by, digits=digits)
 

@@ -20,7 +20,7 @@ class ZCDP(Mechanism):
     bound holds. Raises DomainError for other parameters. Source: BS16, Definition 1.1.
 
     >>> print(ZCDP("1/50").rdp(8, digits=3))
-    0.160
+    0.16
     """
 
     rho: Exact
@@ -56,7 +56,7 @@ class TCDP(Mechanism):
     the bound holds. Raises DomainError for other parameters. Source: BDRS18, Definition 1.
 
     >>> print(TCDP("1/50", 10).rdp(8, digits=3))
-    0.160
+    0.16
     """
 
     rho: Exact

@@ -22,7 +22,7 @@ class Gaussian(Mechanism):
     parameters. ε(α) is in nats. Source: MIR17, Table II.
 
     >>> print(Gaussian(5).rdp(2, digits=3))
-    0.0400
+    0.04
     """
 
     sigma: Exact
@@ -80,7 +80,7 @@ class ScalarGaussian(Gaussian):
     Table II.
 
     >>> print(ScalarGaussian(5).rdp(2, digits=3))
-    0.0400
+    0.04
     """
 
     is_one_query = True

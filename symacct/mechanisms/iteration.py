@@ -86,7 +86,7 @@ class NoisyPass(ComputedGaussian):
     docs/proofs.md, section 31, after Bok, Su and Altschuler 2024.
 
     >>> print(NoisyPass(5, 100).rdp(2, digits=3))
-    0.000400
+    0.0004
     """
 
     steps: int

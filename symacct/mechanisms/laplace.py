@@ -73,7 +73,7 @@ class VectorLaplace(LaplacePair):
     in nats. Source: ZW19, Remark 19.
 
     >>> print(VectorLaplace(2).rdp("inf", digits=3))
-    0.500
+    0.5
     """
 
     b: Exact
@@ -103,7 +103,7 @@ class Laplace(VectorLaplace):
     other parameters. ε(α) is in nats. Source: MIR17, Table II.
 
     >>> print(Laplace(2).rdp("inf", digits=3))
-    0.500
+    0.5
     """
 
     source = MIR17.at("Table II")

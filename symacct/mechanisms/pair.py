@@ -80,8 +80,7 @@ class DistributionPair(Mechanism):
         if with_record == "P" and relation != ADD_REMOVE:
             raise AdjacencyError(
                 f"DistributionPair: found with_record='P' with adjacency {relation}, needed "
-                "'add_remove': of two records that replace each other neither is the one that "
-                "is there"
+                "'add_remove': with replace_one both datasets have a record in that place"
             )
         if isinstance(P, Law) or isinstance(Q, Law):
             _check_laws(P, Q)

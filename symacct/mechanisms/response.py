@@ -170,7 +170,7 @@ class PureDP(PureResponse):
     post-processing of randomized response.
 
     >>> print(PureDP("1/2").rdp("inf", digits=3))
-    0.500
+    0.5
     """
 
     adjacency: Adjacency

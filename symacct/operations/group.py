@@ -47,7 +47,7 @@ class GroupPrivacy(Operation):
 
     >>> from symacct import Gaussian
     >>> print(GroupPrivacy(Gaussian(5), 2).rdp(4, digits=3))
-    0.320
+    0.32
     """
 
     mechanism: Node

@@ -19,7 +19,7 @@ class PostProcess(Operation):
 
     >>> from symacct import Gaussian
     >>> print(PostProcess(Gaussian(5)).rdp(8, digits=3))
-    0.160
+    0.16
     """
 
     mechanism: Node

@@ -18,7 +18,7 @@ class Scale(Operation):
 
     >>> from symacct import Gaussian
     >>> print(Scale(Gaussian(5), "1/2").rdp(8, digits=3))
-    0.0800
+    0.08
     """
 
     mechanism: Node

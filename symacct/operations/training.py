@@ -197,7 +197,8 @@ def _columns(strategy: object, steps: int, bands: int) -> tuple[Counter[Fraction
     rows = rows_of(given, what)
     if (len(rows), len(rows[0])) != (steps, steps):
         raise DomainError(
-            f"{what}: found {len(rows)} rows of {len(rows[0])}, needed {steps:,} of as many"
+            f"{what}: found {len(rows)} rows of {len(rows[0])}, needed {steps:,} rows of {steps:,} "
+            "entries"
         )
     if any(x and not 0 <= i - j < bands for i, row in enumerate(rows) for j, x in enumerate(row)):
         raise DomainError(

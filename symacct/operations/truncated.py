@@ -53,13 +53,15 @@ def truncated_poisson(
     if replaced is None:
         raise DomainError(
             f"truncated_poisson, mechanism: found {echo(mechanism)}, needed noise such as "
-            "Gaussian(5), of which is known what another record in one's place costs"
+            "Gaussian(5), for which the cost of a replaced record is known"
         )
     share = rate(gamma, "truncated_poisson, gamma")
     records = whole(n, "truncated_poisson, n", least=1)
     most = whole(batch, "truncated_poisson, batch", least=1)
     if not isinstance(share, Fraction) or 1 - Fraction(1, 10**_DIGITS) < share < 1:
-        raise DomainError(f"gamma: found {echo(gamma)}, needed a rational number not next to 1")
+        raise DomainError(
+            f"gamma: found {echo(gamma)}, needed a rational number that is not close to 1"
+        )
     if records > _MOST_RECORDS:
         raise DomainError(f"n: found {echo(n)}, needed n <= {_MOST_RECORDS:,}")
     relation = named_adjacency(adjacency)

@@ -225,8 +225,8 @@ class BestOfRuns(Profile):
     def directions(self) -> list[CompositionProfile]:  # type: ignore[override]
         """There are none: (ε, δ) is bounded, and no pair is known."""
         raise AssumptionError(
-            "RepeatAndSelect: found a question about its two laws, which are not known, needed one "
-            "about ε(δ) or δ(ε)"
+            "RepeatAndSelect: found a question about the two output laws, which are not known; ask "
+            "for epsilon(delta) or delta(epsilon)"
         )
 
     @_steered

@@ -399,10 +399,16 @@ def in_fractions(m: Node, alpha: Order, goal: Kind, by: By) -> Fraction | None:
     """ε(α) where its formula needs + − × ÷ alone; None for any other, and for a user's function."""
     if any(isinstance(one, Curve) for one in m.walk()):
         return None
-    fractions: Any = RationalArithmetic()  # the rest of the protocol refuses
+    ctx: Any = RationalArithmetic()  # what it has not of an arithmetic it refuses
+    node = meant(m, by)
     try:
-        value = Evaluation(fractions, goal, by).curve(m)(alpha)
-    except (NoFractionError, SymacctError):
+        if not isinstance(node, Mechanism):
+            value = Evaluation(ctx, goal, by).curve(node)(alpha)
+        elif alpha in (1, INFINITY):
+            value = node.at_one(ctx) if alpha == 1 else node.at_infinity(ctx)
+        else:
+            value = node.within(ctx, node.curve(ctx))(alpha)
+    except (NoFractionError, SymacctError, ArithmeticError, TypeError, ValueError):
         return None
     return Fraction(value) if isinstance(value, int | Fraction) else None
 
@@ -422,7 +428,7 @@ def goal_of(m: Node, by: By) -> Kind:
             raise _about_nothing(theorem, m)
     kinds = [theorem.kind for theorem in pinned]
     if Kind.LOWER in kinds and Kind.UPPER in kinds:
-        raise DomainError(f"by: found bounds from above and from below in {by}, needed one kind")
+        raise DomainError(f"by: found upper and lower bounds in {by}, needed one kind")
     return Kind.LOWER if m.claim.kind is Kind.LOWER or Kind.LOWER in kinds else Kind.UPPER
 
 

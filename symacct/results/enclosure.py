@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from symacct.expressions.node import Node
 
 _SHOWN_DIGITS = 10  # of a guarantee in one line
+_FAR = 10**6  # bits: of numbers as far from 1 no decimal is written out
 _LONGEST = 200  # characters of an expression in a line
 
 
@@ -72,10 +73,11 @@ class Enclosure:
 
     def decimal(self, digits: int | None = None) -> Fraction | None:
         """The one number of so many digits between the ends, where there is one."""
-        if mpmath.isinf(self.upper):
+        ends = self.lower, self.upper
+        if mpmath.isinf(self.upper) or any(abs(end._mpf_[2]) > _FAR for end in ends):
             return None
         up = rounding.rational_text(to_fraction(self.lower), self._shown(digits), up=True)
-        found = Fraction(up)
+        found = Fraction(Decimal(up))  # Python reads no integer of more than 4,300 digits
         return found if found <= to_fraction(self.upper) else None
 
     def __str__(self) -> str:

@@ -107,8 +107,8 @@ def _everywhere(node: Node, accountant: Accountant, digits: int) -> tuple[arb, K
     if isinstance(node, PostProcess) or (isinstance(node, Sampling) and node.is_one_step()):
         return _everywhere(node.mechanism, accountant, digits)[0], Kind.UPPER
     raise AssumptionError(
-        f"zcdp: found {echo(node)}, of which no finite ρ is known for all orders; needed a finite "
-        "ε(∞), or noise of which one is known: ask tcdp(omega) for the orders up to omega"
+        f"zcdp: found {echo(node)}, for which no ρ is known at all orders; needed a finite "
+        "ε(∞), or noise with a known ρ; tcdp(omega) answers for the orders up to omega"
     )
 
 

@@ -56,7 +56,7 @@ class Sweep(Sequence[Record]):
     >>> grid = {"sigma": [1, 2], "alpha": 2}
     >>> found = sweep(Gaussian(sympy.Symbol("sigma")), grid, "rdp", digits=3)
     >>> len(found), found[0]["value"]
-    (2, '1.00')
+    (2, '1')
     """
 
     def __init__(self, axes: Sequence[str], records: Sequence[Record], of: str) -> None:
@@ -216,8 +216,8 @@ class _Grid:
         needed = NEEDED[ask]
         if needed in symbols:
             raise DomainError(
-                f"sweep: found the symbol {needed} in the expression, where it means the "
-                "question's own parameter; rename the symbol"
+                f"sweep: found the symbol {needed} in the expression, a name that the "
+                "question itself needs; rename the symbol"
             )
         if set(values) != {*symbols, needed}:
             raise DomainError(

@@ -28,7 +28,7 @@ class DiscreteLaplace(IntegerNoise):
     docs/proofs.md, section 21.
 
     >>> print(DiscreteLaplace(2).rdp("inf", digits=3))
-    0.500
+    0.5
     """
 
     b: Exact

@@ -27,7 +27,7 @@ class NoisyMax(LaplacePair):
     39.
 
     >>> print(NoisyMax(4).rdp("inf", digits=3))
-    0.500
+    0.5
     """
 
     b: Exact

@@ -35,7 +35,7 @@ class SparseVector(Mechanism):
     section 28; pure DP: Lyu, Su and Li 2017.
 
     >>> print(SparseVector(2, 4).rdp("inf", digits=3))
-    1.00
+    1
     """
 
     b_threshold: Exact
