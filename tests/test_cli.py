@@ -220,9 +220,9 @@ def test_every_verb_has_help(verb):
 
 def examples_in_the_help(verb):
     """The command lines after "Example:" in the help, as a shell reads them."""
-    help_text = main.get_command(None, verb).help
-    _, examples = re.split(r"Examples?:\n", help_text)
-    return [shlex.split(one) for one in examples.replace("\\\n", " ").strip().split("\n")]
+    (_, examples) = re.split(r"Examples?:\n", main.get_command(None, verb).epilog)
+    lines = examples.split("\n\n")[0].replace("\\\n", " ").strip().split("\n")
+    return [shlex.split(one) for one in lines]
 
 
 @pytest.mark.parametrize("verb", main.list_commands())

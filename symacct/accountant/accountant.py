@@ -39,8 +39,9 @@ from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import given_delta, rational
 from symacct.profile import Profile, lower_bound, profile, refuse_pinned
 from symacct.rdp.curve import NodeCurve
+from symacct.rdp.decimals import as_decimal
 from symacct.rdp.each_way import no_larger_each_way
-from symacct.rdp.evaluation import KEY_LENGTH, Evaluation, goal_of, in_fractions, theorem_node
+from symacct.rdp.evaluation import KEY_LENGTH, Evaluation, goal_of, theorem_node
 from symacct.rdp.optimal_order import BestOrder
 from symacct.rdp.question import EpsilonDelta, at_order_one, by_the_profile, no_larger_at_one
 from symacct.results.enclosure import Enclosure, Guarantee, from_ball
@@ -229,11 +230,7 @@ class Accountant:
 
         ball, claim, _ = to_digits(value, digits, lambda: f"{echo(m)} at order {echo(alpha)}")
         found = from_ball(ball, claim, digits, claim.certified)
-        if (short := found.decimal()) is None or not found.certified:
-            return found
-        value = Fraction(0) if factor == 0 else in_fractions(m, alpha, goal, by)
-        is_short = value is not None and value * factor == short  # 0.02, but not 1/3
-        return found.known_to_be(short) if is_short else found
+        return as_decimal(found, m, alpha, goal, by, factor)
 
     def _by_mpmath(
         self, m: Node, alpha: Order, goal: Kind, by: By, digits: int, factor: Fraction | int

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import functools
+import inspect
 import json
 import sys
 import traceback
@@ -154,6 +155,14 @@ class Commands(click.Group):
             if "\0" in word or any("\ud800" <= letter <= "\udfff" for letter in word):
                 raise InputError(f"found {echo(word)}, needed an argument that is text in UTF-8")
         return super().parse_args(ctx, args)
+
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        """The examples at the end of a command's help are shown below its options."""
+        sentences, begin, examples = inspect.cleandoc(cmd.help or "").partition("\b\n")
+        cmd.help = sentences.rstrip()
+        if begin:
+            cmd.epilog = "\n\n".join(filter(None, (f"\b\n{examples.strip()}", cmd.epilog)))
+        super().add_command(cmd, name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for job, listed in JOBS.items():

@@ -26,6 +26,7 @@ from symacct.expressions.node import Node
 from symacct.mechanisms import Gaussian
 from symacct.operations import PoissonSubsample
 from symacct.operations.subsample import Sampling
+from symacct.rdp.decimals import as_decimal
 from symacct.results.enclosure import Enclosure
 
 
@@ -69,8 +70,11 @@ def softmax_bounds(m: Node, alpha: Numeric, digits: int = 30) -> tuple[Enclosure
         return (item + arb(count).log()) / (order - 1), claim
 
     what = f"Appendix G at order {echo(order)}"
-    below_it = certified_number(lower, digits, what, signed=True)
-    return below_it, certified_number(upper, digits, what)
+    ends = certified_number(lower, digits, what, signed=True), certified_number(upper, digits, what)
+    if sampled.gamma == 1 and isinstance(sampled, PoissonSubsample):  # both ends are its ε(α)
+        first, last = (as_decimal(x, sampled.mechanism, order, Kind.UPPER, None) for x in ends)
+        return first, last
+    return ends
 
 
 def _claim(sampled: Node) -> Claim:

@@ -12,7 +12,6 @@ import numpy as np
 
 from symacct.arithmetic import Arithmetic, BallArithmetic, MpmathArithmetic, Number
 from symacct.arithmetic.float64 import LogNumber
-from symacct.arithmetic.rational import NoFractionError, RationalArithmetic
 from symacct.arithmetic.symbolic import SymbolicArithmetic
 from symacct.core.claims import Claim, Kind
 from symacct.core.errors import (
@@ -32,7 +31,6 @@ from symacct.expressions import theorem_choice, theorem_registry
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.orders import floor_order, larger_order
 from symacct.expressions.theorem_registry import Bound, Theorem
-from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism, order_by_order
 from symacct.numerics.sums.local import REACH, LocalProduct
 from symacct.operations.convexify import Convexify
@@ -393,32 +391,6 @@ def exact_pure(m: Node, by: By) -> Fraction | None:
     return Fraction(int(value.p), int(value.q)) if isinstance(value, sympy.Rational) else None
 
 
-<<<<<<< HEAD
-=======
-def in_fractions(m: Node, alpha: Order, goal: Kind, by: By) -> Fraction | None:
-    """ε(α) where its formula needs + − × ÷ alone; None for any other, and for a user's function."""
-    if any(isinstance(one, Curve) for one in m.walk()):
-        return None
-    ctx: Any = RationalArithmetic()  # what it has not of an arithmetic it refuses
-    node = meant(m, by)
-    try:
-        if not isinstance(node, Mechanism):
-            value = Evaluation(ctx, goal, by).curve(node)(alpha)
-        elif alpha in (1, INFINITY):
-            value = node.at_one(ctx) if alpha == 1 else node.at_infinity(ctx)
-        else:
-            value = node.within(ctx, node.curve(ctx))(alpha)
-    except (NoFractionError, SymacctError, ArithmeticError, TypeError, ValueError):
-        return None
-    return Fraction(value) if isinstance(value, int | Fraction) else None
-
-
-def _sums_orders(theorem: Theorem) -> bool:
-    """Is it an upper bound by what the mechanism's curve is at the whole orders up to α?"""
-    return theorem.orders.whole and theorem.reads != "itself" and theorem.kind is not Kind.LOWER
-
-
->>>>>>> 7513ce8 (Say docstrings of public names in plain sentences; print exact decimals)
 def goal_of(m: Node, by: By) -> Kind:
     """Whether an upper or a lower bound answers: what a pinned theorem, else the node, is."""
     as_node(m, "expression")

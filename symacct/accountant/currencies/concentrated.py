@@ -24,7 +24,7 @@ from symacct.operations.compose import Compose
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import Sampling
 from symacct.rdp.curve import NodeCurve
-from symacct.rdp.evaluation import in_fractions
+from symacct.rdp.decimals import as_decimal
 from symacct.results.enclosure import Bound, Enclosure, bound
 
 _MOST_ORDERS, _TIMES = 5_000, 4
@@ -67,11 +67,8 @@ def tcdp(m: Node, omega: Numeric, digits: int = 10) -> Bound:
 
 def _short(found: Enclosure, node: Node, last: Order) -> Enclosure:
     """The number as the decimal that it is, where it is ε(1), a fraction of so few digits."""
-    short = found.decimal()
-    if short is None or last > node.steepest_up_to:
-        return found
-    is_short = in_fractions(node, 1, node.claim.kind, None) == short
-    return found.known_to_be(short) if is_short else found
+    is_at_one = last <= node.steepest_up_to
+    return as_decimal(found, node, 1, Kind.UPPER, None) if is_at_one else found
 
 
 def _precisely() -> AbstractContextManager[None]:
