@@ -26,9 +26,9 @@ def executed(path):
 
 
 def small(png):
-    """The same picture in 64 colours: a line drawing needs no more, and git keeps every version."""
+    """The same picture in 128 colours: a line drawing needs no more, and git keeps versions."""
     out = io.BytesIO()
-    Image.open(io.BytesIO(png)).convert("RGB").quantize(64).save(out, "PNG", optimize=True)
+    Image.open(io.BytesIO(png)).convert("RGB").quantize(128).save(out, "PNG", optimize=True)
     return out.getvalue()
 
 

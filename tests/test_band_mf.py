@@ -132,7 +132,7 @@ def test_rounds_as_jax_privacy_counts_them():
         ({"strategy": [1, "x"]}, "found 'x'"),
         ({"strategy": [0, 0]}, "not all 0"),
         ({"strategy": [1, 1, 1]}, "found 3 diagonals, needed at most 2"),
-        ({"strategy": [[1]]}, "found 1 rows of 1, needed 4 of as many"),
+        ({"strategy": [[1]]}, "found 1 rows of 1, needed 4 rows of 4 entries"),
         ({"strategy": 5}, "needed a list"),
     ],
 )

@@ -58,8 +58,8 @@ def test_below_one_another():
 @pytest.mark.parametrize(
     ("by", "error", "said"),
     [
-        (("MTZ19-T11", "ZW19-T5"), DomainError, "MTZ19-T11, ZW19-T5, which all speak of"),
-        (("MTZ19-T11", "ZW19-T6"), DomainError, "from above and from below"),
+        (("MTZ19-T11", "ZW19-T5"), DomainError, "MTZ19-T11, ZW19-T5, which all apply to"),
+        (("MTZ19-T11", "ZW19-T6"), DomainError, "upper and lower bounds"),
         (("MTZ19-T11", "WBK19-T27"), AssumptionError, "contains none"),
         (("MTZ19-T11", "TRIPLE-ANY-POISSON"), AdjacencyError, "under replace_one"),
         (("MTZ19-T11", "MTZ19"), DomainError, "did you mean"),

@@ -179,7 +179,10 @@ def test_the_command_writes_what_the_method_gives(tmp_path):
     assert json.loads(printed) == guarantee.certificate()
     assert verdict(file)[0] == 0
     none = CliRunner().invoke(main, ["certificate", "Gaussian(5)"])
-    assert (none.exit_code, none.stderr) == (2, "Error: needed one of --delta and --epsilon\n")
+    assert (none.exit_code, none.stderr) == (
+        2,
+        "Error: certificate: needed --delta or --epsilon, and one of them only\n",
+    )
 
 
 def test_nothing_but_a_finding_ends_with_1():

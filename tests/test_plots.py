@@ -58,6 +58,13 @@ def test_every_point_is_the_certified_value_in_its_sound_direction():
     assert all(y <= WITHOUT.rdp(a).upper for a, y in zip((2, 8), low.get_ydata(), strict=True))
 
 
+def test_a_pinned_theorem_is_drawn_in_place_of_the_best_answer():
+    drawn = lines(plot({"step": M}, [2, 8], pinned="ZW19-T5"))
+    [(name, upper)] = drawn.items()
+    assert name.startswith("step, ZW19-T5")
+    assert list(upper.get_ydata()) == [float(M.rdp(a, 8, by="ZW19-T5")) for a in (2, 8)]
+
+
 def test_kinds_are_drawn_apart_and_the_open_band_is_shaded():
     bounded = SubsampleWithoutReplacement(2 * Gaussian(5), "1/1000")
     figure = plot({"exact": M, "bound": bounded}, range(2, 30), by=[])
@@ -223,7 +230,7 @@ def test_the_command(tmp_path):
     run = CliRunner().invoke
     for suffix, start in ((".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")):
         out = tmp_path / f"p{suffix}"
-        arguments = ["plot", repr(M), "--orders", "2..9", "--by", "ZW19-T5", "--out", str(out)]
+        arguments = ["plot", repr(M), "--orders", "2..9", "--also", "ZW19-T5", "--out", str(out)]
         done = run(main, arguments)
         assert done.exit_code == 0, done.output
         assert out.read_bytes().startswith(start)
@@ -233,9 +240,13 @@ def test_the_command(tmp_path):
     assert run(main, runs).exit_code == 0
     for arguments, fault in [
         ([*runs[1:], "--by", "ZW19-T5"], "found --delta with"),
+        ([*over[1:], "--also", "ZW19-T5"], "found --also with --over"),
         ([repr(M), "--out", str(tmp_path / "p.gif")], "found the suffix '.gif'"),
         ([repr(M), "--out", str(tmp_path / "no" / "p.png")], "name another file"),
-        (["Gaussian(sigma)", "--out", str(tmp_path / "p.png")], "found the open parameter sigma"),
+        (
+            ["Gaussian(sigma)", "--out", str(tmp_path / "p.png")],
+            "found the parameter sigma without a value",
+        ),
         ([repr(M), "--by", "ZW19-T55", "--out", str(tmp_path / "p.png")], "ZW19-T55"),
     ]:
         wrong = run(main, ["plot", *arguments])

@@ -95,7 +95,7 @@ KINDS = [
     (PostProcess(STEP), "a post-processing of the Gaussian mechanism"),
     (Scale(Gaussian(9), "1/3"), "stated to be 1/3 times"),
     (RandomizedResponse("3/4"), "the true answer with probability 0.75"),
-    (Gaussian(9), "for which the mechanisms' parameters were stated"),
+    (Gaussian(9), "whichever the mechanisms' parameters are stated for"),
     (Compose(*(Gaussian(9 + i) for i in range(20))), "20 runs of 20 mechanisms"),
     (Curve("alpha/50", kind="upper", adjacency="add_remove"), "stated by the authors as ε(α) ="),
     (Curve("alpha/50", kind="upper", adjacency="add_remove"), "the authors' claim"),

@@ -54,7 +54,7 @@ def test_each_point_is_what_the_node_answers():
 
 def test_orders_bounds_and_deltas_may_be_asked():
     rdp = sweep(Gaussian(SIGMA), {SIGMA: 2, "alpha": [2, "inf"]}, "rdp", digits=5)
-    assert [r["value"] for r in rdp] == ["0.25000", "inf"]
+    assert [r["value"] for r in rdp] == ["0.25", "inf"]
     lower = sweep(STEP, {SIGMA: 1, GAMMA: "1/2", "alpha": 3}, "rdp", by="ZW19-T6", digits=6)[0]
     node = PoissonSubsample(Gaussian(1), "1/2")
     assert lower["value"] == node.rdp(3, by="ZW19-T6").rounded_down(6)
@@ -251,7 +251,7 @@ def test_tables(tmp_path, monkeypatch):
     with open(tmp_path / "table.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert rows[0]["sigma"] == "1"
-    assert rows[0]["value"] == "1.0000"
+    assert rows[0]["value"] == "1"
     assert rows[1]["error"] == swept[1]["error"]
     with pytest.raises(StorageError, match="name another file"):
         swept.to_csv(tmp_path)

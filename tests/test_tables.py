@@ -254,6 +254,10 @@ def test_one_clear_line_for_bad_input(arguments, message):
 def test_the_command_table(tmp_path):
     made = run("table", repr(STEP), "--alpha", "2, 5/2,inf", "--format", "csv", "--digits", "4")
     assert made.output == table(STEP, [2, "5/2", "inf"], 4).csv()
+    pinned = run("table", repr(STEP), "--alpha", "2", "--format", "csv", "--by", "ZW19-T5").output
+    assert pinned == table(STEP, [2], by=["ZW19-T5"]).csv()
+    also = run("table", repr(STEP), "--alpha", "2", "--format", "csv", "--also", "ZW19-T5").output
+    assert also == table(STEP, [2]).csv() + pinned.splitlines()[1] + "\n"
     file = tmp_path / "x.png"
     options = ["--by", "ZW19-T5", "--caption", "{", "--figure", str(file)]
     tex = run("table", repr(STEP), "--alpha", "2,8", *options).output

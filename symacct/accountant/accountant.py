@@ -39,6 +39,7 @@ from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import given_delta, rational
 from symacct.profile import Profile, lower_bound, profile, refuse_pinned
 from symacct.rdp.curve import NodeCurve
+from symacct.rdp.decimals import as_decimal
 from symacct.rdp.evaluation import KEY_LENGTH, Evaluation, goal_of, theorem_node
 from symacct.rdp.optimal_order import BestOrder
 from symacct.rdp.question import EpsilonDelta, at_order_one, by_the_profile, no_larger_at_one
@@ -57,14 +58,14 @@ _STORED = ((), ("exact profile",))
 
 
 class Accountant:
-    """Answers questions about expressions and remembers every curve value it has computed.
+    """An accountant answers questions about expressions and remembers every curve value.
 
-    `digits` is the default number of significant digits; `engine` is "ball" (certified),
-    "mpmath" (independent, not certified) or "float64", which waits for no proof order by order, as
-    TRIPLE-GAUSSIAN takes, and answers by a bound above. What is remembered is keyed by all that
-    changes a value, so an answer never depends on what was asked before. `memo` names a file in
-    which certified curve values are kept for other processes and other days; StorageError where
-    it cannot be used.
+    `digits` is the default number of significant digits. `engine` is "ball" (certified), "mpmath"
+    (an independent computation, not certified) or "float64" (fast, not certified). With "float64"
+    some theorems, such as TRIPLE-GAUSSIAN, answer by an upper bound, because the proof for each
+    order would take long. An answer never depends on earlier questions: a stored value is found
+    again only if everything that could change it is the same. `memo` names a file that keeps
+    certified curve values for later processes. Raises StorageError if the file cannot be used.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> accountant = Accountant(digits=12)
@@ -90,9 +91,10 @@ class Accountant:
     # --- remembering
 
     def oracle_calls(self, m: Node) -> int:
-        """The number of distinct orders at which m's curve was evaluated, of those remembered.
+        """The number of distinct orders at which m's curve was evaluated and is still remembered.
 
-        One polynomial for all orders about a whole one is no evaluation, nor is what it gives.
+        The polynomial that is summed once for all orders near a whole order is not counted, and
+        neither are the values that are read from it.
         """
         with self._lock:
             tables = self._memo.get(as_node(m, "oracle_calls").rewritten, {}).items()
@@ -103,7 +105,7 @@ class Accountant:
             return len({alpha for alpha, read in orders if not read})
 
     def clear(self) -> None:
-        """Forget everything but what is on the disk."""
+        """Forget every value except those in the memo file."""
         with self._asking():
             self._memo.clear()
 
@@ -189,14 +191,14 @@ class Accountant:
         found = self._enclose(m, 1, goal_of(m, None), None, digits)
         if found.upper == INFINITY:
             raise AssumptionError(
-                f"lam = -1: found ε(1) = ∞ for {echo(m)}, needed a finite one: of a loss that may "
-                "be infinite K(-1) is not known to be 0"
+                f"lam = -1: found ε(1) = ∞ for {echo(m)}, needed a finite ε(1): if the privacy "
+                "loss may be infinite, K(-1) is not known to be 0"
             )
         zero = self._enclose(m, 1, goal_of(m, None), None, digits, 0)
         return replace(zero, claim=replace(zero.claim, kind=Kind.EXACT))
 
     def lower_bound(self, m: Node, alpha: Numeric, digits: int | None = None) -> Enclosure:
-        """The largest proved lower bound of ε(α), of kind `lower` where it is the value too."""
+        """The largest proved lower bound of ε(α), of kind `lower` even if it is the exact value."""
         as_node(m, "lower_bound")
         found = self._enclose(m, order(alpha), Kind.LOWER, None, digits)
         return replace(found, claim=replace(found.claim, kind=Kind.LOWER))
@@ -226,7 +228,8 @@ class Accountant:
             return (ball if factor == 1 else ball * BALL.number(factor)), curve.claim(alpha)
 
         ball, claim, _ = to_digits(value, digits, lambda: f"{echo(m)} at order {echo(alpha)}")
-        return from_ball(ball, claim, digits, claim.certified)
+        found = from_ball(ball, claim, digits, claim.certified)
+        return as_decimal(found, m, alpha, goal, by, factor)
 
     def _by_mpmath(
         self, m: Node, alpha: Order, goal: Kind, by: By, digits: int, factor: Fraction | int

@@ -72,7 +72,10 @@ class Adaptive:
         total = Compose(self._spent, as_node(m, f"{type(self).__name__}, mechanism"))
         if total.free_symbols:
             symbols = ", ".join(sorted(map(str, total.free_symbols)))
-            raise DomainError(f"{type(self).__name__}: found the free symbol {symbols}")
+            raise DomainError(
+                f"{type(self).__name__}: found the free symbol {symbols}, needed a number; "
+                "replace it with m.subs({...})"
+            )
         claim = total.claim
         if goal_of(total, None) is Kind.LOWER or not claim.certified:
             found = "a lower bound" if claim.kind is Kind.LOWER else "a curve taken on trust"
@@ -137,14 +140,15 @@ class Adaptive:
 
 
 class Filter(Adaptive):
-    """A budget (ε, δ) that mechanisms are run on, each chosen from what the earlier ones told.
+    """A budget (ε, δ) for mechanisms that are chosen adaptively, each from earlier outputs.
 
-    `admits(m)` says before a run whether the budget holds with it, `spend(m)` counts it, or
-    raises BudgetError and counts nothing. Whatever is admitted is (ε, δ)-DP in all, whoever
-    chooses and whenever they stop. Admitted is what keeps to ε at one of the `orders` for its
-    share of δ: one order has all of δ, and ∞, pure DP, needs none. The first argument may be
-    followed by a Node `spent`, of what was run before. Every comparison is certified:
-    PrecisionError where one stays undecided. `epsilon` is in nats, `delta` a probability.
+    `admits(m)` says before a run whether the budget still holds with it. `spend(m)` counts the run,
+    or raises BudgetError and counts nothing. All admitted runs together are (ε, δ)-DP, whoever
+    chooses them and whenever they stop. The budget holds if the runs keep to ε at one of the
+    `orders`, each of which has its share of δ: a single order has all of δ, and the order ∞, which
+    is pure DP, needs none. `spent` is a Node of what was run before. Every comparison is certified,
+    and PrecisionError is raised if one cannot be decided. `epsilon` is in nats, and `delta` is a
+    probability.
 
     >>> from symacct import Gaussian
     >>> budget = Filter(2, "1e-6", orders=[16])
@@ -177,12 +181,12 @@ class Filter(Adaptive):
         return {"epsilon": self.epsilon, **super()._arguments()}
 
     def admits(self, m: Node) -> bool:
-        """Does the budget hold if m is run, too?"""
+        """Does the budget still hold if m is run as well?"""
         with self._lock:
             return self._holds(self._with(m))
 
     def spend(self, m: Node) -> None:
-        """Count m as run; BudgetError where the budget would not hold, and nothing is counted."""
+        """Count m as run. Raises BudgetError, and counts nothing, if the budget would not hold."""
         with self._lock:
             total = self._with(m)
             if not self._holds(total):
@@ -193,7 +197,7 @@ class Filter(Adaptive):
             self._spent = total
 
     def left(self, m: Node) -> int | float:
-        """How many runs of m, told of no other, the budget still admits; ∞ where m is for free."""
+        """How many further runs of m the budget admits; ∞ if m costs nothing."""
         with self._lock:
             if exact_pure(as_node(m, "Filter, mechanism"), None) == 0:
                 return INFINITY
@@ -222,12 +226,13 @@ class Filter(Adaptive):
 
 
 class Odometer(Adaptive):
-    """A reading ε that holds at all times, of mechanisms chosen from what the earlier ones told.
+    """A running ε that holds at all times, for mechanisms that are chosen adaptively.
 
-    With probability 1 − δ over all that is ever run the privacy loss is never above the reading,
-    so that who reads may decide by it what to run next, or to stop. ε is in nats. `delta` lies in
-    [0, 1), `orders` are those that a reading may take, and `spent` is a Node of what was run
-    before. DomainError otherwise; PrecisionError where a comparison stays undecided.
+    With probability 1 − δ over all runs, the privacy loss is never above the reading. A reader may
+    therefore decide by the reading what to run next, or when to stop. ε is in nats. `delta` lies in
+    [0, 1). `orders` are the orders that a reading may use, and `spent` is a Node of what was run
+    before. Raises DomainError for other parameters, and PrecisionError if a comparison cannot be
+    decided.
 
     >>> from symacct import Gaussian
     >>> meter = Odometer("1e-6")
@@ -252,7 +257,7 @@ class Odometer(Adaptive):
             self._spent = self._with(m)
 
     def epsilon(self, digits: int = 30) -> Enclosure:
-        """The reading as an Enclosure of kind `upper`: the least of the orders'."""
+        """The reading as an Enclosure of kind `upper`: the smallest over the orders."""
         total = self._spent
 
         def reading(_: Accountant) -> tuple[arb, Claim]:

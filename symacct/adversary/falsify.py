@@ -25,18 +25,20 @@ def falsify(
     kind: Kind | str = "upper",
     orders: Orders = INTEGER_ORDERS,
 ) -> Attack:
-    """Search `budget` candidates for a finite mechanism that violates the statement.
+    """Search `budget` small finite mechanisms for one that violates a statement.
 
     `theorem` is a name ("ZW19-T5", "improved", or a wrong claim such as "T8-SHIFTED"), a Theorem, a
-    Conversion, or a function `bound(ctx, eps, alpha, ...)` about the operation `about`. The same
-    seed makes the same search. Raises DomainError for anything else. `kind` is what a function
-    claims to be, "upper" or "lower", and `orders` those that it is about.
+    Conversion, or a function `bound(ctx, eps, alpha, ...)` about the operation `about`. For a
+    function, `kind` says whether it claims to be "upper" or "lower", and `orders` are the orders of
+    its claim. The same `seed` repeats the same search. Raises DomainError for anything else.
 
     >>> falsify("T8-WITHOUT-REPLACEMENT", budget=2000).refuted
     True
     """
     if not isinstance(orders, Orders):
-        raise DomainError(f"falsify, orders: found {echo(orders)}, needed INTEGER_ORDERS or such")
+        raise DomainError(
+            f"falsify, orders: found {echo(orders)}, needed a set such as INTEGER_ORDERS"
+        )
     budget = whole(budget, "falsify, budget", least=1)
     limits.check("points", budget, "falsify, budget")
     seed = whole(seed, "falsify, seed")

@@ -137,7 +137,9 @@ def rational_ends(value: Exact, bits: int) -> tuple[Fraction, ...]:
             ball = BALL.number(value)
             if ball.rel_accuracy_bits() > 2 * bits:
                 return tuple(map(rational, ends_of(ball)))
-    raise PrecisionError(f"found {echo(value)}, too near to 0 to compute; write it as a rational")
+    raise PrecisionError(
+        f"found {echo(value)}, too near to 0 to compute; write it as a rational number"
+    )
 
 
 def nearest_rational(value: Exact, bits: int) -> Fraction:

@@ -164,7 +164,9 @@ def _left(delta: arb, k: int, allowed: arb) -> arb:
     """δ′ = 1 − (1−δ_total)/(1−δ)^k, what k rounds leave of the total δ; NaN if maybe below 0."""
     rest = -((-allowed).log1p() - k * (-delta).log1p()).expm1()
     if rest < 0:
-        raise DomainError("optimal: the rounds' own δ exceeds the total δ; lower it")
+        raise DomainError(
+            "optimal: found rounds whose δ together exceed the total δ; lower the δ of each"
+        )
     return rest if rest >= 0 else arb.nan()
 
 

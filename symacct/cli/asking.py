@@ -10,6 +10,7 @@ import click
 from symacct.accountant.accountant import ENGINES, Accountant
 from symacct.accountant.reported import reported
 from symacct.cli.frame import (
+    ALPHA_HELP,
     OWN_CURVE,
     by_option,
     expression_command,
@@ -28,10 +29,16 @@ from symacct.results.terminal import print_table
 
 
 @expression_command("rdp")
-@click.option("--alpha", required=True, multiple=True, help="Order in [1, inf]; repeatable.")
+@click.option("--alpha", required=True, multiple=True, help=ALPHA_HELP)
 @by_option
-@click.option("--engine", default="ball", show_default=True, type=click.Choice(ENGINES))
-@click.option("--lower", is_flag=True, help="The best lower bound instead.")
+@click.option(
+    "--engine",
+    default="ball",
+    show_default=True,
+    type=click.Choice(ENGINES),
+    help="The arithmetic to use. Only the digits of ball are proved.",
+)
+@click.option("--lower", is_flag=True, help="Print the best lower bound.")
 def rdp(
     expr: str,
     alpha: tuple[str, ...],
@@ -41,7 +48,12 @@ def rdp(
     digits: int,
     as_json: bool,
 ) -> None:
-    """ε(α) of EXPR at one or more orders."""
+    """Print the Rényi privacy loss ε(α) of EXPR at orders α.
+
+    \b
+    Example:
+      symacct rdp "PoissonSubsample(Gaussian(5), 1/1000)" --alpha 2 --alpha 8
+    """
     from symacct.export.tables import as_printed  # with all that writes formulas
 
     m = in_numbers(expr)
@@ -69,18 +81,28 @@ def rdp(
 
 
 @expression_command("epsilon")
-@click.option("--delta", required=True, help="δ in [0, 1).")
+@click.option("--delta", required=True, help="The δ at which ε is asked for, in [0, 1).")
 @how_options
 def epsilon(expr: str, delta: str, how: dict[str, Any], digits: int, as_json: bool) -> None:
-    """The smallest ε of EXPR at this δ, the best that is proved."""
+    """Print the smallest ε that is proved for EXPR at a δ.
+
+    \b
+    Example:
+      symacct epsilon "1000 * PoissonSubsample(Gaussian(2), 1/100)" --delta 1e-6
+    """
     _answer(in_numbers(expr), "epsilon", as_json, delta=delta, digits=digits, **how)
 
 
 @expression_command("delta")
-@click.option("--epsilon", required=True, help="ε >= 0.")
+@click.option("--epsilon", required=True, help="The ε at which δ is asked for, at least 0.")
 @how_options
 def delta(expr: str, epsilon: str, how: dict[str, Any], digits: int, as_json: bool) -> None:
-    """The smallest δ of EXPR at this ε, the best that is proved."""
+    """Print the smallest δ that is proved for EXPR at an ε.
+
+    \b
+    Example:
+      symacct delta "1000 * PoissonSubsample(Gaussian(2), 1/100)" --epsilon 1
+    """
     _answer(in_numbers(expr), "delta", as_json, epsilon=epsilon, digits=digits, **how)
 
 

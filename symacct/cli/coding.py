@@ -14,16 +14,25 @@ from symacct.text import parse_open
 
 @main.command("code", epilog=EPILOG)
 @click.argument("expr")
-@click.option("--target", required=True, help=f"One of {', '.join(TARGETS)}.")
+@click.option("--target", required=True, help=f"The language: {', '.join(TARGETS)}.")
 @by_option
-@click.option("--max-order", type=int, help="The largest finite order answered.")
-@click.option("--accuracy", default="1e-11", show_default=True, help="Largest relative error.")
-@click.option("--points", default=100, show_default=True, help="Orders to measure it at.")
+@click.option("--max-order", type=int, help="The largest finite order that the function answers.")
+@click.option(
+    "--accuracy", default="1e-11", show_default=True, help="The largest relative error allowed."
+)
+@click.option(
+    "--points", default=100, show_default=True, help="At how many orders the error is measured."
+)
 @json_option
 def code_command(expr: str, target: str, as_json: bool, **how: Any) -> None:
-    """A self-contained function that gives ε(α) of EXPR.
+    """Print a function in another language that computes ε(α) of EXPR.
 
-    It is measured against certified values before it is given out.
+    The function needs no other file of ours. Its error is measured against certified values first,
+    and it is not printed if the error is too large.
+
+    \b
+    Example:
+      symacct code "PoissonSubsample(Gaussian(5), 1/1000)" --target python
     """
     text = parse_open(expr).code(target, **how)
     digest = hashlib.sha256(text.encode()).hexdigest()

@@ -17,16 +17,27 @@ from symacct.results.progress import progress
 
 @main.command("certificate", epilog=EPILOG)
 @click.argument("expr")
-@click.option("--delta", help="δ in (0, 1): the best ε is certified.")
-@click.option("--epsilon", help="ε >= 0: the best δ is certified.")
+@click.option("--delta", help="Certify the best ε at this δ, in (0, 1).")
+@click.option("--epsilon", help="Certify the best δ at this ε, at least 0.")
 @partial(how_options, conversion="improved")
 @click.option(
-    "--form", default="json", show_default=True, type=click.Choice(list(FORMS)), help="Of the file."
+    "--form",
+    default="json",
+    show_default=True,
+    type=click.Choice(list(FORMS)),
+    help="The form of the certificate: JSON for checker/check.py, or a file for Coq.",
 )
 @click.option(
-    "--digits", default=6, show_default=True, help="Digits of the claim, at most 12, 9 for Coq."
+    "--digits",
+    default=6,
+    show_default=True,
+    help="How many digits the claim has: at most 12, and at most 9 for Coq.",
 )
-@click.option("--out", type=click.Path(dir_okay=False), help="The file to write; default print.")
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False),
+    help="The file to write. By default the certificate is printed.",
+)
 def certificate_command(
     expr: str,
     delta: str | None,
@@ -36,14 +47,18 @@ def certificate_command(
     digits: int,
     out: str | None,
 ) -> None:
-    """The guarantee of EXPR with its proof, for checker/check.py.
+    """Write a guarantee of EXPR with a proof that others can check.
 
-    The checker needs neither symacct nor trust in it: python checker/check.py FILE. The form coq
-    is a file that Coq with coq-interval proves from the library in the folder coq/.
+    "python checker/check.py FILE" checks a JSON certificate without symacct. Coq with the package
+    coq-interval checks a Coq certificate; it uses our library in the folder coq/.
+
+    \b
+    Example:
+      symacct certificate "100 * Gaussian(50)" --delta 1e-5 --out run.json
     """
     m = in_numbers(expr)
     if (delta is None) == (epsilon is None):
-        raise InputError("needed one of --delta and --epsilon")
+        raise InputError("certificate: needed --delta or --epsilon, and one of them only")
     with progress("certificate"):
         accountant = Accountant(digits)
         ask = accountant.epsilon if epsilon is None else accountant.delta

@@ -19,6 +19,8 @@ from symacct.cli.frame import (
     KIND_LABELS,
     OWN_CURVE,
     InputError,
+    also_option,
+    ask_option,
     axis,
     by_option,
     conversion_option,
@@ -51,20 +53,30 @@ from symacct.results.rounding import given
 from symacct.results.terminal import print_table
 from symacct.text import parse_open
 
-ask_option = click.option(
-    "--ask", default="epsilon", show_default=True, type=click.Choice(list(NEEDED))
-)
+_ask_option = ask_option(default="epsilon", type=click.Choice(list(NEEDED)))
 _SHOWN = 40  # rows of a table on the terminal
 _JOBS = click.IntRange(1, 256)  # processes, all of which are started at once
 
 
 @expression_command("sweep")
 @click.option("--over", required=True, multiple=True, metavar="NAME=VALUES", help=AXIS_HELP)
-@ask_option
+@_ask_option
 @partial(how_options, conversion="improved")
-@click.option("--jobs", default=1, show_default=True, type=_JOBS, help="Processes.")
-@click.option("--file", type=click.Path(path_type=Path), help="Results, kept and resumed (JSONL).")
-@click.option("--csv", "table", type=click.Path(path_type=Path), help="Write a table there.")
+@click.option(
+    "--jobs",
+    default=1,
+    show_default=True,
+    type=_JOBS,
+    help="How many processes work at the same time.",
+)
+@click.option(
+    "--file",
+    type=click.Path(path_type=Path),
+    help="Keep the results in this JSONL file; an interrupted sweep is resumed from it.",
+)
+@click.option(
+    "--csv", "table", type=click.Path(path_type=Path), help="Write the results to this CSV file."
+)
 def sweep_command(
     expr: str,
     over: tuple[str, ...],
@@ -76,10 +88,12 @@ def sweep_command(
     digits: int,
     as_json: bool,
 ) -> None:
-    """One question at every point of a grid.
+    """Ask one question at every point of a grid of parameters.
 
-    For example of EXPR "1000*PoissonSubsample(Gaussian(sigma), 1/100)" with --over sigma=1,2,4
-    --over delta=1e-5.
+    \b
+    Example:
+      symacct sweep "1000*PoissonSubsample(Gaussian(sigma), 1/100)" \\
+        --over sigma=1,2,4 --over delta=1e-5
     """
     axes = dict(axis("--over", text) for text in over)
     m = _parsed(expr, axes)
@@ -97,39 +111,57 @@ def sweep_command(
 
 @main.command("plot", epilog=EPILOG)
 @click.argument("exprs", metavar="EXPR...", nargs=-1, required=True)
-@click.option("--orders", metavar="VALUES", help="Orders: 2,4,8.5 or 2..64 or 2:1000:60:log.")
-@click.option("--by", multiple=True, help="A theorem to draw as well, e.g. ZW19-T5; repeatable.")
+@click.option(
+    "--orders",
+    metavar="VALUES",
+    help="The orders to draw: a list such as 2,4,8.5, a range such as 2..64, or 2:1000:60:log.",
+)
+@by_option
+@also_option
 @click.option(
     "--over",
     multiple=True,
     metavar="NAME=VALUES",
-    help="Draw over a symbol of EXPR, or over delta or epsilon, instead: as for sweep.",
+    help="Draw against a parameter of EXPR, or against delta or epsilon. VALUES is that of sweep.",
 )
-@ask_option
-@click.option("--delta", help="Draw the ε of one EXPR at this δ over the number of its runs.")
+@_ask_option
+@click.option("--delta", help="Draw ε of one EXPR at this δ against the number of its runs.")
 @click.option(
     "--out",
     default="plot.png",
     show_default=True,
     type=click.Path(path_type=Path, dir_okay=False),
-    help="A file that ends in .png, .svg, .pdf or .pgf.",
+    help="The file to write, which ends in .png, .svg, .pdf or .pgf.",
 )
 def plot_command(
     exprs: tuple[str, ...],
     orders: str | None,
-    by: tuple[str, ...],
+    by: By,
+    also: tuple[str, ...],
     over: tuple[str, ...],
     ask: str,
     delta: str | None,
     out: Path,
 ) -> None:
-    """A picture of ε(α), or of ε or δ over a parameter.
+    """Draw ε(α) against the order, or ε or δ against a parameter.
 
-    The orders lie along the axis, or with --over the values of a parameter. Exact curves, upper
-    and lower bounds are drawn apart.
+    The horizontal axis is the order, or the parameter that --over names. Exact curves, upper
+    bounds and lower bounds have different line styles.
+
+    \b
+    Example:
+      symacct plot "PoissonSubsample(Gaussian(5), 1/1000)" \\
+        --orders 2..64 --also ZW19-T5 --out rdp.pdf
     """
-    if delta is not None and (over or orders or by or len(exprs) > 1):
-        raise InputError("found --delta with --over, --orders, --by or more than one EXPR")
+    if delta is not None and (over or orders or by or also or len(exprs) > 1):
+        raise InputError(
+            "found --delta with --over, --orders, --by, --also or more than one EXPR, needed "
+            "--delta alone; --over delta=1e-5 goes with these"
+        )
+    if over and also:
+        raise InputError(
+            "found --also with --over, needed one of them; --by chooses a theorem for --over"
+        )
     with _warnings_said():
         if delta is not None:
             figure = plot_runs(in_numbers(exprs[0]), delta)
@@ -137,11 +169,10 @@ def plot_command(
             axes = dict(axis("--over", text) for text in over)
             nodes = {text: _parsed(text, axes) for text in exprs}
             axes = _with_whole_counts(over, axes, nodes.values())
-            theorem = by[0] if by else None
-            figure = plot_sweep(nodes, axes, ask, by=theorem, orders=orders_option(orders))
+            figure = plot_sweep(nodes, axes, ask, by=by, orders=orders_option(orders))
         else:
             nodes = {text: in_numbers(text) for text in exprs}
-            figure = plot(nodes, None if orders is None else grid(orders), by)
+            figure = plot(nodes, None if orders is None else grid(orders), also, pinned=by)
     click.echo(save(figure, out))
 
 
@@ -153,11 +184,16 @@ def plot_command(
     default="tree",
     show_default=True,
     type=click.Choice(["tree", "mermaid", "dot", "svg"]),
+    help="What is printed.",
 )
 def graph_command(expr: str, form: str) -> None:
-    """What EXPR is made of, as a tree or a drawing.
+    """Print the parts of EXPR as a tree or as a drawing.
 
-    The drawing is text for Mermaid or Graphviz, or an SVG for a browser.
+    The drawing is text for Mermaid, text for Graphviz (dot), or an SVG picture for a browser.
+
+    \b
+    Example:
+      symacct graph "1000 * PoissonSubsample(Gaussian(2), 1/100)" --format mermaid
     """
     graph = parse_open(expr).graph()
     shown = {"tree": graph.__str__, "svg": graph.svg}
@@ -170,7 +206,9 @@ def _parsed(text: str, axes: Iterable[str]) -> Node:
     asked = {symbol.name for symbol in m.free_symbols} & set(NEEDED.values()) & set(axes)
     if asked:
         name = asked.pop()
-        raise InputError(f"found {name} in EXPR and as an axis, which is the question's; rename it")
+        raise InputError(
+            f"found the parameter {name} in EXPR, a name that the question itself needs; rename it"
+        )
     return m
 
 
@@ -205,17 +243,21 @@ def _warnings_said() -> Iterator[None]:
 
 
 @expression_command("calibrate")
-@click.option("--whole", is_flag=True, help="The parameter is a whole number, such as a count.")
-@click.option("--epsilon", help="The target ε, with --delta.")
-@click.option("--delta", help="The target δ.")
-@click.option("--advantage", help="In their place the largest TPR − FPR of a membership test.")
-@click.option("--tpr", help="Or its largest true positive rate, with --fpr.")
-@click.option("--fpr", help="The false positive rate of --tpr.")
-@click.option("--mu", help="Or the μ of Gaussian DP, for errors from 1e-10.")
-@click.option("--bayes-success", help="Or how often a guess of membership is right at most.")
-@click.option("--prior", help="The probability of membership before --bayes-success: 1/2 if none.")
-@click.option("--reconstruction", help="Or how often a record is reconstructed, with --baseline.")
-@click.option("--baseline", help="How often --reconstruction succeeds blindly.")
+@click.option("--whole", is_flag=True, help="Search whole numbers only, as for a count of runs.")
+@click.option("--epsilon", help="The ε to be met at the δ of --delta.")
+@click.option("--delta", help="The δ to be met, together with --epsilon.")
+@click.option(
+    "--advantage", help="A target: the largest TPR − FPR that a membership test may have."
+)
+@click.option(
+    "--tpr", help="A target: the largest true positive rate of a test at the rate of --fpr."
+)
+@click.option("--fpr", help="The false positive rate of the test that --tpr bounds.")
+@click.option("--mu", help="A target: the μ of Gaussian DP, for tests with errors from 1e-10.")
+@click.option("--bayes-success", help="A target: how often a guess of membership may be right.")
+@click.option("--prior", help="The probability of membership before --bayes-success; 1/2 if none.")
+@click.option("--reconstruction", help="A target: how often a record may be reconstructed.")
+@click.option("--baseline", help="How often --reconstruction succeeds without the output.")
 @conversion_option
 @by_option
 def calibrate_command(
@@ -229,18 +271,26 @@ def calibrate_command(
     as_json: bool,
     **risks: str | None,
 ) -> None:
-    """The least noise, or largest rate or count, for a target (ε, δ) or a risk.
+    """Find the least noise, or the largest rate or count, that meets a target.
 
-    EXPR leaves one parameter open, which is found: for example
-    "1000*PoissonSubsample(Gaussian(sigma), 1/100)" with --epsilon 2 --delta 1e-6, or with
-    --tpr 0.05 --fpr 0.01.
+    EXPR has one parameter without a value, which this command finds. The target is an (ε, δ), or
+    a bound on what an attacker can do: --advantage, --tpr with --fpr, or --mu.
+
+    \b
+    Examples:
+      symacct calibrate "1000*PoissonSubsample(Gaussian(sigma), 1/100)" \\
+        --epsilon 2 --delta 1e-6
+      symacct calibrate "Gaussian(sigma)" --tpr 0.05 --fpr 0.01
     """
     m = parse_open(expr)
     if whole:
         m = m.subs({one: _count(one.name) for one in m.free_symbols})
     if any(risks.values()):
         if epsilon or delta or conversion or by:
-            raise InputError("found a risk with --epsilon, --delta, --conversion or --by")
+            raise InputError(
+                "found a risk with --epsilon, --delta, --conversion or --by, needed one target; "
+                "leave these options out"
+            )
         asked = {name: value for name, value in risks.items() if value is not None}
         _print_risk_calibration(calibrate_risk(m, digits=digits, **asked), digits, as_json)
     elif epsilon is None or delta is None:
@@ -270,13 +320,20 @@ def _print_risk_calibration(found: RiskCalibration, digits: int, as_json: bool) 
     "--least-error",
     default=LEAST_ERROR,
     show_default=True,
-    help="The least error of the tests that μ is for.",
+    help="The least error of a test for which the printed μ holds.",
 )
-@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), help="A picture, there.")
+@click.option(
+    "--plot", type=click.Path(path_type=Path, dir_okay=False), help="Write a picture to this file."
+)
 def risk_command(
     expr: str, least_error: str, plot: Path | None, digits: int, as_json: bool
 ) -> None:
-    """What attackers can do at most: tests of membership, guesses, reconstruction, μ."""
+    """Print how much an attacker can learn at most: membership, guesses, records.
+
+    \b
+    Example:
+      symacct risk "1000 * PoissonSubsample(Gaussian(2), 1/100)"
+    """
     m = in_numbers(expr)
     with progress("risk"):
         found = risk(m, digits, least_error)

@@ -8,8 +8,10 @@ from pathlib import Path
 import click
 
 from symacct.cli.frame import (
+    DIGITS_HELP,
     EPILOG,
     InputError,
+    also_option,
     by_option,
     in_numbers,
     json_option,
@@ -27,11 +29,17 @@ from symacct.text import parse_open
 
 @main.command("latex", epilog=EPILOG)
 @click.argument("expr")
-@click.option("--alpha", help="The order; by default all orders at once.")
+@click.option("--alpha", help="The Rényi order. By default the formula holds for all orders.")
 @by_option
-@click.option("--name", "names", multiple=True, metavar="SYMBOL=LATEX", help="gamma=q; repeatable.")
-@click.option("--document", is_flag=True, help="A whole document, with values at EXPR's numbers.")
-@click.option("--delta", help="With --document: ε at this δ as well.")
+@click.option(
+    "--name",
+    "names",
+    multiple=True,
+    metavar="SYMBOL=LATEX",
+    help="Write a parameter in another way, as in gamma=q. This option can be repeated.",
+)
+@click.option("--document", is_flag=True, help="Write a whole document, with a table of values.")
+@click.option("--delta", help="With --document, also give ε at this δ.")
 @json_option
 def latex_command(
     expr: str,
@@ -42,13 +50,19 @@ def latex_command(
     delta: str | None,
     as_json: bool,
 ) -> None:
-    """The formula of EXPR's curve in LaTeX.
+    """Print the formula of ε(α) of EXPR in LaTeX.
 
-    It is a display for amsmath, or with --document a document that compiles; its
-    tables of values need booktabs and siunitx (Debian: texlive-science).
+    The formula needs the package amsmath. The document of --document compiles as it is; its tables
+    need the packages booktabs and siunitx (in Debian: texlive-science).
+
+    \b
+    Example:
+      symacct latex "PoissonSubsample(Gaussian(sigma), gamma)" --name gamma=q
     """
     if document and alpha is not None:
-        raise InputError("found --alpha with --document, needed one: a document is for all orders")
+        raise InputError(
+            "found --alpha with --document, needed one of them: a document is about all orders"
+        )
     if delta is not None and not document:
         raise InputError("found --delta without --document, needed both")
     m = parse_open(expr)
@@ -61,34 +75,46 @@ def latex_command(
 
 @main.command("table", epilog=EPILOG)
 @click.argument("expr")
-@click.option("--alpha", required=True, help="Orders, e.g. 2,4,8.5,64,inf.")
-@click.option("--by", multiple=True, help="A column for this theorem, e.g. ZW19-T5; repeatable.")
-@click.option("--digits", default=6, show_default=True, help="Significant digits, all proven.")
+@click.option("--alpha", required=True, help="The Rényi orders, as in 2,4,8.5,64,inf.")
+@by_option
+@also_option
+@click.option("--digits", default=6, show_default=True, help=DIGITS_HELP)
 @click.option(
-    "--format", "form", default="latex", show_default=True, type=click.Choice(["latex", "csv"])
+    "--format",
+    "form",
+    default="latex",
+    show_default=True,
+    type=click.Choice(["latex", "csv"]),
+    help="The form of the table.",
 )
-@click.option("--caption", help="With latex: the caption, as plain text.")
+@click.option("--caption", help="The caption of a LaTeX table, as plain text.")
 @click.option(
     "--figure",
     "file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help=f"Draw the columns as well: a file ending in .{', .'.join(FORMATS)}.",
+    help=f"Also draw the columns to this file, which ends in .{', .'.join(FORMATS)}.",
 )
 def table_command(
     expr: str,
     alpha: str,
-    by: tuple[str, ...],
+    by: By,
+    also: tuple[str, ...],
     digits: int,
     form: str,
     caption: str | None,
     file: Path | None,
 ) -> None:
-    """A table of ε(α) of EXPR for a paper, rounded soundly.
+    """Print a table of ε(α) of EXPR for a paper.
 
-    It is LaTeX for booktabs and siunitx, or CSV.
+    Every number is rounded to the safe side. A LaTeX table needs the packages booktabs and siunitx.
+
+    \b
+    Example:
+      symacct table "PoissonSubsample(Gaussian(5), 1/1000)" --alpha 2,4,8 \\
+        --also ZW19-T5
     """
     orders = [part.strip() for part in alpha.split(",") if part.strip()]
-    found = table(in_numbers(expr), orders, digits, by)
+    found = table(in_numbers(expr), orders, digits, [by or (), *also])
     if file is not None:
         save(figure(found), file)
     click.echo(found.csv() if form == "csv" else found.latex(caption), nl=False)

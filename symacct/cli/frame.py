@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import functools
+import inspect
 import json
 import sys
 import traceback
@@ -27,60 +28,64 @@ from symacct.text import parse_open
 from symacct.version import __version__
 
 EPILOG = (
-    "EXPR is an expression such as '600000 * PoissonSubsample(Gaussian(5), 1/1000)'. "
-    "Numbers in it are exact: 1/1000, 0.001 and 1e-3 are the same. Other names in it, as in "
-    "Gaussian(sigma), are parameters left open."
+    "EXPR says which mechanisms were run, as in '600000 * PoissonSubsample(Gaussian(5), 1/1000)'. "
+    "Every number is taken exactly as it is written: 1/1000, 0.001 and 1e-3 are the same number. "
+    "A name such as sigma in Gaussian(sigma) is a parameter without a value. Privacy losses are "
+    "in nats."
 )
 
 
 #: Every command by what one comes for, with the room that it is in and what it says of itself.
 JOBS = {
     "Ask": {
-        "epsilon": ("asking", "The smallest ε of EXPR at this δ, the best that is proved."),
-        "delta": ("asking", "The smallest δ of EXPR at this ε, the best that is proved."),
-        "rdp": ("asking", "ε(α) of EXPR at one or more orders."),
-        "dpsgd": ("training", "The ε of a DP-SGD training run, or the noise it needs."),
+        "epsilon": ("asking", "Print the smallest ε that is proved for EXPR at a δ."),
+        "delta": ("asking", "Print the smallest δ that is proved for EXPR at an ε."),
+        "rdp": ("asking", "Print the Rényi privacy loss ε(α) of EXPR at orders α."),
+        "dpsgd": ("training", "Print the ε of a DP-SGD training run, or the noise that it needs."),
         "calibrate": (
             "exploring",
-            "The least noise, or largest rate or count, for a target (ε, δ) or a risk.",
+            "Find the least noise, or the largest rate or count, that meets a target.",
         ),
         "risk": (
             "exploring",
-            "What attackers can do at most: tests of membership, guesses, reconstruction, μ.",
+            "Print how much an attacker can learn at most: membership, guesses, records.",
         ),
-        "sweep": ("exploring", "One question at every point of a grid."),
-        "optimum": ("papers", "The best order of EXPR and its (ε, δ) in closed form."),
+        "sweep": ("exploring", "Ask one question at every point of a grid of parameters."),
+        "optimum": ("papers", "Print the best Rényi order of EXPR and its (ε, δ) as formulas."),
     },
     "Look": {
         "compare": (
             "knowledge",
-            "Every theorem that speaks of EXPR, or several EXPR side by side.",
+            "Compare the theorems that apply to EXPR, or several expressions.",
         ),
         "explain": (
             "knowledge",
-            "What EXPR is, and which theorem says what about each part of it.",
+            "Describe EXPR, and name the theorem that bounds each of its parts.",
         ),
-        "graph": ("exploring", "What EXPR is made of, as a tree or a drawing."),
-        "plot": ("exploring", "A picture of ε(α), or of ε or δ over a parameter."),
-        "expand": ("papers", "ε(α) of EXPR as powers of one of its variables."),
-        "theorems": ("knowledge", "Every computable result of the papers, or those about NAME."),
+        "graph": ("exploring", "Print the parts of EXPR as a tree or as a drawing."),
+        "plot": ("exploring", "Draw ε(α) against the order, or ε or δ against a parameter."),
+        "expand": ("papers", "Expand ε(α) of EXPR as a power series in one of its parameters."),
+        "theorems": ("knowledge", "List the theorems of the papers, or those that match NAME."),
     },
     "Write": {
-        "statement": ("papers", "A paragraph about EXPR for a privacy section."),
-        "cite": ("papers", "BibTeX of exactly the works behind EXPR's curve."),
-        "latex": ("formulas", "The formula of EXPR's curve in LaTeX."),
-        "table": ("formulas", "A table of ε(α) of EXPR for a paper, rounded soundly."),
-        "code": ("coding", "A self-contained function that gives ε(α) of EXPR."),
-        "reference": ("reference", "A table of certified values, both ends rounded outwards."),
-        "vectors": ("vectors", "Test vectors: questions with two-sided answers, as JSON files."),
+        "statement": ("papers", "Write a paragraph about EXPR for the privacy section of a paper."),
+        "cite": ("papers", "Print BibTeX entries of the works that a result of EXPR rests on."),
+        "latex": ("formulas", "Print the formula of ε(α) of EXPR in LaTeX."),
+        "table": ("formulas", "Print a table of ε(α) of EXPR for a paper."),
+        "code": ("coding", "Print a function in another language that computes ε(α) of EXPR."),
+        "reference": ("reference", "Print a table of certified lower and upper ends."),
+        "vectors": ("vectors", "Write test vectors for other accountants, as JSON files."),
     },
     "Verify": {
-        "verify": ("verifying", "Compare an accountant's answers with certified enclosures."),
-        "certificate": ("evidence", "The guarantee of EXPR with its proof, for checker/check.py."),
-        "check": ("papers", "Verify every number of the paper file FILE, or one number of EXPR."),
+        "verify": ("verifying", "Test another accountant against certified enclosures."),
+        "certificate": (
+            "evidence",
+            "Write a guarantee of EXPR with a proof that others can check.",
+        ),
+        "check": ("papers", "Check the printed numbers of a paper, or one number of EXPR."),
         "falsify": (
             "knowledge",
-            "Search small finite mechanisms for a violation of THEOREM.",
+            "Search for a small mechanism that violates THEOREM.",
         ),
     },
 }
@@ -151,6 +156,14 @@ class Commands(click.Group):
                 raise InputError(f"found {echo(word)}, needed an argument that is text in UTF-8")
         return super().parse_args(ctx, args)
 
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        """The examples at the end of a command's help are shown below its options."""
+        sentences, begin, examples = inspect.cleandoc(cmd.help or "").partition("\b\n")
+        cmd.help = sentences.rstrip()
+        if begin:
+            cmd.epilog = "\n\n".join(filter(None, (f"\b\n{examples.strip()}", cmd.epilog)))
+        super().add_command(cmd, name)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for job, listed in JOBS.items():
             with formatter.section(job):
@@ -199,27 +212,42 @@ def expression_command(name: str) -> Callable[[Callable[..., None]], click.Comma
 
 
 AXIS_HELP = (
-    "Values of a symbol of EXPR, or of alpha, delta or epsilon: 1,2,5 or 1..10 or "
-    "0.5:2:4 (evenly) or 1e-4:1e-1:20:log; repeatable."
+    "Give values to a parameter of EXPR, or to alpha, delta or epsilon. VALUES is a list such as "
+    "1,2,5, a range such as 1..10, or START:END:COUNT, with :log at the end for a logarithmic "
+    "scale. This option can be repeated."
 )
-digits_option = click.option(
-    "--digits", default=6, show_default=True, help="Significant digits, rounded safely."
-)
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+ALPHA_HELP = "A Rényi order from 1 to inf. This option can be repeated."
+DIGITS_HELP = "How many significant digits are printed; the last is rounded to the safe side."
+digits_option = click.option("--digits", default=6, show_default=True, help=DIGITS_HELP)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
 by_option = click.option(
     "--by",
     multiple=True,
     callback=lambda ctx, parameter, names: names if names[1:] else next(iter(names), None),
-    help="The theorem to use, e.g. ZW19-T5; repeatable, for what other parts do.",
+    metavar="THEOREM",
+    help="Use only this theorem, such as ZW19-T5, and not the best one. If it is repeated, each "
+    "part of EXPR uses the theorem that applies to it.",
+)
+also_option = click.option(
+    "--also",
+    multiple=True,
+    metavar="THEOREM",
+    help="Show the result of this theorem as well. This option can be repeated.",
 )
 _CONVERSIONS = (
-    "classic, improved or optimal, of one order; total-variation, of the order 1; exact, the true "
-    "profile."
+    "How (ε, δ) is found: by classic, improved or optimal from one Rényi order, by total-variation "
+    "from the order 1, or by exact from the true privacy profile."
 )
 conversion_option = click.option(
     "--conversion",
-    help=f"{_CONVERSIONS} The default is the best that is proved: exact where it is known in "
-    "time, else improved.",
+    metavar="NAME",
+    help=f"{_CONVERSIONS} By default it is exact if that is found in time, and otherwise improved.",
+)
+ask_option = functools.partial(
+    click.option,
+    "--ask",
+    show_default=True,
+    help="The question: ε(α) at an order alpha, ε at a delta, or δ at an epsilon.",
 )
 
 
@@ -236,16 +264,22 @@ def how_options(
         how = {"conversion": conversion, "orders": orders_option(orders), "by": by}
         function(how=how, **rest)
 
-    fixed: dict[str, Any] = {"default": conversion, "show_default": True, "help": _CONVERSIONS}
+    fixed: dict[str, Any] = {
+        "metavar": "NAME", "default": conversion, "show_default": True, "help": _CONVERSIONS
+    }  # fmt: skip
     option = click.option("--conversion", **fixed) if conversion else conversion_option
-    listed = click.option("--orders", help="'integer', or a list such as 2,4,8.5,64; default all.")
+    listed = click.option(
+        "--orders",
+        help="The Rényi orders that may be used: 'integer', or a list such as 2,4,8.5,64. By "
+        "default all orders may be used.",
+    )
     return option(listed(by_option(run)))
 
 
 @click.group("symacct", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="symacct")
 def main() -> None:
-    """A privacy accountant in which every printed digit is proven."""
+    """Every digit that this privacy accountant prints is proven."""
 
 
 OWN_CURVE = "the mechanism's own curve"
@@ -301,8 +335,8 @@ def in_numbers(text: str) -> Node:
     if m.free_symbols:
         names = ", ".join(sorted(map(str, m.free_symbols)))
         raise InputError(
-            f"found the open parameter {names}, needed numbers; sweep asks at many values, "
-            "calibrate finds one, latex, code and expand take it as it is"
+            f"found the parameter {names} without a value, needed a number; write it, or use sweep "
+            "for many values, calibrate to find one, or latex, code or expand, which keep it"
         )
     return m
 

@@ -13,6 +13,7 @@ from symacct.accountant.accountant import Accountant
 from symacct.accountant.reported import reported
 from symacct.adversary.falsify import falsify
 from symacct.cli.frame import (
+    ALPHA_HELP,
     EPILOG,
     KIND_LABELS,
     digits_option,
@@ -49,18 +50,24 @@ from symacct.theory import catalogue
 
 @main.command("compare", epilog=EPILOG)
 @click.argument("exprs", metavar="EXPR...", nargs=-1, required=True)
-@click.option("--alpha", multiple=True, help="Order in [1, inf]; repeatable.")
-@click.option("--delta", help="Compare ε at this δ instead, the true one last.")
+@click.option("--alpha", multiple=True, help=ALPHA_HELP)
+@click.option("--delta", help="Compare ε at this δ.")
 @digits_option
 @json_option
 def compare_command(
     exprs: tuple[str, ...], alpha: tuple[str, ...], delta: str | None, digits: int, as_json: bool
 ) -> None:
-    """Every theorem that speaks of EXPR, or several EXPR side by side.
+    """Compare the theorems that apply to EXPR, or several expressions.
 
-    Of one EXPR lower bounds come first; each is followed by its ratio to the best known value. With
-    --delta every ε by a conversion or a theorem, from the largest to the true one or what it is at
-    least. Of several, a row each with the best that is proved.
+    For one EXPR and --alpha, each row is a theorem. Lower bounds come first, and each value is
+    followed by its ratio to the best known value. With --delta, each row is an ε by one conversion
+    and theorem. The largest ε comes first, and the true ε or its best lower bound comes last. For
+    several EXPR, each row is the best proved value of one.
+
+    \b
+    Examples:
+      symacct compare "PoissonSubsample(Gaussian(5), 1/1000)" --alpha 8
+      symacct compare "Gaussian(2)" "Laplace(2)" --delta 1e-5
     """
     if (delta is None) == (not alpha):
         raise DomainError("compare: needed --alpha, or --delta, and one of them only")
@@ -143,9 +150,14 @@ def print_epsilons(m: Node, rows: Sequence[ConvertedEpsilon], as_json: bool) -> 
 
 
 @expression_command("explain")
-@click.option("--alpha", default="2", show_default=True, help="The order asked about.")
+@click.option("--alpha", default="2", show_default=True, help="The Rényi order.")
 def explain_command(expr: str, alpha: str, digits: int, as_json: bool) -> None:
-    """What EXPR is, and which theorem says what about each part of it."""
+    """Describe EXPR, and name the theorem that bounds each of its parts.
+
+    \b
+    Example:
+      symacct explain "1000 * PoissonSubsample(Gaussian(2), 1/100)" --alpha 8
+    """
     explanation = explain(parse_open(expr), alpha)
     if as_json:
         print_json(explanation.as_dict())
@@ -157,10 +169,14 @@ def explain_command(expr: str, alpha: str, digits: int, as_json: bool) -> None:
 @click.argument("name", required=False)
 @json_option
 def theorems_command(name: str | None, as_json: bool) -> None:
-    """Every computable result of the papers, or those about NAME.
+    """List the theorems of the papers, or those that match NAME.
 
-    NAME is the code of one, such as ZW19-T8, or a word of what it says. Each stands with its
-    conditions, and with what to call for it.
+    NAME is the code of a theorem, such as ZW19-T8, or a word of its text. Each row gives the
+    conditions of the theorem and the Python call that computes it.
+
+    \b
+    Example:
+      symacct theorems shuffle
     """
     rows = catalogue.rows() if name is None else catalogue.about(name)
     if as_json:
@@ -178,13 +194,18 @@ def theorems_command(name: str | None, as_json: bool) -> None:
 
 @main.command("falsify")
 @click.argument("theorem")
-@click.option("--budget", default=20_000, show_default=True, help="Candidates to try.")
-@click.option("--seed", default=0, show_default=True, help="The same seed, the same search.")
+@click.option("--budget", default=20_000, show_default=True, help="How many mechanisms are tried.")
+@click.option("--seed", default=0, show_default=True, help="The same seed repeats the same search.")
 @json_option
 def falsify_command(theorem: str, budget: int, seed: int, as_json: bool) -> None:
-    """Search small finite mechanisms for a violation of THEOREM.
+    """Search for a small mechanism that violates THEOREM.
 
-    THEOREM is the name of one, such as ZW19-T5, or of a conversion, such as improved.
+    THEOREM is the code of a theorem, such as ZW19-T5, or the name of a conversion, such as
+    improved.
+
+    \b
+    Example:
+      symacct falsify ZW19-T5 --budget 200
     """
     attack = falsify(theorem, budget, seed)
     print_text(as_json, attack.as_dict(), str(attack), print_prose)

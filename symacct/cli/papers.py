@@ -40,9 +40,9 @@ _SHOWN_DIGITS = 6  # of a value beside the printed number
 
 
 @expression_command("cite")
-@click.option("--alpha", help="The order asked about; default whole orders.")
+@click.option("--alpha", help="The Rényi order that is cited. By default it is every whole order.")
 @by_option
-@click.option("--delta", help="Cite the (ε, δ) guarantee that statement states at this δ.")
+@click.option("--delta", help="Cite what the command statement says at this δ.")
 @conversion_option
 def cite_command(
     expr: str,
@@ -53,9 +53,13 @@ def cite_command(
     digits: int,
     as_json: bool,
 ) -> None:
-    """BibTeX of exactly the works behind EXPR's curve.
+    """Print BibTeX entries of the works that a result of EXPR rests on.
 
-    The theorems stand in `note`.
+    The field `note` of each entry names the theorems.
+
+    \b
+    Example:
+      symacct cite "1000 * PoissonSubsample(Gaussian(2), 1/100)" --delta 1e-6
     """
     m = parse_open(expr)
     if delta is not None and alpha is not None:
@@ -70,10 +74,14 @@ def cite_command(
 
 
 @expression_command("statement")
-@click.option("--delta", help="δ in [0, 1): the best ε is stated.")
-@click.option("--epsilon", help="ε >= 0: the best δ is stated.")
+@click.option("--delta", help="State the best ε at this δ, in [0, 1).")
+@click.option("--epsilon", help="State the best δ at this ε, at least 0.")
 @click.option(
-    "--form", default="text", show_default=True, type=click.Choice(["text", "markdown", "latex"])
+    "--form",
+    default="text",
+    show_default=True,
+    type=click.Choice(["text", "markdown", "latex"]),
+    help="The form of the paragraph.",
 )
 @how_options
 def statement_command(
@@ -85,9 +93,13 @@ def statement_command(
     digits: int,
     as_json: bool,
 ) -> None:
-    """A paragraph about EXPR for a privacy section.
+    """Write a paragraph about EXPR for the privacy section of a paper.
 
-    It is meant for a paper or a model card, and states the best ε or δ that is proved.
+    The paragraph also fits a model card. It states the best ε or δ that is proved.
+
+    \b
+    Example:
+      symacct statement "1000 * PoissonSubsample(Gaussian(2), 1/100)" --delta 1e-6
     """
     if (delta is None) == (epsilon is None):
         raise InputError("statement: needed --delta or --epsilon, and one of them only")
@@ -101,16 +113,25 @@ def statement_command(
 
 
 @expression_command("expand")
-@click.option("--in", "variable", default="gamma", show_default=True, help="The variable.")
-@click.option("--at", help="The point; default 0, inf for sigma and b, 1 for alpha.")
-@click.option("--order", default=3, show_default=True, help="The power in O(·).")
-@click.option("--alpha", help="The order; default symbolic.")
+@click.option("--in", "variable", default="gamma", show_default=True, help="The parameter.")
+@click.option(
+    "--at",
+    help="The point of the expansion. By default it is inf for sigma and b, 1 for alpha, and 0 for "
+    "others.",
+)
+@click.option("--order", default=3, show_default=True, help="The power in the last term O(·).")
+@click.option("--alpha", help="The Rényi order. By default it is the symbol alpha.")
 @by_option
-@click.option("--within", help="How far from the point a remainder is wanted.")
+@click.option("--within", help="Prove a remainder up to this distance from the point.")
 def expand_command(
     expr: str, variable: str, order: int, digits: int, as_json: bool, **wanted: str
 ) -> None:
-    """ε(α) of EXPR as powers of one of its variables."""
+    """Expand ε(α) of EXPR as a power series in one of its parameters.
+
+    \b
+    Example:
+      symacct expand "PoissonSubsample(Gaussian(5), gamma)" --in gamma --alpha 8
+    """
     found = parse_open(expr).expansion(variable, order=order, **wanted)
     print_facts(
         as_json,
@@ -123,13 +144,23 @@ def expand_command(
 
 
 @expression_command("optimum")
-@click.option("--delta", help="δ in (0, 1); default a symbol.")
-@click.option("--epsilon", help="ε: the best δ instead.")
-@click.option("--conversion", default="classic", show_default=True)
+@click.option("--delta", help="The δ at which ε is asked for. By default it is the symbol delta.")
+@click.option("--epsilon", help="The ε at which δ is asked for.")
+@click.option(
+    "--conversion",
+    metavar="NAME",
+    default="classic",
+    show_default=True,
+    help="How (ε, δ) is found from a Rényi order: by classic, improved or optimal.",
+)
 def optimum_command(expr: str, digits: int, as_json: bool, **given: str) -> None:
-    """The best order of EXPR and its (ε, δ) in closed form.
+    """Print the best Rényi order of EXPR and its (ε, δ) as formulas.
 
-    Where there is none, an error says why.
+    If no closed form is known, an error says why.
+
+    \b
+    Example:
+      symacct optimum "Gaussian(sigma)" --delta 1e-5
     """
     m = parse_open(expr)
     found = m.optimum(**given)
@@ -146,16 +177,16 @@ def optimum_command(expr: str, digits: int, as_json: bool, **given: str) -> None
 
 @main.command("check")
 @click.argument("what", metavar="FILE|EXPR")
-@click.option("--prints", help="The number that is printed: the argument is an EXPR then.")
-@click.option("--delta", help="δ, where ε is printed.")
-@click.option("--epsilon", help="ε, where δ is printed.")
-@click.option("--alpha", help="The order, where ε(α) is printed.")
+@click.option("--prints", help="One printed number, which is checked for EXPR.")
+@click.option("--delta", help="The δ at which the printed number is ε.")
+@click.option("--epsilon", help="The ε at which the printed number is δ.")
+@click.option("--alpha", help="The Rényi order at which the printed number is ε(α).")
 @click.option(
     "--direction",
     default="nearest",
     show_default=True,
     type=click.Choice(paper_check.DIRECTIONS),
-    help="How the number is meant.",
+    help="How the paper rounds the number.",
 )
 @conversion_option
 @by_option
@@ -170,10 +201,16 @@ def check_command(
     as_json: bool,
     **given: str | None,
 ) -> None:
-    """Verify every number of the paper file FILE, or one number of EXPR.
+    """Check the printed numbers of a paper, or one number of EXPR.
 
-    One number is checked by --prints, with --delta, --epsilon or --alpha. Exit status 1 if a number
-    is not true as printed; 2 if an entry is malformed: it is named, and the others are judged.
+    FILE is a JSON file of the numbers that a paper prints. With --prints, one number is checked,
+    and --delta, --epsilon or --alpha says what it answers. The exit status is 1 if a number is not
+    true as printed. It is 2 if an entry of FILE cannot be read; the others are still checked.
+
+    \b
+    Examples:
+      symacct check examples/papers.json
+      symacct check "Gaussian(5)" --alpha 2 --prints 0.04
     """
     asked = {name: number for name, number in given.items() if number is not None}
     try:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from symacct.cli.frame import AXIS_HELP, axis, main
+from symacct.cli.frame import AXIS_HELP, EPILOG, ask_option, axis, main
 from symacct.core.errors import DomainError, echo, reason
 from symacct.explore.reference import reference_table
 from symacct.explore.sweeps.worker import NEEDED
@@ -21,13 +21,25 @@ _GRID = (
 )
 
 
-@main.command("reference")
+@main.command("reference", epilog=EPILOG)
 @click.argument("expr", default=_EXPRESSION)
 @click.option("--grid", "axes", multiple=True, metavar="NAME=VALUES", help=AXIS_HELP)
-@click.option("--ask", default="rdp", show_default=True, type=click.Choice(list(NEEDED)))
-@click.option("--digits", default=50, show_default=True, help="Significant digits, all proven.")
-@click.option("--json", "json_file", metavar="FILE", help="Write the table as JSON; - to print it.")
-@click.option("--csv", "csv_file", metavar="FILE", help="Write the table as CSV; - to print it.")
+@ask_option(default="rdp", type=click.Choice(list(NEEDED)))
+@click.option(
+    "--digits", default=50, show_default=True, help="How many significant digits each end has."
+)
+@click.option(
+    "--json",
+    "json_file",
+    metavar="FILE",
+    help="Write the table as JSON to FILE, or print it if FILE is -.",
+)
+@click.option(
+    "--csv",
+    "csv_file",
+    metavar="FILE",
+    help="Write the table as CSV to FILE, or print it if FILE is -.",
+)
 def reference_command(
     expr: str,
     axes: tuple[str, ...],
@@ -36,10 +48,16 @@ def reference_command(
     json_file: str | None,
     csv_file: str | None,
 ) -> None:
-    """A table of certified values, both ends rounded outwards.
+    """Print a table of certified lower and upper ends.
 
-    It is printed as CSV unless a file is named. Without EXPR and --grid, it is ε(α) of the
-    Poisson-sampled Gaussian on a grid of common parameters.
+    The true value lies between the two ends. The table is printed as CSV unless a file is named.
+    Without EXPR and --grid, the table is ε(α) of the Poisson-sampled Gaussian mechanism on a grid
+    of common parameters.
+
+    \b
+    Example:
+      symacct reference "Gaussian(sigma)" --grid sigma=1,2 --grid alpha=2,8 \\
+        --digits 20
     """
     values = dict(axis("--grid", text) for text in axes or _GRID)
     node = parse_open(expr)

@@ -10,7 +10,14 @@ import sympy
 
 from symacct.accountant.reported import Reported, reported
 from symacct.baselines import shuffled_batches_epsilon
-from symacct.cli.frame import InputError, conversion_option, json_option, main, print_text
+from symacct.cli.frame import (
+    DIGITS_HELP,
+    InputError,
+    conversion_option,
+    json_option,
+    main,
+    print_text,
+)
 from symacct.cli.headline import calibrated, headline, print_calibrated, print_reported
 from symacct.core import symbols
 from symacct.core.errors import DomainError, ParseError
@@ -31,10 +38,6 @@ _SHUFFLED = (
     "shuffled batches: a new permutation in each epoch, its last batch the short one; the answer "
     "takes the places of the records for told, as no amplification is proved of them"
 )
-_EPILOG = (
-    "For example --n 60000 --batch-size 256 --noise-multiplier 1.1 --epochs 15 --delta 1e-5; "
-    "or, to find the noise, --epsilon 1 in place of --noise-multiplier."
-)
 
 
 class SamplingChoice(click.Choice[str]):
@@ -44,34 +47,48 @@ class SamplingChoice(click.Choice[str]):
         return super().convert(value.replace("-", "_"), *about)
 
 
-@main.command("dpsgd", epilog=_EPILOG)
-@click.option("--n", required=True, help="Records in the data.")
-@click.option("--batch-size", required=True, help="Records in a batch; the mean with Poisson.")
-@click.option("--noise-multiplier", help="σ over the norm that gradients are clipped to.")
+@main.command("dpsgd")
+@click.option("--n", required=True, help="How many records the data have.")
+@click.option(
+    "--batch-size",
+    required=True,
+    help="How many records a batch has; with Poisson sampling this is the mean.",
+)
+@click.option(
+    "--noise-multiplier",
+    help="The standard deviation of the noise, divided by the norm to which gradients are clipped.",
+)
 @click.option(
     "--epsilon",
     "--target-epsilon",
     "target_epsilon",
-    help="The target ε: find the least noise for it instead.",
+    help="The ε to be met at the δ of --delta. The least noise that meets it is found.",
 )
-@click.option("--epochs", help="Passes over the data; a batch begun is a batch taken.")
-@click.option("--steps", help="Batches in all, in place of --epochs.")
+@click.option(
+    "--epochs", help="How many passes over the data; a last part of a batch counts as a batch."
+)
+@click.option("--steps", help="How many batches in all, in place of --epochs.")
 @click.option(
     "--sampling",
     default="poisson",
     show_default=True,
     type=SamplingChoice(["poisson", "without_replacement", "balls_and_bins", "shuffled"]),
+    help="How batches are drawn.",
 )
-@click.option("--adjacency", help="add_remove or replace_one; default the sampling's own.")
-@click.option("--delta", required=True, help="δ in [0, 1).")
+@click.option(
+    "--adjacency",
+    help="Which datasets are neighbours: add_remove or replace_one. The default follows from "
+    "--sampling.",
+)
+@click.option("--delta", required=True, help="The δ of the guarantee, in [0, 1).")
 @conversion_option
 @click.option(
     "--statement",
     "form",
     type=click.Choice(["text", "markdown", "latex"]),
-    help="Print a paragraph for a privacy section, in the words of a training run.",
+    help="Write a paragraph about the run for the privacy section of a paper.",
 )
-@click.option("--digits", default=6, show_default=True, help="Significant digits, rounded safely.")
+@click.option("--digits", default=6, show_default=True, help=DIGITS_HELP)
 @json_option
 def dpsgd_command(
     noise_multiplier: str | None,
@@ -83,9 +100,16 @@ def dpsgd_command(
     as_json: bool,
     **run: str,
 ) -> None:
-    """The ε of a DP-SGD training run, or the noise it needs.
+    """Print the ε of a DP-SGD training run, or the noise that it needs.
 
-    With what is assumed of the run, in words.
+    The answer also says in words what is assumed of the run.
+
+    \b
+    Examples:
+      symacct dpsgd --n 60000 --batch-size 256 --epochs 15 --delta 1e-5 \\
+        --noise-multiplier 1.1
+      symacct dpsgd --n 60000 --batch-size 256 --epochs 15 --delta 1e-5 \\
+        --epsilon 1
     """
     if (noise_multiplier is None) == (target_epsilon is None):
         raise InputError("needed --noise-multiplier or --epsilon, and one of them only")

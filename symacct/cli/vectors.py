@@ -12,13 +12,25 @@ from symacct.evidence.vectors import SEED, write
 
 
 @main.command("vectors")
-@click.option("--out", default="vectors", show_default=True, metavar="DIR", help="Where they go.")
-@click.option("--only", multiple=True, metavar="FILE", help="A file, as rdp_laplace; repeatable.")
-@click.option("--seed", default=SEED, show_default=True, help="What the questions are drawn by.")
+@click.option("--out", default="vectors", show_default=True, metavar="DIR", help="Write into DIR.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="FILE",
+    help="Write only FILE, such as rdp_laplace. This option can be repeated.",
+)
+@click.option(
+    "--seed", default=SEED, show_default=True, help="The questions are drawn by this seed."
+)
 def vectors_command(out: str, only: tuple[str, ...], seed: str) -> None:
-    """Test vectors: questions with two-sided answers, as JSON files.
+    """Write test vectors for other accountants, as JSON files.
 
-    The same seed makes the same bytes on every machine.
+    Each vector is a question with a lower and an upper end of its answer. The same seed makes the
+    same bytes on every machine.
+
+    \b
+    Example:
+      symacct vectors --out vectors --only rdp_randomized_response
     """
     try:
         written = write(Path(out), only, seed)

@@ -38,33 +38,65 @@ _SoFar = Callable[[list[Report], list[tuple[str, str]]], None]
 
 @main.command("verify")
 @click.argument("peer", required=False)
-@click.option("--all", "every", is_flag=True, help="Every bundled adapter, one after another.")
-@click.option("--command", help="A program that speaks docs/protocol.md, in place of PEER.")
-@click.option("--python", help="The interpreter that has the peer's packages.")
-@click.option("--install", is_flag=True, help="Install the peer in a throwaway environment.")
-@click.option("--version", help="With --install: the peer's version.")
-@click.option("--quick", is_flag=True, help="Under thirty seconds.")
-@click.option("--json", "json_file", metavar="FILE", help="Write the findings as JSON.")
-@click.option("--html", "html_file", metavar="FILE", help="Write a page with plots.")
-@click.option("--seed", default=0, show_default=True, help="The same seed, the same questions.")
+@click.option("--all", "every", is_flag=True, help="Test every bundled peer, one after another.")
+@click.option("--command", help="Test a program that answers by the protocol of docs/protocol.md.")
+@click.option("--python", help="The Python interpreter in which the peer is installed.")
+@click.option("--install", is_flag=True, help="Install the peer in a temporary environment.")
+@click.option("--version", help="The version of the peer that --install takes.")
+@click.option("--quick", is_flag=True, help="Ask fewer questions, for less than thirty seconds.")
+@click.option("--json", "json_file", metavar="FILE", help="Write the findings to FILE as JSON.")
+@click.option("--html", "html_file", metavar="FILE", help="Write a page with plots to FILE.")
+@click.option("--seed", default=0, show_default=True, help="The same seed asks the same questions.")
 @click.option(
     "--fail-on",
     type=click.Choice(VERDICTS),
-    help="Exit with 1 at this verdict and all before it; else only below what is proved.",
-)
-@click.option("--baseline", metavar="FILE", help="An earlier --json: only what is new fails.")
-@click.option("--allowance", default="1e-9", show_default=True, help="A share that is no error.")
-@click.option("--junit", "junit_file", metavar="FILE", help="Write JUnit XML, a case per defect.")
-@click.option("--sarif", "sarif_file", metavar="FILE", help="Write SARIF, a result per defect.")
-@click.option(
-    "--map", "map_file", metavar="FILE", help="Write the largest errors: .md, or a picture."
+    help="Exit with status 1 at this verdict and at those listed before it. By default only a "
+    "value below what is proved does so.",
 )
 @click.option(
-    "--tables", "page_file", metavar="FILE", help="Write a table into this Markdown page."
+    "--baseline", metavar="FILE", help="A file of an earlier --json. Only new findings fail."
 )
-@click.option("--issues", "folder", metavar="FOLDER", help="Write a text to send for each defect.")
-@click.option("--replay", "replay_file", metavar="FILE", help="Ask its worst cases; it grows.")
-@click.option("--timeout", type=click.FloatRange(0.1, 3600), help="Seconds for one answer.")
+@click.option(
+    "--allowance", default="1e-9", show_default=True, help="The relative error that is tolerated."
+)
+@click.option(
+    "--junit",
+    "junit_file",
+    metavar="FILE",
+    help="Write JUnit XML to FILE, with one case for each defect.",
+)
+@click.option(
+    "--sarif",
+    "sarif_file",
+    metavar="FILE",
+    help="Write SARIF to FILE, with one result for each defect.",
+)
+@click.option(
+    "--map",
+    "map_file",
+    metavar="FILE",
+    help="Write the largest errors to FILE, as a table (.md) or as a picture.",
+)
+@click.option(
+    "--tables", "page_file", metavar="FILE", help="Write a table of the peers into a Markdown page."
+)
+@click.option(
+    "--issues",
+    "folder",
+    metavar="FOLDER",
+    help="Write a report of each defect into FOLDER, for the peer's authors.",
+)
+@click.option(
+    "--replay",
+    "replay_file",
+    metavar="FILE",
+    help="Ask the worst questions of earlier runs again. FILE keeps them.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0.1, 3600),
+    help="How many seconds one answer may take.",
+)
 @findings_alone_are_1()
 def verify_command(
     json_file: str | None,
@@ -79,11 +111,16 @@ def verify_command(
     folder: str | None,
     **asked: Any,
 ) -> None:
-    """Compare an accountant's answers with certified enclosures.
+    """Test another accountant against certified enclosures.
 
-    PEER is a bundled adapter, run in the interpreter that has the peer's packages (--python) or in
-    a new environment (--install). Exit status 1 if a value is below what is proved or at a verdict
-    that --fail-on names, 3 for no verdict, where too little could be judged.
+    PEER is the name of an accountant that symacct knows, such as opacus. It runs in the
+    interpreter of --python, or in a temporary environment with --install. The exit status is 1 if
+    a value is below what is proved, or has a verdict that --fail-on includes. It is 3 if too few
+    answers could be judged.
+
+    \b
+    Example:
+      symacct verify opacus --install --quick
     """
     try:
         known = {} if baseline is None else read(baseline)

@@ -13,11 +13,11 @@ from symacct.core.exact import INFINITY
 
 
 class Kind(Enum):
-    """How a curve errs.
+    """The kind of a curve or of a number.
 
-    `exact`: the supremum over everything that fits the description, attained; `upper`: at least
-    the truth; `lower`: at most the truth; `neither`: what approximates it and bounds nothing, so
-    that no curve and no theorem is of this kind.
+    `exact`: the largest value over everything that fits the description, and it is attained.
+    `upper`: at least the truth. `lower`: at most the truth. `neither`: an approximation that bounds
+    nothing; no curve and no theorem is of this kind.
 
     >>> from symacct import Gaussian
     >>> print(Gaussian(5).claim.kind)
@@ -40,7 +40,10 @@ def combine(kinds: Iterable[Kind], what: str) -> Kind:
     """Exact only if all are; upper if none is lower; lower if none is upper; or SoundnessError."""
     found = set(kinds)
     if Kind.NEITHER in found:
-        raise SoundnessError(f"{what}: found what is no bound, needed exact, upper or lower")
+        raise SoundnessError(
+            f"{what}: found an approximation, which bounds nothing; "
+            "needed an exact, an upper or a lower curve"
+        )
     if {Kind.UPPER, Kind.LOWER} <= found:
         raise SoundnessError(
             f"{what}: found an upper bound together with a lower one, which bounds nothing; "
@@ -59,7 +62,7 @@ class Relation(Enum):
 
 @dataclass(frozen=True)
 class Adjacency:
-    """The pairs of datasets a curve is about: a relation, applied up to `group` times.
+    """A relation between neighbouring datasets, applied up to `group` times.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> print(PoissonSubsample(Gaussian(5), "1/1000").claim.adjacency)
@@ -74,10 +77,11 @@ class Adjacency:
         return self.relation.value + suffix
 
     def meet(self, other: Adjacency, what: str) -> Adjacency:
-        """The pairs that both speak of.
+        """The pairs of datasets that belong to both relations.
 
-        A curve for groups holds for smaller groups; groups of 2 under add/remove hold every
-        replace-one pair (one removal, one addition). Raises AdjacencyError if nothing is common.
+        A curve for groups also holds for smaller groups. Groups of 2 under add/remove contain every
+        replace-one pair, which is one removal and one addition. Raises AdjacencyError if the
+        relations have no pair in common.
         """
         if self == other:
             return self
@@ -121,7 +125,9 @@ def kind(value: object) -> Kind:
 
 @dataclass(frozen=True)
 class Orders:
-    """A set of orders: from `first` on (itself included unless `above`), whole ones or all.
+    """A set of orders: all real orders, or all whole ones, from `first` on.
+
+    If `above` is true, `first` itself is not in the set.
 
     >>> print(Orders(first=2, whole=True, infinite=False))
     integer orders >= 2
@@ -157,7 +163,7 @@ INFINITE_ORDER = Orders(INFINITY)
 
 @dataclass(frozen=True)
 class Source:
-    """Where a statement stands: a key of the bibliography and the place in that work.
+    """The place of a statement: a key of the bibliography, and a place in that work.
 
     >>> from symacct import Gaussian
     >>> print(Gaussian(5).claim.sources[0])
@@ -173,10 +179,11 @@ class Source:
 
 @dataclass(frozen=True)
 class Claim:
-    """What is said of a curve or of one of its values.
+    """The properties of a curve, or of one of its values.
 
-    `kind` is how it errs, `adjacency` and `orders` are for which neighbours and orders it holds,
-    `theorems` and `sources` what it rests on; `certified` is False where digits are taken on trust.
+    `kind` says whether the number is exact, an upper or a lower bound. `adjacency` and `orders` say
+    for which neighbours and orders it holds. `theorems` and `sources` say what it rests on.
+    `certified` is False if its digits are not proved.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> print(PoissonSubsample(Gaussian(5), "1/1000").rdp(2).claim)
@@ -252,7 +259,7 @@ def infer(what: str, stated: Claim, premises: Iterable[Claim], monotone: bool) -
     if not monotone and any(p.kind is not Kind.EXACT for p in premises):
         raise SoundnessError(
             f"{what}: found a curve that is only an {kind} bound, needed an exact one, "
-            "because the bound is not nondecreasing in the values it reads"
+            "because the bound of this theorem may fall where the curve that it reads rises"
         )
     certified = stated.certified and all(p.certified for p in premises)
     return replace(stated, kind=kind, adjacency=adjacency, certified=certified)

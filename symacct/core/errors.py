@@ -59,7 +59,7 @@ def suggestion(found: object, known: Iterable[str], needed: str) -> str:
 
 
 class SymacctError(Exception):
-    """Base of all errors of symacct; one line that a tired researcher understands."""
+    """The base class of all errors of symacct, whose messages take one line."""
 
 
 class DomainError(SymacctError, ValueError):
@@ -67,15 +67,15 @@ class DomainError(SymacctError, ValueError):
 
 
 class AdjacencyError(SymacctError):
-    """Two statements about different neighbouring relations were put together."""
+    """Two statements are about different neighbouring relations, and cannot be combined."""
 
 
 class OrderError(SymacctError, ValueError):
-    """A theorem or a curve says nothing at the order asked."""
+    """A theorem or a curve gives no value at this order."""
 
 
 class InfiniteError(OrderError, DomainError):
-    """Nothing finite answers: the only true guarantee is ε = ∞, or δ = 1."""
+    """No finite answer exists: the only true guarantee is ε = ∞, or δ = 1."""
 
 
 class SoundnessError(SymacctError):
@@ -83,19 +83,19 @@ class SoundnessError(SymacctError):
 
 
 class AssumptionError(SymacctError):
-    """A theorem was asked for where its assumptions are not proved."""
+    """A theorem was asked for, but its assumptions are not proved."""
 
 
 class BudgetError(SymacctError):
-    """What would be run does not keep to the budget."""
+    """A mechanism does not fit into the budget, and was not counted."""
 
 
 class PrecisionError(SymacctError, ArithmeticError):
-    """The digits asked were not reached, or a comparison stayed undecided, within the limit."""
+    """The digits that were asked for, or a comparison, could not be decided within the limits."""
 
 
 class ParseError(SymacctError, ValueError):
-    """A text or JSON document is not an expression."""
+    """A text or a JSON document could not be read as an expression."""
 
 
 class LimitError(SymacctError):
@@ -103,11 +103,11 @@ class LimitError(SymacctError):
 
 
 class StorageError(SymacctError):
-    """A file of ours cannot be read or written, is corrupt, or belongs to something else."""
+    """A file of ours cannot be read or written, is corrupt, or belongs to another program."""
 
 
 class ExecutorError(SymacctError):
-    """The executor of a sweep died or refused work; `sweep` holds the points that were done."""
+    """The executor of a sweep died or refused work; `sweep` holds the finished points."""
 
     sweep: Any = None
 
@@ -117,15 +117,15 @@ class MissingPackageError(SymacctError, ImportError):
 
 
 class OrderGridWarning(UserWarning):
-    """The best of the orders given lies at the edge of the grid: a better one may lie beyond."""
+    """The best of the given orders is at the edge of the grid; a better one may lie beyond it."""
 
 
 class StorageWarning(UserWarning):
-    """A memo on disk can no longer be written; answers go on without it."""
+    """A memo file can no longer be written. Answers are still given."""
 
 
 class GapWarning(UserWarning):
-    """Some points of a picture have no finite value: the line has a gap there."""
+    """Some points of a picture have no finite value, and the line has gaps there."""
 
 
 class EqualTheoremWarning(UserWarning):

@@ -117,9 +117,9 @@ def typed_value(value: Numeric, name: str = "number") -> Exact:
 
 
 def binary(value: float | np.floating[Any]) -> Fraction:
-    """The exact binary value of a float: for a number that a machine computed, or ran with.
+    """The exact binary value of a float, for a number that a machine computed or ran with.
 
-    Raises DomainError for anything else, NaN and infinities.
+    Raises DomainError for NaN, for infinities, and for anything that is no float.
 
     >>> binary(0.5), binary(1.1)
     (Fraction(1, 2), Fraction(2476979795053773, 2251799813685248))

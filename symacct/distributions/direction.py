@@ -31,8 +31,8 @@ class Direction:
     def below_one(self, ctx: Arithmetic, alpha: Order) -> Number:
         """D_α(P‖Q) for 0 <= α < 1, −log Q(P > 0) at 0: finite where the laws overlap."""
         raise OrderError(
-            f"order alpha: found {echo(alpha)}, needed alpha >= 1; orders below are known of "
-            "finitely many outcomes and of normal and other exponential families"
+            f"order alpha: found {echo(alpha)}, needed alpha >= 1; orders below 1 are known for "
+            "finitely many outcomes, and for normal and other exponential families"
         )
 
     def moment(self, l: int) -> Fraction | None:

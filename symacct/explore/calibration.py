@@ -36,7 +36,9 @@ _GUESSES = 12  # before the bracket is halved
 
 @dataclass(frozen=True)
 class Calibration:
-    """Two neighbouring values: at `meets` the target has this `guarantee`, at `fails` none.
+    """Two adjacent values, of which one meets the target and the other misses it.
+
+    `meets` meets the target, with this `guarantee`, and `fails` misses it.
 
     >>> import sympy
     >>> from symacct import Gaussian, calibrate
@@ -88,15 +90,15 @@ def calibrate(
     orders: str | Iterable[Numeric] | None = None,
     by: By = None,
 ) -> Calibration:
-    """The smallest noise, largest rate or largest count of m's one free symbol for (ε, δ)-DP.
+    """Find the smallest noise, or the largest rate or count, for which m is (ε, δ)-DP.
 
-    Both ends of the bracket are decided by certified enclosures, so no monotonicity is assumed;
-    where ε is monotone in the symbol the threshold lies between them. They are decimals that
-    differ by one unit of the last of `digits` significant digits; for a symbol stated to be an
-    integer they are neighbouring whole numbers. Raises DomainError where no bracket is found or
-    m has not exactly one free symbol, PrecisionError where an ε cannot be told from the target.
-    `epsilon` is in nats; `conversion`, `orders` and `by` are those of `Node.epsilon`, and `delta`
-    is its argument.
+    m has exactly one free symbol, which is searched. The answer is two adjacent values: one that
+    meets the target, and one that misses it. Certified enclosures decide both, so ε need not be
+    monotone in the symbol; if it is, the threshold lies between the two values. The values are
+    decimals that differ by one unit of the last of `digits` significant digits, or adjacent whole
+    numbers if the symbol is an integer. Raises DomainError if no such values are found or if m has
+    not exactly one free symbol, and PrecisionError if an ε cannot be told from the target.
+    `epsilon` is in nats. `delta`, `conversion`, `orders` and `by` are those of `Node.epsilon`.
 
     >>> import sympy
     >>> from symacct import Gaussian, calibrate
@@ -126,7 +128,10 @@ class Target:
         free = sorted(m.free_symbols, key=str)
         if len(free) != 1:
             found = ", ".join(map(str, free)) or "none"
-            raise DomainError(f"calibrate: found the free symbols {found}, needed exactly one")
+            raise DomainError(
+                f"calibrate: found the free symbols {found}, needed exactly one; give the others "
+                "values with m.subs({...})"
+            )
         self.m = m
         self.symbol: sympy.Symbol = free[0]
         self.epsilon = rational(epsilon, "epsilon")

@@ -21,11 +21,13 @@ from symacct.theory.rdp_curve import RDPCurve
 
 
 def chi_divergence(m: Node, l: Numeric, digits: int = 30) -> Enclosure:
-    """χ^l = E_Q[(P/Q − 1)^l] = Σ_{i=0}^{l} (−1)^{l−i} C(l,i) e^{(i−1)ε(i)}, signed; l >= 0.
+    """The signed divergence χ^l = E_Q[(P/Q − 1)^l], for l >= 0, from the curve of m.
 
-    P and Q are the pair that attains m's curve, so the curve has to be exact: SoundnessError
-    otherwise. PrecisionError where χ^l is 0 and its terms are not exact numbers. `digits` are
-    significant digits of χ^l; ε is in nats, χ^l has no unit.
+    χ^l = Σ_{i=0}^{l} (−1)^{l−i} C(l,i) e^{(i−1)ε(i)}
+
+    P and Q are the pair that attains the curve, so the curve has to be exact. `digits` are
+    significant digits of χ^l. ε is in nats, and χ^l has no unit. Raises SoundnessError for a curve
+    that is not exact, and PrecisionError if χ^l is 0 and its terms are not exact numbers.
 
     >>> from symacct import RandomizedResponse
     >>> print(chi_divergence(RandomizedResponse("3/4"), 3, digits=10))
@@ -55,12 +57,12 @@ def chi_divergence(m: Node, l: Numeric, digits: int = 30) -> Enclosure:
 
 
 def ternary_bound(m: Node, l: Numeric, digits: int = 30) -> Enclosure:
-    """ζ(l), an upper bound of sup E_R[(|P−Q|/R)^l]^{1/l} over mutually adjacent P, Q, R; l >= 2.
+    """An upper bound ζ(l) of sup E_R[(|P−Q|/R)^l]^{1/l} over mutually adjacent P, Q, R, for l >= 2.
 
     ζ(l)^l is the smallest of WBK19's bounds that is proved for m: e^{(l−1)ε(l)}·2,
-    e^{(l−1)ε(l)}(e^{ε(∞)}−1)^l, 4(e^{ε(2)}−1) at l = 2, and for a curve that one dominating pair
-    attains 4√(B(ε,2⌊l/2⌋) B(ε,2⌈l/2⌉)). Raises SoundnessError for a lower bound. `digits` are
-    significant digits of ζ(l); ε is in nats, ζ(l) has no unit.
+    e^{(l−1)ε(l)}(e^{ε(∞)}−1)^l, 4(e^{ε(2)}−1) at l = 2, and 4√(B(ε,2⌊l/2⌋) B(ε,2⌈l/2⌉)) for a curve
+    that one dominating pair attains. `digits` are significant digits of ζ(l). ε is in nats, and
+    ζ(l) has no unit. Raises SoundnessError for a lower bound.
 
     >>> from symacct import Gaussian
     >>> print(ternary_bound(Gaussian(5), 2, digits=10))

@@ -92,12 +92,12 @@ def compare(
     digits: int = 10,
     accountant: Accountant | None = None,
 ) -> Comparison[TheoremRow]:
-    """What each theorem about m's operations says at the given orders, from lower to upper.
+    """Compare what each theorem about m's operations gives at the orders `alphas`.
 
-    The first row is the default answer; a theorem that says nothing gives its reason, and one that
-    is not proved comes after those that are. Each value is also given as a ratio to the exact one
-    or to the best proved lower bound. Raises DomainError for orders below 1. `digits` are
-    significant digits, and `accountant` remembers the values. Values are in nats.
+    The first row is the default answer. Lower bounds come before upper ones, and theorems that are
+    not proved come last. A theorem that does not apply gives its reason. Each value also has its
+    ratio to the exact value, or to the best proved lower bound. Raises DomainError for orders below
+    1. `digits` are significant digits, and `accountant` remembers the values. Values are in nats.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> rows = compare(PoissonSubsample(Gaussian(5), "1/1000"), 8)
@@ -212,11 +212,12 @@ class ConvertedEpsilon:
 def compare_epsilon(
     m: Node, delta: Any, digits: int = 10, accountant: Accountant | None = None
 ) -> Comparison[ConvertedEpsilon]:
-    """ε(δ) by every conversion, and by each theorem that bounds m, from the largest to the truth.
+    """Compare ε(δ) by every conversion, and by each theorem that bounds m.
 
-    Where only bounds of the truth are known, the last row is the best lower one. ε is in nats, to
-    `digits` digits, at the `delta` given; `accountant` remembers the values. A row without a value
-    says why. DomainError for what is no mechanism.
+    The largest ε comes first and the true one last. If the true ε is not known, the last row is the
+    best lower bound. `delta` is the given δ, and ε is in nats, with `digits` significant digits.
+    `accountant` remembers the values. A row without a value gives its reason. Raises DomainError if
+    m is no mechanism.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> rows = compare_epsilon(100 * PoissonSubsample(Gaussian(5), "1/1000"), "1e-8", 5)

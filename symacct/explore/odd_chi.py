@@ -51,7 +51,7 @@ class Violation:
 
 @dataclass(frozen=True)
 class OddChiReport:
-    """What is certified of χ^l >= 0 at odd 3 <= l <= up_to, each way; None if undecided.
+    """The result of `check_odd_chi` for odd 3 <= l <= up_to, each way; None means undecided.
 
     >>> from symacct import Gaussian, check_odd_chi
     >>> report = check_odd_chi(Gaussian(5), 5)
@@ -91,14 +91,15 @@ class OddChiReport:
 
 
 def check_odd_chi(m: Node, up_to: Numeric = 25) -> OddChiReport:
-    """Is χ^l = E_Q[(P/Q − 1)^l] >= 0 at every odd 3 <= l <= up_to, for m's pair both ways round?
+    """Is χ^l = E_Q[(P/Q − 1)^l] >= 0 for every odd 3 <= l <= up_to, and for P and Q exchanged?
 
-    Where a symmetry swaps P and Q this is proved for all l: with r = P/Q the swap gives
-    E_Q[(r−1)^l] = E_P[(1/r−1)^l] = E_Q[r(1/r−1)^l] = −E_Q[(r−1)^l r^{1−l}] for odd l, so that
-    2χ^l = E_Q[(r−1)^l (1−r^{1−l})], whose factors have the same sign. Finite pairs are decided in
-    rationals, and for all l from where the largest |P/Q − 1| prevails; laws with a closed form by
-    certified differences, other densities by certified integrals; another exact curve for the one
-    direction that attains it. Raises SoundnessError for a curve that no single pair attains.
+    If a symmetry of m exchanges P and Q, this is proved for all l: with r = P/Q the exchange gives
+    E_Q[(r−1)^l] = E_P[(1/r−1)^l] = E_Q[r(1/r−1)^l] = −E_Q[(r−1)^l r^{1−l}] for odd l, so that 2χ^l
+    = E_Q[(r−1)^l (1−r^{1−l})], where both factors have the same sign. For finite pairs the sign is
+    decided in fractions, and for all l from the point where the largest |P/Q − 1| dominates. For
+    laws with a closed form it is decided by certified differences, and for other densities by
+    certified integrals. For any other exact curve only the direction that attains it is decided.
+    Raises SoundnessError for a curve that no single pair attains.
 
     >>> print(check_odd_chi(DistributionPair(["9/10", "1/10"], ["3/5", "2/5"]), 5).first_violation)
     chi^3 = -0.093750000000000000000 for P‖Q

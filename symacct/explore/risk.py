@@ -56,11 +56,12 @@ Question = Callable[[Any], Bound]
 
 
 def risk(m: Node, digits: int = 6, least_error: Numeric = LEAST_ERROR) -> Risk:
-    """The risks of m: what attackers who saw what it told can do at most, whatever they know.
+    """The risks of m: how much an attacker who sees the output can learn at most.
 
-    Each is certified and rounded up. `digits` are significant digits, fewer where the profile has
-    no more; `least_error` is that of `Node.gdp`. Raises AssumptionError where no dominating pair
-    of laws is known, DomainError for open symbols.
+    The attacker may know everything else. Each number is certified and rounded up. `digits` are
+    significant digits; if the profile has fewer, the answer has those. `least_error` is that of
+    `Node.gdp`. Raises AssumptionError if no dominating pair of laws is known, and DomainError for
+    symbols without a value. ε is in nats.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> found = risk(2000 * PoissonSubsample(Gaussian("9.4"), "0.328"))
@@ -71,11 +72,12 @@ def risk(m: Node, digits: int = 6, least_error: Numeric = LEAST_ERROR) -> Risk:
 
 
 class Risk:
-    """The risks of a mechanism; printed they are a table.
+    """The privacy risks of a mechanism, which print as a table.
 
-    Of kind `exact` where the profile is known, else `upper`: then `lower` has what is known from
-    below. The relation is that of the mechanism m; `digits` and `least_error` are those of
-    `risk`. `known` is a profile of it, where another one is meant. Raises as `risk` does.
+    The numbers are of kind `exact` if the profile is known, and otherwise of kind `upper`; then
+    `lower` holds the lower bounds. The neighbours are those of the mechanism m. `digits` and
+    `least_error` are those of `risk`. `known` is a profile to use in place of the mechanism's own.
+    Raises the errors of `risk`.
 
     >>> from symacct import RandomizedResponse
     >>> found = risk(RandomizedResponse("3/4"))
@@ -101,7 +103,7 @@ class Risk:
 
     @property
     def kind(self) -> Kind:
-        """What the numbers are of the truth; a reconstruction's is an upper bound in any case."""
+        """The kind of the numbers; a reconstruction is an upper bound in any case."""
         return self._known.claim.kind
 
     # --- the numbers
@@ -115,9 +117,9 @@ class Risk:
         return _of_probability(self._ask(lambda height: height(Fraction(1)), "advantage"))
 
     def tpr(self, fpr: Numeric) -> Bound:
-        """The largest true positive rate of a test of membership with this false positive rate.
+        """The largest true positive rate of a membership test with this false positive rate.
 
-        Of either of two neighbours the record may be a member. Of kind `upper` where the profile
+        The record may be a member of either of two neighbours. The kind is `upper` if the profile
         is that of many pairs of laws and no one pair is known to have the best test.
         """
         level = _share(fpr, "tpr, fpr")
@@ -133,7 +135,7 @@ class Risk:
     def bayes_success(self, prior: Numeric = "1/2") -> Bound:
         """The probability that the best guess of membership is right.
 
-        `prior` is the probability of one of two neighbouring datasets, whichever of them is worse.
+        `prior` is the probability of one of the two neighbouring datasets, whichever is the worse.
         """
         share = _share(prior, "bayes_success, prior")
         less, more = sorted((share, 1 - share))
@@ -146,10 +148,11 @@ class Risk:
         return _of_probability(self._ask(value, f"bayes_success at {echo(prior)}"))
 
     def reconstruction(self, baseline: Numeric) -> Bound:
-        """The probability that a record is reconstructed, `baseline` that of the best blind guess.
+        """An upper bound of the probability that an attacker reconstructs a record.
 
-        For any prior of the record, any error that counts as success, and an attacker who knows
-        all others: an upper bound (reconstruction robustness), of kind `upper`.
+        `baseline` is the probability that the best blind guess succeeds. The bound holds for every
+        prior of the record, for every error that counts as a success, and for an attacker who knows
+        all other records (reconstruction robustness).
         """
         if self.kind is Kind.LOWER:
             raise SoundnessError("reconstruction: found a lower bound of the profile, from which "
@@ -245,7 +248,7 @@ class Risk:
 
     @property
     def cells(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """The headers and the rows of the table, each number on its safe side."""
+        """The headers and the rows of the table, where each number is rounded to its safe side."""
         has_lower = self.lower is not None
         headers = ("risk", "at most", *(("at least",) if has_lower else ()), "kind")
         rows = [
@@ -256,7 +259,7 @@ class Risk:
 
     @property
     def open_ends(self) -> list[tuple[str, str]]:
-        """What is not known, and why."""
+        """The numbers that are not known, each with the reason."""
         return [(name, most) for name, most, _ in self.rows if isinstance(most, str)]
 
     def __str__(self) -> str:
@@ -297,11 +300,12 @@ def plot_risk(
     fprs: Iterable[Numeric] | None = None,
     axes: Axes | None = None,
 ) -> Figure:
-    """The largest true positive rate of a test of membership against its false positive rate.
+    """Draw the largest true positive rate of a membership test against its false positive rate.
 
-    m is a node, or nodes by their names. Both axes are logarithmic, from 1e-6 on unless `fprs`
-    are given; `axes` draws into a figure of your own. Where the profile is not known its lower
-    end is drawn too. Raises as `risk`, and MissingPackageError without matplotlib.
+    m is a node, or a mapping from names to nodes. Both axes are logarithmic and begin at 1e-6,
+    unless `fprs` gives the false positive rates. `axes` are axes of your own to draw into. If the
+    profile is not known, a lower bound is drawn as well. Raises the errors of `risk`, and
+    MissingPackageError without matplotlib.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> figure = plot_risk(1000 * PoissonSubsample(Gaussian(2), "1/100"), ["1e-3", "1e-2", "0.1"])

@@ -24,7 +24,7 @@ _AT = {"tpr": "fpr", "bayes_success": "prior", "reconstruction": "baseline"}
 
 @dataclass(frozen=True)
 class RiskCalibration:
-    """Two neighbouring values: at `meets` the risk is at most the target, at `fails` above it.
+    """Two adjacent values: the risk is at most the target at `meets`, and above it at `fails`.
 
     >>> import sympy
     >>> from symacct import Gaussian, calibrate_risk
@@ -84,12 +84,12 @@ def calibrate_risk(
     baseline: Numeric | None = None,
     digits: int = 6,
 ) -> RiskCalibration:
-    """The smallest noise, largest rate or largest count of m's one free symbol for a target risk.
+    """Find the smallest noise, or the largest rate or count, for which m meets a target risk.
 
-    The target is an `advantage`, a `tpr` at an `fpr`, a `mu`, a `bayes_success` at a `prior` or a
-    `reconstruction` at a `baseline`, each as `Risk` has it. Both ends of the bracket are decided
-    by certified enclosures, and are as those of `calibrate`, `digits` its significant digits.
-    Raises as `calibrate` and `risk` do.
+    m has exactly one free symbol, which is searched. The target is an `advantage`, a `tpr` at an
+    `fpr`, a `mu`, a `bayes_success` at a `prior`, or a `reconstruction` at a `baseline`, as they
+    are in `Risk`. The answer is two adjacent values as in `calibrate`, decided by certified
+    enclosures, with `digits` significant digits. Raises the errors of `calibrate` and `risk`.
 
     >>> import sympy
     >>> from symacct import Gaussian, PoissonSubsample

@@ -26,18 +26,22 @@ from symacct.expressions.node import Node
 from symacct.mechanisms import Gaussian
 from symacct.operations import PoissonSubsample
 from symacct.operations.subsample import Sampling
+from symacct.rdp.decimals import as_decimal
 from symacct.results.enclosure import Enclosure
 
 
 def softmax_bounds(m: Node, alpha: Numeric, digits: int = 30) -> tuple[Enclosure, Enclosure]:
-    """max_l x_l/(α−1) and (max_l x_l + log(α+1))/(α−1), around ZW19-T8's or WBK19-T9's value.
+    """Simple lower and upper bounds of the value of ZW19-T8 or WBK19-T9, by its largest term.
 
-    m is a Poisson-subsampled Gaussian (T8, which is exact, so the two are a lower and an upper
-    bound of ε) or one sampled without replacement (T9, an upper bound, so the first is below T9's
-    value and neither bound of ε, and is of that kind), α a whole number >= 2. Where one item alone
-    is not 0, at γ = 0 and for Poisson sampling at γ = 1, it is the sum, and both are the value.
-    Raises AssumptionError for another mechanism, OrderError. `alpha` is α, and `digits` are
-    significant digits; both bounds are in nats.
+    max_l x_l/(α−1) and (max_l x_l + log(α+1))/(α−1)
+
+    m is a Poisson-subsampled Gaussian mechanism, or a Gaussian mechanism sampled without
+    replacement. For Poisson sampling T8 is exact, so the two numbers are a lower and an upper bound
+    of ε. Without replacement T9 is an upper bound of ε, so the first number is below the value of
+    T9, bounds ε neither way, and has the kind `neither`. If only one term is not 0, as for γ = 0,
+    or for Poisson sampling with γ = 1, both numbers are the value. `alpha` is the order α, a whole
+    number from 2 on, and `digits` are significant digits. Both bounds are in nats. Raises
+    AssumptionError for another mechanism, OrderError.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> low, high = softmax_bounds(PoissonSubsample(Gaussian(5), "1/1000"), 10**6)
@@ -66,8 +70,11 @@ def softmax_bounds(m: Node, alpha: Numeric, digits: int = 30) -> tuple[Enclosure
         return (item + arb(count).log()) / (order - 1), claim
 
     what = f"Appendix G at order {echo(order)}"
-    below_it = certified_number(lower, digits, what, signed=True)
-    return below_it, certified_number(upper, digits, what)
+    ends = certified_number(lower, digits, what, signed=True), certified_number(upper, digits, what)
+    if sampled.gamma == 1 and isinstance(sampled, PoissonSubsample):  # both ends are its ε(α)
+        first, last = (as_decimal(x, sampled.mechanism, order, Kind.UPPER, None) for x in ends)
+        return first, last
+    return ends
 
 
 def _claim(sampled: Node) -> Claim:
@@ -98,7 +105,8 @@ def _whole_order(alpha: Numeric) -> int:
     at = exact_order(alpha)
     if not isinstance(at, int) or at not in INTEGER_ORDERS:
         raise OrderError(
-            f"softmax_bounds holds at {INTEGER_ORDERS}, got {at}; ask for .rdp(alpha) instead"
+            f"softmax_bounds: found order {at}, needed {INTEGER_ORDERS}; "
+            "ask for .rdp(alpha) instead"
         )
     return at
 

@@ -15,7 +15,7 @@ _DIGITS = 6
 
 def enclosure_card(x: Enclosure) -> str:
     """The value on the safe side, what is proved of it, and what it is."""
-    return card([("value", shown(x, _DIGITS)), *_proof(x), ("it is", str(x.claim))])
+    return card([("value", shown(x, _DIGITS)), *_proof(x), ("kind", str(x.claim))])
 
 
 def guarantee_card(guarantee: Guarantee) -> str:
@@ -25,15 +25,15 @@ def guarantee_card(guarantee: Guarantee) -> str:
     alpha = rounding.order_text(guarantee.alpha)
     order = [] if guarantee.needs_no_order else [("at order", alpha)]
     rows += [
-        ("it is", f"{guarantee.kind}, by the {guarantee.conversion} conversion"),
+        ("kind", f"{guarantee.kind}, by the {guarantee.conversion} conversion"),
         *order,
         *([("not had", guarantee.note)] if guarantee.note else []),
-        ("of a curve that is", str(guarantee.claim)),
+        ("curve", str(guarantee.claim)),
         ("neighbours", neighbours(guarantee.claim.adjacency)),
     ]
     if guarantee.mechanism is not None:
-        rows.append(("of", shortened(repr(guarantee.mechanism))))
-        rows.append(("which is", in_few_words(guarantee.mechanism)))
+        rows.append(("expression", shortened(repr(guarantee.mechanism))))
+        rows.append(("in words", in_few_words(guarantee.mechanism)))
         note = float_note(guarantee.mechanism)
         rows += [("note", note)] if note else []
     return card(rows)
@@ -66,7 +66,7 @@ def theorem_facts(theorem: Theorem) -> dict[str, str]:
 
 
 def _proof(x: Enclosure) -> list[tuple[str, str]]:
-    return [("digits", str(x) if x.certified else f"{x}, not certified")]
+    return [("all digits", str(x) if x.certified else f"{x}, not certified")]
 
 
 def card(rows: Iterable[tuple[str, str]]) -> str:

@@ -136,10 +136,9 @@ def neighbours(adjacency: Adjacency) -> str:
         return f"neighbouring datasets differ by adding or removing {one}"
     if adjacency.relation is Relation.REPLACE_ONE:
         return f"neighbouring datasets differ by replacing {one}"
-    more = "" if adjacency.group == 1 else f", for {one}"
     return (
-        "the neighbouring relation, adding or removing a record or replacing one, is that for "
-        f"which the mechanisms' parameters were stated{more}"
+        f"neighbouring datasets differ by adding, removing or replacing {one}, whichever the "
+        "mechanisms' parameters are stated for"
     )
 
 

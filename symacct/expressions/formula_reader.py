@@ -125,12 +125,16 @@ class Reader:
         if len(parts) == 1:
             return parts[0]
         if not all(map(is_number, parts)):
-            raise self.error("found '+' between unlike things, needed two mechanisms or numbers")
+            raise self.error(
+                "found '+' between values of different kinds, needed two mechanisms or two numbers"
+            )
         return bounded.added(parts)
 
     def negative(self, value: object, operator: Token) -> Exact:
         if not is_number(value):
-            raise self.error("found '-' before something that is no number", operator.column)
+            raise self.error(
+                "found '-' before a value that is not a number, needed a number", operator.column
+            )
         return -value
 
     def product(self) -> Any:
@@ -141,7 +145,7 @@ class Reader:
 
     def combined(self, operator: Token, left: Any, right: Any) -> Any:
         if not is_number(left) or not is_number(right):
-            raise self.error("found something in a product that is no number", operator.column)
+            raise self.error("found a factor that is not a number, needed numbers", operator.column)
         if operator.sort == "/" and right == 0:
             raise self.error("found a division by 0", operator.column)
         return (bounded.multiplied if operator.sort == "*" else bounded.divided)(left, right)
@@ -166,7 +170,9 @@ class Reader:
         exponent = self.unary()
         self.depth -= 2
         if not is_number(base) or not is_number(exponent):
-            raise self.error("found '**' on something that is no number", operator.column)
+            raise self.error(
+                "found '**' after a value that is not a number, needed a number", operator.column
+            )
         return bounded.raised(base, exponent)
 
     def atom(self) -> Any:
@@ -234,10 +240,12 @@ class Reader:
                 name = self.expect("name")
                 self.expect("=")
                 if name.text in keywords:
-                    raise self.error(f"found {echo(name.text)} twice", name.column)
+                    raise self.error(f"found {echo(name.text)} twice, needed it once", name.column)
                 keywords[name.text] = self.sum()
             elif keywords:
-                raise self.error("found a value after a keyword, needed a keyword")
+                raise self.error(
+                    "found a value without a name after a named one, needed name=value"
+                )
             else:
                 values.append(self.sum())
             if self.token.sort != ")":

@@ -23,11 +23,11 @@ from symacct.results.progress import progress
 
 
 class Node(Currencies, Interned):
-    """A mechanism or an operation; its fields are the parameters of its constructor.
+    """A mechanism or an operation. The fields are the parameters of the constructor.
 
-    A subclass writes a constructor `__new__(cls, field, ...)` that brings each field to its
-    exact form and ends in `cls._intern(field=value, ...)`, and infers its claim in `_infer`. Every
-    ε and every curve of a node is in nats.
+    A subclass writes a constructor `__new__(cls, field, ...)`, which brings each field to its exact
+    form and ends in `cls._intern(field=value, ...)`. The method `_infer` infers the claim. Every ε
+    and every curve of a node is in nats.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> m = PoissonSubsample(Gaussian(5), "1/1000")
@@ -101,9 +101,9 @@ class Node(Currencies, Interned):
         return [v for v in self.parameters().values() if isinstance(v, sympy.Expr)]
 
     def subs(self, replacements: Mapping[str | sympy.Symbol, Numeric]) -> Node:
-        """The node with symbols, given themselves or by name, replaced by numbers or expressions.
+        """The node with symbols replaced by numbers or expressions.
 
-        Raises DomainError for a name that no free symbol has.
+        A symbol is given itself or by name. Raises DomainError for a name that no free symbol has.
 
         >>> import sympy
         >>> from symacct import Gaussian
@@ -134,11 +134,13 @@ class Node(Currencies, Interned):
         found = [symbol for symbol in self.free_symbols if symbol.name == name]
         if not found:
             free = ", ".join(sorted(symbol.name for symbol in self.free_symbols)) or "none"
-            raise DomainError(f"subs: found the name {echo(name)}, the free symbols are {free}")
+            raise DomainError(
+                f"subs: found the name {echo(name)}, needed one of the free symbols: {free}"
+            )
         return found
 
     def rebuild(self, nodes: Mapping[Node, Node], replace: Callable[[sympy.Expr], Exact]) -> Node:
-        """This node over replaced children and replaced symbolic parameters."""
+        """A copy of this node with other children and other symbolic parameters."""
         fields = self.fields()
         for name, value in fields.items():
             if isinstance(value, Node):
@@ -195,7 +197,7 @@ class Node(Currencies, Interned):
     __rmul__ = __mul__
 
     def convexify(self, max_order: int) -> Node:
-        """The lower convex hull of this bound's CGF up to `max_order`: see `Convexify`."""
+        """The lower convex hull of this bound's CGF up to `max_order`; see `Convexify`."""
         return kinds()["Convexify"](self, max_order)
 
     # What follows asks the rooms above this one.
@@ -216,21 +218,21 @@ class Node(Currencies, Interned):
         by: By = None,
         engine: str = "ball",
     ) -> Enclosure | np.ndarray:
-        """ε(α) in nats as an Enclosure, for one order α ∈ [1, ∞].
+        """The Rényi privacy loss ε(α) in nats as an Enclosure, for one order α ∈ [1, ∞].
 
-        `by` pins a theorem ("ZW19-T5"), or several in a tuple, each for the parts that it is
-        about; `engine` is "ball" (certified), "mpmath" or "float64".
-        With engine="float64", `alpha` may be an array of orders, and an array comes back.
-        Raises OrderError, AssumptionError, SoundnessError, PrecisionError.
+        `by` names a theorem, such as "ZW19-T5", to use in place of the best one. A tuple names
+        several, and each is used for the parts to which it applies. `engine` is "ball" (certified),
+        "mpmath" or "float64". With engine="float64", `alpha` may also be an array of orders, and
+        the answer is an array. Raises OrderError, AssumptionError, SoundnessError, PrecisionError.
 
         >>> from symacct import Gaussian
         >>> print(Gaussian(5).rdp(8, digits=3))
-        0.160
+        0.16
         """
         return _accountant(engine).rdp(self, alpha, by=by, digits=digits)
 
     def cgf(self, lam: Numeric, digits: int = 30, by: By = None, engine: str = "ball") -> Enclosure:
-        """K(λ) = λ ε(λ+1) as an Enclosure, for λ >= 0, and K(−1) = 0 where ε(1) is finite."""
+        """The CGF K(λ) = λ ε(λ+1) as an Enclosure, for λ >= 0, or for λ = −1 if ε(1) is finite."""
         return _accountant(engine).cgf(self, lam, by=by, digits=digits)
 
     def lower_bound(self, alpha: Numeric, digits: int = 30, engine: str = "ball") -> Enclosure:
@@ -248,9 +250,10 @@ class Node(Currencies, Interned):
     ) -> Guarantee:
         """The Guarantee (ε, δ) with the smallest ε for this δ, over all real orders and ∞.
 
-        `orders`: "integer", or an iterable of orders. `digits`: 30 unless said; where the exact
-        profile has fewer, those it has, which the guarantee's `note` says. Raises DomainError for
-        δ outside [0, 1), SoundnessError if only a lower bound is known.
+        `orders` restricts the orders: it is "integer" or an iterable of orders. `digits` is 30 by
+        default; if the exact profile has fewer digits, the guarantee has those, and its `note` says
+        so. Raises DomainError for δ outside [0, 1), and SoundnessError if only a lower bound is
+        known.
         """
         return _accountant().epsilon(
             self, delta, conversion=conversion, orders=orders, by=by, digits=digits
@@ -271,9 +274,10 @@ class Node(Currencies, Interned):
         )
 
     def lower_epsilon(self, delta: Numeric, digits: int = 30) -> Enclosure:
-        """What the true ε(δ) is at least: the exact profile of what post-processing leaves.
+        """A proved lower bound of the true ε(δ), which is never a guarantee.
 
-        0 where no two output laws are known. Never a guarantee.
+        The bound is the exact profile of a post-processing of the mechanism. The answer is 0 if no
+        two output laws are known.
 
         >>> from symacct import Gaussian, SubsampleWithoutReplacement
         >>> m = 100 * SubsampleWithoutReplacement(Gaussian(2), "1/10")
@@ -283,11 +287,14 @@ class Node(Currencies, Interned):
         return _accountant().lower_epsilon(self, delta, digits)
 
     def lower_delta(self, epsilon: Numeric, digits: int = 30) -> Enclosure:
-        """What the true δ(ε) is at least; see `lower_epsilon`."""
+        """A proved lower bound of the true δ(ε); see `lower_epsilon`."""
         return _accountant().lower_delta(self, epsilon, digits)
 
     def formula(self, alpha: Numeric | None = None, by: By = None) -> sympy.Expr:
-        """ε(α) as a SymPy expression, of `symacct.symbols.alpha` where no order is given."""
+        """The formula of ε(α) as a SymPy expression.
+
+        Without an order the formula is in `symacct.symbols.alpha`.
+        """
         return upward.formula.formula(self, alpha, by)
 
     def latex(
@@ -296,7 +303,7 @@ class Node(Currencies, Interned):
         names: Mapping[str | sympy.Symbol, str] | None = None,
         by: By = None,
     ) -> str:
-        r"""ε(α) as a LaTeX display for amsmath; `names` maps symbols to LaTeX, {"gamma": "q"}."""
+        r"""The formula of ε(α) as a LaTeX display for amsmath; `names` maps symbols to LaTeX."""
 
         return upward.display.latex(self, alpha, names, by)
 
@@ -326,16 +333,17 @@ class Node(Currencies, Interned):
         points: int = 100,
         at: Mapping[str | sympy.Symbol, Iterable[Numeric]] | None = None,
     ) -> str:
-        """The text of a self-contained function of α that gives ε(α), in nats.
+        """The text of a function of α, in another language, that computes ε(α) in nats.
 
         `target` is "numpy", "mpmath", "python" (standard library only), "julia" or "c" (C99,
-        <math.h>). The code is measured against certified values before it is given out, and its
-        header says where and how far it was off: measured, which is no bound. Options: `max_order`,
-        the end of the domain; `accuracy`, the largest relative error allowed; `points`, how many
-        orders are tried; `at`, values of symbols left open, which become arguments: those of
-        {"sigma": [1, 5]} are ends of the box that is measured, outside which there is no answer.
-        Raises DomainError for what cannot be written as code, PrecisionError where it is less
-        accurate than asked.
+        <math.h>). The function needs no other file of ours. Its error is measured against certified
+        values, and its header says where and how large it was; a measured error is no bound.
+        `max_order` is the largest order that the function answers, `accuracy` the largest relative
+        error allowed, and `points` the number of orders that are tried. `at` gives values to open
+        symbols, which become arguments of the function: {"sigma": [1, 5]} is the range in which the
+        error is measured, and outside it the function gives no answer. Raises DomainError for a
+        curve that cannot be written as code, and PrecisionError if the error is larger than
+        allowed.
 
         >>> from symacct import Gaussian
         >>> "double rdp(double alpha)" in Gaussian(5).code("c")
@@ -347,11 +355,14 @@ class Node(Currencies, Interned):
         )
 
     def explain(self, alpha: Numeric | None = None) -> upward.explanation.Explanation:
-        """The tree of what was done, with theorem, source, assumptions, adjacency and kind."""
+        """The tree of what was done, with the theorem that bounds each part.
+
+        Each part also has its source, assumptions, adjacency and kind.
+        """
         return upward.explanation.explain(self, alpha)
 
     def cite(self, alpha: Numeric | None = None, by: By = None) -> str:
-        """BibTeX of exactly the works behind ε(α), the places in them in `note`."""
+        """BibTeX entries of exactly the works behind ε(α); the field `note` names the theorems."""
         return upward.citation.cite(self, alpha, by)
 
     def statement(
@@ -362,10 +373,11 @@ class Node(Currencies, Interned):
         digits: int = 6,
         conversion: str | None = None,
     ) -> str:
-        """A paragraph on the best proved ε for `delta` or δ for `epsilon`.
+        """A paragraph on the best proved ε for `delta`, or the best proved δ for `epsilon`.
 
-        `form` is "text", "markdown" or "latex". Without a `conversion` it is the exact profile's
-        number where that is known within `limits(beside=…)` seconds, else that by Rényi orders.
+        `form` is "text", "markdown" or "latex". Without a `conversion` the number comes from the
+        exact profile if that is known within `limits(beside=…)` seconds, and otherwise from Rényi
+        orders.
         """
         if (delta is None) == (epsilon is None):
             raise DomainError("statement: needed delta=, or epsilon=, and one of them only")
@@ -381,7 +393,7 @@ class Node(Currencies, Interned):
         by: By = None,
         within: Numeric | None = None,
     ) -> upward.expansion.Expansion:
-        """ε(α) as powers of a parameter near a point, with a remainder where one is proved.
+        """The power series of ε(α) in a parameter near a point, with a remainder if one is proved.
 
         See `symacct.export.expansions.expansion`.
 
@@ -398,15 +410,21 @@ class Node(Currencies, Interned):
         epsilon: Numeric | None = None,
         conversion: str = "classic",
     ) -> upward.optimum.Optimum:
-        """The best order and its (ε, δ) in closed form, where the curve is a line ξ + ρα."""
+        """The best order and its (ε, δ) as formulas, if the curve is a line ξ + ρα."""
         return upward.optimum.optimum(self, delta, epsilon, conversion)
 
     def graph(self) -> upward.graph.Graph:
-        """The expression DAG: print it as a tree, or take `.mermaid`, `.dot` or `.svg()`."""
+        """The graph of the expression, which prints as a tree.
+
+        `.mermaid` and `.dot` are texts for Mermaid and Graphviz, and `.svg()` is a picture.
+        """
         return upward.graph.Graph(self)
 
     def to_json(self) -> str:
-        """The expression as JSON text, shared nodes written once; `symacct.from_json` reads it."""
+        """The expression as JSON text, which `symacct.from_json` reads.
+
+        A node that occurs several times is written once.
+        """
         return upward.text.to_json(self)
 
     def __repr__(self) -> str:

@@ -111,7 +111,7 @@ def pinned(among: tuple[Theorem, ...], node: Node, alpha: Order | np.ndarray) ->
     holding = [theorem for theorem in among if theorem.why_not(node, alpha) is None]
     if len(holding) > 1:
         both = ", ".join(theorem.name for theorem in holding)
-        raise DomainError(f"by: found {both}, which all speak of {echo(node)}, needed one of them")
+        raise DomainError(f"by: found {both}, which all apply to {echo(node)}, needed one of them")
     return [_checked((holding or among)[0], node, alpha)]
 
 

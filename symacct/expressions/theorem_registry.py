@@ -72,11 +72,12 @@ def always(node: Node) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Theorem:
-    """One statement about one operation; SoundnessError where what decides its claim is left out.
+    """A statement about one operation, with the formula that computes it.
 
-    `bound(ctx, eps, alpha, ...)` is the formula: `eps` is the curve that it reads (that of the
-    operation's mechanism; a tuple of curves for a composition; the node's own where `reads` is
-    "itself"), `alpha` the exact order, and the rest the operation's parameters by name.
+    `bound(ctx, eps, alpha, ...)` is the formula. `eps` is the curve that it reads: that of the
+    operation's mechanism, a tuple of curves for a composition, or the node's own curve if `reads`
+    is "itself". `alpha` is the exact order, and the other arguments are the operation's parameters
+    by name. Raises SoundnessError if a field that decides the claim is missing.
 
     >>> [(one.name, str(one.source)) for one in theorems() if one.name == "ZW19-T5"]
     [('ZW19-T5', 'ZW19, Theorem 5')]
@@ -301,7 +302,7 @@ class Theorems(list[Theorem]):
 
 
 def theorems() -> Theorems:
-    """Every registered theorem: name, what it is about, source, assumptions, adjacency, orders.
+    """Every registered theorem, with its source, assumptions, adjacency and orders.
 
     >>> [one.name for one in theorems() if one.source.key == "ACG16"]
     ['ACG16-L3']

@@ -92,7 +92,7 @@ def _event(node: Node, made: dict[Node, DpEvent], events: ModuleType) -> DpEvent
     if isinstance(node, Sampling) and node.fixed_adjacency != node.read_adjacency:
         raise DomainError(
             f"{what}: found {node.fixed_adjacency}, needed {node.read_adjacency}: dp_accounting "
-            "takes the noise and the sampling for one and the same relation"
+            "has one relation for the noise and the sampling together"
         )
     if isinstance(node, PoissonSubsample):
         rate = floats.float_not_below(node.gamma, what)

@@ -16,11 +16,11 @@ from symacct.mechanisms.mechanism import Mechanism
 class ZCDP(Mechanism):
     """A (ξ, ρ)-zCDP mechanism: ε(α) <= ξ + ρα for every α > 1.
 
-    `rho` and `xi` are >= 0, in nats, as ε(α) is; `adjacency` says for which neighbours it holds.
-    DomainError otherwise. Source: BS16, Definition 1.1.
+    `rho` and `xi` are at least 0, in nats, as ε(α) is. `adjacency` says for which neighbours the
+    bound holds. Raises DomainError for other parameters. Source: BS16, Definition 1.1.
 
     >>> print(ZCDP("1/50").rdp(8, digits=3))
-    0.160
+    0.16
     """
 
     rho: Exact
@@ -52,11 +52,11 @@ class ZCDP(Mechanism):
 class TCDP(Mechanism):
     """A ρ-tCDP mechanism up to ω: ε(α) <= ρα for 1 < α < ω, and no finite bound beyond.
 
-    `rho` >= 0 is in nats, as ε(α) is, and `omega` > 1; `adjacency` says for which neighbours.
-    DomainError otherwise. Source: BDRS18, Definition 1.
+    `rho` >= 0 is in nats, as ε(α) is, and `omega` is above 1. `adjacency` says for which neighbours
+    the bound holds. Raises DomainError for other parameters. Source: BDRS18, Definition 1.
 
     >>> print(TCDP("1/50", 10).rdp(8, digits=3))
-    0.160
+    0.16
     """
 
     rho: Exact

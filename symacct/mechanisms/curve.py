@@ -42,20 +42,21 @@ Form: TypeAlias = Numeric | Callable[..., Number]
 class Curve(Mechanism):
     """A curve that the user states, in one of three forms:
 
-    - a SymPy expression in the symbol `alpha` (or its text, "alpha/50");
-    - a function of (ctx, alpha), written with the functions of `ctx`: certified like our own;
-    - a plain mpmath callable of alpha: its digits are taken on trust, `certified` is False.
+    - a SymPy expression in the symbol `alpha`, or its text, such as "alpha/50";
+    - a function of (ctx, alpha) that uses the functions of `ctx`: it is certified like our own
+      curves;
+    - an mpmath function of alpha alone: its digits are taken on trust, and `certified` is False.
 
-    `f` is the curve in one of these forms. `kind` ("exact", "upper", "lower"), `adjacency`
-    ("add_remove", "replace_one", "either") and a finite `at_infinity` where one is known are the
-    user's to state, and answers rest on it:
+    `f` is the curve in one of these forms. The user also states `kind` ("exact", "upper" or
+    "lower"), `adjacency` ("add_remove", "replace_one" or "either"), and `at_infinity`, the value of
+    ε(∞), if it is finite and known. Every answer rests on these statements:
 
     - "upper": ε(α) bounds D_α(P‖Q) and D_α(Q‖P) of every neighbouring pair;
-    - "exact": moreover one pair attains it at every order, P being the law with the record and Q
-      that without it, whatever the other records are; so its CGF is convex;
-    - "lower": it is at most D_α(P‖Q) of such a pair, the same at every order.
+    - "exact": in addition, one pair attains the curve at every order, where P is the law with the
+      record and Q the law without it, whatever the other records are; the CGF is then convex;
+    - "lower": ε(α) is at most D_α(P‖Q) of such a pair, which is the same at every order.
 
-    ε(α) is in nats. No source is cited for what the user states. Raises DomainError,
+    ε(α) is in nats. No source is cited for a curve that the user states. Raises DomainError,
     AdjacencyError.
 
     >>> print(Curve("alpha/50", kind="upper", adjacency="add_remove").rdp(8, digits=3))

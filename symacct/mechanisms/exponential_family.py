@@ -29,16 +29,16 @@ from symacct.mechanisms.mechanism import Mechanism
 
 
 class ExponentialFamily(Mechanism):
-    """An output of density ∝ e^{η·T} with the log-partition A, whose η moves by at most Δ:
+    """An output of density ∝ e^{η·T} with log-partition A, where a record moves η by at most Δ:
 
     ε(α) <= min( αLΔ²/2, 2BΔ ) for 1 <= α <= κ/Δ + 1, ∞ beyond.
 
-    For every dataset's η and every η′ within κ of it, A(η′) <= A(η) + ∇A(η)·(η′−η) + L|η′−η|²/2
-    and A(η′) <= A(η) + B|η′−η|, in the norm in which η is Δ-sensitive. "inf" for `B` or `L` makes
-    no such assumption; "inf" for `kappa` is for all η′. Nothing is said beyond κ/Δ + 1, where A
-    may be infinite, so ε(∞) = 2BΔ only where κ = ∞. Δ is the `sensitivity`, for the neighbours that
-    `adjacency` names. Raises DomainError unless κ >= Δ. ε(α) is in nats. Source: WBK19,
-    Proposition 38.
+    The assumptions are A(η′) <= A(η) + ∇A(η)·(η′−η) + L|η′−η|²/2 and A(η′) <= A(η) + B|η′−η|, for
+    the η of every dataset and every η′ within κ of it, in the norm in which η has sensitivity Δ. If
+    `B` or `L` is "inf", the assumption with it is not made. If `kappa` is "inf", every η′ is
+    allowed. Nothing is known beyond the order κ/Δ + 1, where A may be infinite, so ε(∞) = 2BΔ holds
+    only for κ = ∞. Δ is the `sensitivity`, for the neighbours that `adjacency` names. Raises
+    DomainError unless κ >= Δ. ε(α) is in nats. Source: WBK19, Proposition 38.
 
     >>> family = ExponentialFamily("1/25", "1/2", kappa=10)
     >>> print(family.rdp(4, digits=4), family.rdp(11, digits=4), family.rdp(12))
@@ -113,13 +113,13 @@ class ExponentialFamily(Mechanism):
         adjacency: str | Adjacency = "either",
         at_infinity: Numeric | None = None,
     ) -> Curve:
-        """The best bound where L and B are known as functions of the radius `kappa` (Remark 39):
+        """The best bound if L and B are known as functions of the radius `kappa` (Remark 39):
 
         ε(α) <= min( ((α−1)L((α−1)Δ) + L(Δ))Δ²/2, (B((α−1)Δ) + B(Δ))Δ ).
 
-        The proof of Proposition 38 uses A at the distances (α−1)Δ and Δ only, so each constant is
-        taken at its own radius. `L` and `B` are expressions in the symbol kappa, or their text;
-        None makes no such assumption. The result is a Curve of kind upper.
+        The proof of Proposition 38 uses A only at the distances (α−1)Δ and Δ, so each constant is
+        taken at its own radius. `L` and `B` are expressions in the symbol kappa, or their text.
+        None means that the assumption is not made. The result is a Curve of kind upper.
 
         >>> ExponentialFamily.over_radii(L="exp(kappa)", sensitivity="1/2").rdp(3).digits > 29
         True

@@ -26,15 +26,15 @@ Masses = tuple[tuple[Fraction, Fraction], ...]
 
 
 class FiniteMechanism(Mechanism):
-    """A mechanism whose output has one of the given laws, any two of them on neighbours:
+    """A mechanism whose output has one of the given laws, any two of which may be neighbours:
 
     ε(α) = max D_α(P_i‖P_j) over i ≠ j.
 
-    Each of the `laws` is the list of the exact probabilities of the same outcomes. Unlike a
-    DistributionPair, which says what two neighbouring datasets give, the list says that there is
-    no other law, so that what sampling makes of it is known as well. Which two of the laws the
-    neighbours have may change from run to run. `adjacency` says which neighbours these
-    are. Raises DomainError, LimitError. ε(α) is in nats. Source: VEH14, Definition 2.
+    Each of the `laws` lists the exact probabilities of the same outcomes. The list says that no
+    other law occurs, so the effect of sampling is known as well; a DistributionPair does not say
+    so. Which two of the laws the neighbours have may change from run to run. `adjacency` says which
+    neighbours these are. Raises DomainError, LimitError. ε(α) is in nats. Source: VEH14, Definition
+    2.
 
     >>> print(FiniteMechanism([["1/2", "1/2"], ["1/3", "2/3"]]).rdp("inf", digits=10))
     0.4054651081
@@ -54,7 +54,7 @@ class FiniteMechanism(Mechanism):
     def randomized_response(
         cls, answers: Numeric, odds: Numeric, adjacency: str | Adjacency = "either"
     ) -> FiniteMechanism:
-        """One of k answers, the true one `odds` = e^{ε₀} times as likely as each other one.
+        """One of k answers; the true one is `odds` = e^{ε₀} times as likely as each other one.
 
         >>> FiniteMechanism.randomized_response(2, 3)
         FiniteMechanism([['3/4', '1/4'], ['1/4', '3/4']])

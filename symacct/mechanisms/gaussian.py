@@ -14,15 +14,15 @@ from symacct.mechanisms.mechanism import Mechanism
 
 
 class Gaussian(Mechanism):
-    """A query of the given sensitivity Δ plus N(0, σ²): ε(α) = αΔ²/(2σ²).
+    """The Gaussian mechanism: a query of sensitivity Δ plus N(0, σ²), with ε(α) = αΔ²/(2σ²).
 
-    The query has any number of dimensions, and Δ bounds the Euclidean norm; ScalarGaussian is for
-    one dimension, which costs less where a record of a sample is replaced. `sigma` and
-    `sensitivity` are positive, in the query's units; DomainError otherwise. ε(α) is in nats.
-    Source: MIR17, Table II.
+    The query has any number of dimensions, and Δ bounds its change in the Euclidean norm. For a
+    query of one dimension ScalarGaussian costs less, if a record of a sample is replaced. `sigma`
+    and `sensitivity` are positive, in the units of the query. Raises DomainError for other
+    parameters. ε(α) is in nats. Source: MIR17, Table II.
 
     >>> print(Gaussian(5).rdp(2, digits=3))
-    0.0400
+    0.04
     """
 
     sigma: Exact
@@ -72,14 +72,15 @@ class Gaussian(Mechanism):
 
 
 class ScalarGaussian(Gaussian):
-    """The Gaussian mechanism on a real-valued query: two neighbours move it on one line.
+    """The Gaussian mechanism on a real-valued query.
 
-    Its curve is that of Gaussian; a sample of a fixed size with a record replaced costs less.
-    `sigma` and `sensitivity` are positive, in the query's units; DomainError otherwise. ε(α) is in
-    nats. Source: MIR17, Table II.
+    The curve is that of Gaussian. A sample of a fixed size costs less here if a record is replaced,
+    because all neighbours move the query along one line. `sigma` and `sensitivity` are positive, in
+    the units of the query. Raises DomainError for other parameters. ε(α) is in nats. Source: MIR17,
+    Table II.
 
     >>> print(ScalarGaussian(5).rdp(2, digits=3))
-    0.0400
+    0.04
     """
 
     is_one_query = True

@@ -24,17 +24,18 @@ _SOURCE = SYMACCT.at("docs/proofs.md, section 31, after Bok, Su and Altschuler 2
 
 
 class NoisyDescent(ComputedGaussian):
-    """The last of T = `steps` iterates f(x) + N(0, σ²), a record in every step:
+    """The last of T = `steps` noisy iterates f(x) + N(0, σ²), where each step uses every record.
 
     the Gaussian mechanism of the sensitivity √((1−c^T)(1+c)/((1−c)(1+c^T))), √T for c = 1.
 
-    Each f brings any two points at least by the factor c = `contraction` nearer to each other, and
-    a record moves each of its values by at most 1, the unit of σ: full-batch gradient descent on
-    convex losses. Where every iterate is brought into a set of this `diameter`, no more than the
-    last steps count, a bound. `sigma` is positive and `steps` a whole number; `contraction` is
-    in (0, 1], `diameter` >= 0 or "inf", both rational; DomainError otherwise, and for a contraction
-    next to 1. A sampling of it is one sample for all steps. ε(α) is in nats. Source:
-    docs/proofs.md, section 31, after Bok, Su and Altschuler 2024.
+    Only the last iterate is published. Each f brings any two points nearer to each other by the
+    factor c = `contraction` at least, and a record moves each value of f by at most 1, which is the
+    unit of σ. Full-batch gradient descent on convex losses is an example. If every iterate is
+    projected to a set of this `diameter`, only the last steps count, and the curve is an upper
+    bound. `sigma` is positive and `steps` is a whole number. `contraction` is in (0, 1], and
+    `diameter` is at least 0 or "inf"; both are rational. Raises DomainError for other parameters,
+    and for a contraction too close to 1. Sampling this mechanism means one sample for all steps.
+    ε(α) is in nats. Source: docs/proofs.md, section 31, after Bok, Su and Altschuler 2024.
 
     >>> print(NoisyDescent(5, 100, "1/2").rdp(2, digits=3))
     0.120
@@ -74,17 +75,18 @@ class NoisyDescent(ComputedGaussian):
 
 
 class NoisyPass(ComputedGaussian):
-    """The last iterate f(x) + N(0, σ²), a record in one step, the first of the last `steps`:
+    """The last noisy iterate f(x) + N(0, σ²), where a record is used in one step only.
 
     the Gaussian mechanism of the sensitivity √(c^{2m−2}(1−c²)/(1−c^{2m})), 1/√m for c = 1.
 
-    The f are as for `NoisyDescent`; m is 1 for the record of the last step, which nothing hides
-    but its own noise. `sigma` is positive, `steps` a whole number and `contraction` rational,
-    in (0, 1]; DomainError otherwise. ε(α) is in nats. Source: docs/proofs.md, section 31, after
-    Bok, Su and Altschuler 2024.
+    The record is used in the first of the last m = `steps` steps, and only the last iterate is
+    published. The f are as for `NoisyDescent`. For the record of the last step m is 1, and only the
+    noise of that step hides it. `sigma` is positive, `steps` is a whole number, and `contraction`
+    is rational, in (0, 1]. Raises DomainError for other parameters. ε(α) is in nats. Source:
+    docs/proofs.md, section 31, after Bok, Su and Altschuler 2024.
 
     >>> print(NoisyPass(5, 100).rdp(2, digits=3))
-    0.000400
+    0.0004
     """
 
     steps: int

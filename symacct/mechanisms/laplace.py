@@ -62,17 +62,18 @@ class LaplacePair(Mechanism):
 
 
 class VectorLaplace(LaplacePair):
-    """A vector of ℓ1 sensitivity Δ plus Laplace noise of scale b on every coordinate:
+    """The Laplace mechanism on a vector of ℓ1 sensitivity Δ, with noise on every coordinate:
 
     ε(α) = log( α/(2α−1) e^{(α−1)s} + (α−1)/(2α−1) e^{−αs} ) / (α−1), s = Δ/b.
 
-    One coordinate that takes all of Δ is the worst (docs/proofs.md, section 19): the curve is that
-    of Laplace, under Poisson sampling too. A sample of a fixed size with a record replaced costs
-    more. `b` and `sensitivity` are positive, in the query's units; DomainError otherwise. ε(α) is
+    The worst case is that one coordinate takes all of Δ (docs/proofs.md, section 19). The curve is
+    therefore that of Laplace, under Poisson sampling too. A sample of a fixed size costs more than
+    with Laplace, if a record is replaced. `b` is the scale of the noise, and `sensitivity` is Δ.
+    Both are positive, in the units of the query. Raises DomainError for other parameters. ε(α) is
     in nats. Source: ZW19, Remark 19.
 
     >>> print(VectorLaplace(2).rdp("inf", digits=3))
-    0.500
+    0.5
     """
 
     b: Exact
@@ -92,17 +93,17 @@ class VectorLaplace(LaplacePair):
 
 
 class Laplace(VectorLaplace):
-    """The Laplace mechanism on a real-valued query: two neighbours move it on one line.
+    """The Laplace mechanism on a real-valued query.
 
-    Its curve is that of VectorLaplace,
+    ε(α) = log( α/(2α−1) e^{(α−1)s} + (α−1)/(2α−1) e^{−αs} ) / (α−1), s = Δ/b.
 
-    ε(α) = log( α/(2α−1) e^{(α−1)s} + (α−1)/(2α−1) e^{−αs} ) / (α−1), s = Δ/b;
-
-    a sample of a fixed size with a record replaced costs less. `b` and `sensitivity`, Δ, are
-    positive, in the query's units; DomainError otherwise. ε(α) is in nats. Source: MIR17, Table II.
+    The curve is that of VectorLaplace. A sample of a fixed size costs less here if a record is
+    replaced, because all neighbours move the query along one line. `b` is the scale of the noise,
+    and `sensitivity` is Δ. Both are positive, in the units of the query. Raises DomainError for
+    other parameters. ε(α) is in nats. Source: MIR17, Table II.
 
     >>> print(Laplace(2).rdp("inf", digits=3))
-    0.500
+    0.5
     """
 
     source = MIR17.at("Table II")

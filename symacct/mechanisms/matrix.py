@@ -16,15 +16,16 @@ from symacct.mechanisms.participation import Rows, squared_sensitivity
 
 
 class MatrixMechanism(ComputedGaussian):
-    """CX + N(0, σ²) in every entry, C the strategy: what DP-FTRL tells of the steps X = (x_t).
+    """The matrix mechanism, as in DP-FTRL: CX + N(0, σ²) in every entry, for a strategy C.
 
-    A record adds a vector of norm at most 1 in each of up to `participations` steps that are at
-    least `separation` from each other. It is the Gaussian mechanism of the sensitivity that these
-    steps can have together, an upper bound of it where that is all that is known (`claim.kind`).
-    Where C is lower triangular x_t may depend on all that was told before. A sampling of it is one
-    sample for all steps: fresh ones do not make the steps independent. The strategy is a list of
-    rows of rational numbers, `sigma` positive; DomainError otherwise, LimitError. ε(α) is in nats.
-    Source: docs/proofs.md, section 25.
+    The rows of X = (x_t) are the steps. A record adds a vector of norm at most 1 to each of up to
+    `participations` steps, which are at least `separation` steps apart. This is the Gaussian
+    mechanism of the sensitivity that these steps can have together; if only an upper bound of that
+    sensitivity is known, `claim.kind` says so. If C is lower triangular, x_t may depend on all
+    earlier outputs. Sampling this mechanism means one sample for all steps, because the steps of
+    fresh samples would not be independent. `strategy` is a list of rows of rational numbers, and
+    `sigma` is positive. Raises DomainError, LimitError. ε(α) is in nats. Source: docs/proofs.md,
+    section 25.
 
     >>> rows = [[1, 0, 0], ["1/2", 1, 0], ["3/8", "1/2", 1]]
     >>> MatrixMechanism(rows, 5).sensitivity
@@ -60,12 +61,14 @@ class MatrixMechanism(ComputedGaussian):
 
 
 class TreeAggregation(ComputedGaussian):
-    """Sums of steps by the nodes of a binary tree, each with noise N(0, σ²), a record in one step:
+    """Tree aggregation: sums of steps by the nodes of a binary tree, each with noise N(0, σ²).
 
-    the Gaussian mechanism of sensitivity √⌈log₂(n+1)⌉, n the number of steps. Of several trees
-    for one record in all, `steps` is that of the largest. `sigma` is positive, in units of what a
-    record adds, `steps` a whole number from 1 on; DomainError otherwise. A sampling of it is one
-    sample for all steps. ε(α) is in nats. Source: docs/proofs.md, section 25.
+    the Gaussian mechanism of sensitivity √⌈log₂(n+1)⌉, n the number of steps.
+
+    A record is in one step only. If a record is in one of several trees, `steps` is that of the
+    largest tree. `sigma` is positive, in units of what a record adds to its step, and `steps` is a
+    whole number from 1 on. Raises DomainError for other parameters. Sampling this mechanism means
+    one sample for all steps. ε(α) is in nats. Source: docs/proofs.md, section 25.
 
     >>> print(TreeAggregation(5, 1000).rdp(2, digits=3))
     0.400

@@ -30,25 +30,27 @@ Given: TypeAlias = Iterable[Numeric] | Mapping[Hashable, Numeric]
 
 
 class DistributionPair(Mechanism):
-    """A mechanism whose output has the law P or Q, on any two neighbouring datasets in turn:
+    """A mechanism whose output has the law P or Q on any two neighbouring datasets:
 
     ε(α) = max( D_α(P‖Q), D_α(Q‖P) ), D_α(P‖Q) = log( E_Q[(P/Q)^α] )/(α−1).
 
-    P and Q are the exact probabilities of the same outcomes, each >= 0 and summing to 1, as two
-    lists or as two mappings {outcome: probability}, which are matched by outcome; or two of
-    `symacct.laws`: of one family, or densities on the line, which are integrated. ε(∞) is the
-    larger ess sup of the log-ratio; where one law has outcomes that the other lacks, ε = ∞.
+    P and Q are two lists of exact probabilities of the same outcomes, or two mappings {outcome:
+    probability}, which are matched by outcome; each probability is at least 0, and their sum is 1.
+    P and Q may also be two of `symacct.laws`: laws of one family, or densities on the line, which
+    are integrated. ε(∞) is the larger essential supremum of the log-ratio. If one law has outcomes
+    that the other lacks, ε = ∞.
 
-    Neighbours are unordered: which of the two datasets has the law P may change from run to run,
-    by what the earlier runs told, and in a sample either may be the one with the record. The
-    curves of several runs add nevertheless, exactly: at each order one direction is the larger,
-    in every run. `with_record="P"` states that P is the law of the dataset with the record, and Q
-    that of the one without it, in every run; it wants adjacency="add_remove".
-    `adjacency` says for which neighbours the pair is, and `records` of how many the larger dataset
-    is, if the laws are those of so many: no sampling may be above them then. Raises DomainError,
-    LimitError, AdjacencyError; PrecisionError where an integral is not proved to be finite or
-    infinite. ε(α) is in nats. No source is needed for the definition, VEH14's; where a family of
-    laws has a closed form, `cite` names its source.
+    Neighbours are unordered: which of the two datasets has the law P may change from run to run and
+    depend on earlier outputs, and in a sample either dataset may be the one with the record. The
+    curves of several runs still add exactly, because at each order one direction is the larger in
+    every run. `with_record="P"` states that P is the law of the dataset with the record in every
+    run, and Q the law of the dataset without it; it needs adjacency="add_remove".
+
+    `adjacency` says for which neighbours the pair holds. `records` is the size of the larger
+    dataset, if the laws hold for that size only; then no sampling may be put above the pair. Raises
+    DomainError, LimitError, AdjacencyError, and PrecisionError if an integral is not proved to be
+    finite or infinite. ε(α) is in nats. No source is needed for the definition, VEH14's; if a
+    family of laws has a closed form, `cite` names its source.
 
     >>> print(DistributionPair(["1/2", "1/2"], ["1/3", "2/3"]).rdp("inf", digits=10))
     0.4054651081
@@ -78,8 +80,7 @@ class DistributionPair(Mechanism):
         if with_record == "P" and relation != ADD_REMOVE:
             raise AdjacencyError(
                 f"DistributionPair: found with_record='P' with adjacency {relation}, needed "
-                "'add_remove': of two records that replace each other neither is the one that "
-                "is there"
+                "'add_remove': with replace_one both datasets have a record in that place"
             )
         if isinstance(P, Law) or isinstance(Q, Law):
             _check_laws(P, Q)

@@ -77,12 +77,12 @@ class ResponsePair(Mechanism):
 
 
 class RandomizedResponse(ResponsePair):
-    """One bit, told truly with probability p:
+    """Randomized response: one bit, which is told truly with probability p.
 
     ε(α) = log( p^α(1−p)^{1−α} + (1−p)^α p^{1−α} ) / (α−1).
 
-    `p` lies strictly between 0 and 1; DomainError otherwise. ε(α) is in nats.
-    Source: MIR17, Table II.
+    `p` lies strictly between 0 and 1. Raises DomainError for another p. ε(α) is in nats. Source:
+    MIR17, Table II.
 
     >>> print(RandomizedResponse("3/4").rdp("inf", digits=10))
     1.098612288
@@ -112,13 +112,14 @@ class RandomizedResponse(ResponsePair):
 
     @staticmethod
     def of_epsilon(epsilon: Numeric, k: Numeric = 2) -> Node:
-        """One of k answers, the true one e^ε times as likely as each other one: ε-DP exactly.
+        """Randomized response with k answers, which is exactly ε-DP.
 
-        p = e^ε/(e^ε + k − 1). With more than two answers an expression of the same curve: two
-        neighbours' laws are alike on k − 2 answers of probability 1/(e^ε + k − 1) each, which tell
-        nothing, and are those of one bit on the other two. Where e^ε is rational
-        `FiniteMechanism.randomized_response` has all the laws, and more is known of samples of
-        it. `epsilon` >= 0 in nats, `k` >= 2; DomainError otherwise.
+        The true answer is e^ε times as likely as each other one, and p = e^ε/(e^ε + k − 1). For
+        more than two answers the result is an expression with the same curve: the laws of two
+        neighbours agree on k − 2 answers of probability 1/(e^ε + k − 1) each, which tell nothing,
+        and are those of one bit on the other two. If e^ε is rational,
+        `FiniteMechanism.randomized_response` has all the laws, and more is known of samples of it.
+        `epsilon` >= 0 is in nats, and `k` >= 2. Raises DomainError for other parameters.
 
         >>> RandomizedResponse.of_epsilon(1)
         RandomizedResponse(E/(1 + E))
@@ -160,15 +161,16 @@ class PureResponse(ResponsePair):
 
 
 class PureDP(PureResponse):
-    """Any ε₀-DP mechanism: the curve of RandomizedResponse(e^{ε₀}/(1+e^{ε₀})).
+    """An arbitrary ε₀-DP mechanism, accounted for by the worst one.
 
-    Every ε₀-DP mechanism is a post-processing of that one, subsampled too, so the curve is the
-    exact worst case of the class. `epsilon` >= 0, in nats; `adjacency` says for which
-    neighbours it holds, and is left open by default. DomainError otherwise. Source: KOV15, every
-    ε-DP mechanism is a post-processing of randomized response.
+    The curve is that of RandomizedResponse(e^{ε₀}/(1+e^{ε₀})). Every ε₀-DP mechanism is a
+    post-processing of it, also below sampling, so this curve is the exact worst case. `epsilon` >=
+    0 is in nats. `adjacency` says for which neighbours it holds; by default any neighbours will do.
+    Raises DomainError for other parameters. Source: KOV15, every ε-DP mechanism is a
+    post-processing of randomized response.
 
     >>> print(PureDP("1/2").rdp("inf", digits=3))
-    0.500
+    0.5
     """
 
     adjacency: Adjacency
@@ -187,13 +189,14 @@ class PureDP(PureResponse):
 
 
 class ApproximateDP(Mechanism):
-    """Any (ε, δ)-DP mechanism, by the worst of them: with probability δ it tells which law it is.
+    """An arbitrary (ε, δ)-DP mechanism, accounted for by the worst one.
 
-    Else it is randomized response with p = e^ε/(1+e^ε), and every (ε, δ)-DP mechanism is a
-    post-processing of that. Its Rényi curve is infinite at every order, so it is for
-    `conversion="exact"`, alone or with anything beside it. `epsilon` >= 0, in nats; 0 < `delta` <
-    1; `adjacency` says for which neighbours it holds, and is left open by default. DomainError
-    otherwise. Source: KOV15, every (ε, δ)-DP mechanism is a post-processing of four outcomes.
+    The worst mechanism tells its law with probability δ, and is otherwise randomized response with
+    p = e^ε/(1+e^ε). Every (ε, δ)-DP mechanism is a post-processing of it. Its Rényi curve is
+    infinite at every order, so it needs `conversion="exact"`, alone or in a composition. `epsilon`
+    >= 0 is in nats, and 0 < `delta` < 1. `adjacency` says for which neighbours it holds; by default
+    any neighbours will do. Raises DomainError for other parameters. Source: KOV15, every (ε, δ)-DP
+    mechanism is a post-processing of four outcomes.
 
     >>> m = 10 * ApproximateDP("1/10", "1e-6")
     >>> print(m.epsilon("1e-4", conversion="exact", digits=4).epsilon)

@@ -13,13 +13,14 @@ _MOST_STEPS = 10**9
 
 
 class RandomAllocation(Operation):
-    """T = `steps` runs of the mechanism, each record in one of them, drawn at random and not told.
+    """T = `steps` runs of the mechanism, where each record takes part in one secret random run.
 
-    Balls in bins: an epoch of shuffled batches that each record chooses for itself. The runs may
-    be chosen by what was told before; n epochs are n of these. The curve of Gaussian noise is
-    exact. It is about add/remove neighbours, and so is the curve that it reads. `steps` is a whole
-    number from 1 to 10⁹; DomainError otherwise, and AdjacencyError over a replace-one curve. ε(α)
-    is in nats.
+    This is also called balls in bins: an epoch of batches in which each record chooses its batch.
+    The mechanism of a run may be chosen by earlier outputs. n epochs are n of these. The curve of
+    Gaussian noise is exact. The result is about add/remove neighbours, and so is the curve of
+    `mechanism` that is read. `steps` is a whole number from 1 to 10⁹. Raises DomainError for
+    another number, and AdjacencyError if the mechanism's curve is about replace-one. ε(α) is in
+    nats.
 
     >>> from symacct import Gaussian
     >>> print(RandomAllocation(Gaussian(2), 100).rdp(32, digits=5))

@@ -24,12 +24,12 @@ _COUNTED = 10**9  # up to which a count is told in full
 
 
 class Compose(Operation):
-    """Mechanisms run one after the other, adaptively, on the same data: their curves add.
+    """Mechanisms that run one after the other, adaptively, on the same data: their curves add.
 
-    `Compose(m1, m2, ...)`, `Compose({m: count, ...})`, `m1 + m2` and `n * m` build one; equal
-    `parts` are counted, not repeated, so a million runs of a thousand mechanisms are a thousand
-    entries. A count may be a SymPy symbol. Raises DomainError, AdjacencyError, and SoundnessError
-    for an upper with a lower. ε(α) is in nats.
+    `Compose(m1, m2, ...)`, `Compose({m: count, ...})`, `m1 + m2` and `n * m` all build a
+    composition. Equal `parts` are counted and not repeated, so a million runs of a thousand
+    mechanisms take a thousand entries. A count may be a SymPy symbol. Raises DomainError,
+    AdjacencyError, and SoundnessError if an upper bound meets a lower bound. ε(α) is in nats.
 
     >>> from symacct import Gaussian, Laplace
     >>> Compose(Gaussian(5), Laplace(2), Gaussian(5))

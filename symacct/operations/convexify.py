@@ -12,12 +12,12 @@ from symacct.operations.operation import Operation
 
 
 class Convexify(Operation):
-    """The lower convex hull of m's CGF at (0, 0) and the whole orders 2 … max_order.
+    """The lower convex hull of the CGF of a mechanism at the orders λ = 0, 1, …, max_order − 1.
 
-    A true CGF is convex, so every chord of an upper bound is one too: this holds at every real
-    order up to `max_order`, and is never above m at whole ones. Beyond, m's own curve stands.
-    Raises SoundnessError for a lower bound, whose chords bound nothing. m is the
-    `mechanism`. ε(α) is in nats.
+    A true CGF is convex, so every chord of an upper bound is an upper bound too. The hull therefore
+    holds at every real order up to `max_order`, and is nowhere above the curve of `mechanism` at
+    whole orders. Beyond `max_order` the curve itself is used. Raises SoundnessError for a lower
+    bound, because its chords bound nothing. ε(α) is in nats.
 
     >>> from symacct import Gaussian, SubsampleWithoutReplacement
     >>> print(SubsampleWithoutReplacement(Gaussian(5), "1/1000").convexify(64).rdp("7/2", digits=9))

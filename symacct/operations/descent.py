@@ -30,15 +30,15 @@ def sampled_descent(
     contraction: Numeric = 1,
     order: Numeric = 2,
 ) -> Node:
-    """The last of T = `steps` iterates f(x) + N(0, σ²), f of a sample, in a set of this diameter:
+    """The last of T = `steps` noisy iterates f(x) + N(0, σ²), where each f uses a sample.
 
-    some last steps with a part of the noise, and with the rest what hides where they start.
-
-    `step` is one of them, sampled Gaussian noise. For every sample f brings any two points nearer
-    to each other by the factor `contraction`, as steps along the gradients of convex losses do; all
-    iterates are brought into a convex set of this diameter, in the unit of σ; 1/(1 − contraction)
-    times what one sample can move them is as good. How many last steps, and which part of the
-    noise, are chosen at `order`, and hold at all of them. Raises DomainError.
+    `step` is one step: the sampled Gaussian mechanism. For every sample, f brings any two points
+    nearer to each other by the factor `contraction`, as gradient steps on convex losses do. All
+    iterates are projected to a convex set of the given `diameter`, in the unit of σ. Instead of a
+    projection, it is enough that the diameter is 1/(1 − contraction) times the largest move by one
+    sample. The bound uses some of the last steps with a part of their noise, and the rest of the
+    noise hides where these steps start. How many steps, and which part of the noise, are chosen at
+    `order`, but the bound holds at all orders. ε(α) is in nats. Raises DomainError.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> step = PoissonSubsample(Gaussian(5), "1/100")

@@ -9,11 +9,11 @@ from symacct.operations.operation import Operation
 
 
 class Either(Operation):
-    """The first mechanism with probability `share`, else the second; the coin knows no data.
+    """The first mechanism with probability `share`, and otherwise the second.
 
-    Which of the two was run may be told: what is told less costs no more. `share` lies in [0, 1];
-    DomainError otherwise, and AdjacencyError where the two are about different neighbours. ε(α) is
-    in nats.
+    The coin does not depend on the data. Its result may be published; if it is kept secret, the
+    cost is no larger. `share` lies in [0, 1]. Raises DomainError for another share, and
+    AdjacencyError if the two mechanisms are about different neighbours. ε(α) is in nats.
 
     >>> from symacct import Gaussian
     >>> print(Either(Gaussian(1), Gaussian(5), "1/100").rdp(2, digits=6))

@@ -39,15 +39,15 @@ _MOST_RECORDS = 2**30
 
 
 class GroupPrivacy(Operation):
-    """The mechanism's curve for datasets up to `size` neighbouring steps apart; a whole number.
+    """The curve of a mechanism for datasets that are up to `size` neighbouring steps apart.
 
-    Groups of 2 under add/remove cover every replace-one pair. A group of a composition is the
-    composition of the groups, and that is what is built; so are groups of groups one group. ε(α) is
-    in nats. Raises DomainError.
+    Groups of 2 under add/remove cover every replace-one pair. The group of a composition is built
+    as the composition of the groups, and a group of a group is built as one group. `size` is a
+    whole number. Raises DomainError for another size. ε(α) is in nats. The `mechanism` is a Node.
 
     >>> from symacct import Gaussian
     >>> print(GroupPrivacy(Gaussian(5), 2).rdp(4, digits=3))
-    0.320
+    0.32
     """
 
     mechanism: Node

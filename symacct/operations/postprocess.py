@@ -11,14 +11,15 @@ from symacct.operations.operation import Operation
 
 
 class PostProcess(Operation):
-    """Any function, random or not, of the mechanism's output alone: the curve never rises.
+    """A function, random or not, of the output of the mechanism alone, whose curve is no larger.
 
-    `records` says of how many the dataset is (the larger one) if what is said holds for so many,
-    and no sampling may be above it then; a whole number. Raises DomainError. ε(α) is in nats.
+    `records` is a whole number. It says that the result holds for datasets of so many records,
+    where the larger of two neighbours counts; then no sampling may be put above it. Raises
+    DomainError. ε(α) is in nats. The `mechanism` is a Node.
 
     >>> from symacct import Gaussian
     >>> print(PostProcess(Gaussian(5)).rdp(8, digits=3))
-    0.160
+    0.16
     """
 
     mechanism: Node

@@ -12,11 +12,12 @@ Runs = Poisson | TruncatedNegativeBinomial
 
 
 class RepeatAndSelect(Operation):
-    """The best of K independent runs of the mechanism, K of the law `runs`; nothing for K = 0.
+    """The best of K independent runs of the mechanism, for a random K; no output if K = 0.
 
-    What is best is told by the output alone, by an order or a score that is part of it; K and the
-    other outputs stay secret. `runs` is `laws.Poisson(mean)` or `laws.TruncatedNegativeBinomial`
-    (η = 1 geometric, η = 0 logarithmic). Raises DomainError. ε(α) is in nats.
+    `runs` is the law of K: `laws.Poisson(mean)` or `laws.TruncatedNegativeBinomial`, which is
+    geometric for η = 1 and logarithmic for η = 0. Each output of `mechanism` carries the order or
+    the score by which the best one is chosen. K and the other outputs stay secret. Raises
+    DomainError. ε(α) is in nats.
 
     >>> from symacct import Gaussian, laws
     >>> m = RepeatAndSelect(Gaussian(5), laws.TruncatedNegativeBinomial(0, "1/10"))

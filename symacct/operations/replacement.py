@@ -29,16 +29,17 @@ _NAME = "sample_with_replacement"
 def sample_with_replacement(
     mechanism: Node, n: Numeric, batch: Numeric, adjacency: str | Adjacency = "add_remove"
 ) -> Node:
-    """`batch` draws from n records, each from all: one drawn j ~ Bin(batch, 1/n) times moves jΔ.
+    """The mechanism on a sample that is drawn with replacement: `batch` draws from n records.
 
-    Exact for add/remove neighbours, n being the size of the larger, a bound for replace-one ones;
-    no less for fewer records, so that GroupPrivacy wants the size that its last step starts from,
-    and no sampling may be above it, which leaves fewer.
-    `mechanism` is Gaussian noise for one record of the batch replaced. Every number of draws is
-    told apart, up to the limit "terms": for (ε, δ) conversion="exact" is the truth, where orders
-    pay for draws that are never seen, and `baselines.with_replacement` is a bound for many steps,
-    larger batches and a record replaced. `adjacency` names the neighbours. ε(α) is in nats.
-    Raises DomainError, LimitError.
+    A record that is drawn j times, with j ~ Bin(batch, 1/n), moves the query by jΔ. `mechanism` is
+    Gaussian noise for one record of the batch that is replaced. The result is exact for add/remove
+    neighbours, where n is the size of the larger dataset, and a bound for replace-one neighbours.
+    It is no smaller for fewer records: GroupPrivacy wants the size at the start of its last step,
+    and no sampling, which leaves fewer records, may be put above it. The possible numbers of draws
+    are told apart up to the limit "terms". For (ε, δ), conversion="exact" gives the truth, because
+    Rényi orders also pay for numbers of draws that never occur. `baselines.with_replacement` is a
+    bound for many steps, for larger batches and for a replaced record. `adjacency` names the
+    neighbours. ε(α) is in nats. Raises DomainError, LimitError.
 
     >>> from symacct import Gaussian
     >>> print(sample_with_replacement(Gaussian(4), 1000, 10).rdp(2, digits=6))

@@ -10,15 +10,15 @@ from symacct.operations.operation import Operation
 
 
 class Scale(Operation):
-    """The curve c·ε(α), which the user states of a mechanism at hand; c >= 0.
+    """The curve c·ε(α) of a mechanism, which the user states, for a number c >= 0.
 
-    A whole c is c runs of the mechanism and gives that composition. Any other scaled curve need
-    not be attained by a mechanism, so an exact one becomes an upper bound. ε(α) is in nats. Raises
+    A whole c is built as a composition of c runs of `mechanism`. Any other multiple need not be the
+    curve of a mechanism, so an exact curve becomes an upper bound. ε(α) is in nats. Raises
     DomainError.
 
     >>> from symacct import Gaussian
     >>> print(Scale(Gaussian(5), "1/2").rdp(8, digits=3))
-    0.0800
+    0.08
     """
 
     mechanism: Node

@@ -87,13 +87,14 @@ class Sampling(Operation):
 
 
 class PoissonSubsample(Sampling):
-    """The mechanism on a sample that keeps each record with probability γ, independently.
+    """The mechanism on a Poisson sample, which keeps each record independently with probability γ.
 
-    The result is about add/remove neighbours, or about replace-one ones if `adjacency` says so.
-    The mechanism's curve is read for add/remove in both cases: a sample holds a record or not, so
-    a sum of records clipped to norm C has sensitivity C here (the two records of a replacement
-    may move it by 2C, which the theorems account for). `gamma` lies in [0, 1]. Raises
-    DomainError, and AdjacencyError over a replace-one curve. ε(α) is in nats.
+    The result is about add/remove neighbours, or about replace-one neighbours if `adjacency` says
+    so. The curve of `mechanism` is read for add/remove in both cases, because a sample either holds
+    a record or not. A sum of records clipped to norm C therefore has sensitivity C here. The two
+    records of a replacement may move the sum by 2C, and the theorems account for that. `gamma` lies
+    in [0, 1]. Raises DomainError, and AdjacencyError if the mechanism's curve is about replace-one.
+    ε(α) is in nats.
 
     >>> from symacct import Gaussian
     >>> print(PoissonSubsample(Gaussian(5), "1/1000").rdp(2, digits=10))
@@ -123,12 +124,13 @@ class PoissonSubsample(Sampling):
 class SubsampleWithoutReplacement(Sampling):
     """The mechanism on a uniformly chosen subset of m = γn of the n records.
 
-    The result is about replace-one neighbours, or about add/remove ones if `adjacency` says so
-    (n or n − 1 records and the same m, γ = m/n of the larger, the largest m/n of the steps of a
-    group: that of its last one). The mechanism's curve is read for
-    replace-one in both cases: another record takes the place of the one that is missing, so a sum
-    of records clipped to norm C has sensitivity 2C here. `gamma` lies in [0, 1]. Raises
-    DomainError, and AdjacencyError over an add/remove curve. ε(α) is in nats.
+    The result is about replace-one neighbours, or about add/remove neighbours if `adjacency` says
+    so. With add/remove the datasets have n and n − 1 records and the same m, and γ is m/n of the
+    larger one; for a group, γ is the largest m/n of its steps, which is that of the last step. The
+    curve of `mechanism` is read for replace-one in both cases, because another record takes the
+    place of the missing one. A sum of records clipped to norm C therefore has sensitivity 2C here.
+    `gamma` lies in [0, 1]. Raises DomainError, and AdjacencyError if the mechanism's curve is about
+    add/remove. ε(α) is in nats.
 
     >>> from symacct import Gaussian
     >>> print(SubsampleWithoutReplacement(Gaussian(5), "1/1000").rdp(2, digits=10))

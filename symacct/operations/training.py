@@ -43,15 +43,17 @@ def dp_sgd(
 ) -> Node:
     """DP-SGD over `n` records: noise of σ = noise_multiplier · C on sums of gradients clipped to C.
 
-    Each step takes a batch of `batch_size` records, of γ = batch_size/n, at random ("poisson",
-    where it is the expected size) or of exactly that size ("without_replacement", of sensitivity
-    2C), or each record draws its batch of an epoch ("balls_and_bins": ⌊n/batch_size⌋ batches, whole
-    epochs, a record added or removed). Give the number of `steps`, or of `epochs`:
-    ⌈epochs·n/batch_size⌉ steps. `adjacency` is the sampling's usual one unless named. Batches of a
-    fresh permutation in every epoch ("shuffled") are accounted for as if it were told, with no
-    amplification (docs/proofs.md, section 37), the number of batches the same for all neighbours:
-    an empty last one is told too. What they cost at least is `baselines.shuffled_batches`. Raises
-    DomainError.
+    `sampling` says how a batch is drawn. With "poisson" each record is in a batch independently,
+    and `batch_size` is the expected size. With "without_replacement" a batch has exactly
+    `batch_size` records, and the sensitivity is 2C. With "balls_and_bins" each record draws its
+    batch of an epoch: there are ⌊n/batch_size⌋ batches, the epochs are whole, and neighbours differ
+    by one record that is added or removed. With "shuffled" each epoch cuts a fresh permutation into
+    batches; this is accounted for as if the permutation were published, without amplification
+    (docs/proofs.md, section 37), and `baselines.shuffled_batches` gives a lower bound of its cost.
+    All neighbours then have the same number of batches, and an empty last one is published too.
+
+    Give the number of `steps`, or of `epochs`, which are ⌈epochs·n/batch_size⌉ steps. `adjacency`
+    is by default the usual relation of the sampling. Raises DomainError. ε(α) is in nats.
 
     >>> run = dp_sgd(1_281_167, 1024, 1.1, epochs=15)
     >>> run is dp_sgd(n=1281167, batch_size=1024, noise_multiplier="1.1", epochs=15)
@@ -116,17 +118,19 @@ def band_mf(
     strategy: Iterable[Numeric] | Iterable[Iterable[Numeric]] | None = None,
     adjacency: str | Adjacency = "add_remove",
 ) -> Node:
-    """DP-MF by a banded strategy C with cyclic Poisson samples: Cx + N(0, σ²), the steps as rows.
+    """Matrix factorization with a banded strategy C and cyclic Poisson samples (DP-BandMF).
 
-    Each of the `n` records is in one of b = `bands` parts, chosen without regard to the others; in
-    step t each record of part t mod b is taken with probability γ = b·batch_size/n. C is lower
-    triangular with at most b diagonals: for a record it is a run of sampled Gaussian noise for
-    each column of its part, of the column's norm. `strategy` is C as a list of rows, or the
-    numbers on its diagonals if it has one on each (Toeplitz), or None where no column's norm is
-    above 1; σ = noise_multiplier. Give the number of `steps`, or of `epochs`, as for `dp_sgd`.
-    Another record in the place of one (`adjacency="replace_one"`) is in its part. Steps at least
-    b apart that are drawn otherwise (b-min-sep) are not covered. Raises DomainError, LimitError.
-    Source: docs/proofs.md, section 36.
+    The output is Cx + N(0, σ²), where the rows of x are the steps and σ = noise_multiplier. Each of
+    the `n` records is put into one of b = `bands` parts, independently of the other records. Step t
+    takes each record of part t mod b with probability γ = b·batch_size/n. C is lower triangular
+    with at most b diagonals. For one record the mechanism is then a composition of sampled Gaussian
+    mechanisms, one for each column of its part, with the norm of that column as sensitivity.
+    `strategy` is C as a list of rows, or the list of the numbers on its diagonals if each diagonal
+    is constant (Toeplitz), or None if no column has a norm above 1. Give the number of `steps` or
+    of `epochs`, as for `dp_sgd`. With `adjacency="replace_one"` the new record is put into the part
+    of the old one. Other schemes in which a record is used at most every b steps (b-min-sep) are
+    not covered. Raises DomainError, LimitError. Source: docs/proofs.md, section 36. `batch_size` is
+    the expected size. ε(α) is in nats.
 
     >>> band_mf(n=10_000, batch_size=7, noise_multiplier=2, bands=3, steps=900)
     300*PoissonSubsample(Gaussian(2), '21/10000')
@@ -193,7 +197,8 @@ def _columns(strategy: object, steps: int, bands: int) -> tuple[Counter[Fraction
     rows = rows_of(given, what)
     if (len(rows), len(rows[0])) != (steps, steps):
         raise DomainError(
-            f"{what}: found {len(rows)} rows of {len(rows[0])}, needed {steps:,} of as many"
+            f"{what}: found {len(rows)} rows of {len(rows[0])}, needed {steps:,} rows of {steps:,} "
+            "entries"
         )
     if any(x and not 0 <= i - j < bands for i, row in enumerate(rows) for j, x in enumerate(row)):
         raise DomainError(

@@ -33,12 +33,13 @@ def truncated_poisson(
     batch: Numeric,
     adjacency: str | Adjacency = "add_remove",
 ) -> Node:
-    """A Poisson sample of n records, cut to a random `batch` of them where it has more.
+    """A Poisson sample of n records that is cut to `batch` random records if it has more.
 
-    A bound for add/remove neighbours, n being the size of the larger, or for a record replaced: by
-    a coin that falls as often as a batch is cut, the sampled noise, or that for a record in
-    another's place. `mechanism` is noise of the sensitivity of one record, `gamma` the sample's
-    rate, `adjacency` "add_remove" or "replace_one". No sampling may be above it. Raises
+    The result is an upper bound for add/remove neighbours, where n is the size of the larger
+    dataset, or for a replaced record. With the probability that a batch is cut, the bound counts
+    the noise for a record that takes another's place, and otherwise the sampled noise. `mechanism`
+    is noise for the sensitivity of one record, `gamma` is the rate of the sample, and `adjacency`
+    is "add_remove" or "replace_one". No sampling may be put above it. ε(α) is in nats. Raises
     DomainError.
 
     >>> from symacct import Gaussian
@@ -52,13 +53,15 @@ def truncated_poisson(
     if replaced is None:
         raise DomainError(
             f"truncated_poisson, mechanism: found {echo(mechanism)}, needed noise such as "
-            "Gaussian(5), of which is known what another record in one's place costs"
+            "Gaussian(5), for which the cost of a replaced record is known"
         )
     share = rate(gamma, "truncated_poisson, gamma")
     records = whole(n, "truncated_poisson, n", least=1)
     most = whole(batch, "truncated_poisson, batch", least=1)
     if not isinstance(share, Fraction) or 1 - Fraction(1, 10**_DIGITS) < share < 1:
-        raise DomainError(f"gamma: found {echo(gamma)}, needed a rational number not next to 1")
+        raise DomainError(
+            f"gamma: found {echo(gamma)}, needed a rational number that is not close to 1"
+        )
     if records > _MOST_RECORDS:
         raise DomainError(f"n: found {echo(n)}, needed n <= {_MOST_RECORDS:,}")
     relation = named_adjacency(adjacency)

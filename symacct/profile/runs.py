@@ -155,7 +155,7 @@ class DirectedRuns:
             and self.runs
         ):
             raise InfiniteError(
-                "delta: found 0, needed delta > 0, for the privacy loss has no largest value"
+                "delta: found 0, needed delta > 0, because the privacy loss has no largest value"
             )
         if self.exact_mass_at_infinity is None or self.exact_mass_at_infinity > delta:
             for bits in precisions(20):
@@ -164,7 +164,7 @@ class DirectedRuns:
                         raise InfiniteError(
                             f"delta: found {float(delta):.6g}, needed at least "
                             f"{float(self.mass_at_infinity.upper()):.6g}, the probability of "
-                            "what only one of two neighbouring datasets can give"
+                            "outcomes that only one of two neighbouring datasets can give"
                         )
                     if self.mass_at_infinity < ball(delta):
                         return

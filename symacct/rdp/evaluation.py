@@ -392,7 +392,7 @@ def goal_of(m: Node, by: By) -> Kind:
             raise _about_nothing(theorem, m)
     kinds = [theorem.kind for theorem in pinned]
     if Kind.LOWER in kinds and Kind.UPPER in kinds:
-        raise DomainError(f"by: found bounds from above and from below in {by}, needed one kind")
+        raise DomainError(f"by: found upper and lower bounds in {by}, needed one kind")
     return Kind.LOWER if m.claim.kind is Kind.LOWER or Kind.LOWER in kinds else Kind.UPPER
 
 

@@ -109,7 +109,7 @@ class EpsilonDelta:
     def refuse_delta_zero(self) -> None:
         """InfiniteError for δ = 0, which no finite order answers."""
         if self.asks_epsilon and not self.value:
-            raise InfiniteError("delta: found 0, needed delta > 0 (only a finite ε(∞) answers 0)")
+            raise InfiniteError("delta: found 0, needed delta > 0, because ε(∞) is infinite")
 
     def with_exact_epsilon(self, found: Guarantee) -> Guarantee:
         """The guarantee, with the ε of δ = 0 as the fraction that it is, where it is one.
@@ -217,12 +217,12 @@ def at_order_one(search: BestOrder, orders: str | Iterable[Numeric] | None = Non
     given = f"{question.given} = {echo(question.value)}"
     if value == arb("inf"):
         raise OrderError(
-            f"{echo(question.m)}: its order 1 says nothing at {given}, needed another conversion"
+            f"{echo(question.m)}: the order 1 gives no answer at {given}, needed another conversion"
         )
     if not value < arb("inf"):
         raise PrecisionError(
-            f"{echo(question.m)}: what its order 1 says cannot be told from {given}; needed one "
-            "further from it"
+            f"{echo(question.m)}: the bound from its order 1 cannot be told from {given}; "
+            "ask for one further from it"
         )
     return search.at(1, optimal=True)
 

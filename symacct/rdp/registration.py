@@ -44,13 +44,13 @@ def theorem(
     operation: type[Node] | tuple[type[Node], ...] = UNSTATED,
     **statement: Any,
 ) -> Theorem | Callable[[Bound], Bound]:
-    """The registered theorem of this name; or, with keywords, a decorator that registers one.
+    """Find a registered theorem by its name; or, with keywords, register a function as a theorem.
 
-    The function decorated is the bound of the theorem `name` about `operation`.
-
-    `statement` are the other fields of `Theorem`; SoundnessError where one that decides the claim
-    is left out, DomainError for a name that is taken. An EqualTheoremWarning says which registered
-    theorem has the same values at random arguments, if one has.
+    With keywords the result is a decorator. The decorated function is the bound of the theorem
+    `name` about `operation`, and `statement` are the other fields of `Theorem`. Raises
+    SoundnessError if a field that decides the claim is missing, and DomainError for a name that is
+    taken. An EqualTheoremWarning names a registered theorem that has the same values at random
+    arguments, if there is one.
 
     >>> print(theorem("ZW19-T8").orders)
     integer orders >= 2

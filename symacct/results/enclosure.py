@@ -23,17 +23,19 @@ if TYPE_CHECKING:
     from symacct.expressions.node import Node
 
 _SHOWN_DIGITS = 10  # of a guarantee in one line
+_FAR = 10**6  # bits: of numbers as far from 1 no decimal is written out
 _LONGEST = 200  # characters of an expression in a line
 
 
 @dataclass(frozen=True)
 class Enclosure:
-    """lower <= the number <= upper, both mpf, rounded outwards; `claim` says what it is.
+    """A number between two proved ends: lower <= the number <= upper.
 
-    `certified` is False where the ends were not proved (another engine, a trusted callable).
-    `float(x)`, `f"{x:.6g}"`, `round(x, 3)` and JSON's value are on the safe side of what is proved:
-    not below `upper`, or not above `lower` for a lower bound; `str(x)` prints only digits that
-    both ends share. Comparing with <, <=, >, >= raises PrecisionError where undecided.
+    The ends are mpf numbers, rounded outwards. `claim` says what the number is. `certified` is
+    False if the ends were not proved, as with another engine or a trusted function. `float(x)`,
+    `f"{x:.6g}"`, `round(x, 3)` and the value in JSON are rounded to the safe side: not below
+    `upper`, or not above `lower` for a lower bound. `str(x)` prints only the digits that both ends
+    share. The comparisons <, <=, > and >= raise PrecisionError if the ends do not decide them.
 
     >>> from symacct import Gaussian
     >>> epsilon = Gaussian(3).rdp(2, digits=5)
@@ -69,6 +71,15 @@ class Enclosure:
         within = to_fraction(self.lower) <= value <= to_fraction(self.upper)
         return replace(self, exactly=value) if within else self
 
+    def decimal(self, digits: int | None = None) -> Fraction | None:
+        """The one number of so many digits between the ends, where there is one."""
+        ends = self.lower, self.upper
+        if mpmath.isinf(self.upper) or any(abs(end._mpf_[2]) > _FAR for end in ends):
+            return None
+        up = rounding.rational_text(to_fraction(self.lower), self._shown(digits), up=True)
+        found = Fraction(Decimal(up))  # Python reads no integer of more than 4,300 digits
+        return found if found <= to_fraction(self.upper) else None
+
     def __str__(self) -> str:
         if self.exactly is not None:
             return self.rounded()
@@ -101,7 +112,7 @@ class Enclosure:
         return not self < other
 
     def rounded(self, digits: int | None = None) -> str:
-        """To `digits` significant digits: upwards, but a lower bound downwards."""
+        """The number rounded to `digits` significant digits: upwards, a lower bound downwards."""
         if self.exactly is not None:
             up = self._errs is not Kind.LOWER
             return rounding.rational_text(self.exactly, self._shown(digits), up)
@@ -133,7 +144,7 @@ class Enclosure:
         return upward.cards.enclosure_card(self)
 
     def as_dict(self) -> dict[str, Any]:
-        """The enclosure for JSON: the value `rounded`, the ends outwards, and the claim."""
+        """The enclosure for JSON: the rounded value, the ends rounded outwards, and the claim."""
         width = self.digits_asked + 5
         return {
             "value": self.rounded(),
@@ -187,14 +198,15 @@ def claim_as_dict(claim: Claim) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """(ε, δ)-DP at the order α: the number asked is an Enclosure, the given one is exact.
+    """An (ε, δ) guarantee: the number that was asked for is an Enclosure, the given one is exact.
 
-    `kind` is that of the number asked: `upper` through a Rényi conversion, even of an exact curve,
-    `exact` where it is the truth; `claim` is the curve's. `optimal` says that the enclosure is of
-    the smallest value over all orders allowed; otherwise it is the value at `alpha`, which is a
-    sound guarantee all the same. Where δ is near the total variation `alpha` is 1 and `conversion`
-    is "total-variation", whichever of the improved and the optimal one was asked.
-    Raises SoundnessError for a lower bound. ε is in nats.
+    `kind` is the kind of the number that was asked for: `exact` if it is the smallest true number,
+    and otherwise `upper`. A conversion from a Rényi order is `upper`, even for an exact curve.
+    `claim` is about the curve. `alpha` is the Rényi order. `optimal` says that no allowed order
+    gives a smaller number; if it is False, the number at `alpha` is still a sound guarantee. If δ
+    is near the total variation, `alpha` is 1 and `conversion` is "total-variation", also if the
+    improved or the optimal conversion was asked for. Raises SoundnessError for a lower bound. ε is
+    in nats.
 
     >>> from symacct import Gaussian
     >>> guarantee = Gaussian(5).epsilon("1e-5", digits=5)
@@ -245,14 +257,14 @@ class Guarantee:
     def statement(self, form: str = "text", digits: int = 6, preface: str = "") -> str:
         """A paragraph for a privacy section, as "text", "markdown" or "latex".
 
-        `preface` stands first: sentences of yours about what was done.
+        `preface` is put first: sentences of your own about the run.
         """
         return upward.statement.statement(self, form, digits, preface)
 
     def certificate(self) -> dict[str, Any]:
-        """All that `checker/check.py` needs to prove this guarantee again, of JSON types.
+        """A JSON document from which `checker/check.py` proves this guarantee again.
 
-        Raises DomainError, "no certificate yet for …", where the checker knows no proof.
+        Raises DomainError, "no certificate yet for …", if the checker knows no such proof.
         """
         return upward.certificates.certificate(self)
 

@@ -18,11 +18,13 @@ _RELATIONS = {relation.value for relation in Relation}
 
 
 def parse(text: str, symbols: Iterable[str | sympy.Symbol] = ()) -> Node:
-    """The expression written in `text`, e.g. "600000 * PoissonSubsample(Gaussian(5), 1/1000)".
+    """The expression that is written in `text`.
 
-    `symbols` are the parameters left open, or their names for positive ones; no other bare name is
-    read. Raises ParseError with the column for anything outside the grammar, LimitError
-    for absurd sizes, and the constructor's own errors for impossible parameters.
+    `text` is, for example, "600000 * PoissonSubsample(Gaussian(5), 1/1000)". `symbols` lists the
+    parameters without a value, as SymPy symbols or as names; a name stands for a positive symbol.
+    Any other unknown name is an error. Raises ParseError, which names the column, for a text
+    outside the grammar, LimitError for a text that is too large, and the errors of the constructors
+    for impossible parameters.
 
     >>> parse("2*Gaussian(5) + Laplace(1/2)")
     2*Gaussian(5) + Laplace('1/2')

@@ -61,7 +61,9 @@ def _field_json(node: Node, value: object, index: dict[Node, int]) -> Json:
 
 
 def from_json(text: str) -> Node:
-    """The expression that `to_json` wrote as `text`; ParseError and LimitError for anything else.
+    """The expression that `to_json` wrote as `text`.
+
+    Raises ParseError for a text that is no such document, and LimitError for one that is too large.
 
     >>> from symacct import Gaussian
     >>> from_json(Gaussian(5).to_json())

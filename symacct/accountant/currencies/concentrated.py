@@ -16,7 +16,7 @@ from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision, rational
 from symacct.core.claims import Claim, Kind, combine
 from symacct.core.errors import AssumptionError, DomainError, PrecisionError, SoundnessError, echo
-from symacct.core.exact import INFINITY, Numeric
+from symacct.core.exact import INFINITY, Numeric, Order
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import above_one
 from symacct.numerics.sums.refine import ball
@@ -24,7 +24,8 @@ from symacct.operations.compose import Compose
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import Sampling
 from symacct.rdp.curve import NodeCurve
-from symacct.results.enclosure import Bound, bound
+from symacct.rdp.decimals import as_decimal
+from symacct.results.enclosure import Bound, Enclosure, bound
 
 _MOST_ORDERS, _TIMES = 5_000, 4
 
@@ -39,7 +40,7 @@ def zcdp(m: Node, digits: int = 10) -> Bound:
         return rho, replace(claim, kind=combine([kind, claim.kind], "zcdp"))
 
     found = certified_number(value, digits, f"zcdp of {echo(m)}")
-    return bound(found, found.claim.kind)
+    return bound(_short(found, node, INFINITY), found.claim.kind)
 
 
 def tcdp(m: Node, omega: Numeric, digits: int = 10) -> Bound:
@@ -60,7 +61,14 @@ def tcdp(m: Node, omega: Numeric, digits: int = 10) -> Bound:
                 return _at_one(node), claim
             return _largest(curve, last - 1, digits), claim
 
-    return bound(certified_number(value, digits, f"tcdp of {echo(m)}"), claim.kind)
+    found = certified_number(value, digits, f"tcdp of {echo(m)}")
+    return bound(_short(found, node, last), claim.kind)
+
+
+def _short(found: Enclosure, node: Node, last: Order) -> Enclosure:
+    """The number as the decimal that it is, where it is ε(1), a fraction of so few digits."""
+    is_at_one = last <= node.steepest_up_to
+    return as_decimal(found, node, 1, Kind.UPPER, None) if is_at_one else found
 
 
 def _precisely() -> AbstractContextManager[None]:
@@ -96,8 +104,8 @@ def _everywhere(node: Node, accountant: Accountant, digits: int) -> tuple[arb, K
     if isinstance(node, PostProcess) or (isinstance(node, Sampling) and node.is_one_step()):
         return _everywhere(node.mechanism, accountant, digits)[0], Kind.UPPER
     raise AssumptionError(
-        f"zcdp: found {echo(node)}, of which no finite ρ is known for all orders; needed a finite "
-        "ε(∞), or noise of which one is known: ask tcdp(omega) for the orders up to omega"
+        f"zcdp: found {echo(node)}, for which no ρ is known at all orders; needed a finite "
+        "ε(∞), or noise with a known ρ; tcdp(omega) answers for the orders up to omega"
     )
 
 

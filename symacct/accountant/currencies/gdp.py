@@ -58,7 +58,8 @@ def gdp(m: Node, digits: int | None = None, least_error: Numeric = 0) -> Bound:
     refuse_symbols(m)
     if node.claim.kind is Kind.LOWER:
         raise SoundnessError(
-            f"gdp: found only a lower bound of {echo(m)}, which guarantees nothing"
+            f"gdp: found only a lower bound of {echo(m)}, which guarantees nothing; "
+            "needed an exact curve or an upper bound"
         )
     if not least < Fraction(1, 2):
         raise DomainError(
@@ -77,8 +78,8 @@ def gdp(m: Node, digits: int | None = None, least_error: Numeric = 0) -> Bound:
         mu = _least(node, accountant)
         if not mu.is_finite():
             raise AssumptionError(
-                f"gdp: found {echo(m)}, needed sums of Gaussian noise and of what has a finite "
-                "ε(∞), or their samples, or least_error > 0: of a curve alone no μ is known"
+                f"gdp: found {echo(m)}, needed Gaussian noise, mechanisms with a finite "
+                "ε(∞), samples or sums of these, or least_error > 0: a curve alone gives no μ"
             )
         return mu, claim
 
@@ -128,7 +129,10 @@ def or_fewer_digits(ask: Callable[[int], Bound], digits: int) -> Bound:
 
 def _finite(mu: arb) -> arb:
     if mu == arb("inf"):
-        raise AssumptionError("gdp: found no largest loss, needed one, or least_error > 0")
+        raise AssumptionError(
+            "gdp: found a privacy loss without a largest value, for which no μ holds; pass "
+            "least_error > 0 to bound the tests with larger errors"
+        )
     return mu
 
 

@@ -37,7 +37,7 @@ def known_profile(m: Node, what: str) -> Profile:
         return profile(m.rewritten)
     except AssumptionError:
         raise AssumptionError(
-            f"{what}: found {echo(m)}, of which no dominating pair of laws is known, needed one: "
+            f"{what}: found {echo(m)}, for which no dominating pair of laws is known; needed one: "
             "a curve says less than a test needs; ask epsilon(delta) for the bound from the curve"
         ) from None
 

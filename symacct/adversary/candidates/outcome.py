@@ -67,7 +67,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Attack:
-    """What a search found: a `witness`, the `closest` that was told apart, or a `tie`.
+    """The result of a search: a `witness`, the `closest` candidate that was decided, or a `tie`.
 
     >>> from symacct import falsify
     >>> attack = falsify("T8-WITHOUT-REPLACEMENT", budget=2000)

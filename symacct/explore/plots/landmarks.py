@@ -16,11 +16,11 @@ _DIGITS = 6
 
 
 def phase_transition(m: Node, largest: int = _LARGEST) -> int | None:
-    """The first whole order α with γ α e^{ε(α)} >= 1, ε the curve that is sampled in m.
+    """The first whole order α with γ α e^{ε(α)} >= 1, where ε is the curve that is sampled in m.
 
-    Up to about there ε′(α) = O(αγ²(e^{ε(2)} − 1)) (WBK19, section 1). Landmarks are decided in
-    floats; None if m samples nothing or several things, or there is no such order up to `largest`.
-    ε is in nats. DomainError for what is no mechanism.
+    Up to about this order ε′(α) = O(αγ²(e^{ε(2)} − 1)) (WBK19, section 1). The order is computed in
+    floats. The answer is None if m does not sample exactly one mechanism, or if there is no such
+    order up to `largest`. ε is in nats. Raises DomainError if m is no mechanism.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> phase_transition(PoissonSubsample(Gaussian(5), "1/1000"))
@@ -30,11 +30,11 @@ def phase_transition(m: Node, largest: int = _LARGEST) -> int | None:
 
 
 def takeover(m: Node, largest: int = _LARGEST) -> int | None:
-    """The first whole order α with γ e^{ε(α)} >= 1: from there on ε′(α) is near ε(α) + log γ.
+    """The first whole order α with γ e^{ε(α)} >= 1, from which on sampling no longer helps.
 
-    There the last term γ^α e^{(α−1)ε(α)} of the sum takes over, and sampling no longer helps. `m`
-    and `largest` are those of `phase_transition`. ε is in nats. DomainError for what is no
-    mechanism.
+    From there on the last term γ^α e^{(α−1)ε(α)} of the sum dominates, and ε′(α) is near ε(α) + log
+    γ. `m` and `largest` are those of `phase_transition`. ε is in nats. Raises DomainError if m is
+    no mechanism.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> takeover(PoissonSubsample(Gaussian(5), "1/1000"))

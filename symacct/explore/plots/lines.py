@@ -112,7 +112,9 @@ def of_records(name: str, axis: str, records: Iterable[dict[str, Any]]) -> PlotL
     """The answers of a sweep over one parameter, gaps where there is none."""
     records = list(records)
     if any(axis not in record for record in records):
-        raise DomainError(f"plot: found {name} without {axis}, needed that parameter left open")
+        raise DomainError(
+            f"plot: found {name}, in which {axis} does not occur; needed it as a parameter"
+        )
     asked = [record for record in records if not is_infinite(record[axis])]
     answered = [record for record in asked if "value" in record]
     errors = [f"at {axis} = {r[axis]}: {r['error']}" for r in asked if "error" in r]

@@ -22,6 +22,7 @@ from symacct.explore.sweeps import Values, sweep
 from symacct.explore.sweeps.worker import NEEDED
 from symacct.export.description import about
 from symacct.expressions.node import Node, as_node
+from symacct.expressions.theorem_registry import all_named
 from symacct.results.progress import progress
 
 if TYPE_CHECKING:
@@ -49,17 +50,21 @@ def plot(
     orders: Iterable[Numeric] | None = None,
     by: Sequence[str] = (),
     axes: Axes | None = None,
+    *,
+    pinned: By = None,
 ) -> Figure:
-    """ε(α) of one or more expressions over the order, as a matplotlib Figure.
+    """Draw ε(α) of one or more expressions against the order, as a matplotlib Figure.
 
-    `curves` is a node, several, or a mapping from names to nodes; `by` names theorems to draw
-    beside the default answer. Where that is an upper bound and a lower one is known, what is open
-    between them is shaded; where one mechanism is sampled, its phase transition is marked, and
-    where sampling ceases to help. Every
-    point is certified, as a float rounded in its sound direction. `axes` draws into a figure of
-    your own. Raises DomainError where there is nothing to draw, MissingPackageError without
-    matplotlib, and what `rdp` raises where a theorem never applies. `orders` are the places of the
-    curve, by default some up to where it is of use. ε is in nats.
+    `curves` is a node, a list of nodes, or a mapping from names to nodes. `orders` are the orders
+    to draw; by default the curve ends where it is no longer of use. `by` lists theorems that are
+    drawn as well. `pinned` names a theorem that is drawn in place of the best answer. `axes` are
+    axes of your own to draw into. ε is in nats.
+
+    Every point is certified, and is a float rounded in its sound direction. If the answer is an
+    upper bound and a lower bound is known, the gap between them is shaded. For one sampled
+    mechanism the picture marks its phase transition and the order from which sampling no longer
+    helps. Raises DomainError if there is nothing to draw, MissingPackageError without matplotlib,
+    and the error of `rdp` if a theorem applies at no order.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> figure = plot(PoissonSubsample(Gaussian(5), "1/1000"), by=["ZW19-T5"])
@@ -77,7 +82,8 @@ def plot(
     drawing = Drawing(axes, _ORDER, _CURVE, about_all)
     by = arguments.members(by, "plot, by", "['ZW19-T5']")
     for name, node in named.items():
-        answer = lines.of_orders(name, node, finite)
+        title = ", ".join([name, *(theorem.name for theorem in all_named(pinned))])
+        answer = lines.of_orders(title, node, finite, pinned)
         colour = drawing.add(answer)
         below = lines.known_below(node, finite) if answer.kind is Kind.UPPER else None
         if below is not None:
@@ -102,12 +108,12 @@ def plot_sweep(
     executor: Executor | None = None,
     axes: Axes | None = None,
 ) -> Figure:
-    """ε, δ or ε(α) over the one parameter that takes several values, as a matplotlib Figure.
+    """Draw ε, δ or ε(α) against one parameter, as a matplotlib Figure.
 
-    `over` is that of `sweep`, which see; exactly one of its entries has several values, and is the
-    horizontal axis: the noise, the rate, the number of runs, δ, ε or α. `curves` are those of
-    `plot`, and `axes` its argument; `ask`, `by`, `orders`, `conversion` and `executor` are those of
-    `sweep`. ε is in nats. Raises DomainError, MissingPackageError.
+    `over` gives values to the parameters, as in `sweep`. Exactly one of them has several values and
+    is the horizontal axis: the noise, the rate, the number of runs, δ, ε or α. `curves` and `axes`
+    are those of `plot`. `ask`, `by`, `orders`, `conversion` and `executor` are those of `sweep`. ε
+    is in nats. Raises DomainError, MissingPackageError.
 
     >>> import sympy
     >>> from symacct import Gaussian

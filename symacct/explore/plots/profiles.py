@@ -35,11 +35,12 @@ _TRUE, _BELOW, _RENYI = "the profile", "by post-processing", "by Rényi orders"
 def plot_profile(
     m: Node, epsilons: Iterable[Numeric] | None = None, axes: Axes | None = None
 ) -> Figure:
-    """δ against ε: the true profile, or a lower bound where its laws are not known, and Rényi's.
+    """Draw δ against ε: the true profile of m, and what Rényi orders prove.
 
-    Without `epsilons` up to where Rényi's δ is 1e-10. Raises DomainError where there is nothing to
-    draw, MissingPackageError without matplotlib. m is the node, and `axes` draws into a figure of
-    your own. ε is in nats.
+    If the output laws of m are not known, a lower bound takes the place of the true profile.
+    `epsilons` are the places to draw; by default they end where the δ of Rényi orders is 1e-10.
+    `axes` are axes of your own to draw into. ε is in nats. Raises DomainError if there is nothing
+    to draw, and MissingPackageError without matplotlib.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> figure = plot_profile(1000 * PoissonSubsample(Gaussian(2), "1/100"))
@@ -62,11 +63,12 @@ def plot_profile(
 def plot_runs(
     m: Node, delta: Numeric, counts: Iterable[int] = _COUNTS, axes: Axes | None = None
 ) -> Figure:
-    """ε at a δ against the number of runs: the truth, by Rényi orders, and by (ε, δ) alone.
+    """Draw ε at a δ against the number of runs: the true ε, and what other methods prove.
 
-    Naive and optimal composition are given half of δ for the runs, each with its own true ε.
-    Raises as `plot_profile`. m is one run, `counts` the numbers of runs, `delta` the δ; `axes`
-    draws into a figure of your own. ε is in nats.
+    The other methods are Rényi orders, and naive and optimal composition of (ε, δ); the latter two
+    give half of δ to the runs, each with its own true ε. m is one run, `counts` are the numbers of
+    runs, and `delta` is the δ. `axes` are axes of your own to draw into. ε is in nats. Raises the
+    errors of `plot_profile`.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> figure = plot_runs(PoissonSubsample(Gaussian(2), "1/100"), "1e-5", counts=[1, 10, 100])

@@ -44,19 +44,19 @@ COLUMNS = ("value", "lower", "upper", "kind", "certified", "order", "optimal", "
 
 
 class Sweep(Sequence[Record]):
-    """The records of a sweep, one for each point in the order of the grid, all numbers as text.
+    """The records of a sweep, one for each point of the grid and in the order of the grid.
 
-    A record has the point's parameters, and either `value` (rounded in its sound direction),
-    `lower`, `upper`, `kind`, `theorems` and for guarantees `order`, or the `error` of this point.
-    `axes` names the parameters, and `of` the relation and the sensitivity. ε is in nats. IndexError
-    beyond the last record.
+    Numbers are text. A record has the parameters of its point. If there is an answer, it also has
+    `value` (rounded to the safe side), `lower`, `upper`, `kind` and `theorems`, and `order` for
+    guarantees. If there is none, it has `error`. `axes` names the parameters, and `of` gives the
+    relation and the sensitivity. ε is in nats. An index beyond the last record raises IndexError.
 
     >>> import sympy
     >>> from symacct import Gaussian, sweep
     >>> grid = {"sigma": [1, 2], "alpha": 2}
     >>> found = sweep(Gaussian(sympy.Symbol("sigma")), grid, "rdp", digits=3)
     >>> len(found), found[0]["value"]
-    (2, '1.00')
+    (2, '1')
     """
 
     def __init__(self, axes: Sequence[str], records: Sequence[Record], of: str) -> None:
@@ -140,20 +140,20 @@ def sweep(
     file: str | Path | None = None,
     progress: bool = True,
 ) -> Sweep:
-    """Ask "rdp", "epsilon" or "delta" at every point of a grid.
+    """Ask "rdp", "epsilon" or "delta" at every point of a grid of parameters.
 
-    `over` gives values to each free symbol of m (the symbol or its name), and to the question:
-    "alpha" for rdp, "delta" for epsilon, "epsilon" for delta. A single value is a grid of one.
-    `executor` is any `concurrent.futures.Executor`: a process pool, Dask's
-    `client.get_executor()`; workers are sent text and answer in text, so the digits are the same
-    on all of them. With `file`, what is done is kept there, and the same sweep goes on where an
-    earlier one was stopped. Where it takes long and a person reads standard error, `progress` says
-    how far it is.
+    `over` gives values to each free symbol of m, which is the key itself or its name, and to the
+    number that the question needs: "alpha" for rdp, "delta" for epsilon, "epsilon" for delta. A
+    single value is a grid of one point. `executor` is any `concurrent.futures.Executor`, such as a
+    process pool or Dask's `client.get_executor()`. Workers exchange text, so the digits are the
+    same on all of them. With `file`, finished points are kept there, and the same sweep continues
+    where an earlier one stopped. With `progress`, a long sweep reports how far it is, if standard
+    error is a terminal.
 
-    Raises DomainError for a grid that does not fit, LimitError for too many points, ExecutorError
-    and StorageError with what is safe. A point that has no answer is a record with an `error`.
     `ask` is the question; `by`, `conversion` and `orders` are those of the methods of Node. ε is in
-    nats.
+    nats. A point without an answer is a record with an `error`. Raises DomainError for a grid that
+    does not fit, LimitError for too many points, and ExecutorError or StorageError, which say what
+    is kept.
 
     >>> import sympy
     >>> from symacct import Gaussian, sweep
@@ -216,8 +216,8 @@ class _Grid:
         needed = NEEDED[ask]
         if needed in symbols:
             raise DomainError(
-                f"sweep: found the symbol {needed} in the expression, where it means the "
-                "question's own parameter; rename the symbol"
+                f"sweep: found the symbol {needed} in the expression, a name that the "
+                "question itself needs; rename the symbol"
             )
         if set(values) != {*symbols, needed}:
             raise DomainError(

@@ -43,14 +43,14 @@ Value = Callable[[Number], Number]
 
 
 class DiscreteGaussian(LatticeNoise):
-    """A whole-number query of sensitivity Δ plus k with probability ∝ e^{−k²/(2σ²)}:
+    """The discrete Gaussian mechanism: a whole-number query plus k, with P(k) ∝ e^{−k²/(2σ²)}.
 
     ε(α) = αΔ²/(2σ²) + log( Θ(αΔ)/Θ(0) )/(α−1), Θ(x) = Σ_k e^{−(k−x)²/(2σ²)} over whole k.
 
-    Where αΔ is whole this is the Gaussian's, elsewhere less. `sigma` is positive (its square is
-    about the variance) and `sensitivity` a whole number from 1 on, in the query's units;
-    DomainError otherwise. ε(α) is in nats. Source: CKS20, the discrete Gaussian; its curve:
-    docs/proofs.md, section 21.
+    If αΔ is whole, ε(α) is that of the Gaussian mechanism; otherwise it is smaller. `sigma` is
+    positive, and its square is about the variance. `sensitivity` is Δ, a whole number from 1 on, in
+    the units of the query. Raises DomainError for other parameters. ε(α) is in nats. Source: CKS20,
+    the discrete Gaussian; its curve: docs/proofs.md, section 21.
 
     >>> print(DiscreteGaussian(5).rdp(2, digits=3), DiscreteGaussian("1/2").rdp("3/2", digits=5))
     0.0400 2.9424

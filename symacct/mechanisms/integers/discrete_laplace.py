@@ -17,17 +17,18 @@ from symacct.mechanisms.integers.integer_noise import IntegerNoise
 
 
 class DiscreteLaplace(IntegerNoise):
-    """A whole-number query of sensitivity Δ plus k with probability ∝ e^{−|k|/b}:
+    """The discrete Laplace mechanism: a whole-number query plus k with probability ∝ e^{−|k|/b}.
 
     ε(α) = log( (sinh(αt) e^{(α−1)Δt} + sinh((α−1)t) e^{−αΔt}) / (sinh(αt) + sinh((α−1)t)) )/(α−1)
     with t = 1/b.
 
-    It is also the curve of a vector with noise on every coordinate and ℓ1 sensitivity Δ, under
-    Poisson sampling too. `b` is positive and `sensitivity` a whole number from 1 on, in the query's
-    units; DomainError otherwise. ε(α) is in nats. Source: docs/proofs.md, section 21.
+    The curve is also that of a vector of ℓ1 sensitivity Δ with noise on every coordinate, under
+    Poisson sampling too. `b` is positive. `sensitivity` is Δ, a whole number from 1 on, in the
+    units of the query. Raises DomainError for other parameters. ε(α) is in nats. Source:
+    docs/proofs.md, section 21.
 
     >>> print(DiscreteLaplace(2).rdp("inf", digits=3))
-    0.500
+    0.5
     """
 
     b: Exact

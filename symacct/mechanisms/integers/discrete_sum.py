@@ -33,18 +33,18 @@ _NEAR = 100.0  # nats of spread, which masses may be smaller than those of one n
 
 
 class DiscreteGaussianSum(Mechanism):
-    """A vector of d whole numbers plus the discrete Gaussian noise of σ of each of n parties:
+    """A vector of d whole numbers, to which each of n parties adds discrete Gaussian noise of σ:
 
     ε(α) <= min{ αΔ²/(2σ²), αΔ²/(2nσ²) + dτ, α(Δ/(σ√n) + τ√d)²/2 }, Δ in Euclidean norm,
 
-    where τ bounds how far log-probabilities of the sum are from those of one discrete Gaussian of
-    σ√n: for a party or a record as the neighbours are, where all n add their noise, on both
-    datasets: a party that is left out adds it still, and `parties` counts who is sure to. Of one
-    number (d = 1) the curve is known itself, by the law of the sum, and is the answer in numbers
-    where its outcomes are not too many; formulas, code and float64 have the bound. `sigma`
-    and `sensitivity` are positive, `parties` (n, up to 10⁹) and `dimension` (d) whole numbers from
-    1 on; DomainError otherwise. ε(α) is in nats. Source: KLS21, Proposition 14; the constants here:
-    docs/proofs.md, section 32.
+    where τ bounds how far the log-probabilities of the summed noise are from those of one discrete
+    Gaussian of σ√n. Neighbours differ by a party or by a record, but all n parties add their noise
+    on both datasets: a party that is left out still adds its noise, and `parties` counts the
+    parties who are sure to. For one number (d = 1) the curve itself is known, by the law of the
+    sum. It is the answer in numbers, if the sum has not too many outcomes; formulas, code and
+    float64 use the bound. `sigma` and `sensitivity` are positive. `parties` (n, up to 10⁹) and
+    `dimension` (d) are whole numbers from 1 on. Raises DomainError for other parameters. ε(α) is in
+    nats. Source: KLS21, Proposition 14; the constants here: docs/proofs.md, section 32.
 
     >>> print(DiscreteGaussianSum("1/2", 10).rdp(2, digits=6))
     0.450986

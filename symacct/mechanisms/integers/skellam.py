@@ -45,14 +45,14 @@ Value = Callable[[Number], Number]
 
 
 class Skellam(LatticeNoise):
-    """A whole-number query of sensitivity Δ plus the difference of two Poisson(μ/2) numbers:
+    """The Skellam mechanism: a whole-number query plus the difference of two Poisson(μ/2) numbers.
 
     ε(α) = log( e^{−μ} Σ_k I_{k−Δ}(μ)^α I_k(μ)^{1−α} )/(α−1), I the modified Bessel functions.
 
-    The noise has the variance μ, and a sum of such noises is one with the sum of the variances.
-    `mu` is positive and `sensitivity` a whole number from 1 on, in the query's units; DomainError
-    otherwise. ε(α) is in nats. Source: AKL21, the Skellam mechanism; its curve: docs/proofs.md,
-    section 21.
+    The noise has variance μ. A sum of such noises is of the same kind, and its variance is the sum
+    of the variances. `mu` is positive. `sensitivity` is Δ, a whole number from 1 on, in the units
+    of the query. Raises DomainError for other parameters. ε(α) is in nats. Source: AKL21, the
+    Skellam mechanism; its curve: docs/proofs.md, section 21.
 
     >>> print(Skellam(25).rdp(2, digits=5), Skellam(25).rdp("inf"))
     0.039975 inf

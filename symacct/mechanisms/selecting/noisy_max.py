@@ -15,17 +15,19 @@ from symacct.mechanisms.selecting.gaussian_comparison import GaussianComparison
 
 
 class NoisyMax(LaplacePair):
-    """The largest of many scores, each with Laplace noise of scale b: ε-DP for ε = 2Δ/b.
+    """The candidate with the largest score, where each score has Laplace noise of scale b:
+    (2Δ/b)-DP.
 
-    It no more tells its datasets apart than one score of sensitivity 2Δ would that were told with
-    that noise, and is accounted by the curve of `Laplace(b, 2*sensitivity)`. Gumbel noise makes it
-    the exponential mechanism (`ExponentialMechanism.of_noise`), exponential noise permute-and-flip
-    (`PermuteAndFlip.of_noise`). Scores that a record moves all the same way count as ones of half
-    the sensitivity. `b` and `sensitivity` are positive, in the scores' units; DomainError
-    otherwise. ε is in nats. Source: docs/proofs.md, section 39.
+    The curve is that of `Laplace(b, 2*sensitivity)`: the choice tells no more than one score of
+    sensitivity 2Δ with that noise. With Gumbel noise the choice is the exponential mechanism
+    (`ExponentialMechanism.of_noise`), and with exponential noise it is permute-and-flip
+    (`PermuteAndFlip.of_noise`). If a record moves all scores in the same direction, the scores
+    count as scores of half the sensitivity. `b` and `sensitivity` are positive, in the units of the
+    scores. Raises DomainError for other parameters. ε is in nats. Source: docs/proofs.md, section
+    39.
 
     >>> print(NoisyMax(4).rdp("inf", digits=3))
-    0.500
+    0.5
     """
 
     b: Exact
@@ -45,14 +47,15 @@ class NoisyMax(LaplacePair):
 
 
 class GaussianNoisyMax(GaussianComparison):
-    """The largest of k scores, each with noise N(0, σ²):
+    """The candidate with the largest of k scores, each with noise N(0, σ²):
 
     ε(α) <= min{ kαΔ²/(2σ²), 2βΔ²/σ² + log(k)/(β−1) }, k = `candidates`,
 
-    where β is α, or the order at which that is smallest if it is larger. Scores that a record
-    moves all the same way count as ones of half the sensitivity. `sigma` and `sensitivity` are
-    positive, in the scores' units, `candidates` a whole number from 2 on; DomainError otherwise.
-    ε(α) is in nats. Source: docs/proofs.md, section 28.
+    where β is α, or the order at which the second term is smallest if that order is larger. If a
+    record moves all scores by the same amount and in the same direction, the scores count as scores
+    of half the sensitivity. `sigma` and `sensitivity` are positive, in the units of the scores, and
+    `candidates` is a whole number from 2 on. Raises DomainError for other parameters. ε(α) is in
+    nats. Source: docs/proofs.md, section 28.
 
     >>> print(GaussianNoisyMax(10, 1000).rdp(64, digits=5))
     1.3896

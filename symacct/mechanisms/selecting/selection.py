@@ -15,15 +15,16 @@ from symacct.mechanisms.mechanism import Mechanism
 
 
 class ExponentialMechanism(Mechanism):
-    """A candidate of score u with probability ∝ e^{εu/(2Δ)}, each score moving by at most Δ:
+    """The exponential mechanism: a candidate of score u has probability ∝ e^{εu/(2Δ)}.
 
     ε(α) = ( α g(αε/2) − (α−1) g((α−1)ε/2) − g(ε/2) )/(α−1), g(x) = log(sinh(x)/x).
 
-    Any two log-ratios of its probabilities are at most ε apart, so this is the curve of the whole
-    class of bounded range, whatever the scores; report-noisy-max with Gumbel noise of the scale
-    2Δ/ε is the same mechanism. Where all scores move the same way, it is that of half the ε.
-    `epsilon` is positive, in nats; `adjacency` says for which neighbours Δ holds. DomainError
-    otherwise. Source: DDR20, bounded range; its curve: docs/proofs.md, section 24.
+    A record moves each score by at most Δ, so any two log-ratios of the probabilities are at most ε
+    apart. This is the curve of all mechanisms of such a bounded range, whatever the scores are.
+    Report-noisy-max with Gumbel noise of scale 2Δ/ε is the same mechanism. If a record moves all
+    scores in the same direction, the curve is that of ε/2. `epsilon` is positive, in nats.
+    `adjacency` says for which neighbours Δ holds. Raises DomainError for other parameters. Source:
+    DDR20, bounded range; its curve: docs/proofs.md, section 24.
 
     >>> from symacct import PureDP
     >>> print(ExponentialMechanism(1).rdp(2, digits=5), PureDP(1).rdp(2, digits=5))
@@ -107,16 +108,17 @@ class ExponentialMechanism(Mechanism):
 
 
 class PermuteAndFlip(LaplacePair):
-    """The candidates in random order, each taken by a coin of probability e^{ε(u−max u)/(2Δ)}:
+    """Permute-and-flip: candidates in random order, each accepted or rejected by a coin.
 
     ε(α) <= log( α/(2α−1) e^{(α−1)ε} + (α−1)/(2α−1) e^{−αε} ) / (α−1).
 
-    It is report-noisy-max with exponential noise, and no more tells its datasets apart than Laplace
-    noise of ε(∞) = ε does. (ε, δ) of one run is Laplace's, exactly: two candidates attain it, for
-    each δ at another gap of their scores. Where all scores move the same way, it is that of half
-    the ε. `epsilon` is positive, in nats; `adjacency` says for which neighbours a score moves by
-    at most Δ. DomainError otherwise. Source: MS20, permute-and-flip; its pair: docs/proofs.md,
-    section 39.
+    A candidate of score u is taken with probability e^{ε(u−max u)/(2Δ)}. Permute-and-flip is
+    report-noisy-max with exponential noise. Its datasets are no easier to tell apart than those of
+    Laplace noise with ε(∞) = ε. The (ε, δ) of one run is exactly that of Laplace noise: two
+    candidates attain it, with another gap between their scores for each δ. If a record moves all
+    scores in the same direction, the curve is that of ε/2. `epsilon` is positive, in nats.
+    `adjacency` says for which neighbours a score moves by at most Δ. Raises DomainError for other
+    parameters. Source: MS20, permute-and-flip; its pair: docs/proofs.md, section 39.
 
     >>> from symacct import PureDP
     >>> print(PermuteAndFlip(1).rdp(2, digits=5), PureDP(1).rdp(2, digits=5))

@@ -21,19 +21,21 @@ from symacct.mechanisms.selecting.gaussian_comparison import GaussianComparison
 
 
 class SparseVector(Mechanism):
-    """Which queries exceed a threshold, until `count` do; Laplace noise on it and on each query.
+    """The sparse vector technique with Laplace noise: which queries exceed a threshold.
 
-    The scale b₁ = `b_threshold` is of the threshold's noise, drawn once, and b₂ = `b_query` of each
-    query's: ε(α) is at most the curve of all ε-DP mechanisms for ε = Δ/b₁ + 2·count·Δ/b₂, and at
-    most ε₁(α) + 2·count·Δ/b₂, ε₁ of the threshold.
+    The run ends when `count` queries have exceeded the threshold. The noise of the threshold is
+    drawn once, with scale b₁ = `b_threshold`, and each query has noise of scale b₂ = `b_query`.
+    ε(α) is at most the curve of all ε-DP mechanisms for ε = Δ/b₁ + 2·count·Δ/b₂, and at most ε₁(α)
+    + 2·count·Δ/b₂, where ε₁ is the curve of the threshold.
 
-    There may be any number of queries, each chosen from what was told. For queries that a record
-    moves all the same way give twice b_query, but all of the sensitivity: the threshold costs no
-    less. Scales and `sensitivity` are positive, in the queries' units; DomainError otherwise. ε(α)
-    is in nats. Source: docs/proofs.md, section 28; pure DP: Lyu, Su and Li 2017.
+    The number of queries is not limited, and each query may be chosen from earlier answers. If a
+    record moves all queries in the same direction, give twice b_query but the full sensitivity,
+    because the threshold costs no less. Scales and `sensitivity` are positive, in the units of the
+    queries. Raises DomainError for other parameters. ε(α) is in nats. Source: docs/proofs.md,
+    section 28; pure DP: Lyu, Su and Li 2017.
 
     >>> print(SparseVector(2, 4).rdp("inf", digits=3))
-    1.00
+    1
     """
 
     b_threshold: Exact
@@ -86,16 +88,18 @@ class SparseVector(Mechanism):
 
 
 class GaussianSparseVector(GaussianComparison):
-    """Which queries exceed a threshold, until `count` do; N(0, σ₁²) on it, N(0, σ₂²) on each query:
+    """The sparse vector technique with Gaussian noise: which queries exceed a threshold.
 
     ε(α) <= min{ nαΔ²/(2σ₂²), βΔ²/(2σ₁²) + log( Σ_j C(n, j) e^{2jβ(β−1)Δ²/σ₂²} )/(β−1) },
 
-    σ₁ = `sigma_threshold`, σ₂ = `sigma_query`, j from 0 to `count`, for at most n = `queries`
-    queries, β = α or larger, from where on that rises. Queries that a record moves all the same way
-    make the second bound that of twice σ₂ and leave the first as it is: for both give twice
-    sigma_query with four times as many `queries`. Scales and `sensitivity` are positive, in the
-    queries' units; DomainError otherwise. ε(α) is in nats. Source: docs/proofs.md, section 28,
-    after Zhu and Wang 2020.
+    The run ends when `count` queries have exceeded the threshold. The threshold has noise N(0, σ₁²)
+    with σ₁ = `sigma_threshold`, and each query has noise N(0, σ₂²) with σ₂ = `sigma_query`. There
+    are at most n = `queries` queries, and j runs from 0 to `count`. β is α, or the order from which
+    on the second bound rises if that order is larger. If a record moves all queries in the same
+    direction, the second bound holds with twice σ₂, and the first bound stays as it is; to have
+    both, give twice sigma_query and four times as many `queries`. Scales and `sensitivity` are
+    positive, in the units of the queries. Raises DomainError for other parameters. ε(α) is in nats.
+    Source: docs/proofs.md, section 28, after Zhu and Wang 2020.
 
     >>> print(GaussianSparseVector(10, 20, 1000).rdp(64, digits=5))
     0.74964

@@ -73,7 +73,7 @@ def products(node: Node) -> list[PairProduct]:
     AssumptionError where no pair is known.
     """
     raise AssumptionError(
-        f"conversion='exact': found {type(node).__name__}, of which only a Rényi curve is known, "
+        f"conversion='exact': found {type(node).__name__}, for which only a Rényi curve is known, "
         "needed the two output laws; use conversion='improved' for the bound from the curve"
     )
 
@@ -235,7 +235,7 @@ def _(node: SubsampleWithoutReplacement) -> list[PairProduct]:
     if not all(part.symmetric for part, _ in found.runs):
         raise AssumptionError(
             f"conversion='exact': found {type(node.mechanism).__name__} on a sample of fixed size, "
-            "needed two laws that exchanging them leaves alone; use conversion='improved'"
+            "needed two laws that a symmetry exchanges; use conversion='improved'"
         )
     if not found.runs or node.gamma in (0, 1):
         return [sampled_once(found, node.gamma)]

@@ -68,7 +68,7 @@ def refuse_formula(ctx: Arithmetic) -> None:
     """OrderError where numbers decide what is read, and whether a sum is finite."""
     if isinstance(ctx, SymbolicArithmetic):
         raise OrderError(
-            "found a formula asked for, needed numbers: they decide which orders are read; leave "
+            "found a formula asked for, needed numbers: they decide which orders are used; leave "
             "out by= for a formula"
         )
 
