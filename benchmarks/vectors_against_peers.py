@@ -1,9 +1,10 @@
 """Ask the test vectors of other accountants: what they answer outside of the proved ends, by tag.
 
-`python -m benchmarks.vectors_against_peers --python PEERS/bin/python [--most 0] [--page FILE]`
+`python -m benchmarks.vectors_against_peers --python PEERS/bin/python [--minutes 60] [--page FILE]`
 writes the tables into docs/vectors.md, below its marker. PEERS is an environment with
 dp-accounting, autodp and opacus; their adapters of `symacct verify` are asked in processes of
-their own. `--most` bounds the questions of a file, spread over it evenly.
+their own. Each answer is kept in out/vectors_against_peers, so that a run that was ended goes on
+where it was. The questions are asked in a drawn order: those asked until then are a fair sample.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
+import random
 import select
 import subprocess
 import sys
+import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +26,12 @@ import symacct
 
 ROOT = Path(__file__).parents[1]
 ADAPTERS = Path(symacct.__file__).parent / "verify" / "adapters"
-PEERS = ("dp_accounting", "dp_accounting_pld", "autodp", "opacus")
-#: Those that take seconds for an answer are asked fewer questions of a file.
-SLOW = {"dp_accounting_pld": 20}
+KEPT = ROOT / "out" / "vectors_against_peers"
+#: The one that takes seconds for an answer is the last.
+PEERS = ("dp_accounting", "opacus", "autodp", "dp_accounting_pld")
 MARKER = "<!-- What follows is written by python -m benchmarks.vectors_against_peers. -->\n"
-TOLERANCE, PATIENCE = 1e-9, 20.0
+#: PATIENCE is in seconds of the peer's processor, for the machine may be busy.
+TOLERANCE, PATIENCE = 1e-9, 10.0
 KINDS = {"gaussian": "Gaussian", "laplace": "Laplace", "randomized_response": "RandomizedResponse"}
 SAMPLINGS = {"poisson": "poisson", "fixed_size": "without_replacement"}
 AT = {"rdp": ("order", "alpha"), "epsilon": ("delta", "delta"), "delta": ("epsilon", "epsilon")}
@@ -41,26 +45,31 @@ class Peer:
         # Not its folder first on the path: an adapter has the name of its peer.
         self.command = [python, "-P", str(ADAPTERS / f"{name}.py")]
         self.process: subprocess.Popen[bytes] | None = None
-        self.hello = self.ask({"ask": "hello", "protocol": 1}, patience=120)
+        self.hello = self.begin()
         self.offered = {
             (asks, row["mechanism"], row["sampling"], row["adjacency"])
             for row in self.hello.get("supports", ())
             for asks in row["asks"]
         }
 
+    def begin(self) -> Row:
+        pipe, quiet = subprocess.PIPE, subprocess.DEVNULL
+        self.process = subprocess.Popen(self.command, stdin=pipe, stdout=pipe, stderr=quiet)
+        return self.ask({"ask": "hello", "protocol": 1}, patience=120)
+
     def ask(self, row: Row, patience: float = PATIENCE) -> Row:
         if self.process is None:
-            pipe = subprocess.PIPE
-            self.process = subprocess.Popen(
-                self.command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
-            )
+            self.begin()
+        assert self.process is not None
         assert self.process.stdin is not None
         assert self.process.stdout is not None
+        before = processor_seconds(self.process.pid)
         self.process.stdin.write(json.dumps({"id": 0, **row}).encode() + b"\n")
         self.process.stdin.flush()
-        if not select.select([self.process.stdout], [], [], patience)[0]:
-            self.end()
-            return {"error": f"no answer in {patience:.0f} s"}
+        while not select.select([self.process.stdout], [], [], 1.0)[0]:
+            if processor_seconds(self.process.pid) - before > patience:
+                self.end()
+                return {"error": f"no answer in {patience:.0f} s"}
         line = self.process.stdout.readline()
         if not line:
             self.end()
@@ -109,14 +118,22 @@ def part_of(part: Row) -> Row:
     return {**made, "count": part.get("count", 1)}
 
 
-def questions(most: int) -> Iterator[tuple[str, Row]]:
-    """What is asked, and each question of its kind."""
+def processor_seconds(pid: int) -> float:
+    """What a process has used, on Linux."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def questions() -> list[tuple[str, str, Row]]:
+    """Each question's key, what is asked and the question, in an order drawn once and for all."""
+    found = []
     for path in sorted((ROOT / "vectors").glob("*_*.json")):
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["asks"] in AT:
             listed = document["questions"]
-            step = max(1, len(listed) // most) if most else 1
-            yield from ((document["asks"], question) for question in listed[::step])
+            found += [(f"{path.stem} {row['n']}", document["asks"], row) for row in listed]
+    random.Random(31).shuffle(found)  # noqa: S311
+    return found
 
 
 def judged(question: Row, answer: Row) -> list[str]:
@@ -133,24 +150,45 @@ def judged(question: Row, answer: Row) -> list[str]:
     return ["answered", "wrong"] if is_above else ["answered"]
 
 
-def asked_of(peer: Peer, most: int) -> tuple[dict[tuple[str, str], Counter[str]], int]:
-    """{(rdp or profile, tag): counts}, and how many questions the peer does not offer."""
+def answers_of(peer: Peer, until: float) -> dict[str, Row]:
+    """What the peer answers to each question that it offers, by the question's key."""
+    file = KEPT / f"{name_of(peer)}.jsonl"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.touch()
+    kept: dict[str, Row] = dict(map(json.loads, file.read_text(encoding="utf-8").splitlines()))
+    with file.open("a", encoding="utf-8") as lines:
+        for key, asks, question in questions():
+            if key in kept:
+                continue
+            if time.monotonic() > until:
+                break
+            parts = [part_of(part) for part in question["parts"]]
+            relation = peer.relation(asks, question, parts)
+            name, at = AT[asks]
+            answer: Row = {"unsupported": "not offered"}
+            if relation is not None:
+                row = {"ask": asks, "parts": parts, "adjacency": relation, "how": {}}
+                answer = peer.ask({**row, f"{at}_float": double(question[name])})
+            kept[key] = {x: answer[x] for x in ("value", "unsupported", "error") if x in answer}
+            print(json.dumps([key, kept[key]]), file=lines, flush=True)
+    return kept
+
+
+def counted(answers: dict[str, Row]) -> tuple[dict[tuple[str, str], Counter[str]], Counter[str]]:
+    """{(rdp or profile, tag): counts}, and how many were asked, not offered and left."""
     found: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    not_offered = 0
-    for asks, question in questions(most):
-        parts = [part_of(part) for part in question["parts"]]
-        relation = peer.relation(asks, question, parts)
-        name, at = AT[asks]
-        answer: Row = {"unsupported": "not offered"}
-        if relation is not None:
-            row = {"ask": asks, "parts": parts, "adjacency": relation, "how": {}}
-            answer = peer.ask({**row, f"{at}_float": double(question[name])})
-        results = judged(question, answer)
-        not_offered += not results
-        if results:
-            for tag in ("all", *(question["tags"] or ["ordinary"])):
-                found["rdp" if asks == "rdp" else "profile", tag].update(["asked", *results])
-    return found, not_offered
+    all_of_them: Counter[str] = Counter()
+    for key, asks, question in questions():
+        if key not in answers:
+            all_of_them["left"] += 1
+            continue
+        results = judged(question, answers[key])
+        all_of_them["asked" if results else "not offered"] += 1
+        kind = "rdp" if asks == "rdp" else "profile"
+        fails = "error" in results or FAILS[kind] in results
+        for tag in ("all", *(question["tags"] or ["ordinary"])) if results else ():
+            found[kind, tag].update(["asked", *results, *(["fails"] if fails else [])])
+    return found, all_of_them
 
 
 HEADS = ("asked", "answered", "wrong", "unsound", "error")
@@ -158,22 +196,41 @@ SAID = {
     "rdp": "ε(α), of which the truth is a number",
     "profile": "ε(δ) and δ(ε), of which a sound answer by Rényi orders is above the truth",
 }
+#: What counts as a failure beside no number: off by more, or below.
+FAILS = {"rdp": "wrong", "profile": "unsound"}
 
 
-def table(peer: Peer, found: dict[tuple[str, str], Counter[str]], not_offered: int) -> str:
-    """What became of the questions, by tag."""
-    lines = [f"### {peer.hello['peer']} {peer.hello.get('version', '')}, `{name_of(peer)}`\n"]
-    lines.append(f"{not_offered:,} questions are of what it does not offer.\n")
+def share(counts: Counter[str]) -> str:
+    """The share that fails."""
+    return f"{100 * counts['fails'] / counts['asked']:.1f} %"
+
+
+def table(
+    peer: Peer, found: dict[tuple[str, str], Counter[str]], all_of_them: Counter[str]
+) -> tuple[str, list[str]]:
+    """What became of the questions, by tag; and the lines of the table of all peers."""
+    title = f"{peer.hello['peer']} {peer.hello.get('version', '')}, `{name_of(peer)}`"
+    lines, shares = [f"### {title}\n"], []
+    lines.append(f"{all_of_them['not offered']:,} questions are of what it does not offer.")
+    if left := all_of_them["left"]:
+        lines.append(f"Of {left:,} more, drawn by a seed, it was not asked: the time was over.")
+    lines.append("")
     for what, said in SAID.items():
         rows = sorted((tag, counts) for (kind, tag), counts in found.items() if kind == what)
         if not rows:
             continue
         lines.append(f"| {said} | asked | answered | off by more than 1e-9 | below | no number |")
-        lines.append("| --- " * 6 + "|")
+        lines[-1] += " fails |"
+        lines.append("| --- " * 7 + "|")
         for tag, counts in rows:
-            lines.append("| " + " | ".join((tag, *(f"{counts[h]:,}" for h in HEADS))) + " |")
+            cells = (tag, *(f"{counts[head]:,}" for head in HEADS), share(counts))
+            lines.append("| " + " | ".join(cells) + " |")
         lines.append("")
-    return "\n".join(lines)
+        total = found[what, "all"]
+        shares.append(
+            f"| {title} | {said.partition(',')[0]} | {total['asked']:,} | {share(total)} |"
+        )
+    return "\n".join(lines), shares
 
 
 def name_of(peer: Peer) -> str:
@@ -183,23 +240,24 @@ def name_of(peer: Peer) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--python", required=True, help="the peers' interpreter")
-    parser.add_argument("--most", type=int, default=0, help="questions of a file; 0 is all")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="to ask, in all")
     parser.add_argument("--page", type=Path, default=ROOT / "docs" / "vectors.md")
     parser.add_argument("--peers", nargs="*", default=PEERS)
     given = parser.parse_args()
-    made = []
+    until = time.monotonic() + 60 * given.minutes
+    made, shares = [], ["| peer | asked for | asked | fails |", "| --- | --- | --- | --- |"]
     for name in given.peers:
         peer = Peer(name, given.python)
         if not peer.offered:
             raise SystemExit(f"{name}: found {peer.hello}, needed an installed peer")
-        most = min(filter(None, (given.most, SLOW.get(name, 0))), default=0)
-        made.append(table(peer, *asked_of(peer, most)))
+        text, lines = table(peer, *counted(answers_of(peer, until)))
+        made.append(text)
+        shares += lines
         peer.end()
         print(made[-1], flush=True)
     text = given.page.read_text(encoding="utf-8") if given.page.exists() else ""
-    given.page.write_text(
-        text.partition(MARKER)[0] + MARKER + "\n" + "\n".join(made), encoding="utf-8"
-    )
+    tables = "\n".join(("\n".join(shares), "", *made))
+    given.page.write_text(text.partition(MARKER)[0] + MARKER + "\n" + tables, encoding="utf-8")
 
 
 if __name__ == "__main__":

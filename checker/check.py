@@ -1,27 +1,20 @@
 """Check a certificate of differential privacy:  python checker/check.py FILE
 
 The first word printed is the verdict: proved (exit status 0), refuted (1) or cannot check (2). Of
-what the document says nothing is believed: each number is an exact fraction, each bound is worked
-out again in balls of whole numbers, and only what THEOREMS lists is taken on trust. The format is
-in docs/certificates.md, and there the mathematics stands beside the name of each function.
+what it says nothing is believed: each number is an exact fraction, each bound is worked out again,
+and only THEOREMS is taken on trust. docs/certificates.md has the format and the mathematics.
 """
-# At most 500 lines, to be read in half an hour: one blank line stands between functions.
+
 # fmt: off
-
-import json, math, re, sys  # noqa: E401, I001
+import json, math, operator, re, sys  # noqa: E401, I001
 from fractions import Fraction
-from itertools import pairwise, product
-
+from itertools import accumulate, combinations, pairwise, permutations, product
 MOST_BYTES, MOST_DIGITS, MOST_WORK = 1_000_000, 400, 2_000_000  # of exponentials, some 30 µs each
 PRECISIONS = (192, 384, 768)  # bits after the point: more where fewer do not decide
-BITS, GUARD, WORK = PRECISIONS[0], 64, 0
-
-class Refuted(Exception):
-    """The document contradicts itself, or what it shows is not what it claims."""
-class CannotCheck(Exception):
-    """The document is of an unknown kind, or too large for this checker."""
-class Undecided(CannotCheck):
-    """The balls are too wide: more bits may tell."""
+BITS, GUARD, LONGEST, WORK = PRECISIONS[0], 64, 1 << 20, 0  # the LONGEST number has so many bits
+class Refuted(Exception): ...  # the document contradicts itself, or does not show what it claims
+class CannotCheck(Exception): ...  # it is of an unknown kind, or too large for this checker
+class Undecided(CannotCheck): ...  # the balls are too wide: more bits may tell
 def need(holds, why):  # refuted where something does not hold
     if not holds:
         raise Refuted(why)
@@ -29,7 +22,6 @@ def need(holds, why):  # refuted where something does not hold
 # 1. ARITHMETIC
 class Ball:
     """All complex numbers within `rad` of re + i·im, in units of 2^-BITS; a real one has im = 0."""
-    __slots__ = ("im", "rad", "re")
     def __init__(self, re, im=0, rad=0): self.re, self.im, self.rad = re, im, rad
     def __add__(self, other):
         other = ball(other)
@@ -37,7 +29,7 @@ class Ball:
     def __neg__(self): return Ball(-self.re, -self.im, self.rad)
     def __sub__(self, other): return self + -ball(other)
     def __rsub__(self, other): return -self + other
-    def __mul__(self, other):  # cut by less than √2 units and one
+    def __mul__(self, other):  # |xy − ab| <= |a| r_y + |b| r_x + r_x r_y; cut by less than 3 units
         other = ball(other)
         re = self.re * other.re - self.im * other.im >> BITS
         im = self.re * other.im + self.im * other.re >> BITS
@@ -54,16 +46,18 @@ class Ball:
         found = ball(1)
         for digit in bin(k)[2:]:
             found = found * found * (self if digit == "1" else 1)
+            if found.size() + found.rad >> LONGEST:
+                raise CannotCheck("a number is beyond 2^1000000")
         return found
     def size(self): return math.isqrt(self.re**2 + self.im**2) + 1 if self.im else abs(self.re)
     __radd__, __rmul__ = __add__, __mul__
-
 def ball(x, im=0):  # the ball of an exact number x + i·im
     if isinstance(x, Ball):
         return x
     (a, b), (c, d) = Fraction(x).as_integer_ratio(), Fraction(im).as_integer_ratio()
     return Ball((a << BITS) // b, (c << BITS) // d, 2)
 def widened(x, by): return Ball(x.re, x.im, x.rad + abs(by.re) + by.rad)
+def upper(x): return Ball(x.re + x.rad)  # the largest real number in a ball
 def at_most(left, right):  # left <= right, of real numbers?
     gap = ball(right) - left
     if -gap.rad <= gap.re < gap.rad:
@@ -84,28 +78,25 @@ def constants(known={}):  # noqa: B006  # remembered
     if BITS not in known:
         known[BITS] = 2 * series(3, 1), 32 * series(5, -1) - 8 * series(239, -1)
     return known[BITS]
-
 def exp(x):  # e^x: x = k log 2 + 2πim + y, and e^y the 256th power of Taylor's series at y/256
     spend(1)
     x, w, (log2, full) = ball(x), BITS + GUARD, constants()
     (k, y), (m, angle) = divmod(x.re << GUARD, log2), divmod(x.im << GUARD, full)
-    if x.rad >> BITS or k >= 1 << 20 or abs(m) >= 1 << 30:
-        raise Undecided("a number is beyond e^700000")
-    if k < -(1 << 20):
+    if x.rad >> BITS or k >= LONGEST or abs(m) >= 1 << 30:
+        raise Undecided("a number is beyond 2^1000000")
+    if k < -LONGEST:
         return Ball(0, 0, 1)
-    y, angle, i = y >> 8, angle >> 8, 0
-    re, im, a, b = 1 << w, 0, 1 << w, 0
+    y, angle, i, re, im, a, b = y >> 8, angle >> 8, 0, 1 << w, 0, 1 << w, 0
     while abs(a) + abs(b) > 2:
         i += 1
         a, b = (a * y - b * angle >> w) // i, (a * angle + b * y >> w) // i
         re, im = re + a, im + b
     for _ in range(8):
         re, im = re * re - im * im >> w, re * im >> w - 1
-    wide, shift = 2 * x.rad + 1, k - GUARD
+    wide, shift = 2 * x.rad + 1, k - GUARD  # |e^x| < 2^(k+1), and e^r − 1 <= 2r for r <= 1
     if shift >= 0:
         return Ball(re << shift, im << shift, wide << k + 1)
     return Ball(re >> -shift, im >> -shift, (wide << k + 1 if k >= 0 else wide >> -k - 1) + 3)
-
 def log(x):  # log x = k log 2 − 2 atanh((1−m)/(1+m)) of a real x = m 2^k > 0, ½ <= m < 1; y <= ⅓
     x, w = ball(x), BITS + GUARD
     if x.re <= x.rad:
@@ -119,13 +110,12 @@ def log(x):  # log x = k log 2 − 2 atanh((1−m)/(1+m)) of a real x = m 2^k > 
         power, i = power * square >> w, i + 2
     value = (GUARD - shift) * constants()[0] - 2 * total
     return Ball(value >> GUARD, 0, (x.rad << BITS) // (x.re - x.rad) + 3)
-
 def pi(): return Ball(constants()[1] >> GUARD + 1, 0, 2)
 def power(x, a): return exp(log(x) * a)  # x^a of reals, x > 0
 def tail(x): return exp(-(x * x) / 2) / 2  # P(|Z| > |x|) is at most twice this, Z standard normal
 def cosine(wave): return Ball(wave.re, 0, wave.rad)  # of a ball e^{ix}, or any real part
 def sine(wave): return Ball(wave.im, 0, wave.rad)
-def steered(x): return Fraction(round(x * 2**20), 2**20)  # a float that is only a choice
+def steered(x): return Fraction(math.floor(x * 2**20), 2**20)  # a choice, never above x
 def spend(work):  # a small document must not ask for hours
     global WORK
     if (WORK := WORK + work) > MOST_WORK:
@@ -136,12 +126,10 @@ SAMPLES = ("PoissonSubsample", "SubsampleWithoutReplacement")
 PARAMETERS = {
     "Gaussian": ("sigma", "sensitivity"), "Laplace": ("b", "sensitivity"), "ZCDP": ("rho", "xi"),
     "RandomizedResponse": ("p",), "PureDP": ("epsilon",),
-}
+    "FiniteMechanism": ("laws",), "DistributionPair": ("P", "Q")}
 RELATIONS = {
     "add_remove": "one record added or removed", "replace_one": "one record replaced",
-    "either": "one record added or removed, or one replaced",
-}
-
+    "either": "one record added or removed, or one replaced"}
 def keys(tree, *needed):  # the values of an object with exactly these keys
     need(isinstance(tree, dict) and set(tree) == set(needed), f"not an object of {needed}")
     return [tree[name] for name in needed]
@@ -160,7 +148,15 @@ def known(name, names, what):  # a name that this checker knows
     if name not in names:
         raise CannotCheck(f"the {what} {name[:60]!r} is not known here")
     return name
-
+def read_leaf(kind, names, given):  # the parameters of a mechanism, or its laws
+    if names[0] not in ("laws", "P"):
+        most = 1 if kind == "RandomizedResponse" else math.inf
+        return [number(x, -(name == "xi"), most) for name, x in zip(names, given, strict=True)]
+    laws = given[0] if names[0] == "laws" else given
+    is_table = isinstance(laws, list) and all(isinstance(law, list) for law in laws)
+    need(is_table and len(laws) > 1 == len({*map(len, laws)}), "no laws of the same outcomes")
+    need(all(sum(number(x, -1) for x in law) == 1 for law in laws), "a law does not sum to 1")
+    return [[Fraction(x) for x in law] for law in laws]
 def read(tree, inside=False):  # the parts (count, inner, sample) of an expression, and its text
     terms, parts, texts = [["1", tree]], [], []
     if isinstance(tree, dict) and tree.get("type") == "Compose":
@@ -178,10 +174,9 @@ def read(tree, inside=False):  # the parts (count, inner, sample) of an expressi
             sample = kind, number(rate, 0, 1), relation
             text = f"{kind}(mechanism={text}, gamma='{rate}', adjacency='{relation}')"
         else:
-            names, most = PARAMETERS[kind], 1 if kind == "RandomizedResponse" else math.inf
-            named = [*zip(names, keys(node, "type", *names)[1:], strict=True)]
-            sample, exact = None, [number(x, -1 if name == "xi" else 0, most) for name, x in named]
-            inner = [(1, kind, exact)]
+            names = PARAMETERS[kind]
+            named = [*zip(names, given := keys(node, "type", *names)[1:], strict=True)]
+            sample, inner = None, [(1, kind, read_leaf(kind, names, given))]
             text = f"{kind}({', '.join(f'{name}={x!r}' for name, x in named)})"
         parts.append((count, inner, sample))
         texts.append((text, count))
@@ -241,14 +236,12 @@ def upper_half(s, rate, alpha):  # ∫φ(x)ψ(1−γ+γe^{sx−s²/2})dx from s/
     total, start, end = trapezoid(f, d, edge, -0.3 * BITS, far + math.hypot(BITS**0.5, far))
     c = rate + (1 - rate) * exp(-s * s / 2 - s * end)  # x₁ = s/2 + end
     tilted = exp(alpha * (alpha - 1) * s * s / 2 + alpha * log(c)) * tail(s / 2 + end - alpha * s)
-    return widened(total / scale, tilted + f(start) * (1 + exp(start)))
-
-# The probability of the first of two answers: p, or e/(1+e) for all ε-DP mechanisms.
-def truth(kind, x): return ball(x) if kind == "RandomizedResponse" else 1 / (1 + exp(-x))
-def loss(kind, values):  # the largest log P/Q: Δ/b, or |log p/(1−p)|
-    p = 0 if kind == "Laplace" else truth(kind, *values)
-    return ball(values[1] / values[0]) if not p else log(largest(p / (1 - p), (1 - p) / p))
-
+    rise = log(1 + exp(start))  # x₀ − s/2, left of which φ is at most φ(s/2) and ψ rises
+    return widened(total / scale, tilted + f(start) * exp((s + rise) * rise / 2) * (1 + exp(start)))
+def loss(kind, values):  # the largest log P/Q: Δ/b, ε, or |log p/(1−p)|
+    if kind == "RandomizedResponse":
+        return log(max(values[0], 1 - values[0]) / min(values[0], 1 - values[0]))
+    return ball(values[1] / values[0] if kind == "Laplace" else values[0])
 def curve(kind, values, alpha):  # ε(α) on all the data
     if kind == "Gaussian":
         return ball(alpha * (values[1] / values[0]) ** 2 / 2)
@@ -259,17 +252,15 @@ def curve(kind, values, alpha):  # ε(α) on all the data
     if kind == "Laplace":
         rest = (alpha + (alpha - 1) * exp((1 - 2 * alpha) * s)) / (2 * alpha - 1)
     return s + log(rest) / (alpha - 1)
-
 def binomial(inner, rate, alpha):  # Σ_l C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)}, with e⁰ for l < 2
     need(alpha.denominator == 1 and alpha > 1, "the theorem holds at whole orders from 2 on")
     spend(int(alpha) * (4 + int(alpha) // 2000))
     yes, no, total, ways = log(rate), log(1 - rate), ball(0), 1
     for l in range(int(alpha) + 1):
-        grown = [(l - 1) * n * curve(*leaf, Fraction(l)) for n, *leaf in inner] if l > 1 else []
+        grown = [(l - 1) * n * curve(*leaf, Fraction(l)) for n, *leaf in inner if l > 1]
         total = total + exp(sum(grown, log(ways) + (alpha - l) * no + l * yes))
         ways = ways * (int(alpha) - l) // (l + 1)
     return total
-
 def sampled(name, kind, values, rate, alpha):  # E_Q[(1−γ+γL)^α], L = P/Q, or its bound
     if kind == "Gaussian":
         s = values[1] / values[0]
@@ -300,36 +291,48 @@ def converts(name, rho, alpha, epsilon, delta):  # is ε implied?
     lean, left, right = exp(-epsilon), Fraction(0), 1 - delta
     for _ in range(BITS):
         v = Fraction(math.floor((left + right) * 2 ** (BITS - 1)), 2**BITS)
-        if v <= left:
-            break
+        if v <= left: break  # noqa: E701
         up, down = (v + delta) / (v * lean), (1 - v - delta) / (1 - v * lean)
         high, low = (exp((alpha - 1) * (log(x) - rho)) for x in (up, down))
         value = (v + delta) * high + (1 - v - delta) * low
         slope = alpha * (high - low) + (alpha - 1) * lean * (low * down - high * up)
-        if value.re + value.rad < 1 << BITS:
-            return False
+        if value.re + value.rad < 1 << BITS: return False  # noqa: E701
         left, right = (v, right) if slope.re < 0 else (left, v)
     return at_most(1, value - largest(-slope, 0) * (1 - delta - v) - largest(slope, 0) * v)
 
 # 5. THE PROFILE δ(ε) of (P, Q), P with the record and Q without it, or of (Q, P): one added
-def two_laws(kind, values, sample):  # the first of two answers, under P and under Q
-    p, rate = truth(kind, *values), sample[1] if sample else 1
-    return (1 - rate) * (1 - p) + rate * p, 1 - p
+# Two answers: (p, 1−p) and (1−p, p), for ε-DP a p above e^ε/(1+e^ε). Outcomes of one P/Q are one.
+def pairs_of(kind, values, sample):  # all lists of the (p, q) of ((1−γ)Q + γP, Q), P and Q two laws
+    laws, x, found, rate = values, values[0], set(), sample[1] if sample else 1
+    if kind in ("RandomizedResponse", "PureDP"):
+        p = x if kind[0] == "R" else Fraction(upper(1 / (1 + exp(-x))).re, 1 << BITS)
+        laws = [[p, 1 - p], [1 - p, p]]
+    spend(len(laws) ** 2 * len(laws[0]))
+    for one, other in permutations(laws, 2):
+        masses = {}
+        for p, q in zip(one, other, strict=True):
+            if p + q:
+                x, y = masses.get(p / (p + q), (0, 0))
+                masses[p / (p + q)] = x + (1 - rate) * q + rate * p, y + q
+        found.add(tuple(sorted(masses.values())))
+    return found
 
-def by_sum(parts, y, added):  # Σ (P − e^y Q)⁺ over counts j: each C(k,j) p^j (1−p)^{k−j}
-    spend(4 * math.prod(count + 1 for count, _, _ in parts))
-    tables, total, grown = [], ball(0), exp(y)
-    for count, [(_, *leaf)], sample in parts:
-        logs = [(log(x), log(1 - x)) for x in two_laws(*leaf, sample)[:: -1 if added else 1]]
-        ways, table = 1, []
-        for j in range(count + 1):
-            table.append([exp(log(ways) + j * yes + (count - j) * no) for yes, no in logs])
-            ways = ways * (count - j) // (j + 1)
-        tables.append(table)
-    for chosen in product(*tables):
-        there, here = (math.prod(law, start=ball(1)) for law in zip(*chosen, strict=True))
-        total = total + largest(there - grown * here, 0)
-    return total
+# P = Π k!/Π j_i! Π p_i^{j_i}, outcome i j_i times of k; where Q is 0, P is 1 − Π (Σ_{q>0} p)^k.
+def by_sum(parts, pairs, y):  # Σ (P − e^y Q)⁺
+    rows, grown, shared = [(ball(1), ball(1))], exp(y), ball(1)
+    runs = [(part[0], [x for x in pair if all(x)]) for part, pair in zip(parts, pairs, strict=True)]
+    spend(sum(k * len(pair) for k, pair in runs))
+    spend(4 * math.prod(math.comb(k + len(pair) - 1, k) for k, pair in runs))
+    for k, pair in runs:
+        shared = shared * ball(sum(p for p, _ in pair)) ** k
+        logs, table = [[log(x) for x in law] for law in zip(*pair, strict=True)], []
+        factorials = [*accumulate(map(log, range(1, k + 1)), initial=ball(0))]  # log j!
+        for bars in combinations(range(k + len(pair) - 1), len(pair) - 1):
+            times = [b - a - 1 for a, b in pairwise((-1, *bars, k + len(pair) - 1))]
+            ways = factorials[k] - sum((factorials[j] for j in times), ball(0))
+            table.append([exp(sum(map(operator.mul, law, times), ways)) for law in logs])
+        rows = [(p * x, q * y) for p, q in rows for x, y in table]
+    return sum((largest(p - grown * q, 0) for p, q in rows), 1 - shared)
 
 # e^{σ²θ²/2}(m₀ − Tm₁ + T²m₂/2), m_j = E_Q[R^a(1−(1−γ)/R)^j], T = t sin θ − 2max(−a,0)tan²(θ/2).
 def decay(sigma, rate, a, t):  # at least |E_Q[R^{a+iτ}]| for all τ >= t, by any 0 < θ < π
@@ -342,13 +345,12 @@ def decay(sigma, rate, a, t):  # at least |E_Q[R^{a+iτ}]| for all τ >= t, by a
     if theta <= 0 or not at_most(0, moved):
         return f0
     return exp(sigma**2 * theta**2 / 2) * (f0 - moved * m1 + moved * moved * m2 / 2)
-
-def moments(kind, values, sample, a, lines):  # F(a+it), and a bound of |F| from the last t on
-    if kind != "Gaussian":
-        p, q = two_laws(kind, values, sample)
-        pairs = (q, log(p / q)), (1 - q, log((1 - p) / (1 - q)))
-        found = [sum((x * exp(ball(a, t) * loss) for x, loss in pairs), ball(0)) for t in lines]
-        return found[:-1], found[0]
+def moments(kind, values, sample, pair, a, lines):  # F(a+it), and a bound of |F| from the last t on
+    if pair:
+        need(all(p and q for p, q in pair), "an outcome is impossible under one law")
+        logs = [(q, log(p / q)) for p, q in pair]
+        found = [sum((q * exp(ball(a, t) * x) for q, x in logs), ball(0)) for t in lines[:-1]]
+        return found, found[0]
     sigma, half, after = values[0] / values[1], (values[1] / values[0]) ** 2 / 2, lines[-1]
     if sample:
         found = [sampled_gaussian(sigma, sample[1], a, t) for t in lines[:-1]]
@@ -357,13 +359,14 @@ def moments(kind, values, sample, a, lines):  # F(a+it), and a bound of |F| from
     return found, exp((a * a - a - after**2) * half)
 
 # M(s) = F(1+s), F(z) = E_Q[(P/Q)^z], and F(−s) of (Q, P). Left out: e^{−cy} ΠB^k/(πhN), |F| <= B.
-def by_contour(parts, y, added, c, step, count):  # (h/2π) Σ_n M(s)e^{−sy}/(s(s+1)), s = c+inh
+def by_contour(parts, pairs, y, added, c, step, count):  # (h/2π) ΣM(s)e^{−sy}/(s(s+1)), s = c+inh
+    spend(count)
     lines, rest, value = [n * step for n in range(count + 2)], -c * y, ball(0)
     products = [ball(1)] * (count + 1)
-    for k, [(_, *leaf)], sample in parts:
-        found, bound = moments(*leaf, sample, -c if added else 1 + c, lines)
+    for (k, [(_, *leaf)], sample), pair in zip(parts, pairs, strict=True):
+        found, bound = moments(*leaf, sample, pair, -c if added else 1 + c, lines)
         products = [x * y**k for x, y in zip(products, found, strict=True)]
-        rest = rest + k * log(Ball(bound.re + bound.rad + 1))
+        rest = rest + k * log(upper(bound) + Ball(1))
     for t, m in zip(lines, products, strict=False):
         size = (c * c + t * t) * ((c + 1) ** 2 + t * t)
         kernel = ball((c * (c + 1) - t * t) / size, -t * (2 * c + 1) / size)
@@ -394,9 +397,7 @@ THEOREMS = {
     "TRIPLE-PURE": ("P", "S", f"the worst three laws of ε-DP mechanisms {OWN}, Theorem 2)"),
     "TRIPLE-PURE-UPPER": ("LR", "S", f"the worst three laws of ε-DP mechanisms {OWN}, Theorem 2)"),
     "ZDW22": ("", "", "pairs that dominate compose, all one way round (Zhu, Dong, Wang 2022)"),
-    "ZW19-T8": ("GLRP", "+", "the sum over l where a symmetry swaps the laws (Zhu, Wang 2019)"),
-}
-
+    "ZW19-T8": ("GLRP", "+", "the sum over l where a symmetry swaps the laws (Zhu, Wang 2019)")}
 def by_renyi(parts, proof, epsilon, delta):  # the theorems used, where all holds
     _, order, name, bounds = keys(proof, "method", "order", "conversion", "bounds")
     alpha, total = number(order, 1), Fraction(0)
@@ -406,9 +407,8 @@ def by_renyi(parts, proof, epsilon, delta):  # the theorems used, where all hold
         theorem, bound = keys(stated, "theorem", "epsilon")
         kinds, samples, _ = THEOREMS[known(theorem, THEOREMS, "theorem")]
         there = sample and ("+" if sample[2] == "add_remove" else sample[0][0])
-        is_there = there in samples if there else not samples
-        is_about = is_there and all(kind[0] in kinds for _, kind, _ in inner)
-        need(is_about, f"{theorem} is not about such mechanisms, or not about such samples")
+        need((there in samples if there else not samples) and all(x[1][0] in kinds for x in inner),
+             f"{theorem} is not about such mechanisms, or not about such samples")
         times, *leaf = inner[0]
         if sample and theorem in ("S22-POISSON", "ZW19-T8"):
             value = log(binomial(inner, sample[1], alpha)) / (alpha - 1)
@@ -424,31 +424,32 @@ def by_renyi(parts, proof, epsilon, delta):  # the theorems used, where all hold
             used.add("MIR17-P1")
     need(converts(name, total, alpha, epsilon, delta), f"ε(α) <= {shown(total)} is not enough")
     return used
-
 def by_profile(parts, proof, epsilon, delta):  # the theorems used, where δ(ε) is at most δ
-    kinds, is_sum = {inner[0][1] for _, inner, _ in parts}, proof["method"] == "sum"
+    choices, kinds, is_sum = [], {inner[0][1] for _, inner, _ in parts}, proof["method"] == "sum"
     _, *lines = keys(proof, "method", *(() if is_sum else ("removed", "added")))
-    for _, inner, sample in parts:
-        is_one = len(inner) == 1 and inner[0][0] == 1 and inner[0][1][0] in "GRP"
-        if not is_one or (sample and sample[::2] != (SAMPLES[0], "add_remove")):
+    for _, [(times, kind, values), *more], sample in parts:
+        is_sample = not sample or sample[::2] == (SAMPLES[0], "add_remove")
+        if times > 1 or more or kind in ("Laplace", "ZCDP") or not is_sample:
             raise CannotCheck("the profile of one of the parts is not known here")
+        choices.append(pairs_of(kind, values, sample) if kind != "Gaussian" else [()])
+    if max(map(len, choices)) > 1 and sum(part[0] for part in parts) > 1:
+        raise CannotCheck("which two of the laws are the worst may change from run to run")
     need(not is_sum or "Gaussian" not in kinds, "noise has no sum over answers")
-    for added in (False, True):
+    for pairs, way in product(product(*choices), (1, -1)):  # removed, added
         if is_sum:
-            value = by_sum(parts, epsilon, added)
+            value = by_sum(parts, [[x[::way] for x in pair] for pair in pairs], epsilon)
         else:
-            c, step, nodes = keys(lines[added], "c", "step", "nodes")
-            spend(nodes := whole(nodes))
-            value = by_contour(parts, epsilon, added, number(c), number(step), nodes)
+            c, step, nodes = keys(lines[way < 0], "c", "step", "nodes")
+            line = number(c), number(step), whole(nodes)
+            value = by_contour(parts, pairs, epsilon, way < 0, *line)
         need(at_most(value, delta), f"what is shown of δ(ε) is at most {shown(value)}")
     return {"ZDW22"} | ({"KOV15"} & {CURVES[kind] for kind in kinds})
 def shown(x):  # about what a number is
     value = ball(x).re + ball(x).rad
     return f"{value / (1 << BITS):.12g}" if value >> BITS < 1 << 1000 else "more than 2^1000"
-
 def check(document):  # the claim in words and the theorems used, where it is proved
-    found = document if isinstance(document, dict) else {}
-    if (found.get("format"), found.get("version")) != ("symacct certificate", "1"):
+    named = [isinstance(document, dict) and document.get(x) for x in ("format", "version")]
+    if named != ["symacct certificate", "1"]:
         raise CannotCheck("this is no certificate of symacct, or one of another version")
     names = "format version expression mechanism relation epsilon delta theorems proof"
     _, _, text, tree, relation, epsilon, delta, theorems, proof = keys(document, *names.split())
@@ -463,7 +464,6 @@ def check(document):  # the claim in words and the theorems used, where it is pr
     need(theorems == sorted(used), f"the theorems used are {', '.join(sorted(used))}")
     words = f"{text} is (ε, δ)-differentially private for ε = {epsilon} and δ = {delta}"
     return f"{words}, where neighbours differ in {RELATIONS[relation]}", used
-
 def parsed(content):  # the document, of which no key stands twice and no number without quotes
     if len(content) > MOST_BYTES:
         raise CannotCheck(f"the file has more than {MOST_BYTES} bytes")
@@ -491,8 +491,8 @@ def main(path):  # print the verdict on a file; its exit status. What fails here
     except Exception as why:
         print(f"cannot check: {str(why)[:300] or type(why).__name__}")
         return 2
-    print(f"proved: {claim}.", "Taken on trust:", sep="\n")
-    print(*(f"  {name}: {THEOREMS[name][2]}." for name in sorted(used)), sep="\n")
+    trusted = (f"  {name}: {THEOREMS[name][2]}." for name in sorted(used))
+    print(f"proved: {claim}.", "Taken on trust:", *trusted, sep="\n")
     return 0
 
 if __name__ == "__main__":

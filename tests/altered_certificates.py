@@ -341,3 +341,151 @@ def altered(texts, count, seed):
             text = f'{{"{key}": {json.dumps(document[key])}, {text[1:]}'
         made += 1
         yield name, f"{way.__name__}: {said}", text
+
+
+# Forged by hand: what an attacker tries. Each is (what it is, a function of the documents by name).
+
+_HUGE = "1" + "0" * 390
+
+
+def _edited(name, edit):
+    def forge(documents):
+        document = json.loads(json.dumps(documents[name]))
+        edit(document)
+        return json.dumps(document)
+
+    return forge
+
+
+def _leaf(**changes):
+    """A sampled Gaussian with other parameters, in tree and text alike."""
+
+    def edit(document):
+        node = document["mechanism"]["terms"][0][1]
+        for name, value in changes.items():
+            where = node if name in node else node["mechanism"]
+            where[name] = value
+        document["expression"] = text_of(document["mechanism"])
+
+    return edit
+
+
+def _count(value):
+    def edit(document):
+        document["mechanism"]["terms"][0][0] = value
+        document["expression"] = text_of(document["mechanism"])
+
+    return edit
+
+
+def _line(**changes):
+    return lambda document: document["proof"]["removed"].update(changes)
+
+
+def _proof(**changes):
+    return lambda document: document["proof"].update(changes)
+
+
+def _finite(**changes):
+    """Laws in numbers of which the masses are no laws, or say something else."""
+
+    def edit(document):
+        document["mechanism"] = {"type": "FiniteMechanism", **changes}
+        document["expression"] = text_of(document["mechanism"])
+        document["relation"], document["theorems"] = "either", ["ZDW22"]
+
+    return edit
+
+
+RENYI, CONTOUR, SUM = "sampled_gaussian", "sampled_gaussian_exact", "answers_exact"
+FORGED = {
+    "ε as NaN": _edited(RENYI, lambda d: d.update(epsilon="nan")),
+    "ε below 0": _edited(RENYI, lambda d: d.update(epsilon="-1")),
+    "ε is true": _edited(RENYI, lambda d: d.update(epsilon=True)),
+    "ε in other digits": _edited(RENYI, lambda d: d.update(epsilon="\uff11")),
+    "ε with a line's end": _edited(RENYI, lambda d: d.update(epsilon="1\n")),
+    "ε with an underscore": _edited(RENYI, lambda d: d.update(epsilon="1_0")),
+    "δ of 1": _edited(RENYI, lambda d: d.update(delta="1")),
+    "δ above 1": _edited(RENYI, lambda d: d.update(delta="3/2")),
+    "δ of 0": _edited(RENYI, lambda d: d.update(delta="0")),
+    "ε of 0": _edited(RENYI, lambda d: d.update(epsilon="0")),
+    "order 1": _edited(RENYI, _proof(order="1")),
+    "order ½": _edited(RENYI, _proof(order="1/2")),
+    "an order next to 1": _edited(RENYI, _proof(order=f"{_HUGE[:-1]}1/{_HUGE}")),
+    "a huge order": _edited(RENYI, _proof(order=_HUGE)),
+    "a bound below 0": _edited(RENYI, lambda d: d["proof"]["bounds"][0].update(epsilon="-1/2")),
+    "no bounds": _edited(RENYI, _proof(bounds=[])),
+    "bounds as an object": _edited(RENYI, _proof(bounds={})),
+    "a conversion as a theorem": _edited(
+        RENYI, lambda d: d["proof"]["bounds"][0].update(theorem="CKS20-P12")
+    ),
+    "no noise": _edited(RENYI, _leaf(sigma="0")),
+    "hardly any noise": _edited(RENYI, _leaf(sigma=f"1/{_HUGE}")),
+    "a little noise": _edited(RENYI, _leaf(sigma="1/2000000")),
+    "a rate of 0": _edited(RENYI, _leaf(gamma="0")),
+    "a rate of 1": _edited(RENYI, _leaf(gamma="1")),
+    "a rate above 1": _edited(RENYI, _leaf(gamma="3/2")),
+    "a count of 0": _edited(RENYI, _count("0")),
+    "a count below 0": _edited(RENYI, _count("-5")),
+    "a count of ½": _edited(RENYI, _count("1/2")),
+    "a count without quotes": _edited(RENYI, _count(5)),
+    "a huge count": _edited(RENYI, _count(_HUGE)),
+    "a huge count on a contour": _edited(CONTOUR, _count(_HUGE)),
+    "many runs on a contour": _edited(CONTOUR, _count("1000000000000")),
+    "a contour left of its pole": _edited(CONTOUR, _line(c="-1/2")),
+    "a contour through its pole": _edited(CONTOUR, _line(c="0")),
+    "a contour far to the right": _edited(CONTOUR, _line(c="1000000")),
+    "a contour next to its pole": _edited(CONTOUR, _line(c=f"1/{_HUGE}")),
+    "one huge step": _edited(CONTOUR, _line(step=_HUGE, nodes="1")),
+    "a step of 0": _edited(CONTOUR, _line(step="0")),
+    "small steps, the tail forgotten": _edited(CONTOUR, _line(step="1/1000000", nodes="1")),
+    "wide steps, aliases": _edited(CONTOUR, _line(step="20", nodes="4")),
+    "no nodes": _edited(CONTOUR, _line(nodes="0")),
+    "more nodes than there is time": _edited(CONTOUR, _line(nodes="1" + "0" * 30)),
+    "one direction alone": _edited(CONTOUR, lambda d: d["proof"].pop("added")),
+    "a sum over noise": _edited(CONTOUR, lambda d: d.update(proof={"method": "sum"})),
+    "more runs than a sum has time for": _edited(SUM, _count("1" + "0" * 50)),
+    "the guarantee of another expression": lambda documents: json.dumps(
+        {**documents[RENYI], "proof": documents["zcdp_sampled"]["proof"]}
+    ),
+    "a composition in itself": _edited(
+        RENYI,
+        lambda d: d["mechanism"].update(terms=[["1", d["mechanism"]["terms"][0][1]]] * 2),
+    ),
+    "deep": lambda documents: '{"mechanism": ' + "[" * 50_000 + "]" * 50_000 + "}",
+    "deep compositions": lambda documents: (
+        '{"type": "Compose", "terms": [["1", ' * 400 + "0" + "]]}" * 400
+    ),
+    "of 10 MB": lambda documents: json.dumps(documents[RENYI]) + " " * 10_000_000,
+    "a key twice inside": lambda documents: json.dumps(documents[RENYI]).replace(
+        '"sigma":', '"sigma": "100", "sigma":'
+    ),
+    "a number without quotes": lambda documents: json.dumps(documents[RENYI]).replace(
+        '"1/100000"', "1e-5"
+    ),
+    "half a letter": _edited(RENYI, lambda d: d.update(expression="\ud800")),
+    "laws of more than 1": _edited(SUM, _finite(laws=[["1/2", "2/3"], ["1/2", "1/2"]])),
+    "masses below 0": _edited(SUM, _finite(laws=[["3/2", "-1/2"], ["1/2", "1/2"]])),
+    "one law": _edited(SUM, _finite(laws=[["1/2", "1/2"]])),
+    "laws of other outcomes": _edited(SUM, _finite(laws=[["1"], ["1/2", "1/2"]])),
+    "no outcomes": _edited(SUM, _finite(laws=[[], []])),
+    "laws that tell all": _edited(SUM, _finite(laws=[["1", "0"], ["0", "1"]])),
+    "a third law that tells more": _edited(
+        SUM, _finite(laws=[["1/2", "1/2"], ["12/25", "13/25"], ["1/100", "99/100"]])
+    ),
+    "by a Rényi curve": _edited(
+        SUM,
+        lambda d: (
+            _finite(laws=[["1/2", "1/2"], ["1/3", "2/3"]])(d),
+            d.update(
+                theorems=["CKS20-P12", "MIR17-T2"],
+                proof={
+                    "method": "renyi",
+                    "order": "2",
+                    "conversion": "improved",
+                    "bounds": [{"theorem": "MIR17-T2", "epsilon": "1/100"}],
+                },
+            ),
+        ),
+    ),
+}

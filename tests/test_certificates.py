@@ -18,6 +18,7 @@ from symacct import (
     Accountant,
     DistributionPair,
     DomainError,
+    FiniteMechanism,
     Gaussian,
     Laplace,
     PoissonSubsample,
@@ -27,7 +28,7 @@ from symacct import (
     parse,
 )
 from symacct.cli import main
-from tests.altered_certificates import altered, moved, text_of
+from tests.altered_certificates import FORGED, altered, moved, text_of
 from tests.thinning import covering, some
 
 CHECKER = Path(__file__).parents[1] / "checker"
@@ -92,8 +93,17 @@ def test_no_altered_certificate_is_proved(seed, tmp_path, capsys):
         assert (status, said[:8]) == (1, "refuted:"), (name, what, said)
 
 
+@pytest.mark.parametrize("what", FORGED)
+def test_no_forged_certificate_is_proved(what, tmp_path, capsys):
+    documents = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in EXAMPLES}
+    status, said = judged(tmp_path, FORGED[what](documents), capsys)
+    assert (status, said.partition(":")[0]) in {(1, "refuted"), (2, "cannot check")}
+
+
 # The document says what was asked, and rounds what it claims to the safe side.
 
+FOUR_ANSWERS = FiniteMechanism.randomized_response(4, 3)
+THREE_LAWS = FiniteMechanism([["1/2", "1/2"], ["1/3", "2/3"], ["1/5", "4/5"]])
 ASKED = [
     (Gaussian(3), {}),
     (70 * Laplace(5, 3), {"conversion": "classic"}),
@@ -116,6 +126,9 @@ ASKED = [
     (20 * SubsampleWithoutReplacement(Gaussian(1), "1/10", "add_remove"), {}),
     (ZCDP("1/20", "1/10") + 2 * PoissonSubsample(ZCDP("1/2"), "1/3"), {}),
     (3 * PureDP("1/7") + 4 * RandomizedResponse("3/5"), {"conversion": "exact"}),
+    (4 * FOUR_ANSWERS + 3 * PoissonSubsample(FOUR_ANSWERS, "1/9"), {"conversion": "exact"}),
+    (THREE_LAWS, {"conversion": "exact"}),
+    (DistributionPair(["1/2", "1/2"], ["1/3", "2/3"]), {"conversion": "exact"}),
 ]
 
 
@@ -152,6 +165,8 @@ def test_delta_is_certified_as_well(tmp_path, capsys):
     [
         (TCDP(1, 9), {}, "no certificate yet for TCDP"),
         (DistributionPair(["1/2", "1/2"], ["1/3", "2/3"]), {}, "for DistributionPair"),
+        (2 * THREE_LAWS, {"conversion": "exact"}, "of which no one pair is the worst"),
+        (THREE_LAWS, {}, "for FiniteMechanism"),
         (SubsampleWithoutReplacement(Gaussian(5), "1/9"), {}, "by TRIPLE-GAUSSIAN"),
         (SubsampleWithoutReplacement(ZCDP(1), "1/9"), {}, "by WBK19-T9"),
         (PoissonSubsample(PoissonSubsample(Gaussian(5), "1/9"), "1/9"), {}, "what is rewritten"),

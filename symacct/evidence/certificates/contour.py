@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from symacct.evidence.certificates.expression import LEAVES
+from symacct.evidence.certificates.expression import LAWS, LEAVES
 from symacct.evidence.certificates.refusal import no_certificate
 from symacct.expressions.node import Node
 from symacct.mechanisms import Gaussian, PureDP
@@ -97,6 +97,8 @@ class _Answers:
 
 def _steered(part: Node) -> _Noise | _Normal | _Answers:
     leaf = part.mechanism if isinstance(part, PoissonSubsample) else part
+    if type(leaf) in LAWS:
+        raise no_certificate(f"{leaf!r} beside Gaussian noise by the exact profile")
     rate = float(part.gamma) if isinstance(part, PoissonSubsample) else 1.0
     if isinstance(leaf, Gaussian):
         sigma = float(leaf.sigma / leaf.sensitivity)

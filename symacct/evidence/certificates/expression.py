@@ -9,7 +9,15 @@ from typing import Any
 from symacct.core.claims import EITHER
 from symacct.evidence.certificates.refusal import no_certificate, number_text
 from symacct.expressions.node import Node
-from symacct.mechanisms import ZCDP, Gaussian, Laplace, PureDP, RandomizedResponse
+from symacct.mechanisms import (
+    ZCDP,
+    DistributionPair,
+    FiniteMechanism,
+    Gaussian,
+    Laplace,
+    PureDP,
+    RandomizedResponse,
+)
 from symacct.operations.compose import Compose
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 
@@ -22,6 +30,8 @@ LEAVES: dict[type[Node], dict[str, int]] = {
     PureDP: {"epsilon": 0},
     ZCDP: {"rho": 0, "xi": -1},
 }
+#: The parameters of mechanisms that are laws in numbers.
+LAWS: dict[type[Node], tuple[str, ...]] = {FiniteMechanism: ("laws",), DistributionPair: ("P", "Q")}
 
 
 def parts_of(node: Node) -> list[tuple[Node, int]]:
@@ -53,6 +63,10 @@ def written(node: Node, inside: bool = False) -> tuple[dict[str, Any], str]:
         gamma, relation = _number(node, "gamma", 0, 1), node.adjacency.relation.value
         tree = {"type": name, "mechanism": below, "gamma": gamma, "adjacency": relation}
         return tree, f"{name}(mechanism={text}, gamma='{gamma}', adjacency='{relation}')"
+    if type(node) in LAWS and _is_plain(node):
+        laws = {field: _laws(node.fields()[field]) for field in LAWS[type(node)]}
+        named = ", ".join(f"{field}={value!r}" for field, value in laws.items())
+        return {"type": name, **laws}, f"{name}({named})"
     if type(node) not in LEAVES or node.claim.adjacency != EITHER:
         where = " inside a sample" if inside else f" under {node.claim.adjacency}"
         raise no_certificate(
@@ -62,6 +76,22 @@ def written(node: Node, inside: bool = False) -> tuple[dict[str, Any], str]:
     values = {field: _number(node, field, low, most) for field, low in LEAVES[type(node)].items()}
     named = ", ".join(f"{field}='{value}'" for field, value in values.items())
     return {"type": name, **values}, f"{name}({named})"
+
+
+def _is_plain(node: Node) -> bool:
+    """Is nothing said of the laws but what they are?"""
+    fields = node.fields()
+    return (
+        node.claim.adjacency == EITHER
+        and fields.get("with_record", "either") == "either"
+        and fields.get("records") is None
+        and all(isinstance(fields[field], tuple) for field in LAWS[type(node)])
+    )
+
+
+def _laws(law: Any) -> Any:
+    """A law, or a list of laws, as a certificate has it."""
+    return [_laws(x) for x in law] if isinstance(law, tuple) else number_text(law)
 
 
 def _number(node: Node, field: str, least: int, most: int | None) -> str:

@@ -8,12 +8,18 @@ from typing import Any
 
 from symacct.core.claims import ADD_REMOVE
 from symacct.evidence.certificates.contour import ContourLine, plan
-from symacct.evidence.certificates.expression import parts_of, written
+from symacct.evidence.certificates.expression import LAWS, parts_of, written
 from symacct.evidence.certificates.refusal import no_certificate
 from symacct.evidence.certificates.renyi import claimed_digits
 from symacct.evidence.certificates.rounding import above, upper
 from symacct.expressions.node import Node
-from symacct.mechanisms import Gaussian, PureDP, RandomizedResponse
+from symacct.mechanisms import (
+    DistributionPair,
+    FiniteMechanism,
+    Gaussian,
+    PureDP,
+    RandomizedResponse,
+)
 from symacct.operations.subsample import PoissonSubsample
 from symacct.profile.answer import profile
 from symacct.results.enclosure import Bound, Guarantee, to_fraction
@@ -30,8 +36,13 @@ def by_profile(
     leaves = [part.mechanism if isinstance(part, PoissonSubsample) else part for part, _ in parts]
     for (part, _), leaf in zip(parts, leaves, strict=True):
         sampled = part is not leaf and part.claim.adjacency != ADD_REMOVE
-        if type(leaf) not in (Gaussian, RandomizedResponse, PureDP) or sampled:
-            raise no_certificate(f"{written(part)[1]} by the exact profile")
+        text = written(part)[1]
+        if type(leaf) not in (Gaussian, RandomizedResponse, PureDP, *LAWS) or sampled:
+            raise no_certificate(f"{text} by the exact profile")
+    if sum(count for _, count in parts) > 1:
+        for leaf in leaves:
+            if isinstance(leaf, FiniteMechanism | DistributionPair) and not leaf.swap_symmetric:
+                raise no_certificate(f"several runs of {leaf!r}, of which no one pair is the worst")
     digits = claimed_digits(guarantee)
     asked = above(to_fraction(guarantee.asked.upper), digits)
     is_epsilon = isinstance(guarantee.epsilon, Bound)
@@ -40,7 +51,8 @@ def by_profile(
         raise no_certificate(f"δ = {delta}")
     theorems = {"ZDW22", *("KOV15" for leaf in leaves if isinstance(leaf, PureDP))}
     if not any(isinstance(leaf, Gaussian) for leaf in leaves):
-        if math.prod(count + 1 for _, count in parts) > _MOST_TERMS:
+        ways = zip(parts, map(_outcomes, leaves), strict=True)
+        if math.prod(math.comb(count + m - 1, m - 1) for (_, count), m in ways) > _MOST_TERMS:
             raise no_certificate(f"a sum of more than {_MOST_TERMS} terms")
         return epsilon, delta, theorems, {"method": "sum"}
     most = _largest(m, epsilon, digits + _PROFILE_DIGITS)
@@ -49,6 +61,15 @@ def by_profile(
         for direction, added in (("removed", False), ("added", True))
     }
     return epsilon, delta, theorems, {"method": "contour", **lines}
+
+
+def _outcomes(leaf: Node) -> int:
+    """How many outcomes tell different things, at most."""
+    if isinstance(leaf, FiniteMechanism):
+        return max(len({p / (p + q) for p, q in pair if p + q}) for pair in leaf.pairs)
+    if isinstance(leaf, DistributionPair):
+        return len({p / (p + q) for p, q in leaf.masses or () if p + q})
+    return 2
 
 
 def _largest(m: Node, epsilon: Fraction, digits: int) -> Fraction:

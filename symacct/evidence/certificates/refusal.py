@@ -8,7 +8,7 @@ _WHAT_THERE_IS = (
     "there is one for Gaussian, Laplace, RandomizedResponse, PureDP and ZCDP, their Poisson "
     "samples, samples of fixed size by TRIPLE-PURE or by='TRIPLE-DOMINATED', and compositions, "
     "by the classic, improved and optimal conversion at one order; and by the exact one for "
-    "Gaussian noise and two answers, on Poisson samples or not"
+    "Gaussian noise, two answers and laws in numbers, on Poisson samples or not"
 )
 _LONGEST = 400
 _MOST_DIGITS = 400  # of a number, which is how many the checker reads

@@ -10,7 +10,7 @@ from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.core.errors import PrecisionError, SymacctError
 from symacct.core.exact import INFINITY
-from symacct.evidence.certificates.expression import SAMPLES, parts_of
+from symacct.evidence.certificates.expression import LAWS, SAMPLES, parts_of
 from symacct.evidence.certificates.refusal import no_certificate, number_text
 from symacct.evidence.certificates.rounding import above, upper
 from symacct.expressions.node import Node
@@ -58,8 +58,11 @@ def by_renyi(guarantee: Guarantee, m: Node) -> tuple[Fraction, Fraction, set[str
     theorems, bounds, total = {CONVERSIONS[guarantee.conversion]}, [], Fraction(0)
     parts = parts_of(m)
     for part, count in parts:
-        name, bound = _bound(part, alpha, guarantee.claim.theorems)
         below = parts_of(part.mechanism) if isinstance(part, SAMPLES) else [(part, 1)]
+        for leaf, _ in below:
+            if type(leaf) in LAWS:
+                raise no_certificate(f"{leaf!r} by its Rényi curve", "ask by conversion='exact'")
+        name, bound = _bound(part, alpha, guarantee.claim.theorems)
         theorems |= {name, *(CURVES[type(leaf)] for leaf, _ in below)}
         if sum(times for _, times in below) > 1:
             theorems.add("MIR17-P1")
