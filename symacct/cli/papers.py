@@ -26,12 +26,13 @@ from symacct.cli.frame import (
 )
 from symacct.cli.headline import headline
 from symacct.core import limits
+from symacct.core.claims import Relation
 from symacct.core.errors import SymacctError, reason
 from symacct.core.pinning import By
 from symacct.explore.sweeps.worker import NEEDED
 from symacct.export.citation import bibtex, claim_at
 from symacct.export.description import about
-from symacct.papers import paper_check
+from symacct.papers import paper_check, statement
 from symacct.results.progress import progress
 from symacct.results.terminal import print_prose, print_table
 from symacct.text import parse_open
@@ -69,11 +70,26 @@ def cite_command(
     print_text(as_json, {"bibtex": text, "sources": list(map(str, sources))}, text)
 
 
+_OPEN = (
+    "Note: EXPR does not say which datasets are neighbours; say it by --adjacency replace_one or "
+    "--adjacency add_remove"
+)
+
+
 @expression_command("statement")
 @click.option("--delta", help="δ in [0, 1): the best ε is stated.")
 @click.option("--epsilon", help="ε >= 0: the best δ is stated.")
 @click.option(
-    "--form", default="text", show_default=True, type=click.Choice(["text", "markdown", "latex"])
+    "--form",
+    default="text",
+    show_default=True,
+    type=click.Choice(statement.FORMS),
+    help="A paragraph, or one short sentence for a model card.",
+)
+@click.option(
+    "--adjacency",
+    type=click.Choice(["add_remove", "replace_one"]),
+    help="The neighbours EXPR's parameters were stated for, where EXPR leaves it open.",
 )
 @how_options
 def statement_command(
@@ -81,6 +97,7 @@ def statement_command(
     delta: str | None,
     epsilon: str | None,
     form: str,
+    adjacency: str | None,
     how: dict[str, Any],
     digits: int,
     as_json: bool,
@@ -93,10 +110,13 @@ def statement_command(
         raise InputError("statement: needed --delta or --epsilon, and one of them only")
     with progress("statement"):
         found = reported(in_numbers(expr), delta, epsilon, digits, **how)
-        text = found.best.statement(form, digits)
+        best = found.best if adjacency is None else found.best.under(adjacency)
+        text = best.statement(form, digits)
+    if best.claim.adjacency.relation is Relation.EITHER:
+        click.echo(_OPEN, err=True)
     if found.not_exact:
         click.echo(f"Note: the true number is {found.not_exact}", err=True)
-    document = {"statement": text, "form": form, "headline": headline(found.best)}
+    document = {"statement": text, "form": form, "headline": headline(best)}
     print_text(as_json, document, text, print_prose)
 
 

@@ -361,16 +361,22 @@ class Node(Currencies, Interned):
         form: str = "text",
         digits: int = 6,
         conversion: str | None = None,
+        adjacency: str | None = None,
     ) -> str:
         """A paragraph on the best proved ε for `delta` or δ for `epsilon`.
 
-        `form` is "text", "markdown" or "latex". Without a `conversion` it is the exact profile's
-        number where that is known within `limits(beside=…)` seconds, else that by Rényi orders.
+        `form` is "text", "markdown", "latex" or "short", one sentence. `adjacency`, "add_remove"
+        or "replace_one", says for which neighbours the mechanism's parameters were stated, where
+        the expression leaves that open; AdjacencyError if it does not hold for those.
+
+        Without a `conversion` it is the exact profile's number where that is known within
+        `limits(beside=…)` seconds, else that by Rényi orders.
         """
         if (delta is None) == (epsilon is None):
             raise DomainError("statement: needed delta=, or epsilon=, and one of them only")
         found = upward.reported.reported(self, delta, epsilon, digits, conversion=conversion)
-        return found.best.statement(form, digits)
+        best = found.best if adjacency is None else found.best.under(adjacency)
+        return best.statement(form, digits)
 
     def expansion(
         self,

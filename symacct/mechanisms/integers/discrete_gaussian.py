@@ -49,7 +49,7 @@ class DiscreteGaussian(LatticeNoise):
 
     Where αΔ is whole this is the Gaussian's, elsewhere less. `sigma` is positive (its square is
     about the variance) and `sensitivity` a whole number from 1 on, in the query's units;
-    DomainError otherwise. ε(α) is in nats. Source: CKS20, the discrete Gaussian; its curve:
+    DomainError otherwise. ε(α) is in nats. Source: CKS20, the discrete Gaussian; SYMACCT,
     docs/proofs.md, section 21.
 
     >>> print(DiscreteGaussian(5).rdp(2, digits=3), DiscreteGaussian("1/2").rdp("3/2", digits=5))
@@ -62,7 +62,7 @@ class DiscreteGaussian(LatticeNoise):
     one_pair = True
     swap_symmetric = True  # k ↦ Δ − k swaps the two laws
     steepest_up_to = INFINITY
-    source = CKS20.at("the discrete Gaussian; its curve: docs/proofs.md, section 21")
+    source = CKS20.at("the discrete Gaussian; SYMACCT, docs/proofs.md, section 21")
 
     def __new__(cls, sigma: Numeric, sensitivity: Numeric = 1) -> DiscreteGaussian:
         return cls._intern(

@@ -43,7 +43,7 @@ class DiscreteGaussianSum(Mechanism):
     number (d = 1) the curve is known itself, by the law of the sum, and is the answer in numbers
     where its outcomes are not too many; formulas, code and float64 have the bound. `sigma`
     and `sensitivity` are positive, `parties` (n, up to 10⁹) and `dimension` (d) whole numbers from
-    1 on; DomainError otherwise. ε(α) is in nats. Source: KLS21, Proposition 14; the constants here:
+    1 on; DomainError otherwise. ε(α) is in nats. Source: KLS21, Proposition 14; SYMACCT,
     docs/proofs.md, section 32.
 
     >>> print(DiscreteGaussianSum("1/2", 10).rdp(2, digits=6))
@@ -56,7 +56,7 @@ class DiscreteGaussianSum(Mechanism):
     dimension: int
     kind = Kind.UPPER
     steepest_up_to = INFINITY  # of the bound: every one of the three falls when divided by α
-    source = KLS21.at("Proposition 14; the constants here: docs/proofs.md, section 32")
+    source = KLS21.at("Proposition 14; SYMACCT, docs/proofs.md, section 32")
 
     def __new__(
         cls,

@@ -51,7 +51,7 @@ class Skellam(LatticeNoise):
 
     The noise has the variance μ, and a sum of such noises is one with the sum of the variances.
     `mu` is positive and `sensitivity` a whole number from 1 on, in the query's units; DomainError
-    otherwise. ε(α) is in nats. Source: AKL21, the Skellam mechanism; its curve: docs/proofs.md,
+    otherwise. ε(α) is in nats. Source: AKL21, the Skellam mechanism; SYMACCT, docs/proofs.md,
     section 21.
 
     >>> print(Skellam(25).rdp(2, digits=5), Skellam(25).rdp("inf"))
@@ -63,7 +63,7 @@ class Skellam(LatticeNoise):
     kind = Kind.EXACT
     one_pair = True
     swap_symmetric = True  # k ↦ Δ − k swaps the two laws
-    source = AKL21.at("the Skellam mechanism; its curve: docs/proofs.md, section 21")
+    source = AKL21.at("the Skellam mechanism; SYMACCT, docs/proofs.md, section 21")
 
     def __new__(cls, mu: Numeric, sensitivity: Numeric = 1) -> Skellam:
         return cls._intern(

@@ -23,7 +23,7 @@ class ExponentialMechanism(Mechanism):
     class of bounded range, whatever the scores; report-noisy-max with Gumbel noise of the scale
     2Δ/ε is the same mechanism. Where all scores move the same way, it is that of half the ε.
     `epsilon` is positive, in nats; `adjacency` says for which neighbours Δ holds. DomainError
-    otherwise. Source: DDR20, bounded range; its curve: docs/proofs.md, section 24.
+    otherwise. Source: DDR20, bounded range; SYMACCT, docs/proofs.md, section 24.
 
     >>> from symacct import PureDP
     >>> print(ExponentialMechanism(1).rdp(2, digits=5), PureDP(1).rdp(2, digits=5))
@@ -33,7 +33,7 @@ class ExponentialMechanism(Mechanism):
     adjacency: Adjacency
     kind = Kind.EXACT
     one_pair = False  # how the two losses lie about 0 depends on the order
-    source = DDR20.at("bounded range; its curve: docs/proofs.md, section 24")
+    source = DDR20.at("bounded range; SYMACCT, docs/proofs.md, section 24")
 
     def __new__(
         cls, epsilon: Numeric, adjacency: str | Adjacency = "either"
@@ -115,7 +115,7 @@ class PermuteAndFlip(LaplacePair):
     noise of ε(∞) = ε does. (ε, δ) of one run is Laplace's, exactly: two candidates attain it, for
     each δ at another gap of their scores. Where all scores move the same way, it is that of half
     the ε. `epsilon` is positive, in nats; `adjacency` says for which neighbours a score moves by
-    at most Δ. DomainError otherwise. Source: MS20, permute-and-flip; its pair: docs/proofs.md,
+    at most Δ. DomainError otherwise. Source: MS20, permute-and-flip; SYMACCT, docs/proofs.md,
     section 39.
 
     >>> from symacct import PureDP
@@ -125,7 +125,7 @@ class PermuteAndFlip(LaplacePair):
 
     adjacency: Adjacency
     kind = Kind.UPPER
-    source = MS20.at("permute-and-flip; its pair: docs/proofs.md, section 39")
+    source = MS20.at("permute-and-flip; SYMACCT, docs/proofs.md, section 39")
 
     def __new__(cls, epsilon: Numeric, adjacency: str | Adjacency = "either") -> PermuteAndFlip:
         return cls._intern(
