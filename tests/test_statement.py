@@ -15,7 +15,9 @@ import symacct
 from symacct import (
     Compose,
     Curve,
+    DistributionPair,
     DomainError,
+    FiniteMechanism,
     Gaussian,
     GroupPrivacy,
     Kind,
@@ -24,18 +26,23 @@ from symacct import (
     PostProcess,
     PureDP,
     RandomizedResponse,
+    RepeatAndSelect,
     Scale,
     SoundnessError,
     SubsampleWithoutReplacement,
+    laws,
     parse,
 )
 from symacct.accountant.reported import reported
 from symacct.cli import main
+from symacct.core.claims import Source
 from symacct.core.sources import WORKS
+from symacct.export.citation import each_work
 from symacct.export.description import describe, value
 from symacct.papers.fingerprint import fingerprint
 from symacct.papers.statement import training
 from symacct.results.rounding import exact_decimal
+from symacct.theory.conversion import conversions
 from tests.independent import fraction
 
 STEP = PoissonSubsample(Gaussian(5), "1/1000")
@@ -95,7 +102,7 @@ KINDS = [
     (PostProcess(STEP), "a post-processing of the Gaussian mechanism"),
     (Scale(Gaussian(9), "1/3"), "stated to be 1/3 times"),
     (RandomizedResponse("3/4"), "the true answer with probability 0.75"),
-    (Gaussian(9), "whichever the mechanisms' parameters are stated for"),
+    (Gaussian(9), "whichever the mechanism's parameters were stated for"),
     (Compose(*(Gaussian(9 + i) for i in range(20))), "20 runs of 20 mechanisms"),
     (Curve("alpha/50", kind="upper", adjacency="add_remove"), "stated by the authors as ε(α) ="),
     (Curve("alpha/50", kind="upper", adjacency="add_remove"), "the authors' claim"),
@@ -164,7 +171,7 @@ def test_latex_is_ascii_parses_and_cites_the_keys_of_the_bibliography():
     LatexWalker(text, tolerant_parsing=False).get_latex_nodes()
     cited = set(re.findall(r"\\cite(?:\[\{.*?\}\])?\{(\w+)\}", text))
     assert cited == set(re.findall(r"@\w+\{(\w+),", guarantee.cite()))
-    plain = re.sub(r"\\ensuremath\{.*?\}+|\$\\[a-z]+\$", "", text)
+    plain = re.sub(r"\$[^$]*\$", "", text)
     assert not re.search(r"(?<!\\)[%&#$_]", plain)
 
 
@@ -268,8 +275,8 @@ def test_statement_citation_and_document_agree(node, conversion):
     assert list(dict.fromkeys(re.findall(r"\\cite(?:\[.*?\])?\{(\w+)\}", tex))) == entries
     named = re.findall(r"\[([^\[\],]+ \d{4})[,\]]", found.statement())
     assert list(dict.fromkeys(named)) == [WORKS[key].named for key in entries]
-    assert f"= {found.epsilon.rounded(6)}, " in tex
-    assert r"\ensuremath{10^{-5}}" in tex
+    assert f"= {found.epsilon.rounded(6)}$, " in tex
+    assert r"$\delta = 10^{-5}$" in tex
     if conversion == "improved":
         document = node.paper(delta="1e-5")
         assert f"= {found.epsilon.rounded(6)}$" in document
@@ -297,8 +304,10 @@ def test_the_digits_of_a_statement_are_those_asked_for(digits):
 
 def test_letters_of_formulas_are_an_authors_own():
     tex = RUN.statement("1e-5", form="latex")
-    assert r"$\varepsilon$ = " in tex
-    assert r"$\delta$ = " in tex
+    assert r"$\varepsilon = " in tex
+    assert r"$\delta = 10^{-5}$" in tex
+    assert r"($\sigma = 5$, sensitivity 1)" in tex
+    assert r"\ensuremath" not in tex
     assert r"\epsilon" not in tex
     LatexWalker(tex, tolerant_parsing=False).get_latex_nodes()
 
@@ -349,6 +358,72 @@ def test_a_number_that_is_printed_as_it_is_is_not_called_rounded():
 def test_words_of_the_authors_own_stand_first():
     text = STEP.epsilon("1e-5").statement("latex", preface="We released 5 % & more.")
     assert text.startswith(r"We released 5 {\%} {\&} more. The released")
+
+
+def _sources():
+    for name in symacct.__all__:
+        found = getattr(getattr(symacct, name), "source", None)
+        if isinstance(found, Source):
+            yield found
+    yield from (theorem.source for theorem in symacct.theorems())
+    yield from (one.source for one in conversions())
+
+
+def test_our_own_proofs_are_no_places_in_others_works():
+    found = [one for source in _sources() for one in each_work(source)]
+    assert {one.key for one in found if "docs/" in one.place} == {"SYMACCT"}
+    entry = WORKS["SYMACCT"].entry
+    assert f"symacct {symacct.__version__}}}" in entry
+
+
+def test_words_have_no_python_in_them():
+    for node in (
+        RepeatAndSelect(Gaussian(5), laws.TruncatedNegativeBinomial(0, "1/10")),
+        RepeatAndSelect(Gaussian(5), laws.Poisson(10)),
+        FiniteMechanism([["1/2", "1/2"], ["1/3", "2/3"]]),
+        FiniteMechanism([[Fraction(1, 99)] * 99, [*[Fraction(1, 100)] * 98, "2/100"]]),
+        DistributionPair(["1/2", "1/2"], ["1/3", "2/3"]),
+        DistributionPair(laws.Normal(0, 1), laws.Normal(1, 1)),
+    ):
+        words = describe(node)
+        assert not re.search(r"laws\.|['\[\]]|adjacency", words), words
+        assert len(words) < 400
+
+
+def test_a_relation_left_open_is_said_by_who_knows_it():
+    node = symacct.DiscreteGaussian(10)
+    assert "or by replacing one record, whichever" in node.statement("1e-5")
+    said = node.statement("1e-5", adjacency="replace_one")
+    assert "differ by replacing one record." in said
+    assert STEP.statement("1e-5", adjacency="add_remove") == STEP.statement("1e-5")
+    with pytest.raises(symacct.AdjacencyError):
+        STEP.statement("1e-5", adjacency="replace_one")
+    with pytest.raises(symacct.AdjacencyError, match="groups of 2"):
+        GroupPrivacy(STEP, 2).statement("1e-5", adjacency="replace_one")
+    answer = CliRunner().invoke(main, ["statement", repr(node), "--delta", "1e-5"])
+    assert "--adjacency replace_one" in answer.stderr
+    words = ["statement", repr(node), "--delta", "1e-5", "--adjacency", "replace_one"]
+    answer = CliRunner().invoke(main, words)
+    assert not answer.stderr
+    assert answer.stdout.strip() == said
+
+
+def test_a_short_form_is_one_sentence():
+    words = ["dpsgd", "--n", "1000", "--batch-size", "10", "--noise-multiplier", "3/2"]
+    words += ["--epochs", "2", "--delta", "1e-5", "--statement", "short"]
+    epsilon = reported(symacct.dp_sgd(1000, 10, "3/2", 2), "1e-5").best.epsilon
+    text = CliRunner().invoke(main, words).output.strip()
+    assert text == (
+        f"Trained with DP-SGD: (ε = {epsilon.rounded(6)}, δ = 1e-5)-DP, add or remove one record, "
+        "Poisson sampling"
+    )
+    stated = Fraction(re.search(r"ε = (\S+),", text)[1])
+    assert fraction(epsilon.upper) <= stated <= fraction(epsilon.lower) * Fraction(10001, 10000)
+    found = STEP.epsilon("1e-5").statement("short", preface="Trained with DP-SGD")
+    assert found.startswith("Trained with DP-SGD: (ε = ")
+    trusted = Curve(lambda alpha: alpha / 50, kind="upper", adjacency="add_remove")
+    short = trusted.epsilon("1e-5", orders=[2, 8, 32, 64]).statement("short")
+    assert short.endswith("not certified")
 
 
 @pytest.mark.parametrize("pinned", [[], ["--conversion", "improved"], ["--by", "ZW19-T5"]])

@@ -137,7 +137,9 @@ class _Batches:
         return digits if self.epochs == 1 else min(digits, _DIGITS)
 
     def _least(self, value: Fraction, digits: int) -> Enclosure:
-        source = CGK24.at("the lower bounds by the largest step; docs/proofs.md, section 37")
+        source = CGK24.at(
+            "the lower bounds by the largest step; SYMACCT, docs/proofs.md, section 37"
+        )
         claim = Claim(Kind.LOWER, self.adjacency, sources=(source,))
         return from_ball(BALL.number(max(value, Fraction(0))), claim, digits, certified=True)
 

@@ -26,12 +26,13 @@ from symacct.cli.frame import (
 )
 from symacct.cli.headline import headline
 from symacct.core import limits
+from symacct.core.claims import Relation
 from symacct.core.errors import SymacctError, reason
 from symacct.core.pinning import By
 from symacct.explore.sweeps.worker import NEEDED
 from symacct.export.citation import bibtex, claim_at
 from symacct.export.description import about
-from symacct.papers import paper_check
+from symacct.papers import paper_check, statement
 from symacct.results.progress import progress
 from symacct.results.terminal import print_prose, print_table
 from symacct.text import parse_open
@@ -73,6 +74,12 @@ def cite_command(
     print_text(as_json, {"bibtex": text, "sources": list(map(str, sources))}, text)
 
 
+_OPEN = (
+    "Note: EXPR does not say which datasets are neighbours; say it by --adjacency replace_one or "
+    "--adjacency add_remove"
+)
+
+
 @expression_command("statement")
 @click.option("--delta", help="State the best ε at this δ, in [0, 1).")
 @click.option("--epsilon", help="State the best δ at this ε, at least 0.")
@@ -80,8 +87,13 @@ def cite_command(
     "--form",
     default="text",
     show_default=True,
-    type=click.Choice(["text", "markdown", "latex"]),
-    help="The form of the paragraph.",
+    type=click.Choice(statement.FORMS),
+    help="A paragraph, or one short sentence for a model card.",
+)
+@click.option(
+    "--adjacency",
+    type=click.Choice(["add_remove", "replace_one"]),
+    help="The neighbours EXPR's parameters were stated for, where EXPR leaves it open.",
 )
 @how_options
 def statement_command(
@@ -89,6 +101,7 @@ def statement_command(
     delta: str | None,
     epsilon: str | None,
     form: str,
+    adjacency: str | None,
     how: dict[str, Any],
     digits: int,
     as_json: bool,
@@ -105,10 +118,13 @@ def statement_command(
         raise InputError("statement: needed --delta or --epsilon, and one of them only")
     with progress("statement"):
         found = reported(in_numbers(expr), delta, epsilon, digits, **how)
-        text = found.best.statement(form, digits)
+        best = found.best if adjacency is None else found.best.under(adjacency)
+        text = best.statement(form, digits)
+    if best.claim.adjacency.relation is Relation.EITHER:
+        click.echo(_OPEN, err=True)
     if found.not_exact:
         click.echo(f"Note: the true number is {found.not_exact}", err=True)
-    document = {"statement": text, "form": form, "headline": headline(found.best)}
+    document = {"statement": text, "form": form, "headline": headline(best)}
     print_text(as_json, document, text, print_prose)
 
 

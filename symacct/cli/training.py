@@ -20,6 +20,7 @@ from symacct.cli.frame import (
 )
 from symacct.cli.headline import calibrated, headline, print_calibrated, print_reported
 from symacct.core import symbols
+from symacct.core.claims import Relation
 from symacct.core.errors import DomainError, ParseError
 from symacct.core.exact import text
 from symacct.expressions.formula_reader import parse_formula
@@ -28,15 +29,19 @@ from symacct.expressions.parameters import rational, whole
 from symacct.expressions.theorem_registry import named as named_theorem
 from symacct.mechanisms import Gaussian
 from symacct.operations import Compose, dp_sgd
-from symacct.papers.statement import training
+from symacct.papers import statement
 from symacct.results.enclosure import Enclosure, Guarantee
 from symacct.results.terminal import print_prose
 
 _NOISE = sympy.Symbol("noise", positive=True)
 _UNITS = "σ and the sensitivity are in units of the norm that each record's gradient is clipped to"
 _SHUFFLED = (
-    "shuffled batches: a new permutation in each epoch, its last batch the short one; the answer "
-    "takes the places of the records for told, as no amplification is proved of them"
+    "Each epoch has a new permutation; its last batch is the short one. We assume that the "
+    "attacker knows the permutation. No theorem proves less."
+)
+_NOT_POISSONS = (
+    "This is not the relation of Poisson sampling, where a record is added or removed: here one is "
+    "replaced, which changes the sum over a batch by up to twice the clipping norm (sensitivity 2)."
 )
 
 
@@ -85,8 +90,8 @@ class SamplingChoice(click.Choice[str]):
 @click.option(
     "--statement",
     "form",
-    type=click.Choice(["text", "markdown", "latex"]),
-    help="Write a paragraph about the run for the privacy section of a paper.",
+    type=click.Choice(statement.FORMS),
+    help="Print a paragraph for a privacy section, or one short sentence for a model card.",
 )
 @click.option("--digits", default=6, show_default=True, help=DIGITS_HELP)
 @json_option
@@ -129,7 +134,12 @@ def dpsgd_command(
             return
         document = {"expression": repr(m), **(found.by_orders or found.best).as_dict()}
         more, last = _more(run, m, found.best, digits)
-        print_reported(m, found, {**document, **more}, as_json, last=last)
+        first = {}
+        if not as_json and "at_least" in more:
+            first["true ε"] = (
+                f"between {more['at_least']['value']} and {found.best.asked.rounded()}"
+            )
+        print_reported(m, found, {**document, **more}, as_json, first=first, last=last)
     else:
         if form is not None:
             raise InputError("--statement: found no --noise-multiplier, needed one")
@@ -154,7 +164,12 @@ def _print_statement(
     steps = taken.runs if isinstance(taken, Compose) else 1
     if run["sampling"] == "balls_and_bins":  # whole epochs of ⌊n/B⌋ batches
         steps = n // batch * -(-steps // -(-n // batch))
-    words = training(n, batch, str(noise), steps, run["epochs"] or "", run["sampling"])
+    if form == statement.SHORT:
+        words = "Trained with DP-SGD"
+    else:
+        words = statement.training(
+            n, batch, str(noise), steps, run["epochs"] or "", run["sampling"]
+        )
     text = found.best.statement(form, digits, words)
     document = {"statement": text, "form": form, "headline": headline(found.best)}
     print_text(as_json, document, text, print_prose)
@@ -168,6 +183,8 @@ def _more(
     rows = _conditions(guarantee)
     if run["sampling"] == "shuffled":
         rows.append(("assumed", _SHUFFLED))
+        if m.claim.adjacency.relation is Relation.REPLACE_ONE:
+            rows.insert(0, ("relation", _NOT_POISSONS))
         if least := _least(run, m, text(guarantee.given), digits):
             more["at_least"] = least.as_dict()
             rows.insert(0, ("at least", f"{least.rounded(digits)}  (rounded down)"))

@@ -32,6 +32,8 @@ class Work:
         from pylatexenc.latex2text import LatexNodes2Text  # to import it takes 10 ms
 
         known = self.fields()
+        if "author = {{" in self.entry:  # a body, which has no family name
+            return f"{known['author']} {known['year']}"
         names = [author.split()[-1] for author in known["author"].split(" and ")]
         who = f"{names[0]} et al." if len(names) > _NAMED else " and ".join(names)
         return f"{LatexNodes2Text().latex_to_text(who)} {known['year']}"

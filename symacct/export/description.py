@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 from symacct.core import symbols
 from symacct.core.claims import Adjacency, Relation
 from symacct.core.exact import SpelledFraction, spelled, text
 from symacct.core.lazy_import import sympy
+from symacct.distributions.law import Law
 from symacct.expressions.formula_writer import value_text
 from symacct.expressions.node import Node
 from symacct.mechanisms.curve import Curve
@@ -34,10 +36,14 @@ record kept independently with probability 0.01)'
     if isinstance(m, Curve):
         return f"a mechanism whose Rényi curve was stated by the authors as {_stated(m)}"
     fields, name = m.fields(), type(m).__name__
+    if name in _SAMPLES and fields["gamma"] == 1:
+        return f"{_inner(fields['mechanism'])} on all of the records"
     if name in _WORDS:
         said = {k: _inner(v) if isinstance(v, Node) else value(v) for k, v in fields.items()}
         return _WORDS[name].format(**said)
-    given = ", ".join(f"{k} = {value_text(v)}" for k, v in fields.items() if v is not None)
+    # The relation is said where the guarantee is.
+    said = {k: v for k, v in fields.items() if v is not None and k != "adjacency"}
+    given = ", ".join(f"{k} = {_in_words(v)}" for k, v in said.items())
     return f"the mechanism {name} ({given})"
 
 
@@ -77,7 +83,11 @@ _WORDS = {
     "SubsampleWithoutReplacement": "{mechanism} on a fresh uniform sample without replacement "
     "(a share {gamma} of the records, of fixed size)",
     "PostProcess": "a post-processing of {mechanism}",
-    "RepeatAndSelect": "the best of a random number of runs ({runs}) of {mechanism}",
+    "RepeatAndSelect": "the best of a random number of runs (their number has {runs}) of "
+    "{mechanism}",
+    "FiniteMechanism": "a mechanism whose answer has one of these laws on its outcomes: {laws}",
+    "DistributionPair": "a mechanism whose answer has {P} on one of two neighbouring datasets and "
+    "{Q} on the other",
     "RandomAllocation": "{mechanism} in each of {steps} steps, each record in one of them drawn "
     "at random",
     "Either": "{first} with probability {share}, else {second}",
@@ -119,8 +129,37 @@ _WORDS = {
 }
 
 
+def _in_words(parameter: object) -> str:
+    """A parameter that may be a law or a table, in words and mathematics."""
+    if isinstance(parameter, Law):
+        return _law(parameter)
+    if isinstance(parameter, tuple):
+        return _table(parameter)
+    return value(parameter) if isinstance(parameter, int | Fraction) else value_text(parameter)
+
+
+def _law(law: Law) -> str:
+    """A law by its name and its parameters: the Poisson law (rate = 10)."""
+    name = " ".join(re.findall("[A-Z][a-z]*", type(law).__name__))
+    said = (f"{_LETTERS.get(k, k)} = {_in_words(v)}" for k, v in law.parameters.items())
+    return f"the {_LAWS.get(name, name)} law ({', '.join(said)})"
+
+
+def _table(rows: tuple[object, ...]) -> str:
+    """Probabilities in brackets, (1/2, 1/2); of many the first few and how many there are."""
+    shown = [_in_words(one) for one in rows[:_LISTED]]
+    more = f", … ({len(rows):,} in all)" if len(rows) > _LISTED else ""
+    return f"({', '.join(shown)}{more})"
+
+
+_LETTERS = {"eta": "η", "gamma": "γ", "sigma": "σ"}
+_LAWS = {"Truncated Negative Binomial": "truncated negative binomial"}
+
+
 def value(number: object) -> str:
     """A parameter as a reader writes it: a short decimal where it is one, else a fraction."""
+    if isinstance(number, Law | tuple):
+        return _in_words(number)
     if not isinstance(number, Fraction):
         return str(number)
     if isinstance(number, SpelledFraction):
@@ -137,11 +176,39 @@ def neighbours(adjacency: Adjacency) -> str:
     if adjacency.relation is Relation.REPLACE_ONE:
         return f"neighbouring datasets differ by replacing {one}"
     return (
-        f"neighbouring datasets differ by adding, removing or replacing {one}, whichever the "
-        "mechanisms' parameters are stated for"
+        f"neighbouring datasets differ by adding or removing {one}, or by replacing {one}, "
+        "whichever the mechanism's parameters were stated for"
     )
 
 
+def neighbours_short(adjacency: Adjacency) -> str:
+    """The relation where there is room for few words: add or remove one record."""
+    one = "one record" if adjacency.group == 1 else f"up to {adjacency.group} records"
+    return f"{_SHORT[adjacency.relation]} {one}"
+
+
+_SHORT = {
+    Relation.ADD_REMOVE: "add or remove",
+    Relation.REPLACE_ONE: "replace",
+    Relation.EITHER: "add, remove or replace, as the mechanism's parameters were stated,",
+}
+
+
+def samplings(m: Node) -> list[str]:
+    """How records are drawn in m, in few words: Poisson sampling."""
+    named = [
+        _DRAWN[type(node).__name__]
+        for node in m.walk()
+        if type(node).__name__ in _DRAWN and node.fields().get("gamma") != 1
+    ]
+    return list(dict.fromkeys(named))
+
+
+_DRAWN = {
+    "PoissonSubsample": "Poisson sampling",
+    "SubsampleWithoutReplacement": "samples of a fixed size",
+    "RandomAllocation": "each record in a batch of its own at random",
+}
 _SAMPLES = ("PoissonSubsample", "SubsampleWithoutReplacement")
 
 
@@ -150,11 +217,11 @@ def premises(m: Node) -> list[str]:
 
     >>> from symacct import Gaussian
     >>> premises(Gaussian(5))[0]
-    'one record changes what noise is added to by no more than the sensitivity stated'
+    'one record changes the query by no more than its sensitivity'
     """
     names = {type(node).__name__ for node in m.walk()}
     found = {
-        "one record changes what noise is added to by no more than the sensitivity stated": any(
+        "one record changes the query by no more than its sensitivity": any(
             "sensitivity" in node.fields() for node in m.walk()
         ),
         # A share of 1 is all of the data, as of batches that are told.

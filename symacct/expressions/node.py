@@ -372,17 +372,21 @@ class Node(Currencies, Interned):
         form: str = "text",
         digits: int = 6,
         conversion: str | None = None,
+        adjacency: str | None = None,
     ) -> str:
         """A paragraph on the best proved ε for `delta`, or the best proved δ for `epsilon`.
 
-        `form` is "text", "markdown" or "latex". Without a `conversion` the number comes from the
-        exact profile if that is known within `limits(beside=…)` seconds, and otherwise from Rényi
-        orders.
+        `form` is "text", "markdown", "latex" or "short", one sentence. `adjacency`, "add_remove"
+        or "replace_one", says for which neighbours the mechanism's parameters were stated, if the
+        expression leaves that open; AdjacencyError if it does not hold for those. Without a
+        `conversion` the number comes from the exact profile if that is known in its time, and
+        otherwise from Rényi orders.
         """
         if (delta is None) == (epsilon is None):
             raise DomainError("statement: needed delta=, or epsilon=, and one of them only")
         found = upward.reported.reported(self, delta, epsilon, digits, conversion=conversion)
-        return found.best.statement(form, digits)
+        best = found.best if adjacency is None else found.best.under(adjacency)
+        return best.statement(form, digits)
 
     def expansion(
         self,

@@ -17,7 +17,13 @@ from symacct.core.errors import DomainError, echo
 from symacct.core.exact import INFINITY, Exact, Order
 from symacct.core.sources import WORKS
 from symacct.export.citation import STATED, places, sources_of
-from symacct.export.description import describe, neighbours, premises
+from symacct.export.description import (
+    describe,
+    neighbours,
+    neighbours_short,
+    premises,
+    samplings,
+)
 from symacct.export.latex.plain_tex import plain_tex, tex_number
 from symacct.expressions.node import Node
 from symacct.expressions.theorem_registry import named as named_theorem
@@ -55,6 +61,24 @@ def _tex_words(words: str) -> str:
     return letters.replace(r"$\epsilon$", r"$\varepsilon$")
 
 
+_LETTER = re.compile(
+    r"(?:\$(\\[a-z]+)\$|\b([a-zA-Z])) = "
+    r"(?:\\ensuremath\{((?:[^{}]|\{[^{}]*\})*)\}|(\d[\d.]*(?:/\d+|e-?\d+)?(?<!\.)))"
+)
+_MATHS = re.compile(r"\{?\\ensuremath\{((?:[^{}]|\{[^{}]*\})*)\}\}?")
+
+
+def _formulas(tex: str) -> str:
+    r"""Each equation as one formula, $\sigma = 10$, and what is left of mathematics as another."""
+
+    def one(found: re.Match[str]) -> str:
+        greek, latin, maths, number = found.groups()
+        right = maths or _MATHS.sub(r"\1", tex_number(number))
+        return f"${greek or latin} = {right}$"
+
+    return _MATHS.sub(r"$\1$", _LETTER.sub(one, tex))
+
+
 def _tex_code(code: str) -> str:
     return rf"\texttt{{{plain_tex(code)}}}"
 
@@ -81,6 +105,10 @@ _FORMS = {
 }
 
 
+SHORT = "short"
+FORMS = (*_FORMS, SHORT)
+
+
 def statement(
     guarantee: Guarantee, form: str = "text", digits: int = _DIGITS, preface: str = ""
 ) -> str:
@@ -88,24 +116,39 @@ def statement(
 
     `preface` is what stands first, such as the words that `training` has for a run.
 
-    `form` is "text", "markdown" or "latex" (with \\cite of the keys that `cite()` gives). The
-    number asked for is rounded up to so many digits.
+    `form` is "text", "markdown", "latex" (with \\cite of the keys that `cite()` gives) or "short",
+    one sentence for a model card. The number asked for is rounded up to so many digits.
 
     >>> from symacct import Gaussian
     >>> statement(Gaussian(5).epsilon("1e-5")).split(". ")[0]
     'The released results are the output of the Gaussian mechanism (σ = 5, sensitivity 1)'
     """
-    arguments.one_of(form, "form", _FORMS)
+    arguments.one_of(form, "form", FORMS)
     if guarantee.mechanism is None:
         raise DomainError(
             "statement: found a guarantee without its mechanism; ask the mechanism for one: "
             "m.epsilon(delta).statement()"
         )
-    written = _FORMS[form]
-    sentences = _sentences(guarantee, guarantee.mechanism, written, arguments.digits(digits))
     if not isinstance(preface, str):
         raise DomainError(f"preface: found {echo(preface)}, needed text")
-    return " ".join([*([written.words(preface)] if preface else []), *sentences])
+    if form == SHORT:
+        return _short(guarantee, guarantee.mechanism, arguments.digits(digits), preface)
+    written = _FORMS[form]
+    sentences = _sentences(guarantee, guarantee.mechanism, written, arguments.digits(digits))
+    text = " ".join([*([written.words(preface)] if preface else []), *sentences])
+    return _formulas(text) if form == "latex" else text
+
+
+def _short(guarantee: Guarantee, m: Node, digits: int, preface: str) -> str:
+    """One sentence for a model card: what is guaranteed, for which neighbours, by which samples."""
+    epsilon, delta = (_number(x, digits) for x in (guarantee.epsilon, guarantee.delta))
+    said = [
+        f"{preface or 'Released'}: (ε = {epsilon}, δ = {delta})-DP",
+        neighbours_short(guarantee.claim.adjacency).removesuffix(","),
+        *samplings(m),
+        *([] if guarantee.claim.certified else ["not certified"]),
+    ]
+    return ", ".join(said)
 
 
 def training(

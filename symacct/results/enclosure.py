@@ -14,8 +14,9 @@ from mpmath.libmp import MPZ
 
 from symacct.arithmetic.ball import ends_of, precision
 from symacct.core import arguments, limits, upward
-from symacct.core.claims import Claim, Kind
-from symacct.core.errors import PrecisionError, SoundnessError
+from symacct.core.claims import Claim, Kind, Relation
+from symacct.core.claims import adjacency as named_adjacency
+from symacct.core.errors import AdjacencyError, PrecisionError, SoundnessError
 from symacct.core.exact import INFINITY, Numeric, Order, exact, is_infinite, text
 from symacct.results import rounding
 
@@ -255,11 +256,23 @@ class Guarantee:
         return upward.cards.guarantee_card(self)
 
     def statement(self, form: str = "text", digits: int = 6, preface: str = "") -> str:
-        """A paragraph for a privacy section, as "text", "markdown" or "latex".
+        """A paragraph for a privacy section, as "text", "markdown" or "latex"; or one "short" line.
 
         `preface` is put first: sentences of your own about the run.
         """
         return upward.statement.statement(self, form, digits, preface)
+
+    def under(self, adjacency: str) -> Guarantee:
+        """This guarantee, with the relation said for which the parameters were stated.
+
+        `adjacency` is "add_remove" or "replace_one". Raises AdjacencyError where the mechanism's
+        own relation is another one.
+        """
+        found = self.claim.adjacency
+        both = replace(named_adjacency(adjacency), group=found.group).meet(found, "adjacency")
+        if found.relation not in (Relation.EITHER, both.relation):
+            raise AdjacencyError(f"adjacency: found {adjacency}, needed {found}, the expression's")
+        return replace(self, claim=replace(self.claim, adjacency=both))
 
     def certificate(self) -> dict[str, Any]:
         """A JSON document from which `checker/check.py` proves this guarantee again.

@@ -50,7 +50,7 @@ class DiscreteGaussian(LatticeNoise):
     If αΔ is whole, ε(α) is that of the Gaussian mechanism; otherwise it is smaller. `sigma` is
     positive, and its square is about the variance. `sensitivity` is Δ, a whole number from 1 on, in
     the units of the query. Raises DomainError for other parameters. ε(α) is in nats. Source: CKS20,
-    the discrete Gaussian; its curve: docs/proofs.md, section 21.
+    the discrete Gaussian; SYMACCT, docs/proofs.md, section 21.
 
     >>> print(DiscreteGaussian(5).rdp(2, digits=3), DiscreteGaussian("1/2").rdp("3/2", digits=5))
     0.0400 2.9424
@@ -62,7 +62,7 @@ class DiscreteGaussian(LatticeNoise):
     one_pair = True
     swap_symmetric = True  # k ↦ Δ − k swaps the two laws
     steepest_up_to = INFINITY
-    source = CKS20.at("the discrete Gaussian; its curve: docs/proofs.md, section 21")
+    source = CKS20.at("the discrete Gaussian; SYMACCT, docs/proofs.md, section 21")
 
     def __new__(cls, sigma: Numeric, sensitivity: Numeric = 1) -> DiscreteGaussian:
         return cls._intern(

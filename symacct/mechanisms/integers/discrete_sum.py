@@ -44,7 +44,7 @@ class DiscreteGaussianSum(Mechanism):
     sum. It is the answer in numbers, if the sum has not too many outcomes; formulas, code and
     float64 use the bound. `sigma` and `sensitivity` are positive. `parties` (n, up to 10⁹) and
     `dimension` (d) are whole numbers from 1 on. Raises DomainError for other parameters. ε(α) is in
-    nats. Source: KLS21, Proposition 14; the constants here: docs/proofs.md, section 32.
+    nats. Source: KLS21, Proposition 14; SYMACCT, docs/proofs.md, section 32.
 
     >>> print(DiscreteGaussianSum("1/2", 10).rdp(2, digits=6))
     0.450986
@@ -56,7 +56,7 @@ class DiscreteGaussianSum(Mechanism):
     dimension: int
     kind = Kind.UPPER
     steepest_up_to = INFINITY  # of the bound: every one of the three falls when divided by α
-    source = KLS21.at("Proposition 14; the constants here: docs/proofs.md, section 32")
+    source = KLS21.at("Proposition 14; SYMACCT, docs/proofs.md, section 32")
 
     def __new__(
         cls,

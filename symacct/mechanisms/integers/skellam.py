@@ -52,7 +52,7 @@ class Skellam(LatticeNoise):
     The noise has variance μ. A sum of such noises is of the same kind, and its variance is the sum
     of the variances. `mu` is positive. `sensitivity` is Δ, a whole number from 1 on, in the units
     of the query. Raises DomainError for other parameters. ε(α) is in nats. Source: AKL21, the
-    Skellam mechanism; its curve: docs/proofs.md, section 21.
+    Skellam mechanism; SYMACCT, docs/proofs.md, section 21.
 
     >>> print(Skellam(25).rdp(2, digits=5), Skellam(25).rdp("inf"))
     0.039975 inf
@@ -63,7 +63,7 @@ class Skellam(LatticeNoise):
     kind = Kind.EXACT
     one_pair = True
     swap_symmetric = True  # k ↦ Δ − k swaps the two laws
-    source = AKL21.at("the Skellam mechanism; its curve: docs/proofs.md, section 21")
+    source = AKL21.at("the Skellam mechanism; SYMACCT, docs/proofs.md, section 21")
 
     def __new__(cls, mu: Numeric, sensitivity: Numeric = 1) -> Skellam:
         return cls._intern(

@@ -24,7 +24,7 @@ class ExponentialMechanism(Mechanism):
     Report-noisy-max with Gumbel noise of scale 2Δ/ε is the same mechanism. If a record moves all
     scores in the same direction, the curve is that of ε/2. `epsilon` is positive, in nats.
     `adjacency` says for which neighbours Δ holds. Raises DomainError for other parameters. Source:
-    DDR20, bounded range; its curve: docs/proofs.md, section 24.
+    DDR20, bounded range; SYMACCT, docs/proofs.md, section 24.
 
     >>> from symacct import PureDP
     >>> print(ExponentialMechanism(1).rdp(2, digits=5), PureDP(1).rdp(2, digits=5))
@@ -34,7 +34,7 @@ class ExponentialMechanism(Mechanism):
     adjacency: Adjacency
     kind = Kind.EXACT
     one_pair = False  # how the two losses lie about 0 depends on the order
-    source = DDR20.at("bounded range; its curve: docs/proofs.md, section 24")
+    source = DDR20.at("bounded range; SYMACCT, docs/proofs.md, section 24")
 
     def __new__(
         cls, epsilon: Numeric, adjacency: str | Adjacency = "either"
@@ -118,7 +118,7 @@ class PermuteAndFlip(LaplacePair):
     candidates attain it, with another gap between their scores for each δ. If a record moves all
     scores in the same direction, the curve is that of ε/2. `epsilon` is positive, in nats.
     `adjacency` says for which neighbours a score moves by at most Δ. Raises DomainError for other
-    parameters. Source: MS20, permute-and-flip; its pair: docs/proofs.md, section 39.
+    parameters. Source: MS20, permute-and-flip; SYMACCT, docs/proofs.md, section 39.
 
     >>> from symacct import PureDP
     >>> print(PermuteAndFlip(1).rdp(2, digits=5), PureDP(1).rdp(2, digits=5))
@@ -127,7 +127,7 @@ class PermuteAndFlip(LaplacePair):
 
     adjacency: Adjacency
     kind = Kind.UPPER
-    source = MS20.at("permute-and-flip; its pair: docs/proofs.md, section 39")
+    source = MS20.at("permute-and-flip; SYMACCT, docs/proofs.md, section 39")
 
     def __new__(cls, epsilon: Numeric, adjacency: str | Adjacency = "either") -> PermuteAndFlip:
         return cls._intern(

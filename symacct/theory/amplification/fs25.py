@@ -40,7 +40,9 @@ def told(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> Number:
     "FS25-DIRECT",
     operation=RandomAllocation,
     kind=Kind.UPPER,
-    source=FS25.at("the direct bounds of the authors' program; docs/proofs.md, section 30"),
+    source=FS25.at(
+        "the direct bounds of the authors' program; SYMACCT, docs/proofs.md, section 30"
+    ),
     orders=ABOVE_ONE,
     adjacency=ADD_REMOVE,
     assumes=f"α <= {LAST}",

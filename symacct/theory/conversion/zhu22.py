@@ -7,8 +7,8 @@ register(
     WholeProfile(
         name="exact",
         source=ZDW22.at(
-            "dominating pairs and their composition; the sum over complex orders and its error: "
-            "docs/proofs.md, section 16"
+            "dominating pairs and their composition; SYMACCT, docs/proofs.md, section 16, the sum "
+            "over complex orders and its error"
         ),
         status="proved",
     )

@@ -22,7 +22,7 @@ from symacct.theory.rdp_curve import RDPCurve
     "S22-POISSON",
     operation=SAMPLINGS,
     kind=Kind.UPPER,
-    source=S22.at("tight subsampled RDP; proved in docs/theorems.md"),
+    source=S22.at("tight subsampled RDP; SYMACCT, docs/theorems.md"),
     orders=INTEGER_ORDERS,
     adjacency=ADD_REMOVE,
     assumes="ε bounds both directions, as it does for add/remove neighbours",
