@@ -96,7 +96,7 @@ def statement_command(
         text = found.best.statement(form, digits)
     if found.not_exact:
         click.echo(f"Note: the true number is {found.not_exact}", err=True)
-    document = {"statement": text, "form": form, "headline": headline(found.best)}
+    document = {"statement": text, "form": form, "headline": headline(found)}
     print_text(as_json, document, text, print_prose)
 
 

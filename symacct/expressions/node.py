@@ -365,7 +365,7 @@ class Node(Currencies, Interned):
         """A paragraph on the best proved ε for `delta` or δ for `epsilon`.
 
         `form` is "text", "markdown" or "latex". Without a `conversion` it is the exact profile's
-        number where that is known within `limits(beside=…)` seconds, else that by Rényi orders.
+        number where that is known within `limits(report=…)` seconds, else that by Rényi orders.
         """
         if (delta is None) == (epsilon is None):
             raise DomainError("statement: needed delta=, or epsilon=, and one of them only")
