@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import re
 from dataclasses import replace
 from fractions import Fraction
@@ -79,7 +80,7 @@ def printed(question, seconds):
         patch.setattr(accountant, "profile", screen.endless)
         patch.setattr(accountant, "lower_bound", screen.endless)
         patch.setenv("COLUMNS", "200")
-        token = limits._limits.set(replace(limits.current(), beside=seconds))
+        token = limits._limits.set(replace(limits.current(), report=seconds, beside=seconds))
         try:
             main.main([*question, "--digits", "3"], standalone_mode=False)
         finally:
@@ -95,13 +96,19 @@ def test_an_answer_waits_for_the_exact_profile_so_long_and_is_by_orders_without_
         screen = printed(question, 0.1)
     except symacct.SymacctError:
         return  # refused by Rényi orders, with nothing in the place of them
-    assert screen.before == [""]  # the profile alone was begun: no time is left for a lower bound
+    # The lower bound has a time of its own, and the answer does not wait for it.
+    assert screen.before[0] == ""
+    assert all("report this" in shown for shown in screen.before[1:])
     text = screen.getvalue()
     letter, sign = ("delta", "δ") if question[0] == "delta" else ("epsilon", "ε")
     assert re.match(rf".*\n│ report this +│ {sign} = \S+ at \S+ = \S+  \(rounded up\)", text)
     assert "This is an upper bound" in text
-    assert f"│ true {sign} " in text
-    assert "left out, not known in 0.1 s; --conversion exact asks for it alone" in text
+    box = text.split("└")[0]  # the first one says it, for what is below it may not be read
+    late = f"smaller {sign} may be provable: --conversion exact takes longer than the 0.1 s given"
+    assert f"│ not final   │ A {late} to it." in box
+    document = json.loads(printed((*question, "--json"), 0.1).getvalue())["headline"]
+    assert late in document["not_final"]
+    assert f"smaller {sign} may be" in document["note"]
     assert f"at least │ left out, not known in 0.1 s; in Python m.lower_{letter}('" in text
     by_orders = printed((*question, "--conversion", "improved"), 0.1).getvalue()
     headline = re.compile("│ report this.*")
@@ -129,14 +136,14 @@ def test_what_is_not_slow_is_not_left_out():
 def test_what_was_left_out_half_way_is_found_when_it_is_asked_for():
     """By whoever remembers: what was given up has left nothing behind."""
     node = 14 * PoissonSubsample(Gaussian("11/5"), "1/50000")
-    token = limits._limits.set(replace(limits.current(), beside=0.001))
+    token = limits._limits.set(replace(limits.current(), report=0.001))
     shown = io.StringIO()
     try:
         with contextlib.redirect_stdout(shown):
             main.main(["epsilon", repr(node), "--delta", "1e-5"], standalone_mode=False)
     finally:
         limits._limits.reset(token)
-    assert "left out" in shown.getvalue()
+    assert "not final" in shown.getvalue()
     assert node.epsilon("1e-5", 6, "exact") == Accountant(6).epsilon(node, "1e-5", "exact")
 
 
@@ -193,3 +200,9 @@ def test_many_runs_are_answered_between_one_and_their_moments(runs, sigma, epsil
     assert found.upper >= of_one_run(mp.mpf(sigma), mp.mpf(1) / 1000, y)
     assert found.lower <= node.delta(epsilon, 5).delta.upper
     assert found.digits >= 5
+
+
+def test_a_statement_says_that_a_smaller_epsilon_may_be_provable():
+    question = ("statement", "10*PoissonSubsample(Gaussian(3), 1/10)", "--delta", "1e-5")
+    text = " ".join(printed(question, 0.1).getvalue().split())
+    assert "not had: a smaller ε may be provable: conversion='exact' takes longer" in text

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from symacct.accountant.accountant import Accountant
+from symacct.core import limits
 from symacct.core.errors import SymacctError
 from symacct.core.exact import Numeric
 from symacct.core.pinning import By
@@ -23,42 +24,44 @@ class Reported(Generic[_T]):
     """The best proved answer, with the one by Rényi orders and why there is no better one.
 
     `by_orders` is None where only the exact profile answers, or where a conversion was pinned.
-    `not_exact` says in words why the exact profile is not the answer. `beside` keeps what is left
-    of the time for everything that is found beside an answer.
+    `not_exact` says in words why the exact profile is not the answer. `beside` is the
+    time for everything that is found beside an answer. `in_time` is false where the exact
+    profile was given up, so that more time may prove a smaller number.
     """
 
     best: _T
     by_orders: _T | None
     not_exact: str
     beside: TimeBeside
+    in_time: bool = True
 
 
 def best(ask: Callable[[str], _T], against: Callable[[_T, _T | None], str]) -> Reported[_T]:
     """What `ask` answers by the exact profile, or by Rényi orders where that is better.
 
     `against` says why the first is not the better one, or nothing. The exact profile has
-    `limits(beside=…)` seconds. An error is raised where neither answers.
+    `limits(report=…)` seconds. An error is raised where neither answers.
     """
-    by_orders, failed = None, None
+    by_orders, failed, in_time = None, None, True
     try:
         by_orders = ask(BY_ORDERS)
     except SymacctError as error:
         failed = error
-    beside = TimeBeside()
+    time = TimeBeside(limits.current().report)
     try:
-        exact = beside.ask(lambda: ask(TRUE))
+        exact = time.ask(lambda: ask(TRUE))
     except OutOfTimeError:
-        reason = beside.left_out(f"--conversion {TRUE}")
+        reason, in_time = time.left_out(f"--conversion {TRUE}"), False
     except SymacctError as error:
-        reason = f"not known: {str(error).split(';')[0]}"  # without the remedies
+        reason = f"not known: {error}"
     else:
         reason = against(exact, by_orders)
         if not reason:
-            return Reported(exact, by_orders, "", beside)
+            return Reported(exact, by_orders, "", TimeBeside())
     if by_orders is None:
         assert failed is not None  # noqa: S101  # there was no answer
         raise failed
-    return Reported(by_orders, by_orders, reason, beside)
+    return Reported(by_orders, by_orders, reason, TimeBeside(), in_time)
 
 
 def pinned(answer: _T) -> Reported[_T]:
@@ -95,7 +98,25 @@ def reported(
 
     if conversion is not None or orders is not None or by is not None:
         return pinned(ask(conversion or BY_ORDERS))
-    return best(ask, against)
+    found = best(ask, against)
+    return found if found.in_time else _late(found)
+
+
+def _late(found: Reported[Guarantee]) -> Reported[Guarantee]:
+    """Its guarantee says wherever it is shown that more time may prove a smaller one."""
+    note = "; ".join(
+        filter(None, [found.best.note, may_be_smaller(found.best, "conversion='exact'")])
+    )
+    said = replace(found.best, note=note)
+    return replace(found, best=said, by_orders=said)
+
+
+def may_be_smaller(g: Guarantee, how: str) -> str:
+    """That more time may prove a smaller number, and `how` it is asked for."""
+    letter, seconds = ("ε" if g.epsilon is g.asked else "δ"), limits.current().report
+    return (
+        f"a smaller {letter} may be provable: {how} takes longer than the {seconds} s given to it"
+    )
 
 
 def against(exact: Guarantee, by_orders: Guarantee | None) -> str:

@@ -9,7 +9,15 @@ from dataclasses import replace
 from typing import Any
 
 from symacct.accountant.accountant import Accountant
-from symacct.accountant.reported import BY_ORDERS, Reported, against, best, pinned
+from symacct.accountant.reported import (
+    BY_ORDERS,
+    TRUE,
+    Reported,
+    against,
+    best,
+    may_be_smaller,
+    pinned,
+)
 from symacct.cli.frame import OWN_CURVE, kind_label, print_json, shown_order
 from symacct.core.claims import Kind
 from symacct.core.errors import SymacctError
@@ -43,7 +51,7 @@ def print_reported(
     g, first = found.best, first or {}
     if as_json:
         found_first = {"found": "; ".join(map(": ".join, first.items()))} if first else {}
-        print_json(document | {"headline": {**found_first, **headline(g)}})
+        print_json(document | {"headline": {**found_first, **headline(found)}})
         return
     print_pairs(
         [
@@ -52,6 +60,7 @@ def print_reported(
             ("relation", neighbours(g.claim.adjacency)),
             *([] if g.mechanism is None else [("of", in_few_words(g.mechanism))]),
             ("how", how(g)),
+            *([] if found.in_time else [("not final", _late(g))]),
         ]
     )
     print_pairs([*_behind(found), *last])
@@ -96,7 +105,7 @@ def print_calibrated(
     epsilon = replace(at.guarantee.epsilon, digits_asked=digits)
     print_reported(
         at.node,
-        Reported(replace(at.guarantee, epsilon=epsilon), None, found.not_exact, found.beside),
+        replace(found, best=replace(at.guarantee, epsilon=epsilon), by_orders=None),
         {**by_orders.as_dict(), **(more or {})},
         as_json,
         first={name or at.symbol: _bracket(at)},
@@ -108,10 +117,17 @@ def _bracket(found: Calibration) -> str:
     return f"{number(found.meets)} meets the target, {number(found.fails)} does not"
 
 
-def headline(g: Guarantee) -> dict[str, Any]:
+def headline(found: Reported[Guarantee]) -> dict[str, Any]:
     """The guarantee to report, for JSON."""
+    g = found.best
     report = f"{_pair(g)}: {neighbours(g.claim.adjacency)}"
-    return {"report": report, "how": how(g), **g.as_dict()}
+    late = {} if found.in_time else {"not_final": _late(g)}
+    return {"report": report, "how": how(g), **late, **g.as_dict()}
+
+
+def _late(g: Guarantee) -> str:
+    said = may_be_smaller(g, f"--conversion {TRUE}")
+    return f"{said[0].upper()}{said[1:]}."
 
 
 def how(g: Guarantee) -> str:
@@ -144,7 +160,7 @@ def _letter(g: Guarantee) -> str:
 def _behind(found: Reported[Guarantee]) -> Iterable[tuple[str, str]]:
     """What the headline rests on, and what Rényi orders give."""
     g, letter = found.best, _letter(found.best)
-    if found.not_exact:
+    if found.not_exact and found.in_time:  # else the box above says it
         yield f"true {letter}", found.not_exact
     if g.needs_no_order:
         yield "sources", "; ".join(map(str, g.claim.sources))

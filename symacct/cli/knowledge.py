@@ -96,7 +96,7 @@ def _side_by_side(
     else:
         found = [reported(m, delta, digits=digits) for m in nodes]
         shown = [[one.best.asked.rounded(), how(one.best)] for one in found]
-        documents = [{"headline": headline(one.best)} for one in found]
+        documents = [{"headline": headline(one)} for one in found]
         columns = [f"ε to report at δ = {delta}", "how"]
     if as_json:
         named = zip(nodes, documents, strict=True)

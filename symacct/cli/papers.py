@@ -118,13 +118,14 @@ def statement_command(
         raise InputError("statement: needed --delta or --epsilon, and one of them only")
     with progress("statement"):
         found = reported(in_numbers(expr), delta, epsilon, digits, **how)
-        best = found.best if adjacency is None else found.best.under(adjacency)
-        text = best.statement(form, digits)
-    if best.claim.adjacency.relation is Relation.EITHER:
+        if adjacency is not None:
+            found = replace(found, best=found.best.under(adjacency))
+        text = found.best.statement(form, digits)
+    if found.best.claim.adjacency.relation is Relation.EITHER:
         click.echo(_OPEN, err=True)
     if found.not_exact:
         click.echo(f"Note: the true number is {found.not_exact}", err=True)
-    document = {"statement": text, "form": form, "headline": headline(best)}
+    document = {"statement": text, "form": form, "headline": headline(found)}
     print_text(as_json, document, text, print_prose)
 
 

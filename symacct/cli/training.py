@@ -31,6 +31,7 @@ from symacct.mechanisms import Gaussian
 from symacct.operations import Compose, dp_sgd
 from symacct.papers import statement
 from symacct.results.enclosure import Enclosure, Guarantee
+from symacct.results.progress import progress
 from symacct.results.terminal import print_prose
 
 _NOISE = sympy.Symbol("noise", positive=True)
@@ -128,7 +129,8 @@ def dpsgd_command(
             raise InputError(f"--noise-multiplier: {error}") from error
     m = dp_sgd(noise_multiplier=noise, **run)
     if target_epsilon is None:
-        found = reported(m, delta, digits=digits, conversion=conversion)
+        with progress("dpsgd"):
+            found = reported(m, delta, digits=digits, conversion=conversion)
         if form is not None:
             _print_statement(m, found, form, digits, as_json, noise_multiplier, run)
             return
@@ -171,7 +173,7 @@ def _print_statement(
             n, batch, str(noise), steps, run["epochs"] or "", run["sampling"]
         )
     text = found.best.statement(form, digits, words)
-    document = {"statement": text, "form": form, "headline": headline(found.best)}
+    document = {"statement": text, "form": form, "headline": headline(found)}
     print_text(as_json, document, text, print_prose)
 
 

@@ -34,6 +34,7 @@ class Limits:
     answers: int = 2**12  # (ε, δ) remembered of one node, between questions
     outcomes: int = 10_000  # of a finite distribution, or entries of a matrix
     contour: int = 2**34  # of an exact profile: bits of all the terms that it sums
+    report: int = 20  # seconds for the exact profile of a number to report, else by Rényi orders
     beside: int = 2  # seconds for what stands beside an answer, which is left out after them
 
 

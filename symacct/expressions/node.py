@@ -379,8 +379,8 @@ class Node(Currencies, Interned):
         `form` is "text", "markdown", "latex" or "short", one sentence. `adjacency`, "add_remove"
         or "replace_one", says for which neighbours the mechanism's parameters were stated, if the
         expression leaves that open; AdjacencyError if it does not hold for those. Without a
-        `conversion` the number comes from the exact profile if that is known in its time, and
-        otherwise from Rényi orders.
+        `conversion` the number comes from the exact profile if that is known within
+        `limits(report=…)` seconds, and otherwise from Rényi orders.
         """
         if (delta is None) == (epsilon is None):
             raise DomainError("statement: needed delta=, or epsilon=, and one of them only")

@@ -125,11 +125,11 @@ class TimeBeside:
     """The time for all that is printed beside one answer: `limits(beside=…)` seconds.
 
     The seconds are this thread's own, so that a busy machine leaves out no more; the wall clock's
-    where the system has none.
+    where the system has none. An answer of its own right has other `seconds`.
     """
 
-    def __init__(self) -> None:
-        self._seconds = limits.current().beside
+    def __init__(self, seconds: int | None = None) -> None:
+        self._seconds = limits.current().beside if seconds is None else seconds
         self._clock: Clock = time.monotonic
         if hasattr(time, "pthread_getcpuclockid"):
             own = time.pthread_getcpuclockid(threading.get_ident())
