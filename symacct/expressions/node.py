@@ -304,11 +304,9 @@ class Node(Currencies, Interned):
         by: By = None,
     ) -> str:
         r"""The formula of ε(α) as a LaTeX display for amsmath; `names` maps symbols to LaTeX."""
-
         return upward.display.latex(self, alpha, names, by)
 
     def _repr_latex_(self) -> str | None:
-
         return upward.display.inline(self)
 
     def paper(
@@ -349,7 +347,6 @@ class Node(Currencies, Interned):
         >>> "double rdp(double alpha)" in Gaussian(5).code("c")
         True
         """
-
         return upward.codegen.code(
             self, target, by, max_order=max_order, accuracy=accuracy, points=points, at=at
         )
@@ -405,7 +402,6 @@ class Node(Currencies, Interned):
         >>> print(PoissonSubsample(Gaussian(5), "1/1000").expansion("gamma", alpha=8).leading)
         4*gamma**2*(-1 + exp(1/25))
         """
-
         return upward.expansion.expansion(self, variable, at, order, alpha, by, within)
 
     def optimum(
