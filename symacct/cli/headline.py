@@ -103,9 +103,10 @@ def print_calibrated(
     """What was found, called `name`, and the guarantee there; `more` is added to the JSON."""
     at, by_orders = found.best, found.by_orders or found.best
     epsilon = replace(at.guarantee.epsilon, digits_asked=digits)
+    there = replace(at.guarantee, epsilon=epsilon)
     print_reported(
         at.node,
-        replace(found, best=replace(at.guarantee, epsilon=epsilon), by_orders=None),
+        Reported(there, None, found.not_exact, found.beside, found.in_time),
         {**by_orders.as_dict(), **(more or {})},
         as_json,
         first={name or at.symbol: _bracket(at)},

@@ -347,15 +347,16 @@ class Node(Currencies, Interned):
         >>> "double rdp(double alpha)" in Gaussian(5).code("c")
         True
         """
-        return upward.codegen.code(
-            self, target, by, max_order=max_order, accuracy=accuracy, points=points, at=at
-        )
+        how: dict[str, Any] = {
+            "max_order": max_order,
+            "accuracy": accuracy,
+            "points": points,
+            "at": at,
+        }
+        return upward.codegen.code(self, target, by, **how)
 
     def explain(self, alpha: Numeric | None = None) -> upward.explanation.Explanation:
-        """The tree of what was done, with the theorem that bounds each part.
-
-        Each part also has its source, assumptions, adjacency and kind.
-        """
+        """The tree of what was done, with theorem, source, assumptions and kind of each part."""
         return upward.explanation.explain(self, alpha)
 
     def cite(self, alpha: Numeric | None = None, by: By = None) -> str:
