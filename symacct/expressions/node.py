@@ -337,23 +337,17 @@ class Node(Currencies, Interned):
         <math.h>). The function needs no other file of ours. Its error is measured against certified
         values, and its header says where and how large it was; a measured error is no bound.
         `max_order` is the largest order that the function answers, `accuracy` the largest relative
-        error allowed, and `points` the number of orders that are tried. `at` gives values to open
-        symbols, which become arguments of the function: {"sigma": [1, 5]} is the range in which the
-        error is measured, and outside it the function gives no answer. Raises DomainError for a
-        curve that cannot be written as code, and PrecisionError if the error is larger than
-        allowed.
+        error allowed, and `points` the number of orders tried. `at` gives ranges to open symbols,
+        such as {"sigma": [1, 5]}; outside of them the function gives no answer. Raises DomainError
+        for a curve that cannot be written, and PrecisionError if the error is larger than allowed.
 
         >>> from symacct import Gaussian
         >>> "double rdp(double alpha)" in Gaussian(5).code("c")
         True
         """
-        how: dict[str, Any] = {
-            "max_order": max_order,
-            "accuracy": accuracy,
-            "points": points,
-            "at": at,
-        }
-        return upward.codegen.code(self, target, by, **how)
+        return upward.codegen.code(
+            self, target, by, max_order=max_order, accuracy=accuracy, points=points, at=at
+        )
 
     def explain(self, alpha: Numeric | None = None) -> upward.explanation.Explanation:
         """The tree of what was done, with theorem, source, assumptions and kind of each part."""
