@@ -103,7 +103,7 @@ def reported(
 
 
 def _late(found: Reported[Guarantee]) -> Reported[Guarantee]:
-    """Its guarantee says wherever it is shown that more time may prove a smaller one."""
+    """What was found, with a note that more time may prove a smaller number."""
     note = "; ".join(
         filter(None, [found.best.note, may_be_smaller(found.best, "conversion='exact'")])
     )
@@ -112,7 +112,7 @@ def _late(found: Reported[Guarantee]) -> Reported[Guarantee]:
 
 
 def may_be_smaller(g: Guarantee, how: str) -> str:
-    """That more time may prove a smaller number, and `how` it is asked for."""
+    """A note that more time may prove a smaller number, and `how` to ask for it."""
     letter, seconds = ("ε" if g.epsilon is g.asked else "δ"), limits.current().report
     return (
         f"a smaller {letter} may be provable: {how} takes longer than the {seconds} s given to it"

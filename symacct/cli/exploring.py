@@ -274,7 +274,8 @@ def calibrate_command(
     """Find the least noise, or the largest rate or count, that meets a target.
 
     EXPR has one parameter without a value, which this command finds. The target is an (ε, δ), or
-    a bound on what an attacker can do: --advantage, --tpr with --fpr, or --mu.
+    a bound on what an attacker can do: --advantage, --tpr with --fpr, --mu, --bayes-success, or
+    --reconstruction with --baseline.
 
     \b
     Examples:
