@@ -114,7 +114,7 @@ def test_a_total_delta_next_to_that_of_the_rounds_is_decided(delta, k, places):
         found = baselines.optimal(1, delta, k, allowed, digits=8).epsilon
         assert k - 1 < found.lower <= k
         assert found.upper >= k or allowed > total
-    with pytest.raises(DomainError, match="exceeds"):
+    with pytest.raises(DomainError, match="exceed"):
         baselines.optimal(1, delta, k, total - near, digits=8)
 
 

@@ -250,7 +250,7 @@ def test_text_json_latex_words_and_the_exact_profile():
     assert parse(repr(node)) is node
     assert from_json(node.to_json()) is node
     assert r"\int" in m.latex()
-    assert "NormalMixture" in node.epsilon("1e-5", digits=5).statement()
+    assert "Normal Mixture law" in node.epsilon("1e-5", digits=5).statement()
     same = PoissonSubsample(Gaussian(1), "1/3")
     exact, other = (n.delta(1, conversion="exact", digits=6) for n in (m, same))
     assert overlap(exact.delta, other.delta)

@@ -334,7 +334,7 @@ def test_scores_that_move_the_same_way_are_of_half_the_sensitivity(seed):
     for (noise, P), (_, Q) in zip(
         told_of_scores(scores, size), told_of_scores(moved, size), strict=True
     ):
-        assert "the same way" in " ".join(type(half[noise]).__doc__.split())
+        assert "the same direction" in " ".join(type(half[noise]).__doc__.split())
         for alpha in (Fraction(11, 10), 3, 12):
             at = independent.number(MP, alpha)
             most = max(divergence(at, *both) for both in ((P, Q), (Q, P)))
@@ -353,7 +353,7 @@ def test_queries_that_move_the_same_way_are_as_the_docstrings_say(seed):
         ("Laplace", SparseVector(threshold, 2 * query, count)),
         ("Gaussian", GaussianSparseVector(threshold, 2 * query, 4 * 2, count)),
     ):
-        assert "all the same way" in " ".join(type(m).__doc__.split())
+        assert "in the same direction" in " ".join(type(m).__doc__.split())
         scales = [independent.number(MP, x) for x in (threshold, query)]
         laws = [vector_law(q, noise, *scales, count) for q in (queries, moved)]
         for alpha in (Fraction(11, 10), 3, 12):

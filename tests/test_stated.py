@@ -140,7 +140,7 @@ def test_a_theorem_states_it_in_the_right_sort(field, value):
 def test_a_mechanism_s_curve_is_some_bound():
     body = {"kind": Kind.NEITHER, "one_pair": False, "source": Source("me", "")}
     cls = type(Mechanism)("Mine", (Mechanism,), {**body, "curve": lambda self, ctx: None})
-    with pytest.raises(SoundnessError, match="no bound"):
+    with pytest.raises(SoundnessError, match="bounds nothing"):
         cls._intern()
 
 

@@ -117,7 +117,7 @@ def node_calls():
         "explain": (M.explain, {"alpha": 2}),
         "cite": (M.cite, {"alpha": 2, "by": None}),
         "statement": (M.statement, {"delta": "1e-5", "epsilon": None, "form": "text",
-                                    "digits": 5, "conversion": None}),
+                                    "digits": 5, "conversion": None, "adjacency": None}),
         "expansion": (M.expansion, {"variable": "sigma", "at": "inf", "order": 3, "alpha": 2,
                                     "by": None, "within": None}),
         "optimum": (M.optimum, {"delta": "1e-5", "epsilon": None, "conversion": "classic"}),

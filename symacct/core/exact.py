@@ -103,7 +103,7 @@ def typed_value(value: Numeric, name: str = "number") -> Exact:
     that. All else is read as by `exact`; so is a float in a SymPy expression, at float64's
     precision.
 
-    >>> stated(1.1), stated(1e-5) == stated("1e-5") == Fraction(1, 10**5)
+    >>> typed_value(1.1), typed_value(1e-5) == typed_value("1e-5") == Fraction(1, 10**5)
     (Fraction(11, 10), True)
     """
     if isinstance(value, float | np.floating):

@@ -51,7 +51,7 @@ def axis_values(values: object, name: str) -> list[Any]:
 def whole_numbers(values: list[str]) -> list[str]:
     """The values rounded to whole numbers, each once: what a grid of counts is.
 
-    >>> whole(grid("1:100:6:log"))
+    >>> whole_numbers(grid("1:100:6:log"))
     ['1', '3', '6', '16', '40', '100']
     """
     return list(dict.fromkeys(exact.text(Fraction(round(exact.exact(x, "grid")))) for x in values))

@@ -71,7 +71,7 @@ def test_noise_is_noise_of_that_many_times_the_sensitivity(scale, sensitivity, s
 def test_a_gaussian_group_in_closed_form():
     """αk²Δ²/(2σ²) = 7/2·9·4/(2·25) = 63/25."""
     assert overlap(ask(GroupPrivacy(Gaussian(5, 2), 3), Fraction(7, 2)), ask(ZCDP("18/25"), "7/2"))
-    assert str(GroupPrivacy(Gaussian(5, 2), 3).rdp("7/2", digits=6)) == "2.52000"
+    assert str(GroupPrivacy(Gaussian(5, 2), 3).rdp("7/2", digits=6)) == "2.52"
 
 
 @given(positive, st.one_of(st.integers(2, 40), st.integers(2, 2**30)), orders)

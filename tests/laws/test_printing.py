@@ -60,7 +60,7 @@ NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 def read(text):
     """The number printed, exactly."""
-    text = text.strip()
+    text = text.strip().strip("$")  # in LaTeX a formula
     return Fraction(text[:-1]) / 100 if text.endswith("%") else Fraction(text)
 
 

@@ -190,9 +190,9 @@ def test_the_curve_answers_where_it_is_smaller():
 
 def test_what_is_not_known_is_refused():
     node = RepeatAndSelect(ZCDP("1/10"), BINOMIAL(1, "1/10"))
-    with pytest.raises(AssumptionError, match="found ZCDP, of which only"):
+    with pytest.raises(AssumptionError, match="found ZCDP, for which only"):
         node.epsilon("1e-6", conversion="exact")
-    with pytest.raises(AssumptionError, match="found ZCDP, of which only"):
+    with pytest.raises(AssumptionError, match="found ZCDP, for which only"):
         (2 * node).epsilon("1e-6", conversion="exact")
     with pytest.raises(AssumptionError, match="no dominating pair of laws is known"):
         risk(node)
