@@ -31,6 +31,8 @@ STATED = {"T6-AS-UPPER"}
 WRONG = sorted(set(CLAIMS) - SOUND - STATED)
 PROVED = [t for t in theorems() if t.status == "proved"]
 #: An integral over triangles for each candidate, which tests/soak tries hundreds of.
+#: No scheme makes the noise that it speaks of: tests/test_random_allocation.py holds it.
+NOT_ATTACKED = {"ALLOCATION-GAUSSIAN"}
 COSTLY = {"TRIPLE-GAUSSIAN", "TRIPLE-GAUSSIAN-NEAR", "TRIPLE-GAUSSIAN-POISSON"}
 
 
@@ -310,6 +312,9 @@ def claimed_sides(theorem):
 
 @pytest.mark.parametrize("theorem", theorems(), ids=lambda t: t.name)
 def test_every_theorem_is_attacked_on_each_side_it_claims_for_each_operation(theorem):
+    if theorem.name in NOT_ATTACKED:
+        assert not falsify(theorem.name, budget=50).attacked
+        return
     found = {(task.scheme.about, task.side) for task in planned(theorem)}
     needed = {(op, side) for op in theorem.operation for side in claimed_sides(theorem)}
     assert needed <= found, f"add a scheme to explore/attacks for {needed - found}"
@@ -341,7 +346,7 @@ def first_candidate(scheme):
 
 @covering(lambda theorem: {(theorem.operation, theorem.kind, theorem.orders)})
 @pytest.mark.parametrize(
-    "theorem", [t for t in PROVED if t.name not in COSTLY], ids=lambda t: t.name
+    "theorem", [t for t in PROVED if t.name not in COSTLY | NOT_ATTACKED], ids=lambda t: t.name
 )
 def test_no_theorem_is_refuted(theorem):
     attack = falsify(theorem.name, budget=900)
@@ -368,7 +373,9 @@ def stated_otherwise(theorem, kind, factor):
 @covering()
 @pytest.mark.parametrize("kind", [Kind.UPPER, Kind.LOWER])
 @pytest.mark.parametrize(
-    "theorem", [t for t in PROVED if t.kind is Kind.EXACT], ids=lambda t: t.name
+    "theorem",
+    [t for t in PROVED if t.kind is Kind.EXACT and t.name not in NOT_ATTACKED],
+    ids=lambda t: t.name,
 )
 def test_an_exact_value_off_by_a_tenth_is_refuted_from_either_side(theorem, kind):
     """The search is not blind: what is attained survives neither shrinking nor growing."""

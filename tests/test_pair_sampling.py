@@ -287,7 +287,7 @@ def test_whole_orders_by_the_binomial_theorem(name):
 def test_laws_of_one_shape_are_the_mechanism(pair, mechanism, gamma):
     for alpha in (1, Fraction(5, 4), 2, 100, Fraction(20001, 2), INFINITY):
         mine, known = PoissonSubsample(pair, gamma), PoissonSubsample(mechanism, gamma)
-        assert format(mine.rdp(alpha), ".29e") == format(known.rdp(alpha), ".29e")
+        assert overlap(mine.rdp(alpha), known.rdp(alpha))
         theorems = mine.rdp(alpha).claim.theorems
         assert theorems == known.rdp(alpha).claim.theorems
 

@@ -503,6 +503,14 @@ def undecided_outcomes(m):
     m.ctx = SimpleNamespace(prec=3)
     found = m.HockeySticks.__call__(SimpleNamespace(_at=at), Fraction(2))
     yield from of_a_whole(found, 0.25, 0.25)
+    search = SimpleNamespace(known={})  # of a height known to be small, what it is farther out
+    for x in (Fraction(1), Fraction(2)):
+        found = m.TangentSearch._falling(search, falling_height, x, arb(1))
+        yield found, 1 / mp.mpf(4) ** int(x)
+
+
+def falling_height(x):
+    return arb(4) ** -x.numerator
 
 
 @row("profile.runs")
@@ -823,7 +831,7 @@ STEERING = {
     ],
     "numerics.lognormal.shortfall": ["most.upper()"],
     # What is beyond the last place is far below the error wherever its bound is finite.
-    "numerics.lognormal.moments": ["up_to(right)", "geometric_tail((theta * h * last)"],
+    "numerics.lognormal.moments": ["up_to(right)", "geometric_tail((theta * h * end)"],
     "profile.best_of_runs": ["rate.lower()"],
     "numerics.sums.differences": ["0 < abs(log_moment).upper()"],
     # D falls: of a ball of y what it is at the lower end, 1 − a, is more than at any other.
@@ -867,6 +875,7 @@ HELD = {
         "sums.truncation", "triangles.lattice", "triangles.slopes", "triangles.worst",
     },
     "profile": {
+        "answer",  # its ends are last units of balls, rounded up where a pair is made of them
         "closed_form.binomial", "discretized.connect_the_dots", "discretized.grid",
         "fourier.alternatives", "fourier.contour", "fourier.starting", "gaussian_tradeoff",
         "losses.allocated", "losses.density.by_parts", "losses.laplace", "losses.laplace_ends",

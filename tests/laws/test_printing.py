@@ -112,7 +112,7 @@ def test_what_is_printed_is_less_than_a_unit_away(x, places):
 
 def without_powers(tex):
     """2.5 · 10⁻⁹ in TeX as 2.5e-9."""
-    power = r"\\ensuremath\{(?:([\d.]+) \\cdot )?10\^\{(-?\d+)\}\}"
+    power = r"(?:([\d.]+) \\cdot )?10\^\{(-?\d+)\}"
     return re.sub(power, lambda found: f"{found[1] or 1}e{found[2]}", tex)
 
 
@@ -129,6 +129,7 @@ def ways(guarantee, ask):
     for form in ("text", "markdown", "latex"):
         said = without_powers(guarantee.statement(form))
         pair = re.search(r"are \(.*?= (\S+?), .*?= (\S+?)\)-diff", said)
+        assert pair, said
         yield form, pair[place + 1]
 
 

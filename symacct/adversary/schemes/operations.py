@@ -26,7 +26,7 @@ from symacct.core.claims import Kind
 from symacct.core.exact import Order
 from symacct.expressions.node import Node
 from symacct.mechanisms import ZCDP, DistributionPair
-from symacct.operations import GroupPrivacy
+from symacct.operations import GroupPrivacy, RandomAllocation
 
 
 @dataclass(frozen=True)
@@ -282,6 +282,9 @@ class Allocated(Worded):
 
     def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Number]:
         return {"steps": self.steps}
+
+    def operation(self, c: Candidates) -> Node:
+        return RandomAllocation(self.premise(c), self.steps)
 
 
 def side_by_side(*laws: Law) -> Law:
