@@ -16,7 +16,7 @@ from symacct.accountant.currencies.gdp import gdp, is_gaussian, or_fewer_digits,
 from symacct.accountant.currencies.tradeoff import known_profile, nearest_first
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
-from symacct.core import arguments
+from symacct.core import arguments, limits
 from symacct.core.claims import Claim, Kind
 from symacct.core.errors import (
     DomainError,
@@ -40,6 +40,7 @@ from symacct.profile.gaussian_tradeoff import smallest_mu
 from symacct.profile.tradeoff import HockeySticks, largest_power
 from symacct.results.enclosure import Bound, bound, from_ball
 from symacct.results.rounding import given
+from symacct.results.time_limit import OutOfTimeError, TimeBeside
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -224,11 +225,22 @@ class Risk:
 
     @cached_property
     def rows(self) -> list[tuple[str, Bound | str, Bound | str | None]]:
-        """What it is, what it is at most, and at least where that is another number."""
+        """What it is, what it is at most, and at least where that is another number.
+
+        All of them have `limits(report=…)` seconds. What is not known by then is left out.
+        """
         found: list[tuple[str, Bound | str, Bound | str | None]] = []
+        time = TimeBeside(limits.current().report)
+
+        def told(ask: Question, risk: Risk) -> Bound | str:
+            try:
+                return time.ask(lambda: _or_why(ask, risk))
+            except OutOfTimeError:
+                return time.left_out("the property of risk(m)")
+
         for name, ask, has_lower in self._questions():
-            least = _or_why(ask, self.lower) if has_lower and self.lower else None
-            found.append((name, _or_why(ask, self), least))
+            least = told(ask, self.lower) if has_lower and self.lower else None
+            found.append((name, told(ask, self), least))
         return found
 
     def _questions(self) -> Iterator[tuple[str, Question, bool]]:

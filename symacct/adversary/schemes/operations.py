@@ -284,7 +284,7 @@ class Allocated(Worded):
         return {"steps": self.steps}
 
     def operation(self, c: Candidates) -> Node:
-        return RandomAllocation(self.premise(c), self.steps)
+        return RandomAllocation(self.premise(c), self.steps)  # type: ignore[arg-type]
 
 
 def side_by_side(*laws: Law) -> Law:
