@@ -19,6 +19,9 @@ from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.distributions.closed_forms import GeometricDirection
 from symacct.distributions.normal import blend_matrices, matrix
+from symacct.numerics.densities.jets import _positive_factors
+from symacct.numerics.lognormal.transform import Line, Lognormal
+from symacct.numerics.triangles import plane
 from symacct.theory.amplification.poisson.s22 import pointwise_gap
 from symacct.verify.judging.truth import Oracle, Truth
 from symacct.verify.peer.protocol import Ask, AskedPart
@@ -95,3 +98,31 @@ def test_order_one_by_another_engine(sigma, gamma, adjacency):
     m = PoissonSubsample(Gaussian(sigma), gamma, adjacency=adjacency)
     ball, other = m.rdp(1, digits=15), m.rdp(1, digits=15, engine="mpmath")
     assert abs(fraction(ball.upper) - fraction(other.upper)) < fraction(ball.upper) / 10**13
+
+
+def test_the_nodes_left_out_of_a_line_are_at_most_their_bound():
+    bell = plane.Bell(arb(0), (arb(0), arb(0)))
+    rule = plane.PlaneRule((0.5, 0.0), (1.0, 0.0), 7.5)
+    low, high = plane._span(bell, rule.log_tolerance - 8, 0.5)
+    outside = [j for j in range(-200, 201) if not low <= j < high]
+    truth = sum(mp.npdf(mp.mpf(j) / 2) / 2 for j in outside)
+    bound = plane._outside(bell, rule, [])
+    assert arb(mp.nstr(truth, 30)) < bound
+    assert bound < 2 * arb(mp.nstr(truth, 30))
+    one, other = (plane.Bell(arb(0), (arb(c), arb(0))) for c in (0.2, -0.2))
+    assert plane._outside(one, rule, []).overlaps(plane._outside(other, rule, []))
+
+
+def test_a_sign_that_is_moved_leaves_the_product():
+    x, y = sympy.symbols("x y")
+    for f in (-2 * x, -3 * x * y, sympy.Mul(-1, x + 1, y, evaluate=False), x * y):
+        assert sympy.expand(sympy.Mul(*_positive_factors(f)) - f) == 0
+
+
+@pytest.mark.parametrize("w", [0.25, 1.0])
+def test_a_line_above_has_the_error_of_its_mirror_image(w):
+    """What the transform is off by bounds both strips, e^{(y+w)²/2} and e^{(y−w)²/2}."""
+    law = Lognormal(Fraction(1))
+    above, below = (law._strip(Line(y, w, 0.5)) for y in (1.5, -1.5))
+    assert above.overlaps(below)
+    assert above > (arb(1.5 + w) ** 2 / 2).exp() / (4 * arb.pi() * w).exp()

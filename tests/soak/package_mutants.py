@@ -1,12 +1,12 @@
 """Small faults drawn over the whole package: which does no test see that runs the line?
 
 `make mutants` without a module draws MUTANTS of them (400) by SEED, plants one at a time in a copy
-of the tree, and runs the tests that run its line, the quickest of each kind first, for as long as
-SECONDS of processor time (30) would last without a fault. Which tests these are, one run of the
-whole suite under `coverage` has found before, and their times. Each verdict is a line of
-out/mutants/SEED.jsonl as soon as it is known: a run that is cut goes on from there. A survivor is
-then read: whether it gives a wrong number, or steers a search, a speed, a look. docs/evidence.md
-has the judgement of the last whole draw.
+of the tree, and runs the tests that run its line, the quickest of each kind first: those that take
+EACH seconds (30) without a fault. Which tests these are, one run of the whole suite under
+`coverage` has found before, and their times. Each verdict is a line of out/mutants/SEED.jsonl as
+soon as it is known: a run that is cut goes on from there. A survivor is then read: whether it gives
+a wrong number, or steers a search, a speed, a look. docs/evidence.md has the judgement of the last
+whole draw.
 """
 
 import json
@@ -181,7 +181,7 @@ def judged(copy, mutant, running, seconds):
 
 def main():
     count, seed = int(os.environ.get("MUTANTS", 400)), int(os.environ.get("SEED", 0))
-    seconds = float(os.environ.get("SECONDS", 30))
+    seconds = float(os.environ.get("EACH", 30))
     running, kept = Running(), OUT / f"{seed}.jsonl"
     known = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
     found = Counter(entry["verdict"] for entry in known)
@@ -201,7 +201,7 @@ def main():
         entries = map(json.loads, kept.read_text().splitlines())
         saw = sorted({entry["by"] for entry in entries if entry.get("by")})
         status, printed = pytest_run(folder, saw)
-        print(f"the tests that saw one, without a fault: {printed.splitlines()[-1]}")
+        print("without a fault, the tests that saw one", "fail:\n" + printed if status else "pass")
         return status
 
 
