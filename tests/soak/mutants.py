@@ -23,8 +23,9 @@ from pathlib import Path
 from queue import Queue
 
 ROOT = Path(__file__).resolve().parents[2]
-COPIED = ("symacct", "tests", "pyproject.toml", "setup.cfg")
 MEMORY = 4 << 30
+OUT_OF_TIME = -signal.SIGXCPU
+WAITED = 20  # seconds for each of processor time, on a machine that does much else
 
 PAIRS = "tests/test_integrals.py tests/test_pair_sampling.py tests/test_pair_densities.py"
 SAMPLED = "tests/sums/test_sampled_gaussian.py tests/sums/test_sampled_laplace.py"
@@ -174,29 +175,49 @@ def concerning(module):
     return CONCERNED[name].split()
 
 
-def _bounded():
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+def copied(folder):
+    """What git keeps of the tree, as it is now."""
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True)  # noqa: S607
+    for name in names.stdout.decode().split("\0")[:-1]:
+        Path(folder, name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, Path(folder, name))
 
 
-def passes(copy, tests, seconds=None):
-    """Do the tests pass in a copy, within its time? One that hangs does not."""
-    environment = os.environ | {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+def put(path, text, number):
+    """Write a module that no compiled one passes for: each has a time of its own."""
+    path.write_text(text)
+    os.utime(path, (number, number))
+
+
+def pytest_run(folder, tests, *options, seconds=None):
+    """(status, what it printed) of the tests there, within their processor time."""
+
+    def bounded():
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        if seconds is not None:
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
+
+    environment = os.environ | {"PYTHONPATH": str(folder)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # or all is compiled for each fault
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, *tests]
     process = subprocess.Popen(
         command,
-        cwd=copy,
+        cwd=folder,
         env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         start_new_session=True,
-        preexec_fn=_bounded,
+        preexec_fn=bounded,
     )
     try:
-        return process.wait(seconds) == 0
+        printed, _ = process.communicate(timeout=seconds and WAITED * seconds)
+        return process.returncode, printed.decode(errors="replace")
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        return False
+        return OUT_OF_TIME, ""
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
 
 
 def survivors(module, drawn, jobs, tests):
@@ -205,29 +226,26 @@ def survivors(module, drawn, jobs, tests):
         copies = Queue()
         for number in range(jobs):
             copy = Path(folder, str(number))
-            for name in COPIED:
-                kept = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-                copy.mkdir(exist_ok=True)
-                kept(ROOT / name, copy / name)
+            copied(copy)
             copies.put(copy)
         path = Path("symacct", module)
-        (copy / path).write_text(ast.unparse(ast.parse((ROOT / path).read_text())))
         start = time.monotonic()
-        if not passes(copy, tests):
+        if pytest_run(copy, tests, "-x")[0]:
             sys.exit(f"{' '.join(tests)}: found failures without a mutant, needed none")
-        seconds = 30 + 4 * (time.monotonic() - start)
+        seconds = int(30 + 4 * (time.monotonic() - start))
 
-        def survives(mutant):
+        def survives(numbered):
+            number, (_, text) = numbered
             copy = copies.get()
-            (copy / path).write_text(mutant[1])
-            survived = passes(copy, tests, seconds)
+            put(copy / path, text, number)
+            survived = pytest_run(copy, tests, "-x", seconds=seconds)[0] == 0
             copies.put(copy)
             return survived
 
         with ThreadPoolExecutor(jobs) as pool:
             try:
                 for (description, _), survived in zip(
-                    drawn, pool.map(survives, drawn), strict=True
+                    drawn, pool.map(survives, enumerate(drawn)), strict=True
                 ):
                     if survived:
                         yield description

@@ -14,9 +14,6 @@ import math
 import os
 import random
 import re
-import resource
-import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -26,11 +23,10 @@ from itertools import islice
 from pathlib import Path
 from xml.etree import ElementTree
 
-from tests.soak.mutants import MEMORY, ROOT, edited, edits
+from tests.soak.mutants import OUT_OF_TIME, ROOT, copied, edited, edits, put, pytest_run
 
 OUT = ROOT / "out/mutants"
 FEW, MANY = 12, 300
-OUT_OF_TIME = -signal.SIGXCPU
 #: pytest's line of a test that failed, or of a file that could not be collected.
 SAW = re.compile(r"(?:FAILED|ERROR) (\S+\.py(?:::.*?)?)(?: - .*)?$")
 
@@ -42,36 +38,6 @@ def drawn(count, seed):
         module = str(path.relative_to(ROOT))
         every += [(module, *edit) for edit in edits(path.read_text())]
     return random.Random(seed).sample(every, count)
-
-
-def pytest_run(folder, tests, *options, seconds=None):
-    """(status, what it printed) of the tests there, within their processor time."""
-
-    def bounded():
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        if seconds is not None:
-            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
-
-    environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, *tests]
-    process = subprocess.Popen(
-        command,
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-        preexec_fn=bounded,
-    )
-    try:
-        printed, _ = process.communicate(timeout=seconds and 20 * seconds)
-        return process.returncode, printed.decode(errors="replace")
-    except subprocess.TimeoutExpired:
-        return OUT_OF_TIME, ""
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
 
 
 class Running:
@@ -125,7 +91,7 @@ class Running:
             if path.endswith("/" + module):
                 contexts = data.contexts_by_lineno(path)
         found = set(contexts.get(line, ())) - {""}
-        if not found and line in contexts:  # run as the module is imported
+        if not found:  # run as the module is imported, which is before any test
             found = set().union(*contexts.values()) - {""}
         by_time = sorted({name.rpartition("|")[0] for name in found}, key=self.seconds)
         seen, ranked = Counter(), []
@@ -138,14 +104,6 @@ class Running:
         return [test for _, test in sorted(ranked, key=lambda item: item[0])]
 
 
-def copied(folder):
-    """What git keeps of the tree, as it is now."""
-    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True)  # noqa: S607
-    for name in names.stdout.decode().split("\0")[:-1]:
-        Path(folder, name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, Path(folder, name))
-
-
 def within(tests, seconds, running):
     """As many of them, in their order, as take so long."""
     spent = 0.0
@@ -156,7 +114,7 @@ def within(tests, seconds, running):
         yield test
 
 
-def judged(copy, mutant, running, seconds):
+def judged(copy, number, mutant, running, seconds):
     """What became of a mutant: the verdict, and which test saw it."""
     module, line, _, edit = mutant
     tests = running.tests(module, line)
@@ -164,7 +122,8 @@ def judged(copy, mutant, running, seconds):
     if not chosen:
         return {"verdict": "never run"}
     path = copy / module
-    path.write_text(edited((ROOT / module).read_text(), edit))
+    source = (ROOT / module).read_text()
+    put(path, edited(source, edit), 2 * number + 1)
     try:
         for some in filter(None, (chosen[:FEW], chosen[FEW:])):
             known = sum(map(running.seconds, some))
@@ -176,7 +135,7 @@ def judged(copy, mutant, running, seconds):
                 return {"verdict": "seen"} | ({"by": by[1]} if by else {"said": printed[-200:]})
         return {"verdict": "survived", "tests": len(chosen), "of": len(tests)}
     finally:
-        shutil.copy(ROOT / module, path)
+        put(path, source, 2 * number)
 
 
 def main():
@@ -187,14 +146,18 @@ def main():
     found = Counter(entry["verdict"] for entry in known)
     with tempfile.TemporaryDirectory() as folder, kept.open("a") as out:
         copied(folder)
-        for number, mutant in enumerate(drawn(count, seed)[len(known) :], len(known) + 1):
+        before = {(entry["module"], *entry["edit"]) for entry in known}
+        for number, mutant in enumerate(drawn(count, seed), 1):
+            module, _, fault, edit = mutant
+            if (module, *edit) in before:
+                continue
             start = time.monotonic()
-            verdict = judged(Path(folder), mutant, running, seconds)
-            entry = {"module": mutant[0], "fault": mutant[2]} | verdict
+            verdict = judged(Path(folder), number, mutant, running, seconds)
+            entry = {"module": module, "fault": fault, "edit": edit} | verdict
             found[verdict["verdict"]] += 1
             print(json.dumps(entry, ensure_ascii=False), file=out, flush=True)
             if verdict["verdict"] != "seen":
-                print(f"{mutant[0]}:{mutant[2]}: {verdict['verdict']}", flush=True)
+                print(f"{module}:{fault}: {verdict['verdict']}", flush=True)
             took = time.monotonic() - start
             print(f"{number} of {count}, {took:.0f} s: {dict(found)}", end="\r", file=sys.stderr)
         print(f"{count} mutants, seed {seed}: {dict(found)}")
