@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from symacct.accountant.accountant import Accountant
+from symacct.export.figures import legend_above
 from symacct.expressions.node import Node
 from symacct.mechanisms import Gaussian, Laplace, RandomizedResponse
 from symacct.operations import PoissonSubsample, SubsampleWithoutReplacement
@@ -101,7 +102,7 @@ def picture(found: list[Answer], path: Path) -> Path:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(2, 3, figsize=(11, 6.5), sharex=True, layout="constrained")
+    figure, axes = pyplot.subplots(2, 3, figsize=(13, 6.8), sharex=True, layout="constrained")
     for panel, mechanism in zip(
         axes.flat, dict.fromkeys(a.setting.mechanism for a in found), strict=True
     ):
@@ -116,9 +117,8 @@ def picture(found: list[Answer], path: Path) -> Path:
                 label=f"{scheme}, {_relation(line)} ({line[-1].theorem})",
                 markersize=4,
             )
-        panel.set_title(f"{mechanism!r}, {line[0].setting.privacy} privacy", fontsize=10)
         panel.grid(alpha=0.3)
-        panel.legend(fontsize=7)
+        legend_above(panel, f"{mechanism!r}, {line[0].setting.privacy} privacy")
     for panel in axes[-1]:
         panel.set_xlabel("compositions k")
     for panel in axes[:, 0]:
