@@ -1,14 +1,16 @@
 """A million independent checks: questions of the test vectors' kinds, new ones from a seed.
 
-`python -m tests.soak.checks [--count N] [--minutes M]` draws questions, has each answered between
-two proved ends, and asks others: a quadrature, an enumeration or a closed form of
+`python -m tests.soak.checks [--count N] [--minutes M] [--kept FILE]` draws questions, has each
+answered between two proved ends, and asks others: a quadrature, an enumeration or a closed form of
 tests/vector_checks.py, another engine of symacct's, and the checker, where there is one, about its
 certificate. It prints how many checks of each kind were made and what failed, with the words that
 ask again. SOAK_SEED draws the same, JOBS is how many processes ask. What agrees in float64 only is
-counted apart: it is too weak to be one of the million.
+counted apart: it is too weak to be one of the million. FILE keeps what became of each block, so
+that several runs make one count.
 """
 
 import argparse
+import itertools
 import json
 import os
 import random
@@ -36,7 +38,9 @@ WEAK = {"float64", "float64 engine"}
 NO_CHECK = {"refused", "no other method", "not in time", "the checker cannot say"}
 SECONDS = 5  # of processor time for one question
 BLOCK = 100  # questions that a process is given at a time
-SEVERAL = 100  # of so many questions one is asked of mpmath's quadratures, and certified
+SEVERAL = 300  # of so many questions one is asked of other engines, and certified
+#: Files that few other methods answer, and slowly: one question is drawn where ten would be.
+SELDOM = {"epsilon_poisson", "delta_poisson"}
 
 
 class OutOfTimeError(Exception):
@@ -52,7 +56,9 @@ def block(seed, which):
     chance = random.Random(f"{seed} {which}")
     signal.signal(signal.SIGVTALRM, out_of_time)
     counts, failed, begun = Counter(), [], time.process_time()
-    files, weights = zip(*((file, count_of(file)) for file in FILES), strict=True)
+    files, weights = zip(
+        *((f, count_of(f) / (10 if f in SELDOM else 1)) for f in FILES), strict=True
+    )
     for number in range(BLOCK):
         (file,) = chance.choices(files, weights)
         asked = file, chance.randrange(count_of(file)), f"{seed}/{which}/{number}"
@@ -81,12 +87,14 @@ def checks(file, number, seed):
         yield check(asks, question)
     except NoMethodError:
         yield "no other method"
+    if number % SEVERAL:
+        return
     if asks == "rdp":
         if asked_of("float64", question):
             yield "float64 engine"
-        if number % SEVERAL == 0 and asked_of("mpmath", question):
+        if asked_of("mpmath", question):
             yield "another engine"
-    if CHECKER.exists() and number % SEVERAL == 0:
+    if CHECKER.exists():
         yield from verdict(asks, question)
 
 
@@ -138,22 +146,41 @@ def table(counts, seconds, wall):
     )
 
 
+def kept_in(file, seed):
+    """What became of the blocks of a seed that a file keeps, by their numbers."""
+    if not file or not file.exists():
+        return {}
+    rows = map(json.loads, file.read_text(encoding="utf-8").splitlines())
+    return {which: found for drawn, which, found in rows if drawn == seed}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=5_000, help="questions, where no time is said")
     parser.add_argument("--minutes", type=float, help="how long to go on")
+    parser.add_argument(
+        "--kept", type=Path, help="a file of blocks: those there are not asked again"
+    )
     given = parser.parse_args()
     seed, jobs = os.environ.get("SOAK_SEED", "checks"), int(os.environ.get("JOBS", "2"))
-    begun, which, counts, failed, seconds = time.monotonic(), 0, Counter(), [], 0.0
+    begun, blocks = time.monotonic(), kept_in(given.kept, seed)
     until = begun + 60 * given.minutes if given.minutes else None
+    new = (which for which in itertools.count() if which not in blocks)
     with ProcessPoolExecutor(jobs) as pool:
-        while time.monotonic() < until if until else counts["questions"] < given.count:
-            blocks = range(which, which + 2 * jobs)
-            for found, faults, spent in pool.map(block, [seed] * len(blocks), blocks):
-                counts, failed, seconds = counts + found, failed + faults, seconds + spent
-            which = blocks.stop
+        while time.monotonic() < until if until else BLOCK * len(blocks) < given.count:
+            asked = list(itertools.islice(new, 2 * jobs))
+            for which, found in zip(
+                asked, pool.map(block, [seed] * len(asked), asked), strict=True
+            ):
+                blocks[which] = found
+                if given.kept:
+                    with given.kept.open("a", encoding="utf-8") as file:
+                        print(json.dumps([seed, which, found]), file=file)
+    failed = [fault for _, faults, _ in blocks.values() for fault in faults]
     for asked, what in failed:
         print(f"checks: FAILED {asked!r}: {what}")
+    counts = sum((Counter(found) for found, _, _ in blocks.values()), Counter())
+    seconds = sum(spent for _, _, spent in blocks.values())
     print(table(counts, seconds, time.monotonic() - begun), flush=True)
     print(f"checks: {len(failed)} failed, seed {seed}", flush=True)
     return bool(failed)
