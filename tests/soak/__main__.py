@@ -6,7 +6,8 @@ SOAK_SEED, which is printed, draws the same examples again. SOAK_MINUTES bounds 
 of them goes to the laws, one seed after the other, one to the long checks, and the rest to the
 independent ones of tests/soak/checks.py, whose number is printed at the end; what there is no
 time for is skipped. Without it every law and every check is run once. SOAK_CHECKS=1 makes the
-independent checks alone: a night of them on two cores is a million. A failure of a law is kept
+independent checks alone: two hours of them on two idle cores are a million, and SOAK_KEPT=FILE
+goes on from what an earlier run with this seed left there. A failure of a law is kept
 in tests/soak/found.txt with its seed, and run first from then on: mend it, leave an `@example` of
 it in the test, and take the line out.
 """
@@ -40,6 +41,8 @@ def independent(seed, minutes):
     """Count the checks by other methods; their status."""
     command = [sys.executable, "-m", "tests.soak.checks"]
     bounded = ["--minutes", str(minutes)] if minutes < float("inf") else []
+    if os.environ.get("SOAK_KEPT"):
+        bounded += ["--kept", os.environ["SOAK_KEPT"]]
     environment = os.environ | {"SOAK_SEED": str(seed), "JOBS": JOBS}
     print(f"\nsoak: independent checks, seed {seed}", flush=True)
     return subprocess.run([*command, *bounded], env=environment).returncode
