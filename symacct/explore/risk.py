@@ -158,7 +158,12 @@ class Risk:
         if self.kind is Kind.LOWER:
             raise SoundnessError("reconstruction: found a lower bound of the profile, from which "
                                  "none follows; needed risk(m)")  # fmt: skip
-        return bound(self.tpr(_share(baseline, "reconstruction, baseline")), Kind.UPPER)
+        level = _share(baseline, "reconstruction, baseline")
+        if self._known.has_one_pair:
+            return bound(self.tpr(level), Kind.UPPER)
+        what = f"reconstruction at {echo(baseline)}"
+        found = self._ask(lambda height: largest_power(height, level), what)
+        return bound(_of_probability(found), Kind.UPPER)
 
     @cached_property
     def mu(self) -> Bound:

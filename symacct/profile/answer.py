@@ -136,6 +136,8 @@ class Profile:
     ) -> None:
         self.claim, self.may_exceed_curve, self.smoothed = claim, may_exceed_curve, smoothed
         self.directions = _directions(found)
+        #: Has a record the same pair, in the same direction, whatever it is?
+        self.has_one_pair = len(found) == 1 and not found[0].pairs
         tests = [product.tests for product in found]
         #: Directions whose tests are those of the mechanism; none where they are not known.
         self.tests = _directions([one for ones in tests for one in ones]) if all(tests) else []
@@ -232,7 +234,7 @@ class BestOfRuns(Profile):
     def __init__(self, node: RepeatAndSelect) -> None:
         sources = (_EXACT.source, _BEST_OF_RUNS)
         self.claim = Claim(Kind.UPPER, node.claim.adjacency, sources=sources)
-        self.may_exceed_curve, self.smoothed = True, None
+        self.may_exceed_curve, self.smoothed, self.has_one_pair = True, None, True
         self.one_run, self.runs = profile(node.mechanism), node.runs
 
     @cached_property

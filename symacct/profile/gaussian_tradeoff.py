@@ -63,7 +63,7 @@ def smallest_mu(height: HockeySticks, least_error: Fraction, digits: int) -> arb
     middle = SlopePoint(Fraction(1), height(Fraction(1)))
     centre = (1 - middle.height) / 2  # where f(α) = α, and the slope is −1
     if not middle.height > 0:
-        return arb(0).union(-2 * gaussian_quantile(1 - centre.lower()))
+        return arb(0).union(_of_powers_above(middle.height.upper(), least_error))
     if least_error:
         if not ball(least_error) < centre:
             raise DomainError(
@@ -84,6 +84,17 @@ def _tangent(height: HockeySticks, alpha: Fraction) -> tuple[SlopePoint, _Corner
     power, level = search.power(), ball(alpha)
     x = max(search.best.x, Fraction(1))
     return SlopePoint(x, height(x)), _Corner(level, power)
+
+
+def _of_powers_above(gain: arb, least_error: Fraction) -> arb:
+    """At most the μ of a test whose power is above its level by no more than so much.
+
+    It is the largest at the least level.
+    """
+    if gain == 0:
+        return arb(0)
+    level = ball(least_error)
+    return gaussian_quantile(level) - gaussian_quantile(level + gain) if level > 0 else arb("inf")
 
 
 def gaussian_quantile(tail: arb) -> arb:
@@ -169,7 +180,7 @@ def largest_regret(height: HockeySticks, mu: arb, digits: int) -> arb:
 
     By which the best guess of an attacker is right more often under G_μ than under f, at any prior.
     """
-    return _Excess(height, mu).largest(digits)
+    return _Excess(height, mu).largest(digits) if mu > 0 else arb(0)
 
 
 class _Excess:

@@ -7,6 +7,7 @@ value of a concave function. Lines through its values bound it between them and 
 from __future__ import annotations
 
 from bisect import insort
+from contextlib import suppress
 from copy import copy
 from fractions import Fraction
 from operator import attrgetter, methodcaller
@@ -17,7 +18,7 @@ from flint import arb, ctx
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import rational
-from symacct.core.errors import PrecisionError
+from symacct.core.errors import LimitError, PrecisionError
 from symacct.core.forking import cached_property
 from symacct.numerics.sums.refine import ball, up_to, within_floats
 from symacct.profile.answer import Profile
@@ -71,8 +72,31 @@ class HockeySticks:
 
     def _at(self, x: Fraction) -> arb:
         digits = self.digits or (ctx.prec - _SPARE_BITS) / 3.33
-        found = [one.delta(lambda: ball(x).log(), digits) for one in self.directions]
+        found = [one.delta(lambda: ball(x).log(), digits) for one in self._largest(ball(x).log())]
         return BALL.maximum(arb(0), *found)
+
+    def _largest(self, y: arb) -> list[CompositionProfile]:
+        """The directions that may be the largest: another may be 0 at y, and has no digit."""
+        if len(self.directions) == 1:
+            return self.directions
+        about = [one.value_without_contour(y) for one in self.directions]
+        least = BALL.maximum(arb(0), *(value.lower() for value in about if value.is_finite()))
+        every = zip(self.directions, about, strict=True)
+        return [one for one, value in every if not value < least]
+
+    def is_tiny(self, x: Fraction, bound: arb) -> bool:
+        """Is H(x) proved to be no more than so much, by a closed form or where a moment says so?
+
+        Where it is 0 a closed form may never have any digit of it.
+        """
+        y, log_bound = float(ball(x).log().mid()), float(bound.log().mid())
+        with suppress(PrecisionError, LimitError):
+            return all(
+                (one.closed is not None or one.runs.moments.log_delta(y) < log_bound)
+                and one.is_within(lambda: ball(x).log(), lambda: bound)
+                for one in self.directions
+            )
+        return False
 
     @property
     def gaussian_mu(self) -> arb | None:
@@ -85,6 +109,16 @@ class HockeySticks:
     def lost(self) -> arb:
         """The mass of what only one of the two laws can give, at most 1."""
         return BALL.maximum(arb(0), *(one.runs.mass_at_infinity for one in self.directions))
+
+    def is_lost(self, share: Fraction) -> bool | None:
+        """Is so much of the mass lost? None where balls cannot tell."""
+        every = [one.runs.exact_mass_at_infinity for one in self.directions]
+        known = [exact for exact in every if exact is not None]
+        if len(known) == len(every):
+            return share <= max(known, default=Fraction(0))
+        if self.lost >= ball(share):
+            return True
+        return False if self.lost < ball(share) else None
 
     @property
     def largest_loss(self) -> arb:
@@ -112,8 +146,8 @@ def second_error(height: HockeySticks, alpha: Fraction, below: HockeySticks | No
     below = below or height
     if alpha == 0:
         return 1 - height.lost
-    if ball(alpha) >= 1 - below.lost:
-        return arb(0)
+    if (is_told := below.is_lost(1 - alpha)) is not False:
+        return arb(0) if is_told else arb.nan()
     return TangentSearch(height, alpha, below).largest()
 
 
@@ -124,8 +158,8 @@ def largest_power(height: HockeySticks, alpha: Fraction, below: HockeySticks | N
     below = below or height
     if alpha == 0:
         return height.lost
-    if ball(alpha) >= 1 - below.lost:
-        return arb(1)
+    if (is_told := below.is_lost(1 - alpha)) is not False:
+        return arb(1) if is_told else arb.nan()
     return best_test(height, alpha, below).power()
 
 
@@ -218,7 +252,7 @@ class TangentSearch:
         for at, found in known:
             if at <= x and found < small:
                 return found.union(arb(0))
-        found = height(x)
+        found = up_to(small.upper()) if height.is_tiny(x, small) else height(x)
         known.append((x, found))
         return found
 

@@ -19,8 +19,8 @@ def pair_above(bounds: Iterable[Point]) -> tuple[tuple[Fraction, Fraction], ...]
     zero, one = Fraction(0), Fraction(1)
     known = [*bounds, (one, one)]
     corners = _lower_hull([(zero, one), *known, *((1 / x, 1 - (1 - h) / x) for x, h in known)])
-    slopes = [(v[1] - u[1]) / (v[0] - u[0]) for u, v in pairwise(corners)]
-    turns = zip(corners[1:], pairwise([*slopes, zero]), strict=True)
+    slopes = [*((v[1] - u[1]) / (v[0] - u[0]) for u, v in pairwise(corners)), zero]
+    turns = zip(corners[1:], pairwise(slopes), strict=True)
     masses = [(x * (after - before), after - before) for (x, _), (before, after) in turns]
     only_p, only_q = corners[-1][1], 1 + slopes[0]
     return tuple(pair for pair in (*masses, (only_p, zero), (zero, only_q)) if any(pair))
