@@ -1,4 +1,4 @@
-"""What a draw of 400 faults over the package showed to be untested (docs/evidence.md)."""
+"""What draws of faults over the package showed to be untested (docs/evidence.md)."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -10,15 +10,22 @@ import sympy
 from flint import acb, arb
 
 from symacct import (
+    Curve,
     DiscreteGaussian,
+    DistributionPair,
     Either,
     Gaussian,
     Laplace,
     PoissonSubsample,
     RandomizedResponse,
+    laws,
 )
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
+from symacct.codegen.constants import in_float64
+from symacct.codegen.context import CodeArithmetic
+from symacct.codegen.interpret import FloatMachine
+from symacct.codegen.trace import trace
 from symacct.core import symbols
 from symacct.distributions.closed_forms import GeometricDirection
 from symacct.distributions.normal import blend_matrices, matrix
@@ -241,3 +248,31 @@ def test_the_curvature_off_the_line_is_at_most_its_bound(gamma, t):
     )
     for bend, bound in zip(bends, part.curvature_bounds(a, t), strict=True):
         assert np.abs(bend).sum() * 0.125**2 / step**2 <= float(bound.mid())
+
+
+@pytest.mark.parametrize(("first", "second"), [("3.03", 3), (3, "3.03")])
+def test_of_directions_that_are_nearly_equal_the_larger_is_taken(first, second):
+    """E[(1 − γ + γP/Q)^α] of two normal laws, whose two roles a chord hardly tells apart."""
+    alpha, gamma = mp.mpf("4.9"), mp.mpf(1) / 10
+    laws_of = [(mp.mpf(i), mp.sqrt(v)) for i, v in enumerate((first, second))]
+
+    def moment(p, q):
+        def at(x):
+            ratio = mp.npdf(x, *p) / mp.npdf(x, *q)
+            return mp.npdf(x, *q) * (1 - gamma + gamma * ratio) ** alpha
+
+        return mp.quad(at, range(-60, 61, 4))
+
+    known = max(mp.log(moment(*roles)) for roles in (laws_of, laws_of[::-1])) / (alpha - 1)
+    pair = DistributionPair(laws.Normal(0, first), laws.Normal(1, second))
+    found = PoissonSubsample(pair, "1/10").rdp("4.9", digits=15)
+    assert float(found.upper) == pytest.approx(float(known), rel=1e-12)
+
+
+@pytest.mark.parametrize("formula", ["2 - exp(-alpha/9)", "1 - exp(-alpha/10**8)"])
+def test_code_of_a_number_less_an_exponential(formula):
+    node = Curve(formula, kind="upper", adjacency="either")
+    machine = FloatMachine(in_float64(trace(node, None, {}, CodeArithmetic, 40)))
+    for alpha in (1.0, 2.5, 40.0):
+        known = node.rdp(Fraction(alpha), digits=20).upper
+        assert machine.epsilon(alpha, {}) == pytest.approx(float(known), rel=1e-15)
