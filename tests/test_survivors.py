@@ -29,6 +29,7 @@ from symacct.codegen.trace import trace
 from symacct.core import symbols
 from symacct.distributions.closed_forms import GeometricDirection
 from symacct.distributions.normal import blend_matrices, matrix
+from symacct.mechanisms.mixtures import MixtureDirection, Overlap
 from symacct.numerics.densities.jets import Jet, JetsOfBalls, _positive_factors, evaluator
 from symacct.numerics.lognormal.transform import Line, Lognormal
 from symacct.numerics.triangles import plane
@@ -276,3 +277,19 @@ def test_code_of_a_number_less_an_exponential(formula):
     for alpha in (1.0, 2.5, 40.0):
         known = node.rdp(Fraction(alpha), digits=20).upper
         assert machine.epsilon(alpha, {}) == pytest.approx(float(known), rel=1e-15)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize(
+    ("half", "whole"),
+    [("exp(-x)", "exp(-Abs(x))/2"), ("1/(1 + x)**2", "1/(1 + Abs(x))**2/2")],
+)
+def test_a_law_on_half_the_line_is_twice_the_one_on_the_whole(half, whole, reverse):
+    """m/Q is 1 + γ on one side and 1 − γ on the other, where P is 0 up to infinity."""
+    first = laws.Density(half, [0, "inf"])
+    overlap = Overlap(first, laws.Density(whole, ["-inf", 0, "inf"]))
+    power = -2 if reverse else 3
+    moment = (mp.mpf("0.75") ** power + mp.mpf("1.25") ** power) / 2
+    with precision(53):
+        found = MixtureDirection(overlap, Fraction(1, 4), reverse).curve(BALL)(3)
+    assert float(found.mid()) == pytest.approx(float(mp.log(moment) / 2), rel=1e-13)
