@@ -11,6 +11,7 @@ from tests.lowest import lowest
 from tests.soak import bounded
 from tests.soak import conftest as soaking
 from tests.soak.mutants import CONCERNED, ROOT, concerning, mutants
+from tests.soak.package_mutants import line_before
 
 
 def test_only_the_soak_draws_new_examples():
@@ -61,6 +62,13 @@ def test_every_sort_of_fault_is_put_in():
         assert any(part in text for text in same), part
     assert all("# é" in text for text in texts)  # what reads the source finds the rest as it was
     assert all(description.startswith("3: ") for description, _ in mutants(source))
+
+
+def test_a_line_is_found_where_it_was_or_after_what_stood_before_it():
+    before, now = "a\nb\nc\nd\n", "x\na\nc\ny\nz\nd\n"
+    assert [line_before(before, now, line) for line in range(1, 7)] == [1, 1, 3, 3, 3, 4]
+    with pytest.raises(ValueError, match="found line 7"):
+        line_before(before, now, 7)
 
 
 def test_the_tests_that_concern_a_module_exist():

@@ -158,6 +158,18 @@ def test_the_parts_of_the_tail_are_above_the_integrals_they_stand_for():
         assert truth > 0
 
 
+def test_the_tail_bound_has_all_three_parts(monkeypatch):
+    region, sigma, end, beyond = Region(F(1, 4), F(4)), F(5), F(1), 4
+    monkeypatch.setattr(moments, "_ENDS", (end,))
+    monkeypatch.setattr(moments, "_BEYOND", (beyond,))
+    with precision(100):
+        slope = arb(1).expm1()
+        far = region.tail_integral(sigma, end)
+        known = region.centre(sigma, slope + beyond) + _above(slope, slope + beyond) + far
+        assert known.overlaps(region.log_tail(sigma).exp())
+        assert known > far > 10
+
+
 def mpmath_points(low, high):
     return [MP.mpf(low) + (MP.mpf(high) - low) * i / 6 for i in range(7)]
 

@@ -411,6 +411,8 @@ def test_condition_4_holds_for_a_tilt_up_to_an_order():
         ("Min(t**2, 7) + Abs(5 - t)", 1),
         ("log(1 + exp(-t))", 1),
         ("(t - 2)**-2", 4),
+        ("(log(1 + t) - log(t))**2", 4),
+        ("(log(1 + t) - log(t))**3", 4),
     ],
 )
 def test_a_germ_bounds_the_function_and_its_derivative(text, start):

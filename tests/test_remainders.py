@@ -237,7 +237,7 @@ def newtons_series_of_few_terms(m):
 @row("numerics.normal.chi")
 def chi_divergences_by_wide_steps(m):
     """E[(e^{sx − s²/2} − 1)^l] by the widest steps, and a side of a sum by short windows."""
-    for shift, l in itertools.product((Fraction(1), Fraction(1, 2)), (2, 4)):
+    for shift, l in itertools.product((Fraction(1), Fraction(1, 2), Fraction(1, 4)), (2, 4)):
         s = number(shift)
         truth = mp.fsum(
             (-1) ** (l - i) * mp.binomial(l, i) * mp.exp(s**2 * i * (i - 1) / 2)
@@ -649,21 +649,23 @@ def samples_by_few_nodes(m):
 
 
 @functools.cache
-def straight_path():
-    """What three runs' panels come to by nodes enough, and how high they are."""
-    path = few_laplace.Path(((LaplaceLoss(Fraction(1), Fraction(1, 2)), 3),), False, 2.0, 64)
+def straight_path(runs, c, y):
+    """What some runs' panels come to by nodes enough, and how high they are."""
+    path = few_laplace.Path(((LaplaceLoss(Fraction(1), Fraction(1, 2)), runs),), False, c, 64)
     with ctx.workprec(path.work):
-        return path.panels, number(path._straight(arb(0.25)).mid())
+        return path.panels, number(path._straight(arb(y)).mid())
 
 
 @row("profile.closed_form.few_laplace")
 def panels_of_few_nodes(m):
-    (panels, height, _), truth = straight_path()
-    for count in (2, 3, 4, 6):
-        path = m.Path(((LaplaceLoss(Fraction(1), Fraction(1, 2)), 3),), False, 2.0, 64)
-        vars(path)["panels"] = panels, height, count
-        with ctx.workprec(path.work):
-            yield path._straight(arb(0.25)), truth
+    """By the saddle, and far from it, where the integrand is far larger at one end."""
+    for runs, c, y in ((3, 2.0, 0.25), (10, 4.0, -9.0)):
+        (panels, height, _), truth = straight_path(runs, c, y)
+        for count in (2, 3, 4, 6):
+            path = m.Path(((LaplaceLoss(Fraction(1), Fraction(1, 2)), runs),), False, c, 64)
+            vars(path)["panels"] = panels, height, count
+            with ctx.workprec(path.work):
+                yield path._straight(arb(y)), truth
 
 
 @functools.cache

@@ -4,9 +4,10 @@
 of the tree, and runs the tests that run its line, the quickest of each kind first: those that take
 EACH seconds (30) without a fault. Which tests these are, one run of the whole suite under
 `coverage` has found before, and their times. Each verdict is a line of out/mutants/SEED.jsonl as
-soon as it is known: a run that is cut goes on from there. A survivor is then read: whether it gives
-a wrong number, or steers a search, a speed, a look. docs/evidence.md has the judgement of the last
-whole draw.
+soon as it is known: a run that is cut goes on from there. What ran which line is remembered in
+out/mutants/ with its commit: a later draw moves the lines to where they are now, and asks no test
+that came since. A survivor is then read: whether it gives a wrong number, or steers a search, a
+speed, a look. docs/evidence.md has the judgement of the last draws.
 """
 
 import json
@@ -19,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from difflib import SequenceMatcher
 from itertools import islice
 from pathlib import Path
 from xml.etree import ElementTree
@@ -31,6 +33,11 @@ FEW, MANY = 12, 300
 SAW = re.compile(r"(?:FAILED|ERROR) (\S+\.py(?:::.*?)?)(?: - .*)?$")
 
 
+def said_by(*command, check=True):
+    """What a command prints."""
+    return subprocess.run(command, cwd=ROOT, check=check, capture_output=True, text=True).stdout
+
+
 def drawn(count, seed):
     """(module, line, description, edit) of so many faults of the package."""
     every = []
@@ -40,13 +47,26 @@ def drawn(count, seed):
     return random.Random(seed).sample(every, count)
 
 
+def line_before(before, now, line):
+    """Which line of an older text stood where one of the newer text does."""
+    texts = before.splitlines(), now.splitlines()
+    for _, first, last, start, end in SequenceMatcher(None, *texts, False).get_opcodes():
+        if start < line <= end:
+            return max(1, min(first + line - start, last))
+    raise ValueError(f"found line {line}, needed one of {len(texts[1])}")
+
+
 class Running:
     """Which tests run a line, and how long they take, by one run of the suite."""
 
     def __init__(self):
-        self.lines, times = OUT / "coverage", OUT / "times.xml"
+        self.lines, times, commit = OUT / "coverage", OUT / "times.xml", OUT / "commit"
         if not times.exists():
+            commit.write_text(said_by("git", "rev-parse", "HEAD"))
             self._run(times)
+        self.commit = commit.read_text().strip()
+        collect = "-m", "pytest", "-q", "--collect-only", "-o", "addopts="
+        self._there = set(said_by(sys.executable, *collect).splitlines())
         self._seconds = Counter()
         for case in ElementTree.parse(times).iter("testcase"):  # noqa: S314 (our own)
             name = f"{case.get('classname')}::{case.get('name')}"
@@ -86,6 +106,8 @@ class Running:
 
         data = CoverageData(str(self.lines))
         data.read()
+        before = said_by("git", "show", f"{self.commit}:{module}", check=False)
+        line = line_before(before, (ROOT / module).read_text(), line) if before else 0
         contexts = {}
         for path in data.measured_files():
             if path.endswith("/" + module):
@@ -93,7 +115,8 @@ class Running:
         found = set(contexts.get(line, ())) - {""}
         if not found:  # run as the module is imported, which is before any test
             found = set().union(*contexts.values()) - {""}
-        by_time = sorted({name.rpartition("|")[0] for name in found}, key=self.seconds)
+        names = {name.rpartition("|")[0] for name in found} & self._there
+        by_time = sorted(names, key=self.seconds)
         seen, ranked = Counter(), []
         for test in by_time:
             if self.seconds(test) == math.inf:

@@ -35,7 +35,7 @@ def cases(count, seed):
     rng = random.Random(seed)
     for _ in range(count):
         middle, q = 2 + int(10 ** rng.uniform(0, 1.9)), Fraction(10 ** rng.uniform(-6, -0.01))
-        yield middle, q, Fraction(10 ** rng.uniform(-0.3, 1.7))
+        yield middle, q, Fraction(10 ** rng.uniform(-1.2, 1.7))
 
 
 def slope_of(sigma):

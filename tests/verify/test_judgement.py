@@ -124,6 +124,32 @@ def test_another_way_of_writing_that_shows_a_wrong_curve_is_no_defect_beside_it(
     assert len(report(*HALVED, way).defects) == 1
 
 
+NEARLY_1 = 1 - Fraction(1, 10**12)
+BETWEEN = Truth(Fraction(1), Fraction(2), exact=False)
+
+
+@pytest.mark.parametrize(
+    ("usual", "other", "truth", "causes"),
+    [
+        ("1/2", 1, ONE, 1),
+        (1, "1/2", ONE, 2),
+        (NEARLY_1, "1/2", ONE, 2),
+        (1, NEARLY_1, ONE, 2),
+        ("1/2", 1, BETWEEN, 1),
+        ("3/2", "1/2", BETWEEN, 2),
+        ("3/2", "8/5", BETWEEN, 1),
+        (1, NEARLY_1, BETWEEN, 1),
+    ],
+)
+def test_another_way_of_writing_shows_a_wrong_curve_where_the_usual_way_may_be_wrong(
+    usual, other, truth, causes
+):
+    """The usual way is below the truth, or neither of the two is known to be."""
+    before = HALVED[0].ask, Answer(value=Fraction(usual))
+    way = found("inconsistent", other, how=(("count", "repeat"),), other=before)
+    assert len(report(*HALVED, replace(way, truth=truth)).defects) == causes
+
+
 def test_what_rounding_would_explain_belongs_to_a_curve_that_is_wrong_anyway():
     near_1 = found("unsound", "1/2", at="1.001", beyond_rounding=False)
     assert len(report(*HALVED, near_1).defects) == 1

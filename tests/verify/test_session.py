@@ -123,6 +123,11 @@ def test_a_composition_is_the_sum_of_its_runs():
     ]
     assert laws.sum_law(Ask("rdp", parts, "2"), Answer(value=Fraction(11)), runs) is None
     assert laws.sum_law(Ask("rdp", parts, "2"), Answer(value=Fraction(5)), runs).law
+    infinite = Answer(value=float("inf"))
+    assert laws.sum_law(Ask("rdp", parts, "2"), infinite, runs) is None
+    for place in (0, 1):
+        some = [(ask, infinite if i == place else said) for i, (ask, said) in enumerate(runs)]
+        assert laws.sum_law(Ask("rdp", parts, "2"), Answer(value=Fraction(5)), some) is None
 
 
 def test_the_simplest_question_still_shows_it():

@@ -262,6 +262,18 @@ def test_a_value_between_the_bounds_is_neither_right_nor_wrong():
     assert judge.judge(ask, Answer(value=middle, claims="WBK19-T9")).verdict == "wrong-formula"
 
 
+@pytest.mark.usefixtures("bracketing")
+@pytest.mark.parametrize("off", [0, Fraction(1, 10**12), Fraction(-1, 10**12)])
+def test_the_best_bound_to_rounding_is_judged_and_right(off):
+    """It is no better bound that somebody may have proved."""
+    ask = Ask("rdp", (FIXED,), "3", "replace_one")
+    near = Fraction(Oracle().truth(ask).upper) * (1 + off)
+    judge = Judge(Oracle(), Hello("p", "1", ()))
+    assert judge.judge(ask, Answer(value=near)) is None
+    assert judge.judged == {(ask, near)}
+    assert not judge.undecided
+
+
 def at_opposite_ends(sigma, gamma, alpha):
     """ε(α) of sampled Gaussian noise, one record at 1 in place of one at −1, by mpmath."""
     with mpmath.workdps(30):

@@ -34,9 +34,7 @@ static double log_exp_gap(double x) {
             total = 1.0 + total * x / k;
         return log(x * x / 2.0 * total);
     }
-    if (x > 40.0)
-        return x + log1p(-(1.0 + x) * exp(-x));
-    return log(expm1(x) - x);
+    return x > 40.0 ? x : log(expm1(x) - x);
 }
 
 /* log(1 + gamma (e^x - 1)) */

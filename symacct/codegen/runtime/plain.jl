@@ -52,10 +52,7 @@ function log_exp_gap(x)
         end
         return log_of(x * x / 2.0 * total)
     end
-    if x > 40.0
-        return x + log1p_of(-(1.0 + x) * exp(-x))
-    end
-    return log_of(expm1(x) - x)
+    return x > 40.0 ? x : log_of(expm1(x) - x)
 end
 
 # log(1 + gamma (e^x - 1))

@@ -89,9 +89,7 @@ def log_exp_gap(x):
         for k in range(16, 2, -1):
             total = 1.0 + total * x / k
         return log(x * x / 2.0 * total)
-    if x > 40.0:
-        return x + math.log1p(-(1.0 + x) * exp(-x))
-    return log(expm1(x) - x)
+    return x if x > 40.0 else log(expm1(x) - x)
 
 
 def log_mixture(gamma, x):

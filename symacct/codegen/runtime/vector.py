@@ -66,8 +66,7 @@ def log_exp_gap(x):
     for k in range(16, 2, -1):
         total = 1.0 + total * x / k
     small = np.log(x * x / 2.0 * total)
-    large = x + np.log1p(-(1.0 + x) * np.exp(-x))
-    plain = np.where(x > 40.0, large, np.log(np.expm1(x) - x))
+    plain = np.where(x > 40.0, x, np.log(np.expm1(x) - x))
     return np.where(np.abs(x) < 0.5, small, plain)
 
 
