@@ -18,6 +18,7 @@ from symacct import (
     AssumptionError,
     DistributionPair,
     DomainError,
+    Either,
     ExponentialMechanism,
     FiniteMechanism,
     Gaussian,
@@ -463,6 +464,16 @@ def test_two_candidates_have_the_best_test_at_every_rate(m, power):
         assert found.claim.kind is Kind.EXACT
         assert close(found, power(a), 12)
     assert m.gdp().claim.kind is Kind.EXACT
+
+
+def test_of_many_pairs_without_one_test_a_bound_is_what_is_known():
+    """By the coin one pair of three laws is told, and which of them is the worse depends on ε."""
+    three = FiniteMechanism([["1/2", "1/2"], ["1/4", "3/4"], ["1/9", "8/9"]])
+    found = risk(Either(three, RandomizedResponse("3/4"), "1/2"))
+    assert found.kind is Kind.EXACT
+    assert found.advantage.claim.kind is Kind.EXACT
+    assert found.tpr("1/10").claim.kind is Kind.UPPER
+    assert risk(three).tpr("1/10").claim.kind is Kind.EXACT
 
 
 def test_each_direction_of_a_sample_has_its_own_curve():
