@@ -16,8 +16,11 @@ from symacct import (
     PrecisionError,
     RandomAllocation,
 )
+from symacct.arithmetic import BALL
 from symacct.numerics.lognormal.moments import LognormalMoments
 from symacct.numerics.lognormal.transform import Lognormal
+from symacct.numerics.sums.refine import ball
+from symacct.theory.amplification import allocation
 from tests import independent
 from tests.support import holds
 from tests.thinning import covering
@@ -52,6 +55,18 @@ def test_the_divergence_is_the_mean_over_all_allocations(seed):
     found = RandomAllocation(Gaussian(sigma), steps).rdp(alpha, digits=25)
     assert holds(found, value, 25, trusted=50)
     assert found.claim.kind is Kind.EXACT
+
+
+@pytest.mark.parametrize(
+    ("one_step", "added", "larger"),
+    [(lambda _: 10, 6, 3), (lambda _: 10, 1, 1), (lambda a: 0 if a == 1 else 10, 6, 3)],
+)
+def test_the_larger_direction_is_answered(monkeypatch, one_step, added, larger):
+    """Whichever it is: no question is known for which adding is, so two moments are made up."""
+    logs = {3: arb(2), -2: arb(added)}
+    monkeypatch.setattr(allocation, "log_moment", lambda eps, steps, z: logs[z])
+    assert allocation.larger_direction(BALL, lambda a: arb(one_step(a)), 3, 5) == larger
+    assert allocation.larger_direction(BALL, lambda a: ball(a - 1) / 2, 3, 5) == 1
 
 
 def test_one_step_is_the_noise_and_many_are_less_than_a_poisson_sample_of_each():

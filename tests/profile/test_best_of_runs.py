@@ -169,6 +169,23 @@ def test_gaussian_noise_by_the_formula_and_near_the_truth(sigma, gamma, last):
     assert hockey_stick(p, q, MP.exp(value)) <= delta
 
 
+@pytest.mark.parametrize(("sigma", "rate", "delta"), [(5, 100, "1e-6"), (20, 1000, "1e-4")])
+def test_a_poisson_number_of_runs_of_gaussian_noise_by_the_formula(sigma, rate, delta):
+    """μ((R−1)y + δ₁(log R)) + ε₁(δ/2μ), the least of R, for μy = log 2/δ; in mpmath."""
+    mu, most = 1 / MP.mpf(sigma), number(Fraction(delta))
+    y = MP.log(2 / most) / rate
+    r = MP.findroot(
+        lambda r: MP.diff(lambda x: x * y + gaussian_delta(mu, MP.log(x)), r), (1.01, 1.2)
+    )
+    shift = rate * ((r - 1) * y + gaussian_delta(mu, MP.log(r)))
+    base = MP.findroot(
+        lambda e: MP.log(gaussian_delta(mu, e) / (most / 2 / rate)), (0.001, 8), solver="anderson"
+    )
+    found = RepeatAndSelect(Gaussian(sigma), POISSON(rate)).epsilon(delta, conversion="exact")
+    value = number(independent.fraction(found.epsilon.upper))
+    assert (shift + base) * (1 - MP.mpf(10) ** -10) <= value <= (shift + base) * 1.001
+
+
 def test_samples_and_several_runs():
     m = 1000 * PoissonSubsample(Gaussian(2), "1/100")
     for runs in (BINOMIAL(1, "1/100"), BINOMIAL(0, "1/100"), POISSON(100)):
@@ -233,6 +250,23 @@ def test_a_pair_dominates_what_is_told_once_and_twice(runs, seed):
     assert found.kind is Kind.UPPER
     power = max(hockey_stick(p, q, 1) for p, q in laws_told)
     assert power <= number(independent.fraction(risk(node).advantage.upper))
+
+
+@pytest.mark.parametrize("epsilon", ["1/2", "1", "5/4"])
+def test_a_pair_dominates_what_few_of_many_runs_tell(epsilon):
+    """Of 100 runs the chance that none is good is e^{−100y}, about which ε may be large."""
+    laws_of_one = [(y, 1 - y) for y in map(Fraction, ("3/25", "133/1000"))]
+    node = RepeatAndSelect(DistributionPair(*laws_of_one), POISSON(100))
+    first, second = (told(law, (1, 0), node.runs) for law in laws_of_one)
+    a = MP.exp(number(Fraction(epsilon)))
+    truth = max(hockey_stick(first, second, a), hockey_stick(second, first, a))
+    assert truth > MP.mpf(10) ** -7
+    pair = profile(node).pair
+    assert min(map(min, pair.laws)) >= 0
+    assert truth <= MP.fsum(max(number(p) - a * number(q), 0) for p, q in pair.laws)
+    assert truth <= number(
+        independent.fraction(node.delta(epsilon, conversion="exact").delta.upper)
+    )
 
 
 def test_selections_in_a_composition():
