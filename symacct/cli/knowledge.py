@@ -15,17 +15,15 @@ from symacct.adversary.falsify import falsify
 from symacct.cli.frame import (
     ALPHA_HELP,
     EPILOG,
-    KIND_LABELS,
     digits_option,
     expression_command,
     in_numbers,
     json_option,
-    kind_label,
     main,
     print_json,
     print_text,
 )
-from symacct.cli.headline import headline, how
+from symacct.cli.headline import as_report
 from symacct.cli.relation import print_relation
 from symacct.core.errors import DomainError
 from symacct.core.exact import order
@@ -37,7 +35,7 @@ from symacct.explore.comparison import (
     ratio,
     times_text,
 )
-from symacct.export.description import about
+from symacct.export.description import KIND_LABELS, about, kind_label
 from symacct.export.explanation import Explanation, explain
 from symacct.export.tables import as_printed
 from symacct.expressions.node import Node
@@ -94,9 +92,9 @@ def _side_by_side(
         documents: list[dict[str, Any]] = [{"values": [x.as_dict() for x in row]} for row in values]
         columns = [f"ε({a})" for a in alpha]
     else:
-        found = [reported(m, delta, digits=digits) for m in nodes]
-        shown = [[one.best.asked.rounded(), how(one.best)] for one in found]
-        documents = [{"headline": headline(one)} for one in found]
+        found = [as_report(reported(m, delta, digits=digits)) for m in nodes]
+        shown = [[one.guarantee.asked.rounded(), one.how] for one in found]
+        documents = [{"headline": one.as_dict()} for one in found]
         columns = [f"ε to report at δ = {delta}", "how"]
     if as_json:
         named = zip(nodes, documents, strict=True)

@@ -25,7 +25,7 @@ from symacct.cli.frame import (
     print_json,
     print_text,
 )
-from symacct.cli.headline import headline
+from symacct.cli.headline import as_report
 from symacct.core import limits
 from symacct.core.claims import Relation
 from symacct.core.errors import SymacctError, reason
@@ -126,7 +126,7 @@ def statement_command(
         click.echo(_OPEN, err=True)
     if found.not_exact:
         click.echo(f"Note: the true number is {found.not_exact}", err=True)
-    document = {"statement": text, "form": form, "headline": headline(found)}
+    document = {"statement": text, "form": form, "headline": as_report(found).as_dict()}
     print_text(as_json, document, text, print_prose)
 
 

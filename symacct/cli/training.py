@@ -18,7 +18,7 @@ from symacct.cli.frame import (
     main,
     print_text,
 )
-from symacct.cli.headline import calibrated, headline, print_calibrated, print_reported
+from symacct.cli.headline import as_report, calibrated, print_calibrated, print_reported
 from symacct.core import symbols
 from symacct.core.claims import Relation
 from symacct.core.errors import DomainError, ParseError
@@ -173,7 +173,7 @@ def _print_statement(
             n, batch, str(noise), steps, run["epochs"] or "", run["sampling"]
         )
     text = found.best.statement(form, digits, words)
-    document = {"statement": text, "form": form, "headline": headline(found)}
+    document = {"statement": text, "form": form, "headline": as_report(found).as_dict()}
     print_text(as_json, document, text, print_prose)
 
 

@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 
 from symacct.core import symbols
-from symacct.core.claims import Adjacency, Relation
+from symacct.core.claims import Adjacency, Claim, Kind, Relation
 from symacct.core.exact import SpelledFraction, spelled, text
 from symacct.core.lazy_import import sympy
 from symacct.distributions.law import Law
@@ -166,6 +166,20 @@ def value(number: object) -> str:
         return spelled(number)
     decimal = exact_decimal(number)
     return decimal if decimal is not None and len(decimal) <= 12 else text(number)
+
+
+OWN_CURVE = "the mechanism's own curve"  # where no theorem is behind a number
+KIND_LABELS = {
+    Kind.LOWER: "↑ lower",
+    Kind.EXACT: "= exact",
+    Kind.UPPER: "↓ upper",
+    Kind.NEITHER: "≈ neither",
+}
+
+
+def kind_label(claim: Claim) -> str:
+    """The kind of a claim, and whether it is trusted alone."""
+    return KIND_LABELS[claim.kind] + ("" if claim.certified else " (not certified)")
 
 
 def neighbours(adjacency: Adjacency) -> str:

@@ -283,7 +283,9 @@ class Guarantee:
 
     def _best(self) -> str:
         best = "no order does better" if self.optimal else "another order may do better"
-        return str(self.kind) if self.needs_no_order else f"{self.kind}; {best}"
+        if self.needs_no_order:
+            best = ""
+        return "; ".join(filter(None, [str(self.kind), best, self.may_be_less]))
 
     @property
     def asked(self) -> Bound:
@@ -312,6 +314,15 @@ class Guarantee:
     def __format__(self, spec: str) -> str:
         """As `str`, the number asked as the format says, on its safe side."""
         return self._pair(format(self.asked, spec)) if spec else str(self)
+
+    @property
+    def may_be_less(self) -> str:
+        """How a smaller number may be had, in words; nothing if this is the exact profile's."""
+        if self.needs_no_order:
+            return ""
+        name, letter = ("", "ε") if self.epsilon is self.asked else ("epsilon=", "δ")
+        given = rounding.given(self.given)
+        return f"m.report({name}'{given}') may give a smaller {letter}"
 
     def __repr__(self) -> str:
         lines = [f"Guarantee: {self}", self._best(), f"of the curve: {self.claim}"]
