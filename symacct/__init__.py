@@ -8,6 +8,7 @@ from symacct.core import symbols
 from symacct.core.claims import Adjacency, Claim, Kind, Orders, Source
 from symacct.core.errors import (
     AdjacencyError,
+    ArgumentError,
     AssumptionError,
     BudgetError,
     DomainError,
@@ -114,6 +115,7 @@ __all__ = [
     "Adjacency",
     "AdjacencyError",
     "ApproximateDP",
+    "ArgumentError",
     "AssumptionError",
     "Attack",
     "BudgetError",

@@ -42,6 +42,8 @@ class Node(Currencies, PaperOutput, Interned):
     json_optional: ClassVar[tuple[str, ...]] = ()
     #: Those that documents of before have in place of others, with what to write now.
     json_former: ClassVar[Mapping[str, str]] = {}
+    #: Its other constructors by their names, which a text may call as well.
+    makers: ClassVar[tuple[str, ...]] = ()
     #: The curve is that of one pair (P, Q) that dominates the mechanism and that a
     #: measure-preserving involution swaps (theory: ZW19 Prop. 10, MTZ19 Thm 5).
     swap_symmetric: bool = False
