@@ -114,7 +114,7 @@ def node_calls():
                             "by": None, "digits": 6}),
         "code": (M.code, {"target": "python", "by": None, "max_order": 8, "points": 20,
                           "accuracy": "1e-9", "at": None}),
-        "explain": (M.explain, {"alpha": 2}),
+        "explain": (M.explain, {"alpha": None, "delta": "1e-5", "epsilon": None}),
         "cite": (M.cite, {"alpha": 2, "by": None}),
         "report": (M.report, {"delta": "1e-5", "epsilon": None, "digits": 5}),
         "statement": (M.statement, {"delta": "1e-5", "epsilon": None, "form": "text",

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from symacct.core import upward
+from symacct.core.errors import DomainError
 from symacct.core.exact import Numeric
 from symacct.core.lazy_import import sympy
 from symacct.core.pinning import By
@@ -75,9 +76,24 @@ class PaperOutput:
         how: Any = {"max_order": max_order, "accuracy": accuracy, "points": points, "at": at}
         return upward.codegen.code(cast("Node", self), target, by, **how)
 
-    def explain(self, alpha: Numeric | None = None) -> upward.explanation.Explanation:
-        """The tree of what was done, with theorem, source, assumptions and kind of each part."""
-        return upward.explanation.explain(cast("Node", self), alpha)
+    def explain(
+        self,
+        alpha: Numeric | None = None,
+        *,
+        delta: Numeric | None = None,
+        epsilon: Numeric | None = None,
+    ) -> upward.explanation.Explanation:
+        """The tree of what was done, with theorem, source, assumptions and kind of each part.
+
+        It explains ε(α) at the order `alpha`, or the number to report at `delta` or `epsilon`,
+        which may come from the exact privacy profile. Raises DomainError for several of them.
+        """
+        m = cast("Node", self)
+        if delta is None and epsilon is None:
+            return upward.explanation.explain(m, alpha)
+        if alpha is not None:
+            raise DomainError("explain: found alpha with delta or epsilon, needed one of them")
+        return upward.report.report(m, delta, epsilon).explain()
 
     def cite(self, alpha: Numeric | None = None, by: By = None) -> str:
         """BibTeX entries of exactly the works behind ε(α); the field `note` names the theorems."""

@@ -13,6 +13,7 @@ from symacct.core.exact import Numeric
 from symacct.explore.comparison import ratio
 from symacct.export.cards import card
 from symacct.export.description import OWN_CURVE, in_few_words, kind_label, neighbours
+from symacct.export.explanation import Explanation, explain, explain_profile
 from symacct.expressions.node import Node, as_node
 from symacct.results.enclosure import Bound, Enclosure, Guarantee
 from symacct.results.rounding import given, order_text
@@ -104,6 +105,17 @@ class PrivacyReport:
             yield "by Rényi orders", f"{by_orders.asked.rounded()}{times}"
         if not by_orders.needs_no_order:
             yield from _order_facts(by_orders)
+
+    def explain(self) -> Explanation:
+        """What the number rests on, part by part: the exact profile, or theorems at its order."""
+        g = self.guarantee
+        number, *_ = self.headline()
+        m = as_node(g.mechanism, "explain")
+        relation = neighbours(g.claim.adjacency)
+        asked = (("number", number[1]), ("relation", relation), ("how", self.how))
+        if g.needs_no_order:
+            return explain_profile(m, (*asked, ("sources", "; ".join(map(str, g.claim.sources)))))
+        return explain(m, g.alpha, asked)
 
     @property
     def _not_final(self) -> str:
