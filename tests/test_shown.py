@@ -15,9 +15,11 @@ from symacct import (
     ZCDP,
     DomainError,
     Gaussian,
+    GroupPrivacy,
     Laplace,
     MissingPackageError,
     PoissonSubsample,
+    PostProcess,
     SubsampleWithoutReplacement,
     binary,
     calibrate,
@@ -28,6 +30,7 @@ from symacct import (
 )
 from symacct.cli import main
 from symacct.explore.comparison import compare_epsilon
+from symacct.export.description import in_few_words, value
 from symacct.export.tables import table
 from symacct.testing import UnsoundError, assert_sound
 from tests.independent import fraction
@@ -195,9 +198,40 @@ def test_the_bits_of_a_float_are_said_to_be_them_in_a_line():
 
 def test_no_number_of_a_shortened_expression_is_cut():
     last = repr(OBJECTS["guarantee of a long expression"]).splitlines()[-1]
-    shown, cut, _ = last.removeprefix("  of: ").partition(" …, sensitivity 1")
+    shown, cut, _ = last.removeprefix("  of: ").partition(" + …, sensitivity 1")
     assert cut
-    assert set(shown.split()) <= set(repr(LONG).split())
+    assert set(parse(shown).terms.items()) <= set(LONG.terms.items())
+
+
+SIGMAS = ["11/10", "12.345", "3.75", "7.25", "0.123456789", "1.0000001", "2", "31", "4/9", "5/7"]
+
+
+@pytest.mark.parametrize("count", [1, 2, 4, 7, 10])
+@pytest.mark.parametrize("columns", ["60", "80", "120"])
+def test_no_number_of_what_was_run_is_cut_or_left_out_uncounted(count, columns):
+    """Every σ stands beside the number, or is among the others, which are counted."""
+    steps = [PoissonSubsample(Gaussian(sigma), "256/60000") for sigma in SIGMAS[:count]]
+    m = sum(n * step for n, step in enumerate(steps, 3))
+    words = in_few_words(m)
+    assert "…" not in words
+    named = [s for s in SIGMAS[:count] if f"σ = {value(Fraction(s))}, " in words]
+    (left,) = re.findall(r"and (\d+) runs of (\d+) other mechanism", words) or [("0", "0")]
+    assert len(named) + int(left[1]) == count
+    runs = sum(map(int, re.findall(r"(\d+) runs of", words)))
+    assert runs == sum(range(3, 3 + count))
+    assert len(words) < 800
+    answer = CliRunner(env={"COLUMNS": columns}).invoke(
+        main, ["epsilon", repr(m), "--delta", "1e-5", "--by", "ZW19-T8"]
+    )
+    shown = " ".join(re.sub(r"[│┃]", " ", answer.output).split())
+    assert words in shown
+
+
+def test_what_is_nested_too_deep_for_few_words_is_counted():
+    m = GroupPrivacy(PostProcess(sum(n * Laplace(n + 1) for n in range(1, 13))), 2)
+    m = PostProcess(sum(n * PostProcess(PostProcess(m) + Laplace(n)) for n in range(1, 9)))
+    assert "…" not in in_few_words(m)
+    assert len(in_few_words(m)) < 800
 
 
 @pytest.mark.parametrize("spec", [".3f", ".2e", ".6g", ".1f"])

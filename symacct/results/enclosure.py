@@ -432,10 +432,12 @@ def shown(x: Enclosure | Fraction, digits: int = _SHOWN_DIGITS) -> str:
 
 
 def shortened(expression: str) -> str:
-    """The head of a long expression, with no number of it cut."""
+    """The head of a long expression: whole terms of a sum, or at least whole numbers."""
     if len(expression) <= _LONGEST:
         return expression
-    return f"{expression[:_LONGEST].rpartition(' ')[0]} …"
+    head = expression[:_LONGEST]
+    terms, plus, _ = head.rpartition(" + ")
+    return f"{terms} + …" if plus else f"{head.rpartition(' ')[0]} …"
 
 
 def _as_json(x: Bound | Fraction) -> dict[str, Any] | str:
