@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+import click
+
 from symacct.accountant.accountant import Accountant
 from symacct.accountant.reported import (
     BY_ORDERS,
@@ -41,13 +43,15 @@ def print_reported(
     *,
     first: Mapping[str, str] | None = None,
     last: Iterable[tuple[str, str]] = (),
+    records: int | None = None,
 ) -> None:
     """The headline, what stands behind it, and then what bounds it from below; or all as JSON.
 
     The document's own keys are of the answer by Rényi orders; `headline` is added to them. `first`
-    are facts of the headline's own, such as the noise that was found.
+    are facts of the headline's own, such as the noise that was found. `records` is the size of the
+    data, where it is known.
     """
-    report, first = as_report(found), first or {}
+    report, first = as_report(found, records), first or {}
     if as_json:
         found_first = {"found": "; ".join(map(": ".join, first.items()))} if first else {}
         print_json(document | {"headline": {**found_first, **report.as_dict()}})
@@ -60,9 +64,15 @@ def print_reported(
         print_pairs(rows)
 
 
-def as_report(found: Reported[Guarantee]) -> PrivacyReport:
+def as_report(found: Reported[Guarantee], records: int | None = None) -> PrivacyReport:
     """What is printed of it, with the option that asks for more."""
-    return PrivacyReport(found, more=f"--conversion {TRUE}")
+    return PrivacyReport(found, more=f"--conversion {TRUE}", records=records)
+
+
+def note_large_delta(report: PrivacyReport) -> None:
+    """The note on a large δ beside a text that does not have it."""
+    if report.large_delta:
+        click.echo(f"Note: {report.large_delta}", err=True)
 
 
 def calibrated(
@@ -95,6 +105,7 @@ def print_calibrated(
     name: str | None = None,
     more: Mapping[str, Any] | None = None,
     last: Iterable[tuple[str, str]] = (),
+    records: int | None = None,
 ) -> None:
     """What was found, called `name`, and the guarantee there; `more` is added to the JSON."""
     at, by_orders = found.best, found.by_orders or found.best
@@ -107,6 +118,7 @@ def print_calibrated(
         as_json,
         first={name or at.symbol: _bracket(at)},
         last=[*([] if by_orders is at else [("by Rényi orders", _bracket(by_orders))]), *last],
+        records=records,
     )
 
 

@@ -25,7 +25,7 @@ from symacct.cli.frame import (
     print_json,
     print_text,
 )
-from symacct.cli.headline import as_report
+from symacct.cli.headline import as_report, note_large_delta
 from symacct.core import limits
 from symacct.core.claims import Relation
 from symacct.core.errors import SymacctError, reason
@@ -126,7 +126,9 @@ def statement_command(
         click.echo(_OPEN, err=True)
     if found.not_exact:
         click.echo(f"Note: the true number is {found.not_exact}", err=True)
-    document = {"statement": text, "form": form, "headline": as_report(found).as_dict()}
+    report = as_report(found)
+    note_large_delta(report)
+    document = {"statement": text, "form": form, "headline": report.as_dict()}
     print_text(as_json, document, text, print_prose)
 
 

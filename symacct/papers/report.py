@@ -5,21 +5,23 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 from symacct.accountant.reported import TRUE, Reported, may_be_smaller, reported
 from symacct.core.claims import Kind
-from symacct.core.exact import Numeric
+from symacct.core.exact import Numeric, text
 from symacct.explore.comparison import ratio
 from symacct.export.cards import card
 from symacct.export.description import OWN_CURVE, in_few_words, kind_label, neighbours
 from symacct.export.explanation import Explanation, explain, explain_profile
 from symacct.expressions.node import Node, as_node
-from symacct.results.enclosure import Bound, Enclosure, Guarantee
-from symacct.results.rounding import given, order_text
+from symacct.results.enclosure import Bound, Enclosure, Guarantee, to_fraction
+from symacct.results.rounding import given, order_text, rational_text
 
 _WIDTH = 80  # columns of a printed report
 _ORDER_DIGITS = 12
+_LARGE = Fraction(1, 100)  # a δ that no number of records makes small
 Row = tuple[str, str]
 
 
@@ -28,7 +30,8 @@ class PrivacyReport:
     """The number to report, its relation, how it was found, and what Rényi orders give.
 
     `guarantee` is the best guarantee that is proved, and `by_orders` is the one by Rényi orders, or
-    None if there is none. The report prints as rows, and as a table in a notebook. ε is in nats.
+    None if there is none. The report prints as rows, and as a table in a notebook. A row says what
+    a δ of 1/100 or more means. ε is in nats.
 
     >>> from symacct import Gaussian
     >>> found = Gaussian(5).report("1e-5")
@@ -41,6 +44,8 @@ class PrivacyReport:
     found: Reported[Guarantee]
     #: How a number is asked for that takes longer than a report may.
     more: str = field(default=f"conversion={TRUE!r}", compare=False)
+    #: How many records the data have, where that is known.
+    records: int | None = None
 
     @property
     def guarantee(self) -> Guarantee:
@@ -88,7 +93,29 @@ class PrivacyReport:
             *([] if g.mechanism is None else [("of", in_few_words(g.mechanism))]),
             ("how", self.how),
             *([] if self.found.in_time else [("not final", self._not_final)]),
+            *([("note", self.large_delta)] if self.large_delta else []),
         ]
+
+    @property
+    def large_delta(self) -> str:
+        """What a δ means that is not far below one over the number of records; else nothing.
+
+        Dwork and Roth (2014, Section 2.3) say that δ has to be far below it, by this mechanism.
+        """
+        g, n = self.guarantee, self.records
+        delta = to_fraction(g.delta.lower) if isinstance(g.delta, Enclosure) else g.delta
+        if delta < (_LARGE if n is None else min(_LARGE, Fraction(1, n))):
+            return ""
+        shown, group = (_shown(g.delta), g.claim.adjacency.group)
+        chance = shown if group == 1 else f"{shown}/{group}"
+        met = f"a mechanism that publishes each record with probability {chance} meets it at ε = 0"
+        if n is None:
+            size, least = f"δ = {shown} is large", "one over the number of records"
+        else:
+            size = f"δ = {shown} is not below 1/n = {text(Fraction(1, n))}"
+            met += f", and publishes about {rational_text(n * delta / group, 3, up=False)} records"
+            least = "1/n"
+        return f"{size}: {met}. Choose δ far below {least}."
 
     def behind(self) -> Iterator[Row]:
         """What the headline rests on, and what Rényi orders give."""
@@ -135,7 +162,8 @@ class PrivacyReport:
         g = self.guarantee
         report = f"{_pair(g)}: {neighbours(g.claim.adjacency)}"
         late = {} if self.found.in_time else {"not_final": self._not_final}
-        return {"report": report, "how": self.how, **late, **g.as_dict()}
+        large = {"large_delta": self.large_delta} if self.large_delta else {}
+        return {"report": report, "how": self.how, **late, **large, **g.as_dict()}
 
 
 def report(
@@ -151,7 +179,11 @@ def _letter(g: Guarantee) -> str:
 
 def _pair(g: Guarantee) -> str:
     letter, other = ("ε", "δ") if g.epsilon is g.asked else ("δ", "ε")
-    return f"{letter} = {g.asked.rounded()} at {other} = {given(g.given)}"
+    return f"{letter} = {_shown(g.asked)} at {other} = {_shown(g.given)}"
+
+
+def _shown(x: Enclosure | Fraction) -> str:
+    return x.rounded() if isinstance(x, Enclosure) else given(x)
 
 
 def _order(g: Guarantee) -> str:
