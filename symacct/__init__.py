@@ -8,6 +8,7 @@ from symacct.core import symbols
 from symacct.core.claims import Adjacency, Claim, Kind, Orders, Source
 from symacct.core.errors import (
     AdjacencyError,
+    ArgumentError,
     AssumptionError,
     BudgetError,
     DomainError,
@@ -103,6 +104,7 @@ if TYPE_CHECKING:
     from symacct.explore.risk_calibration import RiskCalibration, calibrate_risk
     from symacct.explore.softmax import softmax_bounds
     from symacct.explore.sweeps import Sweep, sweep
+    from symacct.papers.report import PrivacyReport
     from symacct.rdp.registration import theorem
     from symacct.theory import catalogue
 
@@ -113,6 +115,7 @@ __all__ = [
     "Adjacency",
     "AdjacencyError",
     "ApproximateDP",
+    "ArgumentError",
     "AssumptionError",
     "Attack",
     "BudgetError",
@@ -159,6 +162,7 @@ __all__ = [
     "PoissonSubsample",
     "PostProcess",
     "PrecisionError",
+    "PrivacyReport",
     "PureDP",
     "RandomAllocation",
     "RandomizedResponse",
@@ -241,6 +245,7 @@ _ROOMS = {
     "explore.risk_calibration": ("RiskCalibration", "calibrate_risk"),
     "explore.sweeps": ("Sweep", "sweep"),
     "explore.softmax": ("softmax_bounds",),
+    "papers.report": ("PrivacyReport",),
 }
 _LATER = {
     name: room for room, names in _ROOMS.items() for name in names or (room.rpartition(".")[2],)
@@ -256,7 +261,15 @@ def __getattr__(name: str) -> Any:
 
 
 #: Met as answers, and not called by their names.
-_ANSWERS = {"Attack", "Calibration", "OddChiReport", "Risk", "RiskCalibration", "Sweep"}
+_ANSWERS = {
+    "Attack",
+    "Calibration",
+    "OddChiReport",
+    "PrivacyReport",
+    "Risk",
+    "RiskCalibration",
+    "Sweep",
+}
 
 
 def __dir__() -> list[str]:

@@ -339,8 +339,8 @@ def test_a_name_that_is_nearly_known_is_told_the_one_that_is():
         (lambda: Accountant(engine="bal"), "ball"),
     ]:
         refused(DomainError, call, f"; did you mean {near}?")
-    found = "found the argument 'sigm'; did you mean sigma?"
-    refused(ParseError, lambda: parse("Gaussian(sigm=3)"), found)
+    found = "found the argument 'sigm'", "; did you mean sigma?"
+    refused(ParseError, lambda: parse("Gaussian(sigm=3)"), *found)
 
 
 @pytest.mark.parametrize("engine", ["mpmath", "float64"])
@@ -414,7 +414,7 @@ def test_symbols_are_replaced_by_numbers_in_the_domain_only():
     lambda: Gaussian(), lambda: Gaussian(1, 2, 3), lambda: Gaussian(tau=1),
     lambda: M.rdp(), lambda: M.rdp(2, theorem="x"),
 ])  # fmt: skip
-def test_a_wrong_call_is_python_s_own_error(call):
+def test_a_wrong_call_is_a_type_error(call):
     with pytest.raises(TypeError):
         call()
 

@@ -157,7 +157,7 @@ def asked(*words):
         (
             asked("epsilon", EXPR, "--delta", "1e-8"),
             {"click", "rich"},
-            {"cli", "explore", "export"},
+            {"cli", "explore", "export", "papers"},
         ),
     ],
 )

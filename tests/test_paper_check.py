@@ -43,6 +43,13 @@ LOG9 = {"expression": "RandomizedResponse(0.9)", "alpha": "inf"}
 # and ε(7) of Gaussian(5) is 0.14, ε(7) of Gaussian(3) is 7/18 = 0.38888…
 
 VERDICTS = [
+    ("2.198", "safe", TRUE),  # rounded up, as a guarantee is
+    ("2.197", "safe", ROUNDED),  # its digits are right, but it is below the value
+    ("2.199", "safe", WRONG),
+    ("2.196", "safe", WRONG),
+    ("2.2", "safe", TRUE),
+    ("3", "safe", TRUE),
+    ("2", "safe", ROUNDED),
     ("2.197", "nearest", TRUE),  # nearest, and below
     ("2.198", "nearest", TRUE),  # rounded up, the safe direction
     ("2.196", "nearest", WRONG),
@@ -104,6 +111,41 @@ def test_how_far_off_is_said():
     (found,) = check(file(entry("0.5", **LOG9)))
     assert found.verdict is WRONG
     assert found.reason == "the value is 1.7 above the printed number"
+    (found,) = check(file(entry("2.30", **LOG9)))
+    assert found.reason == (
+        "the value is 0.10 below the printed number, which is a bound, but not this value rounded"
+    )
+
+
+@pytest.mark.parametrize(
+    ("printed", "direction", "said"),
+    [
+        ("2.19", "safe", "rounded down; the guarantee is 2.20"),
+        ("2.19", "upper", "rounded down; the guarantee is 2.20"),
+        ("2.1972245", "safe", "rounded down; the guarantee is 2.1972246"),
+        ("219e-2", "safe", "rounded down; the guarantee is 2.20"),
+        ("2", "safe", "rounded down; the guarantee is 3"),
+        ("2.20", "lower", "rounded up; the lower bound is 2.19"),
+        ("2.1", "nearest", "rounded down; the nearest number is 2.2"),
+    ],
+)
+def test_what_is_rounded_to_the_unsafe_side_is_told_the_safe_number(printed, direction, said):
+    (found,) = check(file(entry(printed, direction=direction, **LOG9)))
+    assert found.verdict is ROUNDED
+    assert found.reason == f"its digits are right, but {said}"
+    (safe,) = check(file(entry(said.split()[-1], direction=direction, **LOG9)))
+    assert safe.verdict is TRUE
+
+
+@pytest.mark.parametrize("places", [-10, 0, 3, 30, 5000])
+def test_a_guarantee_of_any_size_that_is_rounded_down_is_told_the_safe_one(places):
+    printed, safe = (f"{n}e{-places}" for n in (275, 276))
+    noise = {"expression": f"Curve('275316*alpha/10**{places + 3}', 'upper', 'either')"}
+    (found,) = check(file(entry(printed, alpha="1", **noise)))
+    assert found.verdict is ROUNDED
+    told = found.reason.split()[-1]
+    assert Fraction(told) == Fraction(safe)
+    assert verdict(told, alpha="1", **noise) is TRUE
 
 
 @given(
@@ -114,10 +156,14 @@ def test_rounding_a_number_correctly_is_never_held_against_it(number, decimals):
     unit = Fraction(1, 10**decimals)
     down, up = number // unit * unit, -(-number // unit) * unit
     near = round(number / unit) * unit
-    for direction, printed in [("nearest", near), ("nearest", up), ("upper", up), ("lower", down)]:
+    right = [("nearest", near), ("nearest", up), ("upper", up), ("lower", down), ("safe", up)]
+    for direction, printed in right:
         assert judged(direction, printed, unit, number, number, Kind.EXACT)[0] is TRUE
     assert judged("nearest", down, unit, number, number, Kind.LOWER)[0] is TRUE
+    assert judged("safe", down, unit, number, number, Kind.LOWER)[0] is TRUE
     if down != up:
+        assert judged("safe", down, unit, number, number, Kind.EXACT)[0] is ROUNDED
+        assert judged("safe", up, unit, number, number, Kind.LOWER)[0] is ROUNDED
         assert judged("upper", down, unit, number, number, Kind.EXACT)[0] is ROUNDED
         assert judged("lower", up, unit, number, number, Kind.EXACT)[0] is ROUNDED
         assert judged("upper", up + unit, unit, number, number, Kind.EXACT)[0] is WRONG
@@ -182,8 +228,11 @@ def test_the_example_has_one_wrong_number_and_says_which():
     found = list(check(text))
     assert len(found) >= 10
     wrong = [one for one in found if one.verdict is not TRUE]
-    assert [one.entry.printed for one in wrong] == ["2.55"]
-    assert wrong[0].verdict is WRONG
+    assert [(one.entry.printed, one.verdict) for one in wrong] == [
+        ("2.55", WRONG),
+        ("1.19", ROUNDED),
+    ]
+    assert "rounded down" in wrong[1].entry.comment
     assert "E = 400" in wrong[0].entry.source
     assert "Wrong as printed" in wrong[0].entry.comment
     assert "2.55 for 400 epochs" in json.loads(text)["comment"]
@@ -218,6 +267,9 @@ MALFORMED_ENTRIES = [
     (entry(printed=0.16), "found printed 0.16, needed text"),
     (entry("about 1"), "needed a number such as 1.26"),
     (entry("-1"), "needed a number such as 1.26"),
+    (entry("."), "needed a number such as 1.26"),
+    (entry(""), "needed a number such as 1.26"),
+    (entry("e5"), "needed a number such as 1.26"),
     (entry("1e99999"), "needed a number such as 1.26"),
     (entry(direction="up"), "found direction 'up'"),
     (entry(conversion="classic"), "which only epsilon and delta take"),
@@ -243,7 +295,8 @@ def test_a_printed_number_of_any_size_is_judged():
     (found,) = check(file(entry("9e999")))
     assert (found.verdict, found.reason) == (
         WRONG,
-        "the value is 9.0e+999 below the printed number",
+        "the value is 9.0e+999 below the printed number, which is a bound, but not this value "
+        "rounded",
     )
     (found,) = check(file(entry("1e-999")))
     assert found.reason == "the value is 0.16 above the printed number"
@@ -271,6 +324,7 @@ def test_a_file_too_long_is_refused():
 
 def test_printed_numbers_keep_their_digits():
     assert printed_number("1.20") == (Fraction(6, 5), Fraction(1, 100))
+    assert printed_number(".04") == (Fraction(1, 25), Fraction(1, 100))
     assert printed_number("12e2") == (Fraction(1200), Fraction(100))
     assert printed_number("3.0e-8") == (Fraction(3, 10**8), Fraction(1, 10**9))
 
@@ -309,17 +363,18 @@ def test_no_more_of_a_file_is_read_than_is_allowed(monkeypatch):
 def test_the_table_and_the_json_say_the_same(tmp_path):
     text = file(entry(), entry("0.1"), entry("0.3"))
     table = run(tmp_path, text).output
-    assert "rounded the wrong way" in table
+    assert "rounded to the unsafe side" in table
     assert "1 of 3 numbers are true as printed" in table
     document = json.loads(run(tmp_path, text, "--json").output)
-    assert [one["verdict"] for one in document] == ["true", "rounded the wrong way", "wrong"]
+    assert [one["verdict"] for one in document] == ["true", "rounded to the unsafe side", "wrong"]
     assert all(Fraction(one["value"]["lower"]) <= Fraction(4, 25) for one in document)
 
 
 @pytest.mark.parametrize(
     ("words", "status"),
     [
-        (["3516*PoissonSubsample(Gaussian(1.1), 256/60000)", "--delta", "1e-5", "1.13"], 0),
+        (["3516*PoissonSubsample(Gaussian(1.1), 256/60000)", "--delta", "1e-5", "1.14"], 0),
+        (["3516*PoissonSubsample(Gaussian(1.1), 256/60000)", "--delta", "1e-5", "1.13"], 1),
         (["3516*PoissonSubsample(Gaussian(1.1), 256/60000)", "--delta", "1e-5", "1.15"], 1),
         (["Gaussian(5)", "--alpha", "8", "0.16"], 0),
         (["Gaussian(5)", "--alpha", "8", "0.17"], 1),

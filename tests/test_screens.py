@@ -57,6 +57,7 @@ QUESTIONS = [
     (["compare", STEP, "--alpha", "8", "--alpha", "5/2"], None),
     (["compare", f"100*{STEP}", "--delta", "1e-5"], None),
     (["explain", RUN], None),
+    (["explain", RUN, "--delta", "1e-8"], None),
     (["graph", RUN], None),
     (["plot", "Gaussian(5)", "--orders", "2,3"], None),
     (["expand", STEP, "--alpha", "8"], None),

@@ -1,8 +1,10 @@
 """What an object shows of itself: a repr of few lines, a card of well-formed HTML, safe digits."""
 
+import json
 import re
 import sys
 from fractions import Fraction
+from html import unescape
 from html.parser import HTMLParser
 
 import pytest
@@ -10,10 +12,15 @@ import sympy
 from click.testing import CliRunner
 
 from symacct import (
+    ZCDP,
+    DomainError,
     Gaussian,
+    GroupPrivacy,
     Laplace,
     MissingPackageError,
     PoissonSubsample,
+    PostProcess,
+    SubsampleWithoutReplacement,
     binary,
     calibrate,
     compare,
@@ -23,6 +30,7 @@ from symacct import (
 )
 from symacct.cli import main
 from symacct.explore.comparison import compare_epsilon
+from symacct.export.description import in_few_words, value
 from symacct.export.tables import table
 from symacct.testing import UnsoundError, assert_sound
 from tests.independent import fraction
@@ -41,6 +49,7 @@ OBJECTS = {
     "comparison of ε": compare_epsilon(STEP, "1e-5", 6),
     "row": compare(STEP, 8)[1],
     "sweep": SWEPT,
+    "sweep of few points": sweep(Gaussian(SIGMA), {"sigma": [1, 2], "delta": "1e-5"}, digits=6),
     "calibration": calibrate(Gaussian(SIGMA), 1, "1e-5"),
     "expansion": STEP.expansion("gamma", alpha=8),
     "graph": LONG.graph(),
@@ -94,10 +103,71 @@ def test_cards_show_what_was_answered():
     assert {"MTZ19-EXACT", "ε(8)"} <= set(Balanced(card(OBJECTS["comparison"])).text)
     records = Balanced(card(SWEPT)).text
     assert all(record["value"] in records for record in SWEPT[:20])
-    assert "… and 10 more; relation: either, sensitivity 1" in records
+    below = "… and 10 more; relation: either, sensitivity 1; conversion='exact' may give less"
+    assert below in records
     silent = Balanced(card(OBJECTS["comparison"])).text[-1]
     assert "PAIR-EXACT" in silent
     assert "ZW19-T8" not in silent
+
+
+#: What asks for the exact profile, where an answer is from Rényi orders.
+HINTS = {
+    "guarantee": "m.report('1e-5') may give a smaller ε",
+    "delta": "m.report(epsilon='0.01') may give a smaller δ",
+    "sweep": "conversion='exact' may give less",
+    "sweep of few points": "conversion='exact' may give less",
+    "calibration": "conversion='exact' may find a better value",
+}
+
+
+@pytest.mark.parametrize("name", HINTS)
+def test_a_number_from_renyi_orders_says_what_may_be_less(name):
+    assert repr(OBJECTS[name]).count(HINTS[name]) == 1
+    assert "m.report(" in card(OBJECTS[name]) or HINTS[name] in unescape(card(OBJECTS[name]))
+
+
+@pytest.mark.parametrize(
+    "exact",
+    [
+        STEP.epsilon("1e-5", conversion="exact"),
+        STEP.delta(1, conversion="exact"),
+        sweep(STEP, {"delta": "1e-5"}, conversion="exact"),
+        sweep(STEP, {"alpha": 2}, "rdp"),
+        calibrate(Gaussian(SIGMA), 1, "1e-5", conversion="exact", digits=3),
+        STEP.report("1e-5"),
+    ],
+)
+def test_the_exact_profile_s_number_does_not(exact):
+    assert not re.search(r"may (give|find)", repr(exact) + exact._repr_html_())
+
+
+@pytest.mark.parametrize("given", [{"delta": "1e-5"}, {"epsilon": "1/2"}])
+@pytest.mark.parametrize(
+    "m", [1000 * STEP, ZCDP("1/50"), SubsampleWithoutReplacement(Gaussian(2), "1/9")]
+)
+def test_a_report_s_number_is_the_best_proved_and_comes_first(m, given):
+    """It is that of the command; the exact profile is less where it is known."""
+    found = m.report(**given)
+    verb, letter = ("epsilon", "ε") if "delta" in given else ("delta", "δ")
+    ((name, value),) = given.items()
+    printed = CliRunner().invoke(main, [verb, repr(m), f"--{name}", value, "--json"])
+    headline = json.loads(printed.output)["headline"]
+    best, by_orders = found.guarantee.asked, getattr(m, verb)(value, digits=6)
+    assert headline == json.loads(json.dumps(found.as_dict()))
+    assert re.match(rf"report this +{letter} = {re.escape(best.rounded())} at ", str(found))
+    assert best.upper <= by_orders.asked.upper
+    assert (best.upper < by_orders.asked.lower) == found.guarantee.needs_no_order
+    rows = Balanced(found._repr_html_()).text
+    assert rows[0] == "report this"
+    assert any("record" in text for text in rows)
+    assert max(map(len, str(found).splitlines())) <= 80
+
+
+@pytest.mark.parametrize("given", [{}, {"delta": "1e-5", "epsilon": 1}])
+@pytest.mark.parametrize("asked", [STEP.report, STEP.statement])
+def test_a_report_answers_one_question(asked, given):
+    with pytest.raises(DomainError, match="needed one of them"):
+        asked(**given)
 
 
 def test_a_card_says_who_is_protected_and_from_what():
@@ -128,9 +198,40 @@ def test_the_bits_of_a_float_are_said_to_be_them_in_a_line():
 
 def test_no_number_of_a_shortened_expression_is_cut():
     last = repr(OBJECTS["guarantee of a long expression"]).splitlines()[-1]
-    shown, cut, _ = last.removeprefix("  of: ").partition(" …, sensitivity 1")
+    shown, cut, _ = last.removeprefix("  of: ").partition(" + …, sensitivity 1")
     assert cut
-    assert set(shown.split()) <= set(repr(LONG).split())
+    assert set(parse(shown).terms.items()) <= set(LONG.terms.items())
+
+
+SIGMAS = ["11/10", "12.345", "3.75", "7.25", "0.123456789", "1.0000001", "2", "31", "4/9", "5/7"]
+
+
+@pytest.mark.parametrize("count", [1, 2, 4, 7, 10])
+@pytest.mark.parametrize("columns", ["60", "80", "120"])
+def test_no_number_of_what_was_run_is_cut_or_left_out_uncounted(count, columns):
+    """Every σ stands beside the number, or is among the others, which are counted."""
+    steps = [PoissonSubsample(Gaussian(sigma), "256/60000") for sigma in SIGMAS[:count]]
+    m = sum(n * step for n, step in enumerate(steps, 3))
+    words = in_few_words(m)
+    assert "…" not in words
+    named = [s for s in SIGMAS[:count] if f"σ = {value(Fraction(s))}, " in words]
+    (left,) = re.findall(r"and (\d+) runs of (\d+) other mechanism", words) or [("0", "0")]
+    assert len(named) + int(left[1]) == count
+    runs = sum(map(int, re.findall(r"(\d+) runs of", words)))
+    assert runs == sum(range(3, 3 + count))
+    assert len(words) < 800
+    answer = CliRunner(env={"COLUMNS": columns}).invoke(
+        main, ["epsilon", repr(m), "--delta", "1e-5", "--by", "ZW19-T8"]
+    )
+    shown = " ".join(re.sub(r"[│┃]", " ", answer.output).split())
+    assert words in shown
+
+
+def test_what_is_nested_too_deep_for_few_words_is_counted():
+    m = GroupPrivacy(PostProcess(sum(n * Laplace(n + 1) for n in range(1, 13))), 2)
+    m = PostProcess(sum(n * PostProcess(PostProcess(m) + Laplace(n)) for n in range(1, 9)))
+    assert "…" not in in_few_words(m)
+    assert len(in_few_words(m)) < 800
 
 
 @pytest.mark.parametrize("spec", [".3f", ".2e", ".6g", ".1f"])

@@ -1,6 +1,7 @@
 """DP-SGD in one line, and what a notebook shows of its answer."""
 
 import json
+import re
 from fractions import Fraction
 
 import pytest
@@ -10,6 +11,7 @@ from symacct import (
     AdjacencyError,
     DomainError,
     Gaussian,
+    GroupPrivacy,
     Laplace,
     PoissonSubsample,
     RandomAllocation,
@@ -152,3 +154,61 @@ def test_balls_and_bins_are_epochs_of_whole_bins():
     asked = [json.loads(card(*noise, "--sampling", f"balls{x}and{x}bins").output) for x in "-_"]
     assert asked[0] == asked[1]
     assert asked[0]["expression"] == "RandomAllocation(Gaussian('11/10'), 234)"
+
+
+# --- a large δ
+
+
+def headline_of(*words):
+    answer = CliRunner().invoke(main, [*words, "--json"])
+    assert answer.exit_code == 0, answer.output
+    return json.loads(answer.stdout)["headline"]
+
+
+@pytest.mark.parametrize(
+    ("n", "delta", "said"),
+    [
+        (60_000, "1e-5", ""),
+        (60_000, "1/60000", "publishes about 1 records"),
+        (60_000, "1/60001", ""),
+        (60_000, "1e-4", "publishes about 6 records"),
+        (60, "1/100", "publishes about 0.6 records"),
+        (60, "9e-3", ""),
+    ],
+)
+def test_a_delta_that_is_not_below_one_over_n_says_what_it_means(n, delta, said):
+    run = ["--n", str(n), "--batch-size", "6", "--steps", "9", "--delta", delta]
+    for noise in (["--noise-multiplier", "1"], ["--epsilon", "2", "--digits", "2"]):
+        found = headline_of("dpsgd", *run, *noise)
+        assert ("large_delta" in found) == bool(said)
+        assert said in found.get("large_delta", "")
+        assert "needed" not in found.get("large_delta", "")
+    told = CliRunner().invoke(
+        main, ["dpsgd", *run, "--noise-multiplier", "1", "--statement", "short"]
+    )
+    assert (said in told.stderr, "Note: δ" in told.stderr) == (True, bool(said))
+    assert "Note" not in told.stdout
+
+
+@pytest.mark.parametrize("delta", ["1e-9", "1e-5", "0.0099", "0.01", "0.5", "0.999"])
+@pytest.mark.parametrize("size", [1, 3])
+def test_what_is_said_of_a_large_delta_is_true(delta, size):
+    """To publish each record with this probability shows one of the group with 1 − (1−p)^size."""
+    m = GroupPrivacy(Gaussian(5), size)
+    note = m.report(delta).large_delta
+    assert bool(note) == (Fraction(delta) >= Fraction(1, 100))
+    assert bool(note) == ("large_delta" in headline_of("epsilon", repr(m), "--delta", delta))
+    if note:
+        (chance,) = re.findall(r"each record with probability ([\d.]+(?:/\d+)?) meets it", note)
+        top, _, bottom = chance.partition("/")
+        p = Fraction(top) / int(bottom or 1)
+        assert 1 - (1 - p) ** size <= Fraction(delta)
+        assert note in m.report(delta)._repr_html_()
+        assert note in " ".join(str(m.report(delta)).split())
+
+
+def test_a_delta_that_is_found_is_looked_at_too():
+    assert "large" in Gaussian(1).report(epsilon="1/2").large_delta
+    assert Gaussian(1).report(epsilon=20).large_delta == ""
+    told = CliRunner().invoke(main, ["statement", "Gaussian(1)", "--epsilon", "1/2"])
+    assert "Note: δ = 0.2" in told.stderr

@@ -114,8 +114,9 @@ def node_calls():
                             "by": None, "digits": 6}),
         "code": (M.code, {"target": "python", "by": None, "max_order": 8, "points": 20,
                           "accuracy": "1e-9", "at": None}),
-        "explain": (M.explain, {"alpha": 2}),
+        "explain": (M.explain, {"alpha": None, "delta": "1e-5", "epsilon": None}),
         "cite": (M.cite, {"alpha": 2, "by": None}),
+        "report": (M.report, {"delta": "1e-5", "epsilon": None, "digits": 5}),
         "statement": (M.statement, {"delta": "1e-5", "epsilon": None, "form": "text",
                                     "digits": 5, "conversion": None, "adjacency": None}),
         "expansion": (M.expansion, {"variable": "sigma", "at": "inf", "order": 3, "alpha": 2,
@@ -374,7 +375,7 @@ def asked(call, parameter, name, value):
 
 #: Records that the library fills in; nothing is computed from what they are given.
 RECORDS = {"Adjacency", "Attack", "Calibration", "Claim", "Kind", "OddChiReport", "Orders",
-           "Risk", "RiskCalibration", "Source", "Sweep", "Theorem",
+           "PrivacyReport", "Risk", "RiskCalibration", "Source", "Sweep", "Theorem",
            Enclosure.__name__, Guarantee.__name__}  # fmt: skip
 #: Options that are handed on, so the function behind is what has the signature.
 BEHIND = {"paper": paper, "code": code, "expansion": expansion, "optimum": optimum}

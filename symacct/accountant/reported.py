@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from symacct.accountant.accountant import Accountant
 from symacct.core import limits
-from symacct.core.errors import SymacctError
+from symacct.core.errors import DomainError, SymacctError, echo
 from symacct.core.exact import Numeric
 from symacct.core.pinning import By
 from symacct.expressions.node import Node
@@ -82,11 +82,17 @@ def reported(
     """The guarantee to report at this δ, or at this ε: one of the two is given.
 
     A conversion, orders or a theorem that is pinned is the author's decision: it is the answer.
+    Raises DomainError for both of them, or none.
 
     >>> from symacct import Gaussian
     >>> print(reported(Gaussian(5), delta="1e-5").best.epsilon.rounded_up(5))
     0.72553
     """
+
+    if (delta is None) == (epsilon is None):
+        raise DomainError(
+            f"found delta={echo(delta)} and epsilon={echo(epsilon)}, needed one of them"
+        )
 
     def ask(conversion: str) -> Guarantee:
         accountant = Accountant(digits)  # its own: what is given up half way is forgotten

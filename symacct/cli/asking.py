@@ -11,18 +11,17 @@ from symacct.accountant.accountant import ENGINES, Accountant
 from symacct.accountant.reported import reported
 from symacct.cli.frame import (
     ALPHA_HELP,
-    OWN_CURVE,
     by_option,
     expression_command,
     how_options,
     in_numbers,
-    kind_label,
     print_json,
 )
 from symacct.cli.headline import print_reported
 from symacct.cli.relation import print_relation
 from symacct.core.exact import order
 from symacct.core.pinning import By
+from symacct.export.description import OWN_CURVE, kind_label
 from symacct.expressions.node import Node
 from symacct.results.progress import progress
 from symacct.results.terminal import print_table

@@ -16,8 +16,6 @@ import sympy
 from symacct.cli.frame import (
     AXIS_HELP,
     EPILOG,
-    KIND_LABELS,
-    OWN_CURVE,
     InputError,
     also_option,
     ask_option,
@@ -44,13 +42,13 @@ from symacct.explore.risk import LEAST_ERROR, risk
 from symacct.explore.risk_calibration import RiskCalibration, calibrate_risk
 from symacct.explore.sweeps import Sweep, sweep
 from symacct.explore.sweeps.worker import NEEDED
-from symacct.export.description import about
+from symacct.export.description import KIND_LABELS, OWN_CURVE, about
 from symacct.export.figures import save
 from symacct.expressions.node import Node
 from symacct.operations import Compose
 from symacct.results.progress import progress
 from symacct.results.rounding import given
-from symacct.results.terminal import print_table
+from symacct.results.terminal import print_prose, print_table
 from symacct.text import parse_open
 
 _ask_option = ask_option(default="epsilon", type=click.Choice(list(NEEDED)))
@@ -107,6 +105,8 @@ def sweep_command(
     else:
         _print_sweep(swept, {"rdp": "ε(α)", "epsilon": "ε", "delta": "δ"}[ask])
         print_relation(m)
+        if swept.by_orders:
+            print_prose("These numbers are from Rényi orders; --conversion exact may give less.")
 
 
 @main.command("plot", epilog=EPILOG)

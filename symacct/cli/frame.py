@@ -15,14 +15,12 @@ from typing import IO, Any
 
 import click
 
-from symacct.core.claims import Claim, Kind
 from symacct.core.errors import DomainError, SymacctError, cut, echo, reason, suggestion
-from symacct.core.exact import Order, written
+from symacct.core.exact import written
 from symacct.core.pinning import By
 from symacct.explore.grids import grid
 from symacct.expressions.node import Node
 from symacct.results.ascii_text import spell_out, writes_all
-from symacct.results.rounding import order_text
 from symacct.results.terminal import print_pairs
 from symacct.text import parse_open
 from symacct.version import __version__
@@ -282,16 +280,6 @@ def main() -> None:
     """Every digit that this privacy accountant prints is proven."""
 
 
-OWN_CURVE = "the mechanism's own curve"
-_ORDER_DIGITS = 12
-KIND_LABELS = {
-    Kind.LOWER: "↑ lower",
-    Kind.EXACT: "= exact",
-    Kind.UPPER: "↓ upper",
-    Kind.NEITHER: "≈ neither",
-}
-
-
 def print_json(value: object) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=not writes_all()))
 
@@ -314,19 +302,10 @@ def print_facts(as_json: bool, document: object, *facts: tuple[str, object]) -> 
         print_pairs((name, written(value)) for name, value in facts)
 
 
-def shown_order(alpha: Order, digits: int) -> str:
-    """An order to so many digits, or as many as tell it from its neighbours."""
-    return order_text(alpha, min(digits, _ORDER_DIGITS))
-
-
 def orders_option(text: str | None) -> str | list[str] | None:
     if text is None or text == "integer":
         return text
     return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def kind_label(claim: Claim) -> str:
-    return KIND_LABELS[claim.kind] + ("" if claim.certified else " (not certified)")
 
 
 def in_numbers(text: str) -> Node:

@@ -15,17 +15,16 @@ from symacct.adversary.falsify import falsify
 from symacct.cli.frame import (
     ALPHA_HELP,
     EPILOG,
-    KIND_LABELS,
+    InputError,
     digits_option,
     expression_command,
     in_numbers,
     json_option,
-    kind_label,
     main,
     print_json,
     print_text,
 )
-from symacct.cli.headline import headline, how
+from symacct.cli.headline import as_report
 from symacct.cli.relation import print_relation
 from symacct.core.errors import DomainError
 from symacct.core.exact import order
@@ -37,12 +36,13 @@ from symacct.explore.comparison import (
     ratio,
     times_text,
 )
-from symacct.export.description import about
+from symacct.export.description import KIND_LABELS, about, kind_label
 from symacct.export.explanation import Explanation, explain
 from symacct.export.tables import as_printed
 from symacct.expressions.node import Node
 from symacct.expressions.theorem_registry import PROVED
 from symacct.results.enclosure import Enclosure
+from symacct.results.progress import progress
 from symacct.results.terminal import print_prose, print_table, print_whole
 from symacct.text import parse_open
 from symacct.theory import catalogue
@@ -94,9 +94,9 @@ def _side_by_side(
         documents: list[dict[str, Any]] = [{"values": [x.as_dict() for x in row]} for row in values]
         columns = [f"ε({a})" for a in alpha]
     else:
-        found = [reported(m, delta, digits=digits) for m in nodes]
-        shown = [[one.best.asked.rounded(), how(one.best)] for one in found]
-        documents = [{"headline": headline(one)} for one in found]
+        found = [as_report(reported(m, delta, digits=digits)) for m in nodes]
+        shown = [[one.guarantee.asked.rounded(), one.how] for one in found]
+        documents = [{"headline": one.as_dict()} for one in found]
         columns = [f"ε to report at δ = {delta}", "how"]
     if as_json:
         named = zip(nodes, documents, strict=True)
@@ -150,19 +150,41 @@ def print_epsilons(m: Node, rows: Sequence[ConvertedEpsilon], as_json: bool) -> 
 
 
 @expression_command("explain")
-@click.option("--alpha", default="2", show_default=True, help="The Rényi order.")
-def explain_command(expr: str, alpha: str, digits: int, as_json: bool) -> None:
+@click.option("--alpha", help="Explain ε(α) at this Rényi order. The default order is 2.")
+@click.option("--delta", help="Explain the ε to report at this δ.")
+@click.option("--epsilon", help="Explain the δ to report at this ε.")
+def explain_command(
+    expr: str,
+    alpha: str | None,
+    delta: str | None,
+    epsilon: str | None,
+    digits: int,
+    as_json: bool,
+) -> None:
     """Describe EXPR, and name the theorem that bounds each of its parts.
 
+    With --delta or --epsilon the number is the one that the commands epsilon and delta report. It
+    may come from the exact privacy profile.
+
     \b
-    Example:
+    Examples:
       symacct explain "1000 * PoissonSubsample(Gaussian(2), 1/100)" --alpha 8
+      symacct explain "1000 * PoissonSubsample(Gaussian(2), 1/100)" --delta 1e-6
     """
-    explanation = explain(parse_open(expr), alpha)
+    if sum(one is not None for one in (alpha, delta, epsilon)) > 1:
+        raise InputError("explain: needed one of --alpha, --delta and --epsilon")
+    if delta is None and epsilon is None:
+        explanation = explain(parse_open(expr), alpha)
+    else:
+        with progress("explain"):
+            found = reported(in_numbers(expr), delta, epsilon, digits)
+        explanation = as_report(found).explain()
     if as_json:
         print_json(explanation.as_dict())
     else:
         print_whole(_tree(explanation))
+        if (alpha, delta, epsilon) == (None, None, None):
+            print_prose("This is about ε(2); --delta explains the number to report.")
 
 
 @main.command("theorems")

@@ -25,7 +25,7 @@ from symacct.cli.frame import (
     print_json,
     print_text,
 )
-from symacct.cli.headline import headline
+from symacct.cli.headline import as_report, note_large_delta
 from symacct.core import limits
 from symacct.core.claims import Relation
 from symacct.core.errors import SymacctError, reason
@@ -126,7 +126,9 @@ def statement_command(
         click.echo(_OPEN, err=True)
     if found.not_exact:
         click.echo(f"Note: the true number is {found.not_exact}", err=True)
-    document = {"statement": text, "form": form, "headline": headline(found)}
+    report = as_report(found)
+    note_large_delta(report)
+    document = {"statement": text, "form": form, "headline": report.as_dict()}
     print_text(as_json, document, text, print_prose)
 
 
@@ -201,10 +203,11 @@ def optimum_command(expr: str, digits: int, as_json: bool, **given: str) -> None
 @click.option("--alpha", help="The Rényi order at which the printed number is ε(α).")
 @click.option(
     "--direction",
-    default="nearest",
+    default=paper_check.SAFE,
     show_default=True,
     type=click.Choice(paper_check.DIRECTIONS),
-    help="How the paper rounds the number.",
+    help="How the paper rounds the number: safe is up, as a guarantee is rounded, and down for a "
+    "lower bound.",
 )
 @conversion_option
 @by_option
@@ -222,7 +225,8 @@ def check_command(
     """Check the printed numbers of a paper, or one number of EXPR.
 
     FILE is a JSON file of the numbers that a paper prints. With --prints, one number is checked,
-    and --delta, --epsilon or --alpha says what it answers. The exit status is 1 if a number is not
+    and --delta, --epsilon or --alpha says what it answers. A guarantee that is rounded down is not
+    true as printed, even where its digits are right. The exit status is 1 if a number is not
     true as printed. It is 2 if an entry of FILE cannot be read; the others are still checked.
 
     \b
@@ -296,7 +300,7 @@ def _checked(text: str) -> list[paper_check.CheckedEntry | paper_check.Malformed
     return checked
 
 
-_STYLES = {"true": "green", "undecided": "yellow"}
+_STYLES = {"true": "green", "rounded to the unsafe side": "yellow", "undecided": "yellow"}
 
 
 def _print_table(checked: list[paper_check.CheckedEntry | paper_check.Malformed]) -> None:

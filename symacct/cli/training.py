@@ -18,7 +18,13 @@ from symacct.cli.frame import (
     main,
     print_text,
 )
-from symacct.cli.headline import calibrated, headline, print_calibrated, print_reported
+from symacct.cli.headline import (
+    as_report,
+    calibrated,
+    note_large_delta,
+    print_calibrated,
+    print_reported,
+)
 from symacct.core import symbols
 from symacct.core.claims import Relation
 from symacct.core.errors import DomainError, ParseError
@@ -127,7 +133,7 @@ def dpsgd_command(
             noise = parse_formula(noise_multiplier, symbols.alpha)
         except ParseError as error:
             raise InputError(f"--noise-multiplier: {error}") from error
-    m = dp_sgd(noise_multiplier=noise, **run)
+    m, records = dp_sgd(noise_multiplier=noise, **run), whole(run["n"], "n")
     if target_epsilon is None:
         with progress("dpsgd"):
             found = reported(m, delta, digits=digits, conversion=conversion)
@@ -141,7 +147,9 @@ def dpsgd_command(
             first["true ε"] = (
                 f"between {more['at_least']['value']} and {found.best.asked.rounded()}"
             )
-        print_reported(m, found, {**document, **more}, as_json, first=first, last=last)
+        print_reported(
+            m, found, {**document, **more}, as_json, first=first, last=last, records=records
+        )
     else:
         if form is not None:
             raise InputError("--statement: found no --noise-multiplier, needed one")
@@ -149,7 +157,9 @@ def dpsgd_command(
         at = noise_found.best
         more, last = _more(run, at.node, at.guarantee, digits)
         name = "noise multiplier"
-        print_calibrated(noise_found, digits, as_json, name=name, more=more, last=last)
+        print_calibrated(
+            noise_found, digits, as_json, name=name, more=more, last=last, records=records
+        )
 
 
 def _print_statement(
@@ -173,7 +183,9 @@ def _print_statement(
             n, batch, str(noise), steps, run["epochs"] or "", run["sampling"]
         )
     text = found.best.statement(form, digits, words)
-    document = {"statement": text, "form": form, "headline": headline(found)}
+    report = as_report(found, n)
+    note_large_delta(report)
+    document = {"statement": text, "form": form, "headline": report.as_dict()}
     print_text(as_json, document, text, print_prose)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from symacct.export import cards, citation, description, explanation, formula, graph
     from symacct.export.expansions import expansion, optimum
     from symacct.export.latex import display
-    from symacct.papers import document, statement
+    from symacct.papers import document, report, statement
 else:
     accountant = LazyModule("symacct.accountant.accountant")
     cards = LazyModule("symacct.export.cards")
@@ -34,6 +34,7 @@ else:
     gdp = LazyModule("symacct.accountant.currencies.gdp")
     graph = LazyModule("symacct.export.graph")
     optimum = LazyModule("symacct.export.expansions.optimum")
+    report = LazyModule("symacct.papers.report")
     reported = LazyModule("symacct.accountant.reported")
     statement = LazyModule("symacct.papers.statement")
     text = LazyModule("symacct.text")
@@ -55,6 +56,7 @@ __all__ = [
     "gdp",
     "graph",
     "optimum",
+    "report",
     "reported",
     "statement",
     "text",

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 from symacct.arithmetic import Arithmetic, Number
 from symacct.core import symbols
+from symacct.core.calling import Constructed
 from symacct.core.errors import DomainError, echo
 from symacct.core.exact import INFINITY, Exact, expression
 from symacct.core.lazy_import import sympy
@@ -27,7 +28,7 @@ def log_x() -> sympy.Expr:
     return sympy.log(symbols.x)
 
 
-class Law:
+class Law(metaclass=Constructed):
     """A distribution: its family and its parameters, which are rational numbers."""
 
     #: Every family by its name.

@@ -59,7 +59,13 @@ class Calibration:
 
     def __repr__(self) -> str:
         what = filter(None, (shortened(repr(self.node)), sensitivity(self.node)))
-        return f"Calibration: {self}\n  of: {', '.join(what)}"
+        lines = [f"Calibration: {self}", f"of: {', '.join(what)}", self._by_the_profile]
+        return "\n  ".join(filter(None, lines))
+
+    @property
+    def _by_the_profile(self) -> str:
+        """What may be better, where the value was found from Rényi orders."""
+        return "" if self.guarantee.needs_no_order else "conversion='exact' may find a better value"
 
     def _repr_html_(self) -> str:
         rows = [

@@ -26,6 +26,7 @@ def guarantee_card(guarantee: Guarantee) -> str:
     order = [] if guarantee.needs_no_order else [("at order", alpha)]
     rows += [
         ("kind", f"{guarantee.kind}, by the {guarantee.conversion} conversion"),
+        *([("smaller", guarantee.may_be_less)] if guarantee.may_be_less else []),
         *order,
         *([("not had", guarantee.note)] if guarantee.note else []),
         ("curve", str(guarantee.claim)),

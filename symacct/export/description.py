@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from itertools import accumulate
 
 from symacct.core import symbols
-from symacct.core.claims import Adjacency, Relation
+from symacct.core.claims import Adjacency, Claim, Kind, Relation
 from symacct.core.exact import SpelledFraction, spelled, text
 from symacct.core.lazy_import import sympy
 from symacct.distributions.law import Law
@@ -14,11 +15,12 @@ from symacct.expressions.formula_writer import value_text
 from symacct.expressions.node import Node
 from symacct.mechanisms.curve import Curve
 from symacct.operations import Compose
-from symacct.results.enclosure import shortened
+from symacct.operations.compose import Count
 from symacct.results.rounding import exact_decimal
 
 _SENSITIVITIES = 4  # that are named one by one
 _LISTED = 12  # mechanisms of a composition that are named one by one
+_FEW = 600  # characters of a description beside a number
 _UNWRITTEN = 10**4300  # the first number that Python writes by no f"{n:,}"
 _PLACES = 40  # binary ones, which no decimal stated by hand has
 
@@ -31,15 +33,22 @@ def describe(m: Node) -> str:
     '1,000 runs of the Gaussian mechanism (σ = 5, sensitivity 1) on a fresh Poisson sample (each \
 record kept independently with probability 0.01)'
     """
+    return _described(m, _LISTED)
+
+
+def _described(m: Node, listed: int) -> str:
+    """What was done, compositions of up to so many mechanisms named one by one."""
     if isinstance(m, Compose):
-        return _composition(m)
+        return _composition(m, listed)
     if isinstance(m, Curve):
         return f"a mechanism whose Rényi curve was stated by the authors as {_stated(m)}"
     fields, name = m.fields(), type(m).__name__
     if name in _SAMPLES and fields["gamma"] == 1:
-        return f"{_inner(fields['mechanism'])} on all of the records"
+        return f"{_inner(fields['mechanism'], listed)} on all of the records"
     if name in _WORDS:
-        said = {k: _inner(v) if isinstance(v, Node) else value(v) for k, v in fields.items()}
+        said = {
+            k: _inner(v, listed) if isinstance(v, Node) else value(v) for k, v in fields.items()
+        }
         return _WORDS[name].format(**said)
     # The relation is said where the guarantee is.
     said = {k: v for k, v in fields.items() if v is not None and k != "adjacency"}
@@ -47,27 +56,40 @@ record kept independently with probability 0.01)'
     return f"the mechanism {name} ({given})"
 
 
-def _composition(m: Compose) -> str:
+def _composition(m: Compose, listed: int) -> str:
     if not m.terms:
         return "no mechanism at all"
-    if len(m.terms) > _LISTED:
-        total = f"{_counted(m.runs)} runs of {len(m.terms):,} mechanisms"
-        return f"the adaptive composition of {total}"
-    parts = sorted((describe(part), count) for part, count in m.terms.items())
-    runs = [f"{_counted(n)} runs of {part}" if n > 1 else f"one run of {part}" for part, n in parts]
-    if len(runs) == 1:
-        return runs[0]
-    return "the adaptive composition of " + ", ".join(runs[:-1]) + " and " + runs[-1]
+    if len(m.terms) > listed:
+        return _together([f"{_runs(m.runs)} of {len(m.terms):,} mechanisms"])
+    runs = [said for said, _ in _runs_of_parts(m, listed)]
+    return runs[0] if len(runs) == 1 else _together(runs)
 
 
-def _counted(n: int) -> str:
+def _runs_of_parts(m: Compose, listed: int) -> list[tuple[str, Count]]:
+    """The runs of each mechanism in words, and how many they are."""
+    parts = sorted((_described(part, listed), count) for part, count in m.terms.items())
+    return [(f"{_runs(count)} of {part}", count) for part, count in parts]
+
+
+def _together(runs: list[str]) -> str:
+    begun = f"{', '.join(runs[:-1])} and " if runs[1:] else ""
+    return f"the adaptive composition of {begun}{runs[-1]}"
+
+
+def _runs(n: Count) -> str:
+    return "one run" if n == 1 else f"{_counted(n)} runs"
+
+
+def _counted(n: Count) -> str:
     """With commas, where Python writes it."""
+    if isinstance(n, sympy.Expr):
+        return str(n)
     return f"{n:,}" if n < _UNWRITTEN else text(Fraction(n))
 
 
-def _inner(m: Node) -> str:
+def _inner(m: Node, listed: int) -> str:
     """A part: a composition is put in brackets."""
-    words = describe(m)
+    words = _described(m, listed)
     return f"({words})" if isinstance(m, Compose) else words
 
 
@@ -168,6 +190,20 @@ def value(number: object) -> str:
     return decimal if decimal is not None and len(decimal) <= 12 else text(number)
 
 
+OWN_CURVE = "the mechanism's own curve"  # where no theorem is behind a number
+KIND_LABELS = {
+    Kind.LOWER: "↑ lower",
+    Kind.EXACT: "= exact",
+    Kind.UPPER: "↓ upper",
+    Kind.NEITHER: "≈ neither",
+}
+
+
+def kind_label(claim: Claim) -> str:
+    """The kind of a claim, and whether it is trusted alone."""
+    return KIND_LABELS[claim.kind] + ("" if claim.certified else " (not certified)")
+
+
 def neighbours(adjacency: Adjacency) -> str:
     """Which datasets the guarantee protects against telling apart."""
     one = "one record" if adjacency.group == 1 else f"up to {adjacency.group} records"
@@ -248,10 +284,28 @@ def about(m: Node) -> str:
 
 
 def in_few_words(m: Node) -> str:
-    """What was done, with the sensitivities in any case where it takes long to say."""
+    """What was done; of a long composition the first parts whole, with the sensitivities of all.
+
+    No part is cut, and what is left out is counted.
+    """
     words = describe(m)
-    short = shortened(words)
-    return words if short == words else ", ".join(filter(None, [short, sensitivity(m)]))
+    if len(words) <= _FEW:
+        return words
+    first = _first_parts(m) if isinstance(m, Compose) else ""
+    return ", ".join(filter(None, [first or _described(m, 0), sensitivity(m)]))
+
+
+def _first_parts(m: Compose) -> str:
+    """As many mechanisms as a few words name, and how many others; nothing if it is none."""
+    parts = _runs_of_parts(m, _LISTED)
+    lengths = accumulate(len(said) for said, _ in parts)
+    named = sum(length <= _FEW for length in lengths)
+    left = parts[named:]
+    if not named or not left:
+        return describe(m) if named else ""
+    others = f"{len(left):,} other mechanism{'s' * (len(left) > 1)}"
+    rest = f"{_runs(sum(count for _, count in left))} of {others}"
+    return _together([*(said for said, _ in parts[:named]), rest])
 
 
 def sensitivity(m: Node) -> str:

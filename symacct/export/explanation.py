@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
@@ -19,7 +19,11 @@ from symacct.operations.compose import Compose, Count
 from symacct.rdp.curve import LeafCurve, NodeCurve
 from symacct.rdp.evaluation import Evaluation, OperationCurve
 from symacct.results.enclosure import claim_as_dict
+from symacct.results.rounding import order_text
 from symacct.text import heading
+
+#: What was asked and how it was found, in rows.
+Answer: TypeAlias = tuple[tuple[str, str], ...]
 
 # Which theorem is best at an order shows at a modest precision.
 _BITS = 128
@@ -30,7 +34,7 @@ class Explanation:
     """One node: what it is, the theorem that bounds it at the order, and its parts."""
 
     title: str
-    count: int
+    count: Count
     theorem: str
     statement: str
     assumes: str
@@ -41,12 +45,20 @@ class Explanation:
     rewrites: tuple[str, ...] = ()
     #: Of a mechanism's noise, said where the text leaves it out as well.
     sensitivity: str = ""
+    #: The number that is explained, and how it was found: said of the whole, not of its parts.
+    answer: Answer = ()
+    #: Does the number come from the exact privacy profile, which no theorem about orders is behind?
+    by_profile: bool = False
 
     def lines(self) -> Iterator[tuple[str, str]]:
         """What is said of this node, as (label, text)."""
+        yield from self.answer
         if self.rewritten:
             yield "same curve as", f"{self.rewritten} ({SYMACCT.at('docs/proofs.md, section 20')})"
             yield from (("because", why) for why in self.rewrites)
+        if self.by_profile:
+            yield from [("sensitivity", self.sensitivity)] if self.sensitivity else []
+            return
         if self.theorem:
             yield "theorem", f"{self.theorem} ({self.claim.sources[0]})"
             yield "says", self.statement
@@ -68,6 +80,7 @@ class Explanation:
         return {
             "node": self.title,
             "count": self.count,
+            **dict(self.answer),
             **(
                 {"same_curve_as": self.rewritten, "because": self.rewrites}
                 if self.rewritten
@@ -82,15 +95,43 @@ class Explanation:
         }
 
 
-def explain(m: Node, alpha: Numeric | None = None) -> Explanation:
-    """The explanation of m's curve at an order, by default at whole orders (2)."""
-    goal = Kind.LOWER if m.claim.kind is Kind.LOWER else Kind.UPPER
-    with precision(_BITS):
-        evaluation = Evaluation(BALL, goal)
-        found = _explain(evaluation, evaluation.curve(m), 2 if alpha is None else order(alpha), 1)
+def explain(m: Node, alpha: Numeric | None = None, answer: Answer | None = None) -> Explanation:
+    """The explanation of m's curve at an order, by default at whole orders (2).
+
+    `answer` says in rows what was asked, if it was not ε(α) at this order.
+    """
+    at = 2 if alpha is None else order(alpha)
+    asked = (("number", f"ε(α) of the Rényi curve at order {order_text(at)}"),)
+    found = replace(_at_order(m, at), answer=asked if answer is None else answer)
+    return _with_rewrites(found, m)
+
+
+def explain_profile(m: Node, answer: Answer) -> Explanation:
+    """What a number of the exact privacy profile is about, part by part."""
+    return _with_rewrites(replace(_parts(m.rewritten, 1), answer=answer), m)
+
+
+def _parts(node: Node, count: Count) -> Explanation:
+    counts = _counts(node)
+    parts = tuple(sorted((_parts(part, n) for part, n in counts.items()), key=_by_title))
+    title = _title(node) if counts else repr(node)
+    shown = value(node.fields().get("sensitivity", ""))
+    return Explanation(
+        title, count, "", "", "", node.claim, parts, sensitivity=shown, by_profile=True
+    )
+
+
+def _with_rewrites(found: Explanation, m: Node) -> Explanation:
     if m.rewritten is m:
         return found
     return replace(found, title=_title(m), rewritten=repr(m.rewritten), rewrites=m.rewrites)
+
+
+def _at_order(m: Node, at: Order) -> Explanation:
+    goal = Kind.LOWER if m.claim.kind is Kind.LOWER else Kind.UPPER
+    with precision(_BITS):
+        evaluation = Evaluation(BALL, goal)
+        return _explain(evaluation, evaluation.curve(m), at, 1)
 
 
 def _explain(evaluation: Evaluation, curve: NodeCurve, alpha: Order, count: int) -> Explanation:
@@ -103,8 +144,9 @@ def _explain(evaluation: Evaluation, curve: NodeCurve, alpha: Order, count: int)
     assert isinstance(curve, OperationCurve)  # noqa: S101  # there are only these two
     theorem = curve.best(alpha)
     read = 2 if theorem.orders.whole or theorem.reads == "itself" else alpha
-    counts = node.terms if isinstance(node, Compose) else dict.fromkeys(node.children, 1)
-    parts = [_explain(evaluation, evaluation.curve(part), read, n) for part, n in counts.items()]
+    parts = [
+        _explain(evaluation, evaluation.curve(part), read, n) for part, n in _counts(node).items()
+    ]
     return Explanation(
         _title(node),
         count,
@@ -112,8 +154,17 @@ def _explain(evaluation: Evaluation, curve: NodeCurve, alpha: Order, count: int)
         " ".join(theorem.statement.split()),
         theorem.assumes,
         claim,
-        tuple(sorted(parts, key=lambda part: part.title)),
+        tuple(sorted(parts, key=_by_title)),
     )
+
+
+def _counts(node: Node) -> Mapping[Node, Count]:
+    """The parts of a node, and how often each is run."""
+    return node.terms if isinstance(node, Compose) else dict.fromkeys(node.children, 1)
+
+
+def _by_title(part: Explanation) -> str:
+    return part.title
 
 
 def _shown(count: Count) -> str:
@@ -124,13 +175,14 @@ def _shown(count: Count) -> str:
 def _title(node: Node) -> str:
     """The operation and its parameters, its parts left to the branches below."""
     if isinstance(node, Compose):
-        return f"Compose, {_shown(node.runs)} runs of {len(node.terms)} mechanisms"
+        kinds = len(node.terms)
+        return f"Compose, {_shown(node.runs)} runs of {kinds} mechanism{'s' * (kinds != 1)}"
     return heading(node)
 
 
 def _indented(explanation: Explanation, depth: int) -> Iterator[str]:
     margin = "  " * depth
-    times = f"{_shown(explanation.count)} × " if explanation.count > 1 else ""
+    times = f"{_shown(explanation.count)} × " if explanation.count != 1 else ""
     yield f"{margin}{times}{explanation.title}"
     for label, text in explanation.lines():
         yield f"{margin}    {label}: {text}"

@@ -12,13 +12,13 @@ Lists hold numbers, or lists.
 from __future__ import annotations
 
 import contextlib
-import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeGuard
 
 from symacct.core import exact, limits
+from symacct.core.calling import fault
 from symacct.core.errors import ParseError, echo, suggestion
 from symacct.core.exact import Exact
 from symacct.core.lazy_import import sympy
@@ -41,7 +41,7 @@ class Token(NamedTuple):
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
-    r"|(?P<name>(?:laws\.)?[^\W\d]\w*)"
+    r"|(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)?)"
     r"|(?P<text>'[^'\\\n]*'|\"[^\"\\\n]*\")"
     r"|(?P<operator>\*\*|[-+*/(),=\[\]]))",
     re.ASCII,
@@ -211,8 +211,8 @@ class Reader:
         try:
             return head(*values, **keywords)
         except TypeError as error:
-            fault = _signature_fault(error, head, keywords)
-            raise self.error(f"{token.text}: {fault}", token.column) from None
+            told = _signature_fault(token.text, error, head, values, keywords)
+            raise self.error(told, token.column) from None
 
     def bare(self, token: Token) -> Any:
         """What a name without arguments stands for."""
@@ -259,15 +259,18 @@ def is_number(value: object) -> TypeGuard[Exact]:
     return isinstance(value, Fraction | sympy.Expr)
 
 
-def _signature_fault(error: TypeError, head: Callable[..., Any], keywords: Iterable[str]) -> str:
-    """What is wrong with the arguments, without the name of our constructor."""
+def _signature_fault(
+    name: str,
+    error: TypeError,
+    head: Callable[..., Any],
+    values: list[Any],
+    keywords: dict[str, Any],
+) -> str:
+    """What is wrong with the arguments of what the text calls by this name."""
     with contextlib.suppress(ValueError):  # a function of SymPy's has no signature
-        known = inspect.signature(head).parameters
-        needed = f"one of {', '.join(known)}"
-        for name in keywords:
-            if name not in known:
-                return f"found the argument {echo(name)}{suggestion(name, known, needed)}"
-    return re.sub(r"^[\w.]*\(\) ", "", str(error)).replace("<lambda>() ", "")
+        if told := fault(name, head, values, keywords):
+            return told
+    return f"{name}: {error}"
 
 
 def _symbol(name: object, **assumptions: Any) -> sympy.Symbol:
@@ -286,7 +289,8 @@ def _symbol(name: object, **assumptions: Any) -> sympy.Symbol:
 def _formula_head(name: str, arity: int | None, compute: Callable[..., Any]) -> Any:
     """The function that a text calls by this name: `arity` numbers, or one and more."""
 
-    def build(*values: object) -> Any:
+    def build(*numbers: object) -> Any:
+        values = numbers
         if not values or len(values) != (arity or len(values)) or not all(map(is_number, values)):
             found = ", ".join(map(echo, values)) or "nothing"
             needed = "numbers" if arity is None else f"{arity} number{'s' * (arity > 1)}"

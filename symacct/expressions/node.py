@@ -18,11 +18,12 @@ from symacct.core.lazy_import import sympy
 from symacct.core.pinning import By
 from symacct.expressions.bounded import replaced
 from symacct.expressions.currencies import Currencies
+from symacct.expressions.paper_output import PaperOutput
 from symacct.results.enclosure import Enclosure, Guarantee
 from symacct.results.progress import progress
 
 
-class Node(Currencies, Interned):
+class Node(Currencies, PaperOutput, Interned):
     """A mechanism or an operation. The fields are the parameters of the constructor.
 
     A subclass writes a constructor `__new__(cls, field, ...)`, which brings each field to its exact
@@ -41,6 +42,8 @@ class Node(Currencies, Interned):
     json_optional: ClassVar[tuple[str, ...]] = ()
     #: Those that documents of before have in place of others, with what to write now.
     json_former: ClassVar[Mapping[str, str]] = {}
+    #: Its other constructors by their names, which a text may call as well.
+    makers: ClassVar[tuple[str, ...]] = ()
     #: The curve is that of one pair (P, Q) that dominates the mechanism and that a
     #: measure-preserving involution swaps (theory: ZW19 Prop. 10, MTZ19 Thm 5).
     swap_symmetric: bool = False
@@ -290,130 +293,26 @@ class Node(Currencies, Interned):
         """A proved lower bound of the true δ(ε); see `lower_epsilon`."""
         return _accountant().lower_delta(self, epsilon, digits)
 
-    def formula(self, alpha: Numeric | None = None, by: By = None) -> sympy.Expr:
-        """The formula of ε(α) as a SymPy expression.
-
-        Without an order the formula is in `symacct.symbols.alpha`.
-        """
-        return upward.formula.formula(self, alpha, by)
-
-    def latex(
+    @progress("report")
+    def report(
         self,
-        alpha: Numeric | None = None,
-        names: Mapping[str | sympy.Symbol, str] | None = None,
-        by: By = None,
-    ) -> str:
-        r"""The formula of ε(α) as a LaTeX display for amsmath; `names` maps symbols to LaTeX."""
-        return upward.display.latex(self, alpha, names, by)
-
-    def _repr_latex_(self) -> str | None:
-        return upward.display.inline(self)
-
-    def paper(
-        self,
-        alphas: Iterable[Numeric] = (2, 4, 8, 16, 32, 64),
         delta: Numeric | None = None,
-        names: Mapping[str | sympy.Symbol, str] | None = None,
-        values: Mapping[str | sympy.Symbol, Numeric] | None = None,
-        by: By = None,
+        epsilon: Numeric | None = None,
         digits: int = 6,
-    ) -> str:
-        """A LaTeX document: definition, formula, assumptions, values, bibliography."""
-        return upward.document.paper(self, alphas, delta, names, values, by, digits)
+    ) -> upward.report.PrivacyReport:
+        """The number to report: the smallest proved ε for `delta`, or δ for `epsilon`.
 
-    def code(
-        self,
-        target: str,
-        by: By = None,
-        *,
-        max_order: int | None = None,
-        accuracy: Numeric = "1e-11",
-        points: int = 100,
-        at: Mapping[str | sympy.Symbol, Iterable[Numeric]] | None = None,
-    ) -> str:
-        """The text of a function of α, in another language, that computes ε(α) in nats.
-
-        `target` is "numpy", "mpmath", "python" (standard library only), "julia" or "c" (C99,
-        <math.h>). The function needs no other file of ours. Its error is measured against certified
-        values, and its header says where and how large it was; a measured error is no bound.
-        `max_order` is the largest order that the function answers, `accuracy` the largest relative
-        error allowed, and `points` the number of orders tried. `at` gives ranges to open symbols,
-        such as {"sigma": [1, 5]}; outside of them the function gives no answer. Raises DomainError
-        for a curve that cannot be written, and PrecisionError if the error is larger than allowed.
+        The answer prints the number first, then its relation and how it was found, and then what
+        Rényi orders give. Its `guarantee` is the Guarantee. The exact privacy profile gives the
+        number if it answers within `limits(report=…)` seconds and is the smaller one; otherwise
+        Rényi orders do. Raises DomainError unless one of `delta` and `epsilon` is given, and
+        SoundnessError if only a lower bound is known.
 
         >>> from symacct import Gaussian
-        >>> "double rdp(double alpha)" in Gaussian(5).code("c")
-        True
+        >>> print(Gaussian(5).report("1e-5").epsilon, Gaussian(5).epsilon("1e-5", digits=6).epsilon)
+        0.725522 0.794315
         """
-        return upward.codegen.code(
-            self, target, by, max_order=max_order, accuracy=accuracy, points=points, at=at
-        )
-
-    def explain(self, alpha: Numeric | None = None) -> upward.explanation.Explanation:
-        """The tree of what was done, with theorem, source, assumptions and kind of each part."""
-        return upward.explanation.explain(self, alpha)
-
-    def cite(self, alpha: Numeric | None = None, by: By = None) -> str:
-        """BibTeX entries of exactly the works behind ε(α); the field `note` names the theorems."""
-        return upward.citation.cite(self, alpha, by)
-
-    def statement(
-        self,
-        delta: Numeric | None = None,
-        epsilon: Numeric | None = None,
-        form: str = "text",
-        digits: int = 6,
-        conversion: str | None = None,
-        adjacency: str | None = None,
-    ) -> str:
-        """A paragraph on the best proved ε for `delta`, or the best proved δ for `epsilon`.
-
-        `form` is "text", "markdown", "latex" or "short", one sentence. `adjacency`, "add_remove"
-        or "replace_one", says for which neighbours the mechanism's parameters were stated, if the
-        expression leaves that open; AdjacencyError if it does not hold for those. Without a
-        `conversion` the number comes from the exact profile if that is known within
-        `limits(report=…)` seconds, and otherwise from Rényi orders.
-        """
-        if (delta is None) == (epsilon is None):
-            raise DomainError("statement: needed delta=, or epsilon=, and one of them only")
-        found = upward.reported.reported(self, delta, epsilon, digits, conversion=conversion)
-        best = found.best if adjacency is None else found.best.under(adjacency)
-        return best.statement(form, digits)
-
-    def expansion(
-        self,
-        variable: str | sympy.Symbol = "gamma",
-        at: Numeric | None = None,
-        order: int = 3,
-        alpha: Numeric | None = None,
-        by: By = None,
-        within: Numeric | None = None,
-    ) -> upward.expansion.Expansion:
-        """The power series of ε(α) in a parameter near a point, with a remainder if one is proved.
-
-        See `symacct.export.expansions.expansion`.
-
-        >>> from symacct import Gaussian, PoissonSubsample
-        >>> print(PoissonSubsample(Gaussian(5), "1/1000").expansion("gamma", alpha=8).leading)
-        4*gamma**2*(-1 + exp(1/25))
-        """
-        return upward.expansion.expansion(self, variable, at, order, alpha, by, within)
-
-    def optimum(
-        self,
-        delta: Numeric | None = None,
-        epsilon: Numeric | None = None,
-        conversion: str = "classic",
-    ) -> upward.optimum.Optimum:
-        """The best order and its (ε, δ) as formulas, if the curve is a line ξ + ρα."""
-        return upward.optimum.optimum(self, delta, epsilon, conversion)
-
-    def graph(self) -> upward.graph.Graph:
-        """The graph of the expression, which prints as a tree.
-
-        `.mermaid` and `.dot` are texts for Mermaid and Graphviz, and `.svg()` is a picture.
-        """
-        return upward.graph.Graph(self)
+        return upward.report.report(self, delta, epsilon, digits)
 
     def to_json(self) -> str:
         """The expression as JSON text, which `symacct.from_json` reads.

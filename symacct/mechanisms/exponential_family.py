@@ -7,6 +7,7 @@ from typing import Any
 
 from symacct.arithmetic import Arithmetic, Number
 from symacct.core import symbols
+from symacct.core.calling import explained
 from symacct.core.claims import Adjacency, Kind
 from symacct.core.claims import adjacency as named_adjacency
 from symacct.core.errors import DomainError, echo
@@ -53,6 +54,7 @@ class ExponentialFamily(Mechanism):
     kind = Kind.UPPER
     is_finite_there = True
     source = WBK19.at("Proposition 38")
+    makers = ("over_radii",)
 
     def __new__(
         cls,
@@ -105,6 +107,7 @@ class ExponentialFamily(Mechanism):
         return ctx.number(0) if ctx.is_zero(smooth) else flat
 
     @classmethod
+    @explained
     def over_radii(
         cls,
         L: Numeric | None = None,  # noqa: N803

@@ -11,9 +11,10 @@ from flint import fmpq, fmpq_poly
 
 from symacct.arithmetic import Arithmetic, Number
 from symacct.core import arguments, limits
+from symacct.core.calling import explained
 from symacct.core.claims import Adjacency, Kind
 from symacct.core.claims import adjacency as named_adjacency
-from symacct.core.errors import DomainError
+from symacct.core.errors import DomainError, echo
 from symacct.core.exact import Numeric, Order, typed_value
 from symacct.core.forking import cached_property
 from symacct.core.sources import VEH14
@@ -44,6 +45,7 @@ class FiniteMechanism(Mechanism):
     adjacency: Adjacency
     kind = Kind.EXACT
     source = VEH14.at("Definition 2")
+    makers = ("randomized_response", "exponential", "permute_and_flip")
 
     def __new__(
         cls, laws: Iterable[Given], adjacency: str | Adjacency = "either"
@@ -51,6 +53,7 @@ class FiniteMechanism(Mechanism):
         return cls._intern(laws=_laws(laws), adjacency=named_adjacency(adjacency))
 
     @classmethod
+    @explained
     def randomized_response(
         cls, answers: Numeric, odds: Numeric, adjacency: str | Adjacency = "either"
     ) -> FiniteMechanism:
@@ -60,10 +63,12 @@ class FiniteMechanism(Mechanism):
         FiniteMechanism([['3/4', '1/4'], ['1/4', '3/4']])
         """
         count = whole(answers, "randomized_response, answers", least=2)
+        limits.check("outcomes", count**2, "randomized_response, laws and answers")
         scores = [[int(i == j) for j in range(count)] for i in range(count)]
         return cls.exponential(scores, odds, adjacency)
 
     @classmethod
+    @explained
     def exponential(
         cls,
         scores: Iterable[Iterable[Numeric]],
@@ -78,6 +83,7 @@ class FiniteMechanism(Mechanism):
         return cls([[w / sum(row) for w in row] for row in weights], adjacency)
 
     @classmethod
+    @explained
     def permute_and_flip(
         cls,
         scores: Iterable[Iterable[Numeric]],
@@ -134,7 +140,24 @@ def _weights(scores: Iterable[Iterable[Numeric]], base: Numeric, what: str) -> l
     ratio = typed_value(base, f"{what}, base")
     if not isinstance(ratio, Fraction) or ratio <= 0:
         raise DomainError(f"{what}, base: found {base}, needed a rational number > 0")
-    return [[ratio ** int(typed_value(score, f"{what}, score")) for score in row] for row in scores]
+    size = max(ratio.numerator.bit_length(), ratio.denominator.bit_length())
+    weights = []
+    for row in arguments.ordered_members(scores, f"{what}, scores", "[[0, 1], [1, 0]]"):
+        listed = arguments.ordered_members(row, f"{what}, scores of a dataset", "[0, 1]")
+        limits.check("outcomes", len(listed) ** 2, f"{what}, pairs of answers")
+        powers = [_score(score, f"{what}, score") for score in listed]
+        limits.check(
+            "parameter_bits", max(map(abs, powers), default=0) * size, f"{what}, base**score"
+        )
+        weights.append([ratio**power for power in powers])
+    return weights
+
+
+def _score(value: Numeric, name: str) -> int:
+    score = typed_value(value, name)
+    if not isinstance(score, Fraction) or score.denominator != 1:
+        raise DomainError(f"{name}: found {echo(value)}, needed a whole number")
+    return int(score)
 
 
 def _flipped(weights: list[Fraction]) -> list[Fraction]:

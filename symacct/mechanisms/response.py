@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from symacct.arithmetic import Arithmetic, Number
+from symacct.core.calling import explained
 from symacct.core.claims import Adjacency, Kind
 from symacct.core.claims import adjacency as named_adjacency
 from symacct.core.exact import INFINITY, Exact, Numeric, Order, expression
@@ -90,6 +91,7 @@ class RandomizedResponse(ResponsePair):
 
     p: Exact
     source = MIR17.at("Table II")
+    makers = ("of_epsilon",)
 
     def __new__(cls, p: Numeric) -> RandomizedResponse:
         return cls._intern(p=probability(p, "RandomizedResponse, p"))
@@ -111,6 +113,7 @@ class RandomizedResponse(ResponsePair):
         return ctx.log(p / (1 - p))
 
     @staticmethod
+    @explained
     def of_epsilon(epsilon: Numeric, k: Numeric = 2) -> Node:
         """Randomized response with k answers, which is exactly ε-DP.
 

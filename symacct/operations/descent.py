@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 from fractions import Fraction
 
+from symacct.core.calling import explained
 from symacct.core.errors import DomainError, OrderError, echo
 from symacct.core.exact import INFINITY, Numeric
 from symacct.core.exact import order as named_order
@@ -23,6 +24,7 @@ _SPLITS = tuple(
 )
 
 
+@explained
 def sampled_descent(
     step: Node,
     steps: Numeric,

@@ -9,6 +9,7 @@ from fractions import Fraction
 from itertools import zip_longest
 
 from symacct.core import arguments
+from symacct.core.calling import explained
 from symacct.core.claims import ADD_REMOVE, REPLACE_ONE, Adjacency
 from symacct.core.claims import adjacency as named_adjacency
 from symacct.core.errors import AdjacencyError, DomainError, echo
@@ -31,6 +32,7 @@ _SAMPLINGS = {
 }
 
 
+@explained
 def dp_sgd(
     n: Numeric,
     batch_size: Numeric,
@@ -107,6 +109,7 @@ def _shuffled(noise: Exact, epochs: int, adjacency: str | Adjacency) -> Node:
     return PostProcess(epochs * all_of_it)
 
 
+@explained
 def band_mf(
     n: Numeric,
     batch_size: Numeric,

@@ -10,6 +10,7 @@ from flint import arb
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision, rational
+from symacct.core.calling import explained
 from symacct.core.claims import ADD_REMOVE, REPLACE_ONE, Adjacency
 from symacct.core.claims import adjacency as named_adjacency
 from symacct.core.errors import DomainError, echo
@@ -26,6 +27,7 @@ _BITS, _DIGITS = 256, 20  # of the sums, and of the numbers that are written
 _MOST_RECORDS = 10**7
 
 
+@explained
 def truncated_poisson(
     mechanism: Node,
     gamma: Numeric,

@@ -9,9 +9,9 @@
            "source"      where it stands
            and where wanted "conversion", "orders" ("integer" or a list of texts), "comment",
            "by"          a theorem, or a list of several
-           "direction"   how the paper means it: "nearest" (default), "upper" or "lower" for a
-                         bound rounded up or down, "at most" or "at least" for a bound however
-                         loose.
+           "direction"   how the paper means it: "safe" (default), rounded up as a guarantee is,
+                         and a lower bound down; "upper" or "lower", rounded up or down; "nearest";
+                         "at most" or "at least" for a bound however loose.
 
 Nothing else is read, sizes are bounded, and nothing is executed.
 """
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import decimal
 import json
+import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -42,16 +43,17 @@ from symacct.text import parse
 
 FORMAT = 1
 _OPTIONAL = {"by", "conversion", "orders", "direction", "comment"}
-DIRECTIONS = ("nearest", "upper", "lower", "at most", "at least")
+SAFE = "safe"
+DIRECTIONS = (SAFE, "nearest", "upper", "lower", "at most", "at least")
 _MORE_DIGITS = (6, 30, 120)  # beyond those printed, until the printed number is decided on
-_PRINTED = re.compile(r"(\d{1,400})(?:\.(\d{1,400}))?(?:[eE]([+-]?\d{1,4}))?", re.ASCII)
+_PRINTED = re.compile(r"(?=\.?\d)(\d{0,400})(?:\.(\d{1,400}))?(?:[eE]([+-]?\d{1,4}))?", re.ASCII)
 
 
 class Verdict(Enum):
     """What is found of a printed number."""
 
     TRUE = "true"
-    ROUNDED_WRONG = "rounded the wrong way"
+    UNSAFE = "rounded to the unsafe side"
     WRONG = "wrong"
     UNDECIDED = "undecided"
     MALFORMED = "malformed"
@@ -69,7 +71,7 @@ class PaperEntry:
     given: str
     printed: str
     source: str
-    direction: str = "nearest"
+    direction: str = SAFE
     by: By = None
     conversion: str = "improved"
     orders: str | list[str] | None = None
@@ -178,7 +180,7 @@ def _entry(found: object) -> PaperEntry:
         is_list = name in ("orders", "by") and isinstance(value, list)
         if not _is_text(value) and not (is_list and all(map(_is_text, value))):
             raise ParseError(f"found {name} {echo(value)}, needed text")
-    if found.get("direction", "nearest") not in DIRECTIONS:
+    if found.get("direction", SAFE) not in DIRECTIONS:
         raise ParseError(
             f"found direction {echo(found['direction'])}, needed {', '.join(DIRECTIONS)}"
         )
@@ -243,9 +245,10 @@ def judged(
 ) -> tuple[Verdict, str] | None:
     """The verdict on `printed` for a value in [low, high]; None where that does not decide.
 
-    A number is true as printed if it is the value rounded to the nearest, or rounded in the safe
-    direction: upwards, but downwards for a lower bound. It is rounded the wrong way if it is the
-    value rounded in the other direction, and wrong if it is no rounding of the value at all.
+    A number is true as printed if it is the value rounded in the safe direction: upwards, but
+    downwards for a lower bound, or "nearest" if the paper means that. It is rounded to the unsafe
+    side if its digits are right, but rounded in the other direction, so that it is no bound. It is
+    wrong if it is no rounding of the value at all.
     """
     if isinstance(low, float) or isinstance(high, float):  # infinite
         return (Verdict.WRONG, "the value is infinite") if low == high else None
@@ -253,7 +256,12 @@ def judged(
     if len(verdicts) > 1:
         return None
     (verdict,) = verdicts
-    return verdict, _reason(verdict, printed, low)
+    if verdict is Verdict.UNSAFE:
+        return verdict, _remedy(direction, printed, unit, low)
+    reason = _reason(printed, low)
+    if verdict is Verdict.WRONG and _is_bound(direction, printed, low, kind):
+        reason += ", which is a bound, but not this value rounded"
+    return verdict, reason
 
 
 def _verdict(
@@ -263,14 +271,46 @@ def _verdict(
     if direction in ("at most", "at least"):
         holds = value <= printed if direction == "at most" else value >= printed
         return Verdict.TRUE if holds else Verdict.WRONG
-    safe = down if direction == "lower" or (direction == "nearest" and kind is Kind.LOWER) else up
+    safe = down if _downwards(direction, kind) else up
     nearest = direction == "nearest" and 2 * abs(value - printed) <= unit
     if safe or nearest:
         return Verdict.TRUE
-    return Verdict.ROUNDED_WRONG if up or down else Verdict.WRONG
+    return Verdict.UNSAFE if up or down else Verdict.WRONG
 
 
-def _reason(verdict: Verdict, printed: Fraction, value: Fraction) -> str:
+def _downwards(direction: str, kind: Kind) -> bool:
+    """Is the safe side below the value?"""
+    return direction == "lower" or (direction in (SAFE, "nearest") and kind is Kind.LOWER)
+
+
+def _is_bound(direction: str, printed: Fraction, value: Fraction, kind: Kind) -> bool:
+    """Does the printed number hold as a bound, however loose?"""
+    if direction not in (SAFE, "upper", "lower"):
+        return False
+    return printed <= value if _downwards(direction, kind) else printed >= value
+
+
+def _remedy(direction: str, printed: Fraction, unit: Fraction, value: Fraction) -> str:
+    """Which way the digits were rounded, and the number that is safe."""
+    way, right = ("down", printed + unit) if printed < value else ("up", printed - unit)
+    name = {"down": "guarantee", "up": "lower bound"}[way]
+    called = "nearest number" if direction == "nearest" else name
+    return f"its digits are right, but rounded {way}; the {called} is {_decimal(right, unit)}"
+
+
+def _decimal(number: Fraction, unit: Fraction) -> str:
+    """A multiple of the unit, which is a power of ten, with all its digits.
+
+    >>> _decimal(Fraction(276, 100), Fraction(1, 100))
+    '2.76'
+    """
+    bits = unit.numerator.bit_length() - unit.denominator.bit_length()
+    power = round(bits * math.log10(2))  # Python writes no integer of more than 4,300 digits
+    digits = tuple(map(int, str(int(number / unit))))
+    return str(decimal.Decimal((0, digits, power))).lower()
+
+
+def _reason(printed: Fraction, value: Fraction) -> str:
     difference = value - printed
     side = "above" if difference > 0 else "below"
     if difference == 0:

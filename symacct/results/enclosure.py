@@ -283,7 +283,9 @@ class Guarantee:
 
     def _best(self) -> str:
         best = "no order does better" if self.optimal else "another order may do better"
-        return str(self.kind) if self.needs_no_order else f"{self.kind}; {best}"
+        if self.needs_no_order:
+            best = ""
+        return "; ".join(filter(None, [str(self.kind), best, self.may_be_less]))
 
     @property
     def asked(self) -> Bound:
@@ -312,6 +314,15 @@ class Guarantee:
     def __format__(self, spec: str) -> str:
         """As `str`, the number asked as the format says, on its safe side."""
         return self._pair(format(self.asked, spec)) if spec else str(self)
+
+    @property
+    def may_be_less(self) -> str:
+        """How a smaller number may be had, in words; nothing if this is the exact profile's."""
+        if self.needs_no_order:
+            return ""
+        name, letter = ("", "ε") if self.epsilon is self.asked else ("epsilon=", "δ")
+        given = rounding.given(self.given)
+        return f"m.report({name}'{given}') may give a smaller {letter}"
 
     def __repr__(self) -> str:
         lines = [f"Guarantee: {self}", self._best(), f"of the curve: {self.claim}"]
@@ -421,10 +432,12 @@ def shown(x: Enclosure | Fraction, digits: int = _SHOWN_DIGITS) -> str:
 
 
 def shortened(expression: str) -> str:
-    """The head of a long expression, with no number of it cut."""
+    """The head of a long expression: whole terms of a sum, or at least whole numbers."""
     if len(expression) <= _LONGEST:
         return expression
-    return f"{expression[:_LONGEST].rpartition(' ')[0]} …"
+    head = expression[:_LONGEST]
+    terms, plus, _ = head.rpartition(" + ")
+    return f"{terms} + …" if plus else f"{head.rpartition(' ')[0]} …"
 
 
 def _as_json(x: Bound | Fraction) -> dict[str, Any] | str:

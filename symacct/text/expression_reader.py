@@ -114,7 +114,16 @@ class _OpenReader(_Reader):
 
 def _heads() -> dict[str, Callable[..., Any]]:
     """What may stand before an argument list; Laplace is the mechanism, laws.Laplace the law."""
-    return {**_law_heads(), **kinds(), **HEADS}
+    return {**_law_heads(), **kinds(), **_makers(), **HEADS}
+
+
+def _makers() -> dict[str, Callable[..., Node]]:
+    """The other constructors of mechanisms, as RandomizedResponse.of_epsilon."""
+    return {
+        f"{name}.{maker}": getattr(kind, maker)
+        for name, kind in kinds().items()
+        for maker in vars(kind).get("makers", ())
+    }
 
 
 def _law_heads() -> dict[str, Callable[..., Any]]:

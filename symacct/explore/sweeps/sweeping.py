@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, overload
 
 from symacct.accountant.disk_memo import source_digest
+from symacct.accountant.reported import TRUE
 from symacct.core import arguments, exact, limits
 from symacct.core.errors import DomainError, ExecutorError, StorageError, SymacctError, echo, reason
 from symacct.core.exact import Numeric
@@ -49,7 +50,8 @@ class Sweep(Sequence[Record]):
     Numbers are text. A record has the parameters of its point. If there is an answer, it also has
     `value` (rounded to the safe side), `lower`, `upper`, `kind` and `theorems`, and `order` for
     guarantees. If there is none, it has `error`. `axes` names the parameters, and `of` gives the
-    relation and the sensitivity. ε is in nats. An index beyond the last record raises IndexError.
+    relation and the sensitivity. `by_orders` says whether the numbers are ε or δ from Rényi orders.
+    ε is in nats. An index beyond the last record raises IndexError.
 
     >>> import sympy
     >>> from symacct import Gaussian, sweep
@@ -59,8 +61,12 @@ class Sweep(Sequence[Record]):
     (2, '1')
     """
 
-    def __init__(self, axes: Sequence[str], records: Sequence[Record], of: str) -> None:
+    def __init__(
+        self, axes: Sequence[str], records: Sequence[Record], of: str, by_orders: bool = False
+    ) -> None:
         self.axes = tuple(axes)
+        #: Is each number an ε or δ from a Rényi order?
+        self.by_orders = by_orders
         #: The relation, and the sensitivity.
         self.about = of
         self._records = tuple(records)
@@ -79,7 +85,14 @@ class Sweep(Sequence[Record]):
         lines = [f"<Sweep of {len(self):,} points over {', '.join(self.axes)}; {self.about}>"]
         lines += map(self._line, self[:_SHOWN])
         rest = len(self) - _SHOWN
-        return "\n  ".join([*lines, f"… and {rest:,} more"] if rest > 0 else lines)
+        more = f"… and {rest:,} more" if rest > 0 else ""
+        last = "; ".join(filter(None, [more, self._by_the_profile]))
+        return "\n  ".join(filter(None, [*lines, last]))
+
+    @property
+    def _by_the_profile(self) -> str:
+        """What may give less."""
+        return "conversion='exact' may give less" if self.by_orders else ""
 
     def _line(self, record: Record) -> str:
         point = ", ".join(f"{name}={record[name]}" for name in self.axes)
@@ -90,8 +103,9 @@ class Sweep(Sequence[Record]):
         columns = [name for name in shown if any(record.get(name) for record in self)]
         rows = ([record.get(name, "") for name in columns] for record in self[:_ROWS])
         rest = len(self) - _ROWS
-        more = f"… and {rest:,} more; " if rest > 0 else ""
-        return grid(columns, rows, f"{more}relation: {self.about}")
+        more = f"… and {rest:,} more" if rest > 0 else ""
+        below = [more, f"relation: {self.about}", self._by_the_profile]
+        return grid(columns, rows, "; ".join(filter(None, below)))
 
     @property
     def errors(self) -> list[Record]:
@@ -169,6 +183,7 @@ def sweep(
         "conversion": arguments.text(conversion, "conversion"),
         "orders": _orders(orders),
     }
+    of = about(m), ask != "rdp" and conversion != TRUE
     with ExitStack() as stack:
         stored = None
         if file is not None:
@@ -192,11 +207,11 @@ def sweep(
         except ExecutorError as error:
             safe = f"in {file}; run the same sweep again to go on" if stored else "in .sweep"
             error.args = (f"{error}; {len(done):,} of {len(points):,} points are safe {safe}",)
-            error.sweep = Sweep(points.axes, [done[i] for i in sorted(done)], about(m))
+            error.sweep = Sweep(points.axes, [done[i] for i in sorted(done)], *of)
             raise
         if stored:
             stored.finish()
-    return Sweep(points.axes, [done[i] for i in range(len(points))], about(m))
+    return Sweep(points.axes, [done[i] for i in range(len(points))], *of)
 
 
 class _Grid:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from symacct.arithmetic import Arithmetic, Number
+from symacct.core.calling import explained
 from symacct.core.claims import Adjacency, Kind
 from symacct.core.claims import adjacency as named_adjacency
 from symacct.core.exact import Exact, Numeric, Order
@@ -35,6 +36,7 @@ class ExponentialMechanism(Mechanism):
     kind = Kind.EXACT
     one_pair = False  # how the two losses lie about 0 depends on the order
     source = DDR20.at("bounded range; SYMACCT, docs/proofs.md, section 24")
+    makers = ("of_noise",)
 
     def __new__(
         cls, epsilon: Numeric, adjacency: str | Adjacency = "either"
@@ -45,6 +47,7 @@ class ExponentialMechanism(Mechanism):
         )
 
     @classmethod
+    @explained
     def of_noise(
         cls, scale: Numeric, sensitivity: Numeric = 1, adjacency: str | Adjacency = "either"
     ) -> ExponentialMechanism:
@@ -128,6 +131,7 @@ class PermuteAndFlip(LaplacePair):
     adjacency: Adjacency
     kind = Kind.UPPER
     source = MS20.at("permute-and-flip; SYMACCT, docs/proofs.md, section 39")
+    makers = ("of_noise",)
 
     def __new__(cls, epsilon: Numeric, adjacency: str | Adjacency = "either") -> PermuteAndFlip:
         return cls._intern(
@@ -142,6 +146,7 @@ class PermuteAndFlip(LaplacePair):
         return value
 
     @classmethod
+    @explained
     def of_noise(
         cls, scale: Numeric, sensitivity: Numeric = 1, adjacency: str | Adjacency = "either"
     ) -> PermuteAndFlip:

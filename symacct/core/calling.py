@@ -1,0 +1,109 @@
+"""A call with arguments that a function does not take: one error, which says what it takes."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ParamSpec, TypeVar, cast
+
+from symacct.core.errors import ArgumentError, echo, nearest
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+class Constructed(type):
+    """A class whose constructor says what it takes where it is called with something else."""
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        """Without this, Python shows the signature of `__call__` below."""
+        own: Any = cls
+        maker = own.__init__ if own.__new__ is object.__new__ else own.__new__
+        if maker is object.__init__:
+            return inspect.Signature()
+        signature = inspect.signature(maker)
+        return signature.replace(parameters=[*signature.parameters.values()][1:])
+
+    def __call__(cls, *values: Any, **keywords: Any) -> Any:
+        try:
+            return super().__call__(*values, **keywords)
+        except TypeError:
+            _check(cls.__name__, cls, values, keywords)
+            raise
+
+
+def explained(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """The function, which says what it takes where it is called with something else."""
+
+    @functools.wraps(function)
+    def call(*values: _P.args, **keywords: _P.kwargs) -> _T:
+        try:
+            return function(*values, **keywords)
+        except TypeError:
+            # Of a class method the class comes first, which nobody writes as an argument.
+            of_class = next(iter(inspect.signature(function).parameters), "") == "cls"
+            bound: Any = functools.partial(cast(Any, function), *values[:of_class])
+            _check(function.__qualname__, bound, values[of_class:], keywords)
+            raise
+
+    return call
+
+
+def _check(
+    name: str, function: Callable[..., Any], values: Sequence[Any], keywords: Mapping[str, Any]
+) -> None:
+    told = fault(name, function, values, keywords)
+    if told:
+        raise ArgumentError(told) from None
+
+
+def fault(
+    name: str, function: Callable[..., Any], values: Sequence[Any], keywords: Mapping[str, Any]
+) -> str:
+    """What is wrong with the number or the names of the arguments, or nothing if they fit.
+
+    >>> fault("pow", lambda base, exponent=2: None, [], {"bas": 3})
+    "pow: found the argument 'bas', needed pow(base, exponent=2); did you mean base?"
+    """
+    signature = inspect.signature(function)
+    try:
+        signature.bind(*values, **keywords)
+    except TypeError:
+        found, meant = _found(signature, values, keywords)
+        makers = [f"{name}.{maker}" for maker in getattr(function, "makers", ())]
+        others = (inspect.signature(getattr(function, one.rpartition(".")[2])) for one in makers)
+        written = [_written(name, signature), *map(_written, makers, others)]
+        return f"{name}: found {found}, needed {' or '.join(written)}{meant}"
+    return ""
+
+
+def _found(
+    signature: inspect.Signature, values: Sequence[Any], keywords: Mapping[str, Any]
+) -> tuple[str, str]:
+    """What was found of arguments that do not fit, and the name that may be meant."""
+    known = signature.parameters
+    by_place = [name for name, one in known.items() if one.kind is one.POSITIONAL_OR_KEYWORD]
+    for name in keywords:
+        if name not in known:
+            near = nearest(name, known)
+            return f"the argument {echo(name)}", f"; did you mean {near}?" if near else ""
+        if name in by_place[: len(values)]:
+            return f"{name} twice", ""
+    if len(values) > len(by_place):
+        return f"{len(values)} arguments without a name", ""
+    missing = [
+        name
+        for name, one in known.items()
+        if one.default is one.empty
+        and one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)
+        and name not in {*by_place[: len(values)], *keywords}
+    ]
+    return f"no {' and no '.join(missing)}", ""
+
+
+def _written(name: str, signature: inspect.Signature) -> str:
+    """The call as it is written: Gaussian(sigma, sensitivity=1)."""
+    bare = [one.replace(annotation=one.empty) for one in signature.parameters.values()]
+    return f"{name}{inspect.Signature(bare)}"

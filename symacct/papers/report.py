@@ -1,0 +1,226 @@
+"""The number to report, in rows: what is guaranteed, of which neighbours, and how it was found."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from symacct.accountant.reported import TRUE, Reported, may_be_smaller, reported
+from symacct.core.claims import Kind
+from symacct.core.exact import Numeric, text
+from symacct.explore.comparison import ratio
+from symacct.export.cards import card
+from symacct.export.description import OWN_CURVE, in_few_words, kind_label, neighbours
+from symacct.export.explanation import Explanation, explain, explain_profile
+from symacct.expressions.node import Node, as_node
+from symacct.results.enclosure import Bound, Enclosure, Guarantee, to_fraction
+from symacct.results.rounding import given, order_text, rational_text
+
+_WIDTH = 80  # columns of a printed report
+_ORDER_DIGITS = 12
+_LARGE = Fraction(1, 100)  # a δ that no number of records makes small
+Row = tuple[str, str]
+
+
+@dataclass(frozen=True, repr=False)
+class PrivacyReport:
+    """The number to report, its relation, how it was found, and what Rényi orders give.
+
+    `guarantee` is the best guarantee that is proved, and `by_orders` is the one by Rényi orders, or
+    None if there is none. The report prints as rows, and as a table in a notebook. A row says what
+    a δ of 1/100 or more means. ε is in nats.
+
+    >>> from symacct import Gaussian
+    >>> found = Gaussian(5).report("1e-5")
+    >>> str(found).splitlines()[0]
+    'report this      ε = 0.725522 at δ = 1e-5  (rounded up)'
+    >>> print(found.epsilon, found.by_orders.epsilon)
+    0.725522 0.794315
+    """
+
+    found: Reported[Guarantee]
+    #: How a number is asked for that takes longer than a report may.
+    more: str = field(default=f"conversion={TRUE!r}", compare=False)
+    #: How many records the data have, where that is known.
+    records: int | None = None
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The guarantee to report."""
+        return self.found.best
+
+    @property
+    def by_orders(self) -> Guarantee | None:
+        """The guarantee by Rényi orders, if they give one."""
+        return self.found.by_orders
+
+    @property
+    def epsilon(self) -> Bound | Any:
+        """The ε to report, or the one that was given."""
+        return self.guarantee.epsilon
+
+    @property
+    def delta(self) -> Bound | Any:
+        """The δ to report, or the one that was given."""
+        return self.guarantee.delta
+
+    @property
+    def how(self) -> str:
+        """How the number was found, in a sentence."""
+        g, letter = self.guarantee, _letter(self.guarantee)
+        if g.kind is Kind.EXACT:
+            said = f"This is the smallest {letter} that is true, from the exact privacy profile"
+        elif g.needs_no_order:
+            said = f"This is an upper bound on {letter}, from the profile of a dominating pair"
+        else:
+            theorems = ", ".join(g.claim.theorems) or OWN_CURVE
+            said = (
+                f"This is an upper bound on {letter}, from Rényi order {_order(g)} by {theorems} "
+                f"and the {g.conversion} conversion"
+            )
+        certified = g.asked.certified and g.claim.certified
+        return f"{said}; {'every digit is proved' if certified else 'not certified'}."
+
+    def headline(self) -> list[Row]:
+        """The number, and then whom it is for and how it was found."""
+        g = self.guarantee
+        return [
+            ("report this", f"{_pair(g)}  ({g.asked.how_rounded()})"),
+            ("relation", neighbours(g.claim.adjacency)),
+            *([] if g.mechanism is None else [("of", in_few_words(g.mechanism))]),
+            ("how", self.how),
+            *([] if self.found.in_time else [("not final", self._not_final)]),
+            *([("note", self.large_delta)] if self.large_delta else []),
+        ]
+
+    @property
+    def large_delta(self) -> str:
+        """What a δ means that is not far below one over the number of records; else nothing.
+
+        Dwork and Roth (2014, Section 2.3) say that δ has to be far below it, by this mechanism.
+        """
+        g, n = self.guarantee, self.records
+        delta = to_fraction(g.delta.lower) if isinstance(g.delta, Enclosure) else g.delta
+        if delta < (_LARGE if n is None else min(_LARGE, Fraction(1, n))):
+            return ""
+        shown, group = (_shown(g.delta), g.claim.adjacency.group)
+        chance = shown if group == 1 else f"{shown}/{group}"
+        met = f"a mechanism that publishes each record with probability {chance} meets it at ε = 0"
+        if n is None:
+            size, least = f"δ = {shown} is large", "one over the number of records"
+        else:
+            size = f"δ = {shown} is not below 1/n = {text(Fraction(1, n))}"
+            met += f", and publishes about {rational_text(n * delta / group, 3, up=False)} records"
+            least = "1/n"
+        return f"{size}: {met}. Choose δ far below {least}."
+
+    def behind(self) -> Iterator[Row]:
+        """What the headline rests on, and what Rényi orders give."""
+        g = self.guarantee
+        if self.found.not_exact and self.found.in_time:  # else the headline says it
+            yield f"true {_letter(g)}", self.found.not_exact
+        if g.needs_no_order:
+            yield "sources", "; ".join(map(str, g.claim.sources))
+            if g.note:
+                yield "not had", g.note
+        by_orders = g if self.by_orders is None else self.by_orders
+        if by_orders is not g:
+            times = _times(by_orders.asked, g.asked)
+            yield "by Rényi orders", f"{by_orders.asked.rounded()}{times}"
+        if not by_orders.needs_no_order:
+            yield from _order_facts(by_orders)
+
+    def explain(self) -> Explanation:
+        """What the number rests on, part by part: the exact profile, or theorems at its order."""
+        g = self.guarantee
+        number, *_ = self.headline()
+        m = as_node(g.mechanism, "explain")
+        relation = neighbours(g.claim.adjacency)
+        asked = (("number", number[1]), ("relation", relation), ("how", self.how))
+        if g.needs_no_order:
+            return explain_profile(m, (*asked, ("sources", "; ".join(map(str, g.claim.sources)))))
+        return explain(m, g.alpha, asked)
+
+    @property
+    def _not_final(self) -> str:
+        said = may_be_smaller(self.guarantee, self.more)
+        return f"{said[0].upper()}{said[1:]}."
+
+    def __str__(self) -> str:
+        return "\n".join(_lines([*self.headline(), *self.behind()]))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return card([*self.headline(), *self.behind()])
+
+    def as_dict(self) -> dict[str, Any]:
+        """The headline for JSON."""
+        g = self.guarantee
+        report = f"{_pair(g)}: {neighbours(g.claim.adjacency)}"
+        late = {} if self.found.in_time else {"not_final": self._not_final}
+        large = {"large_delta": self.large_delta} if self.large_delta else {}
+        return {"report": report, "how": self.how, **late, **large, **g.as_dict()}
+
+
+def report(
+    m: Node, delta: Numeric | None = None, epsilon: Numeric | None = None, digits: int = 6
+) -> PrivacyReport:
+    """The number to report of m; see `Node.report`."""
+    return PrivacyReport(reported(as_node(m, "report"), delta, epsilon, digits))
+
+
+def _letter(g: Guarantee) -> str:
+    return "ε" if g.epsilon is g.asked else "δ"
+
+
+def _pair(g: Guarantee) -> str:
+    letter, other = ("ε", "δ") if g.epsilon is g.asked else ("δ", "ε")
+    return f"{letter} = {_shown(g.asked)} at {other} = {_shown(g.given)}"
+
+
+def _shown(x: Enclosure | Fraction) -> str:
+    return x.rounded() if isinstance(x, Enclosure) else given(x)
+
+
+def _order(g: Guarantee) -> str:
+    """The order to as many digits as the number, or as many as tell it from its neighbours."""
+    return order_text(g.alpha, min(g.asked.digits_asked, _ORDER_DIGITS))
+
+
+def _order_facts(g: Guarantee) -> Iterator[Row]:
+    """The Rényi order, the theorems and their sources."""
+    yield "order α", _order(g)
+    yield "best order", "proved" if g.optimal else "sound, not proved the best"
+    yield "conversion", g.conversion
+    if g.note:
+        yield "not had", g.note
+    yield "theorems", ", ".join(g.claim.theorems) or OWN_CURVE
+    yield "sources", "; ".join(map(str, g.claim.sources))
+    yield "curve", kind_label(g.claim)
+
+
+def _times(more: Enclosure, less: Enclosure) -> str:
+    """How many times the headline it is."""
+    if more.rounded() == less.rounded():
+        return "  (the same)"
+    times = ratio(more, less)
+    return "" if times is None else f"  ({times:.4g} times the number to report)"
+
+
+def _lines(rows: Iterable[Row]) -> Iterator[str]:
+    """Names beside what belongs to them, wrapped between words."""
+    rows = list(rows)
+    room = max(len(name) for name, _ in rows) + 2
+    for name, value in rows:
+        yield textwrap.fill(
+            value,
+            _WIDTH,
+            initial_indent=name.ljust(room),
+            subsequent_indent=" " * room,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
