@@ -50,12 +50,23 @@ def reason(error: OSError) -> str:
     return error.strerror or str(error) or type(error).__name__
 
 
-def suggestion(found: object, known: Iterable[str], needed: str) -> str:
-    """The end of a message about a name: the known one that is most like it, or what was needed."""
+def nearest(found: object, known: Iterable[str]) -> str | None:
+    """The known name that is most like the one found, if any is like it."""
     lowered = {one.lower(): one for one in known}
     name = found[:_SHOWN].lower() if isinstance(found, str) else ""
     near = difflib.get_close_matches(name, lowered, n=1)
-    return f"; did you mean {lowered[near[0]]}?" if near else f", needed {needed}"
+    return lowered[near[0]] if near else None
+
+
+def suggestion(found: object, known: Iterable[str], needed: str) -> str:
+    """The end of a message about a name: the known one that is most like it, or what was needed."""
+    near = nearest(found, known)
+    return f"; did you mean {near}?" if near else f", needed {needed}"
+
+
+def without_suggestion(message: str) -> str:
+    """The message, for a better one to follow."""
+    return message.partition("; did you mean ")[0]
 
 
 class SymacctError(Exception):
