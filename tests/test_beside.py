@@ -109,7 +109,10 @@ def test_an_answer_waits_for_the_exact_profile_so_long_and_is_by_orders_without_
     document = json.loads(printed((*question, "--json"), 0.1).getvalue())["headline"]
     assert late in document["not_final"]
     assert f"smaller {sign} may be" in document["note"]
-    assert f"at least │ left out, not known in 0.1 s; in Python m.lower_{letter}('" in text
+    assert (
+        f"at least │ not computed within 0.1 s; for it alone, ask in Python m.lower_{letter}('"
+        in text
+    )
     by_orders = printed((*question, "--conversion", "improved"), 0.1).getvalue()
     headline = re.compile("│ report this.*")
     assert headline.search(by_orders)[0].split() == headline.search(text)[0].split()
@@ -120,8 +123,14 @@ def test_a_comparison_says_what_it_leaves_out():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Screen, "getvalue", lambda self: "a comparison is one table")
         shown = io.StringIO.getvalue(printed(("compare", expression, "--delta", "1e-5"), 0.1))
-    assert "exact has no answer: left out, not known in 0.1 s; m.epsilon('1e-5', " in shown
-    assert "lower bound has no answer: left out, not known in 0.1 s; m.lower_epsilon(" in shown
+    assert (
+        "exact has no answer: not computed within 0.1 s; for it alone, ask m.epsilon('1e-5', "
+        in shown
+    )
+    assert (
+        "lower bound has no answer: not computed within 0.1 s; for it alone, ask m.lower_epsilon("
+        in shown
+    )
     assert "improved" in shown
 
 
@@ -129,7 +138,7 @@ def test_what_is_not_slow_is_not_left_out():
     shown = io.StringIO()
     with contextlib.redirect_stdout(shown):
         main.main(["epsilon", "Gaussian(5)", "--delta", "1e-5"], standalone_mode=False)
-    assert "left out" not in shown.getvalue()
+    assert "not computed" not in shown.getvalue()
     assert f"ε = {Gaussian(5).epsilon('1e-5', 6, 'exact').epsilon.rounded()} at" in shown.getvalue()
 
 

@@ -2,13 +2,41 @@
 
 import re
 
+import click
 import pytest
 from click.testing import CliRunner
 
+from symacct import SymacctError
 from symacct.cli import main
 from tests import command_lines
 from tests.extremes import bounded
 from tests.thinning import covering
+
+
+def recorded(monkeypatch):
+    """The messages of the errors that the command meets, as they are before it shows them."""
+    told = []
+    invoke = click.Group.invoke
+
+    def record(self, ctx):
+        try:
+            return invoke(self, ctx)
+        except (click.UsageError, SymacctError) as error:
+            told.append(error.message if isinstance(error, click.UsageError) else str(error))
+            raise
+
+    monkeypatch.setattr(click.Group, "invoke", record)
+    return told
+
+
+def without(message, value):
+    """What a message says beside the value that it repeats: what was needed, and the remedy."""
+    long = {value, repr(value)[1:-1]} if len(value) > 100 else set()
+    parts = [message]
+    for shown in long:
+        parts = [rest for part in parts for rest in part.split(shown)]
+    return [part.rstrip(".") for part in parts]
+
 
 COMMANDS = sorted(main.list_commands())
 
@@ -53,6 +81,7 @@ def test_any_value_of_any_option_ends_in_an_answer_or_in_one_clear_line(
 ):
     """Huge, tiny, negative, no number, nothing, long, in another script."""
     monkeypatch.chdir(tmp_path)
+    told = recorded(monkeypatch)
     with bounded(120):
         ended = CliRunner().invoke(main, command_lines.words(name, option, value))
     assert ended.exception is None or isinstance(ended.exception, SystemExit)
@@ -60,6 +89,7 @@ def test_any_value_of_any_option_ends_in_an_answer_or_in_one_clear_line(
     if ended.exit_code == 2:
         [line] = [line for line in ended.stderr.splitlines() if line.startswith("Error: ")]
         assert len(line) < 2000
+        assert all(words in line for message in told for words in without(message, value))
     else:
         assert ended.exit_code == 0 or (ended.exit_code, name) in ((1, "check"), (1, "falsify"))
 

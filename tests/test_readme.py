@@ -4,6 +4,7 @@ import doctest
 import importlib
 import pkgutil
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -47,23 +48,53 @@ def test_every_file_that_the_readme_links_exists():
         assert (README.parent / target).exists(), target
 
 
-SHOWN = ("README.md", "docs/index.md", "docs/command_line.md", "docs/explore.md")
-TRANSCRIPTS = [
-    found
-    for page in SHOWN
-    for found in re.findall(
-        r"\$ symacct (.*)\n((?:│.*\n)*)", (README.parent / page).read_text(encoding="utf-8")
-    )
-]
+#: Their blocks show what is printed line by line; a line "…" stands for lines that are left out.
+SHOWN = sorted(
+    page.relative_to(README.parent).as_posix()
+    for page in [README, *(README.parent / "docs").glob("*.md")]
+    if "```console" in page.read_text(encoding="utf-8")
+)
+#: Commands that take minutes, need what is not here, or write files.
+NOT_RUN = r"verify|vectors|peers"
 
 
-@pytest.mark.parametrize(("arguments", "printed"), list(dict.fromkeys(TRANSCRIPTS)))
-def test_the_transcripts_print_these_lines(arguments, printed, monkeypatch):
-    """On a terminal of 80 columns, as written; a check that finds something ends with status 1."""
+def transcripts(page):
+    """(command, what is printed) of every block of a page."""
+    text = (README.parent / page).read_text(encoding="utf-8")
+    for block in re.findall(r"```console\n(.*?)```", text, re.S):
+        for found in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            command, _, printed = found.partition("\n")
+            if command.startswith("symacct ") and not re.match(rf"symacct ({NOT_RUN})", command):
+                yield command.removeprefix("symacct "), printed.strip("\n")
+
+
+TRANSCRIPTS = {found: page for page in SHOWN for found in transcripts(page)}
+
+
+def in_order(shown, lines):
+    """Are these the lines shown, from the first to the last, but for those that "…" stands for?"""
+    parts = "\n".join(lines).split("\n…")
+    pattern = r"(?:\n.*)*".join(map(re.escape, parts))
+    return re.fullmatch(pattern, "\n".join(shown)) is not None
+
+
+@pytest.mark.parametrize(("arguments", "printed"), TRANSCRIPTS)
+def test_the_transcripts_are_what_is_printed(arguments, printed, monkeypatch):
+    """On a terminal of 80 columns; a check that finds something ends with status 1."""
     monkeypatch.chdir(README.parent)
-    words = re.findall(r'"[^"]*"|\S+', arguments)
-    answer = CliRunner(env={"COLUMNS": "80"}).invoke(main, [word.strip('"') for word in words])
+    words = shlex.split(arguments)
+    answer = CliRunner(env={"COLUMNS": "80"}).invoke(main, words)
     assert answer.exit_code <= (words[0] == "check"), answer.output
     shown = [line.rstrip() for line in answer.stdout.splitlines()]
     assert shown
-    assert all(any(row.startswith(line) for row in shown) for line in printed.splitlines())
+    if printed:
+        assert in_order(shown, printed.splitlines()), answer.stdout
+
+
+def test_a_transcript_of_other_lines_is_seen():
+    shown = ["a", "b", "c", "d"]
+    assert in_order(shown, ["a", "b", "…", "d"])
+    assert in_order(shown, ["a", "…"])
+    assert in_order(shown, shown)
+    for wrong in (["a", "b"], ["b", "…"], ["a", "c", "…"], ["a", "…", "x"], ["a", "…", "b", "a"]):
+        assert not in_order(shown, wrong)

@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 import random
+import re
 from fractions import Fraction
 from statistics import NormalDist
 
@@ -37,6 +38,7 @@ from symacct import (
     risk,
 )
 from symacct.cli import main
+from symacct.results.time_limit import OutOfTimeError, TimeBeside
 from tests import independent
 from tests.support import holds
 
@@ -499,3 +501,24 @@ def test_each_direction_of_a_sample_has_its_own_curve():
 def test_no_probability_is_above_one():
     assert str(risk(Gaussian("1/20")).tpr("1/2")) == "1.00000"
     assert risk(Laplace("1/100")).tpr("1/2").upper <= 1
+
+
+def test_what_a_table_has_no_time_for_is_said_and_asked_for_alone(monkeypatch):
+    monkeypatch.setattr(TimeBeside, "ask", out_of_time)
+    found = risk(SubsampleWithoutReplacement(Gaussian(2), "1/10"))
+    names = dict(found.open_ends)
+    assert names.keys() == {name for name, _, _ in found.rows}
+    twice = risk(2 * SubsampleWithoutReplacement(Gaussian(2), "1/10"))
+    least = {name: low for name, _, low in twice.rows}
+    assert "ask risk(m).lower.tpr('1/10')" in least["TPR at FPR 0.1"]
+    monkeypatch.undo()
+    for name, said in names.items():
+        how = re.fullmatch(r"not computed within \d+ s; for it alone, ask risk\(m\)\.(.*)", said)[1]
+        attribute, _, argument = how.partition("(")
+        if "all tests" not in name:
+            answer = getattr(found, attribute)
+            assert (answer(argument.strip("')")) if argument else answer).upper > 0
+
+
+def out_of_time(self, question):
+    raise OutOfTimeError

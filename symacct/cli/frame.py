@@ -7,14 +7,16 @@ import difflib
 import functools
 import inspect
 import json
+import re
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from typing import IO, Any
 
 import click
 
+from symacct.core import mistyped
 from symacct.core.errors import DomainError, SymacctError, cut, echo, reason, suggestion
 from symacct.core.exact import written
 from symacct.core.pinning import By
@@ -90,7 +92,7 @@ JOBS = {
 _ROOMS = {name: room for listed in JOBS.values() for name, (room, _) in listed.items()}
 
 
-_LONGEST = 400  # characters of an error about an option
+_LONGEST = 120  # characters of what was given, in an error that click words
 _ALIKE = 0.75  # the least share of signs that a misspelt option has in common with the right one
 
 #: What others call an option of ours.
@@ -105,6 +107,21 @@ def _similar(found: str, known: list[str]) -> list[str]:
         return [f"--{name}"]
     begun = [one for one in known if one.startswith(f"--{name}")]
     return begun or difflib.get_close_matches(found, known, cutoff=_ALIKE)
+
+
+_GIVEN = "symacct.given"  # the words of the command line, in click's notes of a run
+
+
+def _worded(message: str, given: Iterable[str]) -> str:
+    """The message, with what was given shortened, no word of the rest, and a number mended."""
+    for word in given:
+        for part in (word, word.partition("=")[2]):
+            for shown in (part, repr(part)[1:-1]):
+                if len(shown) > _LONGEST:
+                    message = message.replace(shown, cut(shown, _LONGEST))
+    number = re.match("'([^']*)' is not a valid integer", message)
+    meant = mistyped.remedy(number[1], str.isdecimal) if number else ""
+    return message.removesuffix(".") + meant if meant else message
 
 
 class InputError(click.ClickException):
@@ -152,6 +169,7 @@ class Commands(click.Group):
             # What is no UTF-8 comes as lone surrogates, which no text or file can be made of.
             if "\0" in word or any("\ud800" <= letter <= "\udfff" for letter in word):
                 raise InputError(f"found {echo(word)}, needed an argument that is text in UTF-8")
+        ctx.meta[_GIVEN] = tuple(args)
         return super().parse_args(ctx, args)
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:
@@ -188,8 +206,8 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except click.UsageError as error:  # which repeats what was given, however long
-            vars(error)["message"] = cut(error.message, _LONGEST)
+        except click.UsageError as error:
+            vars(error)["message"] = _worded(error.message, ctx.meta[_GIVEN])
             if isinstance(error, click.NoSuchOption) and error.cmd is not None:
                 known = [one for option in error.cmd.params for one in option.opts]
                 vars(error)["possibilities"] = _similar(error.option_name, known)

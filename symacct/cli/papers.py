@@ -28,7 +28,7 @@ from symacct.cli.frame import (
 from symacct.cli.headline import as_report, note_large_delta
 from symacct.core import limits
 from symacct.core.claims import Relation
-from symacct.core.errors import SymacctError, reason
+from symacct.core.errors import SymacctError, cut, reason
 from symacct.core.pinning import By
 from symacct.explore.sweeps.worker import NEEDED
 from symacct.export.citation import bibtex, claim_at
@@ -38,6 +38,7 @@ from symacct.results.progress import progress
 from symacct.results.terminal import print_prose, print_table
 from symacct.text import parse_open
 
+_LONGEST_PATH = 300  # characters of a file's name in a message
 _SHOWN_DIGITS = 6  # of a value beside the printed number
 
 
@@ -286,9 +287,9 @@ def _read(file: Path) -> str:
         limits.check("text_bytes", len(content), f"{file}, in bytes (or more)")
         return content.decode()
     except OSError as error:
-        raise InputError(f"{file}: {reason(error)}") from None
+        raise InputError(f"{cut(str(file), _LONGEST_PATH)}: {reason(error)}") from None
     except UnicodeDecodeError as error:
-        raise InputError(f"{file}: no UTF-8 ({error})") from None
+        raise InputError(f"{cut(str(file), _LONGEST_PATH)}: no UTF-8 ({error})") from None
 
 
 def _checked(text: str) -> list[paper_check.CheckedEntry | paper_check.Malformed]:

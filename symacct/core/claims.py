@@ -109,10 +109,28 @@ def adjacency(value: object) -> Adjacency:
         return value
     relation = {one.value: one for one in Relation}.get(value) if isinstance(value, str) else value
     if not isinstance(relation, Relation):
+        meant = _relation_meant(value) if isinstance(value, str) else ""
         raise DomainError(
-            f"adjacency: found {echo(value)}, needed 'add_remove', 'replace_one' or 'either'"
+            f"adjacency: found {echo(value)}, needed 'add_remove', 'replace_one' or 'either'{meant}"
         )
     return Adjacency(relation)
+
+
+#: Parts of the words that others use of a relation.
+_OTHER_WORDS = {
+    Relation.REPLACE_ONE: ("subst", "repl", "swap", "chang", "exchang"),
+    Relation.ADD_REMOVE: ("add", "remov", "delet", "insert"),
+}
+
+
+def _relation_meant(word: str) -> str:
+    """The end of a message about a word for one relation; what is said of both is left open."""
+    said = [
+        relation
+        for relation, parts in _OTHER_WORDS.items()
+        if any(part in word[:100].lower() for part in parts)
+    ]
+    return f"; did you mean '{said[0].value}'?" if len(said) == 1 else ""
 
 
 def kind(value: object) -> Kind:

@@ -64,6 +64,11 @@ def suggestion(found: object, known: Iterable[str], needed: str) -> str:
     return f"; did you mean {near}?" if near else f", needed {needed}"
 
 
+def without_suggestion(message: str) -> str:
+    """The message, for a better one to follow."""
+    return message.partition("; did you mean ")[0]
+
+
 class SymacctError(Exception):
     """The base class of all errors of symacct, whose messages take one line."""
 

@@ -14,7 +14,7 @@ import flint
 import mpmath
 import numpy as np
 
-from symacct.core import limits
+from symacct.core import limits, mistyped
 from symacct.core.errors import DomainError, echo
 from symacct.core.lazy_import import sympy
 
@@ -267,7 +267,9 @@ def _from_text(value: str, name: str) -> Fraction:
     limits.check("parameter_bits", len(value), f"{name} in characters")
     match = _RATIONAL.fullmatch(value)
     if match is None:
-        raise DomainError(f"{name}: found {echo(value)}, needed a number such as 5, 1/1000 or 1e-8")
+        needed = "needed a number such as 5, 1/1000 or 1e-8"
+        meant = mistyped.remedy(value, _RATIONAL.fullmatch)
+        raise DomainError(f"{name}: found {echo(value)}, {needed}{meant}")
     sign, digits, exponent, divisor, divisor_exponent = match.groups()
     result = _decimal(digits, exponent, name)
     if divisor is not None:

@@ -22,6 +22,12 @@ from symacct.numerics.normal.normal_mixtures import NormalParts
 #: (value, name) ↦ the exact value, or DomainError.
 Domain: TypeAlias = Callable[[Any, str], Exact]
 
+#: What a law of no family is written as, for messages.
+OTHER_LAWS = (
+    "a law such as laws.Normal(0, 1), or one of your own by its density in x, as in "
+    "laws.Density('exp(-Abs(x))/2')"
+)
+
 
 def log_x() -> sympy.Expr:
     """log x, of the variable of a density."""

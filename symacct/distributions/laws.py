@@ -5,6 +5,8 @@
 0.50000
 """
 
+from typing import NoReturn
+
 from symacct.distributions.density import Density
 from symacct.distributions.families import (
     Bernoulli,
@@ -21,7 +23,7 @@ from symacct.distributions.families import (
     Uniform,
     Weibull,
 )
-from symacct.distributions.law import Law
+from symacct.distributions.law import OTHER_LAWS, Law
 from symacct.distributions.normal import (
     HalfNormal,
     LogNormal,
@@ -52,3 +54,7 @@ __all__ = [
     "Uniform",
     "Weibull",
 ]
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise AttributeError(f"laws: found the name {name!r}, needed {OTHER_LAWS}")

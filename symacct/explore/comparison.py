@@ -24,7 +24,7 @@ from symacct.expressions.theorem_registry import PROVED, Theorem, is_about, theo
 from symacct.results.enclosure import Enclosure
 from symacct.results.progress import progress
 from symacct.results.rounding import format_shared, order_text
-from symacct.results.time_limit import OutOfTimeError, TimeBeside
+from symacct.results.time_limit import TimeBeside
 from symacct.theory.conversion import WholeProfile, conversions
 
 _RATIO_BITS = 128
@@ -244,22 +244,17 @@ def _truth(accountant: Accountant, m: Node, delta: Any) -> list[ConvertedEpsilon
     """The true ε; or what it is at most, as far as that is known, and at least: each in time."""
     # Of an accountant of its own: what is given up half way is forgotten.
     own, beside = Accountant(accountant.digits, accountant.engine), TimeBeside()
-    try:
-        found = beside.ask(lambda: _epsilon(own, m, delta, _EXACT))
-    except OutOfTimeError:
-        found = beside.left_out(f"m.epsilon({str(delta)!r}, conversion='exact')")
+    asked = repr(str(delta))
+    found = beside.ask_or_say(
+        lambda: _epsilon(own, m, delta, _EXACT), f"m.epsilon({asked}, conversion='exact')"
+    )
     rows = [ConvertedEpsilon(_EXACT, None, found)]
     if isinstance(found, Enclosure) and found.claim.kind is Kind.EXACT:
         return rows
-    try:
-        with contextlib.suppress(SymacctError):
-            least = beside.ask(lambda: own.lower_epsilon(m, delta))
-            if least.lower > 0:
-                rows.append(ConvertedEpsilon(_LEAST, None, least))
-    except OutOfTimeError:
-        rows.append(
-            ConvertedEpsilon(_LEAST, None, beside.left_out(f"m.lower_epsilon({str(delta)!r})"))
-        )
+    with contextlib.suppress(SymacctError):
+        least = beside.ask_or_say(lambda: own.lower_epsilon(m, delta), f"m.lower_epsilon({asked})")
+        if isinstance(least, str) or least.lower > 0:
+            rows.append(ConvertedEpsilon(_LEAST, None, least))
     return rows
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from operator import attrgetter, methodcaller
 from typing import TYPE_CHECKING, Any
 
 from flint import arb
@@ -40,7 +39,7 @@ from symacct.profile.gaussian_tradeoff import smallest_mu
 from symacct.profile.tradeoff import HockeySticks, largest_power
 from symacct.results.enclosure import Bound, bound, from_ball
 from symacct.results.rounding import given
-from symacct.results.time_limit import OutOfTimeError, TimeBeside
+from symacct.results.time_limit import TimeBeside
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,7 +52,6 @@ _FEW, _BITS = 1.5, 96  # digits of H where no more are to be had, and bits that 
 _FPRS, _PRIORS, _BASELINES = ("1/10", "1/100", "1/1000", "1e-6"), ("1/2", "1/10"), ("1/10", "1e-3")
 
 Value = Callable[[HockeySticks], arb]
-Question = Callable[[Any], Bound]
 
 
 def risk(m: Node, digits: int = 6, least_error: Numeric = LEAST_ERROR) -> Risk:
@@ -237,31 +235,27 @@ class Risk:
         found: list[tuple[str, Bound | str, Bound | str | None]] = []
         time = TimeBeside(limits.current().report)
 
-        def told(ask: Question, risk: Risk) -> Bound | str:
-            try:
-                return time.ask(lambda: _or_why(ask, risk))
-            except OutOfTimeError:
-                return time.left_out("the property of risk(m)")
+        def told(of: Risk, whose: str, name: str, argument: str | None) -> Bound | str:
+            how = f"risk(m){whose}.{name}" + ("" if argument is None else f"({argument!r})")
+            return time.ask_or_say(lambda: _or_why(of, name, argument), how)
 
-        for name, ask, has_lower in self._questions():
-            least = told(ask, self.lower) if has_lower and self.lower else None
-            found.append((name, told(ask, self), least))
+        for what, name, argument, has_lower in self._questions():
+            least = told(self.lower, ".lower", name, argument) if has_lower and self.lower else None
+            found.append((what, told(self, "", name, argument), least))
         return found
 
-    def _questions(self) -> Iterator[tuple[str, Question, bool]]:
-        """What is asked, and whether it is from below too."""
-        yield "advantage, TPR − FPR", attrgetter("advantage"), True
+    def _questions(self) -> Iterator[tuple[str, str, str | None, bool]]:
+        """What is asked, by which name and of what, and whether it is from below too."""
+        yield "advantage, TPR − FPR", "advantage", None, True
         for fpr in _FPRS:
-            yield f"TPR at FPR {_shown(fpr)}", methodcaller("tpr", fpr), True
+            yield f"TPR at FPR {_shown(fpr)}", "tpr", fpr, True
         for prior in _PRIORS:
-            guess = methodcaller("bayes_success", prior)
-            yield f"best guess right, prior {_shown(prior)}", guess, True
+            yield f"best guess right, prior {_shown(prior)}", "bayes_success", prior, True
         for baseline in _BASELINES:
-            found = methodcaller("reconstruction", baseline)
-            yield f"reconstruction, baseline {_shown(baseline)}", found, False
-        yield f"μ of GDP, errors from {given(self.least_error)}", attrgetter("mu"), True
-        yield "regret of that μ", attrgetter("regret"), False
-        yield "μ of GDP, all tests", attrgetter("mu_of_all"), False
+            yield f"reconstruction, baseline {_shown(baseline)}", "reconstruction", baseline, False
+        yield f"μ of GDP, errors from {given(self.least_error)}", "mu", None, True
+        yield "regret of that μ", "regret", None, False
+        yield "μ of GDP, all tests", "mu_of_all", None, False
 
     @property
     def cells(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -361,12 +355,13 @@ def _shown(share: str) -> str:
     return given(rational(share, "share"))
 
 
-def _or_why(ask: Question, of: Risk) -> Bound | str:
+def _or_why(of: Risk, name: str, argument: str | None) -> Bound | str:
     """The number, or why there is none."""
     try:
-        return ask(of)
+        found: Bound = getattr(of, name) if argument is None else getattr(of, name)(argument)
     except SymacctError as error:
         return str(error)
+    return found
 
 
 def _text(value: Bound | str | None) -> str:

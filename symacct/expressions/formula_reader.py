@@ -15,56 +15,31 @@ import contextlib
 import re
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, TypeGuard
 
 from symacct.core import exact, limits
 from symacct.core.calling import fault
-from symacct.core.errors import ParseError, echo, suggestion
+from symacct.core.errors import (
+    DomainError,
+    ParseError,
+    SymacctError,
+    echo,
+    suggestion,
+    without_suggestion,
+)
 from symacct.core.exact import Exact
 from symacct.core.lazy_import import sympy
-from symacct.expressions import bounded
+from symacct.expressions import bounded, repairs
+from symacct.expressions.tokens import Token, tokens_of
 
 
 def parse_formula(text: str, symbol: sympy.Symbol) -> sympy.Expr:
     """The formula written in `text`, in one bare symbol, e.g. "alpha/50 + log(2)"."""
-    value = Reader(text, HEADS, {symbol.name: symbol}).whole()
-    if not is_number(value):
-        raise ParseError(f"found {echo(value)}, needed a formula in {symbol}")
-    return exact.expression(value)
+    return exact.expression(Reader(text, HEADS, {symbol.name: symbol}).whole())
 
 
-class Token(NamedTuple):
-    sort: str  # "number", "text", "name", "end", or the operator itself
-    text: str
-    column: int
-
-
-_TOKEN = re.compile(
-    r"\s*(?:(?P<number>(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
-    r"|(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)?)"
-    r"|(?P<text>'[^'\\\n]*'|\"[^\"\\\n]*\")"
-    r"|(?P<operator>\*\*|[-+*/(),=\[\]]))",
-    re.ASCII,
-)
-
-
-def _tokens(text: str) -> list[Token]:
-    tokens: list[Token] = []
-    place, depth, last = 0, 0, len(text.rstrip())
-    while place < last:
-        match = _TOKEN.match(text, place)
-        if match is None:
-            # What follows cannot be read; the reader says so if it gets as far.
-            column = place + len(text[place:]) - len(text[place:].lstrip())
-            return [*tokens, Token("unknown", text[column], column)]
-        sort = match.lastgroup or ""
-        found = match[sort]
-        column = match.start(sort)
-        depth += (found == "(") - (found == ")")
-        limits.check("depth", depth // 2, "text, nesting depth")
-        tokens.append(Token(found if sort == "operator" else sort, found, column))
-        place = match.end()
-    return [*tokens, Token("end", "the end", len(text))]
+_CLOSES = {"(": ")", "[": "]"}
+_OPENS = {")": "(", "]": "["}
 
 
 class Reader:
@@ -76,17 +51,39 @@ class Reader:
         if not isinstance(text, str):
             raise ParseError(f"found {type(text).__name__}, needed text")
         limits.check("text_bytes", len(text.encode("utf-8", "surrogatepass")), "text, in bytes")
-        self.tokens = _tokens(text)
+        self.text = text
+        self.tokens = tokens_of(text)
         self.place = 0
         self.depth = 0
         self.heads = heads
         self.names = {**CONSTANTS, **names}
 
     def whole(self) -> Any:
+        """What all of the text says; an error ends with the text that may have been meant."""
+        try:
+            return self.read()
+        except (ParseError, DomainError) as error:
+            meant = repairs.remedy(self.text, self.heads, self.again)
+            told = without_suggestion(str(error)) if meant else str(error)
+            raise type(error)(told + meant) from None
+
+    def read(self) -> Any:
         """What all of the text says."""
         value = self.sum()
         self.expect("end")
+        self.check(value)
         return value
+
+    def again(self, text: str) -> Any:
+        """What another text says to the same reader; None where it says nothing."""
+        with contextlib.suppress(SymacctError):
+            return type(self)(text, self.heads, self.names).read()
+        return None
+
+    def check(self, value: Any) -> None:
+        """Is it what the text is asked for?"""
+        if not is_number(value):
+            raise ParseError(f"found {echo(value)}, needed a formula such as alpha/50")
 
     @property
     def token(self) -> Token:
@@ -100,12 +97,25 @@ class Reader:
         self.place += 1
         return token
 
-    def expect(self, sort: str) -> Token:
+    def expect(self, sort: str, opened: Token | None = None) -> Token:
+        """The next token, which is to be this one; `opened` is the bracket that is still open."""
         token = self.take(sort)
-        if token is None:
-            needed = "the end" if sort == "end" else repr(sort)
-            raise self.error(f"found {echo(self.token.text)}, needed {needed}")
-        return token
+        if token is not None:
+            return token
+        found, needed = self.found, repr(sort)
+        if sort == "end":
+            needed = "an operator such as * or the end"
+            if opens := _OPENS.get(self.token.sort):
+                found, needed = f"{found} that closes no {opens!r}", "the end"
+        if opened is not None:
+            needed = " or ".join(dict.fromkeys([needed, repr(_CLOSES[opened.sort])]))
+            needed += f" for the {opened.sort!r} at column {opened.column + 1}"
+        raise self.error(f"found {found}, needed {needed}")
+
+    @property
+    def found(self) -> str:
+        """The next token as a message names it."""
+        return self.token.text if self.token.sort == "end" else echo(self.token.text)
 
     def error(self, message: str, column: int | None = None) -> ParseError:
         column = self.token.column if column is None else column
@@ -117,24 +127,29 @@ class Reader:
         parts = [self.product()]
         while operator := self.take("+", "-"):
             right = self.product()
+            self.check_terms(operator, parts[0], right)
             parts.append(right if operator.sort == "+" else self.negative(right, operator))
         self.depth -= 1
-        return self.added(parts)
+        return parts[0] if len(parts) == 1 else self.added(parts)
+
+    def check_terms(self, operator: Token, left: Any, right: Any) -> None:
+        """Are both numbers?"""
+        if not is_number(left) or not is_number(right):
+            raise self.no_number(operator, left, right)
 
     def added(self, parts: list[Any]) -> Any:
-        if len(parts) == 1:
-            return parts[0]
-        if not all(map(is_number, parts)):
-            raise self.error(
-                "found '+' between values of different kinds, needed two mechanisms or two numbers"
-            )
         return bounded.added(parts)
+
+    def no_number(self, operator: Token, *values: Any) -> ParseError:
+        """The error about an operator between values of which one is no number."""
+        found = next(value for value in values if not is_number(value))
+        return self.error(
+            f"found {echo(found)} at the {operator.text!r}, needed a number", operator.column
+        )
 
     def negative(self, value: object, operator: Token) -> Exact:
         if not is_number(value):
-            raise self.error(
-                "found '-' before a value that is not a number, needed a number", operator.column
-            )
+            raise self.no_number(operator, value)
         return -value
 
     def product(self) -> Any:
@@ -145,7 +160,7 @@ class Reader:
 
     def combined(self, operator: Token, left: Any, right: Any) -> Any:
         if not is_number(left) or not is_number(right):
-            raise self.error("found a factor that is not a number, needed numbers", operator.column)
+            raise self.no_number(operator, left, right)
         if operator.sort == "/" and right == 0:
             raise self.error("found a division by 0", operator.column)
         return (bounded.multiplied if operator.sort == "*" else bounded.divided)(left, right)
@@ -162,7 +177,7 @@ class Reader:
 
     def power(self) -> Any:
         base = self.atom()
-        operator = self.take("**")
+        operator = self.take("**", "^")
         if operator is None:
             return base
         self.depth += 2
@@ -170,9 +185,9 @@ class Reader:
         exponent = self.unary()
         self.depth -= 2
         if not is_number(base) or not is_number(exponent):
-            raise self.error(
-                "found '**' after a value that is not a number, needed a number", operator.column
-            )
+            raise self.no_number(operator, base, exponent)
+        if operator.sort == "^":
+            raise self.error("found '^', needed '**'", operator.column)
         return bounded.raised(base, exponent)
 
     def atom(self) -> Any:
@@ -180,17 +195,17 @@ class Reader:
             return exact.exact(token.text)
         if token := self.take("text"):
             return token.text[1:-1]
-        if self.take("("):
+        if token := self.take("("):
             value = self.sum()
-            self.expect(")")
+            self.expect(")", token)
             return value
-        if self.take("["):
-            return self.listed()
+        if token := self.take("["):
+            return self.listed(token)
         if token := self.take("name"):
             return self.named(token)
-        raise self.error(f"found {echo(self.token.text)}, needed a number, a name or '('")
+        raise self.error(f"found {self.found}, needed a number, a name or '('")
 
-    def listed(self) -> list[Any]:
+    def listed(self, opened: Token) -> list[Any]:
         values: list[Any] = []
         while not self.take("]"):
             column = self.token.column
@@ -198,7 +213,7 @@ class Reader:
             if not isinstance(values[-1], str | list) and not is_number(values[-1]):
                 raise self.error("found a mechanism or a law in a list, needed numbers", column)
             if self.token.sort != "]":
-                self.expect(",")
+                self.expect(",", opened)
         return values
 
     def named(self, token: Token) -> Any:
@@ -234,7 +249,7 @@ class Reader:
     def arguments(self) -> tuple[list[Any], dict[str, Any]]:
         values: list[Any] = []
         keywords: dict[str, Any] = {}
-        self.expect("(")
+        opened = self.expect("(")
         while not self.take(")"):
             if self.token.sort == "name" and self.tokens[self.place + 1].sort == "=":
                 name = self.expect("name")
@@ -249,7 +264,7 @@ class Reader:
             else:
                 values.append(self.sum())
             if self.token.sort != ")":
-                self.expect(",")
+                self.expect(",", opened)
         return values, keywords
 
 

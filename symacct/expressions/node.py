@@ -18,12 +18,13 @@ from symacct.core.lazy_import import sympy
 from symacct.core.pinning import By
 from symacct.expressions.bounded import replaced
 from symacct.expressions.currencies import Currencies
+from symacct.expressions.operators import Mechanical
 from symacct.expressions.paper_output import PaperOutput
 from symacct.results.enclosure import Enclosure, Guarantee
 from symacct.results.progress import progress
 
 
-class Node(Currencies, PaperOutput, Interned):
+class Node(Currencies, Mechanical, PaperOutput, Interned):
     """A mechanism or an operation. The fields are the parameters of the constructor.
 
     A subclass writes a constructor `__new__(cls, field, ...)`, which brings each field to its exact
@@ -181,21 +182,19 @@ class Node(Currencies, PaperOutput, Interned):
 
     def __add__(self, other: object) -> Node:
         """Both mechanisms run on the same data: adaptive composition."""
-        if not isinstance(other, Node):
-            return NotImplemented
-        return kinds()["Compose"](self, other)
+        return (
+            kinds()["Compose"](self, other) if isinstance(other, Node) else super().__add__(other)
+        )
 
     def __radd__(self, other: object) -> Node:
         """0 + m, with which sum([…]) begins: the sum of mechanisms is their composition."""
-        if type(other) is not int or other != 0:
-            return NotImplemented
-        return self
+        return self if type(other) is int and other == 0 else super().__radd__(other)
 
     def __mul__(self, count: object) -> Node:
         """The mechanism run `count` times."""
-        if isinstance(count, Node):
-            return NotImplemented
-        return kinds()["Compose"]({self: count})
+        return (
+            super().__mul__(count) if isinstance(count, Node) else kinds()["Compose"]({self: count})
+        )
 
     __rmul__ = __mul__
 

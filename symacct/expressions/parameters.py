@@ -11,7 +11,7 @@ from flint import arb
 from symacct.arithmetic.ball import decide
 from symacct.core import symbols
 from symacct.core.errors import DomainError, PrecisionError, echo
-from symacct.core.exact import Exact, Numeric, typed_value
+from symacct.core.exact import Exact, Numeric, text, typed_value
 from symacct.core.lazy_import import sympy
 from symacct.expressions.bounded import bits
 
@@ -42,7 +42,18 @@ def above_minus_one(value: Numeric, name: str) -> Exact:
 
 def rate(value: Numeric, name: str) -> Exact:
     """A sampling rate in [0, 1]."""
-    return _within(value, name, "0 <= rate <= 1", (lambda x: x >= 0, lambda x: 1 - x >= 0))
+    needed = f"0 <= rate <= 1{_share(typed_value(value, name))}"
+    return _within(value, name, needed, (lambda x: x >= 0, lambda x: 1 - x >= 0))
+
+
+def _share(number: Exact) -> str:
+    """The end of a message about a rate above 1: what a rate is, and the percent meant."""
+    if not isinstance(number, Fraction) or number <= 1:
+        return ""
+    percent = (
+        f"; did you mean {text(number)}/100?" if number.denominator == 1 and number < 100 else ""
+    )
+    return f"; a rate is a share, such as 256/60000{percent}"
 
 
 def probability(value: Numeric, name: str) -> Exact:

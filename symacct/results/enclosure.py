@@ -16,8 +16,9 @@ from symacct.arithmetic.ball import ends_of, precision
 from symacct.core import arguments, limits, upward
 from symacct.core.claims import Claim, Kind, Relation
 from symacct.core.claims import adjacency as named_adjacency
-from symacct.core.errors import AdjacencyError, PrecisionError, SoundnessError
+from symacct.core.errors import AdjacencyError, PrecisionError, SoundnessError, echo
 from symacct.core.exact import INFINITY, Numeric, Order, exact, is_infinite, text
+from symacct.core.operators import NoNumber
 from symacct.results import rounding
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ _LONGEST = 200  # characters of an expression in a line
 
 
 @dataclass(frozen=True)
-class Enclosure:
+class Enclosure(NoNumber):
     """A number between two proved ends: lower <= the number <= upper.
 
     The ends are mpf numbers, rounded outwards. `claim` says what the number is. `certified` is
@@ -97,6 +98,13 @@ class Enclosure:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self}, {self.claim})"
+
+    def _refusal(self, sign: str, left: Any, right: Any) -> str:
+        return (
+            f"found {echo(sign)} with an enclosure, needed a number: float(x) is one on the safe "
+            "side, x.lower and x.upper are the ends; for the loss of several runs compose the "
+            "mechanisms, as in m1 + m2 or n*m"
+        )
 
     def __lt__(self, other: Enclosure | Numeric) -> bool:
         low, high = _ends(other, rounding.bits(self.lower, self.upper))
@@ -198,7 +206,7 @@ def claim_as_dict(claim: Claim) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Guarantee:
+class Guarantee(NoNumber):
     """An (ε, δ) guarantee: the number that was asked for is an Enclosure, the given one is exact.
 
     `kind` is the kind of the number that was asked for: `exact` if it is the smallest true number,
@@ -280,6 +288,13 @@ class Guarantee:
         Raises DomainError, "no certificate yet for …", if the checker knows no such proof.
         """
         return upward.certificates.certificate(self)
+
+    def _refusal(self, sign: str, left: Any, right: Any) -> str:
+        ask = f"{'epsilon' if self.epsilon is self.asked else 'delta'}('{shown(self.given)}')"
+        return (
+            f"found {echo(sign)} with a guarantee, needed mechanisms: compose these and ask again, "
+            f"as in (m1 + m2).{ask} or (n*m).{ask}"
+        )
 
     def _best(self) -> str:
         best = "no order does better" if self.optimal else "another order may do better"

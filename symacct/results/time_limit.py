@@ -140,6 +140,13 @@ class TimeBeside:
         """The answer; OutOfTimeError where the time is over before."""
         return before(self._end, question, self._clock)
 
+    def ask_or_say(self, question: Callable[[], _T], how: str) -> _T | str:
+        """The answer; where the time is over before, the words in its place."""
+        try:
+            return self.ask(question)
+        except OutOfTimeError:
+            return self.left_out(how)
+
     def left_out(self, how: str) -> str:
         """The words in the place of what was not known by then, and how it is asked for."""
-        return f"left out, not known in {self._seconds} s; {how} asks for it alone"
+        return f"not computed within {self._seconds} s; for it alone, ask {how}"

@@ -7,13 +7,17 @@ from typing import Any
 
 from symacct.core import arguments
 from symacct.core.claims import Relation
-from symacct.core.errors import ParseError, echo
+from symacct.core.errors import ParseError, echo, nearest
 from symacct.core.lazy_import import sympy
-from symacct.distributions.law import Law
-from symacct.expressions.formula_reader import CONSTANTS, HEADS, Reader, Token, is_number
+from symacct.distributions.law import OTHER_LAWS, Law
+from symacct.expressions.formula_reader import CONSTANTS, HEADS, Reader, is_number
 from symacct.expressions.node import Node, kinds
+from symacct.expressions.operators import refusal
+from symacct.expressions.tokens import Token
 from symacct.operations.compose import Compose
 
+#: Noise of one's own, by the densities of what is released from two neighbouring data sets.
+_OWN = "DistributionPair(laws.Density('exp(-Abs(x))/2'), laws.Density('exp(-Abs(x-1))/2'))"
 _RELATIONS = {relation.value for relation in Relation}
 
 
@@ -35,7 +39,8 @@ def parse(text: str, symbols: Iterable[str | sympy.Symbol] = ()) -> Node:
     opened = (
         _open_symbol(one, heads) for one in arguments.members(symbols, "symbols", "['sigma']")
     )
-    return _mechanism(_Reader(text, heads, {symbol.name: symbol for symbol in opened}))
+    node: Node = _Reader(text, heads, {symbol.name: symbol for symbol in opened}).whole()
+    return node
 
 
 def parse_open(text: str) -> Node:
@@ -44,16 +49,8 @@ def parse_open(text: str) -> Node:
     >>> parse_open("n*PoissonSubsample(Gaussian(sigma), 1/100)").subs({"n": 3, "sigma": 5})
     3*PoissonSubsample(Gaussian(5), '1/100')
     """
-    return _mechanism(_OpenReader(text, _heads(), {}))
-
-
-def _mechanism(reader: Reader) -> Node:
-    """What all of the text says, which is to be a mechanism."""
-    value = reader.whole()
-    if not isinstance(value, Node):
-        sort = "number" if is_number(value) else "value"
-        raise ParseError(f"found the {sort} {echo(value)}, needed a mechanism such as Gaussian(5)")
-    return value
+    node: Node = _OpenReader(text, _heads(), {}).whole()
+    return node
 
 
 def _open_symbol(symbol: str | sympy.Symbol, heads: Mapping[str, Any]) -> sympy.Symbol:
@@ -69,17 +66,44 @@ def _open_symbol(symbol: str | sympy.Symbol, heads: Mapping[str, Any]) -> sympy.
 
 def parse_law(text: str) -> Law:
     """The law written in `text`, e.g. "laws.Poisson(3)"."""
-    value = Reader(text, _law_heads(), {}).whole()
-    if not isinstance(value, Law):
-        raise ParseError(f"found {echo(text)}, needed a law such as laws.Poisson(3)")
-    return value
+    law: Law = _LawReader(text, _law_heads(), {}).whole()
+    return law
 
 
-class _Reader(Reader):
+class _LawReader(Reader):
+    """Laws, by their names with the prefix and without."""
+
+    called = "a law such as laws.Poisson(3)"
+
+    def check(self, value: Any) -> None:
+        if not isinstance(value, Law):
+            raise ParseError(f"found {echo(self.text)}, needed a law such as laws.Poisson(3)")
+
+    def unknown(self, token: Token, known: Iterable[str], needed: str) -> ParseError:
+        name = token.text.removeprefix("laws.")
+        if name == token.text:
+            return super().unknown(token, known, needed)
+        near = nearest(name, Law.families)  # without the prefix, which makes all names alike
+        rest = f"; did you mean laws.{near}?" if near else f", needed {OTHER_LAWS}"
+        return self.error(f"found the name {echo(token.text)}{rest}", token.column)
+
+
+class _Reader(_LawReader):
     """Sums and multiples of mechanisms as well."""
 
-    called = "a mechanism such as Gaussian(5)"
+    called = f"a mechanism such as Gaussian(5); noise of your own is a pair of laws, as in {_OWN}"
     needed = "a number, or the name among the symbols that are left open"
+
+    def check(self, value: Any) -> None:
+        if isinstance(value, Law):
+            raise ParseError(
+                f"found the law {echo(value)}, needed a mechanism: the pair of the laws of what is "
+                f"released from two neighbouring data sets, as in {_OWN}"
+            )
+        if not isinstance(value, Node):
+            sort = "number" if is_number(value) else "value"
+            found = f"found the {sort} {echo(value)}"
+            raise ParseError(f"{found}, needed a mechanism such as Gaussian(5)")
 
     def bare(self, token: Token) -> Any:
         if token.text in _RELATIONS and token.text not in self.names:
@@ -87,20 +111,26 @@ class _Reader(Reader):
             raise self.error(quoted, token.column)
         return super().bare(token)
 
+    def check_terms(self, operator: Token, left: Any, right: Any) -> None:
+        if operator.sort == "-" or not (isinstance(left, Node) and isinstance(right, Node)):
+            super().check_terms(operator, left, right)
+
     def added(self, parts: list[Any]) -> Any:
-        if len(parts) > 1 and all(isinstance(part, Node) for part in parts):
-            return Compose(*parts)
-        return super().added(parts)
+        return Compose(*parts) if isinstance(parts[0], Node) else super().added(parts)
 
     def combined(self, operator: Token, left: Any, right: Any) -> Any:
-        nodes = [one for one in (left, right) if isinstance(one, Node)]
-        if not nodes or not all(isinstance(one, Node) or is_number(one) for one in (left, right)):
-            return super().combined(operator, left, right)
-        if operator.sort == "/" or len(nodes) == 2:
-            raise self.error(
-                "found a mechanism divided or multiplied by one, needed n * m", operator.column
-            )
-        return left * right
+        kinds = {isinstance(one, Node) - is_number(one) for one in (left, right)}
+        return (
+            left * right
+            if operator.sort == "*" and kinds == {1, -1}
+            else super().combined(operator, left, right)
+        )
+
+    def no_number(self, operator: Token, *values: Any) -> ParseError:
+        if len(values) == 1 or not any(isinstance(value, Node) for value in values):
+            return super().no_number(operator, *values)
+        sign = "**" if operator.sort == "^" else operator.sort
+        return self.error(refusal(sign, *values), operator.column)
 
 
 class _OpenReader(_Reader):

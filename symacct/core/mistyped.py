@@ -1,0 +1,77 @@
+"""What a text that is no number, or no expression, was most likely meant to be.
+
+>>> [remedy(text, str.isdecimal) for text in ("4000%", "60,000", "60k")]
+['; did you mean 40?', '; did you mean 60000?', '']
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import TypeAlias
+
+_Correction: TypeAlias = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
+_LONGEST = 300  # characters of a text that is looked at, and of what is proposed
+_POWER = r"(?:\*\*|\^)"
+
+#: What can be read in no other way: signs of other scripts, a share in percent.
+_CERTAIN: list[_Correction] = [
+    (re.compile("[−–]"), "-"),
+    (re.compile("[×·]"), "*"),
+    (re.compile("[“”„‘’]"), "'"),
+    (re.compile(";"), ","),
+    (re.compile(r"(?<![\w.])(\d*\.?\d+)\s*%"), lambda found: _percent(found[1])),
+]
+#: What may be meant otherwise, and is tried one by one, the likeliest first.
+_POSSIBLE: list[_Correction] = [
+    (re.compile(r"(?<![\d.,])\d{1,3}(?:[, ]\d{3})+(?![\d,])"), lambda m: re.sub("[, ]", "", m[0])),
+    (
+        re.compile(rf"(?<![\w.])(?:(\d+\.?\d*)\s*[x*]\s*)?10\s*(?:{_POWER}\s*(-)?|(-))\s*(\d+)"),
+        lambda found: f"{found[1] or 1}e{found[2] or found[3] or ''}{found[4]}",
+    ),
+    (re.compile(r"(?<![\w.])(\d+),(\d+)(?![\d,])"), r"\1.\2"),
+    (re.compile(r"[\[\]{}]"), lambda found: "(" if found[0] in "[{" else ")"),
+    (re.compile(r"\^"), "**"),
+]
+#: What only a number by itself may be.
+_ALONE = [
+    (re.compile(r"(?<=\d)\s*[kK]$"), "e3"),
+    (re.compile(r"(?<=\d)\s*M$"), "e6"),
+    (re.compile(r"\s+"), ""),
+]
+
+
+def corrected(text: str) -> Iterator[str]:
+    """The text as it may have been meant, the likeliest first; the first is mostly itself."""
+    if len(text) > _LONGEST:
+        return
+    for pattern, put in _CERTAIN:
+        text = pattern.sub(put, text)
+    yield text
+    for pattern, put in _POSSIBLE:
+        if (other := pattern.sub(put, text)) != text:
+            yield other
+
+
+def remedy(text: str, is_number: Callable[[str], object]) -> str:
+    """The end of a message on a text that is no number: the first correction that is one."""
+    alone = (pattern.sub(put, text) for pattern, put in _ALONE if len(text) <= _LONGEST)
+    for other in chain(corrected(text), alone):
+        if is_number(other):
+            return proposed([other.strip()])
+    return ""
+
+
+def proposed(texts: list[str]) -> str:
+    """The end of a message: these texts, where they are one or two, and short."""
+    if not 1 <= len(texts) <= 2 or sum(map(len, texts)) > _LONGEST:
+        return ""
+    return f"; did you mean {' or '.join(texts)}?"
+
+
+def _percent(number: str) -> str:
+    """A hundredth of a decimal, as a decimal: of 0.4 it is 0.004."""
+    whole, _, decimals = number.partition(".")
+    digits = whole.zfill(3)
+    return f"{digits[:-2].lstrip('0') or '0'}.{digits[-2:]}{decimals}".rstrip("0").rstrip(".")
