@@ -11,6 +11,7 @@ import pytest
 
 from symacct import Accountant
 from symacct.core.errors import LimitError
+from symacct.results import time_limit
 from symacct.results.time_limit import OutOfTimeError, before
 from symacct.verify import Peer, verify
 from symacct.verify.asking.questions import Extent
@@ -53,6 +54,23 @@ def test_what_is_swallowed_on_its_way_is_raised_again():
     with pytest.raises(OutOfTimeError):
         before(after(0.1), swallowing)
     assert before(after(60), lambda: 7) == 7
+
+
+def test_what_is_on_its_way_comes_before_the_answer(monkeypatch):
+    """Only where it was raised in this thread, and once."""
+    came, watch = [], time_limit._Watch()
+
+    def come(thread, error):
+        came.append(thread)
+        raise error
+
+    monkeypatch.setattr(time_limit, "_raise_in", come)
+    watch.end(7)
+    assert not came
+    watch._raised.add(7)
+    watch.end(7)
+    watch.end(7)
+    assert came == [7]
 
 
 TRACED = """
