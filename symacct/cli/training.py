@@ -137,7 +137,8 @@ def dpsgd_command(
     """Print the ε of a DP-SGD training run, or the noise that it needs.
 
     The answer also says in words what is assumed of the run. With --group it is for a person who
-    has several records, and with --runs for several runs on the same data.
+    has several records, and with --runs for several runs on the same data. The sampling rate is the
+    batch size over n; Opacus takes one over the number of batches, rounded up (docs/drop_in.md).
 
     \b
     Examples:
