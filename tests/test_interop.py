@@ -11,6 +11,7 @@ import types
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from symacct import (
     PureDP,
     RandomizedResponse,
     SubsampleWithoutReplacement,
+    dp_sgd,
     limits,
     parse,
     sample_with_replacement,
@@ -770,3 +772,19 @@ def test_the_best_order_may_be_beyond_float64():
 def test_orders_that_can_be_read_once_serve_every_question():
     accountant = EventAccountant(orders=iter([2, 8, 32])).compose(Gaussian(5))
     assert accountant.get_epsilon("1e-5") == accountant.get_epsilon("1e-5") < math.inf
+
+
+def test_the_page_says_how_opacus_samples():
+    """Its loader has ⌈n/B⌉ batches, its rate is one over that, and an epoch int(1/rate) steps."""
+    page = (Path(__file__).parent.parent / "docs" / "drop_in.md").read_text(encoding="utf-8")
+    batches = -(-60_000 // 256)
+    steps = 15 * int(1 / (1 / batches))
+    assert (
+        f"{batches} batches, so that 15 epochs are {steps:,} steps at the rate 1/{batches}" in page
+    )
+    assert next(n for n in range(1, 100) if int(1 / (1 / n)) < n) == 93
+    assert "one fewer for 93 batches" in page
+    theirs = from_opacus_history([(1.1, 1 / batches, steps)])
+    for m, said in ((theirs, "1.13208"), (dp_sgd(60_000, 256, 1.1, epochs=15), "1.13388")):
+        assert m.report("1e-5").epsilon.rounded() == said
+        assert f"\n{said}\n" in page

@@ -212,3 +212,74 @@ def test_a_delta_that_is_found_is_looked_at_too():
     assert Gaussian(1).report(epsilon=20).large_delta == ""
     told = CliRunner().invoke(main, ["statement", "Gaussian(1)", "--epsilon", "1/2"])
     assert "Note: δ = 0.2" in told.stderr
+
+
+# --- a person with several records, and several runs
+
+
+SHORT_RUN = ["--n", "600", "--batch-size", "6", "--steps", "9", "--delta", "1e-5"]
+
+
+@pytest.mark.parametrize(
+    "sampling", ["poisson", "without_replacement", "balls_and_bins", "shuffled"]
+)
+@pytest.mark.parametrize(("group", "runs"), [(1, 1), (3, 1), (1, 5), (2, 4)])
+def test_groups_and_runs_are_those_of_python(sampling, group, runs):
+    words = ["--sampling", sampling, "--group", str(group), "--runs", str(runs)]
+    asked = ["dpsgd", *SHORT_RUN, "--noise-multiplier", "4", "--conversion", "improved", *words]
+    found = CliRunner().invoke(main, [*asked, "--json"])
+    assert found.exit_code == 0, found.output
+    document = json.loads(found.stdout)
+    m = GroupPrivacy(runs * dp_sgd(600, 6, 4, steps=9, sampling=sampling), group)
+    assert document["expression"] == repr(m)
+    assert document["headline"]["epsilon"]["value"] == m.epsilon("1e-5", digits=6).epsilon.rounded()
+    told = " ".join(re.sub("[│]", " ", CliRunner().invoke(main, asked).output).split())
+    assert (f"up to {group} records" in told) == (group > 1)
+    assert (f"a person has at most {group} of the records" in told) == (group > 1)
+    assert ("the results of all of them are told" in told) == (runs > 1)
+
+
+def test_what_shuffled_batches_cost_at_least_counts_the_runs_and_not_the_group():
+    """N runs of E epochs are NE epochs; what one record costs, a group costs at least."""
+    common = ["--n", "60", "--batch-size", "6", "--noise-multiplier", "2", "--delta", "1e-5"]
+
+    def least(*words):
+        asked = ["dpsgd", *common, "--sampling", "shuffled", "--json", *words]
+        found = json.loads(CliRunner().invoke(main, asked).stdout)
+        return found["at_least"]["value"]
+
+    assert least("--epochs", "2", "--runs", "3") == least("--epochs", "6")
+    assert least("--epochs", "2", "--group", "2") == least("--epochs", "2")
+
+
+def test_the_noise_of_several_runs_for_a_person_meets_the_target():
+    words = ["--group", "2", "--runs", "3", "--epsilon", "2", "--digits", "3", "--json"]
+    words += ["--conversion", "improved"]
+    found = json.loads(CliRunner().invoke(main, ["dpsgd", *SHORT_RUN, *words]).stdout)
+    assert "up to 2 records" in found["headline"]["report"]
+    (noise,) = re.findall(r"noise multiplier: ([\d.]+) meets", found["headline"]["found"])
+    (less,) = re.findall(r"the target, ([\d.]+) does not", found["headline"]["found"])
+    meets, fails = (
+        GroupPrivacy(3 * dp_sgd(600, 6, sigma, steps=9), 2).epsilon("1e-5", digits=6).epsilon
+        for sigma in (noise, less)
+    )
+    assert meets <= 2
+    assert fails > 2
+
+
+def test_a_statement_says_how_many_models_were_trained():
+    words = [*SHORT_RUN, "--noise-multiplier", "4", "--statement", "text", "--runs", "3"]
+    words += ["--conversion", "improved"]
+    told = CliRunner().invoke(main, ["dpsgd", *words, "--group", "2"]).stdout
+    said = " ".join(told.split())
+    assert said.startswith("3 models were trained by DP-SGD on 600 records, each for 9 steps.")
+    assert "up to 2 records" in said
+
+
+@pytest.mark.parametrize("option", ["--group", "--runs"])
+@pytest.mark.parametrize("value", ["0", "-1", "2.5", "x"])
+def test_a_group_and_runs_are_whole_numbers(option, value):
+    words = [*SHORT_RUN, "--noise-multiplier", "4", option, value]
+    refused = CliRunner().invoke(main, ["dpsgd", *words])
+    assert refused.exit_code == 2
+    assert f"{option[2:]}: found" in refused.output

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import click
@@ -34,7 +36,7 @@ from symacct.expressions.node import Node
 from symacct.expressions.parameters import rational, whole
 from symacct.expressions.theorem_registry import named as named_theorem
 from symacct.mechanisms import Gaussian
-from symacct.operations import Compose, dp_sgd
+from symacct.operations import Compose, GroupPrivacy, dp_sgd
 from symacct.papers import statement
 from symacct.results.enclosure import Enclosure, Guarantee
 from symacct.results.progress import progress
@@ -49,6 +51,12 @@ _SHUFFLED = (
 _NOT_POISSONS = (
     "This is not the relation of Poisson sampling, where a record is added or removed: here one is "
     "replaced, which changes the sum over a batch by up to twice the clipping norm (sensitivity 2)."
+)
+
+
+_ALL_TOLD = (
+    "the runs are on the same data, and the results of all of them are told; of a random number of "
+    "runs the best alone costs less (RepeatAndSelect)"
 )
 
 
@@ -92,6 +100,18 @@ class SamplingChoice(click.Choice[str]):
     help="Which datasets are neighbours: add_remove or replace_one. The default follows from "
     "--sampling.",
 )
+@click.option(
+    "--group",
+    default="1",
+    show_default=True,
+    help="How many records a person has at most. The guarantee is for all of them together.",
+)
+@click.option(
+    "--runs",
+    default="1",
+    show_default=True,
+    help="How many such runs are made on the same data and told, as in a search for parameters.",
+)
 @click.option("--delta", required=True, help="The δ of the guarantee, in [0, 1).")
 @conversion_option
 @click.option(
@@ -108,13 +128,17 @@ def dpsgd_command(
     delta: str,
     conversion: str | None,
     form: str | None,
+    group: str,
+    runs: str,
     digits: int,
     as_json: bool,
     **run: str,
 ) -> None:
     """Print the ε of a DP-SGD training run, or the noise that it needs.
 
-    The answer also says in words what is assumed of the run.
+    The answer also says in words what is assumed of the run. With --group it is for a person who
+    has several records, and with --runs for several runs on the same data. The sampling rate is the
+    batch size over n; Opacus takes one over the number of batches, rounded up (docs/drop_in.md).
 
     \b
     Examples:
@@ -133,15 +157,16 @@ def dpsgd_command(
             noise = parse_formula(noise_multiplier, symbols.alpha)
         except ParseError as error:
             raise InputError(f"--noise-multiplier: {error}") from error
-    m, records = dp_sgd(noise_multiplier=noise, **run), whole(run["n"], "n")
+    records, together = whole(run["n"], "n"), (whole(group, "group", 1), whole(runs, "runs", 1))
+    m = _together(dp_sgd(noise_multiplier=noise, **run), *together)
     if target_epsilon is None:
         with progress("dpsgd"):
             found = reported(m, delta, digits=digits, conversion=conversion)
         if form is not None:
-            _print_statement(m, found, form, digits, as_json, noise_multiplier, run)
+            _print_statement(m, found, form, digits, as_json, noise_multiplier, run, together[1])
             return
         document = {"expression": repr(m), **(found.by_orders or found.best).as_dict()}
-        more, last = _more(run, m, found.best, digits)
+        more, last = _more(run, m, found.best, digits, *together)
         first = {}
         if not as_json and "at_least" in more:
             first["true ε"] = (
@@ -155,11 +180,17 @@ def dpsgd_command(
             raise InputError("--statement: found no --noise-multiplier, needed one")
         noise_found = calibrated(m, target_epsilon, delta, digits, conversion)
         at = noise_found.best
-        more, last = _more(run, at.node, at.guarantee, digits)
+        more, last = _more(run, at.node, at.guarantee, digits, *together)
         name = "noise multiplier"
         print_calibrated(
             noise_found, digits, as_json, name=name, more=more, last=last, records=records
         )
+
+
+def _together(run: Node, group: int, runs: int) -> Node:
+    """So many runs, for groups of so many records."""
+    every = run if runs == 1 else runs * run
+    return every if group == 1 else GroupPrivacy(every, group)
 
 
 def _print_statement(
@@ -170,6 +201,7 @@ def _print_statement(
     as_json: bool,
     noise: str | None,
     run: dict[str, str],
+    runs: int,
 ) -> None:
     n, batch = whole(run["n"], "n"), whole(run["batch_size"], "batch_size")
     taken = dp_sgd(n, batch, 1, run["epochs"], steps=run["steps"])
@@ -180,7 +212,7 @@ def _print_statement(
         words = "Trained with DP-SGD"
     else:
         words = statement.training(
-            n, batch, str(noise), steps, run["epochs"] or "", run["sampling"]
+            n, batch, str(noise), steps, run["epochs"] or "", run["sampling"], runs
         )
     text = found.best.statement(form, digits, words)
     report = as_report(found, n)
@@ -190,28 +222,33 @@ def _print_statement(
 
 
 def _more(
-    run: dict[str, str], m: Node, guarantee: Guarantee, digits: int
+    run: dict[str, str], m: Node, guarantee: Guarantee, digits: int, group: int, runs: int
 ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """What is said of a run beside its answer, in JSON and on the screen."""
     more: dict[str, Any] = {}
     rows = _conditions(guarantee)
+    if group > 1:
+        rows.insert(0, ("assumed", f"a person has at most {text(Fraction(group))} of the records"))
+    if runs > 1:
+        rows.insert(0, ("assumed", _ALL_TOLD))
     if run["sampling"] == "shuffled":
         rows.append(("assumed", _SHUFFLED))
         if m.claim.adjacency.relation is Relation.REPLACE_ONE:
             rows.insert(0, ("relation", _NOT_POISSONS))
-        if least := _least(run, m, text(guarantee.given), digits):
+        if least := _least(run, m, text(guarantee.given), digits, runs):
             more["at_least"] = least.as_dict()
             rows.insert(0, ("at least", f"{least.rounded(digits)}  (rounded down)"))
     return more, [*rows, ("expression", repr(m))]
 
 
-def _least(run: dict[str, str], m: Node, delta: str, digits: int) -> Enclosure | None:
-    """What the whole epochs of shuffled batches cost at least."""
+def _least(run: dict[str, str], m: Node, delta: str, digits: int, runs: int) -> Enclosure | None:
+    """What the whole epochs of shuffled batches cost one record at least."""
     steps = -(-whole(run["n"], "n") // whole(run["batch_size"], "batch_size"))
     epochs = math.floor(rational(run["epochs"] or f"{run['steps']}/{steps}", "epochs"))
     (noise,) = {one.sigma for one in m.walk() if isinstance(one, Gaussian)}
     try:
-        return shuffled_batches_epsilon(delta, noise, steps, epochs, m.claim.adjacency, digits)
+        one = replace(m.claim.adjacency, group=1)
+        return shuffled_batches_epsilon(delta, noise, steps, runs * epochs, one, digits)
     except DomainError:
         return None  # less than an epoch, δ = 0, or next to no noise
 

@@ -55,7 +55,9 @@ def dp_sgd(
     All neighbours then have the same number of batches, and an empty last one is published too.
 
     Give the number of `steps`, or of `epochs`, which are ⌈epochs·n/batch_size⌉ steps. `adjacency`
-    is by default the usual relation of the sampling. Raises DomainError. ε(α) is in nats.
+    is by default the usual relation of the sampling. For a person who has up to k of the records
+    write `GroupPrivacy(run, k)`, and for N runs on the same data N·`run`. Raises DomainError. ε(α)
+    is in nats.
 
     >>> run = dp_sgd(1_281_167, 1024, 1.1, epochs=15)
     >>> run is dp_sgd(n=1281167, batch_size=1024, noise_multiplier="1.1", epochs=15)

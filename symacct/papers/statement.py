@@ -152,9 +152,15 @@ def _short(guarantee: Guarantee, m: Node, digits: int, preface: str) -> str:
 
 
 def training(
-    n: int, batch_size: int, noise_multiplier: str, steps: int, epochs: str, sampling: str
+    n: int,
+    batch_size: int,
+    noise_multiplier: str,
+    steps: int,
+    epochs: str,
+    sampling: str,
+    runs: int = 1,
 ) -> str:
-    """The words of a DP-SGD run that a reader knows it by: data, epochs, batches, clipping, noise.
+    """The words of DP-SGD runs that a reader knows them by: data, epochs, batches, clipping, noise.
 
     >>> training(60000, 256, "1.1", 3516, "15", "poisson").split(". ")[0]
     'A model was trained by DP-SGD on 60,000 records for 15 epochs (3,516 steps)'
@@ -173,8 +179,9 @@ def training(
         f"batches of {batch_size:,}, as many of them for neighbouring datasets. The accounting "
         "allows that it is told which batch a record was in.",
     }
+    models, each = ("A model was", "") if runs == 1 else (f"{runs:,} models were", ", each")
     return (
-        f"A model was trained by DP-SGD on {n:,} records for {passes}. {batches[sampling]} The "
+        f"{models} trained by DP-SGD on {n:,} records{each} for {passes}. {batches[sampling]} The "
         "gradient of each record was clipped to a Euclidean norm of at most C, and Gaussian noise "
         f"of standard deviation {noise_multiplier} C was added to each coordinate of the sum over "
         "a batch."
