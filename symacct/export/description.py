@@ -283,6 +283,16 @@ def about(m: Node) -> str:
     return ", ".join(filter(None, [str(m.claim.adjacency), sensitivity(m)]))
 
 
+def pictured(m: Node) -> str:
+    """What `about` says, in words for the legend of a picture."""
+    adjacency = m.claim.adjacency
+    one = "one record" if adjacency.group == 1 else f"up to {adjacency.group} records"
+    return ", ".join(filter(None, [f"{_PICTURED[adjacency.relation]} {one}", sensitivity(m)]))
+
+
+_PICTURED = {**_SHORT, Relation.EITHER: "add, remove or replace"}
+
+
 def in_few_words(m: Node) -> str:
     """What was done; of a long composition the first parts whole, with the sensitivities of all.
 
