@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import random
+import re
 import subprocess
 import sys
 from fractions import Fraction
@@ -25,9 +26,11 @@ from symacct import (
     PureDP,
     RandomizedResponse,
     SubsampleWithoutReplacement,
+    SymacctError,
     parse,
 )
 from symacct.cli import main
+from symacct.evidence.certificates import FORMS
 from tests.altered_certificates import FORGED, altered, moved, text_of
 from tests.thinning import covering, some
 
@@ -323,3 +326,33 @@ def test_a_number_too_long_to_be_read_is_refused():
     m = PoissonSubsample(Gaussian(5), "1e-9999")
     with pytest.raises(DomainError, match="for a number of more than 400"):
         m.epsilon("1e-5", digits=5).certificate()
+
+
+def rows_of_the_page():
+    """(the expression, how it is asked, what the page says of JSON and of Coq)."""
+    page = (CHECKER.parent / "docs" / "certificates.md").read_text(encoding="utf-8")
+    table = page.split("| --- | --- | --- | --- | --- | --- |\n")[1].split("\n\n")[0]
+    for line in table.splitlines():
+        _, example, conversion, json_says, _, coq_says = line.strip("| ").split(" | ")
+        yield example.strip("`"), conversion, {"json": json_says, "coq": coq_says}
+
+
+@pytest.mark.parametrize(("example", "conversion", "says"), rows_of_the_page())
+def test_the_page_says_what_has_a_certificate_of_what_size(
+    example, conversion, says, tmp_path, capsys
+):
+    guarantee = Accountant(6).epsilon(parse(example), "1e-5", conversion)
+    for form, said in says.items():
+        by = re.search(r'by="(.*)"', said)
+        if by is not None:
+            pinned = Accountant(6).epsilon(parse(example), "1e-5", conversion, by=by[1])
+            assert judged(tmp_path, FORMS[form](pinned), capsys)[0] == 0
+        if not said.endswith("bytes"):
+            assert by is not None or said == "no"
+            with pytest.raises(SymacctError, match="certificate yet for"):
+                FORMS[form](guarantee)
+            continue
+        written = FORMS[form](guarantee)
+        assert said == f"{len(written.encode())} bytes"
+        if form == "json":
+            assert judged(tmp_path, written, capsys)[0] == 0

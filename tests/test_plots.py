@@ -17,6 +17,8 @@ from symacct import (
     DomainError,
     GapWarning,
     Gaussian,
+    GroupPrivacy,
+    Kind,
     Laplace,
     MissingPackageError,
     OrderError,
@@ -25,11 +27,14 @@ from symacct import (
     phase_transition,
     plot,
     plot_profile,
+    plot_risk,
     plot_runs,
     plot_sweep,
     takeover,
 )
 from symacct.cli import main
+from symacct.explore.plots.drawing import Drawing
+from symacct.explore.plots.lines import PlotLine
 
 pytest.importorskip("matplotlib", reason="matplotlib is an extra: symacct[plot]")
 
@@ -70,7 +75,8 @@ def test_kinds_are_drawn_apart_and_the_open_band_is_shaded():
     figure = plot({"exact": M, "bound": bounded}, range(2, 30), by=[])
     styles = {name: line.get_linewidth() for name, line in lines(figure).items()}
     # The two are about different neighbours, which the legend says.
-    drawn, shaded = "exact, add remove, sensitivity 1", "bound, replace one, sensitivity 1"
+    drawn = "exact, add or remove one record, sensitivity 1"
+    shaded = "bound, replace one record, sensitivity 1"
     assert styles[f"{drawn} (exact)"] > styles[f"{shaded} (upper bound)"]
     assert len(figure.axes[0].collections) == 1
     assert len(plot(M, [2, 3]).axes[0].collections) == 0
@@ -88,11 +94,119 @@ def test_an_uncertified_curve_says_so():
         lambda: plot([M, PoissonSubsample(Gaussian(4), "1/10")], [2, 3]),
         lambda: plot_sweep(M, {"delta": ["1e-5", "1e-6"]}),
         lambda: plot_profile(M, [0, 1]),
-        lambda: plot_runs(M, "1e-5", [1, 2]),
+        lambda: plot_risk(M, ["0.1", "0.2"]),
     ],
 )
 def test_the_legend_says_what_the_numbers_are_about(figure):
-    assert figure().axes[0].get_legend().get_title().get_text() == "add remove, sensitivity 1"
+    assert title(figure()) == "add or remove one record, sensitivity 1"
+
+
+def title(figure):
+    return figure.axes[0].get_legend().get_title().get_text()
+
+
+SORTS = {
+    "add or remove one record, sensitivity 1": M,
+    "replace one record, sensitivity 1": WITHOUT,
+    "add, remove or replace one record, sensitivity 1": Gaussian(5),
+    "add or remove up to 3 records, sensitivity 1": GroupPrivacy(M, 3),
+}
+
+
+@pytest.mark.parametrize("said", SORTS)
+def test_a_picture_names_the_relation_in_words(said):
+    assert title(plot(SORTS[said], [2, 3])) == said
+
+
+@pytest.mark.parametrize(
+    ("node", "last"),
+    [
+        (Gaussian(5), 250),  # ten times the best order, about 1 + 5 √(2 log 1e5)
+        (3516 * PoissonSubsample(Gaussian("1.1"), "256/60000"), 15),  # where sampling ends to help
+        (Laplace(2), 150),  # whose curve is flat from there on
+        (TCDP("1/10", 5), 4),
+    ],
+    ids=repr,
+)
+def test_orders_are_those_that_a_usual_delta_asks_for(node, last):
+    [line] = lines(plot(node)).values()
+    x, y = line.get_xdata(), line.get_ydata()
+    assert x[0] in (1.1, 2)
+    assert last / 2 < x[-1] <= 2 * last
+    assert all(math.isfinite(one) for one in y)
+    best = node.epsilon("1e-5").alpha
+    is_flat, is_wall = y[-1] > 0.98 * float(node.rdp("inf")), node.rdp(x[-1] + 1).upper == math.inf
+    assert best <= x[-1] or is_flat or is_wall
+    near = [b for a, b in zip(x, y, strict=True) if a <= best]
+    assert y[-2] <= 100 * near[-1]  # the last but one: a wall begins to be seen
+
+
+def test_theorems_of_whole_orders_are_drawn_at_those_beside_the_curve():
+    answer, bound = lines(plot(M, by=["ZW19-T5"])).values()
+    assert answer.get_xdata()[0] == 1.1
+    assert bound.get_xdata()[0] == 2
+    assert not any(map(math.isnan, bound.get_ydata()))
+
+
+NAMED = [
+    M, 1000 * M, 3516 * PoissonSubsample(Gaussian("1.1"), "256/60000"),
+    1000 * PoissonSubsample(Laplace(2), "1/100"), Gaussian(5),
+    PoissonSubsample(Gaussian(2), "1/10"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("node", NAMED, ids=repr)
+def test_no_name_in_a_picture_lies_on_another_or_on_the_curve(node):
+    figure = plot(node)
+    figure.draw_without_rendering()
+    axes = figure.axes[0]
+    boxes = [text.get_window_extent() for text in axes.texts]
+    assert boxes
+    for one, other in itertools.combinations(boxes, 2):
+        assert not one.overlaps(other)
+    assert all(
+        axes.get_window_extent().contains(*corner) for box in boxes for corner in box.corners()
+    )
+    [curve] = lines(figure).values()
+    path = curve.get_transform().transform_path(curve.get_path())
+    for box in boxes:
+        assert not path.intersects_bbox(box, filled=False)
+
+
+def test_many_landmarks_at_one_place_are_all_read():
+    drawing = Drawing(None, "x", "y", "about")
+    drawing.add(PlotLine("line", Kind.EXACT, True, ((1.0, 1.0), (100.0, 100.0))))
+    for x in (80.0, 81.0, 82.0, 83.0):
+        drawing.mark(x, f"landmark {x}")
+    figure = drawing.finished()
+    figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in figure.axes[0].texts]
+    assert len(boxes) == 4
+    assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
+
+
+@pytest.mark.parametrize(
+    ("node", "last"), [(40 * M, 40), (M, 1000), (3 * Gaussian(5), 3), (M + Gaussian(5), 1000)]
+)
+def test_runs_are_those_of_one_mechanism_up_to_as_many_as_there_are(node, last):
+    figure = plot_runs(node, "1e-5")
+    for line in lines(figure).values():
+        assert list(line.get_xdata()) == [k for k in COUNTS if k < last] + [last]
+    truth = next(line for name, line in lines(figure).items() if "profile" in name)
+    known = (node if last < 1000 else last * node).epsilon("1e-5", conversion="exact", digits=8)
+    assert truth.get_ydata()[-1] == pytest.approx(float(known.epsilon), rel=1e-6)
+    assert title(figure).replace("\n", " ").startswith("of ")
+
+
+COUNTS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
+
+
+def test_a_long_name_stands_in_the_legend_in_several_lines():
+    wide = 1000 * PoissonSubsample(Gaussian("1.23456789"), "123456/60000000")
+    figure = plot([wide, Gaussian(2)], [2, 3])
+    figure.draw_without_rendering()
+    legend = figure.axes[0].get_legend().get_window_extent()
+    assert legend.x1 <= figure.bbox.x1
 
 
 def test_landmarks():

@@ -125,7 +125,10 @@ def sweep_command(
     help="Draw against a parameter of EXPR, or against delta or epsilon. VALUES is that of sweep.",
 )
 @_ask_option
-@click.option("--delta", help="Draw ε of one EXPR at this δ against the number of its runs.")
+@click.option(
+    "--delta",
+    help="Draw ε at this δ against the number of runs: 1 to n if EXPR is n runs of a mechanism.",
+)
 @click.option(
     "--out",
     default="plot.png",
@@ -145,8 +148,9 @@ def plot_command(
 ) -> None:
     """Draw ε(α) against the order, or ε or δ against a parameter.
 
-    The horizontal axis is the order, or the parameter that --over names. Exact curves, upper
-    bounds and lower bounds have different line styles.
+    The horizontal axis is the order, or the parameter that --over names. Without --orders it ends
+    at about ten times the order that is best at δ = 1e-5. Exact curves, upper bounds and lower
+    bounds have different line styles.
 
     \b
     Example:

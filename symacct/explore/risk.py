@@ -30,7 +30,7 @@ from symacct.core.forking import cached_property
 from symacct.core.sources import DRS22, SYMACCT
 from symacct.explore.plots.risks import FPRS, roc
 from symacct.export.cards import grid
-from symacct.export.description import about
+from symacct.export.description import about, pictured
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import rational
 from symacct.numerics.sums.refine import ball
@@ -334,7 +334,7 @@ def plot_risk(
         tests.append((str(name), found.tpr))
         if found.lower is not None:
             tests.append((f"{name}, from below", found.lower.tpr))
-    relations = dict.fromkeys(about(node) for node in nodes.values())
+    relations = dict.fromkeys(pictured(node) for node in nodes.values())
     return roc(tests, at, " and ".join(relations), axes)
 
 

@@ -107,7 +107,8 @@ _WORDS = {
     "PostProcess": "a post-processing of {mechanism}",
     "RepeatAndSelect": "the best of a random number of runs (their number has {runs}) of "
     "{mechanism}",
-    "FiniteMechanism": "a mechanism whose answer has one of these laws on its outcomes: {laws}",
+    "FiniteMechanism": "a mechanism whose answer is drawn with one of these lists of probabilities, "
+    "which the data choose: {laws}",
     "DistributionPair": "a mechanism whose answer has {P} on one of two neighbouring datasets and "
     "{Q} on the other",
     "RandomAllocation": "{mechanism} in each of {steps} steps, each record in one of them drawn "
@@ -281,6 +282,16 @@ def about(m: Node) -> str:
     'add_remove, sensitivities 1 and 2'
     """
     return ", ".join(filter(None, [str(m.claim.adjacency), sensitivity(m)]))
+
+
+def pictured(m: Node) -> str:
+    """What `about` says, in words for the legend of a picture."""
+    adjacency = m.claim.adjacency
+    one = "one record" if adjacency.group == 1 else f"up to {adjacency.group} records"
+    return ", ".join(filter(None, [f"{_PICTURED[adjacency.relation]} {one}", sensitivity(m)]))
+
+
+_PICTURED = {**_SHORT, Relation.EITHER: "add, remove or replace"}
 
 
 def in_few_words(m: Node) -> str:

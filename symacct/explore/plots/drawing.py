@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import textwrap
 import warnings
-from itertools import cycle
+from itertools import cycle, product
 from typing import TYPE_CHECKING, Any, cast
 
 from symacct.core.claims import Kind
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
+    from matplotlib.text import Annotation
 
 # Okabe and Ito's colours, told apart by every eye.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -27,6 +29,8 @@ _STYLES: dict[Kind, dict[str, Any]] = {
 }
 _MARKERS = 12  # on a line
 _WIDE = 30  # an axis whose ends have a larger ratio is logarithmic
+_LINE = 84  # letters of a legend
+_ROWS, _ROW = 4, 0.15  # where names of landmarks may begin, in heights of the axes
 _SHORT = 100  # and holds at least two powers of ten from this ratio on
 
 
@@ -54,7 +58,13 @@ class Drawing:
             every = max(1, len(line.points) // _MARKERS)
             x, y = zip(*line.points, strict=True)
             self.axes.plot(
-                x, y, label=_plain(line.label), color=colour, markersize=4, markevery=every, **style
+                x,
+                y,
+                label=_wrapped(line.label),
+                color=colour,
+                markersize=4,
+                markevery=every,
+                **style,
             )
             self._isolated(line, colour, style.get("marker", "o"))
             self._lines.append(line)
@@ -88,13 +98,41 @@ class Drawing:
 
     def mark(self, x: float, text: str) -> None:
         """A landmark on the horizontal axis."""
-        if (x, text) in self._marks:
-            return
         self._marks.add((x, text))
-        self.axes.axvline(x, color="0.5", linestyle=":", linewidth=1)
-        self.axes.annotate(
-            text, (x, 0.03), xycoords=("data", "axes fraction"), rotation=90, fontsize=8,
-            xytext=(-2, 0), textcoords="offset points", color="0.4", ha="right", va="bottom",
+
+    def _draw_marks(self) -> None:
+        """The landmarks, each named where neither a line nor another name is, if there is room."""
+        self.axes.figure.canvas.figure.draw_without_rendering()  # all else has its place before
+        inside = self.axes.get_window_extent()
+        lines = [one.get_transform().transform_path(one.get_path()) for one in self.axes.lines]
+        taken: list[Any] = []
+
+        def is_free(box: Any) -> bool:
+            return (
+                inside.y0 <= box.y0
+                and box.y1 <= inside.y1
+                and not any(one.overlaps(box) for one in taken)
+                and not any(line.intersects_bbox(box, filled=False) for line in lines)
+            )
+
+        for x, text in sorted(self._marks):
+            self.axes.axvline(x, color="0.5", linestyle=":", linewidth=1)
+            for row, left, above in product(range(_ROWS), (True, False), (True, False)):
+                name = self._name(x, text, row, left, above)
+                if is_free(box := name.get_window_extent()):
+                    taken.append(box)
+                    break
+                name.remove()
+            else:
+                self._name(x, text, 0, True, True)
+
+    def _name(self, x: float, text: str, row: int, left: bool, above: bool) -> Annotation:
+        """A landmark's name beside its line, in a row from the top or from the bottom."""
+        inward = _ROW * row + 0.02
+        return self.axes.annotate(
+            text, (x, 1 - inward if above else inward), xycoords=("data", "axes fraction"),
+            rotation=90, fontsize=8, xytext=(-2 if left else 3, 0), textcoords="offset points",
+            color="0.4", ha="right" if left else "left", va="top" if above else "bottom",
         )  # fmt: skip
 
     def finished(self) -> Figure:
@@ -107,13 +145,20 @@ class Drawing:
         for axis in (self.axes.xaxis, self.axes.yaxis):
             _name_few(axis)
         self.axes.grid(alpha=0.3)
-        legend_above(self.axes, _plain(self._about))
+        legend_above(self.axes, _wrapped(self._about))
+        if self._marks:
+            self._draw_marks()
         return cast("Figure", self.axes.figure)  # the axes were made on a figure
 
 
 def _plain(label: str) -> str:
     """The label without the signs that matplotlib or, in a pgf file, LaTeX gives a meaning."""
     return label.translate(dict.fromkeys(map(ord, "$#&\\{}^~%_"), " "))
+
+
+def _wrapped(label: str) -> str:
+    """The label in lines that are no wider than the picture."""
+    return "\n".join(textwrap.wrap(_plain(label), _LINE, break_long_words=False))
 
 
 def _is_wide(values: list[float]) -> bool:
@@ -129,8 +174,9 @@ def _name_few(axis: Axis) -> None:
     if axis.get_scale() == "log" and high < _SHORT * low:
         ticker = matplotlib_module().ticker
         axis.set_minor_locator(ticker.LogLocator(subs=(2, 5)))
-        every = (math.inf, math.inf)
-        axis.set_minor_formatter(ticker.LogFormatterSciNotation(minor_thresholds=every))
+        plain = ticker.FuncFormatter(lambda x, _: f"{x:g}")
+        axis.set_major_formatter(plain)
+        axis.set_minor_formatter(plain)
 
 
 def _new_axes() -> Axes:

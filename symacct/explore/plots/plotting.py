@@ -12,15 +12,16 @@ import sympy
 from symacct.core import arguments, exact
 from symacct.core.claims import Kind
 from symacct.core.errors import DomainError
-from symacct.core.exact import INFINITY, Numeric
+from symacct.core.exact import INFINITY, Numeric, Order
 from symacct.core.pinning import By
 from symacct.explore.grids import axis_values
 from symacct.explore.plots import lines
+from symacct.explore.plots.default_orders import default_orders
 from symacct.explore.plots.drawing import Drawing
 from symacct.explore.plots.landmarks import phase_transition, takeover
 from symacct.explore.sweeps import Values, sweep
 from symacct.explore.sweeps.worker import NEEDED
-from symacct.export.description import about
+from symacct.export.description import pictured
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.theorem_registry import all_named
 from symacct.results.progress import progress
@@ -32,12 +33,8 @@ if TYPE_CHECKING:
 #: What is drawn: a node, several, or a mapping from names to nodes.
 Curves: TypeAlias = Node | Iterable[Node] | Mapping[str, Node]
 
-# Eight orders to an octave where there are so many, from 2 to 1024.
-_ORDERS = tuple(dict.fromkeys(round(2 ** (step / 8)) for step in range(8, 81)))
-_LANDMARKS = {
-    phase_transition: r"$\gamma\alpha\exp\epsilon(\alpha) = 1$",
-    takeover: r"$\gamma\exp\epsilon(\alpha) = 1$",
-}
+_LANDMARKS = {phase_transition: "phase transition", takeover: "sampling stops helping"}
+_BEST = r"best order at $\delta$ = 1e-5"
 _ORDER, _CURVE = r"order $\alpha$", r"$\epsilon(\alpha)$"
 _SIGNS = {name: rf"$\{name}$" for name in ("sigma", "gamma", "delta", "epsilon")}
 _SIGNS["alpha"] = _ORDER
@@ -56,9 +53,9 @@ def plot(
     """Draw ε(α) of one or more expressions against the order, as a matplotlib Figure.
 
     `curves` is a node, a list of nodes, or a mapping from names to nodes. `orders` are the orders
-    to draw; by default the curve ends where it is no longer of use. `by` lists theorems that are
-    drawn as well. `pinned` names a theorem that is drawn in place of the best answer. `axes` are
-    axes of your own to draw into. ε is in nats.
+    to draw; by default they end at about ten times the one that is best at δ = 1e-5. `by` lists
+    theorems that are drawn as well. `pinned` names a theorem that is drawn in place of the best
+    answer. `axes` are axes of your own to draw into. ε is in nats.
 
     Every point is certified, and is a float rounded in its sound direction. If the answer is an
     upper bound and a lower bound is known, the gap between them is shaded. For one sampled
@@ -70,30 +67,27 @@ def plot(
     >>> figure = plot(PoissonSubsample(Gaussian(5), "1/1000"), by=["ZW19-T5"])
     >>> figure.savefig("rdp.pdf")  # doctest: +SKIP
     """
-    chosen = (
-        _ORDERS
-        if orders is None
-        else map(exact.order, arguments.members(orders, "plot, orders", "[2, 4, 8]"))
-    )
-    finite = sorted({alpha for alpha in chosen if alpha != INFINITY})
-    if not finite:
-        raise DomainError("plot: found no finite order, needed at least one")
     named, about_all = _told_apart(curves)
+    chosen = {name: _orders(node, orders, pinned) for name, node in named.items()}
     drawing = Drawing(axes, _ORDER, _CURVE, about_all)
     by = arguments.members(by, "plot, by", "['ZW19-T5']")
     for name, node in named.items():
         title = ", ".join([name, *(theorem.name for theorem in all_named(pinned))])
+        finite, best = chosen[name]
         answer = lines.of_orders(title, node, finite, pinned)
         colour = drawing.add(answer)
         below = lines.known_below(node, finite) if answer.kind is Kind.UPPER else None
         if below is not None:
             drawing.band(below, answer, colour)
+        asked = finite if orders is not None else [one for one in finite if type(one) is int]
         for theorem in by:
-            drawing.add(lines.of_orders(f"{name}, {theorem}", node, finite, theorem))
+            drawing.add(lines.of_orders(f"{name}, {theorem}", node, asked, theorem))
         for find, says in _LANDMARKS.items():
             at = find(node, int(finite[-1]))
             if at is not None and finite[0] < at <= finite[-1]:
                 drawing.mark(at, says)
+        if best is not None and len(named) == 1:
+            drawing.mark(float(best), _BEST)
     return drawing.finished()
 
 
@@ -149,6 +143,19 @@ def plot_sweep(
     return drawing.finished()
 
 
+def _orders(
+    node: Node, orders: Iterable[Numeric] | None, by: By
+) -> tuple[list[Order], Order | None]:
+    """The finite orders to draw, and the best one where none were given."""
+    if orders is None:
+        return default_orders(node, by)
+    given = arguments.members(orders, "plot, orders", "[2, 4, 8]")
+    finite = sorted({alpha for alpha in map(exact.order, given) if alpha != INFINITY})
+    if not finite:
+        raise DomainError("plot: found no finite order, needed at least one")
+    return finite, None
+
+
 def _named(curves: Curves) -> dict[str, Node]:
     """The curves by the names that the legend gives them."""
     if isinstance(curves, Mapping):
@@ -161,7 +168,7 @@ def _named(curves: Curves) -> dict[str, Node]:
 def _told_apart(curves: Curves) -> tuple[dict[str, Node], str]:
     """(the curves by their names, what all of them are about), or each with its own relation."""
     named = _named(curves)
-    found = {name: about(node) for name, node in named.items()}
+    found = {name: pictured(node) for name, node in named.items()}
     if len(set(found.values())) == 1:
         return named, next(iter(found.values()))
     return {f"{name}, {found[name]}": node for name, node in named.items()}, ""

@@ -16,10 +16,11 @@ from symacct.core.exact import Numeric
 from symacct.explore.plots import lines
 from symacct.explore.plots.drawing import Drawing
 from symacct.explore.plots.lines import PlotLine, line
-from symacct.export.description import about
+from symacct.export.description import pictured
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import probability, rational, whole
-from symacct.results.enclosure import Enclosure, bound, to_fraction
+from symacct.operations.compose import Compose
+from symacct.results.enclosure import Enclosure, bound, shortened, to_fraction
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,7 +52,7 @@ def plot_profile(
         epsilons = [last * i / _POINTS for i in range(_POINTS + 1)]
     given = arguments.members(epsilons, "plot_profile, epsilons", "[0, 1]")
     at = [rational(x, "plot_profile, epsilons") for x in given]
-    drawing = Drawing(axes, r"$\epsilon$", r"$\delta$", about(node))
+    drawing = Drawing(axes, r"$\epsilon$", r"$\delta$", pictured(node))
     if _is_known(accountant, node):
         drawing.add(_line(_TRUE, lambda x: accountant.delta(node, x, _EXACT).asked, at))
     else:
@@ -61,24 +62,28 @@ def plot_profile(
 
 
 def plot_runs(
-    m: Node, delta: Numeric, counts: Iterable[int] = _COUNTS, axes: Axes | None = None
+    m: Node, delta: Numeric, counts: Iterable[int] | None = None, axes: Axes | None = None
 ) -> Figure:
     """Draw ε at a δ against the number of runs: the true ε, and what other methods prove.
 
     The other methods are Rényi orders, and naive and optimal composition of (ε, δ); the latter two
-    give half of δ to the runs, each with its own true ε. m is one run, `counts` are the numbers of
-    runs, and `delta` is the δ. `axes` are axes of your own to draw into. ε is in nats. Raises the
-    errors of `plot_profile`.
+    give half of δ to the runs, each with its own true ε. `delta` is the δ, and `counts` are numbers
+    of runs of m. By default, if m is n runs of one mechanism, the picture shows 1 to n runs of that
+    one, and otherwise 1 to 1000 runs of m. `axes` are axes of your own to draw into. ε is in nats.
+    Raises the errors of `plot_profile`.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> figure = plot_runs(PoissonSubsample(Gaussian(2), "1/100"), "1e-5", counts=[1, 10, 100])
     """
     node, accountant = as_node(m, "plot_runs"), Accountant(lines.DIGITS)
     given = probability(delta, "plot_runs, delta")
+    if counts is None:
+        node, counts = _one_run(node)
     ks = [
         whole(k, "plot_runs, counts", 1) for k in arguments.members(counts, "plot_runs", "[1, 10]")
     ]
-    drawing = Drawing(axes, "runs", rf"$\epsilon$ at $\delta$ = {delta}", about(node))
+    about = f"of {shortened(repr(node))}: {pictured(node)}"
+    drawing = Drawing(axes, "number of runs", rf"$\epsilon$ at $\delta$ = {delta}", about)
     known = _is_known(accountant, node)
 
     def once(share: Fraction) -> Fraction:
@@ -93,6 +98,15 @@ def plot_runs(
     for name, compose in (("optimal composition", _optimal), ("naive composition", _naive)):
         drawing.add(_line(name, functools.partial(compose, once, given), ks))
     return drawing.finished()
+
+
+def _one_run(m: Node) -> tuple[Node, list[int]]:
+    """(what is run again and again in m, how many runs of it are drawn)."""
+    most = _COUNTS[-1]
+    if isinstance(m, Compose) and len(m.terms) == 1:
+        [(m, count)] = m.terms.items()
+        most = whole(count, "plot_runs, the runs of m", 1)
+    return m, [*(k for k in _COUNTS if k < most), most]
 
 
 def _naive(once: Callable[[Fraction], Fraction], delta: Fraction, k: int) -> Enclosure:
