@@ -23,8 +23,10 @@ from symacct.mechanisms import (
     ExponentialMechanism,
     FiniteMechanism,
     Gaussian,
+    NoisyMax,
     PermuteAndFlip,
     RandomizedResponse,
+    SparseVector,
 )
 from symacct.operations.compose import Compose
 from symacct.operations.convexify import Convexify
@@ -142,6 +144,30 @@ def _(node: ExponentialMechanism) -> list[PairProduct]:
 def _(node: PermuteAndFlip) -> list[PairProduct]:
     """Two candidates, each of which leads by as much on one of the datasets."""
     return products(RandomizedResponse(1 - sympy.exp(-expression(node.pure) / 2) / 2))
+
+
+@_below.register
+def _(node: NoisyMax) -> list[PairProduct]:
+    """Two candidates, each of which leads by Δ on one of the datasets."""
+    return _leads(node.b, node.b, node.sensitivity)
+
+
+@_below.register
+def _(node: SparseVector) -> list[PairProduct]:
+    """One query, above the threshold by Δ/2 on one of the datasets and below it on the other."""
+    return _leads(node.b_threshold, node.b_query, node.sensitivity / 2)
+
+
+def _leads(b: Exact, other: Exact, lead: Exact) -> list[PairProduct]:
+    """Which of two numbers is the larger, each with Laplace noise: one of them leads, or lags."""
+    first, second = (expression(scale) for scale in (b, other))
+    x = expression(lead)
+    if b == other:
+        surprise = sympy.exp(-x / first) * (2 + x / first) / 4
+    else:
+        far, near = (scale**2 * sympy.exp(-x / scale) for scale in (first, second))
+        surprise = (far - near) / (2 * (first**2 - second**2))
+    return products(RandomizedResponse(1 - surprise))
 
 
 @_below.register
