@@ -107,8 +107,8 @@ _WORDS = {
     "PostProcess": "a post-processing of {mechanism}",
     "RepeatAndSelect": "the best of a random number of runs (their number has {runs}) of "
     "{mechanism}",
-    "FiniteMechanism": "a mechanism whose answer is drawn with one of these lists of probabilities, "
-    "which the data choose: {laws}",
+    "FiniteMechanism": "a mechanism whose answer is drawn with one of these lists of "
+    "probabilities, which the data choose: {laws}",
     "DistributionPair": "a mechanism whose answer has {P} on one of two neighbouring datasets and "
     "{Q} on the other",
     "RandomAllocation": "{mechanism} in each of {steps} steps, each record in one of them drawn "
