@@ -221,6 +221,17 @@ class Claim:
         by = f" by {names}" if names else ""
         return f"{self.kind} ({self.adjacency}; {self.orders}){by}{trust}"
 
+    def as_dict(self) -> dict[str, Any]:
+        """The claim for JSON."""
+        return {
+            "kind": str(self.kind),
+            "adjacency": str(self.adjacency),
+            "orders": str(self.orders),
+            "theorems": list(self.theorems),
+            "sources": [str(source) for source in self.sources],
+            "certified": self.certified,
+        }
+
 
 def narrowed_claim(claim: Claim, adjacency: Adjacency) -> Claim:
     """The claim of the same curve for these pairs: exact becomes upper, lower is refused."""

@@ -18,7 +18,6 @@ from symacct.expressions.node import Node
 from symacct.operations.compose import Compose, Count
 from symacct.rdp.curve import LeafCurve, NodeCurve
 from symacct.rdp.evaluation import Evaluation, OperationCurve
-from symacct.results.enclosure import claim_as_dict
 from symacct.results.rounding import order_text
 from symacct.text import heading
 
@@ -90,7 +89,7 @@ class Explanation:
             "says": self.statement,
             "assumes": self.assumes or None,
             "sensitivity": self.sensitivity or None,
-            "claim": claim_as_dict(self.claim),
+            "claim": self.claim.as_dict(),
             "parts": [part.as_dict() for part in self.parts],
         }
 

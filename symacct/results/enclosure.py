@@ -161,7 +161,7 @@ class Enclosure(NoNumber):
             "upper": self.rounded_up(width),
             "digits": None if self.digits == INFINITY else self.digits,
             "certified": self.certified,
-            "claim": claim_as_dict(self.claim),
+            "claim": self.claim.as_dict(),
         }
 
 
@@ -191,18 +191,6 @@ def bound(x: Enclosure, kind: Kind) -> Bound:
 def error_bound(x: Enclosure) -> ErrorBound:
     """An enclosed number as an ErrorBound."""
     return ErrorBound(x.lower, x.upper, x.claim, x.certified, x.digits_asked, x.exactly)
-
-
-def claim_as_dict(claim: Claim) -> dict[str, Any]:
-    """A claim for JSON."""
-    return {
-        "kind": str(claim.kind),
-        "adjacency": str(claim.adjacency),
-        "orders": str(claim.orders),
-        "theorems": list(claim.theorems),
-        "sources": [str(source) for source in claim.sources],
-        "certified": claim.certified,
-    }
 
 
 @dataclass(frozen=True)
@@ -359,7 +347,7 @@ class Guarantee(NoNumber):
             "kind": str(self.kind),
             "optimal": self.optimal,
             **({"note": self.note} if self.note else {}),
-            "claim": claim_as_dict(self.claim),
+            "claim": self.claim.as_dict(),
         }
 
 

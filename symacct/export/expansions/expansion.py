@@ -36,7 +36,7 @@ from symacct.expressions.theorem_choice import stating
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.rdp.evaluation import Evaluation, goal_of
-from symacct.results.enclosure import Enclosure, claim_as_dict, from_ball
+from symacct.results.enclosure import Enclosure, from_ball
 
 _MORE_TERMS = 8  # looked at beyond those asked for, until the leading one is found
 _EXACT = 10**9  # the exponent of the O of a series that is 0 itself
@@ -105,7 +105,7 @@ class Expansion:
                 "until": text(rest.until),
                 "power": rest.power,
             },
-            "claim": claim_as_dict(self.claim),
+            "claim": self.claim.as_dict(),
         }
 
 

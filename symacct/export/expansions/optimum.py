@@ -16,7 +16,6 @@ from symacct.export.formula import formula
 from symacct.expressions.node import Node, as_node
 from symacct.mechanisms import ZCDP, Curve, Gaussian
 from symacct.operations import Compose, PostProcess, Scale
-from symacct.results.enclosure import claim_as_dict
 from symacct.theory.conversion import named as named_conversion
 
 #: Nodes whose formula in α holds at every order 1 < α < ∞.
@@ -40,7 +39,7 @@ class Optimum:
             "epsilon": written(self.epsilon),
             "delta": written(self.delta),
             "conversion": self.conversion,
-            "claim": claim_as_dict(self.claim),
+            "claim": self.claim.as_dict(),
         }
 
 
