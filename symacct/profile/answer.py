@@ -293,6 +293,9 @@ class BestOfRuns(Profile):
     def _epsilon_by(
         self, part: best_of_runs.ShiftedBound, given: Fraction, digits: int
     ) -> tuple[arb, float]:
+        at_0, order = self._delta_by(part, Fraction(0), _FEW_DIGITS)
+        if at_0 <= ball(given):
+            return arb(0), order
         share = best_of_runs.share(self.runs, given - part.left)
         found, order = self.one_run.answer(True, share, digits)
         return found + ball(part.shift), order

@@ -71,9 +71,13 @@ class HockeySticks:
             return self._at(x + step) + up_to(ball(step))
 
     def _at(self, x: Fraction) -> arb:
-        digits = self.digits or (ctx.prec - _SPARE_BITS) / 3.33
-        found = [one.delta(lambda: ball(x).log(), digits) for one in self._largest(ball(x).log())]
+        every = self._largest(ball(x).log())
+        found = [one.delta(lambda: ball(x).log(), self._digits) for one in every]
         return BALL.maximum(arb(0), *found)
+
+    @property
+    def _digits(self) -> float:
+        return self.digits or (ctx.prec - _SPARE_BITS) / 3.33
 
     def _largest(self, y: arb) -> list[CompositionProfile]:
         """The directions that may be the largest: another may be 0 at y, and has no digit."""
@@ -111,14 +115,12 @@ class HockeySticks:
         return BALL.maximum(arb(0), *(one.runs.mass_at_infinity for one in self.directions))
 
     def is_lost(self, share: Fraction) -> bool | None:
-        """Is so much of the mass lost? None where balls cannot tell."""
+        """Is so much of the mass lost? None where H, which falls to it, is too blurred to tell."""
         every = [one.runs.exact_mass_at_infinity for one in self.directions]
-        known = [exact for exact in every if exact is not None]
-        if len(known) == len(every):
-            return share <= max(known, default=Fraction(0))
-        if self.lost >= ball(share):
+        if self.lost >= ball(share) or any(one is not None and share <= one for one in every):
             return True
-        return False if self.lost < ball(share) else None
+        blurred = self.lost * (1 + _BLUR * arb(10) ** -self._digits)
+        return False if blurred < ball(share) else None
 
     @property
     def largest_loss(self) -> arb:

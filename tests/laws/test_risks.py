@@ -131,6 +131,15 @@ def test_a_level_that_few_bits_do_not_tell_from_one():
     assert risk(m).tpr(1 - tiny).upper == 1
     assert close(risk(m).tpr(tiny), number("2e-60"), 6)
     assert m.tradeoff(1 - tiny).upper == 0
+    p, q, level = (
+        (Fraction(0), Fraction(1)),
+        (Fraction(2, 3), Fraction(1, 3)),
+        Fraction(1, 3) - tiny,
+    )
+    truth = max(best_power(p, q, level), best_power(q, p, level))
+    assert close(
+        risk(DistributionPair(p, q), digits=8).tpr(level), independent.number(MP, truth), 8
+    )
 
 
 @pytest.mark.parametrize(
@@ -230,6 +239,14 @@ def test_a_selection_of_which_nothing_is_known_may_tell_all():
     m = RepeatAndSelect(ApproximateDP(1, "1/2"), laws.TruncatedNegativeBinomial(1, "1/10"))
     assert risk(m).advantage.upper == risk(m).tpr(0).upper == 1
     assert (2 * m).delta(1, conversion="exact").delta.upper == 1
+
+
+def test_a_selection_of_hardly_any_run_has_epsilon_0_from_its_delta_at_0_on():
+    m = RepeatAndSelect(Gaussian(5), laws.Poisson("1/10"))
+    delta = m.delta(0, conversion="exact", digits=5).delta.upper
+    for share in ("1/100", "1/2"):  # δ(0) is .0083, and no δ is above the mean number of runs
+        assert m.epsilon(share, conversion="exact").epsilon.upper == 0
+    assert m.epsilon(delta * 0.9, conversion="exact").epsilon.upper > 0
 
 
 # --- from below: two numbers with Laplace noise
