@@ -15,7 +15,7 @@ CURVES = {
 THEOREMS = [
     "ALCKS21", "BS16-D1.1", "CKS20-P12", "KOV15", "MIR17-P1", "MIR17-P3", "MIR17-T2", "MTZ19-EXACT",
     "PAIR-EXACT", "S22-POISSON", "TRIPLE-DOMINATED", "TRIPLE-FINITE", "TRIPLE-LINE", "TRIPLE-PURE",
-    "TRIPLE-PURE-UPPER", "ZDW22", "ZW19-T8",
+    "ZDW22",
 ]  # fmt: skip
 
 
@@ -189,7 +189,17 @@ def the_conversion(document, draw):
     proof = document["proof"]
     others = [x for x in ("classic", "improved", "optimal") if x != proof["conversion"]]
     proof["conversion"] = draw.choice(others)
+    if proof.pop("place", None) is None and proof["conversion"] == "optimal":
+        proof["place"] = "1/2"  # near the lowest place it would be proved, and more than claimed
     return f"by the {proof['conversion']} conversion"
+
+
+def the_place(document, draw):
+    if "place" not in document["proof"]:
+        return None
+    factor = draw.choice(["101/100", "99/100", "1/2", "2", "1/1000000"])
+    document["proof"]["place"] = moved(document["proof"]["place"], factor)
+    return f"the place times {factor}"
 
 
 def the_relation(document, draw):
@@ -257,7 +267,7 @@ def a_contour(document, draw):
     if name == "nodes":
         line[name] = str(draw.randint(1, int(line[name]) // 2))
     else:
-        # δ(ε) of a record added may be far below δ, so that a poor contour is good enough.
+        # δ(ε) of a record added may be far below δ, where a rather poor contour is good enough.
         factor = Fraction(draw.randint(3, 8)) * (1 if direction == "removed" else 10)
         line[name] = moved(line[name], factor if name == "step" else 1 / factor)
     return f"{direction}, {name} {line[name]}"
@@ -319,8 +329,9 @@ def a_key_twice(document, draw):
 WAYS = [
     epsilon_by_two_last_digits, epsilon_by_a_share, delta_by_a_share, a_count, a_parameter,
     the_text_alone, the_tree_alone, the_order, a_bound, the_theorem_of_a_bound, what_is_trusted,
-    the_conversion, the_relation, the_relation_of_a_sample, a_sample_of_the_other_scheme, no_sample,
-    a_part_less, a_contour, the_method, a_key, how_a_number_is_written, a_type, a_key_twice,
+    the_conversion, the_place, the_relation, the_relation_of_a_sample, a_sample_of_the_other_scheme,
+    no_sample, a_part_less, a_contour, the_method, a_key, how_a_number_is_written, a_type,
+    a_key_twice,
 ]  # fmt: skip
 
 

@@ -226,7 +226,6 @@ def test_what_is_no_certificate_cannot_be_checked(tmp_path, capsys):
         assert (status, said[:13]) == (2, "cannot check:")
     for key, value in (
         ("version", "2"),
-        ("relation", "some"),
         ("mechanism", {"type": "Unknown"}),
         ("proof", {"method": "believe"}),
         ("epsilon", "9" * 1000),
@@ -306,7 +305,7 @@ def test_moments_of_sampled_noise_are_the_integrals(a, t):
     for sigma, rate in ((Fraction(1), Fraction(1, 10)), (Fraction(3), Fraction(1, 2))):
         with mpmath.workprec(140):
             order = mpmath.mpc(real(a), real(t))
-            middle, radius = value_of(check.sampled_gaussian(sigma, rate, a, t))
+            middle, radius = value_of(check.Gaussian(1 / sigma).moment(rate, a, t))
             assert abs(middle - integral(sigma, rate, order)) <= radius + mpmath.mpf(10) ** -20
             assert radius < mpmath.mpf(10) ** -25
 
@@ -314,11 +313,12 @@ def test_moments_of_sampled_noise_are_the_integrals(a, t):
 def test_decay_bounds_the_moments_beyond():
     check.WORK = 0
     for sigma, rate in ((Fraction(1), Fraction(1, 10)), (Fraction(3), Fraction(1, 100))):
+        noise = check.Gaussian(1 / sigma)
         for a in (Fraction(5), Fraction(-4)):
             for t in (Fraction(2), Fraction(10), Fraction(40)):
-                bound, error = value_of(check.decay(sigma, rate, a, t))
+                bound, error = value_of(noise.moment_beyond(rate, a, t))
                 for later in (t, 3 * t / 2, 4 * t):
-                    middle, radius = value_of(check.sampled_gaussian(sigma, rate, a, later))
+                    middle, radius = value_of(noise.moment(rate, a, later))
                     assert abs(middle) - radius <= bound.real + error
 
 

@@ -59,10 +59,8 @@ class _Noise:
 
     def decay(self, a: float, t: float) -> float:
         k, p1, p2 = self._moments(a)
-        theta = min(3.0, t * p1 / (self.sigma**2 + t**2 * p2))
-        moved = t * math.sin(theta) - 2 * max(-a, 0.0) * math.tan(theta / 2) ** 2
-        if moved <= 0:
-            return k
+        theta = min(2.0, t * p1 / (self.sigma**2 + t**2 * p2), t / (1 + 4 * max(-a, 0.0)))
+        moved = t * (theta - theta**3 / 6) - 1.25 * max(-a, 0.0) * theta**2
         return k + (self.sigma * theta) ** 2 / 2 + math.log(1 - moved * p1 + moved**2 * p2 / 2)
 
 

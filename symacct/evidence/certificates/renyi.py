@@ -17,19 +17,21 @@ from symacct.expressions.node import Node
 from symacct.mechanisms import ZCDP, Gaussian, Laplace, PureDP, RandomizedResponse
 from symacct.results.enclosure import Bound, Guarantee, to_fraction
 from symacct.theory.conversion import Conversion, named
+from symacct.theory.conversion.asoodeh21 import TwoPointPairs
 
-#: The theorems on samples that the checker knows, and the names of the curves and conversions.
-SAMPLED = (
-    "MTZ19-EXACT",
-    "PAIR-EXACT",
-    "S22-POISSON",
-    "TRIPLE-DOMINATED",
-    "TRIPLE-FINITE",
-    "TRIPLE-LINE",
-    "TRIPLE-PURE",
-    "TRIPLE-PURE-UPPER",
-    "ZW19-T8",
-)
+#: The theorems on samples, and by which ones, of the same number, the checker proves them.
+SAMPLED = {
+    "MTZ19-EXACT": "MTZ19-EXACT",
+    "PAIR-EXACT": "PAIR-EXACT",
+    "S22-POISSON": "S22-POISSON",
+    "TRIPLE-DOMINATED": "TRIPLE-DOMINATED",
+    "TRIPLE-FINITE": "TRIPLE-FINITE",
+    "TRIPLE-LINE": "TRIPLE-LINE",
+    "TRIPLE-PURE": "TRIPLE-PURE",
+    "TRIPLE-PURE-UPPER": "TRIPLE-PURE",
+    "ZW19-T8": "S22-POISSON",
+}
+#: The theorems of curves without a sample, and of conversions.
 CURVES: dict[type[Node], str] = {
     Gaussian: "MIR17-T2",
     Laplace: "MIR17-T2",
@@ -40,6 +42,8 @@ CURVES: dict[type[Node], str] = {
 CONVERSIONS = {"classic": "MIR17-P3", "improved": "CKS20-P12", "optimal": "ALCKS21"}
 CLAIMED_DIGITS = 12  # at most, of the number asked for
 _BOUND_DIGITS = 22  # of a part's ε(α)
+_PLACE_DIGITS = 40
+_LARGEST = 2_000_000  # logarithm of a moment, at most
 _BITS = 256
 
 
@@ -63,6 +67,8 @@ def by_renyi(guarantee: Guarantee, m: Node) -> tuple[Fraction, Fraction, set[str
             if type(leaf) in LAWS:
                 raise no_certificate(f"{leaf!r} by its Rényi curve", "ask by conversion='exact'")
         name, bound = _bound(part, alpha, guarantee.claim.theorems)
+        if (alpha - 1) * bound > _LARGEST:
+            raise no_certificate(f"a moment beyond e^{_LARGEST}, as at the order {float(alpha):g}")
         theorems |= {name, *(CURVES[type(leaf)] for leaf, _ in below)}
         if sum(times for _, times in below) > 1:
             theorems.add("MIR17-P1")
@@ -76,7 +82,10 @@ def by_renyi(guarantee: Guarantee, m: Node) -> tuple[Fraction, Fraction, set[str
         "conversion": guarantee.conversion,
         "bounds": bounds,
     }
-    return *_claim(guarantee, alpha, total), theorems, proof
+    epsilon, delta = _claim(guarantee, alpha, total)
+    if guarantee.conversion == "optimal":
+        proof["place"] = number_text(_place(alpha, epsilon, delta))
+    return epsilon, delta, theorems, proof
 
 
 def _bound(part: Node, alpha: Fraction, used: Iterable[str]) -> tuple[str, Fraction]:
@@ -91,7 +100,7 @@ def _bound(part: Node, alpha: Fraction, used: Iterable[str]) -> tuple[str, Fract
                 value = part.rdp(alpha, digits=_BOUND_DIGITS + 4, by=name).upper
             except SymacctError:  # the theorem is about another part
                 continue
-            found.append((above(to_fraction(value), _BOUND_DIGITS), name))
+            found.append((above(to_fraction(value), _BOUND_DIGITS), SAMPLED[name]))
     if not found:
         by = ", ".join(name for name in used if name not in {*SAMPLED, "MIR17-P1"})
         raise no_certificate(f"{part!r} by {by or 'its curve'}")
@@ -114,3 +123,16 @@ def _claim(guarantee: Guarantee, alpha: Fraction, total: Fraction) -> tuple[Frac
     if not asks_epsilon and not 0 < value < 1:
         raise no_certificate(f"a δ of {value}")
     return (value, given) if asks_epsilon else (given, value)
+
+
+def _place(alpha: Fraction, epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Next to the lowest place of H, whose tangent proves the optimal conversion (Asoodeh 2021)."""
+    with precision(_BITS):
+        pairs = TwoPointPairs(*map(BALL.number, (alpha, epsilon, delta)))
+        low, high = Fraction(0), 1 - delta
+        for _ in range(_BITS):
+            v = above((low + high) / 2, _PLACE_DIGITS)
+            if not low < v < high:
+                break
+            low, high = (v, high) if pairs.slope(BALL.number(v)).mid() < 0 else (low, v)
+    return low if high == 1 - delta else high
