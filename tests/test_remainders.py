@@ -505,12 +505,30 @@ def undecided_outcomes(m):
     yield from of_a_whole(found, 0.25, 0.25)
     search = SimpleNamespace(known={})  # of a height known to be small, what it is farther out
     for x in (Fraction(1), Fraction(2)):
-        found = m.TangentSearch._falling(search, falling_height, x, arb(1))
+        found = m.TangentSearch._falling(search, FallingHeight(), x, arb(1))
         yield found, 1 / mp.mpf(4) ** int(x)
+    tiny = FallingHeight(0.25)  # proved to be no more than a bound: as much as the bound, or none
+    for x in (Fraction(3), Fraction(4)):
+        found = m.TangentSearch._falling(SimpleNamespace(known={}), tiny, x, arb(0.125, 0.125))
+        yield from ((found, 0), (found, 0.25))
+    # Which direction is the largest is not told by balls that meet: both are asked.
+    ways = [
+        SimpleNamespace(value_without_contour=lambda y, near=near: near, delta=arb(delta))
+        for near, delta in ((arb(0.5, 0.25), 0.25), (arb(0.375, 0.0625), 0.375))
+    ]
+    kept = m.HockeySticks._largest(SimpleNamespace(directions=ways), arb(0))
+    yield BALL.maximum(arb(0), *(way.delta for way in kept)), 0.375
 
 
-def falling_height(x):
-    return arb(4) ** -x.numerator
+class FallingHeight(SimpleNamespace):
+    def __init__(self, tiny=0.0):
+        super().__init__(tiny=tiny)
+
+    def is_tiny(self, x, bound):
+        return bool(self.tiny)
+
+    def __call__(self, x):
+        return arb(4) ** -x.numerator
 
 
 @row("profile.runs")

@@ -67,7 +67,7 @@ def test_what_is_no_training_is_refused(wrong, message):
 
 def test_the_sum_of_a_list_is_a_composition():
     assert sum([Gaussian(5), Laplace(2)]) is Gaussian(5) + Laplace(2)
-    with pytest.raises(TypeError):
+    with pytest.raises(DomainError, match="plus a mechanism"):
         1 + Gaussian(5)
 
 

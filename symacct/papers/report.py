@@ -22,6 +22,7 @@ from symacct.results.rounding import given, order_text, rational_text
 _WIDTH = 80  # columns of a printed report
 _ORDER_DIGITS = 12
 _LARGE = Fraction(1, 100)  # a δ that no number of records makes small
+_TINY = 1e-300  # below one over any number of records
 Row = tuple[str, str]
 
 
@@ -103,6 +104,8 @@ class PrivacyReport:
         Dwork and Roth (2014, Section 2.3) say that δ has to be far below it, by this mechanism.
         """
         g, n = self.guarantee, self.records
+        if isinstance(g.delta, Enclosure) and g.delta.upper < _TINY:
+            return ""  # as a fraction it may not fit into memory
         delta = to_fraction(g.delta.lower) if isinstance(g.delta, Enclosure) else g.delta
         if delta < (_LARGE if n is None else min(_LARGE, Fraction(1, n))):
             return ""
