@@ -504,8 +504,9 @@ def undecided_outcomes(m):
     found = m.HockeySticks.__call__(SimpleNamespace(_at=at), Fraction(2))
     yield from of_a_whole(found, 0.25, 0.25)
     search = SimpleNamespace(known={})  # of a height known to be small, what it is farther out
+    height = FallingHeight()
     for x in (Fraction(1), Fraction(2)):
-        found = m.TangentSearch._falling(search, FallingHeight(), x, arb(1))
+        found = m.TangentSearch._falling(search, height, x, arb(1))
         yield found, 1 / mp.mpf(4) ** int(x)
     tiny = FallingHeight(0.25)  # proved to be no more than a bound: as much as the bound, or none
     for x in (Fraction(3), Fraction(4)):

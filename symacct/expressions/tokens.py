@@ -23,7 +23,7 @@ class Token(NamedTuple):
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
-    r"|(?P<name>(?:laws\.)?[^\W\d]\w*(?:\.[a-z]\w*)?)"
+    r"|(?P<name>(?:laws\.)?[^\W\d]\w*(?:\.[a-z_]\w*)?)"
     r"|(?P<text>'[^'\\\n]*'|\"[^\"\\\n]*\")"
     r"|(?P<operator>\*\*|[-+*/^(),=\[\]]))",
     re.ASCII,
