@@ -305,12 +305,12 @@ def _formula_head(name: str, arity: int | None, compute: Callable[..., Any]) -> 
     """The function that a text calls by this name: `arity` numbers, or one and more."""
 
     def build(*numbers: object) -> Any:
-        values = numbers
-        if not values or len(values) != (arity or len(values)) or not all(map(is_number, values)):
-            found = ", ".join(map(echo, values)) or "nothing"
+        fits = len(numbers) == (arity or max(1, len(numbers)))
+        if not fits or not all(map(is_number, numbers)):
+            found = ", ".join(map(echo, numbers)) or "nothing"
             needed = "numbers" if arity is None else f"{arity} number{'s' * (arity > 1)}"
             raise ParseError(f"{name}: found {found}, needed {needed}")
-        return compute(*values)
+        return compute(*numbers)
 
     return build
 

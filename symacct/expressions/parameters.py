@@ -42,8 +42,8 @@ def above_minus_one(value: Numeric, name: str) -> Exact:
 
 def rate(value: Numeric, name: str) -> Exact:
     """A sampling rate in [0, 1]."""
-    needed = f"0 <= rate <= 1{_share(typed_value(value, name))}"
-    return _within(value, name, needed, (lambda x: x >= 0, lambda x: 1 - x >= 0))
+    conditions = (lambda x: x >= 0, lambda x: 1 - x >= 0)
+    return _within(value, name, "0 <= rate <= 1", conditions, _share)
 
 
 def _share(number: Exact) -> str:
@@ -74,7 +74,14 @@ def number_of_records(value: Numeric | None, name: str) -> int | None:
     return None if value is None else whole(value, name, least=1)
 
 
-def _within(value: Numeric, name: str, needed: str, conditions: tuple[Condition, ...]) -> Exact:
+def _within(
+    value: Numeric,
+    name: str,
+    needed: str,
+    conditions: tuple[Condition, ...],
+    remedy: Callable[[Exact], str] = lambda _: "",
+) -> Exact:
+    """The exact number; else an error, which ends with the remedy."""
     number = typed_value(value, name)
     if not isinstance(number, Fraction) and symbols.alpha in number.free_symbols:
         raise DomainError(
@@ -82,7 +89,7 @@ def _within(value: Numeric, name: str, needed: str, conditions: tuple[Condition,
         )
     for condition in conditions:
         if not _holds(condition, number, name):
-            raise DomainError(f"{name}: found {echo(value)}, needed {needed}")
+            raise DomainError(f"{name}: found {echo(value)}, needed {needed}{remedy(number)}")
     return number
 
 

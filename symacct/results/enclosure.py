@@ -285,10 +285,10 @@ class Guarantee(NoNumber):
         )
 
     def _best(self) -> str:
-        best = "no order does better" if self.optimal else "another order may do better"
         if self.needs_no_order:
-            best = ""
-        return "; ".join(filter(None, [str(self.kind), best, self.may_be_less]))
+            return str(self.kind)
+        best = "no order does better" if self.optimal else "another order may do better"
+        return f"{self.kind}; {best}; {self.may_be_less}"
 
     @property
     def asked(self) -> Bound:
