@@ -205,9 +205,14 @@ def kind_label(claim: Claim) -> str:
     return KIND_LABELS[claim.kind] + ("" if claim.certified else " (not certified)")
 
 
+def _changed(adjacency: Adjacency) -> str:
+    """How many records neighbours differ in."""
+    return "one record" if adjacency.group == 1 else f"up to {adjacency.group} records"
+
+
 def neighbours(adjacency: Adjacency) -> str:
     """Which datasets the guarantee protects against telling apart."""
-    one = "one record" if adjacency.group == 1 else f"up to {adjacency.group} records"
+    one = _changed(adjacency)
     if adjacency.relation is Relation.ADD_REMOVE:
         return f"neighbouring datasets differ by adding or removing {one}"
     if adjacency.relation is Relation.REPLACE_ONE:
@@ -220,8 +225,7 @@ def neighbours(adjacency: Adjacency) -> str:
 
 def neighbours_short(adjacency: Adjacency) -> str:
     """The relation where there is room for few words: add or remove one record."""
-    one = "one record" if adjacency.group == 1 else f"up to {adjacency.group} records"
-    return f"{_SHORT[adjacency.relation]} {one}"
+    return f"{_SHORT[adjacency.relation]} {_changed(adjacency)}"
 
 
 _SHORT = {
@@ -287,8 +291,8 @@ def about(m: Node) -> str:
 def pictured(m: Node) -> str:
     """What `about` says, in words for the legend of a picture."""
     adjacency = m.claim.adjacency
-    one = "one record" if adjacency.group == 1 else f"up to {adjacency.group} records"
-    return ", ".join(filter(None, [f"{_PICTURED[adjacency.relation]} {one}", sensitivity(m)]))
+    relation = f"{_PICTURED[adjacency.relation]} {_changed(adjacency)}"
+    return ", ".join(filter(None, [relation, sensitivity(m)]))
 
 
 _PICTURED = {**_SHORT, Relation.EITHER: "add, remove or replace"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 from symacct.arithmetic import BALL
@@ -112,7 +113,7 @@ def explain_profile(m: Node, answer: Answer) -> Explanation:
 
 def _parts(node: Node, count: Count) -> Explanation:
     counts = _counts(node)
-    parts = tuple(sorted((_parts(part, n) for part, n in counts.items()), key=_by_title))
+    parts = tuple(sorted((_parts(part, n) for part, n in counts.items()), key=attrgetter("title")))
     title = _title(node) if counts else repr(node)
     shown = value(node.fields().get("sensitivity", ""))
     return Explanation(
@@ -153,17 +154,13 @@ def _explain(evaluation: Evaluation, curve: NodeCurve, alpha: Order, count: int)
         " ".join(theorem.statement.split()),
         theorem.assumes,
         claim,
-        tuple(sorted(parts, key=_by_title)),
+        tuple(sorted(parts, key=attrgetter("title"))),
     )
 
 
 def _counts(node: Node) -> Mapping[Node, Count]:
     """The parts of a node, and how often each is run."""
     return node.terms if isinstance(node, Compose) else dict.fromkeys(node.children, 1)
-
-
-def _by_title(part: Explanation) -> str:
-    return part.title
 
 
 def _shown(count: Count) -> str:

@@ -94,7 +94,7 @@ class PrivacyReport:
             *([] if g.mechanism is None else [("of", in_few_words(g.mechanism))]),
             ("how", self.how),
             *([] if self.found.in_time else [("not final", self._not_final)]),
-            *([("note", self.large_delta)] if self.large_delta else []),
+            *([("note", large)] if (large := self.large_delta) else []),
         ]
 
     @property
@@ -126,7 +126,7 @@ class PrivacyReport:
         if self.found.not_exact and self.found.in_time:  # else the headline says it
             yield f"true {_letter(g)}", self.found.not_exact
         if g.needs_no_order:
-            yield "sources", "; ".join(map(str, g.claim.sources))
+            yield "sources", _sources(g)
             if g.note:
                 yield "not had", g.note
         by_orders = g if self.by_orders is None else self.by_orders
@@ -144,7 +144,7 @@ class PrivacyReport:
         relation = neighbours(g.claim.adjacency)
         asked = (("number", number[1]), ("relation", relation), ("how", self.how))
         if g.needs_no_order:
-            return explain_profile(m, (*asked, ("sources", "; ".join(map(str, g.claim.sources)))))
+            return explain_profile(m, (*asked, ("sources", _sources(g))))
         return explain(m, g.alpha, asked)
 
     @property
@@ -165,7 +165,7 @@ class PrivacyReport:
         g = self.guarantee
         report = f"{_pair(g)}: {neighbours(g.claim.adjacency)}"
         late = {} if self.found.in_time else {"not_final": self._not_final}
-        large = {"large_delta": self.large_delta} if self.large_delta else {}
+        large = {"large_delta": said} if (said := self.large_delta) else {}
         return {"report": report, "how": self.how, **late, **large, **g.as_dict()}
 
 
@@ -189,6 +189,10 @@ def _shown(x: Enclosure | Fraction) -> str:
     return x.rounded() if isinstance(x, Enclosure) else given(x)
 
 
+def _sources(g: Guarantee) -> str:
+    return "; ".join(map(str, g.claim.sources))
+
+
 def _order(g: Guarantee) -> str:
     """The order to as many digits as the number, or as many as tell it from its neighbours."""
     return order_text(g.alpha, min(g.asked.digits_asked, _ORDER_DIGITS))
@@ -202,7 +206,7 @@ def _order_facts(g: Guarantee) -> Iterator[Row]:
     if g.note:
         yield "not had", g.note
     yield "theorems", ", ".join(g.claim.theorems) or OWN_CURVE
-    yield "sources", "; ".join(map(str, g.claim.sources))
+    yield "sources", _sources(g)
     yield "curve", kind_label(g.claim)
 
 
