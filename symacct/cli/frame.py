@@ -232,7 +232,9 @@ AXIS_HELP = (
     "1,2,5, a range such as 1..10, or START:END:COUNT, with :log at the end for a logarithmic "
     "scale. This option can be repeated."
 )
-ALPHA_HELP = "A Rényi order from 1 to inf. This option can be repeated."
+ALPHA_HELP = (
+    "A Rényi order from 1 to inf, or several, as in 2,8,inf or 2..64. This option can be repeated."
+)
 DIGITS_HELP = "How many significant digits are printed; the last is rounded to the safe side."
 digits_option = click.option("--digits", default=6, show_default=True, help=DIGITS_HELP)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
@@ -324,6 +326,11 @@ def orders_option(text: str | None) -> str | list[str] | None:
     if text is None or text == "integer":
         return text
     return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def listed_orders(given: Iterable[str]) -> tuple[str, ...]:
+    """The orders of an option that can be repeated, each time with one order or several."""
+    return tuple(one for text in given for one in grid(text) or [text])
 
 
 def in_numbers(text: str) -> Node:
