@@ -106,8 +106,13 @@ def test_a_rate_next_to_one_is_found():
 @pytest.mark.parametrize(
     ("node", "epsilon", "delta", "fault"),
     [
-        (Gaussian(2), 1, "1e-5", "found the free symbols none, needed exactly one"),
-        (PoissonSubsample(Gaussian(SIGMA), GAMMA), 1, "1e-5", "gamma, sigma, needed exactly one"),
+        (Gaussian(2), 1, "1e-5", "found no parameter without a value, needed exactly one"),
+        (
+            PoissonSubsample(Gaussian(SIGMA), GAMMA),
+            1,
+            "1e-5",
+            "gamma, sigma without values, needed exactly one",
+        ),
         (Gaussian(SIGMA), -1, "1e-5", "epsilon: found -1"),
         (Gaussian(SIGMA), 1, "3/2", "delta: found"),
         (Gaussian(SIGMA), 1, 0, "delta: found 0"),

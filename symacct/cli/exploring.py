@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,6 +28,7 @@ from symacct.cli.frame import (
     orders_option,
     print_facts,
     print_json,
+    print_note,
 )
 from symacct.cli.headline import calibrated, print_calibrated
 from symacct.cli.relation import print_relation
@@ -166,17 +166,16 @@ def plot_command(
         raise InputError(
             "found --also with --over, needed one of them; --by chooses a theorem for --over"
         )
-    with _warnings_said():
-        if delta is not None:
-            figure = plot_runs(in_numbers(exprs[0]), delta)
-        elif over:
-            axes = dict(axis("--over", text) for text in over)
-            nodes = {text: _parsed(text, axes) for text in exprs}
-            axes = _with_whole_counts(over, axes, nodes.values())
-            figure = plot_sweep(nodes, axes, ask, by=by, orders=orders_option(orders))
-        else:
-            nodes = {text: in_numbers(text) for text in exprs}
-            figure = plot(nodes, None if orders is None else grid(orders), also, pinned=by)
+    if delta is not None:
+        figure = plot_runs(in_numbers(exprs[0]), delta)
+    elif over:
+        axes = dict(axis("--over", text) for text in over)
+        nodes = {text: _parsed(text, axes) for text in exprs}
+        axes = _with_whole_counts(over, axes, nodes.values())
+        figure = plot_sweep(nodes, axes, ask, by=by, orders=orders_option(orders))
+    else:
+        nodes = {text: in_numbers(text) for text in exprs}
+        figure = plot(nodes, None if orders is None else grid(orders), also, pinned=by)
     click.echo(save(figure, out))
 
 
@@ -234,16 +233,6 @@ def _counts(m: Node) -> set[str]:
     composed = (node for node in m.walk() if isinstance(node, Compose))
     runs = (count for node in composed for count in node.symbolic_parameters())
     return {symbol.name for count in runs for symbol in count.free_symbols}
-
-
-@contextmanager
-def _warnings_said() -> Iterator[None]:
-    """What is warned of as a plain line on standard error."""
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always", UserWarning)
-        yield
-    for message in dict.fromkeys(str(warning.message) for warning in said):
-        click.echo(f"Warning: {message}", err=True)
 
 
 @expression_command("calibrate")
@@ -349,7 +338,7 @@ def risk_command(
         print_table(headers, rows)
         print_relation(m)
         for name, why in found.open_ends:
-            click.echo(f"{name}: {why}", err=True)
+            print_note(f"{name}: {why}")
     if plot is not None:
         click.echo(save(found.plot(), plot), err=as_json)
 

@@ -44,6 +44,7 @@ from symacct.expressions.node import Node
 from symacct.expressions.theorem_registry import PROVED
 from symacct.results.enclosure import Enclosure
 from symacct.results.progress import progress
+from symacct.results.remedies import as_options
 from symacct.results.terminal import print_prose, print_table, print_whole
 from symacct.text import parse_open
 from symacct.theory import catalogue
@@ -244,7 +245,7 @@ def _tree(explanation: Explanation) -> Tree:
     times = f"{explanation.count} × " if explanation.count > 1 else ""
     tree = Tree(Text(times + explanation.title, style="bold"))
     for label, text in explanation.lines():
-        tree.add(Text.assemble((f"{label}: ", "dim"), text))
+        tree.add(Text.assemble((f"{label}: ", "dim"), as_options(text)))
     for part in explanation.parts:
         tree.add(_tree(part))
     return tree

@@ -133,11 +133,11 @@ class Target:
     ) -> None:
         free = sorted(m.free_symbols, key=str)
         if len(free) != 1:
-            found = ", ".join(map(str, free)) or "none"
-            raise DomainError(
-                f"calibrate: found the free symbols {found}, needed exactly one; give the others "
-                "values with m.subs({...})"
-            )
+            found, remedy = "no parameter without a value", "write a name for the one to be found"
+            if free:
+                found = f"the parameters {', '.join(map(str, free))} without values"
+                remedy = "write numbers for the others"
+            raise DomainError(f"calibrate: found {found}, needed exactly one; {remedy}")
         self.m = m
         self.symbol: sympy.Symbol = free[0]
         self.epsilon = rational(epsilon, "epsilon")
