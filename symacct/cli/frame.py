@@ -279,7 +279,8 @@ _CONVERSIONS = (
 conversion_option = click.option(
     "--conversion",
     metavar="NAME",
-    help=f"{_CONVERSIONS} By default it is exact if that is found in time, and otherwise improved.",
+    help=f"{_CONVERSIONS} The default is best: exact if that is found in time, and otherwise "
+    "improved.",
 )
 ask_option = functools.partial(
     click.option,
@@ -294,7 +295,7 @@ def how_options(
 ) -> Callable[..., None]:
     """--conversion, --orders and --by, which the command is given together as `how`.
 
-    Where many questions are asked at once, `conversion` is the default, and not the best proved.
+    `conversion` is the default where it is not the best proved: each has certificates of its own.
     """
 
     @functools.wraps(function)
