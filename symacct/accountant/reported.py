@@ -152,7 +152,9 @@ def against(exact: Guarantee, by_orders: Guarantee | None) -> str:
         return ""
     if exact.claim.adjacency != by_orders.claim.adjacency:
         return f"the exact profile is that under {exact.claim.adjacency}"
-    same = exact.asked.exactly is not None and exact.asked.exactly == by_orders.asked.exactly
-    if not same and exact.asked.upper > by_orders.asked.upper:
+    one, other = exact.asked, by_orders.asked
+    same = one.exactly is not None and one.exactly == other.exactly
+    # Ends beyond the digits that are printed differ by how far each was worked out.
+    if not same and one.upper > other.upper and one.rounded() != other.rounded():
         return f"the dominating pair gives no less than {exact.asked.rounded(6)}"
     return ""
