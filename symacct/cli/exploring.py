@@ -336,6 +336,8 @@ def risk_command(
     else:
         print_table(headers, rows)
         print_relation(m)
+        if found.note:
+            print_prose(found.note)
         for name, why in found.open_ends:
             print_note(f"{name}: {why}")
     if plot is not None:
