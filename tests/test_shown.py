@@ -98,13 +98,13 @@ def test_a_card_is_well_formed_and_not_empty(name):
 def test_cards_show_what_was_answered():
     found = OBJECTS["calibration"]
     texts = Balanced(card(found)).text
-    assert "4.04514" in texts
+    assert texts[1].startswith("4.04514  (by Rényi orders; conversion='best'")
     assert found.guarantee.epsilon.rounded(6) in texts
     assert {"MTZ19-EXACT", "ε(8)"} <= set(Balanced(card(OBJECTS["comparison"])).text)
     records = Balanced(card(SWEPT)).text
     assert all(record["value"] in records for record in SWEPT[:20])
-    below = "… and 10 more; relation: either, sensitivity 1; conversion='exact' may give less"
-    assert below in records
+    assert "value, by Rényi orders; conversion='best' may give less" in records
+    assert "… and 10 more; relation: either, sensitivity 1" in records
     silent = Balanced(card(OBJECTS["comparison"])).text[-1]
     assert "PAIR-EXACT" in silent
     assert "ZW19-T8" not in silent
@@ -114,9 +114,9 @@ def test_cards_show_what_was_answered():
 HINTS = {
     "guarantee": "m.report('1e-5') may give a smaller ε",
     "delta": "m.report(epsilon='0.01') may give a smaller δ",
-    "sweep": "conversion='exact' may give less",
-    "sweep of few points": "conversion='exact' may give less",
-    "calibration": "conversion='exact' may find a better value",
+    "sweep": "by Rényi orders; conversion='best' may give less",
+    "sweep of few points": "by Rényi orders; conversion='best' may give less",
+    "calibration": "by Rényi orders; conversion='best' may find a better value",
 }
 
 

@@ -22,7 +22,6 @@ from symacct.cli.frame import (
 )
 from symacct.cli.headline import (
     as_report,
-    calibrated,
     note_large_delta,
     print_calibrated,
     print_reported,
@@ -31,6 +30,7 @@ from symacct.core import symbols
 from symacct.core.claims import Relation
 from symacct.core.errors import DomainError, ParseError
 from symacct.core.exact import text
+from symacct.explore.calibration import calibrated
 from symacct.expressions.formula_reader import parse_formula
 from symacct.expressions.node import Node
 from symacct.expressions.parameters import rational, whole

@@ -64,6 +64,20 @@ def suggestion(found: object, known: Iterable[str], needed: str) -> str:
     return f"; did you mean {near}?" if near else f", needed {needed}"
 
 
+def among_many(found: object, known: Iterable[str], listed: str) -> str:
+    """The end of a message about one of too many names: a likely one, or three and where all are.
+
+    >>> among_many("ZW19-T55", ["ZW19-T5", "ZW19-T8", "MIR17-P1", "improved"], "symacct theorems")
+    '; did you mean ZW19-T5?'
+    """
+    if near := nearest(found, known):
+        return f"; did you mean {near}?"
+    lowered = {one.lower(): one for one in known}
+    name = str(found)[:_SHOWN].lower()
+    alike = [lowered[one] for one in difflib.get_close_matches(name, lowered, n=3, cutoff=0)]
+    return f", needed a name such as {', '.join(alike)}; {listed} lists them all"
+
+
 def without_suggestion(message: str) -> str:
     """The message, for a better one to follow."""
     return message.partition("; did you mean ")[0]

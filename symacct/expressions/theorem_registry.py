@@ -28,8 +28,8 @@ from symacct.core.claims import (
 from symacct.core.errors import (
     DomainError,
     SoundnessError,
+    among_many,
     echo,
-    suggestion,
 )
 from symacct.core.exact import Order
 from symacct.core.forking import cached_property
@@ -208,7 +208,8 @@ def forget(name: str) -> None:
     """Take a theorem out of the register, such as one of your own that you want to restate."""
     global _revision
     if _register.pop(name, None) is None:
-        raise DomainError(f"theorem: found {echo(name)}, needed one of {', '.join(_register)}")
+        meant = among_many(name, _register, "symacct theorems")
+        raise DomainError(f"theorem: found {echo(name)}{meant}")
     _revision = next(_changes)
 
 
@@ -321,8 +322,8 @@ def named(name: str, what: str = "by") -> Theorem:
     key, colon, options = name.partition(":")
     found = _register.get(key)
     if found is None:
-        needed = f"one of {', '.join(_register)}"
-        raise DomainError(f"{what}: found {echo(name)}{suggestion(key, _register, needed)}")
+        meant = among_many(key, _register, "symacct theorems")
+        raise DomainError(f"{what}: found {echo(name)}{meant}")
     return _with_options(found, options) if colon else found
 
 

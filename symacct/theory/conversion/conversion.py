@@ -108,4 +108,6 @@ def named(name: str) -> Conversion | WholeProfile:
     except (KeyError, TypeError):
         needed = f"one of {', '.join(map(repr, _conversions))}"
         found = f"conversion: found {echo(name)}{suggestion(name, _conversions, needed)}"
+        if name == "best":  # which no one conversion is
+            found += "; m.report(delta) gives the best that is proved"
         raise DomainError(found) from None
