@@ -52,6 +52,7 @@ def number(x):
 
 def holds(found, truth):
     """Is the truth in a ball that says something?"""
+    truth = number(truth)
     slack = LITTLE * abs(truth)
     return bool(
         found.is_finite()
@@ -80,21 +81,29 @@ class Row(NamedTuple):
 
     def planted(self):
         """(description, text) for every fault in the functions that are a bound."""
-        places = {}
-        for node in ast.walk(ast.parse(self.source)):
-            if isinstance(node, ast.FunctionDef) and node.name in self.functions:
-                places[node.name] = range(node.body[0].lineno, node.end_lineno + 1)
-        assert set(places) == set(self.functions), self.name
-        lines = {line for place in places.values() for line in place}
+        bodies = [
+            (node.name, range(node.body[0].lineno, node.end_lineno + 1))
+            for node in ast.walk(ast.parse(self.source))
+            if isinstance(node, ast.FunctionDef) and node.name in self.functions
+        ]
+        assert {name for name, _ in bodies} == set(self.functions), self.name
+        lines = {line for _, body in bodies for line in body}
         for line, said, edit in edits(self.source, changes):
             if line in lines:
                 yield said, edited(self.source, edit)
 
 
 def changes(node):
-    """What changes a number: all faults but those of what is true or false."""
-    if not isinstance(node, ast.Constant | ast.If) or type(getattr(node, "value", 0)) is int:
-        yield from (fault for fault in faults(node) if not isinstance(fault, ast.If))
+    """What changes a number: no flag, and no sign of a ball about 0."""
+    match node:
+        case ast.Constant(value=bool()):
+            pass
+        case ast.BinOp(op=ast.Add() | ast.Sub(), right=ast.Call(func=ast.Name(id=name))) if (
+            name in ("within", "acb_within")
+        ):
+            yield node.left
+        case _:
+            yield from faults(node)
 
 
 ROWS = []
@@ -135,3 +144,13 @@ def of_a_whole(found, known, missing):
 def at_least(bound, truth):
     """A bound that is not below the truth."""
     return arb(0).union(bound), truth
+
+
+def refused(found):
+    """Nothing is said."""
+    return arb(int(found.is_finite())), 0
+
+
+def known(truth):
+    """What a function that is bounded is said to be, whatever it is asked."""
+    return lambda *_, **__: truth
