@@ -29,6 +29,9 @@ def title(row):
 STEERING = {
     # The logarithm of a negative cosine is none either.
     "numerics.triangles.lattice": ["turned < arb.pi() or angle < arb.pi()"],
+    # Nodes are symmetric; log(1 + (e^s − 1)) is s.
+    "profile.losses.laplace": ["1 + u \u2192 1 - u", "1 \u2192 2, in: if self.gamma == 1:"],
+    "profile.losses.fixed_size.laplace": ["3 + u \u2192 3 - u"],
     # Bits and widths that are tried, and loops without an end; fewer ways of proof.
     "numerics.triangles.worst": [
         "in: half = bits // 2",

@@ -151,6 +151,11 @@ def refused(found):
     return arb(int(found.is_finite())), 0
 
 
+def sharp(found):
+    """All but a little is said."""
+    return arb(int(found.rad() < 1e-9)), 1
+
+
 def known(truth):
     """What a function that is bounded is said to be, whatever it is asked."""
     return lambda *_, **__: truth

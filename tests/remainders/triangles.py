@@ -87,7 +87,7 @@ def bounds_of_nodes_in_a_plane(m):
         rule = m.PlaneRule(steps, heights, -9.0)
         for a, b, r in ((1, -0.5, 0.75), (0.5, 2, 0.25)):
             places = arb(a), arb(b), arb(r)
-            waves = [2 / mp.expm1(2 * mp.pi * d / h) for d, h in zip(heights, steps) if d]
+            waves = [2 / mp.expm1(2 * mp.pi * d / h) for d, h in zip(heights, steps, strict=True) if d]
             angle = abs(b) * heights[0] + r * heights[1]
             growth = (heights[0] ** 2 + heights[1] ** 2) / mp.mpf(2)
             off = mp.exp(growth) / mp.cos(angle / 2) ** 2.5
@@ -144,8 +144,8 @@ def bounds_of_nodes_in_a_plane(m):
 
 @row(
     "numerics.triangles.lattice",
-    "_sums", "_values", "_error", "_lost", "_shifted", "growth", "_outside", "denominator", "_bells",
-    "_bell", "_tail", "_dot",
+    "_sums", "_values", "_error", "_lost", "_shifted", "growth", "_outside", "denominator",
+    "_bells", "_bell", "_tail", "_dot",
 )  # fmt: skip
 def bounds_of_a_lattice(m):
     gram = Gram(Fraction(3, 2), Fraction(1, 4), Fraction(2))
@@ -361,8 +361,9 @@ def what_rises_by_as_much_as_is_to_spare(m):
         over=lambda low, high: (ball(low) + 1, ball(high)),
         rise_between=lambda low, high: ball(high - low) * 5,
     )
-    for found, truth in zip(m.RiseBounds.bounds(looks, Fraction(1), Fraction(3)), (4, 6)):
-        yield found, truth
+    least, most = m.RiseBounds.bounds(looks, Fraction(1), Fraction(3))
+    yield least, 4
+    yield most, 6
     yield m.RiseBounds.rise_between(looks, Fraction(1), Fraction(4)), 30
 
     # G with the slope 3, by pieces of the width 2, 4 and 2, and as much to spare as it rises.
@@ -423,5 +424,5 @@ def what_rises_by_as_much_as_is_to_spare(m):
         end, found = m.raised_end(triangles)
         yield so(end == ("last" if last > first else "first"), True)
         yield ball(found), m.SHARES[nth]
-        for one, given in zip(m.SHARES, asked):
+        for one, given in zip(m.SHARES, asked, strict=False):
             yield given, max(first, last) * (1 + number(one)) - first
