@@ -87,7 +87,9 @@ def bounds_of_nodes_in_a_plane(m):
         rule = m.PlaneRule(steps, heights, -9.0)
         for a, b, r in ((1, -0.5, 0.75), (0.5, 2, 0.25)):
             places = arb(a), arb(b), arb(r)
-            waves = [2 / mp.expm1(2 * mp.pi * d / h) for d, h in zip(heights, steps, strict=True) if d]
+            waves = [
+                2 / mp.expm1(2 * mp.pi * d / h) for d, h in zip(heights, steps, strict=True) if d
+            ]
             angle = abs(b) * heights[0] + r * heights[1]
             growth = (heights[0] ** 2 + heights[1] ** 2) / mp.mpf(2)
             off = mp.exp(growth) / mp.cos(angle / 2) ** 2.5
