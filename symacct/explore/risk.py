@@ -213,7 +213,7 @@ class Risk:
 
     @property
     def note(self) -> str:
-        """That a Rényi curve is all that is known, if it is."""
+        """A note if only a Rényi curve is known; empty otherwise."""
         return _CURVE_ALONE if isinstance(self._known, CurveProfile) else ""
 
     @cached_property
