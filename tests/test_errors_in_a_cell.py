@@ -5,7 +5,7 @@ import traceback
 
 import pytest
 
-from symacct import Gaussian, SymacctError
+from symacct import Accountant, Gaussian, OrderGridWarning, PoissonSubsample, SymacctError
 
 nbformat = pytest.importorskip("nbformat", reason="a notebook is made by nbformat")
 nbclient = pytest.importorskip("nbclient", reason="a notebook is executed by nbclient")
@@ -90,3 +90,11 @@ def test_outside_of_ipython_it_is_python_s_own():
     assert len(frames) > 3
     assert raised.value._render_traceback_() == traceback.format_exception(raised.value)
     assert traceback.format_tb(raised.value.__traceback__) == frames
+
+
+def test_a_warning_is_about_the_line_that_asked():
+    step = PoissonSubsample(Gaussian(5), "1/1000")
+    for ask in (step.epsilon, lambda *x, **how: Accountant().epsilon(step, *x, **how)):
+        with pytest.warns(OrderGridWarning) as found:
+            ask("1e-5", orders=[2, 8])
+        assert {one.filename for one in found} == {__file__}

@@ -15,9 +15,10 @@ import difflib
 import reprlib
 import sys
 import traceback
+import warnings
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any
 
 _SHOWN = 120  # characters of a value in a message
@@ -137,14 +138,25 @@ def _outside(entries: TracebackType | None) -> TracebackType | None:
     """The traceback without our frames; a function of the caller's own that we call stays."""
     kept = []
     while entries is not None:
-        name = str(entries.tb_frame.f_globals.get("__name__"))
-        if name.partition(".")[0] not in _INSIDE:
+        if not _is_inside(entries.tb_frame):
             kept.append(entries)
         entries = entries.tb_next
     shown: TracebackType | None = None
     for one in reversed(kept):
         shown = TracebackType(shown, one.tb_frame, one.tb_lasti, one.tb_lineno)
     return shown
+
+
+def _is_inside(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__")).partition(".")[0] in _INSIDE
+
+
+def warn(message: str, kind: type[UserWarning]) -> None:
+    """Warn at the caller's own line, however deep in the package the reason is found."""
+    level, frame = 1, sys._getframe()
+    while _is_inside(frame) and frame.f_back is not None:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, kind, stacklevel=level)
 
 
 class DomainError(SymacctError, ValueError):
