@@ -96,7 +96,7 @@ def card(rows: Iterable[tuple[str, str]]) -> str:
 
 def grid(headers: Iterable[str], rows: Iterable[Iterable[str]], below: str = "") -> str:
     """A table with a line of headers; what is said below it."""
-    head = "".join(_cell("th", name, _NAME) for name in headers)
+    head = "".join(_cell("th", name, _column(name)) for name in headers)
     lines = ("".join(_cell("td", one, _column(one)) for one in row) for row in rows)
     body = "".join(f"<tr>{line}</tr>" for line in lines)
     note = f"<p>{escape(below)}</p>" if below else ""
