@@ -103,7 +103,7 @@ HELD = {
     "numerics": {
         "densities.discrete", "densities.sides", "order_search",
         "sums.majorant", "sums.refine",
-        "sums.truncation", 
+        "sums.truncation",
     },
     "profile": {
         "answer",  # its ends are last units of balls, rounded up where a pair is made of them
