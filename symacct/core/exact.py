@@ -15,6 +15,7 @@ import mpmath
 import numpy as np
 
 from symacct.core import limits, mistyped
+from symacct.core.calling import explained
 from symacct.core.errors import DomainError, echo
 from symacct.core.lazy_import import sympy
 
@@ -116,6 +117,7 @@ def typed_value(value: Numeric, name: str = "number") -> Exact:
     return exact(value, name)
 
 
+@explained
 def binary(value: float | np.floating[Any]) -> Fraction:
     """The exact binary value of a float, for a number that a machine computed or ran with.
 

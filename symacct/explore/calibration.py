@@ -20,6 +20,7 @@ from symacct.accountant.reported import (
     pinned_conversion,
 )
 from symacct.core import arguments, exact
+from symacct.core.calling import explained
 from symacct.core.errors import DomainError, PrecisionError, SymacctError, echo
 from symacct.core.exact import INFINITY, Numeric
 from symacct.core.lazy_import import sympy
@@ -107,6 +108,7 @@ class Calibration:
         }
 
 
+@explained
 @progress("calibrate")
 def calibrate(
     m: Node,

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import mpmath
 
 from symacct.accountant.accountant import Accountant
+from symacct.core.calling import explained
 from symacct.core.claims import Kind
 from symacct.core.errors import DomainError, OrderError, SoundnessError, SymacctError, echo
 from symacct.core.exact import Numeric, Order, order
@@ -85,6 +86,7 @@ class TheoremRow:
         }
 
 
+@explained
 @progress("compare")
 def compare(
     m: Node,
@@ -214,6 +216,7 @@ class ConvertedEpsilon:
         return {"conversion": self.conversion, "theorem": self.theorem, "epsilon": shown}
 
 
+@explained
 @progress("compare")
 def compare_epsilon(
     m: Node, delta: Any, digits: int = 10, accountant: Accountant | None = None

@@ -17,6 +17,7 @@ from symacct.accountant.currencies.tradeoff import nearest_first
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.core import arguments, limits
+from symacct.core.calling import explained, explained_methods
 from symacct.core.claims import Claim, Kind
 from symacct.core.errors import (
     AssumptionError,
@@ -61,6 +62,7 @@ _FPRS, _PRIORS, _BASELINES = ("1/10", "1/100", "1/1000", "1e-6"), ("1/2", "1/10"
 Value = Callable[[HockeySticks], arb]
 
 
+@explained
 def risk(m: Node, digits: int = 6, least_error: Numeric = LEAST_ERROR) -> Risk:
     """The risks of m: how much an attacker who sees the output can learn at most.
 
@@ -78,6 +80,7 @@ def risk(m: Node, digits: int = 6, least_error: Numeric = LEAST_ERROR) -> Risk:
     return Risk(m, digits, least_error)
 
 
+@explained_methods
 class Risk:
     """The privacy risks of a mechanism, which print as a table.
 
@@ -335,6 +338,7 @@ class Risk:
         return plot_risk(self.node, fprs, axes)
 
 
+@explained
 def plot_risk(
     m: Node | Mapping[str, Node],
     fprs: Iterable[Numeric] | None = None,

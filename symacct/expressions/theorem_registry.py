@@ -7,12 +7,13 @@ import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Required, TypeAlias, TypedDict, Unpack
+from typing import Any, Required, SupportsIndex, TypeAlias, TypedDict, Unpack, overload
 
 import numpy as np
 
 from symacct.arithmetic import Arithmetic, Number
 from symacct.core import upward
+from symacct.core.calling import explained
 from symacct.core.claims import (
     UNSTATED,
     Adjacency,
@@ -70,7 +71,7 @@ def always(node: Node) -> str | None:
     return None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Theorem:
     """A statement about one operation, with the formula that computes it.
 
@@ -121,6 +122,9 @@ class Theorem:
     options: tuple[tuple[str, int], ...] = field(default=())
     #: The values that `by=` may give to an option: `ANY_VALUE` where nothing is said.
     option_values: tuple[tuple[str, range], ...] = field(default=())
+
+    def __repr__(self) -> str:
+        return f"<Theorem {self.name} ({self.kind}) about {self.about}: {self.source}>"
 
     def _repr_html_(self) -> str:
         return upward.cards.theorem_card(self)
@@ -298,10 +302,19 @@ class Theorems(list[Theorem]):
     def __repr__(self) -> str:
         return "\n".join(f"{one.name}: {one.source}" for one in self) or "[]"
 
+    @overload
+    def __getitem__(self, place: SupportsIndex) -> Theorem: ...
+    @overload
+    def __getitem__(self, place: slice) -> Theorems: ...
+    def __getitem__(self, place: SupportsIndex | slice) -> Theorem | Theorems:
+        found = super().__getitem__(place)
+        return found if isinstance(found, Theorem) else Theorems(found)
+
     def _repr_html_(self) -> str:
         return upward.cards.theorems_grid(self)
 
 
+@explained
 def theorems() -> Theorems:
     """Every registered theorem, with its source, assumptions, adjacency and orders.
 

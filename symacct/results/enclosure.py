@@ -14,6 +14,7 @@ from mpmath.libmp import MPZ
 
 from symacct.arithmetic.ball import ends_of, precision
 from symacct.core import arguments, limits, upward
+from symacct.core.calling import explained_methods
 from symacct.core.claims import Claim, Kind, Relation
 from symacct.core.claims import adjacency as named_adjacency
 from symacct.core.errors import AdjacencyError, PrecisionError, SoundnessError, echo
@@ -29,6 +30,7 @@ _FAR = 10**6  # bits: of numbers as far from 1 no decimal is written out
 _LONGEST = 200  # characters of an expression in a line
 
 
+@explained_methods
 @dataclass(frozen=True)
 class Enclosure(NoNumber):
     """A number between two proved ends: lower <= the number <= upper.
@@ -193,6 +195,7 @@ def error_bound(x: Enclosure) -> ErrorBound:
     return ErrorBound(x.lower, x.upper, x.claim, x.certified, x.digits_asked, x.exactly)
 
 
+@explained_methods
 @dataclass(frozen=True)
 class Guarantee(NoNumber):
     """An (ε, δ) guarantee: the number that was asked for is an Enclosure, the given one is exact.

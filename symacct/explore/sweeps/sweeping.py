@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias, overload
 from symacct.accountant.disk_memo import source_digest
 from symacct.accountant.reported import BEST, TRUE, pinned_conversion
 from symacct.core import arguments, exact, limits
+from symacct.core.calling import explained
 from symacct.core.errors import DomainError, ExecutorError, StorageError, SymacctError, echo, reason
 from symacct.core.exact import Numeric
 from symacct.core.lazy_import import sympy
@@ -169,6 +170,7 @@ def _flat(record: Record) -> Record:
     return {**record, "by_orders": by_orders["value"]} if by_orders else record
 
 
+@explained
 def sweep(
     m: Node,
     over: Mapping[sympy.Symbol | str, Values],
