@@ -153,6 +153,8 @@ def numbers(document):
             yield from numbers(one)
     elif isinstance(document, dict):
         for key, value in document.items():
+            if key == "order" and "headline" in document:
+                continue  # of a number beside the headline its value alone is shown
             if key in ("value", "order", "sigma", "meets", "fails") and isinstance(value, str):
                 yield value
             elif key not in ("ratios", "guarantee"):

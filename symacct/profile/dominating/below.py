@@ -222,8 +222,8 @@ def _(node: Either) -> list[PairProduct]:
 def _(node: GroupPrivacy) -> list[PairProduct]:
     """Pairs of the whole group where these are known, else one record of it."""
     with contextlib.suppress(AssumptionError):
-        found = products(node)
-        if all(product.kind is Kind.EXACT for product in found):
+        found = [product for product in products(node) if product.kind is Kind.EXACT]
+        if found:
             return found
     return products_below(node.mechanism)
 

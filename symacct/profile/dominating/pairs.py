@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -60,6 +61,9 @@ from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.part import Part
+
+#: Of a group on Poisson samples: the largest of which each way is asked, and pairs of a larger one.
+_EACH_WAY, _BLOCKS = 12, 4
 
 
 @singledispatch
@@ -263,12 +267,27 @@ def _(node: GroupPrivacy) -> list[PairProduct]:
     """Noise for as many times the sensitivity; on Poisson samples i records more, others less."""
     if noise := one_gaussian(node.mechanism):
         rate, k = node.mechanism.parameters()["gamma"], node.size
-        ways = [(i, k - i) for i in range((k + 1) // 2, k + 1)]
         return [
-            PairProduct(((noise.in_groups(rate, *way), 1),), Kind.EXACT, records=way)
-            for way in ways
+            PairProduct(
+                ((noise.in_groups(rate, k - few, many), 1),),
+                Kind.EXACT if few == many else Kind.UPPER,
+                records=(k - few, few),
+            )
+            for few, many in _removals(k)
         ]
     return [PairProduct(found.runs, Kind.UPPER) for found in products(_for_group(node))]
+
+
+def _removals(size: int) -> list[tuple[int, int]]:
+    """How many records of a group are removed, at most half; of large groups from few to many.
+
+    The pair of `size − few` and `many` dominates all between: a vector may be 0.
+    """
+    half = size // 2
+    if size <= _EACH_WAY:
+        return [(j, j) for j in range(half + 1)]
+    ends = [half * i // _BLOCKS for i in range(_BLOCKS + 1)]
+    return [(0, 0), *((few + 1, many) for few, many in itertools.pairwise(ends))]
 
 
 def _for_group(node: GroupPrivacy) -> Node:
