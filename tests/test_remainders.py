@@ -39,6 +39,7 @@ STEERING = {
     # What is beyond a is farther than a; a tangent is below what is said where R is 1 or more.
     "profile.losses.sampled_gaussian.frame": [
         "self.a.max \u2192 self.a.min",
+        "in: sigma = float(self.sigma.lower())",
         "most / _tail(right",
     ],
     # A box about 0.
@@ -99,6 +100,11 @@ ELSEWHERE = {
     "profile.losses.density.densities": ["arb(arc).union(arb(arc + 1))"],
     "profile.losses.density.monotone_mixture": ["left.union(right)"],
     "profile.tradeoff": ["top.union("],
+    "numerics.triangles.worst": [
+        "rise.lower() \u2192",
+        "self.value(square).lower()",
+        "found.bend.upper()",
+    ],
     "profile.losses.sampled_gaussian.many": [
         "acb_within(self._error",
         "u.upper()",
@@ -164,7 +170,15 @@ def fails(row, text):
     """Does it say what is not so, or nothing?"""
     try:
         return bool(row.wrongs(text))
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, PrecisionError):
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        NameError,
+        TypeError,
+        ValueError,
+        PrecisionError,
+    ):
         return True
 
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 from flint import acb, arb
 
-from tests.remainders.rows import at_least, mp, refused, row
+from tests.remainders.rows import at_least, known, mp, refused, row
 
 
 @row("profile.sums.tail_maximum", "_highest", "second_moment_bound")
@@ -49,15 +49,15 @@ def the_largest_beyond(m):
 @row(
     "profile.fourier.contour",
     "_moved", "_left_alias", "_right_alias", "_log_right_alias", "_left_out", "_log_left_out",
-    "log_chernoff", "_sum", "_turned", "_untapered", "order",
+    "log_chernoff", "delta", "_sum", "_turned", "_untapered", "order",
 )  # fmt: skip
 def what_a_contour_leaves_out(m):
     c, h, last = mp.mpf(1.5), mp.mpf(0.25), 3
 
     def contour(reverse=False, **plan):
         made = object.__new__(m.Contour)
-        known = {"c": 1.5, "h": 0.25, "last": last, "lam": 2.25, "across": None, "taper": None}
-        vars(made).update(plan=SimpleNamespace(**known | plan), reverse=reverse)
+        given = {"c": 1.5, "h": 0.25, "last": last, "lam": 2.25, "across": None, "taper": None}
+        vars(made).update(plan=SimpleNamespace(**given | plan), reverse=reverse)
         return made
 
     # (h/π) Re Σ′ M(s)/(s(s+1)) e^{−sy}, half the first term.
@@ -83,6 +83,12 @@ def what_a_contour_leaves_out(m):
         truth = mp.mpf(0.125) * min(1, 2 * c * (c + 1) * mp.exp(-c * y))
         yield at_least(found, truth * mp.mpf(0.999))
         yield arb(int(found <= 0.125 * min(1.01, 8 * math.exp(0.1875 - 1.5 * y)))), 1
+    one = contour()
+    vars(one).update(_sum=known(arb(2)), _left_out=known(arb(0.125)), _left_alias=arb(0.25))
+    vars(one).update(_right_alias=known(arb(0.0625)), _moved=known(arb(0.5)))
+    for y, moved in ((arb(1), 0), (arb(1, 0.125), 0.5)):
+        for end in (2.125 + moved, 1.5625 - moved):
+            yield one.delta(y), end
     yield contour().order(0.75) + arb(0), 1.75
     yield contour(reverse=True).order(0.75) + arb(0), -0.75
 
