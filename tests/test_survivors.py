@@ -1,7 +1,9 @@
 """What draws of faults over the package showed to be untested (docs/evidence.md)."""
 
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
+from types import SimpleNamespace
 
 import mpmath
 import numpy as np
@@ -38,7 +40,9 @@ from symacct.profile.losses.fixed_size.equilateral import Equilateral
 from symacct.profile.losses.fixed_size.gaussian import FixedSizeGaussian, _Frame
 from symacct.profile.losses.sampled_gaussian.frame import SampledFrame
 from symacct.theory.amplification.poisson.s22 import pointwise_gap
+from symacct.verify.asking import usual
 from symacct.verify.judging.truth import Oracle, Truth
+from symacct.verify.judging.verdict import Judge
 from symacct.verify.peer.protocol import Ask, AskedPart
 from tests.independent import fraction
 
@@ -293,3 +297,27 @@ def test_a_law_on_half_the_line_is_twice_the_one_on_the_whole(half, whole, rever
     with precision(53):
         found = MixtureDirection(overlap, Fraction(1, 4), reverse).curve(BALL)(3)
     assert float(found.mid()) == pytest.approx(float(mp.log(moment) / 2), rel=1e-13)
+
+
+@pytest.mark.parametrize(("value", "short"), [("1/2", True), ("3/2", False)])
+def test_what_is_less_than_the_theorem_that_it_names_is_short(value, short):
+    """And what is more is not; the theorem says 1."""
+    judge = SimpleNamespace(_claimed=lambda case: (Fraction(1), Fraction(1)))
+    case = SimpleNamespace(
+        value=Fraction(value),
+        answer=SimpleNamespace(claims="a theorem"),
+        below_upper=False,
+        truth=SimpleNamespace(exact=True),
+        finding=lambda verdict, right, **said: (verdict, right, said["short"]),
+    )
+    assert Judge._not_as_claimed(judge, case) == ("wrong-formula", Fraction(1), short)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "moved"),
+    [("sigma", "3", {"2.7"}), ("p", "3/4", {"0.825"}), ("p", "0.95", set())],
+)
+def test_a_twin_has_less_noise_and_is_a_mechanism(name, value, moved):
+    """Whatever σ is, and a p as long as it is below 1."""
+    twins = usual._moved(AskedPart("a mechanism", ((name, value),)), Decimal("0.1"))
+    assert {twin.parameters for twin in twins} == {((name, text),) for text in moved}

@@ -1,12 +1,16 @@
 """Losses of sampled Gaussian noise, of few nodes and short sums."""
 
 import functools
+import itertools
+import sys
 from fractions import Fraction
+from types import SimpleNamespace
 
 from flint import acb, arb
 
 from tests.remainders.rows import (
     at_least,
+    known,
     mp,
     normal,
     number,
@@ -237,3 +241,113 @@ def moment_on_a_line(n):
         return normal(x, 0, mp.mpf(1.5)) * ratio**z
 
     return mp.quad(at, range(-16, 24, 4))
+
+
+@row(
+    "profile.losses.sampled_gaussian.real_line", "nodes", "error", "log_edge", "_height", "_rise"
+)  # fmt: skip
+def edges_of_a_strip(m):
+    """E_Q[|R_θ|^a e^{t arg R_θ}] by cells of v, as its exponent's chords and slopes are."""
+    variance, gamma = mp.mpf(2.25), mp.mpf(0.375)
+    rest, odds = 1 - gamma, mp.log(gamma / (1 - gamma))
+    theta, t = mp.mpf(0.75), 1.25
+    places = (-1.0, -0.25, 0.0, 0.5)
+
+    def mass(slope, left, right):  # what a tilted law has, as another row says
+        return 1 + slope / 4 + left / 8 + sum(right) / 16
+
+    for a in (2.5, -1.5):
+        frame = sys.modules["symacct.profile.losses.sampled_gaussian.frame"].SampledFrame(
+            arb(2.25), arb(0.375), arb(0.625), a
+        )
+        frame.tilted_mass = mass
+        heights = []
+        for v in places:
+            u = mp.exp(v)
+            arg = t * mp.arg(1 + u * mp.exp(1j * theta))
+            heights.append(arg if a < 0 else arg + a * mp.log(1 + u))
+            yield m._height(frame, arb(0.75), arb(v).exp(), t), heights[-1]
+        total = mp.exp(heights[0])
+        for i, v in enumerate(places):
+            right = places[i + 1 : i + 2]
+            if v < 0:
+                slope = (heights[i + 1] - heights[i]) / (right[0] - v)
+            else:  # t arg′ at the place, and ap at the next
+                u = mp.exp(v)
+                slope = t * u * mp.sin(theta) / (1 + 2 * u * mp.cos(theta) + u * u)
+                if a > 0:
+                    slope += a / (1 + mp.exp(-right[0])) if right else a
+                following = [arb(place).exp() for place in right]
+                yield m._rise(frame, arb(0.75), arb(v).exp(), following, t), slope
+            ends = [place - odds for place in right]
+            total += mp.exp(heights[i] - slope * (v - odds)) * mass(slope, v - odds, ends)
+        base = rest * mp.sin(theta) if a < 0 else rest
+        edge = theta**2 * variance / 2 + a * mp.log(base) + mp.log(total)
+        rule = m.Strip(0.0, 0.5, -4, 6, 0.75, places)
+        yield m.log_edge(frame, rule, t), edge
+        decay = mp.expm1(2 * mp.pi * theta * variance / 0.5)
+        frame.outside_sum = lambda rule, angle: angle + 0.25
+        yield m.error(frame, rule, t), 0.25 + 2 * mp.exp(edge) / decay
+        for j, *found in zip(range(-4, 7), *m.nodes(frame, arb(0.5), -4, 6), strict=True):
+            x = mp.mpf(j) / 2
+            ratio = rest + gamma * mp.exp((2 * x - 1) / (2 * variance))
+            yield found[0], normal(x, 0, mp.sqrt(variance)) / 2 * ratio**a
+            yield found[1], mp.log(ratio)
+
+
+@row("profile.losses.noisy_sample", "_highest", "_at", "_frame", "_nodes", "log_most", "_cells")
+def noise_beside_losses(m):
+    s, gamma, y = Fraction(3, 2), Fraction(3, 8), mp.mpf(0.75)
+    g = mp.mpf(3) / 8
+    runs = ((m.LaplaceLoss(s), 1), (m.GaussianLoss(Fraction(4, 9)), 1))
+    part = m.NoisySample(runs, gamma)
+    yield part._highest, 1.5
+    log_c, rate = part._at(arb(0.75))
+    c = 1 - g + g * mp.exp(y)
+    yield log_c, mp.log(c)
+    yield rate, g * mp.exp(y) / c
+    log_c, frame = part._frame(arb(0.75), 2.5)
+    yield log_c, mp.log(c)
+    yield frame.gamma, g * mp.exp(y) / c
+    yield frame.rest, (1 - g) / c
+    asked = []
+    m.real_line = SimpleNamespace(
+        edge=lambda angle: angle,
+        log_edge=lambda frame, angle, far: asked.append(frame) or arb(angle) * far,
+    )
+    for rho in (1.25, 2.0):
+        theta, reach = 1.5 * (rho - 1 / rho) / 2, 1.5 * (rho + 1 / rho) / 2
+        found = part.log_most(0, 2.5, 1.25, rho)
+        high = 1 - g + g * mp.exp(reach)
+        variance = number(frame.variance.mid())
+        truth = 1.25 * theta - mp.mpf(theta) ** 2 * variance / 2 + 2.5 * mp.log(high)
+        yield found * arb(1, 1e-9), truth + (reach - 1.5) / 2 - mp.log(2)
+        yield asked[-1].gamma, g * mp.exp(reach) / high
+    yield arb(int(part.log_most(0, 2.5, 1.25, 4.0) is None)), 1
+
+    m.NoisySample._rule = known((arb(0.25), 12, 1.5))
+    part = m.NoisySample(((m.LaplaceLoss(s), 2), runs[1]), gamma)
+    every, off = part._nodes(2.5, 1.25, 9.0)
+    error = mp.mpf(64) / 15 * 0.75 * mp.exp(0.25) / (1 - mp.mpf(1.5) ** -2) * mp.mpf(1.5) ** -24
+    yield off, 2 * error  # both laws have the mass 1
+    for power in (0, 1):
+        moment = (mp.exp(-1.5 * power) + mp.exp(1.5 * power - 1.5)) / 2
+        moment += mp.quad(lambda x, b=power: mp.exp(b * (2 * x - 1.5) - x) / 2, [0, 1.5])
+        found = sum((q * (loss * power).exp() for q, loss in every), arb(0))
+        yield found * arb(1, 1e-9), moment**2
+    m.NoisySample._rule = known((arb(0.25), 2, 1.5))  # by so few that they have not the mass 1
+    mass = (1 + mp.exp(-1.5)) / 2
+    mass += mp.fsum(mp.exp(-0.75 * (1 + sign / mp.sqrt(3))) for sign in (-1, 1)) * mp.mpf(3) / 8
+    yield part._nodes(2.5, 1.25, 9.0)[1], error * mp.mpf(1.5) ** 20 * (1 + mass)
+    m._CELLS = (1, 4)
+    for fineness, count in ((0.5, 2), (2.0, 3), (9.0, 6)):
+        cells = part._cells(s, fineness)
+        ends = [mp.mpf(1.5) * i / count for i in range(count + 1)]
+        truths = [(mp.mpf(0.5), -1.5, -1.5), (mp.exp(-1.5) / 2, 1.5, 1.5)]
+        for x, z in itertools.pairwise(ends):
+            truths.append(((mp.exp(-x) - mp.exp(-z)) / 2, 2 * x - 1.5, 2 * z - 1.5))
+        for (mass, loss), (truth, low, high) in zip(cells, truths, strict=True):
+            yield mass, truth
+            yield loss, low
+            yield loss, high
+            yield loss.rad() * arb(1, 1e-6), (high - low) / 2
