@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import cache
 from itertools import accumulate
+from typing import Any
 
 from symacct.core import symbols
 from symacct.core.claims import Adjacency, Claim, Kind, Relation
-from symacct.core.exact import SpelledFraction, spelled, text
+from symacct.core.exact import SpelledFraction, expression, printers, spelled, text
 from symacct.core.lazy_import import sympy
 from symacct.distributions.law import Law
 from symacct.expressions.formula_writer import value_text
 from symacct.expressions.node import Node
 from symacct.mechanisms.curve import Curve
-from symacct.operations import Compose
+from symacct.mechanisms.response import RandomizedResponse, response_of
+from symacct.operations import Compose, Either
 from symacct.operations.compose import Count
 from symacct.results.rounding import exact_decimal
 
 _SENSITIVITIES = 4  # that are named one by one
 _LISTED = 12  # mechanisms of a composition that are named one by one
+_BITS = 2  # answers of randomized response that is not said to have more
 _FEW = 600  # characters of a description beside a number
 _UNWRITTEN = 10**4300  # the first number that Python writes by no f"{n:,}"
 _PLACES = 40  # binary ones, which no decimal stated by hand has
@@ -42,6 +46,8 @@ def _described(m: Node, listed: int) -> str:
         return _composition(m, listed)
     if isinstance(m, Curve):
         return f"a mechanism whose Rényi curve was stated by the authors as {_stated(m)}"
+    if response := _response(m):
+        return response
     fields, name = m.fields(), type(m).__name__
     if name in _SAMPLES and fields["gamma"] == 1:
         return f"{_inner(fields['mechanism'], listed)} on all of the records"
@@ -54,6 +60,30 @@ def _described(m: Node, listed: int) -> str:
     said = {k: v for k, v in fields.items() if v is not None and k != "adjacency"}
     given = ", ".join(f"{k} = {_in_words(v)}" for k, v in said.items())
     return f"the mechanism {name} ({given})"
+
+
+def _response(m: Node) -> str:
+    """Randomized response by ε, or of several answers, in a statistician's words; else nothing."""
+    if made := response_of(m):
+        epsilon, k = made
+        odds = _power_of_e(expression(epsilon))
+        truth = f"{odds}/({odds} + {k - 1})"
+        if k == _BITS:
+            return f"randomized response (the true answer with probability {truth})"
+        return (
+            f"randomized response with {k:,} answers (the true one with probability {truth}, else "
+            f"one of the other {k - 1:,}, each equally likely)"
+        )
+    if isinstance(m, Either) and isinstance(m.second, RandomizedResponse) and m.first == Compose():
+        said = _WORDS["RandomizedResponse"].format(p=value(m.second.p))
+        share, odds = expression(m.share), sympy.radsimp(expression(m.second.p / (1 - m.second.p)))
+        k = sympy.simplify((2 + share * (odds - 1)) / (1 - share)) if share != 1 else sympy.nan
+        alike = "; together they tell as much as randomized response with {k} answers does"
+        return (
+            f"no answer at all with probability {value(m.share)}, else {said}"
+            f"{alike.format(k=k) if k.is_Integer and k > _BITS else ''}"
+        )
+    return ""
 
 
 def _composition(m: Compose, listed: int) -> str:
@@ -83,7 +113,7 @@ def _runs(n: Count) -> str:
 def _counted(n: Count) -> str:
     """With commas, where Python writes it."""
     if isinstance(n, sympy.Expr):
-        return str(n)
+        return spoken(n)
     return f"{n:,}" if n < _UNWRITTEN else text(Fraction(n))
 
 
@@ -96,7 +126,7 @@ def _inner(m: Node, listed: int) -> str:
 def _stated(m: Curve) -> str:
     if not m.is_formula:
         return "a Python function"
-    return f"ε(α) = {m.f.xreplace({symbols.alpha: sympy.Symbol('α')})}"
+    return f"ε(α) = {spoken(m.f.xreplace({symbols.alpha: sympy.Symbol('α')}))}"
 
 
 _WORDS = {
@@ -158,7 +188,8 @@ def _in_words(parameter: object) -> str:
         return _law(parameter)
     if isinstance(parameter, tuple):
         return _table(parameter)
-    return value(parameter) if isinstance(parameter, int | Fraction) else value_text(parameter)
+    is_number = isinstance(parameter, int | Fraction | sympy.Expr)
+    return value(parameter) if is_number else value_text(parameter)
 
 
 def _law(law: Law) -> str:
@@ -183,12 +214,43 @@ def value(number: object) -> str:
     """A parameter as a reader writes it: a short decimal where it is one, else a fraction."""
     if isinstance(number, Law | tuple):
         return _in_words(number)
+    if isinstance(number, sympy.Expr):
+        return spoken(number)
     if not isinstance(number, Fraction):
         return str(number)
     if isinstance(number, SpelledFraction):
         return spelled(number)
     decimal = exact_decimal(number)
     return decimal if decimal is not None and len(decimal) <= 12 else text(number)
+
+
+def spoken(formula: sympy.Expr) -> str:
+    """A formula for readers, e for Euler's number and a power of it: e^2/(e^2 + 1)."""
+    return str(_spoken()().doprint(formula))
+
+
+@cache
+def _spoken() -> type[Any]:
+    class Spoken(printers()[0]):  # type: ignore[misc]  # made where SymPy is
+        def _print_Exp1(self, number: sympy.Expr) -> str:  # noqa: N802
+            return "e"
+
+        def _print_Pi(self, number: sympy.Expr) -> str:  # noqa: N802
+            return "π"
+
+        def _print_exp(self, power: sympy.Expr) -> str:
+            return _power_of_e(power.exp)
+
+    return Spoken
+
+
+def _power_of_e(exponent: sympy.Expr) -> str:
+    """e, e^2, e^0.5 or e^(x + 1)."""
+    if exponent == 1:
+        return "e"
+    is_rational = isinstance(exponent, sympy.Rational)
+    shown = value(Fraction(exponent.p, exponent.q)) if is_rational else spoken(exponent)
+    return f"e^{shown}" if re.fullmatch(r"[\w.]+", shown) else f"e^({shown})"
 
 
 OWN_CURVE = "the mechanism's own curve"  # where no theorem is behind a number

@@ -63,7 +63,7 @@ def _tex_words(words: str) -> str:
 
 _LETTER = re.compile(
     r"(?:\$(\\[a-z]+)\$|\b([a-zA-Z])) = "
-    r"(?:\\ensuremath\{((?:[^{}]|\{[^{}]*\})*)\}|(\d[\d.]*(?:/\d+|e-?\d+)?(?<!\.)))"
+    r"(?:\\ensuremath\{((?:[^{}]|\{[^{}]*\})*)\}|(\d[\d.]*(?:/\d+|e-?\d+)?(?<!\.)|e(?!\w)))"
 )
 _MATHS = re.compile(r"\{?\\ensuremath\{((?:[^{}]|\{[^{}]*\})*)\}\}?")
 
