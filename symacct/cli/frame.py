@@ -98,6 +98,14 @@ _ALIKE = 0.75  # the least share of signs that a misspelt option has in common w
 #: What others call an option of ours.
 _ALSO_CALLED = {"sigma": "noise-multiplier", "lot-size": "batch-size"}
 
+#: What a relation is called, and where a command has it that has no option for it.
+_RELATION = ("--adjacency", "--relation", "--neighbors", "--neighbours")
+_IN_EXPR = (
+    "found no such option here; EXPR itself says which datasets are neighbours, as "
+    "PoissonSubsample(Gaussian(5), 1/100, adjacency=replace_one) does, and what leaves it open, as "
+    "Gaussian(5) does, has the same numbers for either relation"
+)
+
 
 def _similar(found: str, known: list[str]) -> list[str]:
     """The options that an unknown one may be meant for: shortened, by another name or misspelt."""
@@ -209,6 +217,9 @@ class Commands(click.Group):
         except click.UsageError as error:
             vars(error)["message"] = _worded(error.message, ctx.meta[_GIVEN])
             if isinstance(error, click.NoSuchOption) and error.cmd is not None:
+                asks = any(option.name.startswith("expr") for option in error.cmd.params)
+                if error.option_name in _RELATION and asks:
+                    raise InputError(f"{error.option_name}: {_IN_EXPR}") from None
                 known = [one for option in error.cmd.params for one in option.opts]
                 vars(error)["possibilities"] = _similar(error.option_name, known)
             raise

@@ -340,14 +340,16 @@ def premises(m: Node) -> list[str]:
     return [said for said, needed in found.items() if needed]
 
 
-def about(m: Node) -> str:
+def about(m: Node, adjacency: Adjacency | None = None) -> str:
     """The relation of m's curve and the sensitivities of its noise, without which no ε says much.
+
+    `adjacency` stands for a relation that m leaves open.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> about(10 * PoissonSubsample(Gaussian(5), "1/100") + Gaussian(8, sensitivity=2))
     'add_remove, sensitivities 1 and 2'
     """
-    return ", ".join(filter(None, [str(m.claim.adjacency), sensitivity(m)]))
+    return ", ".join(filter(None, [str(adjacency or m.claim.adjacency), sensitivity(m)]))
 
 
 def pictured(m: Node) -> str:
