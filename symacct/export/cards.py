@@ -28,7 +28,7 @@ def guarantee_card(guarantee: Guarantee) -> str:
         ("kind", f"{guarantee.kind}, by the {guarantee.conversion} conversion"),
         *([("smaller", guarantee.may_be_less)] if guarantee.may_be_less else []),
         *order,
-        *([("not had", guarantee.note)] if guarantee.note else []),
+        *([("not final", guarantee.note)] if guarantee.note else []),
         ("curve", str(guarantee.claim)),
         ("neighbours", neighbours(guarantee.claim.adjacency)),
     ]

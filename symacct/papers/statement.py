@@ -206,7 +206,7 @@ def _sentences(guarantee: Guarantee, m: Node, form: Form, digits: int) -> Iterat
     yield _rounding(guarantee, form, digits)
     yield _accounting(guarantee, form)
     if guarantee.note:
-        yield form.words(f"What was asked for and not had: {guarantee.note}.")
+        yield form.words(f"The number is not final: {guarantee.note}.")
     yield from _reservations(guarantee, m, form)
     yield _computed(m, form)
 

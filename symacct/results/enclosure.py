@@ -217,7 +217,7 @@ class Guarantee(NoNumber):
     kind: Kind
     claim: Claim
     optimal: bool
-    #: What was asked for and not had, in words: digits, or the exact profile.
+    #: Why the number is not final, in words: fewer digits than asked, or no exact profile in time.
     note: str = ""
     #: Is it the profile itself, which is no conversion of one order?
     needs_no_order: bool = field(default=False, repr=False, compare=False)
