@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import re
+import shlex
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -76,6 +78,16 @@ def note_large_delta(report: PrivacyReport) -> None:
     """The note on a large δ beside a text that does not have it."""
     if report.large_delta:
         click.echo(f"Note: {report.large_delta}", err=True)
+
+
+def note_citations(form: str, expr: str, delta: str | None) -> None:
+    """Where the entries are that \\cite in a LaTeX text refers to."""
+    if form == "latex":
+        ask = "in Python .cite() of the guarantee"
+        if delta is not None:
+            quoted = shlex.quote(expr) if re.search(r'["$`\\!]', expr) else f'"{expr}"'
+            ask = f"symacct cite {quoted} --delta {delta}"
+        click.echo(f"Note: the BibTeX entries of its \\cite: {ask}", err=True)
 
 
 def calibrated(

@@ -24,7 +24,7 @@ from symacct.cli.frame import (
     print_json,
     print_text,
 )
-from symacct.cli.headline import as_report, note_large_delta
+from symacct.cli.headline import as_report, note_citations, note_large_delta
 from symacct.cli.relation import relation_option, under
 from symacct.core import limits
 from symacct.core.claims import Adjacency, Relation
@@ -123,6 +123,7 @@ def statement_command(
         click.echo(f"Note: the true number is {found.not_exact}", err=True)
     report = as_report(found)
     note_large_delta(report)
+    note_citations(form, expr, delta)
     document = {"statement": text, "form": form, "headline": report.as_dict()}
     print_text(as_json, document, text, print_prose)
 

@@ -23,6 +23,7 @@ from symacct.cli.frame import (
 from symacct.cli.headline import (
     as_report,
     calibrated,
+    note_citations,
     note_large_delta,
     print_calibrated,
     print_reported,
@@ -41,6 +42,7 @@ from symacct.operations import Compose, GroupPrivacy, PostProcess, dp_sgd
 from symacct.papers import statement
 from symacct.results.enclosure import Enclosure, Guarantee
 from symacct.results.progress import progress
+from symacct.results.rounding import given
 from symacct.results.terminal import print_prose
 
 _NOISE = sympy.Symbol("noise", positive=True)
@@ -241,6 +243,7 @@ def _print_statement(
     text = found.best.statement(form, digits, words)
     report = as_report(found, n, **_words(run, m, runs))
     note_large_delta(report)
+    note_citations(form, repr(m), given(found.best.given))
     document = {"statement": text, "form": form, "headline": report.as_dict()}
     print_text(as_json, document, text, print_prose)
 

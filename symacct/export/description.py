@@ -328,7 +328,7 @@ def premises(m: Node) -> list[str]:
             "sensitivity" in node.fields() for node in m.walk()
         ),
         # A share of 1 is all of the data, as of batches that are told.
-        "each sample is drawn anew and at random, and is not told": any(
+        "each sample is drawn anew and at random, and is kept secret": any(
             type(node).__name__ in _SAMPLES and node.fields()["gamma"] != 1 for node in m.walk()
         ),
         "what is stated of a mechanism's privacy holds of it": not names.isdisjoint(

@@ -120,7 +120,8 @@ class PrivacyReport:
             size, least = f"δ = {shown} is large", "one over the number of records"
         else:
             size = f"δ = {shown} is not below 1/n = {text(Fraction(1, n))}"
-            met += f", and publishes about {rational_text(n * delta / group, 3, up=False)} records"
+            about = rational_text(n * delta / group, 3, up=False)
+            met += f", and publishes about {about} record{'s' * (about != '1')}"
             least = "1/n"
         return f"{size}: {met}. Choose δ far below {least}."
 
