@@ -350,7 +350,7 @@ def test_one_of_a_thing_is_not_several():
 
 def test_a_number_that_is_printed_as_it_is_is_not_called_rounded():
     for epsilon, said in (
-        ("1/4", "not rounded; it is the smallest one"),
+        ("1/4", "not rounded; it is the smallest ε that is true"),
         ("1/3", "rounded up to 6"),
     ):
         text = reported(PureDP(epsilon), 0).best.statement()

@@ -5,10 +5,12 @@ import shlex
 
 import click
 import pytest
+import sympy
 from click.testing import CliRunner
 
-from symacct import Gaussian
+from symacct import DistributionPair, DomainError, FiniteMechanism, Gaussian, laws
 from symacct.cli import main
+from symacct.export.description import describe
 from symacct.papers.statement import FORMS
 from tests.command_lines import GOOD
 
@@ -99,3 +101,36 @@ def test_one_over_n_is_told_what_to_write(verb, delta):
     ended = answer(*words, "--delta", delta)
     assert ended.exit_code == 2
     assert "write the number of records for n, as in 1/60000" in ended.stderr
+
+
+DENSITY = "exp(-Abs(x))/2"
+GIVEN = sympy.exp(-sympy.Symbol("x"))
+
+
+@pytest.mark.parametrize(
+    ("P", "Q", "place"),
+    [
+        (DENSITY, DENSITY, "P"),
+        (["1/2", "1/2"], DENSITY, "Q"),
+        (GIVEN, [1], "P"),
+    ],
+)
+def test_a_density_without_its_law_is_told_how_it_is_written(P, Q, place):  # noqa: N803
+    with pytest.raises(DomainError, match=rf"^DistributionPair, {place}: .*laws\.Density\('exp"):
+        DistributionPair(P, Q)
+
+
+def test_a_pair_of_densities_is_said_in_few_words():
+    m = DistributionPair(laws.Density(DENSITY), laws.Density("1/2", cuts=[-1, 1]))
+    assert describe(m) == (
+        "a mechanism whose answer has the law of density e^(-|x|)/2 on one of two neighbouring "
+        "datasets and the law of density 0.5 for -1 < x < 1 on the other"
+    )
+
+
+def test_laws_are_not_parameters_in_the_relation():
+    m = FiniteMechanism([["1/2", "1/2"], ["1/4", "3/4"]])
+    assert "whichever the mechanism's laws were stated for" in str(m.report("1e-5"))[:400].replace(
+        "\n                 ", " "
+    )
+    assert "laws were stated for" in m.statement("1e-5")

@@ -12,6 +12,7 @@ from symacct.core import symbols
 from symacct.core.claims import Adjacency, Claim, Kind, Relation
 from symacct.core.exact import SpelledFraction, expression, printers, spelled, text
 from symacct.core.lazy_import import sympy
+from symacct.distributions.density import Density
 from symacct.distributions.law import Law
 from symacct.expressions.formula_writer import value_text
 from symacct.expressions.node import Node
@@ -193,10 +194,21 @@ def _in_words(parameter: object) -> str:
 
 
 def _law(law: Law) -> str:
-    """A law by its name and its parameters: the Poisson law (rate = 10)."""
+    """A law by its name and its parameters: the Poisson law (rate = 10), or by its density."""
+    if isinstance(law, Density):
+        ends = (_end(end) for end in (law.cuts[0], law.cuts[-1]))
+        on = " < x < ".join(ends)
+        where = "" if on == "−∞ < x < ∞" else f" for {on}"
+        scaled = "" if law.mass == 1 else ", divided by its integral"
+        return f"the law of density {spoken(law.__dict__['formula'])}{where}{scaled}"
     name = " ".join(re.findall("[A-Z][a-z]*", type(law).__name__))
     said = (f"{_LETTERS.get(k, k)} = {_in_words(v)}" for k, v in law.parameters.items())
     return f"the {_LAWS.get(name, name)} law ({', '.join(said)})"
+
+
+def _end(end: object) -> str:
+    """An end of a density: −∞, ∞ or a number."""
+    return {"-inf": "−∞", "inf": "∞"}.get(str(end)) or _in_words(end)
 
 
 def _table(rows: tuple[object, ...]) -> str:
@@ -238,6 +250,9 @@ def _spoken() -> type[Any]:
         def _print_Pi(self, number: sympy.Expr) -> str:  # noqa: N802
             return "π"
 
+        def _print_Abs(self, size: sympy.Expr) -> str:  # noqa: N802
+            return f"|{self._print(size.args[0])}|"
+
         def _print_exp(self, power: sympy.Expr) -> str:
             return _power_of_e(power.exp)
 
@@ -272,17 +287,22 @@ def _changed(adjacency: Adjacency) -> str:
     return "one record" if adjacency.group == 1 else f"up to {adjacency.group} records"
 
 
-def neighbours(adjacency: Adjacency) -> str:
-    """Which datasets the guarantee protects against telling apart."""
+def neighbours(adjacency: Adjacency, m: Node | None = None) -> str:
+    """Which datasets the guarantee protects against telling apart; `m` says what they were for."""
     one = _changed(adjacency)
     if adjacency.relation is Relation.ADD_REMOVE:
         return f"neighbouring datasets differ by adding or removing {one}"
     if adjacency.relation is Relation.REPLACE_ONE:
         return f"neighbouring datasets differ by replacing {one}"
+    kinds = set() if m is None else {type(node).__name__ for node in m.walk()}
+    stated = "laws" if not kinds.isdisjoint(_OF_LAWS) else "parameters"
     return (
         f"neighbouring datasets differ by adding or removing {one}, or by replacing {one}, "
-        "whichever the mechanism's parameters were stated for"
+        f"whichever the mechanism's {stated} were stated for"
     )
+
+
+_OF_LAWS = ("FiniteMechanism", "DistributionPair")
 
 
 def neighbours_short(adjacency: Adjacency) -> str:

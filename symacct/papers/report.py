@@ -153,7 +153,7 @@ class PrivacyReport:
 
     @property
     def _relation(self) -> str:
-        return neighbours(self.guarantee.claim.adjacency)
+        return neighbours(self.guarantee.claim.adjacency, self.guarantee.mechanism)
 
     @property
     def _not_final(self) -> str:

@@ -203,7 +203,7 @@ def _counted(count: int | str, what: str) -> str:
 def _sentences(guarantee: Guarantee, m: Node, form: Form, digits: int) -> Iterator[str]:
     yield form.words(f"The released results are the output of {describe(m)}.")
     epsilon, delta = (form.number(_number(x, digits)) for x in (guarantee.epsilon, guarantee.delta))
-    private = f")-differentially private, where {neighbours(guarantee.claim.adjacency)}."
+    private = f")-differentially private, where {neighbours(guarantee.claim.adjacency, m)}."
     words = form.words
     yield f"{words('They are (ε = ')}{epsilon}{words(', δ = ')}{delta}{words(private)}"
     if m.rewritten is not m:

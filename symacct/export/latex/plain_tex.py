@@ -16,7 +16,7 @@ _OURS = {
     "{": r"{\ensuremath{\lbrace}}",
     "}": r"{\ensuremath{\rbrace}}",
 }
-_EXPONENT = re.compile(r"\^([A-Za-z0-9]+(?:\.[0-9]+)?|\([A-Za-z0-9 .+*/-]+\))")
+_EXPONENT = re.compile(r"\^([A-Za-z0-9]+(?:\.[0-9]+)?|\([A-Za-z0-9 .+*/|-]+\))")
 #: Its share of a sum with a power of Euler's number, e/(e + 3) or e^0.5/(e^0.5 + 3); and a power.
 _POWERS = re.compile(
     rf"((?<!\w)(e(?:{_EXPONENT.pattern})?)/\(\2 \+ \d+\)|(?<!\w)e{_EXPONENT.pattern})(?!\w)"
