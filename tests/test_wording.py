@@ -124,7 +124,7 @@ def test_a_pair_of_densities_is_said_in_few_words():
     m = DistributionPair(laws.Density(DENSITY), laws.Density("1/2", cuts=[-1, 1]))
     assert describe(m) == (
         "a mechanism whose answer has the law of density e^(-|x|)/2 on one of two neighbouring "
-        "datasets and the law of density 0.5 for -1 < x < 1 on the other"
+        "datasets and the law of density 1/2 for -1 < x < 1 on the other"
     )
 
 
