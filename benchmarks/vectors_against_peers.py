@@ -211,9 +211,9 @@ def table(
     """What became of the questions, by tag; and the lines of the table of all peers."""
     title = f"{peer.hello['peer']} {peer.hello.get('version', '')}, `{name_of(peer)}`"
     lines, shares = [f"### {title}\n"], []
-    lines.append(f"{all_of_them['not offered']:,} questions are of what it does not offer.")
+    lines.append(f"It does not offer {all_of_them['not offered']:,} of the questions.")
     if left := all_of_them["left"]:
-        lines.append(f"Of {left:,} more, drawn by a seed, it was not asked: the time was over.")
+        lines.append(f"There was no time for {left:,} more questions, drawn by a seed.")
     lines.append("")
     for what, said in SAID.items():
         rows = sorted((tag, counts) for (kind, tag), counts in found.items() if kind == what)

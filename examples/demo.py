@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from symacct.accountant.accountant import Accountant
+from symacct.export.description import neighbours_short
 from symacct.export.figures import legend_above
 from symacct.expressions.node import Node
 from symacct.mechanisms import Gaussian, Laplace, RandomizedResponse
@@ -106,16 +107,18 @@ def picture(found: list[Answer], path: Path) -> Path:
     for panel, mechanism in zip(
         axes.flat, dict.fromkeys(a.setting.mechanism for a in found), strict=True
     ):
-        for scheme, style in (("Poisson", "o-"), ("without replacement", "s--")):
+        # The curves of most mechanisms are so near that a thin line would hide the other.
+        wide = {"linewidth": 7, "alpha": 0.4, "solid_capstyle": "round"}
+        thin = {"linewidth": 1.2, "marker": "o", "markersize": 3}
+        for scheme, style in (("Poisson", wide), ("without replacement", thin)):
             line = [
                 a for a in found if a.setting.mechanism is mechanism and a.setting.scheme == scheme
             ]
             panel.loglog(
                 [a.runs for a in line],
                 [float(a.guarantee.epsilon) for a in line],
-                style,
                 label=f"{scheme}, {_relation(line)} ({line[-1].theorem})",
-                markersize=4,
+                **style,
             )
         panel.grid(alpha=0.3)
         legend_above(panel, f"{mechanism!r}, {line[0].setting.privacy} privacy")
@@ -131,7 +134,7 @@ def picture(found: list[Answer], path: Path) -> Path:
 
 
 def _relation(line: list[Answer]) -> str:
-    return str(line[0].setting.step.claim.adjacency).replace("_", "/")
+    return neighbours_short(line[0].setting.step.claim.adjacency)
 
 
 def main() -> None:

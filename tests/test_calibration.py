@@ -1,7 +1,9 @@
 """Calibration: a certified bracket around the parameter that just meets a target."""
 
 import math
+import re
 from fractions import Fraction
+from html import unescape
 
 import mpmath
 import pytest
@@ -106,8 +108,13 @@ def test_a_rate_next_to_one_is_found():
 @pytest.mark.parametrize(
     ("node", "epsilon", "delta", "fault"),
     [
-        (Gaussian(2), 1, "1e-5", "found the free symbols none, needed exactly one"),
-        (PoissonSubsample(Gaussian(SIGMA), GAMMA), 1, "1e-5", "gamma, sigma, needed exactly one"),
+        (Gaussian(2), 1, "1e-5", "found no parameter without a value, needed exactly one"),
+        (
+            PoissonSubsample(Gaussian(SIGMA), GAMMA),
+            1,
+            "1e-5",
+            "gamma, sigma without values, needed exactly one",
+        ),
         (Gaussian(SIGMA), -1, "1e-5", "epsilon: found -1"),
         (Gaussian(SIGMA), 1, "3/2", "delta: found"),
         (Gaussian(SIGMA), 1, 0, "delta: found 0"),
@@ -226,3 +233,39 @@ def test_what_orders_are_compared_by_is_about_the_answer():
             steered_epsilon(node, "1e-5", conversion, orders, None)
     with pytest.raises(DomainError, match="nothing that is cheaper"):
         steered_epsilon(Gaussian(2), "1e-5", "improved", None, None)
+
+
+@pytest.mark.parametrize(
+    ("m", "symbol"),
+    [(Gaussian(SIGMA), SIGMA), (9 * PoissonSubsample(Gaussian(3), GAMMA), GAMMA)],
+    ids=["noise", "rate"],
+)
+def test_the_best_calibration_is_the_command_s_and_shows_the_one_by_orders(m, symbol):
+    """The default, by Rényi orders, says at once that there may be a better one."""
+    best, by_orders = (
+        calibrate(m, 1, "1e-5", digits=3, conversion=c) for c in ("best", "improved")
+    )
+    assert best.by_orders == by_orders
+    sign = -1 if symbol is SIGMA else 1
+    assert sign * best.meets > sign * by_orders.meets
+    epsilons = [
+        m.subs({symbol: x}).report("1e-5", digits=12).epsilon for x in (best.meets, best.fails)
+    ]
+    assert epsilons[0] <= 1 < epsilons[1]
+    assert f"by Rényi orders: {by_orders.values}" in str(best)
+    assert "conversion='best' may find a better value" in str(by_orders)
+    assert "conversion=" not in repr(best)
+    first = re.search("<td[^>]*>(.*?)</td>", unescape(by_orders._repr_html_()))[1]
+    assert "by Rényi orders; conversion='best'" in first
+    text = re.sub(r"Symbol\('(\w+)'[^)]*\)", r"\1", repr(m))
+    asked = ["calibrate", text, "--epsilon", "1", "--delta", "1e-5"]
+    shown = " ".join(CliRunner().invoke(main, [*asked, "--digits", "3"]).output.split())
+    assert f"{symbol} │ {best.values}" in shown
+    assert f"by Rényi orders │ {by_orders.values}" in shown
+
+
+def test_of_a_curve_alone_the_best_is_the_one_by_orders_and_says_why():
+    best = calibrate(ZCDP(SIGMA), 1, "1e-5", digits=3, conversion="best")
+    assert best.by_orders is None
+    assert best.meets == calibrate(ZCDP(SIGMA), 1, "1e-5", digits=3).meets
+    assert "only a Rényi curve is known" in str(best)

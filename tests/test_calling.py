@@ -5,7 +5,15 @@ import inspect
 import pytest
 
 import symacct
-from symacct import FiniteMechanism, LimitError, Node, ParseError, RandomizedResponse, parse
+from symacct import (
+    FiniteMechanism,
+    Gaussian,
+    LimitError,
+    Node,
+    ParseError,
+    RandomizedResponse,
+    parse,
+)
 from symacct.core.calling import explained
 from symacct.core.errors import ArgumentError, DomainError
 from symacct.expressions.node import kinds
@@ -57,6 +65,46 @@ def test_in_a_text_it_is_the_same_with_its_column(name):
     with pytest.raises(ParseError, match=rf"^column 1: {name}: found .*needed {name}\(") as raised:
         parse(f"{name}({', '.join(['1'] * 30)})")
     assert "30 arguments" in str(raised.value)
+
+
+RESULT = Gaussian(5).report("1e-5")
+OWNERS = {
+    "Node": Gaussian(5),
+    "Guarantee": RESULT.guarantee,
+    "Enclosure": RESULT.epsilon,
+    "PrivacyReport": RESULT,
+    "Accountant": symacct.Accountant(),
+    "Filter": symacct.Filter(1, "1e-5"),
+    "Odometer": symacct.Odometer("1e-5"),
+    "Risk": symacct.risk(Gaussian(5)),
+}
+#: How the package itself walks an expression; nobody types these.
+INNER = {"walk", "rebuild", "parameters", "symbolic_parameters", "fields"}
+QUESTIONS = {
+    f"{owner}.{name}": getattr(made, name)
+    for owner, made in OWNERS.items()
+    for kind in getattr(symacct, owner).__mro__
+    for name, found in vars(kind).items()
+    if inspect.isfunction(found) and name[0] != "_" and name not in INNER
+}
+PUBLIC = {name: getattr(symacct, name) for name in symacct.__all__}
+ASKED = {**QUESTIONS, **{name: x for name, x in PUBLIC.items() if inspect.isfunction(x)}}
+for open_ended in ("limits", "theorem"):  # which take any name, and say which ones they know
+    ASKED.pop(open_ended)
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_so_is_every_question_and_every_public_function(name):
+    short = name.rpartition(".")[2]
+    with pytest.raises(ArgumentError, match=f"^{short}: found the argument 'tarrget'") as raised:
+        ASKED[name](tarrget=3)
+    assert f"needed {short}(" in str(raised.value)
+
+
+def test_the_name_that_other_libraries_give_to_what_is_to_be_met_has_a_pointer():
+    for call in (Gaussian(5).report, Gaussian(5).epsilon, symacct.dp_sgd):
+        with pytest.raises(ArgumentError, match=r"calibrate\(m, epsilon, delta\) finds"):
+            call("1e-5", target_epsilon=3)
 
 
 def test_an_error_of_one_s_own_function_stays_as_it_is():

@@ -33,7 +33,9 @@ def answered(*arguments):
 
 
 def as_json(*arguments):
-    return json.loads(answered(*arguments, "--json"))
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)  # a warning is on standard error
 
 
 def test_rdp_rounds_up_to_the_digits_asked():
@@ -164,7 +166,7 @@ def test_a_wrong_expression_is_one_line_and_status_2(verb, expr):
         ("epsilon", EXPR, "--delta", "1"),
         ("epsilon", EXPR, "--delta", "-1"),
         ("epsilon", EXPR, "--delta", "nan"),
-        ("epsilon", EXPR, "--delta", "1e-5", "--conversion", "best"),
+        ("epsilon", EXPR, "--delta", "1e-5", "--conversion", "finest"),
         ("epsilon", EXPR, "--delta", "1e-5", "--orders", "x"),
         ("epsilon", EXPR, "--delta", "1e-5", "--orders", ""),
         ("epsilon", EXPR, "--delta", "1e-5", "--orders", "1"),
@@ -331,6 +333,9 @@ def test_where_it_is_not_known_there_is_a_bracket():
     rows = json.loads(
         run("compare", "Gaussian(1) + ZCDP(1/10)", "--delta", "1e-5", "--json").output
     )
-    assert rows[-1]["conversion"] == "lower bound"
-    values = [float(row["epsilon"]["value"]) for row in rows if "value" in row["epsilon"]]
-    assert values == sorted(values, reverse=True)
+    known = [row for row in rows if "value" in row["epsilon"]]
+    assert rows[: len(known)] == known
+    *values, least = [float(row["epsilon"]["value"]) for row in known]
+    assert known[-1]["conversion"] == "lower bound"
+    assert values == sorted(values)
+    assert least < values[0]

@@ -16,6 +16,7 @@ from symacct import (
     RandomizedResponse,
     SubsampleWithoutReplacement,
     compare,
+    compare_epsilon,
     theorems,
 )
 from symacct.cli import main
@@ -138,3 +139,22 @@ def test_reasons_say_what_is_missing_and_offer_no_remedy_of_another_question():
 def test_without_a_lower_bound_there_are_no_ratios():
     for row in compare(PoissonSubsample(ZCDP("1/50"), "1/100"), 4):
         assert row.ratios == (None,)
+
+
+@pytest.mark.parametrize(
+    ("m", "first", "last"),
+    [
+        (100 * PoissonSubsample(Gaussian(5), "1/100"), Kind.EXACT, Kind.UPPER),
+        (100 * SubsampleWithoutReplacement(Gaussian(5), "1/100"), Kind.UPPER, Kind.LOWER),
+        (ZCDP("1/2"), Kind.UPPER, Kind.UPPER),
+    ],
+    ids=["exact", "between", "curve"],
+)
+def test_the_best_proved_epsilon_comes_first_and_what_has_none_last(m, first, last):
+    rows = compare_epsilon(m, "1e-5", 6)
+    found = [row.epsilon for row in rows if row.applies]
+    assert [row.applies for row in rows] == sorted((row.applies for row in rows), reverse=True)
+    proved = [x for x in found if x.claim.kind is not Kind.LOWER]
+    assert [x.upper for x in proved] == sorted(x.upper for x in proved)
+    assert (found[0].claim.kind, found[-1].claim.kind) == (first, last)
+    assert found[0].upper == min(x.upper for x in proved)

@@ -449,3 +449,23 @@ def test_the_delta_of_nearly_equal_laws_is_solved_for_at_few_bits(monkeypatch, n
     assert found.delta.lower <= node.delta(number, digits=6, conversion="improved").delta.upper
     assert 0 < len(asked) <= 120
     assert max(asked) <= 128
+
+
+@examples(40, 2000)
+@given(
+    st.sampled_from([2.0, 1.0, 1 + 2.0**-60, 1 - 2.0**-40, 2.0**-60, 0.5, 37.25, 1e6]),
+    st.sampled_from([2.0**-9, 2.0**-20, 2.0**-300]),
+    st.sampled_from([-8, -3, 0, 5, 8]),
+    st.sampled_from(["power", "base", "both"]),
+    st.booleans(),
+)
+def test_a_power_of_a_ball_near_1_less_its_tangent_holds_every_power_in_it(p, u, i, wide, negative):
+    power, small = arb(p), (arb(-u if negative else u) / (p + 1)).mid()
+    widths = [arb(0, 2.0**-70 if wide in (which, "both") else 0) for which in ("power", "base")]
+    with precision(256):
+        found = asoodeh21.power_gap(power * (1 + widths[0]), small * (1 + widths[1]))
+        assert asoodeh21.power_gap(power, small).rel_accuracy_bits() > 240 or p == 1
+    with precision(2000):
+        shares = [1 + arb(i) / 8 * width.rad() for width in widths]
+        q, v = power * shares[0], small * shares[1]
+        assert found.contains((q * v.log1p()).expm1() - q * v)

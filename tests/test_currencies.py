@@ -319,7 +319,7 @@ OPEN = Gaussian(sympy.Symbol("sigma", positive=True))
         (lambda: OPEN.tradeoff("1/2"), DomainError, "free symbol"),
         (lambda: OPEN.gdp(), DomainError, "free symbol"),
         (lambda: OPEN.zcdp(), DomainError, "free symbol"),
-        (lambda: ZCDP(1).gdp(), AssumptionError, "a curve alone gives no μ"),
+        (lambda: ZCDP(1).gdp(), AssumptionError, "from a Rényi curve alone no μ is known"),
         (
             lambda: PoissonSubsample(Gaussian(1), "1/2", "replace_one").gdp(),
             AssumptionError,

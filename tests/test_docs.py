@@ -60,3 +60,12 @@ def test_the_proofs_contents_are_their_sections():
         text = path.read_text(encoding="utf-8")
         for named in re.findall(r"proofs(?:\.md)?, sections? (\d+(?:(?:, | and )\d+)*)", text):
             assert all(int(n) <= len(sections) for n in re.findall(r"\d+", named)), (path, named)
+
+
+def test_the_proofs_name_code_that_is_there():
+    """The last line of a section: the modules and rooms of symacct/ that use it."""
+    page = (ROOT / "docs" / "proofs.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^\*In the code:\* (.*)$", page, re.MULTILINE)
+    assert len(lines) == len(re.findall(r"^## ", page, re.MULTILINE)) - 2  # notation; what is open
+    for path in re.findall(r"`([^`]+)`", " ".join(lines)):
+        assert (ROOT / "symacct" / path).exists(), path

@@ -485,7 +485,7 @@ def test_the_command_prints_the_attack():
     assert as_json["witness"]["verdict"] == "refuted"
     unknown = CliRunner().invoke(main, ["falsify", "NO-SUCH"])
     assert unknown.exit_code == 2
-    assert "needed one of" in unknown.output
+    assert "needed a name such as" in unknown.output
 
 
 @pytest.mark.parametrize("theorem", theorems(), ids=lambda theorem: theorem.name)

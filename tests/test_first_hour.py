@@ -49,7 +49,41 @@ def test_the_table_of_theorems_is_asked_for_a_code_or_a_word():
     assert 0 < len(about) < len(catalogue.rows())
     assert all("laplace" in json.dumps(row).lower() for row in about)
     assert "did you mean ZW19-T8" in run("theorems", "ZW19-T88").stderr
-    assert "needed a code or a word" in run("theorems", "xyzzy").stderr
+    assert "needed a code, or words" in run("theorems", "xyzzy").stderr
+
+
+@pytest.mark.parametrize("words", ["poisson gaussian", "shuffled lower", "gaussian POISSON"])
+def test_the_rows_of_several_words_have_each_of_them(words):
+    """In one argument or in several, in any order, and in other forms of the words."""
+    found = json.loads(run("theorems", words, "--json").output)
+    assert found == json.loads(run("theorems", *words.split(), "--json").output)
+    texts = {json.dumps(row, ensure_ascii=False).lower() for row in found}
+    every = [json.dumps(row.as_dict(), ensure_ascii=False).lower() for row in catalogue.rows()]
+    wanted = words.lower().split()
+    assert len(texts) > 0
+    assert texts >= {text for text in every if all(word in text for word in wanted)}
+    assert "poisson subsampling" not in " ".join(every)
+    assert len(json.loads(run("theorems", "poisson subsampling", "--json").output)) > 1
+
+
+def test_one_name_of_many_is_not_answered_by_all_of_them():
+    """Three that are nearest, and the command that lists the rest; where one is like it, that."""
+    for words in (["falsify", "FOO"], ["rdp", "Gaussian(5)", "--alpha", "2", "--by", "FOO"]):
+        said = run(*words).stderr
+        assert "needed a name such as" in said
+        assert "symacct theorems lists them all" in said
+        assert len(said) < 200
+    assert "did you mean T8-SHIFTED?" in run("falsify", "T8-SHIFTTED").stderr
+    assert "did you mean ZW19-T5?" in run("falsify", "ZW19-T55").stderr
+
+
+@pytest.mark.parametrize("verb", ["rdp", "compare"])
+def test_several_orders_are_given_in_one_option_or_in_several(verb):
+    sampled = "PoissonSubsample(Gaussian(5), 1/1000)"
+    at_once = run(verb, sampled, "--alpha", "8,16", "--json")
+    apart = run(verb, sampled, "--alpha", "8", "--alpha", "16", "--json")
+    assert at_once.exit_code == 0
+    assert json.loads(at_once.output) == json.loads(apart.output)
 
 
 def test_a_verb_that_is_none_has_one_that_is_like_it():

@@ -366,3 +366,14 @@ def test_the_command(tmp_path):
         wrong = run(main, ["plot", *arguments])
         assert wrong.exit_code == 2, wrong.output
         assert fault in wrong.output
+
+
+def test_optimal_composition_is_nowhere_above_the_naive_one():
+    """Of few runs the best is to give them all of δ, which is naive composition."""
+    drawn = lines(plot_runs(M, "1e-5", counts=[1, 3, 10, 100]))
+    optimal, naive = (
+        list(line.get_ydata()) for name, line in drawn.items() if "composition" in name
+    )
+    assert all(best <= other for best, other in zip(optimal, naive, strict=True))
+    assert optimal[0] == naive[0]
+    assert optimal[-1] < naive[-1]

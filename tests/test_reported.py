@@ -6,7 +6,14 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from symacct import DistributionPair, Gaussian, SymacctError
+from symacct import (
+    DistributionPair,
+    FiniteMechanism,
+    Gaussian,
+    Kind,
+    RandomizedResponse,
+    SymacctError,
+)
 from symacct.accountant.reported import against, reported
 
 
@@ -38,6 +45,60 @@ def test_the_true_number_is_reported_where_there_is_no_smaller_one(both):
 def test_the_ends_that_are_reported_are_compared(both, low, high, smaller):
     exact, by_orders = both[0], ending(both[1], "0.6", "0.8")
     assert (against(ending(exact, low, high), by_orders) == "") == smaller
+
+
+def test_what_prints_the_same_number_is_the_true_one(both):
+    """An end beyond the digits asked for may be above the other's, and says nothing."""
+    exact, by_orders = ending(both[0], "0.72552198", "0.7255219805"), both[1]
+    assert against(exact, ending(by_orders, "0.72552199", "0.72552199")) == ""
+    assert against(exact, ending(by_orders, "0.72552199", "0.7255219")) == ""
+    assert against(exact, ending(by_orders, "0.725519", "0.725521")) != ""
+
+
+_HALVES = [["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/4", "1/4", "1/2"]]
+
+
+@pytest.mark.parametrize(
+    "m",
+    [
+        FiniteMechanism(_HALVES),
+        FiniteMechanism([["1/2", "1/2"], ["1/4", "3/4"], ["3/8", "5/8"]]),
+        DistributionPair(["1/2", "1/4", "1/4"], ["1/4", "1/4", "1/2"]),
+        RandomizedResponse("3/4"),
+    ],
+    ids=["three", "line", "pair", "response"],
+)
+@pytest.mark.parametrize("delta", ["1e-3", "1e-6", "1e-9"])
+def test_one_run_of_finite_laws_is_reported_as_it_is(m, delta):
+    """ε solves Σ (p − e^ε q)⁺ = δ, which fractions and logarithms say: no order is needed.
+
+    At each Rényi order up to 1/δ the bound is the same in the digits that are printed.
+    """
+    found = m.report(delta)
+    assert found.guarantee.kind is Kind.EXACT
+    assert found.guarantee.needs_no_order
+    laws = [m.P, m.Q] if isinstance(m, DistributionPair) else _laws(m)
+    with mpmath.workdps(30):
+        true = max(_epsilon(p, q, mpmath.mpf(delta)) for p in laws for q in laws if p != q)
+        assert found.epsilon.lower <= true <= found.epsilon.upper
+
+
+def _laws(m):
+    if isinstance(m, RandomizedResponse):
+        return [(Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4))]
+    return m.laws
+
+
+def _epsilon(p, q, delta):
+    """The largest of the roots of Σ over the outcomes of the greatest ratios, each set tried."""
+    pairs = sorted(zip(p, q, strict=True), key=lambda one: one[1] / one[0])
+    roots = []
+    for k in range(1, len(pairs) + 1):
+        above, below = (sum(one[side] for one in pairs[:k]) for side in (0, 1))
+        left = mpmath.mpf(above.numerator) / above.denominator - delta
+        if left > 0:
+            roots.append(mpmath.log(left * below.denominator / below.numerator))
+    return max(roots)
 
 
 def test_what_is_one_number_exactly_is_not_larger(both):

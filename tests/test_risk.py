@@ -14,7 +14,6 @@ import sympy
 from click.testing import CliRunner
 
 from symacct import (
-    ZCDP,
     ApproximateDP,
     AssumptionError,
     DistributionPair,
@@ -287,7 +286,6 @@ def test_bounds_from_both_sides_where_the_profile_is_not_known():
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        (lambda: risk(ZCDP(1)), "no dominating pair"),
         (lambda: risk(Gaussian(SIGMA)), "free symbol"),
         (lambda: risk(Gaussian(1), least_error=0), "0 < least_error < 1/2"),
         (lambda: risk(Gaussian(1)).tpr(2), "from 0 to 1"),

@@ -1,5 +1,6 @@
 """What an object shows of itself: a repr of few lines, a card of well-formed HTML, safe digits."""
 
+import ast
 import json
 import re
 import sys
@@ -13,6 +14,7 @@ from click.testing import CliRunner
 
 from symacct import (
     ZCDP,
+    Curve,
     DomainError,
     Gaussian,
     GroupPrivacy,
@@ -20,13 +22,17 @@ from symacct import (
     MissingPackageError,
     PoissonSubsample,
     PostProcess,
+    PureDP,
     SubsampleWithoutReplacement,
     binary,
     calibrate,
+    check_odd_chi,
     compare,
     falsify,
     parse,
     sweep,
+    theorem,
+    theorems,
 )
 from symacct.cli import main
 from symacct.explore.comparison import compare_epsilon
@@ -54,6 +60,17 @@ OBJECTS = {
     "expansion": STEP.expansion("gamma", alpha=8),
     "graph": LONG.graph(),
     "attack": falsify("ACG16-L3", 50),
+    "refutation": falsify("T8-WITHOUT-REPLACEMENT", 2000),
+    "theorem": theorem("ZW19-T8"),
+    "condition": check_odd_chi(Gaussian(5), 5),
+    "optimum": Gaussian(SIGMA).optimum(),
+}
+NODES = {
+    "run": 1000 * STEP,
+    "open": PoissonSubsample(Gaussian(SIGMA), "1/1000"),
+    "formula of another mechanism": 1000 * PureDP(1),
+    "of a function": Curve(lambda alpha: alpha, kind="upper", adjacency="either"),
+    "bits of a float": PoissonSubsample(Gaussian(2), binary(0.001)),
 }
 
 
@@ -90,21 +107,72 @@ def card(shown):
     return shown._repr_mimebundle_()["text/html"]
 
 
-@pytest.mark.parametrize("name", [name for name in OBJECTS if name not in ("row", "attack")])
+CARDS = {**OBJECTS, **NODES, "theorems": theorems(), "some theorems": theorems()[:3]}
+CARDS["long"] = LONG
+CARDS["explanation"] = (1000 * STEP).explain(8)
+CARDS.pop("row")
+
+
+@pytest.mark.parametrize("name", CARDS)
 def test_a_card_is_well_formed_and_not_empty(name):
-    assert "".join(Balanced(card(OBJECTS[name])).text).strip()
+    html = card(CARDS[name])
+    assert "".join(Balanced(html).text).strip()
+    assert "color" not in html  # which would be one for light pages, or one for dark
+
+
+#: The number to report, or the outcome, is the first thing that is read.
+FIRST = {
+    "enclosure": "1.63284e-7  (rounded up)",
+    "guarantee": "ε = ",
+    "delta": "δ = ",
+    "attack": "ACG16-L3: no violation found",
+    "refutation": "T8-WITHOUT-REPLACEMENT: refuted",
+    "theorem": "ZW19-T8",
+    "condition": "holds at every order",
+    "run": "1,000 runs of the Gaussian mechanism",
+    "open": "the Gaussian mechanism",
+}
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_the_first_row_is_the_answer(name):
+    assert Balanced(card(CARDS[name])).text[1].startswith(FIRST[name])
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_the_card_of_an_expression_says_what_it_is_of_whom_and_what_to_ask(name):
+    """Each question that it names is answered."""
+    m = NODES[name]
+    rows = Balanced(card(m)).text
+    assert rows[1] == in_few_words(m)
+    assert any("neighbouring datasets" in text for text in rows)
+    asked = re.findall(r"\.(\w+)\((.*?)\)(?= )", rows[rows.index("ask next") + 1])
+    assert len(asked) >= 2
+    for method, argument in asked:
+        if method != "plot_profile":  # seconds of drawing, in tests/test_plots.py
+            assert getattr(m, method)(**_read(argument)) is not None
+
+
+def _read(argument):
+    """The arguments of a call in a card: '1e-5', delta='1e-5', {'sigma': 2}."""
+    if not argument:
+        return {}
+    if argument.startswith("{"):
+        return {"replacements": ast.literal_eval(argument)}
+    name, _, given = argument.rpartition("=")
+    return {name or "delta": ast.literal_eval(given)}
 
 
 def test_cards_show_what_was_answered():
     found = OBJECTS["calibration"]
     texts = Balanced(card(found)).text
-    assert "4.04514" in texts
-    assert found.guarantee.epsilon.rounded(6) in texts
+    assert texts[1].startswith("4.04514  (by Rényi orders; conversion='best'")
+    assert f"ε = {found.guarantee.epsilon.rounded(6)} at δ = 1e-5  (rounded up)" in texts
     assert {"MTZ19-EXACT", "ε(8)"} <= set(Balanced(card(OBJECTS["comparison"])).text)
     records = Balanced(card(SWEPT)).text
     assert all(record["value"] in records for record in SWEPT[:20])
-    below = "… and 10 more; relation: either, sensitivity 1; conversion='exact' may give less"
-    assert below in records
+    assert "value, by Rényi orders; conversion='best' may give less" in records
+    assert "… and 10 more; relation: either, sensitivity 1" in records
     silent = Balanced(card(OBJECTS["comparison"])).text[-1]
     assert "PAIR-EXACT" in silent
     assert "ZW19-T8" not in silent
@@ -114,9 +182,9 @@ def test_cards_show_what_was_answered():
 HINTS = {
     "guarantee": "m.report('1e-5') may give a smaller ε",
     "delta": "m.report(epsilon='0.01') may give a smaller δ",
-    "sweep": "conversion='exact' may give less",
-    "sweep of few points": "conversion='exact' may give less",
-    "calibration": "conversion='exact' may find a better value",
+    "sweep": "by Rényi orders; conversion='best' may give less",
+    "sweep of few points": "by Rényi orders; conversion='best' may give less",
+    "calibration": "by Rényi orders; conversion='best' may find a better value",
 }
 
 

@@ -4,17 +4,20 @@ import csv
 import errno
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from decimal import Decimal
 
 import pytest
 import sympy
 from click.testing import CliRunner
 
 from symacct import (
+    ZCDP,
     Curve,
     DomainError,
     ExecutorError,
@@ -342,3 +345,62 @@ def test_the_command(tmp_path):
     wrong = CliRunner().invoke(main, [*arguments, "--over", "sigma"])
     assert wrong.exit_code == 2
     assert "needed NAME=VALUES" in wrong.output
+
+
+def test_the_best_of_each_point_is_what_is_reported_beside_the_number_by_orders():
+    """Whatever asks: the function, the command and its JSON; a curve alone has one of the two."""
+    grid = {"sigma": [1, 2], "gamma": ["1/10"], "delta": ["1e-5", "1e-8"]}
+    best, by_orders = (
+        sweep(9 * STEP, grid, digits=6, conversion=one) for one in ("best", "improved")
+    )
+    assert best.is_best
+    assert not by_orders.is_best
+    assert "conversion='best'" in repr(by_orders)
+    assert "conversion=" not in repr(best)
+    for one, other in zip(best, by_orders, strict=True):
+        node = 9 * PoissonSubsample(Gaussian(one["sigma"]), one["gamma"])
+        assert one["value"] == node.report(one["delta"]).epsilon.rounded()
+        assert float(one["value"]) < float(other["value"])
+        assert one["by_orders"] == {key: other[key] for key in one["by_orders"]}
+        assert one["how"] == "exact profile"
+        assert "order" not in one
+        assert f"{one['value']} ({other['value']} by Rényi orders)" in str(best._line(one))
+    over = [f"--over={name}={','.join(map(str, values))}" for name, values in grid.items()]
+    asked = ["sweep", "9*PoissonSubsample(Gaussian(sigma), gamma)", *over]
+    shown = CliRunner(env={"COLUMNS": "200"}).invoke(main, asked).output
+    for one, other in zip(best, by_orders, strict=True):
+        (line,) = (
+            line for line in shown.splitlines()
+            if re.match(rf"│ {one['sigma']} +│ \S+ +│ {one['delta']} ", line)
+        )  # fmt: skip
+        assert line.index(one["value"]) < line.index("exact profile") < line.index(other["value"])
+    documents = json.loads(CliRunner().invoke(main, [*asked, "--json"]).output)
+    for document, one, other in zip(documents, best, by_orders, strict=True):
+        assert document["headline"]["value"] == one["value"]
+        assert {key: document[key] for key in other} == other
+    (alone,) = sweep(ZCDP(SIGMA), {"sigma": 1, "delta": "1e-5"}, digits=6, conversion="best")
+    assert alone["value"] == alone["by_orders"]["value"]
+    assert "order" in alone["how"]
+
+
+def test_what_is_pinned_is_not_the_best_of_all():
+    asked = ["sweep", "Gaussian(sigma)", "--over", "sigma=1", "--over", "delta=1e-5"]
+    for pin in (["--conversion", "improved"], ["--orders", "2,8"]):
+        shown = CliRunner().invoke(main, [*asked, *pin]).output
+        assert "ε by Rényi orders; --conversion best may give less" in shown
+    refused = CliRunner().invoke(main, [*asked, "--conversion", "best", "--orders", "2,8"])
+    assert "found 'best' with orders or a theorem" in refused.stderr
+    with pytest.raises(DomainError, match=r"m\.report"):
+        Gaussian(5).epsilon("1e-5", conversion="best")
+
+
+def test_the_best_survives_a_table_and_a_file(tmp_path):
+    grid, where = {"sigma": [1, 2], "delta": "1e-5"}, tmp_path / "kept.jsonl"
+    asked = {"digits": 6, "conversion": "best", "file": where}
+    found = sweep(Gaussian(SIGMA), grid, **asked)
+    assert list(sweep(Gaussian(SIGMA), grid, **asked)) == list(found)
+    found.to_csv(tmp_path / "t.csv")
+    rows = list(csv.DictReader((tmp_path / "t.csv").read_text(encoding="utf-8").splitlines()))
+    for row, record in zip(rows, found, strict=True):
+        assert (row["value"], row["by_orders"]) == (record["value"], record["by_orders"]["value"])
+        assert Decimal(row["value"]) < Decimal(row["by_orders"])

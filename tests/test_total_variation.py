@@ -218,7 +218,7 @@ def test_it_is_named_cited_and_compared():
     assert "CKS20" not in found.cite()
     said = found.statement()
     assert "at order α = 1 (the best of the orders allowed), and by the total-variation" in said
-    rows = {row.conversion: row.epsilon for row in compare_epsilon(STEP, "0.01", 8)}
+    rows = {row.name: row.epsilon for row in compare_epsilon(STEP, "0.01", 8)}
     assert rows[NAME].upper == rows["improved"].upper == 0
-    rows = {row.conversion: row.epsilon for row in compare_epsilon(STEP, "1e-5", 8)}
+    rows = {row.name: row.epsilon for row in compare_epsilon(STEP, "1e-5", 8)}
     assert "order 1 gives no answer" in rows[NAME]

@@ -28,6 +28,7 @@ from symacct.arithmetic import (
 )
 from symacct.arithmetic.ball import precision
 from symacct.core import arguments, limits
+from symacct.core.calling import explained_methods
 from symacct.core.claims import Claim, Kind
 from symacct.core.errors import AssumptionError, DomainError, SoundnessError, echo
 from symacct.core.exact import INFINITY, Numeric, Order, OrderArray, array_order, order, typed_value
@@ -57,6 +58,7 @@ _COUNTED = ((), ("excess",), ("dense",))
 _STORED = ((), ("exact profile",))
 
 
+@explained_methods
 class Accountant:
     """An accountant answers questions about expressions and remembers every curve value.
 

@@ -18,6 +18,7 @@ from symacct.accountant.accountant import Accountant, certified_number
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.core import arguments, limits
+from symacct.core.calling import explained_methods
 from symacct.core.claims import Claim, Kind
 from symacct.core.errors import (
     BudgetError,
@@ -43,6 +44,7 @@ _FORMAT = 1  # of the JSON documents
 _FIRST_BITS = 128
 
 
+@explained_methods
 class Adaptive:
     """What was run so far, and the orders at which it is looked at."""
 
@@ -139,6 +141,7 @@ class Adaptive:
         return cls(**fields)
 
 
+@explained_methods
 class Filter(Adaptive):
     """A budget (ε, δ) for mechanisms that are chosen adaptively, each from earlier outputs.
 
@@ -225,6 +228,7 @@ class Filter(Adaptive):
         )
 
 
+@explained_methods
 class Odometer(Adaptive):
     """A running ε that holds at all times, for mechanisms that are chosen adaptively.
 

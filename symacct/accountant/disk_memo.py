@@ -7,7 +7,6 @@ import hashlib
 import os
 import re
 import sqlite3
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -19,7 +18,7 @@ import flint
 from flint import arb, fmpz
 
 from symacct.core import arguments, exact
-from symacct.core.errors import StorageError, StorageWarning, SymacctError
+from symacct.core.errors import StorageError, StorageWarning, SymacctError, warn
 from symacct.core.exact import INFINITY, Order
 from symacct.core.lru_table import Key, Remembered
 from symacct.expressions import theorem_registry
@@ -178,7 +177,7 @@ class DiskMemo:
                 self._save()
         except StorageError as error:
             self._given_up = True
-            warnings.warn(f"{error}. Answers go on without it", StorageWarning, stacklevel=2)
+            warn(f"{error}. Answers go on without it", StorageWarning)
 
     def _save(self) -> None:
         # What is saved is a part of the table, so equal lengths say that nothing is new.

@@ -15,7 +15,8 @@ from symacct.expressions.node import Node
 from symacct.results.enclosure import Guarantee
 from symacct.results.time_limit import OutOfTimeError, TimeBeside
 
-BY_ORDERS, TRUE = "improved", "exact"
+#: Conversions: by Rényi orders, by the exact profile, and by whichever of the two is the better.
+BY_ORDERS, TRUE, BEST = "improved", "exact", "best"
 _T = TypeVar("_T")
 
 
@@ -69,6 +70,21 @@ def pinned(answer: _T) -> Reported[_T]:
     return Reported(answer, None, "", TimeBeside())
 
 
+def pinned_conversion(conversion: str | None, orders: object, by: By) -> str | None:
+    """The conversion that answers alone, or None where the best that is proved is asked for.
+
+    Orders or a theorem alone pin the one by Rényi orders; DomainError for them with "best".
+    """
+    is_pinned = orders is not None or by is not None
+    if conversion == BEST and is_pinned:
+        raise DomainError(
+            f"conversion: found {BEST!r} with orders or a theorem, needed it alone, or another one"
+        )
+    if conversion is None:
+        return BY_ORDERS if is_pinned else None
+    return None if conversion == BEST else conversion
+
+
 def reported(
     m: Node,
     delta: Numeric | None = None,
@@ -102,8 +118,8 @@ def reported(
         assert epsilon is not None  # noqa: S101  # one of the two is given
         return accountant.delta(m, epsilon, **how)
 
-    if conversion is not None or orders is not None or by is not None:
-        return pinned(ask(conversion or BY_ORDERS))
+    if conversion := pinned_conversion(conversion, orders, by):
+        return pinned(ask(conversion))
     found = best(ask, against)
     return found if found.in_time else _late(found)
 
@@ -136,7 +152,9 @@ def against(exact: Guarantee, by_orders: Guarantee | None) -> str:
         return ""
     if exact.claim.adjacency != by_orders.claim.adjacency:
         return f"the exact profile is that under {exact.claim.adjacency}"
-    same = exact.asked.exactly is not None and exact.asked.exactly == by_orders.asked.exactly
-    if not same and exact.asked.upper > by_orders.asked.upper:
+    one, other = exact.asked, by_orders.asked
+    same = one.exactly is not None and one.exactly == other.exactly
+    # Ends beyond the digits that are printed differ by how far each was worked out.
+    if not same and one.upper > other.upper and one.rounded() != other.rounded():
         return f"the dominating pair gives no less than {exact.asked.rounded(6)}"
     return ""

@@ -16,6 +16,7 @@ from symacct.cli.frame import (
     expression_command,
     how_options,
     in_numbers,
+    listed_orders,
     print_json,
 )
 from symacct.cli.headline import print_reported
@@ -59,7 +60,7 @@ def rdp(
     """
     from symacct.export.tables import as_printed  # with all that writes formulas
 
-    m = in_numbers(expr)
+    alpha, m = listed_orders(alpha), in_numbers(expr)
     said = relation(m, adjacency)
     accountant = Accountant(digits, engine)
     ask = accountant.lower_bound if lower else functools.partial(accountant.rdp, by=by)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import partial
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import click
 import sympy
 
+from symacct.accountant.reported import BEST, pinned_conversion
 from symacct.cli.frame import (
     AXIS_HELP,
     EPILOG,
@@ -29,13 +28,14 @@ from symacct.cli.frame import (
     orders_option,
     print_facts,
     print_json,
+    print_note,
 )
-from symacct.cli.headline import calibrated, print_calibrated
+from symacct.cli.headline import print_calibrated
 from symacct.cli.relation import print_relation, relation, relation_option
 from symacct.core.claims import Adjacency, Kind
 from symacct.core.errors import ExecutorError
 from symacct.core.pinning import By
-from symacct.explore.calibration import number
+from symacct.explore.calibration import calibrated, number
 from symacct.explore.grids import grid, whole_numbers
 from symacct.explore.plots import plot, plot_runs, plot_sweep
 from symacct.explore.risk import LEAST_ERROR, risk
@@ -59,7 +59,7 @@ _JOBS = click.IntRange(1, 256)  # processes, all of which are started at once
 @expression_command("sweep")
 @click.option("--over", required=True, multiple=True, metavar="NAME=VALUES", help=AXIS_HELP)
 @_ask_option
-@partial(how_options, conversion="improved")
+@how_options
 @click.option(
     "--jobs",
     default=1,
@@ -96,17 +96,16 @@ def sweep_command(
     axes = dict(axis("--over", text) for text in over)
     m = _parsed(expr, axes)
     axes = _with_whole_counts(over, axes, [m])
+    how["conversion"] = pinned_conversion(**how) or BEST
     with _executor(jobs) as executor:
         swept = sweep(m, axes, ask, digits=digits, executor=executor, file=file, **how)
     if table is not None:
         swept.to_csv(table)
     if as_json:
-        print_json(list(swept))
+        print_json(list(map(_with_headline, swept)))
     else:
         _print_sweep(swept, {"rdp": "ε(α)", "epsilon": "ε", "delta": "δ"}[ask])
         print_relation(m)
-        if swept.by_orders:
-            print_prose("These numbers are from Rényi orders; --conversion exact may give less.")
 
 
 @main.command("plot", epilog=EPILOG)
@@ -166,17 +165,16 @@ def plot_command(
         raise InputError(
             "found --also with --over, needed one of them; --by chooses a theorem for --over"
         )
-    with _warnings_said():
-        if delta is not None:
-            figure = plot_runs(in_numbers(exprs[0]), delta)
-        elif over:
-            axes = dict(axis("--over", text) for text in over)
-            nodes = {text: _parsed(text, axes) for text in exprs}
-            axes = _with_whole_counts(over, axes, nodes.values())
-            figure = plot_sweep(nodes, axes, ask, by=by, orders=orders_option(orders))
-        else:
-            nodes = {text: in_numbers(text) for text in exprs}
-            figure = plot(nodes, None if orders is None else grid(orders), also, pinned=by)
+    if delta is not None:
+        figure = plot_runs(in_numbers(exprs[0]), delta)
+    elif over:
+        axes = dict(axis("--over", text) for text in over)
+        nodes = {text: _parsed(text, axes) for text in exprs}
+        axes = _with_whole_counts(over, axes, nodes.values())
+        figure = plot_sweep(nodes, axes, ask, by=by, orders=orders_option(orders))
+    else:
+        nodes = {text: in_numbers(text) for text in exprs}
+        figure = plot(nodes, None if orders is None else grid(orders), also, pinned=by)
     click.echo(save(figure, out))
 
 
@@ -234,16 +232,6 @@ def _counts(m: Node) -> set[str]:
     composed = (node for node in m.walk() if isinstance(node, Compose))
     runs = (count for node in composed for count in node.symbolic_parameters())
     return {symbol.name for count in runs for symbol in count.free_symbols}
-
-
-@contextmanager
-def _warnings_said() -> Iterator[None]:
-    """What is warned of as a plain line on standard error."""
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always", UserWarning)
-        yield
-    for message in dict.fromkeys(str(warning.message) for warning in said):
-        click.echo(f"Warning: {message}", err=True)
 
 
 @expression_command("calibrate")
@@ -355,8 +343,10 @@ def risk_command(
     else:
         print_table(headers, rows)
         print_relation(m, said)
+        if found.note:
+            print_prose(found.note)
         for name, why in found.open_ends:
-            click.echo(f"{name}: {why}", err=True)
+            print_note(f"{name}: {why}")
     if plot is not None:
         click.echo(save(found.plot(), plot), err=as_json)
 
@@ -374,11 +364,23 @@ def _executor(jobs: int) -> AbstractContextManager[Executor | None]:
         ) from None
 
 
+def _with_headline(record: dict[str, Any]) -> dict[str, Any]:
+    """For JSON, whose own keys are of the answer by Rényi orders, as those of `epsilon` are."""
+    if not (by_orders := record.get("by_orders")):
+        return record
+    best = {key: value for key, value in record.items() if key in (*by_orders, "how")}
+    point = {key: value for key, value in record.items() if key not in (*best, "by_orders")}
+    return {**point, **by_orders, "headline": best}
+
+
 def _print_sweep(swept: Sweep, asked: str) -> None:
-    print_table(
-        (*swept.axes, f"{asked} (rounded safely)", "kind", "order α", "theorems"),
-        (_cells(swept, record) for record in swept[:_SHOWN]),
-    )
+    if swept.by_orders:
+        print_prose(f"{asked} by Rényi orders; --conversion {BEST} may give less.")
+    columns = ["kind", "order α", "theorems"]
+    if swept.is_best:
+        columns = ["kind", "how", f"{asked} by Rényi orders"]
+    name = f"{asked} to report" if swept.is_best else f"{asked} (rounded safely)"
+    print_table((*swept.axes, name, *columns), (_cells(swept, record) for record in swept[:_SHOWN]))
     if len(swept) > _SHOWN:
         click.echo(f"… and {len(swept) - _SHOWN:,} more; --csv or --file keeps them all")
     if swept.errors:
@@ -389,11 +391,8 @@ def _cells(swept: Sweep, record: dict[str, Any]) -> tuple[str, ...]:
     point = tuple(record[name] for name in swept.axes)
     if "error" in record:
         return (*point, record["error"], "", "", "")
-    theorems = record["theorems"] or OWN_CURVE
-    return (
-        *point,
-        record["value"],
-        KIND_LABELS[Kind(record["kind"])],
-        record.get("order", ""),
-        theorems,
-    )
+    number = record["value"], KIND_LABELS[Kind(record["kind"])]
+    if swept.is_best:
+        by_orders = record.get("by_orders")
+        return (*point, *number, record["how"], by_orders["value"] if by_orders else "–")
+    return (*point, *number, record.get("order", ""), record["theorems"] or OWN_CURVE)

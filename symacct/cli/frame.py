@@ -10,6 +10,7 @@ import json
 import re
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from typing import IO, Any
@@ -23,6 +24,7 @@ from symacct.core.pinning import By
 from symacct.explore.grids import grid
 from symacct.expressions.node import Node
 from symacct.results.ascii_text import spell_out, writes_all
+from symacct.results.remedies import as_options, document_as_options
 from symacct.results.terminal import print_pairs
 from symacct.text import parse_open
 from symacct.version import __version__
@@ -146,6 +148,23 @@ def _worded(message: str, given: Iterable[str]) -> str:
     return message.removesuffix(".") + meant if meant else message
 
 
+def print_note(text: str) -> None:
+    """A line beside the answer, on standard error."""
+    click.echo(as_options(text), err=True)
+
+
+@contextlib.contextmanager
+def _warnings_said() -> Iterator[None]:
+    """What is warned of as a plain line on standard error."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", UserWarning)
+        try:
+            yield
+        finally:
+            for message in dict.fromkeys(str(warning.message) for warning in said):
+                print_note(f"Warning: {message}")
+
+
 class InputError(click.ClickException):
     """One clear line and exit status 2 for an input that cannot be answered."""
 
@@ -227,7 +246,8 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with _warnings_said():
+                return super().invoke(ctx)
         except click.UsageError as error:
             vars(error)["message"] = _worded(error.message, ctx.meta[_GIVEN])
             if isinstance(error, click.BadParameter) and error.param is not None:
@@ -240,7 +260,7 @@ class Commands(click.Group):
                 vars(error)["possibilities"] = _similar(error.option_name, known)
             raise
         except SymacctError as error:
-            raise InputError(f"{type(error).__name__}: {error}") from None
+            raise InputError(as_options(f"{type(error).__name__}: {error}")) from None
 
 
 def expression_command(name: str) -> Callable[[Callable[..., None]], click.Command]:
@@ -259,7 +279,9 @@ AXIS_HELP = (
     "1,2,5, a range such as 1..10, or START:END:COUNT, with :log at the end for a logarithmic "
     "scale. This option can be repeated."
 )
-ALPHA_HELP = "A Rényi order from 1 to inf. This option can be repeated."
+ALPHA_HELP = (
+    "A Rényi order from 1 to inf, or several, as in 2,8,inf or 2..64. This option can be repeated."
+)
 DIGITS_HELP = "How many significant digits are printed; the last is rounded to the safe side."
 digits_option = click.option("--digits", default=6, show_default=True, help=DIGITS_HELP)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
@@ -284,7 +306,8 @@ _CONVERSIONS = (
 conversion_option = click.option(
     "--conversion",
     metavar="NAME",
-    help=f"{_CONVERSIONS} By default it is exact if that is found in time, and otherwise improved.",
+    help=f"{_CONVERSIONS} The default is best: exact if that is found in time, and otherwise "
+    "improved.",
 )
 ask_option = functools.partial(
     click.option,
@@ -299,7 +322,7 @@ def how_options(
 ) -> Callable[..., None]:
     """--conversion, --orders and --by, which the command is given together as `how`.
 
-    Where many questions are asked at once, `conversion` is the default, and not the best proved.
+    `conversion` is the default where it is not the best proved: each has certificates of its own.
     """
 
     @functools.wraps(function)
@@ -326,7 +349,8 @@ def main() -> None:
 
 
 def print_json(value: object) -> None:
-    click.echo(json.dumps(value, indent=2, ensure_ascii=not writes_all()))
+    shown = document_as_options(value)
+    click.echo(json.dumps(shown, indent=2, ensure_ascii=not writes_all()))
 
 
 def print_text(
@@ -351,6 +375,11 @@ def orders_option(text: str | None) -> str | list[str] | None:
     if text is None or text == "integer":
         return text
     return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def listed_orders(given: Iterable[str]) -> tuple[str, ...]:
+    """The orders of an option that can be repeated, each time with one order or several."""
+    return tuple(one for text in given for one in grid(text) or [text])
 
 
 def in_numbers(text: str) -> Node:

@@ -13,24 +13,15 @@ from typing import Any
 import click
 
 from symacct.accountant.accountant import Accountant
-from symacct.accountant.reported import (
-    BY_ORDERS,
-    TRUE,
-    Reported,
-    against,
-    best,
-    pinned,
-)
+from symacct.accountant.reported import TRUE, Reported
 from symacct.cli.frame import print_json
 from symacct.core.claims import Kind
 from symacct.core.errors import SymacctError
-from symacct.core.pinning import By
-from symacct.explore.calibration import Calibration, calibrate, number
+from symacct.explore.calibration import Calibration
 from symacct.explore.comparison import ratio
 from symacct.expressions.node import Node
 from symacct.papers.report import PrivacyReport
 from symacct.results.enclosure import Enclosure, Guarantee
-from symacct.results.rounding import given
 from symacct.results.terminal import print_pairs
 from symacct.results.time_limit import OutOfTimeError
 
@@ -90,28 +81,6 @@ def note_citations(form: str, expr: str, delta: str | None) -> None:
         click.echo(f"Note: the BibTeX entries of its \\cite: {ask}", err=True)
 
 
-def calibrated(
-    m: Node, epsilon: str, delta: str, digits: int, conversion: str | None, by: By = None
-) -> Reported[Calibration]:
-    """The parameter that meets a target, by the best that is proved unless something is pinned."""
-
-    def ask(conversion: str) -> Calibration:
-        return calibrate(m, epsilon, delta, digits=digits, conversion=conversion, by=by)
-
-    def needs_more(exact: Calibration, by_orders: Calibration | None) -> str:
-        why = against(exact.guarantee, None)
-        if why or by_orders is None:
-            return why
-        less = by_orders.meets - exact.meets
-        if less == 0 or (less > 0) == (exact.meets > exact.fails):  # noise falls, a rate rises
-            return ""
-        return f"the dominating pair gives no better than {number(exact.meets)}"
-
-    if conversion is None and by is None:
-        return best(ask, needs_more)
-    return pinned(ask(conversion or BY_ORDERS))
-
-
 def print_calibrated(
     found: Reported[Calibration],
     digits: int,
@@ -132,15 +101,11 @@ def print_calibrated(
         Reported(there, None, found.not_exact, found.beside, found.in_time),
         {**by_orders.as_dict(), **(more or {})},
         as_json,
-        first={name or at.symbol: _bracket(at)},
-        last=[*([] if by_orders is at else [("by Rényi orders", _bracket(by_orders))]), *last],
+        first={name or at.symbol: at.values},
+        last=[*([] if by_orders is at else [("by Rényi orders", by_orders.values)]), *last],
         records=records,
         words=words,
     )
-
-
-def _bracket(found: Calibration) -> str:
-    return f"{number(found.meets)} meets the target, {number(found.fails)} does not"
 
 
 def _beside(m: Node, found: Reported[Guarantee]) -> list[tuple[str, str]]:
@@ -171,7 +136,7 @@ def _beside(m: Node, found: Reported[Guarantee]) -> list[tuple[str, str]]:
             if least.lower > 0:
                 rows.append(("at least", _compared(g.asked, least)))
     except OutOfTimeError:
-        rows.append(("at least", beside.left_out(f"in Python m.{lower}('{given(g.given)}')")))
+        rows.append(("at least", beside.left_out()))
     return rows
 
 

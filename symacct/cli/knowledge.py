@@ -20,6 +20,7 @@ from symacct.cli.frame import (
     expression_command,
     in_numbers,
     json_option,
+    listed_orders,
     main,
     print_json,
     print_text,
@@ -43,6 +44,7 @@ from symacct.expressions.node import Node
 from symacct.expressions.theorem_registry import PROVED
 from symacct.results.enclosure import Enclosure
 from symacct.results.progress import progress
+from symacct.results.remedies import as_options
 from symacct.results.terminal import print_prose, print_table, print_whole
 from symacct.text import parse_open
 from symacct.theory import catalogue
@@ -61,8 +63,8 @@ def compare_command(
 
     For one EXPR and --alpha, each row is a theorem. Lower bounds come first, and each value is
     followed by its ratio to the best known value. With --delta, each row is an ε by one conversion
-    and theorem. The largest ε comes first, and the true ε or its best lower bound comes last. For
-    several EXPR, each row is the best proved value of one.
+    and theorem. The smallest proved ε comes first; if the true ε is not known, its best lower bound
+    comes last. For several EXPR, each row is the best proved value of one.
 
     \b
     Examples:
@@ -71,7 +73,7 @@ def compare_command(
     """
     if (delta is None) == (not alpha):
         raise DomainError("compare: needed --alpha, or --delta, and one of them only")
-    nodes = list(map(in_numbers, exprs))
+    alpha, nodes = listed_orders(alpha), list(map(in_numbers, exprs))
     if len(nodes) > 1:
         _side_by_side(nodes, alpha, delta, digits, as_json)
     elif delta is not None:
@@ -133,10 +135,10 @@ def print_epsilons(m: Node, rows: Sequence[ConvertedEpsilon], as_json: bool) -> 
     if as_json:
         print_json([row.as_dict() for row in rows])
         return
-    known = rows[-1].epsilon if isinstance(rows[-1].epsilon, Enclosure) else None
-    last = "exact" if rows[-1].conversion == "exact" else "least"
+    measure = next((row for row in rows if row.measures), rows[0])
+    known = measure.epsilon if isinstance(measure.epsilon, Enclosure) else None
     print_table(
-        ("conversion", "theorem", "ε, rounded safely", "bound", f"× {last}"),
+        ("conversion", "theorem", "ε, rounded safely", "bound", f"× {measure.conversion}"),
         (
             (row.conversion, row.theorem or "all", x.rounded(), kind_label(x.claim),
              _times(ratio(x, known)))
@@ -188,19 +190,20 @@ def explain_command(
 
 
 @main.command("theorems")
-@click.argument("name", required=False)
+@click.argument("words", nargs=-1, metavar="[NAME]")
 @json_option
-def theorems_command(name: str | None, as_json: bool) -> None:
+def theorems_command(words: tuple[str, ...], as_json: bool) -> None:
     """List the theorems of the papers, or those that match NAME.
 
-    NAME is the code of a theorem, such as ZW19-T8, or a word of its text. Each row gives the
-    conditions of the theorem and the Python call that computes it.
+    NAME is the code of a theorem, such as ZW19-T8, or words of its row: a row is listed if it has
+    each of them. Each row gives the conditions of the theorem and the Python call that computes it.
 
     \b
-    Example:
+    Examples:
       symacct theorems shuffle
+      symacct theorems poisson gaussian
     """
-    rows = catalogue.rows() if name is None else catalogue.about(name)
+    rows = catalogue.about(" ".join(words)) if words else catalogue.rows()
     if as_json:
         print_json([row.as_dict() for row in rows])
         return
@@ -242,7 +245,7 @@ def _tree(explanation: Explanation) -> Tree:
     times = f"{explanation.count} × " if explanation.count > 1 else ""
     tree = Tree(Text(times + explanation.title, style="bold"))
     for label, text in explanation.lines():
-        tree.add(Text.assemble((f"{label}: ", "dim"), text))
+        tree.add(Text.assemble((f"{label}: ", "dim"), as_options(text)))
     for part in explanation.parts:
         tree.add(_tree(part))
     return tree

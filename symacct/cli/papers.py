@@ -22,6 +22,7 @@ from symacct.cli.frame import (
     main,
     print_facts,
     print_json,
+    print_note,
     print_text,
 )
 from symacct.cli.headline import as_report, note_citations, note_large_delta
@@ -120,7 +121,7 @@ def statement_command(
     if found.best.claim.adjacency.relation is Relation.EITHER:
         click.echo(_OPEN, err=True)
     if found.not_exact:
-        click.echo(f"Note: the true number is {found.not_exact}", err=True)
+        print_note(f"Note: the true number is {found.not_exact}")
     report = as_report(found)
     note_large_delta(report)
     note_citations(form, expr, delta)

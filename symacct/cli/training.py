@@ -22,7 +22,6 @@ from symacct.cli.frame import (
 )
 from symacct.cli.headline import (
     as_report,
-    calibrated,
     note_citations,
     note_large_delta,
     print_calibrated,
@@ -32,6 +31,7 @@ from symacct.core import symbols
 from symacct.core.claims import Relation
 from symacct.core.errors import DomainError, ParseError
 from symacct.core.exact import text
+from symacct.explore.calibration import calibrated
 from symacct.export.description import describe
 from symacct.expressions.formula_reader import parse_formula
 from symacct.expressions.node import Node

@@ -11,6 +11,9 @@ from symacct.core.errors import ArgumentError, echo, nearest
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
+_K = TypeVar("_K")
+#: As other libraries call the ε that is to be met.
+_AIM = "; symacct.calibrate(m, epsilon, delta) finds the parameter that meets a target"
 
 
 class Constructed(type):
@@ -42,13 +45,23 @@ def explained(function: Callable[_P, _T]) -> Callable[_P, _T]:
         try:
             return function(*values, **keywords)
         except TypeError:
-            # Of a class method the class comes first, which nobody writes as an argument.
-            of_class = next(iter(inspect.signature(function).parameters), "") == "cls"
-            bound: Any = functools.partial(cast(Any, function), *values[:of_class])
-            _check(function.__qualname__, bound, values[of_class:], keywords)
+            # Of a method its owner comes first, which nobody writes as an argument.
+            first = next(iter(inspect.signature(function).parameters), "")
+            owned = first in ("cls", "self")
+            bound: Any = functools.partial(cast(Any, function), *values[:owned])
+            name = function.__name__ if first == "self" else function.__qualname__
+            _check(name, bound, values[owned:], keywords)
             raise
 
     return call
+
+
+def explained_methods(kind: type[_K]) -> type[_K]:
+    """The class, whose own public methods say what they take."""
+    for name, found in list(vars(kind).items()):
+        if inspect.isfunction(found) and not name.startswith("_"):
+            setattr(kind, name, explained(found))
+    return kind
 
 
 def _check(
@@ -88,7 +101,8 @@ def _found(
     for name in keywords:
         if name not in known:
             near = nearest(name, known)
-            return f"the argument {echo(name)}", f"; did you mean {near}?" if near else ""
+            meant = f"; did you mean {near}?" if near else ""
+            return f"the argument {echo(name)}", _AIM if name.startswith("target") else meant
         if name in by_place[: len(values)]:
             return f"{name} twice", ""
     if len(values) > len(by_place):

@@ -13,14 +13,20 @@ from __future__ import annotations
 import contextlib
 import difflib
 import reprlib
-from collections.abc import Iterable
+import sys
+import traceback
+import warnings
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import cache
+from types import FrameType, TracebackType
 from typing import Any
 
 _SHOWN = 120  # characters of a value in a message
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = _SHOWN
+#: Whose frames a notebook leaves out: they say nothing about the call that was wrong.
+_INSIDE = {"symacct", "mpmath", "contextlib", "IPython"}
 
 
 def echo(value: object) -> str:
@@ -79,13 +85,93 @@ def suggestion(found: object, known: Iterable[str], needed: str) -> str:
     return f"; did you mean {near}?" if near else f", needed {needed}"
 
 
+def among_many(found: object, known: Iterable[str], listed: str) -> str:
+    """The end of a message about one of too many names: a likely one, or three and where all are.
+
+    >>> among_many("ZW19-T55", ["ZW19-T5", "ZW19-T8", "MIR17-P1", "improved"], "symacct theorems")
+    '; did you mean ZW19-T5?'
+    """
+    if near := nearest(found, known):
+        return f"; did you mean {near}?"
+    lowered = {one.lower(): one for one in known}
+    name = str(found)[:_SHOWN].lower()
+    alike = [lowered[one] for one in difflib.get_close_matches(name, lowered, n=3, cutoff=0)]
+    return f", needed a name such as {', '.join(alike)}; {listed} lists them all"
+
+
 def without_suggestion(message: str) -> str:
     """The message, for a better one to follow."""
     return message.partition("; did you mean ")[0]
 
 
+def ipython_shell() -> Any:
+    """The shell of the IPython session or Jupyter kernel that runs, or None."""
+    return getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+
+
 class SymacctError(Exception):
-    """The base class of all errors of symacct, whose messages take one line."""
+    """The base class of all errors of symacct, whose messages take one line.
+
+    IPython and Jupyter show your own lines and the message. After `%xmode Verbose` they show every
+    frame. The traceback itself keeps all of them, for `%debug` and for a log.
+    """
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows; it asks an error for this by that name."""
+        shell = ipython_shell()
+        if shell is None:
+            return traceback.format_exception(self)
+        if shell.InteractiveTB.mode == "Verbose":
+            lines: list[str] = shell.InteractiveTB.structured_traceback(
+                type(self), self, self.__traceback__
+            )
+            return lines
+        with _only_frames_outside(self):
+            lines = shell.InteractiveTB.structured_traceback(
+                type(self), self, self.__traceback__, tb_offset=0
+            )
+        return lines
+
+
+@contextlib.contextmanager
+def _only_frames_outside(error: BaseException | None) -> Iterator[None]:
+    """For a while the error, and what it came from, have no frame of ours in their tracebacks."""
+    whole: dict[int, tuple[BaseException, TracebackType | None]] = {}
+    while error is not None and id(error) not in whole:
+        whole[id(error)] = error, error.__traceback__
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    try:
+        for one, entries in whole.values():
+            one.__traceback__ = _outside(entries)
+        yield
+    finally:
+        for one, entries in whole.values():
+            one.__traceback__ = entries
+
+
+def _outside(entries: TracebackType | None) -> TracebackType | None:
+    """The traceback without our frames; a function of the caller's own that we call stays."""
+    kept = []
+    while entries is not None:
+        if not _is_inside(entries.tb_frame):
+            kept.append(entries)
+        entries = entries.tb_next
+    shown: TracebackType | None = None
+    for one in reversed(kept):
+        shown = TracebackType(shown, one.tb_frame, one.tb_lasti, one.tb_lineno)
+    return shown
+
+
+def _is_inside(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__")).partition(".")[0] in _INSIDE
+
+
+def warn(message: str, kind: type[UserWarning]) -> None:
+    """Warn at the caller's own line, however deep in the package the reason is found."""
+    level, frame = 1, sys._getframe()
+    while _is_inside(frame) and frame.f_back is not None:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, kind, stacklevel=level)
 
 
 class DomainError(SymacctError, ValueError):

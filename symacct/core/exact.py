@@ -15,6 +15,7 @@ import mpmath
 import numpy as np
 
 from symacct.core import limits, mistyped
+from symacct.core.calling import explained
 from symacct.core.errors import DomainError, echo, formulas
 from symacct.core.lazy_import import sympy
 
@@ -116,6 +117,7 @@ def typed_value(value: Numeric, name: str = "number") -> Exact:
     return exact(value, name)
 
 
+@explained
 def binary(value: float | np.floating[Any]) -> Fraction:
     """The exact binary value of a float, for a number that a machine computed or ran with.
 
@@ -267,7 +269,7 @@ def _from_text(value: str, name: str) -> Fraction:
     match = _RATIONAL.fullmatch(value)
     if match is None:
         needed = "needed a number such as 5, 1/1000 or 1e-8"
-        meant = mistyped.remedy(value, _RATIONAL.fullmatch)
+        meant = mistyped.remedy(value, _RATIONAL.fullmatch) or mistyped.symbol(value)
         raise DomainError(f"{name}: found {echo(value)}, {needed}{meant}")
     sign, digits, exponent, divisor, divisor_exponent = match.groups()
     result = _decimal(digits, exponent, name)

@@ -12,6 +12,8 @@ from itertools import chain
 from typing import TypeAlias
 
 _Correction: TypeAlias = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
+_LONGEST_NAME = 30
+_NO_PARAMETER = {"inf", "infinity", "oo", "nan", "None", "True", "False"}
 _LONGEST = 300  # characters of a text that is looked at, and of what is proposed
 _POWER = r"(?:\*\*|\^)"
 
@@ -65,6 +67,17 @@ def remedy(text: str, is_number: Callable[[str], object]) -> str:
         if is_number(other):
             return proposed([other.strip()])
     return ""
+
+
+def symbol(text: str) -> str:
+    """The end of a message on a name where a number was needed: how it is a parameter.
+
+    >>> symbol("sigma")
+    "; for a parameter without a value write sympy.Symbol('sigma')"
+    """
+    if not text.isidentifier() or text in _NO_PARAMETER or len(text) > _LONGEST_NAME:
+        return ""
+    return f"; for a parameter without a value write sympy.Symbol({text!r})"
 
 
 def proposed(texts: list[str]) -> str:

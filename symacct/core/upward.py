@@ -14,7 +14,16 @@ if TYPE_CHECKING:
     from symacct.accountant import accountant, reported
     from symacct.accountant.currencies import concentrated, gdp, tradeoff
     from symacct.evidence import certificates
-    from symacct.export import cards, citation, description, explanation, formula, graph
+    from symacct.explore import plots
+    from symacct.export import (
+        cards,
+        citation,
+        description,
+        explanation,
+        formula,
+        graph,
+        node_card,
+    )
     from symacct.export.expansions import expansion, optimum
     from symacct.export.latex import display
     from symacct.papers import document, report, statement
@@ -33,7 +42,9 @@ else:
     formula = LazyModule("symacct.export.formula")
     gdp = LazyModule("symacct.accountant.currencies.gdp")
     graph = LazyModule("symacct.export.graph")
+    node_card = LazyModule("symacct.export.node_card")
     optimum = LazyModule("symacct.export.expansions.optimum")
+    plots = LazyModule("symacct.explore.plots")
     report = LazyModule("symacct.papers.report")
     reported = LazyModule("symacct.accountant.reported")
     statement = LazyModule("symacct.papers.statement")
@@ -55,7 +66,9 @@ __all__ = [
     "formula",
     "gdp",
     "graph",
+    "node_card",
     "optimum",
+    "plots",
     "report",
     "reported",
     "statement",

@@ -5,13 +5,22 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import mpmath
 
+from symacct.accountant.reported import (
+    BEST,
+    Reported,
+    against,
+    best,
+    pinned,
+    pinned_conversion,
+)
 from symacct.core import arguments, exact
+from symacct.core.calling import explained
 from symacct.core.errors import DomainError, PrecisionError, SymacctError, echo
 from symacct.core.exact import INFINITY, Numeric
 from symacct.core.lazy_import import sympy
@@ -38,7 +47,8 @@ _GUESSES = 12  # before the bracket is halved
 class Calibration:
     """Two adjacent values, of which one meets the target and the other misses it.
 
-    `meets` meets the target, with this `guarantee`, and `fails` misses it.
+    `meets` meets the target, with this `guarantee`, and `fails` misses it. `by_orders` is the
+    calibration by Rényi orders, where this one is the best proved of several.
 
     >>> import sympy
     >>> from symacct import Gaussian, calibrate
@@ -52,24 +62,36 @@ class Calibration:
     fails: Fraction
     node: Node
     guarantee: Guarantee
+    by_orders: Calibration | None = None
+    #: Why a better value is not known, where the best was asked for.
+    not_exact: str = ""
 
     def __str__(self) -> str:
-        values = f"{number(self.meets)} meets the target, {number(self.fails)} does not"
-        return f"{self.symbol} = {values}\n  {self.guarantee}"
+        lines = [f"{self.symbol} = {self.values}", str(self.guarantee), self._beside]
+        return "\n  ".join(filter(None, lines))
 
     def __repr__(self) -> str:
         what = filter(None, (shortened(repr(self.node)), sensitivity(self.node)))
-        lines = [f"Calibration: {self}", f"of: {', '.join(what)}", self._by_the_profile]
-        return "\n  ".join(filter(None, lines))
+        return f"Calibration: {self}\n  of: {', '.join(what)}"
 
     @property
-    def _by_the_profile(self) -> str:
-        """What may be better, where the value was found from Rényi orders."""
-        return "" if self.guarantee.needs_no_order else "conversion='exact' may find a better value"
+    def values(self) -> str:
+        """Both values, and which of them meets the target."""
+        return f"{number(self.meets)} meets the target, {number(self.fails)} does not"
+
+    @property
+    def _beside(self) -> str:
+        """The value by Rényi orders beside a better one; how one may be had where this is that."""
+        if self.by_orders is not None and self.by_orders.meets != self.meets:
+            return f"by Rényi orders: {self.by_orders.values}"
+        if self.guarantee.needs_no_order:
+            return ""
+        return self.not_exact or f"by Rényi orders; conversion={BEST!r} may find a better value"
 
     def _repr_html_(self) -> str:
+        beside = f"  ({self._beside})" if self._beside else ""
         rows = [
-            (f"{self.symbol} meets the target at", number(self.meets)),
+            (f"{self.symbol} meets the target at", f"{number(self.meets)}{beside}"),
             ("and does not at", number(self.fails)),
         ]
         return card(rows) + guarantee_card(self.guarantee)
@@ -82,9 +104,11 @@ class Calibration:
             "fails": exact.text(self.fails),
             "expression": repr(self.node),
             "guarantee": self.guarantee.as_dict(),
+            **({"by_orders": self.by_orders.as_dict()} if self.by_orders else {}),
         }
 
 
+@explained
 @progress("calibrate")
 def calibrate(
     m: Node,
@@ -104,20 +128,56 @@ def calibrate(
     decimals that differ by one unit of the last of `digits` significant digits, or adjacent whole
     numbers if the symbol is an integer. Raises DomainError if no such values are found or if m has
     not exactly one free symbol, and PrecisionError if an ε cannot be told from the target.
-    `epsilon` is in nats. `delta`, `conversion`, `orders` and `by` are those of `Node.epsilon`.
+    `epsilon` is in nats. `delta`, `conversion`, `orders` and `by` are those of `Node.epsilon`, and
+    `conversion="best"` decides by the number of `Node.report`, as the command does: the noise may
+    then be less.
 
     >>> import sympy
     >>> from symacct import Gaussian, calibrate
     >>> print(calibrate(Gaussian(sympy.Symbol("sigma")), epsilon=1, delta="1e-5", digits=3).meets)
     81/20
+    >>> best = calibrate(Gaussian(sympy.Symbol("sigma")), 1, "1e-5", digits=3, conversion="best")
+    >>> str(best.meets), str(best.by_orders.meets)
+    ('187/50', '81/20')
     """
     digits = arguments.digits(digits)
+    if conversion == BEST and pinned_conversion(conversion, orders, by) is None:
+        found = calibrated(m, epsilon, delta, digits, BEST)
+        by_orders = None if found.by_orders is found.best else found.by_orders
+        return replace(found.best, by_orders=by_orders, not_exact=found.not_exact)
     how = {"conversion": conversion, "orders": arguments.orders(orders), "by": by}
     asked = as_node(m, "calibrate"), epsilon, delta, digits, how
     target = Target(*asked)
     low, high = _steered_neighbours(_Steered(*asked), target, digits) or neighbours(target, digits)
     meets, fails = (low, high) if target.met(low) else (high, low)
     return Calibration(target.symbol.name, meets, fails, *target.asked[meets])
+
+
+def calibrated(
+    m: Node,
+    epsilon: Numeric,
+    delta: Numeric,
+    digits: int,
+    conversion: str | None = None,
+    by: By = None,
+) -> Reported[Calibration]:
+    """The value that meets a target, by the best that is proved unless something is pinned."""
+
+    def ask(conversion: str) -> Calibration:
+        return calibrate(m, epsilon, delta, digits=digits, conversion=conversion, by=by)
+
+    def needs_more(exact: Calibration, by_orders: Calibration | None) -> str:
+        why = against(exact.guarantee, None)
+        if why or by_orders is None:
+            return why
+        less = by_orders.meets - exact.meets
+        if less == 0 or (less > 0) == (exact.meets > exact.fails):  # noise falls, a rate rises
+            return ""
+        return f"the dominating pair gives no better than {number(exact.meets)}"
+
+    if conversion := pinned_conversion(conversion, None, by):
+        return pinned(ask(conversion))
+    return best(ask, needs_more)
 
 
 def number(value: Fraction) -> str:
@@ -133,11 +193,11 @@ class Target:
     ) -> None:
         free = sorted(m.free_symbols, key=str)
         if len(free) != 1:
-            found = ", ".join(map(str, free)) or "none"
-            raise DomainError(
-                f"calibrate: found the free symbols {found}, needed exactly one; give the others "
-                "values with m.subs({...})"
-            )
+            found, remedy = "no parameter without a value", "write a name for the one to be found"
+            if free:
+                found = f"the parameters {', '.join(map(str, free))} without values"
+                remedy = "write numbers for the others"
+            raise DomainError(f"calibrate: found {found}, needed exactly one; {remedy}")
         self.m = m
         self.symbol: sympy.Symbol = free[0]
         self.epsilon = rational(epsilon, "epsilon")

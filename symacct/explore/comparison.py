@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import mpmath
 
 from symacct.accountant.accountant import Accountant
+from symacct.core.calling import explained
 from symacct.core.claims import Kind
 from symacct.core.errors import DomainError, OrderError, SoundnessError, SymacctError, echo
 from symacct.core.exact import Numeric, Order, order
@@ -85,6 +86,7 @@ class TheoremRow:
         }
 
 
+@explained
 @progress("compare")
 def compare(
     m: Node,
@@ -197,6 +199,12 @@ class ConvertedEpsilon:
         return isinstance(self.epsilon, Enclosure)
 
     @property
+    def measures(self) -> bool:
+        """Is it the true ε, or a lower bound of it, by which the others are measured?"""
+        kinds = (Kind.EXACT, Kind.LOWER)
+        return isinstance(self.epsilon, Enclosure) and self.epsilon.claim.kind in kinds
+
+    @property
     def cells(self) -> tuple[str, ...]:
         """The conversion, the theorem and ε, for a table."""
         return self.conversion, self.theorem or "all", _said(self.epsilon)
@@ -208,20 +216,21 @@ class ConvertedEpsilon:
         return {"conversion": self.conversion, "theorem": self.theorem, "epsilon": shown}
 
 
+@explained
 @progress("compare")
 def compare_epsilon(
     m: Node, delta: Any, digits: int = 10, accountant: Accountant | None = None
 ) -> Comparison[ConvertedEpsilon]:
     """Compare ε(δ) by every conversion, and by each theorem that bounds m.
 
-    The largest ε comes first and the true one last. If the true ε is not known, the last row is the
-    best lower bound. `delta` is the given δ, and ε is in nats, with `digits` significant digits.
-    `accountant` remembers the values. A row without a value gives its reason. Raises DomainError if
-    m is no mechanism.
+    The smallest proved ε comes first, which is the one to report; the true ε, where it is known, is
+    that. If it is not known, the best lower bound comes after the other values. Rows without a
+    value come last and give their reason. `delta` is the given δ, and ε is in nats, with `digits`
+    significant digits. `accountant` remembers the values. Raises DomainError if m is no mechanism.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> rows = compare_epsilon(100 * PoissonSubsample(Gaussian(5), "1/1000"), "1e-8", 5)
-    >>> rows[-1].conversion, rows[-1].epsilon.rounded_up(5)
+    >>> rows[0].conversion, rows[0].epsilon.rounded_up(5)
     ('exact', '0.0086222')
     """
     as_node(m, "compare")
@@ -236,8 +245,8 @@ def compare_epsilon(
         ConvertedEpsilon("improved", t.name, _epsilon(ask, m, delta, "improved", t.name))
         for t in upper
     ]
-    rows = sorted([*known, *pinned], key=_largest_first)
-    return Comparison(("conversion", "theorem", "ε"), [*rows, *_truth(ask, m, delta)], about(m))
+    rows = sorted([*_truth(ask, m, delta), *known, *pinned], key=_best_first)
+    return Comparison(("conversion", "theorem", "ε"), rows, about(m))
 
 
 def _truth(accountant: Accountant, m: Node, delta: Any) -> list[ConvertedEpsilon]:
@@ -267,10 +276,12 @@ def _epsilon(
         return _without_remedy(str(error), by)
 
 
-def _largest_first(row: ConvertedEpsilon) -> tuple[bool, Any]:
-    """What has no answer first, then the larger the sooner."""
+def _best_first(row: ConvertedEpsilon) -> tuple[int, Any]:
+    """The smaller the sooner, of equals the exact one; then a lower bound; then what has no ε."""
     found = row.epsilon
-    return (False, 0) if isinstance(found, str) else (True, -found.upper)
+    if isinstance(found, str):
+        return 2, 0
+    return int(found.claim.kind is Kind.LOWER), found.upper
 
 
 def _others(m: Node) -> list[Theorem]:

@@ -15,12 +15,14 @@ from symacct.accountant.accountant import certified_number
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.core import limits
+from symacct.core.calling import explained
 from symacct.core.claims import Claim, Kind
 from symacct.core.errors import PrecisionError
 from symacct.core.exact import Numeric
 from symacct.core.sources import ZW19
 from symacct.distributions.direction import Direction
 from symacct.explore.chi_divergence import chi_divergence
+from symacct.export.cards import card
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import whole
 from symacct.mechanisms.gaussian import Gaussian
@@ -28,7 +30,7 @@ from symacct.mechanisms.laplace import Laplace
 from symacct.mechanisms.mixtures import has_closed_form
 from symacct.mechanisms.pair import DistributionPair
 from symacct.numerics.sums.differences import differences_at
-from symacct.results.enclosure import Enclosure
+from symacct.results.enclosure import Enclosure, shortened
 
 FORWARD, BACKWARD = "P‖Q", "Q‖P"
 _SIGN_BITS = 32  # of a χ^l that decide its sign
@@ -66,15 +68,22 @@ class OddChiReport:
     first_violation: Violation | None
     reason: str
 
-    def __str__(self) -> str:
+    @property
+    def verdict(self) -> str:
+        """In a few words."""
         if self.first_violation is not None:
-            verdict = f"fails: {self.first_violation}"
-        elif self.holds is None:
-            verdict = "undecided"
-        else:
-            reach = "every order" if self.proved_for_all_orders else f"orders up to {self.up_to}"
-            verdict = f"holds at {reach}"
-        return f"condition (4) for {self.mechanism!r} {verdict} ({self.reason})"
+            return f"fails: {self.first_violation}"
+        if self.holds is None:
+            return "undecided"
+        reach = "every order" if self.proved_for_all_orders else f"orders up to {self.up_to}"
+        return f"holds at {reach}"
+
+    def __str__(self) -> str:
+        return f"condition (4) for {self.mechanism!r} {self.verdict} ({self.reason})"
+
+    def _repr_html_(self) -> str:
+        of = shortened(repr(self.mechanism))
+        return card([("condition (4)", self.verdict), ("of", of), ("because", self.reason)])
 
     def as_dict(self) -> dict[str, Any]:
         """The report for JSON."""
@@ -90,6 +99,7 @@ class OddChiReport:
         }
 
 
+@explained
 def check_odd_chi(m: Node, up_to: Numeric = 25) -> OddChiReport:
     """Is χ^l = E_Q[(P/Q − 1)^l] >= 0 for every odd 3 <= l <= up_to, and for P and Q exchanged?
 

@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Any
 from flint import arb
 
 from symacct.accountant.accountant import certified_number, refuse_symbols
+from symacct.accountant.currencies.curve_tests import CurveProfile, profile_or_curve
 from symacct.accountant.currencies.gdp import gdp, is_gaussian, or_fewer_digits, regret
-from symacct.accountant.currencies.tradeoff import known_profile, nearest_first
+from symacct.accountant.currencies.tradeoff import nearest_first
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.core import arguments, limits
+from symacct.core.calling import explained, explained_methods
 from symacct.core.claims import Claim, Kind
 from symacct.core.errors import (
+    AssumptionError,
     DomainError,
     LimitError,
     PrecisionError,
@@ -35,6 +38,7 @@ from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import rational
 from symacct.numerics.sums.refine import ball
 from symacct.profile import Profile, profile_below
+from symacct.profile.dominating.below import products_below
 from symacct.profile.gaussian_tradeoff import smallest_mu
 from symacct.profile.tradeoff import HockeySticks, largest_power
 from symacct.results.enclosure import Bound, bound, from_ball
@@ -49,18 +53,24 @@ LEAST_ERROR = "1e-10"
 _DRAWN_DIGITS = 5
 _SOURCES = (DRS22.at("trade-off functions"), SYMACCT.at("docs/proofs.md, section 41"))
 _FEW, _BITS = 1.5, 96  # digits of H where no more are to be had, and bits that do for them
+_CURVE_ALONE = (
+    "Only a Rényi curve is known: each number is the most that the curve implies, and no test "
+    "need reach it."
+)
 _FPRS, _PRIORS, _BASELINES = ("1/10", "1/100", "1/1000", "1e-6"), ("1/2", "1/10"), ("1/10", "1e-3")
 
 Value = Callable[[HockeySticks], arb]
 
 
+@explained
 def risk(m: Node, digits: int = 6, least_error: Numeric = LEAST_ERROR) -> Risk:
     """The risks of m: how much an attacker who sees the output can learn at most.
 
     The attacker may know everything else. Each number is certified and rounded up. `digits` are
     significant digits; if the profile has fewer, the answer has those. `least_error` is that of
-    `Node.gdp`. Raises AssumptionError if no dominating pair of laws is known, and DomainError for
-    symbols without a value. ε is in nats.
+    `Node.gdp`. If only a Rényi curve is known, as of zCDP, the numbers are what it implies: upper
+    bounds, of which nothing is known from below. Raises InfiniteError if the curve implies nothing,
+    and DomainError for symbols without a value. ε is in nats.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> found = risk(2000 * PoissonSubsample(Gaussian("9.4"), "0.328"))
@@ -70,6 +80,7 @@ def risk(m: Node, digits: int = 6, least_error: Numeric = LEAST_ERROR) -> Risk:
     return Risk(m, digits, least_error)
 
 
+@explained_methods
 class Risk:
     """The privacy risks of a mechanism, which print as a table.
 
@@ -98,7 +109,7 @@ class Risk:
         if not 0 < self.least_error < Fraction(1, 2):
             found = echo(least_error)
             raise DomainError(f"risk, least_error: found {found}, needed 0 < least_error < 1/2")
-        self._known = known_profile(self.node, "risk") if known is None else known
+        self._known = profile_or_curve(self.node, "risk") if known is None else known
 
     @property
     def kind(self) -> Kind:
@@ -186,6 +197,11 @@ class Risk:
         How far the Gaussian trade-off curve is below the true one; an upper bound where that is
         not known.
         """
+        if isinstance(self._known, CurveProfile):
+            raise AssumptionError(
+                f"regret: found {echo(self.node)}, of which a Rényi curve is known, needed a "
+                "profile: a curve does not say how good the best test is at least"
+            )
         return or_fewer_digits(lambda digits: regret(self.node, self.mu, digits), self.digits)
 
     @cached_property
@@ -194,9 +210,22 @@ class Risk:
         return gdp(self.node, self.digits)
 
     @cached_property
+    def _has_below(self) -> bool:
+        """Is anything known from below?"""
+        return any(product.runs for product in products_below(self.node.rewritten))
+
+    @property
+    def note(self) -> str:
+        """A note if only a Rényi curve is known; empty otherwise."""
+        return _CURVE_ALONE if isinstance(self._known, CurveProfile) else ""
+
+    @cached_property
     def lower(self) -> Risk | None:
-        """Risks from below, rounded down, of what post-processing leaves; None where exact."""
-        if self.kind is not Kind.UPPER:
+        """Risks from below, rounded down, of what post-processing leaves.
+
+        None where they are exact, and where nothing is known from below.
+        """
+        if self.kind is not Kind.UPPER or not self._has_below:
             return None
         return Risk(self.node, self.digits, self.least_error, profile_below(self.node.rewritten))
 
@@ -278,19 +307,22 @@ class Risk:
         columns = list(zip(headers, *rows, strict=True))
         widths = [max(map(len, column)) for column in columns]
         lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in [headers, *rows]]
-        return "\n".join([*lines, f"relation: {about(self.node)}"])
+        lines.append(f"relation: {about(self.node)}")
+        return "\n".join([*lines, self.note] if self.note else lines)
 
     def __repr__(self) -> str:
         return f"<Risk of {self.node!r}: advantage {self.advantage}, μ {self.mu}; {self.kind}>"
 
     def _repr_html_(self) -> str:
-        return grid(*self.cells, f"relation: {about(self.node)}")
+        below = filter(None, [f"relation: {about(self.node)}", self.note])
+        return grid(*self.cells, "; ".join(below))
 
     def as_dict(self) -> dict[str, Any]:
         """The table for JSON."""
         return {
             "expression": repr(self.node),
             "relation": str(self.node.claim.adjacency),
+            **({"note": self.note} if self.note else {}),
             "risks": [
                 {
                     "risk": name,
@@ -306,6 +338,7 @@ class Risk:
         return plot_risk(self.node, fprs, axes)
 
 
+@explained
 def plot_risk(
     m: Node | Mapping[str, Node],
     fprs: Iterable[Numeric] | None = None,

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from symacct.core import arguments, exact
+from symacct.core.calling import explained
 from symacct.core.errors import DomainError, PrecisionError, echo
 from symacct.core.exact import Numeric
 from symacct.explore.calibration import Target, neighbours, number
@@ -70,6 +71,7 @@ class RiskCalibration:
         }
 
 
+@explained
 @progress("calibrate")
 def calibrate_risk(
     m: Node,

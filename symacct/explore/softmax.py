@@ -17,6 +17,7 @@ from typing import Any
 from flint import arb
 
 from symacct.accountant.accountant import Accountant, certified_number
+from symacct.core.calling import explained
 from symacct.core.claims import INTEGER_ORDERS, Claim, Kind
 from symacct.core.errors import AssumptionError, OrderError, echo
 from symacct.core.exact import Numeric, expression
@@ -30,6 +31,7 @@ from symacct.rdp.decimals import as_decimal
 from symacct.results.enclosure import Enclosure
 
 
+@explained
 def softmax_bounds(m: Node, alpha: Numeric, digits: int = 30) -> tuple[Enclosure, Enclosure]:
     """Simple lower and upper bounds of the value of ZW19-T8 or WBK19-T9, by its largest term.
 

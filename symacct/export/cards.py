@@ -5,39 +5,49 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
+from symacct.core.claims import Kind
 from symacct.export.description import float_note, in_few_words, neighbours
 from symacct.expressions.theorem_registry import Theorem
 from symacct.results import rounding
 from symacct.results.enclosure import Enclosure, Guarantee, shortened, shown
 
 _DIGITS = 6
+_SHORT = 40  # letters of a cell that is not broken
+_KINDS = {Kind.EXACT: "the smallest that is true", Kind.UPPER: "an upper bound"}
+#: Styles that hold on light and on dark pages: none names a colour.
+_NAME = "white-space:nowrap;padding-right:1em"
+_TEXT = "white-space:normal;overflow-wrap:anywhere"
+_FIRST = f"{_TEXT};font-weight:bold"
+_SENTENCE = "white-space:normal;min-width:16em;padding-right:1em"
 
 
 def enclosure_card(x: Enclosure) -> str:
     """The value on the safe side, what is proved of it, and what it is."""
-    return card([("value", shown(x, _DIGITS)), *_proof(x), ("kind", str(x.claim))])
+    value = f"{shown(x, _DIGITS)}  ({x.how_rounded(_DIGITS)})"
+    return card([("value", value), _digits(x), ("kind", str(x.claim))])
 
 
 def guarantee_card(guarantee: Guarantee) -> str:
-    """ε and δ, which of them was asked, and the order, the conversion and the curve behind it."""
-    rows = [("ε", shown(guarantee.epsilon, _DIGITS)), ("δ", shown(guarantee.delta, _DIGITS))]
-    rows += _proof(guarantee.asked)
-    alpha = rounding.order_text(guarantee.alpha)
-    order = [] if guarantee.needs_no_order else [("at order", alpha)]
-    rows += [
-        ("kind", f"{guarantee.kind}, by the {guarantee.conversion} conversion"),
-        *([("smaller", guarantee.may_be_less)] if guarantee.may_be_less else []),
-        *order,
-        *([("not final", guarantee.note)] if guarantee.note else []),
-        ("curve", str(guarantee.claim)),
-        ("neighbours", neighbours(guarantee.claim.adjacency)),
+    """What is guaranteed, for whom and of what, how it was found, and all digits of it."""
+    g, letters = guarantee, ("ε", "δ")
+    asked, given = letters if g.epsilon is g.asked else letters[::-1]
+    pair = f"{asked} = {shown(g.asked, _DIGITS)} at {given} = {shown(g.given)}"
+    order = "" if g.needs_no_order else f" at order {rounding.order_text(g.alpha)}"
+    m = g.mechanism
+    note = "" if m is None else float_note(m)
+    rows = [
+        ("guarantee", f"{pair}  ({g.asked.how_rounded(_DIGITS)})"),
+        ("smaller", g.may_be_less),
+        ("not final", g.note),
+        ("relation", neighbours(g.claim.adjacency, m)),
+        ("of", "" if m is None else in_few_words(m)),
+        ("note", note),
+        ("how", f"{_KINDS[g.kind]}, by the {g.conversion} conversion{order}"),
+        _digits(g.asked),
+        ("curve", str(g.claim)),
+        ("expression", "" if m is None else shortened(repr(m))),
     ]
-    if guarantee.mechanism is not None:
-        rows.append(("expression", shortened(repr(guarantee.mechanism))))
-        rows.append(("in words", in_few_words(guarantee.mechanism)))
-        note = float_note(guarantee.mechanism)
-        rows += [("note", note)] if note else []
-    return card(rows)
+    return card((name, said) for name, said in rows if said)
 
 
 def theorem_card(theorem: Theorem) -> str:
@@ -55,43 +65,54 @@ def theorem_facts(theorem: Theorem) -> dict[str, str]:
     """A theorem in a few words, by what they are about."""
     return {
         "theorem": theorem.name,
-        "source": str(theorem.source),
-        "about": ", ".join(theorem.operation),
         "says": " ".join(theorem.statement.split()),
-        "relation": str(theorem.adjacency),
-        "orders": str(theorem.orders),
+        "assumes": theorem.assumes,
+        "about": theorem.about,
         "kind": str(theorem.kind),
         "status": theorem.status,
-        "assumes": theorem.assumes,
+        "relation": str(theorem.adjacency),
+        "orders": str(theorem.orders),
+        "source": str(theorem.source),
     }
 
 
-def _proof(x: Enclosure) -> list[tuple[str, str]]:
-    return [("all digits", str(x) if x.certified else f"{x}, not certified")]
+def _digits(x: Enclosure) -> tuple[str, str]:
+    """All the digits that were asked for, and whether they are proved."""
+    proved = "every digit is proved" if x.certified else "not certified"
+    if str(x) == shown(x, _DIGITS):
+        return "digits", proved
+    return f"to {x.digits_asked} digits", f"{x}  ({proved})"
 
 
 def card(rows: Iterable[tuple[str, str]]) -> str:
-    """Names beside what belongs to them."""
-    body = "".join(_row([_cell("th", name), _cell("td", x)]) for name, x in rows)
-    return _wide(f"<table>{body}</table>")
+    """Names beside what belongs to them; the first row, which says most, stands out."""
+    found = list(rows)
+    body = "".join(
+        f"<tr>{_cell('th', name, _NAME)}{_cell('td', said, _TEXT if place else _FIRST)}</tr>"
+        for place, (name, said) in enumerate(found)
+    )
+    return f'<table style="max-width:56em">{body}</table>'
 
 
 def grid(headers: Iterable[str], rows: Iterable[Iterable[str]], below: str = "") -> str:
     """A table with a line of headers; what is said below it."""
-    head = _row(_cell("th", name) for name in headers)
-    body = "".join(_row(_cell("td", value) for value in row) for row in rows)
+    head = "".join(_cell("th", name, _column(name)) for name in headers)
+    lines = ("".join(_cell("td", one, _column(one)) for one in row) for row in rows)
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
     note = f"<p>{escape(below)}</p>" if below else ""
-    return _wide(f"<table><thead>{head}</thead><tbody>{body}</tbody></table>") + note
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return scrolled(table) + note
 
 
-def _wide(table: str) -> str:
-    """A table that is scrolled in a narrow window, which it would be cut by."""
-    return f'<div style="overflow-x:auto;max-width:100%">{table}</div>'
+def scrolled(wide: str) -> str:
+    """What is scrolled in a narrow window, which it would be cut by."""
+    return f'<div style="overflow-x:auto;max-width:100%">{wide}</div>'
 
 
-def _row(cells: Iterable[str]) -> str:
-    return f"<tr>{''.join(cells)}</tr>"
+def _column(said: str) -> str:
+    """A short cell stays in one line; a sentence is wrapped."""
+    return _NAME if len(said) <= _SHORT else _SENTENCE
 
 
-def _cell(tag: str, value: str) -> str:
-    return f'<{tag} style="text-align:left;padding-right:1em">{escape(value)}</{tag}>'
+def _cell(tag: str, said: str, style: str) -> str:
+    return f'<{tag} style="text-align:left;vertical-align:top;{style}">{escape(said)}</{tag}>'

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from html import escape
 from operator import attrgetter
 from typing import Any, TypeAlias
 
@@ -14,6 +15,7 @@ from symacct.core import exact
 from symacct.core.claims import Claim, Kind
 from symacct.core.exact import Numeric, Order, order
 from symacct.core.sources import SYMACCT
+from symacct.export.cards import card
 from symacct.export.description import value
 from symacct.expressions.node import Node
 from symacct.operations.compose import Compose, Count
@@ -74,6 +76,12 @@ class Explanation:
         return "\n".join(_indented(self, 0))
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        inner = "".join(part._repr_html_() for part in self.parts)
+        within = f'<div style="padding-left:1.5em">{inner}</div>' if inner else ""
+        rows = list(self.lines())
+        return f"<p><b>{escape(_counted(self))}</b></p>{card(rows) if rows else ''}{within}"
 
     def as_dict(self) -> dict[str, Any]:
         """The explanation for JSON."""
@@ -168,6 +176,12 @@ def _shown(count: Count) -> str:
     return exact.text(Fraction(count) if isinstance(count, int) else count)
 
 
+def _counted(explanation: Explanation) -> str:
+    """The title, and how many times where it is more than one."""
+    times = f"{_shown(explanation.count)} × " if explanation.count != 1 else ""
+    return f"{times}{explanation.title}"
+
+
 def _title(node: Node) -> str:
     """The operation and its parameters, its parts left to the branches below."""
     if isinstance(node, Compose):
@@ -180,8 +194,7 @@ def _title(node: Node) -> str:
 
 def _indented(explanation: Explanation, depth: int) -> Iterator[str]:
     margin = "  " * depth
-    times = f"{_shown(explanation.count)} × " if explanation.count != 1 else ""
-    yield f"{margin}{times}{explanation.title}"
+    yield f"{margin}{_counted(explanation)}"
     for label, text in explanation.lines():
         yield f"{margin}    {label}: {text}"
     for part in explanation.parts:

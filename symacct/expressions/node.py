@@ -9,6 +9,7 @@ from typing import Any, ClassVar, overload
 import numpy as np
 
 from symacct.core import limits, upward
+from symacct.core.calling import explained_methods
 from symacct.core.claims import Claim, Kind
 from symacct.core.errors import DomainError, echo
 from symacct.core.exact import Exact, Numeric, Order, OrderArray, typed_value
@@ -20,11 +21,13 @@ from symacct.expressions.bounded import replaced
 from symacct.expressions.currencies import Currencies
 from symacct.expressions.operators import Mechanical
 from symacct.expressions.paper_output import PaperOutput
+from symacct.expressions.pictures import Pictures
 from symacct.results.enclosure import Enclosure, Guarantee
 from symacct.results.progress import progress
 
 
-class Node(Currencies, Mechanical, PaperOutput, Interned):
+@explained_methods
+class Node(Currencies, Mechanical, PaperOutput, Pictures, Interned):
     """A mechanism or an operation. The fields are the parameters of the constructor.
 
     A subclass writes a constructor `__new__(cls, field, ...)`, which brings each field to its exact

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from symacct.core import upward
+from symacct.core.calling import explained_methods
 from symacct.core.errors import DomainError
 from symacct.core.exact import Numeric
 from symacct.core.lazy_import import sympy
@@ -15,6 +16,7 @@ if TYPE_CHECKING:  # of which this is a part
     from symacct.expressions.node import Node
 
 
+@explained_methods
 class PaperOutput:
     """What is written of a node, in other languages than its own."""
 
@@ -36,6 +38,9 @@ class PaperOutput:
 
     def _repr_latex_(self) -> str | None:
         return upward.display.inline(cast("Node", self))
+
+    def _repr_html_(self) -> str:
+        return upward.node_card.node_card(cast("Node", self))
 
     def paper(
         self,

@@ -7,12 +7,13 @@ import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Required, TypeAlias, TypedDict, Unpack
+from typing import Any, Required, SupportsIndex, TypeAlias, TypedDict, Unpack, overload
 
 import numpy as np
 
 from symacct.arithmetic import Arithmetic, Number
 from symacct.core import upward
+from symacct.core.calling import explained
 from symacct.core.claims import (
     UNSTATED,
     Adjacency,
@@ -28,8 +29,8 @@ from symacct.core.claims import (
 from symacct.core.errors import (
     DomainError,
     SoundnessError,
+    among_many,
     echo,
-    suggestion,
 )
 from symacct.core.exact import Order
 from symacct.core.forking import cached_property
@@ -70,7 +71,7 @@ def always(node: Node) -> str | None:
     return None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Theorem:
     """A statement about one operation, with the formula that computes it.
 
@@ -121,6 +122,9 @@ class Theorem:
     options: tuple[tuple[str, int], ...] = field(default=())
     #: The values that `by=` may give to an option: `ANY_VALUE` where nothing is said.
     option_values: tuple[tuple[str, range], ...] = field(default=())
+
+    def __repr__(self) -> str:
+        return f"<Theorem {self.name} ({self.kind}) about {self.about}: {self.source}>"
 
     def _repr_html_(self) -> str:
         return upward.cards.theorem_card(self)
@@ -208,7 +212,8 @@ def forget(name: str) -> None:
     """Take a theorem out of the register, such as one of your own that you want to restate."""
     global _revision
     if _register.pop(name, None) is None:
-        raise DomainError(f"theorem: found {echo(name)}, needed one of {', '.join(_register)}")
+        meant = among_many(name, _register, "symacct theorems")
+        raise DomainError(f"theorem: found {echo(name)}{meant}")
     _revision = next(_changes)
 
 
@@ -298,10 +303,19 @@ class Theorems(list[Theorem]):
     def __repr__(self) -> str:
         return "\n".join(f"{one.name}: {one.source}" for one in self) or "[]"
 
+    @overload
+    def __getitem__(self, place: SupportsIndex) -> Theorem: ...
+    @overload
+    def __getitem__(self, place: slice) -> Theorems: ...
+    def __getitem__(self, place: SupportsIndex | slice) -> Theorem | Theorems:
+        found = super().__getitem__(place)
+        return found if isinstance(found, Theorem) else Theorems(found)
+
     def _repr_html_(self) -> str:
         return upward.cards.theorems_grid(self)
 
 
+@explained
 def theorems() -> Theorems:
     """Every registered theorem, with its source, assumptions, adjacency and orders.
 
@@ -322,8 +336,8 @@ def named(name: str, what: str = "by") -> Theorem:
     key, colon, options = name.partition(":")
     found = _register.get(key)
     if found is None:
-        needed = f"one of {', '.join(_register)}"
-        raise DomainError(f"{what}: found {echo(name)}{suggestion(key, _register, needed)}")
+        meant = among_many(key, _register, "symacct theorems")
+        raise DomainError(f"{what}: found {echo(name)}{meant}")
     return _with_options(found, options) if colon else found
 
 

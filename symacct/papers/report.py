@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from symacct.accountant.reported import TRUE, Reported, may_be_smaller, reported
+from symacct.core.calling import explained_methods
 from symacct.core.claims import Kind
 from symacct.core.exact import Numeric, text
 from symacct.explore.comparison import ratio
@@ -27,6 +28,7 @@ _TINY = 1e-300  # below one over any number of records
 Row = tuple[str, str]
 
 
+@explained_methods
 @dataclass(frozen=True, repr=False)
 class PrivacyReport:
     """The number to report, its relation, how it was found, and what Rényi orders give.
@@ -150,6 +152,14 @@ class PrivacyReport:
         if g.needs_no_order:
             return explain_profile(m, (*asked, ("sources", _sources(g))))
         return explain(m, g.alpha, asked)
+
+    def statement(self, form: str = "text", preface: str = "") -> str:
+        """A paragraph on this number for a privacy section; see `Guarantee.statement`."""
+        return self.guarantee.statement(form, self.guarantee.asked.digits_asked, preface)
+
+    def cite(self) -> str:
+        """BibTeX of the works behind this number."""
+        return self.guarantee.cite()
 
     @property
     def _relation(self) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
@@ -25,6 +24,7 @@ from symacct.core.errors import (
     SoundnessError,
     SymacctError,
     echo,
+    warn,
 )
 from symacct.core.exact import INFINITY, Numeric, Order, order
 from symacct.core.forking import cached_property
@@ -231,11 +231,10 @@ class BestOrder:
         best = replace(best, optimal=best.optimal and self._skipped is None)
         if finite and best.alpha in (finite[0], finite[-1]) and best.asked.upper != 0:
             edges = f"[{echo(finite[0])}, {echo(finite[-1])}]"
-            warnings.warn(
+            warn(
                 f"the best order, {echo(best.alpha)}, is at the edge of the grid given {edges}; "
                 "orders beyond it, or orders=None, may do better",
                 OrderGridWarning,
-                stacklevel=4,
             )
         return best
 
@@ -280,11 +279,10 @@ class BestOrder:
         beyond = best + order_search.whole_step(best)
         limited = isinstance(self._skipped, LimitError) and not self.objective()(beyond).is_finite()
         if beyond > last or limited:
-            warnings.warn(
+            warn(
                 f"the best order, {best}, is next to the largest that was tried; "
                 "symacct.limits(search_order=..., search_sum=...) allows larger ones",
                 OrderGridWarning,
-                stacklevel=5,
             )
 
     def _is_whole_optimum(self, whole: int) -> bool:

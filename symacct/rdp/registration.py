@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import random
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple, Unpack, overload
@@ -14,8 +13,9 @@ from flint import arb
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
+from symacct.core.calling import explained
 from symacct.core.claims import UNSTATED, Kind
-from symacct.core.errors import EqualTheoremWarning, SymacctError
+from symacct.core.errors import EqualTheoremWarning, SymacctError, warn
 from symacct.core.exact import Order
 from symacct.expressions import theorem_registry
 from symacct.expressions.node import Node, kinds
@@ -38,6 +38,7 @@ def theorem(
     operation: type[Node] | tuple[type[Node], ...] = ...,
     **statement: Unpack[Statement],
 ) -> Callable[[Bound], Bound]: ...
+@explained
 def theorem(
     name: str,
     *,
@@ -65,11 +66,10 @@ def theorem(
     def checked(bound: Bound) -> Bound:
         register(bound)
         if other := equal_to(theorem_registry.named(name)):
-            warnings.warn(
+            warn(
                 f"theorem {name}: found the values of {other.name} at all arguments that were "
                 f"tried; needed only if it says more: by={other.name!r} asks for that one",
                 EqualTheoremWarning,
-                stacklevel=2,
             )
         return bound
 

@@ -14,6 +14,7 @@ from mpmath.libmp import MPZ
 
 from symacct.arithmetic.ball import ends_of, precision
 from symacct.core import arguments, limits, upward
+from symacct.core.calling import explained_methods
 from symacct.core.claims import Adjacency, Claim, Kind
 from symacct.core.errors import PrecisionError, SoundnessError, echo
 from symacct.core.exact import INFINITY, Numeric, Order, exact, is_infinite, text
@@ -28,6 +29,7 @@ _FAR = 10**6  # bits: of numbers as far from 1 no decimal is written out
 _LONGEST = 200  # characters of an expression in a line
 
 
+@explained_methods
 @dataclass(frozen=True)
 class Enclosure(NoNumber):
     """A number between two proved ends: lower <= the number <= upper.
@@ -192,6 +194,7 @@ def error_bound(x: Enclosure) -> ErrorBound:
     return ErrorBound(x.lower, x.upper, x.claim, x.certified, x.digits_asked, x.exactly)
 
 
+@explained_methods
 @dataclass(frozen=True)
 class Guarantee(NoNumber):
     """An (ε, δ) guarantee: the number that was asked for is an Enclosure, the given one is exact.

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from symacct.core.errors import ipython_shell
 from symacct.core.forking import new_lock
 
 _QUIET = 2.0  # seconds before anything is shown
@@ -123,6 +124,6 @@ def _watched() -> Show | None:
     with suppress(AttributeError, ValueError):  # there is no standard error, or it is closed
         if sys.stderr.isatty():
             return _on_terminal
-    ipython: Any = sys.modules.get("IPython")
-    shell = getattr(ipython, "get_ipython", lambda: None)()
-    return _Cell(ipython.display.display) if hasattr(shell, "kernel") else None
+    if not hasattr(ipython_shell(), "kernel"):
+        return None
+    return _Cell(sys.modules["IPython"].display.display)

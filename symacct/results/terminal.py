@@ -16,6 +16,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from symacct.results.ascii_text import writable
+from symacct.results.remedies import as_options
 
 _PIPED = 240  # columns of a table that is read by a program: its lines must survive a grep
 _WIDEST = 10_000  # columns, of which a tree fills each of its lines
@@ -85,7 +86,7 @@ def print_pairs(pairs: Iterable[tuple[str, Cell]]) -> None:
 
 def print_prose(text: str, style: str = "") -> None:
     """Sentences wrapped between words on a terminal; as they are for a program."""
-    screen, text = console(), writable(text)
+    screen, text = console(), writable(as_options(text))
     lines = _lines(text, screen.width) if _is_bounded(screen) else [text]
     screen.print(Text("\n".join(lines), style=style), soft_wrap=True)
 
@@ -155,7 +156,7 @@ def _text(cell: Cell) -> Text:
     """As standard output can write it, which tells how wide it is; brackets are no markup."""
     if isinstance(cell, Text):
         return Text(writable(cell.plain), style=cell.style)
-    return Text(writable(cell))
+    return Text(writable(as_options(cell)))
 
 
 def _longest_line(text: Text) -> int:

@@ -147,6 +147,7 @@ class TimeBeside:
         except OutOfTimeError:
             return self.left_out(how)
 
-    def left_out(self, how: str) -> str:
+    def left_out(self, how: str = "") -> str:
         """The words in the place of what was not known by then, and how it is asked for."""
-        return f"not computed within {self._seconds} s; for it alone, ask {how}"
+        alone = f"; for it alone, ask {how}" if how else ""
+        return f"not computed within {self._seconds} s{alone}"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from symacct.core import arguments
+from symacct.core.calling import explained
 from symacct.core.claims import Relation
 from symacct.core.errors import ParseError, echo, nearest
 from symacct.core.lazy_import import sympy
@@ -22,6 +23,7 @@ _OWN = "DistributionPair(laws.Density('exp(-Abs(x))/2'), laws.Density('exp(-Abs(
 _RELATIONS = {relation.value for relation in Relation}
 
 
+@explained
 def parse(text: str, symbols: Iterable[str | sympy.Symbol] = ()) -> Node:
     """The expression that is written in `text`.
 

@@ -7,6 +7,7 @@ True
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -20,6 +21,8 @@ from symacct.expressions import theorem_registry
 _RESULTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["results"]
 #: Headings of what no paper states.
 _OURS = {"SYMACCT": "## SYMACCT: proved in symacct", "user": "## Stated by the user"}
+#: What other forms of a word may not have.
+_ENDING = re.compile(r"(?<=\w{4})(ing|ed|es|e|s)$")
 _START, _END = "<!-- table -->", "<!-- end of table -->"
 
 
@@ -45,6 +48,11 @@ class CatalogueRow:
         """The row for JSON."""
         return asdict(self)
 
+    @property
+    def text(self) -> str:
+        """All that the row says, in small letters."""
+        return " ".join(self.as_dict().values()).casefold()
+
 
 def rows() -> list[CatalogueRow]:
     """The whole table: the papers' results in their order, then what else is registered."""
@@ -54,23 +62,24 @@ def rows() -> list[CatalogueRow]:
     return [*listed, *(_of_theorem(t, str(t.source)) for t in rest)]
 
 
-def about(word: str) -> list[CatalogueRow]:
-    """The row that is called so, or those that have the word anywhere in them.
+def about(words: str) -> list[CatalogueRow]:
+    """The row that is called so, or those that have each of the words, or other forms of them.
 
     DomainError where there is none, with the code that is most like it.
 
     >>> [row.call for row in about("zw19-t8")]
     ['ZW19-T8']
+    >>> len(about("poisson subsampling")) > 5
+    True
     """
-    listed, wanted = rows(), str(word).casefold()
+    listed, wanted = rows(), str(words).casefold()
     called = [row for row in listed if row.call.casefold() == wanted]
-    found = called or [
-        row for row in listed if any(wanted in cell.casefold() for cell in row.as_dict().values())
-    ]
+    stems = [_ENDING.sub("", word) for word in wanted.split()]
+    found = called or [row for row in listed if all(stem in row.text for stem in stems)]
     if not found:
         codes = [row.call for row in listed if row.call]
-        needed = "a code or a word of the table that symacct theorems prints"
-        raise DomainError(f"theorems: found {echo(word)}{suggestion(word, codes, needed)}")
+        needed = "a code, or words that stand together in a row of what symacct theorems prints"
+        raise DomainError(f"theorems: found {echo(words)}{suggestion(words, codes, needed)}")
     return found
 
 

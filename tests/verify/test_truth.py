@@ -229,6 +229,8 @@ def test_a_theorem_that_is_named_is_held_to():
     wrong = judged(SAMPLED, "rdp", "3", five * 1.001, "ZW19-T5")
     assert wrong.verdict == "wrong-formula"
     assert not wrong.below
+    assert not wrong.short  # it is more than the theorem gives
+    assert judged(SAMPLED, "rdp", "3", five * 0.999, "ZW19-T5").short
     assert judged(SAMPLED, "rdp", "3", five, "ZW19-T8").verdict == "wrong-formula"
 
 
@@ -400,6 +402,8 @@ def test_rounding_explains_only_what_it_can():
     ask = Ask("rdp", (SAMPLED,), "2")
     assert explained_by_rounding(ask, Fraction(1, 10**16), Fraction(1, 10**15))
     assert not explained_by_rounding(ask, Fraction(1, 10**10), Fraction(1, 10**9))
+    for other in (Ask("rdp", (SAMPLED,), "1"), Ask("epsilon", (SAMPLED,), "0.001")):
+        assert not explained_by_rounding(other, Fraction(1, 10**16), Fraction(1, 10**15))
 
 
 def test_the_same_value_but_for_rounding():

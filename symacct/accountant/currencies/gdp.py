@@ -11,6 +11,7 @@ from functools import singledispatch
 from flint import arb
 
 from symacct.accountant.accountant import Accountant, certified_number, refuse_symbols
+from symacct.accountant.currencies.curve_tests import profile_or_curve
 from symacct.accountant.currencies.tradeoff import known_profile, nearest_first
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
@@ -66,7 +67,7 @@ def gdp(m: Node, digits: int | None = None, least_error: Numeric = 0) -> Bound:
             f"gdp, least_error: found {echo(least_error)}, needed 0 <= least_error < 1/2"
         )
     if least and not is_gaussian(node):
-        return _searched(known_profile(m, "gdp"), node, least, digits)
+        return _searched(profile_or_curve(m, "gdp"), node, least, digits)
     is_smallest = _is_smallest(node)
     if not is_smallest:
         with suppress(AssumptionError, PrecisionError, LimitError):
@@ -79,7 +80,8 @@ def gdp(m: Node, digits: int | None = None, least_error: Numeric = 0) -> Bound:
         if not mu.is_finite():
             raise AssumptionError(
                 f"gdp: found {echo(m)}, needed Gaussian noise, mechanisms with a finite "
-                "ε(∞), samples or sums of these, or least_error > 0: a curve alone gives no μ"
+                "ε(∞), samples or sums of these, or least_error > 0: from a Rényi curve alone no μ "
+                "is known that holds for all tests"
             )
         return mu, claim
 

@@ -38,7 +38,7 @@ def known_profile(m: Node, what: str) -> Profile:
     except AssumptionError:
         raise AssumptionError(
             f"{what}: found {echo(m)}, for which no dominating pair of laws is known; needed one: "
-            "a curve says less than a test needs; ask epsilon(delta) for the bound from the curve"
+            "symacct.risk has the bounds of tests that a curve implies"
         ) from None
 
 

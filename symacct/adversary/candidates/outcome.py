@@ -8,6 +8,7 @@ from typing import Any
 
 from symacct.core.claims import Kind
 from symacct.core.exact import INFINITY, Order
+from symacct.export.cards import card
 from symacct.results.enclosure import Enclosure
 
 
@@ -93,6 +94,20 @@ class Attack:
     def __repr__(self) -> str:
         return f"Attack: {str(self).splitlines()[0]}"
 
+    def _repr_html_(self) -> str:
+        tried = ", ".join(f"{name} ({count:,})" for name, count in self.schemes)
+        found = {"witness": self.witness, "closest": self.closest, "equal": self.tie}
+        rows = [
+            ("outcome", f"{self.theorem}: {self.outcome}"),
+            ("says", " ".join(self.statement.split())),
+            ("kind", str(self.kind)),
+            ("searched", f"{self.candidates:,} candidates, budget {self.budget:,}"),
+            ("schemes", tried),
+            ("seed", str(self.seed)),
+            *((name, _in_a_line(one)) for name, one in found.items() if one is not None),
+        ]
+        return card(rows)
+
     @property
     def refuted(self) -> bool:
         """Was a violation proved?"""
@@ -139,3 +154,7 @@ class Attack:
             **{name: trial and trial.as_dict() for name, trial in trials.items()},
             "nearest": [trial.as_dict() for trial in self.nearest],
         }
+
+
+def _in_a_line(trial: Trial) -> str:
+    return "; ".join(map(str.strip, str(trial).splitlines()))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 import textwrap
-import warnings
 from itertools import cycle, product
 from typing import TYPE_CHECKING, Any, cast
 
 from symacct.core.claims import Kind
-from symacct.core.errors import DomainError, GapWarning, echo
+from symacct.core.errors import DomainError, GapWarning, echo, warn
 from symacct.explore.plots.lines import PlotLine
 from symacct.export.figures import legend_above, matplotlib_module, picture
 
@@ -70,10 +69,9 @@ class Drawing:
             self._lines.append(line)
         if line.why:
             gaps = len(line.points) - len(line.drawn)
-            warnings.warn(
+            warn(
                 f"plot: {line.name}: {gaps:,} of {len(line.points):,} points are gaps; {line.why}",
                 GapWarning,
-                stacklevel=3,
             )
         return colour
 

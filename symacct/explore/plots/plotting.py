@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import sympy
 
 from symacct.core import arguments, exact
+from symacct.core.calling import explained
 from symacct.core.claims import Kind
 from symacct.core.errors import DomainError
 from symacct.core.exact import INFINITY, Numeric, Order
@@ -41,6 +42,7 @@ _SIGNS["alpha"] = _ORDER
 _ASKED = {"rdp": _CURVE, "epsilon": r"$\epsilon$", "delta": r"$\delta$"}
 
 
+@explained
 @progress("plot")
 def plot(
     curves: Curves,
@@ -91,6 +93,7 @@ def plot(
     return drawing.finished()
 
 
+@explained
 def plot_sweep(
     curves: Curves,
     over: Mapping[sympy.Symbol | str, Values],

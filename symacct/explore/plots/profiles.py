@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from symacct.accountant.accountant import Accountant
 from symacct.baselines import naive, optimal
 from symacct.core import arguments
+from symacct.core.calling import explained
 from symacct.core.claims import Kind
 from symacct.core.errors import AssumptionError, DomainError, LimitError, OrderError, PrecisionError
 from symacct.core.exact import Numeric
@@ -33,6 +34,7 @@ _EXACT = "exact"
 _TRUE, _BELOW, _RENYI = "the profile", "by post-processing", "by Rényi orders"
 
 
+@explained
 def plot_profile(
     m: Node, epsilons: Iterable[Numeric] | None = None, axes: Axes | None = None
 ) -> Figure:
@@ -61,16 +63,18 @@ def plot_profile(
     return drawing.finished()
 
 
+@explained
 def plot_runs(
     m: Node, delta: Numeric, counts: Iterable[int] | None = None, axes: Axes | None = None
 ) -> Figure:
     """Draw ε at a δ against the number of runs: the true ε, and what other methods prove.
 
-    The other methods are Rényi orders, and naive and optimal composition of (ε, δ); the latter two
-    give half of δ to the runs, each with its own true ε. `delta` is the δ, and `counts` are numbers
-    of runs of m. By default, if m is n runs of one mechanism, the picture shows 1 to n runs of that
-    one, and otherwise 1 to 1000 runs of m. `axes` are axes of your own to draw into. ε is in nats.
-    Raises the errors of `plot_profile`.
+    The other methods are Rényi orders, and naive and optimal composition of the true (ε, δ) of one
+    run. Naive composition gives all of δ to the runs. Optimal composition gives them all or half of
+    it, whichever proves less, and so is never above the naive one. `delta` is the δ, and `counts`
+    are numbers of runs of m. By default, if m is n runs of one mechanism, the picture shows 1 to n
+    runs of that one, and otherwise 1 to 1000 runs of m. `axes` are axes of your own to draw into. ε
+    is in nats. Raises the errors of `plot_profile`.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> figure = plot_runs(PoissonSubsample(Gaussian(2), "1/100"), "1e-5", counts=[1, 10, 100])
@@ -115,10 +119,11 @@ def _naive(once: Callable[[Fraction], Fraction], delta: Fraction, k: int) -> Enc
 
 
 def _optimal(once: Callable[[Fraction], Fraction], delta: Fraction, k: int) -> Enclosure:
-    """The best for k runs with the ε of one at δ/2k."""
+    """The best for k runs with the ε of one at δ/2k, or at δ/k, where it is the naive one."""
     share = delta / (2 * k)
     found = optimal(once(share), share, k, delta, lines.DIGITS)
-    return bound(found.epsilon, Kind.UPPER)  # exact of all that have this (ε, δ)
+    by_half = bound(found.epsilon, Kind.UPPER)  # exact of all that have this (ε, δ)
+    return min(by_half, _naive(once, delta, k), key=lambda x: x.upper)
 
 
 def _is_known(accountant: Accountant, node: Node) -> bool:

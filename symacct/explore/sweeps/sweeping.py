@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, overload
 
 from symacct.accountant.disk_memo import source_digest
-from symacct.accountant.reported import TRUE
+from symacct.accountant.reported import BEST, TRUE, pinned_conversion
 from symacct.core import arguments, exact, limits
+from symacct.core.calling import explained
 from symacct.core.errors import DomainError, ExecutorError, StorageError, SymacctError, echo, reason
 from symacct.core.exact import Numeric
 from symacct.core.lazy_import import sympy
@@ -41,7 +42,10 @@ _SHARE = 64  # of those that are left: the last tasks are small, so that all end
 _PENDING = 64  # tasks under way at a time
 _SHOWN = 3  # points in the repr of a sweep
 _ROWS = 20  # in its card
-COLUMNS = ("value", "lower", "upper", "kind", "certified", "order", "optimal", "theorems", "error")
+COLUMNS = (
+    "value", "lower", "upper", "kind", "certified", "order", "optimal", "theorems", "how",
+    "by_orders", "error",
+)  # fmt: skip
 
 
 class Sweep(Sequence[Record]):
@@ -51,7 +55,9 @@ class Sweep(Sequence[Record]):
     `value` (rounded to the safe side), `lower`, `upper`, `kind` and `theorems`, and `order` for
     guarantees. If there is none, it has `error`. `axes` names the parameters, and `of` gives the
     relation and the sensitivity. `by_orders` says whether the numbers are ε or δ from Rényi orders.
-    ε is in nats. An index beyond the last record raises IndexError.
+    `is_best` says whether each is the best proved number; then a record also has `how` and
+    `by_orders`, which is the answer by Rényi orders or None. ε is in nats. An index beyond the last
+    record raises IndexError.
 
     >>> import sympy
     >>> from symacct import Gaussian, sweep
@@ -62,9 +68,16 @@ class Sweep(Sequence[Record]):
     """
 
     def __init__(
-        self, axes: Sequence[str], records: Sequence[Record], of: str, by_orders: bool = False
+        self,
+        axes: Sequence[str],
+        records: Sequence[Record],
+        of: str,
+        by_orders: bool = False,
+        is_best: bool = False,
     ) -> None:
         self.axes = tuple(axes)
+        #: Is each number the best that is proved?
+        self.is_best = is_best
         #: Is each number an ε or δ from a Rényi order?
         self.by_orders = by_orders
         #: The relation, and the sensitivity.
@@ -82,30 +95,38 @@ class Sweep(Sequence[Record]):
         return len(self._records)
 
     def __repr__(self) -> str:
-        lines = [f"<Sweep of {len(self):,} points over {', '.join(self.axes)}; {self.about}>"]
+        head = f"Sweep of {len(self):,} points over {', '.join(self.axes)}"
+        lines = [f"<{'; '.join(filter(None, [head, self.about, self.may_be_less]))}>"]
         lines += map(self._line, self[:_SHOWN])
         rest = len(self) - _SHOWN
-        more = f"… and {rest:,} more" if rest > 0 else ""
-        last = "; ".join(filter(None, [more, self._by_the_profile]))
-        return "\n  ".join(filter(None, [*lines, last]))
+        return "\n  ".join([*lines, f"… and {rest:,} more"] if rest > 0 else lines)
 
     @property
-    def _by_the_profile(self) -> str:
-        """What may give less."""
-        return "conversion='exact' may give less" if self.by_orders else ""
+    def may_be_less(self) -> str:
+        """How a smaller number may be had, in words; nothing if each is the best proved."""
+        return f"by Rényi orders; conversion={BEST!r} may give less" if self.by_orders else ""
 
     def _line(self, record: Record) -> str:
         point = ", ".join(f"{name}={record[name]}" for name in self.axes)
-        return f"{point}: {record.get('value') or record['error']}"
+        if "value" not in record:
+            return f"{point}: {record['error']}"
+        by_orders = _flat(record).get("by_orders")
+        beside = f" ({by_orders} by Rényi orders)" if by_orders else ""
+        return f"{point}: {record['value']}{beside}"
 
     def _repr_html_(self) -> str:
-        shown = [*self.axes, "value", "kind", "order", "theorems", "error"]
-        columns = [name for name in shown if any(record.get(name) for record in self)]
-        rows = ([record.get(name, "") for name in columns] for record in self[:_ROWS])
+        records = list(map(_flat, self))
+        order = ["how", "by_orders"] if self.is_best else ["order", "theorems"]
+        names = [*self.axes, "value", "kind", *order, "error"]
+        columns = [name for name in names if any(record.get(name) for record in records)]
+        rows = ([record.get(name, "") for name in columns] for record in records[:_ROWS])
         rest = len(self) - _ROWS
         more = f"… and {rest:,} more" if rest > 0 else ""
-        below = [more, f"relation: {self.about}", self._by_the_profile]
-        return grid(columns, rows, "; ".join(filter(None, below)))
+        hint = self.may_be_less and f"value, {self.may_be_less}"
+        titles = {"value": hint or "value", "by_orders": "by Rényi orders"}
+        heads = [titles.get(name, name) for name in columns]
+        below = filter(None, [more, f"relation: {self.about}"])
+        return grid(heads, rows, "; ".join(below))
 
     @property
     def errors(self) -> list[Record]:
@@ -119,14 +140,14 @@ class Sweep(Sequence[Record]):
             with open(path, "w", newline="", encoding="utf-8") as file:
                 writer = csv.DictWriter(file, [*self.axes, *COLUMNS], restval="")
                 writer.writeheader()
-                writer.writerows(self)
+                writer.writerows(map(_flat, self))
         except OSError as error:
             raise StorageError(f"table {path}: {reason(error)}; name another file") from None
 
     def to_pandas(self) -> DataFrame:
         """A pandas DataFrame, numbers as text; pandas.to_numeric makes floats of them."""
         pandas = arguments.package("pandas", "to_pandas", "pip install pandas, or use to_csv")
-        made: DataFrame = pandas.DataFrame(list(self), columns=[*self.axes, *COLUMNS])
+        made: DataFrame = pandas.DataFrame(list(map(_flat, self)), columns=[*self.axes, *COLUMNS])
         return made
 
     def to_arrow(self) -> ArrowTable:
@@ -137,10 +158,19 @@ class Sweep(Sequence[Record]):
             (name, pyarrow.bool_() if name in truths else pyarrow.string())
             for name in [*self.axes, *COLUMNS]
         ]
-        made: ArrowTable = pyarrow.Table.from_pylist(list(self), schema=pyarrow.schema(fields))
+        made: ArrowTable = pyarrow.Table.from_pylist(
+            list(map(_flat, self)), schema=pyarrow.schema(fields)
+        )
         return made
 
 
+def _flat(record: Record) -> Record:
+    """A record as a row of texts: of the answer by Rényi orders its value."""
+    by_orders = record.get("by_orders")
+    return {**record, "by_orders": by_orders["value"]} if by_orders else record
+
+
+@explained
 def sweep(
     m: Node,
     over: Mapping[sympy.Symbol | str, Values],
@@ -164,10 +194,11 @@ def sweep(
     where an earlier one stopped. With `progress`, a long sweep reports how far it is, if standard
     error is a terminal.
 
-    `ask` is the question; `by`, `conversion` and `orders` are those of the methods of Node. ε is in
-    nats. A point without an answer is a record with an `error`. Raises DomainError for a grid that
-    does not fit, LimitError for too many points, and ExecutorError or StorageError, which say what
-    is kept.
+    `ask` is the question; `by`, `conversion` and `orders` are those of the methods of Node, and
+    `conversion="best"` gives the number of `Node.report` at each point, beside the one by Rényi
+    orders. It may be smaller, and takes longer. ε is in nats. A point without an answer is a record
+    with an `error`. Raises DomainError for a grid that does not fit, LimitError for too many
+    points, and ExecutorError or StorageError, which say what is kept.
 
     >>> import sympy
     >>> from symacct import Gaussian, sweep
@@ -175,6 +206,8 @@ def sweep(
     >>> [r["value"] for r in sweep(Gaussian(sympy.Symbol("sigma")), grid, digits=5)]
     ['4.7284', '2.1658']
     """
+    if conversion == BEST:
+        pinned_conversion(conversion, orders, by)
     points = _Grid(m, over, ask)
     settings = {
         "ask": ask,
@@ -183,7 +216,8 @@ def sweep(
         "conversion": arguments.text(conversion, "conversion"),
         "orders": _orders(orders),
     }
-    of = about(m), ask != "rdp" and conversion != TRUE
+    converted = ask != "rdp"
+    of = about(m), converted and conversion not in (TRUE, BEST), converted and conversion == BEST
     with ExitStack() as stack:
         stored = None
         if file is not None:

@@ -7,9 +7,12 @@ from itertools import groupby
 from typing import Any
 
 from symacct.accountant.accountant import Accountant
+from symacct.accountant.reported import BEST, reported
 from symacct.core import exact, limits
+from symacct.core.claims import Kind
 from symacct.core.errors import SymacctError
 from symacct.core.exact import INFINITY
+from symacct.export.description import OWN_CURVE
 from symacct.export.tables import in_full
 from symacct.expressions.node import Node
 from symacct.results.enclosure import Enclosure, Guarantee
@@ -66,11 +69,31 @@ def _asked(accountant: Accountant, settings: Answer, m: Node, given: str) -> Ans
             found = accountant.rdp(m, given, by=by)
             return shown(in_full(found, m, exact.order(given), by, accountant.digits))
         how = {"conversion": settings["conversion"], "orders": settings["orders"], "by": by}
+        if settings["conversion"] == BEST:
+            return _best(m, settings["ask"], given, accountant.digits)
         guarantee: Guarantee = getattr(accountant, settings["ask"])(m, given, **how)
     except SymacctError as error:
         return _error(error)
+    return _of(guarantee)
+
+
+def _of(guarantee: Guarantee) -> Answer:
     order = "inf" if guarantee.alpha == INFINITY else order_text(guarantee.alpha, 12)
     return {**shown(guarantee.asked), "order": order, "optimal": guarantee.optimal}
+
+
+def _best(m: Node, ask: str, given: str, digits: int) -> Answer:
+    """The number to report with how it was found, and the answer by Rényi orders."""
+    found = reported(m, **{NEEDED[ask]: given}, digits=digits)
+    g, by_orders = found.best, found.by_orders
+    if g.needs_no_order:
+        how = "exact profile" if g.kind is Kind.EXACT else "profile of a dominating pair"
+    else:
+        how = f"order {order_text(g.alpha)} by {', '.join(g.claim.theorems) or OWN_CURVE}"
+    if not found.in_time:
+        how += "; the exact profile was not found in time"
+    best = shown(g.asked) if g.needs_no_order else _of(g)
+    return {**best, "how": how, "by_orders": by_orders and _of(by_orders)}
 
 
 def shown(x: Enclosure) -> Answer:

@@ -29,8 +29,7 @@ from symacct.export.cards import card
 from symacct.export.expansions import taylor
 from symacct.export.expansions.evaluating import Expanding
 from symacct.export.expansions.series import Series, SeriesArithmetic, TooFewTerms, no_series
-from symacct.export.latex.names import SymbolNames
-from symacct.export.latex.printer import PaperPrinter
+from symacct.export.latex.display import typeset
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.theorem_choice import stating
 from symacct.mechanisms.curve import Curve
@@ -87,7 +86,7 @@ class Expansion:
     def _repr_html_(self) -> str:
         rest = str(self.remainder) if self.remainder else "only O(·): no bound is proved"
         formulas = [("ε(α)", self.expression), ("leading", self.leading)]
-        rows = [(name, f"$\\displaystyle {_tex(value)}$") for name, value in formulas]
+        rows = [(name, typeset(value)) for name, value in formulas]
         return card([*rows, ("remainder", rest), ("claim", str(self.claim))])
 
     def as_dict(self) -> dict[str, Any]:
@@ -107,13 +106,6 @@ class Expansion:
             },
             "claim": self.claim.as_dict(),
         }
-
-
-def _tex(value: sympy.Expr) -> str:
-    """The formula in LaTeX, which a notebook draws, with its O(·) last."""
-    printer, rest = PaperPrinter(SymbolNames()), value.getO()
-    parts = [value] if rest is None else [value.removeO(), rest]
-    return " + ".join(printer.doprint(part) for part in parts)
 
 
 def expansion(

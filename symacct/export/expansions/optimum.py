@@ -11,8 +11,10 @@ from symacct.core.claims import Claim, Kind
 from symacct.core.errors import DomainError, SoundnessError, echo
 from symacct.core.exact import Numeric, expression, typed_value, written
 from symacct.core.symbols import alpha as ALPHA
+from symacct.export.cards import card
 from symacct.export.citation import claim_at
 from symacct.export.formula import formula
+from symacct.export.latex.display import typeset
 from symacct.expressions.node import Node, as_node
 from symacct.mechanisms import ZCDP, Curve, Gaussian
 from symacct.operations import Compose, PostProcess, Scale
@@ -22,7 +24,7 @@ from symacct.theory.conversion import named as named_conversion
 _EVERYWHERE = (Gaussian, ZCDP, Compose, PostProcess, Scale)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Optimum:
     """The (ε, δ) that the best order gives, as formulas; `claim` is the curve's."""
 
@@ -31,6 +33,15 @@ class Optimum:
     delta: sympy.Expr
     conversion: str
     claim: Claim
+
+    def __repr__(self) -> str:
+        found = f"ε = {written(self.epsilon)}, δ = {written(self.delta)}"
+        return f"Optimum: {found} at order {written(self.alpha)}, {self.conversion} conversion"
+
+    def _repr_html_(self) -> str:
+        formulas = [("ε", self.epsilon), ("δ", self.delta), ("order α", self.alpha)]
+        rows = [(name, typeset(value)) for name, value in formulas]
+        return card([*rows, ("conversion", self.conversion), ("claim", str(self.claim))])
 
     def as_dict(self) -> dict[str, Any]:
         """The optimum for JSON, formulas as SymPy's text."""

@@ -74,6 +74,13 @@ def inline(m: Node) -> str | None:
     return r"$\displaystyle \begin{aligned} " + r" \\ ".join(rows) + r" \end{aligned}$"
 
 
+def typeset(value: sympy.Expr) -> str:
+    r"""One formula as $\displaystyle …$ for a notebook, its O(·) last."""
+    printer, rest = PaperPrinter(SymbolNames()), value.getO()
+    parts = [value] if rest is None else [value.removeO(), rest]
+    return rf"$\displaystyle {' + '.join(printer.doprint(part) for part in parts)}$"
+
+
 @dataclass(frozen=True)
 class Equation:
     """A left side, a relation, the right sides with their orders; none for a user's function."""

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from flint import arb
 
 from symacct.arithmetic import BALL, Arithmetic
+from symacct.arithmetic.ball import precision
 from symacct.core.errors import PrecisionError
 from symacct.core.sources import ALCKS21
 from symacct.numerics.sums.refine import up_to, within
@@ -32,7 +33,7 @@ _POLISHING_STEPS = 6
 _WIDENINGS = 48
 _END_WIDENINGS = 8
 _LARGEST = 1e15
-_NEAR = 2.0**-8  # below which a power is a short series
+_NEAR = 2.0**-8  # below which a power is all but linear
 _UNKNOWN = arb(0, "inf")
 
 
@@ -287,19 +288,19 @@ class Problem:
 
 
 def power_gap(power: arb, u: arb) -> arb:
-    """(1+u)^power − 1 − power·u, by its series where the three cancel."""
-    size = (abs(power) + 1) * abs(u)
-    if not size < _NEAR:
+    """(1+u)^power − 1 − power·u; where the three cancel, at the middles with as many more bits."""
+    if not (abs(power) + 1) * abs(u) < _NEAR:
         if power > 1:  # in the form that is as small as power − 1
             return (1 + u) * ((power - 1) * u.log1p()).expm1() - (power - 1) * u
         return (power * u.log1p()).expm1() - power * u
-    # Each term is at most `size` times the one before: |a−k| <= (|a|+1)(k+1).
-    terms = 2 + math.ceil(BALL.bits / -math.log2(max(float(size), 1e-300)))
-    total, term = arb(0), power * u
-    for k in range(2, terms + 2):
-        term *= (power - k + 1) * u / k
-        total += term
-    return total + within(term * size / (1 - size))
+    p, x = power.mid(), u.mid()
+    cancelled = -math.log2(max(abs(float(p - 1) * float(x)), 1e-300))
+    with precision(BALL.bits + math.ceil(cancelled)):
+        middle = (p * x.log1p()).expm1() - p * x
+    # The derivatives are power((1+u)^{power−1} − 1) and (1+u)^power log(1+u) − u.
+    size = abs(u)
+    moved = 2 * abs(power * (power - 1)) * size * u.rad()
+    return +middle + within(moved + (2 * abs(power) + 1) * size**2 * power.rad())
 
 
 def float_argmin(pair: TwoPointPairs) -> arb:

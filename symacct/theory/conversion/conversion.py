@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from symacct.arithmetic import Arithmetic, Number
+from symacct.core.calling import explained
 from symacct.core.claims import UNSTATED, Source, check_stated
 from symacct.core.errors import DomainError, echo, suggestion
 from symacct.expressions.theorem_registry import STATUS_REMEDY, check_proved, check_status
@@ -79,6 +80,7 @@ def forget(name: str) -> None:
     del _conversions[named(name).name]
 
 
+@explained
 def conversions() -> list[Conversion | WholeProfile]:
     """Every registered conversion, and the exact profile.
 
@@ -108,4 +110,6 @@ def named(name: str) -> Conversion | WholeProfile:
     except (KeyError, TypeError):
         needed = f"one of {', '.join(map(repr, _conversions))}"
         found = f"conversion: found {echo(name)}{suggestion(name, _conversions, needed)}"
+        if name == "best":  # which no one conversion is
+            found += "; m.report(delta) gives the best that is proved"
         raise DomainError(found) from None

@@ -30,8 +30,8 @@ def table(reports: Sequence[Report], absent: Sequence[tuple[str, str]]) -> str:
     day = datetime.now(UTC).date().isoformat()
     given = max((report.given or 0 for report in reports), default=0)
     said = (
-        f"Written on {day} by `symacct verify --all`, symacct {__version__}: at most {given:g} s "
-        "of work for each peer; the counts are of answers."
+        f"`symacct verify --all` of symacct {__version__} wrote this table on {day}. Each peer had "
+        f"at most {given:g} s of work. The columns count answers."
     )
     return "\n".join([BEGIN, "", said, "", *rows, "", *gone, END])
 

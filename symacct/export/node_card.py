@@ -1,0 +1,39 @@
+"""What a notebook shows of an expression: what was done, what to ask of it, its formula."""
+
+from __future__ import annotations
+
+from html import escape
+
+from symacct.core.claims import Kind
+from symacct.export.cards import card, scrolled
+from symacct.export.description import float_note, in_few_words, neighbours
+from symacct.export.latex.display import inline
+from symacct.expressions.node import Node
+from symacct.results.enclosure import shortened
+
+
+def node_card(m: Node) -> str:
+    """What was done, what may be asked of it next, and its Rényi curve as a formula."""
+    rows = [
+        ("what", in_few_words(m)),
+        ("relation", neighbours(m.claim.adjacency)),
+        ("note", float_note(m)),
+        ("expression", shortened(repr(m))),
+        ("ask next", _questions(m)),
+    ]
+    curve = inline(m)
+    formula = "" if curve is None else f"<p>Its Rényi curve:</p>{scrolled(escape(curve))}"
+    return card((name, said) for name, said in rows if said) + formula
+
+
+def _questions(m: Node) -> str:
+    """What to type after the name of the expression, and what it answers."""
+    if m.free_symbols:
+        name = min(symbol.name for symbol in m.free_symbols)
+        return f".subs({{{name!r}: 2}}) puts in a number, .latex() is the formula for a paper"
+    if m.claim.kind not in (Kind.EXACT, Kind.UPPER):
+        return ".rdp(2) is the value of this curve at an order"
+    return (
+        ".report('1e-5') gives the ε to report at δ = 1e-5, .explain(delta='1e-5') says what it "
+        "rests on, .plot() draws the Rényi curve and .plot_profile() δ against ε"
+    )

@@ -1,0 +1,49 @@
+"""The pictures of a node, which are those that `symacct.plot` and its neighbours draw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, cast
+
+from symacct.core import upward
+from symacct.core.calling import explained_methods
+from symacct.core.exact import Numeric
+from symacct.core.pinning import By
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from symacct.expressions.node import Node  # of which this is a part
+
+
+@explained_methods
+class Pictures:
+    """A node as a picture. Each needs matplotlib, and raises MissingPackageError without it."""
+
+    def plot(
+        self,
+        orders: Iterable[Numeric] | None = None,
+        by: Sequence[str] = (),
+        axes: Axes | None = None,
+        *,
+        pinned: By = None,
+    ) -> Figure:
+        """Draw ε(α) against the order; see `symacct.plot`, which draws several expressions as well.
+
+        >>> from symacct import Gaussian
+        >>> Gaussian(5).plot([2, 4, 8]).savefig("rdp.pdf")  # doctest: +SKIP
+        """
+        return upward.plots.plot(cast("Node", self), orders, by, axes, pinned=pinned)
+
+    def plot_profile(
+        self, epsilons: Iterable[Numeric] | None = None, axes: Axes | None = None
+    ) -> Figure:
+        """Draw δ against ε: the true profile, and what Rényi orders prove; see `plot_profile`."""
+        return upward.plots.plot_profile(cast("Node", self), epsilons, axes)
+
+    def plot_runs(
+        self, delta: Numeric, counts: Iterable[int] | None = None, axes: Axes | None = None
+    ) -> Figure:
+        """Draw ε at a δ against the number of runs; see `symacct.plot_runs`."""
+        return upward.plots.plot_runs(cast("Node", self), delta, counts, axes)

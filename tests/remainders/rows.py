@@ -1,0 +1,161 @@
+"""What a row of tests/test_remainders.py is, and how a module is asked with a fault in it."""
+
+import ast
+import importlib
+import sys
+from fractions import Fraction
+from importlib.abc import SourceLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+from typing import NamedTuple
+
+import mpmath
+from flint import arb, ctx
+
+from symacct.numerics.densities import quadrature
+from tests.soak.mutants import edited, edits, faults
+
+mp = mpmath.mp.clone()
+mp.dps = 20
+LITTLE = mp.mpf(10) ** -15
+
+
+class Copy(SourceLoader):
+    """A module once more, from another text or from its own."""
+
+    def __init__(self, original, text=None):
+        self.path, self.text = original.__file__, text
+
+    def get_filename(self, fullname):
+        return self.path
+
+    def get_data(self, path):
+        if path != self.path:
+            raise OSError(path)
+        return Path(path).read_bytes() if self.text is None else self.text.encode()
+
+
+def copied(name, text=None):
+    """The module, apart from the one that others use: what steers it may be set."""
+    module = module_from_spec(spec_from_loader(name, Copy(sys.modules[name], text)))
+    module.__loader__.exec_module(module)
+    return module
+
+
+def number(x):
+    """A ball's end in mpmath, to all its bits."""
+    if isinstance(x, arb):
+        mantissa, power = x.man_exp()
+        return mp.ldexp(mp.mpf(int(mantissa)), int(power))
+    return mp.mpf(x.numerator) / x.denominator if isinstance(x, Fraction) else mp.mpf(x)
+
+
+def holds(found, truth):
+    """Is the truth in a ball that says something?"""
+    truth = number(truth)
+    slack = LITTLE * abs(truth)
+    return bool(
+        found.is_finite()
+        and number(found.lower()) <= truth + slack
+        and number(found.upper()) >= truth - slack
+    )
+
+
+class Row(NamedTuple):
+    """A module, what it says with its truth, and the functions of it that are a bound."""
+
+    name: str
+    asked: object
+    functions: tuple[str, ...]
+
+    @property
+    def source(self):
+        return Path(sys.modules[f"symacct.{self.name}"].__file__).read_text()
+
+    def wrongs(self, text=None):
+        """What the module says that is not so: (what it said, the truth)."""
+        with ctx.workprec(64):
+            said = list(self.asked(copied(f"symacct.{self.name}", text)))
+        assert said
+        return [(found, truth) for found, truth in said if not holds(found, truth)]
+
+    def planted(self):
+        """(description, text) for every fault in the functions that are a bound."""
+        bodies = [
+            (node.name, range(node.body[0].lineno, node.end_lineno + 1))
+            for node in ast.walk(ast.parse(self.source))
+            if isinstance(node, ast.FunctionDef) and node.name in self.functions
+        ]
+        assert {name for name, _ in bodies} == set(self.functions), self.name
+        lines = {line for _, body in bodies for line in body}
+        for line, said, edit in edits(self.source, changes):
+            if line in lines:
+                yield said, edited(self.source, edit)
+
+
+def changes(node):
+    """What changes a number: no flag, and no sign of a ball about 0."""
+    match node:
+        case ast.Constant(value=bool()):
+            pass
+        case ast.BinOp(op=ast.Add() | ast.Sub(), right=ast.Call(func=ast.Name(id=name))) if (
+            name in ("within", "acb_within")
+        ):
+            yield node.left
+        case _:
+            yield from faults(node)
+
+
+ROWS = []
+
+
+def row(name, *functions):
+    """Keep what asks a module; faults of all kinds are planted in these functions of it."""
+
+    def kept(asked):
+        importlib.import_module(f"symacct.{name}")
+        ROWS.append(Row(name, asked, functions))
+        return asked
+
+    return kept
+
+
+def few_bits(module, ask, bits):
+    """What is said to so few bits: short windows, over which the integrals are sharp."""
+    module.to_relative_accuracy = lambda evaluate: evaluate(bits)
+    module.integrate = lambda f, points, _: quadrature.integrate(f, points, -40.0)
+    module._bits = lambda *_: 64
+    return ask(module)
+
+
+FEW = (-9, -5, -2, 0)
+
+
+def normal(x, mean=0, sigma=1):
+    return mp.exp(-(((x - mean) / sigma) ** 2) / 2) / (sigma * mp.sqrt(2 * mp.pi))
+
+
+def of_a_whole(found, known, missing):
+    """What is known alone, and with all that is missing."""
+    yield found, known
+    yield found, known + missing
+
+
+def at_least(bound, truth):
+    """A bound that is not below the truth."""
+    return arb(0).union(bound), truth
+
+
+def refused(found):
+    """Nothing is said."""
+    return arb(int(found.is_finite())), 0
+
+
+def sharp(found):
+    """All but a little is said."""
+    return arb(int(found.rad() < 1e-9)), 1
+
+
+def known(truth):
+    """What a function that is bounded is said to be, whatever it is asked."""
+    return lambda *_, **__: truth

@@ -1,0 +1,239 @@
+"""Losses of sampled Gaussian noise, of few nodes and short sums."""
+
+import functools
+from fractions import Fraction
+
+from flint import acb, arb
+
+from tests.remainders.rows import (
+    at_least,
+    mp,
+    normal,
+    number,
+    refused,
+    row,
+    sharp,
+)
+
+
+def tail_of(x):
+    return mp.erfc(x / mp.sqrt(2)) / 2
+
+
+def tilted(log_tilt, x):
+    """e^m P(Z > x) by e^{−x²/2} min(1/2, 1/(x√(2π)))"""
+    if x <= 0:
+        return mp.exp(log_tilt)
+    return mp.exp(log_tilt - x * x / 2) * min(mp.mpf(0.5), 1 / (x * mp.sqrt(2 * mp.pi)))
+
+
+#: 1/√(2π) in balls is a little more.
+ROUND = arb(1, 1e-9)
+
+
+@row(
+    "profile.losses.sampled_gaussian.frame",
+    "__init__", "nodes", "error", "shrink", "_cosine", "_most", "outside_sum", "tail_sum",
+    "_smaller", "_under_tangent", "tilted_beyond", "tilted_mass", "_under_chords", "_grown",
+    "_exponential", "_tail",
+)  # fmt: skip
+def bounds_of_a_sampled_gaussian(m):
+    for gamma in (0.375, 0.25):
+        yield from bounds_of_a_frame(m, gamma)
+
+
+def bounds_of_a_frame(m, gamma):
+    variance, rest, s = 2.25, 1 - gamma, mp.mpf(1.5)
+
+    def frame(a):
+        return m.SampledFrame(arb(variance), arb(gamma), arb(rest), a)
+
+    def log_ratio(x):
+        return mp.log(rest + gamma * mp.exp((2 * x - 1) / (2 * variance)))
+
+    rule = m.LineRule(0.75, 0.5, -3, 4)
+    for a in (2.5, -1.5):
+        nodes = zip(range(-3, 5), *frame(a).nodes(rule), strict=True)
+        for j, found, weight in nodes:
+            x = mp.mpc(j / mp.mpf(2), 0.75)
+            loss = log_ratio(x)
+            density = mp.exp(a * loss - x * x / (2 * variance)) / (2 * s * mp.sqrt(2 * mp.pi))
+            for ball, truth in ((found, loss), (weight, density)):
+                yield ball.real, truth.real
+                yield ball.imag, truth.imag
+
+    # How much larger |R_θ|^a may be than R^a.
+    for angle in (0.5, 2.0):
+        yield frame(2.5).shrink(arb(angle)), 1
+        cosine, most = mp.cos(angle / mp.mpf(2)) ** -1.5, mp.mpf(rest) ** -1.5
+        yield frame(-1.5).shrink(arb(angle)), min(cosine, most) if angle < 1.5 else cosine
+    for a in (-0.5, -9.0):
+        cosine, most = mp.cos(0.75) ** a, mp.mpf(rest) ** a
+        yield frame(a).shrink(arb(1.5)), min(cosine, most)
+    yield frame(-1.5)._grown(), mp.mpf(rest) ** -1.5
+    yield frame(2.5)._grown(), rest + gamma * mp.exp(2.5 * 3.5 / (2 * variance))
+    for j, found in enumerate(m._exponential(arb(1.5), 5)):
+        yield found, mp.mpf(1.5) ** j / mp.factorial(j)
+    yield m._tail(arb(2)) * ROUND, tilted(0, mp.mpf(2))
+
+    # What is beyond a place, by laws that are tilted by chords, tangents or the largest slope.
+    def beyond(a, right):
+        w = (2 * right - 1) / (2 * variance)
+        log_tilt = (a * a - a) / (2 * variance) + a * mp.log(gamma + rest * mp.exp(-w))
+        return tilted(log_tilt, (right - a) / s)
+
+    def chords(a, right, far):
+        width, total = (far - right) / mp.mpf(8), mp.zero
+        for i in range(8):
+            x = right + width * i
+            start, end = log_ratio(x), log_ratio(x + width)
+            slope = a * (end - start) / width  # R^a <= e^{a·start + slope·(z − x)}
+            log_tilt = a * start - slope * x + slope**2 * variance / 2
+            total += tilted(log_tilt, (x - slope * variance) / s)
+        return total
+
+    def tangent(a, x, share):
+        weighed = share * gamma * mp.exp((2 * x - 1) / (2 * variance))
+        slope = a * weighed / (rest + weighed) / variance
+        log_tilt = a * mp.log(rest + weighed) - slope * x + slope**2 * variance / 2
+        return tilted(log_tilt, abs(x - slope * variance) / s)
+
+    for right in (3.0, 5.0):
+        yield frame(2.5).tilted_beyond(arb(right)) * ROUND, beyond(2.5, right)
+    yield frame(2.5)._under_chords(arb(2.25), arb(6)) * ROUND, chords(2.5, mp.mpf(2.25), 6)
+    yield refused(frame(6.5)._under_chords(arb(1), arb(9)))
+    for x, share in ((2.5, 0.75), (0.25, 1.0), (-2.5, 1.0), (-6.0, 0.5)):
+        found = frame(-1.5)._under_tangent(arb(x), arb(share))
+        yield found * ROUND, tangent(-1.5, mp.mpf(x), share)
+    yield refused(frame(-1.5)._under_tangent(arb(-0.125), arb(1)))
+    mass = mp.exp((1.75**2 - 1.75) / (2 * variance))
+    for left, right, x in ((-1.0, [], 1.75 - (0.5 - variance)), (0.5, [9.0], 1.75 - 1.625)):
+        found = frame(1.75).tilted_mass(arb(1.75), arb(left), list(map(arb, right)))
+        yield at_least(found, mass * tail_of(-x / s))
+    for left, right, away in (
+        (-1.0, [], 0.5 - variance - 1.75),
+        (1.0, [2.0], 0.5 + variance - 1.75),
+        (-1.0, [0.25, 0.5], 1.75 - (0.5 + variance / 4)),
+        (-1.0, [9.0, 0.5], 1.75 - (0.5 + variance / 2)),
+    ):
+        found = frame(2.5).tilted_mass(arb(1.75), arb(left), list(map(arb, right)))
+        yield found * ROUND, tilted(mp.log(mass), away / s)
+
+    # The sums beyond both ends.
+    def low(left):
+        return tilted(0, -left / s)
+
+    step = 0.5
+    for a, left, right in ((2.5, -1.5, 3.0), (0.25, -1.0, 0.75)):
+        found = frame(a).tail_sum(arb(left), arb(right), arb(step), arb(0.5))
+        yield found * ROUND, low(mp.mpf(left)) + beyond(a, mp.mpf(right))
+    found = frame(2.5).tail_sum(arb(-3.5), arb(2.25), arb(step), arb(0.5))
+    yield found * ROUND, low(mp.mpf(-3.5)) + chords(2.5, mp.mpf(2.25), 6.5) + beyond(2.5, 6)
+    for a, left, right in (
+        (2.5, 0.0, 3.0),
+        (2.5, -1.0, 0.5),
+        (-1.5, 0.0, 3.0),
+        (0.25, -0.125, 0.6),
+    ):
+        found = frame(a).tail_sum(arb(left), arb(right), arb(step), arb(0.5))
+        if a == 0.25:
+            yield found * ROUND, low(mp.mpf(left)) + beyond(a, mp.mpf(right))
+        else:
+            yield refused(found)
+    for a, angle, left, right in (
+        (-1.5, 0.5, -6.0, 2.5), (-1.5, 2.0, -2.0, 3.0), (-0.5, 1.25, -3.0, 1.0),
+        (-1.5, 1.5, -0.125, 0.6), (-1.5, 0.5, -0.125, 0.6), (-1.5, 2.0, -0.125, 0.6),
+    ):  # fmt: skip
+        cosine = mp.cos(angle / mp.mpf(2)) ** a
+        most = min(cosine, mp.mpf(rest) ** a) if angle < 1.57 else cosine
+        slopes = [(cosine, 1), (1, mp.cos(angle))] if angle < 1.57 else [(cosine, 1)]
+        truth = mp.zero
+        for x, plain in ((left, mp.mpf(rest) ** a), (right, 1)):
+            ways = [most * plain * tilted(0, abs(mp.mpf(x)) / s)]
+            ways += [
+                c * tangent(a, mp.mpf(x), share)
+                for c, share in slopes
+                if is_end(a, x, share, gamma)
+            ]
+            truth += min(ways)
+        yield frame(a).tail_sum(arb(left), arb(right), arb(step), arb(angle)) * ROUND, truth
+
+    # The error of a sum, by the strip's two edges.
+    def grown(angle, a):
+        return 1 if a > 0 else min(mp.cos(angle / 2) ** a, mp.mpf(rest) ** a)
+
+    for a in (2.5, -1.5):
+        for weights in ([acb(0.25, 1), acb(0.5, -1)], [acb(9)]):
+            eta, step = mp.mpf(0.75), mp.mpf(0.5)
+            one = frame(a)
+            one.outside_sum = lambda rule, angle: angle
+            left = mp.exp(eta**2 / (2 * variance)) * eta / variance
+            edges = 1 + mp.exp(4 * eta**2 / (2 * variance)) * grown(2 * eta / variance, a)
+            share = edges / mp.expm1(2 * mp.pi * eta / step)
+            moment = abs(mp.fsum(number(w.real) for w in weights))
+            yield one.error(rule, weights), left + share * (moment + left) / (1 - share)
+        found = frame(a).outside_sum(rule, arb(0.25))
+        yield found * ROUND, number(frame(a).tail_sum(arb(-1.5), arb(2), arb(0.5), arb(0.25)).mid())
+    yield refused(frame(2.5).error(m.LineRule(0.125, 1.0, -3, 4), [acb(1)]))
+
+
+def is_end(a, x, share, gamma, variance=2.25):
+    """Is what is tangent at a place farther out falling?"""
+    weighed = share * gamma * mp.exp((2 * mp.mpf(x) - 1) / (2 * variance))
+    mean = a * weighed / (1 - gamma + weighed)
+    return x > mean if x > 0 else x < mean
+
+
+def gaussian_sticks(variance, gamma, y, reverse):
+    """H of (1−γ)Q + γP and Q, N(0, σ²) and N(1, σ²), by where L is y."""
+    g, s = number(gamma), mp.sqrt(number(variance))
+    loss = -y if reverse else mp.mpf(y)
+    if mp.exp(loss) <= 1 - g:
+        return mp.zero if reverse else -mp.expm1(y)
+    x = s * s * mp.log((mp.exp(loss) - 1 + g) / g) + 0.5
+    q = tail_of(x / s)
+    p = (1 - g) * q + g * tail_of((x - 1) / s)
+    return (1 - q) - mp.exp(y) * (1 - p) if reverse else p - mp.exp(y) * q
+
+
+@row(
+    "profile.losses.sampled_gaussian.loss",
+    "off_the_line", "frequencies", "hockey_stick", "largest", "_certain", "frame_for",
+)  # fmt: skip
+def a_sampled_gaussian(m):
+    variance, gamma = Fraction(9, 4), Fraction(3, 8)
+    part = m.SampledGaussian(variance, gamma)
+    least = mp.log(mp.mpf(5) / 8)
+    yield part.frequencies()[0], least
+    yield part.largest(True), -least
+    for y in (0.125, 1.75, -0.125, -0.25, -1.75):
+        for reverse in (False, True):
+            found = part.hockey_stick(arb(y), reverse)
+            yield found, gaussian_sticks(variance, gamma, y, reverse)
+            yield sharp(found)
+    for reverse in (False, True):
+        end = float(-least if reverse else least)
+        for y in (end - 0.24, end + 0.24):
+            found = part.hockey_stick(arb(end, 0.25), reverse)
+            yield found, gaussian_sticks(variance, gamma, y, reverse)
+
+    line = m.OrderLine(1.5, 0.75, 3, 2)
+    for step, last in ((0.5, 24), (0.5, 8), (2.0, 6)):
+        rule = m.LineRule(0.75, step, -last, last)
+        for n, found in enumerate(part.off_the_line(line, rule), 2):
+            truth = moment_on_a_line(n)
+            yield found.real, mp.re(truth)
+            yield found.imag, mp.im(truth)
+    yield sharp(part.off_the_line(line, m.LineRule(0.75, 0.1875, -64, 86))[1].real)
+
+
+@functools.cache
+def moment_on_a_line(n):
+    """E_Q[R^{3/2 + 3ni/4}] at σ = 3/2 and γ = 3/8"""
+    z = mp.mpc(1.5, 0.75 * n)
+
+    def at(x):
+        ratio = (5 + 3 * mp.exp((2 * x - 1) / mp.mpf(4.5))) / 8
+        return normal(x, 0, mp.mpf(1.5)) * ratio**z
+
+    return mp.quad(at, range(-16, 24, 4))

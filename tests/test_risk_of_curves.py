@@ -1,0 +1,134 @@
+"""What an attacker can do at most with a mechanism of which only a Rényi curve is known."""
+
+import json
+from fractions import Fraction
+
+import mpmath
+import pytest
+import sympy
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from symacct import (
+    TCDP,
+    ZCDP,
+    AssumptionError,
+    Curve,
+    DistributionPair,
+    Gaussian,
+    Kind,
+    PoissonSubsample,
+    PureDP,
+    calibrate_risk,
+    risk,
+)
+from symacct.accountant.currencies.curve_tests import profile_of_curve
+from symacct.cli import main
+from symacct.explore.risk import Risk
+from symacct.results.enclosure import to_fraction
+from tests.thinning import examples
+
+CURVES = [
+    ZCDP("1/2"),
+    ZCDP("1/100", "1/10"),
+    TCDP("1/2", 8),
+    Curve("alpha/50", kind="upper", adjacency="replace_one"),
+    10 * PoissonSubsample(ZCDP("1/2"), "1/100"),
+    ZCDP("1/2") + Gaussian(3),
+]
+LEVELS = ("1/10", "1/100", "1e-6")
+
+
+def numbers(of):
+    yield of.advantage
+    yield from map(of.tpr, LEVELS)
+    yield from map(of.bayes_success, ("1/2", "1/10"))
+    yield from map(of.reconstruction, ("1/10", "1e-3"))
+
+
+@pytest.mark.parametrize("m", CURVES, ids=repr)
+def test_a_curve_bounds_every_risk_from_above(m):
+    found = risk(m)
+    assert found.kind is Kind.UPPER
+    assert all(
+        number.claim.kind is Kind.UPPER and 0 < number.upper < 1 for number in numbers(found)
+    )
+    assert found.advantage.claim.adjacency == m.claim.adjacency
+    assert found.mu.claim.kind is Kind.UPPER
+    assert (found.lower is None) == (m is not CURVES[-1])  # it has a part with laws
+    assert found.note in str(found)
+    assert found.note
+
+
+@pytest.mark.parametrize("sigma", [1, 3, 20])
+def test_a_curve_bounds_the_mechanism_that_has_it(sigma):
+    """Gaussian noise has zCDP's curve; its tests are those of Φ, worked out beside us."""
+    mu = mpmath.mpf(1) / sigma
+    found = risk(ZCDP(Fraction(1, 2 * sigma**2)))
+    with mpmath.workdps(30):
+        assert found.advantage.upper >= 2 * mpmath.ncdf(mu / 2) - 1
+        for level in LEVELS:
+            quantile = -mpmath.sqrt(2) * mpmath.erfinv(2 * mpmath.mpf(float(Fraction(level))) - 1)
+            power = mpmath.ncdf(mu - quantile)
+            assert power < found.tpr(level).upper < 4 * power
+        pinsker = mpmath.sqrt(mpmath.mpf(1) / (4 * sigma**2))
+        assert abs(found.advantage.upper - pinsker) < 1e-5
+    assert found.mu.lower > mu
+
+
+@pytest.mark.parametrize("epsilon", ["1/2", 1, 3])
+def test_what_pure_privacy_implies_is_had_from_its_curve(epsilon):
+    """ε(∞) ends the profile; what the curve says before it is no larger than the true one."""
+    m = PureDP(epsilon)
+    curve, true = Risk(m, known=profile_of_curve(m)), risk(m)
+    for one, other in zip(numbers(curve), numbers(true), strict=True):
+        assert one.upper >= other.lower
+        assert one.upper < other.upper * (1 + mpmath.mpf("1e-5"))
+
+
+@examples(15, 600)
+@given(
+    p=st.lists(st.integers(1, 9), min_size=2, max_size=4),
+    q=st.lists(st.integers(1, 9), min_size=4, max_size=4),
+    level=st.fractions(0, 1, max_denominator=20),
+)
+def test_no_test_of_finite_laws_beats_what_their_curve_implies(p, q, level):
+    """Every deterministic test, and mixtures at the level, counted in fractions."""
+    q = q[: len(p)]
+    laws = [[Fraction(x, sum(law)) for x in law] for law in (p, q)]
+    m = DistributionPair(*laws)
+    bound = Risk(m, known=profile_of_curve(m)).tpr(level).upper
+    for one, other in (laws, laws[::-1]):
+        assert to_fraction(bound) >= best_power(one, other, level)
+
+
+def best_power(p, q, level):
+    """The randomized test of the greatest ratios, Neyman and Pearson's."""
+    power = Fraction(0)
+    for gain, cost in sorted(zip(p, q, strict=True), key=lambda one: one[1] / one[0]):
+        taken = min(Fraction(1), level / cost)
+        power, level = power + taken * gain, level - taken * cost
+        if level <= 0:
+            break
+    return power
+
+
+def test_what_a_curve_does_not_imply_is_said_in_plain_words():
+    found = risk(ZCDP("1/2"))
+    with pytest.raises(AssumptionError, match="a curve does not say how good the best test is"):
+        _ = found.regret
+    with pytest.raises(AssumptionError, match="from a Rényi curve alone no μ is known that holds"):
+        _ = found.mu_of_all
+    assert ZCDP("1/2").gdp(6, "1e-10").upper == pytest.approx(found.mu.upper)
+
+
+def test_the_command_prints_them_and_calibrates_by_them():
+    shown = CliRunner().invoke(main, ["risk", "ZCDP(1/2)"])
+    assert shown.exit_code == 0, shown.output
+    assert "Only a Rényi curve is known" in " ".join(shown.stdout.split())
+    assert "at least" not in shown.stdout
+    document = json.loads(CliRunner().invoke(main, ["risk", "ZCDP(1/2)", "--json"]).stdout)
+    assert "Only a Rényi curve" in document["note"]
+    found = calibrate_risk(ZCDP(sympy.Symbol("rho")), advantage="1/10", digits=3)
+    assert found.meets == Fraction(2, 100) - Fraction(1, 10**4)  # √(ρ/2) is 1/10 at 1/50
