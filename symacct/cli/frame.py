@@ -113,7 +113,7 @@ _IN_EXPR = (
 _ALSO_CHOSEN = {"tex": "latex", "md": "markdown", "plain": "text", "fixed": "without_replacement"}
 
 
-def _choice_meant(message: str, kind: click.ParamType) -> str:
+def _choice_meant(message: str, kind: click.ParamType[Any]) -> str:
     """The end of a message about a choice that there is not: the one that it may be meant for."""
     found = re.match("'([^']*)' is not one of", message)
     if found is None or not isinstance(kind, click.Choice):
