@@ -79,7 +79,7 @@ class Ball(namedtuple("Ball", "re im rad", defaults=(0, 0))):
 
 
 def ball(x, im=0):
-    """The ball of an exact number x + i·im."""
+    """The ball of an exact number x + i·im: ball(1) is 1, but Ball(1) one unit, 2^-BITS."""
     if isinstance(x, Ball):
         return x
     (a, b), (c, d) = Fraction(x).as_integer_ratio(), Fraction(im).as_integer_ratio()
@@ -135,7 +135,7 @@ def log(x):
 pi = lambda: Ball(constants(BITS)[1] >> GUARD, 0, 2)
 power = lambda t, a, y=0: exp(a * log(t) + y)  # t^a e^y
 root = lambda x: power(x, Fraction(1, 2))
-tail = lambda most, x: power(most, 1, -x * x / 2) / 2  # >= most·P(Z > x), Z normal, x >= 0
+tail = lambda most, x: power(most, 1, -x * x / 2) / 2  # >= most·P(Z > x), x = reach(…) >= 0
 error = lambda most: Ball(0, 0, most.re + most.rad)  # all complex numbers up to a size
 positive = lambda x: Ball(max(x.re, 0), 0, x.rad)  # max(x, 0), which moves no more than x does
 bits_of = lambda x: (x.size() + x.rad >> BITS).bit_length()  # a whole n with |x| < 2^n
@@ -148,7 +148,7 @@ reach = lambda most: steered(math.sqrt(BITS + 2 * bits_of(most)))  # where most�
 # 2. MOMENTS of T = 1−γ+γP/Q, the ratio of the laws with the record and without, γ the rate.
 def trapezoid(f, d, edge, left, right):
     """∫f = h Σ f(jh) ± 2·edge/(e^{2πd/h} − 1), f analytic and ∫|f| <= edge where |Im v| < d."""
-    h = steered(9 * float(d) / (0.7 * BITS + bits_of(edge)))
+    h = steered(9 * float(d) / (0.7 * BITS + bits_of(edge)))  # 9 < 2π/log 2: below 2^(1−.7 BITS)
     nodes = range(math.floor(left / h), math.ceil(right / h) + 1)
     return h * sum(f(j * h) for j in nodes) + error(2 * edge / (exp(2 * pi() * d / h) - 1))
 
@@ -174,12 +174,12 @@ class Gaussian(namedtuple("Gaussian", "s")):
         far, d = reach(most), steered(min(3 / s, math.sqrt(BITS)))
         f = lambda x: power(mix(rate, exp(s * x - s**2 / 2)), z, -x * x / 2)
         edge = root(2 * pi()) * most * exp(d**2 / 2 + t * s * d - 3 * low)
-        total = trapezoid(f, d, edge, -far, b * s + far)
+        total = trapezoid(f, d, edge, -far, b * s + far)  # T^a is large about bs, not about −bs
         return total * (1 / root(2 * pi())) + error(2 * tail(most, far))
 
     def moment_beyond(self, rate, a, t):
         """|E_Q[T^{a+iτ}]| <= e^{θ²/2s²}(m₀ − cm₁ + c²m₂/2), c = t(θ−θ³/6) − 5a⁻θ²/4, τ >= t."""
-        s, low = self.s, min(a, 0)
+        s, low = self.s, min(a, 0)  # a⁻ = −low; any θ up to 2 and t/(1+4a⁻) holds, for c >= 0 there
         if rate == 1:
             return exp((a * a - a - t * t) * s**2 / 2)
         f0, f1, f2 = (self.moment(rate, a - j) for j in range(3))
@@ -189,7 +189,7 @@ class Gaussian(namedtuple("Gaussian", "s")):
         return exp((theta / s) ** 2 / 2) * (f0 - c * m1 + c**2 * m2 / 2)
 
     def upper_half(self, rate, a):
-        """E_Q[ψ(T); x > s/2]; |ψ| <= 2|T|^a + (1−γ)^{1−a} + 1, and ψ(T) <= T^a."""
+        """E_Q[ψ(T); P > Q]: x > s/2; |ψ| <= 2|T|^a + (1−γ)^{1−a} + 1, and ψ(T) <= T^a."""
         s, convex = self.s, 1 - rate + rate * exp(a * (a - 1) * self.s**2 / 2)  # >= E_Q[T^a]
         end, height = a * s + reach(convex), min(3 / (2 * s), Fraction(4))
         most = (2 * convex + power(1 - rate, 1 - a) + 1) * exp(height**2 / 2)
@@ -219,9 +219,7 @@ class Answers(tuple):
     two = classmethod(lambda cls, p: cls([(p, 1 - p), (1 - p, p)]))
     upper_half = lambda self, rate, a: self[0][1] * psi(mix(rate, self[0][0] / self[0][1]), a)
     moment_beyond = lambda self, rate, a, t: self.moment(rate, a)
-
-    def moment(self, rate, a, t=0):
-        return sum(q * power(mix(rate, p / q), ball(a, t)) for p, q in self)
+    moment = lambda x, rate, a, t=0: sum(q * power(mix(rate, p / q), ball(a, t)) for p, q in x)
 
 
 class Part(namedtuple("Part", "count leaves rate where")):
@@ -283,7 +281,7 @@ def optimal(rho, a, epsilon, delta, place):
     v, lean = number(place, 0, 1 - delta), exp(-epsilon)  # p = v+δ, q = ve^{−ε}
     p, up, down = v + delta, (v + delta) / (v * lean), (1 - v - delta) / (1 - v * lean)
     high, low = (exp((a - 1) * (log(x) - rho)) for x in (up, down))
-    slope = a * (high - low) + (a - 1) * lean * (low * down - high * up)
+    slope = a * (high - low) + (a - 1) * lean * (low * down - high * up)  # H′(v): p′ = 1, q′ = lean
     value = p * high + (1 - p) * low
     return ball(1) <= value - slope * v and ball(1) <= value + slope * (1 - p)
 
@@ -293,7 +291,7 @@ def by_sum(runs, y, added):
     """Σ (P − e^y Q)⁺, P = k!/Πj_i! Πp_i^{j_i} where i comes j_i times; 1 − Σ P has a Q of 0."""
     rows, rest = [(ball(1), exp(y))], ball(1)
     for k, rate, law in runs:
-        law = [(rate * p + (1 - rate) * q, q)[:: -1 if added else 1] for p, q in law]
+        law = [(rate * p + (1 - rate) * q, q)[:: -1 if added else 1] for p, q in law]  # (Q, P)
         law = [(p, q) for p, q in law if p and q]
         spend(k * len(law) + 4 * len(rows) * math.comb(k + len(law) - 1, k))
         logs = [[log(x) for x in masses] for masses in zip(*law, strict=True)]
@@ -302,9 +300,8 @@ def by_sum(runs, y, added):
         for bars in combinations(range(k + len(law) - 1), len(law) - 1):
             times = [b - a - 1 for a, b in pairwise((-1, *bars, k + len(law) - 1))]
             ways = factorials[k] - sum(factorials[j] for j in times)
-            table.append(
-                [exp(ways + sum(map(math.prod, zip(times, x, strict=True)))) for x in logs]
-            )
+            sums = (sum(map(math.prod, zip(times, x, strict=True))) for x in logs)
+            table.append([exp(ways + x) for x in sums])
         rows = [(p * x, q * z) for p, q in rows for x, z in table]
         rest = rest * ball(sum(p for p, _ in law)) ** k
     return 1 - rest + sum(positive(p - q) for p, q in rows)
@@ -473,6 +470,8 @@ def main(path):
     """Print the verdict on a file; its exit status."""
     global BITS
     try:
+        if path in ("", "-h", "--help"):
+            raise ValueError("usage: python check.py FILE, written by symacct certificate")
         with open(path, "rb") as file:
             content = file.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:

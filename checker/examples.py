@@ -1,6 +1,7 @@
 """Write the example certificates again:  python checker/examples.py [FOLDER]
 
-Unlike the checker this needs symacct. `symacct certificate` writes the same files one by one.
+Unlike the checker this needs symacct. `symacct certificate` writes the same files
+one by one, with --conversion where that is not the number to report.
 """
 
 from __future__ import annotations

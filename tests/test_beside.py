@@ -208,4 +208,4 @@ def test_many_runs_are_answered_between_one_and_their_moments(runs, sigma, epsil
 def test_a_statement_says_that_a_smaller_epsilon_may_be_provable():
     question = ("statement", "10*PoissonSubsample(Gaussian(3), 1/10)", "--delta", "1e-5")
     text = " ".join(printed(question, 0.1).getvalue().split())
-    assert "not had: a smaller ε may be provable: --conversion exact takes longer" in text
+    assert "not final: a smaller ε may be provable: --conversion exact takes longer" in text

@@ -232,6 +232,22 @@ def test_a_thousand_orders_of_a_run(target, tmp_path):
     assert_agrees(node, target, node.code(target), some_orders(1000, 256), tmp_path)
 
 
+@pytest.mark.skipif(shutil.which("g++") is None or GCC is None, reason="g++ is not installed")
+@pytest.mark.parametrize("compiler", [["gcc", "-std=c99"], ["g++", "-x", "c++"]], ids=" ".join)
+def test_a_program_in_cpp_calls_the_code_in_c(compiler, tmp_path):
+    """Whichever of the two compiles the file, its functions have the names that C gives them."""
+    text = SAMPLES["all"].code("c", max_order=40, points=20)
+    (tmp_path / "curve.c").write_text(text, encoding="utf-8")
+    heads = re.findall(r"^(?:#ifdef __cplusplus|#endif|extern.*|}|double .*;)$", text, re.MULTILINE)
+    program = '#include <cstdio>\nint main() { std::printf("%.17g", rdp(8.0)); }\n'
+    (tmp_path / "use.cpp").write_text("\n".join(heads[:8]) + "\n" + program, encoding="utf-8")
+    run = functools.partial(subprocess.run, cwd=tmp_path, check=True)
+    run([*compiler, "-Wall", "-Wextra", "-Werror", "-c", "curve.c", "-o", "curve.o"])
+    run(["g++", "-Wall", "-Werror", "use.cpp", "curve.o", "-lm", "-o", "use"])
+    shown = run(["./use"], capture_output=True, text=True).stdout
+    assert float(shown) == pytest.approx(float(SAMPLES["all"].rdp(8).upper), rel=1e-12)
+
+
 @covering()
 @pytest.mark.parametrize("target", ["numpy", "julia", pytest.param("c", marks=needs_gcc)])
 @pytest.mark.parametrize("name", SAMPLES)

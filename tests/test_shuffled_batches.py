@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import mpmath
 import numpy as np
@@ -145,13 +146,30 @@ def test_the_command_says_what_shuffling_costs_at_least():
     for told in (["--epochs", "2"], ["--steps", "299"]):
         shown = CliRunner().invoke(main, [*shuffled, *told]).output
         assert f"{least.rounded(6)}  (rounded down)" in shown
-        assert "No theorem proves less." in shown
+        words = " ".join(re.sub("[│┌┐└┘─]", " ", shown).split())
+        assert "no gain from shuffling is claimed (SYMACCT, docs/proofs.md, section 37)" in words
+        assert "--sampling poisson or balls_and_bins" in words
+        assert "DP-SGD on shuffled batches for 2 epochs" in words or "for 3 epochs" in words
         document = json.loads(CliRunner().invoke(main, [*shuffled, *told, "--json"]).output)
         assert document["at_least"]["value"] == least.rounded()
         assert document["kind"] == "upper"
     shown = CliRunner().invoke(main, [*shuffled, "--steps", "99"]).output
     assert "rounded up" in shown
     assert "rounded down" not in shown
+
+
+@pytest.mark.parametrize("sampling", ["shuffled", "without_replacement", "poisson"])
+@pytest.mark.parametrize("told", [None, "replace-one", "add_remove"])
+def test_a_relation_that_nobody_asked_for_is_explained_in_the_headline(sampling, told):
+    words = ["dpsgd", "--n", "1000", "--batch-size", "10", "--noise-multiplier", "2", "--steps",
+             "100", "--delta", "1e-5", "--sampling", sampling, "--json"]  # fmt: skip
+    said = CliRunner().invoke(main, [*words, *(["--adjacency", told] if told else [])]).output
+    headline = json.loads(said)["headline"]
+    silent = told is not None or sampling == "poisson"
+    assert ("relation_why" in headline) == (not silent)
+    if not silent:
+        assert f"default of --sampling {sampling}" in headline["relation_why"]
+        assert "replacing one record" in headline["report"]
 
 
 @pytest.mark.parametrize(

@@ -316,7 +316,7 @@ def test_a_bound_is_not_called_the_exact_profile():
     """Of samples of a fixed size the profile of a pair is above the truth."""
     node = symacct.PostProcess(100 * SubsampleWithoutReplacement(Gaussian(2), "1/10"))
     text = node.epsilon("1e-5", conversion="exact").statement()
-    assert "unrounded it is an upper bound" in text
+    assert "before rounding it is an upper bound" in text
     assert "exact privacy profile" not in text
 
 
@@ -330,10 +330,12 @@ def test_a_training_run_is_told_in_its_own_words(sampling):
     other = {"poisson": "10/1000", "without_replacement": "exactly 10", "shuffled": "cut into"}
     assert other[sampling] in text
     # A place in a permutation is accounted for as told: nothing is assumed of its secrecy.
-    assert ("each sample is drawn anew and at random, and is not told" in text) == (
+    assert ("each sample is drawn anew and at random, and is kept secret" in text) == (
         sampling != "shuffled"
     )
-    assert ("The accounting allows that it is told" in text) == (sampling == "shuffled")
+    assert ("even if it is published which batch each record was in" in text) == (
+        sampling == "shuffled"
+    )
     assert "-differentially private" in text
     refused = CliRunner().invoke(main, ["dpsgd", *words[1:5], *words[7:], "--epsilon", "1",
                                         "--statement", "text"])  # fmt: skip
@@ -348,7 +350,7 @@ def test_one_of_a_thing_is_not_several():
 
 def test_a_number_that_is_printed_as_it_is_is_not_called_rounded():
     for epsilon, said in (
-        ("1/4", "not rounded; it is the smallest one"),
+        ("1/4", "not rounded; it is the smallest ε that is true"),
         ("1/3", "rounded up to 6"),
     ):
         text = reported(PureDP(epsilon), 0).best.statement()

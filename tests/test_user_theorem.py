@@ -21,9 +21,9 @@ from symacct import (
     theorems,
 )
 from symacct.core.claims import ADD_REMOVE, FINITE_ORDERS, INTEGER_ORDERS
-from symacct.core.errors import EqualTheoremWarning
+from symacct.core.errors import EqualTheoremWarning, SoundnessError
 from symacct.export.explanation import explain
-from symacct.expressions.theorem_registry import always, forget
+from symacct.expressions.theorem_registry import always, forget, named
 
 NODE = PoissonSubsample(Gaussian(5), "1/100")
 
@@ -35,11 +35,10 @@ def state(name, bound, **options):
         operation=PoissonSubsample,
         kind=Kind.UPPER,
         source=Source("me", "notebook, page 3"),
-        **{"orders": FINITE_ORDERS, **options},
+        **{"orders": FINITE_ORDERS, "status": "proved", **options},
         adjacency=ADD_REMOVE,
         applies=always,
         monotone=True,
-        status="proved",
     )(bound)
 
 
@@ -210,3 +209,22 @@ def test_what_was_forgotten_is_gone(capped):
     with pytest.raises(DomainError):
         NODE.rdp(2, by="MINE-4")
     assert "MINE-4" not in {row.name for row in compare(NODE, 2)}
+
+
+@pytest.mark.parametrize("status", ["conjecture", "approximation", "proved"])
+def test_what_is_not_proved_takes_no_part_in_the_default_answer(status):
+    step = PoissonSubsample(Gaussian(5), "1/100")
+    before = step.rdp(2, digits=6)
+    too_small = lambda ctx, eps, alpha, gamma: gamma**2 * eps(alpha) / 2  # noqa: E731
+    too_small.__doc__ = "ε′(α) <= γ² ε(α)/2"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        state("MINE-9", too_small, status=status)
+    try:
+        assert named("MINE-9").default == (status == "proved")
+        if status != "proved":
+            assert step.rdp(2, digits=6) == before
+            with pytest.raises(SoundnessError, match="needed default=False"):
+                state("MINE-10", too_small, status=status, default=True)
+    finally:
+        forget("MINE-9")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -19,7 +20,8 @@ from symacct.cli.frame import (
     print_json,
 )
 from symacct.cli.headline import print_reported
-from symacct.cli.relation import print_relation
+from symacct.cli.relation import print_relation, relation, relation_option, under
+from symacct.core.claims import Adjacency
 from symacct.core.exact import order
 from symacct.core.pinning import By
 from symacct.export.description import OWN_CURVE, kind_label
@@ -39,12 +41,14 @@ from symacct.results.terminal import print_table
     help="The arithmetic to use. Only the digits of ball are proved.",
 )
 @click.option("--lower", is_flag=True, help="Print the best lower bound.")
+@relation_option
 def rdp(
     expr: str,
     alpha: tuple[str, ...],
     by: By,
     engine: str,
     lower: bool,
+    adjacency: Adjacency | None,
     digits: int,
     as_json: bool,
 ) -> None:
@@ -57,11 +61,13 @@ def rdp(
     from symacct.export.tables import as_printed  # with all that writes formulas
 
     alpha, m = listed_orders(alpha), in_numbers(expr)
+    said = relation(m, adjacency)
     accountant = Accountant(digits, engine)
     ask = accountant.lower_bound if lower else functools.partial(accountant.rdp, by=by)
     exactly = engine == "ball" and not lower
     with progress("rdp"):
-        answers = {a: ask(m, a) for a in alpha}
+        found = {a: ask(m, a) for a in alpha}
+        answers = {a: replace(x, claim=x.claim.under(said)) for a, x in found.items()}
         texts = {
             a: as_printed(x, m, order(a), by, digits) if exactly else x.rounded()
             for a, x in answers.items()
@@ -77,36 +83,55 @@ def rdp(
             for a, x in answers.items()
         ),
     )
-    print_relation(m)
+    print_relation(m, adjacency)
 
 
 @expression_command("epsilon")
 @click.option("--delta", required=True, help="The δ at which ε is asked for, in [0, 1).")
 @how_options
-def epsilon(expr: str, delta: str, how: dict[str, Any], digits: int, as_json: bool) -> None:
+@relation_option
+def epsilon(
+    expr: str,
+    delta: str,
+    adjacency: Adjacency | None,
+    how: dict[str, Any],
+    digits: int,
+    as_json: bool,
+) -> None:
     """Print the smallest ε that is proved for EXPR at a δ.
 
     \b
     Example:
       symacct epsilon "1000 * PoissonSubsample(Gaussian(2), 1/100)" --delta 1e-6
     """
-    _answer(in_numbers(expr), "epsilon", as_json, delta=delta, digits=digits, **how)
+    _answer(in_numbers(expr), "epsilon", adjacency, as_json, delta=delta, digits=digits, **how)
 
 
 @expression_command("delta")
 @click.option("--epsilon", required=True, help="The ε at which δ is asked for, at least 0.")
 @how_options
-def delta(expr: str, epsilon: str, how: dict[str, Any], digits: int, as_json: bool) -> None:
+@relation_option
+def delta(
+    expr: str,
+    epsilon: str,
+    adjacency: Adjacency | None,
+    how: dict[str, Any],
+    digits: int,
+    as_json: bool,
+) -> None:
     """Print the smallest δ that is proved for EXPR at an ε.
 
     \b
     Example:
       symacct delta "1000 * PoissonSubsample(Gaussian(2), 1/100)" --epsilon 1
     """
-    _answer(in_numbers(expr), "delta", as_json, epsilon=epsilon, digits=digits, **how)
+    _answer(in_numbers(expr), "delta", adjacency, as_json, epsilon=epsilon, digits=digits, **how)
 
 
-def _answer(m: Node, asked: str, as_json: bool, **question: Any) -> None:
+def _answer(
+    m: Node, asked: str, adjacency: Adjacency | None, as_json: bool, **question: Any
+) -> None:
+    relation(m, adjacency)  # another one is refused before anything is computed
     with progress(asked):
-        found = reported(m, **question)
+        found = under(reported(m, **question), adjacency)
     print_reported(m, found, (found.by_orders or found.best).as_dict(), as_json)

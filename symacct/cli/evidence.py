@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from symacct.accountant.accountant import Accountant
+from symacct.accountant.reported import Reported, reported
 from symacct.cli.frame import EPILOG, InputError, how_options, in_numbers, main
-from symacct.core.errors import echo, reason
+from symacct.core.errors import DomainError, echo, reason
 from symacct.evidence.certificates import FORMS
+from symacct.results.enclosure import Guarantee
 from symacct.results.progress import progress
 
 
@@ -19,7 +20,7 @@ from symacct.results.progress import progress
 @click.argument("expr")
 @click.option("--delta", help="Certify the best ε at this δ, in (0, 1).")
 @click.option("--epsilon", help="Certify the best δ at this ε, at least 0.")
-@partial(how_options, conversion="improved")
+@how_options
 @click.option(
     "--form",
     default="json",
@@ -49,6 +50,9 @@ def certificate_command(
 ) -> None:
     """Write a guarantee of EXPR with a proof that others can check.
 
+    It is the guarantee that the commands epsilon and delta report first, if there is a certificate
+    for it. Otherwise it is the one by Rényi orders, and a note says so and why.
+
     "python checker/check.py FILE" checks a JSON certificate without symacct. Coq with the package
     coq-interval checks a Coq certificate; it uses our library in the folder coq/.
 
@@ -60,9 +64,9 @@ def certificate_command(
     if (delta is None) == (epsilon is None):
         raise InputError("certificate: needed --delta or --epsilon, and one of them only")
     with progress("certificate"):
-        accountant = Accountant(digits)
-        ask = accountant.epsilon if epsilon is None else accountant.delta
-        text = FORMS[form](ask(m, delta if epsilon is None else epsilon, **how))
+        text, note = _written(reported(m, delta, epsilon, digits, **how), FORMS[form])
+    if note:
+        click.echo(f"Note: {note}", err=True)
     if out is None:
         click.echo(text, nl=False)
         return
@@ -70,3 +74,18 @@ def certificate_command(
         Path(out).write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{echo(out)}: {reason(error)}") from None
+
+
+def _written(found: Reported[Guarantee], write: Callable[[Guarantee], str]) -> tuple[str, str]:
+    """The certificate of the number to report, or of the one by Rényi orders with why."""
+    try:
+        return write(found.best), ""
+    except DomainError as error:
+        by_orders = found.by_orders
+        if by_orders is None or by_orders is found.best:
+            raise
+        shown, best = by_orders.asked.rounded(), found.best.asked.rounded()
+        letter = "ε" if by_orders.epsilon is by_orders.asked else "δ"
+        why, _, _ = str(error).removeprefix("certificate: ").partition("; ")
+        here = f"this certifies {letter} = {shown} by Rényi orders"
+        return write(by_orders), f"{here}, and not the {best} to report: {why}"

@@ -31,8 +31,8 @@ from symacct.cli.frame import (
     print_note,
 )
 from symacct.cli.headline import print_calibrated
-from symacct.cli.relation import print_relation
-from symacct.core.claims import Kind
+from symacct.cli.relation import print_relation, relation, relation_option
+from symacct.core.claims import Adjacency, Kind
 from symacct.core.errors import ExecutorError
 from symacct.core.pinning import By
 from symacct.explore.calibration import calibrated, number
@@ -318,8 +318,14 @@ def _print_risk_calibration(found: RiskCalibration, digits: int, as_json: bool) 
 @click.option(
     "--plot", type=click.Path(path_type=Path, dir_okay=False), help="Write a picture to this file."
 )
+@relation_option
 def risk_command(
-    expr: str, least_error: str, plot: Path | None, digits: int, as_json: bool
+    expr: str,
+    least_error: str,
+    plot: Path | None,
+    adjacency: Adjacency | None,
+    digits: int,
+    as_json: bool,
 ) -> None:
     """Print how much an attacker can learn at most: membership, guesses, records.
 
@@ -328,14 +334,15 @@ def risk_command(
       symacct risk "1000 * PoissonSubsample(Gaussian(2), 1/100)"
     """
     m = in_numbers(expr)
+    said = relation(m, adjacency)
     with progress("risk"):
         found = risk(m, digits, least_error)
         headers, rows = found.cells
     if as_json:
-        print_json(found.as_dict())
+        print_json(found.as_dict() | {"relation": str(said)})
     else:
         print_table(headers, rows)
-        print_relation(m)
+        print_relation(m, said)
         if found.note:
             print_prose(found.note)
         for name, why in found.open_ends:

@@ -18,7 +18,7 @@ from typing import IO, Any
 import click
 
 from symacct.core import mistyped
-from symacct.core.errors import DomainError, SymacctError, cut, echo, reason, suggestion
+from symacct.core.errors import DomainError, SymacctError, cut, echo, nearest, reason, suggestion
 from symacct.core.exact import written
 from symacct.core.pinning import By
 from symacct.explore.grids import grid
@@ -99,6 +99,28 @@ _ALIKE = 0.75  # the least share of signs that a misspelt option has in common w
 
 #: What others call an option of ours.
 _ALSO_CALLED = {"sigma": "noise-multiplier", "lot-size": "batch-size"}
+
+#: What a relation is called, and where a command has it that has no option for it.
+_RELATION = ("--adjacency", "--relation", "--neighbors", "--neighbours")
+_IN_EXPR = (
+    "found no such option here; EXPR itself says which datasets are neighbours, as "
+    "PoissonSubsample(Gaussian(5), 1/100, adjacency=replace_one) does, and what leaves it open, as "
+    "Gaussian(5) does, has the same numbers for either relation"
+)
+
+
+#: What others call a choice of ours.
+_ALSO_CHOSEN = {"tex": "latex", "md": "markdown", "plain": "text", "fixed": "without_replacement"}
+
+
+def _choice_meant(message: str, kind: click.ParamType[Any]) -> str:
+    """The end of a message about a choice that there is not: the one that it may be meant for."""
+    found = re.match("'([^']*)' is not one of", message)
+    if found is None or not isinstance(kind, click.Choice):
+        return ""
+    name, choices = found[1], list(map(str, kind.choices))
+    meant = name if name in choices else _ALSO_CHOSEN.get(name, nearest(name, choices))
+    return f" Did you mean '{meant}'?" if meant in choices else ""
 
 
 def _similar(found: str, known: list[str]) -> list[str]:
@@ -228,7 +250,12 @@ class Commands(click.Group):
                 return super().invoke(ctx)
         except click.UsageError as error:
             vars(error)["message"] = _worded(error.message, ctx.meta[_GIVEN])
+            if isinstance(error, click.BadParameter) and error.param is not None:
+                vars(error)["message"] += _choice_meant(error.message, error.param.type)
             if isinstance(error, click.NoSuchOption) and error.cmd is not None:
+                asks = any(option.name.startswith("expr") for option in error.cmd.params)
+                if error.option_name in _RELATION and asks:
+                    raise InputError(f"{error.option_name}: {_IN_EXPR}") from None
                 known = [one for option in error.cmd.params for one in option.opts]
                 vars(error)["possibilities"] = _similar(error.option_name, known)
             raise

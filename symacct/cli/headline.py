@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import re
+import shlex
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -35,14 +37,15 @@ def print_reported(
     first: Mapping[str, str] | None = None,
     last: Iterable[tuple[str, str]] = (),
     records: int | None = None,
+    words: Mapping[str, str] | None = None,
 ) -> None:
     """The headline, what stands behind it, and then what bounds it from below; or all as JSON.
 
     The document's own keys are of the answer by Rényi orders; `headline` is added to them. `first`
     are facts of the headline's own, such as the noise that was found. `records` is the size of the
-    data, where it is known.
+    data, where it is known. `words` are those of the report that the expression does not say.
     """
-    report, first = as_report(found, records), first or {}
+    report, first = as_report(found, records, **(words or {})), first or {}
     if as_json:
         found_first = {"found": "; ".join(map(": ".join, first.items()))} if first else {}
         print_json(document | {"headline": {**found_first, **report.as_dict()}})
@@ -55,15 +58,27 @@ def print_reported(
         print_pairs(rows)
 
 
-def as_report(found: Reported[Guarantee], records: int | None = None) -> PrivacyReport:
+def as_report(
+    found: Reported[Guarantee], records: int | None = None, **words: str
+) -> PrivacyReport:
     """What is printed of it, with the option that asks for more."""
-    return PrivacyReport(found, more=f"--conversion {TRUE}", records=records)
+    return PrivacyReport(found, more=f"--conversion {TRUE}", records=records, **words)
 
 
 def note_large_delta(report: PrivacyReport) -> None:
     """The note on a large δ beside a text that does not have it."""
     if report.large_delta:
         click.echo(f"Note: {report.large_delta}", err=True)
+
+
+def note_citations(form: str, expr: str, delta: str | None) -> None:
+    """Where the entries are that \\cite in a LaTeX text refers to."""
+    if form == "latex":
+        ask = "in Python .cite() of the guarantee"
+        if delta is not None:
+            quoted = shlex.quote(expr) if re.search(r'["$`\\!]', expr) else f'"{expr}"'
+            ask = f"symacct cite {quoted} --delta {delta}"
+        click.echo(f"Note: the BibTeX entries of its \\cite: {ask}", err=True)
 
 
 def print_calibrated(
@@ -75,6 +90,7 @@ def print_calibrated(
     more: Mapping[str, Any] | None = None,
     last: Iterable[tuple[str, str]] = (),
     records: int | None = None,
+    words: Mapping[str, str] | None = None,
 ) -> None:
     """What was found, called `name`, and the guarantee there; `more` is added to the JSON."""
     at, by_orders = found.best, found.by_orders or found.best
@@ -88,6 +104,7 @@ def print_calibrated(
         first={name or at.symbol: at.values},
         last=[*([] if by_orders is at else [("by Rényi orders", by_orders.values)]), *last],
         records=records,
+        words=words,
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -26,9 +25,10 @@ from symacct.cli.frame import (
     print_note,
     print_text,
 )
-from symacct.cli.headline import as_report, note_large_delta
+from symacct.cli.headline import as_report, note_citations, note_large_delta
+from symacct.cli.relation import relation_option, under
 from symacct.core import limits
-from symacct.core.claims import Relation
+from symacct.core.claims import Adjacency, Relation
 from symacct.core.errors import SymacctError, cut, reason
 from symacct.core.pinning import By
 from symacct.explore.sweeps.worker import NEEDED
@@ -93,18 +93,14 @@ _OPEN = (
     type=click.Choice(statement.FORMS),
     help="A paragraph, or one short sentence for a model card.",
 )
-@click.option(
-    "--adjacency",
-    type=click.Choice(["add_remove", "replace_one"]),
-    help="The neighbours EXPR's parameters were stated for, where EXPR leaves it open.",
-)
+@relation_option
 @how_options
 def statement_command(
     expr: str,
     delta: str | None,
     epsilon: str | None,
     form: str,
-    adjacency: str | None,
+    adjacency: Adjacency | None,
     how: dict[str, Any],
     digits: int,
     as_json: bool,
@@ -120,9 +116,7 @@ def statement_command(
     if (delta is None) == (epsilon is None):
         raise InputError("statement: needed --delta or --epsilon, and one of them only")
     with progress("statement"):
-        found = reported(in_numbers(expr), delta, epsilon, digits, **how)
-        if adjacency is not None:
-            found = replace(found, best=found.best.under(adjacency))
+        found = under(reported(in_numbers(expr), delta, epsilon, digits, **how), adjacency)
         text = found.best.statement(form, digits)
     if found.best.claim.adjacency.relation is Relation.EITHER:
         click.echo(_OPEN, err=True)
@@ -130,6 +124,7 @@ def statement_command(
         print_note(f"Note: the true number is {found.not_exact}")
     report = as_report(found)
     note_large_delta(report)
+    note_citations(form, expr, delta)
     document = {"statement": text, "form": form, "headline": report.as_dict()}
     print_text(as_json, document, text, print_prose)
 

@@ -2,11 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import click
+
+from symacct.accountant.reported import Reported
+from symacct.core.claims import Adjacency, said_of
+from symacct.core.claims import adjacency as named
 from symacct.export.description import about
 from symacct.expressions.node import Node
+from symacct.results.enclosure import Guarantee
 from symacct.results.terminal import print_prose
 
+#: --adjacency, for what EXPR leaves open.
+relation_option = click.option(
+    "--adjacency",
+    metavar="RELATION",
+    callback=lambda ctx, parameter, value: None if value is None else named(value),
+    help="Which datasets are neighbours, add_remove or replace_one, where EXPR leaves it open: "
+    "those that its parameters were stated for.",
+)
 
-def print_relation(m: Node) -> None:
+
+def print_relation(m: Node, adjacency: Adjacency | None = None) -> None:
     """Which neighbours the numbers above are about, and what the noise was for."""
-    print_prose(f"relation: {about(m)}")
+    print_prose(f"relation: {about(m, relation(m, adjacency))}")
+
+
+def relation(m: Node, adjacency: Adjacency | None) -> Adjacency:
+    """The relation of m, or the one that is said where m leaves it open."""
+    found = m.claim.adjacency
+    return found if adjacency is None else said_of(found, adjacency)
+
+
+def under(found: Reported[Guarantee], adjacency: Adjacency | None) -> Reported[Guarantee]:
+    """The answers with the relation said that the expression leaves open."""
+    if adjacency is None:
+        return found
+    by_orders = found.by_orders and found.by_orders.under(adjacency)
+    return replace(found, best=found.best.under(adjacency), by_orders=by_orders)

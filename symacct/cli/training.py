@@ -22,6 +22,7 @@ from symacct.cli.frame import (
 )
 from symacct.cli.headline import (
     as_report,
+    note_citations,
     note_large_delta,
     print_calibrated,
     print_reported,
@@ -31,29 +32,40 @@ from symacct.core.claims import Relation
 from symacct.core.errors import DomainError, ParseError
 from symacct.core.exact import text
 from symacct.explore.calibration import calibrated
+from symacct.export.description import describe
 from symacct.expressions.formula_reader import parse_formula
 from symacct.expressions.node import Node
 from symacct.expressions.parameters import rational, whole
 from symacct.expressions.theorem_registry import named as named_theorem
 from symacct.mechanisms import Gaussian
-from symacct.operations import Compose, GroupPrivacy, dp_sgd
+from symacct.operations import Compose, GroupPrivacy, PostProcess, dp_sgd
 from symacct.papers import statement
 from symacct.results.enclosure import Enclosure, Guarantee
 from symacct.results.progress import progress
+from symacct.results.rounding import given
 from symacct.results.terminal import print_prose
 
 _NOISE = sympy.Symbol("noise", positive=True)
 _UNITS = "σ and the sensitivity are in units of the norm that each record's gradient is clipped to"
 _SHUFFLED = (
-    "Each epoch has a new permutation; its last batch is the short one. We assume that the "
-    "attacker knows the permutation. No theorem proves less."
+    "each epoch has a new permutation, of which the last batch is the short one; the attacker may "
+    "know the permutations"
 )
-_NOT_POISSONS = (
-    "This is not the relation of Poisson sampling, where a record is added or removed: here one is "
-    "replaced, which changes the sum over a batch by up to twice the clipping norm (sensitivity 2)."
+_COMPARED = (
+    "no gain from shuffling is claimed (SYMACCT, docs/proofs.md, section 37): of the results that "
+    "docs/theorems.md lists, those of FMT21 are about shuffled answers of local randomizers, and "
+    "CGK24 bounds shuffled batches from below alone (symacct.baselines.shuffled_batches)"
 )
-
-
+_CHEAPER = (
+    "--sampling poisson or balls_and_bins, where the trainer can draw its batches so: for these "
+    "a gain from sampling is proved"
+)
+#: Why records are replaced where nothing else was said, by the sampling that is for it.
+_REPLACED = (
+    "this is the default of --sampling {sampling}, whose batches have a fixed size for either "
+    "dataset, and not the relation of Poisson sampling, where a record is added or removed; a "
+    "record replaced moves the sum over a batch by up to twice the clipping norm (sensitivity 2)"
+)
 _ALL_TOLD = (
     "the runs are on the same data, and the results of all of them are told; of a random number of "
     "runs the best alone costs less (RepeatAndSelect)"
@@ -168,12 +180,19 @@ def dpsgd_command(
         document = {"expression": repr(m), **(found.by_orders or found.best).as_dict()}
         more, last = _more(run, m, found.best, digits, *together)
         first = {}
-        if not as_json and "at_least" in more:
+        if not as_json and "at_least" in more and not found.not_exact:  # that has such a row
             first["true ε"] = (
                 f"between {more['at_least']['value']} and {found.best.asked.rounded()}"
             )
         print_reported(
-            m, found, {**document, **more}, as_json, first=first, last=last, records=records
+            m,
+            found,
+            {**document, **more},
+            as_json,
+            first=first,
+            last=last,
+            records=records,
+            words=_words(run, m, together[1]),
         )
     else:
         if form is not None:
@@ -183,7 +202,14 @@ def dpsgd_command(
         more, last = _more(run, at.node, at.guarantee, digits, *together)
         name = "noise multiplier"
         print_calibrated(
-            noise_found, digits, as_json, name=name, more=more, last=last, records=records
+            noise_found,
+            digits,
+            as_json,
+            name=name,
+            more=more,
+            last=last,
+            records=records,
+            words=_words(run, at.node, together[1]),
         )
 
 
@@ -215,8 +241,9 @@ def _print_statement(
             n, batch, str(noise), steps, run["epochs"] or "", run["sampling"], runs
         )
     text = found.best.statement(form, digits, words)
-    report = as_report(found, n)
+    report = as_report(found, n, **_words(run, m, runs))
     note_large_delta(report)
+    note_citations(form, repr(m), given(found.best.given))
     document = {"statement": text, "form": form, "headline": report.as_dict()}
     print_text(as_json, document, text, print_prose)
 
@@ -226,19 +253,36 @@ def _more(
 ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """What is said of a run beside its answer, in JSON and on the screen."""
     more: dict[str, Any] = {}
-    rows = _conditions(guarantee)
-    if group > 1:
-        rows.insert(0, ("assumed", f"a person has at most {text(Fraction(group))} of the records"))
-    if runs > 1:
-        rows.insert(0, ("assumed", _ALL_TOLD))
+    assumed = [
+        *([_ALL_TOLD] if runs > 1 else []),
+        *([f"a person has at most {text(Fraction(group))} of the records"] if group > 1 else []),
+        _UNITS,
+    ]
+    rows = _checked(guarantee)
     if run["sampling"] == "shuffled":
-        rows.append(("assumed", _SHUFFLED))
-        if m.claim.adjacency.relation is Relation.REPLACE_ONE:
-            rows.insert(0, ("relation", _NOT_POISSONS))
+        assumed.append(_SHUFFLED)
+        rows += [("compared", _COMPARED), ("cheaper", _CHEAPER)]
         if least := _least(run, m, text(guarantee.given), digits, runs):
             more["at_least"] = least.as_dict()
             rows.insert(0, ("at least", f"{least.rounded(digits)}  (rounded down)"))
-    return more, [*rows, ("expression", repr(m))]
+    return more, [("assumed", "; ".join(assumed)), *rows, ("expression", repr(m))]
+
+
+def _words(run: dict[str, str], m: Node, runs: int) -> dict[str, str]:
+    """What a report says of a run and the expression does not."""
+    words = {}
+    if m.claim.adjacency.relation is Relation.REPLACE_ONE and run["adjacency"] is None:
+        words["relation_why"] = _REPLACED.format(sampling=run["sampling"])
+    if run["sampling"] == "shuffled":
+        passes = next(x.mechanism for x in m.walk() if isinstance(x, PostProcess))
+        (noise,) = (x for x in m.walk() if isinstance(x, Gaussian))
+        epochs = passes.runs if isinstance(passes, Compose) else 1
+        words["of"] = (
+            f"DP-SGD on shuffled batches for {epochs} epoch{'s' * (epochs != 1)}, each of which "
+            f"costs no more than one run of {describe(noise)} on all of the records"
+            + (f"; {runs:,} such trainings" if runs > 1 else "")
+        )
+    return words
 
 
 def _least(run: dict[str, str], m: Node, delta: str, digits: int, runs: int) -> Enclosure | None:
@@ -253,8 +297,8 @@ def _least(run: dict[str, str], m: Node, delta: str, digits: int, runs: int) -> 
         return None  # less than an epoch, δ = 0, or next to no noise
 
 
-def _conditions(guarantee: Guarantee) -> list[tuple[str, str]]:
-    """What has to be true of the run, and what the theorems ask of it, which was checked."""
+def _checked(guarantee: Guarantee) -> list[tuple[str, str]]:
+    """What the theorems ask of the run, which was checked."""
     theorems = map(named_theorem, guarantee.claim.theorems)
     stated = [f"{t.name}: {t.assumes}" for t in theorems if t.assumes != "nothing further"]
-    return [("assumed", _UNITS), *(("checked", one) for one in stated)]
+    return [("checked", "; ".join(stated))] if stated else []

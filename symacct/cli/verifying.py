@@ -153,6 +153,9 @@ def verify_command(
         _write(html_file, page.page(reports, absent) if html_file else "")
         _write(junit_file, junit(judged) if junit_file else "")
         _write(sarif_file, sarif(judged) if sarif_file else "")
+        for file in dict.fromkeys((*files, folder)):
+            if file is not None:
+                click.echo(f"written: {file}", err=True)
     except SymacctError as error:
         raise InputError(f"{type(error).__name__}: {error}") from None
     for one in judged:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -104,16 +105,37 @@ REPLACE_ONE = Adjacency(Relation.REPLACE_ONE)
 
 
 def adjacency(value: object) -> Adjacency:
-    """The Adjacency a user named: "add_remove", "replace_one" or "either"."""
+    """The Adjacency a user named: "add_remove", "replace_one" or "either".
+
+    The field's other signs are read as well: "add/remove", "add-or-remove", "replace-one".
+    """
     if isinstance(value, Adjacency):
         return value
-    relation = {one.value: one for one in Relation}.get(value) if isinstance(value, str) else value
+    relation = _NAMED.get(re.sub("[-/ ]", "_", value)) if isinstance(value, str) else value
     if not isinstance(relation, Relation):
         meant = _relation_meant(value) if isinstance(value, str) else ""
         raise DomainError(
             f"adjacency: found {echo(value)}, needed 'add_remove', 'replace_one' or 'either'{meant}"
         )
     return Adjacency(relation)
+
+
+_NAMED = {one.value: one for one in Relation} | {"add_or_remove": Relation.ADD_REMOVE}
+
+
+def said_of(found: Adjacency, value: object) -> Adjacency:
+    """The relation found, or the one that `value` says of what leaves it open.
+
+    Raises AdjacencyError where another relation was found.
+    """
+    relation = adjacency(value).relation
+    if Relation.EITHER in (found.relation, relation) or found.relation is relation:
+        return found if relation is Relation.EITHER else replace(found, relation=relation)
+    raise AdjacencyError(
+        f"adjacency: found {relation.value}, needed {found}, which the expression "
+        "is about; another relation is said in it, as in PoissonSubsample(Gaussian(5), '1/100', "
+        "adjacency='replace_one')"
+    )
 
 
 #: Parts of the words that others use of a relation.
@@ -220,6 +242,10 @@ class Claim:
         trust = "" if self.certified else ", not certified"
         by = f" by {names}" if names else ""
         return f"{self.kind} ({self.adjacency}; {self.orders}){by}{trust}"
+
+    def under(self, adjacency: object) -> Claim:
+        """The claim, with the relation said that it leaves open."""
+        return replace(self, adjacency=said_of(self.adjacency, adjacency))
 
     def as_dict(self) -> dict[str, Any]:
         """The claim for JSON."""

@@ -18,6 +18,7 @@ import traceback
 import warnings
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from functools import cache
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -48,7 +49,21 @@ def cut(text: str, most: int) -> str:
 def _written(value: object) -> str:
     if isinstance(value, list | tuple | set | frozenset | dict | str | bytes):
         return _SHORT.repr(value)
+    if getattr(value, "__sympy__", False):
+        return str(formulas()().doprint(value))
     return str(value) if isinstance(value, Fraction) else repr(value)
+
+
+@cache
+def formulas() -> type[Any]:
+    """SymPy's printer of text, with exp(1) for its E, which a reader takes for a symbol."""
+    from sympy.printing.str import StrPrinter
+
+    class Formulas(StrPrinter):  # type: ignore[misc]  # SymPy ships no types
+        def _print_Exp1(self, number: Any) -> str:  # noqa: N802
+            return "exp(1)"
+
+    return Formulas
 
 
 def reason(error: OSError) -> str:

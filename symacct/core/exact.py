@@ -16,7 +16,7 @@ import numpy as np
 
 from symacct.core import limits, mistyped
 from symacct.core.calling import explained
-from symacct.core.errors import DomainError, echo
+from symacct.core.errors import DomainError, echo, formulas
 from symacct.core.lazy_import import sympy
 
 Exact: TypeAlias = Fraction | sympy.Expr
@@ -175,9 +175,8 @@ def is_infinite(value: object) -> bool:
 @cache
 def printers() -> tuple[type[Any], type[Any]]:
     """SymPy's own without Python's limit on the digits of an integer, and one that is read back."""
-    from sympy.printing.str import StrPrinter
 
-    class Numbers(StrPrinter):  # type: ignore[misc]  # SymPy ships no types
+    class Numbers(formulas()):  # type: ignore[misc]  # made where SymPy is
         def _print_Rational(self, number: sympy.Rational) -> str:  # noqa: N802
             return text(Fraction(int(number.p), int(number.q)))
 

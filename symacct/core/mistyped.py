@@ -37,6 +37,8 @@ _POSSIBLE: list[_Correction] = [
     (re.compile(r"\^"), "**"),
 ]
 #: What only a number by itself may be.
+#: One over the number of records, or over some times that.
+_RECORDS = re.compile(r"\s*\d+\s*/\s*\(?\s*(?:\d+\s*\*?\s*)?[nN]\s*\)?\s*")
 _ALONE = [
     (re.compile(r"(?<=\d)\s*[kK]$"), "e3"),
     (re.compile(r"(?<=\d)\s*M$"), "e6"),
@@ -58,6 +60,8 @@ def corrected(text: str) -> Iterator[str]:
 
 def remedy(text: str, is_number: Callable[[str], object]) -> str:
     """The end of a message on a text that is no number: the first correction that is one."""
+    if _RECORDS.fullmatch(text[:_LONGEST]):
+        return "; write the number of records for n, as in 1/60000"
     alone = (pattern.sub(put, text) for pattern, put in _ALONE if len(text) <= _LONGEST)
     for other in chain(corrected(text), alone):
         if is_number(other):

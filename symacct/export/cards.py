@@ -38,8 +38,8 @@ def guarantee_card(guarantee: Guarantee) -> str:
     rows = [
         ("guarantee", f"{pair}  ({g.asked.how_rounded(_DIGITS)})"),
         ("smaller", g.may_be_less),
-        ("not had", g.note),
-        ("relation", neighbours(g.claim.adjacency)),
+        ("not final", g.note),
+        ("relation", neighbours(g.claim.adjacency, m)),
         ("of", "" if m is None else in_few_words(m)),
         ("note", note),
         ("how", f"{_KINDS[g.kind]}, by the {g.conversion} conversion{order}"),

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import cache
 from itertools import accumulate
+from typing import Any
 
 from symacct.core import symbols
 from symacct.core.claims import Adjacency, Claim, Kind, Relation
-from symacct.core.exact import SpelledFraction, spelled, text
+from symacct.core.exact import SpelledFraction, expression, printers, spelled, text
 from symacct.core.lazy_import import sympy
+from symacct.distributions.density import Density
 from symacct.distributions.law import Law
 from symacct.expressions.formula_writer import value_text
 from symacct.expressions.node import Node
 from symacct.mechanisms.curve import Curve
-from symacct.operations import Compose
+from symacct.mechanisms.response import RandomizedResponse, response_of
+from symacct.operations import Compose, Either
 from symacct.operations.compose import Count
 from symacct.results.rounding import exact_decimal
 
 _SENSITIVITIES = 4  # that are named one by one
 _LISTED = 12  # mechanisms of a composition that are named one by one
+_BITS = 2  # answers of randomized response that is not said to have more
 _FEW = 600  # characters of a description beside a number
 _UNWRITTEN = 10**4300  # the first number that Python writes by no f"{n:,}"
 _PLACES = 40  # binary ones, which no decimal stated by hand has
@@ -42,6 +47,8 @@ def _described(m: Node, listed: int) -> str:
         return _composition(m, listed)
     if isinstance(m, Curve):
         return f"a mechanism whose Rényi curve was stated by the authors as {_stated(m)}"
+    if response := _response(m):
+        return response
     fields, name = m.fields(), type(m).__name__
     if name in _SAMPLES and fields["gamma"] == 1:
         return f"{_inner(fields['mechanism'], listed)} on all of the records"
@@ -54,6 +61,30 @@ def _described(m: Node, listed: int) -> str:
     said = {k: v for k, v in fields.items() if v is not None and k != "adjacency"}
     given = ", ".join(f"{k} = {_in_words(v)}" for k, v in said.items())
     return f"the mechanism {name} ({given})"
+
+
+def _response(m: Node) -> str:
+    """Randomized response by ε, or of several answers, in a statistician's words; else nothing."""
+    if made := response_of(m):
+        epsilon, k = made
+        odds = _power_of_e(expression(epsilon))
+        truth = f"{odds}/({odds} + {k - 1})"
+        if k == _BITS:
+            return f"randomized response (the true answer with probability {truth})"
+        return (
+            f"randomized response with {k:,} answers (the true one with probability {truth}, else "
+            f"one of the other {k - 1:,}, each equally likely)"
+        )
+    if isinstance(m, Either) and isinstance(m.second, RandomizedResponse) and m.first == Compose():
+        said = _WORDS["RandomizedResponse"].format(p=value(m.second.p))
+        share, odds = expression(m.share), sympy.radsimp(expression(m.second.p / (1 - m.second.p)))
+        k = sympy.simplify((2 + share * (odds - 1)) / (1 - share)) if share != 1 else sympy.nan
+        alike = "; together they tell as much as randomized response with {k} answers does"
+        return (
+            f"no answer at all with probability {value(m.share)}, else {said}"
+            f"{alike.format(k=k) if k.is_Integer and k > _BITS else ''}"
+        )
+    return ""
 
 
 def _composition(m: Compose, listed: int) -> str:
@@ -83,7 +114,7 @@ def _runs(n: Count) -> str:
 def _counted(n: Count) -> str:
     """With commas, where Python writes it."""
     if isinstance(n, sympy.Expr):
-        return str(n)
+        return spoken(n)
     return f"{n:,}" if n < _UNWRITTEN else text(Fraction(n))
 
 
@@ -96,7 +127,7 @@ def _inner(m: Node, listed: int) -> str:
 def _stated(m: Curve) -> str:
     if not m.is_formula:
         return "a Python function"
-    return f"ε(α) = {m.f.xreplace({symbols.alpha: sympy.Symbol('α')})}"
+    return f"ε(α) = {spoken(m.f.xreplace({symbols.alpha: sympy.Symbol('α')}))}"
 
 
 _WORDS = {
@@ -158,14 +189,26 @@ def _in_words(parameter: object) -> str:
         return _law(parameter)
     if isinstance(parameter, tuple):
         return _table(parameter)
-    return value(parameter) if isinstance(parameter, int | Fraction) else value_text(parameter)
+    is_number = isinstance(parameter, int | Fraction | sympy.Expr)
+    return value(parameter) if is_number else value_text(parameter)
 
 
 def _law(law: Law) -> str:
-    """A law by its name and its parameters: the Poisson law (rate = 10)."""
+    """A law by its name and its parameters: the Poisson law (rate = 10), or by its density."""
+    if isinstance(law, Density):
+        ends = (_end(end) for end in (law.cuts[0], law.cuts[-1]))
+        on = " < x < ".join(ends)
+        where = "" if on == "−∞ < x < ∞" else f" for {on}"
+        scaled = "" if law.mass == 1 else ", divided by its integral"
+        return f"the law of density {spoken(law.__dict__['formula'])}{where}{scaled}"
     name = " ".join(re.findall("[A-Z][a-z]*", type(law).__name__))
     said = (f"{_LETTERS.get(k, k)} = {_in_words(v)}" for k, v in law.parameters.items())
     return f"the {_LAWS.get(name, name)} law ({', '.join(said)})"
+
+
+def _end(end: object) -> str:
+    """An end of a density: −∞, ∞ or a number."""
+    return {"-inf": "−∞", "inf": "∞"}.get(str(end)) or _in_words(end)
 
 
 def _table(rows: tuple[object, ...]) -> str:
@@ -183,12 +226,46 @@ def value(number: object) -> str:
     """A parameter as a reader writes it: a short decimal where it is one, else a fraction."""
     if isinstance(number, Law | tuple):
         return _in_words(number)
+    if isinstance(number, sympy.Expr):
+        return spoken(number)
     if not isinstance(number, Fraction):
         return str(number)
     if isinstance(number, SpelledFraction):
         return spelled(number)
     decimal = exact_decimal(number)
     return decimal if decimal is not None and len(decimal) <= 12 else text(number)
+
+
+def spoken(formula: sympy.Expr) -> str:
+    """A formula for readers, e for Euler's number and a power of it: e^2/(e^2 + 1)."""
+    return str(_spoken()().doprint(formula))
+
+
+@cache
+def _spoken() -> type[Any]:
+    class Spoken(printers()[0]):  # type: ignore[misc]  # made where SymPy is
+        def _print_Exp1(self, number: sympy.Expr) -> str:  # noqa: N802
+            return "e"
+
+        def _print_Pi(self, number: sympy.Expr) -> str:  # noqa: N802
+            return "π"
+
+        def _print_Abs(self, size: sympy.Expr) -> str:  # noqa: N802
+            return f"|{self._print(size.args[0])}|"
+
+        def _print_exp(self, power: sympy.Expr) -> str:
+            return _power_of_e(power.exp)
+
+    return Spoken
+
+
+def _power_of_e(exponent: sympy.Expr) -> str:
+    """e, e^2, e^0.5 or e^(x + 1)."""
+    if exponent == 1:
+        return "e"
+    is_rational = isinstance(exponent, sympy.Rational)
+    shown = value(Fraction(exponent.p, exponent.q)) if is_rational else spoken(exponent)
+    return f"e^{shown}" if re.fullmatch(r"[\w.]+", shown) else f"e^({shown})"
 
 
 OWN_CURVE = "the mechanism's own curve"  # where no theorem is behind a number
@@ -210,17 +287,22 @@ def _changed(adjacency: Adjacency) -> str:
     return "one record" if adjacency.group == 1 else f"up to {adjacency.group} records"
 
 
-def neighbours(adjacency: Adjacency) -> str:
-    """Which datasets the guarantee protects against telling apart."""
+def neighbours(adjacency: Adjacency, m: Node | None = None) -> str:
+    """Which datasets the guarantee protects against telling apart; `m` says what they were for."""
     one = _changed(adjacency)
     if adjacency.relation is Relation.ADD_REMOVE:
         return f"neighbouring datasets differ by adding or removing {one}"
     if adjacency.relation is Relation.REPLACE_ONE:
         return f"neighbouring datasets differ by replacing {one}"
+    kinds = set() if m is None else {type(node).__name__ for node in m.walk()}
+    stated = "laws" if not kinds.isdisjoint(_OF_LAWS) else "parameters"
     return (
         f"neighbouring datasets differ by adding or removing {one}, or by replacing {one}, "
-        "whichever the mechanism's parameters were stated for"
+        f"whichever the mechanism's {stated} were stated for"
     )
+
+
+_OF_LAWS = ("FiniteMechanism", "DistributionPair")
 
 
 def neighbours_short(adjacency: Adjacency) -> str:
@@ -266,7 +348,7 @@ def premises(m: Node) -> list[str]:
             "sensitivity" in node.fields() for node in m.walk()
         ),
         # A share of 1 is all of the data, as of batches that are told.
-        "each sample is drawn anew and at random, and is not told": any(
+        "each sample is drawn anew and at random, and is kept secret": any(
             type(node).__name__ in _SAMPLES and node.fields()["gamma"] != 1 for node in m.walk()
         ),
         "what is stated of a mechanism's privacy holds of it": not names.isdisjoint(
@@ -278,14 +360,16 @@ def premises(m: Node) -> list[str]:
     return [said for said, needed in found.items() if needed]
 
 
-def about(m: Node) -> str:
+def about(m: Node, adjacency: Adjacency | None = None) -> str:
     """The relation of m's curve and the sensitivities of its noise, without which no ε says much.
+
+    `adjacency` stands for a relation that m leaves open.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> about(10 * PoissonSubsample(Gaussian(5), "1/100") + Gaussian(8, sensitivity=2))
     'add_remove, sensitivities 1 and 2'
     """
-    return ", ".join(filter(None, [str(m.claim.adjacency), sensitivity(m)]))
+    return ", ".join(filter(None, [str(adjacency or m.claim.adjacency), sensitivity(m)]))
 
 
 def pictured(m: Node) -> str:

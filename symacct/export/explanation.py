@@ -185,6 +185,8 @@ def _counted(explanation: Explanation) -> str:
 def _title(node: Node) -> str:
     """The operation and its parameters, its parts left to the branches below."""
     if isinstance(node, Compose):
+        if not node.terms:
+            return "Compose of nothing: no mechanism is run"
         kinds = len(node.terms)
         return f"Compose, {_shown(node.runs)} runs of {kinds} mechanism{'s' * (kinds != 1)}"
     return heading(node)

@@ -134,7 +134,7 @@ def table(m: Node, alphas: Iterable[Numeric], digits: int = 6, by: Sequence[By] 
         if not any(cells):
             accountant.rdp(m, orders[0], by=pinned)  # raises why there is nothing
         columns.append(Column(" + ".join(pinned) or "ε(α)", cells))
-    return Table(orders, tuple(columns), describe(m), neighbours(m.claim.adjacency))
+    return Table(orders, tuple(columns), describe(m), neighbours(m.claim.adjacency, m))
 
 
 def _cell(accountant: Accountant, m: Node, at: Order, by: By, digits: int) -> PrintedValue | None:

@@ -256,7 +256,7 @@ class Reader:
                 self.expect("=")
                 if name.text in keywords:
                     raise self.error(f"found {echo(name.text)} twice, needed it once", name.column)
-                keywords[name.text] = self.sum()
+                keywords[name.text] = self.keyword(name.text)
             elif keywords:
                 raise self.error(
                     "found a value without a name after a named one, needed name=value"
@@ -266,6 +266,10 @@ class Reader:
             if self.token.sort != ")":
                 self.expect(",", opened)
         return values, keywords
+
+    def keyword(self, name: str) -> Any:
+        """The value after name=."""
+        return self.sum()
 
 
 def is_number(value: object) -> TypeGuard[Exact]:

@@ -250,7 +250,7 @@ def theorem(
     """Register the decorated function as the bound of the theorem `name` about `operation`.
 
     `statement` are the other fields of `Theorem`; SoundnessError where one that decides the claim
-    is left out, DomainError for a name that is taken.
+    is left out, DomainError for a name that is taken. Left out, `default` is whether it is proved.
 
     >>> theorem("EXAMPLE", operation=Node)(lambda ctx, eps, alpha: 0)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -262,6 +262,7 @@ def theorem(
         if name in _register:
             raise DomainError(f"theorem {name}: already registered, needed a new name")
         global _revision
+        statement.setdefault("default", statement.get("status") == PROVED)
         made = Theorem(name=name, bound=bound, operation=about, **statement)
         if made.default and made.status != PROVED:
             raise SoundnessError(

@@ -12,9 +12,10 @@ from symacct.arithmetic import BALL, Arithmetic, Float64Arithmetic, Number
 from symacct.core import arguments
 from symacct.core.claims import ADD_REMOVE, Adjacency, Claim, Kind, Orders, Source
 from symacct.core.claims import adjacency as named_adjacency
-from symacct.core.errors import AdjacencyError, DomainError, PrecisionError, echo
+from symacct.core.errors import AdjacencyError, DomainError, PrecisionError, cut, echo
 from symacct.core.exact import Numeric, Order, directed_order, typed_value
 from symacct.core.forking import cached_property
+from symacct.core.lazy_import import sympy
 from symacct.core.sources import GAL13, VEH14
 from symacct.distributions.direction import Direction, FiniteDirection, RoundedDirection
 from symacct.distributions.law import Law
@@ -25,6 +26,7 @@ from symacct.results.enclosure import Enclosure, from_ball
 from symacct.results.precision import to_digits
 
 Masses = tuple[tuple[Fraction, Fraction], ...]
+_SHOWN = 120  # characters of a formula in a message
 #: Probabilities as a user gives them.
 Given: TypeAlias = Iterable[Numeric] | Mapping[Hashable, Numeric]
 
@@ -85,6 +87,7 @@ class DistributionPair(Mechanism):
         if isinstance(P, Law) or isinstance(Q, Law):
             _check_laws(P, Q)
         else:
+            _check_no_formula(P, Q)
             P, Q = _matched(P, Q)  # noqa: N806
             P = probabilities(P, "DistributionPair, P")  # noqa: N806
             Q = probabilities(Q, "DistributionPair, Q")  # noqa: N806
@@ -281,6 +284,18 @@ def probabilities(values: object, what: str) -> tuple[Fraction, ...]:
             "write them as fractions, as '1/3'; a float is the decimal that it prints as"
         )
     return numbers
+
+
+def _check_no_formula(*laws: object) -> None:
+    """DomainError for a density without its law's name."""
+    for name, law in zip("PQ", laws, strict=True):
+        if isinstance(law, str | sympy.Expr):
+            shown = cut(law, _SHOWN) if isinstance(law, str) else echo(law)
+            written = shown if shown.startswith("laws.") else f"laws.Density('{shown}')"
+            raise DomainError(
+                f"DistributionPair, {name}: found {echo(law)}, needed a law or a list of "
+                f"probabilities; a density is a law, written {written}"
+            )
 
 
 def _check_laws(P: object, Q: object) -> None:  # noqa: N803

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 from symacct.arithmetic import Arithmetic, Number
 from symacct.core.calling import explained
 from symacct.core.claims import Adjacency, Kind
 from symacct.core.claims import adjacency as named_adjacency
-from symacct.core.exact import INFINITY, Exact, Numeric, Order, expression
+from symacct.core.exact import (
+    INFINITY,
+    Exact,
+    Numeric,
+    Order,
+    exact,
+    expression,
+    without_long_numbers,
+)
 from symacct.core.lazy_import import sympy
 from symacct.core.sources import KOV15, MIR17
 from symacct.expressions.node import Node, kinds
@@ -125,7 +133,7 @@ class RandomizedResponse(ResponsePair):
         `epsilon` >= 0 is in nats, and `k` >= 2. Raises DomainError for other parameters.
 
         >>> RandomizedResponse.of_epsilon(1)
-        RandomizedResponse(E/(1 + E))
+        RandomizedResponse.of_epsilon(1)
         >>> print(RandomizedResponse.of_epsilon(1, k=4).epsilon(0).epsilon)
         1
         """
@@ -136,6 +144,29 @@ class RandomizedResponse(ResponsePair):
             return bit
         make = kinds()
         return make["Either"](make["Compose"](), bit, (answers - 2) / (odds + answers - 1))
+
+
+def response_of(node: Node) -> tuple[Exact, int] | None:
+    """The ε and k by which `RandomizedResponse.of_epsilon` makes the node; else None.
+
+    An e^ε that SymPy writes without e, as of ε = log 3, does not show that it was made by one.
+
+    >>> response_of(RandomizedResponse.of_epsilon("1/2", k=4))
+    (Fraction(1, 2), 4)
+    """
+    is_either = isinstance(node, cast(type, kinds()["Either"]))
+    bit, share = (node.fields()[k] for k in ("second", "share")) if is_either else (node, 0)
+    if not isinstance(bit, RandomizedResponse) or not isinstance(bit.p, sympy.Expr):
+        return None
+    odds, rest = sympy.fraction(bit.p)
+    base, epsilon = odds.as_base_exp()
+    others, _ = sympy.fraction(expression(share))
+    if base != sympy.E or rest != odds + 1 or not others.is_Integer:
+        return None
+    if without_long_numbers(bit.p)[1]:  # of an e^(10^9999) SymPy works out every digit
+        return None
+    k = int(others) + 2
+    return (exact(epsilon), k) if RandomizedResponse.of_epsilon(epsilon, k) is node else None
 
 
 class PureResponse(ResponsePair):

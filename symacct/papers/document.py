@@ -17,6 +17,7 @@ from symacct.core.exact import INFINITY, Numeric, SpelledFraction, expression, t
 from symacct.core.pinning import By
 from symacct.core.sources import WORKS
 from symacct.export.citation import STATED, each_work, sources_of
+from symacct.export.description import describe
 from symacct.export.latex.display import Display
 from symacct.export.latex.names import SymbolNames
 from symacct.export.latex.plain_tex import plain_tex, tex_number
@@ -26,6 +27,7 @@ from symacct.export.tables import table
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.theorem_registry import Theorem
 from symacct.mechanisms.mechanism import Mechanism
+from symacct.mechanisms.response import response_of
 from symacct.operations import Compose
 from symacct.results.enclosure import Guarantee
 from symacct.results.rounding import given, order_text
@@ -120,7 +122,9 @@ def _mechanism(m: Node, display: Display) -> Iterator[str]:
     names[parts[0]] = r"\mathcal{M}"
     yield r"\begin{description}"
     for part in parts:
-        what = prose(_first_paragraph(type(part)))
+        is_made = not isinstance(part, Mechanism) and response_of(part) is not None
+        said = prose(_first_paragraph(type(part)))
+        what = f"This is {plain_tex(describe(part))}. {said}" if is_made else said
         kind = rf"\textsf{{{plain_tex(type(part).__name__)}}}"
         yield rf"\item[${names[part]}$] {kind}{_fields(part, names, display)}. {what}"
     yield r"\end{description}"

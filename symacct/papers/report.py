@@ -22,6 +22,7 @@ from symacct.results.rounding import given, order_text, rational_text
 
 _WIDTH = 80  # columns of a printed report
 _ORDER_DIGITS = 12
+_IN_PYTHON = f"conversion={TRUE!r}"
 _LARGE = Fraction(1, 100)  # a δ that no number of records makes small
 _TINY = 1e-300  # below one over any number of records
 Row = tuple[str, str]
@@ -46,9 +47,12 @@ class PrivacyReport:
 
     found: Reported[Guarantee]
     #: How a number is asked for that takes longer than a report may.
-    more: str = field(default=f"conversion={TRUE!r}", compare=False)
+    more: str = field(default=_IN_PYTHON, compare=False)
     #: How many records the data have, where that is known.
     records: int | None = None
+    #: Why the relation is this one, and what was done, where more is known than the expression.
+    relation_why: str = ""
+    of: str = ""
 
     @property
     def guarantee(self) -> Guarantee:
@@ -92,10 +96,10 @@ class PrivacyReport:
         g = self.guarantee
         return [
             ("report this", f"{_pair(g)}  ({g.asked.how_rounded()})"),
-            ("relation", neighbours(g.claim.adjacency)),
-            *([] if g.mechanism is None else [("of", in_few_words(g.mechanism))]),
+            ("relation", "; ".join(filter(None, [self._relation, self.relation_why]))),
+            *([] if g.mechanism is None else [("of", self.of or in_few_words(g.mechanism))]),
             ("how", self.how),
-            *([] if self.found.in_time else [("not final", self._not_final)]),
+            *([("not final", said)] if (said := self._not_final) else []),
             *([("note", large)] if (large := self.large_delta) else []),
         ]
 
@@ -118,7 +122,8 @@ class PrivacyReport:
             size, least = f"δ = {shown} is large", "one over the number of records"
         else:
             size = f"δ = {shown} is not below 1/n = {text(Fraction(1, n))}"
-            met += f", and publishes about {rational_text(n * delta / group, 3, up=False)} records"
+            about = rational_text(n * delta / group, 3, up=False)
+            met += f", and publishes about {about} record{'s' * (about != '1')}"
             least = "1/n"
         return f"{size}: {met}. Choose δ far below {least}."
 
@@ -129,22 +134,21 @@ class PrivacyReport:
             yield f"true {_letter(g)}", self.found.not_exact
         if g.needs_no_order:
             yield "sources", _sources(g)
-            if g.note:
-                yield "not had", g.note
         by_orders = g if self.by_orders is None else self.by_orders
         if by_orders is not g:
             times = _times(by_orders.asked, g.asked)
             yield "by Rényi orders", f"{by_orders.asked.rounded()}{times}"
         if not by_orders.needs_no_order:
             yield from _order_facts(by_orders)
+            yield ("sources" if by_orders is g else "Rényi sources"), _sources(by_orders)
+            yield "curve", kind_label(by_orders.claim)
 
     def explain(self) -> Explanation:
         """What the number rests on, part by part: the exact profile, or theorems at its order."""
         g = self.guarantee
         number, *_ = self.headline()
         m = as_node(g.mechanism, "explain")
-        relation = neighbours(g.claim.adjacency)
-        asked = (("number", number[1]), ("relation", relation), ("how", self.how))
+        asked = (("number", number[1]), ("relation", self._relation), ("how", self.how))
         if g.needs_no_order:
             return explain_profile(m, (*asked, ("sources", _sources(g))))
         return explain(m, g.alpha, asked)
@@ -158,9 +162,18 @@ class PrivacyReport:
         return self.guarantee.cite()
 
     @property
+    def _relation(self) -> str:
+        return neighbours(self.guarantee.claim.adjacency, self.guarantee.mechanism)
+
+    @property
     def _not_final(self) -> str:
-        said = may_be_smaller(self.guarantee, self.more)
-        return f"{said[0].upper()}{said[1:]}."
+        """What more time or other limits may give; nothing where the answer is all of it."""
+        answers = [one for one in (self.guarantee, self.by_orders) if one is not None]
+        said = "; ".join(dict.fromkeys(one.note for one in answers if one.note))
+        said = said.replace(f"{_IN_PYTHON} takes", f"{self.more} takes")
+        if not self.found.in_time and f"{self.more} takes" not in said:
+            said = "; ".join(filter(None, [said, may_be_smaller(self.guarantee, self.more)]))
+        return f"{said[0].upper()}{said[1:]}." if said else ""
 
     def __str__(self) -> str:
         return "\n".join(_lines([*self.headline(), *self.behind()]))
@@ -173,10 +186,11 @@ class PrivacyReport:
     def as_dict(self) -> dict[str, Any]:
         """The headline for JSON."""
         g = self.guarantee
-        report = f"{_pair(g)}: {neighbours(g.claim.adjacency)}"
-        late = {} if self.found.in_time else {"not_final": self._not_final}
+        report = f"{_pair(g)}: {self._relation}"
+        why = {"relation_why": self.relation_why} if self.relation_why else {}
+        late = {"not_final": said} if (said := self._not_final) else {}
         large = {"large_delta": said} if (said := self.large_delta) else {}
-        return {"report": report, "how": self.how, **late, **large, **g.as_dict()}
+        return {"report": report, "how": self.how, **why, **late, **large, **g.as_dict()}
 
 
 def report(
@@ -209,15 +223,11 @@ def _order(g: Guarantee) -> str:
 
 
 def _order_facts(g: Guarantee) -> Iterator[Row]:
-    """The Rényi order, the theorems and their sources."""
+    """The Rényi order, the conversion and the theorems."""
     yield "order α", _order(g)
     yield "best order", "proved" if g.optimal else "sound, not proved the best"
     yield "conversion", g.conversion
-    if g.note:
-        yield "not had", g.note
     yield "theorems", ", ".join(g.claim.theorems) or OWN_CURVE
-    yield "sources", _sources(g)
-    yield "curve", kind_label(g.claim)
 
 
 def _times(more: Enclosure, less: Enclosure) -> str:

@@ -36,7 +36,10 @@ from symacct.theory.conversion import named as named_conversion
 from symacct.version import __version__
 
 _DIGITS = 6  # of the number asked for, as everywhere
-_KINDS = {Kind.UPPER: "an upper bound on the smallest one", Kind.EXACT: "the smallest one"}
+_KINDS = {
+    Kind.UPPER: "an upper bound on the smallest {} that is true",
+    Kind.EXACT: "the smallest {} that is true",
+}
 _ORDER_DIGITS = 6
 _HASH = 12  # digits of a hash that tell expressions apart in a text
 
@@ -63,8 +66,10 @@ def _tex_words(words: str) -> str:
 
 _LETTER = re.compile(
     r"(?:\$(\\[a-z]+)\$|\b([a-zA-Z])) = "
-    r"(?:\\ensuremath\{((?:[^{}]|\{[^{}]*\})*)\}|(\d[\d.]*(?:/\d+|e-?\d+)?(?<!\.)))"
+    r"(?:\\ensuremath\{((?:[^{}]|\{[^{}]*\})*)\}|(\d[\d.]*(?:/\d+|e-?\d+)?(?<!\.)|e(?!\w)))"
 )
+#: The norm that gradients are clipped to, and the noise in units of it.
+_CLIPPED = re.compile(r"(at most|standard deviation) ((?:\d[\d.]*(?:/\d+)? )?)C\b")
 _MATHS = re.compile(r"\{?\\ensuremath\{((?:[^{}]|\{[^{}]*\})*)\}\}?")
 
 
@@ -76,7 +81,7 @@ def _formulas(tex: str) -> str:
         right = maths or _MATHS.sub(r"\1", tex_number(number))
         return f"${greek or latin} = {right}$"
 
-    return _MATHS.sub(r"$\1$", _LETTER.sub(one, tex))
+    return _MATHS.sub(r"$\1$", _LETTER.sub(one, _CLIPPED.sub(r"\1 $\2C$", tex)))
 
 
 def _tex_code(code: str) -> str:
@@ -176,8 +181,9 @@ def training(
         "balls_and_bins": f"In each epoch each record was put into one of {n // batch_size:,} "
         "batches, drawn at random and independently of all else.",
         "shuffled": "In each epoch the records were put into a new random order and cut into "
-        f"batches of {batch_size:,}, as many of them for neighbouring datasets. The accounting "
-        "allows that it is told which batch a record was in.",
+        f"batches of {batch_size:,}; neighbouring datasets have the same number of batches. The "
+        "guarantee holds even if it is published which batch each record was in: an epoch then "
+        "costs no more than one run of the Gaussian mechanism on all of the records.",
     }
     models, each = ("A model was", "") if runs == 1 else (f"{runs:,} models were", ", each")
     return (
@@ -197,7 +203,7 @@ def _counted(count: int | str, what: str) -> str:
 def _sentences(guarantee: Guarantee, m: Node, form: Form, digits: int) -> Iterator[str]:
     yield form.words(f"The released results are the output of {describe(m)}.")
     epsilon, delta = (form.number(_number(x, digits)) for x in (guarantee.epsilon, guarantee.delta))
-    private = f")-differentially private, where {neighbours(guarantee.claim.adjacency)}."
+    private = f")-differentially private, where {neighbours(guarantee.claim.adjacency, m)}."
     words = form.words
     yield f"{words('They are (ε = ')}{epsilon}{words(', δ = ')}{delta}{words(private)}"
     if m.rewritten is not m:
@@ -206,7 +212,7 @@ def _sentences(guarantee: Guarantee, m: Node, form: Form, digits: int) -> Iterat
     yield _rounding(guarantee, form, digits)
     yield _accounting(guarantee, form)
     if guarantee.note:
-        yield form.words(f"What was asked for and not had: {guarantee.note}.")
+        yield form.words(f"The number is not final: {guarantee.note}.")
     yield from _reservations(guarantee, m, form)
     yield _computed(m, form)
 
@@ -219,10 +225,12 @@ def _number(value: Enclosure | Exact, digits: int) -> str:
 def _rounding(guarantee: Guarantee, form: Form, digits: int) -> str:
     letter = "ε" if isinstance(guarantee.epsilon, Enclosure) else "δ"
     if guarantee.asked.how_rounded(digits) == "exactly":
-        return form.words(f"The value of {letter} is not rounded; it is {_KINDS[guarantee.kind]}.")
+        return form.words(
+            f"The value of {letter} is not rounded; it is {_KINDS[guarantee.kind].format(letter)}."
+        )
     return form.words(
-        f"The value of {letter} is rounded up to {digits} significant digits; unrounded it is "
-        f"{_KINDS[guarantee.kind]}."
+        f"The value of {letter} is rounded up to {digits} significant digits; before rounding it "
+        f"is {_KINDS[guarantee.kind].format(letter)}."
     )
 
 

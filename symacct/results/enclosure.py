@@ -15,9 +15,8 @@ from mpmath.libmp import MPZ
 from symacct.arithmetic.ball import ends_of, precision
 from symacct.core import arguments, limits, upward
 from symacct.core.calling import explained_methods
-from symacct.core.claims import Claim, Kind, Relation
-from symacct.core.claims import adjacency as named_adjacency
-from symacct.core.errors import AdjacencyError, PrecisionError, SoundnessError, echo
+from symacct.core.claims import Adjacency, Claim, Kind
+from symacct.core.errors import PrecisionError, SoundnessError, echo
 from symacct.core.exact import INFINITY, Numeric, Order, exact, is_infinite, text
 from symacct.core.operators import NoNumber
 from symacct.results import rounding
@@ -221,7 +220,7 @@ class Guarantee(NoNumber):
     kind: Kind
     claim: Claim
     optimal: bool
-    #: What was asked for and not had, in words: digits, or the exact profile.
+    #: Why the number is not final, in words: fewer digits than asked, or no exact profile in time.
     note: str = ""
     #: Is it the profile itself, which is no conversion of one order?
     needs_no_order: bool = field(default=False, repr=False, compare=False)
@@ -261,17 +260,13 @@ class Guarantee(NoNumber):
         """
         return upward.statement.statement(self, form, digits, preface)
 
-    def under(self, adjacency: str) -> Guarantee:
+    def under(self, adjacency: str | Adjacency) -> Guarantee:
         """This guarantee, with the relation said for which the parameters were stated.
 
         `adjacency` is "add_remove" or "replace_one". Raises AdjacencyError where the mechanism's
         own relation is another one.
         """
-        found = self.claim.adjacency
-        both = replace(named_adjacency(adjacency), group=found.group).meet(found, "adjacency")
-        if found.relation not in (Relation.EITHER, both.relation):
-            raise AdjacencyError(f"adjacency: found {adjacency}, needed {found}, the expression's")
-        return replace(self, claim=replace(self.claim, adjacency=both))
+        return replace(self, claim=self.claim.under(adjacency))
 
     def certificate(self) -> dict[str, Any]:
         """A JSON document from which `checker/check.py` proves this guarantee again.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -109,9 +110,17 @@ class _Reader(_LawReader):
 
     def bare(self, token: Token) -> Any:
         if token.text in _RELATIONS and token.text not in self.names:
-            quoted = f"found {token.text}, needed it in quotes: '{token.text}'"
-            raise self.error(quoted, token.column)
+            return token.text
         return super().bare(token)
+
+    def keyword(self, name: str) -> Any:
+        """A relation without its quotes as well: adjacency=replace_one, or add/remove."""
+        words = self.text[self.token.column :].split(",")[0].split(")")[0].strip()
+        if name != "adjacency" or re.fullmatch(r"[a-z]+([-_/][a-z]+)+", words) is None:
+            return super().keyword(name)
+        while self.token.sort in ("name", "-", "/"):
+            self.place += 1
+        return words
 
     def check_terms(self, operator: Token, left: Any, right: Any) -> None:
         if operator.sort == "-" or not (isinstance(left, Node) and isinstance(right, Node)):

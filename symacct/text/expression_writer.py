@@ -7,9 +7,11 @@ from collections.abc import Callable
 from operator import itemgetter
 
 from symacct.core import limits
+from symacct.core.exact import Exact
 from symacct.core.lazy_import import sympy
 from symacct.expressions.formula_writer import is_default, value_text
 from symacct.expressions.node import Node
+from symacct.mechanisms.response import response_of
 from symacct.operations.compose import Compose, Count
 
 
@@ -24,6 +26,8 @@ def to_text(node: Node) -> str:
             return "…"
         if isinstance(node, Compose):
             return _sum_text(node, write)
+        if made := response_of(node):
+            return _made_text(*made)
         arguments = []
         for name, default in node.constructor.items():
             value = node.fields()[name]
@@ -45,6 +49,12 @@ def _sum_text(node: Compose, write: Callable[[Node], str]) -> str:
     )
 
 
+def _made_text(epsilon: Exact, k: int) -> str:
+    """Randomized response by the maker that gives it: e is no number that Python knows."""
+    answers = f", k={value_text(k)}" if k != 2 else ""
+    return f"RandomizedResponse.of_epsilon({value_text(epsilon)}{answers})"
+
+
 def _count_text(count: Count) -> str:
     """A number of runs as a factor; an open one may be a sum."""
     text = value_text(count)
@@ -53,6 +63,8 @@ def _count_text(count: Count) -> str:
 
 def heading(node: Node) -> str:
     """The name of a node and the parameters that are not at their defaults, the parts left out."""
+    if made := response_of(node):
+        return _made_text(*made)
     fields = {} if isinstance(node, Compose) else node.fields()
     stated = {
         name: value_text(value).replace("'", "")

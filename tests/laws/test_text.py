@@ -88,6 +88,8 @@ SIGMA = sympy.Symbol("sigma", positive=True)
         Gaussian(sympy.Symbol("sigma")),
         Gaussian(sympy.sqrt(2)),
         Gaussian(sympy.pi / 3 + sympy.E),
+        RandomizedResponse.of_epsilon("1/2", k=4),
+        3 * RandomizedResponse.of_epsilon(SIGMA),
         Gaussian(SIGMA**2 / 3, SIGMA),
         Gaussian(sympy.Max(SIGMA, 1)),
         Laplace(sympy.exp(SIGMA) * sympy.log(3)),

@@ -84,6 +84,19 @@ def test_a_package_is_installed_once_for_all_its_adapters(tmp_path, monkeypatch)
     assert page.read_text(encoding="utf-8").count("| p | 1 |") == len(needed) > len(there)
 
 
+def test_every_file_that_was_written_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(verifying, "verify", lambda words, *rest: report(*HALVED))
+    options = ["--json", "--junit", "--sarif", "--tables", "--issues"]
+    places = [str(tmp_path / f"of{option}") for option in options]
+    words = [word for pair in zip(options, places, strict=True) for word in pair]
+    done = CliRunner().invoke(main, ["verify", "--command", "false", *words])
+    assert done.exit_code == 1, done.output
+    said = [line for line in done.stderr.splitlines() if line.startswith("written: ")]
+    assert sorted(said) == sorted(f"written: {place}" for place in places)
+    assert {str(one) for one in tmp_path.iterdir()} == set(places)
+    assert "written" not in CliRunner().invoke(main, ["verify", "--command", "false"]).stderr
+
+
 def test_a_run_of_all_that_is_cut_has_written_what_it_knew(tmp_path, monkeypatch):
     names, ran = list(adapters()), []
 

@@ -20,7 +20,11 @@ class CWriter(Writer):
     words: ClassVar[str] = (
         "auto break case char const continue default do double else enum extern float for goto "
         "if inline int long register restrict return short signed sizeof static struct switch "
-        "typedef union unsigned void volatile while main rdp fabs pow epsilon margin a"
+        "typedef union unsigned void volatile while main rdp fabs pow epsilon margin a "
+        # and of C++, which may compile the file
+        "and bitand bitor bool catch class compl delete explicit export false friend mutable "
+        "namespace new not operator or private protected public template this throw true try "
+        "typeid typename using virtual xor"
     )
     nan = "NAN"
     infinity = "INFINITY"
@@ -54,7 +58,16 @@ double rdp_with_margin({takes}) {{
             program, "static const double {name} = {value!r};", " /* {text} */"
         )
         tables = float_tables(writer, program, "static const double {name}[] = {{", "};")
-        prototypes = [f"double rdp({takes});", f"double rdp_with_margin({takes});"]
+        prototypes = [
+            "#ifdef __cplusplus",
+            'extern "C" {',
+            "#endif",
+            f"double rdp({takes});",
+            f"double rdp_with_margin({takes});",
+            "#ifdef __cplusplus",
+            "}",
+            "#endif",
+        ]
         parts = [
             "/*\n" + "\n".join(f" * {line}".rstrip() for line in facts.lines) + "\n */",
             "#include <math.h>",

@@ -8,6 +8,9 @@ from typing import Any
 
 from symacct.core.claims import EITHER
 from symacct.evidence.certificates.refusal import no_certificate, number_text
+from symacct.export.description import describe
+from symacct.export.description import value as described
+from symacct.expressions.formula_writer import value_text
 from symacct.expressions.node import Node
 from symacct.mechanisms import (
     ZCDP,
@@ -18,6 +21,7 @@ from symacct.mechanisms import (
     PureDP,
     RandomizedResponse,
 )
+from symacct.mechanisms.response import response_of
 from symacct.operations.compose import Compose
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 
@@ -63,6 +67,10 @@ def written(node: Node, inside: bool = False) -> tuple[dict[str, Any], str]:
         gamma, relation = _number(node, "gamma", 0, 1), node.adjacency.relation.value
         tree = {"type": name, "mechanism": below, "gamma": gamma, "adjacency": relation}
         return tree, f"{name}(mechanism={text}, gamma='{gamma}', adjacency='{relation}')"
+    if made := response_of(node):
+        epsilon = value_text(made[0])
+        shown = described(made[0])
+        raise no_certificate(describe(node), f"it is {shown}-DP: ask for that of PureDP({epsilon})")
     if type(node) in LAWS and _is_plain(node):
         laws = {field: _laws(node.fields()[field]) for field in LAWS[type(node)]}
         named = ", ".join(f"{field}={value!r}" for field, value in laws.items())
@@ -101,4 +109,4 @@ def _number(node: Node, field: str, least: int, most: int | None) -> str:
         text = number_text(value)
         if value > least and (most is None or value < most):
             return text
-    raise no_certificate(f"{type(node).__name__} with {field} = {value}")
+    raise no_certificate(f"{type(node).__name__} with {field} = {described(value)}")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from functools import cache
+from itertools import zip_longest
 
 from pylatexenc.latexencode import UnicodeToLatexEncoder
 
@@ -14,6 +16,12 @@ _OURS = {
     "{": r"{\ensuremath{\lbrace}}",
     "}": r"{\ensuremath{\rbrace}}",
 }
+_EXPONENT = re.compile(r"\^([A-Za-z0-9]+(?:\.[0-9]+)?|\([A-Za-z0-9 .+*/|-]+\))")
+#: Its share of a sum with a power of Euler's number, e/(e + 3) or e^0.5/(e^0.5 + 3); and a power.
+_POWERS = re.compile(
+    rf"((?<!\w)(e(?:{_EXPONENT.pattern})?)/\(\2 \+ \d+\)|(?<!\w)e{_EXPONENT.pattern})(?!\w)"
+)
+_GROUPS = _POWERS.groups + 1
 _SCRIPTS = {"<super>": "^", "<sub>": "_"}
 
 
@@ -32,7 +40,14 @@ def plain_tex(text: str) -> str:
     >>> print(plain_tex("Rényi, 5 % & ε"))
     R{\'e}nyi, 5 {\%} {\&} {\ensuremath{\epsilon}}
     """
-    return "".join(_sign(sign) for sign in text)
+    words = _POWERS.split(text)
+    maths = (rf"{{\ensuremath{{{_EXPONENT.sub(_braced, one)}}}}}" for one in words[1::_GROUPS])
+    plain = ("".join(map(_sign, one)) for one in words[::_GROUPS])
+    return "".join(f"{one}{formula}" for one, formula in zip_longest(plain, maths, fillvalue=""))
+
+
+def _braced(exponent: re.Match[str]) -> str:
+    return f"^{{{exponent[1].removeprefix('(').removesuffix(')')}}}"
 
 
 def _sign(sign: str) -> str:
@@ -50,7 +65,7 @@ def tex_number(shown: str) -> str:
     ('\\ensuremath{10^{-5}}', '\\ensuremath{2.05 \\cdot 10^{-11}}', '0.837')
     """
     digits, power, exponent = shown.partition("e")
-    if not power:
+    if not power or not digits:  # a decimal, or the letter e
         return shown
     times = "" if digits == "1" else rf"{digits} \cdot "
     return rf"\ensuremath{{{times}10^{{{exponent}}}}}"

@@ -1,0 +1,108 @@
+"""Euler's number in what people read: SymPy's E is on no screen, in no text and in no document."""
+
+import re
+
+import pytest
+import sympy
+from click.testing import CliRunner
+
+from symacct import Compose, Either, Gaussian, PoissonSubsample, RandomizedResponse, parse
+from symacct.cli import main
+from symacct.export.description import describe
+from symacct.export.latex.plain_tex import plain_tex
+from symacct.mechanisms.response import response_of
+from tests.command_lines import FINDING, GOOD
+from tests.thinning import covering
+
+WITH_E = [
+    "RandomizedResponse.of_epsilon(1, k=4)",
+    "RandomizedResponse.of_epsilon(1/2)",
+    "Gaussian(exp(1))",
+    "Gaussian(exp(1)*sigma)",
+    "RandomizedResponse.of_epsilon(epsilon_0, k=3)",
+    "Either(Gaussian(exp(2)), RandomizedResponse.of_epsilon(1), exp(1)/4)",
+    "Gaussian(exp(1), sensitivity=exp(1)-exp(2))",
+]
+#: The letter alone; an author's initial has a full stop.
+LETTER = re.compile(r"(?<![\w\\'])E(?![\w.'])")
+#: Beside the good command line, what else is written of an expression.
+MORE = {
+    "statement": [["--form", "latex"], ["--form", "markdown"], ["--form", "short"]],
+    "latex": [["--document"], ["--document", "--delta", "1e-5"]],
+    "certificate": [["--form", "coq"]],
+    "graph": [["--format", "mermaid"], ["--format", "dot"]],
+    "explain": [["--delta", "1e-5"]],
+    "compare": [["--delta", "1e-5"]],
+    "cite": [["--delta", "1e-5"]],
+}
+
+
+def lines():
+    """Every good command line of an expression, and of what is written of one."""
+    for name, (*words,) in GOOD.items():
+        if words and not words[0].startswith("--") and name not in (*FINDING, "falsify"):
+            yield from ([name, *words, *more] for more in [[], ["--json"], *MORE.get(name, [])])
+
+
+@covering()
+@pytest.mark.parametrize("expression", WITH_E)
+@pytest.mark.parametrize("line", list(lines()), ids=" ".join)
+def test_no_output_has_the_letter_of_another_program(line, expression, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    name, _, *options = line
+    ended = CliRunner().invoke(main, [name, expression, *options])
+    assert ended.exit_code in (0, 2)
+    assert ended.output
+    assert not LETTER.search(ended.output)
+
+
+@covering()
+@pytest.mark.parametrize("expression", WITH_E[:6])
+@pytest.mark.parametrize("line", [["statement"], ["epsilon"], ["table"]], ids=" ".join)
+def test_prose_has_no_function_of_another_program(line, expression):
+    words = [*line, expression, *(["--alpha", "2"] if line == ["table"] else ["--delta", "1e-5"])]
+    assert "exp(" not in CliRunner().invoke(main, words).output
+
+
+@pytest.mark.parametrize("epsilon", [1, "1/2", "0.001", 30, sympy.sqrt(2), sympy.Symbol("x")])
+@pytest.mark.parametrize("k", [2, 3, 4, 1000])
+def test_responses_by_epsilon_are_read_back_from_what_is_printed(epsilon, k):
+    m = RandomizedResponse.of_epsilon(epsilon, k)
+    assert response_of(m)[1] == k
+    assert repr(m).startswith("RandomizedResponse.of_epsilon(")
+    assert parse(repr(m)) is m
+    assert parse(repr(PoissonSubsample(m, "1/10") + 3 * m)) is PoissonSubsample(m, "1/10") + 3 * m
+
+
+def test_several_answers_are_described_as_a_statistician_does():
+    said = describe(RandomizedResponse.of_epsilon(1, 4))
+    assert said == (
+        "randomized response with 4 answers (the true one with probability e/(e + 3), else one of "
+        "the other 3, each equally likely)"
+    )
+    # The laws that are described so have the curve.
+    e = sympy.E
+    first, second = ([e, 1, 1, 1], [1, e, 1, 1])
+    order_2 = sympy.log(sum(p**2 / q for p, q in zip(first, second, strict=True)) / (e + 3))
+    found = RandomizedResponse.of_epsilon(1, 4).rdp(2, digits=15)
+    assert abs(sympy.N(order_2, 30) - sympy.Float(str(found.upper), 30)) < 1e-14
+
+
+@pytest.mark.parametrize(
+    ("odds", "share", "answers"), [(3, "1/3", 4), (3, "1/7", None), (5, "3/9", None), (1, "1/2", 4)]
+)
+def test_a_coin_before_one_bit_is_said_to_be_as_good_as_the_answers_that_it_is(
+    odds, share, answers
+):
+    m = Either(Compose(), RandomizedResponse(sympy.Rational(odds, odds + 1)), share)
+    said = describe(m)
+    assert said.startswith("no answer at all with probability ")
+    assert (f"with {answers} answers" in said) == (answers is not None)
+
+
+def test_powers_of_e_are_mathematics_in_tex():
+    assert plain_tex("with e/(e + 3) or e^0.5/(e^0.5 + 1), e^2.") == (
+        r"with {\ensuremath{e/(e + 3)}} or {\ensuremath{e^{0.5}/(e^{0.5} + 1)}}, "
+        r"{\ensuremath{e^{2}}}."
+    )
+    assert r"$\sigma = e$" in Gaussian(sympy.E).epsilon("1e-5").statement("latex")

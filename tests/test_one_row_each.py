@@ -1,0 +1,73 @@
+"""No two rows of one answer have the same name, whatever is asked."""
+
+import contextlib
+import io
+from dataclasses import replace
+
+import pytest
+from click.testing import CliRunner
+
+from symacct import Gaussian, PoissonSubsample
+from symacct.accountant.reported import reported
+from symacct.cli import main
+from symacct.cli.headline import as_report
+from symacct.core import limits
+from symacct.results.terminal import print_pairs
+from tests.command_lines import GOOD
+from tests.thinning import covering
+
+RUN = ["--n", "1000", "--batch-size", "10", "--delta", "1e-5", "--noise-multiplier", "2"]
+LINES = [
+    ["epsilon", "Gaussian(5)", "--delta", "1e-5"],
+    ["epsilon", "RandomizedResponse.of_epsilon(1, k=4)", "--delta", "0"],
+    ["epsilon", "10*SubsampleWithoutReplacement(Laplace(2), 1/10)", "--delta", "1e-5"],
+    ["delta", "10*PoissonSubsample(Gaussian(2), 1/10)", "--epsilon", "1"],
+    ["calibrate", *GOOD["calibrate"]],
+    *(
+        ["dpsgd", *RUN, "--sampling", sampling, "--steps", "200", *more]
+        for sampling in ("poisson", "without_replacement", "shuffled")
+        for more in ([], ["--group", "2", "--runs", "2"], ["--conversion", "improved"])
+    ),
+    ["dpsgd", *RUN, "--sampling", "balls_and_bins", "--steps", "200", "--conversion", "improved"],
+]
+
+
+def rows_of(words, monkeypatch):
+    """The names of the rows that a command prints, box after box."""
+    names = []
+
+    def keep(pairs):
+        pairs = list(pairs)
+        names.extend(name for name, _ in pairs)
+        return print_pairs(pairs)
+
+    for module in ("headline", "frame"):
+        monkeypatch.setattr(f"symacct.cli.{module}.print_pairs", keep)
+    ended = CliRunner().invoke(main, words)
+    assert ended.exit_code in (0, 2), ended.output
+    return names
+
+
+@covering()
+@pytest.mark.parametrize("words", LINES, ids=" ".join)
+def test_no_name_stands_twice_in_one_answer(words, monkeypatch):
+    names = rows_of(words, monkeypatch)
+    assert sorted(names) == sorted(set(names))
+
+
+@pytest.mark.parametrize(
+    "m", [Gaussian(5), 9 * PoissonSubsample(Gaussian(3), "1/10"), Gaussian(2) + Gaussian(3)]
+)
+def test_what_is_not_final_is_said_once_and_in_one_word(m):
+    token = limits._limits.set(replace(limits.current(), report=0.001))
+    try:
+        report = as_report(reported(m, "1e-5"))
+    finally:
+        limits._limits.reset(token)
+    names = [name for name, _ in [*report.headline(), *report.behind()]]
+    assert len(names) == len(set(names))
+    assert "not had" not in names
+    shown = io.StringIO()
+    with contextlib.redirect_stdout(shown):
+        print(report)
+    assert shown.getvalue().count("may be provable") == names.count("not final")
