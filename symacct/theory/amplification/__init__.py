@@ -11,6 +11,7 @@ upper (add_remove; integer orders >= 2) by S22-POISSON
 from symacct.theory.amplification.poisson import acg16 as acg16
 from symacct.theory.amplification import allocation as allocation
 from symacct.theory.amplification import bdrs18 as bdrs18
+from symacct.theory.amplification import binomial_runs as binomial_runs
 from symacct.theory.amplification.fixed_size import blog as blog
 from symacct.theory.amplification import either as either
 from symacct.theory.amplification import elementary as elementary
