@@ -43,8 +43,10 @@ class ShiftedBound:
 def mean(runs: Runs) -> arb:
     """E[K] = f′(1)."""
     if isinstance(runs, TruncatedNegativeBinomial):
-        return log_mean(BALL, runs).exp()
-    return BALL.number(runs.rate if isinstance(runs, Poisson) else runs.n * runs.theta)
+        value: arb = log_mean(BALL, runs).exp()
+    else:
+        value = BALL.number(runs.rate if isinstance(runs, Poisson) else runs.n * runs.theta)
+    return value
 
 
 def falls(runs: Runs) -> arb:
@@ -53,7 +55,8 @@ def falls(runs: Runs) -> arb:
         return arb("inf")
     if isinstance(runs, Poisson):
         return BALL.number(runs.rate)
-    return BALL.number(-runs.n) * log_of(BALL, 1 - runs.theta)
+    value: arb = BALL.number(-runs.n) * log_of(BALL, 1 - runs.theta)
+    return value
 
 
 def share(runs: Runs, delta: Fraction) -> Fraction:

@@ -129,6 +129,6 @@ def _divergence(p: list[arb], q: list[arb], alpha: Order) -> arb:
 
 SCHEMES = (
     Repeated(),
-    *(Repeated(eta) for eta in map(Fraction, (0, 1, "-1/2", "5/2"))),
-    *(Repeated(n=n) for n in map(Fraction, (1, 2, 20))),
+    *(Repeated(Fraction(eta)) for eta in ("0", "1", "-1/2", "5/2")),
+    *(Repeated(n=Fraction(n)) for n in (1, 2, 20)),
 )
