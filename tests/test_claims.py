@@ -212,8 +212,6 @@ STATED = {
     "PAIR-EXACT": (EXACT, ADD, 1, False),
     "PS22-T2": (UPPER, EITHER, 1, False),
     "PS22-T6": (UPPER, EITHER, 1, False),
-    "REPEAT-BINOMIAL": (UPPER, EITHER, 1, False),
-    "REPEAT-BINOMIAL-BEST": (UPPER, EITHER, 1, False),
 }
 
 

@@ -11,7 +11,6 @@ upper (add_remove; integer orders >= 2) by S22-POISSON
 from symacct.theory.amplification.poisson import acg16 as acg16
 from symacct.theory.amplification import allocation as allocation
 from symacct.theory.amplification import bdrs18 as bdrs18
-from symacct.theory.amplification import binomial_runs as binomial_runs
 from symacct.theory.amplification.fixed_size import blog as blog
 from symacct.theory.amplification import either as either
 from symacct.theory.amplification import elementary as elementary
@@ -22,6 +21,7 @@ from symacct.theory.amplification.poisson import mtz19 as mtz19
 from symacct.theory.amplification.poisson import pairs as pairs
 from symacct.theory.amplification import ps22 as ps22
 from symacct.theory.amplification import ps22_poisson as ps22_poisson
+from symacct.theory.amplification import binomial_runs as binomial_runs
 from symacct.theory.amplification.poisson import s22 as s22
 from symacct.theory.amplification.poisson import tau_terms as tau_terms
 from symacct.theory.amplification import triples as triples
