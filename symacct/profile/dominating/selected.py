@@ -1,11 +1,13 @@
 """What the best of a random number of runs tells at least: where the outputs are best in one order.
 
 The outcomes of large loss are the worst, from some loss on and by rising loss; then come the
-others. What is told is rounded to fractions so that its profile falls (docs/proofs.md, section 40).
+others. Of few outcomes all orders are tried. What is told is rounded to fractions so that its
+profile falls (docs/proofs.md, section 40).
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -36,7 +38,7 @@ _MOST_OUTCOMES = 512  # of finite laws that are taken as they are
 _PLACES, _FEW_DIGITS, _DIGITS = 160, 2, 10  # of a profile, on either side of 0
 _LEAST = tuple(Fraction(1, 2**bits) for bits in (66, 40, 26, 20))  # of δ at the last of them
 _FARTHEST = 700.0  # whose e^x is a float
-_TRIED = 32  # orders at once
+_FEW_OUTCOMES, _TRIED = 5, 32  # of which all orders are tried; orders at once
 #: What is asked where an order is chosen before a question is known.
 _USUAL_DELTA = Fraction(1, 10**6)
 
@@ -56,38 +58,41 @@ class Selection:
     def best(self, asks_epsilon: bool, given: Fraction) -> PairProduct:
         """What is told in the order that is about the best for ε(δ) or δ(ε)."""
 
-        def about(first: int) -> float:
-            return self._about(first, asks_epsilon, float(given))
+        def about(order: Sequence[int]) -> float:
+            return self._about(order, asks_epsilon, float(given))
 
-        low, high = 0, len(self.masses)
+        size = len(self.masses)
+        if size <= _FEW_OUTCOMES:
+            return self.told(max(itertools.permutations(range(size)), key=about))
+        low, high = 0, size
         while True:
             step = max(1, (high - low) // _TRIED)
-            found = max(range(low, high, step), key=about)
+            found = max(range(low, high, step), key=lambda first: about(self._order(first)))
             if step == 1:
-                return self.told(found)
-            low, high = max(0, found - step), min(len(self.masses), found + step + 1)
+                return self.told(self._order(found))
+            low, high = max(0, found - step), min(size, found + step + 1)
 
-    def told(self, first: int) -> PairProduct:
-        """What is told where the outcomes from the `first` on are the worst."""
+    def told(self, order: Sequence[int]) -> PairProduct:
+        """What is told where the outcomes, from the worst to the best, are in this order."""
         with precision(_BITS):
             laws = ([BALL.number(masses[i]) for masses in self.masses] for i in (0, 1))
-            p, q = (self._law(law, first) for law in laws)
+            p, q = (self._law(law, order) for law in laws)
             masses = rounded_below(zip(p, q, strict=True))
         if self.turned:
             masses = tuple((q, p) for p, q in masses)
         runs = ((Atoms(masses), 1),) if masses else ()
         return PairProduct(runs, Kind.EXACT, records=self.records)
 
-    def _law(self, law: list[arb], first: int) -> list[arb]:
+    def _law(self, law: list[arb], order: Sequence[int]) -> list[arb]:
         """The chances that each outcome is the best, from those of one run."""
         found, better = [arb(0)] * len(law), arb(0)
-        for i in reversed(self._order(first)):
+        for i in reversed(order):
             found[i] = gain(BALL, BALL.number, self.runs, better, law[i])
             better += law[i]
         return found
 
     def _order(self, first: int) -> list[int]:
-        """From the worst outcome to the best."""
+        """The outcomes from the `first` on are the worst, and then come the others."""
         return [*range(first, len(self.masses)), *reversed(range(first))]
 
     @cached_property
@@ -96,11 +101,11 @@ class Selection:
         return p, q
 
     @np.errstate(all="ignore")
-    def _about(self, first: int, asks_epsilon: bool, given: float) -> float:
+    def _about(self, order: Sequence[int], asks_epsilon: bool, given: float) -> float:
         """About ε(δ) or δ(ε), by the events of the largest ratios; it proves nothing."""
         told = []
         for law in self._floats:
-            share = law[self._order(first)]
+            share = law[list(order)]
             better = np.append(np.cumsum(share[::-1])[::-1][1:], 0.0)
             told.append(gain(np, _float, self.runs, better, share))
         p, q = told
@@ -169,9 +174,17 @@ def _laws(product: PairProduct) -> Sequence[tuple[Exact, Exact]]:
         return ()
     if len(parts) == len(product.runs):
         few = math.prod(part.outcomes(count) for part, count in parts) <= _MOST_OUTCOMES
-        if few and (sum(count for _, count in parts) == 1 or all(map(_is_rational, parts))):
+        if few and sum(n for _, n in parts) == 1 and len(parts[0][0].masses) <= _MOST_OUTCOMES:
+            return _outcomes(parts[0][0])
+        if few and all(map(_is_rational, parts)):
             return Atoms.joint(parts).laws
     return _quantized(product)
+
+
+def _outcomes(part: Atoms) -> Sequence[tuple[Exact, Exact]]:
+    """All outcomes apart: of those of one likelihood ratio one may be better than another."""
+    mixed = (((1 - part.gamma) * q + part.gamma * p, q) for p, q in part.masses)
+    return [(p, q) for p, q in mixed if p != 0 or q != 0]
 
 
 def _is_rational(run: tuple[Atoms, int]) -> bool:
