@@ -90,6 +90,7 @@ EXTREME_OPERATIONS = {
     "RepeatAndSelect, binomial": lambda m, v: RepeatAndSelect(
         m, laws.TruncatedNegativeBinomial(0, v)
     ),
+    "RepeatAndSelect, of n": lambda m, v: RepeatAndSelect(m, laws.Binomial(9, v)),
     "Either": lambda m, v: Either(m, Laplace(2), v),
     "Scale": Scale,
     "PoissonSubsample": PoissonSubsample,

@@ -999,6 +999,7 @@ GROUPS = {"GROUP-SENSITIVITY", "GROUP-CHAIN", "GROUP-ZCDP", "GROUP-PURE", "MIR17
 #: Of repeated runs, which tests/test_repeat.py writes down.
 REPEATED = {f"PS22-{end}" for end in ("T2", "T2-BEST", "T2-PRINTED", "T6", "T6-BEST", "T6-PRINTED")}
 REPEATED |= {f"REPEAT-{end}" for end in ("PURE", "ALL", "POISSON-PURE", "POISSON-ALL")}
+REPEATED |= {f"REPEAT-BINOMIAL{end}" for end in ("", "-BEST", "-PURE", "-ALL")}
 PLAIN = {"EITHER", "MIR17-P1", "SCALE", "SCALE-LOWER", "VEH14-T9", "WBK19-P35"} | GROUPS | REPEATED
 PLAIN |= {"ALLOCATION-TOLD", "FS25-DIRECT", "ALLOCATION-GAUSSIAN"}
 

@@ -256,6 +256,9 @@ binomial_runs = st.builds(
     st.sampled_from([0, 1, Fraction(-1, 2), Fraction(5, 3)]),
     fractions(Fraction(1, 100), Fraction(99, 100), 100),
 )
+runs_of_n = st.builds(
+    laws.Binomial, st.integers(1, 30), fractions(Fraction(1, 100), Fraction(99, 100), 100)
+)
 
 _OPERATIONS = {
     "Convexify": lambda base: st.builds(Convexify, base, st.integers(2, 16)),
@@ -271,6 +274,7 @@ _OPERATIONS = {
     "PostProcess": lambda base: st.builds(PostProcess, base),
     "RepeatAndSelect": lambda base: st.builds(RepeatAndSelect, base, poisson_runs),
     "RepeatAndSelect, binomial": lambda base: st.builds(RepeatAndSelect, base, binomial_runs),
+    "RepeatAndSelect, of n": lambda base: st.builds(RepeatAndSelect, base, runs_of_n),
     "PoissonSubsample": lambda base: st.builds(PoissonSubsample, base, rates),
     "SubsampleWithoutReplacement": lambda base: st.builds(SubsampleWithoutReplacement, base, rates),
     "PoissonSubsample, replace_one": lambda base: st.builds(

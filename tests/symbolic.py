@@ -112,6 +112,7 @@ OPERATIONS = {
     "RepeatAndSelect, binomial": lambda m: RepeatAndSelect(
         m, laws.TruncatedNegativeBinomial("1/2", "1/5")
     ),
+    "RepeatAndSelect, of n": lambda m: RepeatAndSelect(m, laws.Binomial(9, "1/5")),
     "Convexify": lambda m: Convexify(m, 5),
     "PoissonSubsample": lambda m: PoissonSubsample(m, Q),
     "SubsampleWithoutReplacement": lambda m: SubsampleWithoutReplacement(m, Q),
@@ -130,7 +131,7 @@ REGIMES = {
 #: Theorems that search for their worst case, so that they ask for numbers: what refuses symbols.
 NEED_NUMBERS = {f"TRIPLE-GAUSSIAN{end}" for end in ("", "-NEAR", "-LOWER", "-UPPER")}
 NEED_NUMBERS |= {f"PS22-{end}-{how}" for end in ("T2", "T6") for how in ("BEST", "PRINTED")}
-NEED_NUMBERS |= {"REPEAT-ALL", "FS25-DIRECT", "ALLOCATION-GAUSSIAN"}
+NEED_NUMBERS |= {"REPEAT-ALL", "REPEAT-BINOMIAL-BEST", "FS25-DIRECT", "ALLOCATION-GAUSSIAN"}
 GAUSSIANS = ("Gaussian", "ScalarGaussian", "NoisyDescent", "NoisyPass")
 GAUSSIANS += ("MatrixMechanism", "TreeAggregation")
 REGIME_KINDS = (*GAUSSIANS, "TCDP", "ZCDP")

@@ -31,8 +31,10 @@ from symacct import (
     PoissonSubsample,
     PureDP,
     RandomizedResponse,
+    RepeatAndSelect,
     SubsampleWithoutReplacement,
     dp_sgd,
+    laws,
     limits,
     parse,
     sample_with_replacement,
@@ -422,6 +424,12 @@ def test_what_is_stated_for_one_relation_has_no_event(events):
 def test_what_has_no_event_is_refused(events, node):
     with pytest.raises(DomainError, match="dp_accounting has no event for it"):
         to_dp_event(node + Gaussian(1))
+
+
+def test_a_binomial_number_of_runs_has_no_event(events):
+    node = RepeatAndSelect(Gaussian(1), laws.Binomial(9, "1/3"))
+    with pytest.raises(DomainError, match="no event for laws"):
+        to_dp_event(node)
 
 
 @pytest.mark.parametrize(

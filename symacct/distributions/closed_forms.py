@@ -12,7 +12,7 @@ from symacct.arithmetic.signs import log_sign
 from symacct.arithmetic.special import digamma, log_gamma
 from symacct.core.exact import INFINITY, Order
 from symacct.core.lazy_import import sympy
-from symacct.distributions.direction import Direction, FamilyDirection
+from symacct.distributions.direction import Direction, FamilyDirection, FiniteDirection
 
 
 def converges(value: Any) -> bool:
@@ -282,6 +282,32 @@ class GeometricDirection(FamilyDirection):
             return None
         p, q = self.first, self.second
         return p**l * q ** (1 - l) / (1 - (1 - p) ** l * (1 - q) ** (1 - l))
+
+
+@dataclass(frozen=True)
+class BinomialDirection(FamilyDirection):
+    """Binomial laws of n trials each: n times D_α of one trial."""
+
+    n: Fraction
+    first: Fraction
+    second: Fraction
+
+    @property
+    def _trial(self) -> FiniteDirection:
+        return FiniteDirection(((self.first, self.second), (1 - self.first, 1 - self.second)))
+
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        n, one = ctx.number(self.n), self._trial.curve(ctx)
+        return lambda alpha: n * one(alpha)
+
+    def at_one(self, ctx: Arithmetic) -> Number:
+        return ctx.number(self.n) * self._trial.at_one(ctx)
+
+    def at_infinity(self, ctx: Arithmetic) -> Number:
+        return ctx.number(self.n) * self._trial.at_infinity(ctx)
+
+    def below_one(self, ctx: Arithmetic, alpha: Order) -> Number:
+        return ctx.number(self.n) * self._trial.below_one(ctx, alpha)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -15,6 +16,7 @@ from symacct.core.exact import INFINITY, expression, typed_value
 from symacct.core.lazy_import import sympy
 from symacct.distributions.closed_forms import (
     BetaDirection,
+    BinomialDirection,
     GammaDirection,
     GeometricDirection,
     LaplaceDirection,
@@ -24,9 +26,17 @@ from symacct.distributions.closed_forms import (
 )
 from symacct.distributions.direction import ConstantDirection, Direction
 from symacct.distributions.law import Law, kernel_of, log_x
-from symacct.expressions.parameters import above_minus_one, nonnegative, positive, probability
+from symacct.expressions.parameters import (
+    above_minus_one,
+    nonnegative,
+    number_of_trials,
+    positive,
+    probability,
+)
 from symacct.numerics.densities.discrete import Progression
 from symacct.numerics.densities.sides import Kernel
+
+_MOST_TRIALS, _MOST_BITS = 256, 2**15  # of a binomial law whose outcomes are all listed
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,6 +53,34 @@ class Bernoulli(Law, p=nonnegative):
     @property
     def probabilities(self) -> tuple[Fraction, ...]:
         return self.p, 1 - self.p
+
+
+@dataclass(frozen=True, repr=False)
+class Binomial(Law, n=number_of_trials, theta=probability):
+    """k = 0, …, n with probability C(n,k) θ^k (1−θ)^{n−k}, n >= 1 trials and 0 < θ < 1.
+
+    Both laws of a pair have one n.
+    """
+
+    n: Any
+    theta: Any
+
+    @property
+    def probabilities(self) -> tuple[Fraction, ...] | None:
+        """Of few trials; of more the closed form does."""
+        if self.n > _MOST_TRIALS or self.n * self.theta.denominator.bit_length() > _MOST_BITS:
+            return None
+        n, theta = int(self.n), self.theta
+        return tuple(math.comb(n, k) * theta**k * (1 - theta) ** (n - k) for k in range(n + 1))
+
+    def why_no_closed_form(self, other: Self) -> str | None:
+        return None if self.n == other.n else "one n for both"
+
+    def is_swapped_with(self, other: Self) -> bool:
+        return bool(self.theta + other.theta == 1)  # by k ↦ n − k
+
+    def against(self, other: Self) -> Direction:
+        return BinomialDirection(self.n, self.theta, other.theta)
 
 
 @dataclass(frozen=True, repr=False)

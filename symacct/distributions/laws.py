@@ -11,6 +11,7 @@ from symacct.distributions.density import Density
 from symacct.distributions.families import (
     Bernoulli,
     Beta,
+    Binomial,
     Chi,
     Exponential,
     Gamma,
@@ -35,6 +36,7 @@ from symacct.distributions.normal import (
 __all__ = [
     "Bernoulli",
     "Beta",
+    "Binomial",
     "Chi",
     "Density",
     "Exponential",

@@ -69,6 +69,11 @@ def whole(value: Numeric, name: str, least: int = 0) -> int:
     return int(number)
 
 
+def number_of_trials(value: Numeric, name: str) -> Fraction:
+    """A whole number >= 1."""
+    return Fraction(whole(value, name, least=1))
+
+
 def number_of_records(value: Numeric | None, name: str) -> int | None:
     """How many records there are; None where nothing is said of it."""
     return None if value is None else whole(value, name, least=1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from symacct.core.arguments import package
 from symacct.core.claims import EITHER
 from symacct.core.errors import DomainError, MissingPackageError, echo
-from symacct.distributions.families import TruncatedNegativeBinomial
+from symacct.distributions.families import Binomial, TruncatedNegativeBinomial
 from symacct.expressions.node import Node, as_node
 from symacct.interop import floats
 from symacct.interop.mixtures import mixture_parts
@@ -120,6 +120,8 @@ def _repeated(
         return events.RepeatAndSelectDpEvent(
             inner, floats.float_not_below(mean_above(runs), what), shape
         )
+    if isinstance(runs, Binomial):
+        raise DomainError(f"{what}: dp_accounting has no event for {echo(runs)} runs")
     if runs.rate < 1:
         raise DomainError(f"{what}: found the mean {echo(runs.rate)}, needed a mean >= 1")
     return events.RepeatAndSelectDpEvent(

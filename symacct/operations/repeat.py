@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from symacct.core.errors import DomainError, echo
-from symacct.distributions.families import Poisson, TruncatedNegativeBinomial
+from symacct.distributions.families import Binomial, Poisson, TruncatedNegativeBinomial
 from symacct.expressions.node import Node, as_node
 from symacct.operations.operation import Operation
 
 #: The laws of the number of runs that something is proved of.
-Runs = Poisson | TruncatedNegativeBinomial
+Runs = Binomial | Poisson | TruncatedNegativeBinomial
 
 
 class RepeatAndSelect(Operation):
     """The best of K independent runs of the mechanism, for a random K; no output if K = 0.
 
-    `runs` is the law of K: `laws.Poisson(mean)` or `laws.TruncatedNegativeBinomial`, which is
-    geometric for η = 1 and logarithmic for η = 0. Each output of `mechanism` carries the order or
-    the score by which the best one is chosen. K and the other outputs stay secret. Raises
-    DomainError. ε(α) is in nats.
+    `runs` is the law of K: `laws.Poisson(mean)`, `laws.Binomial(n, theta)`, where each of n runs is
+    made with probability θ, or `laws.TruncatedNegativeBinomial`, which is geometric for η = 1 and
+    logarithmic for η = 0. Each output of `mechanism` carries the order or the score by which the
+    best one is chosen. K and the other outputs stay secret. Raises DomainError. ε(α) is in nats.
 
     >>> from symacct import Gaussian, laws
     >>> m = RepeatAndSelect(Gaussian(5), laws.TruncatedNegativeBinomial(0, "1/10"))
@@ -32,9 +32,9 @@ class RepeatAndSelect(Operation):
         mechanism = as_node(mechanism, "RepeatAndSelect, mechanism")
         if not isinstance(runs, Runs):
             raise DomainError(
-                f"RepeatAndSelect, runs: found {echo(runs)}, needed laws.Poisson(mean) or "
-                "laws.TruncatedNegativeBinomial(eta, gamma), of which eta = 1 is geometric and "
-                f"eta = 0 logarithmic{_instead_of(runs)}"
+                f"RepeatAndSelect, runs: found {echo(runs)}, needed laws.Poisson(mean), "
+                "laws.Binomial(n, theta) or laws.TruncatedNegativeBinomial(eta, gamma), of which "
+                f"eta = 1 is geometric and eta = 0 logarithmic{_instead_of(runs)}"
             )
         return cls._intern(mechanism=mechanism, runs=runs)
 

@@ -32,6 +32,7 @@ from symacct.numerics.sums.refine import ball, within_floats
 from symacct.operations.repeat import RepeatAndSelect
 from symacct.profile import best_of_runs
 from symacct.profile.accuracy import log_float_of
+from symacct.profile.dominating import selected
 from symacct.profile.dominating.below import one_run_each, products_below, triangles_below
 from symacct.profile.dominating.hull import pair_above
 from symacct.profile.dominating.pairs import products
@@ -93,7 +94,7 @@ def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) ->
         ask = asked.largest_epsilon if asks_epsilon else asked.largest_delta
         return from_ball(ask(given, digits)[0], claim, digits, True)
 
-    found = _exact(node) or products_below(node)
+    found = _told(node, asks_epsilon, given) or _exact(node) or products_below(node)
     try:
         least = [ask(found, digits)]
     except (AssumptionError, PrecisionError, LimitError):
@@ -110,6 +111,14 @@ def profile_below(node: Node) -> Profile:
     """The profile of what post-processing leaves of the node, of kind `lower`."""
     claim = Claim(Kind.LOWER, node.claim.adjacency, sources=(_EXACT.source,))
     return Profile(products_below(node), claim)
+
+
+def _told(node: Node, asks_epsilon: bool, given: Fraction) -> list[PairProduct]:
+    """What the best of several runs tells, in an order of the outputs that is good for this."""
+    if not isinstance(node, RepeatAndSelect):
+        return []
+    found = selected.selections(products_below(node.mechanism), node.runs)
+    return [one.best(asks_epsilon, given) for one in found]
 
 
 def _exact(node: Node) -> list[PairProduct]:

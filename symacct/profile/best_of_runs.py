@@ -17,10 +17,10 @@ from flint import arb
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision, rational
 from symacct.core.errors import LimitError, PrecisionError
-from symacct.distributions.families import Poisson, TruncatedNegativeBinomial
+from symacct.distributions.families import Binomial, Poisson, TruncatedNegativeBinomial
 from symacct.numerics.sums.refine import ball
 from symacct.operations.repeat import Runs
-from symacct.theory.amplification.ps22 import log_mean
+from symacct.theory.amplification.ps22 import log_mean, log_of
 
 _BITS = 64
 _HALVINGS, _NEAR = 200, 16  # of a bracket: until it holds the least ratio, and then
@@ -42,7 +42,21 @@ class ShiftedBound:
 
 def mean(runs: Runs) -> arb:
     """E[K] = f′(1)."""
-    return BALL.number(runs.rate) if isinstance(runs, Poisson) else log_mean(BALL, runs).exp()
+    if isinstance(runs, TruncatedNegativeBinomial):
+        value: arb = log_mean(BALL, runs).exp()
+    else:
+        value = BALL.number(runs.rate if isinstance(runs, Poisson) else runs.n * runs.theta)
+    return value
+
+
+def falls(runs: Runs) -> arb:
+    """log 1/f(0), by how much f falls from 1 to 0; ∞ where there is some run always."""
+    if isinstance(runs, TruncatedNegativeBinomial):
+        return arb("inf")
+    if isinstance(runs, Poisson):
+        return BALL.number(runs.rate)
+    value: arb = BALL.number(-runs.n) * log_of(BALL, 1 - runs.theta)
+    return value
 
 
 def share(runs: Runs, delta: Fraction) -> Fraction:
@@ -54,9 +68,9 @@ def for_delta(runs: Runs, delta: Delta, most: Fraction) -> Iterator[ShiftedBound
     """Bounds, any of which may be the best one where δ is to be at most so much."""
     with precision(_BITS):
         yield _of_any(runs, delta)
-        if isinstance(runs, Poisson) and most:
+        if not isinstance(runs, TruncatedNegativeBinomial) and most:
             fall = _above((2 / ball(most)).log())
-            if ball(fall) < BALL.number(runs.rate):
+            if ball(fall) < falls(runs):
                 yield ShiftedBound(_of_most(runs, delta, fall), most / 2)
 
 
@@ -64,7 +78,7 @@ def for_epsilon(runs: Runs, delta: Delta, epsilon: Fraction) -> Iterator[Shifted
     """Bounds, any of which may be the best one at this ε."""
     with precision(_BITS):
         yield _of_any(runs, delta)
-        if isinstance(runs, Poisson):
+        if not isinstance(runs, TruncatedNegativeBinomial):
             yield from _balanced(runs, delta, epsilon)
 
 
@@ -72,9 +86,9 @@ def for_all(runs: Runs, delta: Delta) -> Iterator[ShiftedBound]:
     """Bounds, of which the smallest may be any one, whatever ε is."""
     with precision(_BITS):
         yield _of_any(runs, delta)
-        if isinstance(runs, Poisson):
+        if not isinstance(runs, TruncatedNegativeBinomial):
             for fall in _FALLS:
-                if ball(fall) < BALL.number(runs.rate):
+                if ball(fall) < falls(runs):
                     yield ShiftedBound(_of_most(runs, delta, fall), _above((-ball(fall)).exp()))
 
 
@@ -82,19 +96,30 @@ def _of_any(runs: Runs, delta: Delta) -> ShiftedBound:
     """By the least c of all events."""
     if isinstance(runs, Poisson):
         return ShiftedBound(_above(BALL.number(runs.rate) * delta(Fraction(0))))
-    return ShiftedBound(_of_ratio(runs, delta))
+    if isinstance(runs, TruncatedNegativeBinomial):
+        power, gamma = runs.eta + 1, runs.gamma
+    else:
+        power, gamma = runs.n - 1, 1 - runs.theta
+    shift = BALL.number(power) * ball(_log_ratio(gamma, delta)) if power else arb(0)
+    return ShiftedBound(_above(shift))
 
 
-def _of_most(runs: Poisson, delta: Delta, fall: Fraction) -> Fraction:
-    """μ(y′ − y) at most, of the events with μy <= `fall`."""
-    rate = BALL.number(runs.rate)
-    return _above(rate * _gap(delta, ball(fall) / rate))
+def _of_most(runs: Poisson | Binomial, delta: Delta, fall: Fraction) -> Fraction:
+    """log f′(x)/f′(x′) at most, of the events with f(x) >= e^{−fall}."""
+    if isinstance(runs, Poisson):
+        rate = BALL.number(runs.rate)
+        return _above(rate * _gap(delta, ball(fall) / rate))
+    n, theta = BALL.number(runs.n), BALL.number(runs.theta)
+    y = -(-ball(fall) / n).expm1() / theta
+    gap = _gap(delta, y)
+    y = y.min(1 - gap)  # y′ is at most 1
+    return _above((n - 1) * (theta * gap / (1 - theta * (y + gap))).log1p())
 
 
-def _balanced(runs: Poisson, delta: Delta, epsilon: Fraction) -> Iterator[ShiftedBound]:
+def _balanced(runs: Poisson | Binomial, delta: Delta, epsilon: Fraction) -> Iterator[ShiftedBound]:
     """Where what is left out, which falls, is about what the rest has, which rises."""
-    rate = BALL.number(runs.rate)
-    low, high = Fraction(0), min(Fraction(_MOST_FALL), rational(rate.lower()))
+    rate = mean(runs)
+    low, high = Fraction(0), min(Fraction(_MOST_FALL), rational(falls(runs).lower()))
     for _ in range(_STEPS):
         fall = (low + high) / 2
         part = ShiftedBound(_of_most(runs, delta, fall), _above((-ball(fall)).exp()))
@@ -105,16 +130,16 @@ def _balanced(runs: Poisson, delta: Delta, epsilon: Fraction) -> Iterator[Shifte
             yield part
 
 
-def _of_ratio(runs: TruncatedNegativeBinomial, delta: Delta) -> Fraction:
-    """(1+η) log R of about the least R > 1 with H_R <= (R−1)γ/(1−γ): any such R is a bound."""
-    odds = BALL.number(runs.gamma) / BALL.number(1 - runs.gamma)
+def _log_ratio(gamma: Fraction, delta: Delta) -> Fraction:
+    """log R of about the least R > 1 with H_R <= (R−1)γ/(1−γ): any such R is a bound."""
+    odds = BALL.number(gamma) / BALL.number(1 - gamma)
 
     def is_enough(log_ratio: Fraction) -> bool:
         with suppress(PrecisionError, LimitError):
             return bool(delta(log_ratio) <= odds * ball(log_ratio).expm1())
         return False
 
-    high = _above(-BALL.number(runs.gamma).log())  # H_R is at most 1, the right side of this R
+    high = _above(-log_of(BALL, gamma))  # H_R is at most 1, the right side of this R
     low = Fraction(0)
     for _ in range(_HALVINGS):
         if not is_enough(high / 2):
@@ -124,7 +149,7 @@ def _of_ratio(runs: TruncatedNegativeBinomial, delta: Delta) -> Fraction:
     for _ in range(_NEAR):
         middle = (low + high) / 2
         low, high = (low, middle) if is_enough(middle) else (middle, high)
-    return _above((1 + BALL.number(runs.eta)) * ball(high))
+    return high
 
 
 def _gap(delta: Delta, most: arb) -> arb:

@@ -108,6 +108,9 @@ OPERATIONS = {
     "RepeatAndSelect, binomial": lambda draw, m: RepeatAndSelect(
         m, laws.TruncatedNegativeBinomial(draw.choice((0, 1, Fraction(-1, 2))), unit(draw))
     ),
+    "RepeatAndSelect, of n": lambda draw, m: RepeatAndSelect(
+        m, laws.Binomial(draw.randint(1, 100), unit(draw))
+    ),
     "Convexify": lambda draw, m: Convexify(m, 5),
 }
 ORDERS = {

@@ -38,6 +38,8 @@ def generating(runs):
     """x ↦ E[x^K], in mpmath."""
     if isinstance(runs, POISSON):
         return lambda x: MP.exp(number(runs.rate) * (x - 1))
+    if isinstance(runs, laws.Binomial):
+        return lambda x: (1 + number(runs.theta) * (x - 1)) ** int(runs.n)
     eta, rest = number(runs.eta), 1 - number(runs.gamma)
     if eta == 0:
         return lambda x: MP.log1p(-rest * x) / MP.log1p(-rest)
@@ -85,6 +87,9 @@ COUNTS = [
     POISSON("1/2"),
     POISSON(4),
     POISSON(20),
+    laws.Binomial(1, "1/3"),
+    laws.Binomial(4, "9/10"),
+    laws.Binomial(40, "1/2"),
 ]
 
 
@@ -186,9 +191,41 @@ def test_a_poisson_number_of_runs_of_gaussian_noise_by_the_formula(sigma, rate, 
     assert (shift + base) * (1 - MP.mpf(10) ** -10) <= value <= (shift + base) * 1.001
 
 
+@pytest.mark.parametrize(("n", "theta"), [(2000, "1/20"), (10, "1/2")])
+def test_a_binomial_number_of_runs_of_gaussian_noise_by_the_formula(n, theta):
+    """(n−1) log R + ε₁(δ/nθ), or what the events of few of many runs say, in mpmath."""
+    mu, most, t = MP.mpf(1) / 5, MP.mpf(10) ** -6, number(Fraction(theta))
+
+    def one_run(delta):
+        return MP.findroot(
+            lambda e: MP.log(gaussian_delta(mu, e) / delta), (0.001, 8), solver="anderson"
+        )
+
+    ratio = MP.findroot(
+        lambda r: t * gaussian_delta(mu, MP.log(r)) - (r - 1) * (1 - t),
+        (1.0001, 1 / (1 - t)),
+        solver="anderson",
+    )
+    formula = (n - 1) * MP.log(ratio) + one_run(most / (n * t))
+    y = (1 - (most / 2) ** (MP.mpf(1) / n)) / t
+    if y < 1:
+        r = MP.findroot(
+            lambda r: MP.diff(lambda x: x * y + gaussian_delta(mu, MP.log(x)), r), (1.01, 1.2)
+        )
+        gap = (r - 1) * y + gaussian_delta(mu, MP.log(r))
+        shift = (n - 1) * MP.log((1 - t * y) / (1 - t * (y + gap)))
+        formula = min(formula, shift + one_run(most / 2 / (n * t)))
+    assert (y < 1) == (n == 2000)
+    node = RepeatAndSelect(Gaussian(5), laws.Binomial(n, theta))
+    found = node.epsilon("1e-6", conversion="exact", digits=12).epsilon
+    value = number(independent.fraction(found.upper))
+    assert formula * (1 - MP.mpf(10) ** -10) <= value <= formula * 1.001
+
+
 def test_samples_and_several_runs():
     m = 1000 * PoissonSubsample(Gaussian(2), "1/100")
-    for runs in (BINOMIAL(1, "1/100"), BINOMIAL(0, "1/100"), POISSON(100)):
+    made = laws.Binomial(200, "1/20")
+    for runs in (BINOMIAL(1, "1/100"), BINOMIAL(0, "1/100"), POISSON(100), made):
         node = RepeatAndSelect(m, runs)
         found = node.epsilon("1e-6", conversion="exact", digits=6)
         assert found.epsilon < node.epsilon("1e-6", digits=6).epsilon

@@ -17,7 +17,7 @@ from symacct.adversary.schemes.scheme import RATE, Scheme
 from symacct.arithmetic import BALL, Arithmetic, Number
 from symacct.core.claims import Kind
 from symacct.core.exact import INFINITY, Order
-from symacct.distributions.families import Poisson, TruncatedNegativeBinomial
+from symacct.distributions.families import Binomial, Poisson, TruncatedNegativeBinomial
 from symacct.expressions.node import Node
 from symacct.operations import RepeatAndSelect
 from symacct.operations.repeat import Runs
@@ -28,31 +28,44 @@ class Counts:
     """The parameters of many laws at once, in place of the law of one candidate."""
 
     eta: Fraction | None = None
+    n: Fraction | None = None
     gamma: Any = None
     rate: Any = None
+    theta: Any = None
 
 
 @dataclass(frozen=True)
 class Repeated(Scheme):
-    """The outcomes in their order from worst to best; η = None for a Poisson number of runs."""
+    """The outcomes in their order from worst to best.
 
-    eta: Fraction | None
+    The number of runs is Poisson where neither η is given, of truncated negative binomial laws, nor
+    n, of binomial ones.
+    """
+
+    eta: Fraction | None = None
+    n: Fraction | None = None
     about: str = "RepeatAndSelect"
     side: Kind = Kind.UPPER
     slow_population, slow_cost = 4, 48
 
     @property
     def name(self) -> str:  # type: ignore[override]
+        if self.n is not None:
+            return f"the best of those made of {self.n}"
         return "the best of Poisson runs" if self.eta is None else f"the best run, η = {self.eta}"
 
     @property
     def numbers(self) -> tuple[tuple[str, float, float], ...]:  # type: ignore[override]
+        if self.n is not None:
+            return (("theta", 0.001, 0.999),)
         return (("rate", 0.05, 30.0),) if self.eta is None else (RATE,)
 
     def counts(self, c: Candidates) -> Any:
         """The law of the number of runs, or those of all candidates."""
         if not c.exact:
-            return Counts(self.eta, **{name: x[:, 0] for name, x in c.numbers.items()})
+            return Counts(self.eta, self.n, **{name: x[:, 0] for name, x in c.numbers.items()})
+        if self.n is not None:
+            return Binomial(self.n, c.number("theta"))
         if self.eta is None:
             return Poisson(c.number("rate"))
         return TruncatedNegativeBinomial(self.eta, c.number("gamma"))
@@ -75,6 +88,8 @@ class Repeated(Scheme):
 
     def generating(self, ctx: Arithmetic, x: Number, runs: Any) -> Number:
         """E[x^K]"""
+        if self.n is not None:
+            return ctx.exp(ctx.number(self.n) * ctx.log1p(ctx.number(runs.theta) * (x - 1)))
         if self.eta is None:
             return ctx.exp(ctx.number(runs.rate) * (x - 1))
         gamma = ctx.number(runs.gamma)
@@ -112,6 +127,8 @@ def _divergence(p: list[arb], q: list[arb], alpha: Order) -> arb:
     return rise.log1p() / lam
 
 
-SCHEMES = tuple(
-    Repeated(eta) for eta in (None, Fraction(0), Fraction(1), Fraction(-1, 2), Fraction(5, 2))
+SCHEMES = (
+    Repeated(),
+    *(Repeated(Fraction(eta)) for eta in ("0", "1", "-1/2", "5/2")),
+    *(Repeated(n=Fraction(n)) for n in (1, 2, 20)),
 )

@@ -38,6 +38,7 @@ from symacct.operations.subsample import (
     Sampling,
     SubsampleWithoutReplacement,
 )
+from symacct.profile.dominating import selected
 from symacct.profile.dominating.pairs import either, products
 from symacct.profile.dominating.products import PairProduct, product_of_runs, sampled_once
 from symacct.profile.losses.finite import Atoms
@@ -130,8 +131,8 @@ def _(node: DistributionPair) -> list[PairProduct]:
 
 @_below.register
 def _(node: RepeatAndSelect) -> list[PairProduct]:
-    """Nothing is known."""
-    return [_NOTHING]
+    """In one order of the outputs, which are worse the likelier one of the datasets made them."""
+    return selected.usual(products_below(node.mechanism), node.runs) or [_NOTHING]
 
 
 @_below.register

@@ -1,29 +1,77 @@
-"""A pair whose profile is above one that is bounded at some places: the convex hull of the bounds.
+"""Pairs whose profile is above, or below, one that is bounded at some places: convex hulls.
 
 H(x) of the worse of both orders of two laws is convex, 1 at 0, never rises, and H(1/x) is
 1 − (1 − H(x))/x. So it is below the hull of bounds at some x and 1/x, which is the profile of a
-finite pair that exchanging its laws leaves alone (docs/proofs.md, section 40).
+finite pair that exchanging its laws leaves alone; and H of one order is above the hull of what its
+chords say beyond their ends (docs/proofs.md, section 40).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
 Point = tuple[Fraction, Fraction]  # x, and what H(x) is at most
+Enclosed = tuple[Fraction, Fraction, Fraction]  # x, and what H(x) is at least and at most
+Masses = tuple[tuple[Fraction, Fraction], ...]
+
+_ZERO, _ONE = Fraction(0), Fraction(1)
 
 
-def pair_above(bounds: Iterable[Point]) -> tuple[tuple[Fraction, Fraction], ...]:
+def pair_above(bounds: Iterable[Point]) -> Masses:
     """(p, q) of a pair whose H is at least every H with H(x) <= h for all these (x, h), x >= 1."""
-    zero, one = Fraction(0), Fraction(1)
-    known = [*bounds, (one, one)]
-    corners = _lower_hull([(zero, one), *known, *((1 / x, 1 - (1 - h) / x) for x, h in known)])
-    slopes = [*((v[1] - u[1]) / (v[0] - u[0]) for u, v in pairwise(corners)), zero]
+    known = [*bounds, (_ONE, _ONE)]
+    return _pair_of([(_ZERO, _ONE), *known, *((1 / x, 1 - (1 - h) / x) for x, h in known)])
+
+
+def pair_below(known: Iterable[Enclosed]) -> Masses:
+    """(p, q) of a pair whose H is at most every H that is so enclosed at these x > 0."""
+    found = [(_ZERO, _ONE, _ONE)]
+    found += [(x, max(low, 1 - x, _ZERO), high) for x, low, high in sorted(known)]
+    points: list[Point] = []
+    for i, (x, low, _) in enumerate(found):
+        points.append((x, low))
+        fall = _fall_beyond(found, i)
+        if i + 1 == len(found):
+            points += [(x + low / fall, _ZERO)] if fall else []
+            break
+        (after, least, _), rise = found[i + 1], _rise_before(found, i + 1)
+        if fall <= rise:
+            continue
+        step = (low - least - rise * (after - x)) / (fall - rise)
+        if low < fall * step:
+            points.append((x + low / fall, _ZERO))
+            break
+        if 0 < step < after - x:
+            points.append((x + step, low - fall * step))
+    return _pair_of(points)
+
+
+def _fall_beyond(found: Sequence[Enclosed], i: int) -> Fraction:
+    """How steeply H falls beyond the i-th place at most: as on the chord before it."""
+    if i == 0:
+        return _ONE
+    (before, _, high), (x, low, _) = found[i - 1], found[i]
+    return min(_ONE, max(_ZERO, (high - low) / (x - before)))
+
+
+def _rise_before(found: Sequence[Enclosed], i: int) -> Fraction:
+    """How steeply H falls up to the i-th place at least: as on the chord behind it."""
+    if i + 1 == len(found):
+        return _ZERO
+    (x, low, _), (after, _, high) = found[i], found[i + 1]
+    return max(_ZERO, (low - high) / (after - x))
+
+
+def _pair_of(points: Iterable[Point]) -> Masses:
+    """The pair whose H is the largest convex function below all points that never rises."""
+    corners = _lower_hull(points)
+    slopes = [*((v[1] - u[1]) / (v[0] - u[0]) for u, v in pairwise(corners)), _ZERO]
     turns = zip(corners[1:], pairwise(slopes), strict=True)
     masses = [(x * (after - before), after - before) for (x, _), (before, after) in turns]
     only_p, only_q = corners[-1][1], 1 + slopes[0]
-    return tuple(pair for pair in (*masses, (only_p, zero), (zero, only_q)) if any(pair))
+    return tuple(pair for pair in (*masses, (only_p, _ZERO), (_ZERO, only_q)) if any(pair))
 
 
 def _lower_hull(points: Iterable[Point]) -> list[Point]:

@@ -21,6 +21,7 @@ from symacct.theory.amplification.poisson import mtz19 as mtz19
 from symacct.theory.amplification.poisson import pairs as pairs
 from symacct.theory.amplification import ps22 as ps22
 from symacct.theory.amplification import ps22_poisson as ps22_poisson
+from symacct.theory.amplification import binomial_runs as binomial_runs
 from symacct.theory.amplification.poisson import s22 as s22
 from symacct.theory.amplification.poisson import tau_terms as tau_terms
 from symacct.theory.amplification import triples as triples

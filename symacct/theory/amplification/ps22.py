@@ -51,7 +51,7 @@ def counted_by(law: type) -> Condition:
     return applies
 
 
-BINOMIAL = counted_by(TruncatedNegativeBinomial)
+NEGATIVE_BINOMIAL = counted_by(TruncatedNegativeBinomial)
 
 #: The decorator of what is proved, from above, of the best of several runs.
 upper_bound = functools.partial(
@@ -159,7 +159,7 @@ def read_at(
     source=PS22.at("Theorem 2"),
     orders=ALL_ORDERS,
     assumes="a truncated negative binomial number of runs",
-    applies=BINOMIAL,
+    applies=NEGATIVE_BINOMIAL,
 )
 def negative_binomial(
     ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: TruncatedNegativeBinomial
@@ -178,7 +178,7 @@ def negative_binomial(
     source=PS22.at("Theorem 2"),
     orders=ALL_ORDERS,
     assumes="a truncated negative binomial number of runs; λ and j are searched for",
-    applies=BINOMIAL,
+    applies=NEGATIVE_BINOMIAL,
     partial=True,
 )
 def negative_binomial_at_best(
@@ -193,7 +193,7 @@ def negative_binomial_at_best(
     source=PS22.at("Theorem 2"),
     orders=ALL_ORDERS,
     assumes="a truncated negative binomial number of runs; λ and j are searched for, j = ∞ tried",
-    applies=BINOMIAL,
+    applies=NEGATIVE_BINOMIAL,
     partial=True,
     default=False,
 )
@@ -229,7 +229,7 @@ def at_best(
     source=OURS,
     orders=ALL_ORDERS,
     assumes="a truncated negative binomial number of runs; it is infinite where ε(∞) is",
-    applies=BINOMIAL,
+    applies=NEGATIVE_BINOMIAL,
 )
 def negative_binomial_pure(
     ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: TruncatedNegativeBinomial
@@ -250,7 +250,7 @@ def negative_binomial_pure(
     source=OURS,
     orders=FINITE_ORDERS,
     assumes="a truncated negative binomial number of runs, (1−γ)e^{(α−1)ε(α)} < 1",
-    applies=BINOMIAL,
+    applies=NEGATIVE_BINOMIAL,
     partial=True,
 )
 def negative_binomial_all(

@@ -73,18 +73,25 @@ def even_order(eps: RDPCurve) -> Order:
 
 
 def told_at(
+    ctx: Arithmetic, eps: RDPCurve, order: Order, mean: Number, growths: list[Number]
+) -> Number:
+    """log( 1 + E[K] e^{min{max(0, g), g_j}} (e^{(λ−1)ε(λ)} − 1) )/(λ−1)"""
+    lam = ctx.number(order) - 1
+    rise = ctx.expm1(lam * eps(order))
+    if not isinstance(ctx, SymbolicArithmetic):
+        growths = [ctx.minimum(*growths)]  # of one that is far too large there is no e^x
+    first, *rest = map(ctx.exp, growths)
+    factors = [ctx.maximum(ctx.number(1), first), *rest]
+    # The smallest of whole bounds, which a page has room for, and not an exponent of them.
+    return ctx.minimum(*(ctx.log1p(mean * factor * rise) / lam for factor in factors))
+
+
+def poisson_told_at(
     ctx: Arithmetic, eps: RDPCurve, order: Order, excesses: list[Number], runs: Poisson
 ) -> Number:
     """log( 1 + μ e^{μ min{max(0, c), c_j}} (e^{(λ−1)ε(λ)} − 1) )/(λ−1)"""
-    lam, mu = ctx.number(order) - 1, ctx.number(runs.rate)
-    rise = ctx.expm1(lam * eps(order))
-    found = [pure_excess(ctx, eps, order), *excesses]
-    if not isinstance(ctx, SymbolicArithmetic):
-        found = [ctx.minimum(*found)]  # of one that is far too large there is no e^x
-    first, *rest = (ctx.exp(mu * c) for c in found)
-    growths = [ctx.maximum(ctx.number(1), first), *rest]
-    # The smallest of whole bounds, which a page has room for, and not an exponent of them.
-    return ctx.minimum(*(ctx.log1p(mu * growth * rise) / lam for growth in growths))
+    mu = ctx.number(runs.rate)
+    return told_at(ctx, eps, order, mu, [mu * c for c in (pure_excess(ctx, eps, order), *excesses)])
 
 
 @upper_bound(
@@ -102,7 +109,7 @@ def poisson(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Numb
     """
     lam = larger_order(alpha, 2)
     excesses = [excess_at(ctx, eps, lam, order) for order in TRIED[:2]]
-    return told_at(ctx, eps, lam, excesses, runs)
+    return poisson_told_at(ctx, eps, lam, excesses, runs)
 
 
 @upper_bound(
@@ -157,7 +164,7 @@ def poisson_printed(
 
 def poisson_at(ctx: Arithmetic, eps: RDPCurve, lam: Order, runs: Poisson) -> Number:
     """Theorem 6 at this λ, and the j that is searched for."""
-    return told_at(ctx, eps, lam, [best_excess(ctx, eps, lam, eps)], runs)
+    return poisson_told_at(ctx, eps, lam, [best_excess(ctx, eps, lam, eps)], runs)
 
 
 def best_excess(ctx: Arithmetic, eps: RDPCurve, lam: Order, asked: RDPCurve) -> Number:
