@@ -79,17 +79,22 @@ def enclosed(value: Value, goal: arb, bracket: tuple[arb, arb]) -> arb:
     return low.union(high)
 
 
-def before_the_end(value: Value, goal: arb, end: arb) -> arb | None:
+def before_the_end(value: Value, goal: arb, known: arb | None, end: arb) -> arb | None:
     """Where a nonincreasing function that is 0 from `end` on crosses `goal`.
 
     Near the end it falls like a power of end − y: secants and halvings are of v = −log(1 − y/end).
+    `known` is where it was found before.
     """
 
     @cache
     def turned(v: arb) -> arb:
         return value(-end * (-v).expm1())
 
-    found = bracket(turned, goal)
+    found = None
+    if known is not None:
+        low, high = (-(-place / end).log1p() for place in ends_of(known))
+        found = (low.lower(), high.upper()) if high.is_finite() else None
+    found = found or bracket(turned, goal)
     return None if found is None else -end * (-enclosed(turned, goal, found)).expm1()
 
 
