@@ -26,6 +26,8 @@ _LEFT, _RIGHT = (0.8, 0.5, 0.3, 0.15, 0.06, 0.02), (1.0, 1.6, 2.5)  # of the bes
 _PART = 2.0  # nats: each error is this much below all of them
 _THETA, _FARTHEST = 0.5, 2000.0
 
+Bound = Callable[[arb, arb], arb]
+
 
 class Plan(NamedTuple):
     """The vertex μ of the angle 0, the angle that is summed and the largest, and the nodes."""
@@ -122,16 +124,9 @@ class Bent:
             sine, v = edge.sin(), mu * (1 - edge.sin())
             length = ((1 + sine) / (1 - sine)).sqrt() * (arb.pi() + 2 * edge) / edge.cos()
             total += bound(v, v) * length / (2 * arb.pi() * apart / step).expm1()
-        return (total + self._beyond(bound, step * plan.last)) / (2 * arb.pi() * mu)
+        return (total + _beyond(plan, bound, step * plan.last)) / (2 * arb.pi() * mu)
 
-    def _beyond(self, bound: Callable[[arb, arb], arb], theta: arb) -> arb:
-        plan = self.plan
-        cosh, sine, mu = theta.cosh(), arb(plan.angle).sin(), arb(plan.vertex)
-        real, v = mu * (1 - sine * cosh), mu * (1 - sine) * (theta / 2).cosh() ** 2
-        length = ((cosh + sine) / (cosh - sine)).sqrt() * 4 * (-theta).exp() / (1 - sine / cosh)
-        return bound(real, v) * length
-
-    def _bound(self, place: arb, most: int) -> Callable[[arb, arb], arb]:
+    def _bound(self, place: arb, most: int) -> Bound:
         """Of what is integrated, times u², by Re u and a number that (Re √u)² is at least."""
         ways, ratio = arb_poly(self._ways(most)), self.ratio
         start, width = place - self.count * ratio.low, ratio.width
@@ -156,17 +151,16 @@ class Bent:
                 v = arb(log_v).exp()
                 return float(bound(v, v).log().mid()) - log_v
 
-            best = lowest(size, 0.0)
+            start = self.place - self.count * self.ratio.low
+            best = lowest(size, -float(start.log().mid()))  # e^{vx_k} is at most e there
             plans = [
                 self._plan(size, best + math.log(right), best + math.log(left), goal)
                 for left in _LEFT
                 for right in _RIGHT
             ]
             found = max(plans, key=lambda plan: plan.step)
-            one = Bent(self.ratio, self.count, self.place, self.log_error)
-            one.__dict__["plan"] = found
             theta = _THETA
-            while not (one._beyond(bound, arb(theta)) / found.vertex).log() < goal:
+            while not (_beyond(found, bound, arb(theta)) / found.vertex).log() < goal:
                 theta += _THETA
                 if theta > _FARTHEST:
                     raise PrecisionError(
@@ -183,3 +177,11 @@ class Bent:
         middle = size(math.log(vertex * (1 - math.sin(inner))))
         step = 2 * math.pi * angle / sum(needs)
         return Plan(vertex, inner, angle, step, 0, middle)
+
+
+def _beyond(plan: Plan, bound: Bound, theta: arb) -> arb:
+    """2πμ times what the nodes beyond θ on both sides are worth."""
+    cosh, sine, mu = theta.cosh(), arb(plan.angle).sin(), arb(plan.vertex)
+    real, v = mu * (1 - sine * cosh), mu * (1 - sine) * (theta / 2).cosh() ** 2
+    length = ((cosh + sine) / (cosh - sine)).sqrt() * 4 * (-theta).exp() / (1 - sine / cosh)
+    return bound(real, v) * length

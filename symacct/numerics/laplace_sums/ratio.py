@@ -20,12 +20,15 @@ from symacct.core.exact import Exact
 
 Ball = TypeVar("Ball", arb, acb)
 
-_FAR = 1e4  # where H is a small part of what bounds it
+_FAR = 1e4  # where H is a small part of what bounds it, and erfc of a ball soon a wide one
+_HALF = arb(0.5)
 
 
 def rest(z: Ball) -> Ball:
-    """1 − H(z) = √(πz) e^z erfc(√z)."""
+    """1 − H(z) = √(πz) e^z erfc(√z) = √z U(½, ½, z)."""
     root = z.sqrt()
+    if abs(z) > _FAR:
+        return root * z.hypgeom_u(_HALF, _HALF)
     return arb.pi().sqrt() * root * z.exp() * root.erfc()
 
 

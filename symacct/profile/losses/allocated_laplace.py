@@ -44,6 +44,7 @@ class AllocatedLaplace(AllocationLoss):
     steps: int
 
     has_an_end = True
+    is_costly = True
 
     # --- float64: where to look
 
