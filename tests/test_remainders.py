@@ -125,7 +125,8 @@ HELD = {
         "answer",  # its ends are last units of balls, rounded up where a pair is made of them
         "closed_form.binomial", "discretized.connect_the_dots", "discretized.grid",
         "fourier.alternatives", "fourier.starting", "gaussian_tradeoff",
-        "losses.allocated", "losses.density.by_parts", "losses.laplace_ends",
+        "losses.allocated", "losses.allocated_laplace", "losses.density.by_parts",
+        "losses.laplace_ends",
 
         "roots",
         "sums.power_sums",

@@ -118,6 +118,7 @@ class ProfileOnly:
     decays_slowly = True
     has_moments = False  # at complex orders; but some have
     is_costly = False  # a value of D
+    has_an_end = False  # a largest loss, next to which D falls like a power of what is left
 
     def about_root(self, log_delta: float, reverse: bool) -> float | None:
         """About where D is e^{log_delta}, in float64, where that is told without moments."""

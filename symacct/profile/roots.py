@@ -79,18 +79,29 @@ def enclosed(value: Value, goal: arb, bracket: tuple[arb, arb]) -> arb:
     return low.union(high)
 
 
-def before_the_end(value: Value, goal: arb, end: arb) -> arb | None:
-    """Where a nonincreasing function that is 0 from `end` on crosses `goal`.
+def before_the_end(value: Value, goal: arb, known: arb | None, end: arb) -> arb | None:
+    """Where a nonincreasing function that is at most `goal` from `end` on crosses it.
 
     Near the end it falls like a power of end − y: secants and halvings are of v = −log(1 − y/end).
+    `known` is where it was found before. Where balls do not tell how near the end is, the root is
+    between the last place that they tell and the end.
     """
 
     @cache
     def turned(v: arb) -> arb:
         return value(-end * (-v).expm1())
 
-    found = bracket(turned, goal)
-    return None if found is None else -end * (-enclosed(turned, goal, found)).expm1()
+    found = None
+    if known is not None:
+        low, high = (-(-place / end).log1p() for place in ends_of(known))
+        found = (low.lower().max(arb(0)), high.upper()) if high.is_finite() else None
+    found = found or bracket(turned, goal)
+    if found is not None:
+        return -end * (-enclosed(turned, goal, found)).expm1()
+    low = arb(1)
+    while turned(2 * low) > goal:
+        low *= 2
+    return (-end * (-low).expm1()).union(end) if turned(low) > goal else None
 
 
 def bracket(value: Value, goal: arb) -> tuple[arb, arb] | None:

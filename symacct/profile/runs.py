@@ -86,6 +86,12 @@ class DirectedRuns:
     def _by_their_profile(self) -> list[ProfileOnly]:
         return [part for part, _ in self.runs if isinstance(part, ProfileOnly)]
 
+    @property
+    def have_an_end(self) -> bool:
+        """Is there a largest loss, next to which D falls like a power, and a value of D cheap?"""
+        cheap = self.densities or any(part.has_an_end for part in self._by_their_profile)
+        return bool(cheap and self.largest.is_finite())
+
     def about_root(self, log_delta: float) -> float:
         """About the ε of a δ: by the part that is run, if it tells, or by moments; float64."""
         found = None

@@ -11,7 +11,7 @@ from mpmath import mpf
 from symacct import DiscreteGaussian, Laplace, PoissonSubsample
 from symacct.profile.closed_form.dispatch import closed_form
 from symacct.profile.losses.gaussian import GaussianLoss
-from symacct.profile.roots import convex_root
+from symacct.profile.roots import before_the_end, convex_root
 
 BITS, I = 160, acb(0, 1)
 
@@ -84,3 +84,19 @@ def test_a_root_whose_first_guess_is_far_off_is_found_by_another_way(m, delta):
     high = m.delta(found.upper * (1 + margin), digits=2, conversion="exact").delta
     low = m.delta(found.lower * (1 - margin), digits=2, conversion="exact").delta
     assert high.upper < mpf(delta) < low.lower
+
+
+@pytest.mark.parametrize("power", [1, 3])
+@pytest.mark.parametrize("log_goal", [-3, -30, -300])
+def test_a_root_before_the_end_is_held_where_balls_do_not_tell_how_near_it_is(power, log_goal):
+    """(1 − y)^p, blurred by 2^{−50}: where that is more than the goal, the end is the other end."""
+    with ctx.workprec(BITS):
+        goal = arb(10) ** log_goal
+        root, blur = 1 - goal.root(power), arb(0, 2.0**-50)
+        found = before_the_end(lambda y: (1 - y) ** power + blur, goal, None, arb(1))
+        assert found.contains(root.mid()) or found.overlaps(root)
+        assert found.upper() <= 1.0001
+        assert found.rad() < 2 ** (-25 / power)  # places are doubled
+        again = before_the_end(lambda y: (1 - y) ** power, goal, found, arb(1))
+        assert again.overlaps(root)
+        assert again.rad() <= found.rad()

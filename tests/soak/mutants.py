@@ -42,7 +42,9 @@ CONCERNED = {
     "numerics/normal/gaussian.py": SAMPLED,
     "numerics/densities/laplace.py": SAMPLED,
     "numerics/lognormal/": "tests/profile/test_allocated.py",
+    "numerics/laplace_sums/": "tests/profile/test_allocated_laplace.py",
     "profile/losses/allocated.py": "tests/profile/test_allocated.py",
+    "profile/losses/allocated_laplace.py": "tests/profile/test_allocated_laplace.py",
     "numerics/normal/trapezoid.py": SAMPLED,
     **{
         f"numerics/triangles/{name}.py": "tests/test_worst.py tests/test_lattice.py"

@@ -59,13 +59,11 @@ class ClosedForm:
     def root(self, delta: Fraction, digits: float) -> arb:
         """Between points at which balls decide, at growing precision."""
         found = None
-        # A moment of densities costs more than a value of D.
-        is_bounded = bool(self.runs.densities) and bool(self.runs.largest.is_finite())
         for bits in (bits_for(0), *precisions(digits)):  # at few first: many are asked for seldom
             with ctx.workprec(bits):
                 goal = ball(delta)
-                if is_bounded:
-                    found = before_the_end(self.formula, goal, self.runs.largest)
+                if self.runs.have_an_end:  # a moment costs more than a value of D
+                    found = before_the_end(self.formula, goal, found, self.runs.largest)
                 else:
                     found = crossing(self.formula, goal, found, self.runs.about_root)
             if found is not None and accuracy(found) >= digits:

@@ -12,8 +12,10 @@ from symacct.core.errors import AssumptionError
 from symacct.core.exact import Exact
 from symacct.profile.dominating.products import PairProduct, one_part
 from symacct.profile.losses.allocated import AllocatedGaussian
+from symacct.profile.losses.allocated_laplace import AllocatedLaplace
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.gaussian import GaussianLoss
+from symacct.profile.losses.laplace import LaplaceLoss
 
 
 def allocated(product: PairProduct, steps: int) -> PairProduct:
@@ -28,11 +30,13 @@ def allocated(product: PairProduct, steps: int) -> PairProduct:
     kind = Kind.UPPER if product.of_many else product.kind
     if isinstance(part, GaussianLoss):
         return PairProduct(((AllocatedGaussian(part.ratio, steps), 1),), kind)
+    if isinstance(part, LaplaceLoss) and part.gamma == 1:
+        return PairProduct(((AllocatedLaplace(part.shift, steps), 1),), kind)
     if isinstance(part, Atoms):
         return PairProduct(((_of_atoms(part, steps), 1),), kind)
     raise AssumptionError(
-        "conversion='exact': found RandomAllocation of noise that is neither Gaussian nor of "
-        "finitely many outcomes, needed one of these; use conversion='improved'"
+        "conversion='exact': found RandomAllocation of noise that is not Gaussian, Laplace or "
+        "of finitely many outcomes, needed one of these; use conversion='improved'"
     )
 
 

@@ -40,12 +40,8 @@ _ORDERS = np.geomspace(0.1, 1e6, 120)
 _NEAR = 1e-3  # of an order, for differences
 
 
-@dataclass(frozen=True)
-class AllocatedGaussian(ProfileOnly):
-    """`ratio` = (Δ/σ)² > 0 of a run, and t = `steps` > 1."""
-
-    ratio: Exact
-    steps: int
+class AllocationLoss(ProfileOnly):
+    """What is known whatever the noise: no symmetry exchanges the two laws, no loss is infinite."""
 
     symmetric = False
 
@@ -56,6 +52,33 @@ class AllocatedGaussian(ProfileOnly):
             "use conversion='improved'"
         )
 
+    def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
+        """log E[(S/t)^z] and its second derivative, at real orders; float64."""
+        here, right, left = (self.log_moments(orders + x) for x in (0.0, _NEAR, -_NEAR))
+        curved = (right - 2 * here + left) / _NEAR**2
+        return here, np.maximum(curved, self.spread / 4)
+
+    @property
+    def spread(self) -> float:
+        """About the variance of log S."""
+        raise NotImplementedError
+
+    def log_moments(self, z: Floats) -> Floats:
+        """About log E[(S/t)^z]; float64."""
+        raise NotImplementedError
+
+    def mass_at_infinity(self, reverse: bool) -> Exact:
+        """None."""
+        return Fraction(0)
+
+
+@dataclass(frozen=True)
+class AllocatedGaussian(AllocationLoss):
+    """`ratio` = (Δ/σ)² > 0 of a run, and t = `steps` > 1."""
+
+    ratio: Exact
+    steps: int
+
     # --- float64: where to look
 
     @cached_property
@@ -64,19 +87,13 @@ class AllocatedGaussian(ProfileOnly):
         return _lognormal(self.ratio)
 
     @property
-    def _spread(self) -> float:
-        """About the variance of log S."""
+    def spread(self) -> float:
         return math.log1p(self.law.variance / self.steps)
 
-    def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
-        here, right, left = (self._log_moments(orders + x) for x in (0.0, _NEAR, -_NEAR))
-        curved = (right - 2 * here + left) / _NEAR**2
-        return here, np.maximum(curved, self._spread / 4)
-
-    def _log_moments(self, z: Floats) -> Floats:
+    def log_moments(self, z: Floats) -> Floats:
         """Below 0 by Mellin's integral; above as if S were lognormal, or one W all of it."""
         square, t = self.law.s**2, self.steps
-        even = z * (z - 1) / 2 * self._spread
+        even = z * (z - 1) / 2 * self.spread
         jump = z * (z - 1) / 2 * square - (z - 1) * math.log(t)
         found = np.where(z > 1, np.logaddexp(even, jump), even)
         below = z < -_NEAR
@@ -126,7 +143,7 @@ class AllocatedGaussian(ProfileOnly):
             orders, log_moments = self._below
             kernel = orders * np.log(orders) - (1 + orders) * np.log1p(orders)
             return min(float((log_moments - orders * y + kernel).min()), 0.0)
-        even = _log_stick(y, math.sqrt(self._spread))
+        even = _log_stick(y, math.sqrt(self.spread))
         place = self.steps * math.expm1(y) + 1
         jump = _log_stick(math.log(place), self.law.s) if place > 0 else 0.0
         return float(np.logaddexp(even, jump))
@@ -139,7 +156,7 @@ class AllocatedGaussian(ProfileOnly):
     @property
     def _cell(self) -> float:
         """Places so near share a contour."""
-        return min(_CELL * math.sqrt(self._spread), _WIDEST)
+        return min(_CELL * math.sqrt(self.spread), _WIDEST)
 
     # --- balls: what is proved
 
@@ -209,9 +226,6 @@ class AllocatedGaussian(ProfileOnly):
 
     def exact_largest(self, reverse: bool) -> Exact | None:
         return None
-
-    def mass_at_infinity(self, reverse: bool) -> Exact:
-        return Fraction(0)
 
 
 @lru_cache(16)
