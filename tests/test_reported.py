@@ -7,14 +7,17 @@ import mpmath
 import pytest
 
 from symacct import (
+    Accountant,
     DistributionPair,
     FiniteMechanism,
     Gaussian,
     Kind,
     RandomizedResponse,
+    SubsampleWithoutReplacement,
     SymacctError,
 )
 from symacct.accountant.reported import against, reported
+from symacct.results.time_limit import OutOfTimeError
 
 
 @pytest.fixture(scope="module")
@@ -149,3 +152,29 @@ def test_what_is_pinned_is_the_answer(how):
     found = reported(Gaussian(5), "1e-5", **how)
     assert found.best.epsilon.upper == Gaussian(5).epsilon("1e-5", digits=6, **how).epsilon.upper
     assert found.by_orders is None
+
+
+class OfFewDigits(Accountant):
+    """Has no time for more than two digits of the exact profile."""
+
+    def epsilon(self, m, delta, conversion="improved", **how):
+        if conversion == "exact" and self.digits > 2:
+            raise OutOfTimeError
+        return super().epsilon(m, delta, conversion=conversion, **how)
+
+
+@pytest.mark.parametrize(
+    "node", [Gaussian(5), 2 * SubsampleWithoutReplacement(Gaussian(5), "1/10")], ids=repr
+)
+def test_few_digits_of_the_exact_profile_are_a_bound_below_that_of_orders(monkeypatch, node):
+    truth = node.epsilon("1e-5", 8, "exact")
+    monkeypatch.setattr("symacct.accountant.reported.Accountant", OfFewDigits)
+    found = reported(node, "1e-5")
+    best = found.best
+    assert not found.in_time
+    assert best.kind is best.epsilon.claim.kind is Kind.UPPER
+    assert truth.epsilon.upper <= best.epsilon.upper < found.by_orders.epsilon.lower
+    assert truth.epsilon.upper <= float(best.epsilon.rounded()) < 1.05 * truth.epsilon.upper
+    assert "conversion='exact' takes longer" in best.note
+    assert ("is true" in best.note) == (truth.kind is Kind.EXACT)
+    assert "conversion='exact'" not in found.by_orders.note

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from symacct.accountant.accountant import Accountant
 from symacct.core import limits
+from symacct.core.claims import Kind
 from symacct.core.errors import DomainError, SymacctError, echo
 from symacct.core.exact import Numeric
 from symacct.core.pinning import By
@@ -17,6 +18,8 @@ from symacct.results.time_limit import OutOfTimeError, TimeBeside
 
 #: Conversions: by Rényi orders, by the exact profile, and by whichever of the two is the better.
 BY_ORDERS, TRUE, BEST = "improved", "exact", "best"
+#: What is asked of the exact profile where all digits took too long, and how much more time for it.
+_FEW_DIGITS, _TIMES = 2, 2
 _T = TypeVar("_T")
 
 
@@ -27,7 +30,7 @@ class Reported(Generic[_T]):
     `by_orders` is None where only the exact profile answers, or where a conversion was pinned.
     `not_exact` says in words why the exact profile is not the answer. `beside` is the
     time for everything that is found beside an answer. `in_time` is false where the exact
-    profile was given up, so that more time may prove a smaller number.
+    profile was given up, or gave few digits, so that more time may prove a smaller number.
     """
 
     best: _T
@@ -37,28 +40,40 @@ class Reported(Generic[_T]):
     in_time: bool = True
 
 
-def best(ask: Callable[[str], _T], against: Callable[[_T, _T | None], str]) -> Reported[_T]:
+def best(
+    ask: Callable[[str], _T],
+    against: Callable[[_T, _T | None], str],
+    roughly: Callable[[], _T] | None = None,
+) -> Reported[_T]:
     """What `ask` answers by the exact profile, or by Rényi orders where that is better.
 
     `against` says why the first is not the better one, or nothing. The exact profile has
-    `limits(report=…)` seconds. An error is raised where neither answers.
+    `limits(report=…)` seconds, and `roughly`, a bound by it, twice as many where these were not
+    enough. An error is raised where neither answers.
     """
     by_orders, failed, in_time = None, None, True
     try:
         by_orders = ask(BY_ORDERS)
     except SymacctError as error:
         failed = error
-    time = TimeBeside(limits.current().report)
+    seconds, reason = limits.current().report, ""
+    time = TimeBeside(seconds)
     try:
-        exact = time.ask(lambda: ask(TRUE))
+        try:
+            exact = time.ask(lambda: ask(TRUE))
+        except OutOfTimeError:
+            reason, in_time = time.left_out(f"--conversion {TRUE}"), False
+            if roughly is None:
+                raise
+            exact = TimeBeside(_TIMES * seconds).ask(roughly)
     except OutOfTimeError:
-        reason, in_time = time.left_out(f"--conversion {TRUE}"), False
+        pass
     except SymacctError as error:
-        reason = f"not known: {error}"
+        reason = reason or f"not known: {error}"
     else:
-        reason = against(exact, by_orders)
-        if not reason:
-            return Reported(exact, by_orders, "", TimeBeside())
+        if not (worse := against(exact, by_orders)):
+            return Reported(exact, by_orders, "", TimeBeside(), in_time)
+        reason = reason or worse
     if by_orders is None:
         assert failed is not None  # noqa: S101  # there was no answer
         raise failed
@@ -110,7 +125,7 @@ def reported(
             f"found delta={echo(delta)} and epsilon={echo(epsilon)}, needed one of them"
         )
 
-    def ask(conversion: str) -> Guarantee:
+    def ask(conversion: str, digits: int = digits) -> Guarantee:
         accountant = Accountant(digits)  # its own: what is given up half way is forgotten
         how: dict[str, Any] = {"conversion": conversion, "orders": orders, "by": by}
         if delta is not None:
@@ -120,8 +135,12 @@ def reported(
 
     if conversion := pinned_conversion(conversion, orders, by):
         return pinned(ask(conversion))
-    found = best(ask, against)
-    return found if found.in_time else _late(found)
+
+    def roughly() -> Guarantee:
+        return _as_bound(ask(TRUE, _FEW_DIGITS), digits)
+
+    found = best(ask, against, roughly if digits > _FEW_DIGITS else None)
+    return found if found.in_time or found.best is not found.by_orders else _late(found)
 
 
 def _late(found: Reported[Guarantee]) -> Reported[Guarantee]:
@@ -133,11 +152,28 @@ def _late(found: Reported[Guarantee]) -> Reported[Guarantee]:
     return replace(found, best=said, by_orders=said)
 
 
+def _as_bound(g: Guarantee, digits: int) -> Guarantee:
+    """What few digits of the exact profile prove from above, with a note what more may prove."""
+    name, notes = "epsilon" if g.epsilon is g.asked else "delta", [g.note]
+    if g.kind is Kind.EXACT:
+        notes.append(f"no {_letter(g)} below {g.asked.rounded_down(3)} is true")
+    notes.append(may_be_smaller(g, f"conversion={TRUE!r}"))
+    claim = replace(g.asked.claim, kind=Kind.UPPER)
+    bound = replace(g.asked, claim=claim, digits_asked=digits, exactly=None)
+    note = "; ".join(filter(None, notes))
+    asked: dict[str, Any] = {name: bound}
+    return replace(g, kind=Kind.UPPER, note=note, **asked)
+
+
+def _letter(g: Guarantee) -> str:
+    return "ε" if g.epsilon is g.asked else "δ"
+
+
 def may_be_smaller(g: Guarantee, how: str) -> str:
     """A note that more time may prove a smaller number, and `how` to ask for it."""
-    letter, seconds = ("ε" if g.epsilon is g.asked else "δ"), limits.current().report
     return (
-        f"a smaller {letter} may be provable: {how} takes longer than the {seconds} s given to it"
+        f"a smaller {_letter(g)} may be provable: {how} takes longer than the "
+        f"{limits.current().report} s given to it"
     )
 
 
