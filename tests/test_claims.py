@@ -327,7 +327,7 @@ WHOLE = "holds at integer orders >= 2, got"
          r"WBK19-T9 is about SubsampleWithoutReplacement.*contains none"),
         (Gaussian(5), 3, "ZW19-T8", AssumptionError, r"contains none"),
         (Gaussian(5), 3, "ZW19-T9", DomainError, r"found 'ZW19-T9'; did you mean ZW19-T8"),
-        (Gaussian(5), 3, "", DomainError, r"needed one of"),
+        (Gaussian(5), 3, "", DomainError, r"lists them all"),
         (Gaussian(5), 3, 7, DomainError, r"needed one of"),
         (POISSON, 3, "ZW19-T8:tau=3", DomainError, r"option 'tau=3' of ZW19-T8, needed no option"),
         (POISSON, 3, "ZW19-T11:tau=x", DomainError, r"needed .*tau=<whole number>"),

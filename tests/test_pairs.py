@@ -149,7 +149,7 @@ def test_probabilities_of_any_accepted_kind_are_one_pair():
         (["3/2", "-1/2"], ["1/2", "1/2"], "needed probabilities >= 0"),
         ([1], ["1/2", "1/2"], "1 outcomes of P and 2 of Q"),
         ([], [], "sum to 0"),
-        ("10", [1, 0], "needed a list"),
+        ("10", [1, 0], "needed a law or a list"),
         (1, 1, "needed a list"),
         (laws.Poisson(1), ["1/2", "1/2"], "needed two laws"),
         (laws.Poisson(1), laws.Geometric("1/2"), "two laws of one family"),

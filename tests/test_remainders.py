@@ -74,7 +74,7 @@ STEERING = {
     "numerics.lognormal.shortfall": ["most.upper()"],
     # What is beyond the last place is far below the error wherever its bound is finite.
     "numerics.lognormal.moments": ["up_to(right)", "geometric_tail((theta * h * end)"],
-    "profile.best_of_runs": ["rate.lower()"],
+    "profile.best_of_runs": ["rate.lower()", "falls(runs).lower()"],
     "numerics.sums.differences": ["0 < abs(log_moment).upper()"],
     # D falls: of a ball of y what it is at the lower end, 1 − a, is more than at any other.
     "operations.truncated": ["cut.min(kept).lower()"],
@@ -124,10 +124,10 @@ HELD = {
     "profile": {
         "answer",  # its ends are last units of balls, rounded up where a pair is made of them
         "closed_form.binomial", "discretized.connect_the_dots", "discretized.grid",
+        "dominating.selected",
         "fourier.alternatives", "fourier.starting", "gaussian_tradeoff",
         "losses.allocated", "losses.allocated_laplace", "losses.density.by_parts",
         "losses.laplace_ends",
-
         "roots",
         "sums.power_sums",
     },

@@ -169,7 +169,7 @@ def headline_of(*words):
     ("n", "delta", "said"),
     [
         (60_000, "1e-5", ""),
-        (60_000, "1/60000", "publishes about 1 records"),
+        (60_000, "1/60000", "publishes about 1 record."),
         (60_000, "1/60001", ""),
         (60_000, "1e-4", "publishes about 6 records"),
         (60, "1/100", "publishes about 0.6 records"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from symacct.accountant.accountant import Accountant
-from symacct.core import limits
+from symacct.core import arguments, limits
 from symacct.core.claims import Kind
 from symacct.core.errors import DomainError, SymacctError, echo
 from symacct.core.exact import Numeric
@@ -124,6 +124,7 @@ def reported(
         raise DomainError(
             f"found delta={echo(delta)} and epsilon={echo(epsilon)}, needed one of them"
         )
+    digits = arguments.digits(digits)
 
     def ask(conversion: str, digits: int = digits) -> Guarantee:
         accountant = Accountant(digits)  # its own: what is given up half way is forgotten

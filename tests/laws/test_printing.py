@@ -222,7 +222,7 @@ def test_the_number_asked_is_an_upper_bound_of_a_curve_that_may_be_exact(node):
 
 
 def unrounded(guarantee):
-    return guarantee.statement().partition("unrounded it ")[2]
+    return guarantee.statement().partition("before rounding it ")[2]
 
 
 def test_the_kind_of_a_guarantee_is_stated_and_never_a_default():
@@ -235,7 +235,7 @@ def test_the_kind_of_a_guarantee_is_stated_and_never_a_default():
     )
     assert exact.epsilon.claim.kind is Kind.EXACT
     assert read(str(exact.epsilon)) >= fraction(known.epsilon.upper)
-    assert unrounded(exact).startswith("is the smallest one")
+    assert unrounded(exact).startswith("is the smallest ε that is true")
 
 
 def test_a_lower_bound_is_asked_for_as_one():
