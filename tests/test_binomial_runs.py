@@ -270,3 +270,13 @@ def test_it_is_written_and_read():
     assert from_json(m.to_json()) is m
     assert "the Binomial law (n = 100, theta = 0.1)" in m.epsilon("1e-6").statement()
     assert "log" in m.latex(by="REPEAT-BINOMIAL-ALL")
+
+
+@pytest.mark.parametrize("n", [1, 2])
+@pytest.mark.parametrize("name", [None, *NAMES])
+def test_what_only_one_law_has_costs_infinitely_much(name, n):
+    """Also where no run is beside the one that is made, whose power is 0."""
+    pair = DistributionPair(["1/3", "2/3"], [0, 1], "add_remove", "P")
+    for alpha in (1, Fraction(9, 8), 2, 20):
+        bound = RepeatAndSelect(pair, laws.Binomial(n, "2/3")).rdp(alpha, 6, by=name)
+        assert bound.upper == INFINITY

@@ -38,6 +38,7 @@ from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import rational
 from symacct.numerics.sums.refine import ball
 from symacct.profile import Profile, profile_below
+from symacct.profile.answer import BestOfRuns
 from symacct.profile.dominating.below import products_below
 from symacct.profile.gaussian_tradeoff import smallest_mu
 from symacct.profile.tradeoff import HockeySticks, largest_power
@@ -234,7 +235,8 @@ class Risk:
         sources = (*_SOURCES, *self._known.claim.sources)
         claim = Claim(kind, self.node.claim.adjacency, sources=sources)
 
-        if not self._known.may_exceed_curve:
+        # One selection has one pair of finitely many outcomes, whose digits cost nothing.
+        if not self._known.may_exceed_curve or isinstance(self._known, BestOfRuns):
             heights = HockeySticks(self._known)
             found = certified_number(lambda _: (value(heights), claim), digits or self.digits, what)
             return bound(found, kind)

@@ -330,3 +330,27 @@ def test_a_number_in_the_place_of_its_law(count):
         RepeatAndSelect(Laplace(1), count)
     assert f"{count}*m" in str(told.value)
     RepeatAndSelect(Laplace(1), BINOMIAL(1, f"1/{count}"))
+
+
+LACKING = [
+    (("1", "0"), ("1/44", "43/44"), laws.Binomial(1, "1/100"), "99/100"),
+    (("43/65", "2/65", "4/13"), ("41/42", "1/42", "0"), laws.Binomial(2, "999/1000"), "1/3"),
+    (("2/3", "1/3"), ("1", "0"), POISSON(1), "2/3"),
+]
+
+
+@pytest.mark.parametrize(("first", "second", "runs", "level"), LACKING)
+def test_a_test_next_to_what_only_one_law_has_is_bounded(first, second, runs, level):
+    """Neyman and Pearson's test of what is told, in every order; two digits of H do not do."""
+    first, second = (tuple(map(Fraction, law)) for law in (first, second))
+    bound = risk(RepeatAndSelect(DistributionPair(first, second), runs)).tpr(level).upper
+    f = generating(runs)
+    for order in itertools.permutations(range(len(first))):
+        p, q = (best([number(x) for x in law], order, f) for law in (first, second))
+        for one, other in ((p, q), (q, p)):
+            pairs = [(f(MP.mpf(0)), f(MP.mpf(0))), *((one[y], other[y]) for y in order)]
+            power, left = MP.mpf(0), number(Fraction(level))
+            for gain, cost in sorted(pairs, key=lambda x: x[1] / x[0] if x[0] else MP.inf):
+                taken = min(MP.mpf(1), left / cost) if cost else MP.mpf(1)
+                power, left = power + taken * gain, left - taken * cost
+            assert power <= number(independent.fraction(bound)) * (1 + MP.mpf(10) ** -20)

@@ -198,6 +198,15 @@ def test_nothing_is_told_by_nothing():
         assert node.lower_epsilon("1e-9").upper == node.lower_delta(0).upper == 0
 
 
+@pytest.mark.parametrize("sigma", ["1e10", "1e15", "1e25"])
+def test_of_noise_that_hides_nearly_all_hardly_anything_is_told(sigma):
+    """Places that are one float are one place, also where ε of the last of them is 0."""
+    node = RepeatAndSelect(Gaussian(sigma), laws.Poisson(3))
+    most = node.delta(0, conversion="exact", digits=3).delta.upper
+    assert 0 <= node.lower_delta(0, digits=3).lower <= most < 2 / float(sigma)
+    assert node.lower_epsilon("1/100", digits=3).upper == 0
+
+
 # --- below what is enclosed
 
 

@@ -205,8 +205,8 @@ def _known(way: CompositionProfile) -> list[tuple[Fraction, Fraction, Fraction]]
     with precision(_KNOWN_BITS):
         last = _last_place(way)
         found = []
-        for i in range(_PLACES + 1):
-            x = Fraction(math.exp(last * i / _PLACES))
+        # Of a tiny loss some places are one float.
+        for x in sorted({Fraction(math.exp(last * i / _PLACES)) for i in range(_PLACES + 1)}):
             h = way.delta(lambda x=x: ball(x).log(), _DIGITS)  # type: ignore[misc]
             found.append((x, rational(h.lower()), rational(h.upper())))
         return found

@@ -59,7 +59,9 @@ def told_at(
     """log( 1 + nθ e^{(n−1) min{max(0, c), …}} (e^{(λ−1)ε(λ)} − 1) )/(λ−1)"""
     others, mean = ctx.number(runs.n - 1), ctx.number(runs.n * runs.theta)
     found = [pure_excess(ctx, eps, order, runs), *excesses]
-    return ps22_poisson.told_at(ctx, eps, order, mean, [others * c for c in found])
+    # Of one run nothing is raised to a power, also where an excess is infinite.
+    growths = [others * c for c in found] if runs.n > 1 else [others]
+    return ps22_poisson.told_at(ctx, eps, order, mean, growths)
 
 
 @upper_bound(
