@@ -269,3 +269,11 @@ def test_of_a_curve_alone_the_best_is_the_one_by_orders_and_says_why():
     assert best.by_orders is None
     assert best.meets == calibrate(ZCDP(SIGMA), 1, "1e-5", digits=3).meets
     assert "only a Rényi curve is known" in str(best)
+
+
+@pytest.mark.parametrize("base", ["Gaussian(20)", "PoissonSubsample(Laplace(2), 1/50)"])
+def test_the_command_searches_whole_numbers_where_runs_are_counted(base):
+    asked = ["calibrate", f"n*{base}", "--epsilon", "1", "--delta", "1e-5", "--json"]
+    said = [CliRunner().invoke(main, [*asked, *more]) for more in ([], ["--whole"])]
+    assert said[0].exit_code == 0
+    assert said[0].stdout == said[1].stdout

@@ -235,7 +235,9 @@ def _counts(m: Node) -> set[str]:
 
 
 @expression_command("calibrate")
-@click.option("--whole", is_flag=True, help="Search whole numbers only, as for a count of runs.")
+@click.option(
+    "--whole", is_flag=True, help="Search whole numbers only, as a count of runs always is."
+)
 @click.option("--epsilon", help="The ε to be met at the δ of --delta.")
 @click.option("--delta", help="The δ to be met, together with --epsilon.")
 @click.option(
@@ -276,8 +278,8 @@ def calibrate_command(
       symacct calibrate "Gaussian(sigma)" --tpr 0.05 --fpr 0.01
     """
     m = parse_open(expr)
-    if whole:
-        m = m.subs({one: _count(one.name) for one in m.free_symbols})
+    counts = _counts(m)
+    m = m.subs({one: _count(one.name) for one in m.free_symbols if whole or one.name in counts})
     if any(risks.values()):
         if epsilon or delta or conversion or by:
             raise InputError(

@@ -142,8 +142,7 @@ _WORDS = {
     "probabilities, which the data choose: {laws}",
     "DistributionPair": "a mechanism whose answer has {P} on one of two neighbouring datasets and "
     "{Q} on the other",
-    "RandomAllocation": "{mechanism} in each of {steps} steps, each record in one of them drawn "
-    "at random",
+    "RandomAllocation": "{steps} steps of {mechanism}, each record in one of them drawn at random",
     "Either": "{first} with probability {share}, else {second}",
     "GroupPrivacy": "{mechanism}, for groups of {size} records",
     "Scale": "a mechanism whose Rényi curve is stated to be {c} times that of {mechanism}",
