@@ -98,7 +98,10 @@ def one_run(part, order, relation):
             if gmpy2.is_infinite(order) or (
                 found and gmpy2.log10(abs(found)) > AGREED + 6 - digits
             ):
-                mantissa, exponent = (found if bare else found / (order - 1)).as_mantissa_exp()
+                found = found if bare else found / (order - 1)
+                if not gmpy2.is_finite(found):
+                    raise NoMethodError("beyond the exponents of MPFR")
+                mantissa, exponent = found.as_mantissa_exp()
                 return mp.ldexp(int(mantissa), int(exponent)), kind
     raise NoMethodError("more cancels than there are digits")
 
@@ -140,7 +143,8 @@ def normal(s, g, a, both):
     d = min(d, 0.4 * math.pi / s) if both else d
     h = 2 * math.pi * d / (wanted + d**2 / 2 + (a * math.log(2) if both else 5))
     reach = math.sqrt(2 * wanted) + 2
-    first, last = -reach - (a * s if both else 0), reach + a * s
+    # Between two records of all but all samples R^α R(−t)^{1−α} is e^{(2α−1)st}, up to a constant.
+    first, last = -reach - (a * s if both else 0), reach + (2 * a - 1 if both else a) * s
     if (last - first) / h > _MOST_POINTS:
         raise NoMethodError("too many points")
     keep, terms = 1 - g, []
