@@ -65,6 +65,12 @@ def thresholds_in_a_ball(m):
         yield pair.hockey_stick(-ball, True), 1 - q - mp.exp(-loss) * (1 - p)
         yield pair.hockey_stick(ball, False), 1 - mp.exp(mp.log(0.5) - away)
     yield pair._threshold(arb(0.25)), mp.log(2 * mp.exp(0.25) - 1) + 0.5
+    for loss in (mp.mpf("0.25"), mp.mpf("1.5")):  # at one place, where all digits count
+        for sign in (1, -1) if loss < 0.5 else (1,):
+            at = mp.log(2 * mp.exp(sign * loss) - 1) + mp.mpf("0.5")
+            q, p = mp.ncdf(-at), (mp.ncdf(-at) + mp.ncdf(1 - at)) / 2
+            truth = p - mp.exp(loss) * q if sign > 0 else 1 - q - mp.exp(loss) * (1 - p)
+            yield pair.hockey_stick(arb(float(loss)), sign < 0), truth
 
 
 class Fake:
