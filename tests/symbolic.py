@@ -112,7 +112,7 @@ OPERATIONS = {
     "RepeatAndSelect, binomial": lambda m: RepeatAndSelect(
         m, laws.TruncatedNegativeBinomial("1/2", "1/5")
     ),
-    "RepeatAndSelect, of n": lambda m: RepeatAndSelect(m, laws.Binomial(9, "1/5")),
+    "RepeatAndSelect, of n": lambda m: RepeatAndSelect(m, laws.Binomial(4, "1/5")),
     "Convexify": lambda m: Convexify(m, 5),
     "PoissonSubsample": lambda m: PoissonSubsample(m, Q),
     "SubsampleWithoutReplacement": lambda m: SubsampleWithoutReplacement(m, Q),
