@@ -51,33 +51,32 @@ def best(
     `limits(report=…)` seconds, and `roughly`, a bound by it, twice as many where these were not
     enough. An error is raised where neither answers.
     """
-    by_orders, failed, in_time = None, None, True
+    by_orders, failed, late = None, None, ""
     try:
         by_orders = ask(BY_ORDERS)
     except SymacctError as error:
         failed = error
     seconds, reason = limits.current().report, ""
-    time = TimeBeside(seconds)
-    try:
+    for allowed, question in ((seconds, lambda: ask(TRUE)), (_TIMES * seconds, roughly)):
+        if question is None:
+            break
+        time = TimeBeside(allowed)
         try:
-            exact = time.ask(lambda: ask(TRUE))
+            exact = time.ask(question)
         except OutOfTimeError:
-            reason, in_time = time.left_out(f"--conversion {TRUE}"), False
-            if roughly is None:
-                raise
-            exact = TimeBeside(_TIMES * seconds).ask(roughly)
-    except OutOfTimeError:
-        pass
-    except SymacctError as error:
-        reason = reason or f"not known: {error}"
-    else:
-        if not (worse := against(exact, by_orders)):
-            return Reported(exact, by_orders, "", TimeBeside(), in_time)
-        reason = reason or worse
+            late = late or time.left_out(f"--conversion {TRUE}")
+            continue
+        except SymacctError as error:
+            reason = f"not known: {error}"
+        else:
+            reason = against(exact, by_orders)
+            if not reason:
+                return Reported(exact, by_orders, "", TimeBeside(), not late)
+        break
     if by_orders is None:
         assert failed is not None  # noqa: S101  # there was no answer
         raise failed
-    return Reported(by_orders, by_orders, reason, TimeBeside(), in_time)
+    return Reported(by_orders, by_orders, late or reason, TimeBeside(), not late)
 
 
 def pinned(answer: _T) -> Reported[_T]:
@@ -157,7 +156,7 @@ def _as_bound(g: Guarantee, digits: int) -> Guarantee:
     """What few digits of the exact profile prove from above, with a note what more may prove."""
     name, notes = "epsilon" if g.epsilon is g.asked else "delta", [g.note]
     if g.kind is Kind.EXACT:
-        notes.append(f"no {_letter(g)} below {g.asked.rounded_down(3)} is true")
+        notes.append(f"no {asked_letter(g)} below {g.asked.rounded_down(3)} is true")
     notes.append(may_be_smaller(g, f"conversion={TRUE!r}"))
     claim = replace(g.asked.claim, kind=Kind.UPPER)
     bound = replace(g.asked, claim=claim, digits_asked=digits, exactly=None)
@@ -166,14 +165,15 @@ def _as_bound(g: Guarantee, digits: int) -> Guarantee:
     return replace(g, kind=Kind.UPPER, note=note, **asked)
 
 
-def _letter(g: Guarantee) -> str:
+def asked_letter(g: Guarantee) -> str:
+    """ε or δ: the one that was asked for."""
     return "ε" if g.epsilon is g.asked else "δ"
 
 
 def may_be_smaller(g: Guarantee, how: str) -> str:
     """A note that more time may prove a smaller number, and `how` to ask for it."""
     return (
-        f"a smaller {_letter(g)} may be provable: {how} takes longer than the "
+        f"a smaller {asked_letter(g)} may be provable: {how} takes longer than the "
         f"{limits.current().report} s given to it"
     )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from symacct.accountant.reported import TRUE, Reported, may_be_smaller, reported
+from symacct.accountant.reported import TRUE, Reported, asked_letter, may_be_smaller, reported
 from symacct.core.calling import explained_methods
 from symacct.core.claims import Kind
 from symacct.core.exact import Numeric, text
@@ -77,7 +77,7 @@ class PrivacyReport:
     @property
     def how(self) -> str:
         """How the number was found, in a sentence."""
-        g, letter = self.guarantee, _letter(self.guarantee)
+        g, letter = self.guarantee, asked_letter(self.guarantee)
         if g.kind is Kind.EXACT:
             said = f"This is the smallest {letter} that is true, from the exact privacy profile"
         elif g.needs_no_order:
@@ -131,7 +131,7 @@ class PrivacyReport:
         """What the headline rests on, and what Rényi orders give."""
         g = self.guarantee
         if self.found.not_exact and self.found.in_time:  # else the headline says it
-            yield f"true {_letter(g)}", self.found.not_exact
+            yield f"true {asked_letter(g)}", self.found.not_exact
         if g.needs_no_order:
             yield "sources", _sources(g)
         by_orders = g if self.by_orders is None else self.by_orders
@@ -198,10 +198,6 @@ def report(
 ) -> PrivacyReport:
     """The number to report of m; see `Node.report`."""
     return PrivacyReport(reported(as_node(m, "report"), delta, epsilon, digits))
-
-
-def _letter(g: Guarantee) -> str:
-    return "ε" if g.epsilon is g.asked else "δ"
 
 
 def _pair(g: Guarantee) -> str:

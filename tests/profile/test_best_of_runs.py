@@ -79,6 +79,13 @@ def near(draw, law):
     return tuple(w / sum(weights) for w in weights)
 
 
+def drawn_pair(size, seed):
+    """Two laws of so many outcomes, of every other seed near each other."""
+    draw = random.Random(100 * size + seed)
+    first = drawn(draw, size)
+    return first, near(draw, first) if seed % 2 else drawn(draw, size)
+
+
 COUNTS = [
     BINOMIAL(1, "1/10"),
     BINOMIAL(0, "1/20"),
@@ -98,9 +105,7 @@ COUNTS = [
 @pytest.mark.parametrize("size", [2, 3, 4, 5])
 @pytest.mark.parametrize("seed", range(6))
 def test_no_order_of_the_outcomes_tells_more(runs, size, seed):
-    draw = random.Random(100 * size + seed)
-    first = drawn(draw, size)
-    second = near(draw, first) if seed % 2 else drawn(draw, size)
+    first, second = drawn_pair(size, seed)
     node = RepeatAndSelect(DistributionPair(first, second), runs)
     for epsilon in (Fraction(1, 20), Fraction(1, 3), Fraction(1), Fraction(3)):
         found = node.delta(epsilon, conversion="exact", digits=6)

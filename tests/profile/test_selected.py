@@ -33,9 +33,9 @@ from tests.profile.test_best_of_runs import (
     COUNTS,
     MP,
     drawn,
+    drawn_pair,
     gaussian_delta,
     hockey_stick,
-    near,
     number,
     told,
     worst_order,
@@ -62,9 +62,7 @@ def masses_hockey_stick(masses, a):
 @pytest.mark.parametrize("size", [2, 3, 4, 5])
 @pytest.mark.parametrize("seed", range(4))
 def test_of_few_outcomes_it_is_the_worst_of_all_orders(runs, size, seed):
-    draw = random.Random(100 * size + seed)
-    first = drawn(draw, size)
-    second = near(draw, first) if seed % 2 else drawn(draw, size)
+    first, second = drawn_pair(size, seed)
     node = RepeatAndSelect(DistributionPair(first, second), runs)
     for epsilon in (Fraction(1, 20), Fraction(1, 3), Fraction(1)):
         found, truth = (

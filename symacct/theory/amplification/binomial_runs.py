@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from symacct.arithmetic import BALL, Arithmetic, Number
-from symacct.arithmetic.ball import precision
 from symacct.core.claims import ALL_ORDERS, FINITE_ORDERS
 from symacct.core.exact import INFINITY, Order
 from symacct.distributions.families import Binomial
@@ -13,12 +12,10 @@ from symacct.theory.amplification.groups import of_pure
 from symacct.theory.amplification.ps22 import (
     NEAREST,
     OURS,
-    SEARCH_BITS,
     TRIED,
     counted_by,
     log_of,
     log_ratio,
-    lowest,
     pure,
     pure_log_ratio,
     refuse_formula,
@@ -96,14 +93,10 @@ def binomial(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Binomial) -> Nu
 def binomial_at_best(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Binomial) -> Number:
     """ε′(α) <= the least of REPEAT-BINOMIAL at λ = α, and at the best λ >= α; the best j"""
     refuse_formula(ctx)
-    known = eps.remember("repeated")
-    if runs.n * runs.theta <= 1:
-        known[runs] = NEAREST  # there is no valley: log E[K] is not positive
-    elif runs not in known:
-        with precision(SEARCH_BITS):
-            curve = eps.using(BALL)
-            known[runs] = lowest(lambda lam: _at(BALL, curve, lam, runs, eps))
-    tried = {max(alpha, lam) for lam in (NEAREST, known[runs])}
+    best: Order = NEAREST  # where log E[K] is not positive there is no valley
+    if runs.n * runs.theta > 1:
+        best = searched_order(eps, runs, lambda curve, lam: _at(BALL, curve, lam, runs, eps))
+    tried = {max(alpha, lam) for lam in (NEAREST, best)}
     return ctx.minimum(*(_at(ctx, eps, lam, runs, eps) for lam in sorted(tried)))
 
 

@@ -21,7 +21,6 @@ from symacct.theory.amplification.ps22 import (
     SEARCH_BITS,
     TRIED,
     counted_by,
-    lowest,
     pure,
     refuse_formula,
     searched_order,
@@ -123,14 +122,12 @@ def poisson(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Numb
 def poisson_at_best(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Number:
     """ε′(α) <= the least of Theorem 6 at λ = α, where c = 0 and at the best λ >= α; the best j"""
     refuse_formula(ctx)
-    known = eps.remember("repeated")
-    if runs.rate <= 1:
-        known[runs] = NEAREST  # there is no valley: log μ is not positive
-    elif runs not in known:
-        with precision(SEARCH_BITS):
-            curve = eps.using(BALL)
-            known[runs] = lowest(lambda lam: poisson_printed(BALL, curve, lam, runs, eps))
-    tried = {max(alpha, lam) for lam in (NEAREST, known[runs], even_order(eps))}
+    best: Order = NEAREST  # where log μ is not positive there is no valley
+    if runs.rate > 1:
+        best = searched_order(
+            eps, runs, lambda curve, lam: poisson_printed(BALL, curve, lam, runs, eps)
+        )
+    tried = {max(alpha, lam) for lam in (NEAREST, best, even_order(eps))}
     return ctx.minimum(*(poisson_at(ctx, eps, lam, runs) for lam in sorted(tried)))
 
 
