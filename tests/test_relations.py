@@ -4,11 +4,20 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from symacct import DomainError, Gaussian, GroupPrivacy, PoissonSubsample, parse
+from symacct import (
+    ArgumentError,
+    DomainError,
+    Gaussian,
+    GroupPrivacy,
+    PoissonSubsample,
+    parse,
+)
 from symacct.cli import main
-from symacct.core.claims import ADD_REMOVE, REPLACE_ONE, adjacency
+from symacct.core.claims import ADD_REMOVE, EITHER, REPLACE_ONE, adjacency
+from symacct.expressions.node import kinds
 from symacct.text import parse_open
 from tests.command_lines import FINDING, GOOD
+from tests.test_messages import EXPRESSIONS
 
 SPELLINGS = {
     ADD_REMOVE: ["add_remove", "add/remove", "add-remove", "add_or_remove", "add-or-remove"],
@@ -89,3 +98,54 @@ def test_groups_stay_what_they_are():
 def test_other_words_are_no_relation(word):
     with pytest.raises(DomainError, match="needed 'add_remove', 'replace_one' or 'either'"):
         adjacency(word)
+
+
+@pytest.mark.parametrize("kind", kinds().values(), ids=lambda kind: kind.__name__)
+def test_a_relation_by_a_name_that_is_none_is_told_where_it_is_said(kind):
+    said = (
+        "did you mean adjacency" if "adjacency" in kind.constructor else "(its relation is|under)"
+    )
+    with pytest.raises(ArgumentError, match=f"found the argument 'neighbors', .*; .*{said}"):
+        kind(neighbors="replace_one")
+
+
+#: With a relation in the place of a number, or after all of them.
+BY_PLACE = [
+    "ZCDP(1/2, {})", "TCDP(1/2, {})", "Gaussian(5, {})", "Gaussian(5, 1, {})", "Laplace(3, {})",
+    "RandomizedResponse(2/3, {})", "NoisyMax(3, {})", "GaussianSparseVector(1, {}, 3)",
+    "ExponentialFamily(1, 2, {})", "PoissonSubsample(Gaussian(5), {})",
+    "GroupPrivacy(Gaussian(5), {})", "RandomAllocation(Gaussian(5), {})",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", BY_PLACE)
+@pytest.mark.parametrize("word", ["replace_one", "add_remove", "'add/remove'"])
+def test_a_relation_without_its_name_is_called_a_relation(text, word):
+    with pytest.raises(DomainError, match=r"found the relation '\w+.\w+' (in|without)") as caught:
+        parse(text.format(word))
+    takes = "adjacency" in kinds()[text.partition("(")[0]].constructor
+    assert ("needed adjacency='" in str(caught.value)) == takes
+    assert ("under" in str(caught.value) or "its relation is" in str(caught.value)) != takes
+
+
+@pytest.mark.parametrize("word", ["replace_one", "add_remove"])
+def test_what_the_message_says_to_write_works(word):
+    """The relation by its name where a constructor takes it, and elsewhere the option."""
+    wrong = answer("epsilon", f"ZCDP(1/2, {word})", "--delta", "1e-5")
+    assert wrong.stderr.endswith(f"needed adjacency='{word}'\n")
+    right = answer("epsilon", f"ZCDP(1/2, adjacency='{word}')", "--delta", "1e-5", "--json")
+    assert f'"adjacency": "{word}"' in right.output
+    for given in (f"Gaussian(5, adjacency={word})", f"Gaussian(5, {word})"):
+        wrong = answer("epsilon", given, "--delta", "1e-5")
+        assert wrong.stderr.endswith("as in --adjacency replace_one\n")
+    right = answer("epsilon", "Gaussian(5)", "--delta", "1e-5", "--adjacency", word, "--json")
+    assert f'"adjacency": "{word}"' in right.output
+
+
+def test_every_expression_says_its_relation():
+    for text in EXPRESSIONS:
+        m = parse_open(text)
+        assert m.adjacency == m.claim.adjacency
+    assert Gaussian(5).adjacency == EITHER
+    assert parse("ZCDP(1, adjacency=replace_one)").adjacency == REPLACE_ONE
+    assert parse("2*PoissonSubsample(ZCDP(1), 1/9)").adjacency == ADD_REMOVE

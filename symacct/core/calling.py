@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ParamSpec, TypeVar, cast
 
-from symacct.core.errors import ArgumentError, echo, nearest
+from symacct.core.errors import ArgumentError, DomainError, echo, nearest
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _K = TypeVar("_K")
 #: As other libraries call the ε that is to be met.
 _AIM = "; symacct.calibrate(m, epsilon, delta) finds the parameter that meets a target"
+#: What an argument for the relation is called, and the text of a relation given without its name.
+_RELATION_NAMES = {"adjacency", "relation", "neighbors", "neighbours"}
+_RELATION = re.compile("(add|replace)([-/_]or)?[-/_](remove|one)|either")
+#: How a relation is said that is no argument.
+UNDER = "say the relation of an answer, as in m.epsilon(delta).under('replace_one')"
 
 
 class Constructed(type):
@@ -32,7 +38,8 @@ class Constructed(type):
     def __call__(cls, *values: Any, **keywords: Any) -> Any:
         try:
             return super().__call__(*values, **keywords)
-        except TypeError:
+        except (TypeError, DomainError):
+            _check_relation(cls, values)
             _check(cls.__name__, cls, values, keywords)
             raise
 
@@ -72,6 +79,23 @@ def _check(
         raise ArgumentError(told) from None
 
 
+def _check_relation(cls: Constructed, values: Sequence[Any]) -> None:
+    """DomainError for a relation in the place of a number: how it is said."""
+    given = (one for one in values if isinstance(one, str) and _RELATION.fullmatch(one))
+    if word := next(given, ""):
+        signature = inspect.signature(cls)
+        if "adjacency" in signature.parameters:
+            said = f"without its name, needed adjacency={word!r}"
+        else:
+            said = f"in {_written(cls.__name__, signature)}{_elsewhere(cls)}"
+        raise DomainError(f"{cls.__name__}: found the relation {word!r} {said}") from None
+
+
+def _elsewhere(function: object) -> str:
+    """The end of a message about a relation that is no argument here: where it is said."""
+    return f"; {getattr(function, 'relation_elsewhere', UNDER)}"
+
+
 def fault(
     name: str, function: Callable[..., Any], values: Sequence[Any], keywords: Mapping[str, Any]
 ) -> str:
@@ -84,7 +108,7 @@ def fault(
     try:
         signature.bind(*values, **keywords)
     except TypeError:
-        found, meant = _found(signature, values, keywords)
+        found, meant = _found(function, signature, values, keywords)
         makers = [f"{name}.{maker}" for maker in getattr(function, "makers", ())]
         others = (inspect.signature(getattr(function, one.rpartition(".")[2])) for one in makers)
         written = [_written(name, signature), *map(_written, makers, others)]
@@ -93,16 +117,17 @@ def fault(
 
 
 def _found(
-    signature: inspect.Signature, values: Sequence[Any], keywords: Mapping[str, Any]
+    function: object,
+    signature: inspect.Signature,
+    values: Sequence[Any],
+    keywords: Mapping[str, Any],
 ) -> tuple[str, str]:
     """What was found of arguments that do not fit, and the name that may be meant."""
     known = signature.parameters
     by_place = [name for name, one in known.items() if one.kind is one.POSITIONAL_OR_KEYWORD]
     for name in keywords:
         if name not in known:
-            near = nearest(name, known)
-            meant = f"; did you mean {near}?" if near else ""
-            return f"the argument {echo(name)}", _AIM if name.startswith("target") else meant
+            return f"the argument {echo(name)}", _meant(function, name, known)
         if name in by_place[: len(values)]:
             return f"{name} twice", ""
     if len(values) > len(by_place):
@@ -115,6 +140,16 @@ def _found(
         and name not in {*by_place[: len(values)], *keywords}
     ]
     return f"no {' and no '.join(missing)}", ""
+
+
+def _meant(function: object, name: str, known: Iterable[str]) -> str:
+    """The end of a message about an argument of an unknown name: what to write for it."""
+    if name.startswith("target"):
+        return _AIM
+    if name in _RELATION_NAMES:
+        return "; did you mean adjacency?" if "adjacency" in known else _elsewhere(function)
+    near = nearest(name, known)
+    return f"; did you mean {near}?" if near else ""
 
 
 def _written(name: str, signature: inspect.Signature) -> str:

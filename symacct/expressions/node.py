@@ -10,7 +10,7 @@ import numpy as np
 
 from symacct.core import limits, upward
 from symacct.core.calling import explained_methods
-from symacct.core.claims import Claim, Kind
+from symacct.core.claims import Adjacency, Claim, Kind
 from symacct.core.errors import DomainError, echo
 from symacct.core.exact import Exact, Numeric, Order, OrderArray, typed_value
 from symacct.core.forking import cached_property
@@ -61,7 +61,8 @@ class Node(Currencies, Mechanical, PaperOutput, Pictures, Interned):
     def _settle(self, fields: dict[str, Any]) -> None:
         """Depth and claim of a new node; errors of adjacency and soundness are raised here."""
         # PureDP's parameter epsilon must not hide the question .epsilon(delta), and so on.
-        self.__dict__.update({k: v for k, v in fields.items() if not hasattr(type(self), k)})
+        hidden = {name for name in fields if hasattr(type(self), name)} - {"adjacency"}
+        self.__dict__.update({k: v for k, v in fields.items() if k not in hidden})
         depth = 1 + max((child.depth for child in self.children), default=0)
         limits.check("depth", depth, f"{type(self).__name__}, nesting depth")
         self.__dict__["depth"] = depth
@@ -78,6 +79,19 @@ class Node(Currencies, Mechanical, PaperOutput, Pictures, Interned):
     def children(self) -> tuple[Node, ...]:
         """The nodes this one was made of."""
         return tuple(value for value in self.fields().values() if isinstance(value, Node))
+
+    @cached_property
+    def adjacency(self) -> Adjacency:
+        """The relation between neighbouring datasets that this is about.
+
+        It is `either` where the parameters were stated for one of the two relations, as those of
+        noise are.
+
+        >>> from symacct import Gaussian, PoissonSubsample
+        >>> print(Gaussian(5).adjacency, PoissonSubsample(Gaussian(5), "1/1000").adjacency)
+        either add_remove
+        """
+        return self.claim.adjacency
 
     @property
     def convex(self) -> bool:
