@@ -92,7 +92,8 @@ def test_epsilon_takes_orders_conversion_and_theorem():
     arguments = ("epsilon", EXPR, "--delta", "1e-8", "--digits", "12")
     whole = as_json(*arguments, "--orders", "integer", "--conversion", "classic")
     wanted = NODE.epsilon("1e-8", digits=12, conversion="classic", orders="integer")
-    pinned = whole.pop("headline")
+    pinned, which = whole.pop("headline"), whole.pop("keys_below")
+    assert which == "the number to report"
     assert whole == json.loads(json.dumps(wanted.as_dict()))
     assert {key: pinned[key] for key in whole} == whole
     some = as_json(*arguments, "--orders", "2, 4,8.5,64")
@@ -339,3 +340,41 @@ def test_where_it_is_not_known_there_is_a_bracket():
     assert known[-1]["conversion"] == "lower bound"
     assert values == sorted(values)
     assert least < values[0]
+
+
+def values(document):
+    """The values of the answers in a JSON document, in their order."""
+    for key, inside in document.items():
+        if key == "value":
+            yield inside
+        elif isinstance(inside, dict) and key != "by_orders":
+            yield from values(inside)
+
+
+RUN = ["--n", "60000", "--batch-size", "256", "--epochs", "1", "--delta", "1e-5"]
+REPORTING = [
+    ["epsilon", "Gaussian(5)", "--delta", "1e-5"],
+    ["delta", "Gaussian(5)", "--epsilon", "1"],
+    ["dpsgd", *RUN, "--noise-multiplier", "1"],
+    ["calibrate", "Gaussian(sigma)", "--epsilon", "1", "--delta", "1e-5"],
+    ["sweep", "Gaussian(sigma)", "--over", "sigma=2", "--over", "delta=1e-5"],
+]
+
+
+@pytest.mark.parametrize("words", REPORTING, ids=lambda words: words[0])
+@pytest.mark.parametrize("pinned", [[], ["--conversion", "improved"], ["--conversion", "best"]])
+def test_the_first_number_of_a_json_document_is_the_one_to_report(words, pinned):
+    shown = answered(*words, *pinned)
+    document = as_json(*words, *pinned)
+    [document] = document if isinstance(document, list) else [document]
+    first, *others = values(document)
+    assert re.search(rf"(report this +│ . = |│ ){re.escape(first)} ", shown)
+    if "improved" in pinned and words[0] == "sweep":
+        return  # a row has one answer
+    assert first == document["headline"].get("value", first)
+    below = document["keys_below"]
+    if "improved" in pinned:
+        assert below == "the number to report"
+    else:
+        assert below == "the answer by Rényi orders; report the headline"
+        assert words[0] == "calibrate" or Fraction(others[-1]) > Fraction(first)

@@ -30,7 +30,7 @@ from symacct.cli.frame import (
     print_json,
     print_note,
 )
-from symacct.cli.headline import print_calibrated
+from symacct.cli.headline import led, print_calibrated
 from symacct.cli.relation import print_relation, relation, relation_option
 from symacct.core.claims import Adjacency, Kind
 from symacct.core.errors import ExecutorError
@@ -372,7 +372,7 @@ def _with_headline(record: dict[str, Any]) -> dict[str, Any]:
         return record
     best = {key: value for key, value in record.items() if key in (*by_orders, "how")}
     point = {key: value for key, value in record.items() if key not in (*best, "by_orders")}
-    return {**point, **by_orders, "headline": best}
+    return {**point, **led(best, by_orders, best["value"] == by_orders["value"])}
 
 
 def _print_sweep(swept: Sweep, asked: str) -> None:

@@ -41,14 +41,16 @@ def print_reported(
 ) -> None:
     """The headline, what stands behind it, and then what bounds it from below; or all as JSON.
 
-    The document's own keys are of the answer by Rényi orders; `headline` is added to them. `first`
-    are facts of the headline's own, such as the noise that was found. `records` is the size of the
+    In JSON `headline` comes first, and the document's own keys are of the answer by Rényi orders,
+    where there is one, which `keys_below` says. `first` are facts of the headline's own, such as the noise that was found. `records` is the size of the
     data, where it is known. `words` are those of the report that the expression does not say.
     """
     report, first = as_report(found, records, **(words or {})), first or {}
     if as_json:
         found_first = {"found": "; ".join(map(": ".join, first.items()))} if first else {}
-        print_json(document | {"headline": {**found_first, **report.as_dict()}})
+        headline = {**found_first, **report.as_dict()}
+        below = document.get("guarantee", document)["conversion"]
+        print_json(led(headline, document, below == headline["conversion"]))
         return
     number, *rest = report.headline()
     print_pairs([number, *first.items(), *rest])
@@ -56,6 +58,12 @@ def print_reported(
     sys.stdout.flush()  # the answer waits for nothing more
     if rows := _beside(m, found):
         print_pairs(rows)
+
+
+def led(headline: Mapping[str, Any], document: Mapping[str, Any], is_same: bool) -> dict[str, Any]:
+    """The document after the number to report, so that a reader of the first ε meets that one."""
+    which = "the number to report" if is_same else "the answer by Rényi orders; report the headline"
+    return {"headline": headline, "keys_below": which, **document}
 
 
 def as_report(
