@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from symacct.cli import main
 from symacct.papers.paper_check import Verdict, check, entries, judged, printed_number
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "papers.json"
-TRUE, ROUNDED, WRONG, UNDECIDED, MALFORMED = Verdict
+TRUE, LOOSE, ROUNDED, WRONG, UNDECIDED, MALFORMED = Verdict
 
 
 def file(*listed, **more):
@@ -45,7 +46,7 @@ LOG9 = {"expression": "RandomizedResponse(0.9)", "alpha": "inf"}
 VERDICTS = [
     ("2.198", "safe", TRUE),  # rounded up, as a guarantee is
     ("2.197", "safe", ROUNDED),  # its digits are right, but it is below the value
-    ("2.199", "safe", WRONG),
+    ("2.199", "safe", LOOSE),
     ("2.196", "safe", WRONG),
     ("2.2", "safe", TRUE),
     ("3", "safe", TRUE),
@@ -62,7 +63,9 @@ VERDICTS = [
     ("4", "nearest", WRONG),
     ("2.198", "upper", TRUE),
     ("2.197", "upper", ROUNDED),
-    ("2.199", "upper", WRONG),
+    ("2.199", "upper", LOOSE),
+    ("1", "upper", WRONG),
+    ("1", "lower", LOOSE),
     ("2.197", "lower", TRUE),
     ("2.198", "lower", ROUNDED),
     # log 9 = 2.1972245773362193|8279049047384505140929|49 by mpmath
@@ -93,8 +96,8 @@ EXACT = [
     ("0.160000", "upper", TRUE),
     ("0.2", "nearest", TRUE),
     ("0.1", "nearest", ROUNDED),
-    ("0.17", "upper", WRONG),
-    ("0.15", "lower", WRONG),
+    ("0.17", "upper", LOOSE),
+    ("0.15", "lower", LOOSE),
     ("0.16", "at most", TRUE),
     ("0.16", "at least", TRUE),
     ("0.159999999999999999999999999999", "at least", TRUE),
@@ -113,7 +116,8 @@ def test_how_far_off_is_said():
     assert found.reason == "the value is 1.7 above the printed number"
     (found,) = check(file(entry("2.30", **LOG9)))
     assert found.reason == (
-        "the value is 0.10 below the printed number, which is a bound, but not this value rounded"
+        "the value is 0.10 below the printed number, which is a true bound of direction "
+        '"at most", but not this value rounded'
     )
 
 
@@ -166,7 +170,9 @@ def test_rounding_a_number_correctly_is_never_held_against_it(number, decimals):
         assert judged("safe", up, unit, number, number, Kind.LOWER)[0] is ROUNDED
         assert judged("upper", down, unit, number, number, Kind.EXACT)[0] is ROUNDED
         assert judged("lower", up, unit, number, number, Kind.EXACT)[0] is ROUNDED
-        assert judged("upper", up + unit, unit, number, number, Kind.EXACT)[0] is WRONG
+        assert judged("upper", up + unit, unit, number, number, Kind.EXACT)[0] is LOOSE
+        assert judged("lower", down - unit, unit, number, number, Kind.EXACT)[0] is LOOSE
+        assert judged("upper", down - unit, unit, number, number, Kind.EXACT)[0] is WRONG
         assert judged("nearest", up + unit, unit, number, number, Kind.EXACT)[0] is WRONG
 
 
@@ -175,6 +181,8 @@ def test_an_enclosure_across_a_boundary_does_not_decide():
     low, high = Fraction(1259, 1000), Fraction(1261, 1000)
     assert judged("upper", Fraction(126, 100), unit, low, high, Kind.EXACT) is None
     assert judged("nearest", Fraction(126, 100), unit, low, high, Kind.EXACT)[0] is TRUE
+    low, high = Fraction(1), Fraction(2)  # the number between is a bound of one of them alone
+    assert judged("upper", Fraction(3, 2), unit, low, high, Kind.EXACT) is None
 
 
 def test_what_stays_undecided_is_said_to_be():
@@ -211,6 +219,39 @@ def test_guarantees_and_deltas_are_checked_too():
     assert found.verdict is TRUE
     (found,) = check(file(delta | {"conversion": "classic", "printed": "0.2161"}))
     assert found.verdict is WRONG
+
+
+def test_what_is_called_loose_is_true_in_the_direction_that_is_named():
+    """And a bound from the wrong side is not: below an upper bound nothing is proved."""
+    bound = {"expression": "PoissonSubsample(Gaussian(1), 1/10)", "alpha": "2"}
+    upper, lower = {**bound, "by": "ZW19-T5"}, {**bound, "by": "ZW19-T6"}
+    for kind, printed, direction, expected in (
+        (upper, "9", "safe", LOOSE), (upper, "9", "upper", LOOSE), (upper, "0.001", "lower", WRONG),
+        (lower, "0.001", "safe", LOOSE), (lower, "0.001", "lower", LOOSE),
+        (lower, "9", "upper", WRONG), (lower, "9", "safe", WRONG), (upper, "0.001", "safe", WRONG),
+    ):  # fmt: skip
+        (found,) = check(file(entry(printed, direction=direction, **kind)))
+        assert found.verdict is expected, (printed, direction)
+        if expected is LOOSE:
+            named = re.search(r'direction "(at \w+)"', found.reason)[1]
+            assert verdict(printed, direction=named, **kind) is TRUE
+
+
+@pytest.mark.parametrize(
+    ("sign", "given", "printed"), [("delta", "1e-5", "0.8"), ("epsilon", "1", "9e-8")]
+)
+def test_a_number_of_another_conversion_is_told_which(sign, given, printed):
+    """It is judged by the best proved; a number by Rényi orders is true, and not rounded."""
+    asked = ["check", "Gaussian(5)", f"--{sign}", given, "--prints"]
+    by_orders = CliRunner().invoke(main, [*asked, printed, "--conversion", "improved"])
+    number = re.search(r"│ ([\d.e-]+) +│ [a-z ]+│", by_orders.output)[1]
+    told = CliRunner().invoke(main, [*asked, number])
+    assert told.exit_code == 1
+    assert "true but loose" in told.output
+    shown = " ".join(told.output.split())
+    assert f"improved gives {number} (true as printed)" in shown
+    assert re.search(r"by --conversion: exact gives [\d.e-]+, improved", shown)
+    assert CliRunner().invoke(main, [*asked, number, "--direction", "at most"]).exit_code == 0
 
 
 def test_a_lower_bound_is_safe_when_rounded_down():
@@ -287,16 +328,16 @@ MALFORMED_ENTRIES = [
 @pytest.mark.parametrize(("broken", "words"), MALFORMED_ENTRIES)
 def test_a_malformed_entry_is_named_and_the_others_are_judged(broken, words):
     first, middle, last = check(file(entry(), broken, entry("0.3")))
-    assert (first.verdict, middle.verdict, last.verdict) == (TRUE, MALFORMED, WRONG)
+    assert (first.verdict, middle.verdict, last.verdict) == (TRUE, MALFORMED, LOOSE)
     assert (middle.place, words in middle.reason) == (2, True)
 
 
 def test_a_printed_number_of_any_size_is_judged():
     (found,) = check(file(entry("9e999")))
     assert (found.verdict, found.reason) == (
-        WRONG,
-        "the value is 9.0e+999 below the printed number, which is a bound, but not this value "
-        "rounded",
+        LOOSE,
+        "the value is 9.0e+999 below the printed number, which is a true bound of direction "
+        '"at most", but not this value rounded',
     )
     (found,) = check(file(entry("1e-999")))
     assert found.reason == "the value is 0.16 above the printed number"
@@ -366,7 +407,11 @@ def test_the_table_and_the_json_say_the_same(tmp_path):
     assert "rounded to the unsafe side" in table
     assert "1 of 3 numbers are true as printed" in table
     document = json.loads(run(tmp_path, text, "--json").output)
-    assert [one["verdict"] for one in document] == ["true", "rounded to the unsafe side", "wrong"]
+    assert [one["verdict"] for one in document] == [
+        "true",
+        "rounded to the unsafe side",
+        "true but loose",
+    ]
     assert all(Fraction(one["value"]["lower"]) <= Fraction(4, 25) for one in document)
 
 

@@ -42,8 +42,9 @@ def print_reported(
     """The headline, what stands behind it, and then what bounds it from below; or all as JSON.
 
     In JSON `headline` comes first, and the document's own keys are of the answer by Rényi orders,
-    where there is one, which `keys_below` says. `first` are facts of the headline's own, such as the noise that was found. `records` is the size of the
-    data, where it is known. `words` are those of the report that the expression does not say.
+    where there is one, which `keys_below` says. `first` are facts of the headline's own, such as
+    the noise that was found. `records` is the size of the data, where it is known. `words` are
+    those of the report that the expression does not say.
     """
     report, first = as_report(found, records, **(words or {})), first or {}
     if as_json:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -223,8 +225,10 @@ def check_command(
 
     FILE is a JSON file of the numbers that a paper prints. With --prints, one number is checked,
     and --delta, --epsilon or --alpha says what it answers. A guarantee that is rounded down is not
-    true as printed, even where its digits are right. The exit status is 1 if a number is not
-    true as printed. It is 2 if an entry of FILE cannot be read; the others are still checked.
+    true as printed, even where its digits are right. One that is larger than the value rounded up
+    is true but loose; --direction "at most" is for such. The exit status is 1 if a number is not
+    true as printed, or loose. It is 2 if an entry of FILE cannot be read; the others are still
+    checked.
 
     \b
     Examples:
@@ -246,6 +250,8 @@ def check_command(
         print_json([one.as_dict() for one in checked])
     else:
         _print_table(checked)
+        if prints is not None and checked[0].verdict is not paper_check.Verdict.TRUE:
+            _print_others(entry)
     verdicts = {one.verdict for one in checked}
     if paper_check.Verdict.MALFORMED in verdicts:
         sys.exit(2)
@@ -297,7 +303,14 @@ def _checked(text: str) -> list[paper_check.CheckedEntry | paper_check.Malformed
     return checked
 
 
-_STYLES = {"true": "green", "rounded to the unsafe side": "yellow", "undecided": "yellow"}
+#: The conversions by a Rényi order that papers print numbers by.
+_USUAL = ("improved", "classic")
+_STYLES = {
+    "true": "green",
+    "true but loose": "yellow",
+    "rounded to the unsafe side": "yellow",
+    "undecided": "yellow",
+}
 
 
 def _print_table(checked: list[paper_check.CheckedEntry | paper_check.Malformed]) -> None:
@@ -307,6 +320,18 @@ def _print_table(checked: list[paper_check.CheckedEntry | paper_check.Malformed]
     )
     good = sum(str(one.verdict) == "true" for one in checked)
     click.echo(f"{good} of {len(checked)} numbers are true as printed")
+
+
+def _print_others(entry: paper_check.PaperEntry) -> None:
+    """What the usual conversions give for a number that is not what the asked one gives."""
+    given = []
+    for conversion in dict.fromkeys((entry.conversion, *_USUAL)) if entry.ask != "rdp" else ():
+        with contextlib.suppress(SymacctError):
+            other = paper_check.check_entry(replace(entry, conversion=conversion))
+            true = " (true as printed)" if other.verdict is paper_check.Verdict.TRUE else ""
+            given.append(f"{conversion} gives {other.value.rounded(_SHOWN_DIGITS)}{true}")
+    if given:
+        print_prose(f"by --conversion: {', '.join(given)}")
 
 
 def _cells(one: paper_check.CheckedEntry | paper_check.Malformed) -> tuple[Text, ...]:

@@ -53,6 +53,7 @@ class Verdict(Enum):
     """What is found of a printed number."""
 
     TRUE = "true"
+    LOOSE = "true but loose"
     UNSAFE = "rounded to the unsafe side"
     WRONG = "wrong"
     UNDECIDED = "undecided"
@@ -246,9 +247,9 @@ def judged(
     """The verdict on `printed` for a value in [low, high]; None where that does not decide.
 
     A number is true as printed if it is the value rounded in the safe direction: upwards, but
-    downwards for a lower bound, or "nearest" if the paper means that. It is rounded to the unsafe
-    side if its digits are right, but rounded in the other direction, so that it is no bound. It is
-    wrong if it is no rounding of the value at all.
+    downwards for a lower bound, or "nearest" if the paper means that. It is true but loose if it is
+    a bound and no rounding of the value. It is rounded to the unsafe side if its digits are right,
+    but rounded in the other direction, so that it is no bound. Else it is wrong.
     """
     if isinstance(low, float) or isinstance(high, float):  # infinite
         return (Verdict.WRONG, "the value is infinite") if low == high else None
@@ -259,8 +260,9 @@ def judged(
     if verdict is Verdict.UNSAFE:
         return verdict, _remedy(direction, printed, unit, low)
     reason = _reason(printed, low)
-    if verdict is Verdict.WRONG and _is_bound(direction, printed, low, kind):
-        reason += ", which is a bound, but not this value rounded"
+    if verdict is Verdict.LOOSE:
+        side = "least" if _downwards(direction, kind) else "most"
+        reason += f', which is a true bound of direction "at {side}", but not this value rounded'
     return verdict, reason
 
 
@@ -275,7 +277,9 @@ def _verdict(
     nearest = direction == "nearest" and 2 * abs(value - printed) <= unit
     if safe or nearest:
         return Verdict.TRUE
-    return Verdict.UNSAFE if up or down else Verdict.WRONG
+    if up or down:
+        return Verdict.UNSAFE
+    return Verdict.LOOSE if _is_bound(direction, printed, value, kind) else Verdict.WRONG
 
 
 def _downwards(direction: str, kind: Kind) -> bool:
@@ -287,7 +291,9 @@ def _is_bound(direction: str, printed: Fraction, value: Fraction, kind: Kind) ->
     """Does the printed number hold as a bound, however loose?"""
     if direction not in (SAFE, "upper", "lower"):
         return False
-    return printed <= value if _downwards(direction, kind) else printed >= value
+    if _downwards(direction, kind):
+        return printed <= value and kind is not Kind.UPPER
+    return printed >= value and kind is not Kind.LOWER
 
 
 def _remedy(direction: str, printed: Fraction, unit: Fraction, value: Fraction) -> str:
