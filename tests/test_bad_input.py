@@ -321,7 +321,7 @@ def test_digits_that_cannot_be_reached_are_an_error():
 
 
 def test_names_that_are_unknown_are_listed():
-    refused(DomainError, lambda: M.epsilon("1e-5", conversion="best"), "found 'best'", "'classic'")
+    refused(DomainError, lambda: M.epsilon("1e-5", conversion="none"), "found 'none'", "'best'")
     refused(DomainError, lambda: M.delta(1, conversion=None), "conversion: found None")
     refused(DomainError, lambda: M.epsilon("1e-5", conversion=[]), "conversion: found []")
     refused(DomainError, lambda: M.rdp(2, engine="fast"), "found 'fast'", "ball, mpmath, float64")

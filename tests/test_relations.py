@@ -10,6 +10,7 @@ from symacct import (
     Gaussian,
     GroupPrivacy,
     PoissonSubsample,
+    SymacctError,
     parse,
 )
 from symacct.cli import main
@@ -126,6 +127,13 @@ def test_a_relation_without_its_name_is_called_a_relation(text, word):
     takes = "adjacency" in kinds()[text.partition("(")[0]].constructor
     assert ("needed adjacency='" in str(caught.value)) == takes
     assert ("under" in str(caught.value) or "its relation is" in str(caught.value)) != takes
+
+
+def test_a_relation_in_its_own_place_is_not_what_is_wrong():
+    for text in ("Curve('alpha', 'upper', 'replace_one', 'x')", "PoissonSubsample(9, 1/9, add_remove)"):
+        with pytest.raises(SymacctError) as caught:
+            parse(text)
+        assert "found the relation" not in str(caught.value)
 
 
 @pytest.mark.parametrize("word", ["replace_one", "add_remove"])

@@ -1,14 +1,19 @@
 """Which of two proved numbers is reported: the true one, where it is proved and is no larger."""
 
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
 import mpmath
 import pytest
+from click.testing import CliRunner
 
 from symacct import (
+    ZCDP,
     Accountant,
+    AssumptionError,
     DistributionPair,
+    DomainError,
     FiniteMechanism,
     Gaussian,
     Kind,
@@ -17,7 +22,9 @@ from symacct import (
     SymacctError,
 )
 from symacct.accountant.reported import against, reported
+from symacct.cli import main
 from symacct.results.time_limit import OutOfTimeError
+from tests.command_lines import GOOD
 
 
 @pytest.fixture(scope="module")
@@ -178,3 +185,44 @@ def test_few_digits_of_the_exact_profile_are_a_bound_below_that_of_orders(monkey
     assert "conversion='exact' takes longer" in best.note
     assert ("is true" in best.note) == (truth.kind is Kind.EXACT)
     assert "conversion='exact'" not in found.by_orders.note
+
+
+@pytest.mark.parametrize("m", [Gaussian(5), RandomizedResponse("3/4"), 2 * ZCDP("1/9")], ids=str)
+@pytest.mark.parametrize(("asked", "given"), [("epsilon", "1e-5"), ("delta", 1)])
+def test_best_is_a_conversion_of_every_question(m, asked, given):
+    """It is the smaller of what the two conversions that it stands for prove, as in a report."""
+    best = getattr(m, asked)(given, digits=8, conversion="best")
+    same = getattr(Accountant(8), asked)(m, given, conversion="best")
+    told = reported(m, digits=8, **{"delta" if asked == "epsilon" else "epsilon": given}).best
+    assert best == same == told
+    answers = []
+    for conversion in ("exact", "improved"):
+        with suppress(AssumptionError):  # of a curve alone no profile is known
+            answers.append(getattr(m, asked)(given, digits=8, conversion=conversion))
+    assert best.asked.upper == min(one.asked.upper for one in answers)
+    assert best.conversion in ("exact", "improved")
+
+
+def test_best_is_certified_or_refused():
+    for engine in ("float64", "mpmath"):
+        with pytest.raises(DomainError, match="a guarantee has to be certified"):
+            Accountant(8, engine).epsilon(Gaussian(5), "1e-5", conversion="best")
+
+
+TAKES_CONVERSION = sorted(
+    name
+    for name in set(GOOD) - {"optimum"}  # whose formulas are by the classic one alone
+    if any("--conversion" in one.opts for one in main.get_command(None, name).params)
+)
+
+
+@pytest.mark.parametrize("verb", TAKES_CONVERSION)
+def test_every_verb_that_takes_a_conversion_takes_and_lists_best(verb, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = GOOD[verb] if verb != "check" else ["Gaussian(5)", "--delta", "1e-5", "--prints", "0.8"]
+    words = words[: words.index("--orders")] if "--orders" in words else words
+    if verb == "cite":
+        words = [*words, "--delta", "1e-5"]
+    ended = CliRunner().invoke(main, [verb, *words, "--conversion", "best"])
+    assert ended.exit_code == 0, ended.output
+    assert "or by best" in " ".join(CliRunner().invoke(main, [verb, "--help"]).output.split())

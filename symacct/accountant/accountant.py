@@ -27,7 +27,7 @@ from symacct.arithmetic import (
     UpwardMpmathArithmetic,
 )
 from symacct.arithmetic.ball import precision
-from symacct.core import arguments, limits
+from symacct.core import arguments, limits, upward
 from symacct.core.calling import explained_methods
 from symacct.core.claims import Claim, Kind
 from symacct.core.errors import AssumptionError, DomainError, SoundnessError, echo
@@ -46,6 +46,7 @@ from symacct.rdp.optimal_order import BestOrder
 from symacct.rdp.question import EpsilonDelta, at_order_one, by_the_profile, no_larger_at_one
 from symacct.results.enclosure import Enclosure, Guarantee, from_ball
 from symacct.results.precision import first_bits, to_digits, undecided
+from symacct.theory.conversion import BEST
 from symacct.theory.conversion import proved as proved_conversion
 from symacct.theory.conversion.conversion import Conversion, OrderOne
 
@@ -291,6 +292,8 @@ class Accountant:
         digits: int | None = None,
     ) -> Guarantee:
         """The Guarantee with the smallest ε for δ ∈ [0, 1); see `Node.epsilon`."""
+        if conversion == BEST:
+            return upward.reported.best_guarantee(self, m, digits, orders, by, delta=delta)
         converter = proved_conversion(conversion)
         given = given_delta(delta)
         asked = EpsilonDelta(m=m, by=by, conversion=converter, given="delta", value=given)
@@ -306,6 +309,8 @@ class Accountant:
         digits: int | None = None,
     ) -> Guarantee:
         """The Guarantee with the smallest δ for ε >= 0; see `Node.delta`."""
+        if conversion == BEST:
+            return upward.reported.best_guarantee(self, m, digits, orders, by, epsilon=epsilon)
         converter = proved_conversion(conversion)
         given = rational(epsilon, "epsilon")
         asked = EpsilonDelta(m=m, by=by, conversion=converter, given="epsilon", value=given)

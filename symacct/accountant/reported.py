@@ -15,9 +15,10 @@ from symacct.core.pinning import By
 from symacct.expressions.node import Node
 from symacct.results.enclosure import Guarantee
 from symacct.results.time_limit import OutOfTimeError, TimeBeside
+from symacct.theory.conversion import BEST
 
-#: Conversions: by Rényi orders, by the exact profile, and by whichever of the two is the better.
-BY_ORDERS, TRUE, BEST = "improved", "exact", "best"
+#: Conversions: by Rényi orders, and by the exact profile. BEST is whichever of the two is better.
+BY_ORDERS, TRUE = "improved", "exact"
 #: What is asked of the exact profile where all digits took too long, and how much more time for it.
 _FEW_DIGITS, _TIMES = 2, 2
 _T = TypeVar("_T")
@@ -108,6 +109,7 @@ def reported(
     conversion: str | None = None,
     orders: str | list[str] | None = None,
     by: By = None,
+    engine: str = "ball",
 ) -> Reported[Guarantee]:
     """The guarantee to report at this δ, or at this ε: one of the two is given.
 
@@ -126,7 +128,7 @@ def reported(
     digits = arguments.digits(digits)
 
     def ask(conversion: str, digits: int = digits) -> Guarantee:
-        accountant = Accountant(digits)  # its own: what is given up half way is forgotten
+        accountant = Accountant(digits, engine)  # its own: what is given up half way is forgotten
         how: dict[str, Any] = {"conversion": conversion, "orders": orders, "by": by}
         if delta is not None:
             return accountant.epsilon(m, delta, **how)
@@ -141,6 +143,20 @@ def reported(
 
     found = best(ask, against, roughly if digits > _FEW_DIGITS else None)
     return found if found.in_time or found.best is not found.by_orders else _late(found)
+
+
+def best_guarantee(
+    accountant: Accountant,
+    m: Node,
+    digits: int | None,
+    orders: str | list[str] | None,
+    by: By,
+    **given: Numeric,
+) -> Guarantee:
+    """What the accountant answers by the conversion "best", with its digits and its engine."""
+    digits = accountant.digits if digits is None else digits
+    how: dict[str, Any] = {"conversion": BEST, "orders": orders, "by": by}
+    return reported(m, digits=digits, engine=accountant.engine, **given, **how).best
 
 
 def _late(found: Reported[Guarantee]) -> Reported[Guarantee]:

@@ -301,13 +301,13 @@ also_option = click.option(
 )
 _CONVERSIONS = (
     "How (ε, δ) is found: by classic, improved or optimal from one Rényi order, by total-variation "
-    "from the order 1, or by exact from the true privacy profile."
+    "from the order 1, by exact from the true privacy profile, or by best: exact if that is found "
+    "in time, and otherwise improved."
 )
 conversion_option = click.option(
     "--conversion",
     metavar="NAME",
-    help=f"{_CONVERSIONS} The default is best: exact if that is found in time, and otherwise "
-    "improved.",
+    help=f"{_CONVERSIONS} The default is best.",
 )
 ask_option = functools.partial(
     click.option,

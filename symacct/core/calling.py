@@ -6,6 +6,7 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, ParamSpec, TypeVar, cast
 
 from symacct.core.errors import ArgumentError, DomainError, echo, nearest
@@ -17,7 +18,7 @@ _K = TypeVar("_K")
 _AIM = "; symacct.calibrate(m, epsilon, delta) finds the parameter that meets a target"
 #: What an argument for the relation is called, and the text of a relation given without its name.
 _RELATION_NAMES = {"adjacency", "relation", "neighbors", "neighbours"}
-_RELATION = re.compile("(add|replace)([-/_]or)?[-/_](remove|one)|either")
+_RELATION = re.compile("(add|replace)([-/_]or)?[-/_](remove|one)")
 #: How a relation is said that is no argument.
 UNDER = "say the relation of an answer, as in m.epsilon(delta).under('replace_one')"
 
@@ -81,9 +82,10 @@ def _check(
 
 def _check_relation(cls: Constructed, values: Sequence[Any]) -> None:
     """DomainError for a relation in the place of a number: how it is said."""
-    given = (one for one in values if isinstance(one, str) and _RELATION.fullmatch(one))
-    if word := next(given, ""):
-        signature = inspect.signature(cls)
+    signature = inspect.signature(cls)
+    places = zip_longest(list(signature.parameters)[: len(values)], values)
+    given = (value for name, value in places if name != "adjacency" and isinstance(value, str))
+    if word := next(filter(_RELATION.fullmatch, given), ""):
         if "adjacency" in signature.parameters:
             said = f"without its name, needed adjacency={word!r}"
         else:

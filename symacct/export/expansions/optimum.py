@@ -18,6 +18,7 @@ from symacct.export.latex.display import typeset
 from symacct.expressions.node import Node, as_node
 from symacct.mechanisms import ZCDP, Curve, Gaussian
 from symacct.operations import Compose, PostProcess, Scale
+from symacct.theory.conversion import BEST
 from symacct.theory.conversion import named as named_conversion
 
 #: Nodes whose formula in α holds at every order 1 < α < ∞.
@@ -73,7 +74,7 @@ def optimum(
     1 + sqrt(log(1/delta))/sqrt(rho)
     """
     as_node(m, "optimum")
-    if named_conversion(conversion).name != "classic":
+    if conversion == BEST or named_conversion(conversion).name != "classic":
         raise DomainError(
             f"optimum: found the conversion {echo(conversion)}, whose best order solves an "
             "equation without a closed form; needed 'classic', or numbers: m.epsilon(delta)"

@@ -2,6 +2,7 @@
 
 from symacct.theory.conversion import asoodeh21, bbghs20, mir17, total_variation, zhu22
 from symacct.theory.conversion.conversion import (
+    BEST,
     Conversion,
     OrderOne,
     WholeProfile,
@@ -12,6 +13,7 @@ from symacct.theory.conversion.conversion import (
 )
 
 __all__ = [
+    "BEST",
     "Conversion",
     "OrderOne",
     "WholeProfile",

@@ -80,6 +80,10 @@ def forget(name: str) -> None:
     del _conversions[named(name).name]
 
 
+#: No conversion of its own: the one of the exact profile and Rényi orders that proves more.
+BEST = "best"
+
+
 @explained
 def conversions() -> list[Conversion | WholeProfile]:
     """Every registered conversion, and the exact profile.
@@ -108,8 +112,13 @@ def named(name: str) -> Conversion | WholeProfile:
     try:
         return _conversions[name]
     except (KeyError, TypeError):
-        needed = f"one of {', '.join(map(repr, _conversions))}"
-        found = f"conversion: found {echo(name)}{suggestion(name, _conversions, needed)}"
-        if name == "best":  # which no one conversion is
-            found += "; m.report(delta) gives the best that is proved"
-        raise DomainError(found) from None
+        if name == BEST:
+            raise DomainError(
+                f"conversion: found {BEST!r}, which is whichever of exact and improved proves the "
+                "smaller number, needed one of them"
+            ) from None
+        known = (*_conversions, BEST)
+        needed = f"one of {', '.join(map(repr, known))}"
+        raise DomainError(
+            f"conversion: found {echo(name)}{suggestion(name, known, needed)}"
+        ) from None
