@@ -176,9 +176,9 @@ def plot_command(
         axes = dict(axis("--over", text) for text in over)
         nodes = {text: _parsed(text, axes) for text in exprs}
         axes = _with_whole_counts(over, axes, nodes.values())
-        how = {"by": by, "orders": orders_option(orders)}
-        conversion = pinned_conversion(**how, conversion=None) or BEST
-        figure = plot_sweep(nodes, axes, ask, **how, conversion=conversion)
+        chosen = orders_option(orders)
+        conversion = pinned_conversion(None, chosen, by) or BEST
+        figure = plot_sweep(nodes, axes, ask, by=by, orders=chosen, conversion=conversion)
     else:
         nodes = {text: in_numbers(text) for text in exprs}
         figure = plot(nodes, None if orders is None else grid(orders), also, pinned=by)
