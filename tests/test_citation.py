@@ -24,11 +24,12 @@ from symacct import (
 )
 from symacct.cli import main
 from symacct.core.claims import ADD_REMOVE, FINITE_ORDERS
-from symacct.core.sources import WORKS
+from symacct.core.sources import SYMACCT, WORKS
 from symacct.export.citation import STATED, bibtex, each_work
 from symacct.export.latex.plain_tex import plain_tex
 from symacct.expressions.node import kinds
 from symacct.expressions.theorem_registry import always, forget
+from symacct.version import __version__
 
 
 def parsed(text):
@@ -85,6 +86,15 @@ def test_exactly_the_works_used_are_cited_with_their_places(ask, expected):
     assert set(entries) == set(expected)
     for key, place in expected.items():
         assert place in entries[key]["note"]
+
+
+def test_a_proof_of_ours_is_cited_with_the_titles_of_its_sections_and_the_version():
+    entry = parsed((1000 * STEP).epsilon("1e-5", conversion="exact").cite())["SYMACCT"]
+    assert entry["note"].startswith("docs/proofs.md, section 16 (The exact privacy profile), ")
+    assert entry["howpublished"].endswith(f"symacct {__version__}")
+    several = parsed(bibtex([SYMACCT.at("docs/proofs.md, sections 21 and 32")]))["SYMACCT"]
+    titles = "21 (Noise on whole numbers) and 32 (Sums of discrete Gaussian noise)"
+    assert several["note"] == f"docs/proofs.md, sections {titles}"
 
 
 def test_a_curve_that_the_user_states_has_no_work_to_cite():

@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 import random
+import shutil
 import sys
 from fractions import Fraction
 
@@ -35,6 +36,8 @@ from symacct import (
 from symacct.cli import main
 from symacct.explore.plots.drawing import Drawing
 from symacct.explore.plots.lines import PlotLine
+from symacct.export.figures import save
+from symacct.results.rounding import rational_float
 
 pytest.importorskip("matplotlib", reason="matplotlib is an extra: symacct[plot]")
 
@@ -319,7 +322,7 @@ def test_signs_with_a_meaning_are_no_markup(tmp_path):
     figure = plot({r"a_b $\frac{1}{0}$ 100% #1": Gaussian(1)}, [2, 3])
     figure.savefig(tmp_path / "p.svg")
     [name] = lines(figure)
-    assert not set(name) & set("$\\{}_%#")
+    assert not set(name) & set("$\\{}%#")
 
 
 def test_what_cannot_be_drawn_is_refused(monkeypatch):
@@ -377,3 +380,51 @@ def test_optimal_composition_is_nowhere_above_the_naive_one():
     assert all(best <= other for best, other in zip(optimal, naive, strict=True))
     assert optimal[0] == naive[0]
     assert optimal[-1] < naive[-1]
+
+
+def _drawn_by(monkeypatch, tmp_path, *words):
+    """The figure that the command saves, and where."""
+    made = []
+    file = tmp_path / "plot.png"
+    monkeypatch.setattr(
+        "symacct.cli.exploring.save", lambda figure, path: made.append(figure) or path
+    )
+    result = CliRunner().invoke(main, ["plot", *words, "--out", str(file)], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return made[0]
+
+
+def test_the_command_draws_the_number_to_report_against_a_parameter(monkeypatch, tmp_path):
+    """As `sweep` prints it: the exact profile's, unless a theorem or orders are chosen."""
+    words = ["100*PoissonSubsample(Gaussian(sigma), 1/100)", "--over", "sigma=1,20"]
+    run = {s: 100 * PoissonSubsample(Gaussian(s), "1/100") for s in (1, 20)}
+    [(name, line)] = lines(_drawn_by(monkeypatch, tmp_path, *words, "--delta", "1e-5")).items()
+    assert name.endswith("(exact)")
+    best = [run[s].epsilon("1e-5", conversion="exact", digits=8).epsilon for s in run]
+    assert list(line.get_ydata()) == [rational_float(Fraction(x.rounded_up(8))) for x in best]
+    pinned = [*words, "--over", "delta=1e-5", "--by", "MTZ19-EXACT"]
+    [(name, line)] = lines(_drawn_by(monkeypatch, tmp_path, *pinned)).items()
+    by_orders = [run[s].epsilon("1e-5", digits=8).epsilon for s in run]
+    assert list(line.get_ydata()) == [rational_float(Fraction(x.rounded_up(8))) for x in by_orders]
+    assert line.axes.get_xscale() == "log"  # 1 and 20 are more than a power of ten apart
+    twice = [*words, "--over", "delta=1e-5", "--delta", "1e-6"]
+    refused = CliRunner().invoke(main, ["plot", *twice])
+    assert refused.exit_code
+    assert "found --delta with --over delta=VALUES" in refused.output
+
+
+def test_a_name_keeps_its_underscores_in_every_format(tmp_path):
+    figure = plot({"my_step_2": M, "_hidden": 2 * M}, [2, 3, 4])
+    assert [name.split(" ")[0] for name in lines(figure)] == ["my_step_2", "hidden"]
+    if shutil.which("pdflatex"):
+        text = save(figure, tmp_path / "plot.pgf").read_text(encoding="utf-8")
+        assert r"my\_step\_2" in text
+        assert "my_step_2 (exact)" in lines(figure)  # as before
+
+
+def test_small_numbers_leave_the_legend_its_place():
+    figure = plot(M, [2, 4, 8])
+    figure.draw_without_rendering()
+    axis = figure.axes[0].yaxis
+    assert not axis.get_offset_text().get_text()
+    assert "1e-07" in [label.get_text() for label in axis.get_ticklabels()]

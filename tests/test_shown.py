@@ -2,6 +2,7 @@
 
 import ast
 import json
+import math
 import re
 import sys
 from fractions import Fraction
@@ -38,6 +39,7 @@ from symacct.cli import main
 from symacct.explore.comparison import compare_epsilon
 from symacct.export.description import in_few_words, value
 from symacct.export.tables import table
+from symacct.results.rounding import found_order
 from symacct.testing import UnsoundError, assert_sound
 from tests.independent import fraction
 
@@ -393,3 +395,42 @@ def test_a_card_names_the_theorems_that_have_no_answer():
     (below,) = re.findall(r"no answer: ([^<]*)<", rows._repr_html_())
     assert below.split(", ") == [row.theorem or row.conversion for row in rows if not row.applies]
     assert len(set(below.split(", "))) == len(below.split(", "))
+
+
+TEXTS = {
+    "statement": lambda: STEP.statement("1e-5", conversion="improved"),
+    "bibtex": lambda: STEP.cite(8),
+    "bibtex of a number": lambda: STEP.epsilon("1e-5").cite(),
+    "formula": lambda: STEP.latex(8),
+    "code": lambda: Gaussian(5).code("python"),
+}
+
+
+@pytest.mark.parametrize("ask", TEXTS.values(), ids=TEXTS)
+def test_a_text_is_a_str_that_a_notebook_shows_by_its_lines(ask):
+    from IPython.core.formatters import DisplayFormatter
+
+    text = ask()
+    assert isinstance(text, str)
+    shown, _ = DisplayFormatter().format(text)
+    assert shown["text/plain"] == str(text)
+    assert unescape(re.sub("<[^>]*>", "", shown["text/html"])) == str(text)
+
+
+def test_a_certificate_is_a_dict_that_a_notebook_shows_as_its_file():
+    document = Gaussian(5).epsilon("1e-5").certificate()
+    card = unescape(re.sub("<[^>]*>", "", document._repr_html_()))
+    assert json.loads(card) == document == json.loads(json.dumps(document))
+
+
+def test_an_order_that_was_found_has_the_digits_that_were_found():
+    """The order of a number of few digits and that of one of many are printed alike."""
+    for m in (600_000 * STEP, Gaussian(5), 50 * Laplace(20), 10**6 * Gaussian(10**4)):
+        few, many = (m.epsilon("1e-8", digits) for digits in (6, 20))
+        assert few.alpha != many.alpha
+        assert found_order(few.alpha) == found_order(many.alpha)
+        assert 1 < len(found_order(few.alpha)) < 7
+    exact = {2: "2", Fraction(5, 2): "2.5", 65536: "65536", Fraction(10001, 10000): "1.0001"}
+    near = {1 + Fraction(1, 2**30): "1.0000000009313", 10**7 + 1: "1e+07", math.inf: "∞"}
+    for alpha, says in (exact | near).items():
+        assert found_order(alpha) == says

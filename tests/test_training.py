@@ -76,7 +76,7 @@ def test_cards_show_the_numbers_on_the_safe_side():
     card = asked._repr_html_()
     assert asked.epsilon.rounded(6) in card
     assert Fraction(asked.epsilon.rounded(6)) >= Fraction(str(asked.epsilon.upper))
-    assert "an upper bound, by the improved conversion at order 11.9471" in card
+    assert "an upper bound, by the improved conversion at order 11.95" in card
     assert "0.00001" in card or "1e-5" in card
     assert "PoissonSubsample(Gaussian(&#x27;11/10&#x27;)" in card
     value = Gaussian(5).rdp(8)

@@ -126,7 +126,8 @@ def sweep_command(
 @_ask_option
 @click.option(
     "--delta",
-    help="Draw ε at this δ against the number of runs: 1 to n if EXPR is n runs of a mechanism.",
+    help="Draw ε at this δ: against --over, or against the number of runs, 1 to n, if EXPR is n "
+    "runs of a mechanism.",
 )
 @click.option(
     "--out",
@@ -156,10 +157,14 @@ def plot_command(
       symacct plot "PoissonSubsample(Gaussian(5), 1/1000)" \\
         --orders 2..64 --also ZW19-T5 --out rdp.pdf
     """
-    if delta is not None and (over or orders or by or also or len(exprs) > 1):
+    if over and delta is not None:  # one value, as of any other parameter
+        if any(text.partition("=")[0].strip() == "delta" for text in over):
+            raise InputError("found --delta with --over delta=VALUES, needed one of them")
+        over, delta = (*over, f"delta={delta}"), None
+    if delta is not None and (orders or by or also or len(exprs) > 1):
         raise InputError(
-            "found --delta with --over, --orders, --by, --also or more than one EXPR, needed "
-            "--delta alone; --over delta=1e-5 goes with these"
+            "found --delta with --orders, --by, --also or more than one EXPR, needed --delta "
+            "alone; with --over NAME=VALUES these are allowed"
         )
     if over and also:
         raise InputError(
@@ -171,7 +176,9 @@ def plot_command(
         axes = dict(axis("--over", text) for text in over)
         nodes = {text: _parsed(text, axes) for text in exprs}
         axes = _with_whole_counts(over, axes, nodes.values())
-        figure = plot_sweep(nodes, axes, ask, by=by, orders=orders_option(orders))
+        chosen = orders_option(orders)
+        conversion = pinned_conversion(None, chosen, by) or BEST
+        figure = plot_sweep(nodes, axes, ask, by=by, orders=chosen, conversion=conversion)
     else:
         nodes = {text: in_numbers(text) for text in exprs}
         figure = plot(nodes, None if orders is None else grid(orders), also, pinned=by)

@@ -41,6 +41,7 @@ from symacct.export.description import about
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import positive, whole
 from symacct.expressions.theorem_registry import Theorem, all_named, theorems
+from symacct.results.written import Written
 from symacct.version import __version__
 
 _MARGIN = 8  # the margin stated is so many times the largest error found …
@@ -84,8 +85,8 @@ def code(
     tried = samples(m, names, _chosen(names, at))
     if writer.digits:
         few = tried if at else few_of(tried, _FEW_SAMPLES)
-        return _Request(m, by, names, few, last).in_digits(writer, count)
-    return _Request(m, by, names, tried, last).in_float64(writer, count, needed)
+        return Written(_Request(m, by, names, few, last).in_digits(writer, count))
+    return Written(_Request(m, by, names, tried, last).in_float64(writer, count, needed))
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ def guarantee_card(guarantee: Guarantee) -> str:
     g, letters = guarantee, ("ε", "δ")
     asked, given = letters if g.epsilon is g.asked else letters[::-1]
     pair = f"{asked} = {shown(g.asked, _DIGITS)} at {given} = {shown(g.given)}"
-    order = "" if g.needs_no_order else f" at order {rounding.order_text(g.alpha)}"
+    order = "" if g.needs_no_order else f" at order {rounding.found_order(g.alpha)}"
     m = g.mechanism
     note = "" if m is None else float_note(m)
     rows = [

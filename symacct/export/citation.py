@@ -12,11 +12,12 @@ from symacct.core.claims import Claim, Source
 from symacct.core.errors import AssumptionError, OrderError, PrecisionError, SymacctError
 from symacct.core.exact import INFINITY, Numeric, order
 from symacct.core.pinning import By
-from symacct.core.sources import WORKS
+from symacct.core.sources import SECTIONS, SYMACCT, WORKS
 from symacct.export.latex.plain_tex import plain_tex
 from symacct.expressions.node import Node
 from symacct.rdp.evaluation import Evaluation, goal_of
 from symacct.results.enclosure import Guarantee
+from symacct.results.written import Written
 from symacct.theory.conversion import named as named_conversion
 
 # Which theorem is best at an order shows at a modest precision.
@@ -25,6 +26,7 @@ _BITS = 128
 _OF_EACH_KIND = (2, Fraction(5, 2), Fraction(3, 2), 1, INFINITY)
 #: The keys of what users state themselves: there is nothing to cite.
 STATED = "user"
+_SECTIONS = re.compile(r"(?<=docs/proofs\.md, )sections? \d+(?:(?:, | and )\d+)*")
 
 
 def cite(m: Node, alpha: Numeric | None = None, by: By = None) -> str:
@@ -76,7 +78,7 @@ def sources_of(guarantee: Guarantee) -> tuple[Source, ...]:
 
 def bibtex(sources: Iterable[Source]) -> str:
     """One entry for each work, in the order of first use, its places joined in `note`."""
-    return "\n".join(_entry(key, known) for key, known in places(sources).items())
+    return Written("\n".join(_entry(key, known) for key, known in places(sources).items()))
 
 
 def places(sources: Iterable[Source]) -> dict[str, list[str]]:
@@ -106,6 +108,8 @@ def each_work(source: Source) -> Iterator[Source]:
 
 def _entry(key: str, places: list[str]) -> str:
     work, note = WORKS.get(key), "; ".join(places)
+    if key == SYMACCT.key:
+        note = _SECTIONS.sub(_entitled, note)
     if work is not None:
         return work.entry.removesuffix("}\n") + _note(note) + "}\n"
     if key == STATED:
@@ -114,6 +118,11 @@ def _entry(key: str, places: list[str]) -> str:
     # A source of the user's own theorem is not in the bibliography: its key and place are known.
     name = re.sub(r"[^\w.:-]", "-", key)
     return f"@misc{{{name},\n  title = {{{{{plain_tex(key)}}}}},\n{_note(note)}}}\n"
+
+
+def _entitled(found: re.Match[str]) -> str:
+    """Sections of docs/proofs.md, each with its title, by which it is found in a later version."""
+    return re.sub(r"\d+", lambda n: f"{n[0]} ({SECTIONS[int(n[0]) - 1]})", found[0])
 
 
 def _note(places: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from symacct.export.tables import Table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
 FORMATS = ("pgf", "pdf", "png", "svg")
 #: Orders up to which each has a tick with its number.
@@ -91,11 +93,27 @@ def _pgf(figure: Figure) -> bytes:
     if which("pdflatex") is None:
         raise DomainError(f"figure: found no pdflatex, {_NEEDED}")
     with matplotlib_module().rc_context(_PGF):
+        texts = _as_latex(figure)
         try:
             return _DEFAULT_FONT + _drawn(figure, "pgf")
         except Exception as error:  # of any kind: it is another program that failed
             said = echo(" ".join(str(error).split()) or type(error).__name__)
             raise DomainError(f"figure: found a pdflatex that fails ({said}), {_NEEDED}") from error
+        finally:
+            for text, said in texts:
+                text.set_text(said)
+
+
+def _as_latex(figure: Figure) -> list[tuple[Text, str]]:
+    """Escape underscores outside of mathematics, and give back what each such text said."""
+    from matplotlib.text import Text
+
+    found = [(one, one.get_text()) for one in figure.findobj(Text) if "_" in one.get_text()]
+    for one, said in found:
+        parts = said.split("$")
+        parts[::2] = [re.sub(r"(?<!\\)_", r"\\_", part) for part in parts[::2]]
+        one.set_text("$".join(parts))
+    return found
 
 
 def _literal(text: str) -> str:

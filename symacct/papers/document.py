@@ -30,7 +30,8 @@ from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.response import response_of
 from symacct.operations import Compose
 from symacct.results.enclosure import Guarantee
-from symacct.results.rounding import given, order_text
+from symacct.results.rounding import found_order, given
+from symacct.results.written import Written
 
 #: What the document needs beyond LaTeX's own classes, and what its tables need as well.
 _PACKAGES = ("amsmath",)
@@ -89,7 +90,8 @@ def paper(
             stated = [x for x in dict.fromkeys((found.best, found.by_orders)) if x is not None]
             parts += [_guarantee(one, digits) for one in stated]
             sources += [source for one in stated for source in sources_of(one)]
-    return "\n".join([*_preamble(packages), *parts, *_bibliography(sources), r"\end{document}", ""])
+    lines = [*_preamble(packages), *parts, *_bibliography(sources), r"\end{document}", ""]
+    return Written("\n".join(lines))
 
 
 def _with_values(m: Node, values: Mapping[str | sympy.Symbol, Numeric]) -> Node:
@@ -229,7 +231,7 @@ def _guarantee(found: Guarantee, digits: int) -> str:
         by = "exact privacy profile" if is_true else "privacy profile of a pair above it"
         how = f"by the {by}, with no R\\'enyi order, {_cited(found.claim.sources[0])}"
     else:
-        at = r"\infty" if found.alpha == INFINITY else order_text(found.alpha)
+        at = r"\infty" if found.alpha == INFINITY else found_order(found.alpha)
         conversion = f"the {plain_tex(found.conversion)} conversion"
         how = rf"by R\'enyi order ${at}$ and {conversion} {_cited(sources_of(found)[-1])}"
     return (

@@ -18,10 +18,9 @@ from symacct.export.description import OWN_CURVE, in_few_words, kind_label, neig
 from symacct.export.explanation import Explanation, explain, explain_profile
 from symacct.expressions.node import Node, as_node
 from symacct.results.enclosure import Bound, Enclosure, Guarantee, to_fraction
-from symacct.results.rounding import given, order_text, rational_text
+from symacct.results.rounding import found_order, given, rational_text
 
 _WIDTH = 80  # columns of a printed report
-_ORDER_DIGITS = 12
 _IN_PYTHON = f"conversion={TRUE!r}"
 _LARGE = Fraction(1, 100)  # a δ that no number of records makes small
 _TINY = 1e-300  # below one over any number of records
@@ -85,8 +84,8 @@ class PrivacyReport:
         else:
             theorems = ", ".join(g.claim.theorems) or OWN_CURVE
             said = (
-                f"This is an upper bound on {letter}, from Rényi order {_order(g)} by {theorems} "
-                f"and the {g.conversion} conversion"
+                f"This is an upper bound on {letter}, from Rényi order {found_order(g.alpha)} by "
+                f"{theorems} and the {g.conversion} conversion"
             )
         certified = g.asked.certified and g.claim.certified
         return f"{said}; {'every digit is proved' if certified else 'not certified'}."
@@ -213,14 +212,9 @@ def _sources(g: Guarantee) -> str:
     return "; ".join(map(str, g.claim.sources))
 
 
-def _order(g: Guarantee) -> str:
-    """The order to as many digits as the number, or as many as tell it from its neighbours."""
-    return order_text(g.alpha, min(g.asked.digits_asked, _ORDER_DIGITS))
-
-
 def _order_facts(g: Guarantee) -> Iterator[Row]:
     """The Rényi order, the conversion and the theorems."""
-    yield "order α", _order(g)
+    yield "order α", found_order(g.alpha)
     yield "best order", "proved" if g.optimal else "sound, not proved the best"
     yield "conversion", g.conversion
     yield "theorems", ", ".join(g.claim.theorems) or OWN_CURVE

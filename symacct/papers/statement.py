@@ -6,7 +6,6 @@ import platform
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from importlib.metadata import version
 
 import flint
@@ -14,7 +13,7 @@ import flint
 from symacct.core import arguments
 from symacct.core.claims import Kind, Source
 from symacct.core.errors import DomainError, echo
-from symacct.core.exact import INFINITY, Exact, Order
+from symacct.core.exact import INFINITY, Exact
 from symacct.core.sources import WORKS
 from symacct.export.citation import STATED, places, sources_of
 from symacct.export.description import (
@@ -30,7 +29,8 @@ from symacct.expressions.theorem_registry import named as named_theorem
 from symacct.mechanisms.curve import Curve
 from symacct.papers.fingerprint import fingerprint
 from symacct.results.enclosure import Enclosure, Guarantee
-from symacct.results.rounding import exact_decimal, given
+from symacct.results.rounding import found_order, given
+from symacct.results.written import Written
 from symacct.theory.conversion import WholeProfile
 from symacct.theory.conversion import named as named_conversion
 from symacct.version import __version__
@@ -40,7 +40,6 @@ _KINDS = {
     Kind.UPPER: "an upper bound on the smallest {} that is true",
     Kind.EXACT: "the smallest {} that is true",
 }
-_ORDER_DIGITS = 6
 _HASH = 12  # digits of a hash that tell expressions apart in a text
 
 
@@ -137,11 +136,11 @@ def statement(
     if not isinstance(preface, str):
         raise DomainError(f"preface: found {echo(preface)}, needed text")
     if form == SHORT:
-        return _short(guarantee, guarantee.mechanism, arguments.digits(digits), preface)
+        return Written(_short(guarantee, guarantee.mechanism, arguments.digits(digits), preface))
     written = _FORMS[form]
     sentences = _sentences(guarantee, guarantee.mechanism, written, arguments.digits(digits))
     text = " ".join([*([written.words(preface)] if preface else []), *sentences])
-    return _formulas(text) if form == "latex" else text
+    return Written(_formulas(text) if form == "latex" else text)
 
 
 def _short(guarantee: Guarantee, m: Node, digits: int, preface: str) -> str:
@@ -250,7 +249,7 @@ def _accounting(guarantee: Guarantee, form: Form) -> str:
         return start + form.words(" at order ∞, where it bounds pure differential privacy.")
     best = " (the best of the orders allowed)" if guarantee.optimal else ""
     order = form.words(
-        f" at order α = {_order(guarantee.alpha)}{best}, and by the {guarantee.conversion} "
+        f" at order α = {found_order(guarantee.alpha)}{best}, and by the {guarantee.conversion} "
         "conversion"
     )
     return start + order + _citations(sources[len(curve) :], form) + "."
@@ -259,14 +258,6 @@ def _accounting(guarantee: Guarantee, form: Form) -> str:
 def _citations(sources: tuple[Source, ...], form: Form) -> str:
     found = places(source for source in sources if source.key != STATED)
     return "".join(" " + form.cited(key, "; ".join(known)) for key, known in found.items())
-
-
-def _order(alpha: Order) -> str:
-    exact = Fraction(alpha)
-    if exact.denominator == 1:
-        return str(exact)
-    shown = exact_decimal(exact)
-    return shown if shown and len(shown) <= 8 else f"{float(exact):.{_ORDER_DIGITS}g}"
 
 
 def _reservations(guarantee: Guarantee, m: Node, form: Form) -> Iterator[str]:

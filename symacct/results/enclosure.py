@@ -308,7 +308,7 @@ class Guarantee(NoNumber):
         given = shown(self.given)
         pair = f"{asked}, {given}" if self.epsilon is self.asked else f"{given}, {asked}"
         relation = str(self.claim.adjacency).replace("either", "either relation")
-        order = "" if self.needs_no_order else f" at order {rounding.order_text(self.alpha)}"
+        order = "" if self.needs_no_order else f" at order {rounding.found_order(self.alpha)}"
         note = f"; {self.note}" if self.note else ""
         return f"({pair})-DP under {relation}{order} by the {self.conversion} conversion{note}"
 

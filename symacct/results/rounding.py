@@ -23,6 +23,7 @@ _SPEC = re.compile(r"(.*?)(?:\.(\d+))?([eEfFgGn%]?)", re.DOTALL)
 _DIGITS = 6  # of a format that names none, as for a float
 _SHORT = 24  # signs up to which a number that was stated is printed in full
 _STATED_DIGITS = 17
+_FOUND_DIGITS, _FOUND_LONG = 4, 6  # of an order, and of one that is printed as it is
 _PLACES = 60  # decimals up to which a number is written as a decimal
 
 
@@ -108,6 +109,20 @@ def order_text(alpha: int | float | Fraction, digits: int = 6) -> str:
     if alpha < 10**300:
         return f"{float(alpha):.{digits}g}"
     return rational_text(Fraction(alpha), digits, up=True)
+
+
+def found_order(alpha: int | float | Fraction) -> str:
+    """An order that a search found: a short decimal as it is, else four digits of α and of α − 1.
+
+    ε is flat about its best order, so its digits settle only half as many of the order.
+    """
+    if 1 < alpha < 10**_FOUND_LONG:
+        full = exact_decimal(Fraction(alpha))
+        if full is not None and len(full) <= _FOUND_LONG:
+            return full
+        ones = -math.floor(math.log10(Fraction(alpha) - 1))
+        return order_text(alpha, _FOUND_DIGITS + max(0, ones, -ones - _FOUND_DIGITS + 1))
+    return order_text(alpha, _FOUND_DIGITS)
 
 
 def nearest_float(x: Fraction | float) -> float:

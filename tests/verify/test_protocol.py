@@ -50,16 +50,18 @@ def test_the_example_peers_of_the_page_are_right(language, tmp_path):
 
 
 CLIENTS = Path(__file__).parents[2] / "docs" / "clients"
+STRICT = ["-Wall", "-Wextra", "-Werror", "-o", "{program}"]
 BUILT = {
-    "peer.c": ("gcc", ["-Wall", "-Wextra", "-Werror", "-o", "{program}", "{source}", "-lm"]),
-    "peer.rs": ("rustc", ["-D", "warnings", "-o", "{program}", "{source}"]),
-    "peer.js": ("node", None),
+    "C": ("peer.c", "gcc", [*STRICT, "{source}", "-lm"]),
+    "C++": ("peer.c", "g++", [*STRICT, "-std=c++17", "-x", "c++", "{source}"]),
+    "Rust": ("peer.rs", "rustc", ["-D", "warnings", "-o", "{program}", "{source}"]),
+    "JavaScript": ("peer.js", "node", None),
 }
 
 
-@pytest.mark.parametrize("name", BUILT)
-def test_the_peers_in_other_languages_are_right(name, tmp_path):
-    tool, options = BUILT[name]
+@pytest.mark.parametrize("language", BUILT)
+def test_the_peers_in_other_languages_are_right(language, tmp_path):
+    name, tool, options = BUILT[language]
     found, source = shutil.which(tool), CLIENTS / name
     if found is None:
         pytest.skip(f"needs {tool}")

@@ -10,6 +10,7 @@ from symacct.evidence.certificates.profile import by_profile
 from symacct.evidence.certificates.refusal import no_certificate, number_text
 from symacct.evidence.certificates.renyi import by_renyi
 from symacct.results.enclosure import Guarantee
+from symacct.results.written import Document
 
 FORMAT, VERSION = "symacct certificate", "1"
 
@@ -38,14 +39,16 @@ def certificate(guarantee: Guarantee) -> dict[str, Any]:
     tree, text = written(m)
     prove = by_profile if guarantee.conversion == "exact" else by_renyi
     epsilon, delta, theorems, proof = prove(guarantee, m)
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "expression": text,
-        "mechanism": tree,
-        "relation": str(m.claim.adjacency),
-        "epsilon": number_text(epsilon),
-        "delta": number_text(delta),
-        "theorems": sorted(theorems),
-        "proof": proof,
-    }
+    return Document(
+        {
+            "format": FORMAT,
+            "version": VERSION,
+            "expression": text,
+            "mechanism": tree,
+            "relation": str(m.claim.adjacency),
+            "epsilon": number_text(epsilon),
+            "delta": number_text(delta),
+            "theorems": sorted(theorems),
+            "proof": proof,
+        }
+    )

@@ -27,10 +27,11 @@ _STYLES: dict[Kind, dict[str, Any]] = {
     Kind.NEITHER: {"linestyle": ":", "linewidth": 1.2, "marker": "x"},
 }
 _MARKERS = 12  # on a line
-_WIDE = 30  # an axis whose ends have a larger ratio is logarithmic
+_WIDE = 10  # an axis whose ends have a larger ratio is logarithmic
 _LINE = 84  # letters of a legend
 _ROWS, _ROW = 4, 0.15  # where names of landmarks may begin, in heights of the axes
 _SHORT = 100  # and holds at least two powers of ten from this ratio on
+_FACTOR = 1000  # matplotlib writes a factor beside a linear axis of larger numbers, or smaller
 
 
 class Drawing:
@@ -150,8 +151,11 @@ class Drawing:
 
 
 def _plain(label: str) -> str:
-    """The label without the signs that matplotlib or, in a pgf file, LaTeX gives a meaning."""
-    return label.translate(dict.fromkeys(map(ord, "$#&\\{}^~%_"), " "))
+    """The label without the signs that matplotlib or, in a pgf file, LaTeX gives a meaning.
+
+    An underscore stays, but in the first place, by which matplotlib hides a line.
+    """
+    return label.translate(dict.fromkeys(map(ord, "$#&\\{}^~%"), " ")).lstrip("_")
 
 
 def _wrapped(label: str) -> str:
@@ -166,15 +170,18 @@ def _is_wide(values: list[float]) -> bool:
 def _name_few(axis: Axis) -> None:
     """Of the numbers between the powers of ten of a short logarithmic axis, 2 and 5 alone.
 
-    matplotlib writes four of them where there is one power of ten, which run into each other.
+    matplotlib writes four of them where there is one power of ten, which run into each other. It
+    writes a common factor of small or large numbers in the place of the legend.
     """
     low, high = axis.get_view_interval()
+    ticker = matplotlib_module().ticker
+    plain = ticker.FuncFormatter(lambda x, _: f"{x:g}")
     if axis.get_scale() == "log" and high < _SHORT * low:
-        ticker = matplotlib_module().ticker
         axis.set_minor_locator(ticker.LogLocator(subs=(2, 5)))
-        plain = ticker.FuncFormatter(lambda x, _: f"{x:g}")
         axis.set_major_formatter(plain)
         axis.set_minor_formatter(plain)
+    elif axis.get_scale() == "linear" and not 1 / _FACTOR < max(-low, high) < _FACTOR:
+        axis.set_major_formatter(plain)
 
 
 def _new_axes() -> Axes:

@@ -16,7 +16,7 @@ from symacct.export.description import OWN_CURVE
 from symacct.export.tables import in_full
 from symacct.expressions.node import Node
 from symacct.results.enclosure import Enclosure, Guarantee
-from symacct.results.rounding import order_text
+from symacct.results.rounding import found_order, order_text
 from symacct.text import from_json
 
 Answer = dict[str, Any]
@@ -89,7 +89,7 @@ def _best(m: Node, ask: str, given: str, digits: int) -> Answer:
     if g.needs_no_order:
         how = "exact profile" if g.kind is Kind.EXACT else "profile of a dominating pair"
     else:
-        how = f"order {order_text(g.alpha)} by {', '.join(g.claim.theorems) or OWN_CURVE}"
+        how = f"order {found_order(g.alpha)} by {', '.join(g.claim.theorems) or OWN_CURVE}"
     if not found.in_time:
         how += "; the exact profile was not found in time"
     best = shown(g.asked) if g.needs_no_order else _of(g)

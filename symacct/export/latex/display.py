@@ -22,6 +22,7 @@ from symacct.export.latex.width import width_of
 from symacct.export.writing import REAL, WHOLE
 from symacct.expressions.node import Node
 from symacct.rdp.evaluation import Evaluation
+from symacct.results.written import Written
 
 #: Nodes up to which a notebook shows the formula rather than the expression.
 NOTEBOOK_NODES = 24
@@ -53,7 +54,7 @@ def latex(
     \end{align*}
     """
     rows = [*Display(m, alpha, names, by).rows(), *_remark(m, by)]
-    return "\\begin{align*}\n" + " \\\\\n".join(rows) + "\n\\end{align*}"
+    return Written("\\begin{align*}\n" + " \\\\\n".join(rows) + "\n\\end{align*}")
 
 
 def _remark(m: Node, by: By) -> Iterator[str]:
