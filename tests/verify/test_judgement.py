@@ -280,6 +280,17 @@ def test_the_status_is_a_verdict(given, fail_on, status):
     assert Judgement(report(*findings, **given), fail_on).status == status
 
 
+def test_the_last_line_says_which_defects_fail():
+    loose = found("loose", 2, mechanism="Laplace", sampling="none")
+    one = report(*HALVED, loose)
+    assert Judgement(one).conclusion == "Failed by defect 1 of 2."
+    assert Judgement(one, "loose").conclusion == "Failed by defects 1, 2 of 2."
+    said = [Judgement(report(loose), fail_on).conclusion for fail_on in (None, "slow")]
+    assert said[0] == "Passed: no defect is below what is proved."
+    assert said[1] == f"{said[0][:-1]} or has the verdict slow or a worse one."
+    assert Judgement(report(loose, judged=0)).conclusion.startswith("No verdict")
+
+
 def baseline(tmp_path, *findings):
     file = tmp_path / "known.json"
     file.write_text(report(*findings).to_json(), encoding="utf-8")

@@ -161,6 +161,20 @@ class Judgement:
             return 1
         return 0 if self.report.enough else NOT_JUDGED
 
+    @property
+    def conclusion(self) -> str:
+        """One line: whether the run fails, and by which of the defects in the order shown."""
+        defects = self.report.defects
+        numbers = [str(i) for i, one in enumerate(defects, 1) if one in self.failing]
+        if self.status == NOT_JUDGED:
+            return "No verdict: too little could be judged."
+        if numbers:
+            many = f"defect{'s' * (len(numbers) > 1)} {', '.join(numbers)}"
+            return f"Failed by {many} of {len(defects)}."
+        new = "new " if self.known.found else ""
+        worse = "" if self.fail_on is None else f" or has the verdict {self.fail_on} or a worse one"
+        return f"Passed: no {new}defect is below what is proved{worse}."
+
 
 def read(file: str) -> dict[str, KnownFindings]:
     """The findings in what `symacct verify --json` wrote, of each peer."""
