@@ -353,6 +353,23 @@ def test_known_new_and_fixed_are_told_apart(tmp_path):
     assert clean.known.fixed(clean.report)
 
 
+def test_a_known_cause_stays_known_where_a_composition_of_it_is_worse_by_another_part(tmp_path):
+    alone = found("unsound", "1/2", mechanism="Laplace", sampling="none")
+    parts = part("Laplace", "none"), part("Gaussian", "poisson")
+    both = replace(alone, ask=replace(alone.ask, parts=parts))
+    known = baseline(tmp_path, alone, both)
+    worse = replace(both, answer=Answer(value=Fraction(1, 5)))
+    other = found("unsound", "1/100")
+    again = {alone.ask: alone, both.ask: worse}
+    now = Judgement(report(alone, worse, other, again=again, judged=100), None, known)
+    assert now.against_the_baseline.startswith(
+        "against the baseline: 1 known, 1 new (too small: poi"
+    )
+    assert now.status == 1
+    once = Judgement(report(alone, worse, again=again, judged=100), None, known)
+    assert once.status == 1  # whichever part it is
+
+
 def test_a_question_in_a_report_is_read_back():
     part = AskedPart("ZCDP", (("rho", "0.1"), ("xi", "0")), "poisson", "1/3", 5, 2)
     asks = (

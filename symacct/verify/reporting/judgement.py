@@ -78,6 +78,8 @@ class KnownFindings:
             return False
         for one in known:
             now = None if one.worst is None else again.get(one.worst)
+            if own is not None and one is not own and now is not None and len(now.ask.parts) > 1:
+                continue  # a composition may be worse by another of its parts, and has its own kind
             if now is not None and _size(now.severity) > _WORSE * _size(one.severity):
                 return False
         if cluster.worst.ratio is None or not cluster.worst.beyond_rounding:
