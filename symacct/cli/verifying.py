@@ -285,7 +285,7 @@ def _waiting(what: str) -> Iterator[None]:
 
 
 def print_judgement(judgement: Judgement) -> None:
-    """The headline of a report, and its defects, those that fail it in red."""
+    """The headline of a report, its defects, those that fail it in red, and whether it fails."""
     report = judgement.report
     print_prose(_headline(report))
     if report.skipped:
@@ -304,6 +304,7 @@ def print_judgement(judgement: Judgement) -> None:
     if len(report.defects) > _SHOWN:
         rest = len(report.defects) - _SHOWN
         click.echo(f"{rest} more defects: see --json or --html")
+    print_prose(f"\n{judgement.conclusion}", "bold red" if failing else "bold")
 
 
 def _print_finding(found: dict[str, Any], defect: Defect) -> None:

@@ -1,8 +1,8 @@
 """A correct float64 accountant of Gaussian noise in its forms: only `math`, nothing of symacct.
 
-It answers what tests/verify/accountant.py does not: the least noise, ρ and μ, groups, other
-sensitivities, trees, matrices, discrete noise, several orders at once. tests/verify/test_beyond.py
-plants faults.
+It answers what tests/verify/accountant.py does not: the least noise and the most runs, ρ and μ,
+groups, other sensitivities, trees, matrices, discrete noise, several orders at once.
+tests/verify/test_beyond.py plants faults.
 """
 
 import json
@@ -122,7 +122,7 @@ HELLO = {
     "supports": [
         {
             "mechanism": "Gaussian",
-            "asks": [*ENDS, "noise", "advantage"],
+            "asks": [*ENDS, "noise", "runs", "advantage"],
             "sensitivity": True,
             **REAL,
         },
@@ -139,6 +139,11 @@ def noise(part, epsilon, delta, group):
     return moved * math.sqrt(part["count"]) / largest_mu(epsilon, delta)
 
 
+def most_runs(part, epsilon, delta, group):
+    allowed = (largest_mu(epsilon, delta) * part["sigma_float"]) ** 2
+    return math.floor(allowed / squared(part, group))
+
+
 def answer(ask):
     if ask["ask"] == "hello":
         return HELLO
@@ -146,6 +151,9 @@ def answer(ask):
     if ask["ask"] == "noise":
         (part,) = parts
         return {"value": noise(part, ask["epsilon_float"], ask["delta_float"], group)}
+    if ask["ask"] == "runs":
+        (part,) = parts
+        return {"value": most_runs(part, ask["epsilon_float"], ask["delta_float"], group)}
     if ask["ask"] == "rho":
         return {"value": rho_of(parts, group)}
     if ask["ask"] == "mu":

@@ -1,4 +1,4 @@
-"""Noise, ρ and μ, groups, sensitivities, streams, discrete noise and batches as questions."""
+"""Noise, rates, runs, ρ, μ, groups, sensitivities, streams, discrete noise and batches as asked."""
 
 import json
 import re
@@ -35,6 +35,21 @@ FAULTS = {
         'return moved * math.sqrt(part["count"]) / largest_mu(epsilon, delta)',
         "return moved * math.sqrt(2 * part['count'] * math.log(1.25 / delta)) / epsilon",
         ["too small and too large: least noise"],
+    ),
+    "runs for 2δ": (
+        "allowed = (largest_mu(epsilon, delta)",
+        "allowed = (largest_mu(epsilon, 2 * delta)",
+        ["too large: largest number of runs"],
+    ),
+    "one run too many": (
+        "return math.floor(",
+        "return 1 + math.floor(",
+        ["too large: largest number of runs"],
+    ),
+    "runs counted by the noise": (
+        'part["sigma_float"]) ** 2\n',
+        'part["sigma_float"])\n',
+        ["too small: largest number of runs"],
     ),
     "twice ρ": (
         "** 2 / 2\n\n\n# --- the protocol",
@@ -112,7 +127,7 @@ def test_a_right_accountant_raises_no_alarm(tmp_path):
     assert not found.cut
     assert found.judged > 0.98 * found.answered
     judged = {kind.name.split()[0]: kind.judged for kind in found.kinds}
-    assert min(judged[kind] for kind in ("noise", "rho", "mu", "advantage")) > 4
+    assert min(judged[kind] for kind in ("noise", "runs", "rho", "mu", "advantage")) > 4
 
 
 #: One of each kind of question; the soak has all.
@@ -120,6 +135,9 @@ SHOWN = {
     "noise for 2δ": "noise",
     "noise for one run": "noise",
     "the classic formula for noise": "noise",
+    "runs for 2δ": "runs",
+    "one run too many": "runs",
+    "runs counted by the noise": "runs",
     "twice ρ": "ρ",
     "ρ without the runs": "ρ",
     "orders sorted before they are answered": "batch",
@@ -135,7 +153,8 @@ def test_a_fault_is_found_and_named(name, tmp_path):
     assert right.count(old) == 1
     found = report(right.replace(old, new), tmp_path)
     assert [defect.cause for defect in found.defects] == causes
-    assert found.unsound == any("too small" in cause for cause in causes)
+    below = "too large" if "largest" in causes[0] else "too small"  # of runs too many
+    assert found.unsound == any(below in cause for cause in causes)
     shown = found.defects[0].shown.ask
     assert len(shown.parts) == 1
     assert len(shown.orders or ()) <= 2
@@ -147,7 +166,7 @@ def test_noise_is_too_little_only_where_its_own_epsilon_is_too_much():
     assert (truth.lower, truth.upper) == (Fraction("3.730631"), Fraction("3.730632"))
     answers = (Fraction(1), truth.lower, truth.upper, Fraction(5))
     share = Fraction(1, 10**9)
-    assert [ORACLE.too_little(ask, noise, share) for noise in answers] == [True, True, False, False]
+    assert [ORACLE.overspent(ask, noise, share) for noise in answers] == [True, True, False, False]
 
 
 def asked():

@@ -280,6 +280,17 @@ def test_the_status_is_a_verdict(given, fail_on, status):
     assert Judgement(report(*findings, **given), fail_on).status == status
 
 
+def test_the_last_line_says_which_defects_fail():
+    loose = found("loose", 2, mechanism="Laplace", sampling="none")
+    one = report(*HALVED, loose)
+    assert Judgement(one).conclusion == "Failed by defect 1 of 2."
+    assert Judgement(one, "loose").conclusion == "Failed by defects 1, 2 of 2."
+    said = [Judgement(report(loose), fail_on).conclusion for fail_on in (None, "slow")]
+    assert said[0] == "Passed: no defect is below what is proved."
+    assert said[1] == f"{said[0][:-1]} or has the verdict slow or a worse one."
+    assert Judgement(report(loose, judged=0)).conclusion.startswith("No verdict")
+
+
 def baseline(tmp_path, *findings):
     file = tmp_path / "known.json"
     file.write_text(report(*findings).to_json(), encoding="utf-8")
@@ -340,6 +351,23 @@ def test_known_new_and_fixed_are_told_apart(tmp_path):
     assert clean.status == 0
     assert "0 known, 0 new, " in clean.against_the_baseline
     assert clean.known.fixed(clean.report)
+
+
+def test_a_known_cause_stays_known_where_a_composition_of_it_is_worse_by_another_part(tmp_path):
+    alone = found("unsound", "1/2", mechanism="Laplace", sampling="none")
+    parts = part("Laplace", "none"), part("Gaussian", "poisson")
+    both = replace(alone, ask=replace(alone.ask, parts=parts))
+    known = baseline(tmp_path, alone, both)
+    worse = replace(both, answer=Answer(value=Fraction(1, 5)))
+    other = found("unsound", "1/100")
+    again = {alone.ask: alone, both.ask: worse}
+    now = Judgement(report(alone, worse, other, again=again, judged=100), None, known)
+    assert now.against_the_baseline.startswith(
+        "against the baseline: 1 known, 1 new (too small: poi"
+    )
+    assert now.status == 1
+    once = Judgement(report(alone, worse, again=again, judged=100), None, known)
+    assert once.status == 1  # whichever part it is
 
 
 def test_a_question_in_a_report_is_read_back():

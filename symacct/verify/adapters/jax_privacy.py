@@ -2,7 +2,7 @@
 # requires-python = ">=3.11"
 # dependencies = ["jax-privacy"]
 # ///
-"""JAX Privacy: the ε of its DpsgdTrainingAccountant through RDP, and the noise it calibrates."""
+"""JAX Privacy: ε of its DpsgdTrainingAccountant through RDP; noise, rate and runs for an ε."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ import line_protocol as line
 
 IMPORTS = ["import numpy as np", "from jax_privacy import accounting as a"]
 HOW = {"numbers": line.NUMBERS, "after": ["fresh", "twice"]}
-ASKS = ["epsilon", "noise"]
+ASKS = ["epsilon", "noise", "rate", "runs"]
+#: A rate is a batch of so many records: those that are asked about have no more digits.
+RECORDS = 10**8
 CONFIG = "RdpAccountantConfig"
 SAMPLINGS = {"poisson": "POISSON", "none": "POISSON", "without_replacement": "FIXED_BATCH_SIZE"}
 
@@ -25,6 +27,24 @@ def batches(part):
     """(batch size, size of the data): whole numbers whose quotient is the rate."""
     rate = Fraction(part.get("gamma", 1))
     return rate.numerator, rate.denominator
+
+
+def calibrated(ask, part, samples, batch):
+    """(the function, what it is given, a factor): for a noise, a rate or a number of runs."""
+    if part["sampling"] == "without_replacement":
+        raise line.Unsupported(f"{ask['ask']} of batches of a fixed size")
+    named = {
+        "target_epsilon": ask["epsilon_float"], "target_delta": ask["delta_float"],
+        "num_samples": samples, "batch_sizes": batch, "num_updates": part.get("count"),
+    }  # fmt: skip
+    if ask["ask"] == "noise":
+        return "calibrate_noise_multiplier", named, 1
+    named["noise_multipliers"] = line.number(part, "sigma", ask["how"])
+    if ask["ask"] == "runs":
+        del named["num_updates"]
+        return "calibrate_num_updates", named, 1
+    del named["batch_sizes"]
+    return "calibrate_batch_size", {**named, "num_samples": RECORDS}, RECORDS
 
 
 def answer_by(config):
@@ -38,18 +58,18 @@ def answer_by(config):
             raise line.Unsupported(part["mechanism"])
         accountant = accounting.DpsgdTrainingAccountant(getattr(accounting, config)())
         made = f"a.DpsgdTrainingAccountant(a.{config}())"
-        (batch, samples), runs = batches(part), part["count"]
+        (batch, samples), runs = batches(part), part.get("count")
         delta, begun = ask["delta_float"], time.perf_counter()
-        if ask["ask"] == "noise":
-            if part["sampling"] == "without_replacement":
-                raise line.Unsupported("noise of batches of a fixed size")
-            named = {
-                "target_epsilon": ask["epsilon_float"], "batch_sizes": batch, "num_updates": runs,
-                "num_samples": samples, "target_delta": delta,
-            }  # fmt: skip
-            value = accounting.calibrate_noise_multiplier(accountant=accountant, **named)
+        if ask["ask"] != "epsilon":
+            function, named, per = calibrated(ask, part, samples, batch)
+            try:
+                value = getattr(accounting, function)(accountant=accountant, **named) / per
+            except ValueError as error:
+                if "initial_min" not in str(error):
+                    raise
+                raise line.Unsupported("a target that one run, or one record, misses") from error
             given = ", ".join(f"{name}={x!r}" for name, x in named.items())
-            shown = f"a.calibrate_noise_multiplier(accountant={made}, {given})"
+            shown = f"a.{function}(accountant={made}, {given})" + f" / {per}" * (per > 1)
         else:
             named = {
                 "noise_multipliers": line.number(part, "sigma", ask["how"]), "delta": delta,
@@ -76,6 +96,7 @@ def hello_by(**more):
 
     added = [("Gaussian", sampling, "add_remove") for sampling in ("poisson", "none")]
     said = line.hello_of("jax-privacy", added, ASKS, how=HOW, compose=False, **more)
+    said["supports"][1]["asks"] = [one for one in ASKS if one != "rate"]
     fixed = {"mechanism": "Gaussian", "sampling": "without_replacement"}
     said["supports"].append({**fixed, "adjacency": "replace_one", "asks": ["epsilon"]})
     return said

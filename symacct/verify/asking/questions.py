@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import count, product, zip_longest
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from symacct.results.rounding import exact_decimal
 from symacct.verify.asking.values import (
@@ -35,7 +35,16 @@ from symacct.verify.asking.values import (
     TYPICAL_RUNS,
     WHOLE_ORDERS,
 )
-from symacct.verify.peer.protocol import ENDS, HOW, MECHANISMS, Ask, AskedPart, Hello, Support
+from symacct.verify.peer.protocol import (
+    BUDGETED,
+    ENDS,
+    HOW,
+    MECHANISMS,
+    Ask,
+    AskedPart,
+    Hello,
+    Support,
+)
 
 _T = TypeVar("_T")
 _FLOAT32 = struct.Struct("f")
@@ -239,7 +248,7 @@ _TYPICAL_ORDERS = (*(str(Decimal(x) / 10) for x in range(11, 109, 4)), *map(str,
 
 
 def typical(row: Support, chance: random.Random, kind: str | None = None) -> Ask:
-    """ε(δ) or δ(ε) as it is asked of a training run, drawn log-uniformly; noise, ρ or μ of it."""
+    """ε(δ) or δ(ε) as it is asked of a training run, drawn log-uniformly; noise or μ of it."""
     kind = kind or chance.choice(row.ends)
     value = _log_uniform(chance, *TYPICAL[row.mechanism])
     gamma = None if row.sampling == "none" else _log_uniform(chance, *TYPICAL_RATES)
@@ -251,11 +260,17 @@ def typical(row: Support, chance: random.Random, kind: str | None = None) -> Ask
     loss = runs / (2 * spread**2)
     about = short(loss + 2 * math.sqrt(-loss * math.log(float(delta))))
     part = part_of(row, _values(row, value), gamma, runs)
-    if kind == "noise":
-        unknown = replace(part, parameters=())
+    if kind in BUDGETED:
+        unknown = replace(part, **_UNKNOWN[kind])
         return Ask(kind, (unknown,), delta, row.adjacency, within=about)
     at = {"epsilon": delta, "delta": about}.get(kind, "")
     return Ask(kind, (part,), at, row.adjacency)
+
+
+#: What is left out of the part that is asked about.
+_UNKNOWN: dict[str, Any] = {
+    "noise": {"parameters": ()}, "rate": {"gamma": None}, "runs": {"count": 0},
+}  # fmt: skip
 
 
 def training(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:

@@ -79,14 +79,15 @@ def _axes(ask: Ask) -> Iterator[_Axis]:
         whole = order.denominator == 1
         limits = (Fraction(1), Fraction(_MOST_ORDER + 1))
         yield _Axis("α", order, lambda text: replace(ask, at=text), *limits, whole)
-    yield _Axis(
-        "runs",
-        Fraction(part.count),
-        lambda text: with_part(count=int(text)),
-        Fraction(0),
-        Fraction(_MOST_RUNS + 1),
-        True,
-    )
+    if part.count:
+        yield _Axis(
+            "runs",
+            Fraction(part.count),
+            lambda text: with_part(count=int(text)),
+            Fraction(0),
+            Fraction(_MOST_RUNS + 1),
+            True,
+        )
 
 
 def _edge(axis: _Axis, shows: Shows, up: bool) -> tuple[Fraction, Fraction] | None:

@@ -12,7 +12,7 @@ from symacct.results.time_limit import OutOfTimeError
 from symacct.verify.asking.questions import short
 from symacct.verify.asking.regions import bounded
 from symacct.verify.judging.verdict import Finding
-from symacct.verify.peer.protocol import Ask, AskedPart
+from symacct.verify.peer.protocol import BUDGETED, Ask, AskedPart
 
 Probe = Callable[[Ask], Finding | None]
 
@@ -35,8 +35,7 @@ _AT = {
     "rdp": ("2", "3", "4", "8", "16", "64", "256", "1.5", "2.5", "3.5", "10.5", "1.1", "1.01"),
     "epsilon": ("1e-5", "0.001"),
     "delta": ("1", "0.1"),
-    "noise": ("1e-5", "0.001"),
-}
+} | dict.fromkeys(BUDGETED, ("1e-5", "0.001"))
 _BISECTIONS = 16
 #: What an implementation falls into from some order on, and the size of what it gives says nothing.
 _EDGES = ("nan", "inf", "exception", "zero")
@@ -173,7 +172,8 @@ def _simpler_place(ask: Ask) -> Iterator[Ask]:
 def _plain(part: AskedPart, gamma: str) -> AskedPart:
     """One run with the first of the known values."""
     rate = None if part.gamma is None else gamma
-    return replace(_first(part, _VALUES[part.mechanism][0]), gamma=rate, count=1, inner=1)
+    one = min(part.count, 1)  # none where the number of runs is asked for
+    return replace(_first(part, _VALUES[part.mechanism][0]), gamma=rate, count=one, inner=1)
 
 
 def _with(ask: Ask, i: int, part: AskedPart) -> Ask:

@@ -105,7 +105,8 @@ def twins(ask: Ask) -> Iterator[Ask]:
         if ask.at:
             more = Decimal(step) if ask.kind == "rdp" else -Decimal(step)
             yield replace(ask, at=_beside(ask.at, more))
-    yield replace(ask, parts=(replace(part, count=part.count + 1),))
+    if part.count:
+        yield replace(ask, parts=(replace(part, count=part.count + 1),))
 
 
 def _moved(part: AskedPart, step: Decimal) -> Iterator[AskedPart]:

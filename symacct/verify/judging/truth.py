@@ -44,7 +44,15 @@ from symacct.results.enclosure import Enclosure
 from symacct.results.time_limit import OutOfTimeError, before
 from symacct.verify.judging import replaced
 from symacct.verify.judging.bounds import Bound, Truth, ends
-from symacct.verify.peer.protocol import MECHANISMS, STREAMS, WITH_SENSITIVITY, Ask, AskedPart
+from symacct.verify.peer.protocol import (
+    BUDGETED,
+    LARGEST,
+    MECHANISMS,
+    STREAMS,
+    WITH_SENSITIVITY,
+    Ask,
+    AskedPart,
+)
 from symacct.verify.peer.work import Clock, of_this_thread
 
 #: As far as a float64 goes.
@@ -55,7 +63,9 @@ _FIXED_SIZE_ORDER = 256
 _PROFILE_SIZE = 2**28  # some tenths of a second; other bounds answer what would take longer
 _LEAST_DIGITS, _LEAST_SIZE = 5, 2**24  # of a lower bound
 _BITS = 120
-#: Of the least noise, between two neighbours of so many digits; and of ρ and μ, searched for.
+#: The names of the rate and of the number of runs that are asked for.
+_RATE, _COUNT = "gamma", "n"
+#: Of noise and rates, between two neighbours of so many digits; and of ρ and μ, searched for.
 _NOISE_DIGITS, _SEARCHED = 7, 12
 _NOISE = (
     Gaussian, Laplace, RandomizedResponse, PureDP, ZCDP, DiscreteGaussian, DiscreteLaplace, Skellam,
@@ -134,8 +144,8 @@ class Oracle:
             return self._smallest(ask)
         if ask.kind == "advantage":
             return self._truth(_of_delta(ask))
-        if ask.kind == "noise":
-            return self._least_noise(ask)
+        if ask.kind in BUDGETED:
+            return self._just_enough(ask)
         if Fraction(ask.at) < 0:
             return self._reflected(ask)
         if (known := self._profile(ask)) is not None:
@@ -149,30 +159,45 @@ class Oracle:
         exactly = found.claim.kind is Kind.EXACT
         return Truth(low if exactly else Fraction(0), high, exactly)
 
-    def _least_noise(self, ask: Ask) -> Truth:
-        """The least noise that is enough: it lies between two neighbours, by the exact profile."""
+    def _just_enough(self, ask: Ask) -> Truth:
+        """Noise, a rate or runs: what is just enough lies between neighbours, by the profile."""
         with contextlib.suppress(SymacctError):
-            found = self._calibrated(ask, "exact", None)
-            return Truth(found.fails, found.meets, found.guarantee.kind is Kind.EXACT)
+            return self._calibrated(ask, "exact", None)
         return self.by_method(ask, "improved", None)
 
-    def too_little(self, ask: Ask, noise: Fraction, allowance: Fraction) -> bool:
-        """Is more than the ε asked for proved of so much noise, whatever less of it would give?"""
-        (part,) = ask.parts
-        name = MECHANISMS[part.mechanism][0]
-        known = replace(part, parameters=((name, str(noise)),))
-        spent = replace(ask, kind="epsilon", parts=(known,), within=None, orders=None)
-        truth = self.truth(spent)
+    def overspent(self, ask: Ask, value: Fraction, allowance: Fraction) -> bool:
+        """Is more than the ε asked for proved of so much noise, of such a rate or so many runs?"""
+        if ask.kind == "runs" and value < 1:
+            return False
+        truth = self.truth(_spent(ask, value))
         return truth is not None and truth.lower > Fraction(ask.within or 0) * (1 + allowance)
 
-    def _calibrated(
-        self, ask: Ask, conversion: str, orders: Iterable[Numeric] | None
-    ) -> Calibration:
-        """Neighbours, of which the larger noise is enough; LimitError for a rate or a chance."""
+    def _calibrated(self, ask: Ask, conversion: str, orders: Iterable[Numeric] | None) -> Truth:
+        """Between neighbours of which one is enough: more noise, a lower rate, fewer runs."""
+        exactly = conversion == "exact"
+        if ask.kind in LARGEST and (end := self._at_the_end(ask, conversion, orders)) is not None:
+            return end
         with limits.limits(contour=_PROFILE_SIZE):
             how = {"digits": _NOISE_DIGITS, "conversion": conversion, "orders": orders}
             found: Calibration = self.ask("calibrate", node(ask), ask.within, ask.at, **how)
-        return found
+        kind = found.guarantee.kind if exactly else found.guarantee.claim.kind
+        low, high = sorted((found.meets, found.fails))
+        high = low if ask.kind == "runs" else high  # which is one number
+        return Truth(low, high, kind is Kind.EXACT and (exactly or found.guarantee.optimal))
+
+    def _at_the_end(
+        self, ask: Ask, conversion: str, orders: Iterable[Numeric] | None
+    ) -> Truth | None:
+        """No run at all where one is too many, the rate 1 where that is enough; None between."""
+        one, within = _spent(ask, Fraction(1)), Fraction(str(ask.within))
+        known = (
+            self.truth(one) if conversion == "exact" else self.by_method(one, conversion, orders)
+        )
+        if known is None or known.lower <= within < known.upper:
+            return None
+        if known.upper <= within:
+            return Truth(Fraction(1), Fraction(1), known.exact) if ask.kind == "rate" else None
+        return Truth(Fraction(0), Fraction(0), known.exact) if ask.kind == "runs" else None
 
     def _reflected(self, ask: Ask) -> Truth:
         """δ(−ε) = 1 − e^{−ε}(1 − δ(ε)), as each pair has its mirror image beside it."""
@@ -223,14 +248,24 @@ class Oracle:
         fixed = any(part.sampling == "without_replacement" for part in ask.parts)
         largest = _FIXED_SIZE_ORDER if fixed else _LARGEST_ORDER
         with limits.limits(search_order=largest):
-            if ask.kind == "noise":
-                found = self._calibrated(ask, conversion, orders)
-                known = found.guarantee.optimal and found.guarantee.claim.kind is Kind.EXACT
-                return Truth(found.fails, found.meets, known)
+            if ask.kind in BUDGETED:
+                return self._calibrated(ask, conversion, orders)
             guarantee = self.ask(ask.kind, node(ask), ask.at, conversion, orders)
         # Another curve may be lower than one that is a bound.
         known = guarantee.optimal and guarantee.claim.kind is Kind.EXACT
         return Truth(*ends(guarantee.asked), known)
+
+
+def _spent(ask: Ask, value: Fraction) -> Ask:
+    """The question of its ε, with the answer filled in; of runs the whole number below it."""
+    (part,) = ask.parts
+    if ask.kind == "rate":
+        part = replace(part, gamma=str(min(value, Fraction(1))))
+    elif ask.kind == "runs":
+        part = replace(part, count=math.floor(value))
+    else:
+        part = replace(part, parameters=((MECHANISMS[part.mechanism][0], str(value)),))
+    return replace(ask, kind="epsilon", parts=(part,), within=None, orders=None)
 
 
 def _of_delta(ask: Ask) -> Ask:
@@ -306,7 +341,8 @@ def step(part: AskedPart, relation: str, group: int = 1) -> Node:
     m: Node = Compose({one: part.inner}) if part.inner > 1 else one
     if part.sampling == "none":
         return noise_for_group(m, group) or GroupPrivacy(m, group)
-    return GroupPrivacy(SAMPLINGS[part.sampling](m, part.gamma, relation), group)
+    gamma = part.gamma or sympy.Symbol(_RATE, positive=True)
+    return GroupPrivacy(SAMPLINGS[part.sampling](m, gamma, relation), group)
 
 
 def _one(part: AskedPart) -> Node:
@@ -324,7 +360,11 @@ def _one(part: AskedPart) -> Node:
 def node(ask: Ask) -> Node:
     """The composition asked about."""
     relation = relation_of(ask)
-    return Compose(*(part.count * step(part, relation, ask.group) for part in ask.parts))
+    return Compose(*(_count(part) * step(part, relation, ask.group) for part in ask.parts))
+
+
+def _count(part: AskedPart) -> Any:
+    return part.count or sympy.Symbol(_COUNT, integer=True, positive=True)
 
 
 def parts_of(m: Node) -> tuple[AskedPart, ...] | None:

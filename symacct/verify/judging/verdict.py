@@ -11,8 +11,9 @@ from symacct.core.errors import SymacctError
 from symacct.results.rounding import nearest_float
 from symacct.verify.judging import matching
 from symacct.verify.judging.bounds import Bound, Truth, decimal_text
+from symacct.verify.judging.excess import excess, mostly
 from symacct.verify.judging.truth import Oracle
-from symacct.verify.peer.protocol import CONVERTED, Answer, Ask, Hello, Support
+from symacct.verify.peer.protocol import CONVERTED, LARGEST, Answer, Ask, Hello, Support
 
 #: The worst first.
 VERDICTS = (
@@ -31,6 +32,7 @@ _SLOW_SECONDS = 2.0
 #: Nobody asks for a smaller δ: by how much it is too large there is no headline.
 _NO_DELTA = Fraction(1, 10**12)
 _TINY = Fraction(1, 2**1000)
+_TOO_MUCH = "more than this ε and δ allow"
 
 
 @dataclass(frozen=True)
@@ -216,6 +218,9 @@ class Judge:
             best, least = self._methods(ask)
         except SymacctError:
             return False
+        if ask.kind in LARGEST:
+            few = _few(ask, answer.finite, least)
+            return answer.finite <= best.lower * (1 + self.allowance) and not few
         return best.upper * (1 - self.allowance) <= answer.finite <= least.upper * LOOSE
 
     def _methods(self, ask: Ask) -> tuple[Truth, Truth]:
@@ -230,7 +235,7 @@ class Judge:
         value = found.answer.finite
         if value is None:
             return found
-        if found.verdict == "loose" and found.converted:
+        if found.verdict == "loose" and found.converted and found.ask.kind not in LARGEST:
             return self._split(found, value)
         below = found.below
         if found.verdict == "wrong-formula" and found.ask.kind in CONVERTED:
@@ -240,20 +245,26 @@ class Judge:
     def _without_truth(self, ask: Ask, answer: Answer, value: Bound) -> Finding | None:
         if isinstance(value, float):
             return Finding("nan", ask, answer) if math.isnan(value) else None
-        return Finding("negative", ask, answer, below=True) if value < 0 else None
+        if ask.kind in LARGEST and value > 0 and self.oracle.overspent(ask, value, self.allowance):
+            return Finding("unsound", ask, answer, below=True, note=_TOO_MUCH)
+        below = ask.kind not in LARGEST
+        return Finding("negative", ask, answer, below=below) if value < 0 else None
 
     def _not_finite(self, ask: Ask, answer: Answer, value: float, truth: Truth) -> Finding | None:
         if math.isnan(value):
             return Finding("nan", ask, answer, truth)
+        largest = ask.kind in LARGEST
         if value < 0:
-            return Finding("negative", ask, answer, truth, below=True)
+            return Finding("negative", ask, answer, truth, below=not largest)
         # Beyond float64, or for want of any proved bound, ∞ is an honest answer.
         if truth.upper >= Fraction(10) ** 308:
             self.judged.add((ask, value))
             return None
-        return Finding("inf", ask, answer, truth)
+        return Finding("inf", ask, answer, truth, below=largest)
 
     def _number(self, case: _Case) -> Finding | None:
+        if case.ask.kind in LARGEST:
+            return self._largest(case)
         low = self._below(case)
         if low is not None:
             return low
@@ -276,7 +287,7 @@ class Judge:
         note = ""
         if case.ask.kind == "noise":
             note = "too little noise for this ε and δ"
-            if value > 0 and not self.oracle.too_little(case.ask, value, self.allowance):
+            if value > 0 and not self.oracle.overspent(case.ask, value, self.allowance):
                 self.undecided.add((case.ask, value))  # ε need not fall with discrete noise
                 return None
         return case.finding(verdict, lower, below=True, note=note)
@@ -316,6 +327,28 @@ class Judge:
         short = case.value < bounds[0]
         return case.finding("wrong-formula", bounds[0], below=below, short=short, note=note)
 
+    def _largest(self, case: _Case) -> Finding | None:
+        """A rate or a number of runs: a larger one than the ε and δ allow is unsound."""
+        ask, value = case.ask, case.value
+        if value < 0:
+            return case.finding("negative")
+        if value > case.truth.upper * (1 + self.allowance):
+            if self.oracle.overspent(ask, value, self.allowance):
+                return case.finding("unsound", below=True, note=_TOO_MUCH)
+            self.undecided.add((ask, value))
+            return None
+        least = case.truth
+        if self._has_method:
+            try:
+                best, least = self._methods(ask)
+            except SymacctError:
+                return None
+            if best.exact and value > best.upper * (1 + self.allowance):
+                most = decimal_text(best.upper, True, 12)
+                note = f"above {most}, the most that its conversion allows"
+                return case.finding("wrong-formula", short=True, note=note)
+        return case.finding("loose") if _few(ask, value, least) else None
+
     # --- ε, δ and the least noise
 
     @property
@@ -353,9 +386,9 @@ class Judge:
             )
         except SymacctError:
             return found
-        split = _excess(value, self.oracle.truth(ask), methods)
+        split = excess(value, self.oracle.truth(ask), methods)
         # Of orders that were given, no excess is the peer's but what it adds to the best of them.
-        return replace(found, split=split, note=_largest(split[-1:] if ask.orders else split))
+        return replace(found, split=split, note=mostly(split[-1:] if ask.orders else split))
 
     def _over_grid(self, ask: Ask, conversion: str) -> Truth | None:
         orders = ask.orders or self.hello.default_orders
@@ -378,6 +411,8 @@ class Judge:
             least = self.oracle.by_method(ask, "optimal", None)
         except SymacctError:
             return False
+        if ask.kind in LARGEST:
+            return bool(value > least.upper * (1 + self.allowance))
         return bool(value < least.lower * (1 - self.allowance))
 
     def _by_total_variation(self, ask: Ask, value: Fraction) -> bool:
@@ -394,6 +429,11 @@ class Judge:
         return value == 0 and math.sqrt(square) <= float(Fraction(ask.at))
 
 
+def _few(ask: Ask, value: Fraction, known: Truth) -> bool:
+    """Is it less than what is known to be allowed, of runs by more than one?"""
+    return bool((value + (ask.kind == "runs")) * LOOSE < known.lower)
+
+
 def explained_by_rounding(ask: Ask, gap: Fraction, size: Fraction, bits: int = 53) -> bool:
     """Could this error come from rounding log A, or a moment near 1, to float64 (or float32)?
 
@@ -407,27 +447,3 @@ def explained_by_rounding(ask: Ask, gap: Fraction, size: Fraction, bits: int = 5
     terms = 64 * max(alpha, Fraction(8))
     moment = max(Fraction(1), (alpha - 1) * size / runs)
     return gap <= runs * terms * moment * Fraction(1, 2**bits) / (alpha - 1)
-
-
-def _excess(
-    value: Fraction, truth: Truth | None, methods: tuple[Truth, Truth, Truth | None]
-) -> tuple[tuple[str, float], ...]:
-    """The excess over the truth, where it is known, as RDP + conversion + order grid + series."""
-    least, every, grid = methods
-    known = truth is not None and truth.exact
-    rows = [("RDP", _minus(least.upper, truth.upper))] if truth and known else []
-    rows.append(("conversion", _minus(every.upper, least.upper)))
-    if grid is None:
-        return (*rows, ("orders and series", _minus(value, every.upper)))
-    rows.append(("order grid", _minus(grid.upper, every.upper)))
-    return (*rows, ("series", _minus(value, grid.upper)))
-
-
-def _minus(a: Bound, b: Bound) -> float:
-    return math.inf if math.inf in (a, b) else nearest_float(Fraction(a) - Fraction(b))
-
-
-def _largest(split: tuple[tuple[str, float], ...]) -> str:
-    own = [row for row in split if row[0] != "RDP"]
-    name, excess = max(own, key=lambda row: row[1])
-    return f"mostly from the {name}: {excess:.3g} of {sum(x for _, x in own):.3g}"

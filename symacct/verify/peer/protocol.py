@@ -10,13 +10,15 @@ from typing import Any
 
 #: Of the questions: 2 has batches, groups, sensitivities, streams, and noise, ρ and μ as answers.
 VERSION = 2
-#: "noise" is the least that is enough for (ε, δ), "rho" that of zCDP, "mu" that of Gaussian DP,
-#: "advantage" an attacker's largest, δ(0).
-KINDS = ("rdp", "epsilon", "delta", "noise", "rho", "mu", "advantage")
+#: "noise" is the least that is enough for (ε, δ), "rate" and "runs" the most that it allows, "rho"
+#: the least of zCDP, "mu" that of Gaussian DP, "advantage" an attacker's largest, δ(0).
+KINDS = ("rdp", "epsilon", "delta", "noise", "rate", "runs", "rho", "mu", "advantage")
+#: What is asked for an (ε, δ); of the second, too much is what is unsound.
+BUDGETED, LARGEST = ("noise", "rate", "runs"), ("rate", "runs")
 #: The two ends of an (ε, δ) guarantee.
 ENDS = ("epsilon", "delta")
 #: What an accountant that goes through RDP converts it to.
-CONVERTED = (*ENDS, "noise", "advantage")
+CONVERTED = (*ENDS, *BUDGETED, "advantage")
 SAMPLINGS = ("none", "poisson", "without_replacement")
 #: In the third a record is replaced with one that adds nothing: for the noise on a sum.
 ADJACENCIES = ("add_remove", "replace_one", "replace_special")
@@ -52,14 +54,15 @@ HOW = {
     "after": ("fresh", "asked", "used", "twice"),
 }
 #: What an ask of each kind is at: its field, none for ρ, μ and the advantage.
-AT = {"rdp": "alpha", "epsilon": "delta", "delta": "epsilon", "noise": "delta"}
+AT = {"rdp": "alpha", "epsilon": "delta", "delta": "epsilon"} | dict.fromkeys(BUDGETED, "delta")
 
 
 @dataclass(frozen=True)
 class AskedPart:
     """`inner` runs of one mechanism, sampled, `count` times; numbers are exact text.
 
-    Without `parameters` it is what noise is asked of. A `strategy` has the rows of its matrix.
+    Without `parameters` it is what noise is asked of, with a `count` of 0 what runs are asked of,
+    and sampled without `gamma` what a rate is asked of. A `strategy` has the rows of its matrix.
     """
 
     mechanism: str
@@ -92,10 +95,10 @@ class AskedPart:
         inner = f"{self.mechanism}({', '.join(own)})"
         inner = inner if self.inner == 1 else f"{self.inner} * {inner}"
         if self.sampling == "poisson":
-            inner = f"PoissonSubsample({inner}, {self.gamma})"
+            inner = f"PoissonSubsample({inner}, {self.gamma or 'gamma'})"
         elif self.sampling == "without_replacement":
             inner = f"SubsampleWithoutReplacement({inner}, {self.gamma})"
-        return inner if self.count == 1 else f"{self.count} * {inner}"
+        return inner if self.count == 1 else f"{self.count or 'n'} * {inner}"
 
     def fields(self) -> dict[str, Any]:
         """The part as the ask's fields."""
@@ -113,7 +116,7 @@ class AskedPart:
         if self.sampling == "without_replacement":
             row |= {"sample_size": self.rate.numerator, "dataset_size": self.rate.denominator}
         row |= {} if self.inner == 1 else {"inner": self.inner}
-        return row | {"count": self.count}
+        return row | ({"count": self.count} if self.count else {})
 
 
 @dataclass(frozen=True)
@@ -121,7 +124,7 @@ class Ask:
     """One question: `kind` of KINDS, `at` an order, δ or ε as exact text, "" for ρ and μ.
 
     The `orders` are those to be searched; of RDP they are asked at once, `at` one of them. The
-    datasets differ in `group` records. Noise is asked for the ε that is `within`.
+    datasets differ in `group` records. Noise, rates and runs are asked for the ε that is `within`.
     """
 
     kind: str
@@ -182,7 +185,7 @@ class Ask:
             | ({} if p.inner == 1 else {"inner": p.inner})
             | ({} if p.sensitivity == "1" else {"sensitivity": p.sensitivity})
             | ({} if not p.strategy else {"strategy": [list(row) for row in p.strategy]})
-            | {"count": p.count}
+            | ({"count": p.count} if p.count else {})
             for p in self.parts
         ]
         if self.how:
@@ -200,7 +203,7 @@ class Ask:
                 _parameters(kind, one),
                 one["sampling"],
                 _number(one["gamma"]) if "gamma" in one else None,
-                int(one["count"]),
+                0 if kind == "runs" else int(one["count"]),
                 int(one.get("inner", 1)),
                 _number(one.get("sensitivity", "1")),
                 tuple(tuple(map(_number, line)) for line in one.get("strategy", ())),
@@ -210,7 +213,7 @@ class Ask:
         orders = tuple(map(_number, row["orders"])) if "orders" in row else None
         how = tuple(sorted((str(key), str(way)) for key, way in row.get("how", {}).items()))
         at = _number(row[AT[kind]]) if kind in AT else ""
-        within = _number(row["epsilon"]) if kind == "noise" else None
+        within = _number(row["epsilon"]) if kind in BUDGETED else None
         group = int(row.get("group", 1))
         if kind == "rdp" and orders is not None and at not in orders:
             raise ValueError(f"alpha: found {at}, needed one of the orders")

@@ -227,6 +227,8 @@ def _means_something(row: Support) -> None:
         raise _needed(f"'sensitivity' of {row.mechanism}", f"one of {', '.join(WITH_SENSITIVITY)}")
     if "noise" in row.asks and row.mechanism not in CALIBRATED:
         raise _needed(f"'noise' of {row.mechanism}", f"one of {', '.join(CALIBRATED)}")
+    if "rate" in row.asks and row.sampling != "poisson":
+        raise _needed(f"'rate' of {row.mechanism}, {row.sampling}", "a row of Poisson samples")
 
 
 def _asks(value: object) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from symacct.verify.judging.verdict import ALLOWANCE, SYMPTOMS, VERDICTS, Finding
-from symacct.verify.peer.protocol import ENDS, SAMPLINGS, Ask
+from symacct.verify.peer.protocol import ENDS, LARGEST, SAMPLINGS, Ask
 from symacct.verify.reporting.clusters import (
     BEYOND,
     NEAR_1,
@@ -28,6 +28,8 @@ _OF_SEVERAL = ("several runs in a sample", "in a composition")
 #: Of what is neither a curve nor ε or δ, the answer itself may be wrong.
 _ANSWERS = {
     "noise": "least noise",
+    "rate": "largest rate",
+    "runs": "largest number of runs",
     "rho": "ρ of zCDP",
     "mu": "μ of Gaussian DP",
     "advantage": "advantage",
@@ -139,7 +141,7 @@ class _Causes:
         self.answers_both = {
             kind for kind in _ANSWERS if len({_side(o) for o in own if o.ask.kind == kind}) == 2
         }
-        self.converts = {_side(one) for one in found if one.converted and one.ask.kind in ENDS}
+        self.converts = {_less(one) for one in found if one.converted and one.ask.kind in ENDS}
         #: Of which a new process gives an answer again.
         self.stays = {self._of_itself(cluster) for cluster in clusters if cluster.alone}
 
@@ -172,7 +174,7 @@ class _Causes:
                     return _ROUNDING
         if another:
             return self._way(found)
-        follows = found.converted and _side(found) in self.converts
+        follows = found.converted and _less(found) in self.converts
         if found.ask.kind in _ANSWERS and not follows:
             both = found.ask.kind in self.answers_both
             return _BOTH if both else _side(found), _ANSWERS[found.ask.kind]
@@ -244,7 +246,9 @@ def _by_itself(found: Finding, what: Cause) -> Cause:
         return found.law or found.verdict, *what
     if found.split and "series" not in found.note.split(":")[0]:
         return _side(found), found.note.split(":")[0]  # the curve is right, so no series is wrong
-    return _side(found), *((_CONVERSION,) if found.converted else ("ε and δ", *what))
+    if found.converted:
+        return SIDES[not _less(found)], _CONVERSION  # as ε is, where a rate follows from it
+    return _side(found), "ε and δ", *what
 
 
 def _relations(found: Iterable[Finding]) -> dict[str, set[Cause]]:
@@ -297,10 +301,17 @@ def _is_plain(found: Finding) -> bool:
 
 
 def _side(found: Finding) -> str:
-    small = found.below or found.short or found.verdict in _BELOW
+    """On which side of the truth it is: too high a rate and too many runs are what loses more."""
+    return SIDES[_less(found) == (found.ask.kind in LARGEST)]
+
+
+def _less(found: Finding) -> bool:
+    """Is less privacy lost by the answer than there is?"""
+    largest = found.ask.kind in LARGEST
+    less = found.below or found.short or (found.verdict in _BELOW and not largest)
     if found.verdict in SYMPTOMS and found.ratio is not None:
-        small = small or found.ratio < 1
-    return SIDES[0] if small else SIDES[1]
+        less = less or (found.ratio < 1) != largest
+    return less
 
 
 def _whats(ask: Ask) -> list[Cause]:

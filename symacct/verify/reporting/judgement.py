@@ -78,6 +78,8 @@ class KnownFindings:
             return False
         for one in known:
             now = None if one.worst is None else again.get(one.worst)
+            if own is not None and one is not own and now is not None and len(now.ask.parts) > 1:
+                continue  # a composition may be worse by another of its parts, and has its own kind
             if now is not None and _size(now.severity) > _WORSE * _size(one.severity):
                 return False
         if cluster.worst.ratio is None or not cluster.worst.beyond_rounding:
@@ -160,6 +162,20 @@ class Judgement:
         if any(defect.below for defect in failing) or (failing and self.report.judged):
             return 1
         return 0 if self.report.enough else NOT_JUDGED
+
+    @property
+    def conclusion(self) -> str:
+        """One line: whether the run fails, and by which of the defects in the order shown."""
+        defects = self.report.defects
+        numbers = [str(i) for i, one in enumerate(defects, 1) if one in self.failing]
+        if self.status == NOT_JUDGED:
+            return "No verdict: too little could be judged."
+        if numbers:
+            many = f"defect{'s' * (len(numbers) > 1)} {', '.join(numbers)}"
+            return f"Failed by {many} of {len(defects)}."
+        new = "new " if self.known.found else ""
+        worse = "" if self.fail_on is None else f" or has the verdict {self.fail_on} or a worse one"
+        return f"Passed: no {new}defect is below what is proved{worse}."
 
 
 def read(file: str) -> dict[str, KnownFindings]:
