@@ -76,7 +76,7 @@ class NodeCurve:
 
     def remember(self, what: str) -> Remembered:
         """A table for what else is computed from this curve, kept as long as its values."""
-        return self.evaluation.remember(self.node, what)
+        return self.evaluation.memo(self.node, (*self.evaluation.key, what))
 
     def excesses(self) -> Callable[[Order], Number]:
         """l ↦ e^{(l−1)ε(l)} − 1 at whole orders, remembered; directly where there is a formula."""
