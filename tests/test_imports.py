@@ -117,6 +117,7 @@ ROOMS = {
     "export",
     "interop",
     "papers",
+    "profile",
     "testing",
     "verify",
 }
@@ -157,7 +158,7 @@ def asked(*words):
         (
             asked("epsilon", EXPR, "--delta", "1e-8"),
             {"click", "rich"},
-            {"cli", "explore", "export", "papers"},
+            {"cli", "explore", "export", "papers", "profile"},
         ),
     ],
 )

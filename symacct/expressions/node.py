@@ -248,15 +248,15 @@ class Node(Currencies, Mechanical, PaperOutput, Pictures, Interned):
         >>> print(Gaussian(5).rdp(8, digits=3))
         0.16
         """
-        return _accountant(engine).rdp(self, alpha, by=by, digits=digits)
+        return upward.accountant.default_accountant(engine).rdp(self, alpha, by=by, digits=digits)
 
     def cgf(self, lam: Numeric, digits: int = 30, by: By = None, engine: str = "ball") -> Enclosure:
         """The CGF K(λ) = λ ε(λ+1) as an Enclosure, for λ >= 0, or for λ = −1 if ε(1) is finite."""
-        return _accountant(engine).cgf(self, lam, by=by, digits=digits)
+        return upward.accountant.default_accountant(engine).cgf(self, lam, by=by, digits=digits)
 
     def lower_bound(self, alpha: Numeric, digits: int = 30, engine: str = "ball") -> Enclosure:
         """The best known lower bound of ε(α); never a guarantee."""
-        return _accountant(engine).lower_bound(self, alpha, digits=digits)
+        return upward.accountant.default_accountant(engine).lower_bound(self, alpha, digits=digits)
 
     @progress("epsilon")
     def epsilon(
@@ -275,7 +275,7 @@ class Node(Currencies, Mechanical, PaperOutput, Pictures, Interned):
         in `report`. Raises DomainError for δ outside [0, 1), and SoundnessError if only a lower
         bound is known.
         """
-        return _accountant().epsilon(
+        return upward.accountant.default_accountant().epsilon(
             self, delta, conversion=conversion, orders=orders, by=by, digits=digits
         )
 
@@ -289,7 +289,7 @@ class Node(Currencies, Mechanical, PaperOutput, Pictures, Interned):
         by: By = None,
     ) -> Guarantee:
         """The Guarantee (ε, δ) with the smallest δ for this ε, over all real orders and ∞."""
-        return _accountant().delta(
+        return upward.accountant.default_accountant().delta(
             self, epsilon, conversion=conversion, orders=orders, by=by, digits=digits
         )
 
@@ -304,11 +304,11 @@ class Node(Currencies, Mechanical, PaperOutput, Pictures, Interned):
         >>> print(m.lower_epsilon("1e-5", digits=6))
         2.33739
         """
-        return _accountant().lower_epsilon(self, delta, digits)
+        return upward.accountant.default_accountant().lower_epsilon(self, delta, digits)
 
     def lower_delta(self, epsilon: Numeric, digits: int = 30) -> Enclosure:
         """A proved lower bound of the true δ(ε); see `lower_epsilon`."""
-        return _accountant().lower_delta(self, epsilon, digits)
+        return upward.accountant.default_accountant().lower_delta(self, epsilon, digits)
 
     @progress("report")
     def report(
@@ -341,12 +341,6 @@ class Node(Currencies, Mechanical, PaperOutput, Pictures, Interned):
     def __repr__(self) -> str:
 
         return upward.text.to_text(self)
-
-
-def _accountant(engine: str = "ball") -> upward.accountant.Accountant:
-    """What the questions are asked of."""
-
-    return upward.accountant.default_accountant(engine)
 
 
 def kinds() -> dict[str, Callable[..., Node]]:

@@ -93,15 +93,14 @@ def _within(
             f"{name}: found {echo(value)}, needed a number or another symbol: alpha is the order"
         )
     for condition in conditions:
-        if not _holds(condition, number, name):
+        rational = isinstance(number, Fraction)
+        if not (condition(number) if rational else _holds(condition, number, name)):
             raise DomainError(f"{name}: found {echo(value)}, needed {needed}{remedy(number)}")
     return number
 
 
-def _holds(condition: Condition, number: Exact, name: str) -> bool:
-    """Whether the condition holds; what symbols leave open is taken as the user's assumption."""
-    if isinstance(number, Fraction):
-        return bool(condition(number))
+def _holds(condition: Condition, number: sympy.Expr, name: str) -> bool:
+    """Does it hold of a formula? What symbols leave open is taken as the user's assumption."""
     if number.free_symbols:
         # SymPy takes long over large integers.
         return bits(number) > _DECIDED_BITS or condition(number) is not sympy.false

@@ -65,18 +65,16 @@ def _find_bounding(
     node: Node, alpha: Order | np.ndarray, goal: Kind, among: Iterable[Theorem]
 ) -> list[Theorem]:
     wanted = [t for t in among if t.kind in (Kind.EXACT, goal) and speaks_of_relation(t, node)]
-    # A theorem that reads the node's own curve derives other orders from the whole ones.
-    whole = covers(INTEGER_ORDERS, alpha)
-
-    def answers(theorem: Theorem) -> bool:
-        return not (whole and theorem.reads == "itself") and theorem.why_not(node, alpha) is None
-
+    here = [t for t in wanted if covers(t.orders, alpha)]
+    if covers(INTEGER_ORDERS, alpha):
+        # A theorem that reads the node's own curve derives other orders from the whole ones.
+        here = [t for t in here if t.reads != "itself"]
     # Among theorems that give the same value, the one stated for whole orders goes first.
-    tight = sorted((t for t in wanted if t.tight), key=lambda t: not t.orders.whole)
+    tight = sorted((t for t in here if t.tight), key=lambda t: not t.orders.whole)
     for theorem in tight:
-        if not theorem.partial and answers(theorem):
+        if not theorem.partial and theorem.why_not(node, alpha) is None:
             return [theorem]
-    found = [theorem for theorem in wanted if answers(theorem)]
+    found = [theorem for theorem in here if theorem.why_not(node, alpha) is None]
     if not found:
         _raise_unanswered(node, alpha, goal, wanted)
     return sorted(found, key=lambda t: (not t.partial, not t.tight))

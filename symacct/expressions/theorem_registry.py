@@ -158,7 +158,7 @@ class Theorem:
 
     def why_not(self, node: Node, alpha: Order | np.ndarray) -> str | None:
         """The reason why the theorem says nothing about `node` at `alpha`; None if it does."""
-        if not is_named_in(self, node):
+        if type(node).__name__ not in self.operation:
             return f"{self.name} is about {self.about}, got {type(node).__name__}"
         if not speaks_of_relation(self, node):
             relation = node.fixed_adjacency  # type: ignore[attr-defined]
@@ -172,11 +172,12 @@ class Theorem:
         if self.monotone or self.reads == "itself":
             return None
         kinds = {child.claim.kind for child in node.children} - {Kind.EXACT}
-        said = (
+        if not kinds:
+            return None
+        return (
             f"{self.name} is not nondecreasing in the values that it reads: it needs an exact "
             f"curve, got one of kind {', '.join(sorted(map(str, kinds)))}"
         )
-        return said if kinds else None
 
     def arguments(self, ctx: Arithmetic, node: Node) -> dict[str, Any]:
         """What the bound takes by name: the node's parameters, in `ctx` or exact, and options."""
@@ -381,12 +382,7 @@ def covers(orders: Orders, alpha: Order | np.ndarray) -> bool:
 
 def is_about(theorem: Theorem, node: Node) -> bool:
     """Is the node an operation of the kind, under the relation, that the theorem is about?"""
-    return is_named_in(theorem, node) and speaks_of_relation(theorem, node)
-
-
-def is_named_in(theorem: Theorem, node: Node) -> bool:
-    """Is the node an operation of the kind the theorem is about, under whatever relation?"""
-    return type(node).__name__ in theorem.operation
+    return type(node).__name__ in theorem.operation and speaks_of_relation(theorem, node)
 
 
 def speaks_of_relation(theorem: Theorem, node: Any) -> bool:

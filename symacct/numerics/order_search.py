@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from operator import attrgetter
@@ -35,7 +35,8 @@ _HALF = fmpq(1, 2)
 _NEAR_AN_END = 32  # the part of a segment that golden sections alone go to
 _ROUGH = 2  # fits through orders far from the bottom
 _NARROWER = (1, 2**8, 2**16)  # than what proves the bottom of most valleys
-_WIDER = (2, 8, 64, 2**10, 2**14, 2**18)  # times that
+#: How far about a bottom to ask, further where balls do not tell the orders apart: times a width.
+WIDER = (2, 8, 64, 2**10, 2**14, 2**18)
 _GOLDEN = Fraction(381966, 1_000_000)  # (3 − √5)/2, to the accuracy that steering needs
 
 
@@ -155,7 +156,9 @@ def real_valley(
         points.sort(key=_height)
         fitted = _fitted(points[:3], perspective)
         if turn < _ROUGH and fitted is not None:
-            fitted = _held(fitted, low, best, high)
+            # No further from the best order than about half the way to an end.
+            left, right = best - _SHARE * (best - low), best + _SHARE * (high - best)
+            fitted = min(max(fitted, left), right)
         probe = best if fitted is None else _rounded(fitted, grid)
         tried = [point.order for point in points]
         if fitted is not None and abs(probe - best) < close:
@@ -196,20 +199,10 @@ def proved_valley(
     return best, floor
 
 
-def spreads(width: Fraction) -> Iterator[Fraction]:
-    """How far about a bottom to ask, further where balls do not tell the orders apart."""
-    return (times * width for times in _WIDER)
-
-
 def _lower_beside(f: Objective, order: fmpq, step: fmpq) -> fmpq | None:
     """An order a step away at which f is smaller, and certainly so."""
     beside, here = (near for near in (order - step, order + step) if near > 1), f(_fraction(order))
     return next((near for near in beside if f(_fraction(near)) < here), None)
-
-
-def _held(probe: fmpq, low: fmpq, best: fmpq, high: fmpq) -> fmpq:
-    """No further from the best order than about half the way to an end."""
-    return min(max(probe, best - _SHARE * (best - low)), best + _SHARE * (high - best))
 
 
 @dataclass(frozen=True)

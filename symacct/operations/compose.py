@@ -141,16 +141,12 @@ def _runs(count: Numeric) -> Count:
             if number.is_integer is False or number.is_negative:
                 raise DomainError(f"{name}: found {echo(count)}, needed a whole number >= 0")
             return number
-        _refuse_fraction(number, name)
+        if isinstance(number, Fraction) and number.denominator > 1 and 0 < number < _COUNTED:
+            # A run begun is a run: epochs·n/batch is not rounded for the user, but said to be.
+            raise DomainError(
+                f"{name}: found {float(number):,.10g}, needed a whole number >= 0: "
+                f"round up to {math.ceil(number):,}"
+            )
         return whole(count, name)
     except DomainError as error:
         raise DomainError(f"{error}; Scale(m, c) multiplies a curve by any c >= 0") from None
-
-
-def _refuse_fraction(number: Exact, name: str) -> None:
-    """A run begun is a run: epochs·n/batch is not rounded for the user, but said to be."""
-    if isinstance(number, Fraction) and number.denominator > 1 and 0 < number < _COUNTED:
-        raise DomainError(
-            f"{name}: found {float(number):,.10g}, needed a whole number >= 0: "
-            f"round up to {math.ceil(number):,}"
-        )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, TypeVar
+from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +38,6 @@ from symacct.operations.convexify import Convexify
 from symacct.operations.subsample import Sampling
 from symacct.rdp.curve import LeafCurve, NodeCurve
 
-_Item = TypeVar("_Item", bound=Hashable)
 NUMBERS = (BallArithmetic, MpmathArithmetic)  # what waits for proofs; float64 is for speed
 KEY_LENGTH = 5  # of the key of a curve's values; what is derived from them has one more part
 
@@ -64,7 +64,8 @@ class Evaluation:
         self.by = by
         self.memo = memo or (lambda node, key: Remembered())
         made = type(ctx).__name__, ctx.bits, goal, by, theorem_registry.revision()
-        self._key: Key = (*made, *self.told_apart)
+        #: All that changes a value, beside the node and the order.
+        self.key: Key = (*made, *self.told_apart)
         #: All that a claim depends on, beside the node and the kind of order.
         self.claimed_by: Key = goal, by, self.states, self.told_apart, theorem_registry.revision()
         self._curves: dict[Node, NodeCurve] = {}
@@ -80,7 +81,7 @@ class Evaluation:
         node = theorem_node(node, self.by)
         found: NodeCurve | None = self._curves.get(node)
         if found is None:
-            values = self.memo(node, self._key)
+            values = self.memo(node, self.key)
             found = self._curves[node] = (
                 LeafCurve(self, node, values)
                 if isinstance(node, Mechanism)
@@ -115,10 +116,6 @@ class Evaluation:
     def supports(self, curve: NodeCurve, alpha: Order) -> bool:
         """Is a curve of this evaluation nowhere above the true one, and of convex CGF?"""
         return curve.claim(alpha).kind is Kind.EXACT
-
-    def remember(self, node: Node, what: str) -> Remembered:
-        """A table for what is derived from a node's curve, beside that of its values."""
-        return self.memo(node, (*self._key, what))
 
     def theorem_node(self, node: Node) -> Node:
         """The node of the same curve that theorems are asked about."""
@@ -255,22 +252,17 @@ class OperationCurve(NodeCurve):
 
     def local(self, middle: int) -> LocalProduct | None:
         """By the one theorem that answers between whole orders, remembered."""
+        if self._rate in (0, 1):
+            return None
         known = self.remember("local")
         found: tuple[LocalProduct | None] | None = known[middle]
         if found is None:
-            found = known[middle] = (self._local(middle),)
+            theorem, *others = self.theorems(middle + REACH)
+            made = None
+            if not others and theorem.local is not None:
+                made = theorem.local(self._read(theorem), middle, **self.node.parameters())
+            found = known[middle] = (made,)
         return found[0]
-
-    def _local(self, middle: int) -> LocalProduct | None:
-        if self._rate in (0, 1):
-            return None
-        theorem, *others = self.theorems(middle + REACH)
-        if others or theorem.local is None:
-            return None
-        found: LocalProduct | None = theorem.local(
-            self._read(theorem), middle, **self.node.parameters()
-        )
-        return found
 
     def _read(self, theorem: Theorem) -> NodeCurve | tuple[NodeCurve, ...]:
         """The curve or curves that the theorem reads."""
@@ -299,7 +291,7 @@ class OperationCurve(NodeCurve):
         key = self._claim_key(alpha)
         known: dict[object, Claim] = self.node.__dict__.setdefault("_claims", {})
         if key not in known:
-            claim = self._claim(alpha)
+            claim = self._claim_by(self.best(alpha), alpha)
             if not self._is_settled(alpha):
                 return claim
             known[key] = claim
@@ -335,9 +327,6 @@ class OperationCurve(NodeCurve):
         read = 2 if theorem.orders.whole else alpha
         return [(curve, read) for curve in self._below()]
 
-    def _claim(self, alpha: Order) -> Claim:
-        return self._claim_by(self.best(alpha), alpha)
-
     def claim_throughout(self, alpha: Order) -> Claim:
         theorems = self.theorems(alpha)
         if not any(theorem.partial for theorem in theorems):
@@ -353,8 +342,8 @@ class OperationCurve(NodeCurve):
         return replace(
             claim,
             adjacency=self.node.claim.adjacency,
-            theorems=_distinct([*claim.theorems, *(n for p in premises for n in p.theorems)]),
-            sources=_distinct([*claim.sources, *(s for p in premises for s in p.sources)]),
+            theorems=tuple(dict.fromkeys(chain(*(one.theorems for one in (claim, *premises))))),
+            sources=tuple(dict.fromkeys(chain(*(one.sources for one in (claim, *premises))))),
         )
 
 
@@ -398,7 +387,7 @@ def goal_of(m: Node, by: By) -> Kind:
 
 def _about_nothing(theorem: Theorem, m: Node) -> SymacctError:
     """What a pinned theorem finds in none of the nodes: its operation, or its relation there."""
-    if any(theorem_registry.is_named_in(theorem, node) for node in m.walk()):
+    if any(type(node).__name__ in theorem.operation for node in m.walk()):
         return AdjacencyError(
             f"{theorem.name} is about {theorem.about} under {theorem.adjacency}, and "
             f"{type(m).__name__} contains it under another relation only"
@@ -420,7 +409,3 @@ def _distance(a: Number, b: Number) -> float:
             return 0.0 if a is b else math.inf
         return float(abs(difference).mid())
     return float(abs(difference))
-
-
-def _distinct(items: list[_Item]) -> tuple[_Item, ...]:
-    return tuple(dict.fromkeys(items))

@@ -27,7 +27,6 @@ from symacct.core.errors import (
     warn,
 )
 from symacct.core.exact import INFINITY, Numeric, Order, order
-from symacct.core.forking import cached_property
 from symacct.core.lru_table import Key
 from symacct.numerics import order_search
 from symacct.operations.subsample import Sampling
@@ -75,6 +74,12 @@ class BestOrder:
         self._start: Order = INFINITY
         final = first_bits(digits + 1)
         self.search_bits = final if final <= _FEW_BITS else _SEARCH_BITS
+        #: Are orders compared by something else than the curve?
+        self._is_steered = is_steered(question.m, question.by)
+        #: For the bottom of a valley, or the answer where its digits cost more than the search.
+        self._valley_bits = (
+            final if self._is_steered else 2 * math.ceil(1.7 * (digits + 6)) + GUARD_BITS // 2
+        )
 
     def asking(self, question: EpsilonDelta) -> BestOrder:
         """The search for another question, to as many digits."""
@@ -118,17 +123,6 @@ class BestOrder:
     def _steering_curve(self) -> NodeCurve:
         m = self.question.m
         return Steering(self.evaluation()).curve(m) if self._is_steered else self.curve()
-
-    @cached_property
-    def _is_steered(self) -> bool:
-        """Are orders compared by something else than the curve?"""
-        return is_steered(self.question.m, self.question.by)
-
-    @cached_property
-    def _valley_bits(self) -> int:
-        """For the bottom of a valley, or the answer where its digits cost more than the search."""
-        double = 2 * math.ceil(1.7 * (self.digits + 6)) + GUARD_BITS // 2
-        return first_bits(self.digits + 1) if self._is_steered else double
 
     def _objective_of(self, curve: NodeCurve) -> order_search.Objective:
         key = BALL.bits, curve.evaluation.told_apart
@@ -378,8 +372,8 @@ class BestOrder:
     def _floor(self, curve: NodeCurve, best: Fraction, width: Fraction) -> arb | None:
         """A proved lower bound of f over all orders, from three orders around the best."""
         f = self._objective_of(curve)
-        for spread in order_search.spreads(width):
-            orders = (best - spread, best, best + spread)
+        for times in order_search.WIDER:
+            orders = (best - times * width, best, best + times * width)
             if orders[0] <= 1:
                 return None
             left, middle, right = (f(alpha) for alpha in orders)

@@ -89,20 +89,17 @@ def is_steered(node: Node, by: By) -> bool:
     known: dict[object, bool] = node.__dict__.setdefault("_is_steered", {})
     key = by, theorem_registry.revision()
     if key not in known:
-        known[key] = _is_steered(node, by)
+        asked = theorem_registry.theorems() if by is None else theorem_registry.all_named(by)
+        if any(map(float_curve, node.walk())):
+            known[key] = by is None or all(map(_says_all, asked))
+        else:
+            known[key] = any(
+                theorem_registry.is_about(theorem, below) and theorem.applies(below) is None
+                for theorem in asked
+                if theorem.steer is not None
+                for below in node.walk()
+            )
     return known[key]
-
-
-def _is_steered(node: Node, by: By) -> bool:
-    asked = theorem_registry.theorems() if by is None else theorem_registry.all_named(by)
-    if any(map(float_curve, node.walk())):
-        return by is None or all(map(_says_all, asked))
-    offer = [theorem for theorem in asked if theorem.steer is not None]
-    return bool(offer) and any(
-        theorem_registry.is_about(theorem, below) and theorem.applies(below) is None
-        for below in node.walk()
-        for theorem in offer
-    )
 
 
 def below_near(proved: Evaluation, near: Order, node: Node) -> NodeCurve | None:

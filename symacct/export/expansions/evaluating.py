@@ -149,7 +149,9 @@ class ExpandedCurve(OperationCurve):
         return super()._claimed_of(theorem, alpha)
 
     def claim(self, alpha: Order) -> Claim:
-        return self._claim(alpha)  # what is settled at a point is not so elsewhere: not remembered
+        return self._claim_by(
+            self.best(alpha), alpha
+        )  # what is settled at a point is not so elsewhere: not remembered
 
 
 @binomial_sum.register

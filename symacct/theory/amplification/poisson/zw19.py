@@ -42,17 +42,12 @@ def has_one_pair(node: Node) -> str | None:
     return f"the curve of {type(mixed).__name__} is the larger of two, not that of one pair"
 
 
-def moments(ctx: Arithmetic, eps: RDPCurve) -> Terms:
-    """e^{(l−1)ε(l)} − 1 as the terms of a sum."""
-    return Terms(eps)
-
-
 def log_moment(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """log A(α), A(α) = (1−γ)^{α−1}(αγ−γ+1) + Σ_{l=2}^{α} C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)}.
 
     Evaluated as log(1 + Σ_{l>=2} b_l (e^{(l−1)ε(l)} − 1)), the same number: the b_l sum to 1.
     """
-    return log_sum(ctx, moments(ctx, eps), alpha, gamma)
+    return log_sum(ctx, Terms(eps), alpha, gamma)
 
 
 @singledispatch
