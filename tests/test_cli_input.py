@@ -132,3 +132,48 @@ def test_a_number_too_long_for_str_is_answered_or_refused(command, tmp_path, mon
     result = CliRunner().invoke(main, [*command, "9" * 4306])
     assert result.exit_code in (0, 2)
     assert result.exit_code == 0 or result.output.startswith("Error: ")
+
+
+def left_out():
+    """Each good command line without one of its options."""
+    for verb, words in command_lines.GOOD.items():
+        needs = {"vectors", "falsify", "reference", "verify", "plot"}.isdisjoint(
+            [verb]
+        )  # others take long
+        for place, word in enumerate(words[:-1] if needs else ()):
+            value = words[place + 1]
+            if word.startswith("--") and not value.startswith("--") and word not in words[:place]:
+                rest = [*words[:place], *words[place + 2 :]]
+                yield [verb, *(rest if "--over" not in rest else words[:1])]
+
+
+@pytest.mark.parametrize("words", list(left_out()), ids=" ".join)
+def test_a_missing_option_is_told_with_the_text_to_type(words, tmp_path, monkeypatch):
+    """What the message says to add leads on: to an answer, or to what else is missing."""
+    monkeypatch.chdir(tmp_path)
+    for _ in range(4):
+        ended = CliRunner().invoke(main, words)
+        if ended.exit_code != 2 or words[0] in command_lines.FINDING:
+            return
+        assert "Error: " in ended.stderr
+        said = re.search(r"(?:[Aa]dd|as in|such as) ((?:--[\w-]+ [\w.,=-]+ ?)+)", ended.stderr)
+        assert said, ended.stderr
+        words = [*words, *(word.rstrip(",") for word in said[1].split())]
+    raise AssertionError(words)
+
+
+def test_a_sweep_without_what_its_question_needs_is_told_what_to_add():
+    for ask, added in (("epsilon", "delta=1e-5"), ("delta", "epsilon=1"), ("rdp", "alpha=2,4,8")):
+        words = ["sweep", "Gaussian(sigma)", "--over", "sigma=2", "--ask", ask]
+        ended = CliRunner().invoke(main, words)
+        assert ended.exit_code == 2
+        assert ended.stderr.endswith(f"; add --over {added}\n")
+        assert CliRunner().invoke(main, [*words, "--over", added]).exit_code == 0
+
+
+def test_half_a_target_is_told_the_other_half():
+    for given, added in (("--epsilon", "--delta 1e-5"), ("--delta", "--epsilon 1")):
+        words = ["calibrate", "Gaussian(sigma)", given, "1e-1", "--digits", "2"]
+        ended = CliRunner().invoke(main, words)
+        assert ended.stderr.endswith(f"; add {added}\n")
+        assert CliRunner().invoke(main, [*words, *added.split()]).exit_code == 0

@@ -130,7 +130,10 @@ def test_a_relation_without_its_name_is_called_a_relation(text, word):
 
 
 def test_a_relation_in_its_own_place_is_not_what_is_wrong():
-    for text in ("Curve('alpha', 'upper', 'replace_one', 'x')", "PoissonSubsample(9, 1/9, add_remove)"):
+    for text in (
+        "Curve('alpha', 'upper', 'replace_one', 'x')",
+        "PoissonSubsample(9, 1/9, add_remove)",
+    ):
         with pytest.raises(SymacctError) as caught:
             parse(text)
         assert "found the relation" not in str(caught.value)

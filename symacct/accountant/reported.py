@@ -146,17 +146,12 @@ def reported(
 
 
 def best_guarantee(
-    accountant: Accountant,
-    m: Node,
-    digits: int | None,
-    orders: str | list[str] | None,
-    by: By,
-    **given: Numeric,
+    accountant: Accountant, m: Node, digits: int | None, orders: object, by: By, **given: Numeric
 ) -> Guarantee:
     """What the accountant answers by the conversion "best", with its digits and its engine."""
     digits = accountant.digits if digits is None else digits
-    how: dict[str, Any] = {"conversion": BEST, "orders": orders, "by": by}
-    return reported(m, digits=digits, engine=accountant.engine, **given, **how).best
+    question: dict[str, Any] = {**given, "orders": orders, "by": by, "engine": accountant.engine}
+    return reported(m, digits=digits, conversion=BEST, **question).best
 
 
 def _late(found: Reported[Guarantee]) -> Reported[Guarantee]:

@@ -62,7 +62,9 @@ def certificate_command(
     """
     m = in_numbers(expr)
     if (delta is None) == (epsilon is None):
-        raise InputError("certificate: needed --delta or --epsilon, and one of them only")
+        raise InputError(
+            "certificate: needed --delta or --epsilon, and one of them only, as in --delta 1e-5"
+        )
     with progress("certificate"):
         text, note = _written(reported(m, delta, epsilon, digits, **how), FORMS[form])
     if note:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 import sympy
 
-from symacct.accountant.reported import BEST, pinned_conversion
+from symacct.accountant.reported import pinned_conversion
 from symacct.cli.frame import (
     AXIS_HELP,
     EPILOG,
@@ -50,6 +50,7 @@ from symacct.results.progress import progress
 from symacct.results.rounding import given
 from symacct.results.terminal import print_prose, print_table
 from symacct.text import parse_open
+from symacct.theory.conversion import BEST
 
 _ask_option = ask_option(default="epsilon", type=click.Choice(list(NEEDED)))
 _SHOWN = 40  # rows of a table on the terminal
@@ -296,9 +297,14 @@ def calibrate_command(
         asked = {name: value for name, value in risks.items() if value is not None}
         _print_risk_calibration(calibrate_risk(m, digits=digits, **asked), digits, as_json)
     elif epsilon is None or delta is None:
+        if epsilon or delta:
+            found, missing = (
+                ("--epsilon", "--delta 1e-5") if epsilon else ("--delta", "--epsilon 1")
+            )
+            raise InputError(f"found {found} alone, needed an ε and a δ; add {missing}")
         raise InputError(
-            "needed a target: --epsilon and --delta, --advantage, --tpr, --mu, --bayes-success or "
-            "--reconstruction"
+            "needed a target, such as --epsilon 1 --delta 1e-5, --advantage 0.1, or --tpr, --mu, "
+            "--bayes-success or --reconstruction"
         )
     else:
         print_calibrated(calibrated(m, epsilon, delta, digits, conversion, by), digits, as_json)
@@ -404,4 +410,6 @@ def _cells(swept: Sweep, record: dict[str, Any]) -> tuple[str, ...]:
     if swept.is_best:
         by_orders = record.get("by_orders")
         return (*point, *number, record["how"], by_orders["value"] if by_orders else "–")
-    return (*point, *number, record.get("order", ""), record["theorems"] or OWN_CURVE)
+    order = record.get("order", "")
+    order = f"{float(order):.6g}" if order[:1].isdigit() else order  # the files have more digits
+    return (*point, *number, order, record["theorems"] or OWN_CURVE)

@@ -133,6 +133,12 @@ def _similar(found: str, known: list[str]) -> list[str]:
     return begun or difflib.get_close_matches(found, known, cutoff=_ALIKE)
 
 
+#: What is written, for example, for an option that is missing.
+_EXAMPLES = {
+    "delta": "1e-5", "epsilon": "1", "alpha": "2,8,inf", "n": "60000", "batch_size": "256",
+    "over": "sigma=1,2,4 --over delta=1e-5", "target": "python",
+}  # fmt: skip
+
 _GIVEN = "symacct.given"  # the words of the command line, in click's notes of a run
 
 
@@ -250,7 +256,10 @@ class Commands(click.Group):
                 return super().invoke(ctx)
         except click.UsageError as error:
             vars(error)["message"] = _worded(error.message, ctx.meta[_GIVEN])
-            if isinstance(error, click.BadParameter) and error.param is not None:
+            if isinstance(error, click.MissingParameter) and error.param is not None:
+                if example := _EXAMPLES.get(error.param.name or ""):
+                    vars(error)["message"] = f"Add {error.param.opts[0]} {example}, for example."
+            elif isinstance(error, click.BadParameter) and error.param is not None:
                 vars(error)["message"] += _choice_meant(error.message, error.param.type)
             if isinstance(error, click.NoSuchOption) and error.cmd is not None:
                 asks = any(option.name.startswith("expr") for option in error.cmd.params)

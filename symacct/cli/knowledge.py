@@ -72,7 +72,9 @@ def compare_command(
       symacct compare "Gaussian(2)" "Laplace(2)" --delta 1e-5
     """
     if (delta is None) == (not alpha):
-        raise DomainError("compare: needed --alpha, or --delta, and one of them only")
+        raise DomainError(
+            "compare: needed --alpha or --delta, and one of them only, as in --delta 1e-5"
+        )
     alpha, nodes = listed_orders(alpha), list(map(in_numbers, exprs))
     if len(nodes) > 1:
         _side_by_side(nodes, alpha, delta, digits, as_json)

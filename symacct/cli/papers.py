@@ -116,7 +116,9 @@ def statement_command(
       symacct statement "1000 * PoissonSubsample(Gaussian(2), 1/100)" --delta 1e-6
     """
     if (delta is None) == (epsilon is None):
-        raise InputError("statement: needed --delta or --epsilon, and one of them only")
+        raise InputError(
+            "statement: needed --delta or --epsilon, and one of them only, as in --delta 1e-5"
+        )
     with progress("statement"):
         found = under(reported(in_numbers(expr), delta, epsilon, digits, **how), adjacency)
         text = found.best.statement(form, digits)
@@ -241,7 +243,10 @@ def check_command(
             entry = _entry(what, prints, asked, direction, conversion, by)
             checked: list[_Checked] = [paper_check.check_entry(entry)]
         elif asked:
-            raise InputError(f"found --{min(asked)} and no --prints, needed the number printed")
+            raise InputError(
+                f"found --{min(asked)} and no --prints, needed the number printed, as in "
+                "--prints 0.73"
+            )
         else:
             checked = _checked(_read(Path(what)))
     except SymacctError as error:
@@ -268,7 +273,10 @@ def _entry(
 ) -> paper_check.PaperEntry:
     """The question that one printed number answers, by the best proved if nothing is pinned."""
     if len(asked) != 1:
-        raise InputError("check: needed --delta, --epsilon or --alpha with --prints, and one only")
+        raise InputError(
+            "check: needed --delta, --epsilon or --alpha with --prints, and one only, as in "
+            "--delta 1e-5"
+        )
     ((name, number),) = asked.items()
     m = in_numbers(expr)
     if name != "alpha" and conversion is None:
@@ -289,7 +297,9 @@ def _read(file: Path) -> str:
         limits.check("text_bytes", len(content), f"{file}, in bytes (or more)")
         return content.decode()
     except OSError as error:
-        raise InputError(f"{cut(str(file), _LONGEST_PATH)}: {reason(error)}") from None
+        of_expr = "; for an EXPR add --delta 1e-5 --prints 0.73, for example" * ("(" in str(file))
+        name = cut(str(file), _LONGEST_PATH)
+        raise InputError(f"{name}: {reason(error)}{of_expr}") from None
     except UnicodeDecodeError as error:
         raise InputError(f"{cut(str(file), _LONGEST_PATH)}: no UTF-8 ({error})") from None
 

@@ -160,9 +160,12 @@ def dpsgd_command(
         --epsilon 1
     """
     if (noise_multiplier is None) == (target_epsilon is None):
-        raise InputError("needed --noise-multiplier or --epsilon, and one of them only")
+        raise InputError(
+            "needed --noise-multiplier or --epsilon, and one of them only, as in "
+            "--noise-multiplier 1"
+        )
     if (run["epochs"] is None) == (run["steps"] is None):
-        raise InputError("needed --epochs or --steps, and one of them only")
+        raise InputError("needed --epochs or --steps, and one of them only, as in --epochs 15")
     noise: Any = _NOISE
     if noise_multiplier is not None:
         try:

@@ -12,7 +12,6 @@ from typing import Any
 import mpmath
 
 from symacct.accountant.reported import (
-    BEST,
     Reported,
     against,
     best,
@@ -34,6 +33,7 @@ from symacct.rdp.evaluation import exact_pure
 from symacct.results.enclosure import Guarantee, shortened
 from symacct.results.progress import progress
 from symacct.results.rounding import exact_decimal
+from symacct.theory.conversion import BEST
 
 _REACH = 64  # steps that are tried towards the target, each twice or half the one before
 _REACH_BACK = 12  # and the other way, should ε not be monotone

@@ -35,6 +35,9 @@ _WORDS: list[tuple[re.Pattern[str], str]] = [
         (r"replace (it|them) (?:with m|by )\.subs\(\{\.\.\.\}\)", r"write a number in place of \1"),
         (r"(?:with m|by |m)\.subs\(\{\.\.\.\}\)", "by numbers in their place"),
         (r"write sympy\.Symbol\('(\w+)'\)", r"write \1 in EXPR, without quotes"),
+        # The values of a sweep.
+        (r"; add \{'(\w+)': '?([\w.-]+)'?\}", r"; add --over \1=\2"),
+        (r"; add \{'(\w+)': \[(\d+), (\d+), (\d+)\]\}", r"; add --over \1=\2,\3,\4"),
         # Arguments that have an option.
         (rf"\b(conversion|by)='({_NAME})'", r"--\1 \2"),
         (r"\borders=None", "no --orders"),

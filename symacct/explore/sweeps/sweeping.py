@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, overload
 
 from symacct.accountant.disk_memo import source_digest
-from symacct.accountant.reported import BEST, TRUE, pinned_conversion
+from symacct.accountant.reported import TRUE, pinned_conversion
 from symacct.core import arguments, exact, limits
 from symacct.core.calling import explained
 from symacct.core.errors import DomainError, ExecutorError, StorageError, SymacctError, echo, reason
@@ -28,6 +28,7 @@ from symacct.export.cards import grid
 from symacct.export.description import about
 from symacct.expressions.node import Node, as_node
 from symacct.results.progress import progress as shown_progress
+from symacct.theory.conversion import BEST
 from symacct.version import __version__
 
 if TYPE_CHECKING:
@@ -248,6 +249,10 @@ def sweep(
     return Sweep(points.axes, [done[i] for i in range(len(points))], *of)
 
 
+#: Values of what a question needs, for a message that asks for them.
+_EXAMPLES = {"delta": "'1e-5'", "epsilon": "1", "alpha": "[2, 4, 8]"}
+
+
 class _Grid:
     """The points: every combination of the values, the question's own parameter running fastest."""
 
@@ -269,9 +274,11 @@ class _Grid:
                 "question itself needs; rename the symbol"
             )
         if set(values) != {*symbols, needed}:
+            missing = [name for name in (*symbols, needed) if name not in values]
+            remedy = "".join(f"; add {{{x!r}: {_EXAMPLES.get(x, '[1, 2, 4]')}}}" for x in missing)
             raise DomainError(
                 f"sweep: found values for {', '.join(sorted(map(str, values))) or 'nothing'}, "
-                f"needed them for {', '.join([*symbols, needed])}"
+                f"needed them for {', '.join([*symbols, needed])}{remedy}"
             )
         self.question = needed
         inner = [name for name in values if name != needed]

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from symacct.accountant.accountant import Accountant
-from symacct.accountant.reported import BEST, reported
+from symacct.accountant.reported import reported
 from symacct.core import exact, limits
 from symacct.core.claims import Kind
 from symacct.core.errors import SymacctError
@@ -18,6 +18,7 @@ from symacct.expressions.node import Node
 from symacct.results.enclosure import Enclosure, Guarantee
 from symacct.results.rounding import found_order, order_text
 from symacct.text import from_json
+from symacct.theory.conversion import BEST
 
 Answer = dict[str, Any]
 
