@@ -5,15 +5,28 @@ from pathlib import Path
 from typing import Any
 
 import symacct
+from symacct.core.claims import Kind
 from symacct.expressions.theorem_registry import Theorem
 
 HEAD = """# Theorems in use
 
-Every theorem that symacct applies, from its own register: what it says, what it assumes, and the
-name to give as `by=`. In the formulas ε is the curve of the mechanism that is sampled or composed,
-ε′ the curve of the result. [The table of the papers' results](theorems.md) also has what is no
-bound on a curve.
+This page lists every theorem that symacct applies. The heading is its name, which you can give as
+`by=`. In the formulas, ε is the curve of the mechanism that is sampled or composed, and ε′ is the
+curve of the result. A theorem is used only where its assumptions are known, or stated by you, to
+hold. [The table of the papers' results](theorems.md) also lists results that are not bounds on a
+curve.
 """
+KINDS = {
+    Kind.EXACT: "This formula is the exact curve",
+    Kind.UPPER: "This is an upper bound of the curve",
+    Kind.LOWER: "This is a lower bound of the curve",
+    Kind.NEITHER: "This is neither an upper nor a lower bound of the curve",
+}
+RELATIONS = {
+    "add_remove": "for neighbours by adding or removing a record",
+    "replace_one": "for neighbours by replacing a record",
+    "either": "for either relation of neighbours",
+}
 
 
 def plain(text: str) -> str:
@@ -23,14 +36,17 @@ def plain(text: str) -> str:
 
 def section(theorem: Theorem) -> str:
     """One theorem: its formula, then its claim."""
-    status = "" if theorem.status == "proved" else f", **{theorem.status}**"
-    facts = {
-        "What": f"{theorem.kind}, {theorem.adjacency}, {theorem.orders}{status}",
-        "About": theorem.about,
-        "Source": str(theorem.source),
-        "Assumes": plain(theorem.assumes or "nothing further"),
-    }
-    lines = "\n".join(f"- **{name}**: {fact}" for name, fact in facts.items())
+    names = theorem.about.split(", ")
+    about = " and ".join(", ".join(f"`{name}`" for name in names).rsplit(", ", 1))
+    relation = RELATIONS[str(theorem.adjacency)]
+    status = "" if theorem.status == "proved" else f" Its status is **{theorem.status}**."
+    assumes = plain(theorem.assumes or "nothing further")
+    facts = (
+        f"{KINDS[theorem.kind]} of {about}, {relation}, at {plain(str(theorem.orders))}.{status}",
+        f"It assumes {assumes}." if assumes == "nothing further" else f"Assumptions: {assumes}.",
+        f"The source is {theorem.source}.",
+    )
+    lines = "\n".join(f"- {fact}" for fact in facts)
     return f"## {theorem.name}\n\n{plain(theorem.statement)}\n\n{lines}\n"
 
 
