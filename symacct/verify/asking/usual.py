@@ -8,6 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import islice
+from typing import Any
 
 from symacct.verify.asking import questions
 from symacct.verify.peer.protocol import Ask, AskedPart, Hello, Support
@@ -26,12 +27,17 @@ RUNS = (
 )
 _ORDERS = ("8", "2", "32", "3.5")
 _EARLY = 20
+#: Runs over (noise/rate)², where a row has no RDP.
+_LITTLE_LOSS = 3.0
 #: Steps next to a number: to what a key of a memo may be rounded, or printed.
 _STEPS = ("1e-3", "1e-5", "1e-7", "1e-9")
 
 
-def usual(hello: Hello, seed: int) -> Iterator[Ask]:
-    """Twenty questions: the ends of training runs, and some RDP of the same runs beside them."""
+def usual(hello: Hello, seed: int, least: int = 0) -> Iterator[Ask]:
+    """Twenty questions: the ends of training runs, and some RDP of the same runs beside them.
+
+    Of a peer without RDP, whose answers may take long, then so many of every kind at the `least`.
+    """
     chance = random.Random(seed + 5)  # noqa: S311
     rows = [row for row in hello.supports if row.ends]
     asked = [list(islice(_ends(row, chance), _EARLY)) for row in rows]
@@ -41,6 +47,14 @@ def usual(hello: Hello, seed: int) -> Iterator[Ask]:
         list(questions.in_turn(curves))[:4],
     )
     yield from both
+    if not hello.has_curves:
+        kinds = [of_kind(hello, row, kind, seed) for row in hello.supports for kind in row.asks]
+        yield from questions.in_turn([list(islice(asks, least)) for asks in kinds])
+
+
+def _loss(row: Support) -> dict[str, Any]:
+    """How much is lost at most: a grid of losses takes no second for what spends an ε of ten."""
+    return {} if "rdp" in row.asks else {"loss": _LITTLE_LOSS}
 
 
 def _ends(row: Support, chance: random.Random) -> Iterator[Ask]:
@@ -53,7 +67,7 @@ def _ends(row: Support, chance: random.Random) -> Iterator[Ask]:
         if "delta" in row.asks:
             yield Ask("delta", (part,), "2", row.adjacency)
     while True:
-        yield questions.typical(row, chance)
+        yield questions.typical(row, chance, **_loss(row))
 
 
 def _curve(row: Support) -> Iterator[Ask]:
@@ -69,7 +83,7 @@ def of_kind(hello: Hello, row: Support, kind: str, seed: int) -> Iterator[Ask]:
     chance = random.Random(seed + 6)  # noqa: S311
     if kind != "rdp":
         while True:
-            yield questions.typical(row, chance, kind)
+            yield questions.typical(row, chance, kind, **_loss(row))
     orders = questions.default_orders(hello, row) or questions.orders_of(row, 12)
     start = chance.random(), chance.random(), chance.random()
     i = 0
