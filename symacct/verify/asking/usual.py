@@ -8,7 +8,6 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import islice
-from typing import Any
 
 from symacct.verify.asking import questions
 from symacct.verify.peer.protocol import Ask, AskedPart, Hello, Support
@@ -27,8 +26,6 @@ RUNS = (
 )
 _ORDERS = ("8", "2", "32", "3.5")
 _EARLY = 20
-#: Runs over (noise/rate)², where a row has no RDP.
-_LITTLE_LOSS = 3.0
 #: Steps next to a number: to what a key of a memo may be rounded, or printed.
 _STEPS = ("1e-3", "1e-5", "1e-7", "1e-9")
 
@@ -52,11 +49,6 @@ def usual(hello: Hello, seed: int, least: int = 0) -> Iterator[Ask]:
         yield from questions.in_turn([list(islice(asks, least)) for asks in kinds])
 
 
-def _loss(row: Support) -> dict[str, Any]:
-    """How much is lost at most: a grid of losses takes no second for what spends an ε of ten."""
-    return {} if "rdp" in row.asks else {"loss": _LITTLE_LOSS}
-
-
 def _ends(row: Support, chance: random.Random) -> Iterator[Ask]:
     """ε of the runs, or δ; of other mechanisms what is as much."""
     plain = row.mechanism == "Gaussian" and row.sampling != "none"
@@ -67,7 +59,7 @@ def _ends(row: Support, chance: random.Random) -> Iterator[Ask]:
         if "delta" in row.asks:
             yield Ask("delta", (part,), "2", row.adjacency)
     while True:
-        yield questions.typical(row, chance, **_loss(row))
+        yield questions.typical(row, chance)
 
 
 def _curve(row: Support) -> Iterator[Ask]:
@@ -83,7 +75,7 @@ def of_kind(hello: Hello, row: Support, kind: str, seed: int) -> Iterator[Ask]:
     chance = random.Random(seed + 6)  # noqa: S311
     if kind != "rdp":
         while True:
-            yield questions.typical(row, chance, kind, **_loss(row))
+            yield questions.typical(row, chance, kind)
     orders = questions.default_orders(hello, row) or questions.orders_of(row, 12)
     start = chance.random(), chance.random(), chance.random()
     i = 0
