@@ -1,6 +1,7 @@
 """Planted faults in a table: `python -m tests.verify.planted [--full] [NAME …]` prints it.
 
-With `--kept FILE` each row is written as it comes, and a later run goes on from there. The faults
+With `--kept FILE` each row is written as it comes, and a later run goes on from there. `--page`
+writes the table of both modes from two such files into docs/evidence.md. The faults
 are those of tests/verify/edits.py. The truths are worked out once for all of them, and each run is
 charged for their cost.
 """
@@ -168,6 +169,53 @@ def table(names, extent, mode, kept=None):
     print(f"\n{len(names) - missed} of {len(names)} found")
 
 
+BEGIN, END = "<!-- planted: begin -->", "<!-- planted: end -->"
+
+
+def kept_rows(file):
+    """The cells of each row that a run kept, by the fault."""
+    lines = file.read_text(encoding="utf-8").splitlines()
+    cells = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
+    return {name: rest for name, *rest in cells if name in FAULTS}
+
+
+def cells_of(name, rows):
+    """Verdict, cause and minimal; a fault without a cause of its own is in no list of causes."""
+    if name not in rows:
+        return ["not run", "", ""]
+    verdict, cause, minimal_or_not, *_ = rows[name]
+    if verdict.startswith("–"):
+        return ["not found", "", ""]
+    return [verdict, cause.removeprefix("no: "), minimal_or_not]
+
+
+def counted(rows, mode):
+    """One line on what a mode found, named and showed at a minimal question."""
+    found = [name for name in rows if not rows[name][0].startswith("–")]
+    to_name = [name for name in rows if FAULTS[name][2]]
+    named = [name for name in to_name if name in found and not rows[name][1].startswith("no: ")]
+    short = [name for name in found if rows[name][2] == "yes"]
+    return (
+        f"{mode}: {len(rows)} of {len(FAULTS)} faults were run. {len(found)} of them were found. "
+        f"{len(named)} of {len(to_name)} causes to be named were named. {len(short)} were shown "
+        "at a minimal question."
+    )
+
+
+def paged(text, quick, full):
+    """The page with the table of both modes between its two marks."""
+    head = "| fault | `--quick` | cause named | minimal | full | cause named | minimal |"
+    lines = [
+        f"| {' | '.join([name, *cells_of(name, quick), *cells_of(name, full)])} |"
+        for name in FAULTS
+        if name in quick or name in full
+    ]
+    said = [counted(quick, "`--quick`"), counted(full, "Full")]
+    written = [BEGIN, "", *said, "", head, "| --- " * 7 + "|", *lines, "", END]
+    before, rest = text.split(BEGIN)
+    return before + "\n".join(written) + rest.split(END)[1]
+
+
 def right_table(names, extent, runs):
     """Ten runs of each right accountant: alarms, questions, and how much was judged."""
     print(
@@ -195,8 +243,15 @@ if __name__ == "__main__":
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--right", action="store_true", help="right accountants, ten runs each")
     parser.add_argument("--kept", type=Path, help="a file of rows: those there are not asked again")
+    named = {"type": Path, "nargs": 3, "metavar": ("PAGE", "QUICK", "FULL")}
+    parser.add_argument("--page", **named, help="write the table of kept rows into a page")
     parser.add_argument("names", nargs="*")
     given = parser.parse_args()
+    if given.page:
+        page, *kept = given.page
+        text_of_page = page.read_text(encoding="utf-8")
+        page.write_text(paged(text_of_page, *map(kept_rows, kept)), encoding="utf-8")
+        sys.exit()
     if given.right:
         right_table(given.names or list(RIGHT), FULL if given.full else QUICK, 10)
         sys.exit()

@@ -17,10 +17,10 @@ from symacct.cli import main
 from symacct.verify import verify
 from symacct.verify.asking.questions import Extent
 from symacct.verify.judging.bounds import Truth
-from symacct.verify.judging.verdict import Finding
+from symacct.verify.judging.verdict import Count, Finding
 from symacct.verify.peer.process import Incidents
 from symacct.verify.peer.protocol import Answer, Ask, AskedPart
-from symacct.verify.reporting.ci import junit, said, sarif
+from symacct.verify.reporting.ci import junit, said, sarif, too_little
 from symacct.verify.reporting.clusters import Clusters
 from symacct.verify.reporting.judgement import BaselineError, Judgement, KnownFindings, read
 from symacct.verify.reporting.report import Report
@@ -289,6 +289,17 @@ def test_the_last_line_says_which_defects_fail():
     assert said[0] == "Passed: no defect is below what is proved."
     assert said[1] == f"{said[0][:-1]} or has the verdict slow or a worse one."
     assert Judgement(report(loose, judged=0)).conclusion.startswith("No verdict")
+
+
+def test_what_a_quick_run_had_no_time_for_is_told_what_does():
+    few = Count("epsilon of Gaussian (none), add/remove", 3, 2)
+    how = {"kinds": [few], "least": 5, "given": 17.0, "cut": ["usual: the time was used up"]}
+    said = too_little(report(**how))
+    assert (
+        "found 2 of epsilon of Gaussian (none), add/remove; without --quick there are 250" in said
+    )
+    assert "--quick" not in too_little(report(**how | {"given": 250.0}))
+    assert "--quick" not in too_little(report(**how | {"cut": []}))  # then there was time
 
 
 def baseline(tmp_path, *findings):

@@ -29,9 +29,7 @@ from symacct.verify.reporting.clusters import Cluster, Clusters, region
 from symacct.verify.reporting.defects import grouped
 
 Progress = Callable[[str, int], None]
-_AHEAD = 16
-_HANGS = 2
-_REFINED = 12
+_AHEAD, _HANGS, _REFINED = 16, 2, 12
 #: So many are asked again in a new process; so many of each row have twins.
 _BACKWARDS, _TWINS = 30, 2
 #: Questions to the edges of a defect, and of how many defects these are looked for.
@@ -45,14 +43,16 @@ _STAGES = {
     "points": 0.28,
     "ends": 0.36,
     "beyond": 0.4,
-    "structure": 0.44,
-    "remembering": 0.5,
+    "structure": 0.46,
+    "remembering": 0.52,
     "searching": 0.68,
     "refining": 0.72,
     "simplifying": 0.92,
     "confirming": 0.96,
     "naming": 0.98,
 }
+#: Until when a stage may go on whose successors have nothing to do.
+_LONGER = {"searching": "simplifying", "usual": "ends"}
 #: The share of the time that our own work on one number may take, and a second at least.
 _LONGEST = 0.01
 
@@ -97,7 +97,7 @@ class Session:
         #: Not asked yet: what a stage has no time for is asked where the search leaves some.
         self._left: dict[str, Iterator[Ask]] = {
             "knowing": iter(self.known),
-            "usual": usual.usual(self.hello, self.seed),
+            "usual": usual.usual(self.hello, self.seed, self.extent.least),
             "points": questions.points(*about),
             "ends": questions.ends(*about),
             "beyond": beyond.beyond(*about),
@@ -158,9 +158,9 @@ class Session:
                 self.cut.append(_used_up(self._stage))
 
     def _ends_at(self, stage: str) -> float:
-        """A search that finds nothing goes on in the time for what would have been found."""
-        last = "simplifying" if stage == "searching" and not self.clusters else stage
-        return _STAGES[last] * self.extent.seconds
+        """A search that finds nothing, and the usual without RDP, have the time of what follows."""
+        longer = {"searching": not self.clusters, "usual": not self.hello.has_curves}
+        return _STAGES[_LONGER[stage] if longer.get(stage) else stage] * self.extent.seconds
 
     def _working(self) -> Clock:
         """The seconds of work from now on, ours and the peer's; starts of the peer are none of it.
@@ -276,9 +276,9 @@ class Session:
             self._judged(questions.training(self.hello, self.extent, self.seed))
         finally:
             self.searched = self.asked - before
-        stages = {"knowing": self._know}
-        stages |= {listed: self._listed(listed) for listed in ("usual", "ends", "beyond")}
-        stages |= {"structure": self._compositions, "points": self._points}
+        stages = {listed: self._listed(listed) for listed in ("usual", "ends", "beyond")}
+        others = {"structure": self._compositions, "points": self._points}
+        stages = {"knowing": self._know} | stages | others
         for stage, again in stages.items():
             if _used_up(stage) in self.cut:
                 again()
@@ -430,7 +430,7 @@ class Session:
 
     def _numeric(self) -> list[Cluster]:
         """The worst kinds that have a number to look around."""
-        kinds = ("unsound", "loose", "zero", "negative", "wrong-formula")
+        kinds = "unsound", "loose", "zero", "negative", "wrong-formula"
         found = [c for c in self.clusters.ranked() if c.worst.verdict in kinds]
         return [cluster for cluster in found if not cluster.worst.ask.how][:_REFINED]
 

@@ -30,8 +30,11 @@ _EARLY = 20
 _STEPS = ("1e-3", "1e-5", "1e-7", "1e-9")
 
 
-def usual(hello: Hello, seed: int) -> Iterator[Ask]:
-    """Twenty questions: the ends of training runs, and some RDP of the same runs beside them."""
+def usual(hello: Hello, seed: int, least: int = 0) -> Iterator[Ask]:
+    """Twenty questions: the ends of training runs, and some RDP of the same runs beside them.
+
+    Of a peer without RDP, whose answers may take long, then so many of every kind at the `least`.
+    """
     chance = random.Random(seed + 5)  # noqa: S311
     rows = [row for row in hello.supports if row.ends]
     asked = [list(islice(_ends(row, chance), _EARLY)) for row in rows]
@@ -41,6 +44,9 @@ def usual(hello: Hello, seed: int) -> Iterator[Ask]:
         list(questions.in_turn(curves))[:4],
     )
     yield from both
+    if not hello.has_curves:
+        kinds = [of_kind(hello, row, kind, seed) for row in hello.supports for kind in row.asks]
+        yield from questions.in_turn([list(islice(asks, least)) for asks in kinds])
 
 
 def _ends(row: Support, chance: random.Random) -> Iterator[Ask]:

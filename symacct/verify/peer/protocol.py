@@ -304,6 +304,11 @@ class Hello:
     negative_epsilon: bool = False
     how: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
+    @property
+    def has_curves(self) -> bool:
+        """May any RDP be asked?"""
+        return any("rdp" in row.asks for row in self.supports)
+
 
 @dataclass(frozen=True)
 class Answer:

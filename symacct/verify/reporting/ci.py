@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from symacct.verify.asking.questions import FULL
 from symacct.verify.judging.bounds import share_text
 from symacct.verify.judging.verdict import VERDICTS
 from symacct.verify.reporting.defects import Defect
@@ -65,7 +66,9 @@ def too_little(report: Report) -> str:
     gone = "; it was given up" if report.gone else ""
     few = ", ".join(f"{one.judged} of {one.name}" for one in report.lacking)
     few = few and f"; needed {report.least} of each kind, found {few}"
-    return f"{report.judged:,} of {report.answered:,} answers could be judged{few}{gone}"
+    short = report.lacking and report.cut and (report.given or FULL.seconds) < FULL.seconds
+    longer = f"; without --quick there are {FULL.seconds:g} s of work for them" * bool(short)
+    return f"{report.judged:,} of {report.answered:,} answers could be judged{few}{gone}{longer}"
 
 
 def shown_in_full(report: Report, defects: Iterable[Defect]) -> str:

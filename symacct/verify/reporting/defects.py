@@ -118,7 +118,8 @@ class _Causes:
         self.remembers = any(map(_changes, found))
         every_curve = [one for one in found if _is_plain(one) and one.ask.kind == "rdp"]
         curves = [one for one in every_curve if one.beyond_rounding]
-        self.both = _on_both_sides(every_curve)
+        others = [one for one in found if one.ask.kind in _ANSWERS and beyond(one.ask)]
+        self.both = _on_both_sides([*every_curve, *others])
         self.relations = _relations([one for one in found if _is_plain(one)])
         self.inside = {
             _whats(one.ask)[0] for one in curves if region_of_orders(one.ask) not in _ENDS
@@ -141,7 +142,7 @@ class _Causes:
         self.answers_both = {
             kind for kind in _ANSWERS if len({_side(o) for o in own if o.ask.kind == kind}) == 2
         }
-        self.converts = {_less(one) for one in found if one.converted and one.ask.kind in ENDS}
+        self.converts = {_side(one) for one in found if one.converted and one.ask.kind in ENDS}
         #: Of which a new process gives an answer again.
         self.stays = {self._of_itself(cluster) for cluster in clusters if cluster.alone}
 
@@ -174,10 +175,10 @@ class _Causes:
                     return _ROUNDING
         if another:
             return self._way(found)
-        follows = found.converted and _less(found) in self.converts
+        follows = found.converted and _side(found) in self.converts
         if found.ask.kind in _ANSWERS and not follows:
             both = found.ask.kind in self.answers_both
-            return _BOTH if both else _side(found), _ANSWERS[found.ask.kind]
+            return _BOTH if both else _side_of_the_answer(found), _ANSWERS[found.ask.kind]
         return _by_itself(found, whole)
 
     def _way(self, found: Finding) -> Cause:
@@ -246,9 +247,7 @@ def _by_itself(found: Finding, what: Cause) -> Cause:
         return found.law or found.verdict, *what
     if found.split and "series" not in found.note.split(":")[0]:
         return _side(found), found.note.split(":")[0]  # the curve is right, so no series is wrong
-    if found.converted:
-        return SIDES[not _less(found)], _CONVERSION  # as ε is, where a rate follows from it
-    return _side(found), "ε and δ", *what
+    return _side(found), *((_CONVERSION,) if found.converted else ("ε and δ", *what))
 
 
 def _relations(found: Iterable[Finding]) -> dict[str, set[Cause]]:
@@ -301,17 +300,17 @@ def _is_plain(found: Finding) -> bool:
 
 
 def _side(found: Finding) -> str:
-    """On which side of the truth it is: too high a rate and too many runs are what loses more."""
-    return SIDES[_less(found) == (found.ask.kind in LARGEST)]
-
-
-def _less(found: Finding) -> bool:
-    """Is less privacy lost by the answer than there is?"""
+    """Does the answer say that too little is lost, or too much?"""
     largest = found.ask.kind in LARGEST
-    less = found.below or found.short or (found.verdict in _BELOW and not largest)
+    small = found.below or found.short or (found.verdict in _BELOW and not largest)
     if found.verdict in SYMPTOMS and found.ratio is not None:
-        less = less or (found.ratio < 1) != largest
-    return less
+        small = small or (found.ratio < 1) != largest
+    return SIDES[0] if small else SIDES[1]
+
+
+def _side_of_the_answer(found: Finding) -> str:
+    """On which side of the truth it is: of a rate and of runs, too many say that too little is."""
+    return SIDES[(_side(found) == SIDES[1]) != (found.ask.kind in LARGEST)]
 
 
 def _whats(ask: Ask) -> list[Cause]:
