@@ -144,12 +144,15 @@ class Profile:
         smoothed: Profile | None = None,
     ) -> None:
         self.claim, self.may_exceed_curve, self.smoothed = claim, may_exceed_curve, smoothed
-        self.directions = _directions(found)
+        self.products, self.directions = found, _directions(found)
         #: Has a record the same pair, in the same direction, whatever it is?
         self.has_one_pair = len(found) == 1 and not found[0].pairs
-        tests = [product.tests for product in found]
-        #: Directions whose tests are those of the mechanism; none where they are not known.
-        self.tests = _directions([one for ones in tests for one in ones]) if all(tests) else []
+
+    @cached_property
+    def tests(self) -> list[CompositionProfile]:
+        """Directions whose tests are those of the mechanism; none where they are not known."""
+        tests = [product.tests for product in self.products]
+        return _directions([one for ones in tests for one in ones]) if all(tests) else []
 
     def delta(self, epsilon: Fraction, digits: int) -> Guarantee:
         """The Guarantee with δ(ε), ε >= 0."""
@@ -258,7 +261,7 @@ class BestOfRuns(Profile):
         return _directions([PairProduct(((self.pair, 1),), Kind.UPPER)])
 
     @property
-    def tests(self) -> list[CompositionProfile]:  # type: ignore[override]
+    def tests(self) -> list[CompositionProfile]:
         """Tests of the pair, which are at least as good as any that can be had."""
         return self.directions
 

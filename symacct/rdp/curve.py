@@ -191,19 +191,13 @@ class LeafCurve(NodeCurve):
         return None if self.evaluation.states else self.node.sharper(self.evaluation.ctx)
 
     def _stated(self, alpha: Order) -> Number:
-        """ε(α) by the formula."""
-        if type(alpha) is int and alpha > 1:
-            return self._asked(alpha)
+        """ε(α) by the formula; an error that is none of ours is one of the formula."""
         if isinstance(alpha, int | float) and alpha in (1, INFINITY):
             ctx = self.evaluation.ctx
             if alpha == INFINITY and self.node.finite_up_to != INFINITY:
                 return ctx.number(INFINITY)
             value = self.node.at_one(ctx) if alpha == 1 else self.node.at_infinity(ctx)
             return _possible(value, alpha) if isinstance(self.node, Curve) else value
-        return self._asked(alpha)
-
-    def _asked(self, alpha: Order) -> Number:
-        """The formula's value; an error that is none of ours is one of the formula."""
         try:
             value = self._inner(alpha)
         except (TypeError, ValueError) as error:

@@ -194,7 +194,7 @@ def _smoothed(choice: Sequence[tuple[PairProduct, int]]) -> PairProduct | None:
 
 def at_once(found: list[PairProduct]) -> list[PairProduct]:
     """One pair of each run, but for groups, whose records are the same in all runs."""
-    return found if found[0].records else [of_one_run(found)]
+    return found if len(found) == 1 or found[0].records else [of_one_run(found)]
 
 
 def of_one_run(found: list[PairProduct]) -> PairProduct:

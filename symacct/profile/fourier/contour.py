@@ -111,18 +111,15 @@ class Contour:
         return y.rad() * above.min(arb(1))
 
     def _sum(self, y: arb) -> arb:
-        """(h/π) Re Σ' M(s)/(s(s+1)) e^{−sy}."""
-        c, h = arb(self.plan.c), arb(self.plan.h)
-        return self._turned(acb(0, -h * y).exp(), y) * h / arb.pi() * (-c * y).exp()
-
-    def _turned(self, turn: acb, y: arb) -> arb:
-        """Re Σ' M(s)/(s(s+1)) e^{−inhy}, half the first term, the last ones tapered."""
-        total, taper = self._untapered(turn), self.plan.taper
+        """(h/π) Re Σ' M(s)/(s(s+1)) e^{−sy}, half the first term, the last ones tapered."""
+        c, h, taper = arb(self.plan.c), arb(self.plan.h), self.plan.taper
+        turn = acb(0, -h * y).exp()
+        total = self._untapered(turn)
         if taper is not None:
             last = zip(self.nodes[taper.first :], taper.exact_weights(y), strict=True)
             tapered = _polynomial([node * weight for node, weight in last])
             total += turn**taper.first * tapered(turn)
-        return total.real
+        return total.real * h / arb.pi() * (-c * y).exp()
 
     @cached_property
     def in_floats(self) -> FloatContour:
