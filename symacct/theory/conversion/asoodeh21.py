@@ -20,6 +20,7 @@ from flint import arb
 from symacct.arithmetic import BALL, Arithmetic
 from symacct.arithmetic.ball import precision
 from symacct.core.errors import PrecisionError
+from symacct.core.forking import cached_property
 from symacct.core.sources import ALCKS21
 from symacct.numerics.sums.refine import up_to, within
 from symacct.theory.conversion import bbghs20
@@ -106,13 +107,19 @@ class TwoPointPairs:
 
     def gaps(self, v: arb) -> tuple[arb, arb, arb]:
         """q, p/q − 1 and (1−p)/(1−q) − 1, of which both are small where the laws are near."""
-        q, share = v * (-self.epsilon).exp(), -(-self.epsilon).expm1()
-        return q, (self.delta / v + share) * self.epsilon.exp(), -(self.delta + share * v) / (1 - q)
+        growth, fall, share = self._powers
+        q = v * fall
+        return q, (self.delta / v + share) * growth, -(self.delta + share * v) / (1 - q)
+
+    @cached_property
+    def _powers(self) -> tuple[arb, arb, arb]:
+        """e^ε, e^{−ε} and 1 − e^{−ε}, at the precision that the pairs are made at."""
+        return self.epsilon.exp(), (-self.epsilon).exp(), -(-self.epsilon).expm1()
 
     def slope(self, v: arb) -> arb:
         """H′(v), by what H′ is without powers: nothing cancels where p/q is large, or near 1."""
         _, up, down = self.gaps(v)
-        lam, share = self.alpha - 1, -(-self.epsilon).expm1()
+        lam, share = self.alpha - 1, self._powers[2]
         if up > 1:
             near = (1 + up) ** lam * (1 - lam * self.delta / v)
             return near - (1 + down) ** lam * (1 + lam * (share - (1 - share) * down))
@@ -122,7 +129,7 @@ class TwoPointPairs:
     def newton_step(self, v: arb) -> arb:
         """H′(v)/H″(v), of which H″ = α(α−1)(x^{α−2}(1−sx)²/q + y^{α−2}(1−sy)²/(1−q)) >= 0."""
         q, up, down = self.gaps(v)
-        lam, share = self.alpha - 1, -(-self.epsilon).expm1()
+        lam, share = self.alpha - 1, self._powers[2]
         x, y = 1 + up, 1 + down
         bend = x ** (lam - 1) * (self.delta / v) ** 2 / q
         bend += y ** (lam - 1) * (share - (1 - share) * down) ** 2 / (1 - q)
