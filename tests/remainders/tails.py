@@ -49,7 +49,7 @@ def the_largest_beyond(m):
 @row(
     "profile.fourier.contour",
     "_moved", "_left_alias", "_right_alias", "_log_right_alias", "_left_out", "_log_left_out",
-    "log_chernoff", "delta", "_sum", "_turned", "_untapered", "order",
+    "log_chernoff", "delta", "_sum", "_untapered", "order",
 )  # fmt: skip
 def what_a_contour_leaves_out(m):
     c, h, last = mp.mpf(1.5), mp.mpf(0.25), 3
