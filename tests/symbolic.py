@@ -131,7 +131,13 @@ REGIMES = {
 #: Theorems that search for their worst case, so that they ask for numbers: what refuses symbols.
 NEED_NUMBERS = {f"TRIPLE-GAUSSIAN{end}" for end in ("", "-NEAR", "-LOWER", "-UPPER")}
 NEED_NUMBERS |= {f"PS22-{end}-{how}" for end in ("T2", "T6") for how in ("BEST", "PRINTED")}
-NEED_NUMBERS |= {"REPEAT-ALL", "REPEAT-BINOMIAL-BEST", "FS25-DIRECT", "ALLOCATION-GAUSSIAN"}
+NEED_NUMBERS |= {
+    "REPEAT-ALL",
+    "REPEAT-BINOMIAL-BEST",
+    "FS25-DIRECT",
+    "ALLOCATION-GAUSSIAN",
+    "ALLOCATION-LAPLACE",
+}
 GAUSSIANS = ("Gaussian", "ScalarGaussian", "NoisyDescent", "NoisyPass")
 GAUSSIANS += ("MatrixMechanism", "TreeAggregation")
 REGIME_KINDS = (*GAUSSIANS, "TCDP", "ZCDP")

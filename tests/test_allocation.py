@@ -51,7 +51,8 @@ def test_the_bound_is_the_larger_of_both_directions(seed):
     rng = random.Random(seed)
     m = RandomAllocation(drawn_mechanism(rng), rng.randint(1, 40))
     for alpha in (1, rng.randint(2, 12), Fraction(rng.randint(11, 99), 10), independent.INFINITY):
-        assert holds(m.rdp(alpha, digits=25), independent.rdp(MP, m, alpha), 25, trusted=50)
+        trusted = 28 if isinstance(m.mechanism, Laplace) else 50  # a sum over many points
+        assert holds(m.rdp(alpha, digits=25), independent.rdp(MP, m, alpha), 25, trusted)
 
 
 def joint(*laws):
@@ -100,8 +101,8 @@ def test_one_step_is_the_mechanism_and_more_cost_less():
 
 
 def test_beyond_the_orders_that_are_summed_the_step_is_told():
-    m = RandomAllocation(Laplace(20), 10)
-    assert m.rdp(300).upper == Laplace(20).rdp(300).upper
+    m = RandomAllocation(PureDP("1/20"), 10)
+    assert m.rdp(300).upper == PureDP("1/20").rdp(300).upper
     assert m.rdp(300).claim.theorems == ("ALLOCATION-TOLD",)
     with pytest.raises(OrderError, match="256"):
         m.rdp(300, by="FS25-DIRECT")
@@ -115,7 +116,7 @@ def test_claims_text_and_what_it_is_about():
     assert m.claim.kind is Kind.UPPER
     assert str(m.claim.adjacency) == "add_remove"
     assert m.rdp(4).claim.kind is Kind.EXACT
-    assert "FS25" in RandomAllocation(Laplace(5), 100).cite(4)
+    assert "FS25" in RandomAllocation(PureDP("1/5"), 100).cite(4)
     assert "100 steps" in (3 * m).statement("1e-5")
     assert r"\epsilon_{1}\left( \frac{4}{3} \right)" in RandomAllocation(PureDP(1), 3).latex(
         2, by="FS25-DIRECT"

@@ -435,7 +435,13 @@ def about(name):
 #: What balls prove order by order has values, and no code.
 CODELESS = {f"TRIPLE-GAUSSIAN{end}" for end in ("", "-NEAR", "-LOWER", "-UPPER")}
 CODELESS |= {f"PS22-{end}-{how}" for end in ("T2", "T6") for how in ("BEST", "PRINTED")}
-CODELESS |= {"REPEAT-ALL", "REPEAT-BINOMIAL-BEST", "FS25-DIRECT", "ALLOCATION-GAUSSIAN"}
+CODELESS |= {
+    "REPEAT-ALL",
+    "REPEAT-BINOMIAL-BEST",
+    "FS25-DIRECT",
+    "ALLOCATION-GAUSSIAN",
+    "ALLOCATION-LAPLACE",
+}
 
 
 def assert_generates(leaf, name):

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeVar
 
-from flint import acb, arb
+from flint import acb, arb, ctx
 
 from symacct.arithmetic import BALL
 from symacct.core.exact import Exact
@@ -22,6 +22,7 @@ Ball = TypeVar("Ball", arb, acb)
 
 _FAR = 1e4  # where H is a small part of what bounds it, and erfc of a ball soon a wide one
 _HALF = arb(0.5)
+_EXTRA, _ROUNDS = 64, 8  # bits beyond those asked for, which are doubled
 
 
 def rest(z: Ball) -> Ball:
@@ -77,3 +78,43 @@ class LaplaceRatio:
         """φ(u), |arg u| < π."""
         first, last = self.amplitudes(u)
         return first * (-u * self.low).exp() + last * (-u * self.high).exp()
+
+    def moments(self, n: int) -> list[arb]:
+        """E[W^k], 0 <= k <= n."""
+        s = BALL.number(self.shift)
+        return [
+            (k * ((k - 1) * s).exp() + (k - 1) * (-k * s).exp()) / (2 * k - 1) for k in range(n + 1)
+        ]
+
+    def weighted(self, log_u: arb, n: int, bits: int) -> list[arb]:
+        """E[W^k e^{−uW}], 0 <= k <= n, to about so many bits where log u is exact."""
+        extra = _EXTRA
+        for _ in range(_ROUNDS):
+            with ctx.workprec(bits + extra):
+                found = self._weighted(log_u.exp(), n)
+            if min(x.rel_accuracy_bits() for x in found) >= bits:
+                break
+            extra *= 2
+        return found
+
+    def _weighted(self, u: arb, n: int) -> list[arb]:
+        """Both atoms, and ¼e^{−s/2} ∫ w^{k−3/2} e^{−uw} dw between them.
+
+        The integral of k = n+1 is a difference of incomplete gamma functions; by parts each of the
+        others follows from the next.
+        """
+        s = BALL.number(self.shift)
+        low, high = (-u * self.low).exp(), (-u * self.high).exp()
+        order = n + 1 - _HALF
+        over, under = (
+            (way * order * s).exp() * (u * (way * s).exp()).gamma_lower(order, regularized=2)
+            for way in (1, -1)
+        )
+        between, found = order.gamma() * (over - under), []
+        for k in range(n, -1, -1):
+            order = k - _HALF
+            between = u * between + (order * s).exp() * high - (-order * s).exp() * low
+            between /= order
+            atoms = (-k * s).exp() * low + ((k - 1) * s).exp() * high
+            found.append(atoms / 2 + (-s / 2).exp() * between / 4)
+        return found[::-1]

@@ -10,7 +10,7 @@ import itertools
 import math
 from dataclasses import dataclass
 
-from flint import acb, arb, ctx
+from flint import acb, acb_poly, arb, ctx
 
 from symacct.core.forking import cached_property
 from symacct.numerics.laplace_sums.ratio import LaplaceRatio
@@ -18,6 +18,7 @@ from symacct.numerics.laplace_sums.steering import lowest
 from symacct.numerics.sums.refine import within
 
 _BITS, _GUARD = 128, 40  # of what bounds, and of what is summed beyond what is lost
+_BLOCK = 32  # nodes that are one polynomial
 _PART = 2.0  # nats: what is left out is this much below the error
 _FARTHER = 1.01  # than where what is beyond is small
 _MOST = 2000  # places at which a bound is worked out
@@ -41,16 +42,28 @@ class Straight:
         """E(K − S)₊, at flint's current precision at most, te^{−s} <= K <= te^s."""
         t, c = self.count, arb(self.real)
         lost = max(self._log_largest - self.log_error, 0.0) / math.log(2)
-        with ctx.workprec(math.ceil(lost + 2 * math.log2(t + 1)) + _GUARD):
+        # A box that is turned grows by a factor of √2 at most, at each step of a polynomial.
+        with ctx.workprec(math.ceil(lost + 2 * math.log2(t + 1) + _BLOCK / 2) + _GUARD):
             length = t * self.ratio.width
             turn = 2 * arb.pi() * place / length
-            parts = (term * acb(0, n * turn).exp() for n, term in enumerate(self._terms))
-            total = sum((part.real for part in parts), arb(0)) * (c * place).exp() / length
+            total = self._turned(turn) * (c * place).exp() / length
             once = (-c * length).exp()
             aliases = once / (1 - once) * (place - t + length / (1 - once))
         with ctx.workprec(_BITS):
             off = (c * place).exp() * self._left_out[1]
         return total - aliases + within(off)
+
+    def _turned(self, turn: arb) -> arb:
+        """Re Σ_n a_n e^{inθ}, by polynomials in e^{iθ} of some terms each."""
+        once, total = acb(0, turn).exp(), arb(0)
+        for i, block in enumerate(self._blocks):
+            total += (block(once) * acb(0, i * _BLOCK * turn).exp()).real
+        return total
+
+    @cached_property
+    def _blocks(self) -> list[acb_poly]:
+        terms = self._terms
+        return [acb_poly(terms[i : i + _BLOCK]) for i in range(0, len(terms), _BLOCK)]
 
     @cached_property
     def _terms(self) -> list[acb]:

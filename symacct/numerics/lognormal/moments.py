@@ -1,33 +1,26 @@
 """E[S^z] of a sum S of t independent lognormal variables of mean 1, at every real z, in balls.
 
-With θ = n − z > 0 it is Γ(θ)^{−1} ∫ u^{θ−1} E[Sⁿ e^{−uS}] du, and W under the weight W^k is
-e^{ks²}W: E[Sⁿ e^{−uS}] is n! times the n-th coefficient of (Σ_k m_k φ(ue^{ks²}) x^k/k!)^t, m_k =
-e^{s²k(k−1)/2}. In log u the trapezoidal rule has a *relative* error (docs/proofs.md, section 30).
+W under the weight W^k is e^{ks²}W: E[W^k e^{−uW}] is m_k φ(ue^{ks²}), m_k = e^{s²k(k−1)/2}
+(docs/proofs.md, section 30).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from flint import acb, arb, arb_series, ctx
+from flint import acb, arb
 
-from symacct.arithmetic import BALL
 from symacct.core.errors import PrecisionError
-from symacct.core.exact import Exact
 from symacct.numerics.lognormal.transform import Lognormal
 from symacct.numerics.sums.refine import geometric_tail, up_to, within
+from symacct.numerics.sums.sum_moments import SumMoments
 
-_SPARE, _FEW_BITS = 8.0, 64  # nats; places are worked out with more
-_LEAST = 4  # what θ is at least
 _WIDEST = 1.5  # the angle that no y turns away, below π/2
 _SHARES = np.linspace(0.02, 1.0, 50)
-_MOST_NODES, _LONGEST, _MOST_NEED = 20_000, 96, 5000.0
-_MOST_WHOLE, _DIFFERENCES = 1024, 48  # an order in closed form, and those beyond it
+_MOST_NODES, _MOST_NEED = 20_000, 5000.0
 
 
 class LogGrid(NamedTuple):
@@ -38,60 +31,18 @@ class LogGrid(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class LognormalMoments:
+class LognormalMoments(SumMoments):
     """Of `count` variables, to so many bits; values of φ are kept."""
 
+    called = "lognormal variables"
     law: Lognormal
     count: int
     bits: int
     _known: dict[tuple[int, int], arb] = field(default_factory=dict)
 
-    def moment(self, z: Exact) -> arb:
-        """E[S^z], z not 0.
-
-        In closed form at whole z > 0, between them where their differences tell; else an integral.
-        """
-        if z > 0 and (known := self._by_whole_orders(math.floor(z), z - math.floor(z))) is not None:
-            return known
-        n = max(0, math.floor(z) + _LEAST)
-        if n > _LONGEST:
-            raise PrecisionError(
-                f"a moment of {self.count} lognormal variables: found the order {float(z):.6g}, "
-                f"needed one up to {_LONGEST - _LEAST}"
-            )
-        with ctx.workprec(max(self.bits, _FEW_BITS)):
-            theta = n - BALL.number(z)
-            return self._integral(n, theta) / theta.gamma()
-
-    def _by_whole_orders(self, n: int, part: Exact) -> arb | None:
-        """E[S^{n+part}], 0 <= part < 1, between two polynomials in x = S/c − 1 under the weight Sⁿ.
-
-        Of odd degree Taylor's of (1+x)^part is nowhere below it, and 1+x times that of
-        (1+x)^{part−1} nowhere above.
-        """
-        if n + _DIFFERENCES > _MOST_WHOLE:
-            return None
-        if part == 0:
-            with ctx.workprec(max(self.bits, _FEW_BITS)):
-                return self._powers(n, n, lambda k: arb(1))[0]
-        with ctx.workprec(3 * self.bits + _FEW_BITS):
-            whole = self._powers(n, n + _DIFFERENCES, lambda k: arb(1))
-            centre, exponent = whole[1] / whole[0], BALL.number(part)
-            differences = [x / (whole[0] * centre**i) for i, x in enumerate(whole)]
-            for j in range(1, _DIFFERENCES + 1):  # E xⁱ for i < j stand before
-                for i in range(_DIFFERENCES, j - 1, -1):
-                    differences[i] -= differences[i - 1]
-            high, low, share, less = arb(0), arb(0), arb(1), arb(1)
-            for j in range(_DIFFERENCES):
-                high += share * differences[j]
-                low += less * (differences[j] + differences[j + 1])
-                share *= (exponent - j) / (j + 1)
-                less *= (exponent - 1 - j) / (j + 1)
-                if j % 2:
-                    between = low.union(high)
-                    if between.rel_accuracy_bits() >= self.bits:
-                        return whole[0] * centre**exponent * between
-        return None
+    def moments_of_one(self, n: int) -> list[arb]:
+        half = self.law.square / 2
+        return [(half * (k * (k - 1))).exp() for k in range(n + 1)]
 
     def _integral(self, n: int, theta: arb) -> arb:
         """∫ e^{θx} E[Sⁿ e^{−e^x S}] dx, by a sum whose terms are all positive."""
@@ -102,11 +53,10 @@ class LognormalMoments:
         h = grid.step * self._unit(grid)
 
         def term(j: int) -> arb:
-            power = self._power(n, partial(self._moved, grid, grid.step * j))
-            return (theta * h * j).exp() * power
+            return (theta * h * j).exp() * self._weighted(n, grid, grid.step * j)
 
         total = sum((term(j) for j in range(first, last + 1)), arb(0))
-        whole = self._power(n, lambda k: arb(1))  # E[Sⁿ], which E[Sⁿe^{−uS}] is at most
+        whole = self._powers(n, self.moments_of_one(n))[0]  # E[Sⁿ], which E[Sⁿe^{−uS}] is at most
         while True:
             left, right = (self._beyond(theta, grid, x, way) for x, way in ((first, -1), (last, 1)))
             if n:
@@ -129,10 +79,6 @@ class LognormalMoments:
         return self.law.square.sqrt()
 
     # --- the grid on which log u lies
-
-    @property
-    def _need(self) -> float:
-        return self.bits * math.log(2) + _SPARE
 
     def _grid(self, spacing: float) -> LogGrid:
         """No wider; of s² in parts of a power of 2, that orders share values."""
@@ -174,28 +120,14 @@ class LognormalMoments:
 
     # --- values
 
-    def _power(self, n: int, phi: Callable[[int], arb]) -> arb:
-        """n! times the n-th coefficient of (Σ m_k φ_k x^k/k!)^t."""
-        return phi(0) ** self.count if n == 0 else self._powers(n, n, phi)[0]
-
-    def _powers(self, first: int, n: int, phi: Callable[[int], arb]) -> list[arb]:
-        """k! times the k-th coefficient of (Σ m_k φ_k x^k/k!)^t, first <= k <= n."""
-        terms, half = [], self.law.square / 2
-        for k in range(n + 1):
-            terms.append((half * (k * (k - 1))).exp() * phi(k) / arb.fac_ui(k))
-        before, ctx.cap = ctx.cap, n + 1
-        try:
-            coefficients = (arb_series(terms) ** self.count).coeffs()
-        finally:
-            ctx.cap = before
-        return [coefficients[k] * arb.fac_ui(k) for k in range(first, n + 1)]
+    def _weighted(self, n: int, grid: LogGrid, place: int) -> arb:
+        """E[Sⁿ e^{−uS}] at so many units of log u."""
+        phi = (self._phi(grid, place + k * grid.parts) for k in range(n + 1))
+        terms = [m * value for m, value in zip(self.moments_of_one(n), phi, strict=True)]
+        return self._powers(n, terms)[0]
 
     def _log_phi(self, u: float) -> float:
         return float(self.law.about_log_phi(np.array([u]))[0])
-
-    def _moved(self, grid: LogGrid, place: int, k: int) -> arb:
-        """φ(ue^{ks²})."""
-        return self._phi(grid, place + k * grid.parts)
 
     def _phi(self, grid: LogGrid, index: int) -> arb:
         """φ at so many units of log u."""

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from symacct.core.errors import PrecisionError
-from symacct.numerics.lognormal.transform import Floats, Lognormal, rounded_down
+from symacct.numerics.lognormal.transform import Floats, Lognormal
+from symacct.numerics.sums.refine import rounded_down
 
 _SCALES = [0.6, 1.0, 1.6, 2.5]  # of the saddle
 _LEFT = np.array([0.0, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.2])

@@ -20,15 +20,9 @@ from symacct.arithmetic.ball import floor
 from symacct.core.errors import PrecisionError
 from symacct.core.exact import Exact
 from symacct.core.forking import cached_property
-from symacct.numerics.sums.refine import acb_within, normal_tail
+from symacct.numerics.sums.refine import acb_within, normal_tail, rounded_down
 
 Floats = np.ndarray
-
-
-def rounded_down(x: float) -> float:
-    """x, rounded down to 16 bits: multiples of it are exact at few bits."""
-    mantissa, exponent = math.frexp(x)
-    return math.ldexp(math.floor(math.ldexp(mantissa, 16)), exponent - 16)
 
 
 _BOUND_BITS, _BOUND_NEED, _BOUND_MOST = 128, 40.0, 4000.0  # nats of what bounds read

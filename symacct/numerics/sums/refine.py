@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, ParamSpec, TypeVar
@@ -61,6 +62,12 @@ def tilted_tail(log_tilt: arb, x: arb) -> arb:
     if not x > 0:
         return log_tilt.exp()
     return (log_tilt - x * x / 2).exp() * (_MILLS / x).min(_HALF)
+
+
+def rounded_down(x: float) -> float:
+    """x, rounded down to 16 bits: multiples of it are exact at few bits."""
+    mantissa, exponent = math.frexp(x)
+    return math.ldexp(math.floor(math.ldexp(mantissa, 16)), exponent - 16)
 
 
 def within(error: arb) -> arb:

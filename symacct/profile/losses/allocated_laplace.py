@@ -32,7 +32,7 @@ _TRIED = (
     (20_000, 3000),
 )  # nodes of a line, ratios that may be the largest on the other
 _ORDERS = 1 + np.geomspace(1e-3, 1e6, 200)
-_WIDE, _ROUNDED = 0.25, 4.0  # of log S's deviation, and nats: what shares a line
+_WIDE, _ROUNDED = 1.0, 4.0  # of log S's deviation, and nats: what shares a line
 _SMALL = 1e-9
 
 
@@ -123,7 +123,10 @@ class AllocatedLaplace(AllocationLoss):
         return trivial if found.rad() > trivial.rad() else found
 
     def _way(self, place: arb, log_error: float) -> Straight | Bent:
-        straight = _laid(self, self._cell(place), _ROUNDED * math.floor(log_error / _ROUNDED))
+        rounded = _ROUNDED * (
+            math.floor(log_error / _ROUNDED) - 1
+        )  # less what a place far off loses
+        straight = _laid(self, self._cell(place), rounded)
         if straight.real * abs(float(place - straight.place)) > _ROUNDED:
             straight = Straight(self.ratio, self.steps, place, log_error)
         bent = Bent(self.ratio, self.steps, place, log_error)
@@ -138,7 +141,7 @@ class AllocatedLaplace(AllocationLoss):
         )
 
     def _cell(self, place: arb) -> int:
-        """Places that share a line: their logarithms are that many times half of a deviation."""
+        """Places that share a line: their logarithms are about so many deviations."""
         return round(math.log(float(place) / self.steps) / (_WIDE * math.sqrt(self.spread)))
 
     def largest(self, reverse: bool) -> arb:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 from flint import arb
@@ -15,9 +16,12 @@ from symacct.core.exact import Order, exact
 from symacct.core.sources import SYMACCT
 from symacct.expressions.node import Node
 from symacct.expressions.theorem_registry import theorem
-from symacct.mechanisms import Gaussian
+from symacct.mechanisms import Gaussian, VectorLaplace
+from symacct.numerics.laplace_sums.moments import LaplaceMoments
+from symacct.numerics.laplace_sums.ratio import LaplaceRatio
 from symacct.numerics.lognormal.moments import LognormalMoments
 from symacct.numerics.lognormal.transform import Lognormal
+from symacct.numerics.sums.sum_moments import SumMoments
 from symacct.operations.allocation import RandomAllocation
 from symacct.theory.amplification.poisson.sampled_pairs import shape_ratio
 from symacct.theory.rdp_curve import RDPCurve
@@ -25,12 +29,21 @@ from symacct.theory.rdp_curve import RDPCurve
 _GUARD = 16  # bits of a moment beyond those that its logarithm has
 
 
-def is_gaussian(node: Node) -> str | None:
-    """Gaussian noise, in numbers."""
-    mechanism = node.mechanism  # type: ignore[attr-defined]
-    if not isinstance(mechanism, Gaussian):
-        return f"the moments are known of Gaussian noise, got {type(mechanism).__name__}"
-    return "found an open symbol, needed numbers" if node.free_symbols else None
+def _is(
+    mechanisms: type[Gaussian] | type[VectorLaplace], noise: str
+) -> Callable[[Node], str | None]:
+    def applies(node: Node) -> str | None:
+        mechanism = node.mechanism  # type: ignore[attr-defined]
+        if not isinstance(mechanism, mechanisms):
+            return f"the moments are known of {noise} noise, got {type(mechanism).__name__}"
+        return "found an open symbol, needed numbers" if node.free_symbols else None
+
+    applies.__doc__ = f"{noise} noise, in numbers."
+    return applies
+
+
+is_gaussian = _is(Gaussian, "Gaussian")
+is_laplace = _is(VectorLaplace, "Laplace")
 
 
 @theorem(
@@ -47,9 +60,34 @@ def is_gaussian(node: Node) -> str | None:
     monotone=True,
     status="proved",
 )
-def larger_direction(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> Number:
+def gaussian(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> Number:
     """ε′(α) = log max( E[S^α], E[S^{1−α}] )/(α−1), S the mean of T independent lognormal variables
     e^{N(−s²/2, s²)}, s = Δ/σ"""
+    return larger_direction(ctx, eps, alpha, steps)
+
+
+@theorem(
+    "ALLOCATION-LAPLACE",
+    operation=RandomAllocation,
+    kind=Kind.EXACT,
+    source=SYMACCT.at("docs/proofs.md, section 30, Laplace noise, the curves"),
+    orders=ABOVE_ONE,
+    adjacency=ADD_REMOVE,
+    assumes="Laplace noise, in numbers",
+    applies=is_laplace,
+    tight=True,
+    partial=True,
+    monotone=True,
+    status="proved",
+)
+def laplace(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> Number:
+    """ε′(α) = log max( E[S^α], E[S^{1−α}] )/(α−1), S the mean of T independent ratios
+    e^{|X|−|X−s|}, X of the density e^{−|x|}/2, s = Δ/b"""
+    return larger_direction(ctx, eps, alpha, steps)
+
+
+def larger_direction(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> Number:
+    """The larger of both directions, by the moments of the mean ratio."""
     if steps == 1:
         return eps(alpha)
     if isinstance(ctx, BallArithmetic):
@@ -62,8 +100,8 @@ def larger_direction(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -
             found = larger_direction(BALL, eps.using(BALL), alpha, steps)
             return ctx.number(rational(found))
     raise DomainError(
-        f"ALLOCATION-GAUSSIAN: found {type(ctx).__name__}, needed balls or mpmath: an integral is "
-        "summed where the numbers say, so there is no one formula"
+        f"ALLOCATION: found {type(ctx).__name__}, needed balls or mpmath: an integral is summed "
+        "where the numbers say, so there is no one formula"
     )
 
 
@@ -71,10 +109,23 @@ def log_moment(eps: RDPCurve, steps: int, z: Order) -> arb:
     """log E[S^z] of the mean S, in balls at the precision now current."""
     known = eps.remember("moments of a mean")
     if known[steps] is None:
-        law = Lognormal(exact(1 / exact(shape_ratio(eps.node)) ** 2))
-        lost = math.log2(steps / law.variance) if law.variance < steps else 0.0
-        known[steps] = LognormalMoments(law, steps, BALL.bits + math.ceil(lost) + _GUARD)
+        known[steps] = _moments(eps.node, steps)
     with precision(known[steps].bits):
         moment = known[steps].moment(Fraction(z))
         found: arb = moment.log() - BALL.number(z) * arb(steps).log()
         return found
+
+
+def _moments(mechanism: Node, steps: int) -> SumMoments:
+    """To as many bits more as a mean next to 1 loses."""
+    ratio = exact(shape_ratio(mechanism))
+    if isinstance(mechanism, Gaussian):
+        law = Lognormal(exact(1 / ratio**2))
+        return LognormalMoments(law, steps, _bits(law.variance, steps))
+    one = LaplaceRatio(exact(1 / ratio))
+    return LaplaceMoments(one, steps, _bits(float(one.variance), steps))
+
+
+def _bits(variance: float, steps: int) -> int:
+    lost = math.log2(steps / variance) if variance < steps else 0.0
+    return BALL.bits + math.ceil(lost) + _GUARD

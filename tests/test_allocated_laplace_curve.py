@@ -1,0 +1,130 @@
+"""Each record in one of T runs of Laplace noise: the exact curve, by sums and by quadrature."""
+
+import itertools
+import math
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import arb, ctx
+
+from symacct import Gaussian, Kind, Laplace, PrecisionError, RandomAllocation, VectorLaplace
+from symacct.numerics.laplace_sums.moments import LaplaceMoments
+from symacct.numerics.laplace_sums.ratio import LaplaceRatio
+from tests import independent
+from tests.support import holds
+from tests.thinning import covering
+
+MP = independent.context(30)
+
+
+def mean_over(s, function):
+    """E f(W): both atoms, and a quadrature over the loss between them."""
+    between = MP.quad(lambda x: MP.exp(-x) / 2 * function(MP.exp(2 * x - s)), [0, s / 2, s])
+    return (function(MP.exp(-s)) + MP.exp(-s) * function(MP.exp(s))) / 2 + between
+
+
+def moment(shift, steps, z, bits=110):
+    with ctx.workprec(bits):
+        return LaplaceMoments(LaplaceRatio(Fraction(shift)), steps, bits).moment(Fraction(z))
+
+
+def agree(found, value, digits=20):
+    middle = MP.mpf(found.mid().str(40, radius=False))
+    assert abs(middle - value) <= MP.mpf(float(found.rad())) + abs(value) * MP.mpf(10) ** -digits
+    assert found.rel_accuracy_bits() > 75
+
+
+@covering(lambda shift, z: {shift})
+@pytest.mark.parametrize("z", ["-1/2", "3/2", "-7/2", "-30", "-1", "5/2", "41/4"])
+@pytest.mark.parametrize("shift", ["1", "1/4", "3"])
+def test_two_steps_by_quadrature(shift, z):
+    s, order = independent.number(MP, Fraction(shift)), independent.number(MP, Fraction(z))
+    value = mean_over(s, lambda w: mean_over(s, lambda v: (w + v) ** order))
+    agree(moment(shift, 2, z), value)
+
+
+@pytest.mark.parametrize(("shift", "z"), [(1, -1), (2, -2.5), (0.5, 3.5)])
+def test_three_steps_by_points_and_weights(shift, z):
+    """Gauss's between the atoms, in float64."""
+    x, weights = np.polynomial.legendre.leggauss(40)
+    loss = shift * (1 + x) / 2
+    between = weights * shift / 2 * np.exp(-loss) / 2
+    mass = np.concatenate([[0.5, math.exp(-shift) / 2], between])
+    w = np.concatenate([[math.exp(-shift), math.exp(shift)], np.exp(2 * loss - shift)])
+    sums = w[:, None, None] + w[:, None] + w
+    value = np.einsum("i,j,k,ijk", mass, mass, mass, sums**z)
+    assert abs(float(moment(Fraction(shift), 3, Fraction(z))) / value - 1) < 1e-13
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_whole_orders_by_counting(seed):
+    """E of a product of α ratios, each of a step: of every step a moment of one run."""
+    rng = random.Random(seed)
+    alpha, steps = rng.randint(2, 5), rng.randint(1, 5)
+    noise = Fraction(rng.randint(3, 40), 10)
+    one, total = Laplace(noise), MP.mpf(0)
+    for chosen in itertools.product(range(steps), repeat=alpha):
+        counts = (chosen.count(t) for t in range(steps))
+        logs = ((k - 1) * independent.rdp(MP, one, k) for k in counts if k > 1)
+        total += MP.exp(MP.fsum(logs))
+    value = MP.log(total / MP.mpf(steps) ** alpha) / (alpha - 1)
+    found = RandomAllocation(one, steps).rdp(alpha, digits=25)
+    assert found.upper >= value * (1 - MP.mpf(10) ** -25)
+    assert found.claim.kind is Kind.EXACT
+    with ctx.workprec(110):
+        removed = moment(1 / noise, steps, alpha) / arb(steps) ** alpha
+    agree(removed, total / MP.mpf(steps) ** alpha)
+
+
+def test_the_answer_is_the_larger_direction():
+    for shift, steps, alpha in (("1", 3, 2), ("2", 2, "7/2"), ("1/3", 5, 30), ("1", 1000, 135)):
+        order = Fraction(alpha)
+        with ctx.workprec(110):
+            logs = [
+                moment(shift, steps, z).log() - arb(z.numerator) / z.denominator * arb(steps).log()
+                for z in (order, 1 - order)
+            ]
+            value = max(logs) / (arb(order.numerator) / order.denominator - 1)
+        found = RandomAllocation(Laplace(1 / Fraction(shift)), steps).rdp(alpha, digits=20)
+        assert holds(found, MP.mpf(value.mid().str(40, radius=False)), 20, trusted=24)
+
+
+def test_a_whole_order_is_a_closed_form_and_an_integral():
+    for shift, steps, z in (("1", 10, 2), ("1/100", 1000, 3), ("3", 7, 5)):
+        known = LaplaceMoments(LaplaceRatio(Fraction(shift)), steps, 100)
+        with ctx.workprec(100):
+            theta = arb(3)
+            by_integral = known._integral(z + 3, theta) / theta.gamma()
+        assert by_integral.overlaps(known.moment(Fraction(z)))
+        assert by_integral.rel_accuracy_bits() > 75
+
+
+def test_one_step_is_the_noise_and_each_further_one_costs_less():
+    assert RandomAllocation(Laplace(2), 1).rdp("7/2").upper == Laplace(2).rdp("7/2").upper
+    for alpha in ("3/2", 4):
+        values = [RandomAllocation(Laplace(1), t).rdp(alpha, 9).upper for t in (1, 2, 9, 100)]
+        assert values == sorted(values, reverse=True)
+    vector = RandomAllocation(VectorLaplace(2), 5).rdp(3)
+    assert vector.upper == RandomAllocation(Laplace(2), 5).rdp(3).upper
+
+
+def test_no_epsilon_by_the_curve_is_below_the_exact_one():
+    m = RandomAllocation(Laplace(1), 1000)
+    by_curve = m.epsilon("1e-6", 6).epsilon
+    assert m.epsilon("1e-6", 6, conversion="exact").epsilon.upper < by_curve.lower
+    assert by_curve.upper < 0.1213  # .9997 where only that the step is told was known
+
+
+def test_orders_beyond_a_closed_form_are_refused():
+    with pytest.raises(PrecisionError, match=r"ratios of Laplace noise: found the order 4999\.5"):
+        RandomAllocation(Laplace(10), 1000).rdp("9999/2", by="ALLOCATION-LAPLACE")
+    assert RandomAllocation(Laplace(10), 9).rdp(5000).claim.theorems == ("ALLOCATION-TOLD",)
+    assert RandomAllocation(Gaussian(10), 9).rdp(1000).claim.theorems == ("ALLOCATION-GAUSSIAN",)
+
+
+def test_many_runs_are_about_a_sum_of_their_variance():
+    """E(S/t)^{−1} − 1 is the variance of one W over t, but for 1/t² of its third moment."""
+    one = (2 * math.e + math.exp(-2)) / 3 - 1
+    assert abs(float(moment(1, 10**6, -1) * 10**6 - 1) * 10**6 - one) < 1e-5
