@@ -8,6 +8,7 @@ from typing import Any
 
 from symacct.core import arguments, exact
 from symacct.core.calling import explained
+from symacct.core.claims import Kind
 from symacct.core.errors import DomainError, PrecisionError, echo
 from symacct.core.exact import Numeric
 from symacct.explore.calibration import Target, neighbours, number
@@ -19,6 +20,7 @@ from symacct.results.enclosure import Bound, shown
 from symacct.results.progress import progress
 
 _DIGITS = 30  # of a risk that fewer do not tell from the target
+_FEW = 15  # below which a bound that may be above the target is taken to be
 #: What a risk is asked at, by its name.
 _AT = {"tpr": "fpr", "bayes_success": "prior", "reconstruction": "baseline"}
 
@@ -169,6 +171,8 @@ class _RiskTarget(Target):
             return False
         if digits < _DIGITS:
             return self._met(value, _DIGITS)
+        if risk.claim.kind is Kind.UPPER and risk.digits < _FEW:  # no more can be had
+            return False
         raise PrecisionError(
             f"{self.symbol} = {number(value)}: found {self.words} in [{risk.rounded_down()}, "
             f"{risk.rounded_up()}], which does not decide whether it exceeds "
