@@ -77,8 +77,8 @@ def printed(question, seconds):
     """What a command prints where nothing beside its answer has an end."""
     screen = Screen()
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(screen):
-        patch.setattr(accountant.profile, "profile", screen.endless)
-        patch.setattr(accountant.profile, "lower_bound", screen.endless)
+        patch.setattr(accountant, "profile", screen.endless)
+        patch.setattr(accountant, "lower_bound", screen.endless)
         patch.setenv("COLUMNS", "200")
         token = limits._limits.set(replace(limits.current(), report=seconds, beside=seconds))
         try:

@@ -117,7 +117,6 @@ ROOMS = {
     "export",
     "interop",
     "papers",
-    "profile",
     "testing",
     "verify",
 }
@@ -158,7 +157,7 @@ def asked(*words):
         (
             asked("epsilon", EXPR, "--delta", "1e-8"),
             {"click", "rich"},
-            {"cli", "explore", "export", "papers", "profile"},
+            {"cli", "explore", "export", "papers"},
         ),
     ],
 )

@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import Any, TypeAlias, overload
 from weakref import WeakKeyDictionary
 
 import mpmath
 import numpy as np
 from flint import arb
 
+from symacct.accountant.disk_memo import DiskMemo, was_read
 from symacct.arithmetic import (
     BALL,
     FLOAT64,
@@ -32,12 +33,12 @@ from symacct.core.claims import Claim, Kind
 from symacct.core.errors import AssumptionError, DomainError, SoundnessError, echo
 from symacct.core.exact import INFINITY, Numeric, Order, OrderArray, array_order, order, typed_value
 from symacct.core.forking import new_lock
-from symacct.core.lazy_import import LazyModule
 from symacct.core.lru_table import Key, Remembered
 from symacct.core.pinning import By
 from symacct.expressions import theorem_registry
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import given_delta, rational
+from symacct.profile import Profile, lower_bound, profile, refuse_pinned
 from symacct.rdp.curve import NodeCurve
 from symacct.rdp.decimals import as_decimal
 from symacct.rdp.evaluation import KEY_LENGTH, Evaluation, goal_of, theorem_node
@@ -48,13 +49,6 @@ from symacct.results.precision import first_bits, to_digits, undecided
 from symacct.theory.conversion import BEST
 from symacct.theory.conversion import proved as proved_conversion
 from symacct.theory.conversion.conversion import Conversion, OrderOne
-
-if TYPE_CHECKING:
-    from symacct import profile
-    from symacct.accountant import disk_memo
-else:  # the profile is a third of what would be imported, and few questions are asked of it
-    disk_memo = LazyModule("symacct.accountant.disk_memo")
-    profile = LazyModule("symacct.profile")
 
 ENGINES = ("ball", "mpmath", "float64")
 Asked: TypeAlias = str | Iterable[Numeric] | None  # what orders= may be
@@ -90,7 +84,7 @@ class Accountant:
         self._memo: WeakKeyDictionary[Node, dict[Key, Remembered]] = WeakKeyDictionary()
         self._lock = new_lock()
         self._touched: dict[int, tuple[Remembered, str]] = {}
-        self._disk = None if memo is None else disk_memo.DiskMemo(memo)
+        self._disk = None if memo is None else DiskMemo(memo)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy, or what a pickle gives back: the settings, and what is remembered on the disk."""
@@ -110,7 +104,8 @@ class Accountant:
             asked = [
                 t for key, t in tables if len(key) >= KEY_LENGTH and key[KEY_LENGTH:] in _COUNTED
             ]
-            return len({alpha for t in asked for alpha in t.all() if alpha not in t.read})
+            orders = {(alpha, was_read(t, alpha)) for t in asked for alpha in t.all()}
+            return len({alpha for alpha, read in orders if not read})
 
     def clear(self) -> None:
         """Forget every value except those in the memo file."""
@@ -135,7 +130,7 @@ class Accountant:
                     self._touched.clear()
 
     @contextlib.contextmanager
-    def _on(self, disk: disk_memo.DiskMemo) -> Iterator[None]:
+    def _on(self, disk: DiskMemo) -> Iterator[None]:
         """What is on the disk is known here, and what is found is written there."""
         if disk.is_inherited:
             disk = self._disk = disk.opened_again()
@@ -334,7 +329,7 @@ class Accountant:
         refuse_symbols(m)
         digits = self.digits if digits is None else arguments.digits(digits)
         with self._asking(), precision(first_bits(digits)):
-            return profile.lower_bound(m, asks_epsilon, given, digits)
+            return lower_bound(m, asks_epsilon, given, digits)
 
     def _guarantee(self, question: EpsilonDelta, orders: Asked, digits: int | None) -> Guarantee:
         m = as_node(question.m, "epsilon")
@@ -375,7 +370,7 @@ class Accountant:
             found = search.answer(orders)
             free = orders is None or isinstance(orders, str)
             return no_larger_at_one(found, search) if free else found
-        profile.refuse_pinned(orders, question.by)
+        refuse_pinned(orders, question.by)
         by_curve = replace(question, conversion=proved_conversion("improved"))
         may_exceed_curve = self._profile(question.m).may_exceed_curve
         return by_the_profile(
@@ -397,12 +392,12 @@ class Accountant:
         table[Fraction(at) if at < INFINITY else INFINITY] = found
         return known.guarantee(*asked, (found, at), digits)
 
-    def _profile(self, m: Node) -> profile.Profile:
+    def _profile(self, m: Node) -> Profile:
         """The profile with what it has summed before."""
         table = self._table(m, ("profile", limits.current()), "answers")
-        found: profile.Profile | None = table["profile"]
+        found: Profile | None = table["profile"]
         if found is None:
-            found = table["profile"] = profile.profile(m)
+            found = table["profile"] = profile(m)
         return found
 
 

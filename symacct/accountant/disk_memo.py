@@ -291,3 +291,8 @@ def _read(text: bytes) -> arb:
         return arb("inf")
     mantissa, exponent, spread, scale = (fmpz(int(part, 16)) for part in text.split())
     return arb(arb((mantissa, exponent)), arb((spread, scale)))
+
+
+def was_read(table: Remembered, alpha: Order) -> bool:
+    """Does this value come from the disk?"""
+    return isinstance(table, StoredTable) and alpha in table.read

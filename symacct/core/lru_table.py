@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Set
+from collections.abc import Hashable, Iterator
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -19,7 +19,6 @@ class Remembered(dict[Any, Any]):
     """
 
     older: dict[Any, Any] = {}  # noqa: RUF012  # none, until a generation ends: never written to
-    read: Set[Any] = frozenset()  # those that another process computed
 
     def __missing__(self, key: Hashable) -> Any:
         value = self.older.pop(key, None)
