@@ -254,7 +254,11 @@ _LATER = {
 
 def __getattr__(name: str) -> Any:
     if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from symacct.core.mistyped import our_name
+
+        meant = our_name(name, __all__)
+        remedy = f"; did you mean {meant}?" if meant else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{remedy}")
     room = import_module(f"symacct.{_LATER[name]}")
     found = globals()[name] = getattr(room, name) if _ROOMS[_LATER[name]] else room
     return found

@@ -137,7 +137,7 @@ def test_a_number_too_long_for_str_is_answered_or_refused(command, tmp_path, mon
 def left_out():
     """Each good command line without one of its options."""
     for verb, words in command_lines.GOOD.items():
-        needs = {"vectors", "falsify", "reference", "verify", "plot"}.isdisjoint(
+        needs = {"vectors", "falsify", "reference", "verify", "plot", "expand"}.isdisjoint(
             [verb]
         )  # others take long
         for place, word in enumerate(words[:-1] if needs else ()):

@@ -224,3 +224,30 @@ def test_what_is_near_a_fraction_is_not_taken_for_it():
     assert value.known_to_be(Fraction(1, 49)) is value
     assert value.known_to_be(None) is value
     assert value.known_to_be(Fraction(1, 50)).rounded(3) == "0.02"
+
+
+#: A word that one searches by, and a theorem that has to be among the first.
+SEARCHED = {
+    "amplification": "ZW19-T8", "subsampling": "ZW19-T8", "composition": "MIR17-P1",
+    "gaussian": "TRIPLE-GAUSSIAN", "tuning": "PS22-T2", "conversion": "conversion:classic",
+    "shuffling": "symacct.baselines.shuffled", "poisson subsampling": "MTZ19-EXACT",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("word", "code"), SEARCHED.items())
+def test_an_ordinary_word_finds_theorems_and_the_best_first(word, code):
+    found = json.loads(run("theorems", *word.split(), "--json").output)
+    assert code in [row["call"] for row in found[:8]]
+    shown = run("theorems", *word.split()).output
+    assert code in "".join(shown.split())
+
+
+def test_the_index_names_every_paper_and_every_theorem_in_a_line():
+    shown = run("theorems").output
+    assert len(shown.splitlines()) < 250
+    for theorem_listed in theorems():
+        assert re.search(rf"│ {re.escape(theorem_listed.name)} ", shown)
+    for row in catalogue.rows():
+        assert row.paper in shown
+    assert "symacct theorems CODE" in shown
+    assert len(json.loads(run("theorems", "--json").output)) == len(catalogue.rows())

@@ -18,6 +18,7 @@ from symacct import (
     parse,
 )
 from symacct.cli import main
+from symacct.core import mistyped
 from symacct.core.exact import exact
 from symacct.text import parse_open
 from symacct.text.expression_reader import parse_law
@@ -222,3 +223,40 @@ def test_a_law_and_a_formula_are_repaired_too():
         parse_law("laws.Poisson(3")
     with pytest.raises(ParseError, match=r"did you mean alpha/50 \+ 2\*log\(2\)\?$"):
         symacct.Curve("alpha/50 + 2 log(2)", kind="upper", adjacency="either")
+
+
+#: What others call a mechanism, and its name here, in Python and in an expression if they differ.
+OTHER_NAMES = {
+    "KRR": "FiniteMechanism.randomized_response", "GRR": "FiniteMechanism.randomized_response",
+    "RR": "RandomizedResponse", "GeometricMechanism": "DiscreteLaplace",
+    "LaplaceMechanism": "Laplace", "GaussianMechanism": "Gaussian", "GaussianDpEvent": "Gaussian",
+    "SVT": "SparseVector", "AboveThreshold": "SparseVector", "ReportNoisyMax": "NoisyMax",
+    "report_noisy_max": "NoisyMax", "ExpMech": "ExponentialMechanism",
+    "exponential_mechanism": "ExponentialMechanism", "SubsampledGaussian": "PoissonSubsample",
+    "SampledGaussianMechanism": "PoissonSubsample", "PoissonSampledDpEvent": "PoissonSubsample",
+    "SelfComposedDpEvent": "Compose", "DPSGD": "PoissonSubsample", "dp_sgd": "PoissonSubsample",
+    "gaussian": "Gaussian", "discrete_gaussian": "DiscreteGaussian", "zCDP": "ZCDP",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("theirs", "ours"), OTHER_NAMES.items())
+def test_the_names_of_other_libraries_are_told_ours(theirs, ours):
+    for text in (f"{theirs}(1)", f"3*{theirs}(1, 2)"):
+        with pytest.raises(ParseError, match=rf"did you mean {re.escape(ours)}\?$"):
+            parse(text)
+    if theirs != "dp_sgd":
+        ours = "dp_sgd" if theirs == "DPSGD" else ours
+        with pytest.raises(AttributeError, match=rf"did you mean {re.escape(ours)}\?$"):
+            getattr(symacct, theirs)
+    place, _, maker = ours.partition(".")
+    assert not maker or callable(getattr(getattr(symacct, place), maker))
+
+
+def test_every_name_that_is_told_is_one():
+    for names in mistyped._OURS.values():
+        for ours in names:
+            place, _, maker = ours.partition(".")
+            assert hasattr(symacct, place)
+            assert not maker or hasattr(getattr(symacct, place), maker)
+    with pytest.raises(AttributeError, match=r"has no attribute 'Cauchyish'$"):
+        _ = symacct.Cauchyish

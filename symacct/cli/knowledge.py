@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from textwrap import shorten
 from typing import Any
 
 import click
@@ -41,7 +42,7 @@ from symacct.export.description import KIND_LABELS, about, kind_label
 from symacct.export.explanation import Explanation, explain
 from symacct.export.tables import as_printed
 from symacct.expressions.node import Node
-from symacct.expressions.theorem_registry import PROVED
+from symacct.expressions.theorem_registry import PROVED, theorems
 from symacct.results.enclosure import Enclosure
 from symacct.results.progress import progress
 from symacct.results.remedies import as_options
@@ -198,7 +199,9 @@ def theorems_command(words: tuple[str, ...], as_json: bool) -> None:
     """List the theorems of the papers, or those that match NAME.
 
     NAME is the code of a theorem, such as ZW19-T8, or words of its row: a row is listed if it has
-    each of them. Each row gives the conditions of the theorem and the Python call that computes it.
+    each of them, and those that are about the words come first. Without NAME, or where many rows
+    match, each has one line. Otherwise each row gives the conditions of the theorem and the Python
+    call that computes it.
 
     \b
     Examples:
@@ -209,6 +212,9 @@ def theorems_command(words: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         print_json([row.as_dict() for row in rows])
         return
+    if len(rows) > _IN_FULL:
+        _print_index(rows, bool(words))
+        return
     print_table(
         ("source", "what it says", "relation", "orders", "kind", "status", "call"),
         (
@@ -217,6 +223,26 @@ def theorems_command(words: tuple[str, ...], as_json: bool) -> None:
             for row in rows
         ),
     )  # fmt: skip
+
+
+_IN_FULL = 8  # rows at most that are shown with all that they say
+_SHORT = 56  # signs of what a row says in a line of the index
+
+
+def _print_index(rows: list[catalogue.CatalogueRow], are_asked: bool) -> None:
+    """A line for each row; of the whole table the papers first, and then what by= takes."""
+    if not are_asked:
+        print_table(("paper", "work"), catalogue.papers().items())
+        codes = {theorem.name for theorem in theorems()}
+        rows = [row for row in rows if row.call in codes]
+    print_table(
+        ("code or call", "what it says"),
+        ((x.call or x.source, shorten(x.says, _SHORT, placeholder=" …")) for x in rows),
+    )
+    print_prose(
+        "symacct theorems CODE shows one of these in full, and symacct theorems WORD, such as "
+        "amplification, those that say the word; --json shows all."
+    )
 
 
 @main.command("falsify")

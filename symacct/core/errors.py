@@ -22,6 +22,8 @@ from functools import cache
 from types import FrameType, TracebackType
 from typing import Any
 
+from symacct.core.mistyped import our_name
+
 _SHOWN = 120  # characters of a value in a message
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = _SHOWN
@@ -73,8 +75,11 @@ def reason(error: OSError) -> str:
 
 def nearest(found: object, known: Iterable[str]) -> str | None:
     """The known name that is most like the one found, if any is like it."""
+    known = list(known)
     lowered = {one.lower(): one for one in known}
     name = found[:_SHOWN].lower() if isinstance(found, str) else ""
+    if ours := our_name(name, known):
+        return ours
     near = difflib.get_close_matches(name, lowered, n=1)
     return lowered[near[0]] if near else None
 

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import TypeAlias
 
@@ -92,3 +92,44 @@ def _percent(number: str) -> str:
     whole, _, decimals = number.partition(".")
     digits = whole.zfill(3)
     return f"{digits[:-2].lstrip('0') or '0'}.{digits[-2:]}{decimals}".rstrip("0").rstrip(".")
+
+
+#: How others end the name of a mechanism.
+_ENDING = re.compile("(mechanism|mech|noise|dpevent)$")
+_RESPONSE = "FiniteMechanism.randomized_response"
+#: Their names in small letters, without underscores and endings; ours, the likeliest first.
+_OURS = {
+    "krr": (_RESPONSE,), "grr": (_RESPONSE,), "karyrandomizedresponse": (_RESPONSE,),
+    "generalizedrandomizedresponse": (_RESPONSE,),
+    "rr": ("RandomizedResponse",), "binaryrandomizedresponse": ("RandomizedResponse",),
+    "geometric": ("DiscreteLaplace",), "twosidedgeometric": ("DiscreteLaplace",),
+    "analyticgaussian": ("Gaussian",), "normal": ("Gaussian",), "bounded": ("PureDP",),
+    "svt": ("SparseVector",), "abovethreshold": ("SparseVector",),
+    "sparsevectortechnique": ("SparseVector",),
+    "reportnoisymax": ("NoisyMax",), "rnm": ("NoisyMax",), "noisyargmax": ("NoisyMax",),
+    "exp": ("ExponentialMechanism",), "exponential": ("ExponentialMechanism",),
+    "em": ("ExponentialMechanism",), "pf": ("PermuteAndFlip",),
+    "subsampledgaussian": ("PoissonSubsample",), "sampledgaussian": ("PoissonSubsample",),
+    "poissonsampled": ("PoissonSubsample",), "poissonsubsampledgaussian": ("PoissonSubsample",),
+    "dpsgd": ("dp_sgd", "PoissonSubsample"), "noisysgd": ("dp_sgd", "PoissonSubsample"),
+    "sampledwithoutreplacement": ("SubsampleWithoutReplacement",),
+    "composed": ("Compose",), "composition": ("Compose",), "selfcomposed": ("Compose",),
+    "zerocdp": ("ZCDP",), "zconcentrated": ("ZCDP",), "cdp": ("ZCDP",),
+    "puredifferentialprivacy": ("PureDP",), "epsilondelta": ("ApproximateDP",),
+    "approxdp": ("ApproximateDP",), "dpftrl": ("TreeAggregation",),
+    "treecomposition": ("TreeAggregation",), "matrixfactorization": ("MatrixMechanism",),
+}  # fmt: skip
+
+
+def our_name(found: str, known: Iterable[str]) -> str | None:
+    """The known name of what others call `found`, if there is one.
+
+    >>> our_name("LaplaceMechanism", ["Gaussian", "Laplace"]), our_name("SVT", ["Gaussian"])
+    ('Laplace', None)
+    """
+    whole = found[:60].replace("_", "").lower()
+    plain, names = _ENDING.sub("", whole), {one.lower(): one for one in known}
+    for ours in (*_OURS.get(whole, ()), *_OURS.get(plain, ()), plain):
+        if ours.partition(".")[0].lower() in names:
+            return names.get(ours.lower(), ours)
+    return None

@@ -23,6 +23,15 @@ _RESULTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding=
 _OURS = {"SYMACCT": "## SYMACCT: proved in symacct", "user": "## Stated by the user"}
 #: What other forms of a word may not have.
 _ENDING = re.compile(r"(?<=\w{4})(ing|ed|es|e|s)$")
+#: Words of the field for what the rows call by the names of operations.
+_TOPICS = {
+    "amplification": ("subsampl", "shuffl", "allocation"),
+    "sampling": ("subsampl",),
+    "subsampling": ("subsampl",),
+    "composition": ("compos",),
+    "selection": ("select", "repeat"),
+    "tuning": ("repeatandselect",),
+}
 _START, _END = "<!-- table -->", "<!-- end of table -->"
 
 
@@ -49,9 +58,27 @@ class CatalogueRow:
         return asdict(self)
 
     @property
+    def paper(self) -> str:
+        """The key of the work that it is of."""
+        return self.source.split(",")[0]
+
+    @property
+    def title(self) -> str:
+        """What it is about, in small letters: the operations, and what it says."""
+        return f"{self.call} {' '.join(_operations(self.call))} {self.says}".casefold()
+
+    @property
     def text(self) -> str:
-        """All that the row says, in small letters."""
-        return " ".join(self.as_dict().values()).casefold()
+        """All that the row says, and the name of its work, in small letters."""
+        work = WORKS.get(self.paper)
+        named = f"{work.named} {work.fields().get('title', '')}" if work else ""
+        return f"{self.title} {named} {' '.join(self.as_dict().values())}".casefold()
+
+
+def _operations(call: str) -> tuple[str, ...]:
+    """The operations that the theorem called so is about."""
+    known = {one.name: one.operation for one in theorem_registry.theorems()}
+    return known.get(call, ())
 
 
 def rows() -> list[CatalogueRow]:
@@ -62,9 +89,16 @@ def rows() -> list[CatalogueRow]:
     return [*listed, *(_of_theorem(t, str(t.source)) for t in rest)]
 
 
+def papers() -> dict[str, str]:
+    """The works that rows are of, by their keys, as they are named."""
+    keys = dict.fromkeys(row.paper for row in rows())
+    return {key: WORKS[key].named if key in WORKS else "" for key in keys}
+
+
 def about(words: str) -> list[CatalogueRow]:
     """The row that is called so, or those that have each of the words, or other forms of them.
 
+    Those that are about the words come first, and theorems for by= before what has another call.
     DomainError where there is none, with the code that is most like it.
 
     >>> [row.call for row in about("zw19-t8")]
@@ -74,12 +108,18 @@ def about(words: str) -> list[CatalogueRow]:
     """
     listed, wanted = rows(), str(words).casefold()
     called = [row for row in listed if row.call.casefold() == wanted]
-    stems = [_ENDING.sub("", word) for word in wanted.split()]
-    found = called or [row for row in listed if all(stem in row.text for stem in stems)]
+    stems = [_TOPICS.get(word) or (_ENDING.sub("", word),) for word in wanted.split()]
+
+    def says(text: str) -> bool:
+        return all(any(stem in text for stem in either) for either in stems)
+
+    matching = [row for row in listed if says(row.text)]
+    codes = {one.name for one in theorem_registry.theorems()}
+    found = called or sorted(matching, key=lambda row: (not says(row.title), row.call not in codes))
     if not found:
-        codes = [row.call for row in listed if row.call]
+        calls = [row.call for row in listed if row.call]
         needed = "a code, or words that stand together in a row of what symacct theorems prints"
-        raise DomainError(f"theorems: found {echo(words)}{suggestion(words, codes, needed)}")
+        raise DomainError(f"theorems: found {echo(words)}{suggestion(words, calls, needed)}")
     return found
 
 
@@ -124,7 +164,7 @@ def as_markdown() -> str:
         if row.call and row.why:
             call += f"; {row.why}"
         cells = (row.source, row.says, row.assumes, row.adjacency, row.orders, row.kind, row.status)
-        lines = tables.setdefault(_heading(row.source.split(",")[0]), ["", *header])
+        lines = tables.setdefault(_heading(row.paper), ["", *header])
         lines.append(_line((*cells, call)))
     return "\n\n".join("\n".join((heading, *lines)) for heading, lines in tables.items())
 
