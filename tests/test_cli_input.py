@@ -177,3 +177,32 @@ def test_half_a_target_is_told_the_other_half():
         ended = CliRunner().invoke(main, words)
         assert ended.stderr.endswith(f"; add {added}\n")
         assert CliRunner().invoke(main, [*words, *added.split()]).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["ZCDP(2,56)", "Gaussian(2,56)", "3*Laplace(0,5)", "2*Gaussian(1,1)"]
+)
+def test_a_decimal_comma_that_is_read_as_two_numbers_is_remarked(text):
+    """Where one number would do; the text that is proposed is of one number."""
+    ended = CliRunner().invoke(main, ["rdp", text, "--alpha", "2"])
+    if ended.exit_code == 0:
+        [meant] = re.findall(r"did you mean (.*)\?$", ended.stderr, re.MULTILINE)
+        assert meant == re.sub(r"(\d),(\d)", r"\1.\2", text)
+        again = CliRunner().invoke(main, ["rdp", meant, "--alpha", "2"])
+        assert again.exit_code == 0
+        assert "did you mean" not in again.stderr
+    else:
+        assert "Error: " in ended.stderr
+
+
+@pytest.mark.parametrize("text", ["TCDP(1,12)", "Gaussian(5, 2)", "Gaussian(5,sensitivity=2)"])
+def test_numbers_that_can_only_be_two_are_not_remarked(text):
+    assert "did you mean" not in CliRunner().invoke(main, ["rdp", text, "--alpha", "2"]).stderr
+
+
+def test_a_certificate_in_a_file_is_said_to_be_there(tmp_path):
+    where = tmp_path / "run.json"
+    asked = ["certificate", "Gaussian(5)", "--delta", "1e-5", "--out", str(where)]
+    said = CliRunner().invoke(main, asked).output
+    assert f"python checker/check.py {where} checks it" in said
+    assert where.read_text(encoding="utf-8").startswith("{")

@@ -139,6 +139,9 @@ _EXAMPLES = {
     "over": "sigma=1,2,4 --over delta=1e-5", "target": "python",
 }  # fmt: skip
 
+#: Two whole numbers with nothing but a comma between them.
+_COMMA = re.compile(r"(?<![\w.,\[])(\d+),(\d+)(?![\w.,\]])")
+
 _GIVEN = "symacct.given"  # the words of the command line, in click's notes of a run
 
 
@@ -394,6 +397,7 @@ def listed_orders(given: Iterable[str]) -> tuple[str, ...]:
 def in_numbers(text: str) -> Node:
     """The expression, which is asked for numbers."""
     m = parse_open(text)
+    _note_decimal_comma(text, m)
     if m.free_symbols:
         names = ", ".join(sorted(map(str, m.free_symbols)))
         raise InputError(
@@ -401,6 +405,15 @@ def in_numbers(text: str) -> Node:
             "for many values, calibrate to find one, or latex, code or expand, which keep it"
         )
     return m
+
+
+def _note_decimal_comma(text: str, m: Node) -> None:
+    """A note where two numbers may be meant as one, since one would do: ZCDP(2,56)."""
+    for found in _COMMA.finditer(text):
+        meant = f"{text[: found.start()]}{found[1]}.{found[2]}{text[found.end() :]}"
+        with contextlib.suppress(SymacctError):
+            if parse_open(meant) is not m:
+                print_note(f"Note: {found[0]} is read as two numbers; did you mean {meant}?")
 
 
 def axis(option: str, text: str) -> tuple[str, list[str]]:

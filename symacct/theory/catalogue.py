@@ -92,7 +92,7 @@ def rows() -> list[CatalogueRow]:
 def papers() -> dict[str, str]:
     """The works that rows are of, by their keys, as they are named."""
     keys = dict.fromkeys(row.paper for row in rows())
-    return {key: WORKS[key].named if key in WORKS else "" for key in keys}
+    return {key: WORKS[key].named if key in WORKS else "stated by the user" for key in keys}
 
 
 def about(words: str) -> list[CatalogueRow]:
