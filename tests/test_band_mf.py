@@ -2,6 +2,8 @@
 
 import itertools
 import random
+import re
+from collections import Counter
 from fractions import Fraction
 
 import pytest
@@ -141,3 +143,82 @@ def test_what_is_no_banded_run_is_refused(wrong, message):
         band_mf(**{**RUN, "bands": 2, "steps": 4, **wrong})
     with pytest.raises(LimitError, match="entries"):
         band_mf(**RUN, bands=2, steps=101, strategy=[[1] * 101] * 101)
+
+
+@pytest.mark.parametrize(
+    ("bands", "batch", "steps"), [(1, 30, 6), (2, 20, 9), (3, 9, 11), (4, 20, 12), (5, 15, 13)]
+)
+def test_steps_apart_are_candidates_that_a_coin_takes(bands, batch, steps):
+    """All patterns of a record by its own rule, and as candidates with coins, in fractions."""
+    n = 100
+    p = Fraction(batch, n - (bands - 1) * batch)
+    sparse = (1 - p) ** bands * Fraction((bands - 1) ** (bands - 1), bands**bands)
+    q, weights = p / (p + sparse), [Fraction(1)]
+    for m in range(1, steps + bands):
+        before = weights[m - bands] if m >= bands else 0
+        weights.append((1 - p) * weights[-1] - sparse * before)
+    assert min(weights) >= 0
+    direct, taken = Counter(), Counter()
+
+    def by_rule(step, pattern, weight):
+        if step > steps:
+            direct[pattern] += weight
+            return
+        by_rule(step + 1, pattern, weight * (1 - p))
+        by_rule(step + bands, (*pattern, step), weight * p)
+
+    def by_candidates(last, pattern, weight):
+        left = Fraction(1)
+        for gap in range(bands, steps - last + 1):
+            share = p / q * weights[gap - bands]
+            left -= share
+            by_candidates(last + gap, pattern, weight * share * (1 - q))
+            by_candidates(last + gap, (*pattern, last + gap), weight * share * q)
+        taken[pattern] += weight * left
+
+    by_rule(1, (), Fraction(1))
+    by_candidates(1 - bands, (), Fraction(1))
+    assert {k: v for k, v in direct.items() if v} == {k: v for k, v in taken.items() if v}
+    found = band_mf(n, batch, 2, bands=bands, steps=steps, sampling="min_sep")
+    rate = Fraction(re.search(r"Gaussian\(2\), '(.*?)'", repr(found))[1])
+    assert q <= rate <= min(q * (1 + Fraction(1, 10**7)), 1)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_law_of_steps_apart_costs_more_than_the_bound(seed):
+    """The divergence of the mixture over all patterns, at a whole order, from below."""
+    draw = random.Random(seed)
+    bands, steps, sigma, alpha = (*draw.choice([(2, 5), (3, 6)]), draw.choice([1, 2]), 2)
+    n, batch = 100, draw.choice([5, 20])
+    p, patterns = Fraction(batch, n - (bands - 1) * batch), Counter()
+
+    def by_rule(step, pattern, weight):
+        if step > steps:
+            patterns[pattern] += weight
+            return
+        by_rule(step + 1, pattern, weight * (1 - p))
+        by_rule(step + bands, (*pattern, step), weight * p)
+
+    by_rule(1, (), Fraction(1))
+    rows = drawn(seed, steps, bands)
+    means = {x: [sum((row[j - 1] for j in x), Fraction(0)) for row in rows] for x in patterns}
+    total = MP.fsum(
+        independent.number(MP, v * w)
+        * MP.exp(
+            independent.number(MP, sum(a * b for a, b in zip(means[x], means[y], strict=True)))
+            / sigma**2
+        )
+        for (x, v), (y, w) in itertools.product(patterns.items(), repeat=2)
+    )
+    m = band_mf(n, batch, sigma, bands=bands, steps=steps, strategy=rows, sampling="min_sep")
+    assert m.claim.kind is Kind.UPPER
+    assert 0 < MP.log(total) / (alpha - 1) <= m.rdp(alpha).upper
+
+
+def test_steps_apart_of_long_rests_and_bad_names():
+    m = band_mf(10**7, 10, 2, bands=10**5, steps=10**5, sampling="min_sep")
+    assert m.epsilon("1e-6").epsilon.upper < Gaussian(2).epsilon("1e-6").epsilon.lower
+    told = {"n": 1000, "batch_size": 10, "noise_multiplier": 2, "steps": 30}
+    assert band_mf(**told, bands=1, sampling="min_sep") is band_mf(**told, bands=1)
+    with pytest.raises(DomainError, match="needed 'cyclic' or 'min_sep'"):
+        band_mf(**told, bands=2, sampling="poisson")

@@ -266,7 +266,7 @@ def exploring_calls():
         "band_mf": (
             symacct.band_mf,
             {"n": 100, "batch_size": 10, "noise_multiplier": 1, "bands": 2, "steps": 4,
-             "strategy": [1, "1/2"], "adjacency": "add_remove"},
+             "strategy": [1, "1/2"], "sampling": "min_sep", "adjacency": "add_remove"},
         ),
         "truncated_poisson": (
             symacct.truncated_poisson, {"mechanism": M, "gamma": "1/9", "n": 9, "batch": 2}

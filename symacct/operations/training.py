@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from fractions import Fraction
 from itertools import zip_longest
 
+from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import ceiling, floor, precision
 from symacct.core import arguments
 from symacct.core.calling import explained
 from symacct.core.claims import ADD_REMOVE, REPLACE_ONE, Adjacency
@@ -30,6 +32,9 @@ _SAMPLINGS = {
     "poisson": (PoissonSubsample, 1),
     "without_replacement": (SubsampleWithoutReplacement, 2),
 }
+
+
+_RATE_DIGITS, _RATE_BITS = 8, 128  # of a rate that is rounded up
 
 
 @explained
@@ -121,9 +126,10 @@ def band_mf(
     epochs: Numeric | None = None,
     steps: Numeric | None = None,
     strategy: Iterable[Numeric] | Iterable[Iterable[Numeric]] | None = None,
+    sampling: str = "cyclic",
     adjacency: str | Adjacency = "add_remove",
 ) -> Node:
-    """Matrix factorization with a banded strategy C and cyclic Poisson samples (DP-BandMF).
+    """Matrix factorization with a banded strategy C on samples of records (DP-BandMF).
 
     The output is Cx + N(0, σ²), where the rows of x are the steps and σ = noise_multiplier. Each of
     the `n` records is put into one of b = `bands` parts, independently of the other records. Step t
@@ -133,9 +139,11 @@ def band_mf(
     `strategy` is C as a list of rows, or the list of the numbers on its diagonals if each diagonal
     is constant (Toeplitz), or None if no column has a norm above 1. Give the number of `steps` or
     of `epochs`, as for `dp_sgd`. With `adjacency="replace_one"` the new record is put into the part
-    of the old one. Other schemes in which a record is used at most every b steps (b-min-sep) are
-    not covered. Raises DomainError, LimitError. Source: docs/proofs.md, section 36. `batch_size` is
-    the expected size. ε(α) is in nats.
+    of the old one. With `sampling="min_sep"` there are no parts: a record rests for b−1 steps after
+    it was used, and enters each other step with probability p = batch_size/(n − (b−1)·batch_size).
+    The result is then an upper bound: ⌈steps/b⌉ samples at a rate q, with
+    q/(1−q) = p·b^b/((b−1)^{b−1}(1−p)^b). `batch_size` is the expected size, for "min_sep" after
+    many steps. Raises DomainError, LimitError. Source: docs/proofs.md, section 36. ε(α) is in nats.
 
     >>> band_mf(n=10_000, batch_size=7, noise_multiplier=2, bands=3, steps=900)
     300*PoissonSubsample(Gaussian(2), '21/10000')
@@ -151,7 +159,13 @@ def band_mf(
     squares, attained = Counter({Fraction(1): -(-count // parts)}), True
     if strategy is not None:
         squares, attained = _columns(strategy, count, parts)
-    gamma = ratio(Fraction(parts * batch), Fraction(records))
+    if sampling == "min_sep":
+        squares, attained = Counter({max(squares): -(-count // parts)}), parts == 1 and attained
+        gamma: Exact = _thinning(Fraction(batch, records - (parts - 1) * batch), parts)
+    elif sampling == "cyclic":
+        gamma = ratio(Fraction(parts * batch), Fraction(records))
+    else:
+        raise DomainError(f"sampling: found {echo(sampling)}, needed 'cyclic' or 'min_sep'")
     run = Compose(
         *(
             runs * PoissonSubsample(Gaussian(noise, sympy.sqrt(square)), gamma, adjacency)
@@ -160,6 +174,19 @@ def band_mf(
         )
     )
     return run if attained else PostProcess(run)
+
+
+def _thinning(p: Fraction, bands: int) -> Fraction:
+    """q/(1−q) = p·b^b/((b−1)^{b−1}(1−p)^b), q rounded up to some digits where b > 1."""
+    if bands == 1:
+        return p
+    with precision(_RATE_BITS):
+        still = BALL.number(1 - p) ** bands * (BALL.number(1) - BALL.number(1) / bands) ** (
+            bands - 1
+        )
+        q = BALL.number(p) / (BALL.number(p) + still / bands)
+        scale = 10 ** (_RATE_DIGITS - floor(q.log() / BALL.number(10).log()))
+        return min(Fraction(ceiling(q * scale), scale), Fraction(1))
 
 
 def _count(records: int, batch: int, epochs: Numeric | None, steps: Numeric | None, of: str) -> int:

@@ -28,7 +28,8 @@ _GUARD, _LEAST = 32, 10  # bits of those asked for that are not needed, and thos
 _SPARE, _ATTEMPTS = 3.0, 6  # nats
 _NATS = 2.0  # for each bit: what is smaller is told with more bits only
 _TRIED = (
-    (500, 500),
+    (500, 100),
+    (5000, 500),
     (20_000, 3000),
 )  # nodes of a line, ratios that may be the largest on the other
 _ORDERS = 1 + np.geomspace(1e-3, 1e6, 200)
