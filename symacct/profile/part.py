@@ -109,7 +109,30 @@ class Part(Factor, Protocol):
         """P(L = ∞); Q(L = −∞) if `reverse`."""
 
 
-class ProfileOnly:
+class UsualPart:
+    """What many pairs have: no largest loss that is known, and none where F turns.
+
+    All of it is on the safe side; how much has an infinite loss each pair says for itself.
+    """
+
+    def frequencies(self) -> list[arb]:
+        """None."""
+        return []
+
+    def amplitude_bounds(self, a: float, t: float, length: int) -> list[arb_poly]:
+        """None."""
+        return []
+
+    def largest(self, reverse: bool) -> arb:
+        """No loss is the largest."""
+        return arb("inf")
+
+    def exact_largest(self, reverse: bool) -> Exact | None:
+        """None is known."""
+        return None
+
+
+class ProfileOnly(UsualPart):
     """What parts share of which D(y) is known, and mostly no moment at a complex order.
 
     They are laid on a grid.
@@ -150,11 +173,3 @@ class ProfileOnly:
             "that lie either way round, whose moments are not summed, needed fewer digits or "
             "conversion='improved'"
         )
-
-    def frequencies(self) -> list[arb]:
-        """None."""
-        return []
-
-    def amplitude_bounds(self, a: float, t: float, length: int) -> list[arb_poly]:
-        """None."""
-        return []

@@ -221,12 +221,6 @@ class AllocatedGaussian(AllocationLoss):
                 value = (contour.value(t * a) - t * y.expm1()) / t
         return +value
 
-    def largest(self, reverse: bool) -> arb:
-        return arb("inf")
-
-    def exact_largest(self, reverse: bool) -> Exact | None:
-        return None
-
 
 @lru_cache(16)
 def _lognormal(ratio: Exact) -> Lognormal:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from flint import acb, arb, arb_poly
+from flint import acb, arb
 
 from symacct.arithmetic import BALL
 from symacct.core.exact import Exact
@@ -15,11 +15,11 @@ from symacct.numerics.normal.hockey_stick import hockey_stick
 from symacct.profile.losses.fixed_size.gaussian import FixedSizeGaussian
 from symacct.profile.losses.normal_mixtures import NormalMixtures
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
-from symacct.profile.part import Floats, OrderLine
+from symacct.profile.part import Floats, OrderLine, UsualPart
 
 
 @dataclass(frozen=True)
-class GaussianLoss:
+class GaussianLoss(UsualPart):
     """`ratio` = Δ²/σ², summed over all the Gaussian runs: F(z) = e^{(z²−z)s²/2}."""
 
     ratio: Exact
@@ -69,21 +69,9 @@ class GaussianLoss:
     def decay(self, a: float, t: float, slack: float) -> arb:
         return (arb(a) ** 2 - arb(a) - arb(t) ** 2) * BALL.number(self.ratio) / 2
 
-    def frequencies(self) -> list[arb]:
-        return []
-
-    def amplitude_bounds(self, a: float, t: float, length: int) -> list[arb_poly]:
-        return []
-
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
         """The divergence of two normal laws of one variance."""
         return hockey_stick(y, BALL.number(self.ratio).sqrt())
-
-    def largest(self, reverse: bool) -> arb:
-        return arb("inf")
-
-    def exact_largest(self, reverse: bool) -> Exact | None:
-        return None
 
     def mass_at_infinity(self, reverse: bool) -> Exact:
         return Fraction(0)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from flint import acb, arb, arb_poly
+from flint import acb, arb
 
 from symacct.arithmetic import BALL
 from symacct.core.errors import AssumptionError
 from symacct.core.exact import Exact
-from symacct.profile.part import Floats, OrderLine, Part
+from symacct.profile.part import Floats, OrderLine, Part, UsualPart
 
 _NEAR = 1e-3  # of an order, by which its neighbour tells the mean of the loss
 
@@ -55,7 +55,7 @@ class MixtureMoments:
 
 
 @dataclass(frozen=True)
-class MixedLoss(MixtureMoments):
+class MixedLoss(MixtureMoments, UsualPart):
     """The pair `first` with probability `share`, else `second`; F(z) is the mean of theirs."""
 
     first: Part
@@ -101,21 +101,12 @@ class MixedLoss(MixtureMoments):
         bounds = (weight * part.decay(a, t, slack).exp() for weight, part in self._weighed())
         return sum(bounds, arb(0)).log()
 
-    def frequencies(self) -> list[arb]:
-        return []
-
-    def amplitude_bounds(self, a: float, t: float, length: int) -> list[arb_poly]:
-        return []
-
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
         values = (weight * part.hockey_stick(y, reverse) for weight, part in self._weighed())
         return sum(values, arb(0))
 
     def largest(self, reverse: bool) -> arb:
         return self.first.largest(reverse).max(self.second.largest(reverse))
-
-    def exact_largest(self, reverse: bool) -> Exact | None:
-        return None
 
     def mass_at_infinity(self, reverse: bool) -> Exact:
         one, other = self.first.mass_at_infinity(reverse), self.second.mass_at_infinity(reverse)

@@ -78,9 +78,6 @@ class OneSample(ProfileOnly):
             return -(rate * (-most).expm1()).log1p()
         return (rate * most.expm1()).log1p()
 
-    def exact_largest(self, reverse: bool) -> Exact | None:
-        return None
-
     def mass_at_infinity(self, reverse: bool) -> Exact:
         if reverse:
             return Fraction(0)

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from flint import acb, arb, arb_poly
+from flint import acb, arb
 
 from symacct.core.errors import AssumptionError, LimitError
 from symacct.core.exact import Exact
 from symacct.numerics.sums.refine import within
-from symacct.profile.part import Floats, OrderLine, Part, log_turning
+from symacct.profile.part import Floats, OrderLine, Part, UsualPart, log_turning
 from symacct.profile.sums.power_sums import sums_on_a_line
 from symacct.profile.sums.tail_maximum import SHARE, End, TransformOnLine, second_moment_bound
 
@@ -42,7 +42,7 @@ class Sample:
         return sum(self.weights, within(self.error))
 
 
-class SummedLoss:
+class SummedLoss(UsualPart):
     """What pairs share that are swapped by an involution and summed over nodes.
 
     A subclass says `floats`, `sample` and `decay_constants`, and `least_order`, the least order
@@ -161,15 +161,6 @@ class SummedLoss:
                 break
             apart /= 2
         return apart, (above - below) / (2 * apart), apart**2 * variance
-
-    def frequencies(self) -> list[arb]:
-        return []
-
-    def amplitude_bounds(self, a: float, t: float, length: int) -> list[arb_poly]:
-        return []
-
-    def exact_largest(self, reverse: bool) -> Exact | None:
-        return None
 
 
 def float_moments_of_atoms(

@@ -12,16 +12,16 @@ from fractions import Fraction
 from typing import NoReturn
 
 import numpy as np
-from flint import acb, arb, arb_poly
+from flint import acb, arb
 
 from symacct.core.errors import AssumptionError
 from symacct.core.exact import Exact
 from symacct.numerics.sums.refine import ball
-from symacct.profile.part import Floats, OrderLine
+from symacct.profile.part import Floats, OrderLine, UsualPart
 
 
 @dataclass(frozen=True)
-class TwoSidedExponential:
+class TwoSidedExponential(UsualPart):
     """`alpha` > 1, at which the moments end."""
 
     alpha: Fraction
@@ -72,23 +72,11 @@ class TwoSidedExponential:
         """Of |F(a+it)|, which falls in t."""
         return abs(self._moment(acb(arb(a), arb(t)))).log()
 
-    def frequencies(self) -> list[arb]:
-        return []
-
-    def amplitude_bounds(self, a: float, t: float, length: int) -> list[arb_poly]:
-        return []
-
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
         """(1 − e^y)₊ + min(1, e^y) e^{−(α−1)|y|}/(2α−1)."""
         alpha, least = ball(self.alpha), y.min(arb(0))
         smoothed = (-(alpha - 1) * abs(y)).exp() / (2 * alpha - 1)
         return -least.expm1() + least.exp() * smoothed
-
-    def largest(self, reverse: bool) -> arb:
-        return arb("inf")
-
-    def exact_largest(self, reverse: bool) -> Exact | None:
-        return None
 
     def mass_at_infinity(self, reverse: bool) -> Exact:
         return Fraction(0)

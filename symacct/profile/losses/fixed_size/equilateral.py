@@ -211,9 +211,6 @@ class Equilateral(SummedLoss):
         below = (-y.expm1()).max(arb(0))
         return below + up_to(y.exp().max(arb(1)) * largest)
 
-    def largest(self, reverse: bool) -> arb:
-        return arb("inf")
-
     def mass_at_infinity(self, reverse: bool) -> Exact:
         return Fraction(0)
 

@@ -130,9 +130,6 @@ class FixedSizeGaussian(SummedLoss):
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
         return fixed_size_hockey_stick(SampledGaussian(self.variance, self.gamma), y)
 
-    def largest(self, reverse: bool) -> arb:
-        return arb("inf")
-
     def mass_at_infinity(self, reverse: bool) -> Exact:
         return Fraction(0)
 

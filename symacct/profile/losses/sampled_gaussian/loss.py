@@ -26,7 +26,7 @@ from symacct.profile.losses.sampled_gaussian.frame import (
     log_shrink,
     lowest,
 )
-from symacct.profile.part import Floats, OrderLine, log_turning, rounded_down
+from symacct.profile.part import Floats, OrderLine, UsualPart, log_turning, rounded_down
 from symacct.profile.sums.power_sums import power_sums
 
 _ANGLES = np.array([0.1, 0.3, 0.5, 0.7, 0.9, 1.05, 1.2])
@@ -39,7 +39,7 @@ _DEARER = 1.25  # a node off the real line than one on it
 
 
 @dataclass(frozen=True)
-class SampledGaussian:
+class SampledGaussian(UsualPart):
     """`variance` = σ²/Δ², the sampling rate `gamma` in (0, 1): at 1 it is a GaussianLoss."""
 
     variance: Exact
@@ -224,9 +224,6 @@ class SampledGaussian:
     def largest(self, reverse: bool) -> arb:
         """∞, and −log(1−γ) from the side of Q."""
         return -BALL.number(1 - self.gamma).log() if reverse else arb("inf")
-
-    def exact_largest(self, reverse: bool) -> Exact | None:
-        return None
 
     def mass_at_infinity(self, reverse: bool) -> Exact:
         return Fraction(0)
