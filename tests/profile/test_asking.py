@@ -146,7 +146,6 @@ TENTS = DistributionPair(laws.Density("exp(-Abs(x))/2"), laws.Density("exp(-Abs(
         ZCDP("1/10"),
         TCDP("1/10", 5),
         Curve(line_for_any_arithmetic(1), kind="upper", adjacency="either"),
-        Gaussian(1) + ZCDP("1/10"),
         2 * SubsampleWithoutReplacement(TENTS, "1/2"),
         PoissonSubsample(RandomizedResponse("3/5"), "1/10", adjacency="replace_one"),
         GroupPrivacy(RandomizedResponse("3/5"), 2),
