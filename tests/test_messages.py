@@ -260,3 +260,12 @@ def test_every_name_that_is_told_is_one():
             assert not maker or hasattr(getattr(symacct, place), maker)
     with pytest.raises(AttributeError, match=r"has no attribute 'Cauchyish'$"):
         _ = symacct.Cauchyish
+
+
+def test_discrete_noise_on_a_vector_is_told_its_zcdp():
+    """For (1, 1), Δ² = 2: of two entries of sensitivity 1 the sum is ρ = 1/25 at whole orders."""
+    with pytest.raises(DomainError, match=r"is ZCDP\(Δ²/\(2σ²\)\)$"):
+        parse("DiscreteGaussian(5, sqrt(2))")
+    two, told = 2 * symacct.DiscreteGaussian(5), symacct.ZCDP("1/25")
+    for alpha in (2, 7, "5/2"):
+        assert two.rdp(alpha).lower <= told.rdp(alpha).upper

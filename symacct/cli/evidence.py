@@ -76,8 +76,10 @@ def certificate_command(
         Path(out).write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{echo(out)}: {reason(error)}") from None
-    how = {"json": f"python checker/check.py {out}"}.get(form, "Coq, as docs/certificates.md says,")
-    click.echo(f"{out} holds the {form} certificate; {how} checks it without symacct")
+    checked = {"json": f"python checker/check.py {out}"}.get(
+        form, "Coq, as docs/certificates.md says,"
+    )
+    click.echo(f"{out} holds the {form} certificate; {checked} checks it without symacct")
 
 
 def _written(found: Reported[Guarantee], write: Callable[[Guarantee], str]) -> tuple[str, str]:

@@ -23,6 +23,7 @@ from symacct.arithmetic import (
 from symacct.arithmetic.symbolic import written
 from symacct.core import limits
 from symacct.core.claims import Kind
+from symacct.core.errors import DomainError
 from symacct.core.exact import INFINITY, Exact, Numeric, Order
 from symacct.core.lazy_import import sympy
 from symacct.core.sources import CKS20
@@ -40,6 +41,10 @@ from symacct.numerics.sums.theta import log_theta_ratio, theta_at_0
 _SPARE = 5.0  # nats
 
 Value = Callable[[Number], Number]
+#: CKS20: at whole shifts the curve is at most the Gaussian one, and those of entries add up.
+_OF_A_VECTOR = (
+    "noise on every entry of a vector of whole numbers with L2 sensitivity Δ is ZCDP(Δ²/(2σ²))"
+)
 
 
 class DiscreteGaussian(LatticeNoise):
@@ -65,10 +70,12 @@ class DiscreteGaussian(LatticeNoise):
     source = CKS20.at("the discrete Gaussian; SYMACCT, docs/proofs.md, section 21")
 
     def __new__(cls, sigma: Numeric, sensitivity: Numeric = 1) -> DiscreteGaussian:
-        return cls._intern(
-            sigma=positive(sigma, "DiscreteGaussian, sigma"),
-            sensitivity=whole(sensitivity, "DiscreteGaussian, sensitivity", least=1),
-        )
+        scale = positive(sigma, "DiscreteGaussian, sigma")
+        try:
+            moved = whole(sensitivity, "DiscreteGaussian, sensitivity", least=1)
+        except DomainError as error:
+            raise DomainError(f"{error}; {_OF_A_VECTOR}") from None
+        return cls._intern(sigma=scale, sensitivity=moved)
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         rate = self.at_one(ctx)
