@@ -220,5 +220,36 @@ def test_steps_apart_of_long_rests_and_bad_names():
     assert m.epsilon("1e-6").epsilon.upper < Gaussian(2).epsilon("1e-6").epsilon.lower
     told = {"n": 1000, "batch_size": 10, "noise_multiplier": 2, "steps": 30}
     assert band_mf(**told, bands=1, sampling="min_sep") is band_mf(**told, bands=1)
-    with pytest.raises(DomainError, match="needed 'cyclic' or 'min_sep'"):
-        band_mf(**told, bands=2, sampling="poisson")
+    for wrong in ("poisson", 5, None, ["min_sep"], b"min_sep"):
+        with pytest.raises(DomainError, match=r"sampling: found .* cyclic, min_sep"):
+            band_mf(**told, bands=2, sampling=wrong)
+
+
+def test_one_band_is_no_rest_whatever_its_columns_are():
+    """The largest norm for all of the columns would be no exact result."""
+    told = {**RUN, "bands": 1, "steps": 3, "strategy": [[1, 0, 0], [0, 2, 0], [0, 0, 3]]}
+    assert band_mf(**told, sampling="min_sep") is band_mf(**told)
+    assert len(band_mf(**told).children) == 3
+
+
+@pytest.mark.parametrize(("bands", "steps"), [(2, 1), (2, 2), (3, 2), (5, 4), (10, 7)])
+def test_no_more_steps_than_a_rest_are_one_sample_of_the_rate_of_use(bands, steps):
+    p = Fraction(10, 100 - (bands - 1) * 10)
+    m = band_mf(**RUN, bands=bands, steps=steps, sampling="min_sep")
+    rate = Fraction(re.search(r"PoissonSubsample\(Gaussian\(2\), '?(.*?)'?\)", repr(m))[1])
+    used = 1 - (1 - p) ** steps
+    assert used <= rate <= min(used * (1 + Fraction(1, 10**7)), 1)
+    assert m.claim.kind is (Kind.EXACT if steps == 1 else Kind.UPPER)
+
+
+@pytest.mark.parametrize("n", [10**40, 10**40 + 1, 10**400])
+@pytest.mark.parametrize("share", [1, 2, 10])
+@pytest.mark.parametrize("steps", [1, 4])
+def test_rates_of_huge_counts_lie_between_use_and_all_of_it(n, share, steps):
+    """A record of n rests n/share steps; of 10^41 bands, balls of few digits know nothing."""
+    bands = n // share
+    m = band_mf(n, 1, 2, bands=bands, steps=steps, sampling="min_sep")
+    rate = Fraction(re.search(r"PoissonSubsample\(Gaussian\(2\), '?(.*?)'?\)", repr(m))[1])
+    p = Fraction(1, n - bands + 1)
+    used = 1 - (1 - p) ** steps
+    assert used <= rate <= min(used * (1 + Fraction(1, 10**7)), 1)

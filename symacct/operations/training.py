@@ -142,8 +142,9 @@ def band_mf(
     of the old one. With `sampling="min_sep"` there are no parts: a record rests for b−1 steps after
     it was used, and enters each other step with probability p = batch_size/(n − (b−1)·batch_size).
     The result is then an upper bound: ⌈steps/b⌉ samples at a rate q, with
-    q/(1−q) = p·b^b/((b−1)^{b−1}(1−p)^b). `batch_size` is the expected size, for "min_sep" after
-    many steps. Raises DomainError, LimitError. Source: docs/proofs.md, section 36. ε(α) is in nats.
+    q/(1−q) = p·b^b/((b−1)^{b−1}(1−p)^b), or q = 1 − (1−p)^steps if steps ≤ b. `batch_size` is the
+    expected size, for "min_sep" after many steps. Raises DomainError, LimitError. Source:
+    docs/proofs.md, section 36. ε(α) is in nats.
 
     >>> band_mf(n=10_000, batch_size=7, noise_multiplier=2, bands=3, steps=900)
     300*PoissonSubsample(Gaussian(2), '21/10000')
@@ -159,13 +160,11 @@ def band_mf(
     squares, attained = Counter({Fraction(1): -(-count // parts)}), True
     if strategy is not None:
         squares, attained = _columns(strategy, count, parts)
-    if sampling == "min_sep":
-        squares, attained = Counter({max(squares): -(-count // parts)}), parts == 1 and attained
-        gamma: Exact = _thinning(Fraction(batch, records - (parts - 1) * batch), parts)
-    elif sampling == "cyclic":
-        gamma = ratio(Fraction(parts * batch), Fraction(records))
-    else:
-        raise DomainError(f"sampling: found {echo(sampling)}, needed 'cyclic' or 'min_sep'")
+    gamma: Exact = ratio(Fraction(parts * batch), Fraction(records))
+    drawn = arguments.one_of(sampling, "sampling", ("cyclic", "min_sep"))
+    if drawn == "min_sep" and parts > 1:  # one part is no rest
+        gamma = _thinning(Fraction(batch, records - (parts - 1) * batch), parts, count)
+        squares, attained = Counter({max(squares): -(-count // parts)}), count == 1
     run = Compose(
         *(
             runs * PoissonSubsample(Gaussian(noise, sympy.sqrt(square)), gamma, adjacency)
@@ -176,15 +175,16 @@ def band_mf(
     return run if attained else PostProcess(run)
 
 
-def _thinning(p: Fraction, bands: int) -> Fraction:
-    """q/(1−q) = p·b^b/((b−1)^{b−1}(1−p)^b), q rounded up to some digits where b > 1."""
-    if bands == 1:
+def _thinning(p: Fraction, bands: int, steps: int) -> Fraction:
+    """The rate q of records that rest, rounded up to some digits where it is not p."""
+    if steps == 1:
         return p
-    with precision(_RATE_BITS):
-        still = BALL.number(1 - p) ** bands * (BALL.number(1) - BALL.number(1) / bands) ** (
-            bands - 1
-        )
-        q = BALL.number(p) / (BALL.number(p) + still / bands)
+    with precision(_RATE_BITS + (bands * p.denominator).bit_length()):
+        one, entered = BALL.number(1), BALL.number(p)
+        if steps <= bands:
+            q = one - (one - entered) ** steps
+        else:
+            q = entered / (entered + ((one - entered) * (one - one / bands)) ** bands / (bands - 1))
         scale = 10 ** (_RATE_DIGITS - floor(q.log() / BALL.number(10).log()))
         return min(Fraction(ceiling(q * scale), scale), Fraction(1))
 
