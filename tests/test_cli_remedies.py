@@ -5,7 +5,11 @@ import re
 import pytest
 from click.testing import CliRunner
 
+from symacct import ArgumentError, Gaussian, theorems
+from symacct.accountant.reported import Reported, _as_bound, reported, says_least
 from symacct.cli import main
+from symacct.cli.headline import _beside
+from symacct.results.time_limit import TimeBeside
 
 
 def said(*words):
@@ -80,3 +84,56 @@ STEP = "PoissonSubsample(Gaussian(2), 1/10)"
 )
 def test_values_of_what_is_no_parameter_are_told_where_its_name_goes(words, remedy):
     assert said(*words).endswith(remedy)
+
+
+def test_a_run_whose_digits_took_too_long_says_once_what_it_costs_at_least():
+    """Few digits are exact here and all of them take long: nothing is said of a second search."""
+    guarantee = reported(Gaussian(5), "1e-5").best
+    few = _as_bound(guarantee, 6)
+    assert says_least(few)
+    assert not says_least(guarantee)
+    assert "no ε below 0.725 is true" in few.note
+    assert _beside(Gaussian(5), Reported(few, few, "", TimeBeside(0))) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        (
+            ["calibrate", "k*ZCDP(0.1)", "--epsilon", "2", "--delta", "1e-10"],
+            "k: found that already k = 1 has ε = 2.88183, needed at most the target ε = 2; "
+            "choose a larger one",
+        ),
+        (["rdp", "Laplace(eps=1)", "--alpha", "2"], "; b is the sensitivity over ε"),
+        (["rdp", "DiscreteLaplace(eps=1)", "--alpha", "2"], "; b is the sensitivity over ε"),
+        (
+            ["rdp", "DiscreteGaussian(sigma2=27)", "--alpha", "2"],
+            "; sigma is the square root of sigma2, as in sqrt(27) for 27",
+        ),
+        (
+            ["rdp", "RandomizedResponse(3/4, 4)", "--alpha", "2"],
+            "needed RandomizedResponse(p) or RandomizedResponse.of_epsilon(epsilon, k=2); "
+            "answers of other probabilities are FiniteMechanism",
+        ),
+        (["zcdp", "DiscreteGaussian(5)"], "write symacct epsilon 'ZCDP(RHO)' --delta D"),
+        (["gdp", "Gaussian(5)"], "; the μ of Gaussian DP is printed by symacct risk"),
+    ],
+)
+def test_what_was_meant_is_told(words, remedy):
+    assert said(*words).endswith(remedy)
+
+
+def test_a_source_is_named_once():
+    shown = said("epsilon", "Skellam(100) + 5*DiscreteLaplace(b=3)", "--delta", "1e-6")
+    assert shown.count("SYMACCT, docs/proofs.md, section 21") == 1
+
+
+def test_the_reason_of_a_risk_that_is_not_known_has_one_label():
+    shown = said("risk", "ZCDP(2.56)")
+    assert "regret of that μ: found ZCDP('64/25'), of which only a bound on the Rényi" in shown
+    assert "μ of GDP, all tests: found ZCDP('64/25'), needed Gaussian noise" in shown
+
+
+def test_one_theorem_is_asked_for_by_its_name():
+    with pytest.raises(ArgumentError, match=r"; one of them is symacct.theorem\(name\)"):
+        theorems("MTZ19-EXACT")

@@ -182,13 +182,22 @@ def _as_bound(g: Guarantee, digits: int) -> Guarantee:
     """What few digits of the exact profile prove from above, with a note what more may prove."""
     name, notes = "epsilon" if g.epsilon is g.asked else "delta", [g.note]
     if g.kind is Kind.EXACT:
-        notes.append(f"no {asked_letter(g)} below {g.asked.rounded_down(3)} is true")
+        notes.append(f"{_no_less(g)}{g.asked.rounded_down(3)} is true")
     notes.append(may_be_smaller(g, f"conversion={TRUE!r}"))
     claim = replace(g.asked.claim, kind=Kind.UPPER)
     bound = replace(g.asked, claim=claim, digits_asked=digits, exactly=None)
     note = "; ".join(filter(None, notes))
     asked: dict[str, Any] = {name: bound}
     return replace(g, kind=Kind.UPPER, note=note, **asked)
+
+
+def says_least(g: Guarantee) -> bool:
+    """Does the note of the guarantee say what the true number is at least?"""
+    return _no_less(g) in g.note
+
+
+def _no_less(g: Guarantee) -> str:
+    return f"no {asked_letter(g)} below "
 
 
 def asked_letter(g: Guarantee) -> str:
