@@ -330,7 +330,7 @@ def test_where_it_is_not_known_there_is_a_bracket():
     assert re.search(r"at least +│ 4\.37717", text)
     assert re.search(r"by Rényi orders +│ 5\.25217", text)
     text = run("epsilon", "ZCDP(1/10)", "--delta", "1e-5").output
-    assert "found ZCDP, for which only a Rényi curve is known" in " ".join(text.split())
+    assert "ZCDP fixes only a bound on the Rényi curve" in " ".join(text.split())
     assert "│ exact" not in text
     assert "times that" not in run("epsilon", "ZCDP(1/10)", "--delta", "1e-5").output
     rows = json.loads(

@@ -318,6 +318,16 @@ def test_a_guarantee_rounds_up_and_reads_as_one_line():
     assert document["delta"] == "1/100000"
     assert document["conversion"] == "improved"
     assert document["alpha"] == str(guarantee.alpha)
+    assert document["claim"]["orders"] == "real orders >= 1 and ∞"
+
+
+def test_what_no_order_gave_names_none():
+    for m in (Laplace(3), Gaussian(5), PureDP(1)):
+        guarantee = m.epsilon("1e-5", conversion="exact")
+        assert not {"alpha", "optimal"} & guarantee.as_dict().keys()
+        assert "order" not in f"{guarantee.as_dict()} {guarantee!r} {guarantee.epsilon!r}".replace(
+            "the sum over complex orders and its error", ""
+        )
 
 
 def test_an_enclosure_cannot_be_changed():

@@ -154,6 +154,8 @@ def test_balls_and_bins_are_epochs_of_whole_bins():
     asked = [json.loads(card(*noise, "--sampling", f"balls{x}and{x}bins").output) for x in "-_"]
     assert asked[0] == asked[1]
     assert asked[0]["expression"] == "RandomAllocation(Gaussian('11/10'), 234)"
+    shown = " ".join(card(*noise[:-1], "--sampling", "balls-and-bins").output.split())
+    assert "each epoch has 234 batches, rounded down from 60000/256" in re.sub(" *│ *", " ", shown)
 
 
 # --- a large δ

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
@@ -9,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from symacct.accountant.accountant import Accountant
 from symacct.core import arguments, limits
 from symacct.core.claims import Kind
-from symacct.core.errors import DomainError, SymacctError, echo
+from symacct.core.errors import CurveAloneError, DomainError, InfiniteError, SymacctError, echo
 from symacct.core.exact import Numeric
 from symacct.core.pinning import By
 from symacct.expressions.node import Node
@@ -21,6 +22,8 @@ from symacct.theory.conversion import BEST
 BY_ORDERS, TRUE = "improved", "exact"
 #: What is asked of the exact profile where all digits took too long, and how much more time for it.
 _FEW_DIGITS, _TIMES = 2, 2
+#: The remedy of an error that the number by Rényi orders, which is reported then, does not need.
+_REMEDY = re.compile(rf"(; use|,? or(?: for)?) conversion={BY_ORDERS!r}( for the bound.*)?$")
 _T = TypeVar("_T")
 
 
@@ -52,7 +55,7 @@ def best(
     `limits(report=…)` seconds, and `roughly`, a bound by it, twice as many where these were not
     enough. An error is raised where neither answers.
     """
-    by_orders, failed, late = None, None, ""
+    by_orders, failed, untrue, late = None, None, None, ""
     try:
         by_orders = ask(BY_ORDERS)
     except SymacctError as error:
@@ -68,7 +71,7 @@ def best(
             late = late or time.left_out(f"--conversion {TRUE}")
             continue
         except SymacctError as error:
-            reason = f"not known: {error}"
+            reason, untrue = _not_known(error), error
         else:
             reason = against(exact, by_orders)
             if not reason:
@@ -76,8 +79,20 @@ def best(
         break
     if by_orders is None:
         assert failed is not None  # noqa: S101  # there was no answer
-        raise failed
+        # That no finite answer is true says more than that no order gives one.
+        raise untrue if isinstance(untrue, InfiniteError) else failed
     return Reported(by_orders, by_orders, late or reason, TimeBeside(), not late)
+
+
+def _not_known(error: SymacctError) -> str:
+    """Why the true number is not known, without the remedy that was taken: to ask by orders."""
+    if isinstance(error, CurveAloneError):
+        return (
+            f"not known: {error.name} fixes only a bound on the Rényi curve; the number to report "
+            "is a bound that follows from it"
+        )
+    said = str(error).removeprefix(f"conversion={TRUE!r}: ")
+    return f"not known: {_REMEDY.sub('', said)}"
 
 
 def pinned(answer: _T) -> Reported[_T]:
@@ -167,13 +182,22 @@ def _as_bound(g: Guarantee, digits: int) -> Guarantee:
     """What few digits of the exact profile prove from above, with a note what more may prove."""
     name, notes = "epsilon" if g.epsilon is g.asked else "delta", [g.note]
     if g.kind is Kind.EXACT:
-        notes.append(f"no {asked_letter(g)} below {g.asked.rounded_down(3)} is true")
+        notes.append(f"{_no_less(g)}{g.asked.rounded_down(3)} is true")
     notes.append(may_be_smaller(g, f"conversion={TRUE!r}"))
     claim = replace(g.asked.claim, kind=Kind.UPPER)
     bound = replace(g.asked, claim=claim, digits_asked=digits, exactly=None)
     note = "; ".join(filter(None, notes))
     asked: dict[str, Any] = {name: bound}
     return replace(g, kind=Kind.UPPER, note=note, **asked)
+
+
+def says_least(g: Guarantee) -> bool:
+    """Does the note of the guarantee say what the true number is at least?"""
+    return _no_less(g) in g.note
+
+
+def _no_less(g: Guarantee) -> str:
+    return f"no {asked_letter(g)} below "
 
 
 def asked_letter(g: Guarantee) -> str:

@@ -100,6 +100,13 @@ _ALIKE = 0.75  # the least share of signs that a misspelt option has in common w
 #: What others call an option of ours.
 _ALSO_CALLED = {"sigma": "noise-multiplier", "lot-size": "batch-size"}
 
+#: What is asked for by a name that is no command, and what has the answer.
+_IN_PYTHON = {
+    "zcdp": "in Python symacct.DiscreteGaussian(5).zcdp() is the ρ of zero-concentrated DP; of a "
+    "stated ρ write symacct epsilon 'ZCDP(RHO)' --delta D",
+    "gdp": "the μ of Gaussian DP is printed by symacct risk",
+}
+
 #: What a relation is called, and where a command has it that has no option for it.
 _RELATION = ("--adjacency", "--relation", "--neighbors", "--neighbours")
 _IN_EXPR = (
@@ -249,6 +256,8 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does, and for a name that is none the one that is most like it."""
         if args and args[0] not in _ROOMS and not args[0].startswith("-"):
+            if asked := _IN_PYTHON.get(args[0].casefold()):
+                ctx.fail(f"No such command {echo(args[0])}; {asked}")
             needed = f"one of {', '.join(_ROOMS)}"
             ctx.fail(f"No such command {echo(args[0])}{suggestion(args[0], _ROOMS, needed)}")
         return super().resolve_command(ctx, args)

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from symacct.accountant.accountant import Accountant
-from symacct.accountant.reported import TRUE, Reported
+from symacct.accountant.reported import TRUE, Reported, says_least
 from symacct.cli.frame import print_json
 from symacct.core.claims import Kind
 from symacct.core.errors import SymacctError
@@ -124,7 +124,7 @@ def _beside(m: Node, found: Reported[Guarantee]) -> list[tuple[str, str]]:
     """
     rows: list[tuple[str, str]] = []
     g, beside = found.best, found.beside
-    if g.kind is Kind.EXACT:
+    if g.kind is Kind.EXACT or says_least(g):
         return rows
     accountant = Accountant(_PROFILE_DIGITS)  # of its own: what is given up is forgotten
     name, lower = ("epsilon", "lower_epsilon") if g.epsilon is g.asked else ("delta", "lower_delta")

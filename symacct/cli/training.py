@@ -67,8 +67,8 @@ _REPLACED = (
     "record replaced moves the sum over a batch by up to twice the clipping norm (sensitivity 2)"
 )
 _ALL_TOLD = (
-    "the runs are on the same data, and the results of all of them are told; of a random number of "
-    "runs the best alone costs less (RepeatAndSelect)"
+    "the runs are on the same data, and the results of all of them are released; to release only "
+    "the best of a random number of runs costs less (RepeatAndSelect)"
 )
 
 
@@ -122,7 +122,7 @@ class SamplingChoice(click.Choice[str]):
     "--runs",
     default="1",
     show_default=True,
-    help="How many such runs are made on the same data and told, as in a search for parameters.",
+    help="How many such runs on the same data are released, as in a search for parameters.",
 )
 @click.option("--delta", required=True, help="The δ of the guarantee, in [0, 1).")
 @conversion_option
@@ -261,6 +261,8 @@ def _more(
         *([f"a person has at most {text(Fraction(group))} of the records"] if group > 1 else []),
         _UNITS,
     ]
+    if run["sampling"] == "balls_and_bins":
+        assumed.insert(0, _bins(whole(run["n"], "n"), whole(run["batch_size"], "batch_size")))
     rows = _checked(guarantee)
     if run["sampling"] == "shuffled":
         assumed.append(_SHUFFLED)
@@ -269,6 +271,12 @@ def _more(
             more["at_least"] = least.as_dict()
             rows.insert(0, ("at least", f"{least.rounded(digits)}  (rounded down)"))
     return more, [("assumed", "; ".join(assumed)), *rows, ("expression", repr(m))]
+
+
+def _bins(n: int, batch: int) -> str:
+    """How many batches an epoch of balls and bins has."""
+    rounded = f", rounded down from {n}/{batch}" if n % batch else ""
+    return f"each epoch has {n // batch} batches{rounded}"
 
 
 def _words(run: dict[str, str], m: Node, runs: int) -> dict[str, str]:

@@ -45,6 +45,14 @@ class Constructed(type):
             raise
 
 
+_VARIANCES = ("sigma2", "sigma_squared", "variance")
+#: What answers where a call has the arguments of another one.
+_OTHERS = {
+    "theorems": "; one of them is symacct.theorem(name), as in symacct.theorem('ZW19-T8')",
+    "RandomizedResponse": "; answers of other probabilities are FiniteMechanism",
+}
+
+
 def explained(function: Callable[_P, _T]) -> Callable[_P, _T]:
     """The function, which says what it takes where it is called with something else."""
 
@@ -114,6 +122,7 @@ def fault(
         makers = [f"{name}.{maker}" for maker in getattr(function, "makers", ())]
         others = (inspect.signature(getattr(function, one.rpartition(".")[2])) for one in makers)
         written = [_written(name, signature), *map(_written, makers, others)]
+        meant = meant or _OTHERS.get(name, "")
         return f"{name}: found {found}, needed {' or '.join(written)}{meant}"
     return ""
 
@@ -150,6 +159,10 @@ def _meant(function: object, name: str, known: Iterable[str]) -> str:
         return _AIM
     if name in _RELATION_NAMES:
         return "; did you mean adjacency?" if "adjacency" in known else _elsewhere(function)
+    if name in _VARIANCES and "sigma" in known:
+        return f"; sigma is the square root of {name}, as in sympy.sqrt(27) for 27"
+    if name.startswith("eps") and {"b", "sensitivity"} <= set(known):
+        return "; b is the sensitivity over ε"
     near = nearest(name, known)
     return f"; did you mean {near}?" if near else ""
 

@@ -222,8 +222,9 @@ class Claim:
     """The properties of a curve, or of one of its values.
 
     `kind` says whether the number is exact, an upper or a lower bound. `adjacency` and `orders` say
-    for which neighbours and orders it holds. `theorems` and `sources` say what it rests on.
-    `certified` is False if its digits are not proved.
+    for which neighbours and orders it holds; `orders` is None for a number that no order gave.
+    `theorems` and `sources` say what it rests on. `certified` is False if its digits are not
+    proved.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> print(PoissonSubsample(Gaussian(5), "1/1000").rdp(2).claim)
@@ -232,7 +233,7 @@ class Claim:
 
     kind: Kind
     adjacency: Adjacency = EITHER
-    orders: Orders = ALL_ORDERS
+    orders: Orders | None = ALL_ORDERS
     theorems: tuple[str, ...] = ()
     sources: tuple[Source, ...] = ()
     certified: bool = True
@@ -241,7 +242,8 @@ class Claim:
         names = ", ".join(self.theorems)
         trust = "" if self.certified else ", not certified"
         by = f" by {names}" if names else ""
-        return f"{self.kind} ({self.adjacency}; {self.orders}){by}{trust}"
+        where = "; ".join(str(one) for one in (self.adjacency, self.orders) if one is not None)
+        return f"{self.kind} ({where}){by}{trust}"
 
     def under(self, adjacency: object) -> Claim:
         """The claim, with the relation said that it leaves open."""
@@ -252,7 +254,7 @@ class Claim:
         return {
             "kind": str(self.kind),
             "adjacency": str(self.adjacency),
-            "orders": str(self.orders),
+            **({} if self.orders is None else {"orders": str(self.orders)}),
             "theorems": list(self.theorems),
             "sources": [str(source) for source in self.sources],
             "certified": self.certified,

@@ -207,6 +207,20 @@ class AssumptionError(SymacctError):
     """A theorem was asked for, but its assumptions are not proved."""
 
 
+class CurveAloneError(AssumptionError):
+    """Of the mechanism a bound on the Rényi curve is known, and not its two output laws."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+    def __str__(self) -> str:
+        return (
+            f"conversion='exact': found {self.name}, for which only a Rényi curve is known, needed "
+            "the two output laws; use conversion='improved' for the bound from the curve"
+        )
+
+
 class BudgetError(SymacctError):
     """A mechanism does not fit into the budget, and was not counted."""
 

@@ -359,6 +359,12 @@ def _bracket(target: Target) -> tuple[Fraction, Fraction]:
                 return min(before, value), max(before, value)
             before = value
     said = "meets" if first else "does not meet"
+    if target.symbol.is_integer and not first and start in target.asked:
+        least = target.asked[start][1].epsilon.rounded_up(6)
+        raise DomainError(
+            f"{target.symbol}: found that already {target.symbol} = {start} has ε = {least}, "
+            f"needed at most the target ε = {echo(target.epsilon)}; choose a larger one"
+        )
     raise DomainError(
         f"{target.symbol}: found that every value tried {said} the target "
         f"ε = {echo(target.epsilon)}, needed one on each side; choose another target"

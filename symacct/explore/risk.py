@@ -200,8 +200,9 @@ class Risk:
         """
         if isinstance(self._known, CurveProfile):
             raise AssumptionError(
-                f"regret: found {echo(self.node)}, of which a Rényi curve is known, needed a "
-                "profile: a curve does not say how good the best test is at least"
+                f"regret: found {echo(self.node)}, of which only a bound on the Rényi curve is "
+                "known, needed the privacy profile: such a bound does not say how good the best "
+                "test is at least"
             )
         return or_fewer_digits(lambda digits: regret(self.node, self.mu, digits), self.digits)
 
@@ -233,7 +234,7 @@ class Risk:
     def _ask(self, value: Value, what: str, digits: int | None = None) -> Bound:
         kind = self.kind
         sources = (*_SOURCES, *self._known.claim.sources)
-        claim = Claim(kind, self.node.claim.adjacency, sources=sources)
+        claim = Claim(kind, self.node.claim.adjacency, None, sources=sources)
 
         # One selection has one pair of finitely many outcomes, whose digits cost nothing.
         if not self._known.may_exceed_curve or isinstance(self._known, BestOfRuns):
@@ -395,7 +396,7 @@ def _or_why(of: Risk, name: str, argument: str | None) -> Bound | str:
     try:
         found: Bound = getattr(of, name) if argument is None else getattr(of, name)(argument)
     except SymacctError as error:
-        return str(error)
+        return str(error).removeprefix(f"{name}: ").removeprefix("gdp: ")
     return found
 
 

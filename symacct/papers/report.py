@@ -209,7 +209,7 @@ def _shown(x: Enclosure | Fraction) -> str:
 
 
 def _sources(g: Guarantee) -> str:
-    return "; ".join(map(str, g.claim.sources))
+    return "; ".join(dict.fromkeys("; ".join(map(str, g.claim.sources)).split("; ")))
 
 
 def _order_facts(g: Guarantee) -> Iterator[Row]:

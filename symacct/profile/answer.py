@@ -77,7 +77,8 @@ def profile(node: Node) -> Profile:
     sources = [_EXACT.source]
     if any(product.of_curve for product in found):
         sources.append(OF_A_CURVE)
-    claim = Claim(kind, node.claim.adjacency, sources=(*sources,), certified=node.claim.certified)
+    certified = node.claim.certified
+    claim = Claim(kind, node.claim.adjacency, None, sources=(*sources,), certified=certified)
     if not smoothed or len(smoothed) < len(found):
         return Profile(found, claim, may_exceed_curve)
     claim = replace(claim, sources=(*sources, _SMOOTHED))
@@ -91,7 +92,7 @@ def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) ->
     Of all its runs, to few digits where no more are to be had, or the largest of one run of each
     part; of samples of fixed size also with three means equally far apart, where soon known.
     """
-    claim = Claim(Kind.LOWER, node.claim.adjacency, sources=(_EXACT.source,))
+    claim = Claim(Kind.LOWER, node.claim.adjacency, None, sources=(_EXACT.source,))
 
     @_steered
     def ask(found: list[PairProduct], digits: int) -> Enclosure:
@@ -114,7 +115,7 @@ def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) ->
 
 def profile_below(node: Node) -> Profile:
     """The profile of what post-processing leaves of the node, of kind `lower`."""
-    claim = Claim(Kind.LOWER, node.claim.adjacency, sources=(_EXACT.source,))
+    claim = Claim(Kind.LOWER, node.claim.adjacency, None, sources=(_EXACT.source,))
     return Profile(products_below(node), claim)
 
 
@@ -250,7 +251,7 @@ class BestOfRuns(Profile):
 
     def __init__(self, node: RepeatAndSelect) -> None:
         sources = (_EXACT.source, _BEST_OF_RUNS)
-        self.claim = Claim(Kind.UPPER, node.claim.adjacency, sources=sources)
+        self.claim = Claim(Kind.UPPER, node.claim.adjacency, None, sources=sources)
         self.may_exceed_curve, self.smoothed, self.has_one_pair = True, None, True
         self.one_run, self.runs = profile(node.mechanism), node.runs
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 from flint import arb, ctx
 
 from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import rational
 from symacct.core.errors import InfiniteError
 from symacct.core.exact import Exact
 from symacct.core.forking import cached_property
@@ -20,6 +21,7 @@ from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.part import Part, ProfileOnly
+from symacct.results.rounding import given, rational_text
 
 Runs = tuple[tuple[Part, int], ...]
 
@@ -168,12 +170,19 @@ class DirectedRuns:
                 with ctx.workprec(bits):
                     if self.mass_at_infinity > ball(delta):
                         raise InfiniteError(
-                            f"delta: found {float(delta):.6g}, needed at least "
-                            f"{float(self.mass_at_infinity.upper()):.6g}, the probability of "
-                            "outcomes that only one of two neighbouring datasets can give"
+                            f"delta: found {given(delta)}, needed at least {self._least_delta()}, "
+                            "the probability of outcomes that only one of two neighbouring "
+                            "datasets can give"
                         )
                     if self.mass_at_infinity < ball(delta):
                         return
+
+    def _least_delta(self) -> str:
+        """P(L = ∞), rounded up."""
+        least = self.exact_mass_at_infinity
+        if least is None:
+            least = rational(self.mass_at_infinity.upper())
+        return given(Fraction(rational_text(least, 6, up=True)))
 
     # --- D(0), the total variation
 

@@ -336,14 +336,14 @@ class Guarantee(NoNumber):
         return "\n  ".join(filter(None, lines))
 
     def as_dict(self) -> dict[str, Any]:
-        """The guarantee for JSON."""
+        """The guarantee for JSON; `alpha`, and whether it is the best, where an order gave it."""
+        alpha = "inf" if self.alpha == INFINITY else text(Fraction(self.alpha))
         return {
             "epsilon": _as_json(self.epsilon),
             "delta": _as_json(self.delta),
-            "alpha": "inf" if self.alpha == INFINITY else text(Fraction(self.alpha)),
+            **({} if self.needs_no_order else {"alpha": alpha, "optimal": self.optimal}),
             "conversion": self.conversion,
             "kind": str(self.kind),
-            "optimal": self.optimal,
             **({"note": self.note} if self.note else {}),
             "claim": self.claim.as_dict(),
         }

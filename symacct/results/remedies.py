@@ -35,6 +35,8 @@ _WORDS: list[tuple[re.Pattern[str], str]] = [
         (r"replace (it|them) (?:with m|by )\.subs\(\{\.\.\.\}\)", r"write a number in place of \1"),
         (r"(?:with m|by |m)\.subs\(\{\.\.\.\}\)", "by numbers in their place"),
         (r"write sympy\.Symbol\('(\w+)'\)", r"write \1 in EXPR, without quotes"),
+        (r"\bsympy\.sqrt\(", "sqrt("),
+        (r"\bSymbol\('(\w+)'\)", r"\1"),
         # The values of a sweep.
         (r"; add \{'(\w+)': '?([\w.-]+)'?\}", r"; add --over \1=\2"),
         (r"; add \{'(\w+)': \[(\d+), (\d+), (\d+)\]\}", r"; add --over \1=\2,\3,\4"),

@@ -70,7 +70,11 @@ def written(node: Node, inside: bool = False) -> tuple[dict[str, Any], str]:
     if made := response_of(node):
         epsilon = value_text(made[0])
         shown = described(made[0])
-        raise no_certificate(describe(node), f"it is {shown}-DP: ask for that of PureDP({epsilon})")
+        raise no_certificate(
+            describe(node),
+            f"it is {shown}-DP: PureDP({epsilon}) has one, whose claim is a looser one, as it is "
+            "that of every such mechanism",
+        )
     if type(node) in LAWS and _is_plain(node):
         laws = {field: _laws(node.fields()[field]) for field in LAWS[type(node)]}
         named = ", ".join(f"{field}={value!r}" for field, value in laws.items())

@@ -21,6 +21,7 @@ from symacct.explore.plots.default_orders import default_orders
 from symacct.explore.plots.drawing import Drawing
 from symacct.explore.plots.landmarks import phase_transition, takeover
 from symacct.explore.sweeps import Values, sweep
+from symacct.explore.sweeps.sweeping import other_names
 from symacct.explore.sweeps.worker import NEEDED
 from symacct.export.description import pictured
 from symacct.expressions.node import Node, as_node
@@ -139,8 +140,15 @@ def plot_sweep(
         sweep, ask=ask, digits=lines.DIGITS, by=by, conversion=conversion, orders=orders,
         executor=executor,
     )  # fmt: skip
+    nodes = named.values()
+    needed = [*sorted({symbol.name for m in nodes for symbol in m.free_symbols}), NEEDED[ask]]
+    if set(values) - set(needed):
+        raise DomainError(
+            f"plot: found values for {', '.join(sorted(values))}, needed them for "
+            f"{', '.join(needed)}{other_names(values, needed, nodes)}"
+        )
     for name, node in named.items():
-        wanted = {NEEDED.get(ask), *(symbol.name for symbol in node.free_symbols)}
+        wanted = {NEEDED[ask], *(symbol.name for symbol in node.free_symbols)}
         used = {key: value for key, value in values.items() if key in wanted}
         drawing.add(lines.of_records(name, axis, ask_all(node, used)))
     return drawing.finished()

@@ -8,7 +8,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, overload
@@ -17,7 +17,15 @@ from symacct.accountant.disk_memo import source_digest
 from symacct.accountant.reported import TRUE, pinned_conversion
 from symacct.core import arguments, exact, limits
 from symacct.core.calling import explained
-from symacct.core.errors import DomainError, ExecutorError, StorageError, SymacctError, echo, reason
+from symacct.core.errors import (
+    DomainError,
+    ExecutorError,
+    StorageError,
+    SymacctError,
+    cut,
+    echo,
+    reason,
+)
 from symacct.core.exact import Numeric
 from symacct.core.lazy_import import sympy
 from symacct.core.pinning import By
@@ -28,6 +36,7 @@ from symacct.export.cards import grid
 from symacct.export.description import about
 from symacct.expressions.node import Node, as_node
 from symacct.results.progress import progress as shown_progress
+from symacct.text import to_text
 from symacct.theory.conversion import BEST
 from symacct.version import __version__
 
@@ -43,6 +52,7 @@ _SHARE = 64  # of those that are left: the last tasks are small, so that all end
 _PENDING = 64  # tasks under way at a time
 _SHOWN = 3  # points in the repr of a sweep
 _ROWS = 20  # in its card
+_LONGEST = 120  # characters of an expression in a message
 COLUMNS = (
     "value", "lower", "upper", "kind", "certified", "order", "optimal", "theorems", "how",
     "by_orders", "error",
@@ -253,6 +263,33 @@ def sweep(
 _EXAMPLES = {"delta": "'1e-5'", "epsilon": "1", "alpha": "[2, 4, 8]"}
 
 
+def other_names(found: Iterable[str], needed: Iterable[str], nodes: Iterable[Node]) -> str:
+    """The end of a message: what each name that has no place is, and the names to add."""
+    found, needed, nodes = sorted(found), list(needed), list(nodes)
+    remedies = [_no_parameter(name, nodes) for name in found if name not in needed]
+    for name in needed:
+        if name not in found:
+            remedies.append(f"add {{{name!r}: {_EXAMPLES.get(name, '[1, 2, 4]')}}}")
+    return "".join(f"; {remedy}" for remedy in remedies)
+
+
+def _no_parameter(name: str, nodes: list[Node]) -> str:
+    """How a name that has no place in the expressions gets one."""
+    if name in NEEDED.values():
+        return f"leave out {name}, which is for another question"
+    open_nodes = (one for m in nodes for x in m.walk() if (one := _with_open(x, name)) is not None)
+    example = next((f", as in {cut(to_text(one), _LONGEST)}" for one in open_nodes), "")
+    return f"write {name} in the place of a number in the expression{example}"
+
+
+def _with_open(node: Node, name: str) -> Node | None:
+    """The node with this name in the place of its own parameter of that name, if it has one."""
+    if name in node.parameters():
+        with suppress(SymacctError, TypeError):  # not every parameter may be open
+            return type(node)(**{**node.fields(), name: sympy.Symbol(name)})
+    return None
+
+
 class _Grid:
     """The points: every combination of the values, the question's own parameter running fastest."""
 
@@ -274,8 +311,7 @@ class _Grid:
                 "question itself needs; rename the symbol"
             )
         if set(values) != {*symbols, needed}:
-            missing = [name for name in (*symbols, needed) if name not in values]
-            remedy = "".join(f"; add {{{x!r}: {_EXAMPLES.get(x, '[1, 2, 4]')}}}" for x in missing)
+            remedy = other_names(values, [*symbols, needed], [self.m])
             raise DomainError(
                 f"sweep: found values for {', '.join(sorted(map(str, values))) or 'nothing'}, "
                 f"needed them for {', '.join([*symbols, needed])}{remedy}"

@@ -10,7 +10,13 @@ from fractions import Fraction
 from functools import singledispatch
 
 from symacct.core.claims import Kind
-from symacct.core.errors import AssumptionError, InfiniteError, SoundnessError, echo
+from symacct.core.errors import (
+    AssumptionError,
+    CurveAloneError,
+    InfiniteError,
+    SoundnessError,
+    echo,
+)
 from symacct.core.exact import Exact, exact, expression
 from symacct.core.lazy_import import sympy
 from symacct.expressions.node import Node
@@ -75,12 +81,9 @@ def products(node: Node) -> list[PairProduct]:
     whose two laws no symmetry swaps, and whose query may move either way, gives both. Sums of it,
     of which each run may move its own way, are then refused.
 
-    AssumptionError where no pair is known.
+    CurveAloneError where no pair is known.
     """
-    raise AssumptionError(
-        f"conversion='exact': found {type(node).__name__}, for which only a Rényi curve is known, "
-        "needed the two output laws; use conversion='improved' for the bound from the curve"
-    )
+    raise CurveAloneError(type(node).__name__)
 
 
 @products.register
