@@ -49,8 +49,8 @@ _MORE_ORDERS = (
     "The usual repair: search more orders, and smaller and larger ones, such as 1.25, 1.5 and 1.75."
 )
 _DECLARE = (
-    " With the orders it searches in default_orders of its first line, a run tells what is the "
-    "orders' from what is the code's."
+    " A peer that lists the orders it searches (default_orders in its first line) is told whether "
+    "the excess comes from these orders or from the code."
 )
 
 
