@@ -34,6 +34,7 @@ from symacct import (
     takeover,
 )
 from symacct.cli import main
+from symacct.explore.plots.default_orders import default_orders
 from symacct.explore.plots.drawing import Drawing
 from symacct.explore.plots.lines import PlotLine
 from symacct.export.figures import save
@@ -428,3 +429,21 @@ def test_small_numbers_leave_the_legend_its_place():
     axis = figure.axes[0].yaxis
     assert not axis.get_offset_text().get_text()
     assert "1e-07" in [label.get_text() for label in axis.get_ticklabels()]
+
+
+@pytest.mark.parametrize("rate", ["256/60000", "1/1000", "1/100"])
+def test_the_default_orders_draw_a_bend_in_small_steps(rate):
+    node = 3516 * PoissonSubsample(Gaussian("1.1"), rate)
+    orders, best = default_orders(node)
+    assert orders == sorted(set(orders))
+    low = float(node.rdp(best))
+    beyond = [alpha for alpha in orders if low < float(node.rdp(alpha)) < 100 * low]
+    assert len(beyond) >= 4  # with whole orders alone, eight to an octave, one or two
+
+
+def test_the_landmarks_are_named_in_plain_words():
+    said = {text.get_text() for text in plot(M, range(2, 500)).axes[0].texts}
+    assert said == {
+        "nearly linear to here",
+        r"saves log 1/$\gamma$ from here",
+    }

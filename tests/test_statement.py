@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 from dataclasses import replace
@@ -436,3 +437,22 @@ def test_what_a_statement_cites_is_what_cite_gives(pinned):
     cited = set(re.findall(r"\\cite(?:\[\{.*?\}\])?\{(\w+)\}", tex, re.DOTALL))
     assert cited
     assert cited == set(re.findall(r"@\w+\{(\w+),", found))
+
+
+def test_a_run_cites_what_defines_it_and_the_entries_are_to_be_had():
+    run = ["dpsgd", "--n", "600", "--batch-size", "60", "--noise-multiplier", "2", "--steps", "9"]
+    asked = [*run, "--delta", "1e-5", "--statement"]
+    text = CliRunner().invoke(main, [*asked, "text"]).stdout
+    words = " ".join(text.split())
+    assert "DP-SGD is described in [Abadi et al. 2016]" in words
+    assert "(ε, δ)-differential privacy in [Dwork et al. 2006]." in words
+    assert "[@" not in text
+    tex = CliRunner().invoke(main, [*asked, "latex"])
+    cited = set(re.findall(r"\\cite(?:\[.*?\]\]?)?\{(\w+)\}", tex.stdout))
+    assert {"ACG16", "DKM06"} <= cited
+    words = shlex.split(tex.stderr.partition("symacct ")[2])
+    entries = CliRunner().invoke(main, words)
+    assert cited == set(re.findall(r"@\w+\{(\w+),", entries.stdout)), entries.output
+    wrong = CliRunner().invoke(main, ["cite", "Gaussian(5)", "--also", "NONE"])
+    assert wrong.exit_code == 2
+    assert "needed keys of works" in wrong.stderr

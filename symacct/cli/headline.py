@@ -6,7 +6,7 @@ import contextlib
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -80,13 +80,14 @@ def note_large_delta(report: PrivacyReport) -> None:
         click.echo(f"Note: {report.large_delta}", err=True)
 
 
-def note_citations(form: str, expr: str, delta: str | None) -> None:
+def note_citations(form: str, expr: str, delta: str | None, also: Sequence[str] = ()) -> None:
     """Where the entries are that \\cite in a LaTeX text refers to."""
     if form == "latex":
         ask = "in Python .cite() of the guarantee"
         if delta is not None:
             quoted = shlex.quote(expr) if re.search(r'["$`\\!]', expr) else f'"{expr}"'
-            ask = f"symacct cite {quoted} --delta {delta}"
+            more = "".join(f" --also {key}" for key in also)
+            ask = f"symacct cite {quoted} --delta {delta}{more}"
         click.echo(f"Note: the BibTeX entries of its \\cite: {ask}", err=True)
 
 

@@ -30,9 +30,10 @@ from symacct.cli.frame import (
 from symacct.cli.headline import as_report, note_citations, note_large_delta
 from symacct.cli.relation import relation_option, under
 from symacct.core import limits
-from symacct.core.claims import Adjacency, Relation
-from symacct.core.errors import SymacctError, cut, reason
+from symacct.core.claims import Adjacency, Relation, Source
+from symacct.core.errors import SymacctError, cut, echo, reason
 from symacct.core.pinning import By
+from symacct.core.sources import WORKS
 from symacct.explore.sweeps.worker import NEEDED
 from symacct.export.citation import bibtex, claim_at
 from symacct.export.description import about
@@ -50,18 +51,25 @@ _SHOWN_DIGITS = 6  # of a value beside the printed number
 @by_option
 @click.option("--delta", help="Cite what the command statement says at this δ.")
 @conversion_option
+@click.option(
+    "--also",
+    multiple=True,
+    metavar="KEY",
+    help="Add the entry of this work, such as ACG16 for DP-SGD. May be given several times.",
+)
 def cite_command(
     expr: str,
     alpha: str | None,
     by: By,
     delta: str | None,
     conversion: str | None,
+    also: tuple[str, ...],
     digits: int,
     as_json: bool,
 ) -> None:
     """Print BibTeX entries of the works that a result of EXPR rests on.
 
-    The field `note` of each entry names the theorems.
+    The field `note` of each entry names the place in the work, such as a theorem.
 
     \b
     Example:
@@ -76,6 +84,12 @@ def cite_command(
     else:
         guarantee = reported(m, delta, digits=digits, conversion=conversion, by=by).best
         text, sources = guarantee.cite(), guarantee.claim.sources
+    unknown = ", ".join(map(echo, (key for key in also if key not in WORKS)))
+    if unknown:
+        raise InputError(f"--also: found {unknown}, needed keys of works: {', '.join(WORKS)}")
+    known = {source.key for source in sources}
+    more = bibtex(Source(key, "") for key in also if key not in known)
+    text = "\n".join(filter(None, (text, more)))
     print_text(as_json, {"bibtex": text, "sources": list(map(str, sources))}, text)
 
 

@@ -246,7 +246,7 @@ def _print_statement(
     text = found.best.statement(form, digits, words)
     report = as_report(found, n, **_words(run, m, runs))
     note_large_delta(report)
-    note_citations(form, repr(m), given(found.best.given))
+    note_citations(form, repr(m), given(found.best.given), statement.DEFINING)
     document = {"statement": text, "form": form, "headline": report.as_dict()}
     print_text(as_json, document, text, print_prose)
 

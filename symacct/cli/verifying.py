@@ -60,6 +60,11 @@ _SoFar = Callable[[list[Report], list[tuple[str, str]]], None]
     "--allowance", default="1e-9", show_default=True, help="The relative error that is tolerated."
 )
 @click.option(
+    "--allow-rounding",
+    is_flag=True,
+    help="Do not fail by findings that rounding to float64 explains.",
+)
+@click.option(
     "--junit",
     "junit_file",
     metavar="FILE",
@@ -105,6 +110,7 @@ def verify_command(
     sarif_file: str | None,
     fail_on: str | None,
     baseline: str | None,
+    allow_rounding: bool,
     map_file: str | None,
     replay_file: str | None,
     page_file: str | None,
@@ -143,7 +149,7 @@ def verify_command(
         for name, why in absent:
             click.echo(f"{name}: not run: {why}", err=True)
         judged = [
-            Judgement(report, fail_on, known.get(report.peer, KnownFindings()))
+            Judgement(report, fail_on, known.get(report.peer, KnownFindings()), allow_rounding)
             for report in reports
         ]
         for one in judged:
@@ -313,6 +319,8 @@ def _print_finding(found: dict[str, Any], defect: Defect) -> None:
         f"{found['verdict']}: {_number(found['peer_value'])}, truth {_truth(defect.shown.truth)}",
         *(found[key] for key in ("formula_matched", "note") if found[key]),
     ]
+    if defect.advice:
+        lines.append(defect.advice)
     if len(defect.about) > 1:
         first = "; ".join(defect.about[:_KINDS])
         more = f"; and {len(defect.about) - _KINDS} more" if len(defect.about) > _KINDS else ""

@@ -109,6 +109,12 @@ _FORMS = {
 }
 
 
+_CITED = re.compile(r"\[@([\w.:-]+)\]")
+#: What a run is named by, and what it is said to be: not works that its number rests on.
+DEFINING = ("ACG16", "DKM06")
+_DEFINED = "DP-SGD is described in [@{}], and (ε, δ)-differential privacy in [@{}].".format(
+    *DEFINING
+)
 SHORT = "short"
 FORMS = (*_FORMS, SHORT)
 
@@ -118,7 +124,8 @@ def statement(
 ) -> str:
     """What was done, what is guaranteed by which theorems, and with what it was computed.
 
-    `preface` is what stands first, such as the words that `training` has for a run.
+    `preface` is what stands first, such as the words that `training` has for a run. In it [@ACG16]
+    is a citation of the work with that key.
 
     `form` is "text", "markdown", "latex" (with \\cite of the keys that `cite()` gives) or "short",
     one sentence for a model card. The number asked for is rounded up to so many digits.
@@ -139,7 +146,7 @@ def statement(
         return Written(_short(guarantee, guarantee.mechanism, arguments.digits(digits), preface))
     written = _FORMS[form]
     sentences = _sentences(guarantee, guarantee.mechanism, written, arguments.digits(digits))
-    text = " ".join([*([written.words(preface)] if preface else []), *sentences])
+    text = " ".join([*([_preface(preface, written)] if preface else []), *sentences])
     return Written(_formulas(text) if form == "latex" else text)
 
 
@@ -189,7 +196,15 @@ def training(
         f"{models} trained by DP-SGD on {n:,} records{each} for {passes}. {batches[sampling]} The "
         "gradient of each record was clipped to a Euclidean norm of at most C, and Gaussian noise "
         f"of standard deviation {noise_multiplier} C was added to each coordinate of the sum over "
-        "a batch."
+        f"a batch. {_DEFINED}"
+    )
+
+
+def _preface(words: str, form: Form) -> str:
+    """The words with [@KEY] as a citation of that work."""
+    parts = _CITED.split(words)
+    return "".join(
+        form.cited(part, "") if i % 2 else form.words(part) for i, part in enumerate(parts)
     )
 
 

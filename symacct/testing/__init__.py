@@ -227,7 +227,7 @@ def _fault(
         return f"{where}: found -inf, {between}" if value < 0 else None
     exactly = Fraction(value)
     if exactly < low * (1 - rounding):
-        share = share_text(float(exactly / Fraction(low)))
+        share = share_text(float(exactly / Fraction(low)), low)
         return f"{where}: found {echo(value)}, {share}; {between}"
     if loose is not None and exactly > high * loose:
         return f"{where}: found {echo(value)}, more than {float(loose):g} times too much; {between}"

@@ -29,6 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     add("--symacct-quick", action="store_true", help="Under thirty seconds for each.")
     add("--symacct-fail-on", metavar="VERDICT", help="As --fail-on of `symacct verify`.")
+    add("--symacct-allow-rounding", action="store_true", help="As --allow-rounding of it.")
     add("--symacct-baseline", metavar="FILE", help="As --baseline of `symacct verify`.")
 
 
@@ -73,7 +74,8 @@ class Verified(pytest.Item):
         command = own or peers.words(self.peer)
         report = verify(command, extent, known=lambda peer: known.get(peer, KnownFindings()).asks)
         found = known.get(report.peer, KnownFindings())
-        return Judgement(report, option("--symacct-fail-on"), found)
+        allowed = option("--symacct-allow-rounding")
+        return Judgement(report, option("--symacct-fail-on"), found, allowed)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """What was found, without our frames."""

@@ -495,3 +495,45 @@ def test_the_allowance_is_the_share_that_is_no_error(tmp_path, allowance, wrong)
 def test_an_allowance_is_a_share(allowance):
     with pytest.raises(Exception, match="allowance: found"):
         verify(["true"], TINY, allowance=allowance)
+
+
+def test_rounding_alone_may_be_allowed_and_nothing_else_is(tmp_path):
+    rounded = found("negative", -2, beyond_rounding=False)
+    one, both = report(rounded), report(rounded, *OTHERS.values(), *HALVED)
+    assert Judgement(one).status == 1
+    assert "it passes with --allow-rounding" in Judgement(one).conclusion
+    assert Judgement(one, allow_rounding=True).status == 0
+    assert Judgement(one, "loose", allow_rounding=True).conclusion.startswith("Passed")
+    assert Judgement(both, allow_rounding=True).status == 1
+    assert "--allow-rounding" not in Judgement(both).conclusion
+    assert Judgement(report(rounded, judged=0), allow_rounding=True).status == 3
+    for verdict in ("unsound", "zero", "negative"):  # allowed only where rounding explains it
+        bad = report(rounded, found(verdict, "1/2", mechanism="Laplace"))
+        assert Judgement(bad, allow_rounding=True).status == 1
+
+
+def test_a_defect_of_rounding_says_what_is_true_and_how_it_is_mended():
+    (defect,) = report(found("negative", "-1.5", beyond_rounding=False)).defects
+    assert said(defect).endswith(", negative where the truth is 1")
+    assert "sum from l = 2" in defect.advice
+    assert "log1p" in defect.advice
+    (defect,) = report(found("negative", -2, sampling="none", beyond_rounding=False)).defects
+    assert "expm1" in defect.advice
+    assert "γ" not in defect.advice
+
+
+def test_too_few_orders_are_said_to_be_too_few():
+    split = (("conversion", 0.0), ("orders and series", 0.255))
+    note = "mostly from the orders and series: 0.255 of 0.255"
+    loose = found("loose", 2, kind="epsilon", at="1e-5", converted=True, split=split, note=note)
+    (defect,) = report(loose).defects
+    assert "search more orders, and smaller" in defect.advice
+    assert "default_orders" in defect.advice
+    assert all(not one.advice for one in report(*HALVED).defects)
+
+
+def test_what_rounding_makes_too_large_does_not_turn_too_small_into_both():
+    small = found("unsound", "0.98", at="50")
+    above = found("loose", "1.000001", at="41", beyond_rounding=False)
+    (defect,) = report(small, above).defects
+    assert defect.cause == "too small: poisson: add/remove: Gaussian"

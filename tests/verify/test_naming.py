@@ -86,10 +86,9 @@ def test_every_edge_is_bisected():
     found = bounded(probe(Ask("rdp", (gaussian("4", 100_000, "0.5"),), "8")), probe)
     assert found.ask.parts[0].count == 65_536
     notes = found.note.split("; ")
-    assert notes[0] == "right at sigma = 3"
-    assert notes[1].startswith("right again at sigma = 6")
-    assert 0.0097 < float(notes[2].removeprefix("right at γ = ")) <= 0.01
-    assert notes[3:] == ["right at α = 3", "right at runs = 65535"]
+    assert notes[0].startswith("right with sigma = 3 or sigma = 6")
+    assert 0.0097 < float(notes[1].split()[4]) <= 0.01
+    assert notes[2:] == ["right with α = 3 instead", "right with runs = 65535 instead"]
 
 
 def test_what_is_wrong_everywhere_has_no_edge():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from fractions import Fraction
+from itertools import pairwise
 
 from symacct.accountant.accountant import Accountant
 from symacct.core.errors import SymacctError
@@ -18,6 +19,7 @@ DELTA = Fraction(1, 10**5)
 _DIGITS = 6
 _NEAR_ONE = tuple(map(Fraction, ("1.1", "1.25", "1.5", "1.75")))
 _STEPS = 8  # whole orders to an octave, where there are so many
+_STEEP, _PARTS = 1.5, 4  # a step over which ε grows by more is cut into so many
 _BEYOND = 10  # times the best order
 _FAR = 100  # times ε at the best order: what is larger no usual δ makes use of
 _ALMOST = 0.99  # of ε at the last order: a curve that has an end is flat from there on
@@ -30,7 +32,7 @@ def default_orders(m: Node, by: By = None) -> tuple[list[Order], Order | None]:
     They end where ε is a hundred times that of the best order, or has almost reached its end. If
     the best order is infinite, or not known in the time for what is beside an answer, they end at
     1024. Those below 2 are left out where there is no answer. The best order is None if it is not
-    among them.
+    among them. Where ε grows steeply the orders lie closer, so that its bend is no corner.
     """
     accountant, time = Accountant(_DIGITS), TimeBeside()
 
@@ -52,12 +54,21 @@ def default_orders(m: Node, by: By = None) -> tuple[list[Order], Order | None]:
     last = _LARGEST
     if best != INFINITY:
         last = max(_LEAST, min(_BEYOND * int(best), max(_LARGEST, 2 * int(best))))
-    orders = _whole(last)
+    orders: list[Order] = [*_whole(last)]
     most = min(_FAR * value(best), _ALMOST * value(orders[-1]))
     orders = orders[: bisect_right(orders, most, key=value) + 1]
     orders = [alpha for alpha in orders if value(alpha) < math.inf] or orders
-    near = [alpha for alpha in _NEAR_ONE if value(alpha) < math.inf]
-    return [*near, *orders], best if orders and 1 < best <= orders[-1] else None
+    steep = [pair for pair in pairwise(orders) if value(pair[1]) > _STEEP * value(pair[0])]
+    more = [*_NEAR_ONE, *(alpha for low, high in steep for alpha in _between(low, high))]
+    orders = sorted({*orders, *(alpha for alpha in more if value(alpha) < math.inf)})
+    orders = orders[: bisect_right(orders, most, key=value) + 1]
+    return orders, best if orders and 1 < best <= orders[-1] else None
+
+
+def _between(low: Order, high: Order) -> list[Order]:
+    """Orders that cut a step into equal parts, whole where it is a long one."""
+    cut = [low + (high - low) * Fraction(part, _PARTS) for part in range(1, _PARTS)]
+    return [*cut] if high - low < _PARTS else [round(alpha) for alpha in cut]
 
 
 def _whole(last: int) -> list[int]:

@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 #: What is drawn: a node, several, or a mapping from names to nodes.
 Curves: TypeAlias = Node | Iterable[Node] | Mapping[str, Node]
 
-_LANDMARKS = {phase_transition: "phase transition", takeover: "sampling stops helping"}
+_LANDMARKS = {
+    phase_transition: "nearly linear to here",
+    takeover: r"saves log 1/$\gamma$ from here",
+}
 _BEST = r"best order at $\delta$ = 1e-5"
 _ORDER, _CURVE = r"order $\alpha$", r"$\epsilon(\alpha)$"
 _SIGNS = {name: rf"$\{name}$" for name in ("sigma", "gamma", "delta", "epsilon")}
@@ -62,9 +65,10 @@ def plot(
 
     Every point is certified, and is a float rounded in its sound direction. If the answer is an
     upper bound and a lower bound is known, the gap between them is shaded. For one sampled
-    mechanism the picture marks its phase transition and the order from which sampling no longer
-    helps. Raises DomainError if there is nothing to draw, MissingPackageError without matplotlib,
-    and the error of `rdp` if a theorem applies at no order.
+    mechanism the picture marks its `phase_transition`, the order up to which ε(α) grows about in
+    proportion to α, and its `takeover`, from which sampling saves only log 1/γ a run. Where ε
+    grows steeply the default orders lie closer. Raises DomainError if there is nothing to draw,
+    MissingPackageError without matplotlib, and the error of `rdp` if a theorem applies at no order.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> figure = plot(PoissonSubsample(Gaussian(5), "1/1000"), by=["ZW19-T5"])

@@ -50,10 +50,10 @@ def bounded(found: Finding, shows: Shows) -> Finding:
             below, above = (_edge(axis, shows, up) for up in (False, True))
             if axis.name == "runs" and below is not None:
                 found = shows(axis.moved(axis.text(below[1]))) or found
-            if below is not None:
-                said.append(f"right at {axis.name} = {axis.text(below[0])}")
-            if above is not None and axis.name != "runs":
-                said.append(f"right again at {axis.name} = {axis.text(above[0])}")
+            edges = (below, None if axis.name == "runs" else above)
+            right = [f"{axis.name} = {axis.text(edge[0])}" for edge in edges if edge is not None]
+            if right:
+                said.append(f"right with {' or '.join(right)} instead")
     return replace(found, note="; ".join(filter(None, (found.note, *said))))
 
 

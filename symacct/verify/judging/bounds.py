@@ -63,16 +63,21 @@ def decimal_text(x: Bound, up: bool, digits: int = 20) -> str:
     return rational_text(x, digits, up) if isinstance(x, Fraction) else str(x)
 
 
-def share_text(ratio: float) -> str:
+def share_text(ratio: float, truth: Bound) -> str:
     """0.995 of the truth; what is next to 1 by what it lacks, which rounding it would hide.
 
-    Nothing where the quotient says nothing: 0, or of a truth that is 0.
+    Of a negative value the truth is said. Nothing where the quotient says nothing: 0, or of a
+    truth that is 0.
 
-    >>> share_text(1 - 3e-8)
+    >>> share_text(1 - 3e-8, Fraction(1))
     '3e-08 of the truth too little'
+    >>> share_text(-2.5, Fraction(2, 10**17))
+    'negative where the truth is 2e-17'
     """
     if not 0 < abs(ratio) < math.inf:
         return ""
+    if ratio < 0:
+        return f"negative where the truth is {rational_text(Fraction(truth), 2, up=False)}"
     gap = abs(ratio - 1)
     if not 0 < gap < 1e-5:
         return f"{ratio:.6g} of the truth"

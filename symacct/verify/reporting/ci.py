@@ -80,8 +80,9 @@ def shown_in_full(report: Report, defects: Iterable[Defect]) -> str:
 def said(defect: Defect) -> str:
     """One line: how many answers, at which question the worst is shown, and by how much."""
     found = defect.worst.shown
-    known = found.truth is not None and found.truth.exact and found.ratio is not None
-    share = share_text(found.ratio) if known and found.ratio is not None else ""
+    share, truth = "", found.truth
+    if truth is not None and truth.exact and found.ratio is not None:
+        share = share_text(found.ratio, truth.lower)
     by = share and f", {share}"
     many = f"{defect.answers:,} answers, such as" if defect.answers > 1 else "one answer,"
     return f"{defect.cause}: {many} {call(found.ask)} of {found.ask.expression}{by}"

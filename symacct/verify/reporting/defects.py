@@ -37,6 +37,21 @@ _ANSWERS = {
 _TYPED = ("numbers", "alpha")
 _ROUNDING: Cause = ("rounding to float64",)
 _HISTORY: Cause = ("depends on what was asked before",)
+_NEAR_1_TERMS = (
+    "The usual repair: where a moment is close to 1, compute what it is above 1 with expm1, and "
+    "its logarithm with log1p."
+)
+_SUM_FROM_2 = (
+    "The usual repair: compute what the moment is above 1 as the sum from l = 2 of "
+    "C(α, l) (1−γ)^(α−l) γ^l expm1((l−1) ε(l)), and its logarithm with log1p."
+)
+_MORE_ORDERS = (
+    "The usual repair: search more orders, and smaller and larger ones, such as 1.25, 1.5 and 1.75."
+)
+_DECLARE = (
+    " A peer that lists the orders it searches (default_orders in its first line) is told whether "
+    "the excess comes from these orders or from the code."
+)
 
 
 @dataclass
@@ -65,6 +80,18 @@ class Defect:
     def verdict(self) -> str:
         """The worst verdict of them."""
         return min((c.shown.verdict for c in self.clusters), key=VERDICTS.index)
+
+    @property
+    def advice(self) -> str:
+        """How such a defect is usually mended; empty where that depends on the code."""
+        found = self.shown
+        if not found.beyond_rounding:
+            sampled = any(part.sampling == "poisson" for part in found.ask.parts)
+            return _SUM_FROM_2 if sampled else _NEAR_1_TERMS
+        if "order" in found.note.split(":")[0] and found.split:
+            declared = dict(found.split).get("order grid") is not None
+            return _MORE_ORDERS if declared else _MORE_ORDERS + _DECLARE
+        return ""
 
     @property
     def answers(self) -> int:
@@ -124,6 +151,7 @@ class _Causes:
         self.inside = {
             _whats(one.ask)[0] for one in curves if region_of_orders(one.ask) not in _ENDS
         }
+        self.kinds = {about(one.ask) for one in curves}
         self.wrong = {self._named(one, self._whats(one)[0]) for one in curves}
         #: Rounded to 0, as ε and δ are then: what is left of them says nothing of a conversion.
         self.vanished = {
@@ -188,7 +216,8 @@ class _Causes:
 
     def _curves(self, found: Finding) -> Iterator[Cause]:
         """The wrong curves that a finding may be a consequence of, the likeliest first."""
-        symptom = found.verdict in SYMPTOMS
+        rounded = not (found.beyond_rounding or found.below) and about(found.ask) in self.kinds
+        symptom = rounded or found.verdict in SYMPTOMS
         ends = [(f"orders {region}",) for region in _ENDS] if symptom else []
         many = [("several runs",)] if any(part.count > 1 for part in found.ask.parts) else []
         whats = self._whats(found)[::-1]
@@ -262,7 +291,7 @@ def _relations(found: Iterable[Finding]) -> dict[str, set[Cause]]:
 def _on_both_sides(curves: Iterable[Finding]) -> set[Cause]:
     """What is too small here and too large there in questions of one kind: one code, one cause.
 
-    What is too small by its rounding alone is not one with what is too large for another reason.
+    What rounding alone puts on one side is not one with what another reason puts on the other.
     """
     kinds: dict[object, list[Finding]] = {}
     for one in curves:
@@ -272,8 +301,7 @@ def _on_both_sides(curves: Iterable[Finding]) -> set[Cause]:
     return {
         _whats(same[0].ask)[0]
         for same in kinds.values()
-        if len({_side(one) for one in same}) == 2
-        and any(one.beyond_rounding for one in same if _side(one) == SIDES[0])
+        if len({_side(one) for one in same if one.beyond_rounding}) == 2
     }
 
 

@@ -6,7 +6,7 @@ import functools
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -112,11 +112,15 @@ def _core(cause: str) -> str:
 
 @dataclass(frozen=True)
 class Judgement:
-    """A report, the verdict from which on a finding fails it (None: only below what is proved)."""
+    """A report, the verdict from which on a finding fails it (None: only below what is proved).
+
+    With `allow_rounding` a finding that rounding to float64 explains fails nothing.
+    """
 
     report: Report
     fail_on: str | None = None
     known: KnownFindings = field(default_factory=KnownFindings)
+    allow_rounding: bool = False
 
     def __post_init__(self) -> None:
         if self.fail_on is not None:
@@ -126,6 +130,8 @@ class Judgement:
         """Is this finding as bad as that, and not known?"""
         worse = () if self.fail_on is None else VERDICTS[: VERDICTS.index(self.fail_on) + 1]
         found = cluster.shown
+        if self.allow_rounding and not found.beyond_rounding:
+            return False
         return (found.below or found.verdict in worse) and not self.is_known(cluster, cause)
 
     def is_known(self, cluster: Cluster, cause: str) -> bool:
@@ -172,10 +178,13 @@ class Judgement:
             return "No verdict: too little could be judged."
         if numbers:
             many = f"defect{'s' * (len(numbers) > 1)} {', '.join(numbers)}"
-            return f"Failed by {many} of {len(defects)}."
+            passes = not self.allow_rounding and not replace(self, allow_rounding=True).failing
+            hint = "; it passes with --allow-rounding, as rounding to float64 explains all of this"
+            return f"Failed by {many} of {len(defects)}{hint * passes}."
         new = "new " if self.known.found else ""
+        by = " by more than rounding to float64" * self.allow_rounding
         worse = "" if self.fail_on is None else f" or has the verdict {self.fail_on} or a worse one"
-        return f"Passed: no {new}defect is below what is proved{worse}."
+        return f"Passed: no {new}defect is below what is proved{by}{worse}."
 
 
 def read(file: str) -> dict[str, KnownFindings]:

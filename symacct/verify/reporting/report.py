@@ -147,6 +147,7 @@ def defect_as_dict(defect: Defect) -> dict[str, Any]:
     """One defect, by the ids of its findings."""
     return {
         "cause": defect.cause,
+        "advice": defect.advice,
         "verdict": defect.verdict,
         "below_proved": defect.below,
         "answers": defect.answers,

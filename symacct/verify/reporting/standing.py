@@ -78,6 +78,8 @@ def letter(report: Report, defect: Defect) -> str:
         lines.append(f"The answer is what {row['formula_matched']} gives.")
     if note and value is not None:
         lines.append(f"Where it shows: {note}.")
+    if defect.advice:
+        lines.append(defect.advice)
     answers = "one answer" if defect.answers == 1 else f"{defect.answers:,} answers"
     # Errors and what takes too long have no lines of the peer's own.
     through = ", through symacct's adapter" * str(row["reproduce"]).startswith("printf ")
