@@ -35,6 +35,12 @@ _SAMPLINGS = {
 
 
 _RATE_DIGITS, _RATE_BITS = 8, 128  # of a rate that is rounded up
+_APART = (
+    "the strategy has at most {bands} diagonals; of {steps} steps, a record that was in a "
+    "batch rests in the next {rest}, and enters each other one with probability {p}, by a coin "
+    "of its own; which records are in which batch is kept secret (symacct, docs/proofs.md, "
+    "section 36, steps at least b apart)"
+)
 
 
 @explained
@@ -159,9 +165,14 @@ def band_mf(
     squares, attained = Counter({Fraction(1): -(-count // parts)}), True
     if strategy is not None:
         squares, attained = _columns(strategy, count, parts)
+    premise = None
     if sampling == "min_sep":
         squares, attained = Counter({max(squares): -(-count // parts)}), parts == 1 and attained
-        gamma: Exact = _thinning(Fraction(batch, records - (parts - 1) * batch), parts)
+        p = Fraction(batch, records - (parts - 1) * batch)
+        gamma: Exact = _thinning(p, parts)
+        if parts > 1:
+            told = {"bands": parts, "steps": count, "rest": parts - 1, "p": p}
+            premise = _APART.format(**{name: echo(number) for name, number in told.items()})
     elif sampling == "cyclic":
         gamma = ratio(Fraction(parts * batch), Fraction(records))
     else:
@@ -173,7 +184,7 @@ def band_mf(
             if square
         )
     )
-    return run if attained else PostProcess(run)
+    return run if attained else PostProcess(run, premise=premise)
 
 
 def _thinning(p: Fraction, bands: int) -> Fraction:
@@ -229,7 +240,7 @@ def _columns(strategy: object, steps: int, bands: int) -> tuple[Counter[Fraction
     rows = rows_of(given, what)
     if (len(rows), len(rows[0])) != (steps, steps):
         raise DomainError(
-            f"{what}: found {len(rows)} rows of {len(rows[0])}, needed {steps:,} rows of {steps:,} "
+            f"{what}: found {len(rows)} rows of {len(rows[0])}, needed {steps} rows of {steps} "
             "entries"
         )
     if any(x and not 0 <= i - j < bands for i, row in enumerate(rows) for j, x in enumerate(row)):
