@@ -17,6 +17,8 @@ from symacct import (
     PoissonSubsample,
     PostProcess,
     band_mf,
+    from_json,
+    parse,
 )
 from tests import independent
 from tests.support import holds
@@ -253,3 +255,34 @@ def test_rates_of_huge_counts_lie_between_use_and_all_of_it(n, share, steps):
     p = Fraction(1, n - bands + 1)
     used = 1 - (1 - p) ** steps
     assert used <= rate <= min(used * (1 + Fraction(1, 10**7)), 1)
+
+
+def test_a_statement_tells_of_rests_and_not_of_fresh_samples():
+    """But of a sample that stands beside, and of no rest where there is none."""
+    told = {"n": 1000, "batch_size": 10, "noise_multiplier": 2, "steps": 30}
+    m = band_mf(**told, bands=3, sampling="min_sep")
+    assert parse(repr(m)) is m
+    assert from_json(m.to_json()) is m
+    rests = "a record that was in a batch rests in the next 2, and enters each other one with"
+    text = m.statement("1e-5", conversion="improved")
+    assert f"{rests} probability 1/98" in text
+    assert "at most 3 diagonals" in text
+    assert "tells no more of a record than" in text
+    assert "drawn anew" not in text
+    assert "Poisson" not in m.statement("1e-5", form="short", conversion="improved")
+    beside = (m + next(iter(m.mechanism.terms))).statement("1e-5", conversion="improved")
+    assert rests in beside
+    assert "drawn anew" in beside
+    assert "rests" not in band_mf(**told, bands=3).statement("1e-5", conversion="improved")
+
+
+@pytest.mark.parametrize("wrong", ["", "x" * 1001, "a 'quote'", "two\nlines", "a\\b", 5])
+def test_a_premise_is_a_line_that_can_be_quoted(wrong):
+    with pytest.raises(DomainError, match=r"^PostProcess, premise: found .*, needed"):
+        PostProcess(Gaussian(1), premise=wrong)
+
+
+def test_numbers_of_many_digits_stand_shortened_in_a_statement():
+    m = band_mf(10**5000, 3, 1, bands=10, steps=10**400, sampling="min_sep")
+    assert "…" in m.premise
+    assert m.rdp(2).upper < 1

@@ -165,6 +165,7 @@ GOOD = {
     "sigma": 5, "sensitivity": 1, "b": 2, "mu": 3, "p": "1/3", "epsilon": 1, "adjacency": "either",
     "rho": "1/50", "xi": 0, "omega": 5, "gamma": "1/100", "mechanism": M, "c": 1, "size": 2,
     "max_order": 4, "first": M, "second": M, "share": "1/3", "records": 7,
+    "premise": "a coin is fair",
     "with_record": "either",
     "f": "alpha/50", "kind": "upper", "at_infinity": 3, "P": ["1/2", "1/2"], "Q": ["1/4", "3/4"],
     "L": "1/50", "B": "inf", "kappa": "inf", "a": 2, "degrees": 3, "shape": 2, "rate": 3,

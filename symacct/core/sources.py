@@ -115,7 +115,7 @@ SECTIONS = (
     "Samples with replacement",
     "Shuffled answers of randomized response",
     "Several samples of fixed size: a hockey stick made smooth",
-    "Banded matrices on cyclic samples",
+    "Banded matrices on samples of records",
     "Shuffled batches from both sides",
     "Records replaced, and groups, on Poisson samples",
     "The largest of noisy scores",

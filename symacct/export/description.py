@@ -52,6 +52,10 @@ def _described(m: Node, listed: int) -> str:
     fields, name = m.fields(), type(m).__name__
     if name in _SAMPLES and fields["gamma"] == 1:
         return f"{_inner(fields['mechanism'], listed)} on all of the records"
+    if fields.get("premise") is not None:
+        return (
+            f"a mechanism that tells no more of a record than {_inner(fields['mechanism'], listed)}"
+        )
     if name in _WORDS:
         said = {
             k: _inner(v, listed) if isinstance(v, Node) else value(v) for k, v in fields.items()
@@ -320,7 +324,7 @@ def samplings(m: Node) -> list[str]:
     """How records are drawn in m, in few words: Poisson sampling."""
     named = [
         _DRAWN[type(node).__name__]
-        for node in m.walk()
+        for node in _as_run(m)
         if type(node).__name__ in _DRAWN and node.fields().get("gamma") != 1
     ]
     return list(dict.fromkeys(named))
@@ -334,6 +338,18 @@ _DRAWN = {
 _SAMPLES = ("PoissonSubsample", "SubsampleWithoutReplacement")
 
 
+def _as_run(m: Node) -> list[Node]:
+    """The nodes of m that say what was run, and not only what costs as much as the run."""
+    found = {m: None}
+    left = [m]
+    while left:
+        node = left.pop()
+        if node.fields().get("premise") is None:
+            left += [child for child in node.children if child not in found]
+            found |= dict.fromkeys(node.children)
+    return list(found)
+
+
 def premises(m: Node) -> list[str]:
     """What has to be true of the program that ran, for what is proved to be about it.
 
@@ -342,14 +358,16 @@ def premises(m: Node) -> list[str]:
     'one record changes the query by no more than its sensitivity'
     """
     names = {type(node).__name__ for node in m.walk()}
+    stated = (node.fields().get("premise") for node in m.walk())
     found = {
         "one record changes the query by no more than its sensitivity": any(
             "sensitivity" in node.fields() for node in m.walk()
         ),
         # A share of 1 is all of the data, as of batches that are told.
         "each sample is drawn anew and at random, and is kept secret": any(
-            type(node).__name__ in _SAMPLES and node.fields()["gamma"] != 1 for node in m.walk()
+            type(node).__name__ in _SAMPLES and node.fields()["gamma"] != 1 for node in _as_run(m)
         ),
+        **{said: True for said in stated if said is not None},
         "what is stated of a mechanism's privacy holds of it": not names.isdisjoint(
             {"PureDP", "ApproximateDP", "ZCDP", "TCDP", "Curve", "Scale"}
         ),

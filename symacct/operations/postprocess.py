@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from symacct.core import arguments
+from symacct.core.errors import DomainError, echo
 from symacct.core.exact import Numeric, Order
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import number_of_records
@@ -14,8 +16,10 @@ class PostProcess(Operation):
     """A function, random or not, of the output of the mechanism alone, whose curve is no larger.
 
     `records` is a whole number. It says that the result holds for datasets of so many records,
-    where the larger of two neighbours counts; then no sampling may be put above it. Raises
-    DomainError. ε(α) is in nats. The `mechanism` is a Node.
+    where the larger of two neighbours counts; then no sampling may be put above it. `premise` is a
+    sentence that a statement prints in place of how the samples of the mechanism are drawn. It says
+    of what run the result holds, if the run costs no more by a proof, but has samples of another
+    kind. Raises DomainError. ε(α) is in nats. The `mechanism` is a Node.
 
     >>> from symacct import Gaussian
     >>> print(PostProcess(Gaussian(5)).rdp(8, digits=3))
@@ -24,12 +28,16 @@ class PostProcess(Operation):
 
     mechanism: Node
     records: int | None
-    json_optional: ClassVar[tuple[str, ...]] = ("records",)
+    premise: str | None
+    json_optional: ClassVar[tuple[str, ...]] = ("records", "premise")
 
-    def __new__(cls, mechanism: Node, records: Numeric | None = None) -> PostProcess:
+    def __new__(
+        cls, mechanism: Node, records: Numeric | None = None, premise: str | None = None
+    ) -> PostProcess:
         return cls._intern(
             mechanism=as_node(mechanism, "PostProcess, mechanism"),
             records=number_of_records(records, "PostProcess, records"),
+            premise=None if premise is None else _sentence(premise, "PostProcess, premise"),
         )
 
     @property
@@ -53,3 +61,17 @@ class PostProcess(Operation):
     @property
     def convex(self) -> bool:
         return self.mechanism.convex
+
+
+_LONGEST = 1000  # letters of a premise
+
+
+def _sentence(value: object, name: str) -> str:
+    """A text of one line that an expression can quote."""
+    text = arguments.text(value, name)
+    if not 0 < len(text) <= _LONGEST or not text.isprintable() or set(text) & set("'\"\\"):
+        raise DomainError(
+            f"{name}: found {echo(text)}, needed 1 to {_LONGEST} printable letters without quotes "
+            "and backslashes"
+        )
+    return text

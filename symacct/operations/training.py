@@ -35,6 +35,12 @@ _SAMPLINGS = {
 
 
 _RATE_DIGITS, _RATE_BITS = 8, 128  # of a rate that is rounded up
+_APART = (
+    "the strategy has at most {bands} diagonals; of {steps} steps, a record that was in a "
+    "batch rests in the next {rest}, and enters each other one with probability {p}, by a coin "
+    "of its own; which records are in which batch is kept secret (symacct, docs/proofs.md, "
+    "section 36, steps at least b apart)"
+)
 
 
 @explained
@@ -162,9 +168,13 @@ def band_mf(
         squares, attained = _columns(strategy, count, parts)
     gamma: Exact = ratio(Fraction(parts * batch), Fraction(records))
     drawn = arguments.one_of(sampling, "sampling", ("cyclic", "min_sep"))
+    premise = None
     if drawn == "min_sep" and parts > 1:  # one part is no rest
-        gamma = _thinning(Fraction(batch, records - (parts - 1) * batch), parts, count)
+        p = Fraction(batch, records - (parts - 1) * batch)
+        gamma = _thinning(p, parts, count)
         squares, attained = Counter({max(squares): -(-count // parts)}), count == 1
+        told = {"bands": parts, "steps": count, "rest": parts - 1, "p": p}
+        premise = _APART.format(**{name: echo(number) for name, number in told.items()})
     run = Compose(
         *(
             runs * PoissonSubsample(Gaussian(noise, sympy.sqrt(square)), gamma, adjacency)
@@ -172,7 +182,7 @@ def band_mf(
             if square
         )
     )
-    return run if attained else PostProcess(run)
+    return run if attained else PostProcess(run, premise=premise)
 
 
 def _thinning(p: Fraction, bands: int, steps: int) -> Fraction:
@@ -229,7 +239,7 @@ def _columns(strategy: object, steps: int, bands: int) -> tuple[Counter[Fraction
     rows = rows_of(given, what)
     if (len(rows), len(rows[0])) != (steps, steps):
         raise DomainError(
-            f"{what}: found {len(rows)} rows of {len(rows[0])}, needed {steps:,} rows of {steps:,} "
+            f"{what}: found {len(rows)} rows of {len(rows[0])}, needed {steps} rows of {steps} "
             "entries"
         )
     if any(x and not 0 <= i - j < bands for i, row in enumerate(rows) for j, x in enumerate(row)):
