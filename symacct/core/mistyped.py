@@ -129,7 +129,7 @@ def our_name(found: str, known: Iterable[str]) -> str | None:
     """
     whole = found[:60].replace("_", "").lower()
     plain, names = _ENDING.sub("", whole), {one.lower(): one for one in known}
-    for ours in (*_OURS.get(whole, ()), *_OURS.get(plain, ()), plain):
+    for ours in (*_OURS.get(whole, ()), *_OURS.get(plain, ())):
         if ours.partition(".")[0].lower() in names:
             return names.get(ours.lower(), ours)
-    return None
+    return names.get(plain)
