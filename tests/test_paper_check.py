@@ -116,8 +116,7 @@ def test_how_far_off_is_said():
     assert found.reason == "the value is 1.7 above the printed number"
     (found,) = check(file(entry("2.30", **LOG9)))
     assert found.reason == (
-        "the value is 0.10 below the printed number, which is a true bound of direction "
-        '"at most", but not this value rounded'
+        'it is a valid guarantee, but 2.20 is proved; as a number of direction "at most" it is true'
     )
 
 
@@ -336,8 +335,8 @@ def test_a_printed_number_of_any_size_is_judged():
     (found,) = check(file(entry("9e999")))
     assert (found.verdict, found.reason) == (
         LOOSE,
-        "the value is 9.0e+999 below the printed number, which is a true bound of direction "
-        '"at most", but not this value rounded',
+        'it is a valid guarantee, but 1e+999 is proved; as a number of direction "at most" it is '
+        "true",
     )
     (found,) = check(file(entry("1e-999")))
     assert found.reason == "the value is 0.16 above the printed number"

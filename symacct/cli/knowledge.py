@@ -216,10 +216,10 @@ def theorems_command(words: tuple[str, ...], as_json: bool) -> None:
         _print_index(rows, bool(words))
         return
     print_table(
-        ("source", "what it says", "relation", "orders", "kind", "status", "call"),
+        ("code or call", "what it says", "relation", "orders", "kind", "status", "source"),
         (
-            (row.source, row.says, row.adjacency, row.orders, row.kind, row.status,
-             row.call or f"none: {row.why}")
+            (row.call or f"none: {row.why}", row.says, row.adjacency, row.orders, row.kind,
+             row.status, row.source)
             for row in rows
         ),
     )  # fmt: skip

@@ -259,11 +259,10 @@ def judged(
     (verdict,) = verdicts
     if verdict is Verdict.UNSAFE:
         return verdict, _remedy(direction, printed, unit, low)
-    reason = _reason(printed, low)
     if verdict is Verdict.LOOSE:
-        side = "least" if _downwards(direction, kind) else "most"
-        reason += f', which is a true bound of direction "at {side}", but not this value rounded'
-    return verdict, reason
+        down = _downwards(direction, kind)
+        return verdict, _tighter(unit, low if down else high, down)
+    return verdict, _reason(printed, low)
 
 
 def _verdict(
@@ -302,6 +301,16 @@ def _remedy(direction: str, printed: Fraction, unit: Fraction, value: Fraction) 
     name = {"down": "guarantee", "up": "lower bound"}[way]
     called = "nearest number" if direction == "nearest" else name
     return f"its digits are right, but rounded {way}; the {called} is {_decimal(right, unit)}"
+
+
+def _tighter(unit: Fraction, value: Fraction, down: bool) -> str:
+    """What a true bound might be in as many places."""
+    best = (math.floor if down else math.ceil)(value / unit) * unit
+    name, side = ("lower bound", "least") if down else ("guarantee", "most")
+    return (
+        f"it is a valid {name}, but {_decimal(best, unit)} is proved; as a number of direction "
+        f'"at {side}" it is true'
+    )
 
 
 def _decimal(number: Fraction, unit: Fraction) -> str:
