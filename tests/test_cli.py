@@ -327,6 +327,8 @@ def test_where_it_is_not_known_there_is_a_bracket():
     """Of a curve alone nothing is known from below, of a part that has laws something is."""
     text = run("epsilon", "Gaussian(1) + ZCDP(1/10)", "--delta", "1e-5").output
     assert re.search(r"at least +│ 4\.37717", text)
+    assert re.search(r"by Rényi orders +│ 5\.25217", text)
+    text = run("epsilon", "ZCDP(1/10)", "--delta", "1e-5").output
     assert "found ZCDP, for which only a Rényi curve is known" in " ".join(text.split())
     assert "│ exact" not in text
     assert "times that" not in run("epsilon", "ZCDP(1/10)", "--delta", "1e-5").output

@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, ParamSpec, TypeVar
 
@@ -15,7 +16,7 @@ from flint import arb
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision, rational
-from symacct.core.claims import Claim, Kind, combine
+from symacct.core.claims import Claim, Kind
 from symacct.core.errors import (
     AssumptionError,
     DomainError,
@@ -34,9 +35,10 @@ from symacct.profile import best_of_runs
 from symacct.profile.accuracy import log_float_of
 from symacct.profile.dominating import selected
 from symacct.profile.dominating.below import one_run_each, products_below, triangles_below
+from symacct.profile.dominating.curve_alone import OF_A_CURVE
 from symacct.profile.dominating.hull import pair_above
 from symacct.profile.dominating.pairs import products
-from symacct.profile.dominating.products import PairProduct
+from symacct.profile.dominating.products import PairProduct, kind_of
 from symacct.profile.losses.density.densities import DensityLoss
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.part import Part
@@ -69,13 +71,16 @@ def profile(node: Node) -> Profile:
     if isinstance(node, RepeatAndSelect):
         return BestOfRuns(node)
     found = products(node)
-    kind = combine((product.kind for product in found), "conversion='exact'")
+    kind = kind_of(node, found)
     may_exceed_curve = any(product.may_exceed_curve for product in found)
     smoothed = [product.smoothed for product in found if product.smoothed]
+    sources = [_EXACT.source]
+    if any(product.of_curve for product in found):
+        sources.append(OF_A_CURVE)
+    claim = Claim(kind, node.claim.adjacency, sources=(*sources,), certified=node.claim.certified)
     if not smoothed or len(smoothed) < len(found):
-        claim = Claim(kind, node.claim.adjacency, sources=(_EXACT.source,))
         return Profile(found, claim, may_exceed_curve)
-    claim = Claim(kind, node.claim.adjacency, sources=(_EXACT.source, _SMOOTHED))
+    claim = replace(claim, sources=(*sources, _SMOOTHED))
     return Profile(found, claim, may_exceed_curve, Profile(smoothed, claim))
 
 
@@ -125,7 +130,7 @@ def _exact(node: Node) -> list[PairProduct]:
     """The products of a node that has their profile, else none."""
     with suppress(AssumptionError):
         found = products(node)
-        if all(product.kind is Kind.EXACT for product in found):
+        if kind_of(node, found) is Kind.EXACT:
             return found
     return []
 

@@ -102,7 +102,7 @@ def regret(m: Node, mu: Bound, digits: int = _SEARCHED) -> Bound:
     heights = HockeySticks(known if kind is Kind.EXACT else profile_below(node))
     with precision(first_bits(digits + _SEARCHED)):
         found = arb(0)
-        if heights.gaussian_mu is None:
+        if kind is not Kind.EXACT or heights.gaussian_mu is None:
             found = largest_regret(heights, ball(to_fraction(mu.upper)), arguments.digits(digits))
     return bound(from_ball(found, _claim(node, kind), digits, True), kind)
 

@@ -40,7 +40,7 @@ from symacct.operations.subsample import (
 )
 from symacct.profile.dominating import selected
 from symacct.profile.dominating.pairs import either, products
-from symacct.profile.dominating.products import PairProduct, product_of_runs, sampled_once
+from symacct.profile.dominating.products import PairProduct, kind_of, product_of_runs, sampled_once
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.fixed_size.equilateral import Equilateral, below
 
@@ -59,9 +59,15 @@ def one_run_each(found: list[PairProduct]) -> list[PairProduct]:
 def products_below(node: Node) -> list[PairProduct]:
     """Products none of which has a larger profile than the node; an empty one says nothing."""
     try:
-        return _below(node)
+        found = _below(node)
     except AssumptionError:  # several mechanisms run on one sample
         return [_NOTHING]
+    return _of_few_records(found, node.claim.adjacency.group)
+
+
+def _of_few_records(found: list[PairProduct], most: int) -> list[PairProduct]:
+    """The products of at most so many records: an operation about one may read a group's curve."""
+    return [one for one in found if sum(one.records or (most,)) <= most] or [_NOTHING]
 
 
 def triangles_below(node: Node) -> list[PairProduct]:
@@ -187,7 +193,7 @@ def _of_records(node: Node, part: Node) -> list[PairProduct]:
         sum(one.records or (group,)) > group for one in found
     ):
         return products_below(part.mechanism)
-    return [one for one in found if sum(one.records or (group,)) <= group] or [_NOTHING]
+    return _of_few_records(found, group)
 
 
 def _are_alike(way: list[PairProduct]) -> bool:
@@ -209,8 +215,9 @@ def _ways(found: list[PairProduct], count: int) -> list[list[tuple[PairProduct, 
 def _(node: Sampling) -> list[PairProduct]:
     if isinstance(node, PoissonSubsample) and not node.is_one_step():
         with contextlib.suppress(AssumptionError):
-            return products(node)
-    return [sampled_once(product, node.gamma) for product in products_below(node.mechanism)]
+            if (found := products(node)) and kind_of(node, found) is Kind.EXACT:
+                return found
+    return [sampled_once(product, node.gamma) for product in _of_records(node, node.mechanism)]
 
 
 @_below.register

@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import singledispatch
 
 from symacct.core.claims import Kind
-from symacct.core.errors import AssumptionError, echo
+from symacct.core.errors import AssumptionError, InfiniteError, SoundnessError, echo
 from symacct.core.exact import Exact, exact, expression
 from symacct.core.lazy_import import sympy
 from symacct.expressions.node import Node
@@ -33,13 +33,14 @@ from symacct.mechanisms.integers.discrete_sum import SummedNoise
 from symacct.mechanisms.integers.integer_noise import LatticeNoise
 from symacct.mechanisms.mixtures import Overlap, noise, one_dimensional
 from symacct.operations.allocation import RandomAllocation
-from symacct.operations.compose import Compose
+from symacct.operations.compose import Compose, Count
 from symacct.operations.convexify import Convexify
 from symacct.operations.either import Either
-from symacct.operations.group import GroupPrivacy, noise_for_group
+from symacct.operations.group import NOISE, GroupPrivacy, noise_for_group
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 from symacct.profile.dominating.allocation import allocated
+from symacct.profile.dominating.curve_alone import pair_of_curve
 from symacct.profile.dominating.envelope import envelope
 from symacct.profile.dominating.products import (
     PairProduct,
@@ -203,19 +204,43 @@ def _densities(node: DistributionPair) -> list[PairProduct]:
 
 @products.register
 def _(node: Compose) -> list[PairProduct]:
-    counts = node.terms.values()
-    every = [at_once(found) for found in map(products, node.terms)]
-    return [
+    """Of parts of which only a curve is known one pair, beside all others."""
+    counts, every = [], []
+    alone: dict[Node, Count] = {}
+    for part, count in node.terms.items():
+        try:
+            every.append(at_once(products(part)))
+            counts.append(count)
+        except AssumptionError as error:
+            alone[part], unknown = count, error
+    if alone and not every:
+        raise unknown
+    if alone:
+        every.append(_by_curve(Compose(alone), unknown))
+        counts.append(1)
+    found = [
         product_of_many_pairs(list(zip(way, counts, strict=True)))
         for way in joint_choices(node, every)
     ]
+    if sum(alone.values()) > 1:  # between which triangles may stand: no one pair is all of them
+        return [replace(product, smoothed=None) for product in found]
+    return found
+
+
+def _by_curve(node: Node, unknown: AssumptionError) -> list[PairProduct]:
+    """A pair that all mechanisms of the node's curve have above them."""
+    try:
+        pair = pair_of_curve(node)
+    except (InfiniteError, SoundnessError):  # it says nothing, or is a lower bound
+        raise unknown from None
+    return [PairProduct(((pair, 1),), Kind.UPPER, may_exceed_curve=True, of_curve=True)]
 
 
 @products.register
 def _(node: PoissonSubsample) -> list[PairProduct]:
     """On all of the data a record replaced is one removed and one added."""
     if node.gamma == 1 and not node.is_one_step():
-        return products(GroupPrivacy(node.mechanism, 2))
+        return _replaced(node.mechanism)
     if not node.is_one_step() and (noise := one_gaussian(node)):
         return _one(noise.in_groups(node.gamma, 1, 1))
     if node.adjacency != node.read_adjacency and node.gamma != 0:
@@ -225,6 +250,23 @@ def _(node: PoissonSubsample) -> list[PairProduct]:
             "query, for which a dominating pair is known; use conversion='improved'"
         )
     return [sampled_once(product, node.gamma) for product in products(node.mechanism)]
+
+
+def _replaced(mechanism: Node) -> list[PairProduct]:
+    """A record replaced on all of the data is a group of two of which one is removed, one added."""
+    found = products(GroupPrivacy(mechanism, 2))
+    both = [one for one in found if one.records and one.records[0] == one.records[1]]
+    kind = Kind.EXACT if _is_of_noise(mechanism) else Kind.UPPER
+    return [replace(one, kind=kind, records=None) for one in both or found]
+
+
+def _is_of_noise(mechanism: Node) -> bool:
+    """Is it noise, whose query any two records may move the opposite ways, or sums of such?"""
+    if isinstance(mechanism, Compose):
+        return all(map(_is_of_noise, mechanism.terms))
+    if isinstance(mechanism, tuple(NOISE)):
+        return all(one.kind is Kind.EXACT for one in products(mechanism))
+    return one_gaussian(mechanism) is not None
 
 
 @products.register

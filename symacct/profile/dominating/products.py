@@ -12,6 +12,7 @@ from typing import Any
 from symacct.core.claims import Kind, combine
 from symacct.core.errors import AssumptionError, echo
 from symacct.core.exact import Exact
+from symacct.expressions.node import Node
 from symacct.numerics.triangles.worst import equilateral_order
 from symacct.operations.compose import Compose
 from symacct.operations.either import Either
@@ -41,6 +42,7 @@ class PairProduct:
     these, where they are finitely many of finite laws; `triangle` is what dominates smoothly where
     they are triangles, and `smoothed` another product that dominates several runs.
     `records` are how many one dataset has that the other lacks, and lacks: the same in all runs.
+    `of_curve` where one of the pairs is above all mechanisms of one Rényi curve.
     """
 
     runs: tuple[tuple[Part, int], ...]
@@ -53,6 +55,7 @@ class PairProduct:
     triangle: Equilateral | None = None
     smoothed: PairProduct | None = None
     records: tuple[int, int] | None = None
+    of_curve: bool = False
 
     @property
     def tests(self) -> list[PairProduct]:
@@ -60,6 +63,18 @@ class PairProduct:
         if self.each_test or not self.of_many:
             return [self]
         return [PairProduct(((pair, 1),), self.kind) for pair in self.pairs]
+
+
+def kind_of(node: Node, found: Sequence[PairProduct]) -> Kind:
+    """What the largest profile of the node's products is: a bound where they are of more records.
+
+    An operation that is about one record reads the mechanism of a larger group as a bound.
+    """
+    kinds = [product.kind for product in found]
+    size = node.claim.adjacency.group
+    if any(sum(product.records or (size,)) != size for product in found):
+        kinds.append(Kind.UPPER)
+    return combine(kinds, "conversion='exact'")
 
 
 def joint_choices(
@@ -88,12 +103,13 @@ def either_product(one: PairProduct, other: PairProduct, share: Exact) -> PairPr
     kind = combine((one.kind, other.kind), "Either")
     of_many = one.of_many or other.of_many
     records = one.records or other.records
+    of_curve = one.of_curve or other.of_curve
     if isinstance(first, Atoms) and isinstance(second, Atoms):
         weighed = ((share, first.laws), (1 - share, second.laws))
         masses = tuple((s * p, s * q) for s, laws in weighed for p, q in laws)
-        return PairProduct(((Atoms(masses), 1),), kind, of_many=of_many)
-    told = ((MixedLoss(first, second, share), 1),)
-    return PairProduct(told, kind, one.one_way or other.one_way, of_many, records=records)
+        return PairProduct(((Atoms(masses), 1),), kind, of_many=of_many, of_curve=of_curve)
+    told, one_way = ((MixedLoss(first, second, share), 1),), one.one_way or other.one_way
+    return PairProduct(told, kind, one_way, of_many, records=records, of_curve=of_curve)
 
 
 def _chosen(product: PairProduct) -> Part:
@@ -113,9 +129,10 @@ def product_of_runs(choice: Iterable[tuple[PairProduct, int]]) -> PairProduct:
     """All runs side by side; Gaussian ones are one Gaussian."""
     counts: Counter[Part] = Counter()
     ratio: Exact = Fraction(0)
-    kinds, records = [], None
+    kinds, records, of_curve = [], None, False
     for product, times in choice:
         kinds.append(product.kind)
+        of_curve |= product.of_curve
         records = records or product.records
         for part, count in product.runs:
             if isinstance(part, GaussianLoss):
@@ -124,7 +141,8 @@ def product_of_runs(choice: Iterable[tuple[PairProduct, int]]) -> PairProduct:
                 counts[part] += times * count
     if ratio:
         counts[GaussianLoss(ratio)] = 1
-    return PairProduct(tuple(counts.items()), combine(kinds, "Compose"), records=records)
+    kind = combine(kinds, "Compose")
+    return PairProduct(tuple(counts.items()), kind, records=records, of_curve=of_curve)
 
 
 def sampled_once(product: PairProduct, gamma: Exact) -> PairProduct:
