@@ -128,3 +128,13 @@ def test_many_runs_are_about_a_sum_of_their_variance():
     """E(S/t)^{−1} − 1 is the variance of one W over t, but for 1/t² of its third moment."""
     one = (2 * math.e + math.exp(-2)) / 3 - 1
     assert abs(float(moment(1, 10**6, -1) * 10**6 - 1) * 10**6 - one) < 1e-5
+
+
+@pytest.mark.parametrize(("noise", "alpha"), [("1e9", "3/2"), ("1e30", "40")])
+@pytest.mark.parametrize("steps", [2, 10**6])
+def test_noise_that_hides_nearly_everything(noise, alpha, steps):
+    """log E(S/t)^α is α(α−1)/2 times the variance s²/t, but for what s is small beside."""
+    found = RandomAllocation(Laplace(noise), steps).rdp(alpha, digits=8)
+    assert found.claim.kind is Kind.EXACT
+    about = Fraction(alpha) / 2 / Fraction(noise) ** 2 / steps
+    assert abs(Fraction(str(found)) / about - 1) < Fraction(1, 10**6)

@@ -13,6 +13,7 @@ from symacct import (
     PostProcess,
     PureDP,
     RandomAllocation,
+    SubsampleWithoutReplacement,
     risk,
 )
 
@@ -69,6 +70,13 @@ def test_what_only_dominates_is_no_lower_bound(m):
     found = all_of(m).epsilon("1e-5", 6, "exact")
     assert found.kind is Kind.UPPER
     assert all_of(m).lower_epsilon("1e-5", 6).lower < found.epsilon.lower / 2
+
+
+def test_beside_triangles_it_is_about_one_record_too():
+    """Of a record replaced one is removed and one added, never two removed: .812 for .461."""
+    noise = 20 * SubsampleWithoutReplacement(Gaussian(50), "1/1000")
+    truth = (noise + REPLACED).epsilon("1e-5", 6, "exact").epsilon
+    assert (noise + PAIR).lower_epsilon("1e-5", 6).lower <= truth.upper
 
 
 def test_a_regret_is_compared_with_what_is_below_even_if_it_is_gaussian():

@@ -83,6 +83,21 @@ def test_a_group_in_one_run_is_the_worst_integral():
         assert abs(mpf(str(found)) / truth - 1) < mpf(10) ** (1 - DIGITS)
 
 
+@pytest.mark.parametrize("size", [2, 3])
+def test_a_group_replaced_is_as_many_removed_and_added(size):
+    """Half of them, one way or the other, are fewer: .812 for a true .998."""
+    sigma, gamma, epsilon = Fraction(2), Fraction(1, 10), Fraction(1, 2)
+    node = GroupPrivacy(replaced(sigma, gamma), size)
+    with mp.workdps(34):
+        p, q = (mixture(size, gamma, sigma, sign) for sign in (1, -1))
+        truth = by_quadrature(p, q, mpf(1) / 2, (-30, 32))
+        found = node.delta(epsilon, conversion="exact", digits=DIGITS).delta
+        assert abs(mpf(str(found)) / truth - 1) < mpf(10) ** (1 - DIGITS)
+    for runs in (node, node + replaced(sigma, gamma)):  # the sum is about one record alone
+        least = runs.lower_epsilon("1e-5", digits=8).lower
+        assert least <= (2 * replaced(sigma, gamma)).epsilon("1e-5", 8, "exact").epsilon.upper
+
+
 # dp_accounting 0.6.0, privacy_loss_distribution.from_gaussian_mechanism with REPLACE_ONE: ε at
 # δ = 1e-6 of an optimistic estimate and of a pessimistic one.
 ENDS = [

@@ -61,8 +61,9 @@ class LaplaceRatio:
 
     @property
     def variance(self) -> arb:
-        """E W² − 1 = (2e^s + e^{−2s})/3 − 1."""
-        return (2 * self.high + self.low**2) / 3 - 1
+        """E W² − 1 = (2e^s + e^{−2s})/3 − 1, as a sum of which no term cancels."""
+        s = BALL.number(self.shift)
+        return (8 * (s / 2).sinh() ** 2 + (-s).expm1() ** 2) / 3
 
     def amplitudes(self, u: Ball) -> tuple[Ball, Ball]:
         """What e^{−ue^{−s}} and e^{−ue^s} are multiplied by in φ(u)."""

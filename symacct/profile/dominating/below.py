@@ -81,7 +81,7 @@ def triangles_below(node: Node) -> list[PairProduct]:
     if not any(triangles.values()):
         return []
     choices = [
-        [(product, count) for product in triangles.get(part) or products_below(part)]
+        [(product, count) for product in triangles.get(part) or _of_records(node, part)]
         for part, count in terms
     ]
     return [product_of_runs(choice) for choice in itertools.product(*choices)]

@@ -9,7 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import singledispatch
 
-from symacct.core.claims import Kind
+from symacct.core.claims import REPLACE_ONE, Kind
 from symacct.core.errors import (
     AssumptionError,
     CurveAloneError,
@@ -309,9 +309,14 @@ def _(node: RandomAllocation) -> list[PairProduct]:
 
 @products.register
 def _(node: GroupPrivacy) -> list[PairProduct]:
-    """Noise for as many times the sensitivity; on Poisson samples i records more, others less."""
+    """Noise for as many times the sensitivity; on Poisson samples i records more, others less.
+
+    Of records replaced as many are removed as are added: a bound, where fewer may be asked about.
+    """
     if noise := one_gaussian(node.mechanism):
         rate, k = node.mechanism.parameters()["gamma"], node.size
+        if node.mechanism.claim.adjacency == REPLACE_ONE:
+            return [PairProduct(((noise.in_groups(rate, k, k), 1),), Kind.UPPER)]
         return [
             PairProduct(
                 ((noise.in_groups(rate, k - few, many), 1),),

@@ -121,11 +121,11 @@ def _moments(mechanism: Node, steps: int) -> SumMoments:
     ratio = exact(shape_ratio(mechanism))
     if isinstance(mechanism, Gaussian):
         law = Lognormal(exact(1 / ratio**2))
-        return LognormalMoments(law, steps, _bits(law.variance, steps))
+        return LognormalMoments(law, steps, _bits(BALL.number(law.ratio).expm1(), steps))
     one = LaplaceRatio(exact(1 / ratio))
-    return LaplaceMoments(one, steps, _bits(float(one.variance), steps))
+    return LaplaceMoments(one, steps, _bits(one.variance, steps))
 
 
-def _bits(variance: float, steps: int) -> int:
-    lost = math.log2(steps / variance) if variance < steps else 0.0
+def _bits(variance: arb, steps: int) -> int:
+    lost = float((steps / variance).log()) / math.log(2) if variance < steps else 0.0
     return BALL.bits + math.ceil(lost) + _GUARD
