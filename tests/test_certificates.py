@@ -190,7 +190,8 @@ def test_where_there_is_none_it_is_said(m, how, found):
 def test_the_command_writes_what_the_method_gives(tmp_path):
     file = tmp_path / "run.json"
     asked = ["certificate", "10*Laplace(2)", "--delta", "1e-5", "--conversion", "optimal"]
-    assert CliRunner().invoke(main, [*asked, "--out", str(file)]).output == ""
+    written = CliRunner().invoke(main, [*asked, "--out", str(file)])
+    assert written.output.startswith(f"{file} holds the json certificate")
     printed = CliRunner().invoke(main, asked).output
     assert printed == file.read_text(encoding="utf-8")
     guarantee = Accountant(6).epsilon(10 * Laplace(2), "1e-5", conversion="optimal")
@@ -199,7 +200,8 @@ def test_the_command_writes_what_the_method_gives(tmp_path):
     none = CliRunner().invoke(main, ["certificate", "Gaussian(5)"])
     assert (none.exit_code, none.stderr) == (
         2,
-        "Error: certificate: needed --delta or --epsilon, and one of them only\n",
+        "Error: certificate: needed --delta or --epsilon, and one of them only, "
+        "as in --delta 1e-5\n",
     )
 
 

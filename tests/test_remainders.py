@@ -117,13 +117,14 @@ ELSEWHERE = {
 #: whole sums and profiles, as CONTRIBUTING.md records; three of their ends only steer.
 HELD = {
     "numerics": {
-        "densities.discrete", "densities.sides", "order_search",
-        "sums.majorant", "sums.refine",
+        "densities.discrete", "densities.sides", "laplace_sums.moments", "order_search",
+        "sums.majorant", "sums.refine", "sums.sum_moments",
         "sums.truncation",
     },
     "profile": {
         "answer",  # its ends are last units of balls, rounded up where a pair is made of them
         "closed_form.binomial", "discretized.connect_the_dots", "discretized.grid",
+        "dominating.curve_alone",  # 97 points of a bound, each rounded upwards
         "dominating.selected",
         "fourier.alternatives", "fourier.starting", "gaussian_tradeoff",
         "losses.allocated", "losses.allocated_laplace", "losses.density.by_parts",

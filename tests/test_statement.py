@@ -453,6 +453,6 @@ def test_a_run_cites_what_defines_it_and_the_entries_are_to_be_had():
     words = shlex.split(tex.stderr.partition("symacct ")[2])
     entries = CliRunner().invoke(main, words)
     assert cited == set(re.findall(r"@\w+\{(\w+),", entries.stdout)), entries.output
-    wrong = CliRunner().invoke(main, ["cite", "Gaussian(5)", "--also", "NONE"])
+    wrong = CliRunner().invoke(main, ["cite", "Gaussian(5)", "--work", "NONE"])
     assert wrong.exit_code == 2
     assert "needed keys of works" in wrong.stderr

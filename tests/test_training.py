@@ -238,7 +238,7 @@ def test_groups_and_runs_are_those_of_python(sampling, group, runs):
     told = " ".join(re.sub("[│]", " ", CliRunner().invoke(main, asked).output).split())
     assert (f"up to {group} records" in told) == (group > 1)
     assert (f"a person has at most {group} of the records" in told) == (group > 1)
-    assert ("the results of all of them are told" in told) == (runs > 1)
+    assert ("the results of all of them are released" in told) == (runs > 1)
 
 
 def test_what_shuffled_batches_cost_at_least_counts_the_runs_and_not_the_group():

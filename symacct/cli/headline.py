@@ -86,7 +86,7 @@ def note_citations(form: str, expr: str, delta: str | None, also: Sequence[str] 
         ask = "in Python .cite() of the guarantee"
         if delta is not None:
             quoted = shlex.quote(expr) if re.search(r'["$`\\!]', expr) else f'"{expr}"'
-            more = "".join(f" --also {key}" for key in also)
+            more = "".join(f" --work {key}" for key in also)
             ask = f"symacct cite {quoted} --delta {delta}{more}"
         click.echo(f"Note: the BibTeX entries of its \\cite: {ask}", err=True)
 

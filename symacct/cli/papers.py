@@ -52,7 +52,7 @@ _SHOWN_DIGITS = 6  # of a value beside the printed number
 @click.option("--delta", help="Cite what the command statement says at this δ.")
 @conversion_option
 @click.option(
-    "--also",
+    "--work",
     multiple=True,
     metavar="KEY",
     help="Add the entry of this work, such as ACG16 for DP-SGD. May be given several times.",
@@ -63,7 +63,7 @@ def cite_command(
     by: By,
     delta: str | None,
     conversion: str | None,
-    also: tuple[str, ...],
+    work: tuple[str, ...],
     digits: int,
     as_json: bool,
 ) -> None:
@@ -84,11 +84,11 @@ def cite_command(
     else:
         guarantee = reported(m, delta, digits=digits, conversion=conversion, by=by).best
         text, sources = guarantee.cite(), guarantee.claim.sources
-    unknown = ", ".join(map(echo, (key for key in also if key not in WORKS)))
+    unknown = ", ".join(map(echo, (key for key in work if key not in WORKS)))
     if unknown:
-        raise InputError(f"--also: found {unknown}, needed keys of works: {', '.join(WORKS)}")
+        raise InputError(f"--work: found {unknown}, needed keys of works: {', '.join(WORKS)}")
     known = {source.key for source in sources}
-    more = bibtex(Source(key, "") for key in also if key not in known)
+    more = bibtex(Source(key, "") for key in work if key not in known)
     text = "\n".join(filter(None, (text, more)))
     print_text(as_json, {"bibtex": text, "sources": list(map(str, sources))}, text)
 

@@ -254,7 +254,7 @@ class Claim:
         return {
             "kind": str(self.kind),
             "adjacency": str(self.adjacency),
-            **({} if self.orders is None else {"orders": str(self.orders)}),
+            "orders": None if self.orders is None else str(self.orders),
             "theorems": list(self.theorems),
             "sources": [str(source) for source in self.sources],
             "certified": self.certified,

@@ -336,12 +336,13 @@ class Guarantee(NoNumber):
         return "\n  ".join(filter(None, lines))
 
     def as_dict(self) -> dict[str, Any]:
-        """The guarantee for JSON; `alpha`, and whether it is the best, where an order gave it."""
+        """The guarantee for JSON; `alpha` and `optimal` are null where no order gave it."""
         alpha = "inf" if self.alpha == INFINITY else text(Fraction(self.alpha))
         return {
             "epsilon": _as_json(self.epsilon),
             "delta": _as_json(self.delta),
-            **({} if self.needs_no_order else {"alpha": alpha, "optimal": self.optimal}),
+            "alpha": None if self.needs_no_order else alpha,
+            "optimal": None if self.needs_no_order else self.optimal,
             "conversion": self.conversion,
             "kind": str(self.kind),
             **({"note": self.note} if self.note else {}),

@@ -72,8 +72,8 @@ def written(node: Node, inside: bool = False) -> tuple[dict[str, Any], str]:
         shown = described(made[0])
         raise no_certificate(
             describe(node),
-            f"it is {shown}-DP: PureDP({epsilon}) has one, whose claim is a looser one, as it is "
-            "that of every such mechanism",
+            f"it is {shown}-DP: the certificate of PureDP({epsilon}) in its place proves a "
+            "larger ε, which is true of this mechanism too",
         )
     if type(node) in LAWS and _is_plain(node):
         laws = {field: _laws(node.fields()[field]) for field in LAWS[type(node)]}
