@@ -199,7 +199,8 @@ def test_best_is_a_conversion_of_every_question(m, asked, given):
     for conversion in ("exact", "improved"):
         with suppress(AssumptionError):  # of a curve alone no profile is known
             answers.append(getattr(m, asked)(given, digits=8, conversion=conversion))
-    assert best.asked.upper == min(one.asked.upper for one in answers)
+    least = min((one.asked for one in answers), key=lambda asked: asked.upper)
+    assert best.asked.rounded(8) == least.rounded(8)  # a memo may know more digits of one
     assert best.conversion in ("exact", "improved")
 
 
