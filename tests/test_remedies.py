@@ -10,7 +10,7 @@ from click.testing import CliRunner
 import symacct
 from symacct import ZCDP, DomainError, dp_sgd
 from symacct.cli import main
-from symacct.core.mistyped import symbol
+from symacct.core.mistyped import root, symbol
 from symacct.results.remedies import as_options, document_as_options
 from symacct.results.time_limit import TimeBeside
 from tests.command_lines import FINDING, GOOD
@@ -117,6 +117,17 @@ def test_no_output_of_any_verb_shows_python(expression, question, tmp_path, monk
     assert shown.strip()
     assert not PYTHON.search(shown), (PYTHON.search(shown), shown)
     assert ".py:" not in shown  # the place of a warning
+
+
+@pytest.mark.parametrize("name", ["Gaussian", "Laplace", "DiscreteGaussian", "ZCDP"])
+def test_a_root_in_quotes_is_said_to_need_none(name):
+    with pytest.raises(DomainError, match=r"without quotes, as in sympy\.sqrt\(27\)$"):
+        getattr(symacct, name)("sqrt(27)")
+    for text in ("sqrt(x)", "sqrt(2) + 1", "cbrt(2)", "sqrt()"):
+        assert root(text) == ""
+    shown = CliRunner().invoke(main, ["rdp", f"{name}('sqrt(27)')", "--alpha", "2"]).stderr
+    assert shown.rstrip().endswith("write a root without quotes, as in sqrt(27)")
+    assert CliRunner().invoke(main, ["rdp", f"{name}(sqrt(27))", "--alpha", "2"]).exit_code == 0
 
 
 def test_a_name_where_a_number_is_needed_is_said_to_be_a_symbol():

@@ -269,7 +269,8 @@ def _from_text(value: str, name: str) -> Fraction:
     match = _RATIONAL.fullmatch(value)
     if match is None:
         needed = "needed a number such as 5, 1/1000 or 1e-8"
-        meant = mistyped.remedy(value, _RATIONAL.fullmatch) or mistyped.symbol(value)
+        meant = mistyped.remedy(value, _RATIONAL.fullmatch)
+        meant = meant or mistyped.root(value) or mistyped.symbol(value)
         raise DomainError(f"{name}: found {echo(value)}, {needed}{meant}")
     sign, digits, exponent, divisor, divisor_exponent = match.groups()
     result = _decimal(digits, exponent, name)

@@ -38,6 +38,7 @@ _POSSIBLE: list[_Correction] = [
 ]
 #: What only a number by itself may be.
 #: One over the number of records, or over some times that.
+_ROOT = re.compile(r"(?:sympy\.|math\.)?sqrt\((\d{1,30})\)")
 _RECORDS = re.compile(r"\s*\d+\s*/\s*\(?\s*(?:\d+\s*\*?\s*)?[nN]\s*\)?\s*")
 _ALONE = [
     (re.compile(r"(?<=\d)\s*[kK]$"), "e3"),
@@ -78,6 +79,16 @@ def symbol(text: str) -> str:
     if not text.isidentifier() or text in _NO_PARAMETER or len(text) > _LONGEST_NAME:
         return ""
     return f"; for a parameter without a value write sympy.Symbol({text!r})"
+
+
+def root(text: str) -> str:
+    """The end of a message on a root in quotes, where only a rational number is read.
+
+    >>> root("sqrt(27)")
+    '; write a root without quotes, as in sympy.sqrt(27)'
+    """
+    found = _ROOT.fullmatch(text)
+    return f"; write a root without quotes, as in sympy.sqrt({found[1]})" if found else ""
 
 
 def proposed(texts: list[str]) -> str:
