@@ -268,7 +268,7 @@ def test_of_a_curve_alone_the_best_is_the_one_by_orders_and_says_why():
     best = calibrate(ZCDP(SIGMA), 1, "1e-5", digits=3, conversion="best")
     assert best.by_orders is None
     assert best.meets == calibrate(ZCDP(SIGMA), 1, "1e-5", digits=3).meets
-    assert "only a Rényi curve is known" in str(best)
+    assert "ZCDP fixes only a bound on the Rényi curve" in str(best)
 
 
 @pytest.mark.parametrize("base", ["Gaussian(20)", "PoissonSubsample(Laplace(2), 1/50)"])

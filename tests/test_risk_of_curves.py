@@ -117,7 +117,7 @@ def best_power(p, q, level):
 
 def test_what_a_curve_does_not_imply_is_said_in_plain_words():
     found = risk(ZCDP("1/2"))
-    with pytest.raises(AssumptionError, match="a curve does not say how good the best test is"):
+    with pytest.raises(AssumptionError, match="bound does not say how good the best test is"):
         _ = found.regret
     with pytest.raises(AssumptionError, match="from a Rényi curve alone no μ is known that holds"):
         _ = found.mu_of_all

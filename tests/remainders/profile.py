@@ -15,7 +15,7 @@ from symacct.profile.closed_form import few_laplace
 from symacct.profile.losses.density.charts import DensityPair
 from symacct.profile.losses.density.densities import DensityLoss
 from symacct.profile.losses.laplace import LaplaceLoss
-from tests.remainders.rows import mp, number, of_a_whole, row
+from tests.remainders.rows import at_least, mp, number, of_a_whole, row
 
 
 @functools.cache
@@ -114,6 +114,12 @@ def the_largest_loss_in_a_ball(m):
         about_largest=arb(0), largest=arb(1), runs=(), mass_at_infinity=arb(0.125)
     )
     yield from of_a_whole(m.DirectedRuns.beyond_largest_loss(runs, arb(1, 0.25)), 0.125, 0.25)
+
+
+@row("profile.runs")
+def the_least_delta_of_a_ball(m):
+    runs = SimpleNamespace(exact_mass_at_infinity=None, mass_at_infinity=arb(0.125, 0.0625))
+    yield at_least(arb(float(m.DirectedRuns._least_delta(runs))), mp.mpf("0.1875"))
 
 
 @functools.cache
