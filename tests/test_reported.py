@@ -227,3 +227,11 @@ def test_every_verb_that_takes_a_conversion_takes_and_lists_best(verb, tmp_path,
     ended = CliRunner().invoke(main, [verb, *words, "--conversion", "best"])
     assert ended.exit_code == 0, ended.output
     assert "or by best" in " ".join(CliRunner().invoke(main, [verb, "--help"]).output.split())
+
+
+def test_the_smaller_number_of_the_curve_is_not_called_larger_than_the_truth():
+    """Nobody asked for the exact conversion, and what it proves says nothing from below."""
+    m = "ZCDP(2.56, adjacency='replace_one') + DiscreteGaussian(5)"
+    shown = CliRunner().invoke(main, ["epsilon", m, "--delta", "1e-10"])
+    assert "not known: the pairs that dominate prove only (1" in " ".join(shown.output.split())
+    assert "was asked for" not in shown.output

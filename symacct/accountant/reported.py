@@ -213,13 +213,17 @@ def may_be_smaller(g: Guarantee, how: str) -> str:
     )
 
 
+_NO_LESS = f"conversion={TRUE!r} was asked for and gives no less than"
+_ONLY = "not known: the pairs that dominate prove only"
+
+
 def against(exact: Guarantee, by_orders: Guarantee | None) -> str:
     """Why the exact profile's guarantee is not to be reported, or nothing where it is.
 
     It has to be proved, of the same neighbours, and no larger than the other.
     """
     if not (exact.needs_no_order and exact.asked.certified and exact.claim.certified):
-        return exact.note or "the exact profile is not certified"
+        return exact.note.replace(_NO_LESS, _ONLY) or "the exact profile is not certified"
     if by_orders is None:
         return ""
     if exact.claim.adjacency != by_orders.claim.adjacency:
