@@ -14,6 +14,7 @@ from symacct.core.errors import CurveAloneError, DomainError, InfiniteError, Sym
 from symacct.core.exact import Numeric
 from symacct.core.pinning import By
 from symacct.expressions.node import Node
+from symacct.rdp.question import LARGER
 from symacct.results.enclosure import Guarantee
 from symacct.results.time_limit import OutOfTimeError, TimeBeside
 from symacct.theory.conversion import BEST
@@ -213,7 +214,7 @@ def may_be_smaller(g: Guarantee, how: str) -> str:
     )
 
 
-_NO_LESS = f"conversion={TRUE!r} was asked for and gives no less than"
+#: In the place of LARGER where nobody asked for the exact conversion.
 _ONLY = "not known: the pairs that dominate prove only"
 
 
@@ -223,7 +224,7 @@ def against(exact: Guarantee, by_orders: Guarantee | None) -> str:
     It has to be proved, of the same neighbours, and no larger than the other.
     """
     if not (exact.needs_no_order and exact.asked.certified and exact.claim.certified):
-        return exact.note.replace(_NO_LESS, _ONLY) or "the exact profile is not certified"
+        return exact.note.replace(LARGER, _ONLY) or "the exact profile is not certified"
     if by_orders is None:
         return ""
     if exact.claim.adjacency != by_orders.claim.adjacency:

@@ -40,6 +40,9 @@ from symacct.theory.conversion.conversion import Conversion, WholeProfile
 if TYPE_CHECKING:  # which asks the questions
     from symacct.rdp.optimal_order import BestOrder
 
+_ASKED = "conversion='exact' was asked for and"
+#: How a note begins that gives what the exact profile proves, where that is the larger number.
+LARGER = f"{_ASKED} gives no less than"
 _FEWER = range(1, 7)  # digits, where those asked for are out of reach: more are refused late
 
 
@@ -196,8 +199,7 @@ def _to_fewer(ask: Callable[[int], Guarantee], digits: int, why: Exception) -> G
 
 def _instead(found: Guarantee | None, refused: Exception | None) -> str:
     """Why the curve answers where conversion='exact' was asked for."""
-    why = f"gives no less than {found}" if found else f"was refused: {_reason(refused)}"
-    return f"conversion='exact' was asked for and {why}"
+    return f"{LARGER} {found}" if found else f"{_ASKED} was refused: {_reason(refused)}"
 
 
 def _reason(error: Exception | None) -> str:
