@@ -213,7 +213,8 @@ def table(
     lines, shares = [f"### {title}\n"], []
     lines.append(f"It does not offer {all_of_them['not offered']:,} of the questions.")
     if left := all_of_them["left"]:
-        lines.append(f"For lack of time {left:,} more questions, which a seed chose, were not asked.")
+        said = f"For lack of time {left:,} more questions, which a seed chose, were not asked."
+        lines.append(said)
     lines.append("")
     for what, said in SAID.items():
         rows = sorted((tag, counts) for (kind, tag), counts in found.items() if kind == what)
