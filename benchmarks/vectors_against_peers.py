@@ -193,8 +193,8 @@ def counted(answers: dict[str, Row]) -> tuple[dict[tuple[str, str], Counter[str]
 
 HEADS = ("asked", "answered", "wrong", "unsound", "error")
 SAID = {
-    "rdp": "ε(α), of which the truth is a number",
-    "profile": "ε(δ) and δ(ε), of which a sound answer by Rényi orders is above the truth",
+    "rdp": "ε(α), whose true value is one number",
+    "profile": "ε(δ) and δ(ε), where sound answers by Rényi orders lie above the truth",
 }
 #: What counts as a failure beside no number: off by more, or below.
 FAILS = {"rdp": "wrong", "profile": "unsound"}
@@ -213,7 +213,8 @@ def table(
     lines, shares = [f"### {title}\n"], []
     lines.append(f"It does not offer {all_of_them['not offered']:,} of the questions.")
     if left := all_of_them["left"]:
-        lines.append(f"There was no time for {left:,} more questions, drawn by a seed.")
+        said = f"For lack of time {left:,} more questions, which a seed chose, were not asked."
+        lines.append(said)
     lines.append("")
     for what, said in SAID.items():
         rows = sorted((tag, counts) for (kind, tag), counts in found.items() if kind == what)

@@ -117,7 +117,7 @@ def without_the_four(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number
 
 @claimed("T27-ON-AN-UPPER-BOUND", "WBK19, Theorem 27, on a raised curve", RaisedResponse())
 def differences_of_a_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
-    """ε′(α) <= Theorem 27's value on an upper bound of the curve, nondecreasing as that one is"""
+    """ε′(α) <= Theorem 27's value on an upper bound of the curve that is also nondecreasing"""
     return wbk19.difference_bound(ctx, eps, alpha, gamma)
 
 
@@ -129,7 +129,7 @@ def lower_as_upper(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) 
 
 @claimed("T6-AS-UPPER", "ZW19, Theorem 6, as an upper bound without condition (4)", OneRecord())
 def lower_as_upper_poisson(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
-    """ε′(α) <= the value of Theorem 6 for every mechanism: what S22 states to be true"""
+    """ε′(α) <= the value of Theorem 6 for every mechanism, which S22 states to be true"""
     return zw19.lower_bound(ctx, eps, alpha, gamma)
 
 
@@ -144,7 +144,7 @@ class _OneSided(OneRecord):
 
 @claimed("T6-AS-UPPER-ONE-SIDED", "ZW19, Theorem 6, from one direction's curve", _OneSided())
 def one_sided_as_upper(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
-    """ε′(α) <= the value of Theorem 6 on the curve D_l(P‖Q), P with the record, alone"""
+    """ε′(α) <= the value of Theorem 6 on the curve D_l(P‖Q) alone, where P has the record"""
     return zw19.lower_bound(ctx, eps, alpha, gamma)
 
 
@@ -155,7 +155,7 @@ def one_sided_as_upper(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Numb
     kind=Kind.LOWER,
 )
 def attained_by_removal(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
-    """ε′(α) >= log A(α)/(α−1) where one pair attains the curve, the record in its second law"""
+    """ε′(α) >= log A(α)/(α−1) where one pair attains the curve and its second law has the record"""
     return zw19.lower_bound(ctx, eps, alpha, gamma)
 
 
@@ -167,7 +167,8 @@ def attained_by_removal(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Num
     orders=INFINITE_ORDER,
 )
 def pure_by_removal(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
-    """ε′(∞) >= log(1 + γ(e^{ε(∞)} − 1)) where the record is in the second law of ε(∞)"""
+    """ε′(∞) >= log(1 + γ(e^{ε(∞)} − 1)) where the second law
+    of the pair that attains ε(∞) has the record"""
     return zw19.pure_bound(ctx, eps, alpha, gamma)
 
 

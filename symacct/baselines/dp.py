@@ -15,7 +15,7 @@ from symacct.core.sources import WBK19, ZW19
 from symacct.expressions.parameters import above_one, nonnegative, positive, rate, rational
 from symacct.results.enclosure import Enclosure
 
-_CHI = Claim(Kind.UPPER, EITHER, ABOVE_ONE, sources=(WBK19.at("Lemma 31, put right"),))
+_CHI = Claim(Kind.UPPER, EITHER, ABOVE_ONE, sources=(WBK19.at("Lemma 31, corrected"),))
 # Attained where the sampled law is P with the record and Q without it, for an (ε, δ) that P and Q
 # meet: E[(γP + (1−γ)Q − e^{ε′}Q)₊] = γ E[(P − e^ε Q)₊].
 _SAMPLED = Claim(Kind.EXACT, EITHER, sources=(ZW19.at("Lemma 4"), WBK19.at("Lemma 3")))

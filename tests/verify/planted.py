@@ -197,8 +197,8 @@ def counted(rows, mode):
     short = [name for name in found if rows[name][2] == "yes"]
     return (
         f"{mode}: {len(rows)} of {len(FAULTS)} faults were run. {len(found)} of them were found. "
-        f"{len(named)} of {len(to_name)} causes to be named were named. {len(short)} were shown "
-        "at a minimal question."
+        f"The cause was to be named for {len(to_name)} faults, and was named for {len(named)}. "
+        f"{len(short)} faults were shown at a minimal question."
     )
 
 
@@ -219,7 +219,7 @@ def paged(text, quick, full):
 def right_table(names, extent, runs):
     """Ten runs of each right accountant: alarms, questions, and how much was judged."""
     print(
-        "| right accountant | runs | alarms | no verdict | questions | judged |\n"
+        "| correct accountant | runs | alarms | no verdict | questions | judged |\n"
         + "| --- " * 6
         + "|"
     )

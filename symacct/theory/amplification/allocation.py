@@ -53,7 +53,7 @@ is_laplace = _is(VectorLaplace, "Laplace")
     source=SYMACCT.at("docs/proofs.md, section 30, Gaussian noise, the curves"),
     orders=ABOVE_ONE,
     adjacency=ADD_REMOVE,
-    assumes="Gaussian noise, in numbers",
+    assumes="Gaussian noise, and parameters that are numbers",
     applies=is_gaussian,
     tight=True,
     partial=True,
@@ -61,8 +61,8 @@ is_laplace = _is(VectorLaplace, "Laplace")
     status="proved",
 )
 def gaussian(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> Number:
-    """ε′(α) = log max( E[S^α], E[S^{1−α}] )/(α−1), S the mean of T independent lognormal variables
-    e^{N(−s²/2, s²)}, s = Δ/σ"""
+    """ε′(α) = log max( E[S^α], E[S^{1−α}] )/(α−1), where S is the mean of T independent lognormal
+    variables e^{N(−s²/2, s²)}, s = Δ/σ"""
     return larger_direction(ctx, eps, alpha, steps)
 
 
@@ -73,7 +73,7 @@ def gaussian(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> Number
     source=SYMACCT.at("docs/proofs.md, section 30, Laplace noise, the curves"),
     orders=ABOVE_ONE,
     adjacency=ADD_REMOVE,
-    assumes="Laplace noise, in numbers",
+    assumes="Laplace noise, and parameters that are numbers",
     applies=is_laplace,
     tight=True,
     partial=True,
@@ -81,8 +81,8 @@ def gaussian(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> Number
     status="proved",
 )
 def laplace(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> Number:
-    """ε′(α) = log max( E[S^α], E[S^{1−α}] )/(α−1), S the mean of T independent ratios
-    e^{|X|−|X−s|}, X of the density e^{−|x|}/2, s = Δ/b"""
+    """ε′(α) = log max( E[S^α], E[S^{1−α}] )/(α−1), where S is the mean of T independent ratios
+    e^{|X|−|X−s|}, X has the density e^{−|x|}/2, s = Δ/b"""
     return larger_direction(ctx, eps, alpha, steps)
 
 

@@ -65,7 +65,7 @@ def told_at(
     "REPEAT-BINOMIAL",
     source=OURS,
     orders=FINITE_ORDERS,
-    assumes="a binomial number of runs, none of them included",
+    assumes="a binomial number of runs, which may be 0",
     applies=BINOMIAL,
 )
 def binomial(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Binomial) -> Number:
@@ -86,12 +86,13 @@ def binomial(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Binomial) -> Nu
     "REPEAT-BINOMIAL-BEST",
     source=OURS,
     orders=FINITE_ORDERS,
-    assumes="a binomial number of runs, none of them included; λ and j are searched for",
+    assumes="a binomial number of runs, which may be 0; λ and j are searched for",
     applies=BINOMIAL,
     partial=True,
 )
 def binomial_at_best(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Binomial) -> Number:
-    """ε′(α) <= the least of REPEAT-BINOMIAL at λ = α, and at the best λ >= α; the best j"""
+    """ε′(α) <= the least bound of REPEAT-BINOMIAL at λ = α and at the best λ >= α, with the best
+    j"""
     refuse_formula(ctx)
     best: Order = NEAREST  # where log E[K] is not positive there is no valley
     if runs.n * runs.theta > 1:
@@ -117,11 +118,11 @@ def _at(ctx: Arithmetic, eps: RDPCurve, lam: Order, runs: Binomial, asked: RDPCu
     "REPEAT-BINOMIAL-PURE",
     source=OURS,
     orders=ALL_ORDERS,
-    assumes="a binomial number of runs; it is infinite where ε(∞) is",
+    assumes="a binomial number of runs and a finite ε(∞); otherwise the bound is infinite",
     applies=BINOMIAL,
 )
 def binomial_pure(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Binomial) -> Number:
-    """ε′(α) <= log( (e^{αs} + e^{(1−α)s})/(1 + e^s) )/(α−1), s at ∞,
+    """ε′(α) <= log( (e^{αs} + e^{(1−α)s})/(1 + e^s) )/(α−1), which is s at ∞,
 
     s = t + (n−1) log( (1−θ+e^t)/(1+(1−θ)e^t) ) <= nt, t = ε(∞)
     """
@@ -140,7 +141,8 @@ def binomial_pure(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Binomial) 
     applies=BINOMIAL,
 )
 def binomial_all(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Binomial) -> Number:
-    """ε′(α) <= n log(1 + θ(e^{(α−1)ε(α)} − 1))/(α−1), nθε(1) at 1: all outputs told"""
+    """ε′(α) <= n log(1 + θ(e^{(α−1)ε(α)} − 1))/(α−1), nθε(1) at 1: all outputs are
+    revealed"""
     if isinstance(alpha, int) and alpha == 1:
         return ctx.number(runs.n * runs.theta) * eps(1)
     lam = ctx.number(alpha) - 1

@@ -24,8 +24,8 @@ from symacct.theory.rdp_curve import RDPCurve
     status="proved",
 )
 def either(ctx: Arithmetic, eps: tuple[RDPCurve, RDPCurve], alpha: Order, share: Exact) -> Number:
-    """ε′(α) = log( s e^{(α−1)ε₁(α)} + (1−s) e^{(α−1)ε₂(α)} )/(α−1), sε₁ + (1−s)ε₂ at 1, the larger
-    at ∞"""
+    """ε′(α) = log( s e^{(α−1)ε₁(α)} + (1−s) e^{(α−1)ε₂(α)} )/(α−1), which is sε₁ + (1−s)ε₂ at 1,
+    and the larger of the two at ∞"""
     if share in (0, 1):
         return eps[1 - int(share)](alpha)
     first, second = (curve(alpha) for curve in eps)

@@ -32,7 +32,7 @@ _TIMES = 4  # the bits asked
     status="proved",
 )
 def told(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> Number:
-    """ε′(α) <= ε(α), as if the step were told"""
+    """ε′(α) <= ε(α), as if the step were revealed"""
     return eps(alpha)
 
 

@@ -53,7 +53,7 @@ def is_short(node: Node) -> str | None:
     tight=True,
 )
 def sensitivity(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Number:
-    """ε′(α) = ε(α) of the same noise at the sensitivity size·Δ"""
+    """ε′(α) = ε(α) of the same noise with the sensitivity size·Δ"""
     noise = cast(Mechanism, noise_for_group(eps.node, size))
     if isinstance(alpha, int | float) and alpha in (1, INFINITY):
         return noise.at_one(ctx) if alpha == 1 else noise.at_infinity(ctx)
@@ -68,7 +68,7 @@ def sensitivity(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Numb
     applies=is_short,
 )
 def chain(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Number:
-    """ε′(α) <= Σ_{i=0}^{size−1} a/(a−i) ε(a−i), a = size·α; size·ε(∞) at ∞"""
+    """ε′(α) <= Σ_{i=0}^{size−1} a/(a−i) ε(a−i), a = size·α; it is size·ε(∞) at ∞"""
     if isinstance(alpha, float) and alpha == INFINITY:
         return size * eps(INFINITY)
     top = size * alpha
@@ -92,7 +92,8 @@ def is_concentrated(node: Node) -> str | None:
     applies=is_concentrated,
 )
 def concentrated(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Number:
-    """ε′(α) <= size²ρα + ξ(a/b + a log(a/b)), a = size·α, b = a−size+1; size·ε(∞) at ∞"""
+    """ε′(α) <= size²ρα + ξ(a/b + a log(a/b)), a = size·α, b = a−size+1;
+    it is size·ε(∞) at ∞"""
     value = size * eps(size * alpha)
     xi = getattr(eps.node, "xi", 0)  # curves that are drawn to attack it have none
     if xi == 0 or (isinstance(alpha, float) and alpha == INFINITY):
@@ -105,11 +106,11 @@ def concentrated(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Num
     "GROUP-PURE",
     kind=Kind.UPPER,
     source=SYMACCT.at("docs/proofs.md, section 18"),
-    assumes="it is infinite where ε(∞) is",
+    assumes="a finite ε(∞); otherwise the bound is infinite",
     applies=always,
 )
 def pure(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Number:
-    """ε′(α) <= log( (e^{αt} + e^{(1−α)t})/(1 + e^t) )/(α−1), t = size·ε(∞); t at ∞"""
+    """ε′(α) <= log( (e^{αt} + e^{(1−α)t})/(1 + e^t) )/(α−1), t = size·ε(∞); it is t at ∞"""
     return of_pure(ctx, size * eps(INFINITY), alpha)
 
 
@@ -137,7 +138,8 @@ def of_pure(ctx: Arithmetic, t: Number, alpha: Order) -> Number:
     applies=always,
 )
 def doublings(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Number:
-    """ε′(α) <= 3^c ε(2^c α) for α >= 2, c = ⌈log₂ size⌉; its value at 2 below; size·ε(∞) at ∞"""
+    """ε′(α) <= 3^c ε(2^c α) for α >= 2, c = ⌈log₂ size⌉; below 2 it is the value at 2;
+    at ∞ it is size·ε(∞)"""
     if isinstance(alpha, float) and alpha == INFINITY:
         return size * eps(INFINITY)
     c = (size - 1).bit_length()

@@ -192,7 +192,8 @@ def negative_binomial_at_best(
     "PS22-T2-PRINTED",
     source=PS22.at("Theorem 2"),
     orders=ALL_ORDERS,
-    assumes="a truncated negative binomial number of runs; λ and j are searched for, j = ∞ tried",
+    assumes="a truncated negative binomial number of runs; λ and j are searched for, and j = ∞ is "
+    "tried",
     applies=NEGATIVE_BINOMIAL,
     partial=True,
     default=False,
@@ -200,7 +201,8 @@ def negative_binomial_at_best(
 def negative_binomial_as_printed(
     ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: TruncatedNegativeBinomial
 ) -> Number:
-    """ε′(α) <= ε(λ) + log E[K]/(λ−1) + (1+η)((1−1/j)ε(j) + log(1/γ)/j), best λ >= α and j > 1"""
+    """ε′(α) <= ε(λ) + log E[K]/(λ−1) + (1+η)((1−1/j)ε(j) + log(1/γ)/j) for the best λ >= α and
+    j > 1"""
     return at_best(ctx, eps, alpha, runs, pure(ctx, eps))
 
 
@@ -228,13 +230,14 @@ def at_best(
     "REPEAT-PURE",
     source=OURS,
     orders=ALL_ORDERS,
-    assumes="a truncated negative binomial number of runs; it is infinite where ε(∞) is",
+    assumes="a truncated negative binomial number of runs and a finite ε(∞); otherwise the bound "
+    "is infinite",
     applies=NEGATIVE_BINOMIAL,
 )
 def negative_binomial_pure(
     ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: TruncatedNegativeBinomial
 ) -> Number:
-    """ε′(α) <= log( (e^{αs} + e^{(1−α)s})/(1 + e^s) )/(α−1), s at ∞,
+    """ε′(α) <= log( (e^{αs} + e^{(1−α)s})/(1 + e^s) )/(α−1), which is s at ∞,
 
     s = t + (1+η) log( (γ+e^t)/(1+γe^t) ) <= (2+η)t, t = ε(∞)
     """
@@ -256,7 +259,8 @@ def negative_binomial_pure(
 def negative_binomial_all(
     ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: TruncatedNegativeBinomial
 ) -> Number:
-    """ε′(α) <= log E[e^{(α−1)ε(α)K}]/(α−1), E[K]ε(1) at 1: all outputs told"""
+    """ε′(α) <= log E[e^{(α−1)ε(α)K}]/(α−1), E[K]ε(1) at 1: all outputs are
+    revealed"""
     refuse_formula(ctx)
     if isinstance(alpha, int) and alpha == 1:
         return ctx.exp(log_mean(ctx, runs)) * eps(1)

@@ -97,7 +97,7 @@ def poisson_told_at(
     "PS22-T6",
     source=PS22.at("Theorem 6"),
     orders=FINITE_ORDERS,
-    assumes="a Poisson number of runs, none of them included",
+    assumes="a Poisson number of runs, which may be 0",
     applies=POISSON,
 )
 def poisson(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Number:
@@ -115,12 +115,13 @@ def poisson(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Numb
     "PS22-T6-BEST",
     source=PS22.at("Theorem 6"),
     orders=FINITE_ORDERS,
-    assumes="a Poisson number of runs, none of them included; λ and j are searched for",
+    assumes="a Poisson number of runs, which may be 0; λ and j are searched for",
     applies=POISSON,
     partial=True,
 )
 def poisson_at_best(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Number:
-    """ε′(α) <= the least of Theorem 6 at λ = α, where c = 0 and at the best λ >= α; the best j"""
+    """ε′(α) <= the least bound of Theorem 6 at λ = α, where c = 0 and at the best λ >= α, with the
+    best j"""
     refuse_formula(ctx)
     best: Order = NEAREST  # where log μ is not positive there is no valley
     if runs.rate > 1:
@@ -174,11 +175,11 @@ def best_excess(ctx: Arithmetic, eps: RDPCurve, lam: Order, asked: RDPCurve) -> 
     "REPEAT-POISSON-PURE",
     source=OURS,
     orders=ALL_ORDERS,
-    assumes="a Poisson number of runs; it is infinite where ε(∞) is",
+    assumes="a Poisson number of runs and a finite ε(∞); otherwise the bound is infinite",
     applies=POISSON,
 )
 def poisson_pure(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Number:
-    """ε′(α) <= log( (e^{αs} + e^{(1−α)s})/(1 + e^s) )/(α−1), s at ∞,
+    """ε′(α) <= log( (e^{αs} + e^{(1−α)s})/(1 + e^s) )/(α−1), which is s at ∞,
 
     s = t + μ tanh(t/2), t = ε(∞)
     """
@@ -197,7 +198,7 @@ def poisson_pure(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) ->
     applies=POISSON,
 )
 def poisson_all(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Number:
-    """ε′(α) <= μ (e^{(α−1)ε(α)} − 1)/(α−1), με(1) at 1: all outputs told"""
+    """ε′(α) <= μ (e^{(α−1)ε(α)} − 1)/(α−1), με(1) at 1: all outputs are revealed"""
     mu = ctx.number(runs.rate)
     if isinstance(alpha, int) and alpha == 1:
         return mu * eps(1)

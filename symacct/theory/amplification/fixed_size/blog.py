@@ -51,7 +51,8 @@ def moment_subsampling(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Numb
 def sampled_gaussian_conjecture(
     ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number
 ) -> Number:
-    """ε′(α) <= log( Σ_{l=0}^{α} C(α,l)(1−γ)^{α−l}γ^l e^{l(l−1)Δ²/(2σ²)} )/(α−1): refuted"""
+    """ε′(α) <= log( Σ_{l=0}^{α} C(α,l)(1−γ)^{α−l}γ^l e^{l(l−1)Δ²/(2σ²)} )/(α−1), which is
+    refuted"""
     # Three normal laws in the plane whose means are at mutual distance Δ exceed it as γ → 0:
     # with x = e^{Δ²/(2σ²)}, 2x² − 2x against x² − 1 at α = 2. See docs/theorems.md.
     return log_moment(ctx, eps, alpha, gamma) / (ctx.number(alpha) - 1)

@@ -97,7 +97,7 @@ def has_dominating_pair(node: Node) -> str | None:
     source=WBK19.at("Theorem 27"),
     orders=INTEGER_ORDERS,
     adjacency=REPLACE_ONE,
-    assumes="the curve is tight and self-consistent: one dominating pair attains it",
+    assumes="a curve that is tight and self-consistent: one dominating pair attains it",
     applies=has_dominating_pair,
     monotone=False,
     status="proved",
@@ -117,15 +117,15 @@ def difference_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number
     source=WBK19.at("Theorem 27 with Remark 33"),
     orders=INTEGER_ORDERS,
     adjacency=REPLACE_ONE,
-    assumes="the curve is tight and self-consistent: one dominating pair attains it",
+    assumes="a curve that is tight and self-consistent: one dominating pair attains it",
     applies=has_dominating_pair,
     monotone=False,
     status="proved",
     default=False,
 )
 def hoelder_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
-    """ε′(α) <= log( 1 + Σ_{j=2}^{α} γ^j C(α,j) ζ(j)^j )/(α−1), with ζ(j)^j the smaller of
-    Theorem 27's and of e^{(j−1)ε(2j−1)} √B(ε,2j)"""
+    """ε′(α) <= log( 1 + Σ_{j=2}^{α} γ^j C(α,j) ζ(j)^j )/(α−1), where ζ(j)^j is the smaller
+    of Theorem 27's and of e^{(j−1)ε(2j−1)} √B(ε,2j)"""
     total = ternary_sum(ctx, eps, alpha, gamma, Branches(hoelder_power, 2))
     return ctx.log1p(total) / (ctx.number(alpha) - 1)
 
@@ -251,7 +251,7 @@ def ternary_powers(ctx: Arithmetic, eps: RDPCurve, last: int, branches: Branches
     source=WBK19.at("Proposition 11"),
     orders=INTEGER_ORDERS,
     adjacency=REPLACE_ONE,
-    assumes="the curve is attained by datasets [x,…,x,x′] and [x,…,x] at every order",
+    assumes="a curve that the datasets [x,…,x,x′] and [x,…,x] attain at every order",
     applies=has_one_pair,
     monotone=True,
     status="proved",

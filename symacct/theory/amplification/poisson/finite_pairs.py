@@ -83,7 +83,7 @@ def is_infinite_pair(node: Node) -> str | None:
 )
 def sampled_either_way(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) = max{ D_α(m‖q), D_α(q‖m) } over m = (1−γ)q + γp, (p, q) = (P, Q) and (Q, P);
-    (P, Q) alone where P is stated to be the law with the record"""
+    over (P, Q) alone if P is stated to be the law with the record"""
     return largest_divergence(ctx, eps, alpha, gamma)
 
 
@@ -101,8 +101,8 @@ def sampled_either_way(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exac
     status="proved",
 )
 def replaced_record(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
-    """ε′(α) >= max{ D_α(m‖q), D_α(q‖m) } over m = (1−γ)q + γp, (p, q) = (P, Q) and (Q, P):
-    datasets [x,…,x,x′] and [x,…,x], samples of which give q unless x′ is in them"""
+    """ε′(α) >= max{ D_α(m‖q), D_α(q‖m) } over m = (1−γ)q + γp, (p, q) = (P, Q) and (Q, P),
+    for the datasets [x,…,x,x′] and [x,…,x], whose samples give q unless they contain x′"""
     return largest_divergence(ctx, eps, alpha, gamma)
 
 
@@ -113,7 +113,7 @@ def replaced_record(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) 
     source=WBK19.at("Proposition 11, its datasets with P and Q themselves"),
     orders=ALL_ORDERS,
     adjacency=REPLACE_ONE,
-    assumes="neighbouring datasets give the laws P and Q, not of finitely many outcomes",
+    assumes="neighbouring datasets give the laws P and Q, which have infinitely many outcomes",
     applies=is_infinite_pair,
     takes_exact=True,
     monotone=True,
@@ -121,8 +121,8 @@ def replaced_record(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) 
 )
 @rising_in_rate
 def replaced_record_of_laws(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
-    """ε′(α) >= max{ D_α(m‖q), D_α(q‖m) } over m = (1−γ)q + γp, (p, q) = (P, Q) and (Q, P):
-    as for finitely many outcomes, by certified integrals and sums"""
+    """ε′(α) >= max{ D_α(m‖q), D_α(q‖m) } over m = (1−γ)q + γp, (p, q) = (P, Q) and (Q, P),
+    which is evaluated by certified integrals and sums"""
     return largest_divergence(ctx, eps, alpha, gamma)
 
 

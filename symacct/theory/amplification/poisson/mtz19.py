@@ -47,7 +47,7 @@ REGIME = Regime(("q", "σ/Δ"), rate_and_noise, few_and_noisy, closed_form_order
     source=MTZ19.at("Theorem 11"),
     orders=Orders(1, above=True, infinite=False),
     adjacency=ADD_REMOVE,
-    assumes=f"a Gaussian mechanism, {REGIME}, σ for σ/Δ",
+    assumes=f"a Gaussian mechanism, {REGIME}, with σ written for σ/Δ",
     applies=REGIME.after(not_gaussian),
     regime=REGIME,
     default=False,

@@ -85,7 +85,8 @@ def _sampled_gaussian_local(eps: RDPCurve, middle: int, gamma: Exact) -> LocalPr
 )
 @rising_in_rate
 def sampled_gaussian(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
-    """ε′(α) = log E_{z~N(0,σ²)}[ (1−γ+γe^{(2Δz−Δ²)/(2σ²)})^α ]/(α−1), any real α > 1"""
+    """ε′(α) = log E_{z~N(0,σ²)}[ (1−γ+γe^{(2Δz−Δ²)/(2σ²)})^α ]/(α−1), for any real
+    α > 1"""
     return from_pair(ctx, eps, alpha, gamma)
 
 
@@ -100,7 +101,7 @@ def sampled_gaussian(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact)
     orders=ALL_ORDERS,
     adjacency=ADD_REMOVE,
     assumes=f"{_SWAPPED}; or neighbouring datasets give two known laws, in any order "
-    "unless the pair states one",
+    "unless the pair states the order",
     applies=has_known_pair,
     tight=True,
     takes_exact=True,
@@ -109,9 +110,9 @@ def sampled_gaussian(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact)
 )
 @rising_in_rate
 def sampled_pair(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
-    """ε′(α) = log E_Q[ (1−γ+γP/Q)^α ]/(α−1), any real α > 1; for two laws the largest of this,
-    of log E_Q[ (1−γ+γP/Q)^{1−α} ]/(α−1), and of both with P and Q exchanged
-    unless P is stated to be the law with the record"""
+    """ε′(α) = log E_Q[ (1−γ+γP/Q)^α ]/(α−1), for any real α > 1; for two known laws it is
+    the largest of this, of log E_Q[ (1−γ+γP/Q)^{1−α} ]/(α−1), and of both with P and Q
+    exchanged, unless P is stated to be the law with the record"""
     if isinstance(as_noise(eps.node), DistributionPair):
         return largest_divergence(ctx, eps, alpha, gamma)
     return from_pair(ctx, eps, alpha, gamma)

@@ -53,7 +53,7 @@ def tight_and_nondecreasing(node: Node) -> str | None:
     source=ZW19.at("Theorem 11"),
     orders=INTEGER_ORDERS,
     adjacency=ADD_REMOVE,
-    assumes="condition (4), and a nondecreasing ε; 2τ <= α, else Theorem 8 itself",
+    assumes="condition (4), and a nondecreasing ε; unless 2τ <= α, it is Theorem 8 itself",
     applies=tight_and_nondecreasing,
     default=False,
     options=(("tau", 0), ("sides", 2)),
@@ -67,8 +67,8 @@ def tau_terms(
     """ε′(α) <= log( (1−γ)^α(1−e^{−E}) + e^{−E}(1−γ+γe^E)^α
     − Σ_{l=2}^{τ} b_l (e^{(l−1)E} − e^{(l−1)ε(l)})
     + Σ_{l=α−τ+1}^{α} b_l (e^{(l−1)ε(l)} − e^{(l−1)E}) )/(α−1), E = ε(α−τ);
-    with sides=1 the last sum is left out and E = ε(α). With no tau the terms that the digits
-    asked for need are found, and the value is enclosed from both sides."""
+    with sides=1 the last sum is left out and E = ε(α). Without tau, the terms that the
+    digits asked for need are found, and the value is enclosed from both sides."""
     if isinstance(alpha, np.ndarray):
         return order_by_order(ctx, lambda one: tau_terms(ctx, eps, one, gamma, tau, sides))(alpha)
     if _is_whole_sum(tau, alpha):
@@ -88,7 +88,7 @@ def tau_terms(
     source=ZW19.at("Theorem 20 (supplement)"),
     orders=INTEGER_ORDERS,
     adjacency=ADD_REMOVE,
-    assumes="a nondecreasing ε; 2τ <= α, else Theorem 5 itself",
+    assumes="a nondecreasing ε; unless 2τ <= α, it is Theorem 5 itself",
     applies=is_nondecreasing,
     default=False,
     options=(("tau", 0), ("sides", 1)),
@@ -103,7 +103,7 @@ def tau_terms_general(
     − 3 Σ_{l=3}^{τ} b_l (e^{(l−1)E} − e^{(l−1)ε(l)}) − 2γα(1−γ)^{α−1}
     + C(α,2)γ²(1−γ)^{α−2}(e^{ε(2)} − 3e^E) )/(α−1), E = ε(α);
     with sides=2, E = ε(α−τ) and + 3 Σ_{l=α−τ+1}^{α} b_l (e^{(l−1)ε(l)} − e^{(l−1)E}).
-    With no tau it is Theorem 5, each term of it."""
+    Without tau it is Theorem 5 with all its terms."""
     if isinstance(alpha, np.ndarray):
         return order_by_order(ctx, lambda one: tau_terms_general(ctx, eps, one, gamma, tau, sides))(
             alpha

@@ -131,8 +131,8 @@ def general_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -
     orders=INTEGER_ORDERS,
     adjacency=ADD_REMOVE,
     assumes="one pair attains the curve at every order, ε(l) = D_l(P‖Q) with P the law with the "
-    "record: a lower bound for the class of mechanisms with this curve, the worst of which attains "
-    "it, and not for one whose curve is that of the removal, D_l(Q‖P)",
+    "record. It is a lower bound for the class of mechanisms with this curve, the worst of which "
+    "attains it. It is none for a mechanism whose curve is that of the removal, D_l(Q‖P)",
     applies=has_one_pair,
     monotone=True,
     status="proved",
@@ -157,8 +157,8 @@ def may_be_the_record(node: Node) -> str | None:
     source=ZW19.at("Lemma 4"),
     orders=INFINITE_ORDER,
     adjacency=ADD_REMOVE,
-    assumes="exact as the largest over the mechanisms with this ε(∞), which is attained where the "
-    "record's addition attains ε(∞)",
+    assumes="add/remove neighbours; it is exact as the largest value over the mechanisms with this "
+    "ε(∞), and is attained if the addition of the record attains ε(∞)",
     tight=True,
     applies=may_be_the_record,
     monotone=True,

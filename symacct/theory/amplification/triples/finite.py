@@ -36,8 +36,8 @@ def has_finitely_many_laws(node: Node) -> str | None:
     source=SYMACCT.at("docs/proofs.md, section 14, Theorem 1"),
     orders=ALL_ORDERS,
     adjacency=REPLACE_ONE,
-    assumes="finitely many laws, any two of them on neighbours; 0 < γ < 1 and a third record for "
-    "it to be attained",
+    assumes="finitely many laws, any two of which are those of neighbours; it is attained if "
+    "0 < γ < 1 and there is a third record",
     applies=has_finitely_many_laws,
     monotone=True,
     default=True,
@@ -57,7 +57,7 @@ def record_replaced(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) 
     source=SYMACCT.at("docs/proofs.md, section 14, Theorem 1"),
     orders=ALL_ORDERS,
     adjacency=ADD_REMOVE,
-    assumes="finitely many laws, any two of them on neighbours",
+    assumes="finitely many laws, any two of which are those of neighbours",
     applies=has_finitely_many_laws,
     monotone=True,
     default=True,

@@ -93,14 +93,14 @@ def of_vectors(node: Node) -> str | None:
     "TRIPLE-GAUSSIAN-LOWER",
     kind=Kind.LOWER,
     default=False,
-    assumes="a Gaussian mechanism, of two dimensions or more, in numbers, 0 < γ < 1 and a third "
-    "record",
+    assumes="a Gaussian mechanism, of two dimensions or more, parameters that are numbers, "
+    "0 < γ < 1 and a third record",
     applies=of_vectors,
     **_SHARED,
 )
 @rising_in_rate
 def larger_end(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
-    """ε′(α) >= log max{G(0), G(δ²)}/(α−1), G as for TRIPLE-GAUSSIAN"""
+    """ε′(α) >= log max{G(0), G(δ²)}/(α−1), with G as for TRIPLE-GAUSSIAN"""
     return _value(ctx, eps, alpha, gamma, _of_ends)
 
 
@@ -130,16 +130,16 @@ def triangle_near(
     tight=True,
     steer=float_bound,
     below=triangle_near,
-    assumes="one Gaussian query, fixed beforehand, of any dimension, in numbers; the "
-    "place of the maximum is proved at this order, else it says nothing; 0 < γ < 1, two "
-    "dimensions and a third record for it to be attained",
+    assumes="one Gaussian query, fixed beforehand, of any dimension, parameters that are numbers, "
+    "and a proof of the place of the maximum at this order, without which it gives no value; it is "
+    "attained if 0 < γ < 1 and there are two dimensions and a third record",
     applies=of_one_query,
     **_SHARED,
 )
 @rising_in_rate
 def worst_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) = log max G(B)/(α−1) over 0 <= B <= δ² = (Δ/σ)², G(B) = E[m^α n^{1−α}],
-    m = 1−γ+γX, n = 1−γ+γY, log X ~ N(−δ²/2, δ²), log Y ~ N(−B/2, B) of covariance B/2"""
+    m = 1−γ+γX, n = 1−γ+γY, log X ~ N(−δ²/2, δ²), log Y ~ N(−B/2, B) with covariance B/2"""
     return _value(ctx, eps, alpha, gamma, _of_worst)
 
 
@@ -148,14 +148,14 @@ def worst_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -
     kind=Kind.UPPER,
     default=True,
     steer=float_bound,
-    assumes="one Gaussian query, fixed beforehand, of any dimension, in numbers",
+    assumes="one Gaussian query, fixed beforehand, of any dimension, parameters that are numbers",
     applies=of_one_query,
     **_SHARED,
 )
 @rising_in_rate
 def raised_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
-    """ε′(α) <= log( 1 + (1+s)(max{G(0), G(δ²)} − 1) )/(α−1), G as for TRIPLE-GAUSSIAN;
-    s is one of 1/1000, 1/50, 3/20 and 1/2 for which no B in [0, δ²] gives more, 0 for γ = 1"""
+    """ε′(α) <= log( 1 + (1+s)(max{G(0), G(δ²)} − 1) )/(α−1), with G as for TRIPLE-GAUSSIAN;
+    s is one of 1/1000, 1/50, 3/20 and 1/2 for which no B in [0, δ²] gives more, and 0 for γ = 1"""
     return _value(ctx, eps, alpha, gamma, _of_raised)
 
 
@@ -163,14 +163,14 @@ def raised_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) 
     "TRIPLE-GAUSSIAN-UPPER",
     kind=Kind.UPPER,
     default=False,
-    assumes="one Gaussian query, fixed beforehand, of any dimension, in numbers",
+    assumes="one Gaussian query, fixed beforehand, of any dimension, parameters that are numbers",
     applies=of_one_query,
     **_SHARED,
 )
 @rising_in_rate
 def dominating_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) <= log E[m^α n^{1−α}]/(α−1), m = 1−γ+γX, n = 1−γ+γY, log X ~ N(−Aδ²/2, Aδ²),
-    log Y ~ N(−δ²/2, δ²) of covariance δ²/2, A = (161/144)² > 5/4, δ = Δ/σ"""
+    log Y ~ N(−δ²/2, δ²) with covariance δ²/2, A = (161/144)² > 5/4, δ = Δ/σ"""
     if gamma == 1:
         return ctx.number(WIDE**2) * eps(alpha)
     return _value(ctx, eps, alpha, gamma, _of_dominating)

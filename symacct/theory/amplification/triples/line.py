@@ -45,7 +45,7 @@ def is_on_the_line(node: Node) -> str | None:
 @theorem("TRIPLE-LINE", orders=FINITE_ORDERS, applies=is_on_the_line, takes_exact=True, **_SHARED)
 @rising_in_rate
 def on_the_line(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
-    """ε′(α) = log E_Q[ (1−γ+γP/Q)^α ]/(α−1), Q the noise and P the noise moved by Δ"""
+    """ε′(α) = log E_Q[ (1−γ+γP/Q)^α ]/(α−1), where Q is the noise and P is Q moved by Δ"""
     return from_pair(ctx, eps, alpha, gamma)
 
 

@@ -39,7 +39,7 @@ def through_neither(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number)
     source=SYMACCT.at("docs/proofs.md, section 14, p′ = q; ZW19, Theorem 6"),
     orders=Orders(2, whole=True),
     adjacency=REPLACE_ONE,
-    assumes="as for ZW19-T6; the other record changes nothing",
+    assumes="the same as ZW19-T6, and another record that changes nothing",
     applies=has_one_pair,
     monotone=True,
     default=True,
