@@ -22,8 +22,8 @@ _SHARED: dict[str, Any] = {
     "kind": Kind.EXACT,
     "source": SYMACCT.at("docs/proofs.md, section 14, Theorem L"),
     "adjacency": REPLACE_ONE,
-    "assumes": "a real-valued query with Laplace or Gaussian noise; 0 < γ < 1 and a third record "
-    "for it to be attained",
+    "assumes": "a real-valued query with Laplace or Gaussian noise; it is attained if "
+    "0 < γ < 1 and there is a third record",
     "monotone": True,
     "default": True,
     "tight": True,
