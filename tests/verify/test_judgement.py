@@ -18,7 +18,7 @@ from symacct.verify import verify
 from symacct.verify.asking.questions import Extent
 from symacct.verify.judging.bounds import Truth
 from symacct.verify.judging.verdict import Count, Finding
-from symacct.verify.peer.process import Incidents
+from symacct.verify.peer.incidents import Incidents
 from symacct.verify.peer.protocol import Answer, Ask, AskedPart
 from symacct.verify.reporting.ci import junit, said, sarif, too_little
 from symacct.verify.reporting.clusters import Clusters

@@ -66,7 +66,8 @@ def too_little(report: Report) -> str:
     gone = "; it was given up" if report.gone else ""
     few = ", ".join(f"{one.judged} of {one.name}" for one in report.lacking)
     few = few and f"; needed {report.least} of each kind, found {few}"
-    short = report.lacking and report.cut and (report.given or FULL.seconds) < FULL.seconds
+    quick = (report.given or FULL.seconds) < FULL.seconds
+    short = quick and report.lacking and report.cut and not report.gone
     longer = f"; without --quick there are {FULL.seconds:g} s of work for them" * bool(short)
     return f"{report.judged:,} of {report.answered:,} answers could be judged{few}{gone}{longer}"
 
