@@ -18,18 +18,17 @@ from symacct.cli.frame import InputError, findings_alone_are_1, main
 from symacct.core.errors import SymacctError, echo, reason
 from symacct.results.terminal import console, print_prose
 from symacct.verify import FULL, QUICK, PeerError, Report, adapters, verify
-from symacct.verify.judging.bounds import Truth, decimal_text
 from symacct.verify.judging.verdict import VERDICTS
 from symacct.verify.peer import peers
 from symacct.verify.peer.protocol import Ask
 from symacct.verify.reporting import accuracy, page, standing
-from symacct.verify.reporting.ci import junit, said, sarif, too_little
+from symacct.verify.reporting.ci import junit, sarif, too_little
 from symacct.verify.reporting.defects import Defect
 from symacct.verify.reporting.judgement import Judgement, KnownFindings, read
-from symacct.verify.reporting.report import finding_as_dict
+from symacct.verify.reporting.prose import heading, sentences
+from symacct.verify.reporting.report import reproduce
 
 _SHOWN, _KINDS = 25, 4
-_TRUTH_DIGITS = 14
 _TIMEOUT = 10.0
 _QUICK_TIMEOUT = 2.5
 #: Told the reports and the peers that have none.
@@ -295,7 +294,9 @@ def print_judgement(judgement: Judgement) -> None:
     report = judgement.report
     print_prose(_headline(report))
     if report.skipped:
-        print_prose(f"{report.skipped:,} not asked, being of a kind that ran out of time twice")
+        print_prose(
+            f"{report.skipped:,} questions were not asked: their kind ran out of time twice."
+        )
     for line in (*report.cut, *report.incidents.quotes):
         print_prose(line)
     if judgement.against_the_baseline:
@@ -305,52 +306,42 @@ def print_judgement(judgement: Judgement) -> None:
     failing = judgement.failing
     for number, defect in enumerate(report.defects[:_SHOWN], 1):
         style = "bold red" if defect in failing else "bold"
-        print_prose(f"\n{number}. {said(defect)}", style)
-        _print_finding(finding_as_dict(defect.worst, report.command), defect)
+        print_prose(f"\n{number}. {heading(defect)}", style)
+        _print_defect(defect, report.command)
     if len(report.defects) > _SHOWN:
         rest = len(report.defects) - _SHOWN
         click.echo(f"{rest} more defects: see --json or --html")
     print_prose(f"\n{judgement.conclusion}", "bold red" if failing else "bold")
 
 
-def _print_finding(found: dict[str, Any], defect: Defect) -> None:
-    """The question that shows a defect, what else it is about, and lines that reproduce it."""
-    lines = [
-        f"{found['verdict']}: {_number(found['peer_value'])}, truth {_truth(defect.shown.truth)}",
-        *(found[key] for key in ("formula_matched", "note") if found[key]),
-    ]
-    if defect.advice:
-        lines.append(defect.advice)
+def _print_defect(defect: Defect, command: Sequence[str]) -> None:
+    """The question that shows it, what it says, what else it is about, and what reproduces it."""
+    lines = sentences(defect)
     if len(defect.about) > 1:
         first = "; ".join(defect.about[:_KINDS])
         more = f"; and {len(defect.about) - _KINDS} more" if len(defect.about) > _KINDS else ""
-        lines.append(f"seen in {len(defect.about)} kinds of questions: {first}{more}")
-    for line in lines:
+        lines.append(f"It is seen in {len(defect.about)} kinds of questions: {first}{more}.")
+    for line in (*lines, "To reproduce:"):
         print_prose(f"   {line}")
-    console().print(Text(found["reproduce"], style="dim"), soft_wrap=True)
+    console().print(Text(reproduce(defect.shown, command), style="dim"), soft_wrap=True)
 
 
 def _headline(report: Report) -> str:
-    asked = f"{report.asked:,} questions in {report.seconds:.0f} s"
+    took = f"in {report.seconds:.0f} s"
     if report.worked is not None and report.given is not None:
-        asked += f" ({report.worked:.0f} of {report.given:.0f} s of work)"
-    rounded = f"{report.within_rounding:,} answers below the truth within rounding"
-    return f"{report.peer} {report.version}: {asked}, {report.unsupported:,} not offered; {rounded}"
+        took += f" ({report.worked:.0f} of {report.given:.0f} s of work)"
+    lines = [f"{report.peer} {report.version}: {_counted(report.asked, 'question')} asked {took}."]
+    if report.unsupported:
+        lines.append(f"The peer does not offer {report.unsupported:,} of them.")
+    if report.within_rounding:
+        answers = _counted(report.within_rounding, "answer", "is", "are")
+        share = f"{float(report.allowance):.0e}".replace("e-0", "e-")
+        lines.append(f"{answers} below the truth by at most {share} of it, which is no finding.")
+    return " ".join(lines)
 
 
-def _truth(truth: Truth | None) -> str:
-    """Both ends rounded outwards."""
-    if truth is None:
-        return "–"
-    low, high = (
-        decimal_text(end, up, _TRUTH_DIGITS)
-        for end, up in ((truth.lower, False), (truth.upper, True))
-    )
-    return low if low == high else f"{low} … {high}"
-
-
-def _number(x: float | str | None) -> str:
-    return "–" if x is None else str(x)
+def _counted(number: int, noun: str, one: str = "was", more: str = "were") -> str:
+    return f"{number:,} {noun} {one}" if number == 1 else f"{number:,} {noun}s {more}"
 
 
 def _stand(

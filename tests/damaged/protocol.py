@@ -14,7 +14,7 @@ from symacct.verify.asking.questions import Extent
 from symacct.verify.asking.session import Session
 from symacct.verify.judging.truth import Oracle
 from symacct.verify.judging.verdict import Judge
-from symacct.verify.peer.process import Incidents
+from symacct.verify.peer.incidents import Incidents
 from symacct.verify.peer.protocol import Answer, Ask, AskedPart, Hello
 from symacct.verify.peer.reading import ProtocolError, read_answer, read_hello, read_object
 from symacct.verify.reporting import page

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from symacct.verify.peer.process import Incidents
+from symacct.verify.peer.incidents import Incidents
 from symacct.verify.peer.protocol import Ask, AskedPart
 from symacct.verify.reporting.accuracy import ReplayError, boxes, draw, grown, replayed, table
 from symacct.verify.reporting.report import PlottedError, Report

@@ -18,7 +18,7 @@ from symacct.verify import verify
 from symacct.verify.asking.questions import Extent
 from symacct.verify.judging.bounds import Truth
 from symacct.verify.judging.verdict import Count, Finding
-from symacct.verify.peer.process import Incidents
+from symacct.verify.peer.incidents import Incidents
 from symacct.verify.peer.protocol import Answer, Ask, AskedPart
 from symacct.verify.reporting.ci import junit, said, sarif, too_little
 from symacct.verify.reporting.clusters import Clusters
@@ -524,7 +524,7 @@ def test_a_defect_of_rounding_says_what_is_true_and_how_it_is_mended():
 
 def test_too_few_orders_are_said_to_be_too_few():
     split = (("conversion", 0.0), ("orders and series", 0.255))
-    note = "mostly from the orders and series: 0.255 of 0.255"
+    note = "mostly from the orders and series: all of the excess of 0.255"
     loose = found("loose", 2, kind="epsilon", at="1e-5", converted=True, split=split, note=note)
     (defect,) = report(loose).defects
     assert "search more orders, and smaller" in defect.advice

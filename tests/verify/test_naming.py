@@ -86,9 +86,11 @@ def test_every_edge_is_bisected():
     found = bounded(probe(Ask("rdp", (gaussian("4", 100_000, "0.5"),), "8")), probe)
     assert found.ask.parts[0].count == 65_536
     notes = found.note.split("; ")
-    assert notes[0].startswith("right with sigma = 3 or sigma = 6")
-    assert 0.0097 < float(notes[1].split()[4]) <= 0.01
-    assert notes[2:] == ["right with α = 3 instead", "right with runs = 65535 instead"]
+    assert notes[0].startswith("the answer is right with sigma = 3 or sigma = 6")
+    assert 0.0097 < float(notes[1].split()[7]) <= 0.01
+    assert notes[2:] == [
+        f"the answer is right with {right} instead" for right in ("α = 3", "runs = 65535")
+    ]
 
 
 def test_what_is_wrong_everywhere_has_no_edge():
@@ -101,8 +103,8 @@ def test_what_is_wrong_everywhere_has_no_edge():
 @pytest.mark.parametrize(
     ("count", "runs", "said"),
     [
-        (65_540, 4, "as much as 4 of 65,540 runs, the number modulo 65,536"),
-        (70_000, 65_535, "as much as 65,535 of 70,000 runs"),
+        (65_540, 4, "the answer is that of 4 of the 65,540 runs, their number modulo 65,536"),
+        (70_000, 65_535, "the answer is that of 65,535 of the 70,000 runs"),
         (70_000, 70_000, ""),
     ],
 )

@@ -1,5 +1,9 @@
 """A peer that hangs, ends, prints noise or answers out of order is reported; the run goes on."""
 
+import json
+import re
+import shutil
+import subprocess
 import sys
 import time
 from dataclasses import replace
@@ -9,8 +13,9 @@ import pytest
 
 from symacct.verify import Peer, PeerError, ProtocolError, verify
 from symacct.verify.asking.questions import Extent
+from symacct.verify.peer import process
 from symacct.verify.peer.process import MAX_ENDS, PeerGoneError
-from symacct.verify.peer.protocol import Ask, AskedPart
+from symacct.verify.peer.protocol import HELLO_LINE, Ask, AskedPart
 from tests.verify.peers import HELLO, program
 
 RIGHT = Fraction(1)
@@ -269,6 +274,98 @@ def test_a_wrong_hello(tmp_path, hello, error, said):
 def test_a_command_that_cannot_be_run(command):
     with pytest.raises(PeerError, match="cannot be run"):
         Peer(command)
+
+
+PYTHON, SHELL, CPP = "python", "sh", "c++"
+UNFLUSHED_CPP = r"""
+#include <cstdio>
+int main() { char c; while ((c = getchar()) != EOF) if (c == '\n') printf("%s\n", HELLO); }
+"""
+
+
+def in_language(folder, language, line):
+    """A command that answers every question with the line; in C++ it does not flush."""
+    if language == PYTHON:
+        text = f"import sys\nfor _ in sys.stdin: print({line!r}, flush=True)"
+        return [sys.executable, "-c", text]
+    if language == SHELL:
+        return ["sh", "-c", 'while read x; do echo "$0"; done', line]
+    compiler = shutil.which("c++")
+    if compiler is None:
+        pytest.skip("needs a C++ compiler")
+    source = folder / "peer.cpp"
+    source.write_text(UNFLUSHED_CPP.replace("HELLO", json.dumps(line)), encoding="utf-8")
+    subprocess.run([compiler, source, "-o", folder / "peer"], check=True)
+    return [str(folder / "peer")]
+
+
+@pytest.mark.parametrize("language", [PYTHON, SHELL])
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (HELLO.replace('"id": 0, ', ""), 'without an "id": {"peer": "p"'),
+        (HELLO.replace('"id": 0', '"id": "0"'), 'with the id "0": {"id": "0"'),
+        (HELLO.replace('"id": 0', '"id": 1'), 'with the id 1: {"id": 1'),
+        (HELLO.replace('"id": 0', '"id": null'), 'with the id null: {"id": null'),
+        (HELLO.replace('"id": 0, ', '"Id": 0, '), 'without an "id": {"Id": 0'),
+        (HELLO_LINE, 'it echoes the question: found {"id": 0, "ask": "hello"'),
+        (f"got {HELLO_LINE}", "it echoes the question"),
+    ],
+)
+def test_a_hello_without_its_id_is_said_at_once(tmp_path, language, line, said):
+    with pytest.raises(ProtocolError, match=re.escape(said)) as raised:
+        Peer(in_language(tmp_path, language, line))
+    assert '{"id": 0, "peer": "NAME"' in str(raised.value)
+
+
+def test_a_command_that_prints_what_it_reads_is_said_to_echo():
+    with pytest.raises(ProtocolError, match="it echoes the question"):
+        Peer(["cat"])
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("print('{\"value\": 1}', flush=True)", 'without an "id": {"value": 1}; needed'),
+        ('print(\'{"id": "1", "value": 1}\', flush=True)', 'with the id "1"'),
+        ("print(line, flush=True)", "it echoes the question"),
+    ],
+)
+def test_a_later_answer_without_its_id_is_a_bad_answer_at_once(tmp_path, row, said):
+    with Peer(program(tmp_path, row), timeout=60) as peer:
+        assert said in peer.ask(ask()).error
+        assert peer.incidents.malformed == 1
+
+
+def test_a_peer_that_always_gives_the_same_id_is_told_so_and_given_up(tmp_path, capfd):
+    peer = Peer(program(tmp_path, "say({'value': value}, 0)"), timeout=0.2)
+    with peer, pytest.raises(PeerGoneError, match="has the id of its question"):
+        peer.ask(ask())
+    said = capfd.readouterr().err
+    assert said.count("\n") == 1
+    assert 'with the id 0: {"id": 0, "value": 1.0}; needed the id' in said
+    assert '{"id": 1, "value": …}' in said
+
+
+@pytest.mark.parametrize(
+    ("language", "line", "said"),
+    [
+        (CPP, HELLO, "does the peer flush its output after each line? (C: fflush(stdout); C++:"),
+        (SHELL, "{", "it printed {, which is no answer; needed {"),
+        (PYTHON, '{"level": "info"}', "which is no answer"),
+    ],
+)
+def test_a_silent_peer_is_spoken_of_before_it_is_given_up(
+    tmp_path, monkeypatch, capfd, language, line, said
+):
+    monkeypatch.setattr(process, "_SILENT_SECONDS", 0.5)
+    monkeypatch.setattr(process, "HELLO_SECONDS", 1.5)
+    with pytest.raises(PeerError, match=r"no answer to the first question within 1\.5 s"):
+        Peer(in_language(tmp_path, language, line))
+    found = capfd.readouterr().err
+    assert found.count("\n") == 1
+    assert "no answer to the first question for 0.5 s: " in found
+    assert said in found
 
 
 def test_a_run_with_every_kind_of_trouble_reaches_its_end(tmp_path):

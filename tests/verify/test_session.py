@@ -189,7 +189,7 @@ def test_an_edge_is_bisected_to_where_it_is(edge):
 
     simple = simplest(probe(Ask("rdp", (gaussian(),), "4096")), probe)
     assert simple.ask.at == str(edge)
-    assert simple.note == f"not so at the order {edge - 1}"
+    assert simple.note == f"the answer is right at the order {edge - 1}"
 
 
 def test_the_plainest_question_cannot_be_made_simpler():
@@ -218,7 +218,7 @@ def test_an_answer_that_depends_on_the_history_is_traced(tmp_path):
     (found,) = [c.shown for c in report.clusters if c.shown.before is not None][:1]
     assert found.verdict == "inconsistent"
     assert found.before.parts[0].parameters == found.ask.parts[0].parameters
-    assert "asked first it answers" in found.note
+    assert "asked first, the peer answers" in found.note
 
 
 def test_a_jump_is_narrowed_down(tmp_path):

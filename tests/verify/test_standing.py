@@ -40,9 +40,9 @@ def test_a_letter_says_what_was_asked_and_what_is_true(tmp_path):
     text = files[0].read_text(encoding="utf-8")
     shown = one.defects[0].shown
     assert text.startswith(f"# p 1: {one.defects[0].cause}")
-    for said in (shown.ask.expression, "The exact value lies between 1 and 1.", "in 7 answers"):
+    for said in (shown.ask.expression, "The truth is 1.", "in 7 answers"):
         assert said in text
-    assert "below what is proved" in text
+    assert "Users of the peer are at risk" in text
 
 
 def test_what_no_lines_of_the_peer_show_goes_through_the_adapter_and_names_no_place_of_ours():
@@ -50,9 +50,9 @@ def test_what_no_lines_of_the_peer_show_goes_through_the_adapter_and_names_no_pl
     own = replace(HALVED[0], answer=Answer(value=Fraction(1, 2), reproduce=("print(0.5)",)))
     one = report(slow, own)
     late, wrong = (standing.letter(one, d) for d in sorted(one.defects, key=lambda d: d.below))
-    assert "takes more than 2.5 s.\n" in late
+    assert "took 2.5 s and was not waited for" in late
     assert "in one answer " in late
-    assert "To reproduce, through symacct's adapter:" in late
+    assert "To reproduce, by the line protocol:" in late
     assert (
         f"{Path(sys.executable).name} {Path(__file__).with_name('test_judgement.py').name}" in late
     )

@@ -373,7 +373,9 @@ def test_the_excess_is_split():
     assert found.note.startswith("mostly from the order grid: ")
     given = replace(ask, orders=("2", "3"))
     found = judge.complete(judge.judge(given, Answer(value=Fraction(value))))
-    assert found.note == "mostly from the series: 1 of 1"  # the orders are not the peer's choice
+    assert (
+        found.note == "mostly from the series: all of the excess of 1"
+    )  # the orders are not the peer's choice
 
 
 def test_zero_is_right_where_the_total_variation_is_small():

@@ -85,7 +85,7 @@ class History:
             verdict="inconsistent",
             ask=ask,
             answer=later,
-            note=f"asked first it answers {said(alone)}, later {said(later)}",
+            note=f"asked first, the peer answers {said(alone)}, and later {said(later)}",
             other=(ask, alone),
             law="",
             truth=self._judge.oracle.truth(ask),

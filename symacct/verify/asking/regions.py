@@ -14,6 +14,8 @@ from symacct.verify.peer.protocol import Answer, Ask
 
 #: The finding at a question, None where its answer is right; OutOfTimeError where it is too late.
 Shows = Callable[[Ask], Finding | None]
+#: May this question be asked of the peer? What is not asked is not right.
+Offered = Callable[[Ask], bool]
 #: Factors by which a number is moved until the answer is right; then the edge is bisected.
 _FACTORS = (2, 8, 64)
 _BISECTIONS = 7
@@ -42,18 +44,18 @@ class _Axis:
         return self.moved(text) if inside else None
 
 
-def bounded(found: Finding, shows: Shows) -> Finding:
+def bounded(found: Finding, shows: Shows, offered: Offered = lambda ask: True) -> Finding:
     """The finding with the edges between which it shows, at the fewest runs that show it."""
     said = []
     with contextlib.suppress(OutOfTimeError):
         for axis in _axes(found.ask):
-            below, above = (_edge(axis, shows, up) for up in (False, True))
+            below, above = (_edge(axis, shows, offered, up) for up in (False, True))
             if axis.name == "runs" and below is not None:
                 found = shows(axis.moved(axis.text(below[1]))) or found
             edges = (below, None if axis.name == "runs" else above)
             right = [f"{axis.name} = {axis.text(edge[0])}" for edge in edges if edge is not None]
             if right:
-                said.append(f"right with {' or '.join(right)} instead")
+                said.append(f"the answer is right with {' or '.join(right)} instead")
     return replace(found, note="; ".join(filter(None, (found.note, *said))))
 
 
@@ -90,7 +92,9 @@ def _axes(ask: Ask) -> Iterator[_Axis]:
         )
 
 
-def _edge(axis: _Axis, shows: Shows, up: bool) -> tuple[Fraction, Fraction] | None:
+def _edge(
+    axis: _Axis, shows: Shows, offered: Offered, up: bool
+) -> tuple[Fraction, Fraction] | None:
     """(right, wrong) next to each other on this side; None where it shows as far as it is asked."""
     wrong = axis.value
     for factor in _FACTORS:
@@ -100,7 +104,7 @@ def _edge(axis: _Axis, shows: Shows, up: bool) -> tuple[Fraction, Fraction] | No
         if axis.whole:
             place = Fraction(round(place))
         ask = axis.at(place)
-        if ask is None:
+        if ask is None or not offered(ask):
             return None
         if shows(ask) is None:
             return _bisected(axis, shows, place, wrong)
@@ -135,6 +139,6 @@ def as_runs(found: Finding, answers: Mapping[Ask, Answer]) -> Finding:
     if runs == part.count or abs(value - runs * one) > Fraction(1, 10**9) * abs(value):
         return found
     modulus = next((m for m in _MODULI if m <= part.count and part.count % m == runs), None)
-    counted = "" if modulus is None else f", the number modulo {modulus:,}"
-    said = f"as much as {runs:,} of {part.count:,} runs{counted}"
+    counted = "" if modulus is None else f", their number modulo {modulus:,}"
+    said = f"the answer is that of {runs:,} of the {part.count:,} runs{counted}"
     return replace(found, note="; ".join(filter(None, (found.note, said))))

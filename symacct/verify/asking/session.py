@@ -343,12 +343,12 @@ class Session:
                 self._confirm_slow(cluster)
             elif id(cluster) in changed:
                 was, alone = changed[id(cluster)]
-                cluster.simple = self.history.found(cluster.worst, was, alone)
-                culprit = self.history.culprit(was[0], alone)
-                cluster.simple = replace(cluster.simple, before=culprit)
+                simple = self.history.found(cluster.worst, was, alone)
+                cluster.simple = replace(simple, before=self.history.culprit(was[0], alone))
             else:
                 edges = _EDGES if cluster in first[:_BOUNDED] else 0
-                cluster.simple = simplest(cluster.worst, cluster.probe, edges=edges)
+                worst, probe = cluster.worst, cluster.probe
+                cluster.simple = simplest(worst, probe, edges=edges, offered=self._may)
 
     def _confirm(self) -> None:
         """What was made simple must show the same in a new process; else the worst is shown."""
@@ -443,7 +443,7 @@ class Session:
 
 
 def _used_up(stage: str) -> str:
-    return f"{stage}: the time allowed was used up"
+    return f"The stage “{stage}” was cut short, because its time was used up."
 
 
 def _nothing(_: Ask) -> None:

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from symacct.results.time_limit import OutOfTimeError
 from symacct.verify.asking.questions import short
-from symacct.verify.asking.regions import bounded
+from symacct.verify.asking.regions import Offered, bounded
 from symacct.verify.judging.verdict import Finding
 from symacct.verify.peer.protocol import BUDGETED, Ask, AskedPart
 
@@ -41,7 +41,13 @@ _BISECTIONS = 16
 _EDGES = ("nan", "inf", "exception", "zero")
 
 
-def simplest(found: Finding, probe: Probe, budget: int = 90, edges: int = 0) -> Finding:
+def simplest(
+    found: Finding,
+    probe: Probe,
+    budget: int = 90,
+    edges: int = 0,
+    offered: Offered = lambda ask: True,
+) -> Finding:
     """A finding of the same kind at a question that cannot be made simpler one step at a time.
 
     Or at the simplest that was found before the time was over. With so many questions more, the
@@ -72,7 +78,7 @@ def simplest(found: Finding, probe: Probe, budget: int = 90, edges: int = 0) -> 
     if found.verdict in _EDGES:
         found = _at_the_edge(found, shows)
     left = edges
-    return bounded(found, budgeted) if edges and not found.ask.how else found
+    return bounded(found, budgeted, offered) if edges and not found.ask.how else found
 
 
 def _same_kind(again: Finding, worst: Finding) -> bool:
@@ -100,7 +106,7 @@ def _at_the_edge(found: Finding, shows: Probe) -> Finding:
         again = shows(replace(ask, at=str(middle)))
         right, wrong = (right, middle) if again else (middle, wrong)
         found = again or found
-    note = "; ".join(filter(None, (found.note, f"not so at the order {right}")))
+    note = "; ".join(filter(None, (found.note, f"the answer is right at the order {right}")))
     return replace(found, note=note)
 
 

@@ -30,4 +30,6 @@ def _minus(a: Bound, b: Bound) -> float:
 def mostly(split: tuple[tuple[str, float], ...]) -> str:
     own = [row for row in split if row[0] != "RDP"]
     name, excess = max(own, key=lambda row: row[1])
-    return f"mostly from the {name}: {excess:.3g} of {sum(x for _, x in own):.3g}"
+    whole = sum(x for _, x in own)
+    share = "all" if excess >= whole else f"{excess:.3g}"
+    return f"mostly from the {name}: {share} of the excess of {whole:.3g}"

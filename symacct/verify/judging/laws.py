@@ -24,14 +24,18 @@ def curve_laws(curve: list[Asked], allowance: Fraction = ALLOWANCE) -> Iterator[
     """Violations along one curve, asked at several orders; for curves claimed to be exact."""
     for low, high in pairwise(curve):
         if (fall := _value(low) - _value(high)) > allowance * abs(_value(low)):
-            note = f"ε(α) falls from α = {low[0].at}: it is nondecreasing"
+            note = (
+                f"the peer's ε(α) falls from α = {low[0].at} on, but a true curve is nondecreasing"
+            )
             yield _broken("nondecreasing", high, low, fall, note)
     for before, middle, after in zip(curve, curve[1:], curve[2:], strict=False):
         (a, ka), (b, kb), (c, kc) = (_cgf(point) for point in (before, middle, after))
         above = kb - ka - (kc - ka) * (b - a) / (c - a)
         if above > allowance * (abs(ka) + abs(kb) + abs(kc)):
-            note = f"(α − 1) ε(α) is above its chord from {before[0].at} to {after[0].at}"
-            yield _broken("convex", middle, after, above / b, f"{note}: not convex")
+            note = (
+                f"the peer's (α − 1) ε(α) is above its chord from {before[0].at} to {after[0].at}"
+            )
+            yield _broken("convex", middle, after, above / b, f"{note}, but a true one is convex")
 
 
 def _broken(law: str, point: Asked, other: Asked, gap: Fraction, note: str) -> Finding:

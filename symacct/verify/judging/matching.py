@@ -124,7 +124,16 @@ def _mistakes(ask: Ask) -> Iterator[tuple[str, Ask, Fraction | int]]:
         poisson = replace(ask, parts=_each(parts, sampling="poisson"), adjacency="add_remove")
         yield "Poisson sampling under add/remove", poisson, 1
     if any(p.count > 1 for p in parts):
-        yield "count ignored", replace(ask, parts=_each(parts, count=1)), 1
+        two = ", or one run too few" * all(p.count <= 2 for p in parts)
+        yield f"count ignored{two}", replace(ask, parts=_each(parts, count=1)), 1
+    if len(parts) == 1 and parts[0].count > 1:
+        for more, what in ((-1, "one run too few"), (1, "one run too many")):
+            yield what, replace(ask, parts=_each(parts, count=parts[0].count + more)), 1
+    if any(p.gamma is not None and p.sampling == "poisson" for p in parts):
+        squared = tuple(
+            p if p.gamma is None else replace(p, gamma=str(Fraction(p.gamma) ** 2)) for p in parts
+        )
+        yield "the sampling rate squared", replace(ask, parts=squared), 1
     if ask.group > 1:
         yield "group ignored", replace(ask, group=1), 1
         yield "group of one times its size", replace(ask, group=1), ask.group
@@ -149,6 +158,15 @@ def _mistakes(ask: Ask) -> Iterator[tuple[str, Ask, Fraction | int]]:
     }
     for factor in dict.fromkeys(factors.values()):  # at α = 2 and α = 3 two of them are one number
         yield " or ".join(what for what, own in factors.items() if own == factor), ask, factor
+    if all(p.mechanism in ("Gaussian", "Laplace") for p in parts):
+        for size, what in (
+            (2, "twice the sensitivity or half the noise, as of a record replaced"),
+            (Fraction(1, 2), "half the sensitivity or twice the noise"),
+        ):
+            sized = tuple(
+                replace(p, sensitivity=str(Fraction(p.sensitivity) * size)) for p in parts
+            )
+            yield what, replace(ask, parts=sized), 1
 
 
 def _each(parts: tuple[AskedPart, ...], **changes: Any) -> tuple[AskedPart, ...]:

@@ -30,7 +30,7 @@ def form(values: Iterable[Fraction]) -> str | None:
     digits = max(_digits(value) for value in distinct)
     if digits <= _MOST_DIGITS:
         return f"printed with {digits} digits"
-    return "computed in float32" if all(map(_is_float32, distinct)) else None
+    return "computed in float32" if all(map(is_float32, distinct)) else None
 
 
 def explained(found: Finding, written: str | None, oracle: Oracle) -> Finding:
@@ -63,7 +63,8 @@ def _digits(value: Fraction) -> int:
     return _MOST_DIGITS + 1
 
 
-def _is_float32(value: Fraction) -> bool:
+def is_float32(value: Fraction) -> bool:
+    """Is it a number that float32 has?"""
     number = nearest_float(value)
     try:
         return bool(_FLOAT32.unpack(_FLOAT32.pack(number))[0] == number)

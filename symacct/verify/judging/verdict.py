@@ -32,7 +32,7 @@ _SLOW_SECONDS = 2.0
 #: Nobody asks for a smaller δ: by how much it is too large there is no headline.
 _NO_DELTA = Fraction(1, 10**12)
 _TINY = Fraction(1, 2**1000)
-_TOO_MUCH = "more than this ε and δ allow"
+_TOO_MUCH = "this is more than the ε and δ allow"
 
 
 @dataclass(frozen=True)
@@ -286,7 +286,7 @@ class Judge:
         verdict = "negative" if value < 0 else "zero" if value == 0 else "unsound"
         note = ""
         if case.ask.kind == "noise":
-            note = "too little noise for this ε and δ"
+            note = "this is too little noise for the ε and δ"
             if value > 0 and not self.oracle.overspent(case.ask, value, self.allowance):
                 self.undecided.add((case.ask, value))  # ε need not fall with discrete noise
                 return None
@@ -322,7 +322,9 @@ class Judge:
         if bounds is None or matching.same(case.value, bounds):
             return None
         low, high = decimal_text(bounds[0], False, 12), decimal_text(bounds[1], True, 12)
-        note = f"claims {case.answer.claims}, which is {low}" + f" … {high}" * (low != high)
+        note = f"the peer claims {case.answer.claims}, whose value is {low}" + f" … {high}" * (
+            low != high
+        )
         below = case.below_upper and not case.truth.exact
         short = case.value < bounds[0]
         return case.finding("wrong-formula", bounds[0], below=below, short=short, note=note)
@@ -345,7 +347,7 @@ class Judge:
                 return None
             if best.exact and value > best.upper * (1 + self.allowance):
                 most = decimal_text(best.upper, True, 12)
-                note = f"above {most}, the most that its conversion allows"
+                note = f"the answer is above {most}, the most that its conversion allows"
                 return case.finding("wrong-formula", short=True, note=note)
         return case.finding("loose") if _few(ask, value, least) else None
 
@@ -401,7 +403,7 @@ class Judge:
         if self._by_total_variation(case.ask, case.value):
             return None
         low = decimal_text(best.lower, False, 12)
-        note = f"below {low}, the least that its conversion gives at its orders"
+        note = f"the answer is below {low}, the least that its conversion gives at its orders"
         case = replace(case, truth=Truth(case.truth.lower, best.upper, False))
         return case.finding("wrong-formula", short=True, note=note)
 

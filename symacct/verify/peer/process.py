@@ -8,9 +8,10 @@ import os
 import selectors
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import IO, Any
 
@@ -20,11 +21,15 @@ from symacct.core.exact import Numeric
 from symacct.expressions.parameters import positive
 from symacct.results.time_limit import OutOfTimeError
 from symacct.verify.peer import work
+from symacct.verify.peer.incidents import Incidents
 from symacct.verify.peer.protocol import HELLO_LINE, Answer, Ask, Hello
 from symacct.verify.peer.reading import (
+    Number,
     ProtocolError,
     is_answer_to,
     is_meant_for,
+    line_needed,
+    misplaced,
     printable,
     read_answer,
     read_hello,
@@ -33,13 +38,14 @@ from symacct.verify.peer.reading import (
 )
 
 HELLO_SECONDS = 60.0
+#: So long nobody works before the first answer, until it is said what is waited for.
+_SILENT_SECONDS = 5.0
 GOODBYE_SECONDS = 2.0
 MAX_ENDS = 20
 _LONGEST = 10**6  # seconds for one answer
 _LINE_BYTES = 2**20
 _NOISE_BYTES = 2**24
 _STDERR_BYTES = 2**16
-_QUOTES = 5
 _PACE = 0.05  # seconds between two looks at the clocks
 
 
@@ -49,29 +55,6 @@ class PeerError(SymacctError):
 
 class PeerGoneError(PeerError):
     """A peer ended too many times to go on."""
-
-
-@dataclass
-class Incidents:
-    """What a peer did beside answering; the first of each kind are quoted, once."""
-
-    noise: int = 0
-    out_of_order: int = 0
-    malformed: int = 0
-    ends: int = 0
-    timeouts: int = 0
-    quotes: list[str] = field(default_factory=list)
-
-    def add(self, kind: str, quote: str) -> None:
-        """Count one, and quote it if it is among the first."""
-        setattr(self, kind, getattr(self, kind) + 1)
-        said = f"{kind.replace('_', ' ')}: {printable(quote, 200)}"
-        if getattr(self, kind) <= _QUOTES and said not in self.quotes:
-            self.quotes.append(said)
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return dict(vars(self))
 
 
 class _EndedError(Exception):
@@ -121,6 +104,7 @@ class Peer:
         #: Processor seconds of children that are gone; of this one, when it had said hello.
         self._gone = self._before = self._last = 0.0
         self._answered = 0
+        self._said: set[str] = set()
         self.hello = self._start()
 
     def __enter__(self) -> Peer:
@@ -145,6 +129,8 @@ class Peer:
             seconds = spent()
             self._kill()
             self._in_time()
+            if self._said and self.incidents.out_of_order and not self._answered:
+                raise PeerGoneError("no answer has the id of its question") from None
             self.incidents.add("timeouts", ask.expression)
             return Answer(late=True, seconds=seconds)
         except _EndedError as ended:
@@ -236,15 +222,14 @@ class Peer:
     def _greet(self) -> Hello:
         begun = time.monotonic()
         try:
-            late = begun + HELLO_SECONDS
-            row = self._exchange(HELLO_LINE, 0, lambda: time.monotonic() >= late)
+            row = self._exchange(HELLO_LINE, 0, lambda: self._silent(time.monotonic() - begun))
             hello = read_hello(row)
             self.greeted = time.monotonic() - begun
             return hello
         except TimeoutError:
             self._kill()
             self._in_time()
-            found = f"no answer to the hello within {HELLO_SECONDS:g} s"
+            found = f"no answer to the first question within {HELLO_SECONDS:g} s"
         except _EndedError as ended:
             found = f"that it ended before its hello ({ended})"
         except ProtocolError:
@@ -259,6 +244,26 @@ class Peer:
                 'or run it by "env PYTHONPATH=FOLDER …"'
             )
         raise PeerError(f"peer {' '.join(self.command)}: found {found}{said}; needed {needed}")
+
+    def _silent(self, seconds: float) -> bool:
+        """Is it given up? A peer that answers nothing and computes nothing is spoken of before."""
+        if seconds - self._used() >= _SILENT_SECONDS:
+            why = (
+                "does the peer flush its output after each line? (C: fflush(stdout); "
+                "C++: std::endl; Python: print(..., flush=True))"
+            )
+            for quote in self.incidents.quotes:
+                read = quote.partition(": ")[2].strip()
+                why = f"it printed {read}, which is no answer; needed {line_needed(0)} on one line"
+            self._say(f"no answer to the first question for {_SILENT_SECONDS:g} s: {why}")
+        return seconds >= HELLO_SECONDS
+
+    def _say(self, text: str) -> None:
+        """On standard error while it goes on, once."""
+        if text not in self._said:
+            self._said.add(text)
+            command = " ".join(" ".join(self.command).split())
+            print(f"peer {command}: {text}", file=sys.stderr, flush=True)
 
     def _restart(self) -> None:
         if self.incidents.ends + self.incidents.timeouts > MAX_ENDS:
@@ -295,12 +300,25 @@ class Peer:
                 raise ProtocolError(f"found {found}, needed one JSON object")
             if row is None:
                 self.incidents.add("noise", text.decode(errors="replace"))
-            elif self._unsent or not is_answer_to(row, number):
-                self.incidents.add("out_of_order", f"id {shown(row.get('id'))}, asked {number}")
-            else:
+            elif not self._unsent and is_answer_to(row, number):
                 return row
+            else:
+                self._misplaced(text, row, number)
             self._passed_over(text)
         raise AssertionError("unreachable: _lines ends by raising")
+
+    def _misplaced(self, text: bytes, row: dict[str, Any], number: int) -> None:
+        """ProtocolError for an answer without its id; one with another id may have a successor."""
+        wrong = "" if self._unsent else misplaced(row, number)
+        another = number and isinstance(row.get("id"), Number) and "ask" not in row
+        if wrong and not another:
+            raise ProtocolError(wrong)
+        if "id" in row or self._unsent:
+            self.incidents.add("out_of_order", f"id {shown(row.get('id'))}, asked {number}")
+        else:
+            self.incidents.add("noise", text.decode(errors="replace"))
+        if wrong and not self._answered:
+            self._say(wrong)
 
     def _passed_over(self, text: bytes) -> None:
         self._noise_bytes += len(text) + 1

@@ -92,9 +92,30 @@ def _quoted(found: re.Match[str]) -> str:
 
 
 def is_answer_to(row: Row, number: int) -> bool:
-    """Does the row have the id of this ask?"""
+    """Does the row have the id of this ask, and is it not the ask itself?"""
     given = row.get("id")
-    return isinstance(given, Number) and given == str(number)
+    return isinstance(given, Number) and given == str(number) and "ask" not in row
+
+
+def misplaced(row: Row, number: int) -> str:
+    """What is wrong with a row that is no answer to this ask; empty for one that seems no answer.
+
+    The line that was read, and the line that is needed.
+    """
+    if "ask" in row:
+        found = f"it echoes the question: found {shown(row)}"
+        return f"{found}; needed an answer, such as {line_needed(number)}"
+    if not set(row) & (((_ANSWER if number else _HELLO) | {"error"}) - {"id", "version"}):
+        return ""
+    other = f"with the id {_json(row['id'])}" if "id" in row else 'without an "id"'
+    needed = f"the id of the question: {line_needed(number)}"
+    return f"found an answer {other}: {shown(row)}; needed {needed}"
+
+
+def line_needed(number: int) -> str:
+    """The line that would be an answer."""
+    rest = '"value": …' if number else '"peer": "NAME", "supports": […]'
+    return f'{{"id": {number}, {rest}}}'
 
 
 def is_meant_for(line: bytes, number: int) -> bool:
@@ -350,7 +371,19 @@ def printable(text: str, most: int = 300) -> str:
 def shown(value: object) -> str:
     """Any JSON value for a message."""
     try:
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        text = value if isinstance(value, str) else _json(value)
     except RecursionError:
         text = "a value nested too deeply"
     return printable(text)
+
+
+def _json(value: object) -> str:
+    """JSON with each number as it was written."""
+    if isinstance(value, Number):
+        return str(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(_json, value))}]"
+    if isinstance(value, dict):
+        rows = (f"{json.dumps(key, ensure_ascii=False)}: {_json(value[key])}" for key in value)
+        return f"{{{', '.join(rows)}}}"
+    return json.dumps(value, ensure_ascii=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -13,7 +13,8 @@ from symacct.verify.judging.bounds import share_text
 from symacct.verify.judging.verdict import VERDICTS
 from symacct.verify.reporting.defects import Defect
 from symacct.verify.reporting.judgement import Judgement
-from symacct.verify.reporting.report import Report, call, finding_as_dict
+from symacct.verify.reporting.prose import sentences
+from symacct.verify.reporting.report import Report, call, reproduce
 from symacct.version import __version__
 
 _SARIF = "2.1.0"
@@ -42,19 +43,11 @@ def _suite(root: ElementTree.Element, judgement: Judgement) -> None:
         if defect in failing:
             failure = ElementTree.SubElement(case, "failure", type=defect.verdict)
             failure.set("message", _xml(said(defect)))
-            row = finding_as_dict(defect.worst, report.command)
-            failure.text = _xml(f"{_values(row)}\n{row['reproduce']}")
+            failure.text = _xml(_in_full(defect, report))
     suite.set("tests", str(len(suite)))
     suite.set("failures", str(len(failing)))
     suite.set("errors", str(int(not report.enough)))
     suite.set("time", f"{report.seconds:.1f}")
-
-
-def _values(row: Mapping[str, Any]) -> str:
-    """What the peer says, and between which ends the truth is."""
-    truth = f"truth {row['truth_lower']} … {row['truth_upper']}"
-    known = truth if row["truth_lower"] is not None else "truth not known"
-    return f"value {row['peer_value']}, {known}" + (f"; {row['note']}" if row["note"] else "")
 
 
 def _case(suite: ElementTree.Element, report: Report, name: str) -> ElementTree.Element:
@@ -66,15 +59,21 @@ def too_little(report: Report) -> str:
     gone = "; it was given up" if report.gone else ""
     few = ", ".join(f"{one.judged} of {one.name}" for one in report.lacking)
     few = few and f"; needed {report.least} of each kind, found {few}"
-    short = report.lacking and report.cut and (report.given or FULL.seconds) < FULL.seconds
+    quick = (report.given or FULL.seconds) < FULL.seconds
+    short = quick and report.lacking and report.cut and not report.gone
     longer = f"; without --quick there are {FULL.seconds:g} s of work for them" * bool(short)
     return f"{report.judged:,} of {report.answered:,} answers could be judged{few}{gone}{longer}"
 
 
 def shown_in_full(report: Report, defects: Iterable[Defect]) -> str:
-    """A paragraph for each defect: one line, and what reproduces it."""
-    worst = ((defect, finding_as_dict(defect.worst, report.command)) for defect in defects)
-    return "\n\n".join(f"{said(defect)}\n{found['reproduce']}" for defect, found in worst)
+    """A paragraph for each defect."""
+    return "\n\n".join(f"{said(defect)}\n{_in_full(defect, report)}" for defect in defects)
+
+
+def _in_full(defect: Defect, report: Report) -> str:
+    """All that is said of a defect, a line each, and what reproduces it."""
+    shown = reproduce(defect.shown, report.command)
+    return "\n".join((*sentences(defect), "To reproduce:", shown))
 
 
 def said(defect: Defect) -> str:
@@ -116,11 +115,12 @@ def _result(defect: Defect, report: Report, fails: bool) -> dict[str, Any]:
     file = _file(report.command)
     where = {"startLine": _line(file, defect)}
     place = {"artifactLocation": {"uri": file}, "region": where}
-    shown = finding_as_dict(defect.worst, report.command)["reproduce"]
     return {
         "ruleId": defect.verdict,
         "level": "error" if fails else "note",
-        "message": {"text": f"{report.peer} {report.version}: {said(defect)}\n{shown}"},
+        "message": {
+            "text": f"{report.peer} {report.version}: {said(defect)}\n{_in_full(defect, report)}"
+        },
         "locations": [{"physicalLocation": place}],
         "partialFingerprints": {"cause/v1": f"{report.peer}: {defect.cause}"},
     }

@@ -20,7 +20,7 @@ _BELOW = ("unsound", "negative", "zero")
 SIDES = ("too small", "too large")
 Cause = tuple[str, ...]
 Way = tuple[str, str]
-_BOTH, _CONVERSION = "too small and too large", "conversion from RDP"
+BOTH, _CONVERSION = "too small and too large", "conversion from RDP"
 _ENDS = (NEAR_1, BEYOND)
 #: Causes that one mechanism may have alone.
 _OF_A_MECHANISM = ("ε and δ", *(sampling.replace("_", " ") for sampling in SAMPLINGS))
@@ -119,18 +119,20 @@ def grouped(clusters: Iterable[Cluster]) -> list[Defect]:
 
 def _one_mechanism(cause: Cause, defect: Defect) -> Cause:
     """The mechanism of a wrong curve, where it is one of those that are sampled alike."""
-    about_a_curve = cause[0] in (*SIDES, _BOTH) and cause[1] in _OF_A_MECHANISM
+    about_a_curve = cause[0] in (*SIDES, BOTH) and cause[1] in _OF_A_MECHANISM
     parts = [cluster.worst.ask.parts for cluster in defect.clusters]
     alone = [one for one in parts if len(one) == 1]  # a composition has what its parts have
     names = {part.mechanism for one in alone or parts for part in one}
     return tuple(names) if about_a_curve and len(names) == 1 else ()
 
 
-def _plainness(cluster: Cluster) -> tuple[bool, bool, bool, int, bool]:
+def _plainness(cluster: Cluster) -> tuple[bool, bool, bool, int, bool, bool]:
     found = cluster.shown
     symptom = found.verdict in SYMPTOMS or found.ask.kind != "rdp"
     parts = len(found.ask.parts)
-    return not found.below, not found.beyond_rounding, symptom, parts, cluster.simple is None
+    rounds = not found.below, not found.beyond_rounding
+    nothing = found.beyond_rounding and found.verdict in _BELOW[1:]
+    return *rounds, symptom, parts, nothing, cluster.simple is None
 
 
 class _Causes:
@@ -206,7 +208,7 @@ class _Causes:
         follows = found.converted and _side(found) in self.converts
         if found.ask.kind in _ANSWERS and not follows:
             both = found.ask.kind in self.answers_both
-            return _BOTH if both else _side_of_the_answer(found), _ANSWERS[found.ask.kind]
+            return BOTH if both else _side_of_the_answer(found), _ANSWERS[found.ask.kind]
         return _by_itself(found, whole)
 
     def _way(self, found: Finding) -> Cause:
@@ -239,7 +241,7 @@ class _Causes:
         return whats
 
     def _named(self, found: Finding, what: Cause) -> Cause:
-        return (_BOTH if what in self.both else _side(found), *self._without_relation(what))
+        return (BOTH if what in self.both else _side(found), *self._without_relation(what))
 
     def _without_relation(self, what: Cause) -> Cause:
         """The relation is no part of the cause where it is so under several."""

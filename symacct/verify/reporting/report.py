@@ -14,7 +14,7 @@ from typing import Any
 
 from symacct.verify.judging.bounds import decimal_text
 from symacct.verify.judging.verdict import ALLOWANCE, VERDICTS, Count, Finding
-from symacct.verify.peer.process import Incidents
+from symacct.verify.peer.incidents import Incidents
 from symacct.verify.peer.protocol import AT, HELLO_LINE, Answer, Ask
 from symacct.verify.reporting.clusters import Cluster
 from symacct.verify.reporting.defects import Defect, grouped

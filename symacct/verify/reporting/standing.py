@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from symacct.verify.judging.bounds import decimal_text
 from symacct.verify.reporting.defects import Defect
-from symacct.verify.reporting.report import Report, call, finding_as_dict
+from symacct.verify.reporting.prose import sentences
+from symacct.verify.reporting.report import Report, reproduce
 from symacct.version import __version__
 
 #: What stands between these two lines of a page is written anew; the rest of it is kept.
@@ -59,37 +59,18 @@ def page(text: str, written: str) -> str:
 def letter(report: Report, defect: Defect) -> str:
     """The text of an issue for the maintainers: what is asked, what is said, what is true."""
     command = [Path(word).name if Path(word).is_absolute() else word for word in report.command]
-    found, row = defect.shown, finding_as_dict(defect.worst, command)
-    value, note = row["peer_value"], row["note"]
-    took = f"takes more than {note}" if found.verdict == "slow" else f"gives {note}"
-    lines = [
-        f"# {report.peer} {report.version}: {defect.cause}",
-        "",
-        f"`{call(found.ask)}` of `{found.ask.expression}` under {found.ask.adjacency} neighbours "
-        f"{took if value is None else f'gives {value}'}.",
-    ]
-    if found.truth is not None:
-        low, high = decimal_text(found.truth.lower, False), decimal_text(found.truth.upper, True)
-        what = "The exact value" if found.truth.exact else "What is proved of it"
-        lines.append(f"{what} lies between {low} and {high}.")
-    if defect.below:
-        lines.append("The answer is below what is proved: the guarantee does not hold.")
-    if row["formula_matched"]:
-        lines.append(f"The answer is what {row['formula_matched']} gives.")
-    if note and value is not None:
-        lines.append(f"Where it shows: {note}.")
-    if defect.advice:
-        lines.append(defect.advice)
+    shown = reproduce(defect.shown, command)
+    lines = [f"# {report.peer} {report.version}: {defect.cause}", "", *sentences(defect)]
     answers = "one answer" if defect.answers == 1 else f"{defect.answers:,} answers"
     # Errors and what takes too long have no lines of the peer's own.
-    through = ", through symacct's adapter" * str(row["reproduce"]).startswith("printf ")
+    through = ", by the line protocol" * shown.startswith("printf ")
     seen = "; ".join(defect.about[:4])
     lines += [
         "",
         f"To reproduce{through}:",
         "",
         "```",
-        str(row["reproduce"]),
+        shown,
         "```",
         "",
         f"It was seen in {answers} ({seen}). The bounds are certified by ball "

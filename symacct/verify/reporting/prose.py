@@ -1,0 +1,214 @@
+"""A defect in sentences: what was asked, answered and true, who is at risk, and what to look at."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from symacct.core.errors import SymacctError
+from symacct.expressions import theorem_registry
+from symacct.results.rounding import rational_text
+from symacct.verify.judging.bounds import Truth, decimal_text
+from symacct.verify.judging.precision import is_float32
+from symacct.verify.judging.verdict import Finding
+from symacct.verify.peer.protocol import LARGEST, Answer, Ask
+from symacct.verify.reporting.defects import BOTH, SIDES, Defect
+from symacct.verify.reporting.report import call
+
+_DIGITS = 14
+#: Off by so little, and a float32 number: it may be computed in float32.
+_NEAR = 1e-5
+_MEANT = {
+    "rdp": "the Rényi divergence ε(α) at α = {at}",
+    "epsilon": "the ε at δ = {at}",
+    "delta": "the δ at ε = {at}",
+    "noise": "the least noise for ε = {within} and δ = {at}",
+    "rate": "the largest sampling rate for ε = {within} and δ = {at}",
+    "runs": "the largest number of runs for ε = {within} and δ = {at}",
+    "rho": "the least ρ of zero-concentrated DP",
+    "mu": "the least μ of Gaussian DP",
+    "advantage": "the largest advantage of an attacker, δ(0),",
+}
+#: Where a cause lies, by the word that names it.
+_PLACES = {
+    "rounding to float64": "rounding to float64, where a moment is close to 1",
+    "conversion from RDP": "the conversion from RDP to ε and δ, such as the sign of log δ or the "
+    "division by α − 1; a wrong curve would be a defect of its own",
+    "mostly from the conversion": "the conversion from RDP, as another one gives less",
+    "mostly from the order grid": "the orders that are searched are too few",
+    "mostly from the orders and series": "the orders that are searched, or the sum of the curve",
+    "mostly from the orders and conversion's formula": "the orders that are searched, or the "
+    "formula of the conversion",
+    "mostly from the conversion's formula": "the formula of the conversion",
+    "mostly from the series": "the sum or series of the curve",
+    "several runs": "the composition of several runs: a single run is right",
+    "several runs in a sample": "the runs that share one sample",
+    "in a composition": "the composition of different mechanisms: each alone is right",
+    "depends on what was asked before": "something that is kept from one question to the next",
+}
+
+
+def heading(defect: Defect) -> str:
+    """The cause, the verdict at the question shown, and how many answers there were of it."""
+    many = f"{defect.answers:,} answer{'s' * (defect.answers != 1)}"
+    return f"{defect.cause} ({defect.shown.verdict}, {many})"
+
+
+def sentences(defect: Defect) -> list[str]:
+    """What an engineer has to know to mend it, a line each, but for what reproduces it."""
+    found = defect.shown
+    lines = [
+        f"The question: what is {_asked(found.ask)}?",
+        " ".join((_answered(found), *_true(found), *_off(found))),
+        _risk(found),
+        *_where(found),
+    ]
+    cause = _cause(defect)
+    if cause:
+        lines.append(f"Likely cause: {cause}.")
+    if defect.advice:
+        lines.append(defect.advice)
+    return lines
+
+
+def _asked(ask: Ask) -> str:
+    what = _MEANT[ask.kind].format(at=ask.at, within=ask.within)
+    ways = ", ".join(f"{key} as {way}" for key, way in ask.how)
+    more = [f"under {ask.adjacency.replace('_', '/')}"]
+    more += [f"for datasets that differ in {ask.group} records"] if ask.group > 1 else []
+    more += [f"among the orders {', '.join(ask.orders)}"] if ask.orders is not None else []
+    more += [f"built with {ways}"] if ways else []
+    return f"{what} of {ask.expression}, {', '.join(more)}"
+
+
+def _answered(found: Finding) -> str:
+    if found.verdict == "slow":
+        return f"The peer took {found.note or 'too long'} and was not waited for any longer."
+    if found.verdict == "exception":
+        return f"The peer has no number, but this error: {found.note}."
+    said = f"The peer answers {_number(found.answer)}"
+    if found.other is None or found.note:
+        return f"{said}."
+    ask, other = found.other
+    return f"{said}, and to the question “{_asked(ask)}” it answers {_number(other)}."
+
+
+def _number(answer: Answer) -> str:
+    value = answer.finite
+    if value is None:
+        return str(answer.error if answer.value is None else answer.value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    plain = number if value.denominator == 1 and abs(value) < 10**15 else None
+    if plain is not None:
+        return f"{plain:.0f}"
+    return str(number) if math.isfinite(number) and number else decimal_text(value, up=True)
+
+
+def _true(found: Finding) -> list[str]:
+    truth = found.truth
+    if truth is None:
+        return []
+    low, high = (
+        decimal_text(end, up, _DIGITS) for end, up in ((truth.lower, False), (truth.upper, True))
+    )
+    if low == high:
+        return [f"The truth is {low}."]
+    if truth.exact or found.verdict != "loose":
+        return [f"The truth lies between {low} and {high}."]
+    return [f"The truth is at least {low}, and it is proved to be at most {high}."]
+
+
+def _off(found: Finding) -> list[str]:
+    """By how much, and in which direction."""
+    value, truth = found.answer.finite, found.truth
+    if value is None or truth is None or found.verdict in ("slow", "exception"):
+        return []
+    small = value < truth.lower
+    if not small and value <= truth.upper:
+        return []
+    end = truth.lower if small else truth.upper
+    if end in (0, math.inf) or value == 0:
+        return [f"The answer is too {'small' if small else 'large'}."]
+    if value < 0:
+        return ["The answer is too small: it is negative, where the truth is positive."]
+    return [f"The answer is {_amount(value, Fraction(end), truth)}."]
+
+
+def _amount(value: Fraction, end: Fraction, truth: Truth) -> str:
+    what = "the truth" if truth.exact else f"what is proved {'from below' * (value < end)}".strip()
+    share = value / end
+    side = "small" if share < 1 else "large"
+    if share >= 2:
+        return f"too large: it is {rational_text(share, 3, up=False)} times {what}"
+    gap = abs(share - 1)
+    by = (
+        f"{rational_text(100 * gap, 3, up=False)} %"
+        if gap >= Fraction(1, 10**4)
+        else (f"a share of {rational_text(gap, 3, up=False)}")
+    )
+    return f"too {side} by {by} of {what}"
+
+
+def _risk(found: Finding) -> str:
+    if found.below and not found.beyond_rounding:
+        return (
+            "The error is one of rounding to float64, and hardly puts a user at risk; but a value "
+            "below the truth is no guarantee."
+        )
+    if found.below:
+        return (
+            "Users of the peer are at risk: a guarantee that rests on such an answer promises more "
+            "privacy than there is."
+        )
+    if found.verdict == "loose":
+        less = (
+            "fewer runs or a lower rate are used than"
+            if found.ask.kind in LARGEST
+            else ("more noise is added than")
+        )
+        return f"No user is at risk: the guarantee holds, but {less} the proved bound allows."
+    if found.answer.finite is None:
+        return "No user is at risk by a wrong number, as the peer gives no number to use."
+    return (
+        "This answer is not below what is proved, so it puts no user at risk by itself; but the "
+        "code is at fault, and other answers of it may."
+    )
+
+
+def _where(found: Finding) -> list[str]:
+    """The notes on a finding as sentences; errors and seconds are in the answer."""
+    if not found.note or found.verdict in ("slow", "exception"):
+        return []
+    return [
+        f"{note[0].upper() if note[0].isascii() else note[0]}{note[1:]}."
+        for note in found.note.split("; ")
+    ]
+
+
+def _cause(defect: Defect) -> str:
+    found = defect.shown
+    like = next((one for one in (found, *(c.shown for c in defect.clusters)) if one.formula), None)
+    if like is not None and like.formula is not None:
+        answer = "the answer"
+        if like is not found:
+            answer += f" to {call(like.ask)} of {like.ask.expression}"
+        try:
+            theorem_registry.named(like.formula)
+        except SymacctError:
+            return f"{like.formula}; {answer} is what this mistake gives"
+        return f"{answer} is the value of the theorem {like.formula}"
+    if found.form:
+        return f"the numbers are {found.form}"
+    ratio = found.ratio
+    near = ratio is not None and 0 < abs(ratio - 1) < _NEAR
+    if near and found.answer.finite is not None and is_float32(found.answer.finite):
+        return "a float32 in the computation, as the answer is a float32 number"
+    words = defect.cause.split(": ")
+    known = (_PLACES[word] for word in words if word in _PLACES)
+    if words[0] in (*SIDES, BOTH):
+        where = ", ".join(reversed(words[1:]))
+        return next(known, f"not told by this answer; look at the code for {where}")
+    return next(known, "")

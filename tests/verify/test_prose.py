@@ -1,0 +1,179 @@
+"""A defect in sentences: plain, complete, and true of the numbers that stand in them."""
+
+import json
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from click.testing import CliRunner
+
+from symacct.cli import main
+from symacct.verify import verify
+from symacct.verify.asking.questions import Extent
+from symacct.verify.judging import matching
+from symacct.verify.judging.truth import Oracle
+from symacct.verify.peer.protocol import Ask, AskedPart
+from symacct.verify.reporting.ci import junit, sarif, shown_in_full
+from symacct.verify.reporting.judgement import Judgement
+from symacct.verify.reporting.page import page
+from symacct.verify.reporting.prose import sentences
+from symacct.verify.reporting.standing import letter
+from tests.verify.peers import program
+from tests.verify.test_judgement import HALVED, OTHERS, found, parsed, report
+
+SMALL, EXTENT = "Users of the peer are at risk", Extent(2, 1, 6, 0, 0, 0, 0, 1, 30)
+
+
+def of(*findings):
+    (defect,) = report(*findings).defects
+    return " ".join(sentences(defect))
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("1/2", "The answer is too small by 50 % of the truth."),
+        ("0.995", "The answer is too small by 0.5"),
+        (str(1 - Fraction(3, 10**8)), "The answer is too small by a share of 3e-8 of the truth."),
+        ("-2", "The answer is too small: it is negative, where the truth is positive."),
+        ("1.5", "The answer is too large by 50 % of the truth."),
+        ("4", "The answer is too large: it is 4 times the truth."),
+        ("0", "The answer is too small."),
+    ],
+)
+def test_by_how_much_and_in_which_direction(value, said):
+    verdict = "loose" if Fraction(value) > 1 else "negative" if value == "-2" else "unsound"
+    assert said in of(found(verdict, value))
+
+
+def test_what_is_asked_answered_and_true_and_who_is_at_risk():
+    text = of(*HALVED)
+    for said in (
+        "The question: what is the Rényi divergence ε(α) at α = ",
+        ", under add/remove?",
+        "The peer answers 0.5. The truth is 1.",
+        SMALL,
+    ):
+        assert said in text
+    assert "No user is at risk" in of(found("loose", 2))
+    rounding = of(found("negative", "-1.5", beyond_rounding=False))
+    assert "hardly puts a user at risk" in rounding
+    assert SMALL not in rounding
+
+
+def test_every_sentence_is_one_and_every_report_has_them():
+    whole = report(*HALVED, *OTHERS.values())
+    judgement = Judgement(whole, "loose")
+    suite = " ".join(text for case in parsed(junit([judgement])) for text in case.itertext())
+    results = " ".join(
+        r["message"]["text"] for r in json.loads(sarif([judgement]))["runs"][0]["results"]
+    )
+    shown = shown_in_full(whole, whole.defects)
+    for defect in whole.defects:
+        lines = sentences(defect)
+        letters = letter(whole, defect)
+        for line in lines:
+            assert re.fullmatch(r"[A-Z].*[.?]", line, re.DOTALL), line
+            for place in (suite, results, shown, letters):
+                assert line in place
+    html = page([whole]).replace("&#39;", "'")
+    assert all(sentences(d)[0] in html for d in whole.defects)
+
+
+@pytest.mark.parametrize(
+    ("body", "cause"),
+    [
+        ("say({'value': value * 4})", "twice the sensitivity or half the noise, as of a record"),
+        ("say({'value': value / 4})", "half the sensitivity or twice the noise"),
+        ("say({'value': value / 2})", "ε(α) (α − 1)/α or half ε(α)"),
+        ("say({'value': value * 1.2345})", "not told by this answer; look at the code"),
+        (
+            "import struct; say({'value': struct.unpack('f', struct.pack('f', value))[0] * 3})",
+            "not told",
+        ),
+    ],
+)
+def test_the_likely_cause_is_named(tmp_path, body, cause):
+    seen = verify(program(tmp_path, body), EXTENT)
+    text = " ".join(line for defect in seen.defects for line in sentences(defect))
+    assert f"Likely cause: {cause}" in text
+
+
+def test_an_order_that_is_not_offered_is_not_called_right(tmp_path):
+    hello = (
+        '{"id": 0, "peer": "p", "supports": [{"mechanism": "Gaussian", "orders": "integer", '
+        '"max_order": 8}]}'
+    )
+    seen = verify(program(tmp_path, "say({'value': value / 2})", hello), EXTENT)
+    notes = [cluster.shown.note for cluster in seen.clusters]
+    assert seen.unsound
+    assert not [note for note in notes if "α =" in note]
+
+
+ACCOUNTANT = r"""
+#include <cmath>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+using std::string;
+double number(const string &line, const string &key, double otherwise) {
+  size_t at = line.find("\"" + key + "\": ");
+  return at == string::npos ? otherwise : strtod(line.c_str() + at + key.size() + 4, nullptr);
+}
+double rdp(double sigma, double q, int alpha) {
+  double sum = 0;
+  for (int k = 0; k <= alpha; k++)
+    sum += exp(lgamma(alpha + 1.) - lgamma(k + 1.) - lgamma(alpha - k + 1.) + k * log(q) +
+               (alpha - k) * log1p(-q) + k * (k - 1.) / (2 * sigma * sigma));
+  return log(sum) / (alpha - 1);
+}
+int main() {
+  std::cout.precision(17);
+  for (string line; std::getline(std::cin, line);) {
+    int id = number(line, "id", 0);
+    double q = number(line, "gamma_float", 1), sigma = number(line, "sigma_float", 1);
+    if (id == 0)
+      std::cout << R"({"id": 0, "peer": "c", "supports": [{"mechanism": "Gaussian", )"
+                   R"("sampling": "poisson", "orders": "integer", "max_order": 6}]})";
+    else
+      std::cout << "{\"id\": " << id << ", \"value\": "
+                << number(line, "count", 1) * rdp(sigma / 2, q, number(line, "alpha_float", 2))
+                << "}";
+    std::cout << std::endl;
+  }
+}
+"""
+
+
+def test_a_mistake_in_c_plus_plus_is_named_in_the_report(tmp_path):
+    compiler = shutil.which("c++")
+    if compiler is None:
+        pytest.skip("needs a C++ compiler")
+    (tmp_path / "peer.cpp").write_text(ACCOUNTANT, encoding="utf-8")
+    subprocess.run([compiler, tmp_path / "peer.cpp", "-o", tmp_path / "peer"], check=True)
+    done = CliRunner().invoke(
+        main, ["verify", "--quick", "--allow-rounding", "--command", str(tmp_path / "peer")]
+    )
+    assert done.exit_code == 0, done.output
+    said = " ".join(done.output.split())
+    assert "Likely cause: twice the sensitivity or half the noise" in said
+    assert "No user is at risk" in said
+    assert said.endswith("is below what is proved by more than rounding to float64.")
+
+
+def test_a_rate_squared_and_a_run_too_few_are_known_mistakes():
+    sampled = AskedPart("Gaussian", (("sigma", "1"),), "poisson", "1/2", 3)
+    ask, oracle = Ask("rdp", (sampled,), "3"), Oracle()
+    for other, name in (
+        (replace(sampled, gamma="1/4"), "the sampling rate squared"),
+        (replace(sampled, count=2), "one run too few"),
+        (replace(sampled, count=4), "one run too many"),
+        (replace(sampled, count=1), "count ignored"),
+        (replace(sampled, parameters=(("sigma", "1/2"),)), "twice the sensitivity"),
+        (replace(sampled, parameters=(("sigma", "2"),)), "half the sensitivity"),
+    ):
+        value = Fraction(oracle.truth(replace(ask, parts=(other,))).upper)
+        assert str(matching.matched(oracle, ask, value)).startswith(name)
