@@ -187,7 +187,11 @@ def reported(
         return _as_bound(ask(TRUE, _FEW_DIGITS), digits)
 
     found = best(ask, against, is_less, roughly if digits > _FEW_DIGITS else None)
-    return found if found.in_time or found.best is not found.by_orders else _late(found)
+    if found.best is not found.by_orders:
+        return replace(found, best=replace(found.best, is_best=True))
+    note = found.best.note if found.in_time else _late(found.best)
+    said = replace(found.best, is_best=True, note=note)
+    return replace(found, best=said, by_orders=said)
 
 
 def best_guarantee(
@@ -199,13 +203,9 @@ def best_guarantee(
     return reported(m, digits=digits, conversion=BEST, **question).best
 
 
-def _late(found: Reported[Guarantee]) -> Reported[Guarantee]:
-    """What was found, with a note that more time may prove a smaller number."""
-    note = "; ".join(
-        filter(None, [found.best.note, may_be_smaller(found.best, "conversion='exact'")])
-    )
-    said = replace(found.best, note=note)
-    return replace(found, best=said, by_orders=said)
+def _late(g: Guarantee) -> str:
+    """The note of a guarantee, and that more time may prove a smaller number."""
+    return "; ".join(filter(None, [g.note, may_be_smaller(g, "conversion='exact'")]))
 
 
 def _as_bound(g: Guarantee, digits: int) -> Guarantee:
