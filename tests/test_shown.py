@@ -226,7 +226,7 @@ def test_a_report_s_number_is_the_best_proved_and_comes_first(m, given):
     assert headline == json.loads(json.dumps(found.as_dict()))
     assert re.match(rf"report this +{letter} = {re.escape(best.rounded())} at ", str(found))
     assert best.upper <= by_orders.asked.upper
-    assert (best.upper < by_orders.asked.lower) == found.guarantee.needs_no_order
+    assert (best.upper < by_orders.asked.lower) == (found.guarantee.conversion != "improved")
     rows = Balanced(found._repr_html_()).text
     assert rows[0] == "report this"
     assert any("record" in text for text in rows)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from symacct.accountant.accountant import Accountant
 from symacct.core import arguments, limits
@@ -19,13 +21,23 @@ from symacct.results.enclosure import Guarantee
 from symacct.results.time_limit import OutOfTimeError, TimeBeside
 from symacct.theory.conversion import BEST
 
-#: Conversions: by Rényi orders, and by the exact profile. BEST is whichever of the two is better.
-BY_ORDERS, TRUE = "improved", "exact"
+#: Conversions: the usual one of a Rényi order, all that an order proves, and the exact profile.
+#: BEST is whichever of the three proves the smallest number.
+BY_ORDERS, CLOSEST, TRUE = "improved", "optimal", "exact"
 #: What is asked of the exact profile where all digits took too long, and how much more time for it.
 _FEW_DIGITS, _TIMES = 2, 2
 #: The remedy of an error that the number by Rényi orders, which is reported then, does not need.
 _REMEDY = re.compile(rf"(; use|,? or(?: for)?) conversion={BY_ORDERS!r}( for the bound.*)?$")
-_T = TypeVar("_T")
+
+
+class OfAKind(Protocol):
+    """What is answered by one conversion or another: true, or an upper bound of what is."""
+
+    @property
+    def kind(self) -> Kind: ...
+
+
+_T = TypeVar("_T", bound=OfAKind)
 
 
 @dataclass(frozen=True)
@@ -48,19 +60,30 @@ class Reported(Generic[_T]):
 def best(
     ask: Callable[[str], _T],
     against: Callable[[_T, _T | None], str],
+    is_less: Callable[[_T, _T], bool],
     roughly: Callable[[], _T] | None = None,
 ) -> Reported[_T]:
     """What `ask` answers by the exact profile, or by Rényi orders where that is better.
 
-    `against` says why the first is not the better one, or nothing. The exact profile has
-    `limits(report=…)` seconds, and `roughly`, a bound by it, twice as many where these were not
-    enough. An error is raised where neither answers.
+    `against` says why the first is not the better one, or nothing; `is_less` compares two answers.
+    The exact profile has `limits(report=…)` seconds, and `roughly`, a bound by it, twice as many
+    where these were not enough. Where it is beaten, or only a bound, all that an order proves is
+    asked for too: beside what the usual conversion has computed, that costs no more than it did.
+    An error is raised where nothing answers.
     """
     by_orders, failed, untrue, late = None, None, None, ""
     try:
         by_orders = ask(BY_ORDERS)
     except SymacctError as error:
         failed = error
+
+    @functools.cache
+    def closest() -> _T | None:
+        with contextlib.suppress(SymacctError):
+            if by_orders is not None and is_less(closer := ask(CLOSEST), by_orders):
+                return closer
+        return by_orders
+
     seconds, reason = limits.current().report, ""
     for allowed, question in ((seconds, lambda: ask(TRUE)), (_TIMES * seconds, roughly)):
         if question is None:
@@ -74,7 +97,8 @@ def best(
         except SymacctError as error:
             reason, untrue = _not_known(error), error
         else:
-            reason = against(exact, by_orders)
+            known = by_orders if exact.kind is Kind.EXACT else closest()
+            reason = against(exact, known)
             if not reason:
                 return Reported(exact, by_orders, "", TimeBeside(), not late)
         break
@@ -82,7 +106,9 @@ def best(
         assert failed is not None  # noqa: S101  # there was no answer
         # That no finite answer is true says more than that no order gives one.
         raise untrue if isinstance(untrue, InfiniteError) else failed
-    return Reported(by_orders, by_orders, late or reason, TimeBeside(), not late)
+    least = closest()
+    assert least is not None  # noqa: S101  # as by_orders is there
+    return Reported(least, least, late or reason, TimeBeside(), not late)
 
 
 def _not_known(error: SymacctError) -> str:
@@ -143,8 +169,11 @@ def reported(
         )
     digits = arguments.digits(digits)
 
+    by_orders = Accountant(digits, engine)
+
     def ask(conversion: str, digits: int = digits) -> Guarantee:
-        accountant = Accountant(digits, engine)  # its own: what is given up half way is forgotten
+        # Its own for the exact profile: what is given up half way is forgotten.
+        accountant = Accountant(digits, engine) if conversion == TRUE else by_orders
         how: dict[str, Any] = {"conversion": conversion, "orders": orders, "by": by}
         if delta is not None:
             return accountant.epsilon(m, delta, **how)
@@ -157,8 +186,12 @@ def reported(
     def roughly() -> Guarantee:
         return _as_bound(ask(TRUE, _FEW_DIGITS), digits)
 
-    found = best(ask, against, roughly if digits > _FEW_DIGITS else None)
-    return found if found.in_time or found.best is not found.by_orders else _late(found)
+    found = best(ask, against, is_less, roughly if digits > _FEW_DIGITS else None)
+    if found.best is not found.by_orders:
+        return replace(found, best=replace(found.best, is_best=True))
+    note = found.best.note if found.in_time else _late(found.best)
+    said = replace(found.best, is_best=True, note=note)
+    return replace(found, best=said, by_orders=said)
 
 
 def best_guarantee(
@@ -170,13 +203,9 @@ def best_guarantee(
     return reported(m, digits=digits, conversion=BEST, **question).best
 
 
-def _late(found: Reported[Guarantee]) -> Reported[Guarantee]:
-    """What was found, with a note that more time may prove a smaller number."""
-    note = "; ".join(
-        filter(None, [found.best.note, may_be_smaller(found.best, "conversion='exact'")])
-    )
-    said = replace(found.best, note=note)
-    return replace(found, best=said, by_orders=said)
+def _late(g: Guarantee) -> str:
+    """The note of a guarantee, and that more time may prove a smaller number."""
+    return "; ".join(filter(None, [g.note, may_be_smaller(g, "conversion='exact'")]))
 
 
 def _as_bound(g: Guarantee, digits: int) -> Guarantee:
@@ -229,9 +258,13 @@ def against(exact: Guarantee, by_orders: Guarantee | None) -> str:
         return ""
     if exact.claim.adjacency != by_orders.claim.adjacency:
         return f"the exact profile is that under {exact.claim.adjacency}"
-    one, other = exact.asked, by_orders.asked
-    same = one.exactly is not None and one.exactly == other.exactly
-    # Ends beyond the digits that are printed differ by how far each was worked out.
-    if not same and one.upper > other.upper and one.rounded() != other.rounded():
+    if is_less(by_orders, exact):
         return f"the dominating pair gives no less than {exact.asked.rounded(6)}"
     return ""
+
+
+def is_less(one: Guarantee, than: Guarantee) -> bool:
+    """Is it less in the digits that are printed? Ends beyond differ by how far each was found."""
+    a, b = one.asked, than.asked
+    same = a.exactly is not None and a.exactly == b.exactly
+    return bool(not same and a.upper < b.upper and a.rounded() != b.rounded())

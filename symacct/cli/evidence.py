@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from symacct.accountant.reported import Reported, reported
+from symacct.accountant.reported import BY_ORDERS, Reported, asked_letter, reported
 from symacct.cli.frame import EPILOG, InputError, how_options, in_numbers, main
 from symacct.core.errors import DomainError, echo, reason
 from symacct.evidence.certificates import FORMS
@@ -66,7 +67,8 @@ def certificate_command(
             "certificate: needed --delta or --epsilon, and one of them only, as in --delta 1e-5"
         )
     with progress("certificate"):
-        text, note = _written(reported(m, delta, epsilon, digits, **how), FORMS[form])
+        ask = functools.partial(reported, m, delta, epsilon, digits)
+        text, note = _written(ask, how, FORMS[form])
     if note:
         click.echo(f"Note: {note}", err=True)
     if out is None:
@@ -82,16 +84,17 @@ def certificate_command(
     click.echo(f"{out} holds the {form} certificate; {checked} checks it without symacct")
 
 
-def _written(found: Reported[Guarantee], write: Callable[[Guarantee], str]) -> tuple[str, str]:
-    """The certificate of the number to report, or of the one by Rényi orders with why."""
+def _written(
+    ask: Callable[..., Reported[Guarantee]], how: dict[str, Any], write: Callable[[Guarantee], str]
+) -> tuple[str, str]:
+    """The certificate of the number to report, or of the usual one by Rényi orders with why."""
+    best = ask(**how).best
     try:
-        return write(found.best), ""
+        return write(best), ""
     except DomainError as error:
-        by_orders = found.by_orders
-        if by_orders is None or by_orders is found.best:
+        if any(how.values()) or best.conversion == BY_ORDERS:
             raise
-        shown, best = by_orders.asked.rounded(), found.best.asked.rounded()
-        letter = "ε" if by_orders.epsilon is by_orders.asked else "δ"
+        usual = ask(conversion=BY_ORDERS).best
         why, _, _ = str(error).removeprefix("certificate: ").partition("; ")
-        here = f"this certifies {letter} = {shown} by Rényi orders"
-        return write(by_orders), f"{here}, and not the {best} to report: {why}"
+        here = f"this certifies {asked_letter(usual)} = {usual.asked.rounded()} by Rényi orders"
+        return write(usual), f"{here}, and not the {best.asked.rounded()} to report: {why}"

@@ -323,7 +323,7 @@ also_option = click.option(
 _CONVERSIONS = (
     "How (ε, δ) is found: by classic, improved or optimal from one Rényi order, by total-variation "
     "from the order 1, by exact from the true privacy profile, or by best: exact if that is found "
-    "in time, and otherwise improved."
+    "in time, and otherwise improved or optimal, whichever proves the smaller number."
 )
 conversion_option = click.option(
     "--conversion",

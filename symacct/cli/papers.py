@@ -206,6 +206,7 @@ def optimum_command(expr: str, digits: int, as_json: bool, **given: str) -> None
         ("ε", found.epsilon),
         ("δ", found.delta),
         ("conversion", found.conversion),
+        ("to report", "epsilon EXPR --delta D prints a smaller number, which is proved too"),
         ("relation", about(m)),
     )
 

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import click
 
-from symacct.cli.frame import AXIS_HELP, EPILOG, ask_option, axis, main
+from symacct.cli.frame import AXIS_HELP, EPILOG, ask_option, axis, conversion_option, main
 from symacct.core.errors import DomainError, echo, reason
 from symacct.explore.reference import reference_table
 from symacct.explore.sweeps.worker import NEEDED
 from symacct.text import parse_open
+from symacct.theory.conversion import BEST
 
 _EXPRESSION = "PoissonSubsample(Gaussian(sigma), gamma)"
 _GRID = (
@@ -28,6 +29,7 @@ _GRID = (
 @click.option(
     "--digits", default=50, show_default=True, help="How many significant digits each end has."
 )
+@conversion_option
 @click.option(
     "--json",
     "json_file",
@@ -45,12 +47,14 @@ def reference_command(
     axes: tuple[str, ...],
     ask: str,
     digits: int,
+    conversion: str | None,
     json_file: str | None,
     csv_file: str | None,
 ) -> None:
     """Print a table of certified lower and upper ends.
 
-    The true value lies between the two ends. The table is printed as CSV unless a file is named.
+    The value lies between the two ends. It is the true one where its kind is exact, and otherwise a
+    proved bound. The table is printed as CSV unless a file is named.
     Without EXPR and --grid, the table is ε(α) of the Poisson-sampled Gaussian mechanism on a grid
     of common parameters.
 
@@ -61,7 +65,8 @@ def reference_command(
     """
     values = dict(axis("--grid", text) for text in axes or _GRID)
     node = parse_open(expr)
-    table = replace(reference_table(node, values, ask, digits), expression=expr)
+    table = reference_table(node, values, ask, digits, conversion or BEST)
+    table = replace(table, expression=expr)
     _write(json_file, table.to_json() + "\n")
     _write("-" if json_file is csv_file is None else csv_file, table.to_csv())
 

@@ -20,6 +20,7 @@ from symacct.accountant.reported import (
 )
 from symacct.core import arguments, exact
 from symacct.core.calling import explained
+from symacct.core.claims import Kind
 from symacct.core.errors import DomainError, PrecisionError, SymacctError, echo
 from symacct.core.exact import INFINITY, Numeric
 from symacct.core.lazy_import import sympy
@@ -73,6 +74,11 @@ class Calibration:
     def __repr__(self) -> str:
         what = filter(None, (shortened(repr(self.node)), sensitivity(self.node)))
         return f"Calibration: {self}\n  of: {', '.join(what)}"
+
+    @property
+    def kind(self) -> Kind:
+        """Exact where the true ε decided, else upper: other proofs may find a better value."""
+        return self.guarantee.kind
 
     @property
     def values(self) -> str:
@@ -170,14 +176,17 @@ def calibrated(
         why = against(exact.guarantee, None)
         if why or by_orders is None:
             return why
-        less = by_orders.meets - exact.meets
-        if less == 0 or (less > 0) == (exact.meets > exact.fails):  # noise falls, a rate rises
-            return ""
-        return f"the dominating pair gives no better than {number(exact.meets)}"
+        if is_better(by_orders, exact):
+            return f"the dominating pair gives no better than {number(exact.meets)}"
+        return ""
+
+    def is_better(one: Calibration, than: Calibration) -> bool:
+        less = than.meets - one.meets
+        return less != 0 and (less > 0) == (one.meets > one.fails)  # noise falls, a rate rises
 
     if conversion := pinned_conversion(conversion, None, by):
         return pinned(ask(conversion))
-    return best(ask, needs_more)
+    return best(ask, needs_more, is_better)
 
 
 def number(value: Fraction) -> str:

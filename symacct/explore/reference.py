@@ -15,11 +15,11 @@ from symacct.core import limits
 from symacct.core.errors import DomainError, SymacctError, echo
 from symacct.explore.sweeps.worker import NEEDED, shown
 from symacct.expressions.node import Node, as_node
-from symacct.results.enclosure import Enclosure
+from symacct.results.enclosure import Enclosure, Guarantee
 from symacct.results.progress import progress
 from symacct.version import __version__
 
-_RESULTS = ("lower", "upper", "kind", "theorems", "order", "error")
+_RESULTS = ("lower", "upper", "kind", "theorems", "order", "conversion", "error")
 
 
 @dataclass(frozen=True)
@@ -63,12 +63,14 @@ def reference_table(
     grid: Mapping[str, Sequence[str]],
     ask: str = "rdp",
     digits: int = 50,
+    conversion: str = "improved",
 ) -> ReferenceTable:
     """Certified values of `node` at every point of the grid.
 
     `grid` gives the values, as exact text, of each open parameter and of alpha, delta or epsilon,
-    whichever `ask` ("rdp", "epsilon", "delta") is at. Raises DomainError and LimitError for a grid
-    that does not fit; a point that has no answer is a row with an error.
+    whichever `ask` ("rdp", "epsilon", "delta") is at. `conversion` is that of
+    `Node.epsilon`. Raises DomainError and LimitError for a grid that does not fit; a point that has
+    no answer is a row with an error.
 
     >>> from symacct import Gaussian
     >>> print(reference_table(Gaussian(3), {"alpha": ["2"]}, digits=5).to_csv(), end="")
@@ -84,7 +86,7 @@ def reference_table(
     with progress("certifying", len(points) * len(grid[NEEDED[ask]])) as advance:
         for values in points:
             fixed = dict(zip(names, values, strict=True))
-            rows.extend(_curve(accountant, node, fixed, ask, grid[NEEDED[ask]]))
+            rows.extend(_curve(accountant, node, fixed, ask, grid[NEEDED[ask]], conversion))
             accountant.clear()  # another curve follows: what is remembered is of no more use
             advance(len(grid[NEEDED[ask]]))
     return ReferenceTable(str(node), ask, digits, (*names, NEEDED[ask]), tuple(rows))
@@ -101,24 +103,32 @@ def _check(node: Node, grid: Mapping[str, Sequence[str]], ask: str) -> None:
 
 
 def _curve(
-    accountant: Accountant, node: Node, fixed: dict[str, str], ask: str, targets: Sequence[str]
+    accountant: Accountant,
+    node: Node,
+    fixed: dict[str, str],
+    ask: str,
+    targets: Sequence[str],
+    conversion: str,
 ) -> Iterator[dict[str, str]]:
     """The rows of one choice of parameters."""
     for target in targets:
         row = {**fixed, NEEDED[ask]: target}
         try:
             m = node.subs(fixed) if fixed else node
-            yield row | _answer(accountant, m, ask, target)
+            yield row | _answer(accountant, m, ask, target, conversion)
         except SymacctError as error:
             yield row | {"error": f"{type(error).__name__}: {error}"}
 
 
-def _answer(accountant: Accountant, m: Node, ask: str, target: str) -> dict[str, str]:
+def _answer(
+    accountant: Accountant, m: Node, ask: str, target: str, conversion: str
+) -> dict[str, str]:
     if ask == "rdp":
         return _ends(accountant.rdp(m, target))
-    guarantee = getattr(accountant, ask)(m, target)
-    order = "inf" if guarantee.alpha == math.inf else str(guarantee.alpha)
-    return _ends(guarantee.asked) | {"order": order}
+    g: Guarantee = getattr(accountant, ask)(m, target, conversion)
+    order = "inf" if g.alpha == math.inf else str(g.alpha)
+    found = _ends(g.asked) | ({} if g.needs_no_order else {"order": order})
+    return found | {"conversion": g.conversion}
 
 
 def _ends(x: Enclosure) -> dict[str, str]:

@@ -271,9 +271,9 @@ class Node(Currencies, Mechanical, PaperOutput, Pictures, Interned):
 
         `orders` restricts the orders: it is "integer" or an iterable of orders. `digits` is 30 by
         default; if the exact profile has fewer digits, the guarantee has those, and its `note` says
-        so. The conversion "best" is "exact" if that is found in time, and otherwise "improved", as
-        in `report`. Raises DomainError for δ outside [0, 1), and SoundnessError if only a lower
-        bound is known.
+        so. The conversion "best" is "exact" if that is found in time, and otherwise "optimal" if
+        that prints a smaller number than "improved", as in `report`. Raises DomainError for δ
+        outside [0, 1), and SoundnessError if only a lower bound is known.
         """
         return upward.accountant.default_accountant().epsilon(
             self, delta, conversion=conversion, orders=orders, by=by, digits=digits

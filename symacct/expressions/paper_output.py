@@ -119,7 +119,7 @@ class PaperOutput:
         or "replace_one", says for which neighbours the mechanism's parameters were stated, if the
         expression leaves that open; AdjacencyError if it does not hold for those. Without a
         `conversion` the number comes from the exact profile if that is known within
-        `limits(report=…)` seconds, and otherwise from Rényi orders.
+        `limits(report=…)` seconds, and otherwise from Rényi orders, as in `report`.
         """
         m = cast("Node", self)
         found = upward.reported.reported(m, delta, epsilon, digits, conversion=conversion)

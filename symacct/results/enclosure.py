@@ -226,6 +226,8 @@ class Guarantee(NoNumber):
     needs_no_order: bool = field(default=False, repr=False, compare=False)
     #: The expression that was asked, for `statement()`.
     mechanism: Node | None = field(default=None, repr=False, compare=False)
+    #: Is it the best that is proved, which `report` gives?
+    is_best: bool = field(default=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if Kind.LOWER in (self.kind, self.claim.kind):
@@ -286,7 +288,7 @@ class Guarantee(NoNumber):
         if self.needs_no_order:
             return str(self.kind)
         best = "no order does better" if self.optimal else "another order may do better"
-        return f"{self.kind}; {best}; {self.may_be_less}"
+        return "; ".join(filter(None, [str(self.kind), best, self.may_be_less]))
 
     @property
     def asked(self) -> Bound:
@@ -318,8 +320,8 @@ class Guarantee(NoNumber):
 
     @property
     def may_be_less(self) -> str:
-        """How a smaller number may be had, in words; nothing if this is the exact profile's."""
-        if self.needs_no_order:
+        """How a smaller number may be had, in words; nothing if this is the number to report."""
+        if self.needs_no_order or self.is_best:
             return ""
         name, letter = ("", "ε") if self.epsilon is self.asked else ("epsilon=", "δ")
         given = rounding.given(self.given)

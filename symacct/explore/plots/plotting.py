@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import sympy
 
+from symacct.accountant.reported import TRUE
 from symacct.core import arguments, exact
 from symacct.core.calling import explained
 from symacct.core.claims import Kind
@@ -27,6 +28,7 @@ from symacct.export.description import pictured
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.theorem_registry import all_named
 from symacct.results.progress import progress
+from symacct.theory.conversion import BEST
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -138,6 +140,8 @@ def plot_sweep(
         f"{_SIGNS.get(name, name)} = {x}" for name in values if name != axis for x in values[name]
     ]
     at = f" at {', '.join(fixed)}" if fixed else ""
+    if ask != "rdp" and conversion not in (TRUE, BEST):
+        at += ", by Rényi orders"
     named, about_all = _told_apart(curves)
     drawing = Drawing(axes, _SIGNS.get(axis, axis), _ASKED.get(ask, ask) + at, about_all)
     ask_all = functools.partial(

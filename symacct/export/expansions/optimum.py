@@ -37,12 +37,19 @@ class Optimum:
 
     def __repr__(self) -> str:
         found = f"ε = {written(self.epsilon)}, δ = {written(self.delta)}"
-        return f"Optimum: {found} at order {written(self.alpha)}, {self.conversion} conversion"
+        how = f"at order {written(self.alpha)}, {self.conversion} conversion"
+        return f"Optimum: {found} {how}; {self.is_less}"
+
+    @property
+    def is_less(self) -> str:
+        """Where there is a smaller number: the improved conversion gives less at every order."""
+        return "m.report(delta) gives a smaller number"
 
     def _repr_html_(self) -> str:
         formulas = [("ε", self.epsilon), ("δ", self.delta), ("order α", self.alpha)]
         rows = [(name, typeset(value)) for name, value in formulas]
-        return card([*rows, ("conversion", self.conversion), ("claim", str(self.claim))])
+        claim = [("claim", str(self.claim))]
+        return card([*rows, ("smaller", self.is_less), ("conversion", self.conversion), *claim])
 
     def as_dict(self) -> dict[str, Any]:
         """The optimum for JSON, formulas as SymPy's text."""

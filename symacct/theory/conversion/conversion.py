@@ -80,7 +80,7 @@ def forget(name: str) -> None:
     del _conversions[named(name).name]
 
 
-#: No conversion of its own: the one of the exact profile and Rényi orders that proves more.
+#: No conversion of its own: the one of the exact profile and Rényi orders that proves the most.
 BEST = "best"
 
 
@@ -114,8 +114,8 @@ def named(name: str) -> Conversion | WholeProfile:
     except (KeyError, TypeError):
         if name == BEST:
             raise DomainError(
-                f"conversion: found {BEST!r}, which is whichever of exact and improved proves the "
-                "smaller number, needed one of them"
+                f"conversion: found {BEST!r}, which is whichever of exact, improved and optimal "
+                "proves the smallest number, needed one of them"
             ) from None
         known = (*_conversions, BEST)
         needed = f"one of {', '.join(map(repr, known))}"
