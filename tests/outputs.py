@@ -19,7 +19,9 @@ from symacct import (
     parse,
     theorems,
 )
+from symacct.accountant.reported import reported
 from symacct.export.latex.display import latex
+from symacct.export.latex.number_formula import number_latex, profile_latex
 from symacct.export.prose import prose
 from symacct.export.tables import table
 from symacct.expressions.node import kinds
@@ -96,6 +98,36 @@ def special(every):
         sympy.sqrt(A) * ALPHA**2 + sympy.Max(A, ALPHA - 1), kind="upper", adjacency="either"
     )
     yield "a curve", latex(mine)
+
+
+#: With a pair of every sort, and one of each that has no formula but the Rényi curve's.
+NUMBERS = (
+    "Gaussian(2)",
+    "100 * PoissonSubsample(Gaussian(2), 1/100)",
+    "3 * Gaussian(5, 2) + 2 * Laplace(3)",
+    "PoissonSubsample(2 * Laplace(3), 1/5)",
+    "RandomAllocation(Gaussian(2), 10)",
+    "RandomAllocation(Laplace(2), 4)",
+    "SubsampleWithoutReplacement(Gaussian(2), 1/10)",
+    "ExponentialMechanism(1)",
+    "GroupPrivacy(PoissonSubsample(Gaussian(2), 1/10), 5)",
+    "DiscreteLaplace(2, 3)",
+    "ApproximateDP(1, 1e-6)",
+    "10 * Skellam(100) + PoissonSubsample(DiscreteGaussian(3), 1/10)",
+    "DiscreteGaussianSum(2, 10)",
+    "Either(Gaussian(2), Laplace(2), 1/3)",
+    "DistributionPair(laws.Density('exp(-Abs(x))/2'), laws.Normal(0, 1))",
+    "60 * PoissonSubsample(Gaussian(1.1), 256/60000) + 3 * Laplace(2) "
+    "+ PoissonSubsample(Laplace(1), 1/3)",
+    "ZCDP(1/10)",
+)
+
+
+def numbers():
+    """(title, LaTeX) of formulas of the number to report."""
+    for expression in NUMBERS:
+        yield expression, number_latex(reported(parse(expression), epsilon=1, digits=3).best)
+    yield "open", profile_latex(5 * PoissonSubsample(Laplace(B), Q))
 
 
 def tables():

@@ -73,6 +73,7 @@ DOCUMENT_COMMANDS = (
     | words("documentclass usepackage allowdisplaybreaks title author maketitle section item")
     | words("textsf cite bibitem emph ref label caption centering toprule midrule bottomrule num")
     | words("ensuremath textbackslash textasciicircum textasciitilde textellipsis textquotedbl")
+    | words("bigl bigr big otimes oplus ast mathbf")
     | words("surd mathsf varepsilon lbrace rbrace lceil rceil cdot propto preceq nabla exp c o")
     | set("|'`\"")
 )
@@ -120,7 +121,9 @@ def test_every_theorem_has_a_display(displays):
         assert displayed or theorem.name in NEED_NUMBERS, theorem.name
 
 
-@pytest.mark.parametrize("written", [outputs.tables, outputs.sentences, outputs.papers])
+@pytest.mark.parametrize(
+    "written", [outputs.numbers, outputs.tables, outputs.sentences, outputs.papers]
+)
 def test_tables_sentences_and_papers_parse_and_know_their_commands(written):
     for title, tex in written():
         assert commands(tex) <= DOCUMENT_COMMANDS, (title, commands(tex) - DOCUMENT_COMMANDS)

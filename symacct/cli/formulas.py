@@ -7,29 +7,42 @@ from pathlib import Path
 
 import click
 
+from symacct.accountant.reported import pinned, reported
 from symacct.cli.frame import (
     DIGITS_HELP,
     EPILOG,
     InputError,
     also_option,
     by_option,
+    conversion_option,
     in_numbers,
     json_option,
+    listed_orders,
     main,
+    print_note,
     print_text,
 )
 from symacct.core.errors import echo
 from symacct.core.pinning import By
 from symacct.export.figures import FORMATS, figure, save
 from symacct.export.latex.display import latex
+from symacct.export.latex.laws import UnwrittenError
+from symacct.export.latex.number_formula import number_latex, profile_latex
 from symacct.export.tables import table
 from symacct.papers.document import paper
+from symacct.papers.report import PrivacyReport
+from symacct.results.enclosure import Guarantee
+from symacct.results.progress import progress
 from symacct.text import parse_open
 
 
 @main.command("latex", epilog=EPILOG)
 @click.argument("expr")
-@click.option("--alpha", help="The Rényi order. By default the formula holds for all orders.")
+@click.option(
+    "--alpha",
+    help="The Rényi order. By default the formula holds for all orders. With --document it is "
+    "the orders of the table, as in 2,4,8.5.",
+)
 @by_option
 @click.option(
     "--name",
@@ -39,7 +52,10 @@ from symacct.text import parse_open
     help="Write a parameter in another way, as in gamma=q. This option can be repeated.",
 )
 @click.option("--document", is_flag=True, help="Write a whole document, with a table of values.")
-@click.option("--delta", help="With --document, also give ε at this δ.")
+@click.option("--delta", help="Print the formula of the ε to report at this δ.")
+@click.option("--epsilon", help="Print the formula of the δ to report at this ε.")
+@conversion_option
+@click.option("--rdp", is_flag=True, help="Print the formula of ε(α) as well, below the other.")
 @json_option
 def latex_command(
     expr: str,
@@ -48,29 +64,66 @@ def latex_command(
     names: tuple[str, ...],
     document: bool,
     delta: str | None,
+    epsilon: str | None,
+    conversion: str | None,
+    rdp: bool,
     as_json: bool,
 ) -> None:
-    """Print the formula of ε(α) of EXPR in LaTeX.
+    """Print a formula of EXPR in LaTeX: of ε(α), or of the number to report.
 
+    With --delta or --epsilon it is the formula of the number that the commands epsilon, delta and
+    statement report: δ(ε) of the two laws, or of the Rényi order and the conversion that gave it.
     The formula needs the package amsmath. The document of --document compiles as it is; its tables
     need the packages booktabs and siunitx (in Debian: texlive-science).
 
     \b
-    Example:
+    Examples:
       symacct latex "PoissonSubsample(Gaussian(sigma), gamma)" --name gamma=q
+      symacct latex "100 * PoissonSubsample(Gaussian(2), 1/100)" --delta 1e-5
     """
-    if document and alpha is not None:
+    if sum(one is not None for one in (alpha, delta, epsilon)) > 1 and not document:
+        raise InputError("latex: needed one of --alpha, --delta and --epsilon")
+    if document and epsilon is not None:
+        raise InputError("found --epsilon with --document, needed --delta: a document is about ε")
+    asked = (delta, epsilon) != (None, None)
+    if not asked and (conversion is not None or rdp):
+        option = "--rdp" if conversion is None else "--conversion"
+        raise InputError(f"found {option} without --delta or --epsilon, needed one of them")
+    if document and (conversion is not None or rdp):
         raise InputError(
-            "found --alpha with --document, needed one of them: a document is about all orders"
+            "found --conversion or --rdp with --document, needed neither: a document has the "
+            "best number that is proved, and the one by Rényi orders"
         )
-    if delta is not None and not document:
-        raise InputError("found --delta without --document, needed both")
     m = parse_open(expr)
     if document:
-        written = paper(m, delta=delta, names=_named(names), by=by)
-    else:
+        orders = None if alpha is None else listed_orders([alpha])
+        written = paper(m, orders, delta, _named(names), by=by)
+    elif not asked:
         written = latex(m, alpha, _named(names), by)
+    elif m.free_symbols:
+        written = profile_latex(m, _named(names))
+        print_note(f"Note: {_OPEN}")
+    else:
+        with progress("latex"):
+            found = reported(m, delta, epsilon, conversion=conversion, by=by).best
+        written = _of_number(found, names, by)
+    if rdp:
+        written = f"{written}\n{latex(m, None, _named(names), by)}"
     print_text(as_json, {"expression": repr(m), "latex": written}, written)
+
+
+_OPEN = "EXPR has a parameter without a value, so the formula stands without its number"
+
+
+def _of_number(found: Guarantee, names: tuple[str, ...], by: By) -> str:
+    """The formula of the number, or ε(α) with a note of how the number is found."""
+    try:
+        return number_latex(found, _named(names), by)
+    except UnwrittenError:
+        assert found.mechanism is not None  # noqa: S101  # it was asked of one
+        how = PrivacyReport(pinned(found)).how
+        print_note(f"Note: this is the formula of the Rényi curve ε(α). Of the number: {how}")
+        return latex(found.mechanism, None, _named(names), by)
 
 
 @main.command("table", epilog=EPILOG)
@@ -113,8 +166,7 @@ def table_command(
       symacct table "PoissonSubsample(Gaussian(5), 1/1000)" --alpha 2,4,8 \\
         --also ZW19-T5
     """
-    orders = [part.strip() for part in alpha.split(",") if part.strip()]
-    found = table(in_numbers(expr), orders, digits, [by or (), *also])
+    found = table(in_numbers(expr), listed_orders([alpha]), digits, [by or (), *also])
     if file is not None:
         save(figure(found), file)
     click.echo(found.csv() if form == "csv" else found.latex(caption), nl=False)

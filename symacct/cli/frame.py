@@ -72,7 +72,10 @@ JOBS = {
     "Write": {
         "statement": ("papers", "Write a paragraph about EXPR for the privacy section of a paper."),
         "cite": ("papers", "Print BibTeX entries of the works that a result of EXPR rests on."),
-        "latex": ("formulas", "Print the formula of ε(α) of EXPR in LaTeX."),
+        "latex": (
+            "formulas",
+            "Print a formula of EXPR in LaTeX: of ε(α), or of the number to report.",
+        ),
         "table": ("formulas", "Print a table of ε(α) of EXPR for a paper."),
         "code": ("coding", "Print a function in another language that computes ε(α) of EXPR."),
         "reference": ("reference", "Print a table of certified lower and upper ends."),

@@ -13,6 +13,7 @@ from rich.tree import Tree
 from symacct.accountant.accountant import Accountant
 from symacct.accountant.reported import reported
 from symacct.adversary.falsify import falsify
+from symacct.cli import theorem_sheet
 from symacct.cli.frame import (
     ALPHA_HELP,
     EPILOG,
@@ -24,6 +25,7 @@ from symacct.cli.frame import (
     listed_orders,
     main,
     print_json,
+    print_note,
     print_text,
 )
 from symacct.cli.headline import as_report
@@ -199,33 +201,35 @@ def theorems_command(words: tuple[str, ...], as_json: bool) -> None:
     """List the theorems of the papers, or those that match NAME.
 
     NAME is the code of a theorem, such as ZW19-T8, or words of its row: a row is listed if it has
-    each of them, and those that are about the words come first. Without NAME, or where many rows
-    match, each has one line. Otherwise each row gives the conditions of the theorem and the Python
-    call that computes it.
+    each of them, and those that are about the words come first. If no row has them all, those that
+    have most of them are listed, or those of a word that is like it. Without NAME, or where many
+    rows match, each has one line. Otherwise each row is shown with what it says, what it assumes,
+    where its proof is, and a command and a line of Python that compute it.
 
     \b
     Examples:
+      symacct theorems ZW19-T8
       symacct theorems shuffle
       symacct theorems poisson gaussian
     """
-    rows = catalogue.about(" ".join(words)) if words else catalogue.rows()
+    rows = catalogue.rows()
+    if words:
+        rows, instead = catalogue.matching(" ".join(words))
+        if instead:
+            print_note(f"Note: {instead}")
+    in_full = len(rows) <= _IN_FULL
     if as_json:
-        print_json([row.as_dict() for row in rows])
-        return
-    if len(rows) > _IN_FULL:
+        print_json([theorem_sheet.as_dict(row) if in_full else row.as_dict() for row in rows])
+    elif in_full:
+        for place, row in enumerate(rows):
+            if place:
+                click.echo()
+            theorem_sheet.print_sheet(row)
+    else:
         _print_index(rows, bool(words))
-        return
-    print_table(
-        ("code or call", "what it says", "relation", "orders", "kind", "status", "source"),
-        (
-            (row.call or f"none: {row.why}", row.says, row.adjacency, row.orders, row.kind,
-             row.status, row.source)
-            for row in rows
-        ),
-    )  # fmt: skip
 
 
-_IN_FULL = 8  # rows at most that are shown with all that they say
+_IN_FULL = 4  # rows at most that are shown with all that they say
 _SHORT = 56  # signs of what a row says in a line of the index
 
 

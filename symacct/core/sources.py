@@ -27,16 +27,26 @@ class Work:
         return dict(re.findall(r"^  (\w+) = \{+(.*?)\}+,$", self.entry, re.MULTILINE))
 
     @property
+    def title(self) -> str:
+        """The title, as plain text."""
+        return _plain(self.fields().get("title", ""))
+
+    @property
     def named(self) -> str:
         """The authors' family names and the year."""
-        from pylatexenc.latex2text import LatexNodes2Text  # to import it takes 10 ms
-
         known = self.fields()
         if "author = {{" in self.entry:  # a body, which has no family name
             return f"{known['author']} {known['year']}"
         names = [author.split()[-1] for author in known["author"].split(" and ")]
         who = f"{names[0]} et al." if len(names) > _NAMED else " and ".join(names)
-        return f"{LatexNodes2Text().latex_to_text(who)} {known['year']}"
+        return f"{_plain(who)} {known['year']}"
+
+
+def _plain(tex: str) -> str:
+    """What the LaTeX of an entry reads as."""
+    from pylatexenc.latex2text import LatexNodes2Text  # to import it takes 10 ms
+
+    return str(LatexNodes2Text().latex_to_text(tex))
 
 
 def _sliced(text: str) -> dict[str, Work]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         node_card,
     )
     from symacct.export.expansions import expansion, optimum
-    from symacct.export.latex import display
+    from symacct.export.latex import display, number_formula
     from symacct.papers import document, report, statement
 else:
     accountant = LazyModule("symacct.accountant.accountant")
@@ -43,6 +43,7 @@ else:
     gdp = LazyModule("symacct.accountant.currencies.gdp")
     graph = LazyModule("symacct.export.graph")
     node_card = LazyModule("symacct.export.node_card")
+    number_formula = LazyModule("symacct.export.latex.number_formula")
     optimum = LazyModule("symacct.export.expansions.optimum")
     plots = LazyModule("symacct.explore.plots")
     report = LazyModule("symacct.papers.report")
@@ -67,6 +68,7 @@ __all__ = [
     "gdp",
     "graph",
     "node_card",
+    "number_formula",
     "optimum",
     "plots",
     "report",

@@ -111,6 +111,7 @@ def check_odd_chi(m: Node, up_to: Numeric = 25) -> OddChiReport:
     certified integrals. For any other exact curve only the direction that attains it is decided.
     Raises SoundnessError for a curve that no single pair attains.
 
+    >>> from symacct import DistributionPair
     >>> print(check_odd_chi(DistributionPair(["9/10", "1/10"], ["3/5", "2/5"]), 5).first_violation)
     chi^3 = -0.093750000000000000000 for P‖Q
     """

@@ -44,14 +44,18 @@ class PaperOutput:
 
     def paper(
         self,
-        alphas: Iterable[Numeric] = (2, 4, 8, 16, 32, 64),
+        alphas: Iterable[Numeric] | None = None,
         delta: Numeric | None = None,
         names: Mapping[str | sympy.Symbol, str] | None = None,
         values: Mapping[str | sympy.Symbol, Numeric] | None = None,
         by: By = None,
         digits: int = 6,
     ) -> str:
-        """A LaTeX document: definition, formula, assumptions, values, bibliography."""
+        """A LaTeX document: definition, formula, assumptions, values, bibliography.
+
+        With `delta` it begins with the ε to report and its formula. Its table of ε(α) is of the
+        orders `alphas`; if they are left out, of 2, 4 and 8, or there is none with `delta`.
+        """
         return upward.document.paper(cast("Node", self), alphas, delta, names, values, by, digits)
 
     def code(

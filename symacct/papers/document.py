@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,7 +10,7 @@ from fractions import Fraction
 
 import sympy
 
-from symacct.accountant.reported import reported
+from symacct.accountant.reported import Reported, reported
 from symacct.core import arguments
 from symacct.core.claims import Claim, Kind, Relation, Source
 from symacct.core.errors import DomainError
@@ -19,7 +20,9 @@ from symacct.core.sources import WORKS
 from symacct.export.citation import STATED, each_work, sources_of
 from symacct.export.description import describe
 from symacct.export.latex.display import Display
+from symacct.export.latex.laws import UnwrittenError
 from symacct.export.latex.names import SymbolNames
+from symacct.export.latex.number_formula import number_latex
 from symacct.export.latex.plain_tex import plain_tex, tex_number
 from symacct.export.latex.printer import PaperPrinter
 from symacct.export.prose import prose
@@ -34,8 +37,12 @@ from symacct.results.rounding import found_order, given
 from symacct.results.written import Written
 
 #: What the document needs beyond LaTeX's own classes, and what its tables need as well.
-_PACKAGES = ("amsmath",)
-PACKAGES = (*_PACKAGES, "booktabs", "siunitx")
+_BASE: tuple[str, ...] = ("amsmath",)
+PACKAGES = (*_BASE, "booktabs", "siunitx")
+
+_OF_CURVE = r"R\'enyi differential privacy of a mechanism $\mathcal{M}$"
+_OF_NUMBER = r"Differential privacy of a mechanism $\mathcal{M}$"
+_FEW_ORDERS = (2, 4, 8)
 
 _KINDS = {
     Kind.EXACT: "This is exact: a mechanism of this description attains it.",
@@ -53,7 +60,7 @@ _RELATIONS = {
 
 def paper(
     m: Node,
-    alphas: Iterable[Numeric] = (2, 4, 8, 16, 32, 64),
+    alphas: Iterable[Numeric] | None = None,
     delta: Numeric | None = None,
     names: Mapping[str | sympy.Symbol, str] | None = None,
     values: Mapping[str | sympy.Symbol, Numeric] | None = None,
@@ -62,10 +69,11 @@ def paper(
 ) -> str:
     r"""A complete LaTeX document about `m`, for pdflatex and amsmath; booktabs, siunitx for values.
 
-    The formula keeps the symbols of `m`; the table of values at the orders `alphas`, and ε at
-    `delta` if one is given, put in `values`, and are left out where a symbol stays open. The best
-    proved ε stands first, that by Rényi orders below it. Raises as `latex`, `table` and `epsilon`
-    do; DomainError names the symbol that `values` leaves open.
+    The formula keeps the symbols of `m`; the table of ε(α) at the orders `alphas`, and ε at
+    `delta` if one is given, put in `values`, and are left out where a symbol stays open. With
+    `delta` the best proved ε stands first with its own formula, that by Rényi orders below it, and
+    there is a table only of orders that are given; without, it is of the orders 2, 4 and 8. Raises
+    as `latex`, `table` and `epsilon` do; DomainError names the symbol that `values` leaves open.
 
     >>> from symacct import Gaussian
     >>> paper(Gaussian(5)).splitlines()[0]
@@ -75,22 +83,25 @@ def paper(
     theorems = display.formulas[-1].theorems
     leaves = [leaf for leaf in m.walk() if isinstance(leaf, Mechanism)]
     sources = [t.source for t in theorems] + [s for leaf in leaves for s in leaf.claim.sources]
-    parts = [
-        _section("Mechanism", _mechanism(m, display)),
+    given = arguments.mapping(values, "paper, values", "{'sigma': 5}")
+    numbers = _with_values(m, given)
+    parts = [_section("Mechanism", _mechanism(m, display))]
+    is_open, packages = bool(numbers.free_symbols), _BASE
+    if delta is not None and not is_open:
+        found = reported(numbers, delta, digits=digits, by=by)
+        parts.append(_section("Guarantee", _guarantees(found, names, by, digits)))
+        stated = [x for x in dict.fromkeys((found.best, found.by_orders)) if x is not None]
+        sources += [source for one in stated for source in sources_of(one)]
+    parts += [
         _section("Formula", _formula(display, display.formulas[0].claim)),
         _section("Theorems", _theorems(theorems, m)),
     ]
-    given = arguments.mapping(values, "paper, values", "{'sigma': 5}")
-    numbers = _with_values(m, given)
-    packages = _PACKAGES if numbers.free_symbols else PACKAGES
-    if not numbers.free_symbols:
-        parts.append(_section("Values", _values(numbers, alphas, by, digits, given)))
-        if delta is not None:
-            found = reported(numbers, delta, digits=digits, by=by)
-            stated = [x for x in dict.fromkeys((found.best, found.by_orders)) if x is not None]
-            parts += [_guarantee(one, digits) for one in stated]
-            sources += [source for one in stated for source in sources_of(one)]
-    lines = [*_preamble(packages), *parts, *_bibliography(sources), r"\end{document}", ""]
+    orders = _FEW_ORDERS if alphas is None and delta is None else alphas
+    if orders is not None and not is_open:
+        packages = PACKAGES
+        parts.append(_section("Values", _values(numbers, orders, by, digits, given)))
+    title = _OF_CURVE if delta is None else _OF_NUMBER
+    lines = [*_preamble(packages, title), *parts, *_bibliography(sources), r"\end{document}", ""]
     return Written("\n".join(lines))
 
 
@@ -103,11 +114,11 @@ def _with_values(m: Node, values: Mapping[str | sympy.Symbol, Numeric]) -> Node:
     return numbers
 
 
-def _preamble(packages: Iterable[str]) -> Iterator[str]:
+def _preamble(packages: Iterable[str], title: str) -> Iterator[str]:
     yield r"\documentclass{article}"
     yield from (rf"\usepackage{{{package}}}" for package in packages)
     yield r"\allowdisplaybreaks"
-    yield r"\title{R\'enyi differential privacy of a mechanism $\mathcal{M}$}"
+    yield rf"\title{{{title}}}"
     yield r"\author{Formulas and values: symacct}"
     yield r"\begin{document}"
     yield r"\maketitle"
@@ -223,6 +234,23 @@ def _values(
     yield table(m, alphas, digits, by=() if by is None else [by]).latex(label="tab:values")
 
 
+def _guarantees(
+    found: Reported[Guarantee],
+    names: Mapping[str | sympy.Symbol, str] | None,
+    by: By,
+    digits: int,
+) -> Iterator[str]:
+    """The number to report with its formula, and the one by Rényi orders."""
+    yield _guarantee(found.best, digits)
+    with contextlib.suppress(UnwrittenError):
+        if found.best.needs_no_order:
+            shown = number_latex(found.best, names, by)
+            yield f"The number is that of the formula\n{shown}"
+    if found.by_orders is not None and found.by_orders is not found.best:
+        yield ""
+        yield _guarantee(found.by_orders, digits)
+
+
 def _guarantee(found: Guarantee, digits: int) -> str:
     epsilon, delta = tex_number(found.epsilon.rounded(digits)), tex_number(given(found.given))
     rounded = found.epsilon.how_rounded(digits)
@@ -235,8 +263,8 @@ def _guarantee(found: Guarantee, digits: int) -> str:
         conversion = f"the {plain_tex(found.conversion)} conversion"
         how = rf"by R\'enyi order ${at}$ and {conversion} {_cited(sources_of(found)[-1])}"
     return (
-        rf"$\mathcal{{M}}$ is $(\epsilon, \delta)$-differentially private with "
-        rf"$\epsilon = {epsilon}$, {rounded}, at $\delta = {delta}$: {how}."
+        rf"$\mathcal{{M}}$ is $(\varepsilon, \delta)$-differentially private with "
+        rf"$\varepsilon = {epsilon}$, {rounded}, at $\delta = {delta}$: {how}."
     )
 
 

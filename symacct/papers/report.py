@@ -160,6 +160,10 @@ class PrivacyReport:
         """BibTeX of the works behind this number."""
         return self.guarantee.cite()
 
+    def latex(self) -> str:
+        """The formula of this number as a LaTeX display; see `Guarantee.latex`."""
+        return self.guarantee.latex()
+
     @property
     def _relation(self) -> str:
         return neighbours(self.guarantee.claim.adjacency, self.guarantee.mechanism)

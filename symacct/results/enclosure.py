@@ -252,7 +252,6 @@ class Guarantee(NoNumber):
         return upward.citation.bibtex(upward.citation.sources_of(self))
 
     def _repr_html_(self) -> str:
-
         return upward.cards.guarantee_card(self)
 
     def statement(self, form: str = "text", digits: int = 6, preface: str = "") -> str:
@@ -261,6 +260,10 @@ class Guarantee(NoNumber):
         `preface` is put first: sentences of your own about the run.
         """
         return upward.statement.statement(self, form, digits, preface)
+
+    def latex(self) -> str:
+        """The formula of this number as a LaTeX display: δ(ε) of its laws, or of its order."""
+        return upward.number_formula.number_latex(self)
 
     def under(self, adjacency: str | Adjacency) -> Guarantee:
         """This guarantee, with the relation said for which the parameters were stated.

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from symacct.core.errors import DomainError, echo, suggestion
+from symacct.core.errors import DomainError, echo, nearest, suggestion
 from symacct.core.sources import WORKS
 from symacct.expressions import theorem_registry
 
@@ -31,6 +31,21 @@ _TOPICS = {
     "composition": ("compos",),
     "selection": ("select", "repeat"),
     "tuning": ("repeatandselect",),
+    "hyperparameter": ("repeatandselect",),
+    "hyperparameters": ("repeatandselect",),
+    "k-ary": ("randomized response", "shuffled_respon"),
+    "kary": ("randomized response", "shuffled_respon"),
+    "rappor": ("randomized response", "shuffled_respon"),
+    "local": ("randomized response", "shuffled", "clones"),
+    "ldp": ("randomized response", "shuffled", "clones"),
+    "dp-ftrl": ("band_mf", "banded", "treeaggregation", "matrixmechanism"),
+    "ftrl": ("band_mf", "banded", "treeaggregation", "matrixmechanism"),
+    "dp-sgd": ("sampled gaussian", "mtz19", "acg16"),
+    "dpsgd": ("sampled gaussian", "mtz19", "acg16"),
+    "user-level": ("group",),
+    "users": ("group",),
+    "gdp": ("gaussian differential",),
+    "f-dp": ("trade-off",),
 }
 _START, _END = "<!-- table -->", "<!-- end of table -->"
 
@@ -99,28 +114,62 @@ def about(words: str) -> list[CatalogueRow]:
     """The row that is called so, or those that have each of the words, or other forms of them.
 
     Those that are about the words come first, and theorems for by= before what has another call.
-    DomainError where there is none, with the code that is most like it.
+    If no row has them all, these are the rows that have most of them, or those of the word that is
+    most like one. DomainError where there is none, with the code that is most like it.
 
     >>> [row.call for row in about("zw19-t8")]
     ['ZW19-T8']
     >>> len(about("poisson subsampling")) > 1
     True
     """
+    return matching(words)[0]
+
+
+def matching(words: str) -> tuple[list[CatalogueRow], str]:
+    """The rows `about` the words, and where they have not each of them a note of what they have."""
     listed, wanted = rows(), str(words).casefold()
     called = [row for row in listed if row.call.casefold() == wanted]
-    stems = [_TOPICS.get(word) or (_ENDING.sub("", word),) for word in wanted.split()]
+    calls = [row.call for row in listed if row.call]
+    is_code = any(sign.isdigit() for sign in wanted) and nearest(wanted, calls) is not None
+    if called or not wanted.split():
+        return called or listed, ""
+    if found := _with_all(listed, wanted.split()):
+        return found, ""
+    if not is_code:
+        each = {word: _with_all(listed, [word]) for word in wanted.split()}
+        known = [word for word, some in each.items() if some]
+        if known:
+            most = _with_all(listed, known) or [row for word in known for row in each[word]]
+            missing = ", ".join(echo(word) for word, some in each.items() if not some)
+            left = f"no result has {missing}" if missing else "no result has all of the words"
+            return list(dict.fromkeys(most)), f"{left}; these have {', '.join(known)}"
+        like = nearest(wanted, sorted(_vocabulary()))
+        if like is not None:
+            return _with_all(listed, [like]), f"no result has {echo(words)}; these have {like!r}"
+    needed = "a code, or words that stand together in a row of what symacct theorems prints"
+    raise DomainError(f"theorems: found {echo(words)}{suggestion(words, calls, needed)}")
+
+
+def _with_all(listed: list[CatalogueRow], wanted: list[str]) -> list[CatalogueRow]:
+    """The rows that have each of the words in one of its forms, the nearest first."""
+    stems = [_TOPICS.get(word) or (_ENDING.sub("", _american(word)),) for word in wanted]
 
     def says(text: str) -> bool:
         return all(any(stem in text for stem in either) for either in stems)
 
-    matching = [row for row in listed if says(row.text)]
     codes = {one.name for one in theorem_registry.theorems()}
-    found = called or sorted(matching, key=lambda row: (not says(row.title), row.call not in codes))
-    if not found:
-        calls = [row.call for row in listed if row.call]
-        needed = "a code, or words that stand together in a row of what symacct theorems prints"
-        raise DomainError(f"theorems: found {echo(words)}{suggestion(words, calls, needed)}")
-    return found
+    found = [row for row in listed if says(row.text)]
+    return sorted(found, key=lambda row: (not says(row.title), row.call not in codes))
+
+
+def _american(word: str) -> str:
+    """The spelling of the rows: randomized for randomised."""
+    return re.sub(r"is(?=(?:e|es|ed|ing|ation|ations)$)", "iz", word)
+
+
+def _vocabulary() -> set[str]:
+    """The words that rows are made of, and those of the field that stand for some."""
+    return {word for row in rows() for word in re.findall(r"[a-z]{4,}", row.text)} | set(_TOPICS)
 
 
 def _row(

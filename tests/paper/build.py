@@ -59,7 +59,7 @@ def everything():
         *(rf"\usepackage{{{name}}}" for name in (*PACKAGES, "pgf")),
     ]
     lines += [r"\allowdisplaybreaks", r"\sloppy", r"\begin{document}"]
-    titled = [*outputs.displays(every=True), *outputs.tables()]
+    titled = [*outputs.displays(every=True), *outputs.numbers(), *outputs.tables()]
     for title, tex in titled:
         lines += [rf"\paragraph{{{plain_tex(title)}}}", tex, ""]
     for title, tex in outputs.sentences():

@@ -220,6 +220,10 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
         finally:
             self._in_script = before
 
+    def in_line(self, e: sympy.Expr) -> str:
+        """The expression with slashes for fractions, as an argument is written."""
+        return self._script(e)
+
     # --- several lines
 
     def lines(self, e: sympy.Expr, width: float = WIDTH, first: float | None = None) -> list[str]:

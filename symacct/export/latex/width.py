@@ -6,8 +6,30 @@ import re
 
 _PIECE = re.compile(r"\\[A-Za-z]+|\\.|[{}^_]|\s+|.")
 _WIDE = {"log": 2.8, "min": 3.6, "max": 3.6, "sum": 2.4, "int": 1.6, "quad": 2, "qquad": 4}
-_NONE = {"left", "right", "biggl", "biggr", "mathcal", "mathrm", "text", "displaystyle", "begin"}
-_SPACED = set("+-=<>") | {r"\leq", r"\geq", r"\neq", r"\cdot", r"\times"}
+_NONE = {
+    "left",
+    "right",
+    "biggl",
+    "biggr",
+    "bigl",
+    "bigr",
+    "mathbf",
+    "mathcal",
+    "mathrm",
+    "text",
+    "displaystyle",
+    "begin",
+}
+_SPACED = set("+-=<>") | {
+    r"\leq",
+    r"\geq",
+    r"\neq",
+    r"\cdot",
+    r"\times",
+    r"\otimes",
+    r"\oplus",
+    r"\ast",
+}
 
 
 def width_of(tex: str) -> float:

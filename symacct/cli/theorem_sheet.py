@@ -1,0 +1,144 @@
+"""All that is known of one result: what it says and asks, where its proof is, and what to call."""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+import re
+from typing import Any
+
+from symacct.core.claims import Kind, Relation, adjacency
+from symacct.core.sources import SECTIONS, SYMACCT, WORKS
+from symacct.export.description import neighbours
+from symacct.expressions import theorem_registry
+from symacct.expressions.theorem_registry import PROVED, Theorem
+from symacct.results.terminal import print_pairs
+from symacct.text import parse
+from symacct.theory.catalogue import CatalogueRow
+from symacct.theory.examples import example
+
+_DIRECTIONS = {
+    str(Kind.EXACT): "exact: the true value, if what it reads is exact; of an upper bound it gives "
+    "an upper bound",
+    str(Kind.UPPER): "an upper bound, which is a guarantee",
+    str(Kind.LOWER): "a lower bound: the truth is at least this, so that it is no guarantee",
+}
+_UNPROVED = "no guarantee rests on it: --by shows its value, and epsilon and delta refuse it"
+_CONVERSION = "conversion:"
+_DELTAS = {"total-variation": "0.2"}  # where a small δ has no answer
+_CLASSES = re.compile(r"(?<![\w.'])(?=[A-Z]\w*\(|laws\.)")
+
+
+def sheet(row: CatalogueRow) -> dict[str, str]:
+    """What is said of a row, by the names that it is printed under; also for JSON."""
+    theorem = _theorem(row)
+    found = {
+        "result": row.call or row.source,
+        "about": "" if theorem is None else theorem.about,
+        "says": row.says,
+        "assumes": _assumes(row),
+        "direction": _DIRECTIONS.get(row.kind, ""),
+        "relation": _relation(row, theorem),
+        "orders": row.orders.replace("–", ""),
+        "status": row.status if row.status == PROVED else f"{row.status}: {_UNPROVED}",
+        "source": _source(row),
+        "proof": _proof(row),
+        "note": row.why,
+        "command": _command(row, theorem),
+        "Python": _python(row, theorem),
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def print_sheet(row: CatalogueRow) -> None:
+    """The rows of one result."""
+    print_pairs(sheet(row).items())
+
+
+def as_dict(row: CatalogueRow) -> dict[str, Any]:
+    """The row for JSON, with what the sheet has beyond it."""
+    more = ("direction", "proof", "command", "Python")
+    return row.as_dict() | {
+        name.casefold(): value for name, value in sheet(row).items() if name in more
+    }
+
+
+def _theorem(row: CatalogueRow) -> Theorem | None:
+    known = {one.name: one for one in theorem_registry.theorems()}
+    return known.get(row.call)
+
+
+def _assumes(row: CatalogueRow) -> str:
+    return "" if row.assumes == "–" else row.assumes
+
+
+def _relation(row: CatalogueRow, theorem: Theorem | None) -> str:
+    if theorem is not None:
+        return neighbours(theorem.adjacency)
+    known = row.adjacency in map(str, Relation)
+    return neighbours(adjacency(row.adjacency)) if known else row.adjacency.replace("any", "")
+
+
+def _source(row: CatalogueRow) -> str:
+    """The work as it is cited, and the place in it."""
+    work = WORKS.get(row.paper)
+    if work is None:
+        return "stated by the user" if row.paper == "user" else row.source
+    place = row.source.partition(", ")[2]
+    return f"{work.named}, “{work.title}”, {place} [{row.paper}]"
+
+
+def _proof(row: CatalogueRow) -> str:
+    if row.paper == SYMACCT.key:
+        number = re.search(r"section (\d+)", row.source)
+        title = f" ({SECTIONS[int(number[1]) - 1]})" if number else ""
+        return f"docs/proofs.md, section {number[1]}{title}" if number else "docs/proofs.md"
+    is_published = row.paper in WORKS
+    return "in the work itself, at that place" if is_published else "none: it is taken as stated"
+
+
+def _command(row: CatalogueRow, theorem: Theorem | None) -> str:
+    if row.call.startswith(_CONVERSION):
+        name = row.call.removeprefix(_CONVERSION)
+        delta = _DELTAS.get(name, "1e-5")
+        return f'symacct epsilon "Gaussian(5)" --delta {delta} --conversion {name}'
+    if theorem is None or (found := example(theorem)) is None:
+        return ""
+    text, alpha = found
+    return f'symacct rdp "{text}" --by {theorem.name} --alpha {alpha}'
+
+
+def _python(row: CatalogueRow, theorem: Theorem | None) -> str:
+    """The line after `import symacct as sa`; of a function the first example of its docstring."""
+    if row.call.startswith(_CONVERSION):
+        name = row.call.removeprefix(_CONVERSION)
+        return f'sa.Gaussian(5).epsilon("{_DELTAS.get(name, "1e-5")}", conversion="{name}")'
+    if theorem is not None:
+        if (found := example(theorem)) is None:
+            return ""
+        text, alpha = found
+        order = alpha if alpha.isdigit() else f'"{alpha}"'
+        expression = _CLASSES.sub("sa.", repr(parse(text)))
+        expression = f"({expression})" if expression[0].isdigit() else expression
+        return f'{expression}.rdp({order}, by="{theorem.name}")'
+    return _first_example(row.call) if row.call else ""
+
+
+def _first_example(call: str) -> str:
+    """The statements of the first example of what is called so, up to its output, in one line."""
+    try:
+        text = inspect.getdoc(pkgutil.resolve_name(call)) or ""
+    except (ImportError, AttributeError):
+        return ""
+    _, begin, rest = text.partition(">>> ")
+    lines: list[str] = []
+    for line in (begin + rest).splitlines():
+        if line.startswith(">>> "):
+            lines.append(line.removeprefix(">>> "))
+        elif line.startswith("... ") and lines:
+            lines[-1] += line.removeprefix("...").rstrip()
+        else:
+            break
+    module, _, name = call.rpartition(".")
+    own = [] if call.startswith("symacct.Node.") else [f"from {module} import {name}"]
+    return "; ".join(dict.fromkeys([*own, *(lines or [f"help({name})"])]))

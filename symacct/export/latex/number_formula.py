@@ -1,0 +1,250 @@
+"""The formula of the number to report: δ(ε) of a pair of laws, or what a Rényi order gives."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+import sympy
+
+from symacct.arithmetic.symbolic import SymbolicArithmetic
+from symacct.core.claims import Kind
+from symacct.core.errors import AssumptionError, DomainError
+from symacct.core.exact import INFINITY, Exact, expression
+from symacct.core.pinning import By
+from symacct.core.symbols import alpha as ALPHA
+from symacct.export.latex.display import Display
+from symacct.export.latex.laws import BREAK, Laws, UnwrittenError, laws_of, product
+from symacct.export.latex.names import SymbolNames
+from symacct.export.latex.plain_tex import tex_number
+from symacct.export.latex.printer import WIDTH, PaperPrinter
+from symacct.export.latex.width import width_of
+from symacct.expressions.node import Node
+from symacct.profile.answer import BestOfRuns, Profile, profile
+from symacct.profile.losses.gaussian import GaussianLoss
+from symacct.profile.losses.pointwise_maximum import PointwiseMaximum
+from symacct.profile.part import Part
+from symacct.profile.runs import Runs
+from symacct.profile.solve import CompositionProfile
+from symacct.results.enclosure import Enclosure, Guarantee
+from symacct.results.rounding import found_order, given
+from symacct.results.written import Written
+from symacct.theory.conversion import Conversion, OrderOne
+from symacct.theory.conversion import named as named_conversion
+
+_RELATIONS = {Kind.EXACT: "=", Kind.UPPER: r"\leq", Kind.LOWER: r"\geq"}
+_MOST_WAYS = 8  # pairs in one maximum
+Way = tuple[Runs, bool]  # pairs, and are P and Q exchanged?
+_STICK = (
+    r"H_{\varepsilon}(A \,\|\, B) &= \int \max\{0,\, dA - e^{\varepsilon} \, dB\}",
+    r"&= \mathrm{E}_{A}\bigl[ \max\{0,\, 1 - e^{\varepsilon - L}\} \bigr], "
+    r"\quad L = \log \frac{dA}{dB}",
+)
+_SUMMED = r"&\quad \text{(of products, $L$ is the sum of the factors' independent losses)}"
+_LEAST = r" \quad \text{(the least such $\varepsilon$, rounded up)}"
+_UNITS = r"&\quad \text{(outcomes in units of the sensitivity)}"
+_GAUSSIAN = (
+    r"\Phi\left( \frac{\mu}{2} - \frac{\varepsilon}{\mu} \right) - e^{\varepsilon} \, "
+    r"\Phi\left( -\frac{\mu}{2} - \frac{\varepsilon}{\mu} \right)"
+)
+_PHI = r"\Phi(t) &= \frac{1}{\sqrt{2 \pi}} \int_{-\infty}^{t} e^{-z^{2}/2} \, dz"
+
+
+def number_latex(found: Guarantee, names: Mapping[Any, str] | None = None, by: By = None) -> str:
+    r"""The formula behind a guarantee as a LaTeX display, the number at its end; needs amsmath.
+
+    Of the exact profile it is δ(ε) of the two laws of the mechanism, or of the pair that dominates
+    it; of a conversion it is the ε or δ of its Rényi order, with ε(α) below. `names` is as in
+    `latex`, and `by` the theorem that was pinned. Raises DomainError if no formula of the pair is
+    known.
+
+    >>> from symacct import Gaussian
+    >>> print(number_latex(Gaussian(2).epsilon("1e-5", conversion="exact")).splitlines()[2])
+    \mu &= \frac{1}{2} \\
+    """
+    if found.mechanism is None:
+        raise DomainError("latex: found a guarantee without its mechanism; ask the mechanism")
+    rows = (
+        _by_profile(found.mechanism, names) if found.needs_no_order else _by_order(found, names, by)
+    )
+    return displayed([*rows, _number(found)])
+
+
+def profile_latex(m: Node, names: Mapping[Any, str] | None = None) -> str:
+    r"""δ(ε) of the exact profile of `m` as a LaTeX display; symbols may be left open in `m`."""
+    return displayed(_by_profile(m, names))
+
+
+def displayed(rows: Iterator[str] | list[str]) -> str:
+    """The rows as one display."""
+    return Written("\\begin{align*}\n" + " \\\\\n".join(rows) + "\n\\end{align*}")
+
+
+def _number(found: Guarantee) -> str:
+    """The number that is proved of the formula."""
+    digits = found.asked.digits_asked
+    shown = _tex(found.asked.rounded(digits))
+    if isinstance(found.epsilon, Enclosure):
+        if found.needs_no_order:
+            least = _LEAST if found.kind is Kind.EXACT else ""
+            return rf"\delta({shown}) &\leq {_tex(given(found.given))}{least}"
+        left = r"\varepsilon"
+    else:
+        left = rf"\delta({_tex(given(found.given))})" if found.needs_no_order else r"\delta"
+    relation = "=" if found.asked.how_rounded(digits) == "exactly" else r"\leq"
+    return f"{left} &{relation} {shown}"
+
+
+def _tex(number: str) -> str:
+    return tex_number(number).replace(r"\ensuremath", "")
+
+
+# --- by the exact profile
+
+
+def _by_profile(m: Node, names: Mapping[Any, str] | None) -> Iterator[str]:
+    known = _profile(m)
+    directions = _ways(known.directions)
+    symbols, printer = SymbolNames(names), PaperPrinter(SymbolNames(names))
+    relation = _RELATIONS[known.claim.kind]
+    if not any(pairs for pairs, _ in directions):
+        yield rf"\delta(\varepsilon) &{relation} 0"
+        return
+    if (ratio := _one_gaussian(directions)) is not None:
+        mu = printer.doprint(sympy.sqrt(expression(ratio)))
+        yield rf"\delta(\varepsilon) &{relation} {_GAUSSIAN}"
+        yield rf"\mu &= {mu}"
+        yield _PHI
+        return
+    try:
+        parts = _named_parts(directions, symbols)
+    except UnwrittenError:
+        raise _no_formula(m) from None
+    yield from _largest(directions, list(parts), relation)
+    yield from _STICK
+    if any(sum(count for _, count in pairs) > 1 for pairs, _ in directions):
+        yield _SUMMED
+    words: dict[str, None] = {}
+    for place, laws in enumerate(parts.values()):
+        index = _index(place, parts)
+        yield from _lines(f"P{index} &= ", laws.P)
+        yield from _lines(f"Q{index} &= ", laws.Q)
+        words |= dict.fromkeys(laws.words)
+    yield from (rf"&\quad \text{{{line}}}" for line in words)
+    if any(_has_units(node) for node in m.walk()):
+        yield _UNITS
+
+
+def _profile(m: Node) -> Profile:
+    try:
+        known = profile(m.rewritten)
+    except AssumptionError:
+        raise _no_formula(m) from None
+    if isinstance(known, BestOfRuns) or len(known.directions) > _MOST_WAYS:
+        raise _no_formula(m)
+    return known
+
+
+def _no_formula(m: Node) -> UnwrittenError:
+    return UnwrittenError(
+        f"latex: found {type(m).__name__}, for whose exact privacy profile no formula of a pair of "
+        "laws is written; m.latex() is the formula of the Rényi curve"
+    )
+
+
+def _ways(directions: list[CompositionProfile]) -> list[Way]:
+    """The runs of each direction; one of several pairs, of which the largest profile is meant."""
+    found: list[Way] = []
+    for one in directions:
+        match one.pairs:
+            case ((PointwiseMaximum() as largest, 1),):
+                found += [(((part, 1),), one.reverse) for part in sorted(largest.parts, key=repr)]
+            case _:
+                found.append((one.pairs, one.reverse))
+    return found
+
+
+def _one_gaussian(ways: list[Way]) -> Exact | None:
+    """(Δ/σ)² where all is one query with Gaussian noise."""
+    match ways:
+        case [(((GaussianLoss() as noise, 1),), _)]:
+            return noise.ratio
+    return None
+
+
+def _named_parts(ways: list[Way], names: SymbolNames) -> dict[Part, Laws]:
+    parts = dict.fromkeys(part for pairs, _ in ways for part, _ in pairs)
+    return {part: laws_of(part, names) for part in parts}
+
+
+def _largest(ways: list[Way], parts: list[Part], relation: str) -> Iterator[str]:
+    """δ(ε) as the largest hockey-stick divergence, on as many lines as it takes."""
+    sticks = [_stick(*way, parts) for way in ways]
+    start = rf"\delta(\varepsilon) &{relation} "
+    if len(sticks) == 1:
+        yield start + sticks[0]
+        return
+    yield from _lines(start, rf"\max\bigl\{{ {f', {BREAK}'.join(sticks)} \bigr\}}")
+
+
+def _lines(start: str, formula: str) -> Iterator[str]:
+    """A formula on as many lines as it takes, cut where it may be."""
+    line, *rest = formula.split(BREAK)
+    line = start + line
+    for piece in rest:
+        if width_of(line + piece) > WIDTH:
+            yield line.rstrip()
+            line = r"&\qquad "
+        line += piece
+    yield line
+
+
+def _stick(pairs: Runs, reverse: bool, parts: list[Part]) -> str:
+    def side(letter: str) -> str:
+        return product((f"{letter}{_index(parts.index(part), parts)}", n) for part, n in pairs)
+
+    first, second = ("Q", "P") if reverse else ("P", "Q")
+    return rf"H_{{\varepsilon}}({side(first)} \,\|\, {side(second)})"
+
+
+def _index(place: int, parts: Collection[Part]) -> str:
+    """The subscript of a pair where there are several."""
+    return f"_{{{place + 1}}}" if len(parts) > 1 else ""
+
+
+def _has_units(node: Node) -> bool:
+    return bool(node.fields().get("sensitivity", 1) != 1)
+
+
+# --- by a Rényi order
+
+
+def _by_order(found: Guarantee, names: Mapping[Any, str] | None, by: By) -> Iterator[str]:
+    """The conversion's formula, what it reads, and the curve."""
+    m, conversion = found.mechanism, named_conversion(found.conversion)
+    assert m is not None  # noqa: S101  # asked before
+    printer = PaperPrinter(SymbolNames(names))
+    letter, other = r"\varepsilon", r"\delta"
+    if not isinstance(found.epsilon, Enclosure):
+        letter, other = other, letter
+    if found.alpha == INFINITY:
+        yield r"\varepsilon &\leq \epsilon_{\mathcal{M}}(\infty)"
+    elif not isinstance(conversion, Conversion) or isinstance(conversion, OrderOne):
+        raise UnwrittenError(
+            f"latex: found the conversion {conversion.name}, which has no formula of one order "
+            "above 1; m.latex() is the formula of the Rényi curve"
+        )
+    else:
+        ctx = SymbolicArithmetic()
+        curve = sympy.Function("epsilon_M")(ALPHA)
+        asks_epsilon = isinstance(found.epsilon, Enclosure)
+        value = sympy.Symbol("delta" if asks_epsilon else "varepsilon", positive=True)
+        ask = conversion.epsilon if asks_epsilon else conversion.log_delta
+        left = letter if asks_epsilon else r"\log \delta"
+        first, *rest = printer.lines(ask(ctx, curve, ALPHA, value))
+        yield rf"{left} &\leq {first}"
+        yield from (rf"&\quad {line}" for line in rest)
+        shown = found_order(found.alpha)
+        near = "=" if expression(found.alpha) == sympy.Rational(shown) else r"\approx"
+        yield rf"\alpha &{near} {shown}, \quad {other} = {_tex(given(found.given))}"
+    yield from Display(m, names=names, by=by).rows()

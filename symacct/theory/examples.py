@@ -1,0 +1,82 @@
+"""A small question that a theorem answers: an expression and an order, found by its conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from symacct.core.errors import SymacctError
+from symacct.core.exact import INFINITY, order
+from symacct.expressions.node import Node
+from symacct.expressions.theorem_registry import Theorem
+from symacct.text import parse
+
+_LEAVES = (
+    "Gaussian(2)",
+    "Laplace(2)",
+    "PureDP(1/2)",
+    "RandomizedResponse(3/4)",
+    "ZCDP(1/10)",
+    "TCDP(1/10, 100)",
+    "FiniteMechanism([[1/2, 1/2], [1/4, 3/4], [1/3, 2/3]])",
+    "DiscreteGaussian(2)",
+    "ExponentialMechanism(1)",
+    "Gaussian(5)",
+    "DistributionPair([1/2, 1/4, 1/4], [1/4, 5/8, 1/8])",
+    "DistributionPair(laws.Normal(0, 1), laws.Normal(1, 2))",
+    "Curve('alpha/10', kind='lower', adjacency='either')",
+)
+#: What is done to one of them, as the operation is written for the relation of some theorem.
+_DONE = (
+    "PoissonSubsample({}, 1/100)",
+    "PoissonSubsample({}, 1/100, adjacency=replace_one)",
+    "SubsampleWithoutReplacement({}, 1/100)",
+    "SubsampleWithoutReplacement({}, 1/100, adjacency=add_remove)",
+    "100 * {}",
+    "Scale({}, 1/2)",
+    "Convexify({}, 8)",
+    "PostProcess({})",
+    "GroupPrivacy({}, 2)",
+    "Either({}, Laplace(3), 1/2)",
+    "RandomAllocation({}, 10)",
+    "RepeatAndSelect({}, laws.Poisson(5))",
+    "RepeatAndSelect({}, laws.TruncatedNegativeBinomial(1, 1/10))",
+    "RepeatAndSelect({}, laws.Binomial(10, 1/2))",
+)
+_ORDERS = ("4", "8", "5/2", "3/2", "1", "inf")
+
+
+def example(theorem: Theorem) -> tuple[str, str] | None:
+    """An expression and an order that the theorem answers, as text; None for one of the user's own.
+
+    >>> from symacct.expressions.theorem_registry import named
+    >>> example(named("ZW19-T8"))
+    ('PoissonSubsample(Gaussian(2), 1/100)', '4')
+    """
+    for text, m in _candidates():
+        for alpha in _ORDERS:
+            if theorem.why_not(m, order(alpha)) is None and _answers(m, alpha, theorem):
+                return text, alpha
+    return None
+
+
+def _answers(m: Node, alpha: str, theorem: Theorem) -> bool:
+    """Does it say something there, and not that it is infinite?"""
+    try:
+        return bool(m.rdp(alpha, digits=3, by=theorem.name).upper < INFINITY)
+    except SymacctError:
+        return False
+
+
+@lru_cache(1)
+def _candidates() -> list[tuple[str, Node]]:
+    return list(_parsed())
+
+
+def _parsed() -> Iterator[tuple[str, Node]]:
+    for leaf in _LEAVES:
+        for done in _DONE:
+            try:
+                yield (text := done.format(leaf)), parse(text)
+            except SymacctError:  # what that operation does not take
+                continue

@@ -1,0 +1,104 @@
+"""What `symacct theorems NAME` says of a result: each command and each line of Python is run."""
+
+import json
+import shlex
+
+import pytest
+
+import symacct as sa
+from symacct import theorems
+from symacct.cli import theorem_sheet
+from symacct.core.errors import DomainError
+from symacct.theory import catalogue
+from tests.test_cli import run
+
+ROWS = {row.call: row for row in catalogue.rows() if row.call}
+
+
+@pytest.mark.parametrize("name", [one.name for one in theorems()])
+def test_a_theorem_has_a_command_and_a_line_of_python_that_agree(name):
+    sheet = theorem_sheet.sheet(ROWS[name])
+    assert {"says", "assumes", "direction", "relation", "orders", "source", "proof"} <= set(sheet)
+    words = shlex.split(sheet["command"])
+    assert words[:2] == ["symacct", "rdp"]
+    result = run(*words[1:], "--json")
+    assert result.exit_code == 0, result.output
+    (answer,) = json.loads(result.stdout)
+    value = eval(sheet["Python"], {"sa": sa})  # noqa: S307  # a line of ours
+    assert float(answer["upper"]) == pytest.approx(float(value.upper), rel=1e-6)
+    assert name.partition(":")[0] in " ".join(answer["claim"]["theorems"])
+
+
+@pytest.mark.parametrize("call", [call for call in ROWS if call.startswith("conversion:")])
+def test_a_conversion_has_a_command_and_a_line_of_python_that_agree(call):
+    sheet = theorem_sheet.sheet(ROWS[call])
+    result = run(*shlex.split(sheet["command"])[1:], "--json")
+    assert result.exit_code == 0
+    value = eval(sheet["Python"], {"sa": sa})  # noqa: S307  # a line of ours
+    assert value.conversion in (call.removeprefix("conversion:"), "total-variation")
+    shown = json.loads(result.stdout)["headline"]["epsilon"]["upper"]
+    assert float(shown) == pytest.approx(float(value.epsilon.upper), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "call", [call for call in ROWS if call.startswith("symacct.")], ids=lambda call: call[8:]
+)
+def test_another_call_has_a_line_of_python_that_runs(call, capsys):
+    sheet = theorem_sheet.sheet(ROWS[call])
+    assert "command" not in sheet
+    exec(sheet["Python"], {"sa": sa})  # noqa: S102  # the example of its docstring
+    capsys.readouterr()
+
+
+def test_a_code_shows_the_whole_sheet():
+    shown = " ".join(run("theorems", "zw19-t8").output.split())
+    for said in (
+        "condition 4",
+        "exact",
+        "adding or removing one record",
+        "Theorem 8",
+        "--by ZW19-T8",
+    ):
+        assert said in shown
+    (row,) = json.loads(run("theorems", "ZW19-T8", "--json").output)
+    assert row["command"].startswith("symacct rdp")
+    assert row["python"].startswith("sa.PoissonSubsample(")
+
+
+@pytest.mark.parametrize(
+    ("words", "call"),
+    {
+        "k-ary": "symacct.baselines.shuffled_responses",
+        "shuffle": "symacct.baselines.shuffled",
+        "randomised": "symacct.baselines.shuffled_responses",
+        "randomised response": "symacct.baselines.shuffled_responses",
+        "DP-FTRL": "symacct.band_mf",
+        "local": "symacct.baselines.shuffled",
+        "user-level": "GROUP-SENSITIVITY",
+        "hyperparameter": "PS22-T2",
+        "dpsgd": "MTZ19-EXACT",
+        "f-dp": "symacct.Node.tradeoff",
+    }.items(),
+)  # fmt: skip
+def test_words_of_the_field_find_what_is_called_otherwise(words, call):
+    result = run("theorems", words, "--json")
+    assert call in [row["call"] for row in json.loads(result.stdout)]
+    assert result.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "like"),
+    [("suffled", "shuffled"), ("poisson xyzzyx", "poisson"), ("gausian", "gauss")],
+)
+def test_what_no_row_has_gives_the_nearest_and_a_note(words, like):
+    result = run("theorems", words, "--json")
+    assert result.stderr.startswith("Note: no result has")
+    found = catalogue.about(words)
+    assert [row["call"] for row in json.loads(result.stdout)] == [row.call for row in found]
+    assert found
+    assert all(like in row.text for row in found)
+
+
+def test_what_is_like_nothing_is_refused():
+    with pytest.raises(DomainError, match="needed a code, or words"):
+        catalogue.about("xyzzyx")
