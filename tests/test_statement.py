@@ -39,9 +39,10 @@ from symacct.cli import main
 from symacct.core.claims import Source
 from symacct.core.sources import WORKS
 from symacct.export.citation import each_work
-from symacct.export.description import describe, value
+from symacct.export.description import describe
+from symacct.export.spoken import value
 from symacct.papers.fingerprint import fingerprint
-from symacct.papers.statement import training
+from symacct.papers.statement import statement, training
 from symacct.results.rounding import exact_decimal
 from symacct.theory.conversion import conversions
 from tests.independent import fraction
@@ -178,8 +179,10 @@ def test_latex_is_ascii_parses_and_cites_the_keys_of_the_bibliography():
 
 def test_markdown_escapes_what_would_be_markup():
     curve = Curve("alpha*alpha/50", kind="upper", adjacency="add_remove")
-    text = curve.epsilon("1e-5", orders=[2, 3, 4, 9]).statement("markdown")
-    assert r"ε(α) = α\*\*2/50" in text
+    found = curve.epsilon("1e-5", orders=range(2, 20))
+    text = statement(found, "markdown", preface="Of a_b*c")
+    assert r"Of a\_b\*c The released" in text
+    assert "ε(α) = α^2/50" in text
     assert f"`{fingerprint(curve)[:12]}`" in text
 
 

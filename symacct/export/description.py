@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
-from functools import cache
 from itertools import accumulate
-from typing import Any
 
 from symacct.core import symbols
 from symacct.core.claims import Adjacency, Claim, Kind, Relation
-from symacct.core.exact import SpelledFraction, expression, printers, spelled, text
+from symacct.core.exact import expression, text
 from symacct.core.lazy_import import sympy
-from symacct.distributions.density import Density
-from symacct.distributions.law import Law
-from symacct.expressions.formula_writer import value_text
+from symacct.export.spoken import (
+    IN_TEX,
+    LISTED,
+    in_words,
+    marked,
+    plain_tex,
+    power_of_e,
+    spoken,
+    value,
+)
 from symacct.expressions.node import Node
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.response import RandomizedResponse, response_of
 from symacct.operations import Compose, Either
 from symacct.operations.compose import Count
-from symacct.results.rounding import exact_decimal
 
 _SENSITIVITIES = 4  # that are named one by one
-_LISTED = 12  # mechanisms of a composition that are named one by one
 _BITS = 2  # answers of randomized response that is not said to have more
 _FEW = 600  # characters of a description beside a number
 _UNWRITTEN = 10**4300  # the first number that Python writes by no f"{n:,}"
@@ -38,7 +40,16 @@ def describe(m: Node) -> str:
     '1,000 runs of the Gaussian mechanism (σ = 5, sensitivity 1) on a fresh Poisson sample (each \
 record kept independently with probability 0.01)'
     """
-    return _described(m, _LISTED)
+    return _described(m, LISTED)
+
+
+def describe_tex(m: Node) -> str:
+    """What was done, as a noun phrase in LaTeX."""
+    before = IN_TEX.set(True)
+    try:
+        return str(plain_tex.marked_tex(describe(m)))
+    finally:
+        IN_TEX.reset(before)
 
 
 def _described(m: Node, listed: int) -> str:
@@ -63,7 +74,7 @@ def _described(m: Node, listed: int) -> str:
         return _WORDS[name].format(**said)
     # The relation is said where the guarantee is.
     said = {k: v for k, v in fields.items() if v is not None and k != "adjacency"}
-    given = ", ".join(f"{k} = {_in_words(v)}" for k, v in said.items())
+    given = ", ".join(f"{k} = {in_words(v)}" for k, v in said.items())
     return f"the mechanism {name} ({given})"
 
 
@@ -71,8 +82,8 @@ def _response(m: Node) -> str:
     """Randomized response by ε, or of several answers, in a statistician's words; else nothing."""
     if made := response_of(m):
         epsilon, k = made
-        odds = _power_of_e(expression(epsilon))
-        truth = f"{odds}/({odds} + {k - 1})"
+        odds = power_of_e(expression(epsilon))
+        truth = marked(f"{odds}/({odds} + {k - 1})")
         if k == _BITS:
             return f"randomized response (the true answer with probability {truth})"
         return (
@@ -184,91 +195,6 @@ _WORDS = {
     "ZCDP": "a zero-concentrated differentially private mechanism (ρ = {rho}, ξ = {xi})",
     "TCDP": "a truncated concentrated differentially private mechanism (ρ = {rho}, ω = {omega})",
 }
-
-
-def _in_words(parameter: object) -> str:
-    """A parameter that may be a law or a table, in words and mathematics."""
-    if isinstance(parameter, Law):
-        return _law(parameter)
-    if isinstance(parameter, tuple):
-        return _table(parameter)
-    is_number = isinstance(parameter, int | Fraction | sympy.Expr)
-    return value(parameter) if is_number else value_text(parameter)
-
-
-def _law(law: Law) -> str:
-    """A law by its name and its parameters: the Poisson law (rate = 10), or by its density."""
-    if isinstance(law, Density):
-        ends = (_end(end) for end in (law.cuts[0], law.cuts[-1]))
-        on = " < x < ".join(ends)
-        where = "" if on == "−∞ < x < ∞" else f" for {on}"
-        scaled = "" if law.mass == 1 else ", divided by its integral"
-        return f"the law of density {spoken(law.__dict__['formula'])}{where}{scaled}"
-    name = " ".join(re.findall("[A-Z][a-z]*", type(law).__name__))
-    said = (f"{_LETTERS.get(k, k)} = {_in_words(v)}" for k, v in law.parameters.items())
-    return f"the {_LAWS.get(name, name)} law ({', '.join(said)})"
-
-
-def _end(end: object) -> str:
-    """An end of a density: −∞, ∞ or a number."""
-    return {"-inf": "−∞", "inf": "∞"}.get(str(end)) or _in_words(end)
-
-
-def _table(rows: tuple[object, ...]) -> str:
-    """Probabilities in brackets, (1/2, 1/2); of many the first few and how many there are."""
-    shown = [_in_words(one) for one in rows[:_LISTED]]
-    more = f", … ({len(rows):,} in all)" if len(rows) > _LISTED else ""
-    return f"({', '.join(shown)}{more})"
-
-
-_LETTERS = {"eta": "η", "gamma": "γ", "sigma": "σ"}
-_LAWS = {"Truncated Negative Binomial": "truncated negative binomial"}
-
-
-def value(number: object) -> str:
-    """A parameter as a reader writes it: a short decimal where it is one, else a fraction."""
-    if isinstance(number, Law | tuple):
-        return _in_words(number)
-    if isinstance(number, sympy.Expr):
-        return spoken(number)
-    if not isinstance(number, Fraction):
-        return str(number)
-    if isinstance(number, SpelledFraction):
-        return spelled(number)
-    decimal = exact_decimal(number)
-    return decimal if decimal is not None and len(decimal) <= 12 else text(number)
-
-
-def spoken(formula: sympy.Expr) -> str:
-    """A formula for readers, e for Euler's number and a power of it: e^2/(e^2 + 1)."""
-    return str(_spoken()().doprint(formula))
-
-
-@cache
-def _spoken() -> type[Any]:
-    class Spoken(printers()[0]):  # type: ignore[misc]  # made where SymPy is
-        def _print_Exp1(self, number: sympy.Expr) -> str:  # noqa: N802
-            return "e"
-
-        def _print_Pi(self, number: sympy.Expr) -> str:  # noqa: N802
-            return "π"
-
-        def _print_Abs(self, size: sympy.Expr) -> str:  # noqa: N802
-            return f"|{self._print(size.args[0])}|"
-
-        def _print_exp(self, power: sympy.Expr) -> str:
-            return _power_of_e(power.exp)
-
-    return Spoken
-
-
-def _power_of_e(exponent: sympy.Expr) -> str:
-    """e, e^2, e^0.5 or e^(x + 1)."""
-    if exponent == 1:
-        return "e"
-    is_rational = isinstance(exponent, sympy.Rational)
-    shown = value(Fraction(exponent.p, exponent.q)) if is_rational else spoken(exponent)
-    return f"e^{shown}" if re.fullmatch(r"[\w.]+", shown) else f"e^({shown})"
 
 
 OWN_CURVE = "the mechanism's own curve"  # where no theorem is behind a number
@@ -413,7 +339,7 @@ def in_few_words(m: Node) -> str:
 
 def _first_parts(m: Compose) -> str:
     """As many mechanisms as a few words name, and how many others; nothing if it is none."""
-    parts = _runs_of_parts(m, _LISTED)
+    parts = _runs_of_parts(m, LISTED)
     lengths = accumulate(len(said) for said, _ in parts)
     named = sum(length <= _FEW for length in lengths)
     left = parts[named:]
@@ -438,9 +364,9 @@ def sensitivity(m: Node) -> str:
 def float_note(m: Node) -> str:
     """A line about the first parameter that is the bits of a float; or nothing."""
     for node in m.walk():
-        for value in node.fields().values():
-            if isinstance(value, Fraction) and _is_no_decimal(value):
-                shown = repr(float(value))
+        for given in node.fields().values():
+            if isinstance(given, Fraction) and _is_no_decimal(given):
+                shown = repr(float(given))
                 return f"{shown} stands for the bits of that float, which are another number"
     return ""
 

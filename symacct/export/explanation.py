@@ -16,7 +16,7 @@ from symacct.core.claims import Claim, Kind
 from symacct.core.exact import Numeric, Order, order
 from symacct.core.sources import SYMACCT
 from symacct.export.cards import card
-from symacct.export.description import value
+from symacct.export.spoken import value
 from symacct.expressions.node import Node
 from symacct.operations.compose import Compose, Count
 from symacct.rdp.curve import LeafCurve, NodeCurve

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -16,7 +16,7 @@ from symacct.core.claims import Kind
 from symacct.core.errors import DomainError, OrderError, SymacctError, echo
 from symacct.core.exact import INFINITY, Numeric, Order, order, text
 from symacct.core.pinning import By
-from symacct.export.description import describe, neighbours
+from symacct.export.description import describe, describe_tex, neighbours
 from symacct.export.formula import formula
 from symacct.export.latex.plain_tex import plain_tex
 from symacct.expressions.node import Node, as_node
@@ -53,9 +53,7 @@ class Table:
 
     orders: tuple[Order, ...]
     columns: tuple[Column, ...]
-    #: What the numbers are of, in words, and which neighbours they are about.
-    of: str
-    neighbours: str
+    m: Node
 
     def csv(self) -> str:
         """A line for each order and bound, what each column holds in the first."""
@@ -78,10 +76,11 @@ class Table:
         formats = "".join(f" S[table-format={siunitx_format(column)}]" for column in cells)
         names = (_FORMULAS.get(one.heading) or plain_tex(one.heading) for one in self.columns)
         heads = " & ".join(["{$\\alpha$}", *(f"{{{name}}}" for name in names)])
+        shown = self._caption(describe_tex, plain_tex) if caption is None else plain_tex(caption)
         lines = [
             r"\begin{table}[htbp]",
             r"\centering",
-            rf"\caption{{{plain_tex(self.caption() if caption is None else caption)}}}",
+            rf"\caption{{{shown}}}",
             *([rf"\label{{{_label(label)}}}"] if label is not None else []),
             rf"\begin{{tabular}}{{l{formats}}}",
             r"\toprule",
@@ -94,16 +93,18 @@ class Table:
 
     def caption(self) -> str:
         """How to read the numbers."""
+        return self._caption(describe, str)
+
+    def _caption(self, described: Callable[[Node], str], words: Callable[[str], str]) -> str:
         values = [cell.value for column in self.columns for cell in column.cells if cell]
         lower = [value.claim.kind is Kind.LOWER for value in values]
-        text = f"Rényi-DP bounds ε(α) in nats of {self.of}, where {self.neighbours}, "
-        text += "the last digit rounded "
+        text = f", where {neighbours(self.m.claim.adjacency, self.m)}, the last digit rounded "
         text += "down." if all(lower) else "up."
         if any(lower) and not all(lower):
             text = text.replace("up.", "up, that of lower bounds down.")
         if not all(value.certified for value in values):
             text += " Not certified: digits of a function or of an unproved statement, on trust."
-        return text
+        return words("Rényi-DP bounds ε(α) in nats of ") + described(self.m) + words(text)
 
 
 @progress("table")
@@ -134,7 +135,7 @@ def table(m: Node, alphas: Iterable[Numeric], digits: int = 6, by: Sequence[By] 
         if not any(cells):
             accountant.rdp(m, orders[0], by=pinned)  # raises why there is nothing
         columns.append(Column(" + ".join(pinned) or "ε(α)", cells))
-    return Table(orders, tuple(columns), describe(m), neighbours(m.claim.adjacency, m))
+    return Table(orders, tuple(columns), m)
 
 
 def _cell(accountant: Accountant, m: Node, at: Order, by: By, digits: int) -> PrintedValue | None:

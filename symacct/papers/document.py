@@ -18,7 +18,7 @@ from symacct.core.exact import INFINITY, Numeric, SpelledFraction, expression, t
 from symacct.core.pinning import By
 from symacct.core.sources import WORKS
 from symacct.export.citation import STATED, each_work, sources_of
-from symacct.export.description import describe
+from symacct.export.description import describe_tex
 from symacct.export.latex.display import Display
 from symacct.export.latex.laws import UnwrittenError
 from symacct.export.latex.names import SymbolNames
@@ -137,7 +137,7 @@ def _mechanism(m: Node, display: Display) -> Iterator[str]:
     for part in parts:
         is_made = not isinstance(part, Mechanism) and response_of(part) is not None
         said = prose(_first_paragraph(type(part)))
-        what = f"This is {plain_tex(describe(part))}. {said}" if is_made else said
+        what = f"This is {describe_tex(part)}. {said}" if is_made else said
         kind = rf"\textsf{{{plain_tex(type(part).__name__)}}}"
         yield rf"\item[${names[part]}$] {kind}{_fields(part, names, display)}. {what}"
     yield r"\end{description}"

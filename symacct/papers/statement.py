@@ -18,6 +18,7 @@ from symacct.core.sources import WORKS
 from symacct.export.citation import STATED, places, sources_of
 from symacct.export.description import (
     describe,
+    describe_tex,
     neighbours,
     neighbours_short,
     premises,
@@ -48,6 +49,7 @@ class Form:
     """How a text is written: plain words, a number, code such as a hash, and a citation."""
 
     words: Callable[[str], str]
+    described: Callable[[Node], str]
     number: Callable[[str], str]
     code: Callable[[str], str]
     cited: Callable[[str, str], str]
@@ -59,17 +61,30 @@ def _markdown(words: str) -> str:
 
 def _tex_words(words: str) -> str:
     """Words in LaTeX, with letters of formulas as authors write them in a text: $\\varepsilon$."""
-    letters = re.sub(r"\{\\ensuremath\{(\\[a-z]+)\}\}", r"$\1$", plain_tex(words))
+    return _letters(plain_tex(words))
+
+
+def _letters(tex: str) -> str:
+    letters = re.sub(r"(?<!= )\{\\ensuremath\{(\\[a-z]+)\}\}", r"$\1$", tex)
     return letters.replace(r"$\epsilon$", r"$\varepsilon$")
 
 
+def _tex_described(m: Node) -> str:
+    return _letters(describe_tex(m))
+
+
+#: A group of mathematics, in which others stand four deep.
+_GROUP = r"[^{}]*"
+for _ in range(4):
+    _GROUP = rf"(?:[^{{}}]|\{{{_GROUP}\}})*"
 _LETTER = re.compile(
     r"(?:\$(\\[a-z]+)\$|\b([a-zA-Z])) = "
-    r"(?:\\ensuremath\{((?:[^{}]|\{[^{}]*\})*)\}|(\d[\d.]*(?:/\d+|e-?\d+)?(?<!\.)|e(?!\w)))"
+    rf"(?:\{{?\\ensuremath\{{({_GROUP})\}}\}}?|"
+    r"(\d[\d.]*(?:/\d+|e-?\d+)?(?<!\.)|e(?!\w)))"
 )
 #: The norm that gradients are clipped to, and the noise in units of it.
 _CLIPPED = re.compile(r"(at most|standard deviation) ((?:\d[\d.]*(?:/\d+)? )?)C\b")
-_MATHS = re.compile(r"\{?\\ensuremath\{((?:[^{}]|\{[^{}]*\})*)\}\}?")
+_MATHS = re.compile(rf"\{{?\\ensuremath\{{({_GROUP})\}}\}}?")
 
 
 def _formulas(tex: str) -> str:
@@ -98,14 +113,15 @@ def _named_citation(key: str, place: str) -> str:
 
 
 _FORMS = {
-    "text": Form(str, str, str, _named_citation),
+    "text": Form(str, describe, str, str, _named_citation),
     "markdown": Form(
         _markdown,
+        lambda m: _markdown(describe(m)),
         str,
         lambda code: f"`{code}`",
         lambda key, place: _markdown(_named_citation(key, place)),
     ),
-    "latex": Form(_tex_words, tex_number, _tex_code, _tex_citation),
+    "latex": Form(_tex_words, _tex_described, tex_number, _tex_code, _tex_citation),
 }
 
 
@@ -215,14 +231,15 @@ def _counted(count: int | str, what: str) -> str:
 
 
 def _sentences(guarantee: Guarantee, m: Node, form: Form, digits: int) -> Iterator[str]:
-    yield form.words(f"The released results are the output of {describe(m)}.")
+    words = form.words
+    yield words("The released results are the output of ") + form.described(m) + words(".")
     epsilon, delta = (form.number(_number(x, digits)) for x in (guarantee.epsilon, guarantee.delta))
     private = f")-differentially private, where {neighbours(guarantee.claim.adjacency, m)}."
-    words = form.words
     yield f"{words('They are (ε = ')}{epsilon}{words(', δ = ')}{delta}{words(private)}"
     if m.rewritten is not m:
         why = "; ".join(m.rewrites)
-        yield form.words(f"Their curve is that of the output of {describe(m.rewritten)}: {why}.")
+        same = form.described(m.rewritten)
+        yield f"{words('Their curve is that of the output of ')}{same}{words(f': {why}.')}"
     yield _rounding(guarantee, form, digits)
     yield _accounting(guarantee, form)
     if guarantee.note:

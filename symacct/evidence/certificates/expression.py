@@ -9,7 +9,7 @@ from typing import Any
 from symacct.core.claims import EITHER
 from symacct.evidence.certificates.refusal import no_certificate, number_text
 from symacct.export.description import describe
-from symacct.export.description import value as described
+from symacct.export.spoken import value as described
 from symacct.expressions.formula_writer import value_text
 from symacct.expressions.node import Node
 from symacct.mechanisms import (

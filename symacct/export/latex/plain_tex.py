@@ -22,6 +22,8 @@ _POWERS = re.compile(
     rf"((?<!\w)(e(?:{_EXPONENT.pattern})?)/\(\2 \+ \d+\)|(?<!\w)e{_EXPONENT.pattern})(?!\w)"
 )
 _GROUPS = _POWERS.groups + 1
+#: What stands between these is mathematics; of the signs that Unicode leaves to private use.
+_MARKED = re.compile("\ue000([^\ue001]*)\ue001")
 _SCRIPTS = {"<super>": "^", "<sub>": "_"}
 
 
@@ -44,6 +46,19 @@ def plain_tex(text: str) -> str:
     maths = (rf"{{\ensuremath{{{_EXPONENT.sub(_braced, one)}}}}}" for one in words[1::_GROUPS])
     plain = ("".join(map(_sign, one)) for one in words[::_GROUPS])
     return "".join(f"{one}{formula}" for one, formula in zip_longest(plain, maths, fillvalue=""))
+
+
+def mathematics(tex: str) -> str:
+    """LaTeX's mathematics as a part of words, marked for `marked_tex`."""
+    return f"\ue000{tex}\ue001"
+
+
+def marked_tex(text: str) -> str:
+    """`plain_tex` of our own words, with the mathematics that is marked in them as it is."""
+    words = _MARKED.split(text)
+    formulas = (rf"{{\ensuremath{{{one}}}}}" for one in words[1::2])
+    plain = map(plain_tex, words[::2])
+    return "".join(f"{one}{formula}" for one, formula in zip_longest(plain, formulas, fillvalue=""))
 
 
 def _braced(exponent: re.Match[str]) -> str:

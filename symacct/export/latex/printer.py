@@ -361,6 +361,11 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
         return [f"{before} {begun}".strip(), *rest]
 
 
+def in_text(e: sympy.Expr) -> str:
+    r"""A formula within a line of words, with slashes for fractions: 3\sqrt{3}/2."""
+    return re.sub(r"(\d) (?=\\)", r"\1", PaperPrinter(SymbolNames())._script(e))
+
+
 def _with_root_of_two_pi(
     number: sympy.Rational, over: list[sympy.Expr], below: list[sympy.Expr]
 ) -> tuple[sympy.Rational, list[sympy.Expr], list[sympy.Expr]]:

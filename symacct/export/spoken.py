@@ -1,0 +1,135 @@
+"""Parameters in words: decimals, roots and powers of e, laws and tables."""
+
+from __future__ import annotations
+
+import re
+from contextvars import ContextVar
+from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from symacct.core.exact import SpelledFraction, printers, spelled, text
+from symacct.core.lazy_import import LazyModule, sympy
+from symacct.distributions.density import Density
+from symacct.distributions.law import Law
+from symacct.expressions.formula_writer import value_text
+from symacct.results.rounding import exact_decimal
+
+if TYPE_CHECKING:
+    from symacct.export.latex import plain_tex, printer
+else:  # they need libraries that words do without
+    plain_tex = LazyModule("symacct.export.latex.plain_tex")
+    printer = LazyModule("symacct.export.latex.printer")
+
+LISTED = 12  # that are named one by one
+IN_TEX = ContextVar("in_tex", default=False)  # are formulas written as LaTeX?
+
+
+def in_words(parameter: object) -> str:
+    """A parameter that may be a law or a table, in words and mathematics."""
+    if isinstance(parameter, Law):
+        return _law(parameter)
+    if isinstance(parameter, tuple):
+        return _table(parameter)
+    is_number = isinstance(parameter, int | Fraction | sympy.Expr)
+    return value(parameter) if is_number else value_text(parameter)
+
+
+def _law(law: Law) -> str:
+    """A law by its name and its parameters: the Poisson law (rate = 10), or by its density."""
+    if isinstance(law, Density):
+        ends = (_end(end) for end in (law.cuts[0], law.cuts[-1]))
+        on = " < x < ".join(ends)
+        where = "" if on == "−∞ < x < ∞" else f" for {on}"
+        scaled = "" if law.mass == 1 else ", divided by its integral"
+        return f"the law of density {spoken(law.__dict__['formula'])}{where}{scaled}"
+    name = " ".join(re.findall("[A-Z][a-z]*", type(law).__name__))
+    said = (f"{_LETTERS.get(k, k)} = {in_words(v)}" for k, v in law.parameters.items())
+    return f"the {_LAWS.get(name, name)} law ({', '.join(said)})"
+
+
+def _end(end: object) -> str:
+    """An end of a density: −∞, ∞ or a number."""
+    return {"-inf": "−∞", "inf": "∞"}.get(str(end)) or in_words(end)
+
+
+def _table(rows: tuple[object, ...]) -> str:
+    """Probabilities in brackets, (1/2, 1/2); of many the first few and how many there are."""
+    shown = [in_words(one) for one in rows[:LISTED]]
+    more = f", … ({len(rows):,} in all)" if len(rows) > LISTED else ""
+    return f"({', '.join(shown)}{more})"
+
+
+_LETTERS = {"eta": "η", "gamma": "γ", "sigma": "σ"}
+_LAWS = {"Truncated Negative Binomial": "truncated negative binomial"}
+
+
+def value(number: object) -> str:
+    """A parameter as a reader writes it: a short decimal where it is one, else a fraction."""
+    if isinstance(number, Law | tuple):
+        return in_words(number)
+    if isinstance(number, sympy.Expr):
+        return spoken(number)
+    if not isinstance(number, Fraction):
+        return str(number)
+    if isinstance(number, SpelledFraction):
+        return spelled(number)
+    decimal = exact_decimal(number)
+    return decimal if decimal is not None and len(decimal) <= 12 else text(number)
+
+
+def spoken(formula: sympy.Expr) -> str:
+    """A formula for readers, with √ and e for Euler's number: 3√3, e^2/(e^2 + 1)."""
+    return marked(_written(formula))
+
+
+def marked(formula: str) -> str:
+    return str(plain_tex.mathematics(formula)) if IN_TEX.get() else formula
+
+
+def _written(formula: sympy.Expr) -> str:
+    """A formula as plain text, or as LaTeX within `describe_tex`."""
+    if IN_TEX.get():
+        return str(printer.in_text(formula))
+    return str(_spoken()().doprint(formula))
+
+
+@cache
+def _spoken() -> type[Any]:
+    class Spoken(printers()[0]):  # type: ignore[misc]  # made where SymPy is
+        def _print_Exp1(self, number: sympy.Expr) -> str:  # noqa: N802
+            return "e"
+
+        def _print_Pi(self, number: sympy.Expr) -> str:  # noqa: N802
+            return "π"
+
+        def _print_Abs(self, size: sympy.Expr) -> str:  # noqa: N802
+            return f"|{self._print(size.args[0])}|"
+
+        def _print_exp(self, power: sympy.Expr) -> str:
+            return power_of_e(power.exp)
+
+        def _print_Mul(self, product: sympy.Expr) -> str:  # noqa: N802
+            text = str(super()._print_Mul(product))
+            return re.sub(r"(?<=\d)\*(?=√)", "", text).replace("*", "·")
+
+        def _print_Pow(self, power: sympy.Expr, rational: bool = False) -> str:  # noqa: N802
+            base, exponent = power.as_base_exp()
+            if abs(exponent) != sympy.S.Half or rational:
+                return str(super()._print_Pow(power, rational)).replace("**", "^")
+            inside = self._print(base)
+            root = f"√{inside}" if base.is_Atom and base.is_nonnegative else f"√({inside})"
+            return root if exponent > 0 else f"1/{root}"
+
+    return Spoken
+
+
+def power_of_e(exponent: sympy.Expr) -> str:
+    """e, e^2, e^0.5 or e^(x + 1)."""
+    if exponent == 1:
+        return "e"
+    is_rational = isinstance(exponent, sympy.Rational)
+    shown = value(Fraction(exponent.p, exponent.q)) if is_rational else _written(exponent)
+    if IN_TEX.get():
+        return f"e^{{{shown}}}"
+    return f"e^{shown}" if re.fullmatch(r"[\w.]+", shown) else f"e^({shown})"
