@@ -10,6 +10,7 @@ from typing import Any
 
 from symacct.core import symbols
 from symacct.core.claims import Adjacency, Claim, Kind, Relation
+from symacct.core.errors import in_few_digits, is_float, is_long
 from symacct.core.exact import SpelledFraction, expression, printers, spelled, text
 from symacct.core.lazy_import import sympy
 from symacct.distributions.density import Density
@@ -27,7 +28,6 @@ _LISTED = 12  # mechanisms of a composition that are named one by one
 _BITS = 2  # answers of randomized response that is not said to have more
 _FEW = 600  # characters of a description beside a number
 _UNWRITTEN = 10**4300  # the first number that Python writes by no f"{n:,}"
-_PLACES = 40  # binary ones, which no decimal stated by hand has
 
 
 def describe(m: Node) -> str:
@@ -38,7 +38,8 @@ def describe(m: Node) -> str:
     '1,000 runs of the Gaussian mechanism (σ = 5, sensitivity 1) on a fresh Poisson sample (each \
 record kept independently with probability 0.01)'
     """
-    return _described(m, _LISTED)
+    words = _described(m, _LISTED)
+    return words.replace("= ≈", "≈").replace("probability ≈", "probability about")
 
 
 def _described(m: Node, listed: int) -> str:
@@ -233,15 +234,26 @@ def value(number: object) -> str:
         return spoken(number)
     if not isinstance(number, Fraction):
         return str(number)
-    if isinstance(number, SpelledFraction):
+    if isinstance(number, SpelledFraction) and not is_long(*number.given):
         return spelled(number)
     decimal = exact_decimal(number)
-    return decimal if decimal is not None and len(decimal) <= 12 else text(number)
+    if decimal is not None and len(decimal) <= 12:
+        return decimal
+    is_read = number.denominator == 1 or not is_long(number.numerator, number.denominator)
+    return text(number) if is_read else in_few_digits(number)
 
 
 def spoken(formula: sympy.Expr) -> str:
     """A formula for readers, e for Euler's number and a power of it: e^2/(e^2 + 1)."""
-    return str(_spoken()().doprint(formula))
+    long = {x for x in formula.atoms(sympy.Rational) if x.q != 1 and is_long(x.p, x.q)}
+    short = {x: _few_digits(abs(x)) * (1 if x > 0 else -1) for x in long}
+    return ("≈ " if long else "") + str(_spoken()().doprint(formula.xreplace(short)))
+
+
+def _few_digits(x: sympy.Rational) -> sympy.Symbol:
+    """A number of few digits in a formula, for one that is about the same."""
+    digits = in_few_digits(Fraction(int(x.p), int(x.q)))
+    return sympy.Symbol(re.sub(r"≈ | \(.*", "", digits), positive=True)
 
 
 @cache
@@ -439,13 +451,7 @@ def float_note(m: Node) -> str:
     """A line about the first parameter that is the bits of a float; or nothing."""
     for node in m.walk():
         for value in node.fields().values():
-            if isinstance(value, Fraction) and _is_no_decimal(value):
+            if isinstance(value, Fraction) and is_float(value):
                 shown = repr(float(value))
                 return f"{shown} stands for the bits of that float, which are another number"
     return ""
-
-
-def _is_no_decimal(x: Fraction) -> bool:
-    """Is this a float64 of many binary places, as 0.1 is and 0.375 is not?"""
-    places = x.denominator.bit_length() - 1
-    return x.denominator == 1 << places and places > _PLACES and float(x) == x
