@@ -248,7 +248,7 @@ def test_decimals_are_exact_or_not_given(number, text):
 def test_a_parameter_is_never_rounded():
     assert value(Fraction(256, 60000)) == "8/1875"
     assert describe(Gaussian("1/3")) == "the Gaussian mechanism (σ = 1/3, sensitivity 1)"
-    assert describe(Gaussian(symacct.binary(0.1))).count("3602879701896397/36028797018963968") == 1
+    assert describe(Gaussian(symacct.binary(0.1))).count("0.1 (as float64)") == 1
 
 
 def test_the_command():

@@ -11,12 +11,14 @@ Gaussian, sigma: found -1, needed > 0
 from __future__ import annotations
 
 import contextlib
+import decimal
 import difflib
 import reprlib
 import sys
 import traceback
 import warnings
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from types import FrameType, TracebackType
@@ -25,6 +27,10 @@ from typing import Any
 from symacct.core.mistyped import our_name
 
 _SHOWN = 120  # characters of a value in a message
+_LONG = 10**9  # the first whole number that has no place in a fraction that is read
+_WHOLE, _ABOUT = 17, 6  # digits of a decimal that is printed in full, and of another one
+_FLOAT_BITS = 53
+_PLACES = 40  # binary ones, which no decimal stated by hand has
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = _SHOWN
 #: Whose frames a notebook leaves out: they say nothing about the call that was wrong.
@@ -53,7 +59,45 @@ def _written(value: object) -> str:
         return _SHORT.repr(value)
     if getattr(value, "__sympy__", False):
         return str(formulas()().doprint(value))
-    return str(value) if isinstance(value, Fraction) else repr(value)
+    if isinstance(value, Fraction):
+        is_read = value.denominator == 1 or not is_long(value.numerator, value.denominator)
+        return str(value) if is_read else in_few_digits(value)
+    return repr(value)
+
+
+def is_long(*ends: int) -> bool:
+    """Is one of the ends of a fraction too long to be read?"""
+    return max(map(abs, ends)) >= _LONG
+
+
+def in_few_digits(x: Fraction) -> str:
+    """The decimal that x is, the float64 that it is, or else the six first digits after a ≈.
+
+    >>> in_few_digits(Fraction(1.1)), in_few_digits(Fraction("0.12345678901"))
+    ('1.1 (as float64)', '0.12345678901')
+    >>> in_few_digits(Fraction(10**10, 3 * 10**10 + 1))
+    '≈ 0.333333'
+    """
+    if is_float(x):
+        return f"{_plain(Decimal(repr(float(x))))} (as float64)"
+    whole = _divided(x, _WHOLE)
+    return _plain(whole.normalize()) if Fraction(whole) == x else f"≈ {_plain(_divided(x, _ABOUT))}"
+
+
+def is_float(x: Fraction) -> bool:
+    """Is this a float64 of many binary places, as 0.1 is and 0.375 is not?"""
+    places = x.denominator.bit_length() - 1
+    is_small = abs(x) < 1 << _FLOAT_BITS - _PLACES  # as of so many places all floats are
+    return is_small and x.denominator == 1 << places and places > _PLACES and float(x) == x
+
+
+def _divided(x: Fraction, digits: int) -> Decimal:
+    wide = decimal.Context(digits, decimal.ROUND_HALF_EVEN, decimal.MIN_EMIN, decimal.MAX_EMAX)
+    return wide.divide(Decimal(x.numerator), Decimal(x.denominator))
+
+
+def _plain(x: Decimal) -> str:
+    return f"{x:f}" if -6 < x.adjusted() < _WHOLE else f"{x:e}".replace("+", "")
 
 
 @cache

@@ -7,6 +7,7 @@ from itertools import accumulate
 
 from symacct.core import symbols
 from symacct.core.claims import Adjacency, Claim, Kind, Relation
+from symacct.core.errors import is_float
 from symacct.core.exact import expression, text
 from symacct.core.lazy_import import sympy
 from symacct.export.spoken import (
@@ -29,7 +30,6 @@ _SENSITIVITIES = 4  # that are named one by one
 _BITS = 2  # answers of randomized response that is not said to have more
 _FEW = 600  # characters of a description beside a number
 _UNWRITTEN = 10**4300  # the first number that Python writes by no f"{n:,}"
-_PLACES = 40  # binary ones, which no decimal stated by hand has
 
 
 def describe(m: Node) -> str:
@@ -40,7 +40,8 @@ def describe(m: Node) -> str:
     '1,000 runs of the Gaussian mechanism (σ = 5, sensitivity 1) on a fresh Poisson sample (each \
 record kept independently with probability 0.01)'
     """
-    return _described(m, LISTED)
+    words = _described(m, LISTED)
+    return words.replace("= ≈", "≈").replace("probability ≈", "probability about")
 
 
 def describe_tex(m: Node) -> str:
@@ -365,13 +366,7 @@ def float_note(m: Node) -> str:
     """A line about the first parameter that is the bits of a float; or nothing."""
     for node in m.walk():
         for given in node.fields().values():
-            if isinstance(given, Fraction) and _is_no_decimal(given):
+            if isinstance(given, Fraction) and is_float(given):
                 shown = repr(float(given))
                 return f"{shown} stands for the bits of that float, which are another number"
     return ""
-
-
-def _is_no_decimal(x: Fraction) -> bool:
-    """Is this a float64 of many binary places, as 0.1 is and 0.375 is not?"""
-    places = x.denominator.bit_length() - 1
-    return x.denominator == 1 << places and places > _PLACES and float(x) == x

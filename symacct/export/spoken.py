@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from symacct.core.errors import in_few_digits, is_long
 from symacct.core.exact import SpelledFraction, printers, spelled, text
 from symacct.core.lazy_import import LazyModule, sympy
 from symacct.distributions.density import Density
@@ -72,15 +73,26 @@ def value(number: object) -> str:
         return spoken(number)
     if not isinstance(number, Fraction):
         return str(number)
-    if isinstance(number, SpelledFraction):
+    if isinstance(number, SpelledFraction) and not is_long(*number.given):
         return spelled(number)
     decimal = exact_decimal(number)
-    return decimal if decimal is not None and len(decimal) <= 12 else text(number)
+    if decimal is not None and len(decimal) <= 12:
+        return decimal
+    is_read = number.denominator == 1 or not is_long(number.numerator, number.denominator)
+    return text(number) if is_read else in_few_digits(number)
 
 
 def spoken(formula: sympy.Expr) -> str:
     """A formula for readers, with √ and e for Euler's number: 3√3, e^2/(e^2 + 1)."""
-    return marked(_written(formula))
+    long = {x for x in formula.atoms(sympy.Rational) if x.q != 1 and is_long(x.p, x.q)}
+    short = {x: _few_digits(abs(x)) * (1 if x > 0 else -1) for x in long}
+    return ("≈ " if long else "") + marked(_written(formula.xreplace(short)))
+
+
+def _few_digits(x: sympy.Rational) -> sympy.Symbol:
+    """A number of few digits in a formula, for one that is about the same."""
+    digits = in_few_digits(Fraction(int(x.p), int(x.q)))
+    return sympy.Symbol(re.sub(r"≈ | \(.*", "", digits), positive=True)
 
 
 def marked(formula: str) -> str:

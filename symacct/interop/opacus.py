@@ -16,6 +16,8 @@ from symacct.interop.floats import scalar
 from symacct.mechanisms import Gaussian
 from symacct.operations import Compose, PoissonSubsample
 
+_ROW = "a row of the history is (noise multiplier, sampling rate, steps)"
+
 
 def from_opacus_history(history: Iterable[Sequence[Numeric]] | Mapping[str, Any]) -> Node:
     """Poisson-sampled Gaussian noise under add/remove: what Opacus's accountants take it for.
@@ -36,10 +38,13 @@ def from_opacus_history(history: Iterable[Sequence[Numeric]] | Mapping[str, Any]
 
 def _step(row: object) -> Node:
     if not isinstance(row, list | tuple) or len(row) != 3:
-        raise DomainError(f"history: found {echo(row)}, needed (sigma, q, steps)")
+        raise DomainError(f"history: found {echo(row)}; {_ROW}")
     sigma, rate, steps = map(scalar, row)
-    noise = NO_PRIVACY if sigma == 0 else Gaussian(sigma)
-    return Compose({PoissonSubsample(noise, rate): steps})
+    try:
+        noise = NO_PRIVACY if sigma == 0 else Gaussian(sigma)
+        return Compose({PoissonSubsample(noise, rate): steps})
+    except DomainError as error:
+        raise DomainError(f"history: {error}; {_ROW}") from None
 
 
 def register_with_opacus() -> None:
