@@ -1,4 +1,7 @@
-"""`make demo`: ε(k) of WBK19's and ZW19's mechanisms to 30 digits, a table and a picture."""
+"""`make demo`: ε of WBK19's and ZW19's mechanisms, tables and a picture.
+
+The numbers to report come first, and then ε(k) by Rényi orders to 30 digits.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from pathlib import Path
 import click
 
 from symacct.accountant.accountant import Accountant
+from symacct.core.claims import Kind
 from symacct.export.description import neighbours_short
 from symacct.export.figures import legend_above
 from symacct.expressions.node import Node
@@ -85,13 +89,28 @@ def answers() -> list[Answer]:
     return found
 
 
+def print_best() -> None:
+    """The number to report in every setting, after the most runs."""
+    click.echo(f"The ε to report of {RUNS[-1]:,} runs at γ = {RATE}, δ = {DELTA}, rounded up")
+    rows = []
+    for setting in settings():
+        g = (RUNS[-1] * setting.step).report(DELTA).guarantee
+        kind = "no smaller ε is true" if g.kind is Kind.EXACT else "a proved bound"
+        where = f"{setting.scheme}, {setting.step.claim.adjacency}"
+        rows.append((repr(setting.mechanism), where, g.epsilon.rounded(), kind))
+    print_table(("mechanism", "sampling", "ε to report", "what it is"), rows)
+
+
 def print_tables(found: list[Answer]) -> None:
     """The answers of each setting below its name and its relation, ε rounded up."""
-    click.echo(f"ε of k runs at γ = {RATE}, δ = {DELTA}; 30 certified digits, rounded up")
+    click.echo(
+        f"\nε of k runs by Rényi orders, for comparison, at γ = {RATE}, δ = {DELTA}: 30 certified "
+        "digits, rounded up"
+    )
     for setting, group in groupby(found, lambda answer: answer.setting):
         click.echo(f"\n{setting.mechanism}, {setting.scheme}, {setting.step.claim.adjacency}")
         print_table(
-            ("k", "ε", "order α", "theorem"),
+            ("k", "ε by Rényi orders", "order α", "theorem"),
             ((f"{a.runs:,}", a.guarantee.epsilon.rounded(), a.order, a.theorem) for a in group),
         )
 
@@ -126,7 +145,7 @@ def picture(found: list[Answer], path: Path) -> Path:
         panel.set_xlabel("compositions k")
     for panel in axes[:, 0]:
         panel.set_ylabel(f"ε at δ = {DELTA}")
-    figure.suptitle(f"Certified ε(k) at γ = {RATE}: upper bounds over all orders", fontsize=12)
+    figure.suptitle(f"Certified ε(k) by Rényi orders at γ = {RATE}", fontsize=12)
     path.parent.mkdir(exist_ok=True)
     figure.savefig(path, dpi=130)
     pyplot.close(figure)
@@ -139,12 +158,13 @@ def _relation(line: list[Answer]) -> str:
 
 def main() -> None:
     """Print the tables, write the picture."""
+    print_best()
     started = time.monotonic()
     found = answers()
     print_tables(found)
     proved = sum(answer.guarantee.optimal for answer in found)
     click.echo(
-        f"\n{len(found)} guarantees in {time.monotonic() - started:.1f} s; "
+        f"\n{len(found)} guarantees by Rényi orders in {time.monotonic() - started:.1f} s; "
         f"the order proved the best one in {proved}, sound in all."
     )
     click.echo(f"ε against k: {picture(found, PICTURE)}")

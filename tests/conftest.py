@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, Phase, settings
 
 from tests.thinning import pytest_collection_modifyitems  # noqa: F401
 
-# xdist tells its workers how wide its own terminal is; piped output is as wide as it needs. What
+# xdist tells its workers how wide its own terminal is; piped tables are as wide as a page. What
 # else a shell says of its terminal, its encoding and its warnings is no business of the tests.
 for name in (
     "COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE",

@@ -12,6 +12,7 @@ from symacct.accountant.reported import reported
 from symacct.cli import main
 from symacct.cli.headline import as_report
 from symacct.core import limits
+from symacct.papers.report import COMPARED
 from symacct.results.terminal import print_pairs
 from tests.command_lines import GOOD
 from tests.thinning import covering
@@ -33,13 +34,16 @@ LINES = [
 
 
 def rows_of(words, monkeypatch):
-    """The names of the rows that a command prints, box after box."""
+    """The title of a box and the name of a row, of all that a command prints.
+
+    Rows below "by Rényi orders, for comparison" are about another number than those above.
+    """
     names = []
 
-    def keep(pairs):
+    def keep(pairs, title=""):
         pairs = list(pairs)
-        names.extend(name for name, _ in pairs)
-        return print_pairs(pairs)
+        names.extend((title if title == COMPARED else "", name) for name, _ in pairs)
+        return print_pairs(pairs, title)
 
     for module in ("headline", "frame"):
         monkeypatch.setattr(f"symacct.cli.{module}.print_pairs", keep)

@@ -244,7 +244,7 @@ def test_a_number_of_another_conversion_is_told_which(sign, given, printed):
     asked = ["check", "Gaussian(5)", f"--{sign}", given, "--prints"]
     by_orders = CliRunner().invoke(main, [*asked, printed, "--conversion", "improved"])
     number = re.search(r"│ ([\d.e-]+) +│ [a-z ]+│", by_orders.output)[1]
-    told = CliRunner().invoke(main, [*asked, number])
+    told = CliRunner(env={"COLUMNS": "200"}).invoke(main, [*asked, number])
     assert told.exit_code == 1
     assert "true but loose" in told.output
     shown = " ".join(told.output.split())
@@ -375,7 +375,7 @@ def test_printed_numbers_keep_their_digits():
 def run(tmp_path, text, *options):
     path = tmp_path / "paper.json"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return CliRunner().invoke(main, ["check", str(path), *options])
+    return CliRunner(env={"COLUMNS": "200"}).invoke(main, ["check", str(path), *options])
 
 
 def test_the_exit_status_tells_true_from_wrong_from_bad_input(tmp_path):

@@ -18,6 +18,7 @@ from symacct.core.pinning import By
 from symacct.expressions.node import Node
 from symacct.rdp.question import LARGER
 from symacct.results.enclosure import Guarantee
+from symacct.results.progress import progress
 from symacct.results.time_limit import OutOfTimeError, TimeBeside
 from symacct.theory.conversion import BEST
 
@@ -69,8 +70,19 @@ def best(
     The exact profile has `limits(report=…)` seconds, and `roughly`, a bound by it, twice as many
     where these were not enough. Where it is beaten, or only a bound, all that an order proves is
     asked for too: beside what the usual conversion has computed, that costs no more than it did.
-    An error is raised where nothing answers.
+    An error is raised where nothing answers. What takes long says so, in a pipe too.
     """
+    seconds = limits.current().report * (1 if roughly is None else 1 + _TIMES)
+    with progress(f"looking for the exact privacy profile, up to {seconds} s of work", piped=True):
+        return _best(ask, against, is_less, roughly)
+
+
+def _best(
+    ask: Callable[[str], _T],
+    against: Callable[[_T, _T | None], str],
+    is_less: Callable[[_T, _T], bool],
+    roughly: Callable[[], _T] | None,
+) -> Reported[_T]:
     by_orders, failed, untrue, late = None, None, None, ""
     try:
         by_orders = ask(BY_ORDERS)

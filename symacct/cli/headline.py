@@ -13,14 +13,14 @@ from typing import Any
 import click
 
 from symacct.accountant.accountant import Accountant
-from symacct.accountant.reported import TRUE, Reported, says_least
+from symacct.accountant.reported import TRUE, Reported, asked_letter, says_least
 from symacct.cli.frame import print_json
 from symacct.core.claims import Kind
 from symacct.core.errors import SymacctError
 from symacct.explore.calibration import Calibration
 from symacct.explore.comparison import ratio
 from symacct.expressions.node import Node
-from symacct.papers.report import PrivacyReport
+from symacct.papers.report import COMPARED, PrivacyReport
 from symacct.results.enclosure import Enclosure, Guarantee
 from symacct.results.terminal import print_pairs
 from symacct.results.time_limit import OutOfTimeError
@@ -36,6 +36,7 @@ def print_reported(
     *,
     first: Mapping[str, str] | None = None,
     last: Iterable[tuple[str, str]] = (),
+    compared: Iterable[tuple[str, str]] = (),
     records: int | None = None,
     words: Mapping[str, str] | None = None,
 ) -> None:
@@ -43,8 +44,9 @@ def print_reported(
 
     In JSON `headline` comes first, and the document's own keys are of the answer by Rényi orders,
     where there is one, which `keys_below` says. `first` are facts of the headline's own, such as
-    the noise that was found. `records` is the size of the data, where it is known. `words` are
-    those of the report that the expression does not say.
+    the noise that was found, and `compared` are those that Rényi orders give. `records` is the size
+    of the data, where it is known. `words` are those of the report that the expression does not
+    say.
     """
     report, first = as_report(found, records, **(words or {})), first or {}
     if as_json:
@@ -55,10 +57,12 @@ def print_reported(
         return
     number, *rest = report.headline()
     print_pairs([number, *first.items(), *rest])
-    print_pairs([*report.behind(), *last])
+    print_pairs([*report.behind(), *last], "what it rests on")
+    if rows := [*report.comparison(), *compared]:
+        print_pairs(rows, COMPARED)
     sys.stdout.flush()  # the answer waits for nothing more
     if rows := _beside(m, found):
-        print_pairs(rows)
+        print_pairs(rows, f"what is known of the true {asked_letter(found.best)}")
 
 
 def led(headline: Mapping[str, Any], document: Mapping[str, Any], is_same: bool) -> dict[str, Any]:
@@ -74,10 +78,10 @@ def as_report(
     return PrivacyReport(found, more=f"--conversion {TRUE}", records=records, **words)
 
 
-def note_large_delta(report: PrivacyReport) -> None:
-    """The note on a large δ beside a text that does not have it."""
-    if report.large_delta:
-        click.echo(f"Note: {report.large_delta}", err=True)
+def note_large(report: PrivacyReport) -> None:
+    """The notes on a large δ and a large ε beside a text that does not have them."""
+    for note in report.notes:
+        click.echo(f"Note: {note}", err=True)
 
 
 def note_citations(form: str, expr: str, delta: str | None, also: Sequence[str] = ()) -> None:
@@ -112,7 +116,8 @@ def print_calibrated(
         {**by_orders.as_dict(), **(more or {})},
         as_json,
         first={name or at.symbol: at.values},
-        last=[*([] if by_orders is at else [("by Rényi orders", by_orders.values)]), *last],
+        last=last,
+        compared=[] if by_orders is at else [(name or at.symbol, by_orders.values)],
         records=records,
         words=words,
     )

@@ -27,7 +27,7 @@ from symacct.cli.frame import (
     print_note,
     print_text,
 )
-from symacct.cli.headline import as_report, note_citations, note_large_delta
+from symacct.cli.headline import as_report, note_citations, note_large
 from symacct.cli.relation import relation_option, under
 from symacct.core import limits
 from symacct.core.claims import Adjacency, Relation, Source
@@ -141,7 +141,7 @@ def statement_command(
     if found.not_exact:
         print_note(f"Note: the true number is {found.not_exact}")
     report = as_report(found)
-    note_large_delta(report)
+    note_large(report)
     note_citations(form, expr, delta)
     document = {"statement": text, "form": form, "headline": report.as_dict()}
     print_text(as_json, document, text, print_prose)

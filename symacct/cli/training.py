@@ -23,7 +23,7 @@ from symacct.cli.frame import (
 from symacct.cli.headline import (
     as_report,
     note_citations,
-    note_large_delta,
+    note_large,
     print_calibrated,
     print_reported,
 )
@@ -245,7 +245,7 @@ def _print_statement(
         )
     text = found.best.statement(form, digits, words)
     report = as_report(found, n, **_words(run, m, runs))
-    note_large_delta(report)
+    note_large(report)
     note_citations(form, repr(m), given(found.best.given), statement.DEFINING)
     document = {"statement": text, "form": form, "headline": report.as_dict()}
     print_text(as_json, document, text, print_prose)

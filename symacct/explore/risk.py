@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from flint import arb
 
 from symacct.accountant.accountant import certified_number, refuse_symbols
+from symacct.accountant.currencies.concentrated import zcdp
 from symacct.accountant.currencies.curve_tests import CurveProfile, profile_or_curve
 from symacct.accountant.currencies.gdp import gdp, is_gaussian, or_fewer_digits, regret
 from symacct.accountant.currencies.tradeoff import nearest_first
@@ -28,7 +29,7 @@ from symacct.core.errors import (
     SymacctError,
     echo,
 )
-from symacct.core.exact import Numeric
+from symacct.core.exact import INFINITY, Numeric
 from symacct.core.forking import cached_property
 from symacct.core.sources import DRS22, SYMACCT
 from symacct.explore.plots.risks import FPRS, roc
@@ -212,6 +213,11 @@ class Risk:
         return gdp(self.node, self.digits)
 
     @cached_property
+    def rho(self) -> Bound:
+        """The ρ of zero-concentrated differential privacy; see `Node.zcdp`."""
+        return zcdp(self.node, self.digits)
+
+    @cached_property
     def _has_below(self) -> bool:
         """Is anything known from below?"""
         return any(product.runs for product in products_below(self.node.rewritten))
@@ -288,6 +294,8 @@ class Risk:
         yield f"μ of GDP, errors from {given(self.least_error)}", "mu", None, True
         yield "regret of that μ", "regret", None, False
         yield "μ of GDP, all tests", "mu_of_all", None, False
+        if self.node.rewritten.steepest_up_to == INFINITY:
+            yield "ρ of zCDP", "rho", None, False
 
     @property
     def cells(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

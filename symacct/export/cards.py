@@ -84,14 +84,16 @@ def _digits(x: Enclosure) -> tuple[str, str]:
     return f"to {x.digits_asked} digits", f"{x}  ({proved})"
 
 
-def card(rows: Iterable[tuple[str, str]]) -> str:
-    """Names beside what belongs to them; the first row, which says most, stands out."""
+def card(rows: Iterable[tuple[str, str]], title: str = "") -> str:
+    """Names beside what belongs to them; the title, or the first row, stands out."""
     found = list(rows)
+    styles = [_TEXT if title else _FIRST, *[_TEXT] * len(found)]
     body = "".join(
-        f"<tr>{_cell('th', name, _NAME)}{_cell('td', said, _TEXT if place else _FIRST)}</tr>"
-        for place, (name, said) in enumerate(found)
+        f"<tr>{_cell('th', name, _NAME)}{_cell('td', said, style)}</tr>"
+        for (name, said), style in zip(found, styles, strict=False)
     )
-    return f'<table style="max-width:56em">{body}</table>'
+    above = title and f'<caption style="text-align:left;{_FIRST}">{escape(title)}</caption>'
+    return f'<table style="max-width:56em">{above}{body}</table>'
 
 
 def grid(headers: Iterable[str], rows: Iterable[Iterable[str]], below: str = "") -> str:

@@ -109,7 +109,8 @@ def explain(m: Node, alpha: Numeric | None = None, answer: Answer | None = None)
     `answer` says in rows what was asked, if it was not ε(α) at this order.
     """
     at = 2 if alpha is None else order(alpha)
-    asked = (("number", f"ε(α) of the Rényi curve at order {order_text(at)}"),)
+    why = ", the first whole one, because nothing was asked" if alpha is None else ""
+    asked = (("number", f"ε(α) of the Rényi curve at order {order_text(at)}{why}"),)
     found = replace(_at_order(m, at), answer=asked if answer is None else answer)
     return _with_rewrites(found, m)
 

@@ -62,8 +62,14 @@ def probability(value: Numeric, name: str) -> Exact:
 
 
 def whole(value: Numeric, name: str, least: int = 0) -> int:
-    """A whole number >= `least`."""
+    """A whole number >= `least`, on which it depends what an expression is made of."""
     number = typed_value(value, name)
+    if isinstance(number, sympy.Expr) and number.free_symbols:
+        raise DomainError(
+            f"{name}: found {echo(value)}, a parameter without a value, needed a whole number >= "
+            f"{least}; write a number, and one expression for each number, because the expression "
+            "is made of other parts for each"
+        )
     if not isinstance(number, Fraction) or number.denominator != 1 or number < least:
         raise DomainError(f"{name}: found {echo(value)}, needed a whole number >= {least}")
     return int(number)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from symacct.accountant.currencies.concentrated import zcdp_at_once
 from symacct.accountant.reported import TRUE, Reported, asked_letter, may_be_smaller, reported
 from symacct.core.calling import explained_methods
 from symacct.core.claims import Kind
@@ -21,9 +23,13 @@ from symacct.results.enclosure import Bound, Enclosure, Guarantee, to_fraction
 from symacct.results.rounding import found_order, given, rational_text
 
 _WIDTH = 80  # columns of a printed report
+#: Over what Rényi orders give beside a number that is not by them.
+COMPARED = "by Rényi orders, for comparison"
 _IN_PYTHON = f"conversion={TRUE!r}"
 _LARGE = Fraction(1, 100)  # a δ that no number of records makes small
 _TINY = 1e-300  # below one over any number of records
+_LOG10_OF_E = Fraction(4342944819, 10**10)  # rounded down
+_PEOPLE, _MOST_POWER = 10, 10**6  # powers of ten: more than there are people; the largest printed
 Row = tuple[str, str]
 
 
@@ -34,7 +40,7 @@ class PrivacyReport:
 
     `guarantee` is the best guarantee that is proved, and `by_orders` is the one by Rényi orders, or
     None if there is none. The report prints as rows, and as a table in a notebook. A row says what
-    a δ of 1/100 or more means. ε is in nats.
+    a δ of 1/100 or more means, or an ε of 23.03 or more. ε is in nats.
 
     >>> from symacct import Gaussian
     >>> found = Gaussian(5).report("1e-5")
@@ -78,7 +84,7 @@ class PrivacyReport:
         """How the number was found, in a sentence."""
         g, letter = self.guarantee, asked_letter(self.guarantee)
         if g.kind is Kind.EXACT:
-            said = f"This is the smallest {letter} that is true, from the exact privacy profile"
+            said = f"No smaller {letter} is true: this one is from the exact privacy profile"
         elif g.needs_no_order:
             said = f"This is an upper bound on {letter}, from the profile of a dominating pair"
         else:
@@ -99,8 +105,30 @@ class PrivacyReport:
             *([] if g.mechanism is None else [("of", self.of or in_few_words(g.mechanism))]),
             ("how", self.how),
             *([("not final", said)] if (said := self._not_final) else []),
-            *([("note", large)] if (large := self.large_delta) else []),
+            *([("note", " ".join(notes))] if (notes := self.notes) else []),
         ]
+
+    @property
+    def notes(self) -> list[str]:
+        """What a large δ and a large ε mean."""
+        return list(filter(None, [self.large_delta, self.large_epsilon]))
+
+    @property
+    def large_epsilon(self) -> str:
+        """What an ε means whose e^ε is above 10¹⁰, the odds of one in all people; else nothing.
+
+        An ε that was given is nobody's answer: what δ it has is.
+        """
+        if not isinstance(asked := self.guarantee.epsilon, Enclosure):
+            return ""
+        power = min(math.floor(to_fraction(asked.lower) * _LOG10_OF_E), _MOST_POWER)
+        if power < _PEOPLE:
+            return ""
+        return (
+            f"e^ε is above 10^{power}: an outcome may be so many times as likely with a record as "
+            f"without it, and 10^{_PEOPLE} is enough to pick one person out of all who live. At "
+            "this δ the guarantee says next to nothing."
+        )
 
     @property
     def large_delta(self) -> str:
@@ -127,20 +155,25 @@ class PrivacyReport:
         return f"{size}: {met}. Choose δ far below {least}."
 
     def behind(self) -> Iterator[Row]:
-        """What the headline rests on, and what Rényi orders give."""
+        """What the headline rests on."""
         g = self.guarantee
         if self.found.not_exact and self.found.in_time:  # else the headline says it
             yield f"true {asked_letter(g)}", self.found.not_exact
         if g.needs_no_order:
             yield "sources", _sources(g)
-        by_orders = g if self.by_orders is None else self.by_orders
-        if by_orders is not g:
-            times = _times(by_orders.asked, g.asked)
-            yield "by Rényi orders", f"{by_orders.asked.rounded()}{times}"
-        if not by_orders.needs_no_order:
-            yield from _order_facts(by_orders)
-            yield ("sources" if by_orders is g else "Rényi sources"), _sources(by_orders)
-            yield "curve", kind_label(by_orders.claim)
+        else:
+            yield from _order_facts(g)
+        rho = None if g.mechanism is None else zcdp_at_once(g.mechanism, g.asked.digits_asked)
+        if rho is not None:
+            yield "ρ of zCDP", rho.rounded()
+
+    def comparison(self) -> Iterator[Row]:
+        """What Rényi orders give beside a headline that is not by them."""
+        if (other := self.by_orders) is None or other is self.guarantee:
+            return
+        times = _times(other.asked, self.guarantee.asked)
+        yield asked_letter(other), f"{other.asked.rounded()}{times}"
+        yield from _order_facts(other)
 
     def explain(self) -> Explanation:
         """What the number rests on, part by part: the exact profile, or theorems at its order."""
@@ -179,12 +212,16 @@ class PrivacyReport:
         return f"{said[0].upper()}{said[1:]}." if said else ""
 
     def __str__(self) -> str:
-        return "\n".join(_lines([*self.headline(), *self.behind()]))
+        others = list(self.comparison())
+        below = [f"{COMPARED}:", *_lines(others)] if others else []
+        return "\n".join([*_lines([*self.headline(), *self.behind()]), *below])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return card([*self.headline(), *self.behind()])
+        others = list(self.comparison())
+        below = card(others, COMPARED) if others else ""
+        return card([*self.headline(), *self.behind()]) + below
 
     def as_dict(self) -> dict[str, Any]:
         """The headline for JSON."""
@@ -193,6 +230,7 @@ class PrivacyReport:
         why = {"relation_why": self.relation_why} if self.relation_why else {}
         late = {"not_final": said} if (said := self._not_final) else {}
         large = {"large_delta": said} if (said := self.large_delta) else {}
+        large |= {"large_epsilon": said} if (said := self.large_epsilon) else {}
         return {"report": report, "how": self.how, **why, **late, **large, **g.as_dict()}
 
 
@@ -217,11 +255,15 @@ def _sources(g: Guarantee) -> str:
 
 
 def _order_facts(g: Guarantee) -> Iterator[Row]:
-    """The Rényi order, the conversion and the theorems."""
+    """The Rényi order, the conversion and the theorems, which need one; and the curve."""
+    if g.needs_no_order:
+        return
     yield "order α", found_order(g.alpha)
     yield "best order", "proved" if g.optimal else "sound, not proved the best"
     yield "conversion", g.conversion
     yield "theorems", ", ".join(g.claim.theorems) or OWN_CURVE
+    yield "sources", _sources(g)
+    yield "curve", kind_label(g.claim)
 
 
 def _times(more: Enclosure, less: Enclosure) -> str:

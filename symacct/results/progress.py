@@ -58,6 +58,21 @@ class _Cell:
             self._handle.update(shown, raw=True)
 
 
+class _Pipe:
+    """Standard error that nobody watches: one line in a process says why it is silent so long."""
+
+    def __init__(self) -> None:
+        self._is_said = False
+
+    def __call__(self, line: str) -> None:
+        if line and not self._is_said:
+            self._is_said = True
+            print(line, file=sys.stderr, flush=True)
+
+
+_in_a_pipe = _Pipe()
+
+
 class _Screen:
     """What is under way, shown by one thread that ends when it finds nothing to show.
 
@@ -104,11 +119,16 @@ _screen = _Screen()
 
 @contextmanager
 def progress(
-    what: str, total: int | None = None, done: int = 0, wanted: bool = True
+    what: str, total: int | None = None, done: int = 0, wanted: bool = True, piped: bool = False
 ) -> Iterator[Callable[[int], None]]:
-    """Gives advance(count); of what is nested the innermost is shown. It decorates, too."""
+    """Gives advance(count); of what is nested the innermost is shown. It decorates, too.
+
+    What is `piped` says so in one line even where no person reads along.
+    """
     task = _Task(what, total, done)
     show = _watched() if wanted else None
+    if show is None and piped:
+        show = _in_a_pipe
     if show is None:
         yield task.advance
         return

@@ -18,7 +18,7 @@ from rich.tree import Tree
 from symacct.results.ascii_text import writable
 from symacct.results.remedies import as_options
 
-_PIPED = 240  # columns of a table that is read by a program: its lines must survive a grep
+_PIPED = 100  # columns of a table in a pipe or a file, which people read; programs read JSON
 _WIDEST = 10_000  # columns, of which a tree fills each of its lines
 _TALLEST = 4  # lines of a cell, above which a row reads better as a list
 _INDENT = "  "
@@ -27,7 +27,7 @@ Cell = str | Text
 
 
 def console(stderr: bool = False) -> Console:
-    """Standard output, or error; piped it is wide, unless COLUMNS says how wide."""
+    """Standard output, or error; piped it is as wide as a page, unless COLUMNS says how wide."""
     # Given both, rich does not read COLUMNS and LINES, which may say 0, or no number.
     width, height = shutil.get_terminal_size()
     screen = Console(
@@ -65,9 +65,11 @@ def print_table(headers: Sequence[str], rows: Iterable[Iterable[Cell]]) -> None:
     screen.print(table)
 
 
-def print_pairs(pairs: Iterable[tuple[str, Cell]]) -> None:
-    """Names and what belongs to them, in a box where it fits."""
+def print_pairs(pairs: Iterable[tuple[str, Cell]], title: str = "") -> None:
+    """Names and what belongs to them, in a box where it fits, below a title if there is one."""
     screen = console()
+    if title:
+        screen.print(Text(writable(title), style="bold"))
     texts = [[_text(name), _text(value)] for name, value in pairs]
     widths = _widths(texts[0], texts, screen.width)
     if widths is None:

@@ -157,7 +157,8 @@ def test_the_command_line_prints_safely(node, digits):
     for letter, (arguments, truth) in found.items():
         shown = CliRunner().invoke(main, [*arguments, *options])
         assert shown.exit_code == 0, shown.output
-        text = re.search(r"│ by Rényi orders +│ (\S+)  ", shown.output)[1]
+        below = shown.output.partition("by Rényi orders, for comparison")[2]
+        text = re.search(rf"│ {letter} +│ (\S+)  ", below)[1]
         assert read(text) >= fraction(truth.lower)
         text = re.search(rf"│ report this +│ {letter} = (\S+) at ", shown.output)[1]
         given = {"delta": "1e-5"} if letter == "ε" else {"epsilon": "1/2"}
@@ -277,10 +278,13 @@ def test_a_printed_meets_meets_when_pasted_back(text, symbol, epsilon, digits):
     lines = re.findall(r"│ (\S+) meets the target, (\S+) does not", shown.output)[-1]
     document = json.loads(CliRunner().invoke(main, [*arguments, "--json"]).output)
     from_repr = re.search(r"= (\S+) meets the target, (\S+) does not", repr(found)).groups()
-    for meets, fails in (words, lines, (document["meets"], document["fails"]), from_repr):
-        assert m.subs({symbol: meets}).epsilon("1e-6", 40).epsilon <= epsilon
-        assert m.subs({symbol: fails}).epsilon("1e-6", 40).epsilon > epsilon
-    assert parse(document["expression"]).epsilon("1e-6", 40).epsilon <= epsilon
+    by = document["guarantee"]["conversion"]  # of all that an order proves, where that is more
+    both = (words, "improved"), (from_repr, "improved"), (lines, by)
+    for (meets, fails), conversion in (*both, ((document["meets"], document["fails"]), by)):
+        how = {"digits": 40, "conversion": conversion}
+        assert m.subs({symbol: meets}).epsilon("1e-6", **how).epsilon <= epsilon
+        assert m.subs({symbol: fails}).epsilon("1e-6", **how).epsilon > epsilon
+    assert parse(document["expression"]).epsilon("1e-6", **how).epsilon <= epsilon
 
 
 # --- what is given

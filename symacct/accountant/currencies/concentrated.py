@@ -43,6 +43,11 @@ def zcdp(m: Node, digits: int = 10) -> Bound:
     return bound(_short(found, node, INFINITY), found.claim.kind)
 
 
+def zcdp_at_once(m: Node, digits: int = 10) -> Bound | None:
+    """ρ of the node where ε(1) is it, which is as for a line; None where it would be searched."""
+    return zcdp(m, digits) if m.rewritten.steepest_up_to == INFINITY else None
+
+
 def tcdp(m: Node, omega: Numeric, digits: int = 10) -> Bound:
     """ρ of the node up to the order ω; see `Node.tcdp`."""
     node, claim = _asked(m, "tcdp")
