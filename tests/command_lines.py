@@ -23,7 +23,7 @@ GOOD = {
     "cite": ["Gaussian(5)"],
     "latex": ["Gaussian(sigma)"],
     "table": ["Gaussian(5)", "--alpha", "2"],
-    "code": ["Gaussian(5)", "--target", "python", "--points", "20"],
+    "code": ["Gaussian(5)", "--form", "python", "--points", "20"],
     "reference": ["Gaussian(5)", "--grid", "alpha=2"],
     "verify": ["--command", "false"],
     "risk": ["Gaussian(5)"],

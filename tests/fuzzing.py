@@ -142,7 +142,7 @@ COMMANDS = {
     "cite": {"--alpha": "2"},
     "explain": {"--alpha": "2"},
     "latex": {"--alpha": "2", "--name": "sigma=s"},
-    "graph": {"--format": "tree"},
+    "graph": {"--form": "tree"},
     "statement": {"--delta": "1e-5", "--form": "text"},
     "table": {"--alpha": "2,4", "--digits": "4", "--caption": "A table"},
     "sweep": {"--over": "delta=1e-5,1e-6", "--file": "kept.jsonl", "--csv": "t.csv"},
@@ -152,7 +152,7 @@ COMMANDS = {
     "optimum": {"--delta": "1e-5", "--conversion": "classic"},
     "check": {},
     "reference": {"--grid": "alpha=2,3", "--csv": "r.csv", "--digits": "5"},
-    "code": {"--target": "python", "--points": "5", "--max-order": "8", "--accuracy": "1e-9"},
+    "code": {"--form": "python", "--points": "5", "--max-order": "8", "--accuracy": "1e-9"},
 }
 VALUES = ["2", "1/2", "1e-5", "inf", "nan", "-1", "0", "1e999999", "", " ", "2,3", "1..3", "3..1",
           "sigma=1,2", "delta=1e-5", "alpha=2", "sigma", "=", "1:2:3:log", "0:1:2:log", "ZW19-T5",

@@ -114,7 +114,7 @@ def test_no_line_of_the_overview_is_cut_at_80_columns():
     "command",
     [
         ["table", "Gaussian(5)", "--alpha"],
-        ["table", "Gaussian(5)", "--format", "csv", "--alpha"],
+        ["table", "Gaussian(5)", "--form", "csv", "--alpha"],
         ["rdp", "Gaussian(5)", "--alpha"],
         ["compare", "PoissonSubsample(Gaussian(5), 1/10)", "--alpha"],
         ["explain", "Gaussian(5)", "--alpha"],

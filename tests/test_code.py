@@ -802,21 +802,21 @@ def test_constants_are_the_nearest_float64(value):
 def test_the_command_prints_the_code():
     expression = "PoissonSubsample(Gaussian(5), 1/1000)"
     options = ["--max-order", "20", "--points", "20"]
-    printed = CliRunner().invoke(main, ["code", expression, "--target", "c", *options])
+    printed = CliRunner().invoke(main, ["code", expression, "--form", "c", *options])
     assert printed.exit_code == 0
     assert printed.output == symacct.parse(expression).code("c", max_order=20, points=20)
-    answer = CliRunner().invoke(main, ["code", expression, "--target", "c", *options, "--json"])
+    answer = CliRunner().invoke(main, ["code", expression, "--form", "c", *options, "--json"])
     assert json.loads(answer.output)["code"] == printed.output
-    opened = ["code", "Gaussian(sigma)", "--target", "python"]
+    opened = ["code", "Gaussian(sigma)", "--form", "python"]
     assert "def epsilon(alpha, sigma):" in CliRunner().invoke(main, opened).output
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["Gaussian(5)", "--target", "fortran"], "found 'fortran', needed one of numpy"),
-        (["Gaussian(5", "--target", "c"], "ParseError"),
-        (["Gaussian(5)", "--target", "c", "--by", "ZW19-T8"], "AssumptionError"),
+        (["Gaussian(5)", "--form", "fortran"], "found 'fortran', needed one of numpy"),
+        (["Gaussian(5", "--form", "c"], "ParseError"),
+        (["Gaussian(5)", "--form", "c", "--by", "ZW19-T8"], "AssumptionError"),
     ],
 )
 def test_input_errors_of_the_command_are_one_line(arguments, message):

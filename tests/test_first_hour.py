@@ -117,9 +117,7 @@ def test_an_option_that_is_none_has_those_that_it_may_be_meant_for(verb, given, 
 
 @pytest.mark.parametrize("name", ["cpp", "C++"])
 def test_code_for_cpp_is_that_for_c(name):
-    assert (
-        f"target: found '{name}', needed c:" in run("code", "Laplace(1)", "--target", name).stderr
-    )
+    assert f"target: found '{name}', needed c:" in run("code", "Laplace(1)", "--form", name).stderr
 
 
 def test_a_target_is_called_epsilon_in_every_verb():

@@ -66,7 +66,7 @@ def test_nothing_and_one():
 
 def test_the_command():
     for form in ("tree", "mermaid", "dot"):
-        shown = CliRunner().invoke(main, ["graph", repr(M), "--format", form])
+        shown = CliRunner().invoke(main, ["graph", repr(M), "--form", form])
         assert shown.exit_code == 0
         graph = parse(repr(M)).graph()
         assert shown.output.rstrip("\n") == (str(graph) if form == "tree" else getattr(graph, form))

@@ -30,7 +30,7 @@ MORE = {
     "statement": [["--form", "latex"], ["--form", "markdown"], ["--form", "short"]],
     "latex": [["--document"], ["--document", "--delta", "1e-5"]],
     "certificate": [["--form", "coq"]],
-    "graph": [["--format", "mermaid"], ["--format", "dot"]],
+    "graph": [["--form", "mermaid"], ["--form", "dot"]],
     "explain": [["--delta", "1e-5"]],
     "compare": [["--delta", "1e-5"]],
     "cite": [["--delta", "1e-5"]],

@@ -66,7 +66,7 @@ QUESTIONS = [
     (["cite", STEP], 8),
     (["latex", "Gaussian(5)"], None),
     (["table", STEP, "--alpha", "2,4,8"], None),
-    (["code", "Gaussian(5)", "--target", "python"], 1),
+    (["code", "Gaussian(5)", "--form", "python"], 1),
     (["reference", "Gaussian(5)", "--grid", "alpha=2,3", "--digits", "20"], None),
     (["check", PAPERS], None),
     (["falsify", "ACG16-L3", "--budget", "50"], 1),

@@ -237,8 +237,6 @@ def test_the_command_latex():
         (("latex", "Gaussian(5)", "--name", "x"), "--name: found 'x', needed SYMBOL=LATEX"),
         (("latex", "Gaussian(5)", "--name", r"x=\input{y}"), r"no command \input"),
         (("latex", "Gaussian(5)", "--alpha", "x"), "DomainError: order alpha"),
-        (("latex", "Gaussian(5)", "--document", "--alpha", "2"), "--alpha with --document"),
-        (("latex", "Gaussian(5)", "--delta", "1e-5"), "--delta without --document"),
         (("latex", "Gaussian(5)", "--by", "ZW19-T8"), "AssumptionError"),
         (("table", "Gaussian(5)", "--alpha", ","), "table: found no order"),
         (("table", "Gaussian(5)", "--alpha", "2", "--figure", "x.docx"), "suffix"),
@@ -252,11 +250,11 @@ def test_one_clear_line_for_bad_input(arguments, message):
 
 
 def test_the_command_table(tmp_path):
-    made = run("table", repr(STEP), "--alpha", "2, 5/2,inf", "--format", "csv", "--digits", "4")
+    made = run("table", repr(STEP), "--alpha", "2, 5/2,inf", "--form", "csv", "--digits", "4")
     assert made.output == table(STEP, [2, "5/2", "inf"], 4).csv()
-    pinned = run("table", repr(STEP), "--alpha", "2", "--format", "csv", "--by", "ZW19-T5").output
+    pinned = run("table", repr(STEP), "--alpha", "2", "--form", "csv", "--by", "ZW19-T5").output
     assert pinned == table(STEP, [2], by=["ZW19-T5"]).csv()
-    also = run("table", repr(STEP), "--alpha", "2", "--format", "csv", "--also", "ZW19-T5").output
+    also = run("table", repr(STEP), "--alpha", "2", "--form", "csv", "--also", "ZW19-T5").output
     assert also == table(STEP, [2]).csv() + pinned.splitlines()[1] + "\n"
     file = tmp_path / "x.png"
     options = ["--by", "ZW19-T5", "--caption", "{", "--figure", str(file)]

@@ -14,7 +14,7 @@ from symacct.text import parse_open
 
 @main.command("code", epilog=EPILOG)
 @click.argument("expr")
-@click.option("--target", required=True, help=f"The language: {', '.join(TARGETS)}.")
+@click.option("--form", "target", required=True, help=f"The language: {', '.join(TARGETS)}.")
 @by_option
 @click.option("--max-order", type=int, help="The largest finite order that the function answers.")
 @click.option(
@@ -32,7 +32,7 @@ def code_command(expr: str, target: str, as_json: bool, **how: Any) -> None:
 
     \b
     Example:
-      symacct code "PoissonSubsample(Gaussian(5), 1/1000)" --target python
+      symacct code "PoissonSubsample(Gaussian(5), 1/1000)" --form python
     """
     text = parse_open(expr).code(target, **how)
     digest = hashlib.sha256(text.encode()).hexdigest()

@@ -189,8 +189,7 @@ def plot_command(
 @main.command("graph", epilog=EPILOG)
 @click.argument("expr")
 @click.option(
-    "--format",
-    "form",
+    "--form",
     default="tree",
     show_default=True,
     type=click.Choice(["tree", "mermaid", "dot", "svg"]),
@@ -203,7 +202,7 @@ def graph_command(expr: str, form: str) -> None:
 
     \b
     Example:
-      symacct graph "1000 * PoissonSubsample(Gaussian(2), 1/100)" --format mermaid
+      symacct graph "1000 * PoissonSubsample(Gaussian(2), 1/100)" --form mermaid
     """
     graph = parse_open(expr).graph()
     shown = {"tree": graph.__str__, "svg": graph.svg}

@@ -133,8 +133,7 @@ def _of_number(found: Guarantee, names: tuple[str, ...], by: By) -> str:
 @also_option
 @click.option("--digits", default=6, show_default=True, help=DIGITS_HELP)
 @click.option(
-    "--format",
-    "form",
+    "--form",
     default="latex",
     show_default=True,
     type=click.Choice(["latex", "csv"]),
@@ -166,7 +165,12 @@ def table_command(
       symacct table "PoissonSubsample(Gaussian(5), 1/1000)" --alpha 2,4,8 \\
         --also ZW19-T5
     """
-    found = table(in_numbers(expr), listed_orders([alpha]), digits, [by or (), *also])
+    found = table(
+        in_numbers(expr),
+        listed_orders([alpha] if alpha.strip(", ") else []),
+        digits,
+        [by or (), *also],
+    )
     if file is not None:
         save(figure(found), file)
     click.echo(found.csv() if form == "csv" else found.latex(caption), nl=False)

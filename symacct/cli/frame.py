@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import functools
 import inspect
 import json
@@ -17,6 +16,7 @@ from typing import IO, Any
 
 import click
 
+from symacct.cli import hints
 from symacct.core import mistyped
 from symacct.core.errors import DomainError, SymacctError, cut, echo, nearest, reason, suggestion
 from symacct.core.exact import written
@@ -98,10 +98,6 @@ _ROOMS = {name: room for listed in JOBS.values() for name, (room, _) in listed.i
 
 
 _LONGEST = 120  # characters of what was given, in an error that click words
-_ALIKE = 0.75  # the least share of signs that a misspelt option has in common with the right one
-
-#: What others call an option of ours.
-_ALSO_CALLED = {"sigma": "noise-multiplier", "lot-size": "batch-size"}
 
 #: What is asked for by a name that is no command, and what has the answer.
 _IN_PYTHON = {
@@ -131,16 +127,6 @@ def _choice_meant(message: str, kind: click.ParamType[Any]) -> str:
     name, choices = found[1], list(map(str, kind.choices))
     meant = name if name in choices else _ALSO_CHOSEN.get(name, nearest(name, choices))
     return f" Did you mean '{meant}'?" if meant in choices else ""
-
-
-def _similar(found: str, known: list[str]) -> list[str]:
-    """The options that an unknown one may be meant for: shortened, by another name or misspelt."""
-    name = found.strip("-")
-    name = _ALSO_CALLED.get(name, name)
-    if f"--{name}" in known:
-        return [f"--{name}"]
-    begun = [one for one in known if one.startswith(f"--{name}")]
-    return begun or difflib.get_close_matches(found, known, cutoff=_ALIKE)
 
 
 #: What is written, for example, for an option that is missing.
@@ -263,7 +249,10 @@ class Commands(click.Group):
                 ctx.fail(f"No such command {echo(args[0])}; {asked}")
             needed = f"one of {', '.join(_ROOMS)}"
             ctx.fail(f"No such command {echo(args[0])}{suggestion(args[0], _ROOMS, needed)}")
-        return super().resolve_command(ctx, args)
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            rest = hints.renamed(rest, command, print_note)
+        return name, command, rest
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -277,11 +266,12 @@ class Commands(click.Group):
             elif isinstance(error, click.BadParameter) and error.param is not None:
                 vars(error)["message"] += _choice_meant(error.message, error.param.type)
             if isinstance(error, click.NoSuchOption) and error.cmd is not None:
+                if said := hints.instead(error.option_name, error.cmd):
+                    raise InputError(said) from None
                 asks = any(option.name.startswith("expr") for option in error.cmd.params)
                 if error.option_name in _RELATION and asks:
                     raise InputError(f"{error.option_name}: {_IN_EXPR}") from None
-                known = [one for option in error.cmd.params for one in option.opts]
-                vars(error)["possibilities"] = _similar(error.option_name, known)
+                vars(error)["possibilities"] = hints.similar(error.option_name, error.cmd)
             raise
         except SymacctError as error:
             raise InputError(as_options(f"{type(error).__name__}: {error}")) from None
