@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Sequence
 from itertools import cycle, product
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,10 +17,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
     from matplotlib.text import Annotation
 
-# Okabe and Ito's colours, told apart by every eye.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+# Okabe and Ito's colours, told apart by every eye, neighbours in the list also in grey; then by
+# the sign of an exact curve, and by how the sign of a bound is filled.
+_COLOURS = ("#0072B2", "#E69F00", "#000000", "#D55E00", "#56B4E9", "#009E73")
+_SIGNS = ("", "o", "s", "D", "P", "*")
+_FILLS = ("full", "none", "left", "top", "right", "bottom")
 _STYLES: dict[Kind, dict[str, Any]] = {
     Kind.EXACT: {"linestyle": "-", "linewidth": 2.4},
     Kind.UPPER: {"linestyle": "-", "linewidth": 1.2, "marker": "v"},
@@ -28,7 +33,7 @@ _STYLES: dict[Kind, dict[str, Any]] = {
 }
 _MARKERS = 12  # on a line
 _WIDE = 10  # an axis whose ends have a larger ratio is logarithmic
-_LINE = 84  # letters of a legend
+_LETTERS = 14  # of a legend, in an inch
 _ROWS, _ROW = 4, 0.15  # where names of landmarks may begin, in heights of the axes
 _SHORT = 100  # and holds at least two powers of ten from this ratio on
 _FACTOR = 1000  # matplotlib writes a factor beside a linear axis of larger numbers, or smaller
@@ -44,15 +49,17 @@ class Drawing:
         self.axes.set_xlabel(across)
         self.axes.set_ylabel(up)
         self._about = about
-        self._colours = cycle(_COLOURS)
+        self._looks = cycle(zip(_COLOURS, _SIGNS, _FILLS, strict=True))
         self._lines: list[PlotLine] = []
         self._marks: set[tuple[float, str]] = set()
 
     def add(self, line: PlotLine) -> str:
         """Draw a line, and give its colour back."""
-        colour = next(self._colours)
+        colour, sign, fill = next(self._looks)
         if line.drawn:
-            style = dict(_STYLES[line.kind])
+            style = {"marker": sign, "fillstyle": fill} | _STYLES[line.kind]
+            if line.kind is Kind.EXACT:
+                style["fillstyle"] = "full"
             if not line.certified:
                 style["linestyle"] = ":"
             every = max(1, len(line.points) // _MARKERS)
@@ -60,13 +67,13 @@ class Drawing:
             self.axes.plot(
                 x,
                 y,
-                label=_wrapped(line.label),
+                label=self._wrapped(line.label),
                 color=colour,
                 markersize=4,
                 markevery=every,
                 **style,
             )
-            self._isolated(line, colour, style.get("marker", "o"))
+            self._isolated(line, colour, style["marker"] or "o")
             self._lines.append(line)
         if line.why:
             gaps = len(line.points) - len(line.drawn)
@@ -95,35 +102,59 @@ class Drawing:
             )
             self._lines.append(below)
 
+    def _wrapped(self, label: str) -> str:
+        """The label in lines that are no wider than the picture, or than axes beside others."""
+        figure, place = self.axes.figure.canvas.figure, self.axes.get_position()
+        share = 1 - place.x0 if len(figure.axes) == 1 else place.width
+        letters = max(20, round(_LETTERS * share * figure.get_figwidth()))
+        return "\n".join(textwrap.wrap(_plain(label), letters, break_long_words=False))
+
     def mark(self, x: float, text: str) -> None:
         """A landmark on the horizontal axis."""
         self._marks.add((x, text))
 
     def _draw_marks(self) -> None:
-        """The landmarks, each named where neither a line nor another name is, if there is room."""
+        """The landmarks, each named where it hides nothing, or in the legend for want of room."""
+        marks = sorted(self._marks)
+        drawn = [(x, self.axes.axvline(x, color="0.5", ls=":", lw=1)) for x, _ in marks]
+        curves = [line for line in self.axes.lines if line not in dict(drawn).values()]
+        for (x, text), (_, line) in zip(marks, drawn, strict=True):
+            line.set_label(f"_{text}")
+            if not self._named_beside(x, text, curves):
+                line.set_label(f"{text} ({x:g})")
+        if any(not line.get_label().startswith("_") for _, line in drawn):
+            legend_above(self.axes, self._wrapped(self._about))  # which makes the axes lower
+            for name in list(self.axes.texts):
+                name.remove()
+            for (x, text), (_, line) in zip(marks, drawn, strict=True):
+                if line.get_label().startswith("_") and not self._named_beside(x, text, curves):
+                    self._name(x, text, 0, True, True)
+
+    def _named_beside(self, x: float, text: str, curves: Sequence[Line2D]) -> bool:
+        """Was there room beside the landmark's line, off the curves, the names, and the lines?"""
         self.axes.figure.canvas.figure.draw_without_rendering()  # all else has its place before
         inside = self.axes.get_window_extent()
-        lines = [one.get_transform().transform_path(one.get_path()) for one in self.axes.lines]
-        taken: list[Any] = []
+        paths = [one.get_transform().transform_path(one.get_path()) for one in curves]
+        taken = [name.get_window_extent() for name in self.axes.texts]
+        others = [self.axes.transData.transform((at, 1))[0] for at, _ in self._marks if at != x]
 
         def is_free(box: Any) -> bool:
             return (
-                inside.y0 <= box.y0
+                inside.x0 <= box.x0
+                and box.x1 <= inside.x1
+                and inside.y0 <= box.y0
                 and box.y1 <= inside.y1
                 and not any(one.overlaps(box) for one in taken)
-                and not any(line.intersects_bbox(box, filled=False) for line in lines)
+                and not any(box.x0 < other < box.x1 for other in others)
+                and not any(path.intersects_bbox(box, filled=False) for path in paths)
             )
 
-        for x, text in sorted(self._marks):
-            self.axes.axvline(x, color="0.5", linestyle=":", linewidth=1)
-            for row, left, above in product(range(_ROWS), (True, False), (True, False)):
-                name = self._name(x, text, row, left, above)
-                if is_free(box := name.get_window_extent()):
-                    taken.append(box)
-                    break
-                name.remove()
-            else:
-                self._name(x, text, 0, True, True)
+        for row, left, above in product(range(_ROWS), (True, False), (True, False)):
+            name = self._name(x, text, row, left, above)
+            if is_free(name.get_window_extent()):
+                return True
+            name.remove()
+        return False
 
     def _name(self, x: float, text: str, row: int, left: bool, above: bool) -> Annotation:
         """A landmark's name beside its line, in a row from the top or from the bottom."""
@@ -144,7 +175,7 @@ class Drawing:
         for axis in (self.axes.xaxis, self.axes.yaxis):
             _name_few(axis)
         self.axes.grid(alpha=0.3)
-        legend_above(self.axes, _wrapped(self._about))
+        legend_above(self.axes, self._wrapped(self._about))
         if self._marks:
             self._draw_marks()
         return cast("Figure", self.axes.figure)  # the axes were made on a figure
@@ -156,11 +187,6 @@ def _plain(label: str) -> str:
     An underscore stays, but in the first place, by which matplotlib hides a line.
     """
     return label.translate(dict.fromkeys(map(ord, "$#&\\{}^~%"), " ")).lstrip("_")
-
-
-def _wrapped(label: str) -> str:
-    """The label in lines that are no wider than the picture."""
-    return "\n".join(textwrap.wrap(_plain(label), _LINE, break_long_words=False))
 
 
 def _is_wide(values: list[float]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING, TypeAlias
@@ -41,6 +42,8 @@ _LANDMARKS = {
     phase_transition: "nearly linear to here",
     takeover: r"saves log 1/$\gamma$ from here",
 }
+#: Numbers and parameters of an expression as Python has them, which a picture shows without quotes.
+_QUOTED = re.compile(r"Symbol\('(\w+)'[^()]*\)|'([^']*)'")
 _BEST = r"best order at $\delta$ = 1e-5"
 _ORDER, _CURVE = r"order $\alpha$", r"$\epsilon(\alpha)$"
 _SIGNS = {name: rf"$\{name}$" for name in ("sigma", "gamma", "delta", "epsilon")}
@@ -68,9 +71,10 @@ def plot(
     Every point is certified, and is a float rounded in its sound direction. If the answer is an
     upper bound and a lower bound is known, the gap between them is shaded. For one sampled
     mechanism the picture marks its `phase_transition`, the order up to which ε(α) grows about in
-    proportion to α, and its `takeover`, from which sampling saves only log 1/γ a run. Where ε
-    grows steeply the default orders lie closer. Raises DomainError if there is nothing to draw,
-    MissingPackageError without matplotlib, and the error of `rdp` if a theorem applies at no order.
+    proportion to α, and its `takeover`, from which sampling saves only log 1/γ a run, unless other
+    curves are beside it. Where ε grows steeply the default orders lie closer. Raises DomainError if
+    there is nothing to draw, MissingPackageError without matplotlib, and the error of `rdp` if a
+    theorem applies at no order.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> figure = plot(PoissonSubsample(Gaussian(5), "1/1000"), by=["ZW19-T5"])
@@ -91,7 +95,7 @@ def plot(
         asked = finite if orders is not None else [one for one in finite if type(one) is int]
         for theorem in by:
             drawing.add(lines.of_orders(f"{name}, {theorem}", node, asked, theorem))
-        for find, says in _LANDMARKS.items():
+        for find, says in _LANDMARKS.items() if len(named) == 1 else ():
             at = find(node, int(finite[-1]))
             if at is not None and finite[0] < at <= finite[-1]:
                 drawing.mark(at, says)
@@ -180,7 +184,8 @@ def _named(curves: Curves) -> dict[str, Node]:
     if isinstance(curves, Mapping):
         return {str(name): as_node(node, "plot") for name, node in curves.items()}
     return {
-        repr(node): node for node in (as_node(one, "plot") for one in axis_values(curves, "plot"))
+        _QUOTED.sub(r"\1\2", repr(node)): node
+        for node in (as_node(one, "plot") for one in axis_values(curves, "plot"))
     }
 
 
