@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from contextvars import ContextVar
 from fractions import Fraction
 from functools import cache
@@ -22,7 +23,16 @@ else:  # they need libraries that words do without
     printer = LazyModule("symacct.export.latex.printer")
 
 LISTED = 12  # that are named one by one
-IN_TEX = ContextVar("in_tex", default=False)  # are formulas written as LaTeX?
+_IN_TEX = ContextVar("in_tex", default=False)  # are formulas written as LaTeX?
+
+
+def in_tex(words: Callable[[], str]) -> str:
+    """What `words` says, in LaTeX: every formula in it by the printer of displays."""
+    before = _IN_TEX.set(True)
+    try:
+        return str(plain_tex.marked_tex(words()))
+    finally:
+        _IN_TEX.reset(before)
 
 
 def in_words(parameter: object) -> str:
@@ -80,16 +90,16 @@ def value(number: object) -> str:
 
 def spoken(formula: sympy.Expr) -> str:
     """A formula for readers, with √ and e for Euler's number: 3√3, e^2/(e^2 + 1)."""
-    return marked(_written(formula))
+    return marked(written(formula))
 
 
 def marked(formula: str) -> str:
-    return str(plain_tex.mathematics(formula)) if IN_TEX.get() else formula
+    return str(plain_tex.mathematics(formula)) if _IN_TEX.get() else formula
 
 
-def _written(formula: sympy.Expr) -> str:
-    """A formula as plain text, or as LaTeX within `describe_tex`."""
-    if IN_TEX.get():
+def written(formula: sympy.Expr) -> str:
+    """A formula as plain text, or as LaTeX within `in_tex`."""
+    if _IN_TEX.get():
         return str(printer.in_text(formula))
     return str(_spoken()().doprint(formula))
 
@@ -107,7 +117,7 @@ def _spoken() -> type[Any]:
             return f"|{self._print(size.args[0])}|"
 
         def _print_exp(self, power: sympy.Expr) -> str:
-            return power_of_e(power.exp)
+            return _power_of_e(power.exp)
 
         def _print_Mul(self, product: sympy.Expr) -> str:  # noqa: N802
             text = str(super()._print_Mul(product))
@@ -124,12 +134,12 @@ def _spoken() -> type[Any]:
     return Spoken
 
 
-def power_of_e(exponent: sympy.Expr) -> str:
+def _power_of_e(exponent: sympy.Expr) -> str:
     """e, e^2, e^0.5 or e^(x + 1)."""
     if exponent == 1:
         return "e"
     is_rational = isinstance(exponent, sympy.Rational)
-    shown = value(Fraction(exponent.p, exponent.q)) if is_rational else _written(exponent)
-    if IN_TEX.get():
+    shown = value(Fraction(exponent.p, exponent.q)) if is_rational else written(exponent)
+    if _IN_TEX.get():
         return f"e^{{{shown}}}"
     return f"e^{shown}" if re.fullmatch(r"[\w.]+", shown) else f"e^({shown})"
