@@ -79,3 +79,24 @@ def test_statements_of_every_form_are_set_by_latex(tmp_path):
         command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", name]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=120, check=False)
         assert done.returncode == 0, done.stdout[-1500:]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("k", [3, 4, 50])
+def test_responses_of_several_answers_are_described_as_such(form, k):
+    """Whatever number e^ε is, the answers are counted, and the text reads back."""
+    m = parse(f"RandomizedResponse.of_epsilon({form}, {k})")
+    assert describe(m).startswith(f"randomized response with {k} answers (the true one with prob")
+    assert str(m).startswith("RandomizedResponse.of_epsilon(")
+    assert parse(str(m)) is m
+
+
+def test_a_response_whose_odds_are_rational_is_one():
+    m = 20 * parse("RandomizedResponse.of_epsilon(log(3), 4)")
+    said = "randomized response with 4 answers (the true one with probability 1/2, else"
+    assert f"output of 20 runs of {said}" in m.statement("1e-5")
+    # A coin that is no such response, and one that lies, are what they are.
+    for p, share in (("3/4", "1/4"), ("1/4", "1/3"), ("1/4", "3/4")):
+        coin = parse(f"Either(Compose(), RandomizedResponse({p}), {share})")
+        assert describe(coin).startswith("no answer at all with probability ")
+        assert "answers" not in describe(coin)

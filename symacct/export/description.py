@@ -11,19 +11,18 @@ from symacct.core.errors import is_float
 from symacct.core.exact import expression, text
 from symacct.core.lazy_import import sympy
 from symacct.export.spoken import (
-    IN_TEX,
     LISTED,
+    in_tex,
     in_words,
     marked,
-    plain_tex,
-    power_of_e,
     spoken,
     value,
+    written,
 )
 from symacct.expressions.node import Node
 from symacct.mechanisms.curve import Curve
-from symacct.mechanisms.response import RandomizedResponse, response_of
-from symacct.operations import Compose, Either
+from symacct.mechanisms.response import response_of
+from symacct.operations import Compose
 from symacct.operations.compose import Count
 
 _SENSITIVITIES = 4  # that are named one by one
@@ -46,11 +45,7 @@ record kept independently with probability 0.01)'
 
 def describe_tex(m: Node) -> str:
     """What was done, as a noun phrase in LaTeX."""
-    before = IN_TEX.set(True)
-    try:
-        return str(plain_tex.marked_tex(describe(m)))
-    finally:
-        IN_TEX.reset(before)
+    return in_tex(lambda: describe(m))
 
 
 def _described(m: Node, listed: int) -> str:
@@ -81,26 +76,24 @@ def _described(m: Node, listed: int) -> str:
 
 def _response(m: Node) -> str:
     """Randomized response by ε, or of several answers, in a statistician's words; else nothing."""
-    if made := response_of(m):
-        epsilon, k = made
-        odds = power_of_e(expression(epsilon))
-        truth = marked(f"{odds}/({odds} + {k - 1})")
-        if k == _BITS:
-            return f"randomized response (the true answer with probability {truth})"
-        return (
-            f"randomized response with {k:,} answers (the true one with probability {truth}, else "
-            f"one of the other {k - 1:,}, each equally likely)"
-        )
-    if isinstance(m, Either) and isinstance(m.second, RandomizedResponse) and m.first == Compose():
-        said = _WORDS["RandomizedResponse"].format(p=value(m.second.p))
-        share, odds = expression(m.share), sympy.radsimp(expression(m.second.p / (1 - m.second.p)))
-        k = sympy.simplify((2 + share * (odds - 1)) / (1 - share)) if share != 1 else sympy.nan
-        alike = "; together they tell as much as randomized response with {k} answers does"
-        return (
-            f"no answer at all with probability {value(m.share)}, else {said}"
-            f"{alike.format(k=k) if k.is_Integer and k > _BITS else ''}"
-        )
-    return ""
+    made = response_of(m)
+    if made is None:
+        return ""
+    epsilon, k = made
+    odds = sympy.exp(expression(epsilon))
+    if odds.is_Rational:
+        p = Fraction(int(odds.p), int(odds.p + (k - 1) * odds.q))
+        truth = marked(text(p))
+    else:
+        shown = written(odds)
+        shown = f"({shown})" if odds.is_Add else shown
+        truth = marked(f"{shown}/({shown} + {k - 1})")
+    if k == _BITS:
+        return f"randomized response (the true answer with probability {truth})"
+    return (
+        f"randomized response with {k:,} answers (the true one with probability {truth}, else "
+        f"one of the other {k - 1:,}, each equally likely)"
+    )
 
 
 def _composition(m: Compose, listed: int) -> str:
@@ -136,6 +129,8 @@ def _counted(n: Count) -> str:
 
 def _inner(m: Node, listed: int) -> str:
     """A part: a composition is put in brackets."""
+    if m == Compose():
+        return "no answer at all"
     words = _described(m, listed)
     return f"({words})" if isinstance(m, Compose) else words
 

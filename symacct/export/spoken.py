@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from contextvars import ContextVar
 from fractions import Fraction
 from functools import cache
@@ -23,7 +24,16 @@ else:  # they need libraries that words do without
     printer = LazyModule("symacct.export.latex.printer")
 
 LISTED = 12  # that are named one by one
-IN_TEX = ContextVar("in_tex", default=False)  # are formulas written as LaTeX?
+_IN_TEX = ContextVar("in_tex", default=False)  # are formulas written as LaTeX?
+
+
+def in_tex(words: Callable[[], str]) -> str:
+    """What `words` says, in LaTeX: every formula in it by the printer of displays."""
+    before = _IN_TEX.set(True)
+    try:
+        return str(plain_tex.marked_tex(words()))
+    finally:
+        _IN_TEX.reset(before)
 
 
 def in_words(parameter: object) -> str:
@@ -86,7 +96,7 @@ def spoken(formula: sympy.Expr) -> str:
     """A formula for readers, with √ and e for Euler's number: 3√3, e^2/(e^2 + 1)."""
     long = {x for x in formula.atoms(sympy.Rational) if x.q != 1 and is_long(x.p, x.q)}
     short = {x: _few_digits(abs(x)) * (1 if x > 0 else -1) for x in long}
-    return ("≈ " if long else "") + marked(_written(formula.xreplace(short)))
+    return ("≈ " if long else "") + marked(written(formula.xreplace(short)))
 
 
 def _few_digits(x: sympy.Rational) -> sympy.Symbol:
@@ -96,12 +106,12 @@ def _few_digits(x: sympy.Rational) -> sympy.Symbol:
 
 
 def marked(formula: str) -> str:
-    return str(plain_tex.mathematics(formula)) if IN_TEX.get() else formula
+    return str(plain_tex.mathematics(formula)) if _IN_TEX.get() else formula
 
 
-def _written(formula: sympy.Expr) -> str:
-    """A formula as plain text, or as LaTeX within `describe_tex`."""
-    if IN_TEX.get():
+def written(formula: sympy.Expr) -> str:
+    """A formula as plain text, or as LaTeX within `in_tex`."""
+    if _IN_TEX.get():
         return str(printer.in_text(formula))
     return str(_spoken()().doprint(formula))
 
@@ -119,7 +129,7 @@ def _spoken() -> type[Any]:
             return f"|{self._print(size.args[0])}|"
 
         def _print_exp(self, power: sympy.Expr) -> str:
-            return power_of_e(power.exp)
+            return _power_of_e(power.exp)
 
         def _print_Mul(self, product: sympy.Expr) -> str:  # noqa: N802
             text = str(super()._print_Mul(product))
@@ -136,12 +146,12 @@ def _spoken() -> type[Any]:
     return Spoken
 
 
-def power_of_e(exponent: sympy.Expr) -> str:
+def _power_of_e(exponent: sympy.Expr) -> str:
     """e, e^2, e^0.5 or e^(x + 1)."""
     if exponent == 1:
         return "e"
     is_rational = isinstance(exponent, sympy.Rational)
-    shown = value(Fraction(exponent.p, exponent.q)) if is_rational else _written(exponent)
-    if IN_TEX.get():
+    shown = value(Fraction(exponent.p, exponent.q)) if is_rational else written(exponent)
+    if _IN_TEX.get():
         return f"e^{{{shown}}}"
     return f"e^{shown}" if re.fullmatch(r"[\w.]+", shown) else f"e^({shown})"

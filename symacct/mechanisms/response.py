@@ -10,6 +10,7 @@ from symacct.arithmetic import Arithmetic, Number
 from symacct.core.calling import explained
 from symacct.core.claims import Adjacency, Kind
 from symacct.core.claims import adjacency as named_adjacency
+from symacct.core.errors import DomainError
 from symacct.core.exact import (
     INFINITY,
     Exact,
@@ -149,24 +150,47 @@ class RandomizedResponse(ResponsePair):
 def response_of(node: Node) -> tuple[Exact, int] | None:
     """The ε and k by which `RandomizedResponse.of_epsilon` makes the node; else None.
 
-    An e^ε that SymPy writes without e, as of ε = log 3, does not show that it was made by one.
+    Of two answers it is found where the probability is written with a power of e: one of another
+    probability is `RandomizedResponse` itself.
 
     >>> response_of(RandomizedResponse.of_epsilon("1/2", k=4))
     (Fraction(1, 2), 4)
+    >>> response_of(RandomizedResponse.of_epsilon(sympy.log(3), k=4))
+    (log(3), 4)
     """
     is_either = isinstance(node, cast(type, kinds()["Either"]))
-    bit, share = (node.fields()[k] for k in ("second", "share")) if is_either else (node, 0)
-    if not isinstance(bit, RandomizedResponse) or not isinstance(bit.p, sympy.Expr):
+    bit, share = (
+        (node.fields()[k] for k in ("second", "share")) if is_either else (node, Fraction())
+    )
+    if not isinstance(bit, RandomizedResponse) or share == 1:
         return None
-    odds, rest = sympy.fraction(bit.p)
-    base, epsilon = odds.as_base_exp()
-    others, _ = sympy.fraction(expression(share))
-    if base != sympy.E or rest != odds + 1 or not others.is_Integer:
+    if not is_either and isinstance(bit.p, Fraction):
         return None
-    if without_long_numbers(bit.p)[1]:  # of an e^(10^9999) SymPy works out every digit
+    if isinstance(bit.p, sympy.Expr) and without_long_numbers(bit.p)[1]:
+        return None  # of an e^(10^9999) SymPy works out every digit
+    odds = _odds(bit.p)
+    k = (2 + share * (odds - 1)) / (1 - share)
+    k = k if isinstance(k, Fraction) else sympy.simplify(k)
+    is_whole = k.denominator == 1 if isinstance(k, Fraction) else k.is_Integer
+    if not is_whole or k < 2:
         return None
-    k = int(others) + 2
-    return (exact(epsilon), k) if RandomizedResponse.of_epsilon(epsilon, k) is node else None
+    base, power = expression(odds).as_base_exp()
+    epsilon = power if base == sympy.E else sympy.log(expression(odds))
+    if not is_either and base != sympy.E:
+        return None
+    try:
+        made = RandomizedResponse.of_epsilon(epsilon, int(k))
+    except DomainError:  # it tells lies more often than the truth
+        return None
+    return (exact(epsilon), int(k)) if made is node else None
+
+
+def _odds(p: Exact) -> Exact:
+    """p/(1−p)"""
+    if isinstance(p, Fraction):
+        return p / (1 - p)
+    top, bottom = sympy.fraction(p)
+    return cast(sympy.Expr, sympy.radsimp(top / (bottom - top)))
 
 
 class PureResponse(ResponsePair):
