@@ -21,6 +21,7 @@ LEAVES = ["Gaussian", "Laplace", "RandomizedResponse", "PureDP", "ZCDP", "TCDP",
           "DistributionPair", "ExponentialFamily"]  # fmt: skip
 OPERATIONS = ["PoissonSubsample", "SubsampleWithoutReplacement", "PostProcess", "Scale",
               "GroupPrivacy", "Convexify", "Compose"]  # fmt: skip
+RECIPES = ["dp_sgd", "band_mf", "truncated_poisson", "sample_with_replacement", "sampled_descent"]
 NOISE = ["(", ")", "[", "]", ",", "=", "*", "**", "-", "'", '"', "\x00", "\ud800", "\xff", "é", "∞",
          "nan", "inf", "None", "True", "\n", " ", ".", "e", "9" * 60, "1e99999", "__import__",
          "exp(", "log(", "sqrt(", "**9999", "Max("]  # fmt: skip
@@ -32,6 +33,10 @@ VALID = [
     "DistributionPair(laws.Poisson(3), laws.Poisson(4))",
     "Gaussian(exp(log(2)/3)*sqrt(6)/sqrt(10), sensitivity=Max(sqrt(2), sqrt(3)))",
     "Convexify(GroupPrivacy(Scale(PostProcess(Laplace(2)), '1/2'), 3), 12)",
+    "dp_sgd(60000, 256, 1.1, epochs=15) + dp_sgd(60000, 512, 1.5, steps=5)",
+    "band_mf(10000, 7, 2, bands=2, steps=3, strategy=[[1,0,0],[1/2,1,0],[0,1/2,1]])",
+    "sampled_descent(PoissonSubsample(Gaussian(4), 1/10), 10**6, 1)",
+    "truncated_poisson(Gaussian(4), 1/100, 10**7, 101000)",
 ]
 
 
@@ -59,8 +64,21 @@ def expression(source, depth):
     if source.random() < 0.4:
         parts = [expression(source, depth - 1) for _ in range(2)]
         return f"{number(source, 1)}*({' + '.join(parts)})"
+    if source.random() < 0.1:
+        return recipe(source, depth)
     more = [number(source, 2) for _ in range(source.randrange(2))]
     return f"{source.choice(OPERATIONS)}({', '.join([expression(source, depth - 1), *more])})"
+
+
+def recipe(source, depth):
+    """The text of a function that writes an expression, its arguments often impossible."""
+    name = source.choice(RECIPES)
+    first = [] if name in ("dp_sgd", "band_mf") else [expression(source, depth - 1)]
+    whole = [str(source.randrange(1, 10**digits)) for digits in range(1, 9)]
+    numbers = [source.choice((number(source, 1), *whole)) for _ in range(source.randrange(2, 5))]
+    named = source.sample(["epochs=3", "steps=7", "bands=2", "sampling=min_sep",
+                           "sampling='shuffled'", "adjacency=replace_one"], 2)  # fmt: skip
+    return f"{name}({', '.join([*first, *numbers, *named[: source.randrange(3)]])})"
 
 
 def damaged(source, text):

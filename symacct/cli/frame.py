@@ -30,7 +30,8 @@ from symacct.text import parse_open
 from symacct.version import __version__
 
 EPILOG = (
-    "EXPR says which mechanisms were run, as in '600000 * PoissonSubsample(Gaussian(5), 1/1000)'. "
+    "EXPR says which mechanisms were run, as in '600000 * PoissonSubsample(Gaussian(5), 1/1000)', "
+    "or in 'dp_sgd(60000, 256, 1.1, epochs=15) + dp_sgd(60000, 512, 1.5, epochs=5)'. "
     "Every number is taken exactly as it is written: 1/1000, 0.001 and 1e-3 are the same number. "
     "A name such as sigma in Gaussian(sigma) is a parameter without a value. Privacy losses are "
     "in nats."

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import re
+import textwrap
 from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from symacct.core import arguments
 from symacct.core.errors import DomainError, StorageError, echo, reason
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.text import Text
+    from matplotlib.transforms import Bbox
 
 FORMATS = ("pgf", "pdf", "png", "svg")
 #: Orders up to which each has a tick with its number.
@@ -26,6 +29,11 @@ _NEEDED = (
     "which matplotlib measures a pgf figure's text with; install Debian's "
     "texlive-latex-recommended and texlive-pictures, or save as .pdf"
 )
+_SIZES = (8, 7, 6, 5)  # of the letters of a legend, in points, the first that fits
+_LETTERS, _FEWEST = 112, 20  # over their size so many letters fill an inch; at least in a line
+_MOST, _LEAST, _GAP = 0.5, 0.25, 0.02  # shares of axes: for a legend, for curves, between the two
+#: Axes that a legend has taken a part of: the place they had, and the one they have now.
+_LOWERED: WeakKeyDictionary[Axes, tuple[Bbox, Bbox]] = WeakKeyDictionary()
 #: Fonts are those of the document that reads the pgf file.
 _PGF = {"pgf.texsystem": "pdflatex", "pgf.rcfonts": False}
 
@@ -60,12 +68,43 @@ def figure(table: Table) -> Figure:
     return drawn
 
 
-def legend_above(axes: Axes, title: str | None = None) -> None:
-    """A legend above the axes, where it hides neither a curve nor a landmark."""
-    axes.legend(
-        title=title, title_fontsize=8, alignment="left",
-        fontsize=8, loc="lower left", bbox_to_anchor=(0, 1.01), borderaxespad=0, frameon=False,
-    )  # fmt: skip
+def legend_above(axes: Axes, title: str = "") -> None:
+    """A legend above the curves, where it hides neither one of them nor a landmark.
+
+    It takes its place from the axes where no layout of the figure makes room for it.
+    """
+    root = axes.figure.canvas.figure
+    whole, found = _box_of(axes), axes.get_legend_handles_labels()
+    is_laid_out = root.get_layout_engine() is not None
+    room = 1 if is_laid_out else whole.height
+    beside = 1 - whole.x0 if len(root.axes) == 1 else whole.width
+    for size in _SIZES:
+        letters = max(_FEWEST, round(_LETTERS / size * beside * root.get_figwidth()))
+        shown = [_wrapped(text, letters) for text in (title, *found[1])]
+        legend = axes.legend(
+            found[0], shown[1:], title=shown[0] or None, title_fontsize=size, alignment="left",
+            fontsize=size, loc="lower left", bbox_to_anchor=(0, 1.01), borderaxespad=0,
+            frameon=False,
+        )  # fmt: skip
+        root.draw_without_rendering()
+        taken = legend.get_window_extent().height / root.bbox.height
+        if taken <= _MOST * room:
+            break
+    if not is_laid_out:
+        low = whole.shrunk(1, max(_LEAST, 1 - taken / whole.height - _GAP))
+        axes.set_position(low)
+        _LOWERED[axes] = whole, low
+
+
+def _box_of(axes: Axes) -> Bbox:
+    """The place that the axes were given, which a legend before may have taken a part of."""
+    now = axes.get_position()
+    whole, low = _LOWERED.get(axes, (now, now))
+    return whole if (low.bounds == now.bounds) else now
+
+
+def _wrapped(text: str, letters: int) -> str:
+    return "\n".join(textwrap.wrap(text, letters, break_long_words=False))
 
 
 def save(figure: Figure, path: str | Path) -> Path:

@@ -9,7 +9,8 @@ from fractions import Fraction
 from flint import arb
 
 from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision, rational
+from symacct.arithmetic.ball import floor, precision, rational
+from symacct.core import limits
 from symacct.core.calling import explained
 from symacct.core.claims import ADD_REMOVE, REPLACE_ONE, Adjacency
 from symacct.core.claims import adjacency as named_adjacency
@@ -89,6 +90,8 @@ def _rounded_up(gamma: Fraction, n: int, batch: int) -> tuple[Fraction, Fraction
     """
     with precision(_BITS):
         cut, kept = tails(n - 1, gamma, batch)
+        bits = floor(-cut.min(kept).log() / arb.const_log2())
+        limits.check("parameter_bits", bits, "truncated_poisson, chance of a cut batch in bits")
         more, _ = tails(n, gamma, batch + 1)
         rate_of_cut = (batch * more / (n * cut)).min(arb(1))
         step = _unit(rational(cut.min(kept).lower()))

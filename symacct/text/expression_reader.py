@@ -16,10 +16,26 @@ from symacct.expressions.formula_reader import CONSTANTS, HEADS, Reader, is_numb
 from symacct.expressions.node import Node, kinds
 from symacct.expressions.operators import refusal
 from symacct.expressions.tokens import Token
-from symacct.operations.compose import Compose
+from symacct.operations import (
+    Compose,
+    band_mf,
+    dp_sgd,
+    sample_with_replacement,
+    sampled_descent,
+    truncated_poisson,
+)
 
 #: Noise of one's own, by the densities of what is released from two neighbouring data sets.
 _OWN = "DistributionPair(laws.Density('exp(-Abs(x))/2'), laws.Density('exp(-Abs(x-1))/2'))"
+#: What writes an expression of mechanisms and operations, and is read as what it writes.
+_RECIPES: dict[str, Callable[..., Node]] = {
+    "band_mf": band_mf,
+    "dp_sgd": dp_sgd,
+    "sample_with_replacement": sample_with_replacement,
+    "sampled_descent": sampled_descent,
+    "truncated_poisson": truncated_poisson,
+}
+_OF_WORDS = ("adjacency", "sampling")  # arguments that are words and no numbers
 _RELATIONS = {relation.value for relation in Relation}
 
 
@@ -114,13 +130,13 @@ class _Reader(_LawReader):
         return super().bare(token)
 
     def keyword(self, name: str) -> Any:
-        """A relation without its quotes as well: adjacency=replace_one, or add/remove."""
+        """A word without its quotes as well: adjacency=replace_one, or add/remove."""
         words = self.text[self.token.column :].split(",")[0].split(")")[0].strip()
-        if name != "adjacency" or re.fullmatch(r"[a-z]+([-_/][a-z]+)+", words) is None:
+        if name not in _OF_WORDS or re.fullmatch(r"[a-z]+([-_/][a-z]+)*", words) is None:
             return super().keyword(name)
         while self.token.sort in ("name", "-", "/"):
             self.place += 1
-        return words
+        return words.replace("-", "_")
 
     def check_terms(self, operator: Token, left: Any, right: Any) -> None:
         if operator.sort == "-" or not (isinstance(left, Node) and isinstance(right, Node)):
@@ -155,7 +171,7 @@ class _OpenReader(_Reader):
 
 def _heads() -> dict[str, Callable[..., Any]]:
     """What may stand before an argument list; Laplace is the mechanism, laws.Laplace the law."""
-    return {**_law_heads(), **kinds(), **_makers(), **HEADS}
+    return {**_law_heads(), **kinds(), **_makers(), **_RECIPES, **HEADS}
 
 
 def _makers() -> dict[str, Callable[..., Node]]:
