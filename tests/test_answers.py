@@ -181,3 +181,22 @@ def test_the_number_to_report_is_looked_for_aloud():
 def test_json_has_no_width(tmp_path):
     found = json.loads(asked("epsilon", "Gaussian(5)", *_DELTA, "--json"))
     assert math.isclose(float(found["headline"]["epsilon"]["value"]), 0.725522)
+
+
+def test_no_delta_is_refused_once_where_expressions_are_compared():
+    run = CliRunner().invoke(main, ["compare", "Gaussian(1)", "--delta", "2"])
+    assert run.exit_code == 2
+    assert run.output.count("found '2', needed 0 <= delta < 1") == 1
+
+
+def test_a_comparison_without_an_answer_is_no_empty_table():
+    shown = asked("compare", "Gaussian(1)", "--delta", "0")
+    assert "has no answer" in shown
+    assert "┃" not in shown
+
+
+def test_a_sweep_names_the_conversion_of_each_number():
+    words = ("sweep", "ZCDP(rho)", "--over", "rho=1/100", "--over", "delta=1e-5")
+    assert "order 29.5 by the mechanism's own curve, optimal conversion" in asked(
+        *words, COLUMNS="160"
+    )

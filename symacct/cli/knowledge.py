@@ -142,14 +142,14 @@ def print_epsilons(m: Node, rows: Sequence[ConvertedEpsilon], as_json: bool) -> 
         return
     measure = next((row for row in rows if row.measures), rows[0])
     known = measure.epsilon if isinstance(measure.epsilon, Enclosure) else None
-    print_table(
-        ("conversion", "theorem", "ε, rounded safely", "bound", f"× {measure.conversion}"),
-        (
-            (row.conversion, row.theorem or "all", x.rounded(), kind_label(x.claim),
-             _times(ratio(x, known)))
-            for row in rows if isinstance(x := row.epsilon, Enclosure)
-        ),
-    )  # fmt: skip
+    cells = [
+        (row.conversion, row.theorem or "all", x.rounded(), kind_label(x.claim),
+         _times(ratio(x, known)))
+        for row in rows if isinstance(x := row.epsilon, Enclosure)
+    ]  # fmt: skip
+    if cells:
+        columns = ("conversion", "theorem", "ε, rounded safely", "bound", f"× {measure.conversion}")
+        print_table(columns, cells)
     print_relation(m)
     for row in rows:
         if isinstance(row.epsilon, str):

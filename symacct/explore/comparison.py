@@ -21,6 +21,7 @@ from symacct.explore.grids import axis_values
 from symacct.export.cards import grid
 from symacct.export.description import about
 from symacct.expressions.node import Node, as_node
+from symacct.expressions.parameters import given_delta
 from symacct.expressions.theorem_registry import PROVED, Theorem, is_about, theorems
 from symacct.results.enclosure import Enclosure
 from symacct.results.progress import progress
@@ -234,6 +235,7 @@ def compare_epsilon(
     ('exact', '0.0086222')
     """
     as_node(m, "compare")
+    given_delta(delta)  # no δ is refused once, and not by each row
     ask = accountant or Accountant(digits=digits)
     known = [
         ConvertedEpsilon(c.name, None, _epsilon(ask, m, delta, c.name))

@@ -45,7 +45,7 @@ class PrivacyReport:
     >>> from symacct import Gaussian
     >>> found = Gaussian(5).report("1e-5")
     >>> str(found).splitlines()[0]
-    'report this      ε = 0.725522 at δ = 1e-5  (rounded up)'
+    'report this  ε = 0.725522 at δ = 1e-5  (rounded up)'
     >>> print(found.epsilon, found.by_orders.epsilon)
     0.725522 0.794315
     """

@@ -90,7 +90,8 @@ def _best(m: Node, ask: str, given: str, digits: int) -> Answer:
     if g.needs_no_order:
         how = "exact profile" if g.kind is Kind.EXACT else "profile of a dominating pair"
     else:
-        how = f"order {found_order(g.alpha)} by {', '.join(g.claim.theorems) or OWN_CURVE}"
+        theorems = ", ".join(g.claim.theorems) or OWN_CURVE
+        how = f"order {found_order(g.alpha)} by {theorems}, {g.conversion} conversion"
     if not found.in_time:
         how += "; the exact profile was not found in time"
     best = shown(g.asked) if g.needs_no_order else _of(g)
