@@ -149,6 +149,7 @@ _EXAMPLES = {
 #: Two whole numbers with nothing but a comma between them.
 _COMMA = re.compile(r"(?<![\w.,\[])(\d+),(\d+)(?![\w.,\]])")
 
+_MANY = 200  # values of an axis, from which on fewer are offered
 _GIVEN = "symacct.given"  # the words of the command line, in click's notes of a run
 
 
@@ -274,6 +275,10 @@ class Commands(click.Group):
             elif isinstance(error, click.BadParameter) and error.param is not None:
                 vars(error)["message"] += _choice_meant(error.message, error.param.type)
             if isinstance(error, click.NoSuchOption) and error.cmd is not None:
+                name = error.option_name.strip("-")
+                if name in ("delta", "epsilon", "alpha") and error.cmd.name == "sweep":
+                    example = {"alpha": "2,8,32"}.get(name, _EXAMPLES[name])
+                    raise InputError(f"--{name}: write --over {name}={example}") from None
                 asks = any(option.name.startswith("expr") for option in error.cmd.params)
                 if error.option_name in _RELATION and asks:
                     raise InputError(f"{error.option_name}: {_IN_EXPR}") from None
@@ -297,8 +302,8 @@ def expression_command(name: str) -> Callable[[Callable[..., None]], click.Comma
 
 AXIS_HELP = (
     "Give values to a parameter of EXPR, or to alpha, delta or epsilon. VALUES is a list such as "
-    "1,2,5, a range such as 1..10, or START:END:COUNT, with :log at the end for a logarithmic "
-    "scale. This option can be repeated."
+    "1,2,5, a range such as 1..10, START:END, or START:END:COUNT, with :log at the end for a "
+    "logarithmic scale. This option can be repeated."
 )
 ALPHA_HELP = (
     "A Rényi order from 1 to inf, or several, as in 2,8,inf or 2..64. This option can be repeated."
@@ -423,6 +428,22 @@ def _note_decimal_comma(text: str, m: Node) -> None:
         with contextlib.suppress(SymacctError):
             if parse_open(meant) is not m:
                 print_note(f"Note: {found[0]} is read as two numbers; did you mean {meant}?")
+
+
+def axes_of(option: str, texts: Iterable[str]) -> dict[str, list[str]]:
+    """The values by the names of all NAME=VALUES of an option, each of which is given once."""
+    axes: dict[str, list[str]] = {}
+    for name, values in (axis(option, text) for text in texts):
+        if name in axes:
+            both = ",".join(dict.fromkeys((*axes[name], *values)))
+            raise InputError(f"found {option} {name} twice; write {option} {name}={both}")
+        axes[name] = values
+        if len(values) > _MANY and ":" not in "".join(texts):
+            print_note(
+                f"Note: {name} has {len(values):,} values; {option} "
+                f"{name}={values[0]}:{values[-1]}:20:log asks at 20 of them."
+            )
+    return axes
 
 
 def axis(option: str, text: str) -> tuple[str, list[str]]:

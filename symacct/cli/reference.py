@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from symacct.cli.frame import AXIS_HELP, EPILOG, ask_option, axis, main
+from symacct.cli.frame import AXIS_HELP, EPILOG, ask_option, axes_of, main
 from symacct.core.errors import DomainError, echo, reason
 from symacct.explore.reference import reference_table
 from symacct.explore.sweeps.worker import NEEDED
@@ -59,7 +59,7 @@ def reference_command(
       symacct reference "Gaussian(sigma)" --grid sigma=1,2 --grid alpha=2,8 \\
         --digits 20
     """
-    values = dict(axis("--grid", text) for text in axes or _GRID)
+    values = axes_of("--grid", axes or _GRID)
     node = parse_open(expr)
     table = replace(reference_table(node, values, ask, digits), expression=expr)
     _write(json_file, table.to_json() + "\n")
