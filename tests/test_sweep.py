@@ -2,7 +2,9 @@
 
 import csv
 import errno
+import itertools
 import json
+import math
 import os
 import re
 import signal
@@ -11,6 +13,7 @@ import sys
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 import sympy
@@ -31,7 +34,8 @@ from symacct import (
     sweep,
 )
 from symacct.cli import main
-from symacct.explore.grids import grid
+from symacct.core import exact
+from symacct.explore.grids import grid, whole_numbers
 from symacct.explore.sweeps import worker
 
 SIGMA, GAMMA = sympy.symbols("sigma gamma", positive=True)
@@ -313,11 +317,61 @@ def test_what_has_no_text_is_the_answer_of_every_point():
         ("0:1:5", ["0", "1/4", "1/2", "3/4", "1"]),
         ("1:100:3:log", ["1", "10", "100"]),
         ("2e-9:5e-9:2:log", ["2e-9", "5e-9"]),
+        ("0:1", [exact.text(Fraction(i, 20)) for i in range(21)]),
         ("1e-400:1e-396:3:log", ["1e-400", "1e-398", "1e-396"]),
     ],
 )
 def test_grids(text, values):
     assert grid(text) == values
+
+
+def test_a_long_grid_without_a_count_is_twenty_places_by_logarithms():
+    places = grid("1:1000")
+    assert (places[0], places[-1], len(places)) == ("1", "1000", 20)
+    logs = [math.log(float(x)) for x in places]
+    steps = [b - a for a, b in itertools.pairwise(logs)]
+    assert max(steps) - min(steps) < 1e-5
+    assert whole_numbers(places)[:5] == ["1", "2", "3", "4", "6"]
+
+
+PLOT, ASKED, SAMPLED = "plot", "sweep", "PoissonSubsample(Gaussian(2), gamma)"
+
+
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        ([ASKED, "Gaussian(sigma)", "--over", "sgma=1,2", "--over", "delta=1e-5"],
+         "did you mean sigma by sgma?"),
+        ([PLOT, "Gaussian(sigma)", "--over", "sgma=1,2", "--delta", "1e-5"],
+         "did you mean sigma by sgma?"),
+        ([ASKED, "Gaussian(sigma)", "--over", "sigma=1,2"], "add --over delta=1e-5"),
+        ([PLOT, SAMPLED, "--over", "gamma=0.1:1"], "add --over delta=1e-5"),
+        ([ASKED, "Gaussian(sigma)", "--over", "sigma=1,2", "--delta", "1e-5"],
+         "write --over delta=1e-5"),
+        ([ASKED, "Gaussian(sigma)", "--over", "sigma=1", "--alpha", "2"],
+         "write --over alpha=2,8,32"),
+        ([PLOT, "Gaussian(sigma)", "--over", "sigma=2", "--delta", "1e-5"],
+         "add --over sigma=1,2,4"),
+        ([PLOT, "Gaussian(2)", "--over", "delta=1e-5"], "add --over delta=1e-8,1e-6,1e-4"),
+        ([PLOT, "Gaussian(sigma)", "--over", "sigma=1,2", "--over", "sigma=2,3"],
+         "write --over sigma=1,2,3"),
+        ([PLOT, SAMPLED.replace("2", "sigma"), "--over", "sigma=1,2", "--over", "gamma=0.1,0.2",
+          "--delta", "1e-5"], "give one value to gamma"),
+    ],
+)  # fmt: skip
+def test_the_message_has_the_text_to_type(words, remedy):
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 2, done.output
+    assert done.output.strip().endswith(remedy)
+    assert done.output.count("\n") == 1
+
+
+def test_many_values_of_an_axis_are_answered_with_fewer():
+    words = ["sweep", "Gaussian(sigma)", "--over", "sigma=1..201", "--over", "delta=0"]
+    said = CliRunner().invoke(main, [*words, "--json"]).stderr
+    assert "--over sigma=1:201:20:log asks at 20 of them" in said
+    words[3] = "sigma=1..200"
+    assert "Note" not in CliRunner().invoke(main, [*words, "--json"]).stderr
 
 
 @pytest.mark.parametrize("text", ["5..3", "0:1:1", "0:1:5:log", "a:b:3", "1..99999999"])

@@ -18,7 +18,7 @@ from symacct.cli.frame import (
     InputError,
     also_option,
     ask_option,
-    axis,
+    axes_of,
     by_option,
     conversion_option,
     expression_command,
@@ -94,7 +94,7 @@ def sweep_command(
       symacct sweep "1000*PoissonSubsample(Gaussian(sigma), 1/100)" \\
         --over sigma=1,2,4 --over delta=1e-5
     """
-    axes = dict(axis("--over", text) for text in over)
+    axes = axes_of("--over", over)
     m = _parsed(expr, axes)
     axes = _with_whole_counts(over, axes, [m])
     how["conversion"] = pinned_conversion(**how) or BEST
@@ -174,7 +174,7 @@ def plot_command(
     if delta is not None:
         figure = plot_runs(in_numbers(exprs[0]), delta)
     elif over:
-        axes = dict(axis("--over", text) for text in over)
+        axes = axes_of("--over", over)
         nodes = {text: _parsed(text, axes) for text in exprs}
         axes = _with_whole_counts(over, axes, nodes.values())
         chosen = orders_option(orders)

@@ -139,6 +139,7 @@ _EXAMPLES = {
 #: Two whole numbers with nothing but a comma between them.
 _COMMA = re.compile(r"(?<![\w.,\[])(\d+),(\d+)(?![\w.,\]])")
 
+_MANY = 200  # values of an axis, from which on fewer are offered
 _GIVEN = "symacct.given"  # the words of the command line, in click's notes of a run
 
 
@@ -291,8 +292,8 @@ def expression_command(name: str) -> Callable[[Callable[..., None]], click.Comma
 
 AXIS_HELP = (
     "Give values to a parameter of EXPR, or to alpha, delta or epsilon. VALUES is a list such as "
-    "1,2,5, a range such as 1..10, or START:END:COUNT, with :log at the end for a logarithmic "
-    "scale. This option can be repeated."
+    "1,2,5, a range such as 1..10, START:END, or START:END:COUNT, with :log at the end for a "
+    "logarithmic scale. This option can be repeated."
 )
 ALPHA_HELP = (
     "A Rényi order from 1 to inf, or several, as in 2,8,inf or 2..64. This option can be repeated."
@@ -417,6 +418,22 @@ def _note_decimal_comma(text: str, m: Node) -> None:
         with contextlib.suppress(SymacctError):
             if parse_open(meant) is not m:
                 print_note(f"Note: {found[0]} is read as two numbers; did you mean {meant}?")
+
+
+def axes_of(option: str, texts: Iterable[str]) -> dict[str, list[str]]:
+    """The values by the names of all NAME=VALUES of an option, each of which is given once."""
+    axes: dict[str, list[str]] = {}
+    for name, values in (axis(option, text) for text in texts):
+        if name in axes:
+            both = ",".join(dict.fromkeys((*axes[name], *values)))
+            raise InputError(f"found {option} {name} twice; write {option} {name}={both}")
+        axes[name] = values
+        if len(values) > _MANY and ":" not in "".join(texts):
+            print_note(
+                f"Note: {name} has {len(values):,} values; {option} "
+                f"{name}={values[0]}:{values[-1]}:20:log asks at 20 of them."
+            )
+    return axes
 
 
 def axis(option: str, text: str) -> tuple[str, list[str]]:

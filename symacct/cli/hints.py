@@ -82,6 +82,8 @@ _NOT_HERE = {
     ("optimum", "--alpha"): "optimum finds the best order itself; symacct rdp EXPR --alpha 8 "
     "answers ε(α) at a given one",
     ("theorems", "--by"): "the name of a theorem is the argument, as in symacct theorems ZW19-T8",
+    ("sweep", "--epsilon"): "write --over epsilon=1",
+    ("sweep", "--alpha"): "write --over alpha=2,8,32",
     ("reference", "--alpha"): "the orders are a grid here, as in --grid alpha=2,8",
     ("code", "--alpha"): "the function that code prints takes every order up to --max-order",
 }

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from symacct.cli.frame import AXIS_HELP, EPILOG, ask_option, axis, conversion_option, main
+from symacct.cli.frame import AXIS_HELP, EPILOG, ask_option, axes_of, conversion_option, main
 from symacct.core.errors import DomainError, echo, reason
 from symacct.explore.reference import reference_table
 from symacct.explore.sweeps.worker import NEEDED
@@ -63,7 +63,7 @@ def reference_command(
       symacct reference "Gaussian(sigma)" --grid sigma=1,2 --grid alpha=2,8 \\
         --digits 20
     """
-    values = dict(axis("--grid", text) for text in axes or _GRID)
+    values = axes_of("--grid", axes or _GRID)
     node = parse_open(expr)
     table = reference_table(node, values, ask, digits, conversion or BEST)
     table = replace(table, expression=expr)

@@ -14,14 +14,16 @@ from symacct.core import arguments, exact, limits
 from symacct.core.errors import DomainError, echo
 
 _WHOLE = re.compile(r"(\d+)\.\.(\d+)", re.ASCII)
-_SPACED = re.compile(r"([^:]+):([^:]+):(\d+)(:log)?", re.ASCII)
+_SPACED = re.compile(r"([^:]+):([^:]+)(?::(\d+)(:log)?)?", re.ASCII)
+_MANY, _WIDE = 20, 10  # places from end to end where none are counted, in logs from this ratio on
 _LOG_DIGITS = 6  # significant digits of logarithmically spaced values, which are decimals
 
 
 def grid(text: str) -> list[str]:
     """The values of a grid: "1,2,5", "1..10", "0.5:2:4" evenly or "1e-4:1e-1:20:log" in logs.
 
-    Raises DomainError for anything else, LimitError for too many values.
+    "1:1000" alone is about 20 places, by logarithms if the ends are far from each other. Raises
+    DomainError for anything else, LimitError for too many values.
 
     >>> grid("0.5:2:4")
     ['1/2', '1', '3/2', '2']
@@ -34,6 +36,10 @@ def grid(text: str) -> list[str]:
         return [exact.text(Fraction(n)) for n in range(first, last + 1)]
     if match := _SPACED.fullmatch(text):
         low, high = match[1].strip(), match[2].strip()
+        if match[3] is None:
+            ends = [exact.exact(end, "grid") for end in (low, high)]
+            is_wide = min(ends) > 0 and max(ends) >= _WIDE * min(ends)
+            return _by_logs(low, high, _MANY) if is_wide else _evenly(low, high, _MANY + 1)
         count = _counted(int(exact.exact(match[3], "grid")), text)
         if count < 2:
             raise DomainError(f"grid: found {echo(text)}, needed at least 2 values from end to end")

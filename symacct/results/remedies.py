@@ -39,7 +39,10 @@ _WORDS: list[tuple[re.Pattern[str], str]] = [
         (r"\bSymbol\('(\w+)'\)", r"\1"),
         # The values of a sweep.
         (r"; add \{'(\w+)': '?([\w.-]+)'?\}", r"; add --over \1=\2"),
-        (r"; add \{'(\w+)': \[(\d+), (\d+), (\d+)\]\}", r"; add --over \1=\2,\3,\4"),
+        (
+            r"; add \{'(\w+)': \['?([\w.-]+)'?, '?([\w.-]+)'?, '?([\w.-]+)'?\]\}",
+            r"; add --over \1=\2,\3,\4",
+        ),
         # Arguments that have an option.
         (rf"\b(conversion|by)='({_NAME})'", r"--\1 \2"),
         (r"\borders=None", "no --orders"),

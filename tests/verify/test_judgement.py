@@ -482,6 +482,28 @@ def test_the_workflow_to_copy_runs(tmp_path, monkeypatch):
     assert parsed(Path("symacct.xml").read_text())[0].get("failures") == "0"
 
 
+def test_the_short_workflow_runs_and_a_float64_accountant_ends_as_the_page_says(
+    tmp_path, monkeypatch
+):
+    """Below the truth by what float64 explains: the last lines and the statuses of the page."""
+    text = (DOCS / "clients" / "verify.yml").read_text(encoding="utf-8")
+    page = (DOCS / "verification.md").read_text(encoding="utf-8")
+    assert page.index("clients/verify.yml") < 3500
+    (line,) = re.findall(r"run: (symacct verify .*)", text)
+    words = program(tmp_path, "say({'value': value - (2e-16 if value < 1e-7 else 0)})")
+    (tmp_path / "peer.py").rename(tmp_path / "my_peer.py")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{Path(words[0]).parent}{os.pathsep}{os.environ['PATH']}")
+    command = shlex.split(line)[1:]
+    strict = [word for word in command if word != "--allow-rounding"]
+    for given, status in ((command, 0), (strict, 1)):
+        done = CliRunner().invoke(main, given)
+        assert done.exit_code == status, done.output
+    rounded = report(found("negative", "-1.5", beyond_rounding=False))
+    for allow in (False, True):
+        assert f"`{Judgement(rounded, allow_rounding=allow).conclusion}`" in page
+
+
 @pytest.mark.parametrize(("allowance", "wrong"), [("1e-9", True), ("1e-3", False)])
 def test_the_allowance_is_the_share_that_is_no_error(tmp_path, allowance, wrong):
     words = program(tmp_path, "say({'value': value * (1 - 1e-4)})")

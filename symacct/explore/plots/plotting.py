@@ -45,6 +45,8 @@ _LANDMARKS = {
 #: Numbers and parameters of an expression as Python has them, which a picture shows without quotes.
 _QUOTED = re.compile(r"Symbol\('(\w+)'[^()]*\)|'([^']*)'")
 _BEST = r"best order at $\delta$ = 1e-5"
+#: Values of an axis, for a message that asks for them.
+_SOME = {"delta": "['1e-8', '1e-6', '1e-4']"}
 _ORDER, _CURVE = r"order $\alpha$", r"$\epsilon(\alpha)$"
 _SIGNS = {name: rf"$\{name}$" for name in ("sigma", "gamma", "delta", "epsilon")}
 _SIGNS["alpha"] = _ORDER
@@ -135,9 +137,12 @@ def plot_sweep(
     arguments.one_of(ask, "ask", NEEDED)
     varied = [name for name, found in values.items() if len(found) > 1]
     if len(varied) != 1:
+        [name, *others] = varied or [*(set(values) - {NEEDED[ask]}), NEEDED[ask]]
+        several = f"add {{'{name}': {_SOME.get(name, '[1, 2, 4]')}}}"
+        remedy = f"give one value to {', '.join(others)}" if varied else several
         raise DomainError(
             f"plot: found several values for {', '.join(varied) or 'nothing'}, needed exactly one "
-            "parameter with several, for the axis"
+            f"parameter with several, for the axis; {remedy}"
         )
     [axis] = varied
     fixed = [
@@ -154,7 +159,7 @@ def plot_sweep(
     )  # fmt: skip
     nodes = named.values()
     needed = [*sorted({symbol.name for m in nodes for symbol in m.free_symbols}), NEEDED[ask]]
-    if set(values) - set(needed):
+    if set(values) != set(needed):
         raise DomainError(
             f"plot: found values for {', '.join(sorted(values))}, needed them for "
             f"{', '.join(needed)}{other_names(values, needed, nodes)}"

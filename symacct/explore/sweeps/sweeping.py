@@ -24,6 +24,7 @@ from symacct.core.errors import (
     SymacctError,
     cut,
     echo,
+    nearest,
     reason,
 )
 from symacct.core.exact import Numeric
@@ -266,9 +267,14 @@ _EXAMPLES = {"delta": "'1e-5'", "epsilon": "1", "alpha": "[2, 4, 8]"}
 def other_names(found: Iterable[str], needed: Iterable[str], nodes: Iterable[Node]) -> str:
     """The end of a message: what each name that has no place is, and the names to add."""
     found, needed, nodes = sorted(found), list(needed), list(nodes)
-    remedies = [_no_parameter(name, nodes) for name in found if name not in needed]
-    for name in needed:
-        if name not in found:
+    lacking = [name for name in needed if name not in found]
+    meant = {name: nearest(name, lacking) for name in found if name not in needed}
+    remedies = [
+        _no_parameter(name, nodes) if other is None else f"did you mean {other} by {name}?"
+        for name, other in meant.items()
+    ]
+    for name in lacking:
+        if name not in meant.values():
             remedies.append(f"add {{{name!r}: {_EXAMPLES.get(name, '[1, 2, 4]')}}}")
     return "".join(f"; {remedy}" for remedy in remedies)
 
