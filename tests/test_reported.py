@@ -11,18 +11,23 @@ from click.testing import CliRunner
 from symacct import (
     ZCDP,
     Accountant,
+    AdjacencyError,
     AssumptionError,
     DistributionPair,
     DomainError,
     FiniteMechanism,
     Gaussian,
     Kind,
+    PoissonSubsample,
     RandomizedResponse,
     SubsampleWithoutReplacement,
     SymacctError,
+    parse,
+    risk,
 )
 from symacct.accountant.reported import against, reported
 from symacct.cli import main
+from symacct.core.claims import Relation
 from symacct.results.time_limit import OutOfTimeError
 from tests.command_lines import GOOD
 
@@ -235,3 +240,22 @@ def test_the_smaller_number_of_the_curve_is_not_called_larger_than_the_truth():
     shown = CliRunner().invoke(main, ["epsilon", m, "--delta", "1e-10"])
     assert "not known: the pairs that dominate prove only (1" in " ".join(shown.output.split())
     assert "was asked for" not in shown.output
+
+
+def test_a_report_and_the_risks_take_the_relation():
+    """The census: what the command reports for its neighbours, and no larger number."""
+    levels = parse("7 * DiscreteGaussian(sqrt(27)) + 2 * DiscreteGaussian(10)")
+    found = levels.report("1e-10", adjacency="replace_one")
+    assert str(found.epsilon) == "3.28764"
+    assert found.guarantee.claim.adjacency.relation is Relation.REPLACE_ONE
+    assert "relation         neighbouring datasets differ by replacing one record" in str(found)
+    assert levels.report("1e-10").epsilon.upper == found.epsilon.upper
+    risks = risk(Gaussian(5), adjacency="replace_one")
+    assert "relation: replace_one, sensitivity 1" in str(risks)
+    assert risks.as_dict()["relation"] == "replace_one"
+    assert risks.advantage.claim.adjacency.relation is Relation.REPLACE_ONE
+    sampled = PoissonSubsample(Gaussian(5), "1/10")
+    for ask in (lambda: risk(sampled, adjacency="replace_one"),
+                lambda: sampled.report("1e-5", adjacency="replace_one")):  # fmt: skip
+        with pytest.raises(AdjacencyError):
+            ask()

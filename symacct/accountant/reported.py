@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from symacct.accountant.accountant import Accountant
 from symacct.core import arguments, limits
-from symacct.core.claims import Kind
+from symacct.core.claims import Adjacency, Kind
 from symacct.core.errors import CurveAloneError, DomainError, InfiniteError, SymacctError, echo
 from symacct.core.exact import Numeric
 from symacct.core.pinning import By
@@ -159,6 +159,12 @@ def reported(
 
     found = best(ask, against, roughly if digits > _FEW_DIGITS else None)
     return found if found.in_time or found.best is not found.by_orders else _late(found)
+
+
+def under(found: Reported[Guarantee], adjacency: str | Adjacency) -> Reported[Guarantee]:
+    """The answers with the relation said that the expression leaves open."""
+    by_orders = found.by_orders and found.by_orders.under(adjacency)
+    return replace(found, best=found.best.under(adjacency), by_orders=by_orders)
 
 
 def best_guarantee(

@@ -331,7 +331,9 @@ class BestOfRuns(Profile):
             parts = of(self.runs, self._delta_of_one, given)
             return min((ask(part, given, digits) for part in parts), key=lambda x: float(x[0]))
 
-    def _epsilon_by(self, part: best_of_runs.ShiftedBound, given: Fraction, digits: int) -> ProfileAnswer:
+    def _epsilon_by(
+        self, part: best_of_runs.ShiftedBound, given: Fraction, digits: int
+    ) -> ProfileAnswer:
         at_0 = self._delta_by(part, Fraction(0), _FEW_DIGITS)
         if at_0.value <= ball(given):
             return at_0._replace(value=arb(0))
@@ -339,7 +341,9 @@ class BestOfRuns(Profile):
         found = self.one_run.answer(True, share, digits)
         return found._replace(value=found.value + ball(part.shift))
 
-    def _delta_by(self, part: best_of_runs.ShiftedBound, given: Fraction, digits: int) -> ProfileAnswer:
+    def _delta_by(
+        self, part: best_of_runs.ShiftedBound, given: Fraction, digits: int
+    ) -> ProfileAnswer:
         left = given - part.shift
         answer = self.one_run.answer(False, abs(left), digits)
         found = answer.value
