@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from pybtex.database.input import bibtex as pybtex
 
 from symacct import (
+    Accountant,
     Curve,
     Gaussian,
     Kind,
@@ -19,16 +20,18 @@ from symacct import (
     Source,
     SubsampleWithoutReplacement,
     conversions,
+    parse,
     theorem,
     theorems,
 )
 from symacct.cli import main
 from symacct.core.claims import ADD_REMOVE, FINITE_ORDERS
 from symacct.core.sources import SYMACCT, WORKS
-from symacct.export.citation import STATED, bibtex, each_work
+from symacct.export.citation import STATED, bibtex, each_work, sources_of
 from symacct.export.latex.plain_tex import plain_tex
 from symacct.expressions.node import kinds
 from symacct.expressions.theorem_registry import always, forget
+from symacct.profile.proofs import PROOFS
 from symacct.version import __version__
 
 
@@ -188,3 +191,43 @@ def test_the_command():
     answer = CliRunner().invoke(main, ["cite", repr(STEP), "--alpha", "1/2"])
     assert answer.exit_code == 2
     assert answer.stderr.count("\n") == 1
+
+
+#: The works of the number to report, and where in our proofs, by what was asked.
+USED = {
+    ("ExponentialMechanism(0.5)", "0"): (["DDR20", "SYMACCT"], "the largest loss"),
+    ("7*DiscreteGaussian(sqrt(27))", "1e-5"): (["CKS20", "SYMACCT", "ZDW22"], "one lattice"),
+    ("Gaussian(5)", "1e-5"): (["BW18"], "Theorem 8"),
+    ("10*Gaussian(5)", "1e-5"): (["ZDW22", "BW18"], "Theorem 8"),
+    ("9*PoissonSubsample(Gaussian(5), 1/100)", "1e-5"): (["ZDW22", "SYMACCT"], "complex orders"),
+    ("20*RandomizedResponse(3/4)", "1e-5"): (["ZDW22", "SYMACCT"], "finite laws"),
+    ("3*Laplace(2) + Gaussian(3)", "1e-5"): (["ZDW22", "SYMACCT"], "Laplace noise"),
+    ("PureDP(1)", "0"): (["KOV15", "SYMACCT"], "the largest loss"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("asked", "works"), USED.items())
+def test_a_profile_cites_its_mechanisms_and_what_gave_the_number(asked, works):
+    """Of each strategy its own proof, also where the answer was remembered."""
+    accountant = Accountant()
+    m = parse(asked[0])
+    for _ in range(2):
+        found = accountant.epsilon(m, asked[1], conversion="exact")
+        text = bibtex(sources_of(found))
+        assert re.findall(r"^@\w+\{(\w+)", text, re.MULTILINE) == works[0]
+        assert works[1] in text
+
+
+def test_each_proof_of_a_profile_names_a_section_that_there_is():
+    for proof in PROOFS:
+        assert proof.key in WORKS
+        text = bibtex([proof])
+        assert proof.key != "SYMACCT" or re.search(r"section \d+ \(", text)
+
+
+def test_what_is_read_from_the_disk_cites_the_same(tmp_path):
+    found = [
+        bibtex(sources_of(accountant.epsilon(parse("20*RandomizedResponse(3/4)"), "1e-5", "exact")))
+        for accountant in (Accountant(memo=tmp_path / "memo"), Accountant(memo=tmp_path / "memo"))
+    ]
+    assert found[0] == found[1]

@@ -344,7 +344,7 @@ def test_an_exact_answer_that_was_tampered_with_is_noticed(tmp_path, change):
     file = tmp_path / "memo.sqlite"
     Accountant(8, memo=file).epsilon(STEP, "1e-6", "exact")
     with sqlite3.connect(file) as base:
-        assert rows(file) == 1
+        assert rows(file) == 2  # the answer, and which proof it has
         base.execute(f"update ball set {change}")  # noqa: S608  # a literal of this test
     with pytest.raises(StorageError, match="does not match its digest"):
         Accountant(8, memo=file).epsilon(STEP, "1e-6", "exact")

@@ -12,20 +12,24 @@ from click.testing import CliRunner
 from symacct import (
     ZCDP,
     Accountant,
+    AdjacencyError,
     AssumptionError,
     DistributionPair,
     DomainError,
     FiniteMechanism,
     Gaussian,
     Kind,
+    PoissonSubsample,
     RandomizedResponse,
     SubsampleWithoutReplacement,
     SymacctError,
     calibrate,
     parse,
+    risk,
 )
 from symacct.accountant.reported import against, reported
 from symacct.cli import main
+from symacct.core.claims import Relation
 from symacct.results.time_limit import OutOfTimeError
 from tests.command_lines import GOOD
 
@@ -303,3 +307,22 @@ def test_what_an_order_proves_costs_no_more_than_the_usual_conversion_did():
     before = accountant.oracle_calls(m)
     accountant.epsilon(m, "1e-5", "optimal")
     assert accountant.oracle_calls(m) <= 2 * before
+
+
+def test_a_report_and_the_risks_take_the_relation():
+    """The census: what the command reports for its neighbours, and no larger number."""
+    levels = parse("7 * DiscreteGaussian(sqrt(27)) + 2 * DiscreteGaussian(10)")
+    found = levels.report("1e-10", adjacency="replace_one")
+    assert str(found.epsilon) == "3.28764"
+    assert found.guarantee.claim.adjacency.relation is Relation.REPLACE_ONE
+    assert "relation         neighbouring datasets differ by replacing one record" in str(found)
+    assert levels.report("1e-10").epsilon.upper == found.epsilon.upper
+    risks = risk(Gaussian(5), adjacency="replace_one")
+    assert "relation: replace_one, sensitivity 1" in str(risks)
+    assert risks.as_dict()["relation"] == "replace_one"
+    assert risks.advantage.claim.adjacency.relation is Relation.REPLACE_ONE
+    sampled = PoissonSubsample(Gaussian(5), "1/10")
+    for ask in (lambda: risk(sampled, adjacency="replace_one"),
+                lambda: sampled.report("1e-5", adjacency="replace_one")):  # fmt: skip
+        with pytest.raises(AdjacencyError):
+            ask()

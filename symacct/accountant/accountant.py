@@ -39,6 +39,8 @@ from symacct.expressions import theorem_registry
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import given_delta, rational
 from symacct.profile import Profile, lower_bound, profile, refuse_pinned
+from symacct.profile.answer import ProfileAnswer
+from symacct.profile.proofs import PROOFS
 from symacct.rdp.curve import NodeCurve
 from symacct.rdp.decimals import as_decimal
 from symacct.rdp.evaluation import KEY_LENGTH, Evaluation, goal_of, theorem_node
@@ -385,12 +387,15 @@ class Accountant:
         known, asked = self._profile(question.m), (question.asks_epsilon, question.value)
         key = (*question.exact_key(digits), limits.current(), *_STORED[1])
         table = self._table(question.m, key, "answers")
-        for at in table.all():
-            return known.guarantee(*asked, (table[at], float(at)), digits)
+        by_number = self._table(question.m, (*key[:3], f"{key[3]}, proof", *key[4:]), "answers")
+        for at, proof in zip(table.all(), by_number.all(), strict=False):
+            answer = ProfileAnswer(table[at], float(at), PROOFS[int(proof) - 1])
+            return known.guarantee(*asked, answer, digits)
         with precision(first_bits(digits)):
-            found, at = known.answer(*asked, digits)
-        table[Fraction(at) if at < INFINITY else INFINITY] = found
-        return known.guarantee(*asked, (found, at), digits)
+            answer = known.answer(*asked, digits)
+        table[Fraction(answer.order) if answer.order < INFINITY else INFINITY] = answer.value
+        by_number[Fraction(PROOFS.index(answer.proof) + 1)] = arb(1)
+        return known.guarantee(*asked, answer, digits)
 
     def _profile(self, m: Node) -> Profile:
         """The profile with what it has summed before."""

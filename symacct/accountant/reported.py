@@ -11,7 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from symacct.accountant.accountant import Accountant
 from symacct.core import arguments, limits
-from symacct.core.claims import Kind
+from symacct.core.claims import Adjacency, Kind
 from symacct.core.errors import CurveAloneError, DomainError, InfiniteError, SymacctError, echo
 from symacct.core.exact import Numeric
 from symacct.core.pinning import By
@@ -204,6 +204,12 @@ def reported(
     note = found.best.note if found.in_time else _late(found.best)
     said = replace(found.best, is_best=True, note=note)
     return replace(found, best=said, by_orders=said)
+
+
+def under(found: Reported[Guarantee], adjacency: str | Adjacency) -> Reported[Guarantee]:
+    """The answers with the relation said that the expression leaves open."""
+    by_orders = found.by_orders and found.by_orders.under(adjacency)
+    return replace(found, best=found.best.under(adjacency), by_orders=by_orders)
 
 
 def best_guarantee(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import click
 
 from symacct.accountant.reported import Reported
+from symacct.accountant.reported import under as said_under
 from symacct.core.claims import Adjacency, said_of
 from symacct.core.claims import adjacency as named
 from symacct.export.description import about
@@ -37,7 +36,4 @@ def relation(m: Node, adjacency: Adjacency | None) -> Adjacency:
 
 def under(found: Reported[Guarantee], adjacency: Adjacency | None) -> Reported[Guarantee]:
     """The answers with the relation said that the expression leaves open."""
-    if adjacency is None:
-        return found
-    by_orders = found.by_orders and found.by_orders.under(adjacency)
-    return replace(found, best=found.best.under(adjacency), by_orders=by_orders)
+    return found if adjacency is None else said_under(found, adjacency)

@@ -20,7 +20,7 @@ _AIM = "; symacct.calibrate(m, epsilon, delta) finds the parameter that meets a 
 _RELATION_NAMES = {"adjacency", "relation", "neighbors", "neighbours"}
 _RELATION = re.compile("(add|replace)([-/_]or)?[-/_](remove|one)")
 #: How a relation is said that is no argument.
-UNDER = "say the relation of an answer, as in m.epsilon(delta).under('replace_one')"
+UNDER = "say the relation of an answer, as in m.report(delta, adjacency='replace_one')"
 
 
 class Constructed(type):

@@ -19,7 +19,7 @@ from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.core import arguments, limits
 from symacct.core.calling import explained, explained_methods
-from symacct.core.claims import Claim, Kind
+from symacct.core.claims import Adjacency, Claim, Kind
 from symacct.core.errors import (
     AssumptionError,
     DomainError,
@@ -65,21 +65,27 @@ Value = Callable[[HockeySticks], arb]
 
 
 @explained
-def risk(m: Node, digits: int = 6, least_error: Numeric = LEAST_ERROR) -> Risk:
+def risk(
+    m: Node,
+    digits: int = 6,
+    least_error: Numeric = LEAST_ERROR,
+    adjacency: str | Adjacency | None = None,
+) -> Risk:
     """The risks of m: how much an attacker who sees the output can learn at most.
 
     The attacker may know everything else. Each number is certified and rounded up. `digits` are
     significant digits; if the profile has fewer, the answer has those. `least_error` is that of
-    `Node.gdp`. If only a Rényi curve is known, as of zCDP, the numbers are what it implies: upper
-    bounds, of which nothing is known from below. Raises InfiniteError if the curve implies nothing,
-    and DomainError for symbols without a value. ε is in nats.
+    `Node.gdp`. `adjacency` says for which neighbours the parameters of m were stated, "add_remove"
+    or "replace_one", if m leaves that open. If only a Rényi curve is known, as of zCDP, the numbers
+    are what it implies: upper bounds, of which nothing is known from below. Raises InfiniteError if
+    the curve implies nothing, and DomainError for symbols without a value. ε is in nats.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> found = risk(2000 * PoissonSubsample(Gaussian("9.4"), "0.328"))
     >>> print(found.advantage, found.tpr("1/100"), found.mu, found.regret)
     0.565052 0.222757 1.56848 0.00102316
     """
-    return Risk(m, digits, least_error)
+    return Risk(m, digits, least_error, adjacency=adjacency)
 
 
 @explained_methods
@@ -88,8 +94,8 @@ class Risk:
 
     The numbers are of kind `exact` if the profile is known, and otherwise of kind `upper`; then
     `lower` holds the lower bounds. The neighbours are those of the mechanism m. `digits` and
-    `least_error` are those of `risk`. `known` is a profile to use in place of the mechanism's own.
-    Raises the errors of `risk`.
+    `least_error` are those of `risk`, and so is `adjacency`. `known` is a profile to use in place
+    of the mechanism's own. Raises the errors of `risk`.
 
     >>> from symacct import RandomizedResponse
     >>> found = risk(RandomizedResponse("3/4"))
@@ -103,6 +109,7 @@ class Risk:
         digits: int = 6,
         least_error: Numeric = LEAST_ERROR,
         known: Profile | None = None,
+        adjacency: str | Adjacency | None = None,
     ) -> None:
         self.node = as_node(m, "risk")
         refuse_symbols(m)
@@ -111,6 +118,8 @@ class Risk:
         if not 0 < self.least_error < Fraction(1, 2):
             found = echo(least_error)
             raise DomainError(f"risk, least_error: found {found}, needed 0 < least_error < 1/2")
+        claim = self.node.claim
+        self._relation = claim.adjacency if adjacency is None else claim.under(adjacency).adjacency
         self._known = profile_or_curve(self.node, "risk") if known is None else known
 
     @property
@@ -235,12 +244,18 @@ class Risk:
         """
         if self.kind is not Kind.UPPER or not self._has_below:
             return None
-        return Risk(self.node, self.digits, self.least_error, profile_below(self.node.rewritten))
+        return Risk(
+            self.node,
+            self.digits,
+            self.least_error,
+            profile_below(self.node.rewritten),
+            self._relation,
+        )
 
     def _ask(self, value: Value, what: str, digits: int | None = None) -> Bound:
         kind = self.kind
         sources = (*_SOURCES, *self._known.claim.sources)
-        claim = Claim(kind, self.node.claim.adjacency, None, sources=sources)
+        claim = Claim(kind, self._relation, None, sources=sources)
 
         # One selection has one pair of finitely many outcomes, whose digits cost nothing.
         if not self._known.may_exceed_curve or isinstance(self._known, BestOfRuns):
@@ -318,21 +333,21 @@ class Risk:
         columns = list(zip(headers, *rows, strict=True))
         widths = [max(map(len, column)) for column in columns]
         lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in [headers, *rows]]
-        lines.append(f"relation: {about(self.node)}")
+        lines.append(f"relation: {about(self.node, self._relation)}")
         return "\n".join([*lines, self.note] if self.note else lines)
 
     def __repr__(self) -> str:
         return f"<Risk of {self.node!r}: advantage {self.advantage}, μ {self.mu}; {self.kind}>"
 
     def _repr_html_(self) -> str:
-        below = filter(None, [f"relation: {about(self.node)}", self.note])
+        below = filter(None, [f"relation: {about(self.node, self._relation)}", self.note])
         return grid(*self.cells, "; ".join(below))
 
     def as_dict(self) -> dict[str, Any]:
         """The table for JSON."""
         return {
             "expression": repr(self.node),
-            "relation": str(self.node.claim.adjacency),
+            "relation": str(self._relation),
             **({"note": self.note} if self.note else {}),
             "risks": [
                 {

@@ -69,9 +69,9 @@ def claim_at(m: Node, alpha: Numeric | None = None, by: By = None) -> Claim:
 
 
 def sources_of(guarantee: Guarantee) -> tuple[Source, ...]:
-    """The sources of the curve, then that of the conversion; pure DP needs no conversion."""
+    """The sources of the curve, then that of the conversion; pure DP and a profile need none."""
     curve = guarantee.claim.sources
-    if guarantee.alpha == INFINITY:
+    if guarantee.alpha == INFINITY or guarantee.needs_no_order:
         return curve
     return (*curve, named_conversion(guarantee.conversion).source)
 

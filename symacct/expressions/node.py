@@ -316,20 +316,23 @@ class Node(Currencies, Mechanical, PaperOutput, Pictures, Interned):
         delta: Numeric | None = None,
         epsilon: Numeric | None = None,
         digits: int = 6,
+        adjacency: str | None = None,
     ) -> upward.report.PrivacyReport:
         """The number to report: the smallest proved ε for `delta`, or δ for `epsilon`.
 
         The answer prints the number first, then its relation and how it was found, and then what
         Rényi orders give. Its `guarantee` is the Guarantee. The exact privacy profile gives the
         number if it answers within `limits(report=…)` seconds and is the smaller one; otherwise
-        Rényi orders do. Raises DomainError unless one of `delta` and `epsilon` is given, and
+        Rényi orders do. `adjacency`, "add_remove" or "replace_one", says for which neighbours the
+        parameters were stated, if the expression leaves that open. Raises DomainError unless one of
+        `delta` and `epsilon` is given, AdjacencyError if the relation does not hold, and
         SoundnessError if only a lower bound is known.
 
         >>> from symacct import Gaussian
         >>> print(Gaussian(5).report("1e-5").epsilon, Gaussian(5).epsilon("1e-5", digits=6).epsilon)
         0.725522 0.794315
         """
-        return upward.report.report(self, delta, epsilon, digits)
+        return upward.report.report(self, delta, epsilon, digits, adjacency)
 
     def to_json(self) -> str:
         """The expression as JSON text, which `symacct.from_json` reads.

@@ -257,7 +257,7 @@ def _guarantee(found: Guarantee, digits: int) -> str:
     if found.needs_no_order:
         is_true = found.kind is Kind.EXACT
         by = "exact privacy profile" if is_true else "privacy profile of a pair above it"
-        how = f"by the {by}, with no R\\'enyi order, {_cited(found.claim.sources[0])}"
+        how = f"by the {by}, with no R\\'enyi order, {'; '.join(map(_cited, found.claim.sources))}"
     else:
         at = r"\infty" if found.alpha == INFINITY else found_order(found.alpha)
         conversion = f"the {plain_tex(found.conversion)} conversion"

@@ -10,7 +10,14 @@ from fractions import Fraction
 from typing import Any
 
 from symacct.accountant.currencies.concentrated import zcdp_at_once
-from symacct.accountant.reported import TRUE, Reported, asked_letter, may_be_smaller, reported
+from symacct.accountant.reported import (
+    TRUE,
+    Reported,
+    asked_letter,
+    may_be_smaller,
+    reported,
+    under,
+)
 from symacct.core.calling import explained_methods
 from symacct.core.claims import Kind
 from symacct.core.exact import Numeric, text
@@ -235,10 +242,15 @@ class PrivacyReport:
 
 
 def report(
-    m: Node, delta: Numeric | None = None, epsilon: Numeric | None = None, digits: int = 6
+    m: Node,
+    delta: Numeric | None = None,
+    epsilon: Numeric | None = None,
+    digits: int = 6,
+    adjacency: str | None = None,
 ) -> PrivacyReport:
     """The number to report of m; see `Node.report`."""
-    return PrivacyReport(reported(as_node(m, "report"), delta, epsilon, digits))
+    found = reported(as_node(m, "report"), delta, epsilon, digits)
+    return PrivacyReport(found if adjacency is None else under(found, adjacency))
 
 
 def _pair(g: Guarantee) -> str:

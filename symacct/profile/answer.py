@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 from flint import arb
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision, rational
-from symacct.core.claims import Claim, Kind
+from symacct.core.claims import Claim, Kind, Source
 from symacct.core.errors import (
     AssumptionError,
     DomainError,
@@ -27,7 +27,7 @@ from symacct.core.errors import (
 )
 from symacct.core.forking import cached_property
 from symacct.core.pinning import By
-from symacct.core.sources import SYMACCT
+from symacct.core.sources import SYMACCT, ZDW22
 from symacct.expressions.node import Node
 from symacct.numerics.sums.refine import ball, within_floats
 from symacct.operations.repeat import RepeatAndSelect
@@ -50,6 +50,9 @@ from symacct.theory.conversion import named
 _EXACT = named("exact")
 _SMOOTHED = SYMACCT.at("docs/proofs.md, section 35, a hockey stick made smooth")
 _BEST_OF_RUNS = SYMACCT.at("docs/proofs.md, section 40, the best of a random number of runs")
+_DOMINATING = ZDW22.at("dominating pairs and their composition")
+#: Works that leaves name for a Rényi curve, which no profile reads.
+_OF_CURVES = ("MIR17", "ZW19", "VEH14", "WBK19")
 _FEW_DIGITS = 2
 #: Of a pair that dominates the best of runs: its bits, its places, and what may be left beyond.
 _PAIR_BITS, _PLACES = 96, 192
@@ -74,7 +77,7 @@ def profile(node: Node) -> Profile:
     kind = kind_of(node, found)
     may_exceed_curve = any(product.may_exceed_curve for product in found)
     smoothed = [product.smoothed for product in found if product.smoothed]
-    sources = [_EXACT.source]
+    sources = _works(node, found)
     if any(product.of_curve for product in found):
         sources.append(OF_A_CURVE)
     certified = node.claim.certified
@@ -83,6 +86,16 @@ def profile(node: Node) -> Profile:
         return Profile(found, claim, may_exceed_curve)
     claim = replace(claim, sources=(*sources, _SMOOTHED))
     return Profile(found, claim, may_exceed_curve, Profile(smoothed, claim))
+
+
+def _works(node: Node, found: list[PairProduct]) -> list[Source]:
+    """The works that the pairs are of: those of the mechanisms, and of their composition."""
+    leaves = [leaf for leaf in node.walk() if not leaf.children]
+    own = [source for leaf in leaves for source in leaf.claim.sources]
+    sources = [source for source in own if source.key not in _OF_CURVES]
+    if node not in leaves or any(len(product.runs) > 1 for product in found):
+        sources.append(_DOMINATING)
+    return list(dict.fromkeys(sources))
 
 
 @_steered
@@ -136,6 +149,14 @@ def _exact(node: Node) -> list[PairProduct]:
     return []
 
 
+class ProfileAnswer(NamedTuple):
+    """ε(δ) or δ(ε), the order 1 + c of the nodes that gave it, and where that is proved."""
+
+    value: arb
+    order: float
+    proof: Source
+
+
 class Profile:
     """δ(ε) and ε(δ), the largest of some products.
 
@@ -169,8 +190,8 @@ class Profile:
         return self.guarantee(True, delta, self.answer(True, delta, digits), digits)
 
     @_steered
-    def answer(self, asks_epsilon: bool, given: Fraction, digits: int) -> tuple[arb, float]:
-        """ε(δ) or δ(ε), and the order 1 + c of the nodes that gave it."""
+    def answer(self, asks_epsilon: bool, given: Fraction, digits: int) -> ProfileAnswer:
+        """ε(δ) or δ(ε), the order 1 + c of the nodes that gave it, and its proof."""
         if self.smoothed is not None and self.smoothed.about(asks_epsilon, given) < self.about(
             asks_epsilon, given
         ):
@@ -178,7 +199,8 @@ class Profile:
                 return self.smoothed.answer(asks_epsilon, given, digits)
         largest = self.largest_epsilon if asks_epsilon else self.largest_delta
         found, best = largest(given, digits)
-        return found, best.order(lambda: found if asks_epsilon else BALL.number(given))
+        order = best.order(lambda: found if asks_epsilon else BALL.number(given))
+        return ProfileAnswer(found, order, best.proof)
 
     def about(self, asks_epsilon: bool, given: Fraction) -> float:
         """About ε(δ) or log δ(ε), which proves nothing; ∞ where that can't be told."""
@@ -191,18 +213,19 @@ class Profile:
         return math.inf
 
     def guarantee(
-        self, asks_epsilon: bool, given: Fraction, answer: tuple[arb, float], digits: int
+        self, asks_epsilon: bool, given: Fraction, answer: ProfileAnswer, digits: int
     ) -> Guarantee:
         """An answer with what it claims."""
-        found, order = from_ball(answer[0], self.claim, digits, True), answer[1]
+        claim = replace(self.claim, sources=(*self.claim.sources, answer.proof))
+        found, order = from_ball(answer.value, claim, digits, True), answer.order
         epsilon, delta = (found, given) if asks_epsilon else (given, found)
         return Guarantee(
             epsilon,
             delta,
             order,
             _EXACT.name,
-            self.claim.kind,
-            self.claim,
+            claim.kind,
+            claim,
             optimal=True,
             needs_no_order=True,
         )
@@ -250,10 +273,10 @@ class BestOfRuns(Profile):
     """A bound of the profile of the best of a random number of runs, by that of one run."""
 
     def __init__(self, node: RepeatAndSelect) -> None:
-        sources = (_EXACT.source, _BEST_OF_RUNS)
-        self.claim = Claim(Kind.UPPER, node.claim.adjacency, None, sources=sources)
         self.may_exceed_curve, self.smoothed, self.has_one_pair = True, None, True
         self.one_run, self.runs = profile(node.mechanism), node.runs
+        sources = (*self.one_run.claim.sources, _BEST_OF_RUNS)
+        self.claim = Claim(Kind.UPPER, node.claim.adjacency, None, sources=sources)
 
     @cached_property
     def pair(self) -> Atoms:
@@ -298,7 +321,7 @@ class BestOfRuns(Profile):
         return self.one_run.answer(False, epsilon, _FEW_DIGITS)[0]
 
     @_steered
-    def answer(self, asks_epsilon: bool, given: Fraction, digits: int) -> tuple[arb, float]:
+    def answer(self, asks_epsilon: bool, given: Fraction, digits: int) -> ProfileAnswer:
         of, ask = (
             (best_of_runs.for_delta, self._epsilon_by)
             if asks_epsilon
@@ -310,23 +333,24 @@ class BestOfRuns(Profile):
 
     def _epsilon_by(
         self, part: best_of_runs.ShiftedBound, given: Fraction, digits: int
-    ) -> tuple[arb, float]:
-        at_0, order = self._delta_by(part, Fraction(0), _FEW_DIGITS)
-        if at_0 <= ball(given):
-            return arb(0), order
+    ) -> ProfileAnswer:
+        at_0 = self._delta_by(part, Fraction(0), _FEW_DIGITS)
+        if at_0.value <= ball(given):
+            return at_0._replace(value=arb(0))
         share = best_of_runs.share(self.runs, given - part.left)
-        found, order = self.one_run.answer(True, share, digits)
-        return found + ball(part.shift), order
+        found = self.one_run.answer(True, share, digits)
+        return found._replace(value=found.value + ball(part.shift))
 
     def _delta_by(
         self, part: best_of_runs.ShiftedBound, given: Fraction, digits: int
-    ) -> tuple[arb, float]:
+    ) -> ProfileAnswer:
         left = given - part.shift
-        found, order = self.one_run.answer(False, abs(left), digits)
+        answer = self.one_run.answer(False, abs(left), digits)
+        found = answer.value
         if left < 0:  # of the pairs exchanged
             found = ball(left).exp() * found - ball(left).expm1()
         found = best_of_runs.mean(self.runs) * found + ball(part.left)
-        return found.min(arb(1)), order
+        return answer._replace(value=found.min(arb(1)))
 
 
 @products.register

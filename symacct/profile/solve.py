@@ -7,6 +7,7 @@ A closed form where there is one; else contours (`fourier/`), or grids of losses
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -14,17 +15,19 @@ from functools import partial
 
 from flint import arb, ctx
 
+from symacct.core.claims import Source
 from symacct.core.errors import PrecisionError
 from symacct.core.forking import cached_property
 from symacct.numerics.sums.refine import ball
 from symacct.profile.accuracy import accuracy, bits_for, float_of, precisions, to_digits, undecided
-from symacct.profile.closed_form.dispatch import closed_form
+from symacct.profile.closed_form.dispatch import proved_form
 from symacct.profile.closed_form.finite import are_few, conditioned_profile, finite_and_others
 from symacct.profile.closed_form.strategy import ClosedForm
 from symacct.profile.discretized.grid import Grids
 from symacct.profile.fourier.contours import Contours
 from symacct.profile.fourier.shape import shift
 from symacct.profile.losses.finite import Atoms
+from symacct.profile.proofs import AT_0, FINITE, LARGEST_LOSS
 from symacct.profile.runs import DirectedRuns, Runs
 from symacct.profile.strategy import Number, Strategy, by_the_cheapest
 
@@ -46,6 +49,8 @@ class CompositionProfile:
     reverse: bool
     first: CompositionProfile | None = None
     two_ways: bool = False
+    #: Where the last answer is proved.
+    proof: Source = LARGEST_LOSS
 
     @cached_property
     def runs(self) -> DirectedRuns:
@@ -69,8 +74,8 @@ class CompositionProfile:
     @cached_property
     def closed(self) -> ClosedForm | None:
         """A closed form or a finite sum."""
-        formula = closed_form(self.pairs, self.reverse)
-        return None if formula is None else ClosedForm(self.runs, formula)
+        found = proved_form(self.pairs, self.reverse)
+        return None if found is None else ClosedForm(self.runs, *found)
 
     @cached_property
     def contours(self) -> Contours:
@@ -99,8 +104,8 @@ class CompositionProfile:
             conditioned_profile, finite, partial(_at_any, own, exchanged), self.reverse
         )
         if own.closed is not None:
-            return [ClosedForm(self.runs, formula)]
-        return [self._few, ClosedForm(self.runs, formula, _FEW_NODES + 1)]
+            return [ClosedForm(self.runs, formula, FINITE)]
+        return [self._few, ClosedForm(self.runs, formula, FINITE, _FEW_NODES + 1)]
 
     @cached_property
     def _few(self) -> Contours:
@@ -137,15 +142,15 @@ class CompositionProfile:
                 at = y()
                 end = self.runs.beyond_largest_loss(at)
                 if end is None:
-                    return by_the_cheapest(
-                        self.strategies, digits, lambda way: way.delta(y, digits)
-                    )
+                    return self._proved(digits, lambda way: way.delta(y, digits))
                 if end.is_exact() or accuracy(end) >= digits or self.runs.may_be_largest(at):
+                    self.proof = LARGEST_LOSS
                     return end
         raise undecided(f"δ at ε = {float_of(y):.6g}", digits)
 
     def epsilon(self, delta: Fraction, digits: float) -> arb:
         """The least ε >= 0 with D(ε) <= δ, proved by values on both sides; 0 where D(0) <= δ."""
+        self.proof = AT_0
         if (apart_by := self.runs.exact_total_variation) is not None and apart_by <= delta:
             return arb(0)
         is_above = self.runs.is_above_at_0(delta)
@@ -155,8 +160,19 @@ class CompositionProfile:
         if within:
             return arb(0)
         if delta == self.runs.exact_mass_at_infinity:
+            self.proof = LARGEST_LOSS
             return to_digits(lambda: self.runs.largest, digits, "the largest loss")
-        return by_the_cheapest(self.strategies, digits, lambda way: way.root(delta, digits))
+        return self._proved(digits, lambda way: way.root(delta, digits))
+
+    def _proved(self, digits: float, ask: Callable[[Strategy], arb]) -> arb:
+        """By the cheapest strategy that can, whose proof is noted."""
+
+        def noted(way: Strategy) -> arb:
+            found = ask(way)
+            self.proof = way.proof
+            return found
+
+        return by_the_cheapest(self.strategies, digits, noted)
 
     def is_within(self, y: Number, bound: Number) -> bool | None:
         """Is D(y) <= the bound? None where balls can't decide it."""

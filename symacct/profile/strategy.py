@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 
 from flint import arb
 
+from symacct.core.claims import Source
 from symacct.core.errors import LimitError, PrecisionError
 
 CANNOT = math.inf
@@ -23,6 +24,10 @@ class Strategy(Protocol):
 
     What it can't give it refuses with PrecisionError or LimitError.
     """
+
+    @property
+    def proof(self) -> Source:
+        """Where it is proved that the numbers are right."""
 
     def cost(self, digits: float) -> float:
         """About how many nodes of a contour take as long as so many digits do; or `CANNOT`."""

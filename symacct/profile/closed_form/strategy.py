@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
+from symacct.core.claims import Source
 from symacct.numerics.sums.refine import ball
 from symacct.profile.accuracy import (
     accuracy,
@@ -27,6 +28,7 @@ class ClosedForm:
 
     runs: DirectedRuns
     formula: Value
+    proof: Source
     nodes: float = 0.0
 
     def cost(self, digits: float) -> float:

@@ -31,6 +31,7 @@ from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.losses.mixed import MixtureMoments
 from symacct.profile.losses.normal_mixtures import NormalMixtures
 from symacct.profile.part import Floats, Part
+from symacct.profile.proofs import GRIDS
 from symacct.profile.roots import bracket, enclosed
 from symacct.profile.runs import DirectedRuns
 from symacct.profile.strategy import CANNOT, Number
@@ -262,6 +263,8 @@ def _most_around(values: list[float], reach: int) -> Floats:
 @dataclass(eq=False)
 class Grids:
     """Grids for some runs, each finer than the one before; the last is kept."""
+
+    proof = GRIDS
 
     runs: DirectedRuns
     _made: dict[tuple[int, int], Grid] = field(default_factory=dict)

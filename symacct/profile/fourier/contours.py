@@ -26,6 +26,7 @@ from symacct.profile.fourier.alternatives import ExchangedContour, contour, mome
 from symacct.profile.fourier.contour import Contour, log_chernoff
 from symacct.profile.fourier.shape import shift
 from symacct.profile.fourier.starting import about_log_delta, about_root, next_guess, other_roots
+from symacct.profile.proofs import CONTOURS
 from symacct.profile.roots import convex_root
 from symacct.profile.runs import DirectedRuns
 from symacct.profile.strategy import CANNOT, Number
@@ -47,6 +48,8 @@ class Contours:
     `two_ways` says whether both ways are asked. Of new ones that take more than `most_nodes`, or
     tapered ones, none is laid where that is said.
     """
+
+    proof = CONTOURS
 
     runs: DirectedRuns
     two_ways: bool = False
