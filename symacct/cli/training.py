@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import warnings
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import click
@@ -30,7 +32,7 @@ from symacct.cli.headline import (
 )
 from symacct.core import symbols
 from symacct.core.claims import Relation
-from symacct.core.errors import DomainError, ParseError, RoundedWarning
+from symacct.core.errors import DomainError, LimitError, ParseError, RoundedWarning
 from symacct.core.exact import text
 from symacct.explore.calibration import calibrated
 from symacct.export.description import describe
@@ -81,7 +83,38 @@ class SamplingChoice(click.Choice[str]):
         return super().convert(value.replace("-", "_"), *about)
 
 
-@main.command("dpsgd")
+#: What others call the rate at which records are drawn.
+_RATES = ("--sample-rate", "--sampling-rate", "--sampling-probability", "--rate", "--gamma", "--q")
+
+
+class TrainingCommand(click.Command):
+    """The command, which says how a sampling rate is given."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given = list(args)  # click takes them away
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.option_name not in _RATES:
+                raise
+            raise InputError(_batches_of(error.option_name, given)) from None
+
+
+def _batches_of(option: str, words: list[str]) -> str:
+    """A rate was found: the batch size that stands for it, or an expression where none does."""
+    values = dict(pairwise(word for part in words for word in part.split("=", 1)))
+    alone = (
+        "where n is not known, write for example epsilon "
+        '"3525 * PoissonSubsample(Gaussian(1.1), 1/235)" --delta 1e-5'
+    )
+    with contextlib.suppress(DomainError, LimitError, KeyError):
+        batch = whole(values["--n"], "n", 1) * rational(values[option], option)
+        if batch.denominator == 1:
+            return f"found {option}, needed --batch-size {batch}, which is the rate times n"
+    return f"found {option}, needed --batch-size, which is the rate times n; {alone}"
+
+
+@main.command("dpsgd", cls=TrainingCommand)
 @click.option("--n", required=True, help="How many records the data have.")
 @click.option(
     "--batch-size",
