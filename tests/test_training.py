@@ -2,10 +2,13 @@
 
 import json
 import re
+import warnings
 from fractions import Fraction
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from symacct import (
     AdjacencyError,
@@ -19,6 +22,8 @@ from symacct import (
     dp_sgd,
 )
 from symacct.cli import main
+from symacct.operations.training import roundings
+from tests.thinning import examples
 
 MNIST = {"n": 60000, "batch_size": 256, "noise_multiplier": "1.1"}
 
@@ -155,7 +160,8 @@ def test_balls_and_bins_are_epochs_of_whole_bins():
     assert asked[0] == asked[1]
     assert asked[0]["expression"] == "RandomAllocation(Gaussian('11/10'), 234)"
     shown = " ".join(card(*noise[:-1], "--sampling", "balls-and-bins").output.split())
-    assert "each epoch has 234 batches, rounded down from 60000/256" in re.sub(" *│ *", " ", shown)
+    rounded = "234 batches an epoch, down from 60000/256, as fewer cost more"
+    assert rounded in re.sub("[ │]+", " ", shown)
 
 
 # --- a large δ
@@ -285,3 +291,47 @@ def test_a_group_and_runs_are_whole_numbers(option, value):
     refused = CliRunner().invoke(main, ["dpsgd", *words])
     assert refused.exit_code == 2
     assert f"{option[2:]}: found" in refused.output
+
+
+@given(
+    n=st.integers(1, 3000),
+    batch=st.integers(1, 3000),
+    epochs=st.none() | st.fractions(min_value="1/20", max_value=20, max_denominator=20),
+    steps=st.integers(1, 3000),
+    sampling=st.sampled_from(["poisson", "balls_and_bins", "shuffled"]),
+)
+@examples(60, 2000)
+def test_what_is_rounded_of_a_run_is_said_and_nothing_else(n, batch, epochs, steps, sampling):
+    """Of the run that is accounted for, and so that it costs no less than what was asked."""
+    assume(batch <= n)
+    how = {"epochs": epochs} if epochs is not None else {"steps": steps}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        m = dp_sgd(n, batch, 2, sampling=sampling, **how)
+    inner = m.mechanism if sampling == "shuffled" else m
+    runs = getattr(inner, "runs", 1)
+    batches = {"balls_and_bins": n // batch, "shuffled": -(-n // batch)}.get(sampling)
+    asked = Fraction(epochs or steps)
+    if sampling == "poisson":
+        exact = asked * Fraction(n, batch) if epochs else asked
+    else:
+        exact = asked if epochs else asked / batches
+    assert 0 <= runs - exact < 1
+    said = roundings(n, batch, epochs, None if epochs else steps, sampling)
+    down = [one for one in said if "down from" in one]
+    assert bool(down) == (sampling == "balls_and_bins" and n % batch > 0)
+    assert [f"{runs:,} " in one for one in said if one not in down] == [True] * (runs != exact)
+    assert len(caught) == (sampling != "poisson" and epochs is not None and runs != exact)
+
+
+def test_the_command_says_what_is_rounded():
+    words = "dpsgd --n 600 --batch-size 7 --noise-multiplier 2 --epochs 2.5 --delta 1e-5"
+    more = ["--sampling", "balls_and_bins", "--conversion", "improved"]
+    ended = CliRunner(env={"COLUMNS": "200"}).invoke(main, [*words.split(), *more])
+    assert ended.exit_code == 0
+    assert "85 batches an epoch, down from 600/7, as fewer cost more; 3 epochs, up from 2.5" in (
+        ended.stdout
+    )
+    assert ended.stderr == ""
+    found = CliRunner().invoke(main, [*words.split(), *more, "--json"])
+    assert len(json.loads(found.stdout)["rounded"]) == 2

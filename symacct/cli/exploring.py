@@ -59,6 +59,7 @@ _JOBS = click.IntRange(1, 256)  # processes, all of which are started at once
 
 @expression_command("sweep")
 @click.option("--over", required=True, multiple=True, metavar="NAME=VALUES", help=AXIS_HELP)
+@click.option("--delta", help="The δ of every point, as --over delta=VALUE.")
 @_ask_option
 @how_options
 @click.option(
@@ -79,6 +80,7 @@ _JOBS = click.IntRange(1, 256)  # processes, all of which are started at once
 def sweep_command(
     expr: str,
     over: tuple[str, ...],
+    delta: str | None,
     ask: str,
     how: dict[str, Any],
     jobs: int,
@@ -94,6 +96,7 @@ def sweep_command(
       symacct sweep "1000*PoissonSubsample(Gaussian(sigma), 1/100)" \\
         --over sigma=1,2,4 --over delta=1e-5
     """
+    over = _with_delta(over, delta)
     axes = axes_of("--over", over)
     m = _parsed(expr, axes)
     axes = _with_whole_counts(over, axes, [m])
@@ -158,10 +161,8 @@ def plot_command(
       symacct plot "PoissonSubsample(Gaussian(5), 1/1000)" \\
         --orders 2..64 --also ZW19-T5 --out rdp.pdf
     """
-    if over and delta is not None:  # one value, as of any other parameter
-        if any(text.partition("=")[0].strip() == "delta" for text in over):
-            raise InputError("found --delta with --over delta=VALUES, needed one of them")
-        over, delta = (*over, f"delta={delta}"), None
+    if over:
+        over, delta = _with_delta(over, delta), None
     if delta is not None and (orders or by or also or len(exprs) > 1):
         raise InputError(
             "found --delta with --orders, --by, --also or more than one EXPR, needed --delta "
@@ -184,6 +185,15 @@ def plot_command(
         nodes = {text: in_numbers(text) for text in exprs}
         figure = plot(nodes, None if orders is None else grid(orders), also, pinned=by)
     click.echo(save(figure, out))
+
+
+def _with_delta(over: tuple[str, ...], delta: str | None) -> tuple[str, ...]:
+    """The axes with a δ of one value, as of any other parameter."""
+    if delta is None:
+        return over
+    if any(text.partition("=")[0].strip() == "delta" for text in over):
+        raise InputError("found --delta with --over delta=VALUES, needed one of them")
+    return (*over, f"delta={delta}")
 
 
 @main.command("graph", epilog=EPILOG)

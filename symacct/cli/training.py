@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import warnings
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import click
@@ -29,7 +32,7 @@ from symacct.cli.headline import (
 )
 from symacct.core import symbols
 from symacct.core.claims import Relation
-from symacct.core.errors import DomainError, ParseError
+from symacct.core.errors import DomainError, LimitError, ParseError, RoundedWarning
 from symacct.core.exact import text
 from symacct.explore.calibration import calibrated
 from symacct.export.description import describe
@@ -39,6 +42,7 @@ from symacct.expressions.parameters import rational, whole
 from symacct.expressions.theorem_registry import named as named_theorem
 from symacct.mechanisms import Gaussian
 from symacct.operations import Compose, GroupPrivacy, PostProcess, dp_sgd
+from symacct.operations.training import roundings
 from symacct.papers import statement
 from symacct.results.enclosure import Enclosure, Guarantee
 from symacct.results.progress import progress
@@ -79,7 +83,38 @@ class SamplingChoice(click.Choice[str]):
         return super().convert(value.replace("-", "_"), *about)
 
 
-@main.command("dpsgd")
+#: What others call the rate at which records are drawn.
+_RATES = ("--sample-rate", "--sampling-rate", "--sampling-probability", "--rate", "--gamma", "--q")
+
+
+class TrainingCommand(click.Command):
+    """The command, which says how a sampling rate is given."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given = list(args)  # click takes them away
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.option_name not in _RATES:
+                raise
+            raise InputError(_batches_of(error.option_name, given)) from None
+
+
+def _batches_of(option: str, words: list[str]) -> str:
+    """A rate was found: the batch size that stands for it, or an expression where none does."""
+    values = dict(pairwise(word for part in words for word in part.split("=", 1)))
+    alone = (
+        "where n is not known, write for example epsilon "
+        '"3525 * PoissonSubsample(Gaussian(1.1), 1/235)" --delta 1e-5'
+    )
+    with contextlib.suppress(DomainError, LimitError, KeyError):
+        batch = whole(values["--n"], "n", 1) * rational(values[option], option)
+        if batch.denominator == 1:
+            return f"found {option}, needed --batch-size {batch}, which is the rate times n"
+    return f"found {option}, needed --batch-size, which is the rate times n; {alone}"
+
+
+@main.command("dpsgd", cls=TrainingCommand)
 @click.option("--n", required=True, help="How many records the data have.")
 @click.option(
     "--batch-size",
@@ -173,7 +208,9 @@ def dpsgd_command(
         except ParseError as error:
             raise InputError(f"--noise-multiplier: {error}") from error
     records, together = whole(run["n"], "n"), (whole(group, "group", 1), whole(runs, "runs", 1))
-    m = _together(dp_sgd(noise_multiplier=noise, **run), *together)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RoundedWarning)  # which is a row of the answer
+        m = _together(dp_sgd(noise_multiplier=noise, **run), *together)
     if target_epsilon is None:
         with progress("dpsgd"):
             found = reported(m, delta, digits=digits, conversion=conversion)
@@ -232,7 +269,7 @@ def _print_statement(
     run: dict[str, str],
     runs: int,
 ) -> None:
-    n, batch = whole(run["n"], "n"), whole(run["batch_size"], "batch_size")
+    n, batch = _size(run)
     taken = dp_sgd(n, batch, 1, run["epochs"], steps=run["steps"])
     steps = taken.runs if isinstance(taken, Compose) else 1
     if run["sampling"] == "balls_and_bins":  # whole epochs of ⌊n/B⌋ batches
@@ -261,9 +298,10 @@ def _more(
         *([f"a person has at most {text(Fraction(group))} of the records"] if group > 1 else []),
         _UNITS,
     ]
-    if run["sampling"] == "balls_and_bins":
-        assumed.insert(0, _bins(whole(run["n"], "n"), whole(run["batch_size"], "batch_size")))
     rows = _checked(guarantee)
+    if rounded := roundings(*_size(run), run["epochs"], run["steps"], run["sampling"]):
+        more["rounded"] = rounded
+        rows.insert(0, ("rounded", "; ".join(rounded)))
     if run["sampling"] == "shuffled":
         assumed.append(_SHUFFLED)
         rows += [("compared", _COMPARED), ("cheaper", _CHEAPER)]
@@ -273,10 +311,9 @@ def _more(
     return more, [("assumed", "; ".join(assumed)), *rows, ("expression", repr(m))]
 
 
-def _bins(n: int, batch: int) -> str:
-    """How many batches an epoch of balls and bins has."""
-    rounded = f", rounded down from {n}/{batch}" if n % batch else ""
-    return f"each epoch has {n // batch} batches{rounded}"
+def _size(run: dict[str, str]) -> tuple[int, int]:
+    """How many records the data have, and a batch."""
+    return whole(run["n"], "n"), whole(run["batch_size"], "batch_size")
 
 
 def _words(run: dict[str, str], m: Node, runs: int) -> dict[str, str]:

@@ -101,7 +101,9 @@ def package(module: str, what: str, remedy: str) -> Any:
 def digits(value: object) -> int:
     """A number of significant digits within the limit."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise PrecisionError(f"digits: found {echo(value)}, needed a whole number >= 1")
+        is_word = isinstance(value, str) and value.replace("-", "").isalpha()
+        meant = f"; write conversion={value!r} for a conversion" if is_word else ""
+        raise PrecisionError(f"digits: found {echo(value)}, needed a whole number >= 1{meant}")
     allowed = limits.current().digits
     if value > allowed:
         raise PrecisionError(

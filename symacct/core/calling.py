@@ -45,6 +45,19 @@ class Constructed(type):
             raise
 
 
+#: What others call an argument, and what it is called here.
+_THEIR_ARGUMENTS = {
+    "sigma": ("noise_multiplier",), "noise": ("noise_multiplier", "sigma"),
+    "noise_scale": ("noise_multiplier", "sigma"), "scale": ("sigma", "b"),
+    "stddev": ("sigma", "noise_multiplier"), "std": ("sigma", "noise_multiplier"),
+    "noise_multiplier": ("sigma",), "lot_size": ("batch_size",), "batch": ("batch_size",),
+    "sample_size": ("n",), "dataset_size": ("n",), "num_examples": ("n",), "records": ("n",),
+    "num_epochs": ("epochs",), "num_steps": ("steps",), "iterations": ("steps",),
+    "sample_rate": ("gamma", "batch_size"), "sampling_rate": ("gamma", "batch_size"),
+    "sampling_probability": ("gamma", "batch_size"), "q": ("gamma",), "rate": ("gamma",),
+}  # fmt: skip
+#: What a question is asked at, where the values of a grid are given in `over`.
+_ON_AN_AXIS = {"delta": "1e-5", "epsilon": "1", "alpha": "8"}
 _VARIANCES = ("sigma2", "sigma_squared", "variance")
 #: What answers where a call has the arguments of another one.
 _OTHERS = {
@@ -163,7 +176,12 @@ def _meant(function: object, name: str, known: Iterable[str]) -> str:
         return f"; sigma is the square root of {name}, as in sympy.sqrt(27) for 27"
     if name.startswith("eps") and {"b", "sensitivity"} <= set(known):
         return "; b is the sensitivity over ε"
-    near = nearest(name, known)
+    if "over" in known and name in _ON_AN_AXIS:
+        return (
+            f"; {name} goes into over, as in {{'sigma': [1, 2], {name!r}: '{_ON_AN_AXIS[name]}'}}"
+        )
+    theirs = _THEIR_ARGUMENTS.get(name.lower(), ())
+    near = next((ours for ours in theirs if ours in known), None) or nearest(name, known)
     return f"; did you mean {near}?" if near else ""
 
 

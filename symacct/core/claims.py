@@ -113,7 +113,7 @@ def adjacency(value: object) -> Adjacency:
         return value
     relation = _NAMED.get(re.sub("[-/ ]", "_", value)) if isinstance(value, str) else value
     if not isinstance(relation, Relation):
-        meant = _relation_meant(value) if isinstance(value, str) else ""
+        meant = _relation_meant(value if isinstance(value, str) else echo(value))
         raise DomainError(
             f"adjacency: found {echo(value)}, needed 'add_remove', 'replace_one' or 'either'{meant}"
         )

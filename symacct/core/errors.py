@@ -307,5 +307,9 @@ class GapWarning(UserWarning):
     """Some points of a picture have no finite value, and the line has gaps there."""
 
 
+class RoundedWarning(UserWarning):
+    """A number of epochs was rounded up to whole ones."""
+
+
 class EqualTheoremWarning(UserWarning):
     """A theorem that was registered has the values of one that there is."""

@@ -112,7 +112,8 @@ def save(figure: Figure, path: str | Path) -> Path:
     path = arguments.path(path, "figure")
     suffix = path.suffix.removeprefix(".")
     if suffix not in FORMATS:
-        raise DomainError(f"figure: found the suffix {echo(path.suffix)}, needed one of {FORMATS}")
+        needed = " or ".join(f".{one}" for one in FORMATS)
+        raise DomainError(f"figure: found the suffix {echo(path.suffix)}, needed {needed}")
     content = _pgf(figure) if suffix == "pgf" else _drawn(figure, suffix)
     try:
         path.write_bytes(content)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
-from typing import Any, ClassVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, overload
 
 import numpy as np
 
@@ -24,6 +24,15 @@ from symacct.expressions.paper_output import PaperOutput
 from symacct.expressions.pictures import Pictures
 from symacct.results.enclosure import Enclosure, Guarantee
 from symacct.results.progress import progress
+
+#: Questions by the names that other libraries have for them.
+_QUESTIONS = {
+    **dict.fromkeys(("get_epsilon", "compute_epsilon", "eps"), "epsilon(delta), or report(delta)"),
+    "get_privacy_spent": "epsilon(delta), or report(delta)",
+    **dict.fromkeys(("get_delta", "compute_delta"), "delta(epsilon)"),
+    **dict.fromkeys(("get_rdp", "compute_rdp", "renyi"), "rdp(alpha)"),
+    **dict.fromkeys(("compose", "self_compose"), "m1 + m2, or n * m"),
+}
 
 
 @explained_methods
@@ -57,6 +66,15 @@ class Node(Currencies, Mechanical, PaperOutput, Pictures, Interned):
     steepest_up_to: Order = 1
     #: Is it stated for a number of records, so that it holds where there are so many?
     counts_records: bool = False
+
+    if not TYPE_CHECKING:  # a checker would take every name for one that there is
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """The error about a name that nodes do not have: what other libraries call by it."""
+            asked = _QUESTIONS.get(name)
+            meant = f"; write {asked}" if asked else ""
+            message = f"{type(self).__name__!r} object has no attribute {name!r}{meant}"
+            raise AttributeError(message, name=name, obj=self)
 
     def _settle(self, fields: dict[str, Any]) -> None:
         """Depth and claim of a new node; errors of adjacency and soundness are raised here."""

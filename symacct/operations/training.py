@@ -14,7 +14,7 @@ from symacct.core import arguments
 from symacct.core.calling import explained
 from symacct.core.claims import ADD_REMOVE, REPLACE_ONE, Adjacency
 from symacct.core.claims import adjacency as named_adjacency
-from symacct.core.errors import AdjacencyError, DomainError, echo
+from symacct.core.errors import AdjacencyError, DomainError, RoundedWarning, echo, warn
 from symacct.core.exact import Exact, Numeric, ratio
 from symacct.core.lazy_import import sympy
 from symacct.expressions.node import Node
@@ -59,13 +59,15 @@ def dp_sgd(
     `sampling` says how a batch is drawn. With "poisson" each record is in a batch independently,
     and `batch_size` is the expected size. With "without_replacement" a batch has exactly
     `batch_size` records, and the sensitivity is 2C. With "balls_and_bins" each record draws its
-    batch of an epoch: there are ⌊n/batch_size⌋ batches, the epochs are whole, and neighbours differ
-    by one record that is added or removed. With "shuffled" each epoch cuts a fresh permutation into
+    batch of an epoch: there are ⌊n/batch_size⌋ batches, and neighbours differ by one record that is
+    added or removed. With "shuffled" each epoch cuts a fresh permutation into
     batches; this is accounted for as if the permutation were published, without amplification
     (docs/proofs.md, section 37), and `baselines.shuffled_batches` gives a lower bound of its cost.
     All neighbours then have the same number of batches, and an empty last one is published too.
 
-    Give the number of `steps`, or of `epochs`, which are ⌈epochs·n/batch_size⌉ steps. `adjacency`
+    Give the number of `steps`, or of `epochs`, which are ⌈epochs·n/batch_size⌉ steps. With
+    "balls_and_bins" and "shuffled" the epochs are rounded up to whole ones, and a RoundedWarning
+    says so if `epochs` is not whole. `adjacency`
     is by default the usual relation of the sampling. For a person who has up to k of the records
     write `GroupPrivacy(run, k)`, and for N runs on the same data N·`run`. Raises DomainError. ε(α)
     is in nats.
@@ -84,18 +86,59 @@ def dp_sgd(
     count = _count(records, batch, epochs, steps, "dp_sgd")
     noise = positive(noise_multiplier, "noise_multiplier")
     asked = arguments.one_of(sampling, "sampling", (*_SAMPLINGS, "shuffled", "balls_and_bins"))
-    if asked == "shuffled":
-        passes = count / Fraction(-(-records // batch)) if epochs is None else _passes(epochs)
-        return _shuffled(noise, math.ceil(passes), adjacency or REPLACE_ONE)
-    if asked == "balls_and_bins":
-        bins = records // batch  # fewer of them cost more
-        passes = Fraction(count, bins) if epochs is None else _passes(epochs)
-        return _allocated(noise, bins, math.ceil(passes), adjacency or ADD_REMOVE)
+    if asked not in _SAMPLINGS:
+        passes = whole_passes(records, batch, epochs, steps, asked)
+        if epochs is not None and passes != _passes(epochs):
+            warn(
+                f"dp_sgd: epochs={echo(epochs)} are counted as {passes:,}, because each record is "
+                f"in one batch of every epoch with sampling={asked!r}",
+                RoundedWarning,
+            )
+        if asked == "shuffled":
+            return _shuffled(noise, passes, adjacency or REPLACE_ONE)
+        return _allocated(noise, records // batch, passes, adjacency or ADD_REMOVE)
     kind, sensitivity = _SAMPLINGS[sampling]
     relation = () if adjacency is None else (adjacency,)
     return count * kind(
         Gaussian(noise, sensitivity), ratio(Fraction(batch), Fraction(records)), *relation
     )
+
+
+def whole_passes(
+    n: int, batch: int, epochs: Numeric | None, steps: Numeric | None, sampling: str
+) -> int:
+    """How many epochs are counted where each record is in one batch of every epoch."""
+    if epochs is not None:
+        return math.ceil(_passes(epochs))
+    # Of balls and bins an epoch has ⌊n/batch⌋ batches: fewer of them cost more.
+    batches = n // batch if sampling == "balls_and_bins" else -(-n // batch)
+    return -(-whole(steps, "steps", 1) // batches)
+
+
+def roundings(
+    n: int, batch: int, epochs: Numeric | None, steps: Numeric | None, sampling: str
+) -> list[str]:
+    """What was rounded of a run of `dp_sgd`, and in which direction.
+
+    >>> roundings(1000, 300, "2.5", None, "poisson")
+    ['9 steps, up from 2.5 · 1000/300']
+    """
+    said = []
+    if sampling == "balls_and_bins" and n % batch:
+        said.append(f"{n // batch:,} batches an epoch, down from {n}/{batch}, as fewer cost more")
+    if sampling in _SAMPLINGS:
+        if epochs is not None and (_passes(epochs) * n / batch).denominator != 1:
+            taken = _steps(n, batch, epochs)
+            said.append(f"{taken:,} step{'s' * (taken > 1)}, up from {epochs} · {n}/{batch}")
+        return said
+    passes = whole_passes(n, batch, epochs, steps, sampling)
+    counted = f"{passes:,} epoch{'s' * (passes > 1)}, up from"
+    batches = n // batch if sampling == "balls_and_bins" else -(-n // batch)
+    if epochs is not None and passes != _passes(epochs):
+        said.append(f"{counted} {epochs}")
+    elif steps is not None and passes * batches != whole(steps, "steps", 1):
+        said.append(f"{counted} {steps} steps of {batches:,} an epoch")
+    return said
 
 
 def _allocated(noise: Exact, bins: int, epochs: int, adjacency: str | Adjacency) -> Node:

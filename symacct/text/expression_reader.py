@@ -35,6 +35,8 @@ _RECIPES: dict[str, Callable[..., Node]] = {
     "sampled_descent": sampled_descent,
     "truncated_poisson": truncated_poisson,
 }
+_STARTS = {"replac": "replace_one", "substit": "replace_one", "add": "add_remove",
+           "remov": "add_remove"}  # fmt: skip
 _OF_WORDS = ("adjacency", "sampling")  # arguments that are words and no numbers
 _RELATIONS = {relation.value for relation in Relation}
 
@@ -119,6 +121,8 @@ class _Reader(_LawReader):
                 f"found the law {echo(value)}, needed a mechanism: the pair of the laws of what is "
                 f"released from two neighbouring data sets, as in {_OWN}"
             )
+        if isinstance(value, sympy.Symbol):
+            raise self.unknown(self.tokens[0], self.heads, "a mechanism such as Gaussian(5)")
         if not isinstance(value, Node):
             sort = "number" if is_number(value) else "value"
             found = f"found the {sort} {echo(value)}"
@@ -137,6 +141,13 @@ class _Reader(_LawReader):
         while self.token.sort in ("name", "-", "/"):
             self.place += 1
         return words.replace("-", "_")
+
+    def unknown(self, token: Token, known: Iterable[str], needed: str) -> ParseError:
+        begun = (word for start, word in _STARTS.items() if token.text.startswith(start))
+        if known is self.names and (relation := next(begun, "")):
+            told = f"found the name {echo(token.text)}; did you mean {relation}?"
+            return self.error(told, token.column)
+        return super().unknown(token, known, needed)
 
     def check_terms(self, operator: Token, left: Any, right: Any) -> None:
         if operator.sort == "-" or not (isinstance(left, Node) and isinstance(right, Node)):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from symacct.core.claims import Source
-from symacct.core.errors import DomainError, echo
+from symacct.core.errors import DomainError, echo, suggestion
 from symacct.evidence.vectors import profiles, renyi
 from symacct.evidence.vectors.answers import MEANINGS, answer
 from symacct.evidence.vectors.chance import Chance
@@ -133,8 +133,8 @@ def write(folder: Path, only: Iterable[str] = (), seed: str = SEED) -> list[Path
     """Write the files, all or those named, with the schema and the checksums of what is there."""
     for name in (chosen := list(only) or list(FILES)):
         if name not in FILES:
-            needed = ", ".join(FILES)
-            raise DomainError(f"vectors: found the file {echo(name)}, needed one of {needed}")
+            meant = suggestion(name, FILES, f"one of {', '.join(FILES)}")
+            raise DomainError(f"vectors: found the file {echo(name)}{meant}")
     folder.mkdir(parents=True, exist_ok=True)
     written = [_write(folder / "schema.json", json.dumps(SCHEMA, indent=1) + "\n")]
     for name in chosen:
