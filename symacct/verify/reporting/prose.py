@@ -41,9 +41,10 @@ _PLACES = {
     "formula of the conversion",
     "mostly from the conversion's formula": "the formula of the conversion",
     "mostly from the series": "the sum or series of the curve",
-    "several runs": "the composition of several runs: a single run is right",
+    "several runs": "the composition of several runs: no single run was found to be wrong",
     "several runs in a sample": "the runs that share one sample",
-    "in a composition": "the composition of different mechanisms: each alone is right",
+    "in a composition": "the composition of different mechanisms: none of them alone was found to "
+    "be wrong",
     "depends on what was asked before": "something that is kept from one question to the next",
 }
 
