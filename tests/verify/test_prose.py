@@ -177,3 +177,28 @@ def test_a_rate_squared_and_a_run_too_few_are_known_mistakes():
     ):
         value = Fraction(oracle.truth(replace(ask, parts=(other,))).upper)
         assert str(matching.matched(oracle, ask, value)).startswith(name)
+
+
+def test_where_the_error_begins_is_said_of_the_defect():
+    """In every report, beside a question far from there; the lowest orders where it is several."""
+
+    def jump(low, high):
+        one = found("jump", "0.99", at=high, below=True)
+        note = f"between α = {low} and {high} the value over the truth goes from 1 to 0.99"
+        return replace(one, note=note, other=(replace(one.ask, at=low), one.answer))
+
+    whole = report(found("unsound", "0.9", at="27"), jump("2", "3"))
+    (defect,) = whole.defects
+    assert defect.shown.ask.at == "27"
+    said = (
+        "For PoissonSubsample(Gaussian(1), 0.1), between α = 2 and 3 the value over the truth goes "
+        "from 1 to 0.99."
+    )
+    assert said in sentences(defect)
+    judged = [Judgement(whole)]
+    failure = parsed(junit(judged)).find(".//failure").text
+    alert = json.loads(sarif(judged))["runs"][0]["results"][0]["message"]["text"]
+    for text in (failure, alert, letter(whole, defect), page([whole])):
+        assert said in text
+    only = report(jump("2", "3")).defects[0]
+    assert sum("between α = 2" in line.lower() for line in sentences(only)) == 1

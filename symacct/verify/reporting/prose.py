@@ -63,6 +63,7 @@ def sentences(defect: Defect) -> list[str]:
         " ".join((_answered(found), *_true(found), *_off(found))),
         _risk(found),
         *_where(found),
+        *_jumps(defect),
     ]
     cause = _cause(defect)
     if cause:
@@ -187,6 +188,17 @@ def _where(found: Finding) -> list[str]:
         f"{note[0].upper() if note[0].isascii() else note[0]}{note[1:]}."
         for note in found.note.split("; ")
     ]
+
+
+def _jumps(defect: Defect) -> list[str]:
+    """Between which orders the error begins, where another finding of the defect tells it."""
+    shown = (c.shown for c in defect.clusters if c.shown is not defect.shown)
+    jumps = [one for one in shown if one.verdict == "jump" and one.other is not None and one.note]
+    if not jumps:
+        return []
+    alike = [one for one in jumps if one.ask.parts == defect.shown.ask.parts] or jumps
+    first = min(alike, key=lambda one: Fraction(one.ask.at))
+    return [f"For {first.ask.expression}, {first.note}."]
 
 
 def _cause(defect: Defect) -> str:
