@@ -441,6 +441,45 @@ def test_sarif_has_a_result_for_each_defect():
     assert len(set(prints)) == len(prints)
 
 
+def located(command, source=None):
+    whole = replace(report(*HALVED), command=command)
+    (result,) = json.loads(sarif([Judgement(whole)], source))["runs"][0]["results"]
+    return [one["physicalLocation"] for one in result["locations"]]
+
+
+def test_sarif_points_at_text_of_the_repository_alone(tmp_path, monkeypatch):
+    """Not into a binary, outside of the working directory, or at what is no file."""
+    here = tmp_path / "repository"
+    here.mkdir()
+    (here / "peer").write_bytes(b"\x7fELF\0\0")
+    (here / "peer.cpp").write_text("// one\ndouble gaussian();\n", encoding="utf-8")
+    (here / "peer.py").write_text("gaussian", encoding="utf-8")
+    (tmp_path / "away.py").write_text("gaussian", encoding="utf-8")
+    monkeypatch.chdir(here)
+    for command in (["./peer"], ["python", str(tmp_path / "away.py")], ["python"]):
+        assert located(command) == []
+        (place,) = located(command, "peer.cpp")
+        assert place == {"artifactLocation": {"uri": "peer.cpp"}, "region": {"startLine": 2}}
+    for name in ("peer.py", "./peer.py", str(here / "peer.py")):
+        (place,) = located([sys.executable, name, "--option"])
+        assert place["artifactLocation"] == {"uri": "peer.py"}
+
+
+@pytest.mark.parametrize(
+    ("options", "needed"),
+    [
+        (["--source", "peer.py"], "--sarif beside it"),
+        (["--source", "none.py", "--sarif", "x.sarif"], "a file of your repository"),
+    ],
+)
+def test_a_source_that_no_alert_can_point_at_is_refused(options, needed, tmp_path, monkeypatch):
+    command = program(tmp_path, "say({'value': value})")
+    monkeypatch.chdir(tmp_path)
+    run = CliRunner().invoke(main, ["verify", "--command", shlex.join(command), *options])
+    assert run.exit_code == 2
+    assert needed in run.stderr
+
+
 def test_one_line_says_how_many_where_and_by_how_much():
     (defect,) = report(*HALVED[:2]).defects
     assert said(defect) == (
