@@ -23,6 +23,7 @@ from symacct.verify.peer.protocol import Answer, Ask, AskedPart
 from symacct.verify.reporting.ci import junit, said, sarif, too_little
 from symacct.verify.reporting.clusters import Clusters
 from symacct.verify.reporting.judgement import BaselineError, Judgement, KnownFindings, read
+from symacct.verify.reporting.prose import title
 from symacct.verify.reporting.report import Report
 from tests.verify.peers import program
 
@@ -356,7 +357,8 @@ def test_known_new_and_fixed_are_told_apart(tmp_path):
     again = replace(found("unsound", "0.9999"), ask=ask)
     assert status(some, {ask: again}, slight) == (
         1,
-        "against the baseline: 0 known, 1 new (too small: poisson: add/remove: Gaussian), 0 fixed",
+        "against the baseline: 0 known, 1 new (too small: Gaussian noise with Poisson sampling, "
+        "add/remove), 0 fixed",
     )
     clean = Judgement(report(again=dict.fromkeys(known.asks), judged=100), None, known)
     assert clean.status == 0
@@ -374,7 +376,7 @@ def test_a_known_cause_stays_known_where_a_composition_of_it_is_worse_by_another
     again = {alone.ask: alone, both.ask: worse}
     now = Judgement(report(alone, worse, other, again=again, judged=100), None, known)
     assert now.against_the_baseline.startswith(
-        "against the baseline: 1 known, 1 new (too small: poi"
+        "against the baseline: 1 known, 1 new (too small: Gauss"
     )
     assert now.status == 1
     once = Judgement(report(alone, worse, again=again, judged=100), None, known)
@@ -415,8 +417,8 @@ def test_junit_has_a_case_for_each_defect():
     judgement = Judgement(whole)
     (suite,) = parsed(junit([judgement]))
     failed = [case.get("name") for case in suite if case.find("failure") is not None]
-    assert failed == [defect.cause for defect in judgement.failing]
-    assert {case.get("name") for case in suite} >= {defect.cause for defect in whole.defects}
+    assert failed == [title(defect.cause) for defect in judgement.failing]
+    assert {case.get("name") for case in suite} >= {title(d.cause) for d in whole.defects}
     counts = [suite.get(key) for key in ("tests", "failures", "errors")]
     assert counts == [str(len(suite)), str(len(failed)), "1"]
     assert "10 of 100" in suite[0].find("error").get("message")
@@ -483,8 +485,8 @@ def test_a_source_that_no_alert_can_point_at_is_refused(options, needed, tmp_pat
 def test_one_line_says_how_many_where_and_by_how_much():
     (defect,) = report(*HALVED[:2]).defects
     assert said(defect) == (
-        "too small: poisson: add/remove: 2 answers, such as rdp(alpha=2) of "
-        "PoissonSubsample(Gaussian(1), 0.1), 0.5 of the truth"
+        "too small: mechanisms with Poisson sampling, add/remove: 2 answers, such as "
+        "rdp(alpha=2) of PoissonSubsample(Gaussian(1), 0.1), 0.5 of the truth"
     )
 
 

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 
 import pytest
 from click.testing import CliRunner
@@ -19,7 +20,7 @@ from symacct.verify.peer.protocol import Ask, AskedPart
 from symacct.verify.reporting.ci import junit, sarif, shown_in_full
 from symacct.verify.reporting.judgement import Judgement
 from symacct.verify.reporting.page import page
-from symacct.verify.reporting.prose import sentences
+from symacct.verify.reporting.prose import sentences, title
 from symacct.verify.reporting.standing import letter
 from tests.verify.peers import program
 from tests.verify.test_judgement import HALVED, OTHERS, found, parsed, report
@@ -202,3 +203,26 @@ def test_where_the_error_begins_is_said_of_the_defect():
         assert said in text
     only = report(jump("2", "3")).defects[0]
     assert sum("between α = 2" in line.lower() for line in sentences(only)) == 1
+
+
+def test_no_report_names_a_defect_in_words_of_the_protocol(tmp_path):
+    """Whatever is sampled, under each relation, on each side, with a mechanism and without."""
+    for cause in product(("too small", "jump"), *_CAUSES):
+        said = title(": ".join(filter(None, cause)))
+        assert said.startswith(f"{cause[0]}: ")
+        assert not re.search(r"\bnone\b|poisson|without replacement|_", said)
+        assert all(word in said for word in cause[2:] if word and word != "Gaussian")
+    whole = report(found("unsound", "1/2", sampling="none"))
+    words = "too small: Gaussian noise without sampling, add/remove"
+    judged = [Judgement(whole)]
+    alert = json.loads(sarif(judged))["runs"][0]["results"][0]["message"]["text"]
+    for text in (junit(judged), alert, letter(whole, whole.defects[0]), page([whole])):
+        assert words in text
+        assert "too small: none" not in text
+
+
+_CAUSES = (
+    ("none", "poisson", "without replacement"),
+    ("", "add/remove", "replace/one", "replace/special"),
+    ("", "Gaussian", "PermuteAndFlip"),
+)

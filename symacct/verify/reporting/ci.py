@@ -13,7 +13,7 @@ from symacct.verify.judging.bounds import share_text
 from symacct.verify.judging.verdict import VERDICTS
 from symacct.verify.reporting.defects import Defect
 from symacct.verify.reporting.judgement import Judgement
-from symacct.verify.reporting.prose import sentences
+from symacct.verify.reporting.prose import sentences, title
 from symacct.verify.reporting.report import Report, call, reproduce
 from symacct.version import __version__
 
@@ -39,7 +39,7 @@ def _suite(root: ElementTree.Element, judgement: Judgement) -> None:
     if not report.enough:
         ElementTree.SubElement(enough, "error", message=too_little(report))
     for defect in report.defects:
-        case = _case(suite, report, defect.cause)
+        case = _case(suite, report, title(defect.cause))
         if defect in failing:
             failure = ElementTree.SubElement(case, "failure", type=defect.verdict)
             failure.set("message", _xml(said(defect)))
@@ -84,7 +84,7 @@ def said(defect: Defect) -> str:
         share = share_text(found.ratio, truth.lower)
     by = share and f", {share}"
     many = f"{defect.answers:,} answers, such as" if defect.answers > 1 else "one answer,"
-    return f"{defect.cause}: {many} {call(found.ask)} of {found.ask.expression}{by}"
+    return f"{title(defect.cause)}: {many} {call(found.ask)} of {found.ask.expression}{by}"
 
 
 def _xml(text: str) -> str:

@@ -11,7 +11,7 @@ from symacct.results.rounding import rational_text
 from symacct.verify.judging.bounds import Truth, decimal_text
 from symacct.verify.judging.precision import is_float32
 from symacct.verify.judging.verdict import Finding
-from symacct.verify.peer.protocol import LARGEST, Answer, Ask
+from symacct.verify.peer.protocol import ADJACENCIES, LARGEST, Answer, Ask
 from symacct.verify.reporting.defects import BOTH, SIDES, Defect
 from symacct.verify.reporting.report import call
 
@@ -28,6 +28,23 @@ _MEANT = {
     "rho": "the least ρ of zero-concentrated DP",
     "mu": "the least μ of Gaussian DP",
     "advantage": "the largest advantage of an attacker, δ(0),",
+}
+_SAMPLED = {
+    "none": "without sampling",
+    "poisson": "with Poisson sampling",
+    "without replacement": "with batches of a fixed size",
+}
+_NOISE = {
+    "Gaussian": "Gaussian noise",
+    "Laplace": "Laplace noise",
+    "RandomizedResponse": "randomized response",
+    "PureDP": "pure DP",
+    "ZCDP": "zCDP",
+    "DiscreteGaussian": "discrete Gaussian noise",
+    "DiscreteLaplace": "discrete Laplace noise",
+    "Skellam": "Skellam noise",
+    "TreeAggregation": "tree aggregation",
+    "MatrixMechanism": "the matrix mechanism",
 }
 #: Where a cause lies, by the word that names it.
 _PLACES = {
@@ -52,7 +69,26 @@ _PLACES = {
 def heading(defect: Defect) -> str:
     """The cause, the verdict at the question shown, and how many answers there were of it."""
     many = f"{defect.answers:,} answer{'s' * (defect.answers != 1)}"
-    return f"{defect.cause} ({defect.shown.verdict}, {many})"
+    return f"{title(defect.cause)} ({defect.shown.verdict}, {many})"
+
+
+def title(cause: str) -> str:
+    """A cause in the field's words, where it names a kind of sampling in the protocol's.
+
+    >>> title("too small: none: add/remove: Gaussian")
+    'too small: Gaussian noise without sampling, add/remove'
+    >>> title("too small: poisson: add/remove")
+    'too small: mechanisms with Poisson sampling, add/remove'
+    """
+    words = cause.split(": ")
+    place = next((i for i, word in enumerate(words) if word in _SAMPLED), None)
+    if place is None:
+        return cause
+    rest = words[place + 1 :]
+    relations = [word for word in rest if word.replace("/", "_") in ADJACENCIES]
+    mechanisms = [_NOISE.get(word, word) for word in rest if word not in relations]
+    what = f"{' '.join(mechanisms) or 'mechanisms'} {_SAMPLED[words[place]]}"
+    return ": ".join((*words[:place], ", ".join((what, *relations))))
 
 
 def sentences(defect: Defect) -> list[str]:
@@ -222,6 +258,6 @@ def _cause(defect: Defect) -> str:
     words = defect.cause.split(": ")
     known = (_PLACES[word] for word in words if word in _PLACES)
     if words[0] in (*SIDES, BOTH):
-        where = ", ".join(reversed(words[1:]))
+        where = title(": ".join(words[1:]))
         return next(known, f"not told by this answer; look at the code for {where}")
     return next(known, "")
