@@ -76,6 +76,11 @@ _SoFar = Callable[[list[Report], list[tuple[str, str]]], None]
     help="Write SARIF to FILE, with one result for each defect.",
 )
 @click.option(
+    "--source",
+    metavar="FILE",
+    help="The file of the repository that the results of --sarif point at.",
+)
+@click.option(
     "--map",
     "map_file",
     metavar="FILE",
@@ -107,6 +112,7 @@ def verify_command(
     html_file: str | None,
     junit_file: str | None,
     sarif_file: str | None,
+    source: str | None,
     fail_on: str | None,
     baseline: str | None,
     allow_rounding: bool,
@@ -133,6 +139,9 @@ def verify_command(
         run = _Run(**asked, known=known, replayed=before)
         if run.every and (map_file or replay_file):
             raise PeerError("--map and --replay: found --all beside them, needed one PEER")
+        if source is not None and (sarif_file is None or not Path(source).is_file()):
+            needed = "--sarif beside it" if sarif_file is None else "a file of your repository"
+            raise PeerError(f"--source: found {echo(source)}, needed {needed}")
         files = json_file, html_file, junit_file, sarif_file, map_file, replay_file, page_file
         for file in files:
             _writable(file)
@@ -157,7 +166,7 @@ def verify_command(
         _write(replay_file, accuracy.grown(before, reports[0]) if replay_file else "")
         _write(html_file, page.page(reports, absent) if html_file else "")
         _write(junit_file, junit(judged) if junit_file else "")
-        _write(sarif_file, sarif(judged) if sarif_file else "")
+        _write(sarif_file, sarif(judged, source) if sarif_file else "")
         for file in dict.fromkeys((*files, folder)):
             if file is not None:
                 click.echo(f"written: {file}", err=True)

@@ -11,7 +11,7 @@ print('HELLO', flush=True)
 sys.stdin.readline()
 for line in sys.stdin:
     ask = json.loads(line)
-    number, alpha = ask["id"], ask["alpha_float"]
+    number, alpha = ask["id"], ask.get("alpha_float", 2.0)
     def say(row, number=number):
         print(json.dumps({"id": number, **row}), flush=True)
     sigma = ask["parts"][0]["sigma_float"]

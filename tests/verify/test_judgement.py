@@ -23,6 +23,7 @@ from symacct.verify.peer.protocol import Answer, Ask, AskedPart
 from symacct.verify.reporting.ci import junit, said, sarif, too_little
 from symacct.verify.reporting.clusters import Clusters
 from symacct.verify.reporting.judgement import BaselineError, Judgement, KnownFindings, read
+from symacct.verify.reporting.prose import title
 from symacct.verify.reporting.report import Report
 from tests.verify.peers import program
 
@@ -356,7 +357,8 @@ def test_known_new_and_fixed_are_told_apart(tmp_path):
     again = replace(found("unsound", "0.9999"), ask=ask)
     assert status(some, {ask: again}, slight) == (
         1,
-        "against the baseline: 0 known, 1 new (too small: poisson: add/remove: Gaussian), 0 fixed",
+        "against the baseline: 0 known, 1 new (too small: Gaussian noise with Poisson sampling, "
+        "add/remove), 0 fixed",
     )
     clean = Judgement(report(again=dict.fromkeys(known.asks), judged=100), None, known)
     assert clean.status == 0
@@ -374,7 +376,7 @@ def test_a_known_cause_stays_known_where_a_composition_of_it_is_worse_by_another
     again = {alone.ask: alone, both.ask: worse}
     now = Judgement(report(alone, worse, other, again=again, judged=100), None, known)
     assert now.against_the_baseline.startswith(
-        "against the baseline: 1 known, 1 new (too small: poi"
+        "against the baseline: 1 known, 1 new (too small: Gauss"
     )
     assert now.status == 1
     once = Judgement(report(alone, worse, again=again, judged=100), None, known)
@@ -415,8 +417,8 @@ def test_junit_has_a_case_for_each_defect():
     judgement = Judgement(whole)
     (suite,) = parsed(junit([judgement]))
     failed = [case.get("name") for case in suite if case.find("failure") is not None]
-    assert failed == [defect.cause for defect in judgement.failing]
-    assert {case.get("name") for case in suite} >= {defect.cause for defect in whole.defects}
+    assert failed == [title(defect.cause) for defect in judgement.failing]
+    assert {case.get("name") for case in suite} >= {title(d.cause) for d in whole.defects}
     counts = [suite.get(key) for key in ("tests", "failures", "errors")]
     assert counts == [str(len(suite)), str(len(failed)), "1"]
     assert "10 of 100" in suite[0].find("error").get("message")
@@ -441,11 +443,50 @@ def test_sarif_has_a_result_for_each_defect():
     assert len(set(prints)) == len(prints)
 
 
+def located(command, source=None):
+    whole = replace(report(*HALVED), command=command)
+    (result,) = json.loads(sarif([Judgement(whole)], source))["runs"][0]["results"]
+    return [one["physicalLocation"] for one in result["locations"]]
+
+
+def test_sarif_points_at_text_of_the_repository_alone(tmp_path, monkeypatch):
+    """Not into a binary, outside of the working directory, or at what is no file."""
+    here = tmp_path / "repository"
+    here.mkdir()
+    (here / "peer").write_bytes(b"\x7fELF\0\0")
+    (here / "peer.cpp").write_text("// one\ndouble gaussian();\n", encoding="utf-8")
+    (here / "peer.py").write_text("gaussian", encoding="utf-8")
+    (tmp_path / "away.py").write_text("gaussian", encoding="utf-8")
+    monkeypatch.chdir(here)
+    for command in (["./peer"], ["python", str(tmp_path / "away.py")], ["python"]):
+        assert located(command) == []
+        (place,) = located(command, "peer.cpp")
+        assert place == {"artifactLocation": {"uri": "peer.cpp"}, "region": {"startLine": 2}}
+    for name in ("peer.py", "./peer.py", str(here / "peer.py")):
+        (place,) = located([sys.executable, name, "--option"])
+        assert place["artifactLocation"] == {"uri": "peer.py"}
+
+
+@pytest.mark.parametrize(
+    ("options", "needed"),
+    [
+        (["--source", "peer.py"], "--sarif beside it"),
+        (["--source", "none.py", "--sarif", "x.sarif"], "a file of your repository"),
+    ],
+)
+def test_a_source_that_no_alert_can_point_at_is_refused(options, needed, tmp_path, monkeypatch):
+    command = program(tmp_path, "say({'value': value})")
+    monkeypatch.chdir(tmp_path)
+    run = CliRunner().invoke(main, ["verify", "--command", shlex.join(command), *options])
+    assert run.exit_code == 2
+    assert needed in run.stderr
+
+
 def test_one_line_says_how_many_where_and_by_how_much():
     (defect,) = report(*HALVED[:2]).defects
     assert said(defect) == (
-        "too small: poisson: add/remove: 2 answers, such as rdp(alpha=2) of "
-        "PoissonSubsample(Gaussian(1), 0.1), 0.5 of the truth"
+        "too small: mechanisms with Poisson sampling, add/remove: 2 answers, such as "
+        "rdp(alpha=2) of PoissonSubsample(Gaussian(1), 0.1), 0.5 of the truth"
     )
 
 

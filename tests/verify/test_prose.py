@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 
 import pytest
 from click.testing import CliRunner
@@ -19,7 +20,7 @@ from symacct.verify.peer.protocol import Ask, AskedPart
 from symacct.verify.reporting.ci import junit, sarif, shown_in_full
 from symacct.verify.reporting.judgement import Judgement
 from symacct.verify.reporting.page import page
-from symacct.verify.reporting.prose import sentences
+from symacct.verify.reporting.prose import sentences, title
 from symacct.verify.reporting.standing import letter
 from tests.verify.peers import program
 from tests.verify.test_judgement import HALVED, OTHERS, found, parsed, report
@@ -177,3 +178,51 @@ def test_a_rate_squared_and_a_run_too_few_are_known_mistakes():
     ):
         value = Fraction(oracle.truth(replace(ask, parts=(other,))).upper)
         assert str(matching.matched(oracle, ask, value)).startswith(name)
+
+
+def test_where_the_error_begins_is_said_of_the_defect():
+    """In every report, beside a question far from there; the lowest orders where it is several."""
+
+    def jump(low, high):
+        one = found("jump", "0.99", at=high, below=True)
+        note = f"between α = {low} and {high} the value over the truth goes from 1 to 0.99"
+        return replace(one, note=note, other=(replace(one.ask, at=low), one.answer))
+
+    whole = report(found("unsound", "0.9", at="27"), jump("2", "3"))
+    (defect,) = whole.defects
+    assert defect.shown.ask.at == "27"
+    said = (
+        "For PoissonSubsample(Gaussian(1), 0.1), between α = 2 and 3 the value over the truth goes "
+        "from 1 to 0.99."
+    )
+    assert said in sentences(defect)
+    judged = [Judgement(whole)]
+    failure = parsed(junit(judged)).find(".//failure").text
+    alert = json.loads(sarif(judged))["runs"][0]["results"][0]["message"]["text"]
+    for text in (failure, alert, letter(whole, defect), page([whole])):
+        assert said in text
+    only = report(jump("2", "3")).defects[0]
+    assert sum("between α = 2" in line.lower() for line in sentences(only)) == 1
+
+
+def test_no_report_names_a_defect_in_words_of_the_protocol(tmp_path):
+    """Whatever is sampled, under each relation, on each side, with a mechanism and without."""
+    for cause in product(("too small", "jump"), *_CAUSES):
+        said = title(": ".join(filter(None, cause)))
+        assert said.startswith(f"{cause[0]}: ")
+        assert not re.search(r"\bnone\b|poisson|without replacement|_", said)
+        assert all(word in said for word in cause[2:] if word and word != "Gaussian")
+    whole = report(found("unsound", "1/2", sampling="none"))
+    words = "too small: Gaussian noise without sampling, add/remove"
+    judged = [Judgement(whole)]
+    alert = json.loads(sarif(judged))["runs"][0]["results"][0]["message"]["text"]
+    for text in (junit(judged), alert, letter(whole, whole.defects[0]), page([whole])):
+        assert words in text
+        assert "too small: none" not in text
+
+
+_CAUSES = (
+    ("none", "poisson", "without replacement"),
+    ("", "add/remove", "replace/one", "replace/special"),
+    ("", "Gaussian", "PermuteAndFlip"),
+)

@@ -37,7 +37,7 @@ def test_each_peer_is_one_test_of_a_suite(tmp_path):
     status, output = suite(tmp_path, bodies, "-k", "symacct or own")
     assert status == 1, output
     assert "2 failed, 2 passed" in output
-    assert "too small: none: add/remove: Gaussian" in output
+    assert "too small: Gaussian noise without sampling, add/remove" in output
     assert "answers could be judged" in output
     assert "symacct/testing/pytest_plugin.py" not in output
 

@@ -1,6 +1,7 @@
 """What values are held against: checked with methods that are not ours, and from both sides."""
 
 import math
+import re
 import warnings
 from dataclasses import replace
 from fractions import Fraction
@@ -8,6 +9,9 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from hypothesis import given as drawn
+from hypothesis import settings
+from hypothesis import strategies as st
 
 from symacct import Accountant, Gaussian, OrderGridWarning, PoissonSubsample
 from symacct.accountant.formula_values import FormulaAccountant
@@ -15,12 +19,14 @@ from symacct.core.claims import Claim, Kind
 from symacct.profile.fourier.contour import Contour
 from symacct.results.enclosure import Enclosure
 from symacct.verify.judging import matching
-from symacct.verify.judging.bounds import ends
+from symacct.verify.judging.bounds import Truth, decimal_text, ends
+from symacct.verify.judging.excess import excess
 from symacct.verify.judging.replaced import renyi_lower
 from symacct.verify.judging.truth import Oracle, node, parts_of, readings
 from symacct.verify.judging.verdict import Judge, explained_by_rounding
 from symacct.verify.peer.protocol import Answer, Ask, AskedPart, Hello, Support
 
+ONE = Truth(Fraction(1), Fraction(1), exact=True)
 GAUSSIAN = AskedPart("Gaussian", (("sigma", "1"),))
 SAMPLED = AskedPart("Gaussian", (("sigma", "2"),), "poisson", "0.1")
 FIXED = AskedPart("Gaussian", (("sigma", "2"),), "without_replacement", "0.1")
@@ -370,12 +376,34 @@ def test_the_excess_is_split():
     assert split["series"] == pytest.approx(1, rel=1e-6)
     assert split["order grid"] == pytest.approx(value - 1 - best_classic, rel=1e-6)
     assert sum(split.values()) == pytest.approx(value - 4.377178095681)
-    assert found.note.startswith("mostly from the order grid: ")
+    share, whole, more = re.match(
+        r"mostly from the order grid: (\S+) of the excess of (\S+); "
+        "over all orders it would be (.*)",
+        found.note,
+    ).groups()
+    assert float(share) <= float(whole)
+    assert float(more) == pytest.approx(best_classic, rel=0.01)
     given = replace(ask, orders=("2", "3"))
     found = judge.complete(judge.judge(given, Answer(value=Fraction(value))))
     assert (
         found.note == "mostly from the series: all of the excess of 1"
     )  # the orders are not the peer's choice
+
+
+@settings(deadline=None)
+@drawn(st.lists(st.integers(0, 50), min_size=4, max_size=4), st.booleans())
+def test_no_part_is_said_to_be_larger_than_the_whole(sizes, given):
+    """Whatever the ends are: a peer may do better than the orders that it declares give."""
+    value, least, every, grid = (Fraction(n, 10) for n in sizes)
+    methods = [Truth(end, end, exact=True) for end in (least, max(least, every), grid)]
+    split, note = excess(value, ONE, tuple(methods), given)
+    assert sum(dict(split).values()) == pytest.approx(float(value - 1))
+    said = re.search(r": (\S+) of the excess of (\S+?)(;|$)", note)
+    assert said[1] == "all" or float(said[1]) < float(said[2])
+    if "order grid" in note:
+        assert note.endswith(
+            f"over all orders it would be {decimal_text(methods[1].upper, True, 3)}"
+        )
 
 
 def test_zero_is_right_where_the_total_variation_is_small():

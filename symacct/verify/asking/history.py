@@ -30,6 +30,20 @@ class History:
         """Remember the first answer to a question."""
         self.answers.setdefault(ask, answer)
 
+    def is_right(self, ask: Ask) -> bool:
+        """Was it asked, and is the answer right for a reason that tells?
+
+        0 where the truth is 0, ∞ where it is beyond float64, and the most that there is (δ = 1, the
+        rate 1) are right whatever formula gave them.
+        """
+        answer = self.answers.get(ask)
+        if answer is None or not answer.finite or self._judge.judge(ask, answer) is not None:
+            return False
+        truth = self._judge.oracle.truth(ask)
+        clamped = answer.finite == 1 and ask.kind in ("delta", "rate", "advantage")
+        judged = (ask, answer.value) in self._judge.judged
+        return judged and truth is not None and truth.lower > 0 and not clamped
+
     def agree(self, a: Answer, b: Answer, allowance: Fraction | None = None) -> bool:
         """Are the two answers equal but for rounding?"""
         share = self._judge.allowance if allowance is None else allowance

@@ -14,8 +14,8 @@ from symacct.verify.peer.protocol import Answer, Ask
 
 #: The finding at a question, None where its answer is right; OutOfTimeError where it is too late.
 Shows = Callable[[Ask], Finding | None]
-#: May this question be asked of the peer? What is not asked is not right.
-Offered = Callable[[Ask], bool]
+#: Was this question asked, and is the answer right for a reason that tells? See History.is_right.
+Right = Callable[[Ask], bool]
 #: Factors by which a number is moved until the answer is right; then the edge is bisected.
 _FACTORS = (2, 8, 64)
 _BISECTIONS = 7
@@ -44,24 +44,39 @@ class _Axis:
         return self.moved(text) if inside else None
 
 
-def bounded(found: Finding, shows: Shows, offered: Offered = lambda ask: True) -> Finding:
-    """The finding with the edges between which it shows, at the fewest runs that show it."""
+def bounded(found: Finding, shows: Shows, right: Right = lambda ask: True) -> Finding:
+    """The finding with the edges between which it shows, at the fewest runs that show it.
+
+    Only what was asked and answered rightly is named. A rounding error has no edges.
+    """
+    if not found.beyond_rounding or len(found.ask.parts) > 1:
+        return found
     said = []
     with contextlib.suppress(OutOfTimeError):
-        for axis in _axes(found.ask):
-            below, above = (_edge(axis, shows, offered, up) for up in (False, True))
-            if axis.name == "runs" and below is not None:
-                found = shows(axis.moved(axis.text(below[1]))) or found
-            edges = (below, None if axis.name == "runs" else above)
-            right = [f"{axis.name} = {axis.text(edge[0])}" for edge in edges if edge is not None]
-            if right:
-                said.append(f"the answer is right with {' or '.join(right)} instead")
+        for axes in (_runs, _axes):  # the fewest runs first: the other edges are those of that many
+            for axis in axes(found.ask):
+                below, above = (_edge(axis, shows, right, up) for up in (False, True))
+                if axis.name == "runs" and below is not None:
+                    found = shows(axis.moved(axis.text(below[1]))) or found
+                edges = (below, None if axis.name == "runs" else above)
+                places = [f"{axis.name} = {axis.text(e[0])}" for e in edges if e is not None]
+                if places:
+                    said.append(f"the answer is right with {' or '.join(places)} instead")
     return replace(found, note="; ".join(filter(None, (found.note, *said))))
 
 
+def _runs(ask: Ask) -> Iterator[_Axis]:
+    (part,) = ask.parts
+    if part.count:
+
+        def moved(text: str) -> Ask:
+            return replace(ask, parts=(replace(part, count=int(text)),))
+
+        most = Fraction(_MOST_RUNS + 1)
+        yield _Axis("runs", Fraction(part.count), moved, Fraction(0), most, True)
+
+
 def _axes(ask: Ask) -> Iterator[_Axis]:
-    if len(ask.parts) > 1:
-        return
     (part,) = ask.parts
 
     def with_part(**changes: object) -> Ask:
@@ -81,21 +96,10 @@ def _axes(ask: Ask) -> Iterator[_Axis]:
         whole = order.denominator == 1
         limits = (Fraction(1), Fraction(_MOST_ORDER + 1))
         yield _Axis("α", order, lambda text: replace(ask, at=text), *limits, whole)
-    if part.count:
-        yield _Axis(
-            "runs",
-            Fraction(part.count),
-            lambda text: with_part(count=int(text)),
-            Fraction(0),
-            Fraction(_MOST_RUNS + 1),
-            True,
-        )
 
 
-def _edge(
-    axis: _Axis, shows: Shows, offered: Offered, up: bool
-) -> tuple[Fraction, Fraction] | None:
-    """(right, wrong) next to each other on this side; None where it shows as far as it is asked."""
+def _edge(axis: _Axis, shows: Shows, right: Right, up: bool) -> tuple[Fraction, Fraction] | None:
+    """(right, wrong) next to each other on this side; None where none is known to be right."""
     wrong = axis.value
     for factor in _FACTORS:
         place = axis.value * factor if up else axis.value / factor
@@ -104,28 +108,33 @@ def _edge(
         if axis.whole:
             place = Fraction(round(place))
         ask = axis.at(place)
-        if ask is None or not offered(ask):
+        if ask is None:
             return None
         if shows(ask) is None:
-            return _bisected(axis, shows, place, wrong)
+            return _bisected(axis, shows, right, (place, wrong)) if right(ask) else None
         wrong = place
     return None
 
 
 def _bisected(
-    axis: _Axis, shows: Shows, right: Fraction, wrong: Fraction
+    axis: _Axis, shows: Shows, right: Right, edge: tuple[Fraction, Fraction]
 ) -> tuple[Fraction, Fraction]:
     """Whole numbers to neighbours, others to where three digits are the same."""
+    good, bad = edge
     for _ in range(20 if axis.whole else _BISECTIONS):
-        middle = Fraction(axis.text((right + wrong) / 2))
-        if middle in (right, wrong):
+        middle = Fraction(axis.text((good + bad) / 2))
+        if middle in (good, bad):
             break
         ask = axis.at(middle)
-        if ask is not None and shows(ask) is None:
-            right = middle
+        if ask is None:
+            break
+        if shows(ask) is not None:
+            bad = middle
+        elif right(ask):
+            good = middle
         else:
-            wrong = middle
-    return right, wrong
+            break  # neither right nor wrong: nothing closer is known
+    return good, bad
 
 
 def as_runs(found: Finding, answers: Mapping[Ask, Answer]) -> Finding:

@@ -348,7 +348,7 @@ class Session:
             else:
                 edges = _EDGES if cluster in first[:_BOUNDED] else 0
                 worst, probe = cluster.worst, cluster.probe
-                cluster.simple = simplest(worst, probe, edges=edges, offered=self._may)
+                cluster.simple = simplest(worst, probe, edges=edges, right=self.history.is_right)
 
     def _confirm(self) -> None:
         """What was made simple must show the same in a new process; else the worst is shown."""

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from symacct.results.time_limit import OutOfTimeError
 from symacct.verify.asking.questions import short
-from symacct.verify.asking.regions import Offered, bounded
+from symacct.verify.asking.regions import Right, bounded
 from symacct.verify.judging.verdict import Finding
 from symacct.verify.peer.protocol import BUDGETED, Ask, AskedPart
 
@@ -46,7 +46,7 @@ def simplest(
     probe: Probe,
     budget: int = 90,
     edges: int = 0,
-    offered: Offered = lambda ask: True,
+    right: Right = lambda ask: True,
 ) -> Finding:
     """A finding of the same kind at a question that cannot be made simpler one step at a time.
 
@@ -76,9 +76,9 @@ def simplest(
             found = next(filter(None, map(shows, simpler(found.ask))), found)
     left = _BISECTIONS
     if found.verdict in _EDGES:
-        found = _at_the_edge(found, shows)
+        found = _at_the_edge(found, shows, right)
     left = edges
-    return bounded(found, budgeted, offered) if edges and not found.ask.how else found
+    return bounded(found, budgeted, right) if edges and not found.ask.how else found
 
 
 def _same_kind(again: Finding, worst: Finding) -> bool:
@@ -93,19 +93,24 @@ def _same_kind(again: Finding, worst: Finding) -> bool:
     return again.verdict in _EDGES or again.severity >= worst.severity / 2
 
 
-def _at_the_edge(found: Finding, shows: Probe) -> Finding:
-    """The first whole order from which on it is so, if it is not so at the order 2."""
+def _at_the_edge(found: Finding, shows: Probe, is_right: Right) -> Finding:
+    """The first whole order from which on it is so, if the answer is right at the order 2."""
     ask = found.ask
     if ask.kind != "rdp" or ask.batch or Fraction(ask.at).denominator != 1:
         return found
-    if shows(replace(ask, at="2")):
+    second = replace(ask, at="2")
+    if ask.at == "2" or shows(second) or not is_right(second):
         return found
     right, wrong = 2, int(ask.at)
     while wrong - right > 1:
-        middle = (right + wrong) // 2
-        again = shows(replace(ask, at=str(middle)))
-        right, wrong = (right, middle) if again else (middle, wrong)
-        found = again or found
+        middle = replace(ask, at=str((right + wrong) // 2))
+        again = shows(middle)
+        if again:
+            found, wrong = again, int(middle.at)
+        elif is_right(middle):
+            right = int(middle.at)
+        else:
+            break
     note = "; ".join(filter(None, (found.note, f"the answer is right at the order {right}")))
     return replace(found, note=note)
 

@@ -11,7 +11,7 @@ from symacct.core.errors import SymacctError
 from symacct.results.rounding import nearest_float
 from symacct.verify.judging import matching
 from symacct.verify.judging.bounds import Bound, Truth, decimal_text
-from symacct.verify.judging.excess import excess, mostly
+from symacct.verify.judging.excess import excess
 from symacct.verify.judging.truth import Oracle
 from symacct.verify.peer.protocol import CONVERTED, LARGEST, Answer, Ask, Hello, Support
 
@@ -388,9 +388,8 @@ class Judge:
             )
         except SymacctError:
             return found
-        split = excess(value, self.oracle.truth(ask), methods)
-        # Of orders that were given, no excess is the peer's but what it adds to the best of them.
-        return replace(found, split=split, note=mostly(split[-1:] if ask.orders else split))
+        split, note = excess(value, self.oracle.truth(ask), methods, ask.orders is not None)
+        return replace(found, split=split, note=note)
 
     def _over_grid(self, ask: Ask, conversion: str) -> Truth | None:
         orders = ask.orders or self.hello.default_orders

@@ -13,7 +13,7 @@ from symacct.verify.judging.bounds import share_text
 from symacct.verify.judging.verdict import VERDICTS
 from symacct.verify.reporting.defects import Defect
 from symacct.verify.reporting.judgement import Judgement
-from symacct.verify.reporting.prose import sentences
+from symacct.verify.reporting.prose import sentences, title
 from symacct.verify.reporting.report import Report, call, reproduce
 from symacct.version import __version__
 
@@ -39,7 +39,7 @@ def _suite(root: ElementTree.Element, judgement: Judgement) -> None:
     if not report.enough:
         ElementTree.SubElement(enough, "error", message=too_little(report))
     for defect in report.defects:
-        case = _case(suite, report, defect.cause)
+        case = _case(suite, report, title(defect.cause))
         if defect in failing:
             failure = ElementTree.SubElement(case, "failure", type=defect.verdict)
             failure.set("message", _xml(said(defect)))
@@ -84,7 +84,7 @@ def said(defect: Defect) -> str:
         share = share_text(found.ratio, truth.lower)
     by = share and f", {share}"
     many = f"{defect.answers:,} answers, such as" if defect.answers > 1 else "one answer,"
-    return f"{defect.cause}: {many} {call(found.ask)} of {found.ask.expression}{by}"
+    return f"{title(defect.cause)}: {many} {call(found.ask)} of {found.ask.expression}{by}"
 
 
 def _xml(text: str) -> str:
@@ -92,38 +92,43 @@ def _xml(text: str) -> str:
     return text.translate(_XML)
 
 
-def sarif(judgements: Sequence[Judgement]) -> str:
-    """SARIF 2.1.0: a run for each peer, a result for each defect, at the peer's own file."""
-    runs = [_run(judgement) for judgement in judgements]
+def sarif(judgements: Sequence[Judgement], source: str | None = None) -> str:
+    """SARIF 2.1.0: a run for each peer, a result for each defect.
+
+    A result points at the `source`; without one at the peer's own file, if the command names a text
+    file below the working directory, and else nowhere.
+    """
+    runs = [_run(judgement, source or _file(judgement.report.command)) for judgement in judgements]
     row = {"$schema": _SCHEMA, "version": _SARIF, "runs": runs}
     return json.dumps(row, indent=2, ensure_ascii=False)
 
 
-def _run(judgement: Judgement) -> dict[str, Any]:
+def _run(judgement: Judgement, file: str | None) -> dict[str, Any]:
     report, failing = judgement.report, judgement.failing
     driver = {
         "name": "symacct verify",
         "version": __version__,
         "rules": [{"id": verdict} for verdict in VERDICTS],
     }
-    results = [_result(defect, report, defect in failing) for defect in report.defects]
+    results = [_result(defect, report, defect in failing, file) for defect in report.defects]
     done = {"executionSuccessful": report.enough}
     return {"tool": {"driver": driver}, "invocations": [done], "results": results}
 
 
-def _result(defect: Defect, report: Report, fails: bool) -> dict[str, Any]:
-    file = _file(report.command)
-    where = {"startLine": _line(file, defect)}
-    place = {"artifactLocation": {"uri": file}, "region": where}
+def _result(defect: Defect, report: Report, fails: bool, file: str | None) -> dict[str, Any]:
     return {
         "ruleId": defect.verdict,
         "level": "error" if fails else "note",
         "message": {
             "text": f"{report.peer} {report.version}: {said(defect)}\n{_in_full(defect, report)}"
         },
-        "locations": [{"physicalLocation": place}],
+        "locations": [] if file is None else [{"physicalLocation": _place(file, defect)}],
         "partialFingerprints": {"cause/v1": f"{report.peer}: {defect.cause}"},
     }
+
+
+def _place(file: str, defect: Defect) -> dict[str, Any]:
+    return {"artifactLocation": {"uri": file}, "region": {"startLine": _line(file, defect)}}
 
 
 def _line(file: str, defect: Defect) -> int:
@@ -139,9 +144,17 @@ def _line(file: str, defect: Defect) -> int:
     return next(found, 1)
 
 
-def _file(command: Sequence[str]) -> str:
-    """The last word of the command that is a file, as a path from here where it can be one."""
-    files = [Path(word) for word in command if Path(word).is_file()]
-    path = files[-1] if files else Path(command[0])
-    inside = path.is_absolute() and path.is_relative_to(Path.cwd())
-    return (path.relative_to(Path.cwd()) if inside else path).as_posix()
+def _file(command: Sequence[str]) -> str | None:
+    """The last word of the command that is a text file below here, as a path from here."""
+    here = Path.cwd()
+    paths = [Path(word).absolute() for word in reversed(command)]
+    inside = (path for path in paths if path.is_relative_to(here) and _is_text(path))
+    return next((path.relative_to(here).as_posix() for path in inside), None)
+
+
+def _is_text(path: Path) -> bool:
+    try:
+        with path.open("rb") as stream:
+            return b"\0" not in stream.read(4096)
+    except OSError:  # no file, or none that can be read
+        return False

@@ -16,6 +16,7 @@ from symacct.verify.judging.verdict import VERDICTS, Finding
 from symacct.verify.peer.protocol import Ask
 from symacct.verify.reporting.clusters import Cluster
 from symacct.verify.reporting.defects import SIDES, Defect
+from symacct.verify.reporting.prose import title
 from symacct.verify.reporting.report import Report
 
 _MOST_BYTES = 2**26
@@ -156,7 +157,7 @@ class Judgement:
         fixed = self.known.fixed(self.report)
         known = len(self.report.defects) - len(new)
         named = [
-            f"{len(causes)} {what}" + (f" ({'; '.join(causes)})" if causes else "")
+            f"{len(causes)} {what}" + (f" ({'; '.join(map(title, causes))})" if causes else "")
             for what, causes in (("new", new), ("fixed", fixed))
         ]
         return f"against the baseline: {known} known, {', '.join(named)}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from symacct.core import arguments
 from symacct.verify.judging.verdict import ALLOWANCE
-from symacct.verify.reporting.prose import sentences
+from symacct.verify.reporting.prose import sentences, title
 from symacct.verify.reporting.report import PlottedError, Report, defect_as_dict, finding_as_dict
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def page(reports: Sequence[Report], absent: Sequence[tuple[str, str]] = ()) -> s
 def _shown(number: int, report: Report) -> dict[str, Any]:
     defects = [
         defect_as_dict(defect)
-        | {"sentences": sentences(defect)}
+        | {"sentences": sentences(defect), "title": title(defect.cause)}
         | {"shown": [finding_as_dict(c, report.command) for c in defect.clusters]}
         for defect in report.defects
     ]

@@ -11,7 +11,7 @@ from symacct.results.rounding import rational_text
 from symacct.verify.judging.bounds import Truth, decimal_text
 from symacct.verify.judging.precision import is_float32
 from symacct.verify.judging.verdict import Finding
-from symacct.verify.peer.protocol import LARGEST, Answer, Ask
+from symacct.verify.peer.protocol import ADJACENCIES, LARGEST, Answer, Ask
 from symacct.verify.reporting.defects import BOTH, SIDES, Defect
 from symacct.verify.reporting.report import call
 
@@ -29,6 +29,23 @@ _MEANT = {
     "mu": "the least μ of Gaussian DP",
     "advantage": "the largest advantage of an attacker, δ(0),",
 }
+_SAMPLED = {
+    "none": "without sampling",
+    "poisson": "with Poisson sampling",
+    "without replacement": "with batches of a fixed size",
+}
+_NOISE = {
+    "Gaussian": "Gaussian noise",
+    "Laplace": "Laplace noise",
+    "RandomizedResponse": "randomized response",
+    "PureDP": "pure DP",
+    "ZCDP": "zCDP",
+    "DiscreteGaussian": "discrete Gaussian noise",
+    "DiscreteLaplace": "discrete Laplace noise",
+    "Skellam": "Skellam noise",
+    "TreeAggregation": "tree aggregation",
+    "MatrixMechanism": "the matrix mechanism",
+}
 #: Where a cause lies, by the word that names it.
 _PLACES = {
     "rounding to float64": "rounding to float64, where a moment is close to 1",
@@ -41,9 +58,10 @@ _PLACES = {
     "formula of the conversion",
     "mostly from the conversion's formula": "the formula of the conversion",
     "mostly from the series": "the sum or series of the curve",
-    "several runs": "the composition of several runs: a single run is right",
+    "several runs": "the composition of several runs: no single run was found to be wrong",
     "several runs in a sample": "the runs that share one sample",
-    "in a composition": "the composition of different mechanisms: each alone is right",
+    "in a composition": "the composition of different mechanisms: none of them alone was found to "
+    "be wrong",
     "depends on what was asked before": "something that is kept from one question to the next",
 }
 
@@ -51,7 +69,26 @@ _PLACES = {
 def heading(defect: Defect) -> str:
     """The cause, the verdict at the question shown, and how many answers there were of it."""
     many = f"{defect.answers:,} answer{'s' * (defect.answers != 1)}"
-    return f"{defect.cause} ({defect.shown.verdict}, {many})"
+    return f"{title(defect.cause)} ({defect.shown.verdict}, {many})"
+
+
+def title(cause: str) -> str:
+    """A cause in the field's words, where it names a kind of sampling in the protocol's.
+
+    >>> title("too small: none: add/remove: Gaussian")
+    'too small: Gaussian noise without sampling, add/remove'
+    >>> title("too small: poisson: add/remove")
+    'too small: mechanisms with Poisson sampling, add/remove'
+    """
+    words = cause.split(": ")
+    place = next((i for i, word in enumerate(words) if word in _SAMPLED), None)
+    if place is None:
+        return cause
+    rest = words[place + 1 :]
+    relations = [word for word in rest if word.replace("/", "_") in ADJACENCIES]
+    mechanisms = [_NOISE.get(word, word) for word in rest if word not in relations]
+    what = f"{' '.join(mechanisms) or 'mechanisms'} {_SAMPLED[words[place]]}"
+    return ": ".join((*words[:place], ", ".join((what, *relations))))
 
 
 def sentences(defect: Defect) -> list[str]:
@@ -62,6 +99,7 @@ def sentences(defect: Defect) -> list[str]:
         " ".join((_answered(found), *_true(found), *_off(found))),
         _risk(found),
         *_where(found),
+        *_jumps(defect),
     ]
     cause = _cause(defect)
     if cause:
@@ -188,6 +226,17 @@ def _where(found: Finding) -> list[str]:
     ]
 
 
+def _jumps(defect: Defect) -> list[str]:
+    """Between which orders the error begins, where another finding of the defect tells it."""
+    shown = (c.shown for c in defect.clusters if c.shown is not defect.shown)
+    jumps = [one for one in shown if one.verdict == "jump" and one.other is not None and one.note]
+    if not jumps:
+        return []
+    alike = [one for one in jumps if one.ask.parts == defect.shown.ask.parts] or jumps
+    first = min(alike, key=lambda one: Fraction(one.ask.at))
+    return [f"For {first.ask.expression}, {first.note}."]
+
+
 def _cause(defect: Defect) -> str:
     found = defect.shown
     like = next((one for one in (found, *(c.shown for c in defect.clusters)) if one.formula), None)
@@ -209,6 +258,6 @@ def _cause(defect: Defect) -> str:
     words = defect.cause.split(": ")
     known = (_PLACES[word] for word in words if word in _PLACES)
     if words[0] in (*SIDES, BOTH):
-        where = ", ".join(reversed(words[1:]))
+        where = title(": ".join(words[1:]))
         return next(known, f"not told by this answer; look at the code for {where}")
     return next(known, "")

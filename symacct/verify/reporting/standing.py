@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from symacct.verify.reporting.defects import Defect
-from symacct.verify.reporting.prose import sentences
+from symacct.verify.reporting.prose import sentences, title
 from symacct.verify.reporting.report import Report, reproduce
 from symacct.version import __version__
 
@@ -60,10 +61,11 @@ def letter(report: Report, defect: Defect) -> str:
     """The text of an issue for the maintainers: what is asked, what is said, what is true."""
     command = [Path(word).name if Path(word).is_absolute() else word for word in report.command]
     shown = reproduce(defect.shown, command)
-    lines = [f"# {report.peer} {report.version}: {defect.cause}", "", *sentences(defect)]
+    lines = [f"# {report.peer} {report.version}: {title(defect.cause)}", "", *sentences(defect)]
     answers = "one answer" if defect.answers == 1 else f"{defect.answers:,} answers"
-    # Errors and what takes too long have no lines of the peer's own.
-    through = ", by the line protocol" * shown.startswith("printf ")
+    # Errors and what takes too long have no lines of the peer's own, nor has a program of another.
+    lined = shown.startswith("printf ")
+    through = f", ask `{shlex.join(command)}` by the line protocol" if lined else ""
     seen = "; ".join(defect.about[:4])
     lines += [
         "",
@@ -86,5 +88,7 @@ def write_letters(folder: str, reports: Sequence[Report]) -> None:
     place.mkdir(parents=True, exist_ok=True)
     for report in reports:
         for number, defect in enumerate(report.defects, 1):
-            name = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{report.peer}-{number}-{defect.cause}")[:80]
+            name = re.sub(
+                r"[^A-Za-z0-9._-]+", "-", f"{report.peer}-{number}-{title(defect.cause)}"
+            )[:80]
             (place / f"{name}.md").write_text(letter(report, defect), encoding="utf-8")
