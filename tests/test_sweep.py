@@ -346,8 +346,6 @@ PLOT, ASKED, SAMPLED = "plot", "sweep", "PoissonSubsample(Gaussian(2), gamma)"
          "did you mean sigma by sgma?"),
         ([ASKED, "Gaussian(sigma)", "--over", "sigma=1,2"], "add --over delta=1e-5"),
         ([PLOT, SAMPLED, "--over", "gamma=0.1:1"], "add --over delta=1e-5"),
-        ([ASKED, "Gaussian(sigma)", "--over", "sigma=1,2", "--delta", "1e-5"],
-         "write --over delta=1e-5"),
         ([ASKED, "Gaussian(sigma)", "--over", "sigma=1", "--alpha", "2"],
          "write --over alpha=2,8,32"),
         ([PLOT, "Gaussian(sigma)", "--over", "sigma=2", "--delta", "1e-5"],

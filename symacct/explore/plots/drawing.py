@@ -122,12 +122,14 @@ class Drawing:
             line.set_label(f"_{text}")
             if not self._named_beside(x, text, curves):
                 line.set_label(f"{text} ({x:g})")
-        if any(not line.get_label().startswith("_") for _, line in drawn):
+        if any(not str(line.get_label()).startswith("_") for _, line in drawn):
             legend_above(self.axes, self._wrapped(self._about))  # which makes the axes lower
             for name in list(self.axes.texts):
                 name.remove()
             for (x, text), (_, line) in zip(marks, drawn, strict=True):
-                if line.get_label().startswith("_") and not self._named_beside(x, text, curves):
+                if str(line.get_label()).startswith("_") and not self._named_beside(
+                    x, text, curves
+                ):
                     self._name(x, text, 0, True, True)
 
     def _named_beside(self, x: float, text: str, curves: Sequence[Line2D]) -> bool:
