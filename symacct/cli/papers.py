@@ -30,13 +30,13 @@ from symacct.cli.frame import (
 from symacct.cli.headline import as_report, note_citations, note_large_delta
 from symacct.cli.relation import relation_option, under
 from symacct.core import limits
-from symacct.core.claims import Adjacency, Relation, Source
+from symacct.core.claims import Adjacency, Source
 from symacct.core.errors import SymacctError, cut, echo, reason
 from symacct.core.pinning import By
 from symacct.core.sources import WORKS
 from symacct.explore.sweeps.worker import NEEDED
 from symacct.export.citation import bibtex, claim_at
-from symacct.export.description import about
+from symacct.export.description import about, is_open
 from symacct.papers import paper_check, statement
 from symacct.results.progress import progress
 from symacct.results.terminal import print_prose, print_table
@@ -136,7 +136,7 @@ def statement_command(
     with progress("statement"):
         found = under(reported(in_numbers(expr), delta, epsilon, digits, **how), adjacency)
         text = found.best.statement(form, digits)
-    if found.best.claim.adjacency.relation is Relation.EITHER:
+    if is_open(found.best.claim.adjacency, found.best.mechanism):
         click.echo(_OPEN, err=True)
     if found.not_exact:
         print_note(f"Note: the true number is {found.not_exact}")
