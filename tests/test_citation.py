@@ -93,11 +93,11 @@ def test_exactly_the_works_used_are_cited_with_their_places(ask, expected):
 
 def test_a_proof_of_ours_is_cited_with_the_titles_of_its_sections_and_the_version():
     entry = parsed((1000 * STEP).epsilon("1e-5", conversion="exact").cite())["SYMACCT"]
-    assert entry["note"].startswith("docs/proofs.md, section 16 (The exact privacy profile), ")
-    assert entry["howpublished"].endswith(f"symacct {__version__}")
+    assert entry["note"].startswith("Section 16 (The exact privacy profile), ")
+    assert entry["howpublished"].endswith(f"symacct, version {__version__}")
     several = parsed(bibtex([SYMACCT.at("docs/proofs.md, sections 21 and 32")]))["SYMACCT"]
     titles = "21 (Noise on whole numbers) and 32 (Sums of discrete Gaussian noise)"
-    assert several["note"] == f"docs/proofs.md, sections {titles}"
+    assert several["note"] == f"Sections {titles}"
 
 
 def test_a_curve_that_the_user_states_has_no_work_to_cite():
@@ -231,3 +231,24 @@ def test_what_is_read_from_the_disk_cites_the_same(tmp_path):
         for accountant in (Accountant(memo=tmp_path / "memo"), Accountant(memo=tmp_path / "memo"))
     ]
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    "expr",
+    [
+        "Gaussian(2)",
+        "100 * SubsampleWithoutReplacement(Gaussian(2), 1/10)",
+        "DiscreteGaussian(3) + Skellam(5)",
+        "RepeatAndSelect(Gaussian(2), laws.Poisson(5))",
+    ],
+)
+def test_a_note_begins_as_a_sentence_and_names_our_file_once(expr):
+    for text in (parse(expr).cite(), parse(expr).epsilon("1e-5", conversion="best").cite()):
+        for note in re.findall(r"note = \{(.*)\},$", text, re.MULTILINE):
+            assert not note[0].islower(), note
+        for entry in text.split("\n\n"):
+            assert entry.count("proofs.md") == ("@misc{SYMACCT" in entry)
+    shown = parse(expr).report("1e-5")
+    for line in dict(shown.behind()).values():
+        pieces = line.split("; ")
+        assert len(pieces) == len(set(pieces))

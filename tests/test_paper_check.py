@@ -438,3 +438,38 @@ def test_a_question_without_its_number_is_refused():
     refused = CliRunner().invoke(main, ["check", "Gaussian(5)", "--delta", "1e-5"])
     assert refused.exit_code == 2
     assert "needed the number printed" in refused.output
+
+
+def test_the_file_in_the_documentation_is_read_and_each_number_in_it_is_true(tmp_path):
+    text = Path("docs/papers.md").read_text()
+    (block,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+    file = tmp_path / "mine.json"
+    file.write_text(block)
+    result = CliRunner().invoke(main, ["check", str(file)])
+    assert result.exit_code == 0, result.output
+    assert "3 of 3 numbers are true as printed\n" in result.output
+
+
+def test_one_number_has_one_verdict():
+    words = ["check", "Gaussian(5)", "--delta", "1e-5", "--prints"]
+    for printed, verdict in (("2.0", "true but loose"), ("0.73", "true"), ("0.5", "wrong")):
+        shown = CliRunner().invoke(main, [*words, printed]).output
+        assert f"{printed} is {verdict}\n" in shown
+        assert "true as printed\n" not in shown
+
+
+@pytest.mark.parametrize(
+    "option", [["--direction", "nearest"], ["--conversion", "classic"], ["--by", "ZW19-T5"]]
+)
+def test_an_option_of_one_number_is_refused_with_a_file(option):
+    result = CliRunner().invoke(main, ["check", "examples/papers.json", *option])
+    assert result.exit_code == 2
+    assert f"found {option[0]} and no --prints" in result.stderr
+
+
+def test_a_run_without_a_delta_is_told_one_below_one_over_the_records():
+    for n, delta in (("60000", "1e-6"), ("100", "1e-4")):
+        words = ["dpsgd", "--n", n, "--batch-size", "10", "--noise-multiplier", "1", "--steps", "9"]
+        said = CliRunner().invoke(main, words).stderr
+        assert f"below 1/n: for n = {int(n):,}, for example, --delta {delta}" in said
+        assert CliRunner().invoke(main, [*words, "--delta", delta]).exit_code == 0

@@ -96,7 +96,10 @@ def test_delta_is_stated_for_an_epsilon():
 KINDS = [
     (SubsampleWithoutReplacement(Laplace(2), "1/100"), "replacing one record"),
     (SubsampleWithoutReplacement(Laplace(2), "1/100"), "fixed size"),
-    (SubsampleWithoutReplacement(2 * Gaussian(2), "1/100"), "(2 runs of the Gaussian mechanism"),
+    (
+        SubsampleWithoutReplacement(2 * Gaussian(2), "1/100"),
+        "2 runs of the Gaussian mechanism (σ = 2, sensitivity 1), all on a fresh uniform sample",
+    ),
     (100 * STEP + Laplace(2), "the adaptive composition of 100 runs of"),
     (100 * STEP + Laplace(2), "one run of the Laplace mechanism (b = 2, sensitivity 1)"),
     (GroupPrivacy(STEP, 4), "adding or removing up to 4 records"),
@@ -420,16 +423,79 @@ def test_a_short_form_is_one_sentence():
     epsilon = reported(symacct.dp_sgd(1000, 10, "3/2", 2), "1e-5").best.epsilon
     text = CliRunner().invoke(main, words).output.strip()
     assert text == (
-        f"Trained with DP-SGD: (ε = {epsilon.rounded(6)}, δ = 1e-5)-DP, add or remove one record, "
-        "Poisson sampling"
+        f"Trained with DP-SGD: the output is (ε = {epsilon.rounded(6)}, δ = 1e-5)-differentially "
+        "private, where neighbouring datasets differ by adding or removing one record, with "
+        "Poisson sampling."
     )
     stated = Fraction(re.search(r"ε = (\S+),", text)[1])
     assert fraction(epsilon.upper) <= stated <= fraction(epsilon.lower) * Fraction(10001, 10000)
     found = STEP.epsilon("1e-5").statement("short", preface="Trained with DP-SGD")
-    assert found.startswith("Trained with DP-SGD: (ε = ")
+    assert found.startswith("Trained with DP-SGD: the output is (ε = ")
     trusted = Curve(lambda alpha: alpha / 50, kind="upper", adjacency="add_remove")
     short = trusted.epsilon("1e-5", orders=[2, 8, 32, 64]).statement("short")
-    assert short.endswith("not certified")
+    assert short.endswith("; the number is not certified.")
+
+
+LOCAL = [
+    "RandomizedResponse(3/4)",
+    "3 * RandomizedResponse(3/4)",
+    "RandomizedResponse.of_epsilon(1, 5)",
+    "GroupPrivacy(RandomizedResponse(3/4), 2)",
+]
+STATED = [
+    *LOCAL, "Gaussian(2)", "Laplace(3)", "VectorLaplace(2)", "PureDP(1)", "ZCDP(1/10)",
+    "TCDP(1/10, 100)", "ApproximateDP(1, 1e-6)", "DiscreteGaussian(3)", "DiscreteLaplace(2)",
+    "DiscreteGaussianSum(2, 10)", "DiscreteGaussianSum(2, 10, 3)", "Skellam(100)",
+    "ExponentialMechanism(1)", "PermuteAndFlip(1)", "NoisyMax(2)", "SparseVector(1, 1)",
+    "GaussianSparseVector(4, 4, 10)", "GaussianNoisyMax(2, 10)", "TreeAggregation(4, 16)",
+    "MatrixMechanism([[1, 0], [1, 1]], 4)", "NoisyDescent(4, 10)", "NoisyPass(4, 10)",
+    "ScalarGaussian(2)", "FiniteMechanism([[1/2, 1/2], [1/4, 3/4]])", "ExponentialFamily(1/10)",
+    "DistributionPair([1/2, 1/2], [1/4, 3/4])", "100 * PoissonSubsample(Gaussian(2), 1/100)",
+    "10 * GroupPrivacy(PoissonSubsample(Gaussian(4), 1/100), 3)", "PostProcess(Gaussian(4))",
+    "Either(Gaussian(2), Laplace(2), 1/3)", "RandomAllocation(Gaussian(2), 10)",
+    "RepeatAndSelect(Gaussian(4), laws.Poisson(5))", "Scale(Gaussian(4), 1/2)",
+    "PoissonSubsample(Gaussian(1) + Laplace(2), 1/10)",
+    "SubsampleWithoutReplacement(2 * Laplace(2), 1/10)",
+]  # fmt: skip
+#: One of a thing in the plural, a clause that no comma ends, a name of a class or a parameter.
+UNGRAMMATICAL = (
+    r"\b1 [a-z-]+s\b|, (?:add|remove|replace),? |\) is \(ε|, [^,;()]*, is \(ε|\binf\b|[a-z][A-Z]|"
+    r"\b(?:sigma|kappa|gamma|epsilon|mu)\b|  |\.\.|,\.|;\."
+)
+
+
+@pytest.mark.parametrize("expr", STATED)
+def test_a_short_form_is_a_sentence_of_what_was_released_and_for_whom(expr):
+    m = parse(expr)
+    said = m.statement("1e-5", form="short")
+    assert said == said.strip()
+    assert re.match(
+        r"The released output is \(ε = \S+, δ = 1e-5\)-differentially private, where n", said
+    )
+    assert said.endswith(".")
+    assert "; it is the output of " in said
+    assert re.findall(UNGRAMMATICAL, said) == []
+    assert ("local differential privacy" in said) == (expr in LOCAL)
+
+
+@pytest.mark.parametrize("expr", LOCAL)
+def test_of_local_privacy_the_relation_is_said_and_nobody_is_asked_for_it(expr):
+    run = CliRunner().invoke(main, ["statement", expr, "--delta", "1e-5", "--form", "short"])
+    assert "the true answer" in run.stdout
+    assert "--adjacency" not in run.stderr
+    assert (
+        "--adjacency" not in CliRunner().invoke(main, ["epsilon", expr, "--delta", "1e-5"]).output
+    )
+
+
+def test_an_open_relation_says_what_to_type():
+    shown = " ".join(
+        CliRunner().invoke(main, ["epsilon", "Gaussian(5)", "--delta", "1e-5"]).output.split()
+    )
+    for one in ("add_remove", "replace_one"):
+        assert f"--adjacency {one}" in shown.replace("│ │ ", "")
+        words = ["epsilon", "Gaussian(5)", "--delta", "1e-5", "--adjacency", one]
+        assert "say which" not in CliRunner().invoke(main, words).output
 
 
 @pytest.mark.parametrize("pinned", [[], ["--conversion", "improved"], ["--by", "ZW19-T5"]])

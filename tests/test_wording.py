@@ -123,8 +123,8 @@ def test_a_density_without_its_law_is_told_how_it_is_written(P, Q, place):  # no
 def test_a_pair_of_densities_is_said_in_few_words():
     m = DistributionPair(laws.Density(DENSITY), laws.Density("1/2", cuts=[-1, 1]))
     assert describe(m) == (
-        "a mechanism whose answer has the law of density e^(-|x|)/2 on one of two neighbouring "
-        "datasets and the law of density 1/2 for -1 < x < 1 on the other"
+        "a mechanism whose answer is distributed as the law of density e^(-|x|)/2 on one of two "
+        "neighbouring datasets and as the law of density 1/2 for -1 < x < 1 on the other"
     )
 
 

@@ -20,11 +20,11 @@ from symacct.cli.frame import (
     print_json,
 )
 from symacct.cli.headline import print_reported
-from symacct.cli.relation import print_relation, relation, relation_option, under
+from symacct.cli.relation import SAY_WHICH, print_relation, relation, relation_option, under
 from symacct.core.claims import Adjacency
 from symacct.core.exact import order
 from symacct.core.pinning import By
-from symacct.export.description import OWN_CURVE, kind_label
+from symacct.export.description import OWN_CURVE, is_open, kind_label
 from symacct.expressions.node import Node
 from symacct.results.progress import progress
 from symacct.results.terminal import print_table
@@ -134,4 +134,7 @@ def _answer(
     relation(m, adjacency)  # another one is refused before anything is computed
     with progress(asked):
         found = under(reported(m, **question), adjacency)
-    print_reported(m, found, (found.by_orders or found.best).as_dict(), as_json)
+    is_said = as_json or not is_open(found.best.claim.adjacency, m)
+    words = {} if is_said else {"relation_why": SAY_WHICH}
+    document = (found.by_orders or found.best).as_dict()
+    print_reported(m, found, document, as_json, words=words)

@@ -42,6 +42,7 @@ from symacct.explore.risk import LEAST_ERROR, risk
 from symacct.explore.risk_calibration import RiskCalibration, calibrate_risk
 from symacct.explore.sweeps import Sweep, sweep
 from symacct.explore.sweeps.worker import NEEDED
+from symacct.export.citation import source_line
 from symacct.export.description import KIND_LABELS, OWN_CURVE, about
 from symacct.export.figures import save
 from symacct.expressions.node import Node
@@ -328,7 +329,7 @@ def _print_risk_calibration(found: RiskCalibration, digits: int, as_json: bool) 
         (found.risk, f"{found.value.rounded(digits)}  (rounded up)"),
         ("target", given(found.target)),
         ("relation", about(found.node)),
-        ("sources", "; ".join(map(str, found.value.claim.sources))),
+        ("sources", source_line(found.value.claim.sources)),
     )
 
 

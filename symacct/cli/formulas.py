@@ -100,6 +100,11 @@ def latex_command(
         written = paper(m, orders, delta, _named(names), by=by)
     elif not asked:
         written = latex(m, alpha, _named(names), by)
+    elif m.free_symbols and (by or conversion not in (None, "exact", "best")):
+        raise InputError(
+            "found a parameter without a value with --conversion or --by, needed a number for it: "
+            "the Rényi order is found in numbers"
+        )
     elif m.free_symbols:
         written = profile_latex(m, _named(names))
         print_note(f"Note: {_OPEN}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -30,13 +31,13 @@ from symacct.cli.frame import (
 from symacct.cli.headline import as_report, note_citations, note_large
 from symacct.cli.relation import relation_option, under
 from symacct.core import limits
-from symacct.core.claims import Adjacency, Relation, Source
+from symacct.core.claims import Adjacency, Source
 from symacct.core.errors import SymacctError, cut, echo, reason
 from symacct.core.pinning import By
 from symacct.core.sources import WORKS
 from symacct.explore.sweeps.worker import NEEDED
 from symacct.export.citation import bibtex, claim_at
-from symacct.export.description import about
+from symacct.export.description import about, is_open
 from symacct.papers import paper_check, statement
 from symacct.results.progress import progress
 from symacct.results.terminal import print_prose, print_table
@@ -136,7 +137,7 @@ def statement_command(
     with progress("statement"):
         found = under(reported(in_numbers(expr), delta, epsilon, digits, **how), adjacency)
         text = found.best.statement(form, digits)
-    if found.best.claim.adjacency.relation is Relation.EITHER:
+    if is_open(found.best.claim.adjacency, found.best.mechanism):
         click.echo(_OPEN, err=True)
     if found.not_exact:
         print_note(f"Note: the true number is {found.not_exact}")
@@ -257,6 +258,11 @@ def check_command(
         if prints is not None:
             entry = _entry(what, prints, asked, direction, conversion, by)
             checked: list[_Checked] = [paper_check.check_entry(entry)]
+        elif given_with_file := _given_of_one():
+            raise InputError(
+                f"found {given_with_file} and no --prints: in a FILE each entry has a field for "
+                "it; for one number of EXPR add --prints, as in --prints 0.73"
+            )
         elif asked:
             raise InputError(
                 f"found --{min(asked)} and no --prints, needed the number printed, as in "
@@ -277,6 +283,14 @@ def check_command(
         sys.exit(2)
     if verdicts != {paper_check.Verdict.TRUE}:
         sys.exit(1)
+
+
+def _given_of_one() -> str:
+    """An option that is of one number, where it was given; nothing where none was."""
+    ctx = click.get_current_context()
+    typed = click.core.ParameterSource.COMMANDLINE
+    names = ("direction", "conversion", "by")
+    return next((f"--{name}" for name in names if ctx.get_parameter_source(name) is typed), "")
 
 
 _ASKED_BY = {number: ask for ask, number in NEEDED.items()}
@@ -343,8 +357,17 @@ def _print_table(checked: list[paper_check.CheckedEntry | paper_check.Malformed]
         ("source", "printed", "value", "verdict", "why"),
         ((*_cells(one), one.reason) for one in checked),
     )
-    good = sum(str(one.verdict) == "true" for one in checked)
-    click.echo(f"{good} of {len(checked)} numbers are true as printed")
+    click.echo(_summary(checked))
+
+
+def _summary(checked: list[_Checked]) -> str:
+    """The verdict of one number, or how many numbers have which."""
+    if len(checked) == 1 and isinstance(checked[0], paper_check.CheckedEntry):
+        return f"{checked[0].entry.printed} is {checked[0].verdict}"
+    counts = Counter(one.verdict for one in checked)
+    good = counts.pop(paper_check.Verdict.TRUE, 0)
+    others = (f"{counts[verdict]} {verdict}" for verdict in paper_check.Verdict if counts[verdict])
+    return ", ".join([f"{good} of {len(checked)} numbers are true as printed", *others])
 
 
 def _print_others(entry: paper_check.PaperEntry) -> None:

@@ -13,6 +13,9 @@ from symacct.expressions.node import Node
 from symacct.results.enclosure import Guarantee
 from symacct.results.terminal import print_prose
 
+#: What to type where a relation is left open.
+SAY_WHICH = "say which by --adjacency add_remove or --adjacency replace_one"
+
 #: --adjacency, for what EXPR leaves open.
 relation_option = click.option(
     "--adjacency",

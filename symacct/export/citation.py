@@ -26,6 +26,9 @@ _BITS = 128
 _OF_EACH_KIND = (2, Fraction(5, 2), Fraction(3, 2), 1, INFINITY)
 #: The keys of what users state themselves: there is nothing to cite.
 STATED = "user"
+_OUR_PATH = "docs/proofs.md, "
+_OUR_FILE = f"{SYMACCT.key}, {_OUR_PATH}"
+_FIRST_WORD = re.compile(r"^[a-z]+(?![\w(/.])")  # of words, and no path or formula
 _SECTIONS = re.compile(r"(?<=docs/proofs\.md, )sections? \d+(?:(?:, | and )\d+)*")
 
 
@@ -92,6 +95,22 @@ def places(sources: Iterable[Source]) -> dict[str, list[str]]:
     return found
 
 
+def source_line(sources: Iterable[Source]) -> str:
+    """The places in each work in a line, none twice; beside each other one path of our proofs.
+
+    >>> source_line(SYMACCT.at(f"docs/proofs.md, section {n}") for n in (21, 3, 21))
+    'SYMACCT, docs/proofs.md, section 21; section 3'
+    """
+    found: list[str] = []
+    for part in dict.fromkeys("; ".join(map(str, sources)).split("; ")):
+        is_beside = found and found[-1].startswith(_OUR_FILE) and part.startswith(_OUR_FILE)
+        if is_beside:
+            found[-1] += f"; {part.removeprefix(_OUR_FILE)}"
+        else:
+            found.append(part)
+    return "; ".join(found)
+
+
 def each_work(source: Source) -> Iterator[Source]:
     """A source that names a place in a second work, "…; BBGHS20, Theorem 21", as two sources."""
     key = source.key
@@ -109,7 +128,7 @@ def each_work(source: Source) -> Iterator[Source]:
 def _entry(key: str, places: list[str]) -> str:
     work, note = WORKS.get(key), "; ".join(places)
     if key == SYMACCT.key:
-        note = _SECTIONS.sub(_entitled, note)
+        note = _SECTIONS.sub(_entitled, note).replace(_OUR_PATH, "")  # the entry names the file
     if work is not None:
         return work.entry.removesuffix("}\n") + _note(note) + "}\n"
     if key == STATED:
@@ -126,4 +145,6 @@ def _entitled(found: re.Match[str]) -> str:
 
 
 def _note(places: str) -> str:
-    return f"  note = {{{plain_tex(places)}}},\n" if places else ""
+    """The field `note`, which begins as a sentence does."""
+    begun = _FIRST_WORD.sub(lambda word: word[0][0].upper() + word[0][1:], places)
+    return f"  note = {{{plain_tex(begun)}}},\n" if places else ""

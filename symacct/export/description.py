@@ -10,6 +10,7 @@ from symacct.core.claims import Adjacency, Claim, Kind, Relation
 from symacct.core.errors import is_float
 from symacct.core.exact import expression, text
 from symacct.core.lazy_import import sympy
+from symacct.export.mechanism_words import WORDS, Worded
 from symacct.export.spoken import (
     LISTED,
     in_tex,
@@ -21,7 +22,7 @@ from symacct.export.spoken import (
 )
 from symacct.expressions.node import Node
 from symacct.mechanisms.curve import Curve
-from symacct.mechanisms.response import response_of
+from symacct.mechanisms.response import RandomizedResponse, response_of
 from symacct.operations import Compose
 from symacct.operations.compose import Count
 
@@ -36,8 +37,8 @@ def describe(m: Node) -> str:
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> describe(1000 * PoissonSubsample(Gaussian(5), "1/100"))
-    '1,000 runs of the Gaussian mechanism (σ = 5, sensitivity 1) on a fresh Poisson sample (each \
-record kept independently with probability 0.01)'
+    '1,000 runs of the Gaussian mechanism (σ = 5, sensitivity 1), each on a fresh Poisson sample \
+(each record kept independently with probability 0.01)'
     """
     words = _described(m, LISTED)
     return words.replace("= ≈", "≈").replace("probability ≈", "probability about")
@@ -59,15 +60,19 @@ def _described(m: Node, listed: int) -> str:
     fields, name = m.fields(), type(m).__name__
     if name in _SAMPLES and fields["gamma"] == 1:
         return f"{_inner(fields['mechanism'], listed)} on all of the records"
+    if name in _SAMPLES and isinstance(fields["mechanism"], Compose):
+        together = WORDS[name].format(mechanism="", gamma=value(fields["gamma"]))
+        return f"{_described(fields['mechanism'], listed)}, all{together}"
     if fields.get("premise") is not None:
         return (
             f"a mechanism that tells no more of a record than {_inner(fields['mechanism'], listed)}"
         )
-    if name in _WORDS:
+    if name in WORDS:
         said = {
-            k: _inner(v, listed) if isinstance(v, Node) else value(v) for k, v in fields.items()
+            k: _inner(v, listed) if isinstance(v, Node) else Worded(value(v))
+            for k, v in fields.items()
         }
-        return _WORDS[name].format(**said)
+        return WORDS[name].format(**said)
     # The relation is said where the guarantee is.
     said = {k: v for k, v in fields.items() if v is not None and k != "adjacency"}
     given = ", ".join(f"{k} = {in_words(v)}" for k, v in said.items())
@@ -107,8 +112,17 @@ def _composition(m: Compose, listed: int) -> str:
 
 def _runs_of_parts(m: Compose, listed: int) -> list[tuple[str, Count]]:
     """The runs of each mechanism in words, and how many they are."""
-    parts = sorted((_described(part, listed), count) for part, count in m.terms.items())
+    parts = sorted((_of_run(part, count, listed), count) for part, count in m.terms.items())
     return [(f"{_runs(count)} of {part}", count) for part, count in parts]
+
+
+def _of_run(part: Node, count: Count, listed: int) -> str:
+    """What is run; of several runs it is said that each has a sample of its own."""
+    said = _described(part, listed)
+    if count == 1 or said.count(_ON_SAMPLE) != 1:
+        return said
+    mechanism, drawn, sample = said.partition(_ON_SAMPLE)
+    return f"{mechanism.removesuffix(', all')}, each{drawn}{sample}"
 
 
 def _together(runs: list[str]) -> str:
@@ -141,58 +155,6 @@ def _stated(m: Curve) -> str:
     return f"ε(α) = {spoken(m.f.xreplace({symbols.alpha: sympy.Symbol('α')}))}"
 
 
-_WORDS = {
-    "PoissonSubsample": "{mechanism} on a fresh Poisson sample (each record kept independently "
-    "with probability {gamma})",
-    "SubsampleWithoutReplacement": "{mechanism} on a fresh uniform sample without replacement "
-    "(a share {gamma} of the records, of fixed size)",
-    "PostProcess": "a post-processing of {mechanism}",
-    "RepeatAndSelect": "the best of a random number of runs (their number has {runs}) of "
-    "{mechanism}",
-    "FiniteMechanism": "a mechanism whose answer is drawn with one of these lists of "
-    "probabilities, which the data choose: {laws}",
-    "DistributionPair": "a mechanism whose answer has {P} on one of two neighbouring datasets and "
-    "{Q} on the other",
-    "RandomAllocation": "{steps} steps of {mechanism}, each record in one of them drawn at random",
-    "Either": "{first} with probability {share}, else {second}",
-    "GroupPrivacy": "{mechanism}, for groups of {size} records",
-    "Scale": "a mechanism whose Rényi curve is stated to be {c} times that of {mechanism}",
-    "Convexify": "{mechanism}",
-    "Gaussian": "the Gaussian mechanism (σ = {sigma}, sensitivity {sensitivity})",
-    "GaussianNoisyMax": "the largest of {candidates} scores with Gaussian noise (σ = {sigma}, "
-    "sensitivity {sensitivity})",
-    "GaussianSparseVector": "the sparse vector technique (Gaussian noise of σ = {sigma_threshold} "
-    "on the threshold and {sigma_query} on each of up to {queries} queries of sensitivity "
-    "{sensitivity}, up to {count} of them above)",
-    "ExponentialMechanism": "the exponential mechanism (ε = {epsilon})",
-    "Laplace": "the Laplace mechanism (b = {b}, sensitivity {sensitivity})",
-    "VectorLaplace": "the Laplace mechanism on a vector (b = {b}, ℓ1 sensitivity {sensitivity})",
-    "DiscreteGaussian": "the discrete Gaussian mechanism (σ = {sigma}, sensitivity {sensitivity})",
-    "DiscreteGaussianSum": "discrete Gaussian noise (σ = {sigma}) of each of {parties} parties on "
-    "{dimension} whole numbers (sensitivity {sensitivity})",
-    "DiscreteLaplace": "the discrete Laplace mechanism (b = {b}, sensitivity {sensitivity})",
-    "MatrixMechanism": "the matrix mechanism (strategy {strategy}, σ = {sigma}, up to "
-    "{participations} participations at least {separation} steps apart)",
-    "NoisyMax": "the largest of several scores with Laplace noise (b = {b}, sensitivity "
-    "{sensitivity})",
-    "NoisyDescent": "the last of {steps} noisy iterates (σ = {sigma}, contraction {contraction}, "
-    "diameter {diameter}), a record in every step",
-    "NoisyPass": "the last noisy iterate (σ = {sigma}, contraction {contraction}), a record in the "
-    "first of the last {steps} steps",
-    "PermuteAndFlip": "permute-and-flip (ε = {epsilon})",
-    "RandomizedResponse": "randomized response (the true answer with probability {p})",
-    "ApproximateDP": "an (ε, δ)-differentially private mechanism (ε = {epsilon}, δ = {delta})",
-    "PureDP": "an ε-differentially private mechanism (ε = {epsilon})",
-    "Skellam": "the Skellam mechanism (variance μ = {mu}, sensitivity {sensitivity})",
-    "SparseVector": "the sparse vector technique (Laplace noise of b = {b_threshold} on the "
-    "threshold and {b_query} on each query of sensitivity {sensitivity}, up to {count} of them "
-    "above)",
-    "TreeAggregation": "binary tree aggregation of {steps} steps (σ = {sigma}), each record in one",
-    "ZCDP": "a zero-concentrated differentially private mechanism (ρ = {rho}, ξ = {xi})",
-    "TCDP": "a truncated concentrated differentially private mechanism (ρ = {rho}, ω = {omega})",
-}
-
-
 OWN_CURVE = "the mechanism's own curve"  # where no theorem is behind a number
 KIND_LABELS = {
     Kind.LOWER: "↑ lower",
@@ -219,6 +181,9 @@ def neighbours(adjacency: Adjacency, m: Node | None = None) -> str:
         return f"neighbouring datasets differ by adding or removing {one}"
     if adjacency.relation is Relation.REPLACE_ONE:
         return f"neighbouring datasets differ by replacing {one}"
+    if m is not None and is_local(m):
+        answer = "the true answer" if adjacency.group == 1 else "the true answers"
+        return f"neighbouring datasets differ in {answer} of {one} (local differential privacy)"
     kinds = set() if m is None else {type(node).__name__ for node in m.walk()}
     stated = "laws" if not kinds.isdisjoint(_OF_LAWS) else "parameters"
     return (
@@ -230,6 +195,19 @@ def neighbours(adjacency: Adjacency, m: Node | None = None) -> str:
 _OF_LAWS = ("FiniteMechanism", "DistributionPair")
 
 
+def is_local(m: Node) -> bool:
+    """Is all that is run randomized response, by which each person hides the own answer?"""
+    if response_of(m) is not None or isinstance(m, RandomizedResponse):
+        return True
+    is_plain = type(m).__name__ in ("Compose", "GroupPrivacy", "PostProcess")
+    return is_plain and bool(m.children) and all(map(is_local, m.children))
+
+
+def is_open(adjacency: Adjacency, m: Node | None) -> bool:
+    """Does it have to be said which of the two relations the parameters were stated for?"""
+    return adjacency.relation is Relation.EITHER and not (m is not None and is_local(m))
+
+
 def neighbours_short(adjacency: Adjacency) -> str:
     """The relation where there is room for few words: add or remove one record."""
     return f"{_SHORT[adjacency.relation]} {_changed(adjacency)}"
@@ -238,7 +216,7 @@ def neighbours_short(adjacency: Adjacency) -> str:
 _SHORT = {
     Relation.ADD_REMOVE: "add or remove",
     Relation.REPLACE_ONE: "replace",
-    Relation.EITHER: "add, remove or replace, as the mechanism's parameters were stated,",
+    Relation.EITHER: "add, remove or replace",
 }
 
 
@@ -257,6 +235,7 @@ _DRAWN = {
     "SubsampleWithoutReplacement": "samples of a fixed size",
     "RandomAllocation": "each record in a batch of its own at random",
 }
+_ON_SAMPLE = " on a fresh "
 _SAMPLES = ("PoissonSubsample", "SubsampleWithoutReplacement")
 
 
@@ -314,11 +293,7 @@ def about(m: Node, adjacency: Adjacency | None = None) -> str:
 def pictured(m: Node) -> str:
     """What `about` says, in words for the legend of a picture."""
     adjacency = m.claim.adjacency
-    relation = f"{_PICTURED[adjacency.relation]} {_changed(adjacency)}"
-    return ", ".join(filter(None, [relation, sensitivity(m)]))
-
-
-_PICTURED = {**_SHORT, Relation.EITHER: "add, remove or replace"}
+    return ", ".join(filter(None, [neighbours_short(adjacency), sensitivity(m)]))
 
 
 def in_few_words(m: Node) -> str:

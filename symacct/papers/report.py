@@ -23,6 +23,7 @@ from symacct.core.claims import Kind
 from symacct.core.exact import Numeric, text
 from symacct.explore.comparison import ratio
 from symacct.export.cards import card
+from symacct.export.citation import source_line
 from symacct.export.description import OWN_CURVE, in_few_words, kind_label, neighbours
 from symacct.export.explanation import Explanation, explain, explain_profile
 from symacct.expressions.node import Node, as_node
@@ -263,7 +264,7 @@ def _shown(x: Enclosure | Fraction) -> str:
 
 
 def _sources(g: Guarantee) -> str:
-    return "; ".join(dict.fromkeys("; ".join(map(str, g.claim.sources)).split("; ")))
+    return source_line(g.claim.sources)
 
 
 def _order_facts(g: Guarantee) -> Iterator[Row]:

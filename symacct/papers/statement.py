@@ -19,8 +19,8 @@ from symacct.export.citation import STATED, places, sources_of
 from symacct.export.description import (
     describe,
     describe_tex,
+    in_few_words,
     neighbours,
-    neighbours_short,
     premises,
     samplings,
 )
@@ -167,15 +167,19 @@ def statement(
 
 
 def _short(guarantee: Guarantee, m: Node, digits: int, preface: str) -> str:
-    """One sentence for a model card: what is guaranteed, for which neighbours, by which samples."""
+    """One sentence for a model card: what was released, what is guaranteed, for which neighbours.
+
+    After a preface, which says what was done, it says by which samples.
+    """
     epsilon, delta = (_number(x, digits) for x in (guarantee.epsilon, guarantee.delta))
-    said = [
-        f"{preface or 'Released'}: (ε = {epsilon}, δ = {delta})-DP",
-        neighbours_short(guarantee.claim.adjacency).removesuffix(","),
-        *samplings(m),
-        *([] if guarantee.claim.certified else ["not certified"]),
-    ]
-    return ", ".join(said)
+    drawn = f", with {' and '.join(samplings(m))}" if preface and samplings(m) else ""
+    begin = f"{preface}: the output" if preface else "The released output"
+    of = "" if preface else f"; it is the output of {in_few_words(m)}"
+    trust = "" if guarantee.claim.certified else "; the number is not certified"
+    return (
+        f"{begin} is (ε = {epsilon}, δ = {delta})-differentially private, where "
+        f"{neighbours(guarantee.claim.adjacency, m)}{drawn}{of}{trust}."
+    )
 
 
 def training(
