@@ -279,6 +279,8 @@ class Commands(click.Group):
                 if name in ("delta", "epsilon", "alpha") and error.cmd.name == "sweep":
                     example = {"alpha": "2,8,32"}.get(name, _EXAMPLES[name])
                     raise InputError(f"--{name}: write --over {name}={example}") from None
+                if name == "out":
+                    raise InputError("--out: what is printed goes to a file by > FILE") from None
                 asks = any(option.name.startswith("expr") for option in error.cmd.params)
                 if error.option_name in _RELATION and asks:
                     raise InputError(f"{error.option_name}: {_IN_EXPR}") from None

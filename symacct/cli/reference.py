@@ -7,10 +7,11 @@ from pathlib import Path
 
 import click
 
-from symacct.cli.frame import AXIS_HELP, EPILOG, ask_option, axes_of, main
+from symacct.cli.frame import AXIS_HELP, EPILOG, InputError, ask_option, axes_of, main
 from symacct.core.errors import DomainError, echo, reason
 from symacct.explore.reference import reference_table
 from symacct.explore.sweeps.worker import NEEDED
+from symacct.results.remedies import as_options
 from symacct.text import parse_open
 
 _EXPRESSION = "PoissonSubsample(Gaussian(sigma), gamma)"
@@ -51,17 +52,24 @@ def reference_command(
     """Print a table of certified lower and upper ends.
 
     The true value lies between the two ends. The table is printed as CSV unless a file is named.
-    Without EXPR and --grid, the table is ε(α) of the Poisson-sampled Gaussian mechanism on a grid
-    of common parameters.
+    Without EXPR, the table is ε(α) of the Poisson-sampled Gaussian mechanism. What --grid does not
+    name (sigma, gamma, alpha) has common values.
 
     \b
     Example:
       symacct reference "Gaussian(sigma)" --grid sigma=1,2 --grid alpha=2,8 \\
         --digits 20
     """
-    values = axes_of("--grid", axes or _GRID)
+    values, usual = axes_of("--grid", axes), axes_of("--grid", _GRID)
     node = parse_open(expr)
-    table = replace(reference_table(node, values, ask, digits), expression=expr)
+    needed = {symbol.name for symbol in node.free_symbols} | {NEEDED[ask]}
+    if set(values) <= needed:
+        values = {name: usual[name] for name in usual if name in needed} | values
+    try:
+        table = replace(reference_table(node, values, ask, digits), expression=expr)
+    except DomainError as error:
+        said = as_options(f"{type(error).__name__}: {error}").replace("--over ", "--grid ")
+        raise InputError(said) from None
     _write(json_file, table.to_json() + "\n")
     _write("-" if json_file is csv_file is None else csv_file, table.to_csv())
 
