@@ -254,9 +254,9 @@ _LATER = {
 
 def __getattr__(name: str) -> Any:
     if name not in _LATER:
-        from symacct.core.mistyped import our_name
+        from symacct.core.errors import nearest
 
-        meant = our_name(name, __all__)
+        meant = None if name.startswith("_") else nearest(name, __all__)
         remedy = f"; did you mean {meant}?" if meant else ""
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{remedy}")
     room = import_module(f"symacct.{_LATER[name]}")

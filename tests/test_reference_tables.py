@@ -133,6 +133,8 @@ def test_command_json_alone_prints_no_csv():
     [
         (["--grid", "sigma"], "--grid: found 'sigma', needed NAME=VALUES"),
         (["Gaussian(2)", "--grid", "sigma=1"], "grid: found sigma, needed values of alpha"),
+        (["Gaussian(2)", "--ask", "epsilon"], "add --grid delta=1e-5"),
+        (["Gaussian(sigma)", "--grid", "sgma=1"], "did you mean sigma by sgma?"),
         (["Gaussian(2)", "--grid", "alpha=2", "--csv", "/no/where/t.csv"], "cannot be written"),
         (["Gaussian(", "--grid", "alpha=2"], "ParseError"),
         (["Gaussian(2)", "--grid", "alpha=2", "--digits", "0"], "digits"),
@@ -143,3 +145,20 @@ def test_bad_input_is_one_line(words, message):
     assert result.exit_code == 2
     assert message in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_what_the_grid_does_not_name_has_common_values():
+    said = CliRunner().invoke(main, ["reference", "Gaussian(5)", "--digits", "5"])
+    assert said.exit_code == 0, said.output
+    rows = said.output.splitlines()[1:]
+    assert len(rows) == 12
+    named = CliRunner().invoke(
+        main, ["reference", "Gaussian(sigma)", "--grid", "sigma=5", "--digits", "5"]
+    )
+    assert [line.removeprefix("5,") for line in named.output.splitlines()[1:]] == rows
+
+
+def test_a_file_that_no_option_names_is_written_by_the_shell():
+    said = CliRunner().invoke(main, ["code", "Gaussian(5)", "--target", "c", "--out", "a.c"])
+    assert said.exit_code == 2
+    assert said.output.strip().endswith("> FILE")

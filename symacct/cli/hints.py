@@ -111,6 +111,8 @@ def instead(option: str, command: click.Command) -> str:
     for other in _ALSO_CALLED.get(name, ()):
         if f"--{other}" in known:
             return f"No such option {option!r}. Did you mean '--{other}'?"
+    if name in ("out", "output", "save"):
+        return f"No such option {option!r}: what is printed goes to a file by > FILE."
     taking, value = _VALUES.get(name, ("--form", name))
     if taking in known and (taking != "--form" or value in _forms(command)):
         return f"No such option {option!r}. Did you mean '{taking} {value}'?"

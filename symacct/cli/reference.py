@@ -7,10 +7,19 @@ from pathlib import Path
 
 import click
 
-from symacct.cli.frame import AXIS_HELP, EPILOG, ask_option, axes_of, conversion_option, main
+from symacct.cli.frame import (
+    AXIS_HELP,
+    EPILOG,
+    InputError,
+    ask_option,
+    axes_of,
+    conversion_option,
+    main,
+)
 from symacct.core.errors import DomainError, echo, reason
 from symacct.explore.reference import reference_table
 from symacct.explore.sweeps.worker import NEEDED
+from symacct.results.remedies import as_options
 from symacct.text import parse_open
 from symacct.theory.conversion import BEST
 
@@ -55,17 +64,24 @@ def reference_command(
 
     The value lies between the two ends. It is the true one where its kind is exact, and otherwise a
     proved bound. The table is printed as CSV unless a file is named.
-    Without EXPR and --grid, the table is ε(α) of the Poisson-sampled Gaussian mechanism on a grid
-    of common parameters.
+    Without EXPR, the table is ε(α) of the Poisson-sampled Gaussian mechanism. What --grid does not
+    name (sigma, gamma, alpha) has common values.
 
     \b
     Example:
       symacct reference "Gaussian(sigma)" --grid sigma=1,2 --grid alpha=2,8 \\
         --digits 20
     """
-    values = axes_of("--grid", axes or _GRID)
+    values, usual = axes_of("--grid", axes), axes_of("--grid", _GRID)
     node = parse_open(expr)
-    table = reference_table(node, values, ask, digits, conversion or BEST)
+    needed = {symbol.name for symbol in node.free_symbols} | {NEEDED[ask]}
+    if set(values) <= needed:
+        values = {name: usual[name] for name in usual if name in needed} | values
+    try:
+        table = reference_table(node, values, ask, digits, conversion or BEST)
+    except DomainError as error:
+        said = as_options(f"{type(error).__name__}: {error}").replace("--over ", "--grid ")
+        raise InputError(said) from None
     table = replace(table, expression=expr)
     _write(json_file, table.to_json() + "\n")
     _write("-" if json_file is csv_file is None else csv_file, table.to_csv())

@@ -33,6 +33,13 @@ _QUESTIONS = {
     **dict.fromkeys(("get_rdp", "compute_rdp", "renyi"), "rdp(alpha)"),
     **dict.fromkeys(("compose", "self_compose"), "m1 + m2, or n * m"),
 }
+#: What a class of nodes says of itself, which nobody asks of an expression.
+_OF_AUTHORS = {
+    "carried", "changes_size", "constructor", "convex", "counts_records", "fixed_adjacency",
+    "is_one_step", "json_former", "json_optional", "makers", "one_pair", "read_adjacency",
+    "rebuild", "relation_elsewhere", "rewrites", "rewritten", "steepest_up_to", "swap_symmetric",
+    "symbolic_parameters",
+}  # fmt: skip
 
 
 @explained_methods
@@ -92,6 +99,14 @@ class Node(Currencies, Mechanical, PaperOutput, Pictures, Interned):
     def __reduce__(self) -> tuple[Any, ...]:
 
         return upward.text.from_json, (self.to_json(),)
+
+    def __dir__(self) -> list[str]:
+        """The parameters and what may be asked, for completion, without what authors write."""
+        lineage = type(self).__mro__
+        bases = lineage[1 : lineage.index(Node)]
+        written = {name for base in bases for name in vars(base) if not name.startswith("_")}
+        hidden = (written | _OF_AUTHORS) - self.fields().keys()
+        return [name for name in super().__dir__() if name not in hidden]
 
     @cached_property
     def children(self) -> tuple[Node, ...]:

@@ -21,6 +21,7 @@ from symacct.verify.reporting.ci import junit, sarif, shown_in_full
 from symacct.verify.reporting.judgement import Judgement
 from symacct.verify.reporting.page import page
 from symacct.verify.reporting.prose import sentences, title
+from symacct.verify.reporting.report import call
 from symacct.verify.reporting.standing import letter
 from tests.verify.peers import program
 from tests.verify.test_judgement import HALVED, OTHERS, found, parsed, report
@@ -81,7 +82,11 @@ def test_every_sentence_is_one_and_every_report_has_them():
             for place in (suite, results, shown, letters):
                 assert line in place
     html = page([whole]).replace("&#39;", "'")
-    assert all(sentences(d)[0] in html for d in whole.defects)
+    sections = html.split("<section ")[1:]
+    for defect, section in zip(whole.defects, sections, strict=True):
+        assert sentences(defect)[0] in section
+        (first, *_) = section.split("To reproduce ")[1:]
+        assert first.startswith(f"{call(defect.shown.ask)} of {defect.shown.ask.expression} ")
 
 
 @pytest.mark.parametrize(

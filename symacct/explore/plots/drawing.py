@@ -115,21 +115,19 @@ class Drawing:
 
     def _draw_marks(self) -> None:
         """The landmarks, each named where it hides nothing, or in the legend for want of room."""
-        marks = sorted(self._marks)
-        drawn = [(x, self.axes.axvline(x, color="0.5", ls=":", lw=1)) for x, _ in marks]
-        curves = [line for line in self.axes.lines if line not in dict(drawn).values()]
-        for (x, text), (_, line) in zip(marks, drawn, strict=True):
-            line.set_label(f"_{text}")
-            if not self._named_beside(x, text, curves):
+        curves, beside = list(self.axes.lines), []
+        for x, text in sorted(self._marks):
+            line = self.axes.axvline(x, color="0.5", ls=":", lw=1)
+            if self._named_beside(x, text, curves):
+                beside.append((x, text))
+            else:
                 line.set_label(f"{text} ({x:g})")
-        if any(not str(line.get_label()).startswith("_") for _, line in drawn):
+        if len(beside) < len(self._marks):
             legend_above(self.axes, self._wrapped(self._about))  # which makes the axes lower
             for name in list(self.axes.texts):
                 name.remove()
-            for (x, text), (_, line) in zip(marks, drawn, strict=True):
-                if str(line.get_label()).startswith("_") and not self._named_beside(
-                    x, text, curves
-                ):
+            for x, text in beside:
+                if not self._named_beside(x, text, curves):
                     self._name(x, text, 0, True, True)
 
     def _named_beside(self, x: float, text: str, curves: Sequence[Line2D]) -> bool:

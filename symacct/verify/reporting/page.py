@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from symacct.core import arguments
 from symacct.verify.judging.verdict import ALLOWANCE
+from symacct.verify.reporting.clusters import Cluster
+from symacct.verify.reporting.defects import Defect
 from symacct.verify.reporting.prose import sentences, title
 from symacct.verify.reporting.report import PlottedError, Report, defect_as_dict, finding_as_dict
 
@@ -47,7 +49,7 @@ def _shown(number: int, report: Report) -> dict[str, Any]:
     defects = [
         defect_as_dict(defect)
         | {"sentences": sentences(defect), "title": title(defect.cause)}
-        | {"shown": [finding_as_dict(c, report.command) for c in defect.clusters]}
+        | {"shown": [finding_as_dict(c, report.command) for c in _worst_first(defect)]}
         for defect in report.defects
     ]
     return {
@@ -56,6 +58,11 @@ def _shown(number: int, report: Report) -> dict[str, Any]:
         "defects": defects,
         "plot": plot(report.points) if report.points else None,
     }
+
+
+def _worst_first(defect: Defect) -> list[Cluster]:
+    """The cluster that the sentences are about, and then the others."""
+    return [defect.worst, *(one for one in defect.clusters if one is not defect.worst)]
 
 
 def plot(points: Sequence[PlottedError]) -> str:
