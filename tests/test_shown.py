@@ -24,6 +24,7 @@ from symacct import (
     PoissonSubsample,
     PostProcess,
     PureDP,
+    RandomizedResponse,
     SubsampleWithoutReplacement,
     binary,
     calibrate,
@@ -154,6 +155,26 @@ def test_the_card_of_an_expression_says_what_it_is_of_whom_and_what_to_ask(name)
     for method, argument in asked:
         if method != "plot_profile":  # seconds of drawing, in tests/test_plots.py
             assert getattr(m, method)(**_read(argument)) is not None
+
+
+Q = sympy.Symbol("q", positive=True)
+OPEN = {
+    "rate": PoissonSubsample(Gaussian(5), Q),
+    "share": SubsampleWithoutReplacement(Laplace(3), Q),
+    "probability": RandomizedResponse(Q),
+    "two": PoissonSubsample(Gaussian(sympy.Symbol("sigma", positive=True)), Q),
+    "count": sympy.Symbol("k", positive=True, integer=True) * Gaussian(5),
+    "noise": Laplace(Q),
+    "group": PoissonSubsample(PureDP(Q), "1/3"),
+}
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_the_number_that_a_card_proposes_lies_where_the_parameter_may(name):
+    m = OPEN[name]
+    rows = Balanced(card(m)).text
+    (proposed,) = re.findall(r"\.subs\((.*?)\)(?= )", rows[rows.index("ask next") + 1])
+    assert len(m.subs(ast.literal_eval(proposed)).free_symbols) == len(m.free_symbols) - 1
 
 
 def _read(argument):
