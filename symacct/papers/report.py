@@ -30,6 +30,7 @@ from symacct.results.rounding import found_order, given, rational_text
 _WIDTH = 80  # columns of a printed report
 _IN_PYTHON = f"conversion={TRUE!r}"
 _LARGE = Fraction(1, 100)  # a δ that no number of records makes small
+_NEARLY = 1.0005  # times, which four digits rounded up would call 1.001
 _TINY = 1e-300  # below one over any number of records
 Row = tuple[str, str]
 
@@ -237,6 +238,8 @@ def _times(more: Enclosure, less: Enclosure) -> str:
     if more.rounded() == less.rounded():
         return "  (the same)"
     times = ratio(more, less)
+    if times is not None and float(times) < _NEARLY:
+        return "  (nearly the same)"
     return "" if times is None else f"  ({times:.4g} times the number to report)"
 
 
