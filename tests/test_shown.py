@@ -456,3 +456,18 @@ def test_an_order_that_was_found_has_the_digits_that_were_found():
     near = {1 + Fraction(1, 2**30): "1.0000000009313", 10**7 + 1: "1e+07", math.inf: "∞"}
     for alpha, says in (exact | near).items():
         assert found_order(alpha) == says
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_completion_offers_what_users_ask_and_each_name_is_there(name):
+    m = NODES[name]
+    offered = {one for one in dir(m) if not one.startswith("_")}
+    assert {"report", "epsilon", "explain", "statement", "cite", "latex", "plot"} <= offered
+    assert offered.isdisjoint({"carried", "json_former", "one_pair", "steepest_up_to", "makers"})
+    assert all(getattr(type(m), one, None) is not None or hasattr(m, one) for one in offered)
+
+
+def test_completion_of_a_report_offers_what_users_ask():
+    offered = {one for one in dir(Gaussian(5).report("1e-5")) if not one.startswith("_")}
+    assert {"epsilon", "guarantee", "by_orders", "statement", "cite"} <= offered
+    assert offered.isdisjoint({"behind", "found", "large_delta", "relation_why"})

@@ -25,6 +25,55 @@ from symacct.expressions.pictures import Pictures
 from symacct.results.enclosure import Enclosure, Guarantee
 from symacct.results.progress import progress
 
+#: What only authors of mechanisms and operations write or call.
+_OF_AUTHORS = frozenset(
+    [
+        "at_infinity",
+        "at_one",
+        "carried",
+        "changes_size",
+        "constructor",
+        "convex",
+        "counts_records",
+        "curve",
+        "excess",
+        "excess_in",
+        "excesses",
+        "finite_up_to",
+        "fixed_adjacency",
+        "is_cheap",
+        "is_finite_at",
+        "is_finite_there",
+        "is_of_vectors",
+        "is_one_query",
+        "is_one_step",
+        "json_former",
+        "json_optional",
+        "lie_probability",
+        "log_odds",
+        "makers",
+        "nested",
+        "odds_apart",
+        "one_pair",
+        "over_answers",
+        "parameters",
+        "read_adjacency",
+        "rebuild",
+        "relation_elsewhere",
+        "roles",
+        "sampled",
+        "sharper",
+        "stable_excess",
+        "stated_adjacency",
+        "steepest_up_to",
+        "swap_symmetric",
+        "swapped",
+        "symbolic_parameters",
+        "truth_probability",
+        "within",
+    ]
+)
+
 
 @explained_methods
 class Node(Currencies, Mechanical, PaperOutput, Pictures, Interned):
@@ -344,6 +393,10 @@ class Node(Currencies, Mechanical, PaperOutput, Pictures, Interned):
     def __repr__(self) -> str:
 
         return upward.text.to_text(self)
+
+    def __dir__(self) -> list[str]:
+        """What users ask; a class of one's own finds all names in `dir(type(m))`."""
+        return sorted(set(super().__dir__()) - _OF_AUTHORS)
 
 
 def kinds() -> dict[str, Callable[..., Node]]:

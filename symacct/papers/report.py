@@ -187,6 +187,10 @@ class PrivacyReport:
 
     __repr__ = __str__
 
+    def __dir__(self) -> list[str]:
+        """What users ask of it."""
+        return sorted(set(super().__dir__()) - {"behind", "found", "large_delta", "relation_why"})
+
     def _repr_html_(self) -> str:
         return card([*self.headline(), *self.behind()])
 
