@@ -164,8 +164,8 @@ def main() -> None:
     print_tables(found)
     proved = sum(answer.guarantee.optimal for answer in found)
     click.echo(
-        f"\n{len(found)} guarantees by Rényi orders in {time.monotonic() - started:.1f} s; "
-        f"the order proved the best one in {proved}, sound in all."
+        f"\nAll {len(found)} guarantees by Rényi orders are proved; in {proved} of them the order is also "
+        f"proved to be the best. They took {time.monotonic() - started:.1f} s."
     )
     click.echo(f"ε against k: {picture(found, PICTURE)}")
 

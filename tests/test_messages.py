@@ -267,3 +267,30 @@ def test_discrete_noise_on_a_vector_is_told_its_zcdp():
     two, told = 2 * symacct.DiscreteGaussian(5), symacct.ZCDP("1/25")
     for alpha in (2, 7, "5/2"):
         assert two.rdp(alpha).lower <= told.rdp(alpha).upper
+
+
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        (
+            lambda: symacct.laws.Density("exp(-t**2/2)"),
+            "found the name 't', needed a number or the variable, which is x",
+        ),
+        (
+            lambda: symacct.Curve("al/50", kind="upper", adjacency="either"),
+            "found the name 'al', needed a number or the variable, which is alpha",
+        ),
+        (lambda: symacct.RandomizedResponse(75), "did you mean 0.75?"),
+        (lambda: symacct.RandomizedResponse("62.5"), "did you mean 0.625?"),
+        (lambda: symacct.PureDP(1, adjacency="replace"), "did you mean 'replace_one'?"),
+        (lambda: symacct.DiscreteGaussian("sqrt(27)"), "as in sympy.sqrt(27)"),
+        (
+            lambda: symacct.RandomizedResponse.of_epsilon("log(3)", 4),
+            "a logarithm without quotes, as in sympy.log(3)",
+        ),
+        (lambda: symacct.Gaussian("sqrt(3/2)"), "as in sympy.sqrt(sympy.Rational(3, 2))"),
+    ],
+)
+def test_a_stranger_is_told_what_to_write(ask, said):
+    with pytest.raises(symacct.SymacctError, match=re.escape(said)):
+        ask()

@@ -104,7 +104,9 @@ def test_other_words_are_no_relation(word):
 @pytest.mark.parametrize("kind", kinds().values(), ids=lambda kind: kind.__name__)
 def test_a_relation_by_a_name_that_is_none_is_told_where_it_is_said(kind):
     said = (
-        "did you mean adjacency" if "adjacency" in kind.constructor else "(its relation is|under)"
+        "did you mean adjacency"
+        if "adjacency" in kind.constructor
+        else r"(its relation is|m\.report)"
     )
     with pytest.raises(ArgumentError, match=f"found the argument 'neighbors', .*; .*{said}"):
         kind(neighbors="replace_one")
@@ -126,7 +128,7 @@ def test_a_relation_without_its_name_is_called_a_relation(text, word):
         parse(text.format(word))
     takes = "adjacency" in kinds()[text.partition("(")[0]].constructor
     assert ("needed adjacency='" in str(caught.value)) == takes
-    assert ("under" in str(caught.value) or "its relation is" in str(caught.value)) != takes
+    assert ("m.report(" in str(caught.value) or "its relation is" in str(caught.value)) != takes
 
 
 def test_a_relation_in_its_own_place_is_not_what_is_wrong():

@@ -30,6 +30,7 @@ from symacct import (
 from symacct.accountant.reported import against, reported
 from symacct.cli import main
 from symacct.core.claims import Relation
+from symacct.papers.report import PrivacyReport
 from symacct.results.time_limit import OutOfTimeError
 from tests.command_lines import GOOD
 
@@ -326,3 +327,13 @@ def test_a_report_and_the_risks_take_the_relation():
                 lambda: sampled.report("1e-5", adjacency="replace_one")):  # fmt: skip
         with pytest.raises(AdjacencyError):
             ask()
+
+
+def test_what_is_nearly_the_same_is_not_called_a_thousandth_more(both):
+    """Of 0.00643354 and 0.00643352 the ratio rounded up to four digits would be 1.001."""
+    best, by_orders = both
+    found = replace(reported(Gaussian(5), "1e-5"), best=ending(best, "0.00643351", "0.00643352"),
+                    by_orders=ending(by_orders, "0.00643353", "0.00643354"))  # fmt: skip
+    assert "0.00643354  (nearly the same)" in str(PrivacyReport(found))
+    found = replace(found, by_orders=ending(by_orders, "0.00644", "0.00644"))
+    assert "(1.002 times the number to report)" in str(PrivacyReport(found))

@@ -6,6 +6,7 @@ import math
 import random
 import re
 from fractions import Fraction
+from html import unescape
 from statistics import NormalDist
 
 import numpy as np
@@ -16,6 +17,7 @@ from click.testing import CliRunner
 from symacct import (
     ApproximateDP,
     AssumptionError,
+    DiscreteGaussian,
     DistributionPair,
     DomainError,
     Either,
@@ -37,6 +39,7 @@ from symacct import (
     risk,
 )
 from symacct.cli import main
+from symacct.results.enclosure import to_fraction
 from symacct.results.time_limit import OutOfTimeError, TimeBeside
 from tests import independent
 from tests.support import holds
@@ -353,7 +356,7 @@ def test_both_ends_of_a_sampled_run_are_what_they_say():
 def test_the_table_says_all_with_its_relation():
     found = risk(RUN)
     text = str(found)
-    assert text.splitlines()[-1] == "relation: add_remove, sensitivity 1"
+    assert "relation: add_remove, sensitivity 1" in text.splitlines()
     for row in ("TPR at FPR 0.01", "best guess right, prior 0.1", "regret of that μ"):
         assert row in text
         assert row in found._repr_html_()
@@ -520,3 +523,24 @@ def test_what_a_table_has_no_time_for_is_said_and_asked_for_alone(monkeypatch):
 
 def out_of_time(self, question):
     raise OutOfTimeError
+
+
+def test_each_number_is_said_in_plain_words_on_its_safe_side():
+    found = risk(PoissonSubsample(Gaussian(5), "1/10"))
+    words, rows = found.words, [row for row in found.rows if not isinstance(row[1], str)]
+    assert len(words) == len(rows)
+    for sentence, (name, most, _) in zip(words, rows, strict=True):
+        assert sentence.endswith(".")
+        shown = [Fraction(one) for one in re.findall(r"\d+(?:\.\d+)?(?:e-\d+)?", sentence)]
+        size = to_fraction(most.upper) * (1 if name.startswith("μ") else 100)
+        assert any(size <= one <= size * Fraction(102, 100) for one in shown), (name, sentence)
+    (told,) = (one for one in words if "wrongly accuses at most 1 %" in one)
+    assert f"recognises at most {float(found.tpr('1/100')) * 100:.2f}"[:-1] in told
+    assert "in words:\n- The share of the people" in str(found)
+    assert words[0] in unescape(found._repr_html_())
+
+
+def test_noise_on_whole_numbers_without_a_mu_of_all_tests_is_told_so_plainly():
+    found = risk(2 * DiscreteGaussian(10), least_error="1e-6")
+    (why,) = (why for name, why in found.open_ends if name == "μ of GDP, all tests")
+    assert why == "not known for this noise; the μ above is for errors from 1e-6"

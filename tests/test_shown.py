@@ -24,6 +24,7 @@ from symacct import (
     PoissonSubsample,
     PostProcess,
     PureDP,
+    RandomizedResponse,
     SubsampleWithoutReplacement,
     binary,
     calibrate,
@@ -154,6 +155,26 @@ def test_the_card_of_an_expression_says_what_it_is_of_whom_and_what_to_ask(name)
     for method, argument in asked:
         if method != "plot_profile":  # seconds of drawing, in tests/test_plots.py
             assert getattr(m, method)(**_read(argument)) is not None
+
+
+Q = sympy.Symbol("q", positive=True)
+OPEN = {
+    "rate": PoissonSubsample(Gaussian(5), Q),
+    "share": SubsampleWithoutReplacement(Laplace(3), Q),
+    "probability": RandomizedResponse(Q),
+    "two": PoissonSubsample(Gaussian(sympy.Symbol("sigma", positive=True)), Q),
+    "count": sympy.Symbol("k", positive=True, integer=True) * Gaussian(5),
+    "noise": Laplace(Q),
+    "group": PoissonSubsample(PureDP(Q), "1/3"),
+}
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_the_number_that_a_card_proposes_lies_where_the_parameter_may(name):
+    m = OPEN[name]
+    rows = Balanced(card(m)).text
+    (proposed,) = re.findall(r"\.subs\((.*?)\)(?= )", rows[rows.index("ask next") + 1])
+    assert len(m.subs(ast.literal_eval(proposed)).free_symbols) == len(m.free_symbols) - 1
 
 
 def _read(argument):
@@ -435,3 +456,18 @@ def test_an_order_that_was_found_has_the_digits_that_were_found():
     near = {1 + Fraction(1, 2**30): "1.0000000009313", 10**7 + 1: "1e+07", math.inf: "∞"}
     for alpha, says in (exact | near).items():
         assert found_order(alpha) == says
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_completion_offers_what_users_ask_and_each_name_is_there(name):
+    m = NODES[name]
+    offered = {one for one in dir(m) if not one.startswith("_")}
+    assert {"report", "epsilon", "explain", "statement", "cite", "latex", "plot"} <= offered
+    assert offered.isdisjoint({"carried", "json_former", "one_pair", "steepest_up_to", "makers"})
+    assert all(getattr(type(m), one, None) is not None or hasattr(m, one) for one in offered)
+
+
+def test_completion_of_a_report_offers_what_users_ask():
+    offered = {one for one in dir(Gaussian(5).report("1e-5")) if not one.startswith("_")}
+    assert {"epsilon", "guarantee", "by_orders", "statement", "cite"} <= offered
+    assert offered.isdisjoint({"behind", "found", "large_delta", "relation_why"})

@@ -1,12 +1,14 @@
 """A theorem of the user's own, ten lines outside the package, takes part in everything."""
 
 import math
+import re
 import time
 import warnings
 from fractions import Fraction
 
 import pytest
 
+import symacct
 from symacct import (
     Accountant,
     DomainError,
@@ -228,3 +230,48 @@ def test_what_is_not_proved_takes_no_part_in_the_default_answer(status):
                 state("MINE-10", too_small, status=status, default=True)
     finally:
         forget("MINE-9")
+
+
+@pytest.mark.parametrize(
+    ("returned", "said"),
+    [
+        (lambda ctx, eps, alpha, gamma: math.log1p(0.5), "a float; write ctx.log1p"),
+        (
+            lambda ctx, eps, alpha, gamma: math.exp(math.log(3)),
+            "a float; write ctx.exp and ctx.log",
+        ),
+        (lambda ctx, eps, alpha, gamma: None, "None; write what it returns by eps"),
+        (lambda ctx, eps, alpha, gamma: 1j, "a complex; write what"),
+        (lambda ctx, eps, alpha, gamma: "1", "a str; write what"),
+    ],
+)
+def test_a_bound_that_returns_no_number_is_told_what_to_write(returned, said):
+    """By name it is an error, and a comparison with others goes on without it."""
+    step = PoissonSubsample(Gaussian(5), "1/100")
+    theorem(
+        "BADMATH", operation=PoissonSubsample, kind=Kind.UPPER, source=Source("me", "p. 1"),
+        orders=FINITE_ORDERS, adjacency=ADD_REMOVE, applies=always, monotone=True,
+        status="conjecture",
+    )(returned)  # fmt: skip
+    try:
+        for ask in (lambda: step.rdp(4, by="BADMATH"), lambda: falsify("BADMATH"),
+                    lambda: step.formula(by="BADMATH")):  # fmt: skip
+            with pytest.raises(DomainError, match=f"^BADMATH returned {re.escape(said)}"):
+                ask()
+        shown = str(symacct.compare(step, [4]))
+        assert f"BADMATH does not answer: returned {said}" in shown
+        assert "ZW19-T8" in shown
+    finally:
+        forget("BADMATH")
+
+
+def test_a_bound_may_return_a_whole_number():
+    theorem(
+        "NOTHING-1", operation=PoissonSubsample, kind=Kind.LOWER, source=Source("me", "p. 1"),
+        orders=FINITE_ORDERS, adjacency=ADD_REMOVE, applies=always, monotone=True,
+        status="conjecture",
+    )(lambda ctx, eps, alpha, gamma: 0)  # fmt: skip
+    try:
+        assert PoissonSubsample(Gaussian(5), "1/100").rdp(4, by="NOTHING-1").upper == 0
+    finally:
+        forget("NOTHING-1")

@@ -14,7 +14,7 @@ from symacct.adversary.schemes.scheme import Scheme
 from symacct.arithmetic import BALL, Number
 from symacct.arithmetic.ball import precision
 from symacct.core.claims import Kind
-from symacct.core.errors import SymacctError
+from symacct.core.errors import NoNumberError, SymacctError
 from symacct.core.exact import INFINITY, Order
 from symacct.expressions.node import Node
 from symacct.expressions.theorem_registry import Theorem, always
@@ -154,6 +154,8 @@ class Ruler:
         with np.errstate(all="ignore"):
             try:
                 return bool(self.values(samples(self.scheme, 3))[1].shape == (3,))
+            except NoNumberError:
+                raise
             except (TypeError, ValueError, AttributeError, KeyError, NotImplementedError):
                 return False
 
@@ -199,6 +201,8 @@ class Ruler:
                     return -np.inf
                 truth, bound = (np.array(float(x.mid())) for x in pair)
                 score = float(self._compared(truth, bound))
+        except NoNumberError:  # of every candidate
+            raise
         except (SymacctError, OverflowError, ZeroDivisionError):
             return -np.inf
         return score if np.isfinite(score) else -np.inf

@@ -354,6 +354,13 @@ def risk_command(
 ) -> None:
     """Print how much an attacker can learn at most: membership, guesses, records.
 
+    TPR at FPR 0.01: an attacker who wrongly accuses at most 1 % of the people who are not in the
+    data recognises at most this share of those who are. Reconstruction, baseline 0.1: an attacker
+    who would guess a record right with probability 10 % reconstructs it with at most this
+    probability. μ: no test does better than telling two normal laws of variance 1 apart whose means
+    differ by μ. Regret: how much too often that would let a guess be right. The same stands in
+    words below the table.
+
     \b
     Example:
       symacct risk "1000 * PoissonSubsample(Gaussian(2), 1/100)"
@@ -368,6 +375,9 @@ def risk_command(
     else:
         print_table(headers, rows)
         print_relation(m, said)
+        click.echo("in words:")
+        for sentence in found.words:
+            print_prose(f"- {sentence}")
         if found.note:
             print_prose(found.note)
         for name, why in found.open_ends:

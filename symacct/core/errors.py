@@ -227,6 +227,10 @@ class DomainError(SymacctError, ValueError):
     """A parameter, count or name lies outside what it can be."""
 
 
+class NoNumberError(DomainError):
+    """A function of a user's returned something that is no number of the arithmetic."""
+
+
 class ArgumentError(SymacctError, TypeError):
     """A function was called with too many, too few or unknown arguments."""
 

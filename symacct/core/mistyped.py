@@ -38,7 +38,8 @@ _POSSIBLE: list[_Correction] = [
 ]
 #: What only a number by itself may be.
 #: One over the number of records, or over some times that.
-_ROOT = re.compile(r"(?:sympy\.|math\.)?sqrt\((\d{1,30})\)")
+_ROOT = re.compile(r"(?:sympy\.|math\.)?((sqrt|log|exp)\(\d{1,30}(?:/\d{1,30})?\))")
+_NAMES = {"sqrt": "a root", "log": "a logarithm", "exp": "a power of e"}
 _RECORDS = re.compile(r"\s*\d+\s*/\s*\(?\s*(?:\d+\s*\*?\s*)?[nN]\s*\)?\s*")
 _ALONE = [
     (re.compile(r"(?<=\d)\s*[kK]$"), "e3"),
@@ -82,13 +83,17 @@ def symbol(text: str) -> str:
 
 
 def root(text: str) -> str:
-    """The end of a message on a root in quotes, where only a rational number is read.
+    """The end of a message on a root or a logarithm in quotes, where only a rational is read.
 
-    >>> root("sqrt(27)")
-    '; write a root without quotes, as in sympy.sqrt(27)'
+    >>> root("sqrt(27)"), root("log(3)")
+    ('; write a root without quotes, as in sympy.sqrt(27)', \
+'; write a logarithm without quotes, as in sympy.log(3)')
     """
     found = _ROOT.fullmatch(text)
-    return f"; write a root without quotes, as in sympy.sqrt({found[1]})" if found else ""
+    if not found:
+        return ""
+    call = re.sub(r"(\d+)/(\d+)", r"sympy.Rational(\1, \2)", found[1])
+    return f"; write {_NAMES[found[2]]} without quotes, as in sympy.{call}"
 
 
 def proposed(texts: list[str]) -> str:

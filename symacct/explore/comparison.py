@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeVar
@@ -148,7 +148,14 @@ class Comparison(tuple[_R, ...]):
         widths = [max(map(len, column)) for column in columns]
         lines = zip(*columns, strict=True)
         shown = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
-        return "\n".join([*shown, f"relation: {self.about}"])
+        return "\n".join([*shown, *self._faults(), f"relation: {self.about}"])
+
+    def _faults(self) -> Iterator[str]:
+        """Theorems of a user that returned what is no number."""
+        for row in self:
+            said = row.reason if isinstance(row, TheoremRow) else ""
+            if said.startswith(f"{row.name} returned "):
+                yield f"{row.name} does not answer: {said.removeprefix(f'{row.name} ')}"
 
     def __repr__(self) -> str:
         lines = [f"<Comparison of {len(self)} rows: {', '.join(self.headers)}; {self.about}>"]
@@ -160,6 +167,7 @@ class Comparison(tuple[_R, ...]):
         silent = ", ".join(row.name for row in self if not row.applies)
         rows = (row.cells for row in self if row.applies)
         below = f"relation: {self.about}" + (f"; no answer: {silent}" if silent else "")
+        below = "; ".join([below, *self._faults()])
         return grid(self.headers, rows, below)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from flint import arb
@@ -33,6 +34,7 @@ from symacct.core.exact import INFINITY, Numeric
 from symacct.core.forking import cached_property
 from symacct.core.sources import DRS22, SYMACCT
 from symacct.explore.plots.risks import FPRS, roc
+from symacct.explore.risk_words import in_words, listed
 from symacct.export.cards import grid
 from symacct.export.description import about, pictured
 from symacct.expressions.node import Node, as_node
@@ -312,6 +314,23 @@ class Risk:
         if self.node.rewritten.steepest_up_to == INFINITY:
             yield "ρ of zCDP", "rho", None, False
 
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """A plain sentence for each number that is known, in the order of the table.
+
+        >>> from symacct import Gaussian
+        >>> risk(Gaussian(50)).words[2].partition("not in the data ")[2]
+        'recognises at most 1.06 % of those who are.'
+        """
+        error = given(self.least_error)
+        return tuple(
+            in_words(name, argument, most, error)
+            for (_, name, argument, _), (_, most, _) in zip(
+                self._questions(), self.rows, strict=True
+            )
+            if isinstance(most, Bound)
+        )
+
     @property
     def cells(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """The headers and the rows of the table, where each number is rounded to its safe side."""
@@ -334,6 +353,7 @@ class Risk:
         widths = [max(map(len, column)) for column in columns]
         lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in [headers, *rows]]
         lines.append(f"relation: {about(self.node, self._relation)}")
+        lines += listed(self.words)
         return "\n".join([*lines, self.note] if self.note else lines)
 
     def __repr__(self) -> str:
@@ -341,7 +361,8 @@ class Risk:
 
     def _repr_html_(self) -> str:
         below = filter(None, [f"relation: {about(self.node, self._relation)}", self.note])
-        return grid(*self.cells, "; ".join(below))
+        words = "".join(f"<li>{escape(one)}</li>" for one in self.words)
+        return grid(*self.cells, "; ".join(below)) + f"<ul>{words}</ul>"
 
     def as_dict(self) -> dict[str, Any]:
         """The table for JSON."""
@@ -418,6 +439,12 @@ def _or_why(of: Risk, name: str, argument: str | None) -> Bound | str:
     """The number, or why there is none."""
     try:
         found: Bound = getattr(of, name) if argument is None else getattr(of, name)(argument)
+    except AssumptionError as error:
+        if name == "mu_of_all" and not of.note:
+            return (
+                f"not known for this noise; the μ above is for errors from {given(of.least_error)}"
+            )
+        return str(error).removeprefix(f"{name}: ").removeprefix("gdp: ")
     except SymacctError as error:
         return str(error).removeprefix(f"{name}: ").removeprefix("gdp: ")
     return found

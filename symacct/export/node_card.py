@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from html import escape
 
 from symacct.core.claims import Kind
+from symacct.core.errors import SymacctError
+from symacct.core.lazy_import import sympy
 from symacct.export.cards import card, scrolled
 from symacct.export.description import float_note, in_few_words, neighbours
 from symacct.export.latex.display import inline
@@ -26,11 +29,23 @@ def node_card(m: Node) -> str:
     return card((name, said) for name, said in rows if said) + formula
 
 
+def _fitting(m: Node, symbol: sympy.Symbol) -> int | str | None:
+    """A number that the symbol may stand for: a rate is at most 1."""
+    for given in (2, "1/2", 10, "1/100"):
+        with suppress(SymacctError):
+            m.subs({symbol: given})
+            return given
+    return None
+
+
 def _questions(m: Node) -> str:
     """What to type after the name of the expression, and what it answers."""
     if m.free_symbols:
-        name = min(symbol.name for symbol in m.free_symbols)
-        return f".subs({{{name!r}: 2}}) puts in a number, .latex() is the formula for a paper"
+        first = min(m.free_symbols, key=lambda symbol: symbol.name)
+        if (given := _fitting(m, first)) is None:
+            return ".latex() is the formula for a paper"
+        puts = f".subs({{{first.name!r}: {given!r}}}) puts in a number"
+        return f"{puts}, .latex() is the formula for a paper"
     if m.claim.kind not in (Kind.EXACT, Kind.UPPER):
         return ".rdp(2) is the value of this curve at an order"
     return (

@@ -35,7 +35,9 @@ from symacct.expressions.tokens import Token, tokens_of
 
 def parse_formula(text: str, symbol: sympy.Symbol) -> sympy.Expr:
     """The formula written in `text`, in one bare symbol, e.g. "alpha/50 + log(2)"."""
-    return exact.expression(Reader(text, HEADS, {symbol.name: symbol}).whole())
+    reader = Reader(text, HEADS, {symbol.name: symbol})
+    reader.needed = f"a number or the variable, which is {symbol.name}"
+    return exact.expression(reader.whole())
 
 
 _CLOSES = {"(": ")", "[": "]"}

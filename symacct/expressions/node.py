@@ -33,12 +33,16 @@ _QUESTIONS = {
     **dict.fromkeys(("get_rdp", "compute_rdp", "renyi"), "rdp(alpha)"),
     **dict.fromkeys(("compose", "self_compose"), "m1 + m2, or n * m"),
 }
-#: What a class of nodes says of itself, which nobody asks of an expression.
+#: What only authors of mechanisms and operations write or call.
 _OF_AUTHORS = {
-    "carried", "changes_size", "constructor", "convex", "counts_records", "fixed_adjacency",
-    "is_one_step", "json_former", "json_optional", "makers", "one_pair", "read_adjacency",
-    "rebuild", "relation_elsewhere", "rewrites", "rewritten", "steepest_up_to", "swap_symmetric",
-    "symbolic_parameters",
+    "at_infinity", "at_one", "carried", "changes_size", "constructor", "convex", "counts_records",
+    "curve", "excess", "excess_in", "excesses", "finite_up_to", "fixed_adjacency", "is_cheap",
+    "is_finite_at", "is_finite_there", "is_of_vectors", "is_one_query", "is_one_step",
+    "json_former", "json_optional", "lie_probability", "log_odds", "makers", "nested", "odds_apart",
+    "one_pair", "over_answers", "parameters", "read_adjacency", "rebuild", "relation_elsewhere",
+    "rewrites", "rewritten", "roles", "sampled", "sharper", "stable_excess", "stated_adjacency",
+    "steepest_up_to", "swap_symmetric", "swapped", "symbolic_parameters", "truth_probability",
+    "within",
 }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from symacct.core.errors import DomainError, PrecisionError, echo
 from symacct.core.exact import Exact, Numeric, text, typed_value
 from symacct.core.lazy_import import sympy
 from symacct.expressions.bounded import bits
+from symacct.results.rounding import exact_decimal
 
 #: Of a rational, an expression or a ball; a comparison of balls holds where it is certain.
 Condition: TypeAlias = Callable[[Any], Any]
@@ -58,7 +59,17 @@ def _share(number: Exact) -> str:
 
 def probability(value: Numeric, name: str) -> Exact:
     """A probability strictly between 0 and 1."""
-    return _within(value, name, "0 < probability < 1", (lambda x: x > 0, lambda x: 1 - x > 0))
+    conditions = (lambda x: x > 0, lambda x: 1 - x > 0)
+    return _within(value, name, "0 < probability < 1", conditions, _percent)
+
+
+def _percent(number: Exact) -> str:
+    """The end of a message about a probability above 1: the share that so many percent are."""
+    if not isinstance(number, Fraction) or not 1 < number < 100:
+        return ""
+    share = number / 100
+    decimal = exact_decimal(share)
+    return f"; did you mean {decimal or text(share)}?"
 
 
 def whole(value: Numeric, name: str, least: int = 0) -> int:

@@ -222,10 +222,10 @@ class PureDP(PureResponse):
     """An arbitrary ε₀-DP mechanism, accounted for by the worst one.
 
     The curve is that of RandomizedResponse(e^{ε₀}/(1+e^{ε₀})). Every ε₀-DP mechanism is a
-    post-processing of it, also below sampling, so this curve is the exact worst case. `epsilon` >=
-    0 is in nats. `adjacency` says for which neighbours it holds; by default any neighbours will do.
-    Raises DomainError for other parameters. Source: KOV15, every ε-DP mechanism is a
-    post-processing of randomized response.
+    post-processing of it, so this curve is the exact worst case. This remains true if the mechanism
+    is run on a sample. `epsilon` >= 0 is in nats. `adjacency` says for which neighbours it holds;
+    by default any neighbours will do. Raises DomainError for other parameters. Source: KOV15, every
+    ε-DP mechanism is a post-processing of randomized response.
 
     >>> print(PureDP("1/2").rdp("inf", digits=3))
     0.5

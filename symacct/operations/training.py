@@ -63,7 +63,8 @@ def dp_sgd(
     added or removed. With "shuffled" each epoch cuts a fresh permutation into
     batches; this is accounted for as if the permutation were published, without amplification
     (docs/proofs.md, section 37), and `baselines.shuffled_batches` gives a lower bound of its cost.
-    All neighbours then have the same number of batches, and an empty last one is published too.
+    For this, neighbouring datasets must have the same number of batches, so a trainer must publish
+    the last batch's output even if that batch is empty.
 
     Give the number of `steps`, or of `epochs`, which are ⌈epochs·n/batch_size⌉ steps. With
     "balls_and_bins" and "shuffled" the epochs are rounded up to whole ones, and a RoundedWarning

@@ -35,6 +35,7 @@ _WIDTH = 80  # columns of a printed report
 COMPARED = "by Rényi orders, for comparison"
 _IN_PYTHON = f"conversion={TRUE!r}"
 _LARGE = Fraction(1, 100)  # a δ that no number of records makes small
+_NEARLY = 1.0005  # times, which four digits rounded up would call 1.001
 _TINY = 1e-300  # below one over any number of records
 _LOG10_OF_E = Fraction(4342944819, 10**10)  # rounded down
 _PEOPLE, _MOST_POWER = 10, 10**6  # powers of ten: more than there are people; the largest printed
@@ -226,6 +227,10 @@ class PrivacyReport:
 
     __repr__ = __str__
 
+    def __dir__(self) -> list[str]:
+        """What users ask of it."""
+        return sorted(set(super().__dir__()) - {"behind", "found", "large_delta", "relation_why"})
+
     def _repr_html_(self) -> str:
         others = list(self.comparison())
         below = card(others, COMPARED) if others else ""
@@ -284,6 +289,8 @@ def _times(more: Enclosure, less: Enclosure) -> str:
     if more.rounded() == less.rounded():
         return "  (the same)"
     times = ratio(more, less)
+    if times is not None and float(times) < _NEARLY:
+        return "  (nearly the same)"
     return "" if times is None else f"  ({times:.4g} times the number to report)"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -11,11 +12,11 @@ from typing import Any, NamedTuple, Unpack, overload
 
 from flint import arb
 
-from symacct.arithmetic import BALL
+from symacct.arithmetic import BALL, Arithmetic
 from symacct.arithmetic.ball import precision
 from symacct.core.calling import explained
 from symacct.core.claims import UNSTATED, Kind
-from symacct.core.errors import EqualTheoremWarning, SymacctError, warn
+from symacct.core.errors import EqualTheoremWarning, NoNumberError, SymacctError, warn
 from symacct.core.exact import Order
 from symacct.expressions import theorem_registry
 from symacct.expressions.node import Node, kinds
@@ -26,6 +27,7 @@ from symacct.results.time_limit import OutOfTimeError, before
 
 _SECONDS, _SHARE = 1.0, 0.25  # of all theorems, and of one
 _BITS = 200
+_WRITE = "what it returns by eps, ctx.number and functions of ctx, such as ctx.log1p"
 _ORDERS: tuple[Order, ...] = (2, 3, Fraction(5, 2), 60)  # above the terms that some begin with
 
 
@@ -64,7 +66,7 @@ def theorem(
     register = theorem_registry.theorem(name, operation=operation, **statement)
 
     def checked(bound: Bound) -> Bound:
-        register(bound)
+        register(_in_the_arithmetic(name, bound))
         if other := equal_to(theorem_registry.named(name)):
             warn(
                 f"theorem {name}: found the values of {other.name} at all arguments that were "
@@ -72,6 +74,27 @@ def theorem(
                 EqualTheoremWarning,
             )
         return bound
+
+    return checked
+
+
+def _in_the_arithmetic(name: str, bound: Bound) -> Bound:
+    """The bound, which has to return a number of `ctx`: a whole number or a fraction is made one.
+
+    Raises DomainError for a float, which has lost digits, and for anything that is no number.
+    """
+
+    @functools.wraps(bound)
+    def checked(ctx: Arithmetic, *given: Any, **named: Any) -> Any:
+        found = bound(ctx, *given, **named)
+        if isinstance(found, int | Fraction) and not isinstance(found, bool):
+            return ctx.number(found)
+        if found is not None and not isinstance(found, bool | float | complex | str):
+            return found
+        names = getattr(getattr(bound, "__code__", None), "co_names", ())
+        meant = [f"ctx.{one}" for one in names if hasattr(math, one) and hasattr(ctx, one)]
+        kind = "None" if found is None else f"a {type(found).__name__}"
+        raise NoNumberError(f"{name} returned {kind}; write {' and '.join(meant) or _WRITE}")
 
     return checked
 

@@ -19,7 +19,7 @@ _WORDS: list[tuple[re.Pattern[str], str]] = [
             r"m\.epsilon\('?([^',]*)'?, conversion='([\w-]+)'\)",
             r"symacct epsilon --delta \1 --conversion \2",
         ),
-        (r"m\.epsilon\(delta\)\.under\('(\w+)'\)", r"--adjacency \1"),
+        (r"m\.report\(delta, adjacency='(\w+)'\)", r"--adjacency \1"),
         (r"(?:m\.epsilon|\bepsilon)\(delta\)", "symacct epsilon"),
         (r"m\.rdp\(alpha, engine=\W?(\w+)\W?\)", r"symacct rdp --engine \1"),
         (r"(?:for )?\.rdp\(alpha, by=\.\.\.\)", "symacct rdp with --by"),

@@ -105,7 +105,8 @@ def assert_sound(
         for argument in asked:
             x = float(exact(argument, "at"))
             truth = _truth(accountant, m, what, binary(x), conversion)
-            found, where = function(x), f"{what}({echo(x)}) of {echo(m)}{means}"
+            where = f"{what}({echo(x)}) of {echo(m)}{means}"
+            found = _asked(function, x, where, whole=what == "rdp" and at is None)
             fault = _fault(found, truth, where, share, times)
             if fault:
                 raise UnsoundError(fault)
@@ -117,6 +118,19 @@ def assert_sound(
             widest = max(widest, _width(truth))
             advance(1)
     return Checked(len(asked), widest)
+
+
+def _asked(function: Callable[[float], Any], x: float, where: str, whole: bool) -> Any:
+    """What the function says at x; of one that fails between whole orders, how to ask it there."""
+    try:
+        return function(x)
+    except Exception as error:
+        if not whole or x == int(x):
+            raise
+        raise DomainError(
+            f"{where}: found {type(error).__name__}: {error}; asked at {echo(x)}; for whole orders "
+            "give at=range(2, 65)"
+        ) from error
 
 
 def _under(m: Node, relation: str) -> Node:
