@@ -69,8 +69,8 @@ def risk(m: Node, digits: int = 6, least_error: Numeric = LEAST_ERROR) -> Risk:
 
     The attacker may know everything else. Each number is certified and rounded up. `digits` are
     significant digits; if the profile has fewer, the answer has those. `least_error` is that of
-    `Node.gdp`. If only a Rényi curve is known, as of zCDP, the numbers are what it implies: upper
-    bounds, of which nothing is known from below. Raises InfiniteError if the curve implies nothing,
+    `Node.gdp`. If only a Rényi curve is known, as for zCDP, the numbers are the upper bounds that
+    it implies. No lower bounds are known then. Raises InfiniteError if the curve implies nothing,
     and DomainError for symbols without a value. ε is in nats.
 
     >>> from symacct import Gaussian, PoissonSubsample
