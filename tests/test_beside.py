@@ -105,11 +105,13 @@ def test_an_answer_waits_for_the_exact_profile_so_long_and_is_by_orders_without_
     assert "This is an upper bound" in text
     box = text.split("└")[0]  # the first one says it, for what is below it may not be read
     late = f"smaller {sign} may be provable: --conversion exact takes longer than the 0.1 s given"
-    assert f"│ not final   │ A {late} to it." in box
+    assert (
+        f"│ not final   │ A {late} to it here; ask again with it to let it run to its end." in box
+    )
     document = json.loads(printed((*question, "--json"), 0.1).getvalue())["headline"]
     assert late in document["not_final"]
     assert f"smaller {sign} may be" in document["note"]
-    assert re.search(r"at least │ not computed within 0.1 s +│", text)
+    assert re.search(rf"true {sign} │ not computed within 0.1 s +│", text)
     headline, conversions = re.compile("│ report this.*"), ("improved", "optimal")
     by_orders = [
         headline.search(printed((*question, "--conversion", one), 0.1).getvalue())[0].split()

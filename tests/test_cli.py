@@ -286,7 +286,7 @@ def test_the_best_proved_number_is_first_and_by_orders_is_below_it():
         below = text.partition("by Rényi orders, for comparison\n")[2]
         assert re.search(rf"│ {sign} +│ {by_orders.rounded()}  \([\d.]+ times the number", below)
         assert "adding or removing one record" in text
-        assert "at least" not in text
+        assert "between" not in text
         document = as_json(name, sampled, other, given)
         assert document[name]["value"] == by_orders.rounded()  # the documented keys stay
         assert document["headline"][name]["value"] == true.rounded()

@@ -257,7 +257,7 @@ def may_be_smaller(g: Guarantee, how: str) -> str:
     """A note that more time may prove a smaller number, and `how` to ask for it."""
     return (
         f"a smaller {asked_letter(g)} may be provable: {how} takes longer than the "
-        f"{limits.current().report} s given to it"
+        f"{limits.current().report} s given to it here; ask again with it to let it run to its end"
     )
 
 

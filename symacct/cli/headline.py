@@ -132,6 +132,7 @@ def _beside(m: Node, found: Reported[Guarantee]) -> list[tuple[str, str]]:
     g, beside = found.best, found.beside
     if g.kind is Kind.EXACT or says_least(g):
         return rows
+    true = f"true {asked_letter(g)}"
     accountant = Accountant(_PROFILE_DIGITS)  # of its own: what is given up is forgotten
     name, lower = ("epsilon", "lower_epsilon") if g.epsilon is g.asked else ("delta", "lower_delta")
     ask, ask_least = getattr(accountant, name), getattr(accountant, lower)
@@ -149,9 +150,12 @@ def _beside(m: Node, found: Reported[Guarantee]) -> list[tuple[str, str]]:
         with contextlib.suppress(SymacctError):
             least = beside.ask(lambda: ask_least(m, g.given))
             if least.lower > 0:
-                rows.append(("at least", _compared(g.asked, least)))
+                ends = f"between {least.rounded(_PROFILE_DIGITS)} and {g.asked.rounded()}"
+                times = ratio(g.asked, least)
+                loose = "" if times is None else f", a factor of {times:.4g}"
+                rows.append((true, f"{ends}{loose}"))
     except OutOfTimeError:
-        rows.append(("at least", beside.left_out()))
+        rows.append((true, beside.left_out()))
     return rows
 
 

@@ -56,9 +56,8 @@ _SHUFFLED = (
     "know the permutations"
 )
 _COMPARED = (
-    "no gain from shuffling is claimed (SYMACCT, docs/proofs.md, section 37): of the results that "
-    "docs/theorems.md lists, those of FMT21 are about shuffled answers of local randomizers, and "
-    "CGK24 bounds shuffled batches from below alone (symacct.baselines.shuffled_batches)"
+    "no gain from shuffling is claimed, because none of the results in docs/theorems.md proves one "
+    "for shuffled batches (docs/proofs.md, section 37)"
 )
 _CHEAPER = (
     "--sampling poisson or balls_and_bins, where the trainer can draw its batches so: for these "
@@ -66,9 +65,8 @@ _CHEAPER = (
 )
 #: Why records are replaced where nothing else was said, by the sampling that is for it.
 _REPLACED = (
-    "this is the default of --sampling {sampling}, whose batches have a fixed size for either "
-    "dataset, and not the relation of Poisson sampling, where a record is added or removed; a "
-    "record replaced moves the sum over a batch by up to twice the clipping norm (sensitivity 2)"
+    "this is the default of --sampling {sampling}, and a replaced record moves the sum over a "
+    "batch by up to twice the clipping norm (sensitivity 2)"
 )
 _ALL_TOLD = (
     "the runs are on the same data, and the results of all of them are released; to release only "
@@ -224,6 +222,7 @@ def dpsgd_command(
             first["true ε"] = (
                 f"between {more['at_least']['value']} and {found.best.asked.rounded()}"
             )
+            last = [row for row in last if row[0] != "at least"]
         print_reported(
             m,
             found,

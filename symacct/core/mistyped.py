@@ -135,6 +135,14 @@ _OURS = {
     "approxdp": ("ApproximateDP",), "dpftrl": ("TreeAggregation",),
     "treecomposition": ("TreeAggregation",), "matrixfactorization": ("MatrixMechanism",),
 }  # fmt: skip
+#: Questions by the names that other libraries have for them.
+THEIR_QUESTIONS = {
+    **dict.fromkeys(("get_epsilon", "compute_epsilon", "eps"), "epsilon(delta), or report(delta)"),
+    "get_privacy_spent": "epsilon(delta), or report(delta)",
+    **dict.fromkeys(("get_delta", "compute_delta"), "delta(epsilon)"),
+    **dict.fromkeys(("get_rdp", "compute_rdp", "renyi"), "rdp(alpha)"),
+    **dict.fromkeys(("compose", "self_compose"), "m1 + m2, or n * m"),
+}
 
 
 def our_name(found: str, known: Iterable[str]) -> str | None:

@@ -232,8 +232,8 @@ def compare_epsilon(
 ) -> Comparison[ConvertedEpsilon]:
     """Compare ε(δ) by every conversion, and by each theorem that bounds m.
 
-    The smallest proved ε comes first, which is the one to report; the true ε, where it is known, is
-    that. If it is not known, the best lower bound comes after the other values. Rows without a
+    The smallest proved ε comes first, which is the one to report. If the true ε is known, it is
+    that one. If it is not known, the best lower bound comes after the other values. Rows without a
     value come last and give their reason. `delta` is the given δ, and ε is in nats, with `digits`
     significant digits. `accountant` remembers the values. Raises DomainError if m is no mechanism.
 

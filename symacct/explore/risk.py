@@ -78,9 +78,10 @@ def risk(
     The attacker may know everything else. Each number is certified and rounded up. `digits` are
     significant digits; if the profile has fewer, the answer has those. `least_error` is that of
     `Node.gdp`. `adjacency` says for which neighbours the parameters of m were stated, "add_remove"
-    or "replace_one", if m leaves that open. If only a Rényi curve is known, as of zCDP, the numbers
-    are what it implies: upper bounds, of which nothing is known from below. Raises InfiniteError if
-    the curve implies nothing, and DomainError for symbols without a value. ε is in nats.
+    or "replace_one", if m leaves that open. If only a Rényi curve is known, as for zCDP, the
+    numbers are the upper bounds that it implies. No lower bounds are known then. Raises
+    InfiniteError if the curve implies nothing, and DomainError for symbols without a value.
+    ε is in nats.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> found = risk(2000 * PoissonSubsample(Gaussian("9.4"), "0.328"))

@@ -16,6 +16,7 @@ from symacct.core.exact import Exact, Numeric, Order, OrderArray, typed_value
 from symacct.core.forking import cached_property
 from symacct.core.interning import Interned
 from symacct.core.lazy_import import sympy
+from symacct.core.mistyped import THEIR_QUESTIONS
 from symacct.core.pinning import By
 from symacct.expressions.bounded import replaced
 from symacct.expressions.currencies import Currencies
@@ -25,14 +26,6 @@ from symacct.expressions.pictures import Pictures
 from symacct.results.enclosure import Enclosure, Guarantee
 from symacct.results.progress import progress
 
-#: Questions by the names that other libraries have for them.
-_QUESTIONS = {
-    **dict.fromkeys(("get_epsilon", "compute_epsilon", "eps"), "epsilon(delta), or report(delta)"),
-    "get_privacy_spent": "epsilon(delta), or report(delta)",
-    **dict.fromkeys(("get_delta", "compute_delta"), "delta(epsilon)"),
-    **dict.fromkeys(("get_rdp", "compute_rdp", "renyi"), "rdp(alpha)"),
-    **dict.fromkeys(("compose", "self_compose"), "m1 + m2, or n * m"),
-}
 #: What only authors of mechanisms and operations write or call.
 _OF_AUTHORS = {
     "at_infinity", "at_one", "carried", "changes_size", "constructor", "convex", "counts_records",
@@ -82,7 +75,7 @@ class Node(Currencies, Mechanical, PaperOutput, Pictures, Interned):
 
         def __getattr__(self, name: str) -> NoReturn:
             """The error about a name that nodes do not have: what other libraries call by it."""
-            asked = _QUESTIONS.get(name)
+            asked = THEIR_QUESTIONS.get(name)
             meant = f"; write {asked}" if asked else ""
             message = f"{type(self).__name__!r} object has no attribute {name!r}{meant}"
             raise AttributeError(message, name=name, obj=self)

@@ -26,7 +26,8 @@ _SOURCE = SYMACCT.at("docs/proofs.md, section 31, after Bok, Su and Altschuler 2
 class NoisyDescent(ComputedGaussian):
     """The last of T = `steps` noisy iterates f(x) + N(0, σ²), where each step uses every record.
 
-    the Gaussian mechanism of the sensitivity √((1−c^T)(1+c)/((1−c)(1+c^T))), √T for c = 1.
+    It costs what the Gaussian mechanism of sensitivity √((1−c^T)(1+c)/((1−c)(1+c^T))) costs. For
+    c = 1 this sensitivity is √T.
 
     Only the last iterate is published. Each f brings any two points nearer to each other by the
     factor c = `contraction` at least, and a record moves each value of f by at most 1, which is the
@@ -77,7 +78,8 @@ class NoisyDescent(ComputedGaussian):
 class NoisyPass(ComputedGaussian):
     """The last noisy iterate f(x) + N(0, σ²), where a record is used in one step only.
 
-    the Gaussian mechanism of the sensitivity √(c^{2m−2}(1−c²)/(1−c^{2m})), 1/√m for c = 1.
+    It costs what the Gaussian mechanism of sensitivity √(c^{2m−2}(1−c²)/(1−c^{2m})) costs. For
+    c = 1 this sensitivity is 1/√m.
 
     The record is used in the first of the last m = `steps` steps, and only the last iterate is
     published. The f are as for `NoisyDescent`. For the record of the last step m is 1, and only the

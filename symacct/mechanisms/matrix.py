@@ -63,7 +63,7 @@ class MatrixMechanism(ComputedGaussian):
 class TreeAggregation(ComputedGaussian):
     """Tree aggregation: sums of steps by the nodes of a binary tree, each with noise N(0, σ²).
 
-    the Gaussian mechanism of sensitivity √⌈log₂(n+1)⌉, n the number of steps.
+    It costs what the Gaussian mechanism of sensitivity √⌈log₂(n+1)⌉ costs, for n steps.
 
     A record is in one step only. If a record is in one of several trees, `steps` is that of the
     largest tree. `sigma` is positive, in units of what a record adds to its step, and `steps` is a

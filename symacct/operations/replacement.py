@@ -34,14 +34,14 @@ def sample_with_replacement(
     """The mechanism on a sample that is drawn with replacement: `batch` draws from n records.
 
     A record that is drawn j times, with j ~ Bin(batch, 1/n), moves the query by jΔ. `mechanism` is
-    Gaussian noise for one record of the batch that is replaced. The result is exact for add/remove
-    neighbours, where n is the size of the larger dataset, and a bound for replace-one neighbours.
-    It is no smaller for fewer records: GroupPrivacy wants the size at the start of its last step,
-    and no sampling, which leaves fewer records, may be put above it. The possible numbers of draws
-    are told apart up to the limit "terms". For (ε, δ), conversion="exact" gives the truth, because
-    Rényi orders also pay for numbers of draws that never occur. `baselines.with_replacement` is a
-    bound for many steps, for larger batches and for a replaced record. `adjacency` names the
-    neighbours. ε(α) is in nats. Raises DomainError, LimitError.
+    Gaussian noise with the sensitivity of replacing one record of the batch. The result is exact
+    for add/remove neighbours, where n is the size of the larger dataset, and a bound for
+    replace-one neighbours. It is no smaller for fewer records: GroupPrivacy wants the size at the
+    start of its last step, and no sampling, which leaves fewer records, may be put above it. The
+    possible numbers of draws are told apart up to the limit "terms". For (ε, δ), conversion="exact"
+    gives the truth, because Rényi orders also pay for numbers of draws that never occur.
+    `baselines.with_replacement` is a bound for many steps, for larger batches and for a replaced
+    record. `adjacency` names the neighbours. ε(α) is in nats. Raises DomainError, LimitError.
 
     >>> from symacct import Gaussian
     >>> print(sample_with_replacement(Gaussian(4), 1000, 10).rdp(2, digits=6))

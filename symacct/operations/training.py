@@ -60,18 +60,17 @@ def dp_sgd(
     and `batch_size` is the expected size. With "without_replacement" a batch has exactly
     `batch_size` records, and the sensitivity is 2C. With "balls_and_bins" each record draws its
     batch of an epoch: there are ⌊n/batch_size⌋ batches, and neighbours differ by one record that is
-    added or removed. With "shuffled" each epoch cuts a fresh permutation into
-    batches; this is accounted for as if the permutation were published, without amplification
-    (docs/proofs.md, section 37), and `baselines.shuffled_batches` gives a lower bound of its cost.
-    For this, neighbouring datasets must have the same number of batches, so a trainer must publish
-    the last batch's output even if that batch is empty.
+    added or removed. With "shuffled" each epoch cuts a fresh permutation into batches; this is
+    accounted for as if the permutation were published, without amplification (docs/proofs.md,
+    section 37), and `baselines.shuffled_batches` gives a lower bound of its cost. For this,
+    neighbouring datasets must have the same number of batches, so a trainer must publish the last
+    batch's output even if that batch is empty.
 
     Give the number of `steps`, or of `epochs`, which are ⌈epochs·n/batch_size⌉ steps. With
     "balls_and_bins" and "shuffled" the epochs are rounded up to whole ones, and a RoundedWarning
-    says so if `epochs` is not whole. `adjacency`
-    is by default the usual relation of the sampling. For a person who has up to k of the records
-    write `GroupPrivacy(run, k)`, and for N runs on the same data N·`run`. Raises DomainError. ε(α)
-    is in nats.
+    says so if `epochs` is not whole. `adjacency` is by default the usual relation of the sampling.
+    For a person who has up to k of the records write `GroupPrivacy(run, k)`, and for N runs on the
+    same data N·`run`. Raises DomainError. ε(α) is in nats.
 
     >>> run = dp_sgd(1_281_167, 1024, 1.1, epochs=15)
     >>> run is dp_sgd(n=1281167, batch_size=1024, noise_multiplier="1.1", epochs=15)
@@ -187,14 +186,14 @@ def band_mf(
     with at most b diagonals. For one record the mechanism is then a composition of sampled Gaussian
     mechanisms, one for each column of its part, with the norm of that column as sensitivity.
     `strategy` is C as a list of rows, or the list of the numbers on its diagonals if each diagonal
-    is constant (Toeplitz), or None if no column has a norm above 1. Give the number of `steps` or
-    of `epochs`, as for `dp_sgd`. With `adjacency="replace_one"` the new record is put into the part
-    of the old one. With `sampling="min_sep"` there are no parts: a record rests for b−1 steps after
-    it was used, and enters each other step with probability p = batch_size/(n − (b−1)·batch_size).
-    The result is then an upper bound: ⌈steps/b⌉ samples at a rate q, with
-    q/(1−q) = p·b^b/((b−1)^{b−1}(1−p)^b), or q = 1 − (1−p)^steps if steps ≤ b. `batch_size` is the
-    expected size, for "min_sep" after many steps. Raises DomainError, LimitError. Source:
-    docs/proofs.md, section 36. ε(α) is in nats.
+    is constant (Toeplitz), or None, for any such matrix whose columns have norm at most 1. Give the
+    number of `steps` or of `epochs`, as for `dp_sgd`. With `adjacency="replace_one"` the new record
+    is put into the part of the old one. With `sampling="min_sep"` there are no parts: a record
+    rests for b−1 steps after it was used, and enters each other step with probability p =
+    batch_size/(n − (b−1)·batch_size). The result is then an upper bound: ⌈steps/b⌉ samples at a
+    rate q, with q/(1−q) = p·b^b/((b−1)^{b−1}(1−p)^b), or q = 1 − (1−p)^steps if steps ≤ b.
+    `batch_size` is the expected size, for "min_sep" after many steps. Raises DomainError,
+    LimitError. Source: docs/proofs.md, section 36. ε(α) is in nats.
 
     >>> band_mf(n=10_000, batch_size=7, noise_multiplier=2, bands=3, steps=900)
     300*PoissonSubsample(Gaussian(2), '21/10000')

@@ -32,6 +32,8 @@ ORDERS = ("1.00000001", "1.01", "1.5", "2", "2.5", "3", "8", "10.5", "64", "256.
 DELTAS = ("1e-5", "1e-8")
 EPSILONS = ("0.1", "1")
 _DIGITS = 20
+_CLOSE = 1e-3  # how far a truth is from certain that is known to so many digits
+_FLOAT_DIGITS = 15  # of a quotient of two ends that no float64 tells from 1
 _PROFILE_DIGITS = 14  # as far as a float64 goes
 
 
@@ -55,7 +57,11 @@ class Checked(int):
         return checked
 
     def __repr__(self) -> str:
-        return f"{int(self)} values, each held to a truth known up to a factor of {self.width:.6g}"
+        known = f"up to a factor of {self.width:.6g}"
+        if self.width < 1 + _CLOSE:
+            digits = _FLOAT_DIGITS if self.width == 1 else -math.ceil(math.log10(self.width - 1))
+            known = f"to {digits} digits"
+        return f"{int(self)} values, each held to a truth that is known {known}"
 
 
 def assert_sound(
@@ -83,10 +89,10 @@ def assert_sound(
     were. With a `relation` ("add_remove" or "replace_one") every sampling is taken under that one.
 
     >>> assert_sound(lambda alpha: alpha / 50, "Gaussian(5)")
-    11 values, each held to a truth known up to a factor of 1
+    11 values, each held to a truth that is known to 15 digits
     >>> assert_sound(lambda alpha: 0.08 * alpha, "PoissonSubsample(Gaussian(5), 1/2)",
     ...              relation="replace_one")
-    11 values, each held to a truth known up to a factor of 1
+    11 values, each held to a truth that is known to 15 digits
     """
     __tracebackhide__ = True  # a test's report ends at the line that called
     m = parse(expression) if isinstance(expression, str) else as_node(expression, "expression")

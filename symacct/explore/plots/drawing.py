@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
-from itertools import cycle, product
+from itertools import cycle, pairwise, product
 from typing import TYPE_CHECKING, Any, cast
 
 from symacct.core.claims import Kind
@@ -35,6 +35,7 @@ _MARKERS = 12  # on a line
 _WIDE = 10  # an axis whose ends have a larger ratio is logarithmic
 _LETTERS = 14  # of a legend, in an inch
 _ROWS, _ROW = 4, 0.15  # where names of landmarks may begin, in heights of the axes
+_EVEN = 1.25  # the largest step of a grid that is even, over its smallest one
 _SHORT = 100  # and holds at least two powers of ten from this ratio on
 _FACTOR = 1000  # matplotlib writes a factor beside a linear axis of larger numbers, or smaller
 
@@ -165,12 +166,17 @@ class Drawing:
             color="0.4", ha="right" if left else "left", va="top" if above else "bottom",
         )  # fmt: skip
 
-    def finished(self) -> Figure:
-        """The figure, with its scales and its legend. DomainError if nothing was drawn."""
+    def finished(self, on_a_grid: bool = False) -> Figure:
+        """The figure, with its scales and its legend. DomainError if nothing was drawn.
+
+        A grid of somebody's own with even steps has a linear axis, however far it goes.
+        """
         points = [point for line in self._lines for point in line.drawn]
         if not points:
             raise DomainError("plot: found no finite value, needed at least one to draw")
-        self.axes.set_xscale("log" if _is_wide([x for x, _ in points]) else "linear")
+        is_even = on_a_grid and _is_even([x for x, _ in self._lines[0].points])
+        is_wide = _is_wide([x for x, _ in points]) and not is_even
+        self.axes.set_xscale("log" if is_wide else "linear")
         self.axes.set_yscale("log" if _is_wide([y for _, y in points]) else "linear")
         for axis in (self.axes.xaxis, self.axes.yaxis):
             _name_few(axis)
@@ -191,6 +197,12 @@ def _plain(label: str) -> str:
 
 def _is_wide(values: list[float]) -> bool:
     return min(values) > 0 and max(values) > _WIDE * min(values)
+
+
+def _is_even(grid: list[float]) -> bool:
+    """Are three numbers or more about equally far apart, as those of a rounded grid are?"""
+    steps = [abs(y - x) for x, y in pairwise(grid)]
+    return len(steps) > 1 and max(steps) < _EVEN * min(steps)
 
 
 def _name_few(axis: Axis) -> None:

@@ -168,7 +168,7 @@ def plot_sweep(
         wanted = {NEEDED[ask], *(symbol.name for symbol in node.free_symbols)}
         used = {key: value for key, value in values.items() if key in wanted}
         drawing.add(lines.of_records(name, axis, ask_all(node, used)))
-    return drawing.finished()
+    return drawing.finished(on_a_grid=True)
 
 
 def _orders(

@@ -70,11 +70,11 @@ def plot_runs(
     """Draw ε at a δ against the number of runs: the true ε, and what other methods prove.
 
     The other methods are Rényi orders, and naive and optimal composition of the true (ε, δ) of one
-    run. Naive composition gives all of δ to the runs. Optimal composition gives them all or half of
-    it, whichever proves less, and so is never above the naive one. `delta` is the δ, and `counts`
-    are numbers of runs of m. By default, if m is n runs of one mechanism, the picture shows 1 to n
-    runs of that one, and otherwise 1 to 1000 runs of m. `axes` are axes of your own to draw into. ε
-    is in nats. Raises the errors of `plot_profile`.
+    run. Naive composition divides all of δ among the runs, and adds their ε. Optimal composition
+    divides all or half of δ among them, whichever proves less, and so is never above the naive one.
+    `delta` is the δ, and `counts` are numbers of runs of m. By default, if m is n runs of one
+    mechanism, the picture shows 1 to n runs of that one, and otherwise 1 to 1000 runs of m. `axes`
+    are axes of your own to draw into. ε is in nats. Raises the errors of `plot_profile`.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> figure = plot_runs(PoissonSubsample(Gaussian(2), "1/100"), "1e-5", counts=[1, 10, 100])

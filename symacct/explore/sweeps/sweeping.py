@@ -206,9 +206,9 @@ def sweep(
     where an earlier one stopped. With `progress`, a long sweep reports how far it is, if standard
     error is a terminal.
 
-    `ask` is the question; `by`, `conversion` and `orders` are those of the methods of Node, and
-    `conversion="best"` gives the number of `Node.report` at each point, beside the one by Rényi
-    orders. It may be smaller, and takes longer. ε is in nats. A point without an answer is a record
+    `ask` is the question. `by`, `conversion` and `orders` are those of the methods of Node. With
+    `conversion="best"` each point has the number of `Node.report` beside the one by Rényi orders.
+    The first may be smaller, and takes longer. ε is in nats. A point without an answer is a record
     with an `error`. Raises DomainError for a grid that does not fit, LimitError for too many
     points, and ExecutorError or StorageError, which say what is kept.
 

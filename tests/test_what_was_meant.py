@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 import symacct as sa
 from symacct.cli import main
+from symacct.testing import Checked
 from symacct.text import parse_open
 
 M = sa.PoissonSubsample(sa.Gaussian(2), "1/10")
@@ -95,3 +96,16 @@ def test_no_message_writes_a_list_as_python_has_it():
             and node.value.id in lists
         ]
     assert found == []
+
+
+@pytest.mark.parametrize(
+    ("width", "said"),
+    [
+        (1.0, "known to 15 digits"),
+        (1 + 5e-4, "known to 3 digits"),
+        (1 + 2e-9, "known to 8 digits"),
+        (1.25, "known up to a factor of 1.25"),
+    ],
+)
+def test_how_well_a_truth_is_known_is_said_so_that_it_can_be_read(width, said):
+    assert repr(Checked(11, width)) == f"11 values, each held to a truth that is {said}"
