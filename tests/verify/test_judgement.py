@@ -20,7 +20,7 @@ from symacct.verify.judging.bounds import Truth
 from symacct.verify.judging.verdict import Count, Finding
 from symacct.verify.peer.incidents import Incidents
 from symacct.verify.peer.protocol import Answer, Ask, AskedPart
-from symacct.verify.reporting.ci import junit, said, sarif, too_little
+from symacct.verify.reporting.ci import junit, lacking_rows, said, sarif, too_little
 from symacct.verify.reporting.clusters import Clusters
 from symacct.verify.reporting.judgement import BaselineError, Judgement, KnownFindings, read
 from symacct.verify.reporting.prose import title
@@ -295,12 +295,16 @@ def test_the_last_line_says_which_defects_fail():
 def test_what_a_quick_run_had_no_time_for_is_told_what_does():
     few = Count("epsilon of Gaussian (none), add/remove", 3, 2)
     how = {"kinds": [few], "least": 5, "given": 17.0, "cut": ["usual: the time was used up"]}
-    said = too_little(report(**how))
-    assert (
-        "found 2 of epsilon of Gaussian (none), add/remove; without --quick there are 250" in said
+    one = report(**how)
+    assert too_little(one).endswith(
+        "; needed 5 judged answers of each kind of question, found fewer of 1 of 1 kinds; "
+        "--seconds 90 would do for them"
     )
-    assert "--quick" not in too_little(report(**how | {"given": 250.0}))
-    assert "--quick" not in too_little(report(**how | {"cut": []}))  # then there was time
+    assert lacking_rows(one) == [("epsilon of Gaussian (none), add/remove", "3", "2")]
+    (suite,) = parsed(junit([Judgement(one)]))
+    assert "3 answered, 2 judged" in suite[0].find("error").text
+    for change in ({"cut": []}, {"gone": True}, {"kinds": [replace(few, judged=0)]}):
+        assert "--seconds" not in too_little(report(**how | change))  # time is not what lacks
 
 
 def baseline(tmp_path, *findings):
