@@ -340,6 +340,8 @@ def print_judgement(judgement: Judgement) -> None:
     if len(report.defects) > _SHOWN:
         rest = len(report.defects) - _SHOWN
         click.echo(f"{rest} more defects: see --json or --html")
+    if judgement.unanswered:
+        print_prose(f"\n{judgement.unanswered}")
     print_prose(f"\n{judgement.conclusion}", "bold red" if failing else "bold")
 
 

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import CliRunner
 
-from symacct.cli import main
+from symacct.cli import main, verifying
 from symacct.verify import verify
 from symacct.verify.asking.questions import Extent
 from symacct.verify.judging.bounds import Truth
@@ -290,6 +290,21 @@ def test_the_last_line_says_which_defects_fail():
     assert said[0] == "Passed: no defect is below what is proved."
     assert said[1] == f"{said[0][:-1]} or has the verdict slow or a worse one."
     assert Judgement(report(loose, judged=0)).conclusion.startswith("No verdict")
+
+
+def test_a_peer_that_hangs_passes_with_a_word_about_it(tmp_path, monkeypatch):
+    slow = [found("slow", 1), found("slow", 1, at="3"), found("loose", 2, sampling="none")]
+    line = "2 questions were not answered in time; --fail-on slow makes this a failure."
+    monkeypatch.setattr(verifying, "verify", lambda words, *rest: report(*slow))
+    end = CliRunner().invoke(main, ["verify", "--command", "false"])
+    assert (end.exit_code, end.stdout.count(line)) == (0, 1)
+    assert Judgement(report(*slow[1:])).unanswered.startswith("One question was not answered")
+    for other in (
+        Judgement(report(*slow), "slow"),  # which fails
+        Judgement(report(slow[-1])),
+        Judgement(report(*slow), None, baseline(tmp_path, *slow)),
+    ):
+        assert not other.unanswered
 
 
 def test_what_a_quick_run_had_no_time_for_is_told_what_does():
