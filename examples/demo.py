@@ -164,8 +164,8 @@ def main() -> None:
     print_tables(found)
     proved = sum(answer.guarantee.optimal for answer in found)
     click.echo(
-        f"\nAll {len(found)} guarantees by Rényi orders are proved; in {proved} of them the order is "
-        f"also proved to be the best. They took {time.monotonic() - started:.1f} s."
+        f"\nAll {len(found)} guarantees by Rényi orders are proved; in {proved} of them "
+        f"the order is also proved to be the best. They took {time.monotonic() - started:.1f} s."
     )
     click.echo(f"ε against k: {picture(found, PICTURE)}")
 

@@ -6,12 +6,13 @@ import contextlib
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
 from rich.text import Text
 
 from symacct.cli.frame import InputError, findings_alone_are_1, main
@@ -22,7 +23,7 @@ from symacct.verify.judging.verdict import VERDICTS
 from symacct.verify.peer import peers
 from symacct.verify.peer.protocol import Ask
 from symacct.verify.reporting import accuracy, page, standing
-from symacct.verify.reporting.ci import junit, sarif, too_little
+from symacct.verify.reporting.ci import junit, lacking_rows, sarif, too_little
 from symacct.verify.reporting.defects import Defect
 from symacct.verify.reporting.judgement import Judgement, KnownFindings, read
 from symacct.verify.reporting.prose import heading, sentences
@@ -43,6 +44,11 @@ _SoFar = Callable[[list[Report], list[tuple[str, str]]], None]
 @click.option("--install", is_flag=True, help="Install the peer in a temporary environment.")
 @click.option("--version", help="The version of the peer that --install takes.")
 @click.option("--quick", is_flag=True, help="Ask fewer questions, for less than thirty seconds.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(1, 10**6),
+    help="How many seconds of work the run may take.",
+)
 @click.option("--json", "json_file", metavar="FILE", help="Write the findings to FILE as JSON.")
 @click.option("--html", "html_file", metavar="FILE", help="Write a page with plots to FILE.")
 @click.option("--seed", default=0, show_default=True, help="The same seed asks the same questions.")
@@ -174,7 +180,7 @@ def verify_command(
         raise InputError(f"{type(error).__name__}: {error}") from None
     for one in judged:
         if not one.report.enough:
-            click.echo(f"{one.report.peer}: {too_little(one.report)}", err=True)
+            _print_too_little(one.report)
     raise SystemExit(min((one.status for one in judged if one.status), default=0))
 
 
@@ -189,6 +195,7 @@ class _Run:
     install: bool
     version: str | None
     quick: bool
+    seconds: float | None
     seed: int
     allowance: str
     timeout: float | None
@@ -208,8 +215,9 @@ class _Run:
         if self.version is not None and self.every:
             raise PeerError("--version: found --all beside it, needed one PEER")
 
-        if self.timeout is not None and math.isnan(self.timeout):
-            raise PeerError("--timeout: found nan, needed a number of seconds")
+        for name, value in (("--timeout", self.timeout), ("--seconds", self.seconds)):
+            if value is not None and math.isnan(value):
+                raise PeerError(f"{name}: found nan, needed a number of seconds")
 
     def all(self, so_far: _SoFar) -> tuple[list[Report], list[tuple[str, str]]]:
         """A report for each peer; with several, one that cannot be run is said and left out.
@@ -239,6 +247,7 @@ class _Run:
         """The report on one peer."""
         seconds = self.timeout or (_QUICK_TIMEOUT if self.quick else _TIMEOUT)
         extent = QUICK if self.quick else FULL
+        extent = extent if self.seconds is None else replace(extent, seconds=self.seconds)
         with _progress() as shown:
             return verify(words, extent, self.seed, seconds, shown, self.allowance, self.asks)
 
@@ -298,6 +307,17 @@ def _waiting(what: str) -> Iterator[None]:
 # --- reports
 
 
+def _print_too_little(report: Report) -> None:
+    """On standard error, what could be judged, and a table of the kinds that lack answers."""
+    click.echo(f"{report.peer}: {too_little(report)}", err=True)
+    rows = lacking_rows(report)
+    if rows:
+        table = Table("kind of question", "answered", "judged")
+        for row in rows:
+            table.add_row(*row)
+        console(stderr=True).print(table)
+
+
 def print_judgement(judgement: Judgement) -> None:
     """The headline of a report, its defects, those that fail it in red, and whether it fails."""
     report = judgement.report
@@ -320,6 +340,8 @@ def print_judgement(judgement: Judgement) -> None:
     if len(report.defects) > _SHOWN:
         rest = len(report.defects) - _SHOWN
         click.echo(f"{rest} more defects: see --json or --html")
+    if judgement.unanswered:
+        print_prose(f"\n{judgement.unanswered}")
     print_prose(f"\n{judgement.conclusion}", "bold red" if failing else "bold")
 
 

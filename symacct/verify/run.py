@@ -69,10 +69,17 @@ def verify(
         undecided=len(session.judge.undecided),
         kinds=[session.judge.count(*kind) for kind in session.judge.kinds],
         least=extent.least,
-        cut=session.cut,
+        cut=[*session.cut, *_cut_short(session.short)],
         given=extent.seconds,
         points=_points(session),
     )
+
+
+def _cut_short(stages: Sequence[str]) -> list[str]:
+    """One sentence about all stages that had too little time."""
+    names, many = ", ".join(stages), len(stages)
+    cut = f"{many} stages of the run were" if many > 1 else "One stage of the run was"
+    return [f"{cut} cut short, because the time was used up: {names}."] if stages else []
 
 
 def _points(session: Session) -> list[PlottedError]:

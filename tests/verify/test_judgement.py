@@ -13,14 +13,14 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import CliRunner
 
-from symacct.cli import main
+from symacct.cli import main, verifying
 from symacct.verify import verify
 from symacct.verify.asking.questions import Extent
 from symacct.verify.judging.bounds import Truth
 from symacct.verify.judging.verdict import Count, Finding
 from symacct.verify.peer.incidents import Incidents
 from symacct.verify.peer.protocol import Answer, Ask, AskedPart
-from symacct.verify.reporting.ci import junit, said, sarif, too_little
+from symacct.verify.reporting.ci import junit, lacking_rows, said, sarif, too_little
 from symacct.verify.reporting.clusters import Clusters
 from symacct.verify.reporting.judgement import BaselineError, Judgement, KnownFindings, read
 from symacct.verify.reporting.prose import title
@@ -292,15 +292,34 @@ def test_the_last_line_says_which_defects_fail():
     assert Judgement(report(loose, judged=0)).conclusion.startswith("No verdict")
 
 
+def test_a_peer_that_hangs_passes_with_a_word_about_it(tmp_path, monkeypatch):
+    slow = [found("slow", 1), found("slow", 1, at="3"), found("loose", 2, sampling="none")]
+    line = "2 questions were not answered in time; --fail-on slow makes this a failure."
+    monkeypatch.setattr(verifying, "verify", lambda words, *rest: report(*slow))
+    end = CliRunner().invoke(main, ["verify", "--command", "false"])
+    assert (end.exit_code, end.stdout.count(line)) == (0, 1)
+    assert Judgement(report(*slow[1:])).unanswered.startswith("One question was not answered")
+    for other in (
+        Judgement(report(*slow), "slow"),  # which fails
+        Judgement(report(slow[-1])),
+        Judgement(report(*slow), None, baseline(tmp_path, *slow)),
+    ):
+        assert not other.unanswered
+
+
 def test_what_a_quick_run_had_no_time_for_is_told_what_does():
     few = Count("epsilon of Gaussian (none), add/remove", 3, 2)
     how = {"kinds": [few], "least": 5, "given": 17.0, "cut": ["usual: the time was used up"]}
-    said = too_little(report(**how))
-    assert (
-        "found 2 of epsilon of Gaussian (none), add/remove; without --quick there are 250" in said
+    one = report(**how)
+    assert too_little(one).endswith(
+        "; needed 5 judged answers of each kind of question, found fewer of 1 of 1 kinds; "
+        "--seconds 90 would do for them"
     )
-    assert "--quick" not in too_little(report(**how | {"given": 250.0}))
-    assert "--quick" not in too_little(report(**how | {"cut": []}))  # then there was time
+    assert lacking_rows(one) == [("epsilon of Gaussian (none), add/remove", "3", "2")]
+    (suite,) = parsed(junit([Judgement(one)]))
+    assert "3 answered, 2 judged" in suite[0].find("error").text
+    for change in ({"cut": []}, {"gone": True}, {"kinds": [replace(few, judged=0)]}):
+        assert "--seconds" not in too_little(report(**how | change))  # time is not what lacks
 
 
 def baseline(tmp_path, *findings):

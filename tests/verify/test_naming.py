@@ -3,6 +3,7 @@
 import struct
 import sys
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from itertools import islice
 
@@ -13,13 +14,16 @@ from symacct.verify.asking import usual
 from symacct.verify.asking.history import History
 from symacct.verify.asking.questions import Extent
 from symacct.verify.asking.regions import as_runs, bounded
+from symacct.verify.judging import matching
 from symacct.verify.judging.bounds import Truth
 from symacct.verify.judging.precision import explained, form
 from symacct.verify.judging.truth import Oracle
 from symacct.verify.judging.verdict import Finding, Judge
 from symacct.verify.peer.protocol import Answer, Ask, AskedPart, Hello, Support
+from symacct.verify.reporting.prose import sentences
 from symacct.verify.reporting.report import Report
 from tests.verify import planted
+from tests.verify.peers import program
 
 ENDS = ("rdp", "epsilon", "delta")
 HELLO = Hello(
@@ -194,3 +198,35 @@ def test_a_planted_fault_is_named(name, tmp_path):
     assert row is not None
     assert row.named, row.cause
     assert row.minimal, row.question
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [("sigma", "the parameter of the noise"), ("gamma", "the sampling rate"), ("at", "the order")],
+)
+def test_a_number_rounded_to_float32_is_named(number, said):
+    """By which one is rounded, wherever it is no float32; where it is one, nothing is."""
+    oracle = Oracle()
+    for sigma, gamma, at in (("1.1", "0.01", "2.1"), ("0.7", "0.3", "17.3")):
+        given = {"sigma": sigma, "gamma": gamma, "at": at}
+        exact = Fraction(struct.unpack("f", struct.pack("f", float(given[number])))[0])
+        rounded = given | {number: f"{Decimal(float(exact)):f}"}
+        ask, other = (
+            Ask("rdp", (gaussian(one["sigma"], 1, one["gamma"]),), one["at"])
+            for one in (given, rounded)
+        )
+        value = Fraction(float(oracle.truth(other).upper))
+        assert matching.matched(oracle, ask, value) == f"{said} rounded to float32"
+        assert "float32" not in str(matching.matched(oracle, other, value))
+
+
+def test_a_peer_that_rounds_its_noise_to_float32_is_told_so(tmp_path):
+    body = (
+        "import struct; sigma = struct.unpack('f', struct.pack('f', sigma))[0]; "
+        "say({'value': ask['parts'][0]['count'] * alpha / (2 * sigma * sigma)})"
+    )
+    defects = verify(program(tmp_path, body), Extent(2, 1, 6, 10, 0, 0, 0, 4, 30)).defects
+    assert defects
+    for defect in defects:
+        cause = "the parameter of the noise rounded to float32"
+        assert any(cause in line for line in sentences(defect)), sentences(defect)

@@ -16,12 +16,13 @@ from symacct.verify import verify
 from symacct.verify.asking.questions import Extent
 from symacct.verify.judging import matching
 from symacct.verify.judging.truth import Oracle
-from symacct.verify.peer.protocol import Ask, AskedPart
+from symacct.verify.peer.protocol import Answer, Ask, AskedPart
+from symacct.verify.reporting import ci
 from symacct.verify.reporting.ci import junit, sarif, shown_in_full
 from symacct.verify.reporting.judgement import Judgement
-from symacct.verify.reporting.page import page
+from symacct.verify.reporting.page import figure, page
 from symacct.verify.reporting.prose import sentences, title
-from symacct.verify.reporting.report import call
+from symacct.verify.reporting.report import PlottedError, call, reproduce
 from symacct.verify.reporting.standing import letter
 from tests.verify.peers import program
 from tests.verify.test_judgement import HALVED, OTHERS, found, parsed, report
@@ -231,3 +232,27 @@ _CAUSES = (
     ("", "add/remove", "replace/one", "replace/special"),
     ("", "Gaussian", "PermuteAndFlip"),
 )
+
+
+def test_every_report_shows_the_same_question_of_a_defect():
+    """Of several findings the plainest is shown, which is not always the first in the list."""
+    late = replace(found("slow", 0, note="2.5 s", at="9"), answer=Answer())
+    whole = report(*HALVED, found("zero", 0, at="3"), late)
+    shown = "".join(re.findall(r"<p>To reproduce (.*?):</p>", page([whole])))
+    for defect in whole.defects:
+        ask = defect.shown.ask
+        assert f"{call(ask)} of {ask.expression} ({defect.shown.verdict})" in shown
+        assert call(ask) in ci.said(defect)
+        assert reproduce(defect.shown, ["x"]).split(" | ")[0] in letter(whole, defect)
+    assert "<td>no answer</td>" in page([whole])
+
+
+def test_dots_are_seen_in_a_picture_and_in_its_legend():
+    ask = HALVED[0].ask
+    points = [PlottedError(2.0, 1.0, 0.1, error, "", ask) for error in (-0.5, 0.0, 0.5)]
+    drawn = figure(points)
+    (legend,) = drawn.legends
+    assert min(line.get_markersize() for line in drawn.axes[0].lines if len(line.get_xdata())) >= 5
+    marks = [one.get_markersize() for one in legend.legend_handles]
+    assert len(marks) == 3
+    assert min(marks) >= 10

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import sys
 from dataclasses import replace
 from fractions import Fraction
@@ -169,7 +170,27 @@ def test_many_small_steps_do_not_lose_the_worst():
         return Finding("unsound", ask, Answer(value=1 / sigma), truth, below=True)
 
     worst = probe(Ask("rdp", (gaussian("39441"),), "2"))
-    assert simplest(worst, probe).ratio <= worst.ratio**0.5
+    assert 1 - simplest(worst, probe).ratio >= (1 - worst.ratio) / 10
+
+
+def test_the_question_shown_is_simple_and_its_error_large():
+    """α − 1 for α is worst next to 1, and half of the truth at 2; a term is wrong from 3 on."""
+    truth = Truth(Fraction(1), Fraction(1), True)
+
+    def next_to_1(ask):
+        alpha = Fraction(ask.at)
+        return Finding("unsound", ask, Answer(value=(alpha - 1) / alpha), truth, below=True)
+
+    worst = next_to_1(Ask("rdp", (gaussian(),), "1.00000001"))
+    shown = simplest(worst, next_to_1)
+    assert (shown.ask.at, shown.ratio) == ("2", 0.5)
+
+    def from_3_on(ask):
+        share = Fraction(int(ask.at) - 2, 1000)
+        found = Finding("unsound", ask, Answer(value=1 - share), truth, below=True)
+        return found if share else None
+
+    assert simplest(from_3_on(Ask("rdp", (gaussian(),), "12")), from_3_on).ask.at == "3"
 
 
 def test_numbers_nobody_thought_of_are_shortened():
@@ -277,7 +298,8 @@ def test_the_time_is_kept(tmp_path):
     report = verify(program(tmp_path, body), Extent(9, 9, 14, 500, 9, 5, 9, 60, 2.0))
     # Of which idle seconds are a quarter; what was asked in advance, and to confirm.
     assert report.asked <= 4 * 2.0 / 0.05 + 20
-    assert report.cut
+    (cut,) = report.cut  # one sentence, however many stages it is about
+    assert re.fullmatch(r"\d+ stages of the run were cut short, .* used up: .*remembering.*\.", cut)
     assert report.unsound
 
 

@@ -79,6 +79,8 @@ class Session:
     searched: int = 0
     #: Why the run stopped before all was asked.
     cut: list[str] = field(default_factory=list)
+    #: The stages that ended before they had asked all.
+    short: list[str] = field(default_factory=list)
     #: The peer ended, hung or talked nonsense too often to be asked on.
     gone: bool = False
 
@@ -155,7 +157,7 @@ class Session:
             stage()
         except OutOfTimeError:
             if self._stage != "searching":  # which goes on for as long as it may
-                self.cut.append(_used_up(self._stage))
+                self.short.append(self._stage)
 
     def _ends_at(self, stage: str) -> float:
         """A search that finds nothing, and the usual without RDP, have the time of what follows."""
@@ -280,9 +282,9 @@ class Session:
         others = {"structure": self._compositions, "points": self._points}
         stages = {"knowing": self._know} | stages | others
         for stage, again in stages.items():
-            if _used_up(stage) in self.cut:
+            if stage in self.short:
                 again()
-                self.cut.remove(_used_up(stage))
+                self.short.remove(stage)
 
     def _judged(self, asks: Iterable[Ask], stage: str = "") -> None:
         for ask, answer in self._stream(asks, stage):
@@ -440,10 +442,6 @@ class Session:
         found = self.judge.judge(ask, self._one(ask))
         if found is None or found.verdict != "slow":
             self.clusters.drop(cluster)
-
-
-def _used_up(stage: str) -> str:
-    return f"The stage “{stage}” was cut short, because its time was used up."
 
 
 def _nothing(_: Ask) -> None:

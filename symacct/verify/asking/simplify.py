@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -39,6 +40,8 @@ _AT = {
 _BISECTIONS = 16
 #: What an implementation falls into from some order on, and the size of what it gives says nothing.
 _EDGES = ("nan", "inf", "exception", "zero")
+#: The share of the worst error that a simpler question has to show.
+_LARGE = 0.1
 
 
 def simplest(
@@ -82,7 +85,7 @@ def simplest(
 
 
 def _same_kind(again: Finding, worst: Finding) -> bool:
-    """Is it the worst's defect: its verdict, off by the square root of its factor or more?
+    """Is it the worst's defect: its verdict, and an error of a tenth of the worst's or more?
 
     What is simplified is compared with the worst found, not with the step before: many small
     steps would lose it.
@@ -90,7 +93,12 @@ def _same_kind(again: Finding, worst: Finding) -> bool:
     kind = (again.verdict, again.below, again.beyond_rounding)
     if kind != (worst.verdict, worst.below, worst.beyond_rounding):
         return False
-    return again.verdict in _EDGES or again.severity >= worst.severity / 2
+    return again.verdict in _EDGES or _error(again) >= _LARGE * _error(worst)
+
+
+def _error(found: Finding) -> float:
+    """1 − value/truth of what is too small, 1 − truth/value of what is too large."""
+    return -math.expm1(-found.severity)
 
 
 def _at_the_edge(found: Finding, shows: Probe, is_right: Right) -> Finding:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from symacct.core.claims import Kind
 from symacct.core.errors import SymacctError
 from symacct.expressions import theorem_registry
+from symacct.results.rounding import nearest_float
 from symacct.verify.judging.bounds import Bound, ends
 from symacct.verify.judging.truth import SAMPLINGS, Oracle, readings, relation_of, step
 from symacct.verify.peer.protocol import Ask, AskedPart
@@ -59,6 +62,8 @@ def candidates(oracle: Oracle, ask: Ask) -> Iterator[tuple[str, tuple[Bound, Bou
     own = [name for name in names if not name.startswith(_GENERIC)]
     yield from _theorems(oracle, ask, [*own, *_WITH_OPTIONS])
     for what, other, factor in _mistakes(ask):
+        if factor == 1 and other == ask:
+            continue  # no mistake where it changes nothing
         truth = oracle.truth(other)
         if truth is not None and truth.upper != float("inf"):
             # Where only bounds are known, an accountant would have computed the upper one.
@@ -142,6 +147,7 @@ def _mistakes(ask: Ask) -> Iterator[tuple[str, Ask, Fraction | int]]:
         sizes = {p.sensitivity for p in parts}
         if len(sizes) == 1:
             yield "sensitivity not squared", ask, 1 / Fraction(*sizes)
+    yield from _in_float32(ask)
     yield "order α + 1", replace(ask, at=str(alpha + 1)), 1
     if alpha > 2:
         yield "order α − 1", replace(ask, at=str(alpha - 1)), 1
@@ -167,6 +173,27 @@ def _mistakes(ask: Ask) -> Iterator[tuple[str, Ask, Fraction | int]]:
                 replace(p, sensitivity=str(Fraction(p.sensitivity) * size)) for p in parts
             )
             yield what, replace(ask, parts=sized), 1
+
+
+def _in_float32(ask: Ask) -> Iterator[tuple[str, Ask, int]]:
+    """With one kind of number rounded to float32 before anything is computed."""
+    parts = ask.parts
+    noises = tuple(
+        replace(p, parameters=tuple((name, float32(x)) for name, x in p.parameters)) for p in parts
+    )
+    rates = tuple(p if p.gamma is None else replace(p, gamma=float32(p.gamma)) for p in parts)
+    yield "the parameter of the noise rounded to float32", replace(ask, parts=noises), 1
+    yield "the sampling rate rounded to float32", replace(ask, parts=rates), 1
+    yield "the order rounded to float32", replace(ask, at=float32(ask.at)), 1
+
+
+def float32(text: str) -> str:
+    """The float32 next to a number, exactly; the number itself where none is near."""
+    number = nearest_float(Fraction(text))
+    if not 2.0**-126 <= abs(number) < 2.0**127:
+        return text
+    (single,) = struct.unpack("f", struct.pack("f", number))
+    return text if Fraction(single) == Fraction(text) else f"{Decimal(single):f}"
 
 
 def _each(parts: tuple[AskedPart, ...], **changes: Any) -> tuple[AskedPart, ...]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from symacct.verify.asking.questions import FULL
 from symacct.verify.judging.bounds import share_text
 from symacct.verify.judging.verdict import VERDICTS
 from symacct.verify.reporting.defects import Defect
@@ -37,7 +37,9 @@ def _suite(root: ElementTree.Element, judgement: Judgement) -> None:
     suite = ElementTree.SubElement(root, "testsuite", name=_xml(report.peer))
     enough = _case(suite, report, "enough was judged")
     if not report.enough:
-        ElementTree.SubElement(enough, "error", message=too_little(report))
+        error = ElementTree.SubElement(enough, "error", message=too_little(report))
+        rows = lacking_rows(report)
+        error.text = _xml("\n".join(f"{name}: {n} answered, {m} judged" for name, n, m in rows))
     for defect in report.defects:
         case = _case(suite, report, title(defect.cause))
         if defect in failing:
@@ -55,14 +57,35 @@ def _case(suite: ElementTree.Element, report: Report, name: str) -> ElementTree.
 
 
 def too_little(report: Report) -> str:
-    """One line: what could be judged, where that is not enough for a verdict."""
+    """One line: what could be judged, where that is not enough for a verdict, and what would do."""
     gone = "; it was given up" if report.gone else ""
-    few = ", ".join(f"{one.judged} of {one.name}" for one in report.lacking)
-    few = few and f"; needed {report.least} of each kind, found {few}"
-    quick = (report.given or FULL.seconds) < FULL.seconds
-    short = quick and report.lacking and report.cut and not report.gone
-    longer = f"; without --quick there are {FULL.seconds:g} s of work for them" * bool(short)
-    return f"{report.judged:,} of {report.answered:,} answers could be judged{few}{gone}{longer}"
+    few = ""
+    if report.lacking:
+        kinds = f"{len(report.lacking)} of {len(report.kinds)} kinds"
+        needed = f"{report.least} judged answers of each kind of question"
+        few = f"; needed {needed}, found fewer of {kinds}"
+    longer = seconds_needed(report)
+    more = "" if longer is None else f"; --seconds {longer} would do for them"
+    return f"{report.judged:,} of {report.answered:,} answers could be judged{few}{gone}{more}"
+
+
+def seconds_needed(report: Report) -> int | None:
+    """About how many seconds of work it takes to judge enough; None where time is not what lacks.
+
+    From how many of the answers needed were judged in the time given, of which the questions of
+    every kind have a half.
+    """
+    offered = [one for one in report.kinds if not one.refused]
+    found = sum(min(one.judged, report.least) for one in offered)
+    if not (report.lacking and report.cut and found and report.given) or report.gone:
+        return None
+    longer = 2 * report.given * report.least * len(offered) / found
+    return math.ceil(longer / 10) * 10
+
+
+def lacking_rows(report: Report) -> list[tuple[str, str, str]]:
+    """(kind of question, answered, judged) of those of which too few were judged."""
+    return [(one.name, f"{one.answered:,}", f"{one.judged:,}") for one in report.lacking]
 
 
 def shown_in_full(report: Report, defects: Iterable[Defect]) -> str:

@@ -163,6 +163,18 @@ class Judgement:
         return f"against the baseline: {known} known, {', '.join(named)}"
 
     @property
+    def unanswered(self) -> str:
+        """One line about questions without an answer in time, where they fail nothing."""
+        defects = self.report.defects
+        slow = [(c, d.cause) for d in defects for c in d.clusters if c.shown.verdict == "slow"]
+        passed = (one for one in slow if not self.fails(*one) and not self.is_known(*one))
+        late = sum(cluster.count for cluster, _ in passed)
+        if not late:
+            return ""
+        asked = f"{late:,} questions were" if late > 1 else "One question was"
+        return f"{asked} not answered in time; --fail-on slow makes this a failure."
+
+    @property
     def status(self) -> int:
         """The exit status: 1 for a finding that fails, 3 where too little could be judged."""
         failing = self.failing

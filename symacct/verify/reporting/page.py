@@ -17,8 +17,11 @@ from symacct.verify.reporting.report import PlottedError, Report, defect_as_dict
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _FLOOR, _TOP = 1e-17, 1e12
+#: The size of a dot in points, and how many times as large it is in the legend.
+_DOT, _LEGEND = 6, 2
 
 _TEMPLATE = Path(__file__).with_suffix(".html")
 
@@ -49,7 +52,7 @@ def _shown(number: int, report: Report) -> dict[str, Any]:
     defects = [
         defect_as_dict(defect)
         | {"sentences": sentences(defect), "title": title(defect.cause)}
-        | {"shown": [finding_as_dict(c, report.command) for c in _worst_first(defect)]}
+        | {"shown": [finding_as_dict(c, report.command) for c in _shown_first(defect)]}
         for defect in report.defects
     ]
     return {
@@ -60,17 +63,24 @@ def _shown(number: int, report: Report) -> dict[str, Any]:
     }
 
 
-def _worst_first(defect: Defect) -> list[Cluster]:
-    """The cluster that the sentences are about, and then the others."""
+def _shown_first(defect: Defect) -> list[Cluster]:
+    """The findings of a defect, the one that every report shows before the others."""
     return [defect.worst, *(one for one in defect.clusters if one is not defect.worst)]
 
 
 def plot(points: Sequence[PlottedError]) -> str:
     """The relative error against α − 1, the noise and the rate: a PNG in base64."""
+    image = io.BytesIO()
+    figure(points).savefig(image, format="png", dpi=110)
+    return base64.b64encode(image.getvalue()).decode()
+
+
+def figure(points: Sequence[PlottedError]) -> Figure:
+    """The picture that `plot` writes."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(13, 4.2), layout="constrained")
-    axes = figure.subplots(1, 3, sharey=True)
+    drawn = Figure(figsize=(13, 4.2), layout="constrained")
+    axes = drawn.subplots(1, 3, sharey=True)
     across: list[tuple[str, Callable[[PlottedError], float | None]]] = [
         ("order, α − 1", lambda p: p.alpha - 1),
         ("parameter of the noise (σ, b, p, ε, ρ)", lambda p: p.scale),
@@ -82,10 +92,8 @@ def plot(points: Sequence[PlottedError]) -> str:
         axis.axhline(float(ALLOWANCE), color="0.6", linewidth=0.8)
     axes[0].set_ylabel("|value / truth − 1|")
     names = axes[0].get_legend_handles_labels()
-    figure.legend(*names, loc="outside upper left", ncols=3, fontsize="small")
-    image = io.BytesIO()
-    figure.savefig(image, format="png", dpi=110)
-    return base64.b64encode(image.getvalue()).decode()
+    drawn.legend(*names, loc="outside upper left", ncols=3, markerscale=_LEGEND)
+    return drawn
 
 
 def _scatter(
@@ -100,7 +108,7 @@ def _scatter(
         drawn = [(x, p.error) for p in points if chosen(p.error) and (x := of(p)) is not None]
         xs = [x for x, _ in drawn]
         ys = [min(max(abs(error), _FLOOR), _TOP) for _, error in drawn]
-        axis.plot(xs, ys, ".", markersize=3, color=colour, label=name, alpha=0.6)
+        axis.plot(xs, ys, ".", markersize=_DOT, color=colour, label=name, alpha=0.6)
     axis.set_xscale("log")
     axis.set_yscale("log")
     top = max([10.0, *(3 * abs(p.error) for p in points if abs(p.error) < _TOP)])

@@ -233,7 +233,7 @@ def _jumps(defect: Defect) -> list[str]:
     if not jumps:
         return []
     alike = [one for one in jumps if one.ask.parts == defect.shown.ask.parts] or jumps
-    first = min(alike, key=lambda one: Fraction(one.ask.at))
+    first = min(alike, key=lambda one: (Fraction(one.ask.at).denominator, Fraction(one.ask.at)))
     return [f"For {first.ask.expression}, {first.note}."]
 
 
