@@ -61,7 +61,8 @@ def _described(m: Node, listed: int) -> str:
         return f"{_inner(fields['mechanism'], listed)} on all of the records"
     if fields.get("premise") is not None:
         return (
-            f"a mechanism that tells no more of a record than {_inner(fields['mechanism'], listed)}"
+            "a mechanism that reveals no more about a record than "
+            f"{_inner(fields['mechanism'], listed)}"
         )
     if name in _WORDS:
         said = {
