@@ -267,7 +267,7 @@ def test_a_statement_tells_of_rests_and_not_of_fresh_samples():
     text = m.statement("1e-5", conversion="improved")
     assert f"{rests} probability 1/98" in text
     assert "at most 3 diagonals" in text
-    assert "tells no more of a record than" in text
+    assert "reveals no more about a record than" in text
     assert "drawn anew" not in text
     short = m.statement("1e-5", form="short", conversion="improved")
     assert "Poisson" not in short.partition("tells no more of a record than")[0]

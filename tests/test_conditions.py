@@ -198,7 +198,7 @@ def test_a_curve_is_checked_for_the_pair_that_attains_it_only():
         Curve("alpha/50", kind="exact", adjacency="either", at_infinity="inf"), 9
     )
     assert report.holds is None
-    assert "one way round" in report.reason
+    assert "in one direction only" in report.reason
     assert "undecided" in str(report)
     # log E_Q[r^j] = log(1 + 1/100) at j = 2 and hardly more at 3: a skew to the left.
     falling = Curve("log(101/100)*2/alpha", kind="exact", adjacency="either", at_infinity="inf")

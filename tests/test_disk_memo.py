@@ -181,7 +181,7 @@ def test_another_programs_database_is_refused_and_left_alone(tmp_path):
     with sqlite3.connect(file) as base:
         base.execute("create table ball (flight text)")
     content = file.read_bytes()
-    with pytest.raises(StorageError, match="something else than a memo"):
+    with pytest.raises(StorageError, match="something other than a memo"):
         Accountant(memo=file)
     assert file.read_bytes() == content
     with pytest.raises(StorageError, match="unable to open"):

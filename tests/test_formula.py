@@ -136,7 +136,7 @@ def check(node, numbers, values, alpha, at, name, kind):
     except SymacctError as error:
         reason = NO_FORMULA.get((name, kind)) or (at is None and NO_OPEN_ORDER)
         if name in NEED_NUMBERS:
-            reason = "found (an open symbol|a formula asked for), needed numbers"
+            reason = "found (a symbol without a value|a question for a formula), needed numbers"
         if not reason or not re.search(reason, str(error)):
             raise
         return True

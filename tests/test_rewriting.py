@@ -209,7 +209,7 @@ def test_latex_says_that_its_formula_is_that_of_another_mechanism():
     """A line below it; none where nothing is rewritten, or a named theorem is asked."""
     inner = PoissonSubsample(Gaussian(1), "1/10")
     found = (3 * PoissonSubsample(inner, "1/10")).latex()
-    why = "a Poisson sample of a Poisson sample is one, at the product of the rates"
+    why = "a Poisson sample of a Poisson sample is a Poisson sample, at the product of the rates"
     assert remark(found) == f"(rewritten: {why})"
     shown, _, _ = found.partition(" \\\\\n&\\quad \\text{")
     plain = (3 * PoissonSubsample(Gaussian(1), "1/100")).latex()

@@ -176,7 +176,7 @@ def test_a_foreign_or_corrupt_file_is_refused_and_left_alone(tmp_path):
     first, _, third = good.splitlines(keepends=True)
     for content, fault in [
         (b"sigma,epsilon\n1,2\n", "line 1 is no JSON object"),
-        (b"no newline and no sweep", "its first line is none of a sweep"),
+        (b"no newline and no sweep", "its first line is not that of a sweep"),
         (first + b"\x00\xff garbage\n" + third, "line 2 does not match its digest"),
         (first + b'{"point": 7}\n', "line 2 does not match its digest"),
         (first + b"[" * 100_000 + b"\n", "line 2 does not match its digest"),

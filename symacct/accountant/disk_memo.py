@@ -119,7 +119,7 @@ class DiskMemo:
             tables = self._base.execute("select count(*) from sqlite_master").fetchone()[0]
             found = [self._pragma("application_id"), self._pragma("user_version")]
             if tables and found != [_APPLICATION, _FORMAT]:
-                raise self._error("it holds something else than a memo of this format")
+                raise self._error("it holds something other than a memo of this format")
             self._base.execute(f"pragma application_id = {_APPLICATION}")
             self._base.execute(f"pragma user_version = {_FORMAT}")
             self._base.execute(_SCHEMA)
@@ -177,7 +177,7 @@ class DiskMemo:
                 self._save()
         except StorageError as error:
             self._given_up = True
-            warn(f"{error}. Answers go on without it", StorageWarning)
+            warn(f"{error}. Answers continue without the memo", StorageWarning)
 
     def _save(self) -> None:
         # What is saved is a part of the table, so equal lengths say that nothing is new.
@@ -226,8 +226,8 @@ class DiskMemo:
 
     def _error(self, fault: str) -> StorageError:
         return StorageError(
-            f"memo {self.path}: {fault}; the answers do not need it: name another file, or remove "
-            "this one if it is a memo"
+            f"memo {self.path}: {fault}; name another file, or remove this one if it is a memo, "
+            "because answers do not need it"
         )
 
 

@@ -27,8 +27,8 @@ from symacct.text import parse_open
 def code_command(expr: str, target: str, as_json: bool, **how: Any) -> None:
     """Print a function in another language that computes ε(α) of EXPR.
 
-    The function needs no other file of ours. Its error is measured against certified values first,
-    and it is not printed if the error is too large.
+    The function needs no other file of symacct. Its error is first measured against certified
+    values, and the function is not printed if the error is too large.
 
     \b
     Example:

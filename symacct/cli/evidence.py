@@ -51,11 +51,11 @@ def certificate_command(
 ) -> None:
     """Write a guarantee of EXPR with a proof that others can check.
 
-    It is the guarantee that the commands epsilon and delta report first, if there is a certificate
-    for it. Otherwise it is the one by Rényi orders, and a note says so and why.
+    It is the guarantee that the commands epsilon and delta report first, if symacct can write a
+    certificate for it. Otherwise it is the guarantee by Rényi orders, and a note gives the reason.
 
     "python checker/check.py FILE" checks a JSON certificate without symacct. Coq with the package
-    coq-interval checks a Coq certificate; it uses our library in the folder coq/.
+    coq-interval checks a Coq certificate, with the library in the folder coq/ of symacct.
 
     \b
     Example:

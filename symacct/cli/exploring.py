@@ -73,7 +73,7 @@ _JOBS = click.IntRange(1, 256)  # processes, all of which are started at once
 @click.option(
     "--file",
     type=click.Path(path_type=Path),
-    help="Keep the results in this JSONL file; an interrupted sweep is resumed from it.",
+    help="Keep the results in this JSONL file. An interrupted sweep is resumed from it.",
 )
 @click.option(
     "--csv", "table", type=click.Path(path_type=Path), help="Write the results to this CSV file."
@@ -227,7 +227,8 @@ def _parsed(text: str, axes: Iterable[str]) -> Node:
     if asked:
         name = asked.pop()
         raise InputError(
-            f"found the parameter {name} in EXPR, a name that the question itself needs; rename it"
+            f"found the parameter {name} in EXPR, needed another name, because the question "
+            "itself uses this one; rename it"
         )
     return m
 
@@ -267,7 +268,13 @@ def _counts(m: Node) -> set[str]:
 @click.option("--fpr", help="The false positive rate of the test that --tpr bounds.")
 @click.option("--mu", help="A target: the μ of Gaussian DP, for tests with errors from 1e-10.")
 @click.option("--bayes-success", help="A target: how often a guess of membership may be right.")
-@click.option("--prior", help="The probability of membership before --bayes-success; 1/2 if none.")
+@click.option(
+    "--prior",
+    help=(
+        "The probability of membership before the output is seen, for "
+        "--bayes-success. The default is 1/2."
+    ),
+)
 @click.option("--reconstruction", help="A target: how often a record may be reconstructed.")
 @click.option("--baseline", help="How often --reconstruction succeeds without the output.")
 @conversion_option

@@ -72,9 +72,10 @@ def latex_command(
     """Print a formula of EXPR in LaTeX: of ε(α), or of the number to report.
 
     With --delta or --epsilon it is the formula of the number that the commands epsilon, delta and
-    statement report: δ(ε) of the two laws, or of the Rényi order and the conversion that gave it.
-    The formula needs the package amsmath. The document of --document compiles as it is; its tables
-    need the packages booktabs and siunitx (in Debian: texlive-science).
+    statement report. This is δ(ε) of the two laws, or the formula of the Rényi order and the
+    conversion that gave the number. The formula needs the package amsmath. The document of
+    --document compiles as it is. Its tables need the packages booktabs and siunitx (in Debian:
+    texlive-science).
 
     \b
     Examples:
@@ -117,7 +118,7 @@ def latex_command(
     print_text(as_json, {"expression": repr(m), "latex": written}, written)
 
 
-_OPEN = "EXPR has a parameter without a value, so the formula stands without its number"
+_OPEN = "EXPR has a parameter without a value, so the formula is printed without its number"
 
 
 def _of_number(found: Guarantee, names: tuple[str, ...], by: By) -> str:

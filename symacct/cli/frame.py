@@ -307,7 +307,7 @@ AXIS_HELP = (
 ALPHA_HELP = (
     "A Rényi order from 1 to inf, or several, as in 2,8,inf or 2..64. This option can be repeated."
 )
-DIGITS_HELP = "How many significant digits are printed; the last is rounded to the safe side."
+DIGITS_HELP = "How many significant digits are printed. The last one is rounded to the safe side."
 digits_option = click.option("--digits", default=6, show_default=True, help=DIGITS_HELP)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
 by_option = click.option(
@@ -325,9 +325,10 @@ also_option = click.option(
     help="Show the result of this theorem as well. This option can be repeated.",
 )
 _CONVERSIONS = (
-    "How (ε, δ) is found: by classic, improved or optimal from one Rényi order, by total-variation "
-    "from the order 1, by exact from the true privacy profile, or by best: exact if that is found "
-    "in time, and otherwise improved or optimal, whichever proves the smaller number."
+    "How (ε, δ) is found. The values classic, improved and optimal use one Rényi order, and "
+    "total-variation uses the order 1. The value exact uses the true privacy profile. The "
+    "value best is exact if that is found in time, and otherwise improved or optimal, "
+    "whichever proves the smaller number."
 )
 conversion_option = click.option(
     "--conversion",

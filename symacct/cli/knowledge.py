@@ -66,8 +66,8 @@ def compare_command(
 
     For one EXPR and --alpha, each row is a theorem. Lower bounds come first, and each value is
     followed by its ratio to the best known value. With --delta, each row is an ε by one conversion
-    and theorem. The smallest proved ε comes first; if the true ε is not known, its best lower bound
-    comes last. For several EXPR, each row is the best proved value of one.
+    and theorem. The smallest proved ε comes first. If the true ε is not known, its best lower bound
+    comes last. For several EXPR, each row is the best proved value of one of them.
 
     \b
     Examples:
@@ -200,11 +200,11 @@ def explain_command(
 def theorems_command(words: tuple[str, ...], as_json: bool) -> None:
     """List the theorems of the papers, or those that match NAME.
 
-    NAME is the code of a theorem, such as ZW19-T8, or words of its row: a row is listed if it has
-    each of them, and those that are about the words come first. If no row has them all, those that
-    have most of them are listed, or those of a word that is like it. Without NAME, or where many
-    rows match, each has one line. Otherwise each row is shown with what it says, what it assumes,
-    where its proof is, and a command and a line of Python that compute it.
+    NAME is the code of a theorem, such as ZW19-T8, or words of its row. A row is listed if it has
+    each of the words, and the rows that are about the words come first. If no row has all of the
+    words, the rows with most of them are listed, or the rows of a similar word. Without NAME, or if
+    many rows match, each row has one line. Otherwise the command shows what a theorem says, what it
+    assumes, where its proof is, and a command and a line of Python that compute it.
 
     \b
     Examples:
@@ -245,7 +245,7 @@ def _print_index(rows: list[catalogue.CatalogueRow], are_asked: bool) -> None:
     )
     print_prose(
         "symacct theorems CODE shows one of these in full, and symacct theorems WORD, such as "
-        "amplification, those that say the word; --json shows all."
+        "amplification, shows those that contain the word; --json shows all."
     )
 
 

@@ -242,11 +242,11 @@ def check_command(
     """Check the printed numbers of a paper, or one number of EXPR.
 
     FILE is a JSON file of the numbers that a paper prints. With --prints, one number is checked,
-    and --delta, --epsilon or --alpha says what it answers. A guarantee that is rounded down is not
-    true as printed, even where its digits are right. One that is larger than the value rounded up
-    is true but loose; --direction "at most" is for such. The exit status is 1 if a number is not
-    true as printed, or loose. It is 2 if an entry of FILE cannot be read; the others are still
-    checked.
+    and --delta, --epsilon or --alpha says which question it answers. A guarantee that is rounded
+    down is not true as printed, even if its digits are right. A guarantee that is larger than the
+    value rounded up is true but loose, and --direction "at most" accepts it. The exit status is 1
+    if a number is not true as printed, or loose. It is 2 if an entry of FILE cannot be read. The
+    other entries are still checked.
 
     \b
     Examples:

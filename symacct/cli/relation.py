@@ -21,8 +21,10 @@ relation_option = click.option(
     "--adjacency",
     metavar="RELATION",
     callback=lambda ctx, parameter, value: None if value is None else named(value),
-    help="Which datasets are neighbours, add_remove or replace_one, where EXPR leaves it open: "
-    "those that its parameters were stated for.",
+    help=(
+        "Which datasets are neighbours, if EXPR leaves it open: add_remove or replace_one. "
+        "Name the relation for which the parameters of EXPR were stated."
+    ),
 )
 
 

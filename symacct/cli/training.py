@@ -117,7 +117,7 @@ def _batches_of(option: str, words: list[str]) -> str:
 @click.option(
     "--batch-size",
     required=True,
-    help="How many records a batch has; with Poisson sampling this is the mean.",
+    help="How many records a batch has. With Poisson sampling this is the mean.",
 )
 @click.option(
     "--noise-multiplier",
@@ -130,7 +130,7 @@ def _batches_of(option: str, words: list[str]) -> str:
     help="The ε to be met at the δ of --delta. The least noise that meets it is found.",
 )
 @click.option(
-    "--epochs", help="How many passes over the data; a last part of a batch counts as a batch."
+    "--epochs", help=("How many passes over the data. An incomplete last batch counts as a batch.")
 )
 @click.option("--steps", help="How many batches in all, in place of --epochs.")
 @click.option(
@@ -182,8 +182,9 @@ def dpsgd_command(
     """Print the ε of a DP-SGD training run, or the noise that it needs.
 
     The answer also says in words what is assumed of the run. With --group it is for a person who
-    has several records, and with --runs for several runs on the same data. The sampling rate is the
-    batch size over n; Opacus takes one over the number of batches, rounded up (docs/drop_in.md).
+    has several records, and with --runs it is for several runs on the same data. The sampling rate
+    is the batch size over n. The rate of Opacus is one over the number of batches, which Opacus
+    rounds up (docs/drop_in.md).
 
     \b
     Examples:

@@ -114,9 +114,9 @@ class _Request:
         how = (
             f"{stated} is the margin, measured and no bound: the largest relative error of "
             f"{result.values} values{_of_box(result)} was {source.rounded_up(result.error)}, at "
-            f"order {float(result.order):.7g}, by the same operations in Python's float64 against "
-            f"certified enclosures; the margin is {_MARGIN} times that and at least 1e-14, for "
-            "other math libraries round otherwise"
+            f"order {float(result.order):.7g}, by the same operations in Python's float64 "
+            f"against certified enclosures; the margin is {_MARGIN} times that and at least "
+            "1e-14, because other math libraries round differently"
         )
         facts = self.facts(writer.language, program.program, result, stated, how)
         return writer.document(program, facts)

@@ -283,7 +283,7 @@ def _wrong(alpha: Order, given: Given, found: str) -> PrecisionError:
 
 def _fault(error: Fraction | None, needed: Fraction) -> str:
     if error is None:
-        return "; no code is given out that answers so"
+        return "; symacct gives no code with such an answer"
     return (
         f", a relative error of {float(error):.1e}, needed at most {float(needed):.1e}; take a "
         "lower max_order, a larger accuracy=, or the target mpmath"

@@ -271,7 +271,7 @@ def _segments(eps: CodeCurve, node: Convexify) -> list[tuple[int, int]]:
     if last > _MOST_SEGMENTS:
         raise DomainError(
             f"code of Convexify: found max_order = {last:,}, needed at most {_MOST_SEGMENTS:,}, "
-            "for the corners of the hull go into a table"
+            "because the corners of the hull go into a table"
         )
     if eps.node.free_symbols:
         raise UntraceableError(

@@ -132,9 +132,9 @@ def said_of(found: Adjacency, value: object) -> Adjacency:
     if Relation.EITHER in (found.relation, relation) or found.relation is relation:
         return found if relation is Relation.EITHER else replace(found, relation=relation)
     raise AdjacencyError(
-        f"adjacency: found {relation.value}, needed {found}, which the expression "
-        "is about; another relation is said in it, as in PoissonSubsample(Gaussian(5), '1/100', "
-        "adjacency='replace_one')"
+        f"adjacency: found {relation.value}, needed {found}, which the expression is about; "
+        "name another relation in the expression itself, as in PoissonSubsample(Gaussian(5), "
+        "'1/100', adjacency='replace_one')"
     )
 
 
@@ -279,8 +279,8 @@ def check_stated(what: str, remedies: Mapping[str, str], stated: Mapping[str, An
     if missing:
         needed = "; ".join(remedies[name] for name in missing)
         raise SoundnessError(
-            f"{what}: found no {' and no '.join(missing)}, needed what decides its claim stated "
-            f"by its author; write {needed}"
+            f"{what}: found no {' and no '.join(missing)}, needed its author to state what "
+            f"decides its claim; write {needed}"
         )
 
 

@@ -264,8 +264,8 @@ class CurveAloneError(AssumptionError):
 
     def __str__(self) -> str:
         return (
-            f"conversion='exact': found {self.name}, for which only a Rényi curve is known, needed "
-            "the two output laws; use conversion='improved' for the bound from the curve"
+            f"conversion='exact': found {self.name}, for which only a Rényi curve is known, "
+            "needed its two output laws; use conversion='improved' for the bound from the curve"
         )
 
 

@@ -279,7 +279,7 @@ class _IntegralSide(_Side):
 class _AttainingSide(_Side):
     """χ^l of the pair that attains an exact curve, by differences of the curve."""
 
-    one_sided = "the pair that attains the curve was checked one way round only"
+    one_sided = "the pair that attains the curve was checked in one direction only"
 
     def __init__(self, name: str, m: Node) -> None:
         super().__init__(name)

@@ -139,7 +139,10 @@ def _reachable(name: str, target: Fraction, at: Numeric | None) -> Fraction:
     is_told = target > blind or (name == "bayes_success" and target == blind)
     if not is_told or (name != "mu" and target >= 1):
         raise DomainError(
-            f"{name}: found {echo(target)}, needed more than {shown(blind)}, which is had blindly"
+            (
+                f"{name}: found {echo(target)}, needed more than {shown(blind)}, which a blind "
+                "guess has"
+            )
             + ("" if name == "mu" else ", and less than 1")
         )
     return target

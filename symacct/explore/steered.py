@@ -38,7 +38,7 @@ def steered_epsilon(
     m, made = theorem_node(m, by), proved(conversion)
     per_order = isinstance(made, Conversion) and not isinstance(made, OrderOne)
     if orders is not None or not per_order or not is_steered(m, by):
-        raise DomainError(f"{echo(m)}: found nothing that is cheaper than its curve")
+        raise DomainError(f"{echo(m)}: found no bound that is cheaper to compute than its curve")
     question = EpsilonDelta(m=m, by=by, conversion=made, given="delta", value=given_delta(delta))
     with precision(_BITS):
         curve, converted = Steering(Evaluation(BALL, Kind.UPPER, by)).curve(m), question.objective()

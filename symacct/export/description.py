@@ -65,7 +65,8 @@ def _described(m: Node, listed: int) -> str:
         return f"{_described(fields['mechanism'], listed)}, all{together}"
     if fields.get("premise") is not None:
         return (
-            f"a mechanism that tells no more of a record than {_inner(fields['mechanism'], listed)}"
+            "a mechanism that reveals no more about a record than "
+            f"{_inner(fields['mechanism'], listed)}"
         )
     if name in WORDS:
         said = {

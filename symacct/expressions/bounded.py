@@ -126,7 +126,7 @@ def check_magnitude(value: sympy.Expr) -> None:
             if low > arb(2) ** most:
                 limits.check("parameter_bits", _log2(low), "number, size in bits")
             return
-    raise PrecisionError(f"found {echo(value)}, needed a real number whose size can be told")
+    raise PrecisionError(f"found {echo(value)}, needed a real number whose size can be decided")
 
 
 def _log2(x: arb) -> int:

@@ -159,8 +159,10 @@ class Reading:
             raise unread_event(
                 UnreadRelationError,
                 event,
-                "found it in a Poisson sample, needed noise on a sum: a record that is in no "
-                "sample gives no answer, and is seen not to",
+                (
+                    "found it in a Poisson sample, needed noise on a sum: a record outside the "
+                    "sample gives no answer, and anyone can see that"
+                ),
             )
         if not isinstance(p, int | Fraction) or not 0 <= p <= 1:
             raise DomainError(f"noise_parameter: found {echo(p)}, needed 0 <= noise_parameter <= 1")

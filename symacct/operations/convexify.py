@@ -33,7 +33,7 @@ class Convexify(Operation):
         limits.check("order", last, "Convexify, max_order")
         if mechanism.claim.kind is Kind.LOWER:
             raise SoundnessError(
-                "Convexify: found a lower bound, needed an exact or upper one: "
-                "chords of a lower bound bound nothing"
+                "Convexify: found a lower bound, needed an exact or upper one, because chords "
+                "of a lower bound are no bound"
             )
         return cls._intern(mechanism=mechanism, max_order=last)

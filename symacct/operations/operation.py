@@ -49,9 +49,10 @@ class Operation(Node):
         counting = next((node for node in self._below if node.counts_records), None)
         if counting is not None:
             raise DomainError(
-                f"{type(self).__name__}: found {echo(counting)}, which is stated for a number of "
-                "records, below what gives it another number of them; needed what holds for any "
-                "number: state one scheme that draws from all of the records"
+                f"{type(self).__name__}: found {echo(counting)}, which is stated for a given "
+                "number of records, inside an operation that changes this number; needed a "
+                "mechanism for any number of records, or one scheme that draws from all of the "
+                "records"
             )
 
     def _infer(self) -> Claim:

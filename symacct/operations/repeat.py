@@ -45,5 +45,6 @@ def _instead_of(runs: object) -> str:
         return ""
     return (
         f"; write laws.TruncatedNegativeBinomial(1, '1/{runs}') or laws.Poisson({runs}) for "
-        f"{runs} runs on the mean; the best of just {runs} costs what all of them cost: {runs}*m"
+        f"{runs} runs on average; the best of exactly {runs} runs costs what all of them cost: "
+        f"{runs}*m"
     )

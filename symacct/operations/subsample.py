@@ -102,7 +102,7 @@ class PoissonSubsample(Sampling):
     """
 
     read_adjacency = ADD_REMOVE
-    nested = "a Poisson sample of a Poisson sample is one, at the product of the rates"
+    nested = "a Poisson sample of a Poisson sample is a Poisson sample, at the product of the rates"
 
     def __new__(
         cls, mechanism: Node, gamma: Numeric, adjacency: str | Adjacency = "add_remove"
@@ -138,7 +138,7 @@ class SubsampleWithoutReplacement(Sampling):
     """
 
     read_adjacency = REPLACE_ONE
-    nested = "a uniform subset of a uniform subset is one, at the product of the rates"
+    nested = "a uniform subset of a uniform subset is a uniform subset, at the product of the rates"
 
     def __new__(
         cls, mechanism: Node, gamma: Numeric, adjacency: str | Adjacency = "replace_one"

@@ -140,8 +140,8 @@ class _Polygon:
         if not self.corners:
             return least.union(most)
         raise PrecisionError(
-            f"gdp: {digits} digits not reached at {_MOST_POINTS} slopes; ask for fewer: few are "
-            "had of what is nearly Gaussian"
+            f"gdp: {digits} digits not reached at {_MOST_POINTS} slopes; ask for fewer digits: "
+            "for a nearly Gaussian mechanism only a few can be found"
         )
 
     def _corner(self, low: SlopePoint, high: SlopePoint) -> _Met:

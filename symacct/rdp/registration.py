@@ -69,8 +69,10 @@ def theorem(
         register(_in_the_arithmetic(name, bound))
         if other := equal_to(theorem_registry.named(name)):
             warn(
-                f"theorem {name}: found the values of {other.name} at all arguments that were "
-                f"tried; needed only if it says more: by={other.name!r} asks for that one",
+                (
+                    f"theorem {name}: found the values of {other.name} at all arguments that were "
+                    f"tried; needed another theorem; by={other.name!r} asks for the registered one"
+                ),
                 EqualTheoremWarning,
             )
         return bound

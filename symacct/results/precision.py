@@ -34,7 +34,7 @@ def undecided(what: str, digits: int, is_none: bool = False) -> PrecisionError:
     remedy = "ask for fewer digits, or raise symacct.limits(bits=...)"
     if is_none:
         remedy = "the formula gave no number at all; in a class of your own state finite_up_to, in "
-        remedy += "a theorem of your own orders without those that it divides by 0 or ∞ at"
+        remedy += "a theorem of your own orders that leave out those at which it divides by 0 or ∞"
     at = f"at {limits.current().bits:,} bits"
     return PrecisionError(f"{what}: {digits} digits not reached {at}; {remedy}")
 

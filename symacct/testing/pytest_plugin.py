@@ -17,20 +17,22 @@ class NotSoundError(Exception):
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The options of `symacct verify`, for pytest."""
-    group = parser.getgroup("symacct", "accountants held against certified enclosures")
+    group = parser.getgroup("symacct", "tests of accountants against certified enclosures")
     add = group.addoption
     add(
         "--symacct",
         action="append",
         default=[],
         metavar="PEER",
-        help="A bundled adapter's name, or a command that speaks symacct's docs/protocol.md; a "
-        "test for each.",
+        help=(
+            "A bundled adapter's name, or a command that answers by docs/protocol.md of "
+            "symacct. Each gets one test."
+        ),
     )
-    add("--symacct-quick", action="store_true", help="Under thirty seconds for each.")
-    add("--symacct-fail-on", metavar="VERDICT", help="As --fail-on of `symacct verify`.")
+    add("--symacct-quick", action="store_true", help="Test each for less than thirty seconds.")
+    add("--symacct-fail-on", metavar="VERDICT", help=("The same as --fail-on of `symacct verify`."))
     add("--symacct-allow-rounding", action="store_true", help="As --allow-rounding of it.")
-    add("--symacct-baseline", metavar="FILE", help="As --baseline of `symacct verify`.")
+    add("--symacct-baseline", metavar="FILE", help="The same as --baseline of `symacct verify`.")
 
 
 def pytest_collection_modifyitems(

@@ -64,9 +64,9 @@ def test_no_sampling_is_above_what_is_stated_for_a_number_of_records(name, leavi
     counting = COUNTING[name]
     over = data.draw(st.sampled_from(sorted(set(PLAIN_OPERATIONS) - {"RandomAllocation"})))
     for below in (counting, data.draw(OPERATIONS[over](st.just(counting)))):
-        with pytest.raises(DomainError, match="stated for a number of records") as found:
+        with pytest.raises(DomainError, match="stated for a given number of records") as found:
             LEAVING[leaving](below, gamma)
-        assert "needed what holds for any number" in str(found.value)
+        assert "needed a mechanism for any number" in str(found.value)
         for again in (parse(repr(below)), from_json(below.to_json())):
             assert again is below
 

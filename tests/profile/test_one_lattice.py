@@ -167,7 +167,7 @@ def test_many_runs_of_many_outcomes(seed):
     assert found.upper <= m.epsilon("1e-5", digits=4).epsilon.upper
     more = m.epsilon("1e-5", digits=30, conversion="exact")
     assert found.digits <= more.epsilon.digits < 30
-    assert re.search(r"about . digits can be had", more.note)
+    assert re.search(r"gives about . digits", more.note)
 
 
 def test_few_outcomes_by_contour_and_one_by_one():

@@ -96,10 +96,10 @@ def test_every_sentence_is_one_and_every_report_has_them():
         ("say({'value': value * 4})", "twice the sensitivity or half the noise, as of a record"),
         ("say({'value': value / 4})", "half the sensitivity or twice the noise"),
         ("say({'value': value / 2})", "ε(α) (α − 1)/α or half ε(α)"),
-        ("say({'value': value * 1.2345})", "not told by this answer; look at the code"),
+        ("say({'value': value * 1.2345})", "this answer does not show it; look at the code"),
         (
             "import struct; say({'value': struct.unpack('f', struct.pack('f', value))[0] * 3})",
-            "not told",
+            "this answer does not show it",
         ),
     ],
 )

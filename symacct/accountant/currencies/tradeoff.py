@@ -37,8 +37,8 @@ def known_profile(m: Node, what: str) -> Profile:
         return profile(m.rewritten)
     except AssumptionError:
         raise AssumptionError(
-            f"{what}: found {echo(m)}, for which no dominating pair of laws is known; needed one: "
-            "symacct.risk has the bounds of tests that a curve implies"
+            f"{what}: found {echo(m)}, for which no dominating pair of laws is known; needed "
+            "such a pair; symacct.risk gives the bounds on tests that a curve implies"
         ) from None
 
 

@@ -124,7 +124,7 @@ class Attack:
         if self.witness is not None:
             return "refuted"
         if not self.attacked:
-            return "not attacked: no scheme makes mechanisms that it speaks of"
+            return "not attacked: no scheme makes mechanisms that it is about"
         return "attained, not violated" if self.tie else "no violation found"
 
     def __str__(self) -> str:

@@ -67,7 +67,7 @@ class ResultsFile:
         for number, line in enumerate(self._lines(), 1):
             if not line.endswith(b"\n"):
                 if number == 1 and not line.startswith(b'{"symacct sweep"'):
-                    raise self._foreign("its first line is none of a sweep")
+                    raise self._foreign("its first line is not that of a sweep")
                 self._file.truncate(whole)
                 break
             whole += len(line)

@@ -86,8 +86,8 @@ def _spelled(name: str) -> str:
     unknown = next(odd, None)
     if unknown is not None or not name:
         raise DomainError(
-            f"the symbol {echo(name)} holds the sign {echo(unknown)}, which LaTeX's mathematics "
-            "has not; give it a name: latex(names={" + repr(name) + r': r"\xi"})'
+            f"the symbol {echo(name)} contains the character {echo(unknown)}, which LaTeX's "
+            "mathematics lacks; give it a name: latex(names={" + repr(name) + r': r"\xi"})'
         )
     return rf"\mathrm{{{''.join(signs)}}}"
 
@@ -154,5 +154,9 @@ def _fault(tex: str) -> str | None:
     for _ in range(_DEEPEST):
         shape = _GROUP.sub("a", shape)  # the innermost braces
     if "{" in shape or "}" in shape:
-        return f"braces that match, at most {_DEEPEST} in one another"
-    return None if _NAME.fullmatch(shape) else "a sign before and behind each _ and ^, each once"
+        return f"matching braces, nested at most {_DEEPEST} deep"
+    return (
+        None
+        if _NAME.fullmatch(shape)
+        else ("a character before and after each _ and ^, and no _ or ^ twice")
+    )

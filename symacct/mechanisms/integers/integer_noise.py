@@ -104,6 +104,6 @@ def scale_in_float(scale: Exact, what: str) -> float:
     if not _LEAST_SCALE < found < 1 / _LEAST_SCALE:
         raise PrecisionError(
             f"{what}: found {echo(scale)}, needed a number between {_LEAST_SCALE} and "
-            f"{1 / _LEAST_SCALE}, for the outcomes that count are chosen in float64"
+            f"{1 / _LEAST_SCALE}, because the outcomes that count are chosen in float64"
         )
     return found

@@ -117,7 +117,8 @@ class ProgressionSeries:
                 break
             working = min(working + max(bits - reached, working // 2), most)
         raise PrecisionError(
-            f"a sum: {bits} bits wanted, {max(reached, 0)} reached at {working}; the value may be 0"
+            f"a sum: found {max(reached, 0)} bits at a working precision of {working}, needed "
+            f"{bits}; the value may be 0"
         )
 
     def _total(self, integrand: Integrand, bits: int) -> arb:

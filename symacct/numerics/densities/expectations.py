@@ -342,8 +342,9 @@ def expectation(pieces: list[Side], integrand: Integrand, log_totals: LogTotals,
         size = abs(value.mid()) if reached > 4 else None
         working += max(bits - reached, working // 2)
     raise PrecisionError(
-        f"an integral: {bits} bits wanted, {max(reached, 0)} reached at {working}; the value may "
-        "be 0, or give the points where the densities are not smooth as cuts"
+        f"an integral: found {max(reached, 0)} bits at a working precision of {working}, needed "
+        f"{bits}; the value may be 0, or give the points where the densities are not smooth as "
+        "cuts"
     )
 
 

@@ -55,8 +55,8 @@ class LaplaceMoments(SumMoments):
                 break
             if last - first > _MOST_NODES:
                 raise PrecisionError(
-                    f"a moment of {self.count} {self.called}: found more than {_MOST_NODES} places "
-                    "to sum over, needed fewer digits, or more noise"
+                    f"a moment of {self.count} {self.called}: found more than {_MOST_NODES} "
+                    "points to sum over, needed fewer digits, or more noise"
                 )
             if not left < rest:
                 total += term(first := first - 1)

@@ -113,7 +113,7 @@ class LognormalMoments(SumMoments):
         first, last = math.floor(log_u[inside[0]] / h), math.ceil(log_u[inside[-1]] / h)
         if last - first > _MOST_NODES:
             raise PrecisionError(
-                f"a moment of {self.count} lognormal variables: found {last - first} places to "
+                f"a moment of {self.count} lognormal variables: found {last - first} points to "
                 f"sum over, needed {_MOST_NODES} at most"
             )
         return first, last
@@ -136,8 +136,9 @@ class LognormalMoments(SumMoments):
             need = self._need + math.log(self.count) - self._log_phi(float(u))
             if need > _MOST_NEED:
                 raise PrecisionError(
-                    f"a moment of {self.count} lognormal variables: found its transform asked for "
-                    f"to {need:.0f} nats, needed {_MOST_NEED:.0f} at most, for a lower order"
+                    f"a moment of {self.count} lognormal variables: found that its transform is "
+                    f"needed to {need:.0f} nats, needed at most {_MOST_NEED:.0f}; ask for a lower "
+                    "order"
                 )
             (value,) = self.law.values([acb(u)], [need])
             self._known[grid.parts, index] = value.real

@@ -61,7 +61,7 @@ def hyperbola(law: Lognormal, place: float, count: int, log_error: float) -> Hyp
     best = min(found, key=lambda x: x.last, default=None)
     if best is None or best.last > _MOST:
         raise PrecisionError(
-            f"a sum of {count} lognormal variables: found no contour, needed a place nearer to "
+            f"a sum of {count} lognormal variables: found no contour, needed a point nearer to "
             "its mean, or fewer digits"
         )
     return best

@@ -197,5 +197,5 @@ class Shortfall:
     def _unknown(self) -> PrecisionError:
         return PrecisionError(
             f"a sum of {self.count} lognormal variables: found no bound of its transform, "
-            "needed fewer digits, or a place nearer to its mean"
+            "needed fewer digits, or a point nearer to its mean"
         )

@@ -57,7 +57,7 @@ def _refuse_tiny(log_moment: arb, order: int) -> None:
     if order > 1 and 0 < abs(log_moment).upper() < arb(2) ** -MOST_SHARED_BITS:
         raise PrecisionError(
             f"B({order}): found moments within 2^-{MOST_SHARED_BITS:,} of 1, whose differences "
-            "would take too long; another theorem may do"
+            "would take too long; try another theorem"
         )
 
 

@@ -367,9 +367,9 @@ class Grids:
                 had = math.floor(known + _SURE_RATE * max(left, 0.0))
                 fewer = f"fewer than the {digits:.0f} worked with" if had else "a larger δ"
                 raise PrecisionError(
-                    f"the profile of {self.count} runs: found laws whose moments do not fall, and "
-                    f"so a grid of losses, on which about {had} digits can be had; needed {fewer}, "
-                    "or conversion='improved'"
+                    f"the profile of {self.count} runs: found laws whose moments do not fall, "
+                    f"so that a grid of losses gives about {had} digits; needed {fewer}, or "
+                    "conversion='improved'"
                 )
             wanted = max(1, math.ceil((digits - _SPARED - known) / _MEAN_RATE))
             steps *= 2 ** min(math.floor(left), _LEAP, wanted)

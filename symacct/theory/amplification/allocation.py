@@ -35,8 +35,8 @@ def _is(
     def applies(node: Node) -> str | None:
         mechanism = node.mechanism  # type: ignore[attr-defined]
         if not isinstance(mechanism, mechanisms):
-            return f"the moments are known of {noise} noise, got {type(mechanism).__name__}"
-        return "found an open symbol, needed numbers" if node.free_symbols else None
+            return f"the moments are known for {noise} noise only, got {type(mechanism).__name__}"
+        return "found a symbol without a value, needed numbers" if node.free_symbols else None
 
     applies.__doc__ = f"{noise} noise, in numbers."
     return applies

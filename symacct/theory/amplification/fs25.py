@@ -55,7 +55,10 @@ def direct(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> Number:
     """ε′(α) <= max( ε(1 + (α−1)/T), log M(α)/(α−1) ), M(α) = α! T^{−α} [z^α] (Σ_k e^{(k−1)ε(k)}
     z^k/k!)^T at whole orders, log M a chord between them"""
     if not isinstance(alpha, int | Fraction):
-        raise OrderError("FS25-DIRECT: found an open symbol, needed numbers: sums end at the order")
+        raise OrderError(
+            "FS25-DIRECT: found a symbol without a value, needed numbers, because "
+            "the order is the last term of sums"
+        )
     if alpha > LAST:
         raise OrderError(f"FS25-DIRECT: found {echo(alpha)}, needed an order up to {LAST}")
     below, above = math.floor(alpha), math.ceil(alpha)

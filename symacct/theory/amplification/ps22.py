@@ -68,8 +68,8 @@ def refuse_formula(ctx: Arithmetic) -> None:
     """OrderError where numbers decide what is read, and whether a sum is finite."""
     if isinstance(ctx, SymbolicArithmetic):
         raise OrderError(
-            "found a formula asked for, needed numbers: they decide which orders are used; leave "
-            "out by= for a formula"
+            "found a question for a formula, needed numbers, because they decide which orders "
+            "are used; leave out by= for a formula"
         )
 
 

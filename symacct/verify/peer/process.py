@@ -237,7 +237,7 @@ class Peer:
             raise
         self._kill()
         said = self._last_words()
-        needed = "a program that speaks docs/protocol.md"
+        needed = "a program that answers by docs/protocol.md"
         if "ModuleNotFoundError" in said:  # of what is not beside the peer, as under src/
             needed = (
                 "that module: install it for the peer's interpreter (pip install -e .), "

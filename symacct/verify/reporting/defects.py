@@ -49,8 +49,8 @@ _MORE_ORDERS = (
     "The usual repair: search more orders, and smaller and larger ones, such as 1.25, 1.5 and 1.75."
 )
 _DECLARE = (
-    " A peer that lists the orders it searches (default_orders in its first line) is told whether "
-    "the excess comes from these orders or from the code."
+    " A peer that lists the orders it searches (default_orders in its first line) gets a "
+    "report that says whether the excess comes from these orders or from the code."
 )
 
 

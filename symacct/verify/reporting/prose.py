@@ -259,5 +259,5 @@ def _cause(defect: Defect) -> str:
     known = (_PLACES[word] for word in words if word in _PLACES)
     if words[0] in (*SIDES, BOTH):
         where = title(": ".join(words[1:]))
-        return next(known, f"not told by this answer; look at the code for {where}")
+        return next(known, f"this answer does not show it; look at the code for {where}")
     return next(known, "")

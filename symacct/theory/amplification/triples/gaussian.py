@@ -64,7 +64,10 @@ def in_numbers(node: Node) -> str | None:
         return "on a line there is no triangle; TRIPLE-LINE is exact there"
     reason = is_gaussian(node)
     if reason is None and node.free_symbols:
-        return "found an open symbol, needed numbers: they decide which triangle is the worst"
+        return (
+            "found a symbol without a value, needed numbers: they decide which triangle is "
+            "the worst"
+        )
     return reason
 
 
