@@ -387,14 +387,15 @@ class Accountant:
         known, asked = self._profile(question.m), (question.asks_epsilon, question.value)
         key = (*question.exact_key(digits), limits.current(), *_STORED[1])
         table = self._table(question.m, key, "answers")
-        by_number = self._table(question.m, (*key[:3], f"{key[3]}, proof", *key[4:]), "answers")
-        for at, proof in zip(table.all(), by_number.all(), strict=False):
-            answer = ProfileAnswer(table[at], float(at), PROOFS[int(proof) - 1])
-            return known.guarantee(*asked, answer, digits)
+        proofs = self._table(question.m, (*key[:3], f"{key[3]}, proof", *key[4:]), "answers")
+        for at, n in zip(table.all(), proofs.all(), strict=False):
+            return known.guarantee(
+                *asked, ProfileAnswer(table[at], float(at), PROOFS[int(n) - 1]), digits
+            )
         with precision(first_bits(digits)):
             answer = known.answer(*asked, digits)
         table[Fraction(answer.order) if answer.order < INFINITY else INFINITY] = answer.value
-        by_number[Fraction(PROOFS.index(answer.proof) + 1)] = arb(1)
+        proofs[Fraction(PROOFS.index(answer.proof) + 1)] = arb(1)
         return known.guarantee(*asked, answer, digits)
 
     def _profile(self, m: Node) -> Profile:

@@ -10,7 +10,7 @@ import re
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from typing import IO, Any
 
@@ -128,21 +128,6 @@ def _choice_meant(message: str, kind: click.ParamType[Any]) -> str:
     name, choices = found[1], list(map(str, kind.choices))
     meant = name if name in choices else _ALSO_CHOSEN.get(name, nearest(name, choices))
     return f" Did you mean '{meant}'?" if meant in choices else ""
-
-
-#: What is written, for example, for an option that is missing.
-_EXAMPLES = {
-    "delta": "1e-5", "epsilon": "1", "alpha": "2,8,inf", "n": "60000", "batch_size": "256",
-    "over": "sigma=1,2,4 --over delta=1e-5", "target": "python",
-}  # fmt: skip
-
-
-def _example(name: str, given: Sequence[str]) -> str:
-    """What is written for an option that is missing; a δ by how many records there are."""
-    found = re.search(r"(?:^| )--n[ =](\d[\d_]*)(?: |$)", " ".join(given))
-    if name == "delta" and found and (n := int(found[1])) > 1:
-        return f"below 1/n: for n = {n:,}, for example, --delta 1e-{len(str(n)) + 1}"
-    return f"{_EXAMPLES[name]}, for example" if name in _EXAMPLES else ""
 
 
 #: Two whole numbers with nothing but a comma between them.
@@ -272,7 +257,7 @@ class Commands(click.Group):
         except click.UsageError as error:
             vars(error)["message"] = _worded(error.message, ctx.meta[_GIVEN])
             if isinstance(error, click.MissingParameter) and error.param is not None:
-                if example := _example(error.param.name or "", ctx.meta[_GIVEN]):
+                if example := hints.example(error.param.name or "", ctx.meta[_GIVEN]):
                     vars(error)["message"] = f"Add {error.param.opts[0]} {example}."
             elif isinstance(error, click.BadParameter) and error.param is not None:
                 vars(error)["message"] += _choice_meant(error.message, error.param.type)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 
 import click
 
@@ -87,6 +88,21 @@ _NOT_HERE = {
     ("reference", "--alpha"): "the orders are a grid here, as in --grid alpha=2,8",
     ("code", "--alpha"): "the function that code prints takes every order up to --max-order",
 }
+
+
+#: What is written, for example, for an option that is missing.
+_EXAMPLES = {
+    "delta": "1e-5", "epsilon": "1", "alpha": "2,8,inf", "n": "60000", "batch_size": "256",
+    "over": "sigma=1,2,4 --over delta=1e-5", "target": "python",
+}  # fmt: skip
+
+
+def example(name: str, given: Sequence[str]) -> str:
+    """What is written for an option that is missing; a δ by how many records there are."""
+    found = re.search(r"(?:^| )--n[ =](\d[\d_]*)(?: |$)", " ".join(given))
+    if name == "delta" and found and (n := int(found[1])) > 1:
+        return f"below 1/n: for n = {n:,}, for example, --delta 1e-{len(str(n)) + 1}"
+    return f"{_EXAMPLES[name]}, for example" if name in _EXAMPLES else ""
 
 
 def renamed(args: list[str], command: click.Command, say: Callable[[str], None]) -> list[str]:

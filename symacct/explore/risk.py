@@ -34,7 +34,7 @@ from symacct.core.exact import INFINITY, Numeric
 from symacct.core.forking import cached_property
 from symacct.core.sources import DRS22, SYMACCT
 from symacct.explore.plots.risks import FPRS, roc
-from symacct.explore.risk_words import in_words, listed
+from symacct.explore.risk_words import CURVE_ALONE, in_words, kind_of, listed, number
 from symacct.export.cards import grid
 from symacct.export.description import about, pictured
 from symacct.expressions.node import Node, as_node
@@ -57,10 +57,6 @@ LEAST_ERROR = "1e-10"
 _DRAWN_DIGITS = 5
 _SOURCES = (DRS22.at("trade-off functions"), SYMACCT.at("docs/proofs.md, section 41"))
 _FEW, _BITS = 1.5, 96  # digits of H where no more are to be had, and bits that do for them
-_CURVE_ALONE = (
-    "Only a Rényi curve is known: each number is the most that the curve implies, and no test "
-    "need reach it."
-)
 _FPRS, _PRIORS, _BASELINES = ("1/10", "1/100", "1/1000", "1e-6"), ("1/2", "1/10"), ("1/10", "1e-3")
 
 Value = Callable[[HockeySticks], arb]
@@ -237,7 +233,7 @@ class Risk:
     @property
     def note(self) -> str:
         """A note if only a Rényi curve is known; empty otherwise."""
-        return _CURVE_ALONE if isinstance(self._known, CurveProfile) else ""
+        return CURVE_ALONE if isinstance(self._known, CurveProfile) else ""
 
     @cached_property
     def lower(self) -> Risk | None:
@@ -338,7 +334,7 @@ class Risk:
         has_lower = self.lower is not None
         headers = ("risk", "at most", *(("at least",) if has_lower else ()), "kind")
         rows = [
-            (name, _text(most), *((_text(least),) if has_lower else ()), _kind(most))
+            (name, number(most), *((number(least),) if has_lower else ()), kind_of(most))
             for name, most, least in self.rows
         ]
         return headers, rows
@@ -407,8 +403,8 @@ def plot_risk(
     )  # fmt: skip
     if not nodes:
         raise DomainError("plot_risk: found no mechanism, needed one at least")
-    listed = FPRS if fprs is None else arguments.members(fprs, "plot_risk, fprs", "['1e-3', 0.1]")
-    at = [_share(x, "plot_risk, fprs") for x in listed]
+    rates = FPRS if fprs is None else arguments.members(fprs, "plot_risk, fprs", "['1e-3', 0.1]")
+    at = [_share(x, "plot_risk, fprs") for x in rates]
     tests = []
     for name, node in nodes.items():
         found = Risk(node, _DRAWN_DIGITS)
@@ -440,20 +436,9 @@ def _or_why(of: Risk, name: str, argument: str | None) -> Bound | str:
     """The number, or why there is none."""
     try:
         found: Bound = getattr(of, name) if argument is None else getattr(of, name)(argument)
-    except AssumptionError as error:
-        if name == "mu_of_all" and not of.note:
-            return (
-                f"not known for this noise; the μ above is for errors from {given(of.least_error)}"
-            )
-        return str(error).removeprefix(f"{name}: ").removeprefix("gdp: ")
     except SymacctError as error:
+        if isinstance(error, AssumptionError) and name == "mu_of_all" and not of.note:
+            least = given(of.least_error)
+            return f"not known for this noise; the μ above is for errors from {least}"
         return str(error).removeprefix(f"{name}: ").removeprefix("gdp: ")
     return found
-
-
-def _text(value: Bound | str | None) -> str:
-    return value.rounded() if isinstance(value, Bound) else "–"
-
-
-def _kind(value: Bound | str) -> str:
-    return str(value.claim.kind) if isinstance(value, Bound) else "not known"

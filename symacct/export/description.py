@@ -10,7 +10,7 @@ from symacct.core.claims import Adjacency, Claim, Kind, Relation
 from symacct.core.errors import is_float
 from symacct.core.exact import expression, text
 from symacct.core.lazy_import import sympy
-from symacct.export.mechanism_words import WORDS, Worded
+from symacct.export.mechanism_words import WORDS, Counted
 from symacct.export.spoken import (
     LISTED,
     in_tex,
@@ -70,7 +70,7 @@ def _described(m: Node, listed: int) -> str:
         )
     if name in WORDS:
         said = {
-            k: _inner(v, listed) if isinstance(v, Node) else Worded(value(v))
+            k: _inner(v, listed) if isinstance(v, Node) else Counted(value(v))
             for k, v in fields.items()
         }
         return WORDS[name].format(**said)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class Worded(str):
+class Counted(str):
     """A parameter in words; {steps:step} in a sentence counts it: one step, 16 steps."""
 
     __slots__ = ()

@@ -6,8 +6,10 @@ import re
 import unicodedata
 from functools import cache
 from itertools import zip_longest
+from typing import TYPE_CHECKING
 
-from pylatexenc.latexencode import UnicodeToLatexEncoder
+if TYPE_CHECKING:
+    from pylatexenc.latexencode import UnicodeToLatexEncoder
 
 # Signs that the table of the library lacks; and braces, which BibTeX counts even when escaped.
 _OURS = {
@@ -29,6 +31,8 @@ _SCRIPTS = {"<super>": "^", "<sub>": "_"}
 
 @cache
 def _encoder() -> UnicodeToLatexEncoder:
+    from pylatexenc.latexencode import UnicodeToLatexEncoder  # which takes 10 ms
+
     return UnicodeToLatexEncoder(
         replacement_latex_protection="braces-all",
         unknown_char_policy="replace",
