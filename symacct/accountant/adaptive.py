@@ -147,11 +147,11 @@ class Filter(Adaptive):
 
     `admits(m)` says before a run whether the budget still holds with it. `spend(m)` counts the run,
     or raises BudgetError and counts nothing. All admitted runs together are (ε, δ)-DP, whoever
-    chooses them and whenever they stop. The budget holds if the runs keep to ε at one of the
-    `orders`, each of which has its share of δ: a single order has all of δ, and the order ∞, which
-    is pure DP, needs none. `spent` is a Node of what was run before. Every comparison is certified,
-    and PrecisionError is raised if one cannot be decided. `epsilon` is in nats, and `delta` is a
-    probability.
+    chooses them and whenever they stop. δ is divided equally among the finite `orders`, and the
+    order ∞, which is pure DP, needs none. The budget holds if at one of the orders the sum of the
+    curves converts to at most ε at that order's share of δ. `spent` is a Node of what was run
+    before. Every comparison is certified, and PrecisionError is raised if one cannot be decided.
+    `epsilon` is in nats, and `delta` is a probability.
 
     >>> from symacct import Gaussian
     >>> budget = Filter(2, "1e-6", orders=[16])

@@ -364,9 +364,9 @@ def risk_command(
     TPR at FPR 0.01: an attacker who wrongly accuses at most 1 % of the people who are not in the
     data recognises at most this share of those who are. Reconstruction, baseline 0.1: an attacker
     who would guess a record right with probability 10 % reconstructs it with at most this
-    probability. μ: no test does better than telling two normal laws of variance 1 apart whose means
-    differ by μ. Regret: how much too often that would let a guess be right. The same stands in
-    words below the table.
+    probability. μ: no test tells whether a person is in the data better than the best test tells a
+    draw of N(0, 1) from one of N(μ, 1). Regret: by how much this μ overstates how often the best
+    guess is right. The table is repeated in words below it.
 
     \b
     Example:

@@ -202,9 +202,10 @@ def theorems_command(words: tuple[str, ...], as_json: bool) -> None:
 
     NAME is the code of a theorem, such as ZW19-T8, or words of its row. A row is listed if it has
     each of the words, and the rows that are about the words come first. If no row has all of the
-    words, the rows with most of them are listed, or the rows of a similar word. Without NAME, or if
-    many rows match, each row has one line. Otherwise the command shows what a theorem says, what it
-    assumes, where its proof is, and a command and a line of Python that compute it.
+    words, the rows that have the most of them are listed. If none has one, the rows of a similar
+    word are listed. Without NAME, or if many rows match, each row has one line. Otherwise the
+    command shows what a theorem says, what it assumes, where its proof is, and a command and a line
+    of Python that compute it.
 
     \b
     Examples:

@@ -149,7 +149,13 @@ def statement_command(
 
 
 @expression_command("expand")
-@click.option("--in", "variable", default="gamma", show_default=True, help="The parameter.")
+@click.option(
+    "--in",
+    "variable",
+    default="gamma",
+    show_default=True,
+    help="The parameter in which ε(α) is expanded.",
+)
 @click.option(
     "--at",
     help="The point of the expansion. By default it is inf for sigma and b, 1 for alpha, and 0 for "

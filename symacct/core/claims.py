@@ -14,7 +14,7 @@ from symacct.core.exact import INFINITY
 
 
 class Kind(Enum):
-    """The kind of a curve or of a number.
+    """Whether a curve or a number is exact, an upper bound or a lower bound.
 
     `exact`: the largest value over everything that fits the description, and it is attained.
     `upper`: at least the truth. `lower`: at most the truth. `neither`: an approximation that bounds

@@ -46,7 +46,7 @@ _GUESSES = 12  # before the bracket is halved
 
 @dataclass(frozen=True)
 class Calibration:
-    """Two adjacent values, of which one meets the target and the other misses it.
+    """Two consecutive values, of which one meets the target and the other misses it.
 
     `meets` meets the target, with this `guarantee`, and `fails` misses it. `by_orders` is the
     calibration by Rényi orders, where this one is the best proved of several.

@@ -27,7 +27,7 @@ _AT = {"tpr": "fpr", "bayes_success": "prior", "reconstruction": "baseline"}
 
 @dataclass(frozen=True)
 class RiskCalibration:
-    """Two adjacent values: the risk is at most the target at `meets`, and above it at `fails`.
+    """Two consecutive values: the risk is at most the target at `meets`, and above it at `fails`.
 
     >>> import sympy
     >>> from symacct import Gaussian, calibrate_risk

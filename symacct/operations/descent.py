@@ -34,8 +34,8 @@ def sampled_descent(
 ) -> Node:
     """The last of T = `steps` noisy iterates f(x) + N(0, σ²), where each f uses a sample.
 
-    `step` is one step: the sampled Gaussian mechanism. For every sample, f brings any two points
-    nearer to each other by the factor `contraction`, as gradient steps on convex losses do. All
+    `step` is one step: the sampled Gaussian mechanism. For every sample, f is Lipschitz with
+    the constant `contraction`, as gradient steps on convex losses are. All
     iterates are projected to a convex set of the given `diameter`, in the unit of σ. Instead of a
     projection, it is enough that the diameter is 1/(1 − contraction) times the largest move by one
     sample. The bound uses some of the last steps with a part of their noise, and the rest of the

@@ -21,11 +21,11 @@ class ExponentialMechanism(Mechanism):
     ε(α) = ( α g(αε/2) − (α−1) g((α−1)ε/2) − g(ε/2) )/(α−1), g(x) = log(sinh(x)/x).
 
     A record moves each score by at most Δ, so any two log-ratios of the probabilities are at most ε
-    apart. This is the curve of all mechanisms of such a bounded range, whatever the scores are.
-    Report-noisy-max with Gumbel noise of scale 2Δ/ε is the same mechanism. If a record moves all
-    scores in the same direction, the curve is that of ε/2. `epsilon` is positive, in nats.
-    `adjacency` says for which neighbours Δ holds. Raises DomainError for other parameters. Source:
-    DDR20, bounded range; SYMACCT, docs/proofs.md, section 24.
+    apart. The formula is the worst case over all mechanisms of such a bounded range, for any
+    scores. Report-noisy-max with Gumbel noise of scale 2Δ/ε is the same mechanism. If a record
+    moves all scores in the same direction, the curve is that of ε/2. `epsilon` is positive, in
+    nats. `adjacency` says for which neighbours Δ holds. Raises DomainError for other parameters.
+    Source: DDR20, bounded range; SYMACCT, docs/proofs.md, section 24.
 
     >>> from symacct import PureDP
     >>> print(ExponentialMechanism(1).rdp(2, digits=5), PureDP(1).rdp(2, digits=5))
