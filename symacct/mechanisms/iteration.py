@@ -29,13 +29,14 @@ class NoisyDescent(ComputedGaussian):
     It costs what the Gaussian mechanism of sensitivity √((1−c^T)(1+c)/((1−c)(1+c^T))) costs. For
     c = 1 this sensitivity is √T.
 
-    Only the last iterate is published. Each f is Lipschitz with the constant c =
-    `contraction`. A record moves each value of f by at most 1, which is the unit of σ. Full-batch gradient descent on convex losses is an example. If every iterate is
-    projected to a set of this `diameter`, only the last steps count, and the curve is an upper
-    bound. `sigma` is positive and `steps` is a whole number. `contraction` is in (0, 1], and
-    `diameter` is at least 0 or "inf"; both are rational. Raises DomainError for other parameters,
-    and for a contraction too close to 1. Sampling this mechanism means one sample for all steps.
-    ε(α) is in nats. Source: docs/proofs.md, section 31, after Bok, Su and Altschuler 2024.
+    Only the last iterate is published. Each f is Lipschitz with the constant c = `contraction`. A
+    record moves each value of f by at most 1, which is the unit of σ. Full-batch gradient descent
+    on convex losses is an example. If every iterate is projected to a set of this `diameter`, only
+    the last steps count, and the curve is an upper bound. `sigma` is positive and `steps` is a
+    whole number. `contraction` is in (0, 1], and `diameter` is at least 0 or "inf"; both are
+    rational. Raises DomainError for other parameters, and for a contraction too close to 1.
+    Sampling this mechanism means one sample for all steps. ε(α) is in nats. Source: docs/proofs.md,
+    section 31, after Bok, Su and Altschuler 2024.
 
     >>> print(NoisyDescent(5, 100, "1/2").rdp(2, digits=3))
     0.120
