@@ -109,6 +109,38 @@ def test_the_likely_cause_is_named(tmp_path, body, cause):
     assert f"Likely cause: {cause}" in text
 
 
+DOUBLED = "twice ε(α)"
+
+
+def test_a_cause_explains_the_question_shown_or_half_of_the_answers():
+    """The peer q²α/σ²: twice the truth for much noise, and too small for little."""
+    shown, *others = (found("unsound", "0.87", at=at) for at in ("2", "3.5", "9999"))
+    few = report(shown, *others[:1], replace(found("loose", 2, at="1.01"), formula=DOUBLED))
+    explained = [replace(one, formula=DOUBLED) for one in others]
+    for whole, named in ((few, False), (report(shown, *explained), True)):
+        (defect,) = (d for d in whole.defects if len(d.clusters) > 1)
+        said = " ".join(sentences(defect))
+        assert (defect.shown.formula == DOUBLED) is named
+        assert (f"Likely cause: {DOUBLED}; the answer is what this mistake gives." in said) is named
+        assert "; the answer to" not in said
+
+
+def test_answers_that_depend_on_earlier_ones_have_no_other_cause():
+    later = found("inconsistent", 2, how=(("after", "used"),))
+    single = replace(later, formula="the sampling rate rounded to float32", form="float32")
+    (defect,) = report(single).defects
+    causes = [line for line in sentences(defect) if line.startswith("Likely cause")]
+    assert causes == ["Likely cause: something that is kept from one question to the next."]
+
+
+def test_a_mistake_that_changes_nothing_is_no_cause():
+    """A share of 10⁻¹¹ below the truth is as near to σ rounded to float32 as to σ itself."""
+    ask, oracle = Ask("rdp", (AskedPart("Gaussian", (("sigma", "2.0000000001"),)),), "4"), Oracle()
+    truth = Fraction(oracle.truth(ask).lower)
+    assert matching.matched(oracle, ask, truth * (1 - Fraction(1, 10**11))) is None
+    assert matching.matched(oracle, ask, truth * 2) == DOUBLED
+
+
 def test_an_order_that_is_not_offered_is_not_called_right(tmp_path):
     hello = (
         '{"id": 0, "peer": "p", "supports": [{"mechanism": "Gaussian", "orders": "integer", '

@@ -28,8 +28,14 @@ def same(value: Fraction, bounds: tuple[Bound, Bound], allowed: Fraction = SAME)
 
 
 def matched(oracle: Oracle, ask: Ask, value: Fraction) -> str | None:
-    """The name of the formula whose value this is, theorems first; None if none is known."""
+    """The name of the formula whose value this is, theorems first; None if none is known.
+
+    Of the truth itself none is named: a mistake that changes nothing explains nothing.
+    """
     if ask.kind != "rdp" or value == 0:
+        return None
+    truth = oracle.truth(ask)
+    if truth is not None and truth.exact and same(value, (truth.lower, truth.upper)):
         return None
     named = (name for name, bounds in candidates(oracle, ask) if same(value, bounds))
     return next(named, None)

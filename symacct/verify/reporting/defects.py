@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -63,8 +64,27 @@ class Defect:
 
     @property
     def worst(self) -> Cluster:
-        """The cluster to show: of those that fail, a plain value of a curve if there is one."""
-        return min(self.clusters, key=_plainness)
+        """The cluster to show: of those that fail, a plain value of a curve if there is one.
+
+        If the plainest has no formula, it is one whose formula explains half of the answers.
+        """
+        plainest = min(self.clusters, key=_plainness)
+        if plainest.shown.formula or self.remembers:
+            return plainest
+        explained = Counter[str | None]()
+        for cluster in self.clusters:
+            explained[cluster.shown.formula] += cluster.count
+        common = next((name for name, _ in explained.most_common() if name), None)
+        if common is None or 2 * explained[common] < self.answers:
+            return plainest
+        alike = [cluster for cluster in self.clusters if cluster.shown.formula == common]
+        other = min(alike, key=_plainness)
+        return other if _plainness(other)[:2] == _plainness(plainest)[:2] else plainest
+
+    @property
+    def remembers(self) -> bool:
+        """Do the answers depend on what was asked before? No formula explains them then."""
+        return self.cause == _HISTORY[0]
 
     @property
     def shown(self) -> Finding:

@@ -13,7 +13,6 @@ from symacct.verify.judging.precision import is_float32
 from symacct.verify.judging.verdict import Finding
 from symacct.verify.peer.protocol import ADJACENCIES, LARGEST, Answer, Ask
 from symacct.verify.reporting.defects import BOTH, SIDES, Defect
-from symacct.verify.reporting.report import call
 
 _DIGITS = 14
 #: Off by so little, and a float32 number: it may be computed in float32.
@@ -238,17 +237,16 @@ def _jumps(defect: Defect) -> list[str]:
 
 
 def _cause(defect: Defect) -> str:
+    """What explains the question shown; of answers that depend on earlier ones, that alone."""
     found = defect.shown
-    like = next((one for one in (found, *(c.shown for c in defect.clusters)) if one.formula), None)
-    if like is not None and like.formula is not None:
-        answer = "the answer"
-        if like is not found:
-            answer += f" to {call(like.ask)} of {like.ask.expression}"
+    if defect.remembers:
+        return _PLACES[defect.cause]
+    if found.formula is not None:
         try:
-            theorem_registry.named(like.formula)
+            theorem_registry.named(found.formula)
         except SymacctError:
-            return f"{like.formula}; {answer} is what this mistake gives"
-        return f"{answer} is the value of the theorem {like.formula}"
+            return f"{found.formula}; the answer is what this mistake gives"
+        return f"the answer is the value of the theorem {found.formula}"
     if found.form:
         return f"the numbers are {found.form}"
     ratio = found.ratio
