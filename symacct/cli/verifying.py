@@ -23,13 +23,14 @@ from symacct.verify.judging.verdict import VERDICTS
 from symacct.verify.peer import peers
 from symacct.verify.peer.protocol import Ask
 from symacct.verify.reporting import accuracy, page, standing
-from symacct.verify.reporting.ci import junit, lacking_rows, sarif, too_little
+from symacct.verify.reporting.ci import junit, lacking_rows, own_file, sarif, too_little
 from symacct.verify.reporting.defects import Defect
 from symacct.verify.reporting.judgement import Judgement, KnownFindings, read
 from symacct.verify.reporting.prose import heading, sentences
 from symacct.verify.reporting.report import reproduce
 
 _SHOWN, _KINDS = 25, 4
+_NOWHERE = "--sarif: GitHub will show no alert without a place; --source FILE names the peer's code"
 _TIMEOUT = 10.0
 _QUICK_TIMEOUT = 2.5
 #: Told the reports and the peers that have none.
@@ -173,6 +174,8 @@ def verify_command(
         _write(html_file, page.page(reports, absent) if html_file else "")
         _write(junit_file, junit(judged) if junit_file else "")
         _write(sarif_file, sarif(judged, source) if sarif_file else "")
+        if sarif_file and source is None and any(own_file(r.command) is None for r in reports):
+            click.echo(_NOWHERE, err=True)
         for file in dict.fromkeys((*files, folder)):
             if file is not None:
                 click.echo(f"written: {file}", err=True)

@@ -121,7 +121,9 @@ def sarif(judgements: Sequence[Judgement], source: str | None = None) -> str:
     A result points at the `source`; without one at the peer's own file, if the command names a text
     file below the working directory, and else nowhere.
     """
-    runs = [_run(judgement, source or _file(judgement.report.command)) for judgement in judgements]
+    runs = [
+        _run(judgement, source or own_file(judgement.report.command)) for judgement in judgements
+    ]
     row = {"$schema": _SCHEMA, "version": _SARIF, "runs": runs}
     return json.dumps(row, indent=2, ensure_ascii=False)
 
@@ -167,7 +169,7 @@ def _line(file: str, defect: Defect) -> int:
     return next(found, 1)
 
 
-def _file(command: Sequence[str]) -> str | None:
+def own_file(command: Sequence[str]) -> str | None:
     """The last word of the command that is a text file below here, as a path from here."""
     here = Path.cwd()
     paths = [Path(word).absolute() for word in reversed(command)]
