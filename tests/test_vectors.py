@@ -220,3 +220,11 @@ def test_a_runner_is_short_and_finds_a_fault_and_nothing_else(language, tmp_path
     assert status == 1
     assert len(said) > 1000
     assert said[0].startswith("outside: n=")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_runner_that_asked_nothing_it_can_answer_does_not_pass(language, tmp_path):
+    source, made = RUNNERS / f"runner.{language}", tmp_path / "made"
+    status, said = run(language, source, made, str(ROOT / "rdp_laplace.json"))
+    assert status == 2
+    assert ", 0 answered, 0 outside" in said[0]

@@ -39,4 +39,5 @@ for (const question of JSON.parse(fs.readFileSync(file, "utf8")).questions) {
   console.log(`outside: n=${question.n} found ${found}, needed ${question.lower} ${question.tags}`);
 }
 console.log(`${asked} asked, ${answered} answered, ${outside} outside of 1 ± ${tolerance}`);
-process.exit(outside > 0 ? 1 : 0);
+if (!answered) console.error("nothing was answered");
+process.exit(!answered ? 2 : outside > 0 ? 1 : 0);

@@ -29,7 +29,7 @@ def rdp(sigma, sensitivity, rate, order, count):
 
 
 def main(file, tolerance="1e-9"):
-    """Ask every question of the file; true if an answer is outside."""
+    """Ask every question; the exit status: 1 if an answer is outside, 2 if there is none."""
     asked = answered = outside = 0
     for question in json.loads(Path(file).read_text(encoding="utf-8"))["questions"]:
         (part, *others), asked, one = question["parts"], asked + 1, [None, "0x1p+0"]
@@ -43,7 +43,7 @@ def main(file, tolerance="1e-9"):
             outside += 1
             print(f"outside: n={question['n']} found {found!r}, needed {low!r} {question['tags']}")
     print(f"{asked} asked, {answered} answered, {outside} outside of 1 ± {tolerance}")
-    return outside > 0
+    return outside > 0 if answered else print("nothing was answered", file=sys.stderr) or 2
 
 
 if __name__ == "__main__":
