@@ -149,9 +149,14 @@ def verify_command(
         if source is not None and (sarif_file is None or not Path(source).is_file()):
             needed = "--sarif beside it" if sarif_file is None else "a file of your repository"
             raise PeerError(f"--source: found {echo(source)}, needed {needed}")
+        if map_file is not None:
+            accuracy.needs(map_file)
         files = json_file, html_file, junit_file, sarif_file, map_file, replay_file, page_file
         for file in files:
             _writable(file)
+        if folder is not None:
+            _stand(None, folder, [], [])
+            _writable(str(Path(folder) / "defect.md"))
         if html_file is not None:
             page.needs()
 
@@ -402,11 +407,8 @@ def _map(file: str | None, reports: list[Report]) -> None:
     if file.endswith(".md"):
         _write(file, accuracy.table(reports[0]))
         return
-    page.needs()
     try:
         accuracy.draw(reports[0], file)
-    except ValueError:  # of matplotlib, for a kind of picture that it does not know
-        raise PeerError(f"--map: found {echo(file)}, needed .md, .png, .svg or .pdf") from None
     except OSError as error:
         raise PeerError(f"--map: {echo(file)} cannot be written ({reason(error)})") from None
 

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from symacct.core.errors import SymacctError, echo, reason
+from symacct.verify.peer.process import PeerError
 from symacct.verify.peer.protocol import Ask
+from symacct.verify.reporting import page
 from symacct.verify.reporting.report import PlottedError, Report
 
 #: A box spans a decade of each; what is not sampled has no rate.
@@ -62,6 +64,17 @@ def table(report: Report) -> str:
         where = f"`{worst.ask.expression}`, α = {worst.ask.at}"
         rows.append(f"| {label} | 1e{scale} | {sampled} | 1e{order} | {worst.ulps:.3g} | {where} |")
     return "\n".join(rows)
+
+
+def needs(file: str) -> None:
+    """An error unless the map can be a file of that name: a table, or a picture of its kind."""
+    if file.endswith(".md"):
+        return
+    page.needs()
+    from matplotlib.figure import Figure
+
+    if Path(file).suffix[1:].lower() not in Figure().canvas.get_supported_filetypes():
+        raise PeerError(f"--map: found {echo(file)}, needed .md, .png, .svg or .pdf")
 
 
 def draw(report: Report, file: str) -> None:
