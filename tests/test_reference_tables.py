@@ -138,6 +138,9 @@ def test_command_json_alone_prints_no_csv():
         (["Gaussian(2)", "--grid", "alpha=2", "--csv", "/no/where/t.csv"], "cannot be written"),
         (["Gaussian(", "--grid", "alpha=2"], "ParseError"),
         (["Gaussian(2)", "--grid", "alpha=2", "--digits", "0"], "digits"),
+        (["Gaussian(2)", "--grid", "alpha=2.."], "--grid alpha: found '2..', needed a number"),
+        (["Gaussian(b)", "--grid", "b=1,2x", "--grid", "alpha=2"], "b: found '2x', needed a num"),
+        (["Gaussian(2)", "--grid", "alpha=2,nan"], "alpha: found 'nan', needed"),
     ],
 )
 def test_bad_input_is_one_line(words, message):
@@ -145,6 +148,15 @@ def test_bad_input_is_one_line(words, message):
     assert result.exit_code == 2
     assert message in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_a_table_with_an_error_in_a_cell_ends_with_1_and_says_so():
+    """The rows that have an answer are printed all the same; ∞ and fractions are numbers."""
+    result = run("Gaussian(b)", "--grid", "b=0,1/3", "--grid", "alpha=2,inf", "--digits", "5")
+    assert result.exit_code == 1
+    assert [row["lower"] for row in rows_of(result.stdout)] == ["", "", "9", "inf"]
+    (line,) = result.stderr.strip().splitlines()
+    assert line.startswith("2 of 4 rows have an error in place of a value, such as DomainError: ")
 
 
 def test_what_the_grid_does_not_name_has_common_values():
@@ -161,4 +173,4 @@ def test_what_the_grid_does_not_name_has_common_values():
 def test_a_file_that_no_option_names_is_written_by_the_shell():
     said = CliRunner().invoke(main, ["code", "Gaussian(5)", "--target", "c", "--out", "a.c"])
     assert said.exit_code == 2
-    assert said.output.strip().endswith("> FILE")
+    assert said.output.strip().endswith("> FILE.")

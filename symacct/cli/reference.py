@@ -65,7 +65,8 @@ def reference_command(
     The value lies between the two ends. It is the true one where its kind is exact, and otherwise a
     proved bound. The table is printed as CSV unless a file is named.
     Without EXPR, the table is ε(α) of the Poisson-sampled Gaussian mechanism. What --grid does not
-    name (sigma, gamma, alpha) has common values.
+    name (sigma, gamma, alpha) has common values. The exit status is 1 if a row has an error in
+    place of a value.
 
     \b
     Example:
@@ -81,10 +82,16 @@ def reference_command(
         table = reference_table(node, values, ask, digits, conversion or BEST)
     except DomainError as error:
         said = as_options(f"{type(error).__name__}: {error}").replace("--over ", "--grid ")
+        said = said.replace(": grid, ", ": --grid ")
         raise InputError(said) from None
     table = replace(table, expression=expr)
     _write(json_file, table.to_json() + "\n")
     _write("-" if json_file is csv_file is None else csv_file, table.to_csv())
+    errors = [row["error"] for row in table.rows if "error" in row]
+    if errors:
+        counted = f"{len(errors):,} of {len(table.rows):,} rows have"
+        click.echo(f"{counted} an error in place of a value, such as {errors[0]}", err=True)
+        raise SystemExit(1)
 
 
 def _write(file: str | None, text: str) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from symacct.accountant.accountant import Accountant
-from symacct.core import limits
+from symacct.core import exact, limits
 from symacct.core.errors import DomainError, SymacctError, echo
 from symacct.explore.sweeps.sweeping import other_names
 from symacct.explore.sweeps.worker import NEEDED, shown
@@ -70,8 +70,8 @@ def reference_table(
 
     `grid` gives the values, as exact text, of each open parameter and of alpha, delta or epsilon,
     whichever `ask` ("rdp", "epsilon", "delta") is at. `conversion` is that of
-    `Node.epsilon`. Raises DomainError and LimitError for a grid that does not fit; a point that has
-    no answer is a row with an error.
+    `Node.epsilon`. Raises DomainError and LimitError for a grid that does not fit or has a text
+    that is no number; a point that has no answer is a row with an error.
 
     >>> from symacct import Gaussian
     >>> print(reference_table(Gaussian(3), {"alpha": ["2"]}, digits=5).to_csv(), end="")
@@ -104,6 +104,10 @@ def _check(node: Node, grid: Mapping[str, Sequence[str]], ask: str) -> None:
             f"grid: found {found}, needed values of {', '.join(sorted(needed))}{remedy}"
         )
     limits.check("points", math.prod(map(len, grid.values())), "grid, points")
+    for name, values in grid.items():
+        for value in values:
+            if not exact.is_infinite(value):
+                exact.exact(value, f"grid, {name}")
 
 
 def _curve(
