@@ -15,6 +15,7 @@ from symacct.cli import main
 from symacct.verify import verify
 from symacct.verify.asking.questions import Extent
 from symacct.verify.judging import matching
+from symacct.verify.judging.bounds import Truth
 from symacct.verify.judging.truth import Oracle
 from symacct.verify.peer.protocol import Answer, Ask, AskedPart
 from symacct.verify.reporting import ci
@@ -107,6 +108,19 @@ def test_the_likely_cause_is_named(tmp_path, body, cause):
     seen = verify(program(tmp_path, body), EXTENT)
     text = " ".join(line for defect in seen.defects for line in sentences(defect))
     assert f"Likely cause: {cause}" in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "by_orders"), [("epsilon", True), ("delta", True), ("rdp", False)]
+)
+def test_an_excess_over_the_best_order_is_not_called_one_over_what_is_proved(kind, by_orders):
+    """The exact profile of a sampled Gaussian proves half of what the best order does."""
+    between = Truth(Fraction(1, 2), Fraction(1), exact=False)
+    text = of(replace(found("loose", 4, kind=kind, at="2"), truth=between))
+    high = "the best by Rényi orders is 1" if by_orders else "it is proved to be at most 1"
+    assert f"The truth is at least 0.5, and {high}." in text
+    what = "the best by Rényi orders" if by_orders else "what is proved"
+    assert f"The answer is too large: it is 4 times {what}." in text
 
 
 DOUBLED = "twice ε(α)"

@@ -8,10 +8,10 @@ from fractions import Fraction
 from symacct.core.errors import SymacctError
 from symacct.expressions import theorem_registry
 from symacct.results.rounding import rational_text
-from symacct.verify.judging.bounds import Truth, decimal_text
+from symacct.verify.judging.bounds import decimal_text
 from symacct.verify.judging.precision import is_float32
 from symacct.verify.judging.verdict import Finding
-from symacct.verify.peer.protocol import ADJACENCIES, LARGEST, Answer, Ask
+from symacct.verify.peer.protocol import ADJACENCIES, CONVERTED, LARGEST, Answer, Ask
 from symacct.verify.reporting.defects import BOTH, SIDES, Defect
 
 _DIGITS = 14
@@ -155,7 +155,15 @@ def _true(found: Finding) -> list[str]:
         return [f"The truth is {low}."]
     if truth.exact or found.verdict != "loose":
         return [f"The truth lies between {low} and {high}."]
+    if _is_by_orders(found):
+        return [f"The truth is at least {low}, and the best by Rényi orders is {high}."]
     return [f"The truth is at least {low}, and it is proved to be at most {high}."]
+
+
+def _is_by_orders(found: Finding) -> bool:
+    """Is it held against the best of all Rényi orders? The exact profile may prove less."""
+    kind = found.ask.kind
+    return kind in CONVERTED and kind not in LARGEST and found.verdict == "loose"
 
 
 def _off(found: Finding) -> list[str]:
@@ -171,11 +179,15 @@ def _off(found: Finding) -> list[str]:
         return [f"The answer is too {'small' if small else 'large'}."]
     if value < 0:
         return ["The answer is too small: it is negative, where the truth is positive."]
-    return [f"The answer is {_amount(value, Fraction(end), truth)}."]
+    what = (
+        "the truth" if truth.exact else "what is proved from below" if small else "what is proved"
+    )
+    if _is_by_orders(found) and not (truth.exact or small):
+        what = "the best by Rényi orders"
+    return [f"The answer is {_amount(value, Fraction(end), what)}."]
 
 
-def _amount(value: Fraction, end: Fraction, truth: Truth) -> str:
-    what = "the truth" if truth.exact else f"what is proved {'from below' * (value < end)}".strip()
+def _amount(value: Fraction, end: Fraction, what: str) -> str:
     share = value / end
     side = "small" if share < 1 else "large"
     if share >= 2:
