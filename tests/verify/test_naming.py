@@ -14,6 +14,7 @@ from symacct.verify.asking import usual
 from symacct.verify.asking.history import History
 from symacct.verify.asking.questions import Extent
 from symacct.verify.asking.regions import as_runs, bounded
+from symacct.verify.asking.simplify import simplest
 from symacct.verify.judging import matching
 from symacct.verify.judging.bounds import Truth
 from symacct.verify.judging.precision import explained, form
@@ -24,6 +25,7 @@ from symacct.verify.reporting.prose import sentences
 from symacct.verify.reporting.report import Report
 from tests.verify import planted
 from tests.verify.peers import program
+from tests.verify.test_judgement import report
 
 ENDS = ("rdp", "epsilon", "delta")
 HELLO = Hello(
@@ -94,6 +96,19 @@ def test_every_edge_is_bisected():
     assert notes[1].startswith("the answer is right with sigma = 3 or sigma = 6")
     assert 0.0097 < float(notes[2].split()[7]) <= 0.01
     assert notes[3:] == ["the answer is right with α = 3 instead"]
+
+
+def test_an_overflow_is_named_and_where_it_begins_is_said_once():
+    """A sum of exponentials is infinite from the order 39 on: log A is not."""
+
+    def probe(ask):
+        wrong = Fraction(ask.at) > 38
+        return Finding("inf", ask, Answer(value=float("inf")), TRUTH) if wrong else None
+
+    found = simplest(probe(Ask("rdp", (gaussian("1", gamma="0.5"),), "64")), probe, edges=90)
+    assert (found.ask.at, found.note) == ("39", "the answer is right at the order 38")
+    (defect,) = report(found).defects
+    assert sentences(defect)[-1] == "Likely cause: exp overflows above 1.8e308; sum logarithms."
 
 
 def test_what_is_wrong_everywhere_has_no_edge():

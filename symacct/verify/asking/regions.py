@@ -16,6 +16,8 @@ from symacct.verify.peer.protocol import Answer, Ask
 Shows = Callable[[Ask], Finding | None]
 #: Was this question asked, and is the answer right for a reason that tells? See History.is_right.
 Right = Callable[[Ask], bool]
+#: What is known of the order below the first that shows it.
+RIGHT_AT = "the answer is right at the order {}"
 #: Factors by which a number is moved until the answer is right; then the edge is bisected.
 _FACTORS = (2, 8, 64)
 _BISECTIONS = 7
@@ -59,10 +61,15 @@ def bounded(found: Finding, shows: Shows, right: Right = lambda ask: True) -> Fi
                 if axis.name == "runs" and below is not None:
                     found = shows(axis.moved(axis.text(below[1]))) or found
                 edges = (below, None if axis.name == "runs" else above)
-                places = [f"{axis.name} = {axis.text(e[0])}" for e in edges if e is not None]
+                texts = [axis.text(edge[0]) for edge in edges if edge is not None]
+                places = [f"{axis.name} = {x}" for x in texts if not _is_said(found, axis, x)]
                 if places:
                     said.append(f"the answer is right with {' or '.join(places)} instead")
     return replace(found, note="; ".join(filter(None, (found.note, *said))))
+
+
+def _is_said(found: Finding, axis: _Axis, text: str) -> bool:
+    return axis.name == "α" and RIGHT_AT.format(text) in found.note.split("; ")
 
 
 def _runs(ask: Ask) -> Iterator[_Axis]:

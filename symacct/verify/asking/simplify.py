@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from symacct.results.time_limit import OutOfTimeError
 from symacct.verify.asking.questions import short
-from symacct.verify.asking.regions import Right, bounded
+from symacct.verify.asking.regions import RIGHT_AT, Right, bounded
 from symacct.verify.judging.verdict import Finding
 from symacct.verify.peer.protocol import BUDGETED, Ask, AskedPart
 
@@ -119,7 +119,7 @@ def _at_the_edge(found: Finding, shows: Probe, is_right: Right) -> Finding:
             right = int(middle.at)
         else:
             break
-    note = "; ".join(filter(None, (found.note, f"the answer is right at the order {right}")))
+    note = "; ".join(filter(None, (found.note, RIGHT_AT.format(right))))
     return replace(found, note=note)
 
 

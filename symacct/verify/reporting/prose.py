@@ -8,6 +8,7 @@ from fractions import Fraction
 from symacct.core.errors import SymacctError
 from symacct.expressions import theorem_registry
 from symacct.results.rounding import rational_text
+from symacct.verify.asking.regions import RIGHT_AT
 from symacct.verify.judging.bounds import decimal_text
 from symacct.verify.judging.precision import is_float32
 from symacct.verify.judging.verdict import Finding
@@ -17,6 +18,7 @@ from symacct.verify.reporting.defects import BOTH, SIDES, Defect
 _DIGITS = 14
 #: Off by so little, and a float32 number: it may be computed in float32.
 _NEAR = 1e-5
+_FROM_AN_ORDER = RIGHT_AT.format("")
 _MEANT = {
     "rdp": "the Rényi divergence ε(α) at α = {at}",
     "epsilon": "the ε at δ = {at}",
@@ -259,6 +261,8 @@ def _cause(defect: Defect) -> str:
         except SymacctError:
             return f"{found.formula}; the answer is what this mistake gives"
         return f"the answer is the value of the theorem {found.formula}"
+    if found.verdict == "inf" and found.ask.kind == "rdp" and _FROM_AN_ORDER in found.note:
+        return "exp overflows above 1.8e308; sum logarithms"
     if found.form:
         return f"the numbers are {found.form}"
     ratio = found.ratio
