@@ -57,6 +57,7 @@ from symacct.codegen.interpret import DigitsMachine, FloatMachine
 from symacct.codegen.runtime import digits, plain
 from symacct.codegen.trace import trace
 from symacct.expressions.theorem_registry import always, forget, theorem
+from symacct.text import parse_open
 from tests import independent
 from tests.julia_reader import as_python
 from tests.thinning import covering, some
@@ -665,6 +666,16 @@ def test_the_same_expression_gives_the_same_text():
 
 
 # --- what the header says
+
+
+@pytest.mark.parametrize("target", ["c", "python", "numpy", "mpmath", "julia"])
+def test_an_open_expression_is_shown_as_it_is_typed(target):
+    typed = "PoissonSubsample(Gaussian(sigma), gamma)"
+    code = parse_open(typed).code(target, max_order=20, points=20)
+    assert f"expression : {typed}\n" in code
+    assert code.count(typed) > 1  # above its function too
+    assert "mechanism  : Gaussian(sigma) (" in code
+    assert "Symbol(" not in code
 
 
 def test_the_header_says_where_the_code_comes_from():

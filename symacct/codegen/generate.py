@@ -31,7 +31,7 @@ from symacct.codegen.measure import (
 from symacct.codegen.runtime import digits
 from symacct.codegen.targets import TARGETS
 from symacct.codegen.targets.multiprecision import GUARD_DIGITS
-from symacct.codegen.trace import Program, trace
+from symacct.codegen.trace import Program, as_typed, trace
 from symacct.codegen.writer import Writer
 from symacct.core import arguments, limits
 from symacct.core.errors import DomainError, PrecisionError, echo
@@ -164,7 +164,7 @@ class _Request:
         leaves = [node for node in m.walk() if not node.children and node.claim.sources]
         said = [
             ("made by", f"symacct {__version__}"),
-            ("expression", text),
+            ("expression", as_typed(m)),
             ("sha256", hashlib.sha256(text.encode()).hexdigest()),
             ("kind", f"{result.kind}: {_KINDS[str(result.kind)]}"),
             ("adjacency", about(m)),
@@ -172,7 +172,7 @@ class _Request:
             *(("theorem", _cited(theorem)) for theorem in program.theorems),
             *(
                 ("mechanism", leaf)
-                for leaf in sorted(f"{n!r} ({n.claim.sources[0]})" for n in leaves)
+                for leaf in sorted(f"{as_typed(n)} ({n.claim.sources[0]})" for n in leaves)
             ),
             *(
                 ("argument", f"{n}: the symbol {s}, > 0 and in the box")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -31,6 +32,8 @@ from symacct.rdp.evaluation import Evaluation, goal_of
 
 _MOST_NODES = 500
 _RATES = ("gamma", "p")  # parameters that lie below 1
+#: A parameter without a value, as an expression's text has it.
+_SYMBOL = re.compile(r"Symbol\('([^\W\d]\w*)'[^()]*\)")
 _ABOVE_ONE, _BELOW_TWO = math.nextafter(1.0, 2.0), math.nextafter(2.0, 1.0)
 ALPHA = Var("alpha")
 
@@ -49,6 +52,11 @@ IN_WORDS = {
     "below_two": "orders between 1 and 2",
     "above_two": "fractional orders > 2",
 }
+
+
+def as_typed(node: Node) -> str:
+    """The expression as a person types it: of a parameter without a value the name alone."""
+    return _SYMBOL.sub(r"\1", repr(node))
 
 
 @dataclass
@@ -190,7 +198,7 @@ class Tracer:
         name = self._names.get(key)
         if name is None:
             name = self._names[key] = f"eps_{len(self._names) + 1}"
-            made = self.functions[name] = Function(name, repr(curve.node))
+            made = self.functions[name] = Function(name, as_typed(curve.node))
             for kind in CLASSES:
                 self._trace(curve, kind, made)
         return self.functions[name]
