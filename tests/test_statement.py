@@ -542,3 +542,14 @@ def test_what_a_theorem_asks_is_set_as_mathematics(name):
 def test_a_condition_is_mathematics_in_the_paragraph():
     text = (100 * STEP).epsilon("1e-6", orders="integer").statement("latex")
     assert r"checked: $E_Q[(P/Q - 1)^l] \geq 0$ for all odd $3 \leq l \leq \alpha$ and all" in text
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "latex"])
+def test_parts_with_a_comma_of_their_own_stand_between_semicolons(form):
+    several = 100 * STEP + Laplace(2) + RandomizedResponse.of_epsilon(1, 4)
+    first = several.epsilon("1e-6").statement(form).split(". They are ")[0]
+    assert first.count("; ") == 2
+    assert re.search(r"; 100 runs of .*, each on a fresh Poisson sample .*; and one run of", first)
+    plain = (Gaussian(3) + Laplace(2)).epsilon("1e-6").statement(form).split(". They are ")[0]
+    assert ";" not in plain
+    assert ") and one run of" in plain

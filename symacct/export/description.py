@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from itertools import accumulate
 
@@ -29,6 +30,7 @@ from symacct.operations.compose import Count
 _SENSITIVITIES = 4  # that are named one by one
 _BITS = 2  # answers of randomized response that is not said to have more
 _FEW = 600  # characters of a description beside a number
+_BRACKETS = re.compile(r"\([^()]*\)")
 _UNWRITTEN = 10**4300  # the first number that Python writes by no f"{n:,}"
 
 
@@ -127,8 +129,18 @@ def _of_run(part: Node, count: Count, listed: int) -> str:
 
 
 def _together(runs: list[str]) -> str:
-    begun = f"{', '.join(runs[:-1])} and " if runs[1:] else ""
+    """The parts of a composition, between semicolons if one of them has a comma of its own."""
+    between, last = ("; ", "; and ") if any(map(_has_comma, runs)) else (", ", " and ")
+    begun = f"{between.join(runs[:-1])}{last}" if runs[1:] else ""
     return f"the adaptive composition of {begun}{runs[-1]}"
+
+
+def _has_comma(words: str) -> bool:
+    """Is there a comma outside brackets, as in "2 runs of A (σ = 5), each on a fresh sample"?"""
+    left = words
+    while (outside := _BRACKETS.sub("", left)) != left:
+        left = outside
+    return ", " in left
 
 
 def _runs(n: Count) -> str:
