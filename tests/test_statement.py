@@ -553,3 +553,17 @@ def test_parts_with_a_comma_of_their_own_stand_between_semicolons(form):
     plain = (Gaussian(3) + Laplace(2)).epsilon("1e-6").statement(form).split(". They are ")[0]
     assert ";" not in plain
     assert ") and one run of" in plain
+
+
+def test_what_a_response_of_an_absent_person_is_assumed_to_be():
+    clause = "for a person who is not in the data, randomized response draws an answer as for"
+    for bit in (RandomizedResponse("3/4"), RandomizedResponse.of_epsilon(1, 4)):
+        added = STEP + bit
+        assert clause in added.statement("1e-5", conversion="improved")
+        assert clause in bit.statement("1e-5", adjacency="add_remove")
+        assert clause in PoissonSubsample(bit, "1/10").statement("1e-5", conversion="improved")
+        assert clause not in bit.statement("1e-5")  # which differs in the true answer
+        assert clause not in (Gaussian(5) + bit).statement("1e-5", adjacency="replace_one")
+        replaced = SubsampleWithoutReplacement(bit, "1/10")
+        assert clause not in replaced.statement("1e-5", conversion="improved")
+    assert clause not in STEP.statement("1e-5", conversion="improved")

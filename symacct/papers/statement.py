@@ -316,7 +316,8 @@ def _reservations(guarantee: Guarantee, m: Node, form: Form) -> Iterator[str]:
         yield form.words("The number is certified by interval arithmetic.")
     if any(isinstance(node, Curve) for node in m.walk()):
         yield form.words("That the stated curve holds for the mechanism is the authors' claim.")
-    yield form.words(f"What is assumed: {'; '.join(premises(m))}.")
+    assumed = "; ".join(premises(m, guarantee.claim.adjacency))
+    yield form.words(f"What is assumed: {assumed}.")
     stated = dict.fromkeys(named_theorem(name).assumes for name in guarantee.claim.theorems)
     held = "; ".join(one for one in stated if one != "nothing further")
     if held:
