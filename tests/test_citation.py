@@ -2,6 +2,7 @@
 
 import io
 import re
+import shlex
 
 import bibtexparser
 import pytest
@@ -191,6 +192,47 @@ def test_the_command():
     answer = CliRunner().invoke(main, ["cite", repr(STEP), "--alpha", "1/2"])
     assert answer.exit_code == 2
     assert answer.stderr.count("\n") == 1
+
+
+_RUN = "dp_sgd(60000, 256, 1.1, epochs=15) + DiscreteGaussian(10)"
+_OF_A_RUN = "--n 60000 --batch-size 256 --epochs 15 --noise-multiplier 1.1 --statement latex"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        ["statement", _RUN, "--form", "latex", *how.split()]
+        for how in (
+            "",
+            "--conversion improved",
+            "--conversion classic --digits 3",
+            "--orders integer",
+            "--orders 2,8,32 --by ZW19-T5",
+            "--by ZW19-T8 --orders 2,3,4,12",
+        )
+    ]
+    + [
+        ["statement", "3*Laplace('1/2')", "--form", "latex"],
+        ["dpsgd", *_OF_A_RUN.split()],
+        ["dpsgd", *_OF_A_RUN.split(), "--conversion", "classic"],
+    ],
+    ids=" ".join,
+)
+def test_every_work_that_a_statement_cites_is_among_the_entries_of_its_hint(question):
+    stated = CliRunner().invoke(main, [*question, "--delta", "1e-6"])
+    assert stated.exit_code == 0, stated.stderr
+    cited = set(re.findall(r"\\cite(?:\[\{.*?\}\])?\{(\w+)\}", stated.stdout))
+    hint = re.search(r"its \\cite: symacct (cite .*)", stated.stderr)[1]
+    entries = CliRunner().invoke(main, shlex.split(hint))
+    assert cited
+    assert cited == set(parsed(entries.stdout))
+
+
+def test_how_a_number_is_found_asks_for_a_delta():
+    for how in (["--orders", "integer"], ["--conversion", "classic"]):
+        answer = CliRunner().invoke(main, ["cite", repr(STEP), *how])
+        assert answer.exit_code == 2
+        assert f"found {how[0]} and no --delta" in answer.stderr
 
 
 #: The works of the number to report, and where in our proofs, by what was asked.

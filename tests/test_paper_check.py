@@ -473,3 +473,18 @@ def test_a_run_without_a_delta_is_told_one_below_one_over_the_records():
         said = CliRunner().invoke(main, words).stderr
         assert f"below 1/n: for n = {int(n):,}, for example, --delta {delta}" in said
         assert CliRunner().invoke(main, [*words, "--delta", delta]).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("expr", "exact"),
+    [
+        ("DiscreteGaussian(10)", "0.01"),
+        ("Gaussian(5)", "0.04"),
+        ("3*DiscreteGaussian(10) + Gaussian(5)", "0.07"),
+        ("Scale(DiscreteGaussian(2), 3)", "0.75"),
+    ],
+)
+def test_an_exact_value_is_shown_exact_whatever_is_printed(expr, exact):
+    for printed in (exact, f"{exact}0", "0.9", "0.001"):
+        (found,) = check(file(entry(printed, expression=expr, alpha="2")))
+        assert found.value.rounded(6) == exact

@@ -33,6 +33,8 @@ from symacct import (
     SubsampleWithoutReplacement,
     laws,
     parse,
+    theorem,
+    theorems,
 )
 from symacct.accountant.reported import reported
 from symacct.cli import main
@@ -42,7 +44,7 @@ from symacct.export.citation import each_work
 from symacct.export.description import describe
 from symacct.export.spoken import value
 from symacct.papers.fingerprint import fingerprint
-from symacct.papers.statement import statement, training
+from symacct.papers.statement import _FORMS, _formulas, statement, training
 from symacct.results.rounding import exact_decimal
 from symacct.theory.conversion import conversions
 from tests.independent import fraction
@@ -383,7 +385,7 @@ def test_our_own_proofs_are_no_places_in_others_works():
     found = [one for source in _sources() for one in each_work(source)]
     assert {one.key for one in found if "docs/" in one.place} == {"SYMACCT"}
     entry = WORKS["SYMACCT"].entry
-    assert f"symacct {symacct.__version__}}}" in entry
+    assert f"symacct, version {symacct.__version__}}}" in entry
 
 
 def test_words_have_no_python_in_them():
@@ -526,3 +528,42 @@ def test_a_run_cites_what_defines_it_and_the_entries_are_to_be_had():
     wrong = CliRunner().invoke(main, ["cite", "Gaussian(5)", "--work", "NONE"])
     assert wrong.exit_code == 2
     assert "needed keys of works" in wrong.stderr
+
+
+@pytest.mark.parametrize("name", [one.name for one in theorems()])
+def test_what_a_theorem_asks_is_set_as_mathematics(name):
+    tex = _FORMS["latex"].conditions(theorem(name).assumes)
+    assert _formulas(tex) == tex  # as the paragraph's other formulas are set after it
+    assert tex.count("$") % 2 == 0
+    assert not re.search(r"[<>=^_]|\\textasciicircum", re.sub(r"\$[^$]*\$", "", tex))
+    assert r"\epsilon" not in tex.replace(r"\varepsilon", "")
+
+
+def test_a_condition_is_mathematics_in_the_paragraph():
+    text = (100 * STEP).epsilon("1e-6", orders="integer").statement("latex")
+    assert r"checked: $E_Q[(P/Q - 1)^l] \geq 0$ for all odd $3 \leq l \leq \alpha$ and all" in text
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "latex"])
+def test_parts_with_a_comma_of_their_own_stand_between_semicolons(form):
+    several = 100 * STEP + Laplace(2) + RandomizedResponse.of_epsilon(1, 4)
+    first = several.epsilon("1e-6").statement(form).split(". They are ")[0]
+    assert first.count("; ") == 2
+    assert re.search(r"; 100 runs of .*, each on a fresh Poisson sample .*; and one run of", first)
+    plain = (Gaussian(3) + Laplace(2)).epsilon("1e-6").statement(form).split(". They are ")[0]
+    assert ";" not in plain
+    assert ") and one run of" in plain
+
+
+def test_what_a_response_of_an_absent_person_is_assumed_to_be():
+    clause = "for a person who is not in the data, randomized response draws an answer as for"
+    for bit in (RandomizedResponse("3/4"), RandomizedResponse.of_epsilon(1, 4)):
+        added = STEP + bit
+        assert clause in added.statement("1e-5", conversion="improved")
+        assert clause in bit.statement("1e-5", adjacency="add_remove")
+        assert clause in PoissonSubsample(bit, "1/10").statement("1e-5", conversion="improved")
+        assert clause not in bit.statement("1e-5")  # which differs in the true answer
+        assert clause not in (Gaussian(5) + bit).statement("1e-5", adjacency="replace_one")
+        replaced = SubsampleWithoutReplacement(bit, "1/10")
+        assert clause not in replaced.statement("1e-5", conversion="improved")
+    assert clause not in STEP.statement("1e-5", conversion="improved")

@@ -6,7 +6,7 @@ import contextlib
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -90,9 +90,19 @@ def note_citations(form: str, expr: str, delta: str | None, also: Sequence[str] 
         ask = "in Python .cite() of the guarantee"
         if delta is not None:
             quoted = shlex.quote(expr) if re.search(r'["$`\\!]', expr) else f'"{expr}"'
-            more = "".join(f" --work {key}" for key in also)
-            ask = f"symacct cite {quoted} --delta {delta}{more}"
+            more = [f" --work {key}" for key in also]
+            ask = f"symacct cite {quoted} --delta {delta}{''.join((*_asked_how(), *more))}"
         click.echo(f"Note: the BibTeX entries of its \\cite: {ask}", err=True)
+
+
+def _asked_how() -> Iterator[str]:
+    """The options typed that decide by which theorems the number is found, as they were typed."""
+    ctx = click.get_current_context()
+    for name in ("conversion", "orders", "by", "digits"):
+        if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            value = ctx.params[name]
+            for one in value if isinstance(value, tuple) else (value,):
+                yield f" --{name} {shlex.quote(str(one))}"
 
 
 def print_calibrated(

@@ -49,9 +49,8 @@ _SHOWN_DIGITS = 6  # of a value beside the printed number
 
 @expression_command("cite")
 @click.option("--alpha", help="The Rényi order that is cited. By default it is every whole order.")
-@by_option
 @click.option("--delta", help="Cite what the command statement says at this δ.")
-@conversion_option
+@how_options
 @click.option(
     "--work",
     multiple=True,
@@ -61,9 +60,8 @@ _SHOWN_DIGITS = 6  # of a value beside the printed number
 def cite_command(
     expr: str,
     alpha: str | None,
-    by: By,
     delta: str | None,
-    conversion: str | None,
+    how: dict[str, Any],
     work: tuple[str, ...],
     digits: int,
     as_json: bool,
@@ -80,10 +78,10 @@ def cite_command(
     if delta is not None and alpha is not None:
         raise InputError("found --alpha and --delta, needed one of them")
     if delta is None:
-        claim = claim_at(m, alpha, by)
+        claim = claim_at(m, alpha, _by_alone(how))
         text, sources = bibtex(claim.sources), claim.sources
     else:
-        guarantee = reported(m, delta, digits=digits, conversion=conversion, by=by).best
+        guarantee = reported(m, delta, digits=digits, **how).best
         text, sources = guarantee.cite(), guarantee.claim.sources
     unknown = ", ".join(map(echo, (key for key in work if key not in WORKS)))
     if unknown:
@@ -92,6 +90,15 @@ def cite_command(
     more = bibtex(Source(key, "") for key in work if key not in known)
     text = "\n".join(filter(None, (text, more)))
     print_text(as_json, {"bibtex": text, "sources": list(map(str, sources))}, text)
+
+
+def _by_alone(how: dict[str, Any]) -> By:
+    """The theorems asked for, where no δ is, and so nothing else of how a number is found."""
+    for name in ("conversion", "orders"):
+        if how[name] is not None:
+            raise InputError(f"cite: found --{name} and no --delta, needed one, as in --delta 1e-5")
+    by: By = how["by"]
+    return by
 
 
 _OPEN = (

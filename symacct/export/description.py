@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from itertools import accumulate
 
@@ -29,6 +30,7 @@ from symacct.operations.compose import Count
 _SENSITIVITIES = 4  # that are named one by one
 _BITS = 2  # answers of randomized response that is not said to have more
 _FEW = 600  # characters of a description beside a number
+_BRACKETS = re.compile(r"\([^()]*\)")
 _UNWRITTEN = 10**4300  # the first number that Python writes by no f"{n:,}"
 
 
@@ -127,8 +129,18 @@ def _of_run(part: Node, count: Count, listed: int) -> str:
 
 
 def _together(runs: list[str]) -> str:
-    begun = f"{', '.join(runs[:-1])} and " if runs[1:] else ""
+    """The parts of a composition, between semicolons if one of them has a comma of its own."""
+    between, last = ("; ", "; and ") if any(map(_has_comma, runs)) else (", ", " and ")
+    begun = f"{between.join(runs[:-1])}{last}" if runs[1:] else ""
     return f"the adaptive composition of {begun}{runs[-1]}"
+
+
+def _has_comma(words: str) -> bool:
+    """Is there a comma outside brackets, as in "2 runs of A (σ = 5), each on a fresh sample"?"""
+    left = words
+    while (outside := _BRACKETS.sub("", left)) != left:
+        left = outside
+    return ", " in left
 
 
 def _runs(n: Count) -> str:
@@ -252,8 +264,10 @@ def _as_run(m: Node) -> list[Node]:
     return list(found)
 
 
-def premises(m: Node) -> list[str]:
+def premises(m: Node, adjacency: Adjacency | None = None) -> list[str]:
     """What has to be true of the program that ran, for what is proved to be about it.
+
+    `adjacency` stands for a relation that m leaves open.
 
     >>> from symacct import Gaussian
     >>> premises(Gaussian(5))[0]
@@ -261,10 +275,14 @@ def premises(m: Node) -> list[str]:
     """
     names = {type(node).__name__ for node in m.walk()}
     stated = (node.fields().get("premise") for node in m.walk())
+    adds = (adjacency or m.claim.adjacency).relation is Relation.ADD_REMOVE
     found = {
         "one record changes the query by no more than its sensitivity": any(
             "sensitivity" in node.fields() for node in m.walk()
         ),
+        # The two laws of a response are those of two values, and someone who is absent has none.
+        "for a person who is not in the data, randomized response draws an answer as for a fixed "
+        "value": adds and any(isinstance(node, RandomizedResponse) for node in _as_run(m)),
         # A share of 1 is all of the data, as of batches that are told.
         "each sample is drawn anew and at random, and is kept secret": any(
             type(node).__name__ in _SAMPLES and node.fields()["gamma"] != 1 for node in _as_run(m)

@@ -226,12 +226,14 @@ def check_entry(entry: PaperEntry) -> CheckedEntry:
         low, high = _ends(value)
         found = judged(entry.direction, printed, unit, low, high, value.claim.kind)
         if found is not None:
+            is_short = value.decimal(_MORE_DIGITS[0]) is not None  # which is exact, or no accident
+            value = value.known_to_be(_exactly(entry)) if is_short else value
             return CheckedEntry(entry, value, *found)
     known = _exactly(entry)
     if known is not None:
         found = judged(entry.direction, printed, unit, known, known, value.claim.kind)
         if found is not None:
-            return CheckedEntry(entry, value, *found)
+            return CheckedEntry(entry, value.known_to_be(known), *found)
     reason = f"the value agrees with a rounding boundary to {shown + more} digits"
     return CheckedEntry(entry, value, Verdict.UNDECIDED, reason)
 

@@ -25,6 +25,7 @@ from symacct.export.description import (
     samplings,
 )
 from symacct.export.latex.plain_tex import plain_tex, tex_number
+from symacct.export.prose import prose
 from symacct.expressions.node import Node
 from symacct.expressions.theorem_registry import named as named_theorem
 from symacct.mechanisms.curve import Curve
@@ -46,9 +47,10 @@ _HASH = 12  # digits of a hash that tell expressions apart in a text
 
 @dataclass(frozen=True)
 class Form:
-    """How a text is written: plain words, a number, code such as a hash, and a citation."""
+    """How a text is written: words, conditions with formulas, a number, code, and a citation."""
 
     words: Callable[[str], str]
+    conditions: Callable[[str], str]
     described: Callable[[Node], str]
     number: Callable[[str], str]
     code: Callable[[str], str]
@@ -62,6 +64,10 @@ def _markdown(words: str) -> str:
 def _tex_words(words: str) -> str:
     """Words in LaTeX, with letters of formulas as authors write them in a text: $\\varepsilon$."""
     return _letters(plain_tex(words))
+
+
+def _tex_conditions(words: str) -> str:
+    return prose(words).replace(r"\epsilon", r"\varepsilon")
 
 
 def _letters(tex: str) -> str:
@@ -113,15 +119,18 @@ def _named_citation(key: str, place: str) -> str:
 
 
 _FORMS = {
-    "text": Form(str, describe, str, str, _named_citation),
+    "text": Form(str, str, describe, str, str, _named_citation),
     "markdown": Form(
+        _markdown,
         _markdown,
         lambda m: _markdown(describe(m)),
         str,
         lambda code: f"`{code}`",
         lambda key, place: _markdown(_named_citation(key, place)),
     ),
-    "latex": Form(_tex_words, _tex_described, tex_number, _tex_code, _tex_citation),
+    "latex": Form(
+        _tex_words, _tex_conditions, _tex_described, tex_number, _tex_code, _tex_citation
+    ),
 }
 
 
@@ -307,11 +316,13 @@ def _reservations(guarantee: Guarantee, m: Node, form: Form) -> Iterator[str]:
         yield form.words("The number is certified by interval arithmetic.")
     if any(isinstance(node, Curve) for node in m.walk()):
         yield form.words("That the stated curve holds for the mechanism is the authors' claim.")
-    yield form.words(f"What is assumed: {'; '.join(premises(m))}.")
+    assumed = "; ".join(premises(m, guarantee.claim.adjacency))
+    yield form.words(f"What is assumed: {assumed}.")
     stated = dict.fromkeys(named_theorem(name).assumes for name in guarantee.claim.theorems)
     held = "; ".join(one for one in stated if one != "nothing further")
     if held:
-        yield form.words(f"What the theorems ask of such a mechanism was checked: {held}.")
+        asked = form.words("What the theorems ask of such a mechanism was checked: ")
+        yield f"{asked}{form.conditions(held)}."
 
 
 def _computed(m: Node, form: Form) -> str:
