@@ -4,10 +4,12 @@ import json
 import shlex
 
 import pytest
+from click.testing import CliRunner
 
 import symacct as sa
 from symacct import theorems
-from symacct.cli import theorem_sheet
+from symacct.cli import main, theorem_sheet
+from symacct.cli.knowledge import _label
 from symacct.core.errors import DomainError
 from symacct.theory import catalogue
 from tests.test_cli import run
@@ -102,3 +104,29 @@ def test_what_no_row_has_gives_the_nearest_and_a_note(words, like):
 def test_what_is_like_nothing_is_refused():
     with pytest.raises(DomainError, match="needed a code, or words"):
         catalogue.about("xyzzyx")
+
+
+def test_no_label_of_an_index_takes_the_room_of_the_formulas():
+    """Each label shows its row in full, and no two rows are the same line."""
+    for row in catalogue.rows():
+        label = _label(row)
+        assert "theory" not in label
+        assert len(label) <= 40
+        assert row in catalogue.about(label)
+        assert len(theorem_sheet.folded(catalogue.about(label))) <= 4
+
+
+@pytest.mark.parametrize("words", ["subsampling", "amplification", "Wang", "moments accountant"])
+def test_an_index_has_no_line_twice(words):
+    lines = CliRunner(env={"COLUMNS": "200"}).invoke(main, ["theorems", words]).output.splitlines()
+    rows = [line for line in lines if line.startswith("│")]
+    assert len(rows) == len(set(rows)) > 10
+    for code in ("MIR17-P1", "ZW19-T6", "WBK19-R33"):
+        assert sum(f"│ {code} " in row for row in rows) <= 1
+
+
+def test_what_two_works_state_is_one_sheet_with_both_places():
+    shown = " ".join(run("theorems", "MIR17-P1").output.split())
+    assert shown.count("symacct rdp") == 1
+    assert "Lemma 5 [WBK19]" in shown
+    assert "Claim 22 [BLOG]" in shown

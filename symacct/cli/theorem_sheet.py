@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import pkgutil
 import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from symacct.core.claims import Kind, Relation, adjacency
@@ -50,9 +51,21 @@ def sheet(row: CatalogueRow) -> dict[str, str]:
     return {name: value for name, value in found.items() if value}
 
 
-def print_sheet(row: CatalogueRow) -> None:
-    """The rows of one result."""
-    print_pairs(sheet(row).items())
+def folded(rows: Iterable[CatalogueRow]) -> list[list[CatalogueRow]]:
+    """The rows, those together that say the same of the same call in several works."""
+    alike: dict[tuple[str, ...], list[CatalogueRow]] = {}
+    for row in rows:
+        same = (row.call, row.says) if row.call else (row.source, row.says)
+        alike.setdefault(same, []).append(row)
+    return list(alike.values())
+
+
+def print_sheet(alike: Sequence[CatalogueRow]) -> None:
+    """What is said of rows that say the same: of each of them what the others do not have."""
+    sheets = list(map(sheet, alike))
+    names = dict.fromkeys(name for one in sheets for name in one)
+    values = {name: dict.fromkeys(one[name] for one in sheets if name in one) for name in names}
+    print_pairs((name, "\n".join(found)) for name, found in values.items())
 
 
 def as_dict(row: CatalogueRow) -> dict[str, Any]:
