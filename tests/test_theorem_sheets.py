@@ -130,3 +130,24 @@ def test_what_two_works_state_is_one_sheet_with_both_places():
     assert shown.count("symacct rdp") == 1
     assert "Lemma 5 [WBK19]" in shown
     assert "Claim 22 [BLOG]" in shown
+
+
+UNPROVED = [row for row in catalogue.rows() if row.status != "proved"]
+
+
+@pytest.mark.parametrize("row", UNPROVED, ids=lambda row: row.source)
+def test_what_is_not_proved_is_no_guarantee_in_any_line(row):
+    sheet = theorem_sheet.sheet(row)
+    said = sheet.get("direction", "") + sheet["proof"]
+    assert "guarantee" not in said
+    assert "in the work itself" not in said
+    assert ("refuted" if row.status == "refuted" else "not proved") in said + sheet["status"]
+    assert sheet["proof"].startswith("none")
+    assert "note" in sheet or "the note" not in sheet["proof"]
+    assert ("--by" in sheet["status"]) == (row.call in {one.name for one in theorems()})
+
+
+def test_the_witness_that_a_sheet_names_is_found():
+    named = [theorem_sheet.sheet(row)["proof"].partition("symacct falsify ")[2] for row in UNPROVED]
+    assert "BLOG-C26" in named
+    assert all(sa.falsify(name).refuted for name in named if name)

@@ -44,9 +44,9 @@ from symacct.expressions.validity import Regime
 Condition = Callable[[Node], str | None]
 Bound: TypeAlias = Callable[..., Number]
 
-PROVED = "proved"
+PROVED, REFUTED = "proved", "refuted"
 ANY_VALUE = range(10**9)  # of an option whose theorem says nothing narrower
-STATUSES = (PROVED, "conjecture", "approximation", "refuted")
+STATUSES = (PROVED, "conjecture", "approximation", REFUTED)
 STATUS_REMEDY = f"status={PROVED!r}, or what else it is of {', '.join(STATUSES[1:])}"
 _REMEDIES = {
     "operation": "operation= with the operation's class, or a tuple of them",
@@ -196,7 +196,7 @@ class Theorem:
             premises = node.carried(premises, what)  # type: ignore[attr-defined]
         found = infer(what, self.claim, premises, self.monotone)
         # What is refuted bounds nothing, whatever it says of itself.
-        return replace(found, kind=Kind.NEITHER) if self.status == "refuted" else found
+        return replace(found, kind=Kind.NEITHER) if self.status == REFUTED else found
 
 
 _register: dict[str, Theorem] = {}
