@@ -1,13 +1,15 @@
 """What `symacct theorems NAME` says of a result: each command and each line of Python is run."""
 
 import json
+import re
 import shlex
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
 
 import symacct as sa
-from symacct import theorems
+from symacct import theorem, theorems
 from symacct.cli import main, theorem_sheet
 from symacct.cli.knowledge import _label
 from symacct.core.errors import DomainError
@@ -151,3 +153,30 @@ def test_the_witness_that_a_sheet_names_is_found():
     named = [theorem_sheet.sheet(row)["proof"].partition("symacct falsify ")[2] for row in UNPROVED]
     assert "BLOG-C26" in named
     assert all(sa.falsify(name).refuted for name in named if name)
+
+
+SIGNS = {"upper": "<=", "lower": ">=", "exact": "="}
+SIGN = re.compile("<=|>=|[=≤≥]")
+
+
+@pytest.mark.parametrize("theorem", theorems(), ids=lambda one: one.name)
+def test_the_sign_of_a_theorem_is_that_of_its_kind(theorem):
+    assert SIGN.search(theorem.statement)[0] == SIGNS[str(theorem.kind)]
+
+
+@pytest.mark.parametrize("row", catalogue.rows(), ids=lambda row: f"{row.source}:{row.call}")
+def test_no_row_of_a_bound_says_that_it_is_equal(row):
+    """A row that begins with one letter or value and a sign has the sign of its kind."""
+    begin = re.match(r"(?:\(α−1\) )?[εδ][′₁₂]?(?:\([αδ]\))? (<=|>=|=) ", row.says)
+    assert begin is None or row.kind not in ("upper", "lower") or begin[1] == SIGNS[row.kind]
+
+
+def test_a_formula_of_somebodys_own_has_the_sign_of_its_kind():
+    def bound(ctx, eps, alpha, gamma):
+        """ε′(α) = log(1 + γ(e^{ε(α)} − 1)), where 0 <= γ <= 1"""
+        return eps(alpha)
+
+    exact = theorem("ZW19-T8")
+    for kind, sign in SIGNS.items():
+        mine = replace(exact, bound=bound, kind=sa.Kind(kind)).statement
+        assert mine == bound.__doc__.replace("=", sign, 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -64,6 +65,10 @@ _SORTS = {
     **{"kind": Kind, "source": Source, "orders": Orders, "adjacency": Adjacency},
     **{"monotone": bool, "applies": Callable},
 }
+
+#: The first sign of relation in a formula, and what it is where the formula is no exact value.
+_RELATION_SIGN = re.compile("<=|>=|[=≤≥<>]")
+_SIGNS = {Kind.UPPER: "<=", Kind.LOWER: ">="}
 
 
 def always(node: Node) -> str | None:
@@ -141,8 +146,16 @@ class Theorem:
 
     @property
     def statement(self) -> str:
-        """The formula, as the docstring of the bound gives it."""
-        return inspect.getdoc(self.bound) or ""
+        """The formula, as the docstring of the bound gives it.
+
+        One formula may be the exact value of some curves and a bound of others: of a bound an `=`
+        between its two sides is written <= or >=.
+        """
+        text = inspect.getdoc(self.bound) or ""
+        sign = _RELATION_SIGN.search(text)
+        if sign is None or sign[0] != "=":
+            return text
+        return text[: sign.start()] + _SIGNS.get(self.kind, "=") + text[sign.end() :]
 
     @cached_property
     def claim(self) -> Claim:
