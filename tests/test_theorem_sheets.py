@@ -1,13 +1,17 @@
 """What `symacct theorems NAME` says of a result: each command and each line of Python is run."""
 
 import json
+import re
 import shlex
+from dataclasses import replace
 
 import pytest
+from click.testing import CliRunner
 
 import symacct as sa
-from symacct import theorems
-from symacct.cli import theorem_sheet
+from symacct import theorem, theorems
+from symacct.cli import main, theorem_sheet
+from symacct.cli.knowledge import _label
 from symacct.core.errors import DomainError
 from symacct.theory import catalogue
 from tests.test_cli import run
@@ -102,3 +106,77 @@ def test_what_no_row_has_gives_the_nearest_and_a_note(words, like):
 def test_what_is_like_nothing_is_refused():
     with pytest.raises(DomainError, match="needed a code, or words"):
         catalogue.about("xyzzyx")
+
+
+def test_no_label_of_an_index_takes_the_room_of_the_formulas():
+    """Each label shows its row in full, and no two rows are the same line."""
+    for row in catalogue.rows():
+        label = _label(row)
+        assert "theory" not in label
+        assert len(label) <= 40
+        assert row in catalogue.about(label)
+        assert len(theorem_sheet.folded(catalogue.about(label))) <= 4
+
+
+@pytest.mark.parametrize("words", ["subsampling", "amplification", "Wang", "moments accountant"])
+def test_an_index_has_no_line_twice(words):
+    lines = CliRunner(env={"COLUMNS": "200"}).invoke(main, ["theorems", words]).output.splitlines()
+    rows = [line for line in lines if line.startswith("│")]
+    assert len(rows) == len(set(rows)) > 10
+    for code in ("MIR17-P1", "ZW19-T6", "WBK19-R33"):
+        assert sum(f"│ {code} " in row for row in rows) <= 1
+
+
+def test_what_two_works_state_is_one_sheet_with_both_places():
+    shown = " ".join(run("theorems", "MIR17-P1").output.split())
+    assert shown.count("symacct rdp") == 1
+    assert "Lemma 5 [WBK19]" in shown
+    assert "Claim 22 [BLOG]" in shown
+
+
+UNPROVED = [row for row in catalogue.rows() if row.status != "proved"]
+
+
+@pytest.mark.parametrize("row", UNPROVED, ids=lambda row: row.source)
+def test_what_is_not_proved_is_no_guarantee_in_any_line(row):
+    sheet = theorem_sheet.sheet(row)
+    said = sheet.get("direction", "") + sheet["proof"]
+    assert "guarantee" not in said
+    assert "in the work itself" not in said
+    assert ("refuted" if row.status == "refuted" else "not proved") in said + sheet["status"]
+    assert sheet["proof"].startswith("none")
+    assert "note" in sheet or "the note" not in sheet["proof"]
+    assert ("--by" in sheet["status"]) == (row.call in {one.name for one in theorems()})
+
+
+def test_the_witness_that_a_sheet_names_is_found():
+    named = [theorem_sheet.sheet(row)["proof"].partition("symacct falsify ")[2] for row in UNPROVED]
+    assert "BLOG-C26" in named
+    assert all(sa.falsify(name).refuted for name in named if name)
+
+
+SIGNS = {"upper": "<=", "lower": ">=", "exact": "="}
+SIGN = re.compile("<=|>=|[=≤≥]")
+
+
+@pytest.mark.parametrize("theorem", theorems(), ids=lambda one: one.name)
+def test_the_sign_of_a_theorem_is_that_of_its_kind(theorem):
+    assert SIGN.search(theorem.statement)[0] == SIGNS[str(theorem.kind)]
+
+
+@pytest.mark.parametrize("row", catalogue.rows(), ids=lambda row: f"{row.source}:{row.call}")
+def test_no_row_of_a_bound_says_that_it_is_equal(row):
+    """A row that begins with one letter or value and a sign has the sign of its kind."""
+    begin = re.match(r"(?:\(α−1\) )?[εδ][′₁₂]?(?:\([αδ]\))? (<=|>=|=) ", row.says)
+    assert begin is None or row.kind not in ("upper", "lower") or begin[1] == SIGNS[row.kind]
+
+
+def test_a_formula_of_somebodys_own_has_the_sign_of_its_kind():
+    def bound(ctx, eps, alpha, gamma):
+        """ε′(α) = log(1 + γ(e^{ε(α)} − 1)), where 0 <= γ <= 1"""
+        return eps(alpha)
+
+    exact = theorem("ZW19-T8")
+    for kind, sign in SIGNS.items():
+        mine = replace(exact, bound=bound, kind=sa.Kind(kind)).statement
+        assert mine == bound.__doc__.replace("=", sign, 1)

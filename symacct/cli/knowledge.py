@@ -48,7 +48,7 @@ from symacct.expressions.theorem_registry import PROVED, theorems
 from symacct.results.enclosure import Enclosure
 from symacct.results.progress import progress
 from symacct.results.remedies import as_options
-from symacct.results.terminal import print_prose, print_table, print_whole
+from symacct.results.terminal import console, print_prose, print_table, print_whole
 from symacct.text import parse_open
 from symacct.theory import catalogue
 
@@ -218,20 +218,23 @@ def theorems_command(words: tuple[str, ...], as_json: bool) -> None:
         rows, instead = catalogue.matching(" ".join(words))
         if instead:
             print_note(f"Note: {instead}")
-    in_full = len(rows) <= _IN_FULL
+    sheets = theorem_sheet.folded(rows)
+    in_full = len(sheets) <= _IN_FULL
     if as_json:
         print_json([theorem_sheet.as_dict(row) if in_full else row.as_dict() for row in rows])
     elif in_full:
-        for place, row in enumerate(rows):
+        for place, alike in enumerate(sheets):
             if place:
                 click.echo()
-            theorem_sheet.print_sheet(row)
+            theorem_sheet.print_sheet(alike)
     else:
         _print_index(rows, bool(words))
 
 
 _IN_FULL = 4  # rows at most that are shown with all that they say
-_SHORT = 56  # signs of what a row says in a line of the index
+_SHORT = 50  # signs at least of what a row says in a line of the index
+_FRAME = 7  # signs of the lines between and around two columns
+_LONGEST_CALL = 40  # signs of a call in the index; a longer one leaves too little for the formula
 
 
 def _print_index(rows: list[catalogue.CatalogueRow], are_asked: bool) -> None:
@@ -240,14 +243,22 @@ def _print_index(rows: list[catalogue.CatalogueRow], are_asked: bool) -> None:
         print_table(("paper", "work"), catalogue.papers().items())
         codes = {theorem.name for theorem in theorems()}
         rows = [row for row in rows if row.call in codes]
+    lines = [(_label(alike[0]), alike[0].says) for alike in theorem_sheet.folded(rows)]
+    room = max(_SHORT, console().width - max(len(label) for label, _ in lines) - _FRAME)
     print_table(
-        ("code or call", "what it says"),
-        ((x.call or x.source, shorten(x.says, _SHORT, placeholder=" …")) for x in rows),
+        ("code, call or place", "what it says"),
+        ((label, shorten(says, room, placeholder=" …")) for label, says in lines),
     )
     print_prose(
-        "symacct theorems CODE shows one of these in full, and symacct theorems WORD, such as "
-        "amplification, shows those that contain the word; --json shows all."
+        "symacct theorems CODE shows one of these in full, as symacct theorems with a call or a "
+        "place does; and symacct theorems WORD, such as amplification, shows those that contain "
+        "the word; --json shows all."
     )
+
+
+def _label(row: catalogue.CatalogueRow) -> str:
+    """What shows the row in full: its code or call, or its place where that says something else."""
+    return row.call if row.call and row.is_stated and len(row.call) <= _LONGEST_CALL else row.source
 
 
 @main.command("falsify")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 import pkgutil
 import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from symacct.core.claims import Kind, Relation, adjacency
 from symacct.core.sources import SECTIONS, SYMACCT, WORKS
 from symacct.export.description import neighbours
 from symacct.expressions import theorem_registry
-from symacct.expressions.theorem_registry import PROVED, Theorem
+from symacct.expressions.theorem_registry import PROVED, REFUTED, Theorem
 from symacct.results.terminal import print_pairs
 from symacct.text import parse
 from symacct.theory.catalogue import CatalogueRow
@@ -23,7 +24,13 @@ _DIRECTIONS = {
     str(Kind.UPPER): "an upper bound, which is a guarantee",
     str(Kind.LOWER): "a lower bound: the truth is at least this, so that it is no guarantee",
 }
-_UNPROVED = "no guarantee rests on it: --by shows its value, and epsilon and delta refuse it"
+_CLAIMED = {  # of what is not proved, by the kind that it claims
+    str(Kind.EXACT): "claimed as the exact value",
+    str(Kind.UPPER): "claimed as an upper bound",
+    str(Kind.LOWER): "claimed as a lower bound",
+}
+_UNPROVED = "no guarantee rests on it"
+_BY = f"{_UNPROVED}: --by shows its value, and epsilon and delta refuse it"
 _CONVERSION = "conversion:"
 _DELTAS = {"total-variation": "0.2"}  # where a small δ has no answer
 _CLASSES = re.compile(r"(?<![\w.'])(?=[A-Z]\w*\(|laws\.)")
@@ -37,12 +44,12 @@ def sheet(row: CatalogueRow) -> dict[str, str]:
         "about": "" if theorem is None else theorem.about,
         "says": row.says,
         "assumes": _assumes(row),
-        "direction": _DIRECTIONS.get(row.kind, ""),
+        "direction": _direction(row),
         "relation": _relation(row, theorem),
         "orders": row.orders.replace("–", ""),
-        "status": row.status if row.status == PROVED else f"{row.status}: {_UNPROVED}",
+        "status": _status(row, theorem),
         "source": _source(row),
-        "proof": _proof(row),
+        "proof": _proof(row, theorem),
         "note": row.why,
         "command": _command(row, theorem),
         "Python": _python(row, theorem),
@@ -50,9 +57,21 @@ def sheet(row: CatalogueRow) -> dict[str, str]:
     return {name: value for name, value in found.items() if value}
 
 
-def print_sheet(row: CatalogueRow) -> None:
-    """The rows of one result."""
-    print_pairs(sheet(row).items())
+def folded(rows: Iterable[CatalogueRow]) -> list[list[CatalogueRow]]:
+    """The rows, those together that say the same of the same call in several works."""
+    alike: dict[tuple[str, ...], list[CatalogueRow]] = {}
+    for row in rows:
+        same = (row.call, row.says) if row.call else (row.source, row.says)
+        alike.setdefault(same, []).append(row)
+    return list(alike.values())
+
+
+def print_sheet(alike: Sequence[CatalogueRow]) -> None:
+    """What is said of rows that say the same: of each of them what the others do not have."""
+    sheets = list(map(sheet, alike))
+    names = dict.fromkeys(name for one in sheets for name in one)
+    values = {name: dict.fromkeys(one[name] for one in sheets if name in one) for name in names}
+    print_pairs((name, "\n".join(found)) for name, found in values.items())
 
 
 def as_dict(row: CatalogueRow) -> dict[str, Any]:
@@ -88,7 +107,28 @@ def _source(row: CatalogueRow) -> str:
     return f"{work.named}, “{work.title}”, {place} [{row.paper}]"
 
 
-def _proof(row: CatalogueRow) -> str:
+def _direction(row: CatalogueRow) -> str:
+    """The side of the truth that it is on, or claims to be on."""
+    if row.status == PROVED:
+        return _DIRECTIONS.get(row.kind, "")
+    if row.status == REFUTED:
+        return f"{_CLAIMED[row.kind]}; it is refuted" if row.kind in _CLAIMED else ""
+    return f"{_CLAIMED.get(row.kind, 'it bounds nothing')}; it is not proved"
+
+
+def _status(row: CatalogueRow, theorem: Theorem | None) -> str:
+    if row.status == PROVED:
+        return row.status
+    return f"{row.status}: {_UNPROVED if theorem is None else _BY}"
+
+
+def _proof(row: CatalogueRow, theorem: Theorem | None) -> str:
+    if row.status == REFUTED and row.paper in WORKS:
+        if theorem is None:
+            return "none; the note says why it is false"
+        return f"none; a witness against it is found by symacct falsify {theorem.name}"
+    if row.status != PROVED:
+        return "none"
     if row.paper == SYMACCT.key:
         number = re.search(r"section (\d+)", row.source)
         title = f" ({SECTIONS[int(number[1]) - 1]})" if number else ""

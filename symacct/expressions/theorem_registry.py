@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -44,9 +45,9 @@ from symacct.expressions.validity import Regime
 Condition = Callable[[Node], str | None]
 Bound: TypeAlias = Callable[..., Number]
 
-PROVED = "proved"
+PROVED, REFUTED = "proved", "refuted"
 ANY_VALUE = range(10**9)  # of an option whose theorem says nothing narrower
-STATUSES = (PROVED, "conjecture", "approximation", "refuted")
+STATUSES = (PROVED, "conjecture", "approximation", REFUTED)
 STATUS_REMEDY = f"status={PROVED!r}, or what else it is of {', '.join(STATUSES[1:])}"
 _REMEDIES = {
     "operation": "operation= with the operation's class, or a tuple of them",
@@ -64,6 +65,10 @@ _SORTS = {
     **{"kind": Kind, "source": Source, "orders": Orders, "adjacency": Adjacency},
     **{"monotone": bool, "applies": Callable},
 }
+
+#: The first sign of relation in a formula, and what it is where the formula is no exact value.
+_RELATION_SIGN = re.compile("<=|>=|[=≤≥<>]")
+_SIGNS = {Kind.UPPER: "<=", Kind.LOWER: ">="}
 
 
 def always(node: Node) -> str | None:
@@ -141,8 +146,16 @@ class Theorem:
 
     @property
     def statement(self) -> str:
-        """The formula, as the docstring of the bound gives it."""
-        return inspect.getdoc(self.bound) or ""
+        """The formula, as the docstring of the bound gives it.
+
+        One formula may be the exact value of some curves and a bound of others: of a bound an `=`
+        between its two sides is written <= or >=.
+        """
+        text = inspect.getdoc(self.bound) or ""
+        sign = _RELATION_SIGN.search(text)
+        if sign is None or sign[0] != "=":
+            return text
+        return text[: sign.start()] + _SIGNS.get(self.kind, "=") + text[sign.end() :]
 
     @cached_property
     def claim(self) -> Claim:
@@ -196,7 +209,7 @@ class Theorem:
             premises = node.carried(premises, what)  # type: ignore[attr-defined]
         found = infer(what, self.claim, premises, self.monotone)
         # What is refuted bounds nothing, whatever it says of itself.
-        return replace(found, kind=Kind.NEITHER) if self.status == "refuted" else found
+        return replace(found, kind=Kind.NEITHER) if self.status == REFUTED else found
 
 
 _register: dict[str, Theorem] = {}

@@ -78,6 +78,12 @@ class CatalogueRow:
         return self.source.split(",")[0]
 
     @property
+    def is_stated(self) -> bool:
+        """Does it say what is called? The code of a theorem stands for the theorem's statement."""
+        own = [one for one in theorem_registry.theorems() if one.name == self.call]
+        return all(self.says == " ".join(one.statement.split()) for one in own)
+
+    @property
     def title(self) -> str:
         """What it is about, in small letters: the operations, and what it says."""
         return f"{self.call} {' '.join(_operations(self.call))} {self.says}".casefold()
@@ -111,7 +117,7 @@ def papers() -> dict[str, str]:
 
 
 def about(words: str) -> list[CatalogueRow]:
-    """The row that is called so, or those that have each of the words, or other forms of them.
+    """The row of this call or place, or those that have each of the words, or other forms of them.
 
     Those that are about the words come first, and theorems for by= before what has another call.
     If no row has them all, these are the rows that have most of them, or those of the word that is
@@ -128,7 +134,7 @@ def about(words: str) -> list[CatalogueRow]:
 def matching(words: str) -> tuple[list[CatalogueRow], str]:
     """The rows `about` the words, and where they have not each of them a note of what they have."""
     listed, wanted = rows(), str(words).casefold()
-    called = [row for row in listed if row.call.casefold() == wanted]
+    called = [row for row in listed if wanted in (row.call.casefold(), row.source.casefold())]
     calls = [row.call for row in listed if row.call]
     is_code = any(sign.isdigit() for sign in wanted) and nearest(wanted, calls) is not None
     if called or not wanted.split():
