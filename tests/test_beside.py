@@ -104,10 +104,8 @@ def test_an_answer_waits_for_the_exact_profile_so_long_and_is_by_orders_without_
     assert re.match(rf".*\n│ report this +│ {sign} = \S+ at \S+ = \S+  \(rounded up\)", text)
     assert "This is an upper bound" in text
     box = text.split("└")[0]  # the first one says it, for what is below it may not be read
-    late = f"smaller {sign} may be provable: --conversion exact takes longer than the 0.1 s given"
-    assert (
-        f"│ not final   │ A {late} to it here; ask again with it to let it run to its end." in box
-    )
+    late = f"smaller {sign} may be provable: the exact profile takes longer than the 0.1 s for"
+    assert f"│ not final   │ A {late} all digits; --conversion exact lets it run to its end." in box
     document = json.loads(printed((*question, "--json"), 0.1).getvalue())["headline"]
     assert late in document["not_final"]
     assert f"smaller {sign} may be" in document["note"]
@@ -213,4 +211,7 @@ def test_many_runs_are_answered_between_one_and_their_moments(runs, sigma, epsil
 def test_a_statement_says_that_a_smaller_epsilon_may_be_provable():
     question = ("statement", "10*PoissonSubsample(Gaussian(3), 1/10)", "--delta", "1e-5")
     text = " ".join(printed(question, 0.1).getvalue().split())
-    assert "not final: a smaller ε may be provable: --conversion exact takes longer" in text
+    assert (
+        "not final: a smaller ε may be provable: the exact profile takes longer than the 0.1 s"
+        in text
+    )

@@ -1,6 +1,7 @@
 """Which of two proved numbers is reported: the true one, where it is proved and is no larger."""
 
 import json
+import re
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -13,6 +14,7 @@ from symacct import (
     ZCDP,
     Accountant,
     AdjacencyError,
+    ArgumentError,
     AssumptionError,
     DistributionPair,
     DomainError,
@@ -190,7 +192,15 @@ def test_few_digits_of_the_exact_profile_are_a_bound_below_that_of_orders(monkey
     assert best.kind is best.epsilon.claim.kind is Kind.UPPER
     assert truth.epsilon.upper <= best.epsilon.upper < found.by_orders.epsilon.lower
     assert truth.epsilon.upper <= float(best.epsilon.rounded()) < 1.05 * truth.epsilon.upper
-    assert "conversion='exact' takes longer" in best.note
+    assert "the exact profile takes longer than the 20 s for all digits; `with" in best.note
+    call = re.search(r"and m(\.\w+\(.*\)) lets it run to its end", best.note)[1]
+    assert call == ".epsilon('1e-5', conversion='exact', digits=6)"
+    monkeypatch.undo()
+    assert node.epsilon("1e-5", conversion="exact", digits=6).epsilon.upper <= best.epsilon.upper
+    with pytest.raises(
+        ArgumentError, match=r"; m\.epsilon\('1e-5', conversion='exact', digits=6\)"
+    ):
+        node.report("1e-5", conversion="exact")
     assert ("is true" in best.note) == (truth.kind is Kind.EXACT)
     assert "conversion='exact'" not in found.by_orders.note
 

@@ -19,6 +19,7 @@ from symacct.expressions.node import Node
 from symacct.rdp.question import LARGER
 from symacct.results.enclosure import Guarantee
 from symacct.results.progress import progress
+from symacct.results.rounding import given
 from symacct.results.time_limit import OutOfTimeError, TimeBeside
 from symacct.theory.conversion import BEST
 
@@ -72,8 +73,10 @@ def best(
     asked for too: beside what the usual conversion has computed, that costs no more than it did.
     An error is raised where nothing answers. What takes long says so, in a pipe too.
     """
-    seconds = limits.current().report * (1 if roughly is None else 1 + _TIMES)
-    with progress(f"looking for the exact privacy profile, up to {seconds} s of work", piped=True):
+    seconds = limits.current().report
+    then = "" if roughly is None else f", then {_TIMES * seconds} s for two"
+    told = f"looking for the exact privacy profile, {seconds} s for all digits{then}"
+    with progress(told, piped=True):
         return _best(ask, against, is_less, roughly)
 
 
@@ -223,7 +226,7 @@ def best_guarantee(
 
 def _late(g: Guarantee) -> str:
     """The note of a guarantee, and that more time may prove a smaller number."""
-    return "; ".join(filter(None, [g.note, may_be_smaller(g, "conversion='exact'")]))
+    return "; ".join(filter(None, [g.note, may_be_smaller(g, in_python(g))]))
 
 
 def _as_bound(g: Guarantee, digits: int) -> Guarantee:
@@ -231,12 +234,12 @@ def _as_bound(g: Guarantee, digits: int) -> Guarantee:
     name, notes = "epsilon" if g.epsilon is g.asked else "delta", [g.note]
     if g.kind is Kind.EXACT:
         notes.append(f"{_no_less(g)}{g.asked.rounded_down(3)} is true")
-    notes.append(may_be_smaller(g, f"conversion={TRUE!r}"))
     claim = replace(g.asked.claim, kind=Kind.UPPER)
     bound = replace(g.asked, claim=claim, digits_asked=digits, exactly=None)
-    note = "; ".join(filter(None, notes))
     asked: dict[str, Any] = {name: bound}
-    return replace(g, kind=Kind.UPPER, note=note, **asked)
+    found = replace(g, kind=Kind.UPPER, **asked)
+    notes.append(may_be_smaller(found, in_python(found)))
+    return replace(found, note="; ".join(filter(None, notes)))
 
 
 def says_least(g: Guarantee) -> bool:
@@ -254,10 +257,26 @@ def asked_letter(g: Guarantee) -> str:
 
 
 def may_be_smaller(g: Guarantee, how: str) -> str:
-    """A note that more time may prove a smaller number, and `how` to ask for it."""
+    """A note that more time may prove a smaller number, and `how` that time is given."""
     return (
-        f"a smaller {asked_letter(g)} may be provable: {how} takes longer than the "
-        f"{limits.current().report} s given to it here; ask again with it to let it run to its end"
+        f"a smaller {asked_letter(g)} may be provable: the exact profile takes longer than the "
+        f"{limits.current().report} s for all digits; {how} lets it run to its end"
+    )
+
+
+def in_python(g: Guarantee) -> str:
+    """What gives the exact profile more time than a report has: more of it, or all that it takes.
+
+    >>> from symacct import Gaussian
+    >>> print(in_python(Gaussian(5).epsilon("1e-5", digits=6)))
+    `with symacct.limits(report=60):` gives it more, and \
+m.epsilon('1e-5', conversion='exact', digits=6)
+    """
+    question = "epsilon" if g.epsilon is g.asked else "delta"
+    more = 3 * limits.current().report
+    return (
+        f"`with symacct.limits(report={more}):` gives it more, and m.{question}"
+        f"({given(g.given)!r}, conversion={TRUE!r}, digits={g.asked.digits_asked})"
     )
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from symacct.accountant.currencies.concentrated import zcdp_at_once
 from symacct.accountant.reported import (
-    TRUE,
     Reported,
     asked_letter,
+    in_python,
     may_be_smaller,
     reported,
     under,
@@ -33,7 +33,6 @@ from symacct.results.rounding import found_order, given, rational_text
 _WIDTH = 80  # columns of a printed report
 #: Over what Rényi orders give beside a number that is not by them.
 COMPARED = "by Rényi orders, for comparison"
-_IN_PYTHON = f"conversion={TRUE!r}"
 _LARGE = Fraction(1, 100)  # a δ that no number of records makes small
 _NEARLY = 1.0005  # times, which four digits rounded up would call 1.001
 _TINY = 1e-300  # below one over any number of records
@@ -60,8 +59,8 @@ class PrivacyReport:
     """
 
     found: Reported[Guarantee]
-    #: How a number is asked for that takes longer than a report may.
-    more: str = field(default=_IN_PYTHON, compare=False)
+    #: How a number is asked for that takes longer than a report may, where not in Python.
+    more: str = field(default="", compare=False)
     #: How many records the data have, where that is known.
     records: int | None = None
     #: Why the relation is this one, and what was done, where more is known than the expression.
@@ -215,9 +214,11 @@ class PrivacyReport:
         """What more time or other limits may give; nothing where the answer is all of it."""
         answers = [one for one in (self.guarantee, self.by_orders) if one is not None]
         said = "; ".join(dict.fromkeys(one.note for one in answers if one.note))
-        said = said.replace(f"{_IN_PYTHON} takes", f"{self.more} takes")
-        if not self.found.in_time and f"{self.more} takes" not in said:
-            said = "; ".join(filter(None, [said, may_be_smaller(self.guarantee, self.more)]))
+        calls = in_python(self.guarantee)
+        said = said.replace(calls, self.more or calls)
+        if not self.found.in_time and "may be provable" not in said:
+            late = may_be_smaller(self.guarantee, self.more or calls)
+            said = "; ".join(filter(None, [said, late]))
         return f"{said[0].upper()}{said[1:]}." if said else ""
 
     def __str__(self) -> str:
