@@ -2,6 +2,7 @@
 
 import json
 from fractions import Fraction
+from statistics import NormalDist
 
 import mpmath
 import pytest
@@ -19,15 +20,18 @@ from symacct import (
     Gaussian,
     Kind,
     PoissonSubsample,
+    PrecisionError,
     PureDP,
     SubsampleWithoutReplacement,
     calibrate_risk,
+    limits,
     risk,
 )
 from symacct.accountant.currencies.curve_tests import profile_of_curve
 from symacct.cli import main
 from symacct.explore.risk import Risk
 from symacct.results.enclosure import to_fraction
+from symacct.results.time_limit import OutOfTimeError, TimeBeside
 from tests.thinning import examples
 
 CURVES = [
@@ -141,3 +145,70 @@ def test_a_bound_of_few_digits_next_to_the_target_does_not_meet_it():
     found = calibrate_risk(run, advantage="1/10", digits=2)
     assert risk(found.node).advantage.upper <= 0.1
     assert 0 < found.meets - found.fails <= Fraction(1, 10)
+
+
+def no_digits(self, value, what, digits=None):
+    if self.is_of_curve:
+        return ASK(self, value, what, digits)
+    raise PrecisionError("too few digits")
+
+
+ASK = Risk._ask
+
+
+@pytest.mark.parametrize("sigma", [1, 5])
+def test_what_the_profile_does_not_tell_is_bounded_by_the_curve(monkeypatch, sigma):
+    """Gaussian noise without its profile; the truth is that of Φ, worked out beside us."""
+    monkeypatch.setattr(Risk, "_ask", no_digits)
+    found = risk(Gaussian(sigma), adjacency="replace_one")
+    said = {name: most for name, most, _ in found.rows}
+    mu, truth = 1 / sigma, NormalDist()
+    least = {
+        "advantage, TPR − FPR": 2 * truth.cdf(mu / 2) - 1,
+        **{
+            f"TPR at FPR {fpr}": truth.cdf(mu + truth.inv_cdf(float(fpr)))
+            for fpr in ("0.1", "0.01", "0.001", "1e-6")
+        },
+        "best guess right, prior 0.5": truth.cdf(mu / 2),
+        "reconstruction, baseline 0.1": truth.cdf(mu + truth.inv_cdf(0.1)),
+    }
+    for name, value in least.items():
+        assert said[name].claim.kind is Kind.UPPER
+        assert said[name].claim.adjacency.relation.value == "replace_one"
+        assert value < said[name].upper < 1
+    assert "come from the Rényi curve, because the exact profile" in found.note
+    drawn = found.drawn([Fraction(1, 100)])
+    assert drawn[0].upper == said["TPR at FPR 0.01"].upper
+    assert drawn[0].claim.kind is Kind.UPPER
+
+
+def test_no_lower_bound_is_replaced_by_what_the_curve_implies(monkeypatch):
+    lower = risk(2 * SubsampleWithoutReplacement(Gaussian(2), "1/10")).lower
+    monkeypatch.setattr(Risk, "_ask", no_digits)
+    assert not any(not isinstance(most, str) for name, most, _ in lower.rows if "TPR" in name)
+
+
+RELEASE = (
+    "7 * DiscreteGaussian(sqrt(27)) + 2 * DiscreteGaussian(10) + ExponentialMechanism(1/2)"
+    " + Laplace(2)"
+)
+
+
+def test_a_release_of_many_parts_has_all_its_risks():
+    with limits(report=1):
+        shown = CliRunner().invoke(main, ["risk", RELEASE, "--adjacency", "replace_one"])
+    assert shown.exit_code == 0
+    assert shown.stdout.count("│ upper") == 10
+    assert "Rows marked upper come from the Rényi curve" in " ".join(shown.stdout.split())
+
+
+def test_without_any_bound_the_command_fails_in_one_line(monkeypatch):
+    monkeypatch.setattr(TimeBeside, "ask", out_of_time)
+    shown = CliRunner().invoke(main, ["risk", RELEASE])
+    assert (shown.exit_code, shown.stdout) == (1, "")
+    assert len(shown.stderr.strip().splitlines()) == 1
+    assert "found no bound on any of the risks" in shown.stderr
+
+
+def out_of_time(self, question):
+    raise OutOfTimeError

@@ -1,9 +1,10 @@
-"""Questions to one expression: rdp, epsilon, delta."""
+"""Questions to one expression: rdp, epsilon, delta, risk."""
 
 from __future__ import annotations
 
 import functools
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -18,6 +19,7 @@ from symacct.cli.frame import (
     in_numbers,
     listed_orders,
     print_json,
+    print_note,
 )
 from symacct.cli.headline import print_reported
 from symacct.cli.relation import SAY_WHICH, print_relation, relation, relation_option, under
@@ -26,8 +28,9 @@ from symacct.core.exact import order
 from symacct.core.pinning import By
 from symacct.export.description import OWN_CURVE, is_open, kind_label
 from symacct.expressions.node import Node
+from symacct.results.enclosure import Bound
 from symacct.results.progress import progress
-from symacct.results.terminal import print_table
+from symacct.results.terminal import print_prose, print_table
 
 
 @expression_command("rdp")
@@ -138,3 +141,64 @@ def _answer(
     words = {} if is_said else {"relation_why": SAY_WHICH}
     document = (found.by_orders or found.best).as_dict()
     print_reported(m, found, document, as_json, words=words)
+
+
+@expression_command("risk")
+@click.option(
+    "--least-error",
+    default="1e-10",
+    show_default=True,
+    help="The least error of a test for which the printed μ holds.",
+)
+@click.option(
+    "--plot", type=click.Path(path_type=Path, dir_okay=False), help="Write a picture to this file."
+)
+@relation_option
+def risk_command(
+    expr: str,
+    least_error: str,
+    plot: Path | None,
+    adjacency: Adjacency | None,
+    digits: int,
+    as_json: bool,
+) -> None:
+    """Print how much an attacker can learn at most: membership, guesses, records.
+
+    TPR at FPR 0.01: an attacker who wrongly accuses at most 1 % of the people who are not in the
+    data recognises at most this share of those who are. Reconstruction, baseline 0.1: an attacker
+    who would guess a record right with probability 10 % reconstructs it with at most this
+    probability. μ: no test tells whether a person is in the data better than the best test tells a
+    draw of N(0, 1) from one of N(μ, 1). Regret: by how much this μ overstates how often the best
+    guess is right. The table is repeated in words below it.
+
+    \b
+    Example:
+      symacct risk "1000 * PoissonSubsample(Gaussian(2), 1/100)"
+    """
+    from symacct.explore.risk import risk  # with all that draws pictures
+    from symacct.explore.risk_words import listed
+    from symacct.export.figures import save
+
+    m = in_numbers(expr)
+    said = relation(m, adjacency)
+    with progress("risk"):
+        found = risk(m, digits, least_error, adjacency)
+        headers, rows = found.cells
+    if not any(isinstance(most, Bound) for _, most, _ in found.rows):
+        raise click.ClickException(
+            f"risk: found no bound on any of the risks; {found.open_ends[0][1]}; needed fewer "
+            "runs, or a mechanism of which a Rényi curve bounds them"
+        )
+    if as_json:
+        print_json(found.as_dict() | {"relation": str(said)})
+    else:
+        print_table(headers, rows)
+        print_relation(m, said)
+        for line in listed(found.words):
+            print_prose(line)
+        if found.note:
+            print_prose(found.note)
+        for name, why in found.open_ends:
+            print_note(f"{name}: {why}")
+    if plot is not None:
+        click.echo(save(found.plot(), plot), err=as_json)

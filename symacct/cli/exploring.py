@@ -28,17 +28,15 @@ from symacct.cli.frame import (
     orders_option,
     print_facts,
     print_json,
-    print_note,
 )
 from symacct.cli.headline import led, print_calibrated
-from symacct.cli.relation import print_relation, relation, relation_option
-from symacct.core.claims import Adjacency, Kind
+from symacct.cli.relation import print_relation
+from symacct.core.claims import Kind
 from symacct.core.errors import ExecutorError
 from symacct.core.pinning import By
 from symacct.explore.calibration import calibrated, number
 from symacct.explore.grids import grid, whole_numbers
 from symacct.explore.plots import plot, plot_runs, plot_sweep
-from symacct.explore.risk import LEAST_ERROR, risk
 from symacct.explore.risk_calibration import RiskCalibration, calibrate_risk
 from symacct.explore.sweeps import Sweep, sweep
 from symacct.explore.sweeps.worker import NEEDED
@@ -47,7 +45,6 @@ from symacct.export.description import KIND_LABELS, OWN_CURVE, about
 from symacct.export.figures import save
 from symacct.expressions.node import Node
 from symacct.operations import Compose
-from symacct.results.progress import progress
 from symacct.results.rounding import given
 from symacct.results.terminal import print_prose, print_table
 from symacct.text import parse_open
@@ -338,59 +335,6 @@ def _print_risk_calibration(found: RiskCalibration, digits: int, as_json: bool) 
         ("relation", about(found.node)),
         ("sources", source_line(found.value.claim.sources)),
     )
-
-
-@expression_command("risk")
-@click.option(
-    "--least-error",
-    default=LEAST_ERROR,
-    show_default=True,
-    help="The least error of a test for which the printed μ holds.",
-)
-@click.option(
-    "--plot", type=click.Path(path_type=Path, dir_okay=False), help="Write a picture to this file."
-)
-@relation_option
-def risk_command(
-    expr: str,
-    least_error: str,
-    plot: Path | None,
-    adjacency: Adjacency | None,
-    digits: int,
-    as_json: bool,
-) -> None:
-    """Print how much an attacker can learn at most: membership, guesses, records.
-
-    TPR at FPR 0.01: an attacker who wrongly accuses at most 1 % of the people who are not in the
-    data recognises at most this share of those who are. Reconstruction, baseline 0.1: an attacker
-    who would guess a record right with probability 10 % reconstructs it with at most this
-    probability. μ: no test tells whether a person is in the data better than the best test tells a
-    draw of N(0, 1) from one of N(μ, 1). Regret: by how much this μ overstates how often the best
-    guess is right. The table is repeated in words below it.
-
-    \b
-    Example:
-      symacct risk "1000 * PoissonSubsample(Gaussian(2), 1/100)"
-    """
-    m = in_numbers(expr)
-    said = relation(m, adjacency)
-    with progress("risk"):
-        found = risk(m, digits, least_error)
-        headers, rows = found.cells
-    if as_json:
-        print_json(found.as_dict() | {"relation": str(said)})
-    else:
-        print_table(headers, rows)
-        print_relation(m, said)
-        click.echo("in words:")
-        for sentence in found.words:
-            print_prose(f"- {sentence}")
-        if found.note:
-            print_prose(found.note)
-        for name, why in found.open_ends:
-            print_note(f"{name}: {why}")
-    if plot is not None:
-        click.echo(save(found.plot(), plot), err=as_json)
 
 
 def _count(name: str) -> sympy.Symbol:

@@ -50,7 +50,7 @@ JOBS = {
             "Find the least noise, or the largest rate or count, that meets a target.",
         ),
         "risk": (
-            "exploring",
+            "asking",
             "Print how much an attacker can learn at most: membership, guesses, records.",
         ),
         "sweep": ("exploring", "Ask one question at every point of a grid of parameters."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -13,7 +13,11 @@ from flint import arb
 
 from symacct.accountant.accountant import certified_number, refuse_symbols
 from symacct.accountant.currencies.concentrated import zcdp
-from symacct.accountant.currencies.curve_tests import CurveProfile, profile_or_curve
+from symacct.accountant.currencies.curve_tests import (
+    CurveProfile,
+    profile_of_curve,
+    profile_or_curve,
+)
 from symacct.accountant.currencies.gdp import gdp, is_gaussian, or_fewer_digits, regret
 from symacct.accountant.currencies.tradeoff import nearest_first
 from symacct.arithmetic import BALL
@@ -24,17 +28,18 @@ from symacct.core.claims import Adjacency, Claim, Kind
 from symacct.core.errors import (
     AssumptionError,
     DomainError,
+    InfiniteError,
     LimitError,
     PrecisionError,
     SoundnessError,
-    SymacctError,
     echo,
 )
-from symacct.core.exact import INFINITY, Numeric
+from symacct.core.exact import Numeric
 from symacct.core.forking import cached_property
 from symacct.core.sources import DRS22, SYMACCT
 from symacct.explore.plots.risks import FPRS, roc
-from symacct.explore.risk_words import CURVE_ALONE, in_words, kind_of, listed, number
+from symacct.explore.risk_table import Row, note_of, rows_of
+from symacct.explore.risk_words import CURVE_ALONE, in_words, kind_of, listed, number, wrapped
 from symacct.export.cards import grid
 from symacct.export.description import about, pictured
 from symacct.expressions.node import Node, as_node
@@ -47,7 +52,7 @@ from symacct.profile.gaussian_tradeoff import smallest_mu
 from symacct.profile.tradeoff import HockeySticks, largest_power
 from symacct.results.enclosure import Bound, bound, from_ball
 from symacct.results.rounding import given
-from symacct.results.time_limit import TimeBeside
+from symacct.results.time_limit import OutOfTimeError, TimeBeside
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,7 +62,6 @@ LEAST_ERROR = "1e-10"
 _DRAWN_DIGITS = 5
 _SOURCES = (DRS22.at("trade-off functions"), SYMACCT.at("docs/proofs.md, section 41"))
 _FEW, _BITS = 1.5, 96  # digits of H where no more are to be had, and bits that do for them
-_FPRS, _PRIORS, _BASELINES = ("1/10", "1/100", "1/1000", "1e-6"), ("1/2", "1/10"), ("1/10", "1e-3")
 
 Value = Callable[[HockeySticks], arb]
 
@@ -207,7 +211,7 @@ class Risk:
         How far the Gaussian trade-off curve is below the true one; an upper bound where that is
         not known.
         """
-        if isinstance(self._known, CurveProfile):
+        if self.is_of_curve:
             raise AssumptionError(
                 f"regret: found {echo(self.node)}, of which only a bound on the Rényi curve is "
                 "known, needed the privacy profile: such a bound does not say how good the best "
@@ -231,9 +235,28 @@ class Risk:
         return any(product.runs for product in products_below(self.node.rewritten))
 
     @property
+    def is_of_curve(self) -> bool:
+        """Is only a Rényi curve known, and no profile?"""
+        return isinstance(self._known, CurveProfile)
+
+    @property
+    def has_curve_beside(self) -> bool:
+        """May the Rényi curve bound what this profile does not tell?"""
+        return not self.is_of_curve and self.kind is not Kind.LOWER
+
+    @property
     def note(self) -> str:
-        """A note if only a Rényi curve is known; empty otherwise."""
-        return CURVE_ALONE if isinstance(self._known, CurveProfile) else ""
+        """Which numbers of the table a Rényi curve gave, and why; empty if it gave none."""
+        return CURVE_ALONE if self.is_of_curve else note_of(self._table, self.digits)
+
+    @cached_property
+    def by_curve(self) -> Risk:
+        """The risks that the Rényi curve alone implies, each of them an upper bound.
+
+        Raises InfiniteError if the curve implies nothing.
+        """
+        known = profile_of_curve(self.node)
+        return Risk(self.node, self.digits, self.least_error, known, self._relation)
 
     @cached_property
     def lower(self) -> Risk | None:
@@ -279,37 +302,17 @@ class Risk:
     # --- the table
 
     @cached_property
+    def _table(self) -> list[Row]:
+        return list(rows_of(self))
+
+    @property
     def rows(self) -> list[tuple[str, Bound | str, Bound | str | None]]:
         """What it is, what it is at most, and at least where that is another number.
 
-        All of them have `limits(report=…)` seconds. What is not known by then is left out.
+        The profile has `limits(report=…)` seconds for all of them. What it does not tell by then is
+        what the Rényi curve implies, and is left out if that is nothing.
         """
-        found: list[tuple[str, Bound | str, Bound | str | None]] = []
-        time = TimeBeside(limits.current().report)
-
-        def told(of: Risk, whose: str, name: str, argument: str | None) -> Bound | str:
-            how = f"risk(m){whose}.{name}" + ("" if argument is None else f"({argument!r})")
-            return time.ask_or_say(lambda: _or_why(of, name, argument), how)
-
-        for what, name, argument, has_lower in self._questions():
-            least = told(self.lower, ".lower", name, argument) if has_lower and self.lower else None
-            found.append((what, told(self, "", name, argument), least))
-        return found
-
-    def _questions(self) -> Iterator[tuple[str, str, str | None, bool]]:
-        """What is asked, by which name and of what, and whether it is from below too."""
-        yield "advantage, TPR − FPR", "advantage", None, True
-        for fpr in _FPRS:
-            yield f"TPR at FPR {_shown(fpr)}", "tpr", fpr, True
-        for prior in _PRIORS:
-            yield f"best guess right, prior {_shown(prior)}", "bayes_success", prior, True
-        for baseline in _BASELINES:
-            yield f"reconstruction, baseline {_shown(baseline)}", "reconstruction", baseline, False
-        yield f"μ of GDP, errors from {given(self.least_error)}", "mu", None, True
-        yield "regret of that μ", "regret", None, False
-        yield "μ of GDP, all tests", "mu_of_all", None, False
-        if self.node.rewritten.steepest_up_to == INFINITY:
-            yield "ρ of zCDP", "rho", None, False
+        return [(row.what, row.most, row.least) for row in self._table]
 
     @cached_property
     def words(self) -> tuple[str, ...]:
@@ -321,11 +324,9 @@ class Risk:
         """
         error = given(self.least_error)
         return tuple(
-            in_words(name, argument, most, error)
-            for (_, name, argument, _), (_, most, _) in zip(
-                self._questions(), self.rows, strict=True
-            )
-            if isinstance(most, Bound)
+            in_words(row.name, row.argument, row.most, error)
+            for row in self._table
+            if isinstance(row.most, Bound)
         )
 
     @property
@@ -350,7 +351,7 @@ class Risk:
         widths = [max(map(len, column)) for column in columns]
         lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in [headers, *rows]]
         lines.append(f"relation: {about(self.node, self._relation)}")
-        lines += listed(self.words)
+        lines += map(wrapped, listed(self.words))
         return "\n".join([*lines, self.note] if self.note else lines)
 
     def __repr__(self) -> str:
@@ -376,6 +377,18 @@ class Risk:
                 for name, most, least in self.rows
             ],
         }
+
+    def drawn(self, fprs: list[Fraction]) -> list[Bound]:
+        """`tpr` at each rate, all by the Rényi curve if the profile has not all of them in time.
+
+        The time is `limits(report=…)` seconds.
+        """
+        if self.has_curve_beside:
+            with suppress(PrecisionError, LimitError, OutOfTimeError):
+                return TimeBeside(limits.current().report).ask(lambda: list(map(self.tpr, fprs)))
+            with suppress(InfiniteError):
+                return list(map(self.by_curve.tpr, fprs))
+        return list(map(self.tpr, fprs))
 
     def plot(self, fprs: Iterable[Numeric] | None = None, axes: Axes | None = None) -> Figure:
         """The true positive rate against the false one; see `plot_risk`."""
@@ -408,9 +421,9 @@ def plot_risk(
     tests = []
     for name, node in nodes.items():
         found = Risk(node, _DRAWN_DIGITS)
-        tests.append((str(name), found.tpr))
+        tests.append((str(name), found.drawn(at)))
         if found.lower is not None:
-            tests.append((f"{name}, from below", found.lower.tpr))
+            tests.append((f"{name}, from below", list(map(found.lower.tpr, at))))
     relations = dict.fromkeys(pictured(node) for node in nodes.values())
     return roc(tests, at, " and ".join(relations), axes)
 
@@ -426,19 +439,3 @@ def _of_probability(found: Bound) -> Bound:
     """What is at most 1, whatever a ball's radius adds."""
     one = found.upper.context.mpf(1)
     return replace(found, lower=min(found.lower, one), upper=min(found.upper, one))
-
-
-def _shown(share: str) -> str:
-    return given(rational(share, "share"))
-
-
-def _or_why(of: Risk, name: str, argument: str | None) -> Bound | str:
-    """The number, or why there is none."""
-    try:
-        found: Bound = getattr(of, name) if argument is None else getattr(of, name)(argument)
-    except SymacctError as error:
-        if isinstance(error, AssumptionError) and name == "mu_of_all" and not of.note:
-            least = given(of.least_error)
-            return f"not known for this noise; the μ above is for errors from {least}"
-        return str(error).removeprefix(f"{name}: ").removeprefix("gdp: ")
-    return found

@@ -28,11 +28,14 @@ def in_words(name: str, argument: str | None, most: Bound, least_error: str) -> 
 
 
 def listed(sentences: Iterable[str]) -> list[str]:
-    """The sentences as a list below a table, wrapped between words."""
-    lines = (
-        textwrap.fill(one, _WIDTH, initial_indent="- ", subsequent_indent="  ") for one in sentences
-    )
-    return ["in words:", *lines]
+    """The sentences as a list below a table; nothing where there are none."""
+    lines = [f"- {one}" for one in sentences]
+    return ["in words:", *lines] if lines else []
+
+
+def wrapped(line: str) -> str:
+    """A line of such a list, wrapped between words."""
+    return textwrap.fill(line, _WIDTH, subsequent_indent="  ")
 
 
 _NORMAL = (
