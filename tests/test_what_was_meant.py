@@ -30,6 +30,10 @@ SIGMA = sa.Gaussian(sympy.Symbol("sigma", positive=True))
         (lambda: sa.sweep(SIGMA, {"sigma": 1}, "rdp", alpha=8), "'alpha': '8'"),
         (lambda: parse_open("sum"), "found the name 'sum', needed a mechanism"),
         (lambda: parse_open("gaussian"), "did you mean Gaussian"),
+        (lambda: parse_open("PoissonSampledGaussian(1.1, 0.01)"), "did you mean PoissonSubsample"),
+        (lambda: parse_open("2Gaussian(5)"), r"did you mean 2\*Gaussian\(5\)"),
+        (lambda: sa.parse("Gaussian(1.1f)"), r"did you mean Gaussian\(1\.1\)\?"),
+        (lambda: sa.Gaussian("1.1f"), r"did you mean 1\.1\?"),
         (lambda: sa.parse("PoissonSubsample(Gaussian(2), 1/10, replace)"), "mean replace_one"),
         (lambda: parse_open("PoissonSubsample(Gaussian(2), 1/10, add)"), "mean 'add_remove'"),
         (lambda: parse_open("PoissonSubsample(Gaussian(2), 1/10, swap)"), "mean 'replace_one'"),
@@ -38,6 +42,14 @@ SIGMA = sa.Gaussian(sympy.Symbol("sigma", positive=True))
 def test_what_is_not_there_is_told_what_is(call, told):
     with pytest.raises((sa.SymacctError, AttributeError), match=told):
         call()
+
+
+def test_a_star_is_proposed_only_after_a_number():
+    """What stands before the name of a mechanism is mostly another library's word."""
+    for before in ("Sampled", "n", "My"):
+        with pytest.raises(sa.ParseError) as raised:
+            parse_open(f"{before}Gaussian(1.1, 0.01)")
+        assert "*" not in str(raised.value)
 
 
 def test_a_name_that_nothing_is_like_has_no_hint():
@@ -50,6 +62,8 @@ def test_a_name_that_nothing_is_like_has_no_hint():
     ("words", "told"),
     [
         (["vectors", "--only", "rdp_laplac", "--out", "x"], "did you mean rdp_laplace?"),
+        (["verify", "opaccus"], "found 'opaccus'; did you mean opacus?"),
+        (["verify", "opacus", "--baseline", "no.json"], "write it first with --json FILE"),
         (["epsilon", "sum", "--delta", "1e-5"], "found the name 'sum', needed a mechanism"),
         (["plot", "Gaussian(5)", "--orders", "2,3", "--out", "x.gif"],
          "needed .pgf or .pdf or .png or .svg"),

@@ -17,12 +17,13 @@ _NO_PARAMETER = {"inf", "infinity", "oo", "nan", "None", "True", "False"}
 _LONGEST = 300  # characters of a text that is looked at, and of what is proposed
 _POWER = r"(?:\*\*|\^)"
 
-#: What can be read in no other way: signs of other scripts, a share in percent.
+#: What can be read in no other way: signs of other scripts, a share in percent, C's float.
 _CERTAIN: list[_Correction] = [
     (re.compile("[−–]"), "-"),
     (re.compile("[×·]"), "*"),
     (re.compile("[“”„‘’]"), "'"),
     (re.compile(";"), ","),
+    (re.compile(r"(?<![\w.])(\d+\.\d*|\.\d+)[fF](?!\w)"), r"\1"),
     (re.compile(r"(?<![\w.])(\d*\.?\d+)\s*%"), lambda found: _percent(found[1])),
 ]
 #: What may be meant otherwise, and is tried one by one, the likeliest first.
@@ -127,6 +128,7 @@ _OURS = {
     "em": ("ExponentialMechanism",), "pf": ("PermuteAndFlip",),
     "subsampledgaussian": ("PoissonSubsample",), "sampledgaussian": ("PoissonSubsample",),
     "poissonsampled": ("PoissonSubsample",), "poissonsubsampledgaussian": ("PoissonSubsample",),
+    "poissonsampledgaussian": ("PoissonSubsample",),
     "dpsgd": ("dp_sgd", "PoissonSubsample"), "noisysgd": ("dp_sgd", "PoissonSubsample"),
     "sampledwithoutreplacement": ("SubsampleWithoutReplacement",),
     "composed": ("Compose",), "composition": ("Compose",), "selfcomposed": ("Compose",),

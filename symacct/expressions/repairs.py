@@ -48,17 +48,7 @@ def _with_stars(text: str, heads: frozenset[str]) -> Iterator[str]:
         if ends and begins:
             starred += text[done : left.end] + "*"
             done = right.column
-        if left.sort == "name" and right.sort == "(" and (head := _head_at_end(left.text, heads)):
-            starred += f"{text[done : left.end - len(head)]}*{head}"
-            done = left.end
     yield starred + text[done:]
-
-
-def _head_at_end(name: str, heads: frozenset[str]) -> str:
-    """The name of a mechanism that another name ends with, as of nGaussian(5)."""
-    splits = ((name[:place], name[place:]) for place in range(1, len(name)))
-    found = (head for factor, head in splits if head in heads and factor not in heads)
-    return "" if name in heads else next(found, "")
 
 
 def _with_brackets(text: str, heads: frozenset[str]) -> Iterator[str]:

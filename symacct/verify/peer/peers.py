@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from symacct.core.errors import reason
+from symacct.core.errors import echo, reason, suggestion
 from symacct.verify.peer.process import PeerError
 
 _FOLDER = Path(__file__).parents[1] / "adapters"
@@ -67,10 +67,8 @@ def adapter(name: str) -> Adapter:
     try:
         return known[name.lower().replace("_", "-")]
     except KeyError:
-        raise PeerError(
-            f"peer: found {name!r}, needed one of {', '.join(known) or '(none bundled)'}; "
-            "or --command for any other program"
-        ) from None
+        other = f"one of {', '.join(known) or '(none bundled)'}; or --command for any other program"
+        raise PeerError(f"peer: found {echo(name)}{suggestion(name, known, other)}") from None
 
 
 def words(command: str) -> list[str]:

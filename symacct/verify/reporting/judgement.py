@@ -214,6 +214,10 @@ def read(file: str) -> dict[str, KnownFindings]:
             )
             for report in row.get("peers", [row])
         }
+    except FileNotFoundError:
+        raise BaselineError(
+            f"baseline {echo(file)}: no such file; write it first with --json FILE"
+        ) from None
     except OSError as error:
         raise BaselineError(f"baseline {echo(file)}: cannot be read ({reason(error)})") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
