@@ -96,11 +96,21 @@ def test_every_sentence_is_one_and_every_report_has_them():
     [
         ("say({'value': value * 4})", "twice the sensitivity or half the noise, as of a record"),
         ("say({'value': value / 4})", "half the sensitivity or twice the noise"),
-        ("say({'value': value / 2})", "ε(α) (α − 1)/α or half ε(α)"),
-        ("say({'value': value * 1.2345})", "this answer does not show it; look at the code"),
+        ("say({'value': value / 2})", "every answer is 0.5 times the truth."),
+        ("say({'value': value * 2})", "every answer is 2 times the truth."),
+        ("say({'value': value * 1.2345})", "every answer is 1.2345 times the truth."),
+        (
+            "import math; say({'value': value / math.log(2)})",
+            "every answer is 1.442695 times the truth = 1/ln 2: bits in place of nats.",
+        ),
+        (
+            "import math; say({'value': value / math.log(10)})",
+            "every answer is 0.4342945 times the truth = 1/ln 10: log10 in place of ln.",
+        ),
+        ("say({'value': value * (1 + alpha / 1000)})", "this answer does not show it; look at"),
         (
             "import struct; say({'value': struct.unpack('f', struct.pack('f', value))[0] * 3})",
-            "this answer does not show it",
+            "every answer is 3 times the truth.",
         ),
     ],
 )

@@ -19,6 +19,7 @@ from symacct.verify.asking.questions import Extent
 from symacct.verify.asking.regions import as_runs
 from symacct.verify.asking.simplify import nearby, simplest
 from symacct.verify.judging import laws
+from symacct.verify.judging.factors import with_factor
 from symacct.verify.judging.precision import explained, form
 from symacct.verify.judging.truth import DIGITS, Oracle
 from symacct.verify.judging.verdict import ALLOWANCE, LOOSE, Finding, Judge
@@ -142,7 +143,8 @@ class Session:
         answers = self.history.answers
         plain = [a.finite for ask, a in answers.items() if not ask.how and a.finite is not None]
         found = explained(self.judge.complete(found), form(plain), self.oracle)
-        return as_runs(self._of_the_conversion(found), answers)
+        found = as_runs(self._of_the_conversion(found), answers)
+        return with_factor(found, answers, self.oracle.known)
 
     def _of_the_conversion(self, found: Finding) -> Finding:
         """Where the curves are right, no series is wrong but the conversion's formula."""

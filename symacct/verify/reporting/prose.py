@@ -10,6 +10,7 @@ from symacct.expressions import theorem_registry
 from symacct.results.rounding import rational_text
 from symacct.verify.asking.regions import RIGHT_AT
 from symacct.verify.judging.bounds import decimal_text
+from symacct.verify.judging.factors import EVERY
 from symacct.verify.judging.precision import is_float32
 from symacct.verify.judging.verdict import Finding
 from symacct.verify.peer.protocol import ADJACENCIES, CONVERTED, LARGEST, Answer, Ask
@@ -256,6 +257,8 @@ def _cause(defect: Defect) -> str:
     if defect.remembers:
         return _PLACES[defect.cause]
     if found.formula is not None:
+        if found.formula.startswith(EVERY):
+            return found.formula
         try:
             theorem_registry.named(found.formula)
         except SymacctError:
