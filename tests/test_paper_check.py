@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symacct import Kind, LimitError, ParseError, limits
+from symacct import Kind, LimitError, OrderGridWarning, ParseError, limits
 from symacct.cli import main
 from symacct.papers.paper_check import Verdict, check, entries, judged, printed_number
 
@@ -488,3 +488,30 @@ def test_an_exact_value_is_shown_exact_whatever_is_printed(expr, exact):
     for printed in (exact, f"{exact}0", "0.9", "0.001"):
         (found,) = check(file(entry(printed, expression=expr, alpha="2")))
         assert found.value.rounded(6) == exact
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"orders": [2, 4]}, 'found orders [2, 4], needed "integer" or a list of text, such as'),
+        ({"by": 3}, "needed a theorem or a list of theorems as text"),
+        ({"ask": "eps"}, "did you mean epsilon?"),
+        ({"direction": "up"}, "did you mean upper?"),
+        ({"direction": "nearst"}, "did you mean nearest?"),
+        ({"sorce": "Table 1"}, "did you mean source?"),
+        ({"conversation": "classic"}, "did you mean conversion?"),
+    ],
+)
+def test_a_misspelt_entry_is_told_what_was_meant(wrong, told):
+    asked = {"ask": "epsilon", "delta": "1e-5", "expression": "Gaussian(5)", "printed": "1"}
+    source = {} if "sorce" in wrong else {"source": "here"}
+    (found,) = check(file(asked | source | wrong))
+    assert found.verdict is MALFORMED
+    assert told in found.reason
+
+
+def test_a_warning_names_its_entry():
+    asked = {"ask": "epsilon", "delta": "1e-5", "expression": "Gaussian(5)", "printed": "1"}
+    second = asked | {"orders": ["2", "4"], "source": "Table 2"}
+    with pytest.warns(OrderGridWarning, match=r"^entry 2 Table 2: the best order, 4, is at"):
+        assert len(list(check(file(entry(), second)))) == 2

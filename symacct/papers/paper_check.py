@@ -22,7 +22,8 @@ import decimal
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -33,7 +34,7 @@ import sympy
 from symacct.accountant.accountant import Accountant
 from symacct.core import limits
 from symacct.core.claims import Kind
-from symacct.core.errors import ParseError, SymacctError, echo
+from symacct.core.errors import ParseError, SymacctError, echo, suggestion
 from symacct.core.exact import INFINITY, order, typed_value
 from symacct.core.pinning import By
 from symacct.explore.sweeps.worker import NEEDED
@@ -43,6 +44,11 @@ from symacct.text import parse
 
 FORMAT = 1
 _OPTIONAL = {"by", "conversion", "orders", "direction", "comment"}
+#: What is text or a list of texts: a number in JSON may be a float, which is another number.
+_LISTS = {
+    "orders": '"integer" or a list of text, such as ["2", "4"]',
+    "by": 'a theorem or a list of theorems as text, such as ["ZW19-T5", "MIR17-P1"]',
+}
 SAFE = "safe"
 DIRECTIONS = (SAFE, "nearest", "upper", "lower", "at most", "at least")
 _MORE_DIGITS = (6, 30, 120)  # beyond those printed, until the printed number is decided on
@@ -125,10 +131,20 @@ class Malformed:
 def check(text: str) -> Iterator[CheckedEntry | Malformed]:
     """Every entry of a paper file in turn; what cannot be asked is Malformed, or ParseError."""
     for place, entry in enumerate(entries(text), 1):
-        try:
-            yield entry if isinstance(entry, Malformed) else check_entry(entry)
-        except SymacctError as error:
-            yield Malformed(place, entry.source, f"{type(error).__name__}: {error}")
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            found = _checked(entry, place)
+        for one in said:
+            place_and_source = f"entry {place} {entry.source}".rstrip()
+            warnings.warn(f"{place_and_source}: {one.message}", one.category, stacklevel=2)
+        yield found
+
+
+def _checked(entry: PaperEntry | Malformed, place: int) -> CheckedEntry | Malformed:
+    try:
+        return entry if isinstance(entry, Malformed) else check_entry(entry)
+    except SymacctError as error:
+        return Malformed(place, entry.source, f"{type(error).__name__}: {error}")
 
 
 # --- reading
@@ -171,20 +187,23 @@ def _entry(found: object) -> PaperEntry:
         raise ParseError(f"found {echo(found)}, needed an object")
     ask = found.get("ask")
     if not isinstance(ask, str) or ask not in NEEDED:
-        raise ParseError(f"found ask {echo(ask)}, needed one of {', '.join(NEEDED)}")
+        raise ParseError(f"found ask {echo(ask)}{suggestion(ask, NEEDED, _one_of(NEEDED))}")
     needed = {"expression", "ask", NEEDED[ask], "printed", "source"}
     missing, unknown = needed - set(found), set(found) - needed - _OPTIONAL
-    if missing or unknown:
-        what = f"no {min(missing)!r}" if missing else f"the field {echo(min(unknown))}"
-        raise ParseError(f"found {what}, needed {', '.join(sorted(needed))}")
+    if unknown:
+        meant = suggestion(min(unknown), missing | _OPTIONAL, ", ".join(sorted(needed)))
+        raise ParseError(f"found the field {echo(min(unknown))}{meant}")
+    if missing:
+        raise ParseError(f"found no {min(missing)!r}, needed {', '.join(sorted(needed))}")
     for name, value in found.items():
         is_list = name in ("orders", "by") and isinstance(value, list)
         if not _is_text(value) and not (is_list and all(map(_is_text, value))):
-            raise ParseError(f"found {name} {echo(value)}, needed text")
-    if found.get("direction", SAFE) not in DIRECTIONS:
-        raise ParseError(
-            f"found direction {echo(found['direction'])}, needed {', '.join(DIRECTIONS)}"
-        )
+            raise ParseError(f"found {name} {echo(value)}, needed {_LISTS.get(name, 'text')}")
+    direction = found.get("direction", SAFE)
+    if direction not in DIRECTIONS:
+        near = next((one for one in DIRECTIONS if one.startswith(str(direction) or " ")), direction)
+        meant = suggestion(near, DIRECTIONS, _one_of(DIRECTIONS))
+        raise ParseError(f"found direction {echo(direction)}{meant}")
     printed_number(found["printed"])
     if ask == "rdp" and {"conversion", "orders"} & set(found):
         raise ParseError("found conversion or orders, which only epsilon and delta take")
@@ -192,6 +211,10 @@ def _entry(found: object) -> PaperEntry:
     if isinstance(fields.get("by"), list):
         fields["by"] = tuple(fields["by"])
     return PaperEntry(given=found[NEEDED[ask]], **fields)
+
+
+def _one_of(names: Iterable[str]) -> str:
+    return f"one of {', '.join(names)}"
 
 
 def _is_text(value: object) -> TypeGuard[str]:
