@@ -307,9 +307,9 @@ def test_the_limit_on_digits_can_be_raised():
     refused(PrecisionError, lambda: Laplace(2).rdp(2, digits=10_001), "symacct.limits(digits=")
     with symacct.limits(digits=10_001):
         assert Laplace(2).rdp(2, digits=10_001).digits >= 10_001
-    refused(DomainError, lambda: symacct.limits(digit=5).__enter__(), "found limit 'digit'")
+    refused(DomainError, lambda: symacct.limits(digit=5), "found limit 'digit'")
     for bad in (0, -1, 1.5, True, "9"):
-        refused(DomainError, lambda b=bad: symacct.limits(digits=b).__enter__(), "whole number")
+        refused(DomainError, lambda b=bad: symacct.limits(digits=b), "whole number")
 
 
 def test_digits_that_cannot_be_reached_are_an_error():

@@ -311,7 +311,7 @@ def test_as_deep_as_the_limit_can_be_raised_nothing_overflows(name):
             with contextlib.suppress(SymacctError):
                 ask()
     with pytest.raises(DomainError, match="limit depth: found 65, needed at most 64"):
-        limits(depth=65).__enter__()
+        limits(depth=65)
 
 
 def test_long_but_flat_texts_are_read():

@@ -1,12 +1,13 @@
 """What is remembered has an end, is never wrong, and goes neither into copies nor into pickles."""
 
 import copy
+import dataclasses
 import pickle
 import random
 
 import pytest
 
-from symacct import Accountant, Compose, Gaussian, Laplace, PoissonSubsample, limits
+from symacct import Accountant, Compose, DomainError, Gaussian, Laplace, PoissonSubsample, limits
 from symacct.core import limits as sizes
 from symacct.core.exact import order
 from symacct.core.lru_table import Remembered
@@ -144,6 +145,14 @@ def test_a_kind_of_accountant_of_one_s_own_is_copied_as_one():
     assert type(copy.copy(Mine(9))) is Mine
 
 
+@pytest.mark.parametrize("wrong", [{"bogus": 3}, {"report": 0}, {"report": 1.5}, {"depth": 65}])
+def test_a_wrong_limit_is_refused_without_a_block(wrong):
+    with pytest.raises(DomainError, match=f"limit '?{next(iter(wrong))}'?"):
+        limits(**wrong)
+
+
 def test_the_limits_have_names():
+    told = sizes.limits.__doc__.replace(",", " ").replace(":", " ").split()
+    assert {field.name for field in dataclasses.fields(sizes.Limits)} <= {*told}
     assert sizes.Limits().values > 10**5
     assert sizes.Limits().answers > 10**3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 
@@ -13,7 +13,7 @@ from symacct.core.errors import DomainError, LimitError, echo
 
 @dataclass(frozen=True)
 class Limits:
-    """What is refused or left out; each is a count."""
+    """What is refused or left out; each is a count, or whole seconds."""
 
     digits: int = 10_000  # decimal digits asked of an answer
     bits: int = 2**17  # working precision, in bits, before a PrecisionError
@@ -50,13 +50,19 @@ def current() -> Limits:
     return _limits.get()
 
 
-@contextmanager
-def limits(**raised: int) -> Iterator[Limits]:
-    """Limits for the `with` block, e.g. `with symacct.limits(digits=100_000): ...`.
+def limits(**raised: int) -> AbstractContextManager[Limits]:
+    """Limits for the `with` block, e.g. `with symacct.limits(report=60): ...`.
 
-    `raised` are the limits by name, fields of `Limits`, with their values in the block. Raises
-    DomainError for an unknown name, for a value that is not a positive whole number, and for one
-    above the limit's own ceiling.
+    `raised` are limits by name, with their values in the block. Outside of a `with` block they
+    change nothing. Raises DomainError at once for an unknown name, for a value that is not a
+    positive whole number, and for one above the limit's own ceiling. The names and their units:
+
+    report, beside: seconds, of a number to report and of what stands beside an answer;
+    digits: decimal digits of an answer; bits, contour: bits of the numbers that are worked with;
+    parameter_bits, formula_bits, written_bits, root_bits: bits of one number that is given or
+    written; order, search_order, search_sum: the largest Rényi order of a sum and of a search;
+    hull: orders; terms: arguments of Min or Max; text_bytes: bytes; depth: levels; nodes: nodes;
+    points: points of a grid; values, answers: values and answers remembered; outcomes: outcomes.
 
     >>> from symacct import Gaussian
     >>> with limits(digits=20_000):
@@ -73,6 +79,11 @@ def limits(**raised: int) -> Iterator[Limits]:
         most = CEILINGS.get(name, value)
         if value > most:
             raise DomainError(f"limit {name}: found {echo(value)}, needed at most {most}")
+    return _in_force(raised)
+
+
+@contextmanager
+def _in_force(raised: dict[str, int]) -> Iterator[Limits]:
     token = _limits.set(replace(_limits.get(), **raised))
     try:
         yield _limits.get()
