@@ -15,6 +15,8 @@ import sympy
 from click.testing import CliRunner
 
 from symacct import (
+    ZCDP,
+    AdjacencyError,
     ApproximateDP,
     AssumptionError,
     DiscreteGaussian,
@@ -382,7 +384,7 @@ def test_the_command(tmp_path):
     asked = "risk", "100*PoissonSubsample(Gaussian(2), 0.01)", "--plot", str(picture)
     shown = run(*asked)
     assert shown.exit_code == 0
-    assert "add_remove" in shown.output
+    assert "differ by adding or removing one record; sensitivity 1" in shown.output
     assert picture.stat().st_size > 5000
     document = json.loads(run(*asked[:2], "--json").stdout)
     assert document["risks"][0]["at_most"]["claim"]["kind"] == "exact"
@@ -544,3 +546,39 @@ def test_noise_on_whole_numbers_without_a_mu_of_all_tests_is_told_so_plainly():
     found = risk(2 * DiscreteGaussian(10), least_error="1e-6")
     (why,) = (why for name, why in found.open_ends if name == "μ of GDP, all tests")
     assert why == "not known for this noise; the μ above is for errors from 1e-6"
+
+
+def test_a_guess_is_told_with_what_it_is_without_the_output():
+    words = risk(Gaussian(5), adjacency="add_remove").words
+    (told,) = (one for one in words if "with probability 10 % that a person is in" in one)
+    assert told.endswith("; without the output it is 90 %.")
+
+
+def test_the_sentences_are_about_what_the_relation_compares():
+    by_relation = {
+        relation: " ".join(risk(Gaussian(5), adjacency=relation).words)
+        for relation in ("add_remove", "replace_one", "either")
+    }
+    local = " ".join(risk(RandomizedResponse("3/4")).words)
+    for text in (by_relation["replace_one"], local):
+        assert "which of two values a person's record has" in text
+        assert "in the data" not in text
+        assert "accuses" not in text
+    assert "two values" not in by_relation["add_remove"]
+    assert by_relation["either"].startswith(by_relation["add_remove"])
+    assert by_relation["either"].count("two values") == 1
+
+
+def test_an_exact_number_of_few_digits_is_not_rounded_in_words():
+    assert risk(ZCDP("2.56")).words[-2].endswith("at most 2.56 times α.")
+
+
+def test_a_picture_names_the_relation_that_was_said_and_once():
+    found = risk(Gaussian(5), adjacency="replace_one").plot(["0.1", "0.2"])
+    assert found.axes[0].get_legend().get_title().get_text().startswith("replace one record")
+    two = {"a": Gaussian(2), "b": Gaussian(3, sensitivity=2)}
+    figure = plot_risk(two, ["0.1", "0.2"], adjacency="add_remove")
+    said = figure.axes[0].get_legend().get_title().get_text()
+    assert " ".join(said.split()) == "add or remove one record, sensitivity 1 or sensitivity 2"
+    with pytest.raises(AdjacencyError):
+        plot_risk(PoissonSubsample(Gaussian(2), "1/100"), ["0.1"], adjacency="replace_one")

@@ -26,7 +26,7 @@ from symacct.cli.relation import SAY_WHICH, print_relation, relation, relation_o
 from symacct.core.claims import Adjacency
 from symacct.core.exact import order
 from symacct.core.pinning import By
-from symacct.export.description import OWN_CURVE, is_open, kind_label
+from symacct.export.description import OWN_CURVE, is_open, kind_label, neighbours, sensitivity
 from symacct.expressions.node import Node
 from symacct.results.enclosure import Bound
 from symacct.results.progress import progress
@@ -193,7 +193,7 @@ def risk_command(
         print_json(found.as_dict() | {"relation": str(said)})
     else:
         print_table(headers, rows)
-        print_relation(m, said)
+        print_prose("relation: " + "; ".join(filter(None, [neighbours(said, m), sensitivity(m)])))
         for line in listed(found.words):
             print_prose(line)
         if found.note:

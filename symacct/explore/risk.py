@@ -39,7 +39,7 @@ from symacct.core.forking import cached_property
 from symacct.core.sources import DRS22, SYMACCT
 from symacct.explore.plots.risks import FPRS, roc
 from symacct.explore.risk_table import Row, note_of, rows_of
-from symacct.explore.risk_words import CURVE_ALONE, in_words, kind_of, listed, number, wrapped
+from symacct.explore.risk_words import CURVE_ALONE, kind_of, listed, number, sentences, wrapped
 from symacct.export.cards import grid
 from symacct.export.description import about, pictured
 from symacct.expressions.node import Node, as_node
@@ -322,12 +322,8 @@ class Risk:
         >>> risk(Gaussian(50)).words[2].partition("not in the data ")[2]
         'recognises at most 1.06 % of those who are.'
         """
-        error = given(self.least_error)
-        return tuple(
-            in_words(row.name, row.argument, row.most, error)
-            for row in self._table
-            if isinstance(row.most, Bound)
-        )
+        asked = [(row.name, row.argument, row.most) for row in self._table]
+        return sentences(asked, self.node, self._relation, given(self.least_error))
 
     @property
     def cells(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -392,7 +388,7 @@ class Risk:
 
     def plot(self, fprs: Iterable[Numeric] | None = None, axes: Axes | None = None) -> Figure:
         """The true positive rate against the false one; see `plot_risk`."""
-        return plot_risk(self.node, fprs, axes)
+        return plot_risk(self.node, fprs, axes, self._relation)
 
 
 @explained
@@ -400,13 +396,14 @@ def plot_risk(
     m: Node | Mapping[str, Node],
     fprs: Iterable[Numeric] | None = None,
     axes: Axes | None = None,
+    adjacency: str | Adjacency | None = None,
 ) -> Figure:
     """Draw the largest true positive rate of a membership test against its false positive rate.
 
     m is a node, or a mapping from names to nodes. Both axes are logarithmic and begin at 1e-6,
     unless `fprs` gives the false positive rates. `axes` are axes of your own to draw into. If the
-    profile is not known, a lower bound is drawn as well. Raises the errors of `risk`, and
-    MissingPackageError without matplotlib.
+    profile is not known, a lower bound is drawn as well. `adjacency` is that of `risk`.
+    Raises the errors of `risk`, and MissingPackageError without matplotlib.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> figure = plot_risk(1000 * PoissonSubsample(Gaussian(2), "1/100"), ["1e-3", "1e-2", "0.1"])
@@ -420,12 +417,11 @@ def plot_risk(
     at = [_share(x, "plot_risk, fprs") for x in rates]
     tests = []
     for name, node in nodes.items():
-        found = Risk(node, _DRAWN_DIGITS)
+        found = Risk(node, _DRAWN_DIGITS, adjacency=adjacency)
         tests.append((str(name), found.drawn(at)))
         if found.lower is not None:
             tests.append((f"{name}, from below", list(map(found.lower.tpr, at))))
-    relations = dict.fromkeys(pictured(node) for node in nodes.values())
-    return roc(tests, at, " and ".join(relations), axes)
+    return roc(tests, at, pictured(*nodes.values(), adjacency=adjacency), axes)
 
 
 def _share(value: Numeric, name: str) -> Fraction:

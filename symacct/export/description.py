@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import accumulate
 
 from symacct.core import symbols
-from symacct.core.claims import Adjacency, Claim, Kind, Relation
+from symacct.core.claims import Adjacency, Claim, Kind, Relation, said_of
 from symacct.core.errors import is_float
 from symacct.core.exact import expression, text
 from symacct.core.lazy_import import sympy
@@ -309,10 +309,20 @@ def about(m: Node, adjacency: Adjacency | None = None) -> str:
     return ", ".join(filter(None, [str(adjacency or m.claim.adjacency), sensitivity(m)]))
 
 
-def pictured(m: Node) -> str:
-    """What `about` says, in words for the legend of a picture."""
-    adjacency = m.claim.adjacency
-    return ", ".join(filter(None, [neighbours_short(adjacency), sensitivity(m)]))
+def pictured(*nodes: Node, adjacency: str | Adjacency | None = None) -> str:
+    """What `about` says of all nodes, in words for the legend of a picture; a relation once.
+
+    `adjacency` stands for a relation that a node leaves open.
+    """
+    found: dict[str, dict[str, None]] = {}
+    for m in nodes:
+        said = m.claim.adjacency if adjacency is None else said_of(m.claim.adjacency, adjacency)
+        found.setdefault(neighbours_short(said), {})[sensitivity(m)] = None
+    named = (
+        ", ".join(filter(None, [relation, " or ".join(filter(None, noise))]))
+        for relation, noise in found.items()
+    )
+    return " and ".join(named)
 
 
 def in_few_words(m: Node) -> str:
