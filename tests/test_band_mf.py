@@ -270,7 +270,7 @@ def test_a_statement_tells_of_rests_and_not_of_fresh_samples():
     assert "reveals no more about a record than" in text
     assert "drawn anew" not in text
     short = m.statement("1e-5", form="short", conversion="improved")
-    assert "Poisson" not in short.partition("tells no more of a record than")[0]
+    assert "Poisson" not in short.partition("reveals no more about a record than")[0]
     beside = (m + next(iter(m.mechanism.terms))).statement("1e-5", conversion="improved")
     assert rests in beside
     assert "drawn anew" in beside

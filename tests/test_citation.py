@@ -264,7 +264,7 @@ def test_each_proof_of_a_profile_names_a_section_that_there_is():
     for proof in PROOFS:
         assert proof.key in WORKS
         text = bibtex([proof])
-        assert proof.key != "SYMACCT" or re.search(r"section \d+ \(", text)
+        assert proof.key != "SYMACCT" or re.search(r"Section \d+ \(", text)
 
 
 def test_what_is_read_from_the_disk_cites_the_same(tmp_path):

@@ -326,7 +326,7 @@ def test_a_parameter_is_found_by_the_best_that_is_proved():
 def test_where_it_is_not_known_there_is_a_bracket():
     """Of a curve alone nothing is known from below, of a part that has laws something is."""
     text = run("epsilon", "Gaussian(1) + ZCDP(1/10)", "--delta", "1e-5").output
-    assert re.search(r"at least +│ 4\.37717", text)
+    assert re.search(r"true ε +│ between 4\.37717 and", text)
     assert re.search(r"│ ε +│ 5\.25217", text.partition("by Rényi orders, for comparison")[2])
     text = run("epsilon", "ZCDP(1/10)", "--delta", "1e-5").output
     assert "ZCDP fixes only a bound on the Rényi curve" in " ".join(text.split())

@@ -787,11 +787,10 @@ def test_the_page_says_how_opacus_samples():
     page = (Path(__file__).parent.parent / "docs" / "drop_in.md").read_text(encoding="utf-8")
     batches = -(-60_000 // 256)
     steps = 15 * int(1 / (1 / batches))
-    assert (
-        f"{batches} batches, so that 15 epochs are {steps:,} steps at the rate 1/{batches}" in page
-    )
+    said = f"{batches} batches. So 15 epochs of Opacus are {steps:,} steps at the rate 1/{batches}"
+    assert said in page
     assert next(n for n in range(1, 100) if int(1 / (1 / n)) < n) == 93
-    assert "one fewer for 93 batches" in page
+    assert "for 93 batches" in page
     theirs = from_opacus_history([(1.1, 1 / batches, steps)])
     for m, said in ((theirs, "1.13208"), (dp_sgd(60_000, 256, 1.1, epochs=15), "1.13388")):
         assert m.report("1e-5").epsilon.rounded() == said

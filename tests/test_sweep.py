@@ -360,7 +360,7 @@ PLOT, ASKED, SAMPLED = "plot", "sweep", "PoissonSubsample(Gaussian(2), gamma)"
 def test_the_message_has_the_text_to_type(words, remedy):
     done = CliRunner().invoke(main, words)
     assert done.exit_code == 2, done.output
-    assert done.output.strip().endswith(remedy)
+    assert done.output.strip().rstrip(".").endswith(remedy)
     assert done.output.count("\n") == 1
 
 

@@ -140,7 +140,7 @@ def test_a_mechanism_is_a_class(two_sided_geometric):
     assert parse(repr(sampled)) is sampled
     assert from_json(sampled.to_json()) is sampled
     assert r"\epsilon" in m.latex()
-    assert "notebook, p. 1" in sampled.cite()
+    assert "Notebook, p. 1" in sampled.cite()
     assert "TwoSidedGeometric" in sampled.epsilon("1e-6").statement()
     for target in ("c", "mpmath"):
         assert "TwoSidedGeometric" in sampled.code(target, max_order=16, points=20)
@@ -261,7 +261,7 @@ def test_what_an_addition_took():
         one = took[name]
         assert one.lines <= 110
         assert one.tests >= 3
-        assert {"__init__.py", "export/description.py"} <= set(one.named)
+        assert {"__init__.py", "export/mechanism_words.py"} <= set(one.named)
         # What asks other accountants, and the test vectors, names what it asks about.
         named = {file: n for file, n in one.named.items() if file.partition("/")[0] not in ASKING}
         assert len(named) <= 12

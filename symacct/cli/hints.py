@@ -101,7 +101,7 @@ def example(name: str, given: Sequence[str]) -> str:
     """What is written for an option that is missing; a δ by how many records there are."""
     found = re.search(r"(?:^| )--n[ =](\d[\d_]*)(?: |$)", " ".join(given))
     if name == "delta" and found and (n := int(found[1])) > 1:
-        return f"below 1/n: for n = {n:,}, for example, --delta 1e-{len(str(n)) + 1}"
+        return f"1e-{len(str(n)) + 1}, for example, which is below 1/n for n = {n:,}"
     return f"{_EXAMPLES[name]}, for example" if name in _EXAMPLES else ""
 
 

@@ -13,8 +13,14 @@ _WORDS: list[tuple[re.Pattern[str], str]] = [
         # What only Python does, with the words that lead to it.
         (r"; for it alone, ask (?:in Python )?(?:risk\(m\)|m\.lower_)\S*[\w)]", ""),
         (r"; use \.convexify\(\)[^;]*", "; leave out --by, or name a theorem that holds there"),
+        (r"m\.latex\(\) is the formula", "symacct latex without --delta prints the formula"),
         (r",? or ask for m\.formula\(\)", ", or use symacct latex"),
         (r"m\.formula\('?([\d/]+)'?\)", r"symacct latex --alpha \1"),
+        (r"`with symacct\.limits\(report=\S+\):` gives it more, and ", ""),
+        (
+            r"m\.(\w+)\('?[^',]*'?, conversion='([\w-]+)', digits=\w+\)",
+            r"symacct \1 --conversion \2",
+        ),
         (
             r"m\.epsilon\('?([^',]*)'?, conversion='([\w-]+)'\)",
             r"symacct epsilon --delta \1 --conversion \2",

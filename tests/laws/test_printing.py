@@ -204,7 +204,7 @@ def test_tables_sweeps_and_documents_print_safely(node):
             assert row["kind"] == "upper"
     tex = without_powers(paper(node, delta="1/3", digits=3))
     said = tex[tex.index("differentially private") :]
-    epsilon, delta = re.search(r"\$\\epsilon = (.*?)\$.*?\$\\delta = (.*?)\$", said).groups()
+    epsilon, delta = re.search(r"\$\\varepsilon = (.*?)\$.*?\$\\delta = (.*?)\$", said).groups()
     assert read(delta) >= Fraction(1, 3)
     assert read(epsilon) >= fraction(node.epsilon("1/3", 30, "exact").epsilon.lower)
 

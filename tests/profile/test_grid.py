@@ -236,7 +236,7 @@ def test_digits_that_a_grid_has_not(monkeypatch):
 
     monkeypatch.setattr(Contours, "root", refused)
     pair = DistributionPair(laws.Beta(2, 3), laws.Beta(3, 2))
-    with pytest.raises(PrecisionError, match=r"grid of losses, on which about [1-9] digits"):
+    with pytest.raises(PrecisionError, match=r"grid of losses gives about [1-9] digits"):
         Accountant(30).epsilon(2 * pair, "1/100", "exact", digits=30)
 
 
