@@ -423,8 +423,10 @@ def test_what_is_no_report_is_said(tmp_path, text):
 
 
 def test_a_file_that_is_not_there_is_said(tmp_path):
-    with pytest.raises(BaselineError, match="cannot be read"):
+    with pytest.raises(BaselineError, match="write it first with --json FILE"):
         read(str(tmp_path / "none.json"))
+    with pytest.raises(BaselineError, match="cannot be read"):
+        read(str(tmp_path))
 
 
 def parsed(text):
