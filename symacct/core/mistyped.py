@@ -137,6 +137,8 @@ _OURS = {
     "approxdp": ("ApproximateDP",), "dpftrl": ("TreeAggregation",),
     "treecomposition": ("TreeAggregation",), "matrixfactorization": ("MatrixMechanism",),
 }  # fmt: skip
+#: Forms of a text by what their files are called.
+_FORMS = {"tex": "latex", "md": "markdown", "txt": "text"}
 #: Questions by the names that other libraries have for them.
 THEIR_QUESTIONS = {
     **dict.fromkeys(("get_epsilon", "compute_epsilon", "eps"), "epsilon(delta), or report(delta)"),
@@ -158,4 +160,4 @@ def our_name(found: str, known: Iterable[str]) -> str | None:
     for ours in (*_OURS.get(whole, ()), *_OURS.get(plain, ())):
         if ours.partition(".")[0].lower() in names:
             return names.get(ours.lower(), ours)
-    return names.get(plain)
+    return names.get(plain) or names.get(_FORMS.get(whole, whole))

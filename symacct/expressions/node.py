@@ -11,7 +11,7 @@ import numpy as np
 from symacct.core import limits, upward
 from symacct.core.calling import explained_methods
 from symacct.core.claims import Adjacency, Claim, Kind
-from symacct.core.errors import DomainError, echo
+from symacct.core.errors import DomainError, echo, nearest
 from symacct.core.exact import Exact, Numeric, Order, OrderArray, typed_value
 from symacct.core.forking import cached_property
 from symacct.core.interning import Interned
@@ -74,11 +74,14 @@ class Node(Currencies, Mechanical, PaperOutput, Pictures, Interned):
     if not TYPE_CHECKING:  # a checker would take every name for one that there is
 
         def __getattr__(self, name: str) -> NoReturn:
-            """The error about a name that nodes do not have: what other libraries call by it."""
-            asked = THEIR_QUESTIONS.get(name)
-            meant = f"; write {asked}" if asked else ""
+            """The error about a name that nodes do not have, with the one that was meant."""
+            if asked := THEIR_QUESTIONS.get(name):
+                meant = f"; write {asked}"
+            else:
+                near = None if name.startswith("_") else nearest(name, dir(self))
+                meant = f"; did you mean {near}?" if near else ""
             message = f"{type(self).__name__!r} object has no attribute {name!r}{meant}"
-            raise AttributeError(message, name=name, obj=self)
+            raise AttributeError(message, name=name, obj=None if meant else self)  # or Python adds
 
     def _settle(self, fields: dict[str, Any]) -> None:
         """Depth and claim of a new node; errors of adjacency and soundness are raised here."""

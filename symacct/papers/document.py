@@ -13,7 +13,7 @@ import sympy
 from symacct.accountant.reported import Reported, reported
 from symacct.core import arguments
 from symacct.core.claims import Claim, Kind, Relation, Source
-from symacct.core.errors import DomainError
+from symacct.core.errors import DomainError, echo
 from symacct.core.exact import INFINITY, Numeric, SpelledFraction, expression, typed_value
 from symacct.core.pinning import By
 from symacct.core.sources import WORKS
@@ -96,6 +96,11 @@ def paper(
         _section("Formula", _formula(display, display.formulas[0].claim)),
         _section("Theorems", _theorems(theorems, m)),
     ]
+    if isinstance(alphas, str):
+        raise DomainError(
+            f"paper, alphas: found {echo(alphas)}, needed a list such as [2, 4, 8]; for a δ write "
+            "its name, as in delta='1e-6'"
+        )
     orders = _FEW_ORDERS if alphas is None and delta is None else alphas
     if orders is not None and not is_open:
         packages = PACKAGES
