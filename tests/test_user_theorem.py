@@ -275,3 +275,35 @@ def test_a_bound_may_return_a_whole_number():
         assert PoissonSubsample(Gaussian(5), "1/100").rdp(4, by="NOTHING-1").upper == 0
     finally:
         forget("NOTHING-1")
+
+
+WORDS = {
+    "kind": ("upper", Kind.UPPER, "uper"),
+    "orders": ("integer", INTEGER_ORDERS, "whole ones"),
+    "adjacency": ("add_remove", ADD_REMOVE, "sometimes"),
+    "source": ("my draft, Theorem 1", Source("my draft", "Theorem 1"), 5),
+    "status": ("conjecture", "conjecture", "conjectured"),
+}
+
+
+def test_a_theorem_is_stated_in_words():
+    words = {name: word for name, (word, _, _) in WORDS.items()}
+    theorem("ME", operation=PoissonSubsample, monotone=True, applies=always, **words)(
+        lambda ctx, eps, alpha, gamma: 2 * gamma * eps(alpha)
+    )
+    try:
+        for name, (_, meant, _) in WORDS.items():
+            assert getattr(named("ME"), name) == meant
+    finally:
+        forget("ME")
+
+
+def test_all_that_is_wrong_is_said_at_once():
+    wrong = {name: bad for name, (_, _, bad) in WORDS.items()}
+    for more, error in (({}, SoundnessError), ({"monotone": True, "applies": always}, DomainError)):
+        with pytest.raises(error) as said:
+            theorem("ME", operation=PoissonSubsample, **wrong, **more)
+        text = str(said.value)
+        assert all(f"{name}: found {bad!r}" in text for name, bad in wrong.items())
+        assert "did you mean conjecture?" in text
+        assert ("found no monotone and no applies" in text) == (not more)

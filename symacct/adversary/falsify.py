@@ -10,7 +10,7 @@ from symacct.adversary.statements import statements
 from symacct.core import limits
 from symacct.core.calling import explained
 from symacct.core.claims import INTEGER_ORDERS, Kind, Orders
-from symacct.core.errors import DomainError, echo
+from symacct.core.claims import orders as named_orders
 from symacct.expressions.parameters import whole
 from symacct.expressions.theorem_registry import Bound, Theorem
 from symacct.results.progress import progress
@@ -25,7 +25,7 @@ def falsify(
     seed: int = 0,
     about: str | None = None,
     kind: Kind | str = "upper",
-    orders: Orders = INTEGER_ORDERS,
+    orders: Orders | str = INTEGER_ORDERS,
 ) -> Attack:
     """Search `budget` small finite mechanisms for one that violates a statement.
 
@@ -37,10 +37,7 @@ def falsify(
     >>> falsify("T8-WITHOUT-REPLACEMENT", budget=2000).refuted
     True
     """
-    if not isinstance(orders, Orders):
-        raise DomainError(
-            f"falsify, orders: found {echo(orders)}, needed a set such as INTEGER_ORDERS"
-        )
+    orders = named_orders(orders)
     budget = whole(budget, "falsify, budget", least=1)
     limits.check("points", budget, "falsify, budget")
     seed = whole(seed, "falsify, seed")

@@ -55,6 +55,7 @@ _THEIR_ARGUMENTS = {
     "num_epochs": ("epochs",), "num_steps": ("steps",), "iterations": ("steps",),
     "sample_rate": ("gamma", "batch_size"), "sampling_rate": ("gamma", "batch_size"),
     "sampling_probability": ("gamma", "batch_size"), "q": ("gamma",), "rate": ("gamma",),
+    **dict.fromkeys(("orders", "alphas", "alpha", "deltas", "epsilons"), ("at",)),
 }  # fmt: skip
 #: What a question is asked at, where the values of a grid are given in `over`.
 _ON_AN_AXIS = {"delta": "1e-5", "epsilon": "1", "alpha": "8"}
@@ -71,6 +72,7 @@ def explained(function: Callable[_P, _T]) -> Callable[_P, _T]:
 
     @functools.wraps(function)
     def call(*values: _P.args, **keywords: _P.kwargs) -> _T:
+        __tracebackhide__ = True  # of assert_sound, whose report ends at the line that called
         try:
             return function(*values, **keywords)
         except TypeError:

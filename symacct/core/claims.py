@@ -199,6 +199,20 @@ FINITE_ORDERS = Orders(infinite=False)
 ABOVE_ONE = Orders(above=True, infinite=False)
 INTEGER_ORDERS = Orders(2, whole=True, infinite=False)
 INFINITE_ORDER = Orders(INFINITY)
+_ORDERS = {
+    **{"integer": INTEGER_ORDERS, "real": FINITE_ORDERS},
+    **{str(one): one for one in (ALL_ORDERS, FINITE_ORDERS, ABOVE_ONE, INTEGER_ORDERS)},
+}
+
+
+def orders(value: object) -> Orders:
+    """The Orders a user named: "integer" from 2 on, "real" from 1 on, or as they are printed."""
+    found = _ORDERS.get(value) if isinstance(value, str) else value
+    if not isinstance(found, Orders):
+        raise DomainError(
+            f"orders: found {echo(value)}, needed 'integer', 'real' or a set such as INTEGER_ORDERS"
+        )
+    return found
 
 
 @dataclass(frozen=True)
@@ -215,6 +229,16 @@ class Source:
 
     def __str__(self) -> str:
         return f"{self.key}, {self.place}" if self.place else self.key
+
+
+def source(value: object) -> Source:
+    """The Source a user named, as in "my draft, Theorem 1": the work before the first comma."""
+    if isinstance(value, Source):
+        return value
+    if not isinstance(value, str) or not value.strip():
+        raise DomainError(f"source: found {echo(value)}, needed text such as 'my draft, Theorem 1'")
+    work, _, place = value.partition(",")
+    return Source(work.strip(), place.strip())
 
 
 @dataclass(frozen=True)

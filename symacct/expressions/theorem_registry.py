@@ -8,12 +8,13 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Required, SupportsIndex, TypeAlias, TypedDict, Unpack, overload
+from functools import partial
+from typing import Any, Required, SupportsIndex, TypeAlias, TypedDict, Unpack, cast, overload
 
 import numpy as np
 
 from symacct.arithmetic import Arithmetic, Number
-from symacct.core import upward
+from symacct.core import arguments, claims, upward
 from symacct.core.calling import explained
 from symacct.core.claims import (
     UNSTATED,
@@ -51,10 +52,10 @@ STATUSES = (PROVED, "conjecture", "approximation", REFUTED)
 STATUS_REMEDY = f"status={PROVED!r}, or what else it is of {', '.join(STATUSES[1:])}"
 _REMEDIES = {
     "operation": "operation= with the operation's class, or a tuple of them",
-    "kind": "kind=Kind.EXACT, Kind.UPPER or Kind.LOWER, what it gives for an exact curve",
-    "source": "source=Source(work, place)",
-    "orders": "orders= such as INTEGER_ORDERS of symacct.core.claims",
-    "adjacency": "adjacency= such as ADD_REMOVE of symacct.core.claims",
+    "kind": "kind='exact', 'upper' or 'lower', what it gives for an exact curve",
+    "source": "source='work, place'",
+    "orders": "orders='integer' or 'real', or a set of symacct.core.claims",
+    "adjacency": "adjacency='add_remove', 'replace_one' or 'either'",
     "monotone": "monotone=True if it is nondecreasing in every ε(j) that it reads, else False",
     "applies": "applies=always if it holds for every mechanism, else a function of the node that "
     "gives back None, or the reason why it is not proved",
@@ -146,11 +147,7 @@ class Theorem:
 
     @property
     def statement(self) -> str:
-        """The formula, as the docstring of the bound gives it.
-
-        One formula may be the exact value of some curves and a bound of others: of a bound an `=`
-        between its two sides is written <= or >=.
-        """
+        """The formula, as the docstring of the bound gives it; for a bound its = is <= or >=."""
         text = inspect.getdoc(self.bound) or ""
         sign = _RELATION_SIGN.search(text)
         if sign is None or sign[0] != "=":
@@ -234,10 +231,10 @@ def forget(name: str) -> None:
 class Statement(TypedDict, total=False):
     """The fields of a `Theorem` that its author writes; what decides a claim has to be there."""
 
-    kind: Required[Kind]
-    source: Required[Source]
-    orders: Required[Orders]
-    adjacency: Required[Adjacency]
+    kind: Required[Kind | str]
+    source: Required[Source | str]
+    orders: Required[Orders | str]
+    adjacency: Required[Adjacency | str]
     monotone: Required[bool]
     status: Required[str]
     applies: Required[Condition]
@@ -271,13 +268,14 @@ def theorem(
     symacct.core.errors.SoundnessError: theorem EXAMPLE: ...
     """
     about = _names(name, operation)
+    statement = _read(f"theorem {name}", about, statement)
 
     def register(bound: Bound) -> Bound:
         if name in _register:
             raise DomainError(f"theorem {name}: already registered, needed a new name")
         global _revision
         statement.setdefault("default", statement.get("status") == PROVED)
-        made = Theorem(name=name, bound=bound, operation=about, **statement)
+        made = Theorem(name=name, bound=bound, operation=about, **cast(dict[str, Any], statement))
         if made.default and made.status != PROVED:
             raise SoundnessError(
                 f"theorem {name}: found a {made.status} among the default answers, needed "
@@ -288,6 +286,25 @@ def theorem(
         return bound
 
     return register
+
+
+def _read(what: str, about: Any, statement: Statement) -> Statement:
+    """The statement with its words read; one error names all that is missing or wrong."""
+    read: dict[str, Any] = dict(statement)
+    wrong = []
+    for name, reader in _READERS.items():
+        if read.get(name) is not UNSTATED:
+            try:
+                read[name] = reader(read[name])
+            except DomainError as error:
+                wrong.append(str(error))
+    try:
+        check_stated(what, _REMEDIES, read | {"operation": about})
+    except SoundnessError as error:
+        raise SoundnessError("; ".join([str(error), *wrong])) from None
+    if wrong:
+        raise DomainError(f"{what}, {'; '.join(wrong)}")
+    return cast(Statement, read)
 
 
 def _names(name: str, operation: Any) -> Any:
@@ -305,10 +322,16 @@ def _names(name: str, operation: Any) -> Any:
 
 def check_status(what: str, status: object) -> None:
     """DomainError for what is no status."""
-    if status not in STATUSES:
-        raise DomainError(
-            f"{what}: found status {echo(status)}, needed one of {', '.join(STATUSES)}"
-        )
+    arguments.one_of(status, f"{what}, status", STATUSES)
+
+
+_READERS: dict[str, Callable[[object], Any]] = {
+    **{"kind": claims.kind, "source": claims.source, "orders": claims.orders},
+    **{
+        "adjacency": claims.adjacency,
+        "status": partial(arguments.one_of, name="status", names=STATUSES),
+    },
+}
 
 
 class Theorems(list[Theorem]):

@@ -50,16 +50,34 @@ def theorem(
     """Find a registered theorem by its name; or, with keywords, register a function as a theorem.
 
     With keywords the result is a decorator. The decorated function is the bound of the theorem
-    `name` about `operation`, and `statement` are the other fields of `Theorem`. Raises
-    SoundnessError if a field that decides the claim is missing, and DomainError for a name that is
-    taken. An EqualTheoremWarning names a registered theorem that has the same values at random
-    arguments, if there is one.
+    `name` about `operation`, and `statement` are the other fields of `Theorem`. These decide the
+    claim, and have to be there:
+
+    - `kind`: "exact", "upper" or "lower", what it gives for an exact curve;
+    - `orders`: "integer" (from 2 on) or "real" (from 1 on), or a set of symacct.core.claims;
+    - `adjacency`: "add_remove", "replace_one" or "either";
+    - `source`: a text such as "my draft, Theorem 1";
+    - `status`: "proved", "conjecture", "approximation" or "refuted";
+    - `monotone`: True if the bound is nondecreasing in every ε(j) (nats) that it reads, else False;
+    - `applies`: a function of the node that gives back None, or the reason why it is not proved.
+
+    Raises SoundnessError if one is missing, and DomainError for a name that is taken. An
+    EqualTheoremWarning names a registered theorem that has the same values at random arguments, if
+    there is one.
 
     >>> print(theorem("ZW19-T8").orders)
     integer orders >= 2
-    >>> theorem("EXAMPLE", operation=Node)(lambda ctx, eps, alpha: 0)  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    symacct.core.errors.SoundnessError: theorem EXAMPLE: ...
+    >>> from symacct import Gaussian, PoissonSubsample
+    >>> from symacct.expressions.theorem_registry import forget
+    >>> @theorem("MINE", operation=PoissonSubsample, kind="upper", orders="integer",
+    ...          adjacency="add_remove", source="my draft, Theorem 1", status="conjecture",
+    ...          monotone=True, applies=lambda node: None)
+    ... def bound(ctx, eps, alpha, gamma):
+    ...     "ε′(α) <= 2γ ε(α)"
+    ...     return 2 * gamma * eps(alpha)
+    >>> print(PoissonSubsample(Gaussian(5), "1/100").rdp(2, by="MINE", digits=3))
+    0.000800
+    >>> forget("MINE")
     """
     if operation is UNSTATED and not statement:
         return theorem_registry.named(name, "theorem")

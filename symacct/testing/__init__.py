@@ -11,10 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from itertools import count
 from typing import Any
 
 from symacct.accountant.accountant import Accountant
 from symacct.core import arguments
+from symacct.core.calling import explained
 from symacct.core.claims import Kind
 from symacct.core.errors import DomainError, SymacctError, echo
 from symacct.core.exact import binary, exact
@@ -64,6 +66,7 @@ class Checked(int):
         return f"{int(self)} values, each held to a truth that is known {known}"
 
 
+@explained
 def assert_sound(
     function: Callable[[float], Any],
     expression: str | Node,
@@ -102,6 +105,8 @@ def assert_sound(
         raise DomainError(f"function: found {echo(function)}, needed a function of one number")
     share = rational(rounding, "rounding")
     times = None if loose is None else rational(loose, "loose")
+    if times is not None and times < 1:
+        raise DomainError(f"loose: found {echo(loose)}, needed >= 1: no bound is below the truth")
     accountant = Accountant(_DIGITS)
     apart = rational(width, "width")
     asked = _DEFAULTS[what] if at is None else arguments.members(at, "at", "[2, 8]")
@@ -230,6 +235,12 @@ def _float(found: Any, where: str) -> float:
         raise DomainError(f"{where}: found {echo(found)}, needed a number") from None
 
 
+def _more_than(loose: Fraction, times: Fraction) -> str:
+    """The digits, from three on, that show that it is more than `loose`."""
+    texts = (decimal_text(times, False, digits) for digits in count(3))
+    return next(text for text in texts if Fraction(text) > loose)
+
+
 def _fault(
     found: object,
     truth: tuple[Bound, Bound],
@@ -250,5 +261,15 @@ def _fault(
         share = share_text(float(exactly / Fraction(low)), low)
         return f"{where}: found {echo(value)}, {share}; {between}"
     if loose is not None and exactly > high * loose:
-        return f"{where}: found {echo(value)}, more than {float(loose):g} times too much; {between}"
+        what = (
+            "the truth"
+            if nearest_float(Fraction(low)) == nearest_float(Fraction(high))
+            else "the best proved bound"
+        )
+        over = (
+            f"{_more_than(loose, exactly / Fraction(high))} times {what}"
+            if high
+            else f"where {what} is 0"
+        )
+        return f"{where}: found {echo(value)}, {over}, allowed {float(loose):g}; {between}"
     return None

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from symacct import Accountant, parse
 from symacct.cli import main
+from symacct.core.errors import DomainError
 from symacct.testing import UndecidedError, UnsoundError, assert_sound
 from symacct.verify import adapters
 from symacct.verify.peer.peers import pinned
@@ -250,7 +251,7 @@ def test_three_lines_in_an_accountants_own_suite():
     assert assert_sound(gaussian, "Gaussian(5)") == 11
     with pytest.raises(UnsoundError, match=r"rdp\(8.0\).*0.5 of the truth"):
         assert_sound(lambda alpha: gaussian(alpha) / (2 if alpha == 8 else 1), "Gaussian(5)")
-    with pytest.raises(UnsoundError, match="times too much"):
+    with pytest.raises(UnsoundError, match=r"times .*, allowed "):
         assert_sound(lambda alpha: 2 * gaussian(alpha), "Gaussian(5)", loose=1.5)
     with pytest.raises(UnsoundError, match="nan"):
         assert_sound(lambda alpha: float("nan"), "Gaussian(5)")
@@ -295,5 +296,23 @@ def test_with_a_conversion_the_truth_is_what_that_gives():
     with pytest.raises(UnsoundError, match=said):
         assert_sound(lambda delta: 4.4, "Gaussian(1)", **asked)
     assert assert_sound(lambda delta: 4.7284, "Gaussian(1)", **asked, loose=1.05) == 1
-    with pytest.raises(UnsoundError, match=r"more than 1\.05 times too much"):
+    with pytest.raises(UnsoundError, match=r"times .*, allowed 1\.05"):
         assert_sound(lambda delta: 4.97, "Gaussian(1)", **asked, loose=1.05)
+
+
+def test_what_is_too_large_is_told_by_how_much_and_what_was_allowed():
+    with pytest.raises(UnsoundError, match=r"1\.20 times the truth, allowed 1\.1;"):
+        assert_sound(lambda alpha: 0.024 * alpha, "Gaussian(5)", loose=1.1)
+    with pytest.raises(UnsoundError, match=r"1\.10001 times the truth, allowed 1\.1;"):
+        assert_sound(lambda alpha: 0.0220002 * alpha, "Gaussian(5)", at=[2], loose=1.1)
+
+
+@pytest.mark.parametrize("name", ["orders", "alphas"])
+def test_the_arguments_by_another_name(name):
+    with pytest.raises(TypeError, match=f"the argument '{name}'.*did you mean at"):
+        assert_sound(lambda alpha: alpha, "Gaussian(5)", **{name: [2, 3, 4]})
+
+
+def test_no_bound_may_be_below_the_truth():
+    with pytest.raises(DomainError, match=r"loose: found 0\.9, needed >= 1"):
+        assert_sound(lambda alpha: alpha, "Gaussian(5)", loose=0.9)
