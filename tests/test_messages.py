@@ -294,3 +294,20 @@ def test_discrete_noise_on_a_vector_is_told_its_zcdp():
 def test_a_stranger_is_told_what_to_write(ask, said):
     with pytest.raises(symacct.SymacctError, match=re.escape(said)):
         ask()
+
+
+def test_no_percent_is_proposed_where_it_would_promise_too_much():
+    """The mean of 20 runs is γ = 1/20; a δ of 2 is no share of steps."""
+    for ask in (
+        lambda: laws.TruncatedNegativeBinomial(1, 20),
+        lambda: laws.Binomial(10, 20),
+        lambda: symacct.ApproximateDP(1, 2, adjacency="add_remove"),
+        lambda: symacct.plot_runs(G, 2),
+    ):
+        with pytest.raises(DomainError, match=r"needed 0 < probability < 1$"):
+            ask()
+    pytest.importorskip("dp_accounting", reason="dp_accounting is an extra")
+    from symacct.interop import EventAccountant
+
+    with pytest.raises(DomainError, match=r"^target_delta: found 2, needed 0 <= delta <= 1$"):
+        EventAccountant().get_epsilon(2)
