@@ -311,3 +311,11 @@ def test_no_percent_is_proposed_where_it_would_promise_too_much():
 
     with pytest.raises(DomainError, match=r"^target_delta: found 2, needed 0 <= delta <= 1$"):
         EventAccountant().get_epsilon(2)
+
+
+@pytest.mark.parametrize("noise", ["nan", "inf", "sigma"])
+def test_a_noise_multiplier_that_is_a_name_is_told_that_a_number_is_needed(noise):
+    line = f"dpsgd --n 600 --batch-size 6 --epochs 1 --delta 1e-5 --noise-multiplier {noise}"
+    ended = CliRunner().invoke(main, line.split())
+    assert ended.exit_code != 0
+    assert f"--noise-multiplier: found {noise!r}, needed a number > 0" in ended.output
