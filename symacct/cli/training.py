@@ -206,8 +206,8 @@ def dpsgd_command(
             noise = parse_formula(noise_multiplier, symbols.alpha)
         except ParseError as error:
             if noise_multiplier.strip().isidentifier():
-                found = f"--noise-multiplier: found {echo(noise_multiplier)}, needed a number > 0"
-                raise InputError(found) from error
+                wrong = f"--noise-multiplier: found {echo(noise_multiplier)}, needed a number > 0"
+                raise InputError(wrong) from error
             raise InputError(f"--noise-multiplier: {error}") from error
     records, together = whole(run["n"], "n"), (whole(group, "group", 1), whole(runs, "runs", 1))
     with warnings.catch_warnings():
