@@ -294,3 +294,28 @@ def test_discrete_noise_on_a_vector_is_told_its_zcdp():
 def test_a_stranger_is_told_what_to_write(ask, said):
     with pytest.raises(symacct.SymacctError, match=re.escape(said)):
         ask()
+
+
+def test_no_percent_is_proposed_where_it_would_promise_too_much():
+    """The mean of 20 runs is γ = 1/20; a δ of 2 is no share of steps."""
+    for ask in (
+        lambda: laws.TruncatedNegativeBinomial(1, 20),
+        lambda: laws.Binomial(10, 20),
+        lambda: symacct.ApproximateDP(1, 2, adjacency="add_remove"),
+        lambda: symacct.plot_runs(G, 2),
+    ):
+        with pytest.raises(DomainError, match=r"needed 0 < probability < 1$"):
+            ask()
+    pytest.importorskip("dp_accounting", reason="dp_accounting is an extra")
+    from symacct.interop import EventAccountant
+
+    with pytest.raises(DomainError, match=r"^target_delta: found 2, needed 0 <= delta <= 1$"):
+        EventAccountant().get_epsilon(2)
+
+
+@pytest.mark.parametrize("noise", ["nan", "inf", "sigma"])
+def test_a_noise_multiplier_that_is_a_name_is_told_that_a_number_is_needed(noise):
+    line = f"dpsgd --n 600 --batch-size 6 --epochs 1 --delta 1e-5 --noise-multiplier {noise}"
+    ended = CliRunner().invoke(main, line.split())
+    assert ended.exit_code != 0
+    assert f"--noise-multiplier: found {noise!r}, needed a number > 0" in ended.output

@@ -567,3 +567,12 @@ def test_what_a_response_of_an_absent_person_is_assumed_to_be():
         replaced = SubsampleWithoutReplacement(bit, "1/10")
         assert clause not in replaced.statement("1e-5", conversion="improved")
     assert clause not in STEP.statement("1e-5", conversion="improved")
+
+
+def test_that_the_number_of_runs_is_drawn_at_random_is_said_wherever_a_search_is():
+    runs = symacct.laws.TruncatedNegativeBinomial(1, "1/20")
+    for m, is_search in ((symacct.RepeatAndSelect(Gaussian(5), runs), True), (Gaussian(5), False)):
+        found = m.report("1e-5")
+        rows = dict(found.behind())
+        assert ("drawn at random from the stated law" in rows.get("assumed", "")) is is_search
+        assert ("drawn at random from the stated law" in found.statement()) is is_search

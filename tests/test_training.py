@@ -335,3 +335,12 @@ def test_the_command_says_what_is_rounded():
     assert ended.stderr == ""
     found = CliRunner().invoke(main, [*words.split(), *more, "--json"])
     assert len(json.loads(found.stdout)["rounded"]) == 2
+
+
+def test_a_number_of_steps_that_is_left_open_is_told_how_to_be_written():
+    line = ["calibrate", "--epsilon", "2", "--delta", "1e-5"]
+    ended = CliRunner().invoke(main, [*line, "dp_sgd(60000, 256, 1.1, steps=T)"])
+    [meant] = re.findall(r"write for example (.*\))$", ended.output, re.MULTILINE)
+    assert CliRunner().invoke(main, [*line, meant]).exit_code == 0
+    ended = CliRunner().invoke(main, [*line, "dp_sgd(60000, 256, 1.1, epochs=E)"])
+    assert "E is read as e, the base of the logarithm" in ended.output

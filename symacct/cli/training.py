@@ -32,7 +32,7 @@ from symacct.cli.headline import (
 )
 from symacct.core import symbols
 from symacct.core.claims import Relation
-from symacct.core.errors import DomainError, LimitError, ParseError, RoundedWarning
+from symacct.core.errors import DomainError, LimitError, ParseError, RoundedWarning, echo
 from symacct.core.exact import text
 from symacct.explore.calibration import calibrated
 from symacct.export.description import describe
@@ -205,6 +205,9 @@ def dpsgd_command(
         try:
             noise = parse_formula(noise_multiplier, symbols.alpha)
         except ParseError as error:
+            if noise_multiplier.strip().isidentifier():
+                wrong = f"--noise-multiplier: found {echo(noise_multiplier)}, needed a number > 0"
+                raise InputError(wrong) from error
             raise InputError(f"--noise-multiplier: {error}") from error
     records, together = whole(run["n"], "n"), (whole(group, "group", 1), whole(runs, "runs", 1))
     with warnings.catch_warnings():

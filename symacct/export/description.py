@@ -264,6 +264,13 @@ def _as_run(m: Node) -> list[Node]:
     return list(found)
 
 
+#: Without this, the best of many runs costs more than `RepeatAndSelect` says.
+NUMBER_OF_RUNS = (
+    "the number of runs is drawn at random from the stated law, independently of the data, and "
+    "only the best run is released"
+)
+
+
 def premises(m: Node, adjacency: Adjacency | None = None) -> list[str]:
     """What has to be true of the program that ran, for what is proved to be about it.
 
@@ -287,6 +294,7 @@ def premises(m: Node, adjacency: Adjacency | None = None) -> list[str]:
         "each sample is drawn anew and at random, and is kept secret": any(
             type(node).__name__ in _SAMPLES and node.fields()["gamma"] != 1 for node in _as_run(m)
         ),
+        NUMBER_OF_RUNS: "RepeatAndSelect" in names,
         **{said: True for said in stated if said is not None},
         "what is stated of a mechanism's privacy holds of it": not names.isdisjoint(
             {"PureDP", "ApproximateDP", "ZCDP", "TCDP", "Curve", "Scale"}

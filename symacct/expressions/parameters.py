@@ -57,8 +57,19 @@ def _share(number: Exact) -> str:
     return f"; a rate is a share, such as 256/60000{percent}"
 
 
+def delta_or_one(value: Numeric, name: str) -> Exact:
+    """A δ in [0, 1]."""
+    return _within(value, name, "0 <= delta <= 1", (lambda x: x >= 0, lambda x: 1 - x >= 0))
+
+
 def probability(value: Numeric, name: str) -> Exact:
     """A probability strictly between 0 and 1."""
+    conditions = (lambda x: x > 0, lambda x: 1 - x > 0)
+    return _within(value, name, "0 < probability < 1", conditions)
+
+
+def truth_probability(value: Numeric, name: str) -> Exact:
+    """The probability of the true answer, strictly between 0 and 1, which some give in percent."""
     conditions = (lambda x: x > 0, lambda x: 1 - x > 0)
     return _within(value, name, "0 < probability < 1", conditions, _percent)
 

@@ -16,7 +16,7 @@ from symacct.core.exact import INFINITY, Numeric, is_infinite
 from symacct.core.pinning import By
 from symacct.expressions import theorem_registry
 from symacct.expressions.node import Node
-from symacct.expressions.parameters import nonnegative, rate, whole
+from symacct.expressions.parameters import delta_or_one, nonnegative, whole
 from symacct.interop import floats
 from symacct.interop.dp_event_writer import to_dp_event
 from symacct.interop.dp_events import NO_PRIVACY, from_dp_event
@@ -186,7 +186,7 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
 
     def _epsilon(self, target_delta: Numeric) -> tuple[float, Numeric]:
         """Every ε is a true one at δ = 1; ∞ is said there, too, of what has no privacy."""
-        delta = rate(scalar(target_delta), "target_delta")
+        delta = delta_or_one(scalar(target_delta), "target_delta")
         if delta == 1:
             return (0.0 if self._has_privacy() else math.inf), INFINITY
         orders = self._searched if delta else None  # ε(0) is the order ∞'s alone

@@ -25,6 +25,7 @@ from symacct.distributions.families import Poisson, TruncatedNegativeBinomial
 from symacct.expressions.node import Node
 from symacct.expressions.parameters import (
     above_minus_one,
+    delta_or_one,
     nonnegative,
     positive,
     rate,
@@ -184,7 +185,7 @@ class Reading:
 
     def approximate(self, event: object, depth: int) -> Node:
         """(ε, δ): with δ it all comes out, else a coin of odds e^ε:1 does; any such is no worse."""
-        delta = rate(_field(event, "delta"), "EpsilonDeltaDpEvent, delta")
+        delta = delta_or_one(_field(event, "delta"), "EpsilonDeltaDpEvent, delta")
         if not delta or is_infinite(_field(event, "epsilon")):
             return _pure(event, PureDP)
         odds = _exp_above(rational(_field(event, "epsilon"), "EpsilonDeltaDpEvent, epsilon"))

@@ -23,7 +23,7 @@ from symacct.core.exact import (
 from symacct.core.lazy_import import sympy
 from symacct.core.sources import KOV15, MIR17
 from symacct.expressions.node import Node, kinds
-from symacct.expressions.parameters import nonnegative, probability, whole
+from symacct.expressions.parameters import nonnegative, probability, truth_probability, whole
 from symacct.mechanisms.mechanism import Mechanism
 
 
@@ -103,7 +103,7 @@ class RandomizedResponse(ResponsePair):
     makers = ("of_epsilon",)
 
     def __new__(cls, p: Numeric) -> RandomizedResponse:
-        return cls._intern(p=probability(p, "RandomizedResponse, p"))
+        return cls._intern(p=truth_probability(p, "RandomizedResponse, p"))
 
     def truth_probability(self, ctx: Arithmetic) -> Number:
         """The probability p with which one law gives the first answer."""

@@ -245,6 +245,12 @@ def _thinning(p: Fraction, bands: int, steps: int) -> Fraction:
 def _count(records: int, batch: int, epochs: Numeric | None, steps: Numeric | None, of: str) -> int:
     """The number of steps, from one of the two."""
     if steps is not None and epochs is None:
+        if isinstance(steps, sympy.Symbol) and of == "dp_sgd":
+            raise DomainError(
+                f"steps: found {echo(steps)}, a parameter without a value, needed a whole number "
+                f">= 1; with Poisson sampling write for example {steps} * "
+                f"PoissonSubsample(Gaussian(1.1), {batch}/{records})"
+            )
         return whole(steps, "steps", 1)
     if epochs is not None and steps is None:
         return _steps(records, batch, epochs)
@@ -261,7 +267,8 @@ def _steps(records: int, batch: int, epochs: Numeric) -> int:
 def _passes(epochs: Numeric) -> Fraction:
     passes = positive(epochs, "epochs")
     if not isinstance(passes, Fraction):
-        raise DomainError(f"epochs: found {echo(epochs)}, needed a rational number")
+        is_e = "; E is read as e, the base of the logarithm" if passes == sympy.E else ""
+        raise DomainError(f"epochs: found {echo(epochs)}, needed a rational number{is_e}")
     return passes
 
 

@@ -24,7 +24,14 @@ from symacct.core.exact import Numeric, text
 from symacct.explore.comparison import ratio
 from symacct.export.cards import card
 from symacct.export.citation import source_line
-from symacct.export.description import OWN_CURVE, in_few_words, kind_label, neighbours
+from symacct.export.description import (
+    NUMBER_OF_RUNS,
+    OWN_CURVE,
+    in_few_words,
+    kind_label,
+    neighbours,
+    premises,
+)
 from symacct.export.explanation import Explanation, explain, explain_profile
 from symacct.expressions.node import Node, as_node
 from symacct.results.enclosure import Bound, Enclosure, Guarantee, to_fraction
@@ -174,6 +181,8 @@ class PrivacyReport:
         rho = None if g.mechanism is None else zcdp_at_once(g.mechanism, g.asked.digits_asked)
         if rho is not None:
             yield "ρ of zCDP", rho.rounded()
+        if g.mechanism is not None and NUMBER_OF_RUNS in premises(g.mechanism):
+            yield "assumed", NUMBER_OF_RUNS
 
     def comparison(self) -> Iterator[Row]:
         """What Rényi orders give beside a headline that is not by them."""
