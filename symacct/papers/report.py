@@ -24,7 +24,14 @@ from symacct.core.exact import Numeric, text
 from symacct.explore.comparison import ratio
 from symacct.export.cards import card
 from symacct.export.citation import source_line
-from symacct.export.description import OWN_CURVE, in_few_words, kind_label, neighbours
+from symacct.export.description import (
+    OF_ABSENT,
+    OWN_CURVE,
+    answers_for_absent,
+    in_few_words,
+    kind_label,
+    neighbours,
+)
 from symacct.export.explanation import Explanation, explain, explain_profile
 from symacct.expressions.node import Node, as_node
 from symacct.results.enclosure import Bound, Enclosure, Guarantee, to_fraction
@@ -113,8 +120,15 @@ class PrivacyReport:
             *([] if g.mechanism is None else [("of", self.of or in_few_words(g.mechanism))]),
             ("how", self.how),
             *([("not final", said)] if (said := self._not_final) else []),
-            *([("note", " ".join(notes))] if (notes := self.notes) else []),
+            *([("note", " ".join(notes))] if (notes := [*self.notes, *self._assumed]) else []),
         ]
+
+    @property
+    def _assumed(self) -> list[str]:
+        """What the number takes for granted of persons who are not in the data."""
+        g = self.guarantee
+        is_so = g.mechanism is not None and answers_for_absent(g.mechanism, g.claim.adjacency)
+        return [f"Assumed: {OF_ABSENT}."] if is_so else []
 
     @property
     def notes(self) -> list[str]:
@@ -245,7 +259,8 @@ class PrivacyReport:
         late = {"not_final": said} if (said := self._not_final) else {}
         large = {"large_delta": said} if (said := self.large_delta) else {}
         large |= {"large_epsilon": said} if (said := self.large_epsilon) else {}
-        return {"report": report, "how": self.how, **why, **late, **large, **g.as_dict()}
+        assumed = {"assumed": said[0]} if (said := self._assumed) else {}
+        return {"report": report, "how": self.how, **why, **late, **large, **assumed, **g.as_dict()}
 
 
 def report(
