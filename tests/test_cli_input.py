@@ -206,3 +206,34 @@ def test_a_certificate_in_a_file_is_said_to_be_there(tmp_path):
     said = CliRunner().invoke(main, asked).output
     assert f"python checker/check.py {where} checks it" in said
     assert where.read_text(encoding="utf-8").startswith("{")
+
+
+@pytest.mark.parametrize(
+    ("expr", "is_noted"),
+    [
+        ("ZCDP(2,56)", True),
+        ("RandomizedResponse.of_epsilon(1,4)", False),  # four answers: no number but a whole one
+        ("20*RandomizedResponse.of_epsilon(1,4)", False),
+    ],
+)
+def test_a_whole_number_where_one_is_needed_is_no_decimal(expr, is_noted):
+    shown = CliRunner().invoke(main, ["rdp", expr, "--alpha", "2"])
+    assert shown.exit_code == 0
+    assert ("is read as two numbers" in shown.stderr) is is_noted
+
+
+def test_calibrate_takes_the_relation_as_the_other_questions_do():
+    target = ["--epsilon", "1", "--delta", "1e-2", "--digits", "2"]
+    said = ["--adjacency", "replace_one"]
+    for asked in (target, ["--advantage", "0.1", "--digits", "2"]):
+        shown = CliRunner().invoke(main, ["calibrate", "Gaussian(sigma)", *asked, *said])
+        assert shown.exit_code == 0, shown.output
+        assert "replacing one" in shown.stdout or "replace_one" in shown.stdout
+        document = CliRunner().invoke(
+            main, ["calibrate", "Gaussian(sigma)", *asked, *said, "--json"]
+        )
+        assert '"adjacency": "replace_one"' in document.stdout
+        sampled = "PoissonSubsample(Gaussian(sigma), 1/10)"
+        refused = CliRunner().invoke(main, ["calibrate", sampled, *asked, *said])
+        assert refused.exit_code == 2
+        assert "AdjacencyError" in refused.stderr

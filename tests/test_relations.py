@@ -162,3 +162,18 @@ def test_every_expression_says_its_relation():
     assert Gaussian(5).adjacency == EITHER
     assert parse("ZCDP(1, adjacency=replace_one)").adjacency == REPLACE_ONE
     assert parse("2*PoissonSubsample(ZCDP(1), 1/9)").adjacency == ADD_REMOVE
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("bounded", "replace_one"),
+        ("unbounded", "add_remove"),
+        ("substitution", "replace_one"),
+        ("zero-out", "add_remove"),
+        ("zero_out", "add_remove"),
+    ],
+)
+def test_what_a_relation_is_called_elsewhere_is_known(word, meant):
+    with pytest.raises(DomainError, match=f"did you mean '{meant}'"):
+        Gaussian(5).report("1e-5", adjacency=word)

@@ -244,7 +244,9 @@ def test_every_verb_that_takes_a_conversion_takes_and_lists_best(verb, tmp_path,
         words = [*words, "--delta", "1e-5"]
     ended = CliRunner().invoke(main, [verb, *words, "--conversion", "best"])
     assert ended.exit_code == 0, ended.output
-    assert "The value best is exact if" in " ".join(CliRunner().invoke(main, [verb, "--help"]).output.split())
+    assert "The value best is exact if" in " ".join(
+        CliRunner().invoke(main, [verb, "--help"]).output.split()
+    )
 
 
 def test_the_smaller_number_of_the_curve_is_not_called_larger_than_the_truth():
@@ -347,3 +349,12 @@ def test_what_is_nearly_the_same_is_not_called_a_thousandth_more(both):
     assert "0.00643354  (nearly the same)" in str(PrivacyReport(found))
     found = replace(found, by_orders=ending(by_orders, "0.00644", "0.00644"))
     assert "(1.002 times the number to report)" in str(PrivacyReport(found))
+
+
+def test_what_is_assumed_of_an_absent_respondent_stands_beside_the_number():
+    bit = 20 * RandomizedResponse.of_epsilon(1, 4)
+    for relation, is_said in (("add_remove", True), ("replace_one", False), (None, False)):
+        found = bit.report("1e-5", digits=3, adjacency=relation)
+        rows = dict(found.headline())
+        assert ("for a person who is not in the data" in rows.get("note", "")) is is_said
+        assert ("assumed" in found.as_dict()) is is_said

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,8 @@ from symacct.cli.frame import (
     print_json,
 )
 from symacct.cli.headline import led, print_calibrated
-from symacct.cli.relation import print_relation
-from symacct.core.claims import Kind
+from symacct.cli.relation import print_relation, relation, relation_option
+from symacct.core.claims import EITHER, Adjacency, Kind
 from symacct.core.errors import ExecutorError
 from symacct.core.pinning import By
 from symacct.explore.calibration import calibrated, number
@@ -276,6 +277,7 @@ def _counts(m: Node) -> set[str]:
 @click.option("--baseline", help="How often --reconstruction succeeds without the output.")
 @conversion_option
 @by_option
+@relation_option
 def calibrate_command(
     expr: str,
     whole: bool,
@@ -283,6 +285,7 @@ def calibrate_command(
     delta: str | None,
     conversion: str | None,
     by: By,
+    adjacency: Adjacency | None,
     digits: int,
     as_json: bool,
     **risks: str | None,
@@ -302,6 +305,7 @@ def calibrate_command(
     m = parse_open(expr)
     counts = _counts(m)
     m = m.subs({one: _count(one.name) for one in m.free_symbols if whole or one.name in counts})
+    relation(m, adjacency)  # another one is refused before anything is computed
     if any(risks.values()):
         if epsilon or delta or conversion or by:
             raise InputError(
@@ -309,7 +313,10 @@ def calibrate_command(
                 "leave these options out"
             )
         asked = {name: value for name, value in risks.items() if value is not None}
-        _print_risk_calibration(calibrate_risk(m, digits=digits, **asked), digits, as_json)
+        at_risk = calibrate_risk(m, digits=digits, **asked)
+        claim = at_risk.value.claim.under(adjacency or EITHER)
+        at_risk = replace(at_risk, value=replace(at_risk.value, claim=claim))
+        _print_risk_calibration(at_risk, digits, as_json)
     elif epsilon is None or delta is None:
         if epsilon or delta:
             found, missing = (
@@ -321,7 +328,10 @@ def calibrate_command(
             "--bayes-success or --reconstruction"
         )
     else:
-        print_calibrated(calibrated(m, epsilon, delta, digits, conversion, by), digits, as_json)
+        found = calibrated(m, epsilon, delta, digits, conversion, by)
+        by_orders = found.by_orders and found.by_orders.under(adjacency or EITHER)
+        best = found.best.under(adjacency or EITHER)
+        print_calibrated(replace(found, best=best, by_orders=by_orders), digits, as_json)
 
 
 def _print_risk_calibration(found: RiskCalibration, digits: int, as_json: bool) -> None:
@@ -332,7 +342,7 @@ def _print_risk_calibration(found: RiskCalibration, digits: int, as_json: bool) 
         (f"{found.symbol}, does not", number(found.fails)),
         (found.risk, f"{found.value.rounded(digits)}  (rounded up)"),
         ("target", given(found.target)),
-        ("relation", about(found.node)),
+        ("relation", about(found.node, found.value.claim.adjacency)),
         ("sources", source_line(found.value.claim.sources)),
     )
 

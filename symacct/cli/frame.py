@@ -410,9 +410,19 @@ def _note_decimal_comma(text: str, m: Node) -> None:
     """A note where two numbers may be meant as one, since one would do: ZCDP(2,56)."""
     for found in _COMMA.finditer(text):
         meant = f"{text[: found.start()]}{found[1]}.{found[2]}{text[found.end() :]}"
+        broken = f"{text[: found.end()]}.5{text[found.end() :]}"
         with contextlib.suppress(SymacctError):
-            if parse_open(meant) is not m:
+            # What takes whole numbers alone, as a count of answers, was given one.
+            if parse_open(meant) is not m and _is_read(broken):
                 print_note(f"Note: {found[0]} is read as two numbers; did you mean {meant}?")
+
+
+def _is_read(text: str) -> bool:
+    try:
+        parse_open(text)
+    except SymacctError:
+        return False
+    return True
 
 
 def axes_of(option: str, texts: Iterable[str]) -> dict[str, list[str]]:

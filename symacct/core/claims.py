@@ -145,6 +145,14 @@ _OTHER_WORDS = {
 }
 
 
+#: What the two relations are called elsewhere; to zero a record out is to remove it.
+_OTHER_NAMES = {
+    "bounded": Relation.REPLACE_ONE,
+    "unbounded": Relation.ADD_REMOVE,
+    "zeroout": Relation.ADD_REMOVE,
+}
+
+
 def _relation_meant(word: str) -> str:
     """The end of a message about a word for one relation; what is said of both is left open."""
     said = [
@@ -152,7 +160,12 @@ def _relation_meant(word: str) -> str:
         for relation, parts in _OTHER_WORDS.items()
         if any(part in word[:100].lower() for part in parts)
     ]
+    said = [_OTHER_NAMES[name]] if (name := _plain(word)) in _OTHER_NAMES else said
     return f"; did you mean '{said[0].value}'?" if len(said) == 1 else ""
+
+
+def _plain(word: str) -> str:
+    return re.sub("[-_/ ]", "", word[:100].lower())
 
 
 def kind(value: object) -> Kind:

@@ -20,7 +20,7 @@ from symacct.accountant.reported import (
 )
 from symacct.core import arguments, exact
 from symacct.core.calling import explained
-from symacct.core.claims import Kind
+from symacct.core.claims import Adjacency, Kind
 from symacct.core.errors import DomainError, PrecisionError, SymacctError, echo
 from symacct.core.exact import INFINITY, Numeric
 from symacct.core.lazy_import import sympy
@@ -66,6 +66,10 @@ class Calibration:
     by_orders: Calibration | None = None
     #: Why a better value is not known, where the best was asked for.
     not_exact: str = ""
+
+    def under(self, adjacency: str | Adjacency) -> Calibration:
+        """The calibration, with the relation said that m leaves open."""
+        return replace(self, guarantee=self.guarantee.under(adjacency))
 
     def __str__(self) -> str:
         lines = [f"{self.symbol} = {self.values}", str(self.guarantee), self._beside]

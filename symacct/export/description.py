@@ -271,6 +271,20 @@ NUMBER_OF_RUNS = (
 )
 
 
+OF_ABSENT = (
+    "for a person who is not in the data, randomized response draws an answer as for a fixed value"
+)
+
+
+def answers_for_absent(m: Node, adjacency: Adjacency | None = None) -> bool:
+    """Is a person removed, whose response is then to be drawn all the same?
+
+    The two laws of a response are those of two values, and someone who is absent has none.
+    """
+    adds = (adjacency or m.claim.adjacency).relation is Relation.ADD_REMOVE
+    return adds and any(isinstance(node, RandomizedResponse) for node in _as_run(m))
+
+
 def premises(m: Node, adjacency: Adjacency | None = None) -> list[str]:
     """What has to be true of the program that ran, for what is proved to be about it.
 
@@ -282,14 +296,11 @@ def premises(m: Node, adjacency: Adjacency | None = None) -> list[str]:
     """
     names = {type(node).__name__ for node in m.walk()}
     stated = (node.fields().get("premise") for node in m.walk())
-    adds = (adjacency or m.claim.adjacency).relation is Relation.ADD_REMOVE
     found = {
         "one record changes the query by no more than its sensitivity": any(
             "sensitivity" in node.fields() for node in m.walk()
         ),
-        # The two laws of a response are those of two values, and someone who is absent has none.
-        "for a person who is not in the data, randomized response draws an answer as for a fixed "
-        "value": adds and any(isinstance(node, RandomizedResponse) for node in _as_run(m)),
+        OF_ABSENT: answers_for_absent(m, adjacency),
         # A share of 1 is all of the data, as of batches that are told.
         "each sample is drawn anew and at random, and is kept secret": any(
             type(node).__name__ in _SAMPLES and node.fields()["gamma"] != 1 for node in _as_run(m)

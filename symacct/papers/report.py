@@ -26,7 +26,9 @@ from symacct.export.cards import card
 from symacct.export.citation import source_line
 from symacct.export.description import (
     NUMBER_OF_RUNS,
+    OF_ABSENT,
     OWN_CURVE,
+    answers_for_absent,
     in_few_words,
     kind_label,
     neighbours,
@@ -120,8 +122,15 @@ class PrivacyReport:
             *([] if g.mechanism is None else [("of", self.of or in_few_words(g.mechanism))]),
             ("how", self.how),
             *([("not final", said)] if (said := self._not_final) else []),
-            *([("note", " ".join(notes))] if (notes := self.notes) else []),
+            *([("note", " ".join(notes))] if (notes := [*self.notes, *self._assumed]) else []),
         ]
+
+    @property
+    def _assumed(self) -> list[str]:
+        """What the number takes for granted of persons who are not in the data."""
+        g = self.guarantee
+        is_so = g.mechanism is not None and answers_for_absent(g.mechanism, g.claim.adjacency)
+        return [f"Assumed: {OF_ABSENT}."] if is_so else []
 
     @property
     def notes(self) -> list[str]:
@@ -254,7 +263,8 @@ class PrivacyReport:
         late = {"not_final": said} if (said := self._not_final) else {}
         large = {"large_delta": said} if (said := self.large_delta) else {}
         large |= {"large_epsilon": said} if (said := self.large_epsilon) else {}
-        return {"report": report, "how": self.how, **why, **late, **large, **g.as_dict()}
+        assumed = {"assumed": said[0]} if (said := self._assumed) else {}
+        return {"report": report, "how": self.how, **why, **late, **large, **assumed, **g.as_dict()}
 
 
 def report(

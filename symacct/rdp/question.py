@@ -193,7 +193,9 @@ def _to_fewer(ask: Callable[[int], Guarantee], digits: int, why: Exception) -> G
     had = max(found.asked.digits_asked, math.floor(min(found.asked.digits, digits)))
     name = "epsilon" if found.epsilon is found.asked else "delta"
     shown: dict[str, Any] = {name: replace(found.asked, digits_asked=had)}
-    note = f"{had} digits are known of the {digits} asked for: {_reason(why)}"
+    fewer = "one digit" if digits - had == 1 else f"{digits - had} digits"
+    safe = f"the number is safe to report, with {fewer} fewer"
+    note = f"{had} digits are known of the {digits} asked for: {_reason(why)}; {safe}"
     return replace(found, note=note if had < digits else "", **shown)
 
 

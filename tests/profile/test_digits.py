@@ -252,7 +252,11 @@ def test_no_guarantee_is_worse_for_more_digits(digits, had):
         assert not found[-1].note
     elif fewer := [few for few in range(1, 7) if few <= min(had, digits - 1)]:
         assert found[-1].conversion == "exact"
-        assert found[-1].note == f"{fewer[-1]} digits are known of the {digits} asked for: {said}"
+        few = digits - fewer[-1]
+        assert found[-1].note == (
+            f"{fewer[-1]} digits are known of the {digits} asked for: {said}; the number is safe "
+            f"to report, with {'one digit' if few == 1 else f'{few} digits'} fewer"
+        )
         assert by_the_profile(ask, digits, True, None) == found[-1]
         with pytest.raises(PrecisionError, match=r"ask for fewer$"):
             by_the_profile(ask, digits, False, None)
