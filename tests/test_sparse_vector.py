@@ -4,6 +4,7 @@ import functools
 import itertools
 import operator
 import random
+import re
 from fractions import Fraction
 
 import pytest

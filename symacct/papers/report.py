@@ -182,7 +182,7 @@ class PrivacyReport:
         """What the headline rests on."""
         g = self.guarantee
         if self.found.not_exact and self.found.in_time:  # else the headline says it
-            yield f"true {asked_letter(g)}", self.found.not_exact
+            yield "exact profile", self.found.not_exact
         if g.needs_no_order:
             yield "sources", _sources(g)
         else:

@@ -47,6 +47,11 @@ _GAUSSIAN = (
     r"\Phi\left( \frac{\mu}{2} - \frac{\varepsilon}{\mu} \right) - e^{\varepsilon} \, "
     r"\Phi\left( -\frac{\mu}{2} - \frac{\varepsilon}{\mu} \right)"
 )
+#: What the optimal conversion asks of an order: the least moment of two-point pairs.
+_LEAST_MOMENT = (
+    r"\min_{p - e^{\varepsilon} q = \delta} \bigl( p^{\alpha} q^{1 - \alpha} + (1 - p)^{\alpha} "
+    r"(1 - q)^{1 - \alpha} \bigr) &\geq e^{(\alpha - 1) \epsilon_{\mathcal{M}}(\alpha)}"
+)
 _PHI = r"\Phi(t) &= \frac{1}{\sqrt{2 \pi}} \int_{-\infty}^{t} e^{-z^{2}/2} \, dz"
 
 
@@ -229,6 +234,8 @@ def _by_order(found: Guarantee, names: Mapping[Any, str] | None, by: By) -> Iter
         letter, other = other, letter
     if found.alpha == INFINITY:
         yield r"\varepsilon &\leq \epsilon_{\mathcal{M}}(\infty)"
+    elif conversion.name == "optimal":
+        yield _LEAST_MOMENT
     elif not isinstance(conversion, Conversion) or isinstance(conversion, OrderOne):
         raise UnwrittenError(
             f"latex: found the conversion {conversion.name}, which has no formula of one order "
@@ -244,6 +251,7 @@ def _by_order(found: Guarantee, names: Mapping[Any, str] | None, by: By) -> Iter
         first, *rest = printer.lines(ask(ctx, curve, ALPHA, value))
         yield rf"{left} &\leq {first}"
         yield from (rf"&\quad {line}" for line in rest)
+    if found.alpha != INFINITY:
         shown = found_order(found.alpha)
         near = "=" if expression(found.alpha) == sympy.Rational(shown) else r"\approx"
         yield rf"\alpha &{near} {shown}, \quad {other} = {_tex(given(found.given))}"
