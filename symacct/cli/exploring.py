@@ -328,10 +328,10 @@ def calibrate_command(
             "--bayes-success or --reconstruction"
         )
     else:
-        found = calibrated(m, epsilon, delta, digits, conversion, by)
-        by_orders = found.by_orders and found.by_orders.under(adjacency or EITHER)
-        best = found.best.under(adjacency or EITHER)
-        print_calibrated(replace(found, best=best, by_orders=by_orders), digits, as_json)
+        answer = calibrated(m, epsilon, delta, digits, conversion, by)
+        by_orders = answer.by_orders and answer.by_orders.under(adjacency or EITHER)
+        best = answer.best.under(adjacency or EITHER)
+        print_calibrated(replace(answer, best=best, by_orders=by_orders), digits, as_json)
 
 
 def _print_risk_calibration(found: RiskCalibration, digits: int, as_json: bool) -> None:

@@ -263,7 +263,7 @@ class PrivacyReport:
         late = {"not_final": said} if (said := self._not_final) else {}
         large = {"large_delta": said} if (said := self.large_delta) else {}
         large |= {"large_epsilon": said} if (said := self.large_epsilon) else {}
-        assumed = {"assumed": said[0]} if (said := self._assumed) else {}
+        assumed = {"assumed": taken[0]} if (taken := self._assumed) else {}
         return {"report": report, "how": self.how, **why, **late, **large, **assumed, **g.as_dict()}
 
 
