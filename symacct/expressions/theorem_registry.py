@@ -54,7 +54,7 @@ _REMEDIES = {
     "operation": "operation= with the operation's class, or a tuple of them",
     "kind": "kind='exact', 'upper' or 'lower', what it gives for an exact curve",
     "source": "source='work, place'",
-    "orders": "the orders 'integer' or 'real', or a set of symacct.core.claims",
+    "orders": "orders='integer' or 'real', or a set of symacct.core.claims",
     "adjacency": "adjacency='add_remove', 'replace_one' or 'either'",
     "monotone": "monotone=True if it is nondecreasing in every ε(j) that it reads, else False",
     "applies": "applies=always if it holds for every mechanism, else a function of the node that "
