@@ -131,7 +131,10 @@ def test_the_noise_found_meets_the_target_and_a_unit_less_does_not():
         (["--epochs", "1"], "needed --noise-multiplier or --epsilon"),
         (["--noise-multiplier", "1", "--target-epsilon", "1", "--steps", "1"], "one of them only"),
         (["--noise-multiplier", "1"], "needed --epochs or --steps, and one of them only"),
-        (["--noise-multiplier", "x", "--steps", "1"], "multiplier: column 1: found the name 'x'"),
+        (
+            ["--noise-multiplier", "x", "--steps", "1"],
+            "found 'x', needed a number > 0",
+        ),
         (["--noise-multiplier", "sqrt(-2)", "--steps", "1"], "needed a real number"),
         (["--noise-multiplier", "1", "--steps", "1", "--adjacency", "y"], "adjacency"),
     ],

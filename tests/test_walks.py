@@ -144,7 +144,7 @@ def test_a_mechanism_is_a_class(two_sided_geometric):
     assert "TwoSidedGeometric" in sampled.epsilon("1e-6").statement()
     for target in ("c", "mpmath"):
         assert "TwoSidedGeometric" in sampled.code(target, max_order=16, points=20)
-    with pytest.raises(AssumptionError, match="the two output laws"):
+    with pytest.raises(AssumptionError, match="needed its two output laws"):
         m.epsilon("1e-6", conversion="exact")
 
 
@@ -264,5 +264,5 @@ def test_what_an_addition_took():
         assert {"__init__.py", "export/mechanism_words.py"} <= set(one.named)
         # What asks other accountants, and the test vectors, names what it asks about.
         named = {file: n for file, n in one.named.items() if file.partition("/")[0] not in ASKING}
-        assert len(named) <= 12
-        assert sum(named.values()) <= 26
+        assert len(named) <= 13  # an example of its theorem among them
+        assert sum(named.values()) <= 28

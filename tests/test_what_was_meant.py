@@ -44,9 +44,9 @@ def test_what_is_not_there_is_told_what_is(call, told):
         call()
 
 
-def test_a_star_is_proposed_only_after_a_number():
+def test_a_star_is_proposed_after_a_number_or_a_letter_alone():
     """What stands before the name of a mechanism is mostly another library's word."""
-    for before in ("Sampled", "n", "My"):
+    for before in ("Sampled", "My"):
         with pytest.raises(sa.ParseError) as raised:
             parse_open(f"{before}Gaussian(1.1, 0.01)")
         assert "*" not in str(raised.value)

@@ -48,6 +48,10 @@ def _with_stars(text: str, heads: frozenset[str]) -> Iterator[str]:
         if ends and begins:
             starred += text[done : left.end] + "*"
             done = right.column
+        # A letter that stands before the name of a mechanism, as in nGaussian(5).
+        if left.sort == "name" and left.text not in heads and left.text[1:] in heads:
+            starred += f"{text[done : left.end - len(left.text) + 1]}*{left.text[1:]}"
+            done = left.end
     yield starred + text[done:]
 
 
