@@ -44,7 +44,7 @@ from symacct.export.description import KIND_LABELS, about, kind_label
 from symacct.export.explanation import Explanation, explain
 from symacct.export.tables import as_printed
 from symacct.expressions.node import Node
-from symacct.expressions.theorem_registry import PROVED, theorems
+from symacct.expressions.theorem_registry import PROVED, known_as
 from symacct.results.enclosure import Enclosure
 from symacct.results.progress import progress
 from symacct.results.remedies import as_options
@@ -241,8 +241,7 @@ def _print_index(rows: list[catalogue.CatalogueRow], are_asked: bool) -> None:
     """A line for each row; of the whole table the papers first, and then what by= takes."""
     if not are_asked:
         print_table(("paper", "work"), catalogue.papers().items())
-        codes = {theorem.name for theorem in theorems()}
-        rows = [row for row in rows if row.call in codes]
+        rows = [row for row in rows if known_as(row.call) is not None]
     lines = [(_label(alike[0]), alike[0].says) for alike in theorem_sheet.folded(rows)]
     room = max(_SHORT, console().width - max(len(label) for label, _ in lines) - _FRAME)
     print_table(

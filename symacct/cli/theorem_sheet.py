@@ -38,7 +38,8 @@ _CLASSES = re.compile(r"(?<![\w.'])(?=[A-Z]\w*\(|laws\.)")
 
 def sheet(row: CatalogueRow) -> dict[str, str]:
     """What is said of a row, by the names that it is printed under; also for JSON."""
-    theorem = _theorem(row)
+    theorem = theorem_registry.known_as(row.call)
+    asked = None if theorem is None else example(theorem)
     found = {
         "result": row.call or row.source,
         "about": "" if theorem is None else theorem.about,
@@ -51,8 +52,8 @@ def sheet(row: CatalogueRow) -> dict[str, str]:
         "source": _source(row),
         "proof": _proof(row, theorem),
         "note": row.why,
-        "command": _command(row, theorem),
-        "Python": _python(row, theorem),
+        "command": _command(row, asked),
+        "Python": _python(row, asked),
     }
     return {name: value for name, value in found.items() if value}
 
@@ -80,11 +81,6 @@ def as_dict(row: CatalogueRow) -> dict[str, Any]:
     return row.as_dict() | {
         name.casefold(): value for name, value in sheet(row).items() if name in more
     }
-
-
-def _theorem(row: CatalogueRow) -> Theorem | None:
-    known = {one.name: one for one in theorem_registry.theorems()}
-    return known.get(row.call)
 
 
 def _assumes(row: CatalogueRow) -> str:
@@ -137,31 +133,30 @@ def _proof(row: CatalogueRow, theorem: Theorem | None) -> str:
     return "in the work itself, at that place" if is_published else "none: it is taken as stated"
 
 
-def _command(row: CatalogueRow, theorem: Theorem | None) -> str:
+def _command(row: CatalogueRow, asked: tuple[str, str] | None) -> str:
     if row.call.startswith(_CONVERSION):
         name = row.call.removeprefix(_CONVERSION)
         delta = _DELTAS.get(name, "1e-5")
         return f'symacct epsilon "Gaussian(5)" --delta {delta} --conversion {name}'
-    if theorem is None or (found := example(theorem)) is None:
+    if asked is None:
         return ""
-    text, alpha = found
-    return f'symacct rdp "{text}" --by {theorem.name} --alpha {alpha}'
+    text, alpha = asked
+    return f'symacct rdp "{text}" --by {row.call} --alpha {alpha}'
 
 
-def _python(row: CatalogueRow, theorem: Theorem | None) -> str:
+def _python(row: CatalogueRow, asked: tuple[str, str] | None) -> str:
     """The line after `import symacct as sa`; of a function the first example of its docstring."""
     if row.call.startswith(_CONVERSION):
         name = row.call.removeprefix(_CONVERSION)
         return f'sa.Gaussian(5).epsilon("{_DELTAS.get(name, "1e-5")}", conversion="{name}")'
-    if theorem is not None:
-        if (found := example(theorem)) is None:
-            return ""
-        text, alpha = found
+    if asked is not None:
+        text, alpha = asked
         order = alpha if alpha.isdigit() else f'"{alpha}"'
         expression = _CLASSES.sub("sa.", repr(parse(text)))
         expression = f"({expression})" if expression[0].isdigit() else expression
-        return f'{expression}.rdp({order}, by="{theorem.name}")'
-    return _first_example(row.call) if row.call else ""
+        return f'{expression}.rdp({order}, by="{row.call}")'
+    is_code = theorem_registry.known_as(row.call) is not None
+    return "" if is_code or not row.call else _first_example(row.call)
 
 
 def _first_example(call: str) -> str:

@@ -362,6 +362,11 @@ def theorems() -> Theorems:
     return Theorems(_register.values())
 
 
+def known_as(name: str) -> Theorem | None:
+    """The theorem that is registered under this very name, if there is one."""
+    return _register.get(name)
+
+
 def named(name: str, what: str = "by") -> Theorem:
     """The theorem called `name`, with options where it has any: "ZW19-T11:tau=50".
 

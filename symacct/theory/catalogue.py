@@ -80,8 +80,8 @@ class CatalogueRow:
     @property
     def is_stated(self) -> bool:
         """Does it say what is called? The code of a theorem stands for the theorem's statement."""
-        own = [one for one in theorem_registry.theorems() if one.name == self.call]
-        return all(self.says == " ".join(one.statement.split()) for one in own)
+        own = theorem_registry.known_as(self.call)
+        return own is None or self.says == " ".join(own.statement.split())
 
     @property
     def title(self) -> str:
@@ -98,8 +98,8 @@ class CatalogueRow:
 
 def _operations(call: str) -> tuple[str, ...]:
     """The operations that the theorem called so is about."""
-    known = {one.name: one.operation for one in theorem_registry.theorems()}
-    return known.get(call, ())
+    known = theorem_registry.known_as(call)
+    return () if known is None else known.operation
 
 
 def rows() -> list[CatalogueRow]:
@@ -163,9 +163,10 @@ def _with_all(listed: list[CatalogueRow], wanted: list[str]) -> list[CatalogueRo
     def says(text: str) -> bool:
         return all(any(stem in text for stem in either) for either in stems)
 
-    codes = {one.name for one in theorem_registry.theorems()}
-    found = [row for row in listed if says(row.text)]
-    return sorted(found, key=lambda row: (not says(row.title), row.call not in codes))
+    def rank(row: CatalogueRow) -> tuple[bool, bool]:
+        return not says(row.title), theorem_registry.known_as(row.call) is None
+
+    return sorted((row for row in listed if says(row.text)), key=rank)
 
 
 def _american(word: str) -> str:
