@@ -16,6 +16,7 @@ import mpmath
 import numpy as np
 from flint import arb
 
+from symacct.accountant.best import BY_ORDERS, best_guarantee, pinned_conversion
 from symacct.accountant.disk_memo import DiskMemo, was_read
 from symacct.arithmetic import (
     BALL,
@@ -27,7 +28,7 @@ from symacct.arithmetic import (
     UpwardMpmathArithmetic,
 )
 from symacct.arithmetic.ball import precision
-from symacct.core import arguments, limits, upward
+from symacct.core import arguments, limits
 from symacct.core.calling import explained_methods
 from symacct.core.claims import Claim, Kind
 from symacct.core.errors import AssumptionError, DomainError, SoundnessError, echo
@@ -288,35 +289,48 @@ class Accountant:
         self,
         m: Node,
         delta: Numeric,
-        conversion: str = "improved",
+        conversion: str = BEST,
         orders: Asked = None,
         by: By = None,
         digits: int | None = None,
     ) -> Guarantee:
         """The Guarantee with the smallest ε for δ ∈ [0, 1); see `Node.epsilon`."""
-        if conversion == BEST:
-            return upward.reported.best_guarantee(self, m, digits, orders, by, delta=delta)
-        converter = proved_conversion(conversion)
-        given = given_delta(delta)
-        asked = EpsilonDelta(m=m, by=by, conversion=converter, given="delta", value=given)
-        return self._guarantee(asked, orders, digits)
+        return self._ask(m, "delta", given_delta(delta), conversion, orders, by, digits)
 
     def delta(
         self,
         m: Node,
         epsilon: Numeric,
-        conversion: str = "improved",
+        conversion: str = BEST,
         orders: Asked = None,
         by: By = None,
         digits: int | None = None,
     ) -> Guarantee:
         """The Guarantee with the smallest δ for ε >= 0; see `Node.delta`."""
-        if conversion == BEST:
-            return upward.reported.best_guarantee(self, m, digits, orders, by, epsilon=epsilon)
-        converter = proved_conversion(conversion)
         given = rational(epsilon, "epsilon")
-        asked = EpsilonDelta(m=m, by=by, conversion=converter, given="epsilon", value=given)
-        return self._guarantee(asked, orders, digits)
+        return self._ask(m, "epsilon", given, conversion, orders, by, digits)
+
+    def _ask(
+        self,
+        m: Node,
+        given: str,
+        value: Fraction,
+        conversion: str,
+        orders: Asked,
+        by: By,
+        digits: int | None,
+    ) -> Guarantee:
+        """The Guarantee by the conversion that is asked for, or the best that is proved in time."""
+        conversion = pinned_conversion(conversion, orders, by)
+        made = None if conversion == BEST else proved_conversion(conversion)
+        usual = made or proved_conversion(BY_ORDERS)
+        question = EpsilonDelta(m=m, by=by, conversion=usual, given=given, value=value)
+        self._check(question)
+        is_default, digits = digits is None, self.digits if digits is None else digits
+        digits = arguments.digits(digits)
+        if made is not None:
+            return self._guarantee(question, orders, digits, is_default)
+        return self._best(question, digits, is_default)
 
     def lower_epsilon(self, m: Node, delta: Numeric, digits: int | None = None) -> Enclosure:
         """A lower bound of the true ε(δ), of kind `lower`; see `Node.lower_epsilon`."""
@@ -333,7 +347,8 @@ class Accountant:
         with self._asking(), precision(first_bits(digits)):
             return lower_bound(m, asks_epsilon, given, digits)
 
-    def _guarantee(self, question: EpsilonDelta, orders: Asked, digits: int | None) -> Guarantee:
+    def _check(self, question: EpsilonDelta) -> None:
+        """Raises what keeps a question from being answered by any conversion."""
         m = as_node(question.m, "epsilon")
         refuse_symbols(m)
         if goal_of(m, question.by) is Kind.LOWER:
@@ -346,17 +361,38 @@ class Accountant:
             raise DomainError(
                 f"engine: found {echo(self.engine)}, needed 'ball': a guarantee has to be certified"
             )
-        is_default = digits is None
-        digits = self.digits if digits is None else arguments.digits(digits)
+
+    def _best(self, question: EpsilonDelta, digits: int, is_default: bool) -> Guarantee:
+        """The smallest number that is proved in time; it is remembered with the limits in force."""
+
+        def ask(conversion: str, digits: int, orders: tuple[Fraction, ...] | None) -> Guarantee:
+            made = replace(question, conversion=proved_conversion(conversion))
+            return self._guarantee(made, orders, digits, True)
+
+        asked = (question.key, BEST, digits, is_default)
+        return self._remembered(
+            question.m, asked, lambda: best_guarantee(ask, digits, not is_default)
+        )
+
+    def _guarantee(
+        self, question: EpsilonDelta, orders: Asked, digits: int, is_default: bool
+    ) -> Guarantee:
+        if orders is not None and not isinstance(orders, str):
+            with self._asking():
+                return self._answer(question, orders, digits, is_default).of(question.m)
+        asked = (*question.key, orders, digits, is_default)
+        return self._remembered(
+            question.m, asked, lambda: self._answer(question, orders, digits, is_default)
+        )
+
+    def _remembered(self, m: Node, asked: Key, answer: Callable[[], Guarantee]) -> Guarantee:
+        """The guarantee, found once for all questions of this key and under these limits."""
         with self._asking():
-            if orders is not None and not isinstance(orders, str):
-                return self._answer(question, orders, digits, is_default).of(m)
             key = ("guarantees", limits.current(), theorem_registry.revision())
-            asked = (*question.key, orders, digits, is_default)
             answers = self._table(m, key, "answers")
             found: Guarantee | None = answers[asked]
             if found is None:
-                found = answers[asked] = self._answer(question, orders, digits, is_default)
+                found = answers[asked] = answer()
             return found.of(m)  # what is remembered of a node must not keep it alive
 
     def _answer(
@@ -420,6 +456,24 @@ def certified_number(
 def default_accountant(engine: str = "ball") -> Accountant:
     """The accountant that the questions asked of a node go to, one for each engine."""
     return _default_accountant(arguments.one_of(engine, "engine", ENGINES))
+
+
+def asked_of(
+    m: Node, delta: Numeric | None = None, epsilon: Numeric | None = None, **how: Any
+) -> Guarantee:
+    """The default accountant's guarantee at this δ, or at this ε: one of the two is given.
+
+    `how` is that of `Node.epsilon`. Raises DomainError for both of them, or none.
+    """
+    if (delta is None) == (epsilon is None):
+        raise DomainError(
+            f"found delta={echo(delta)} and epsilon={echo(epsilon)}, needed one of them"
+        )
+    accountant = default_accountant()
+    if delta is not None:
+        return accountant.epsilon(m, delta, **how)
+    assert epsilon is not None  # noqa: S101  # one of the two is given
+    return accountant.delta(m, epsilon, **how)
 
 
 @functools.cache

@@ -9,8 +9,7 @@ from typing import Any
 
 import click
 
-from symacct.accountant.accountant import ENGINES, Accountant
-from symacct.accountant.reported import reported
+from symacct.accountant.accountant import ENGINES, Accountant, asked_of
 from symacct.cli.frame import (
     ALPHA_HELP,
     by_option,
@@ -18,16 +17,18 @@ from symacct.cli.frame import (
     how_options,
     in_numbers,
     listed_orders,
+    more_option,
     print_json,
     print_note,
 )
-from symacct.cli.headline import print_reported
+from symacct.cli.headline import print_report
 from symacct.cli.relation import SAY_WHICH, print_relation, relation, relation_option, under
 from symacct.core.claims import Adjacency
 from symacct.core.exact import order
 from symacct.core.pinning import By
 from symacct.export.description import OWN_CURVE, is_open, kind_label, neighbours, sensitivity
 from symacct.expressions.node import Node
+from symacct.papers.report import PrivacyReport
 from symacct.results.enclosure import Bound
 from symacct.results.progress import progress
 from symacct.results.terminal import print_prose, print_table
@@ -93,11 +94,13 @@ def rdp(
 @click.option("--delta", required=True, help="The δ at which ε is asked for, in [0, 1).")
 @how_options
 @relation_option
+@more_option
 def epsilon(
     expr: str,
     delta: str,
     adjacency: Adjacency | None,
     how: dict[str, Any],
+    more: bool,
     digits: int,
     as_json: bool,
 ) -> None:
@@ -107,18 +110,20 @@ def epsilon(
     Example:
       symacct epsilon "1000 * PoissonSubsample(Gaussian(2), 1/100)" --delta 1e-6
     """
-    _answer(in_numbers(expr), "epsilon", adjacency, as_json, delta=delta, digits=digits, **how)
+    _answer(in_numbers(expr), adjacency, as_json, more, delta=delta, digits=digits, **how)
 
 
 @expression_command("delta")
 @click.option("--epsilon", required=True, help="The ε at which δ is asked for, at least 0.")
 @how_options
 @relation_option
+@more_option
 def delta(
     expr: str,
     epsilon: str,
     adjacency: Adjacency | None,
     how: dict[str, Any],
+    more: bool,
     digits: int,
     as_json: bool,
 ) -> None:
@@ -128,19 +133,17 @@ def delta(
     Example:
       symacct delta "1000 * PoissonSubsample(Gaussian(2), 1/100)" --epsilon 1
     """
-    _answer(in_numbers(expr), "delta", adjacency, as_json, epsilon=epsilon, digits=digits, **how)
+    _answer(in_numbers(expr), adjacency, as_json, more, epsilon=epsilon, digits=digits, **how)
 
 
 def _answer(
-    m: Node, asked: str, adjacency: Adjacency | None, as_json: bool, **question: Any
+    m: Node, adjacency: Adjacency | None, as_json: bool, more: bool, **question: Any
 ) -> None:
     relation(m, adjacency)  # another one is refused before anything is computed
-    with progress(asked):
-        found = under(reported(m, **question), adjacency)
-    is_said = as_json or not is_open(found.best.claim.adjacency, m)
-    words = {} if is_said else {"relation_why": SAY_WHICH}
-    document = (found.by_orders or found.best).as_dict()
-    print_reported(m, found, document, as_json, words=words)
+    g = under(asked_of(m, **question), adjacency)
+    is_said = as_json or not is_open(g.claim.adjacency, m)
+    report = PrivacyReport(g, relation_why="" if is_said else SAY_WHICH)
+    print_report(report, as_json, more)
 
 
 @expression_command("risk")

@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from symacct.accountant.reported import BY_ORDERS, Reported, asked_letter, reported
+from symacct.accountant.accountant import asked_of
+from symacct.accountant.best import BY_ORDERS
 from symacct.cli.frame import EPILOG, InputError, how_options, in_numbers, main
 from symacct.core.errors import DomainError, echo, reason
 from symacct.evidence.certificates import FORMS
@@ -67,7 +68,7 @@ def certificate_command(
             "certificate: needed --delta or --epsilon, and one of them only, as in --delta 1e-5"
         )
     with progress("certificate"):
-        ask = functools.partial(reported, m, delta, epsilon, digits)
+        ask = functools.partial(asked_of, m, delta, epsilon, digits=digits)
         text, note = _written(ask, how, FORMS[form])
     if note:
         click.echo(f"Note: {note}", err=True)
@@ -85,16 +86,16 @@ def certificate_command(
 
 
 def _written(
-    ask: Callable[..., Reported[Guarantee]], how: dict[str, Any], write: Callable[[Guarantee], str]
+    ask: Callable[..., Guarantee], how: dict[str, Any], write: Callable[[Guarantee], str]
 ) -> tuple[str, str]:
     """The certificate of the number to report, or of the usual one by Rényi orders with why."""
-    best = ask(**how).best
+    best = ask(**how)
     try:
         return write(best), ""
     except DomainError as error:
-        if any(how.values()) or best.conversion == BY_ORDERS:
+        if not best.is_best or best.conversion == BY_ORDERS:
             raise
-        usual = ask(conversion=BY_ORDERS).best
+        usual = ask(conversion=BY_ORDERS)
         why, _, _ = str(error).removeprefix("certificate: ").partition("; ")
-        here = f"this certifies {asked_letter(usual)} = {usual.asked.rounded()} by Rényi orders"
+        here = f"this certifies {usual.letter} = {usual.asked.rounded()} by Rényi orders"
         return write(usual), f"{here}, and not the {best.asked.rounded()} to report: {why}"

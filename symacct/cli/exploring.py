@@ -12,7 +12,6 @@ from typing import Any
 import click
 import sympy
 
-from symacct.accountant.reported import pinned_conversion
 from symacct.cli.frame import (
     AXIS_HELP,
     EPILOG,
@@ -26,28 +25,30 @@ from symacct.cli.frame import (
     how_options,
     in_numbers,
     main,
+    more_option,
     orders_option,
     print_facts,
     print_json,
+    seconds_option,
 )
-from symacct.cli.headline import led, print_calibrated
+from symacct.cli.headline import print_calibrated
 from symacct.cli.relation import print_relation, relation, relation_option
 from symacct.core.claims import EITHER, Adjacency, Kind
 from symacct.core.errors import ExecutorError
 from symacct.core.pinning import By
-from symacct.explore.calibration import calibrated, number
+from symacct.explore.calibration import calibrate, number
 from symacct.explore.grids import grid, whole_numbers
 from symacct.explore.plots import plot, plot_runs, plot_sweep
 from symacct.explore.risk_calibration import RiskCalibration, calibrate_risk
 from symacct.explore.sweeps import Sweep, sweep
 from symacct.explore.sweeps.worker import NEEDED
 from symacct.export.citation import source_line
-from symacct.export.description import KIND_LABELS, OWN_CURVE, about
+from symacct.export.description import KIND_LABELS, about
 from symacct.export.figures import save
 from symacct.expressions.node import Node
 from symacct.operations import Compose
 from symacct.results.rounding import given
-from symacct.results.terminal import print_prose, print_table
+from symacct.results.terminal import print_table
 from symacct.text import parse_open
 from symacct.theory.conversion import BEST
 
@@ -99,13 +100,12 @@ def sweep_command(
     axes = axes_of("--over", over)
     m = _parsed(expr, axes)
     axes = _with_whole_counts(over, axes, [m])
-    how["conversion"] = pinned_conversion(**how) or BEST
     with _executor(jobs) as executor:
         swept = sweep(m, axes, ask, digits=digits, executor=executor, file=file, **how)
     if table is not None:
         swept.to_csv(table)
     if as_json:
-        print_json(list(map(_with_headline, swept)))
+        print_json(list(swept))
     else:
         _print_sweep(swept, {"rdp": "ε(α)", "epsilon": "ε", "delta": "δ"}[ask])
         print_relation(m)
@@ -178,8 +178,7 @@ def plot_command(
         nodes = {text: _parsed(text, axes) for text in exprs}
         axes = _with_whole_counts(over, axes, nodes.values())
         chosen = orders_option(orders)
-        conversion = pinned_conversion(None, chosen, by) or BEST
-        figure = plot_sweep(nodes, axes, ask, by=by, orders=chosen, conversion=conversion)
+        figure = plot_sweep(nodes, axes, ask, by=by, orders=chosen)
     else:
         nodes = {text: in_numbers(text) for text in exprs}
         figure = plot(nodes, None if orders is None else grid(orders), also, pinned=by)
@@ -277,14 +276,17 @@ def _counts(m: Node) -> set[str]:
 @click.option("--baseline", help="How often --reconstruction succeeds without the output.")
 @conversion_option
 @by_option
+@seconds_option
+@more_option
 @relation_option
 def calibrate_command(
     expr: str,
     whole: bool,
     epsilon: str | None,
     delta: str | None,
-    conversion: str | None,
+    conversion: str,
     by: By,
+    more: bool,
     adjacency: Adjacency | None,
     digits: int,
     as_json: bool,
@@ -307,7 +309,7 @@ def calibrate_command(
     m = m.subs({one: _count(one.name) for one in m.free_symbols if whole or one.name in counts})
     relation(m, adjacency)  # another one is refused before anything is computed
     if any(risks.values()):
-        if epsilon or delta or conversion or by:
+        if epsilon or delta or conversion != BEST or by:
             raise InputError(
                 "found a risk with --epsilon, --delta, --conversion or --by, needed one target; "
                 "leave these options out"
@@ -328,10 +330,8 @@ def calibrate_command(
             "--bayes-success or --reconstruction"
         )
     else:
-        answer = calibrated(m, epsilon, delta, digits, conversion, by)
-        by_orders = answer.by_orders and answer.by_orders.under(adjacency or EITHER)
-        best = answer.best.under(adjacency or EITHER)
-        print_calibrated(replace(answer, best=best, by_orders=by_orders), digits, as_json)
+        answer = calibrate(m, epsilon, delta, digits=digits, conversion=conversion, by=by)
+        print_calibrated(answer.under(adjacency or EITHER), digits, as_json, more)
 
 
 def _print_risk_calibration(found: RiskCalibration, digits: int, as_json: bool) -> None:
@@ -360,23 +360,11 @@ def _executor(jobs: int) -> AbstractContextManager[Executor | None]:
         ) from None
 
 
-def _with_headline(record: dict[str, Any]) -> dict[str, Any]:
-    """For JSON, whose own keys are of the answer by Rényi orders, as those of `epsilon` are."""
-    if not (by_orders := record.get("by_orders")):
-        return record
-    best = {key: value for key, value in record.items() if key in (*by_orders, "how")}
-    point = {key: value for key, value in record.items() if key not in (*best, "by_orders")}
-    return {**point, **led(best, by_orders, best["value"] == by_orders["value"])}
-
-
 def _print_sweep(swept: Sweep, asked: str) -> None:
-    if swept.by_orders:
-        print_prose(f"{asked} by Rényi orders; --conversion {BEST} may give less.")
-    columns = ["kind", "order α", "theorems"]
-    if swept.is_best:
-        columns = ["kind", "how", f"{asked} by Rényi orders"]
-    name = f"{asked} to report" if swept.is_best else f"{asked} (rounded safely)"
-    print_table((*swept.axes, name, *columns), (_cells(swept, record) for record in swept[:_SHOWN]))
+    print_table(
+        (*swept.axes, f"{asked} (rounded safely)", "kind", "how"),
+        (_cells(swept, record) for record in swept[:_SHOWN]),
+    )
     if len(swept) > _SHOWN:
         click.echo(f"… and {len(swept) - _SHOWN:,} more; --csv or --file keeps them all")
     if swept.errors:
@@ -386,11 +374,5 @@ def _print_sweep(swept: Sweep, asked: str) -> None:
 def _cells(swept: Sweep, record: dict[str, Any]) -> tuple[str, ...]:
     point = tuple(record[name] for name in swept.axes)
     if "error" in record:
-        return (*point, record["error"], "", "", "")
-    number = record["value"], KIND_LABELS[Kind(record["kind"])]
-    if swept.is_best:
-        by_orders = record.get("by_orders")
-        return (*point, *number, record["how"], by_orders["value"] if by_orders else "–")
-    order = record.get("order", "")
-    order = f"{float(order):.6g}" if order[:1].isdigit() else order  # the files have more digits
-    return (*point, *number, order, record["theorems"] or OWN_CURVE)
+        return (*point, record["error"], "", "")
+    return (*point, record["value"], KIND_LABELS[Kind(record["kind"])], record["how"])

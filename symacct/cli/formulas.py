@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from symacct.accountant.reported import pinned, reported
+from symacct.accountant.accountant import asked_of
 from symacct.cli.frame import (
     DIGITS_HELP,
     EPILOG,
@@ -34,6 +34,7 @@ from symacct.papers.report import PrivacyReport
 from symacct.results.enclosure import Guarantee
 from symacct.results.progress import progress
 from symacct.text import parse_open
+from symacct.theory.conversion import BEST
 
 
 @main.command("latex", epilog=EPILOG)
@@ -65,7 +66,7 @@ def latex_command(
     document: bool,
     delta: str | None,
     epsilon: str | None,
-    conversion: str | None,
+    conversion: str,
     rdp: bool,
     as_json: bool,
 ) -> None:
@@ -87,10 +88,10 @@ def latex_command(
     if document and epsilon is not None:
         raise InputError("found --epsilon with --document, needed --delta: a document is about ε")
     asked = (delta, epsilon) != (None, None)
-    if not asked and (conversion is not None or rdp):
-        option = "--rdp" if conversion is None else "--conversion"
+    if not asked and (conversion != BEST or rdp):
+        option = "--rdp" if conversion == BEST else "--conversion"
         raise InputError(f"found {option} without --delta or --epsilon, needed one of them")
-    if document and (conversion is not None or rdp):
+    if document and (conversion != BEST or rdp):
         raise InputError(
             "found --conversion or --rdp with --document, needed neither: a document has the "
             "best number that is proved, and the one by Rényi orders"
@@ -101,7 +102,7 @@ def latex_command(
         written = paper(m, orders, delta, _named(names), by=by)
     elif not asked:
         written = latex(m, alpha, _named(names), by)
-    elif m.free_symbols and (by or conversion not in (None, "exact", "best")):
+    elif m.free_symbols and (by or conversion not in ("exact", BEST)):
         raise InputError(
             "found a parameter without a value with --conversion or --by, needed a number for it: "
             "the Rényi order is found in numbers"
@@ -111,7 +112,7 @@ def latex_command(
         print_note(f"Note: {_OPEN}")
     else:
         with progress("latex"):
-            found = reported(m, delta, epsilon, conversion=conversion, by=by).best
+            found = asked_of(m, delta, epsilon, digits=6, conversion=conversion, by=by)
         written = _of_number(found, names, by)
     if rdp:
         written = f"{written}\n{latex(m, None, _named(names), by)}"
@@ -127,7 +128,7 @@ def _of_number(found: Guarantee, names: tuple[str, ...], by: By) -> str:
         return number_latex(found, _named(names), by)
     except UnwrittenError:
         assert found.mechanism is not None  # noqa: S101  # it was asked of one
-        how = PrivacyReport(pinned(found)).how
+        how = PrivacyReport(found).how
         print_note(f"Note: this is the formula of the Rényi curve ε(α). Of the number: {how}")
         return latex(found.mechanism, None, _named(names), by)
 

@@ -17,7 +17,7 @@ from typing import IO, Any
 import click
 
 from symacct.cli import hints
-from symacct.core import mistyped
+from symacct.core import limits, mistyped
 from symacct.core.errors import DomainError, SymacctError, cut, echo, nearest, reason, suggestion
 from symacct.core.exact import written
 from symacct.core.pinning import By
@@ -27,6 +27,7 @@ from symacct.results.ascii_text import spell_out, writes_all
 from symacct.results.remedies import as_options, document_as_options
 from symacct.results.terminal import print_pairs
 from symacct.text import parse_open
+from symacct.theory.conversion import BEST
 from symacct.version import __version__
 
 EPILOG = (
@@ -310,15 +311,34 @@ also_option = click.option(
     help="Show the result of this theorem as well. This option can be repeated.",
 )
 _CONVERSIONS = (
-    "How (ε, δ) is found. The values classic, improved and optimal use one Rényi order, and "
-    "total-variation uses the order 1. The value exact uses the true privacy profile. The "
-    "value best is exact if that is found in time, and otherwise improved or optimal, "
-    "whichever proves the smaller number."
+    "How (ε, δ) is found. The value best is the smallest number that is proved in time. The "
+    "values classic, improved and optimal use one Rényi order, total-variation uses the order 1, "
+    "and exact uses the true privacy profile."
 )
 conversion_option = click.option(
-    "--conversion",
-    metavar="NAME",
-    help=f"{_CONVERSIONS} The default is best.",
+    "--conversion", metavar="NAME", default=BEST, show_default=True, help=_CONVERSIONS
+)
+
+
+def _give_seconds(ctx: click.Context, parameter: click.Parameter, value: int | None) -> None:
+    if value is not None:
+        ctx.with_resource(limits.limits(seconds=value))
+
+
+#: --seconds, the time of every question of the command.
+seconds_option = click.option(
+    "--seconds",
+    type=int,
+    expose_value=False,
+    callback=_give_seconds,
+    help="The processor time for the smallest number that is proved. The default is "
+    f"{limits.Limits().seconds} seconds.",
+)
+more_option = click.option(
+    "--more",
+    is_flag=True,
+    help="Also print what the number rests on, what Rényi orders give, and what is known of the "
+    "true one.",
 )
 ask_option = functools.partial(
     click.option,
@@ -328,29 +348,20 @@ ask_option = functools.partial(
 )
 
 
-def how_options(
-    function: Callable[..., None], conversion: str | None = None
-) -> Callable[..., None]:
-    """--conversion, --orders and --by, which the command is given together as `how`.
-
-    `conversion` is the default where it is not the best proved: each has certificates of its own.
-    """
+def how_options(function: Callable[..., None]) -> Callable[..., None]:
+    """--conversion, --orders, --by and --seconds; the first three are given together as `how`."""
 
     @functools.wraps(function)
-    def run(conversion: str | None, orders: str | None, by: By, **rest: object) -> None:
+    def run(conversion: str, orders: str | None, by: By, **rest: object) -> None:
         how = {"conversion": conversion, "orders": orders_option(orders), "by": by}
         function(how=how, **rest)
 
-    fixed: dict[str, Any] = {
-        "metavar": "NAME", "default": conversion, "show_default": True, "help": _CONVERSIONS
-    }  # fmt: skip
-    option = click.option("--conversion", **fixed) if conversion else conversion_option
     listed = click.option(
         "--orders",
         help="The Rényi orders that may be used: 'integer', or a list such as 2,4,8.5,64. By "
         "default all orders may be used.",
     )
-    return option(listed(by_option(run)))
+    return conversion_option(listed(by_option(seconds_option(run))))
 
 
 @click.group("symacct", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

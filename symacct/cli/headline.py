@@ -1,4 +1,4 @@
-"""The number to report, first on the screen, with its relation and how it was found."""
+"""The number to report, with its relation and how it was found; and with --more all behind it."""
 
 from __future__ import annotations
 
@@ -8,74 +8,57 @@ import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import click
 
 from symacct.accountant.accountant import Accountant
-from symacct.accountant.reported import TRUE, Reported, asked_letter, says_least
+from symacct.accountant.best import in_share, late, says_least
 from symacct.cli.frame import print_json
+from symacct.core import deadline, limits
 from symacct.core.claims import Kind
 from symacct.core.errors import SymacctError
 from symacct.explore.calibration import Calibration
 from symacct.explore.comparison import ratio
-from symacct.expressions.node import Node
 from symacct.papers.report import COMPARED, PrivacyReport
 from symacct.results.enclosure import Enclosure, Guarantee
 from symacct.results.terminal import print_pairs
-from symacct.results.time_limit import OutOfTimeError
 
 _PROFILE_DIGITS = 6
+_HALF = Fraction(1, 2)
+Row = tuple[str, str]
 
 
-def print_reported(
-    m: Node,
-    found: Reported[Guarantee],
-    document: dict[str, Any],
+def print_report(
+    report: PrivacyReport,
     as_json: bool,
+    more: bool,
     *,
+    document: Mapping[str, Any] | None = None,
     first: Mapping[str, str] | None = None,
-    last: Iterable[tuple[str, str]] = (),
-    compared: Iterable[tuple[str, str]] = (),
-    records: int | None = None,
-    words: Mapping[str, str] | None = None,
+    last: Iterable[Row] = (),
 ) -> None:
-    """The headline, what stands behind it, and then what bounds it from below; or all as JSON.
+    """The four rows of a report and its notes, with `more` all that stands behind them; or JSON.
 
-    In JSON `headline` comes first, and the document's own keys are of the answer by Rényi orders,
-    where there is one, which `keys_below` says. `first` are facts of the headline's own, such as
-    the noise that was found, and `compared` are those that Rényi orders give. `records` is the size
-    of the data, where it is known. `words` are those of the report that the expression does not
-    say.
+    `first` are rows of the headline's own, such as the noise that was found, `last` are facts that
+    the number rests on, and `document` is added to the JSON.
     """
-    report, first = as_report(found, records, **(words or {})), first or {}
     if as_json:
-        found_first = {"found": "; ".join(map(": ".join, first.items()))} if first else {}
-        headline = {**found_first, **report.as_dict()}
-        below = document.get("guarantee", document)["conversion"]
-        print_json(led(headline, document, below == headline["conversion"]))
+        by_orders = report.by_orders if more else None
+        below = {} if by_orders is None else {"by_orders": by_orders.as_dict()}
+        print_json({**report.as_dict(), **(document or {}), **below})
         return
     number, *rest = report.headline()
-    print_pairs([number, *first.items(), *rest])
-    print_pairs([*report.behind(), *last], "what it rests on")
-    if rows := [*report.comparison(), *compared]:
+    print_pairs([number, *(first or {}).items(), *rest])
+    if not more:
+        return
+    print_pairs([*report.behind(), *report.further(), *last], "what it rests on")
+    if rows := list(report.comparison()):
         print_pairs(rows, COMPARED)
     sys.stdout.flush()  # the answer waits for nothing more
-    if rows := _beside(m, found):
-        print_pairs(rows, f"what is known of the true {asked_letter(found.best)}")
-
-
-def led(headline: Mapping[str, Any], document: Mapping[str, Any], is_same: bool) -> dict[str, Any]:
-    """The document after the number to report, so that a reader of the first ε meets that one."""
-    which = "the number to report" if is_same else "the answer by Rényi orders; report the headline"
-    return {"headline": headline, "keys_below": which, **document}
-
-
-def as_report(
-    found: Reported[Guarantee], records: int | None = None, **words: str
-) -> PrivacyReport:
-    """What is printed of it, with the option that asks for more."""
-    return PrivacyReport(found, more=f"--conversion {TRUE}", records=records, **words)
+    if rows := _beside(report.guarantee):
+        print_pairs(rows, f"what is known of the true {report.guarantee.letter}")
 
 
 def note_large(report: PrivacyReport) -> None:
@@ -106,67 +89,59 @@ def _asked_how() -> Iterator[str]:
 
 
 def print_calibrated(
-    found: Reported[Calibration],
+    found: Calibration,
     digits: int,
     as_json: bool,
+    more: bool,
     *,
     name: str | None = None,
-    more: Mapping[str, Any] | None = None,
-    last: Iterable[tuple[str, str]] = (),
-    records: int | None = None,
-    words: Mapping[str, str] | None = None,
+    document: Mapping[str, Any] | None = None,
+    last: Iterable[Row] = (),
+    **words: Any,
 ) -> None:
-    """What was found, called `name`, and the guarantee there; `more` is added to the JSON."""
-    at, by_orders = found.best, found.by_orders or found.best
-    epsilon = replace(at.guarantee.epsilon, digits_asked=digits)
-    there = replace(at.guarantee, epsilon=epsilon)
-    print_reported(
-        at.node,
-        Reported(there, None, found.not_exact, found.beside, found.in_time),
-        {**by_orders.as_dict(), **(more or {})},
-        as_json,
-        first={name or at.symbol: at.values},
-        last=last,
-        compared=[] if by_orders is at else [(name or at.symbol, by_orders.values)],
-        records=records,
-        words=words,
-    )
+    """What was found, called `name`, and the guarantee there; `document` is added to the JSON."""
+    epsilon = replace(found.guarantee.epsilon, digits_asked=digits)
+    report = PrivacyReport(replace(found.guarantee, epsilon=epsilon), **words)
+    value = {name or found.symbol: found.values}
+    document = {**found.as_dict(), **(document or {})}
+    print_report(report, as_json, more, document=document, first=value, last=last)
 
 
-def _beside(m: Node, found: Reported[Guarantee]) -> list[tuple[str, str]]:
+def _beside(g: Guarantee) -> list[Row]:
     """The true number where another was pinned, or what it is at least where it is not known.
 
-    What takes longer than `limits(beside=…)` allows is left out, and said to be.
+    What takes longer than the question's time is left out, and said to be.
     """
-    rows: list[tuple[str, str]] = []
-    g, beside = found.best, found.beside
-    if g.kind is Kind.EXACT or says_least(g):
-        return rows
-    true = f"true {asked_letter(g)}"
-    accountant = Accountant(_PROFILE_DIGITS)  # of its own: what is given up is forgotten
+    if g.kind is Kind.EXACT or says_least(g) or g.mechanism is None:
+        return []
+    with deadline.within(limits.current().seconds):
+        return list(_known_of_the_truth(g))
+
+
+def _known_of_the_truth(g: Guarantee) -> Iterator[Row]:
     name, lower = ("epsilon", "lower_epsilon") if g.epsilon is g.asked else ("delta", "lower_delta")
-    ask, ask_least = getattr(accountant, name), getattr(accountant, lower)
-    if found.by_orders is None and g.conversion != "exact":
-        try:
-            with contextlib.suppress(SymacctError):
-                known = beside.ask(lambda: ask(m, g.given, "exact"))
-                if known.kind is Kind.EXACT:
-                    return [("exact", _compared(g.asked, known.asked))]
-                if known.asked.upper < g.asked.lower:
-                    rows.append(("at most", _compared(g.asked, known.asked)))
-        except OutOfTimeError:
-            rows.append(("exact", beside.left_out("--conversion exact")))
-    try:
+    accountant = Accountant(_PROFILE_DIGITS)
+    if not g.is_best and not g.needs_no_order:
         with contextlib.suppress(SymacctError):
-            least = beside.ask(lambda: ask_least(m, g.given))
-            if least.lower > 0:
-                ends = f"between {least.rounded(_PROFILE_DIGITS)} and {g.asked.rounded()}"
-                times = ratio(g.asked, least)
-                loose = "" if times is None else f", a factor of {times:.4g}"
-                rows.append((true, f"{ends}{loose}"))
-    except OutOfTimeError:
-        rows.append((true, beside.left_out()))
-    return rows
+            ask = getattr(accountant, name)
+            known = in_share(_HALF, lambda: ask(g.mechanism, g.given, "exact"))
+            if known is None:
+                yield "exact", f"not {late()}"
+            elif known.kind is Kind.EXACT:
+                yield "exact", _compared(g.asked, known.asked)
+                return
+            elif known.asked.upper < g.asked.lower:
+                yield "at most", _compared(g.asked, known.asked)
+    with contextlib.suppress(SymacctError):
+        ask_least = getattr(accountant, lower)
+        least = in_share(Fraction(1), lambda: ask_least(g.mechanism, g.given))
+        if least is None:
+            yield f"true {g.letter}", f"its lower bound was not {late()}"
+        elif least.lower > 0:
+            ends = f"between {least.rounded(_PROFILE_DIGITS)} and {g.asked.rounded()}"
+            times = ratio(g.asked, least)
+            loose = "" if times is None else f", a factor of {times:.4g}"
+            yield f"true {g.letter}", f"{ends}{loose}"
 
 
 def _compared(asked: Enclosure, truth: Enclosure) -> str:

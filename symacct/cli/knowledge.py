@@ -10,8 +10,7 @@ import click
 from rich.text import Text
 from rich.tree import Tree
 
-from symacct.accountant.accountant import Accountant
-from symacct.accountant.reported import reported
+from symacct.accountant.accountant import Accountant, asked_of
 from symacct.adversary.falsify import falsify
 from symacct.cli import theorem_sheet
 from symacct.cli.frame import (
@@ -28,7 +27,6 @@ from symacct.cli.frame import (
     print_note,
     print_text,
 )
-from symacct.cli.headline import as_report
 from symacct.cli.relation import print_relation
 from symacct.core.errors import DomainError
 from symacct.core.exact import order
@@ -45,6 +43,7 @@ from symacct.export.explanation import Explanation, explain
 from symacct.export.tables import as_printed
 from symacct.expressions.node import Node
 from symacct.expressions.theorem_registry import PROVED, known_as
+from symacct.papers.report import PrivacyReport
 from symacct.results.enclosure import Enclosure
 from symacct.results.progress import progress
 from symacct.results.remedies import as_options
@@ -101,9 +100,9 @@ def _side_by_side(
         documents: list[dict[str, Any]] = [{"values": [x.as_dict() for x in row]} for row in values]
         columns = [f"ε({a})" for a in alpha]
     else:
-        found = [as_report(reported(m, delta, digits=digits)) for m in nodes]
+        found = [PrivacyReport(asked_of(m, delta, digits=digits)) for m in nodes]
         shown = [[one.guarantee.asked.rounded(), one.how] for one in found]
-        documents = [{"headline": one.as_dict()} for one in found]
+        documents = [one.as_dict() for one in found]
         columns = [f"ε to report at δ = {delta}", "how"]
     if as_json:
         named = zip(nodes, documents, strict=True)
@@ -184,8 +183,8 @@ def explain_command(
         explanation = explain(parse_open(expr), alpha)
     else:
         with progress("explain"):
-            found = reported(in_numbers(expr), delta, epsilon, digits)
-        explanation = as_report(found).explain()
+            found = asked_of(in_numbers(expr), delta, epsilon, digits=digits)
+        explanation = PrivacyReport(found).explain()
     if as_json:
         print_json(explanation.as_dict())
     else:

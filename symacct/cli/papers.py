@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import click
 from rich.text import Text
 
-from symacct.accountant.reported import reported
+from symacct.accountant.accountant import asked_of
 from symacct.cli.frame import (
     InputError,
     by_option,
@@ -25,10 +25,9 @@ from symacct.cli.frame import (
     main,
     print_facts,
     print_json,
-    print_note,
     print_text,
 )
-from symacct.cli.headline import as_report, note_citations, note_large
+from symacct.cli.headline import note_citations, note_large
 from symacct.cli.relation import relation_option, under
 from symacct.core import limits
 from symacct.core.claims import Adjacency, Source
@@ -39,9 +38,11 @@ from symacct.explore.sweeps.worker import NEEDED
 from symacct.export.citation import bibtex, claim_at
 from symacct.export.description import about, is_open
 from symacct.papers import paper_check, statement
+from symacct.papers.report import PrivacyReport
 from symacct.results.progress import progress
 from symacct.results.terminal import print_prose, print_table
 from symacct.text import parse_open
+from symacct.theory.conversion import BEST
 
 _LONGEST_PATH = 300  # characters of a file's name in a message
 _SHOWN_DIGITS = 6  # of a value beside the printed number
@@ -81,7 +82,7 @@ def cite_command(
         claim = claim_at(m, alpha, _by_alone(how))
         text, sources = bibtex(claim.sources), claim.sources
     else:
-        guarantee = reported(m, delta, digits=digits, **how).best
+        guarantee = asked_of(m, delta, digits=digits, **how)
         text, sources = guarantee.cite(), guarantee.claim.sources
     unknown = ", ".join(map(echo, (key for key in work if key not in WORKS)))
     if unknown:
@@ -94,8 +95,8 @@ def cite_command(
 
 def _by_alone(how: dict[str, Any]) -> By:
     """The theorems asked for, where no δ is, and so nothing else of how a number is found."""
-    for name in ("conversion", "orders"):
-        if how[name] is not None:
+    for name, default in (("conversion", BEST), ("orders", None)):
+        if how[name] != default:
             raise InputError(f"cite: found --{name} and no --delta, needed one, as in --delta 1e-5")
     by: By = how["by"]
     return by
@@ -142,16 +143,14 @@ def statement_command(
             "statement: needed --delta or --epsilon, and one of them only, as in --delta 1e-5"
         )
     with progress("statement"):
-        found = under(reported(in_numbers(expr), delta, epsilon, digits, **how), adjacency)
-        text = found.best.statement(form, digits)
-    if is_open(found.best.claim.adjacency, found.best.mechanism):
+        g = under(asked_of(in_numbers(expr), delta, epsilon, digits=digits, **how), adjacency)
+        text = g.statement(form, digits)
+    if is_open(g.claim.adjacency, g.mechanism):
         click.echo(_OPEN, err=True)
-    if found.not_exact:
-        print_note(f"Note: the true number is {found.not_exact}")
-    report = as_report(found)
+    report = PrivacyReport(g)
     note_large(report)
     note_citations(form, expr, delta)
-    document = {"statement": text, "form": form, "headline": report.as_dict()}
+    document = {"statement": text, "form": form, **report.as_dict()}
     print_text(as_json, document, text, print_prose)
 
 
@@ -247,7 +246,7 @@ def check_command(
     what: str,
     prints: str | None,
     direction: str,
-    conversion: str | None,
+    conversion: str,
     by: By,
     as_json: bool,
     **given: str | None,
@@ -311,7 +310,7 @@ _Checked: TypeAlias = paper_check.CheckedEntry | paper_check.Malformed
 
 
 def _entry(
-    expr: str, prints: str, asked: dict[str, str], direction: str, conversion: str | None, by: By
+    expr: str, prints: str, asked: dict[str, str], direction: str, conversion: str, by: By
 ) -> paper_check.PaperEntry:
     """The question that one printed number answers, by the best proved if nothing is pinned."""
     if len(asked) != 1:
@@ -320,14 +319,10 @@ def _entry(
             "--delta 1e-5"
         )
     ((name, number),) = asked.items()
-    m = in_numbers(expr)
-    if name != "alpha" and conversion is None:
-        found = reported(m, **{name: number}, by=by)  # type: ignore[arg-type]
-        conversion = found.best.conversion
-    pinned = conversion or "improved"
+    in_numbers(expr)  # a parameter without a value is refused before anything is computed
     paper_check.printed_number(prints)
     return paper_check.PaperEntry(
-        expr, _ASKED_BY[name], number, prints, "command line", direction, by, pinned
+        expr, _ASKED_BY[name], number, prints, "command line", direction, by, conversion
     )
 
 

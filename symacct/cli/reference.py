@@ -21,7 +21,6 @@ from symacct.explore.reference import reference_table
 from symacct.explore.sweeps.worker import NEEDED
 from symacct.results.remedies import as_options
 from symacct.text import parse_open
-from symacct.theory.conversion import BEST
 
 _EXPRESSION = "PoissonSubsample(Gaussian(sigma), gamma)"
 _GRID = (
@@ -56,7 +55,7 @@ def reference_command(
     axes: tuple[str, ...],
     ask: str,
     digits: int,
-    conversion: str | None,
+    conversion: str,
     json_file: str | None,
     csv_file: str | None,
 ) -> None:
@@ -79,7 +78,7 @@ def reference_command(
     if set(values) <= needed:
         values = {name: usual[name] for name in usual if name in needed} | values
     try:
-        table = reference_table(node, values, ask, digits, conversion or BEST)
+        table = reference_table(node, values, ask, digits, conversion)
     except DomainError as error:
         said = as_options(f"{type(error).__name__}: {error}").replace("--over ", "--grid ")
         said = said.replace(": grid, ", ": --grid ")

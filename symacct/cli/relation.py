@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import click
 
-from symacct.accountant.reported import Reported
-from symacct.accountant.reported import under as said_under
 from symacct.core.claims import Adjacency, said_of
 from symacct.core.claims import adjacency as named
 from symacct.export.description import about
@@ -39,6 +37,6 @@ def relation(m: Node, adjacency: Adjacency | None) -> Adjacency:
     return found if adjacency is None else said_of(found, adjacency)
 
 
-def under(found: Reported[Guarantee], adjacency: Adjacency | None) -> Reported[Guarantee]:
-    """The answers with the relation said that the expression leaves open."""
-    return found if adjacency is None else said_under(found, adjacency)
+def under(g: Guarantee, adjacency: Adjacency | None) -> Guarantee:
+    """The answer with the relation said that the expression leaves open."""
+    return g if adjacency is None else g.under(adjacency)

@@ -13,7 +13,7 @@ from typing import Any
 import click
 import sympy
 
-from symacct.accountant.reported import Reported, reported
+from symacct.accountant.accountant import asked_of
 from symacct.baselines import shuffled_batches_epsilon
 from symacct.cli.frame import (
     DIGITS_HELP,
@@ -21,20 +21,21 @@ from symacct.cli.frame import (
     conversion_option,
     json_option,
     main,
+    more_option,
     print_text,
+    seconds_option,
 )
 from symacct.cli.headline import (
-    as_report,
     note_citations,
     note_large,
     print_calibrated,
-    print_reported,
+    print_report,
 )
 from symacct.core import symbols
 from symacct.core.claims import Relation
 from symacct.core.errors import DomainError, LimitError, ParseError, RoundedWarning, echo
 from symacct.core.exact import text
-from symacct.explore.calibration import calibrated
+from symacct.explore.calibration import calibrate
 from symacct.export.description import describe
 from symacct.expressions.formula_reader import parse_formula
 from symacct.expressions.node import Node
@@ -44,6 +45,7 @@ from symacct.mechanisms import Gaussian
 from symacct.operations import Compose, GroupPrivacy, PostProcess, dp_sgd
 from symacct.operations.training import roundings
 from symacct.papers import statement
+from symacct.papers.report import PrivacyReport
 from symacct.results.enclosure import Enclosure, Guarantee
 from symacct.results.progress import progress
 from symacct.results.rounding import given
@@ -159,6 +161,8 @@ def _batches_of(option: str, words: list[str]) -> str:
 )
 @click.option("--delta", required=True, help="The δ of the guarantee, in [0, 1).")
 @conversion_option
+@seconds_option
+@more_option
 @click.option(
     "--statement",
     "form",
@@ -171,10 +175,11 @@ def dpsgd_command(
     noise_multiplier: str | None,
     target_epsilon: str | None,
     delta: str,
-    conversion: str | None,
+    conversion: str,
     form: str | None,
     group: str,
     runs: str,
+    more: bool,
     digits: int,
     as_json: bool,
     **run: str,
@@ -215,45 +220,38 @@ def dpsgd_command(
         m = _together(dp_sgd(noise_multiplier=noise, **run), *together)
     if target_epsilon is None:
         with progress("dpsgd"):
-            found = reported(m, delta, digits=digits, conversion=conversion)
+            g = asked_of(m, delta, digits=digits, conversion=conversion)
         if form is not None:
-            _print_statement(m, found, form, digits, as_json, noise_multiplier, run, together[1])
+            _print_statement(m, g, form, digits, as_json, noise_multiplier, run, together[1])
             return
-        document = {"expression": repr(m), **(found.by_orders or found.best).as_dict()}
-        more, last = _more(run, m, found.best, digits, *together)
-        first = {}
-        if not as_json and "at_least" in more and not found.not_exact:  # that has such a row
-            first["true ε"] = (
-                f"between {more['at_least']['value']} and {found.best.asked.rounded()}"
-            )
-            last = [row for row in last if row[0] != "at least"]
-        print_reported(
-            m,
-            found,
-            {**document, **more},
-            as_json,
-            first=first,
-            last=last,
-            records=records,
-            words=_words(run, m, together[1]),
+        document, last = _more(run, m, g, digits, *together)
+        report = PrivacyReport(g, records, **_words(run, m, together[1]))
+        document = {"expression": repr(m), **document}
+        print_report(
+            report, as_json, more, document=document, first=_least_row(document), last=last
         )
     else:
         if form is not None:
             raise InputError("--statement: found no --noise-multiplier, needed one")
-        noise_found = calibrated(m, target_epsilon, delta, digits, conversion)
-        at = noise_found.best
-        more, last = _more(run, at.node, at.guarantee, digits, *together)
-        name = "noise multiplier"
+        found = calibrate(m, target_epsilon, delta, digits=digits, conversion=conversion)
+        document, last = _more(run, found.node, found.guarantee, digits, *together)
         print_calibrated(
-            noise_found,
+            found,
             digits,
             as_json,
-            name=name,
-            more=more,
+            more,
+            name="noise multiplier",
+            document=document,
             last=last,
             records=records,
-            words=_words(run, at.node, together[1]),
+            **_words(run, found.node, together[1]),
         )
+
+
+def _least_row(document: dict[str, Any]) -> dict[str, str]:
+    """The row of what a run of shuffled batches costs at least, where that is known."""
+    least = document.get("at_least")
+    return {} if least is None else {"at least": f"ε = {least['value']}  (rounded down)"}
 
 
 def _together(run: Node, group: int, runs: int) -> Node:
@@ -264,7 +262,7 @@ def _together(run: Node, group: int, runs: int) -> Node:
 
 def _print_statement(
     m: Node,
-    found: Reported[Guarantee],
+    g: Guarantee,
     form: str,
     digits: int,
     as_json: bool,
@@ -283,11 +281,11 @@ def _print_statement(
         words = statement.training(
             n, batch, str(noise), steps, run["epochs"] or "", run["sampling"], runs
         )
-    text = found.best.statement(form, digits, words)
-    report = as_report(found, n, **_words(run, m, runs))
+    text = g.statement(form, digits, words)
+    report = PrivacyReport(g, n, **_words(run, m, runs))
     note_large(report)
-    note_citations(form, repr(m), given(found.best.given), statement.DEFINING)
-    document = {"statement": text, "form": form, "headline": report.as_dict()}
+    note_citations(form, repr(m), given(g.given), statement.DEFINING)
+    document = {"statement": text, "form": form, **report.as_dict()}
     print_text(as_json, document, text, print_prose)
 
 
@@ -310,7 +308,6 @@ def _more(
         rows += [("compared", _COMPARED), ("cheaper", _CHEAPER)]
         if least := _least(run, m, text(guarantee.given), digits, runs):
             more["at_least"] = least.as_dict()
-            rows.insert(0, ("at least", f"{least.rounded(digits)}  (rounded down)"))
     return more, [("assumed", "; ".join(assumed)), *rows, ("expression", repr(m))]
 
 
@@ -319,9 +316,9 @@ def _size(run: dict[str, str]) -> tuple[int, int]:
     return whole(run["n"], "n"), whole(run["batch_size"], "batch_size")
 
 
-def _words(run: dict[str, str], m: Node, runs: int) -> dict[str, str]:
+def _words(run: dict[str, str], m: Node, runs: int) -> dict[str, Any]:
     """What a report says of a run and the expression does not."""
-    words = {}
+    words: dict[str, Any] = {}
     if m.claim.adjacency.relation is Relation.REPLACE_ONE and run["adjacency"] is None:
         words["relation_why"] = _REPLACED.format(sampling=run["sampling"])
     if run["sampling"] == "shuffled":

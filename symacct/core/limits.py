@@ -34,8 +34,7 @@ class Limits:
     answers: int = 2**12  # (ε, δ) remembered of one node, between questions
     outcomes: int = 10_000  # of a finite distribution, or entries of a matrix
     contour: int = 2**34  # of an exact profile: bits of all the terms that it sums
-    report: int = 20  # seconds for the exact profile of a number to report, else by Rényi orders
-    beside: int = 2  # seconds for what stands beside an answer, which is left out after them
+    seconds: int = 5  # of processor time for the smallest number that is proved of a question
 
 
 #: How far a limit can be raised: what walks an expression recurses, and Python's stack is finite;
@@ -51,13 +50,14 @@ def current() -> Limits:
 
 
 def limits(**raised: int) -> AbstractContextManager[Limits]:
-    """Limits for the `with` block, e.g. `with symacct.limits(report=60): ...`.
+    """Limits for the `with` block, e.g. `with symacct.limits(seconds=60): ...`.
 
     `raised` are limits by name, with their values in the block. Outside of a `with` block they
     change nothing. Raises DomainError at once for an unknown name, for a value that is not a
     positive whole number, and for one above the limit's own ceiling. The names and their units:
 
-    report, beside: seconds, of a number to report and of what stands beside an answer;
+    seconds: of processor time, for one question that is answered by the smallest number that is
+    proved by then, and for what stands beside it;
     digits: decimal digits of an answer; bits, contour: bits of the numbers that are worked with;
     parameter_bits, formula_bits, written_bits, root_bits: bits of one number that is given or
     written; order, search_order, search_sum: the largest Rényi order of a sum and of a search;

@@ -11,7 +11,7 @@ from symacct.core.lazy_import import LazyModule
 
 if TYPE_CHECKING:
     from symacct import codegen, text
-    from symacct.accountant import accountant, reported
+    from symacct.accountant import accountant
     from symacct.accountant.currencies import concentrated, gdp, tradeoff
     from symacct.evidence import certificates
     from symacct.explore import plots
@@ -47,7 +47,6 @@ else:
     optimum = LazyModule("symacct.export.expansions.optimum")
     plots = LazyModule("symacct.explore.plots")
     report = LazyModule("symacct.papers.report")
-    reported = LazyModule("symacct.accountant.reported")
     statement = LazyModule("symacct.papers.statement")
     text = LazyModule("symacct.text")
     tradeoff = LazyModule("symacct.accountant.currencies.tradeoff")
@@ -72,7 +71,6 @@ __all__ = [
     "optimum",
     "plots",
     "report",
-    "reported",
     "statement",
     "text",
     "tradeoff",

@@ -11,11 +11,15 @@ from typing import Any
 
 import mpmath
 
-from symacct.accountant.reported import (
-    Reported,
+from symacct.accountant.best import (
+    BY_ORDERS,
+    CLOSEST,
+    TRUE,
+    Ways,
     against,
     best,
-    pinned,
+    may_be_smaller,
+    noted,
     pinned_conversion,
 )
 from symacct.core import arguments, exact
@@ -40,6 +44,7 @@ _REACH = 64  # steps that are tried towards the target, each twice or half the o
 _REACH_BACK = 12  # and the other way, should ε not be monotone
 _DIGITS = 30  # of an ε that fewer do not tell from the target
 _MORE = 4  # digits of ε beyond those of the parameter, by which most values are decided
+_FEW_DIGITS = 3  # of a parameter, where all that were asked for take long
 _POINTS = 4  # values of ε that the next guess goes through
 _GUESSES = 12  # before the bracket is halved
 
@@ -48,14 +53,14 @@ _GUESSES = 12  # before the bracket is halved
 class Calibration:
     """Two consecutive values, of which one meets the target and the other misses it.
 
-    `meets` meets the target, with this `guarantee`, and `fails` misses it. `by_orders` is the
-    calibration by Rényi orders, where this one is the best proved of several.
+    `meets` meets the target, with this `guarantee`, and `fails` misses it, by the conversion of the
+    guarantee.
 
     >>> import sympy
     >>> from symacct import Gaussian, calibrate
     >>> found = calibrate(Gaussian(sympy.Symbol("sigma")), epsilon=1, delta="1e-5", digits=3)
     >>> found.symbol, str(found.meets), str(found.fails)
-    ('sigma', '81/20', '101/25')
+    ('sigma', '187/50', '373/100')
     """
 
     symbol: str
@@ -63,17 +68,13 @@ class Calibration:
     fails: Fraction
     node: Node
     guarantee: Guarantee
-    by_orders: Calibration | None = None
-    #: Why a better value is not known, where the best was asked for.
-    not_exact: str = ""
 
     def under(self, adjacency: str | Adjacency) -> Calibration:
         """The calibration, with the relation said that m leaves open."""
         return replace(self, guarantee=self.guarantee.under(adjacency))
 
     def __str__(self) -> str:
-        lines = [f"{self.symbol} = {self.values}", str(self.guarantee), self._beside]
-        return "\n  ".join(filter(None, lines))
+        return f"{self.symbol} = {self.values}\n  {self.guarantee}"
 
     def __repr__(self) -> str:
         what = filter(None, (shortened(repr(self.node)), sensitivity(self.node)))
@@ -89,19 +90,9 @@ class Calibration:
         """Both values, and which of them meets the target."""
         return f"{number(self.meets)} meets the target, {number(self.fails)} does not"
 
-    @property
-    def _beside(self) -> str:
-        """The value by Rényi orders beside a better one; how one may be had where this is that."""
-        if self.by_orders is not None and self.by_orders.meets != self.meets:
-            return f"by Rényi orders: {self.by_orders.values}"
-        if self.guarantee.needs_no_order:
-            return ""
-        return self.not_exact or f"by Rényi orders; conversion={BEST!r} may find a better value"
-
     def _repr_html_(self) -> str:
-        beside = f"  ({self._beside})" if self._beside else ""
         rows = [
-            (f"{self.symbol} meets the target at", f"{number(self.meets)}{beside}"),
+            (f"{self.symbol} meets the target at", number(self.meets)),
             ("and does not at", number(self.fails)),
         ]
         return card(rows) + guarantee_card(self.guarantee)
@@ -114,7 +105,6 @@ class Calibration:
             "fails": exact.text(self.fails),
             "expression": repr(self.node),
             "guarantee": self.guarantee.as_dict(),
-            **({"by_orders": self.by_orders.as_dict()} if self.by_orders else {}),
         }
 
 
@@ -126,7 +116,7 @@ def calibrate(
     delta: Numeric,
     *,
     digits: int = 6,
-    conversion: str = "improved",
+    conversion: str = BEST,
     orders: str | Iterable[Numeric] | None = None,
     by: By = None,
 ) -> Calibration:
@@ -136,61 +126,66 @@ def calibrate(
     meets the target, and one that misses it. Certified enclosures decide both, so ε need not be
     monotone in the symbol; if it is, the threshold lies between the two values. The values are
     decimals that differ by one unit of the last of `digits` significant digits, or adjacent whole
-    numbers if the symbol is an integer. Raises DomainError if no such values are found or if m has
-    not exactly one free symbol, and PrecisionError if an ε cannot be told from the target.
-    `epsilon` is in nats. `delta`, `conversion`, `orders` and `by` are those of `Node.epsilon`, and
-    `conversion="best"` decides by the number of `Node.report`, as the command does: the noise may
-    then be less.
+    numbers if the symbol is an integer. `epsilon` is in nats. `delta`, `conversion`, `orders` and
+    `by` are those of `Node.epsilon`: by default the value is the best that is proved in
+    `limits(seconds=…)`, to fewer digits where all of them take longer, and a conversion that is
+    named runs to its end. Raises DomainError if no such values are found or if m has not exactly
+    one free symbol, and PrecisionError if an ε cannot be told from the target.
 
     >>> import sympy
     >>> from symacct import Gaussian, calibrate
     >>> print(calibrate(Gaussian(sympy.Symbol("sigma")), epsilon=1, delta="1e-5", digits=3).meets)
-    81/20
-    >>> best = calibrate(Gaussian(sympy.Symbol("sigma")), 1, "1e-5", digits=3, conversion="best")
-    >>> str(best.meets), str(best.by_orders.meets)
-    ('187/50', '81/20')
+    187/50
     """
-    digits = arguments.digits(digits)
-    if conversion == BEST and pinned_conversion(conversion, orders, by) is None:
-        found = calibrated(m, epsilon, delta, digits, BEST)
-        by_orders = None if found.by_orders is found.best else found.by_orders
-        return replace(found.best, by_orders=by_orders, not_exact=found.not_exact)
-    how = {"conversion": conversion, "orders": arguments.orders(orders), "by": by}
-    asked = as_node(m, "calibrate"), epsilon, delta, digits, how
+    digits, m = arguments.digits(digits), as_node(m, "calibrate")
+    conversion = pinned_conversion(conversion, orders, by)
+
+    def ask(conversion: str, digits: int = digits) -> Calibration:
+        how = {"conversion": conversion, "orders": arguments.orders(orders), "by": by}
+        return _calibrate(m, epsilon, delta, digits, how)
+
+    if conversion != BEST:
+        return ask(conversion)
+    found = best(
+        Ways(
+            by_orders=(lambda: ask(BY_ORDERS), lambda: ask(BY_ORDERS, min(digits, _FEW_DIGITS))),
+            closest=lambda: ask(CLOSEST),
+            exact=(lambda: ask(TRUE), lambda: ask(TRUE, min(digits, _FEW_DIGITS))),
+            against=_against,
+            is_less=_is_better,
+        )
+    )
+    guarantee = replace(found.answer.guarantee, is_best=True, not_exact=found.not_exact)
+    if not found.in_time:
+        guarantee = noted(guarantee, may_be_smaller(guarantee))
+    return replace(found.answer, guarantee=guarantee)
+
+
+def _calibrate(
+    m: Node, epsilon: Numeric, delta: Numeric, digits: int, how: dict[str, Any]
+) -> Calibration:
+    """The two values by one conversion."""
+    asked = m, epsilon, delta, digits, how
     target = Target(*asked)
     low, high = _steered_neighbours(_Steered(*asked), target, digits) or neighbours(target, digits)
     meets, fails = (low, high) if target.met(low) else (high, low)
     return Calibration(target.symbol.name, meets, fails, *target.asked[meets])
 
 
-def calibrated(
-    m: Node,
-    epsilon: Numeric,
-    delta: Numeric,
-    digits: int,
-    conversion: str | None = None,
-    by: By = None,
-) -> Reported[Calibration]:
-    """The value that meets a target, by the best that is proved unless something is pinned."""
+def _against(exact: Calibration, by_orders: Calibration | None) -> str:
+    """Why the value by the exact profile is not the better one, or nothing where it is."""
+    why = against(exact.guarantee, None)
+    if why or by_orders is None:
+        return why
+    if _is_better(by_orders, exact):
+        return f"the dominating pair gives no better than {number(exact.meets)}"
+    return ""
 
-    def ask(conversion: str) -> Calibration:
-        return calibrate(m, epsilon, delta, digits=digits, conversion=conversion, by=by)
 
-    def needs_more(exact: Calibration, by_orders: Calibration | None) -> str:
-        why = against(exact.guarantee, None)
-        if why or by_orders is None:
-            return why
-        if is_better(by_orders, exact):
-            return f"the dominating pair gives no better than {number(exact.meets)}"
-        return ""
-
-    def is_better(one: Calibration, than: Calibration) -> bool:
-        less = than.meets - one.meets
-        return less != 0 and (less > 0) == (one.meets > one.fails)  # noise falls, a rate rises
-
-    if conversion := pinned_conversion(conversion, None, by):
-        return pinned(ask(conversion))
-    return best(ask, needs_more, is_better)
+def _is_better(one: Calibration, than: Calibration) -> bool:
+    """Is less noise needed, or a larger rate or count allowed?"""
+    less = than.meets - one.meets
+    return less != 0 and (less > 0) == (one.meets > one.fails)  # noise falls, a rate rises
 
 
 def number(value: Fraction) -> str:

@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 import mpmath
 
 from symacct.accountant.accountant import Accountant
+from symacct.accountant.best import in_share, late
+from symacct.core import deadline, limits
 from symacct.core.calling import explained
 from symacct.core.claims import Kind
 from symacct.core.errors import DomainError, OrderError, SoundnessError, SymacctError, echo
@@ -26,7 +28,6 @@ from symacct.expressions.theorem_registry import PROVED, Theorem, is_about, theo
 from symacct.results.enclosure import Enclosure
 from symacct.results.progress import progress
 from symacct.results.rounding import format_shared, order_text
-from symacct.results.time_limit import TimeBeside
 from symacct.theory.conversion import WholeProfile, conversions
 
 _RATIO_BITS = 128
@@ -128,6 +129,7 @@ def compare(
 
 
 _RATIO_DIGITS = 5
+_HALF, _ALL = Fraction(1, 2), Fraction(1)  # of a question's time
 _R = TypeVar("_R", bound="TheoremRow | ConvertedEpsilon")
 
 
@@ -261,20 +263,16 @@ def compare_epsilon(
 
 def _truth(accountant: Accountant, m: Node, delta: Any) -> list[ConvertedEpsilon]:
     """The true ε; or what it is at most, as far as that is known, and at least: each in time."""
-    # Of an accountant of its own: what is given up half way is forgotten.
-    own, beside = Accountant(accountant.digits, accountant.engine), TimeBeside()
-    asked = repr(str(delta))
-    found = beside.ask_or_say(
-        lambda: _epsilon(own, m, delta, _EXACT), f"m.epsilon({asked}, conversion='exact')"
-    )
-    rows = [ConvertedEpsilon(_EXACT, None, found)]
-    if isinstance(found, Enclosure) and found.claim.kind is Kind.EXACT:
+    with deadline.within(limits.current().seconds):
+        found = in_share(_HALF, lambda: _epsilon(accountant, m, delta, _EXACT))
+        rows = [ConvertedEpsilon(_EXACT, None, found or f"not {late()}")]
+        if isinstance(found, Enclosure) and found.claim.kind is Kind.EXACT:
+            return rows
+        with contextlib.suppress(SymacctError):
+            least = in_share(_ALL, lambda: accountant.lower_epsilon(m, delta))
+            if least is None or least.lower > 0:
+                rows.append(ConvertedEpsilon(_LEAST, None, least or f"not {late()}"))
         return rows
-    with contextlib.suppress(SymacctError):
-        least = beside.ask_or_say(lambda: own.lower_epsilon(m, delta), f"m.lower_epsilon({asked})")
-        if isinstance(least, str) or least.lower > 0:
-            rows.append(ConvertedEpsilon(_LEAST, None, least))
-    return rows
 
 
 def _epsilon(

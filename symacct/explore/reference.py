@@ -18,6 +18,7 @@ from symacct.explore.sweeps.worker import NEEDED, shown
 from symacct.expressions.node import Node, as_node
 from symacct.results.enclosure import Enclosure, Guarantee
 from symacct.results.progress import progress
+from symacct.theory.conversion import BEST
 from symacct.version import __version__
 
 _RESULTS = ("lower", "upper", "kind", "theorems", "order", "conversion", "error")
@@ -64,7 +65,7 @@ def reference_table(
     grid: Mapping[str, Sequence[str]],
     ask: str = "rdp",
     digits: int = 50,
-    conversion: str = "improved",
+    conversion: str = BEST,
 ) -> ReferenceTable:
     """Certified values of `node` at every point of the grid.
 

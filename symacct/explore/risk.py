@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from flint import arb
 
 from symacct.accountant.accountant import certified_number, refuse_symbols
+from symacct.accountant.best import in_share
 from symacct.accountant.currencies.concentrated import zcdp
 from symacct.accountant.currencies.curve_tests import (
     CurveProfile,
@@ -22,7 +23,7 @@ from symacct.accountant.currencies.gdp import gdp, is_gaussian, or_fewer_digits,
 from symacct.accountant.currencies.tradeoff import nearest_first
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
-from symacct.core import arguments, limits
+from symacct.core import arguments, deadline, limits
 from symacct.core.calling import explained, explained_methods
 from symacct.core.claims import Adjacency, Claim, Kind
 from symacct.core.errors import (
@@ -52,7 +53,6 @@ from symacct.profile.gaussian_tradeoff import smallest_mu
 from symacct.profile.tradeoff import HockeySticks, largest_power
 from symacct.results.enclosure import Bound, bound, from_ball
 from symacct.results.rounding import given
-from symacct.results.time_limit import OutOfTimeError, TimeBeside
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -309,8 +309,8 @@ class Risk:
     def rows(self) -> list[tuple[str, Bound | str, Bound | str | None]]:
         """What it is, what it is at most, and at least where that is another number.
 
-        The profile has `limits(report=…)` seconds for all of them. What it does not tell by then is
-        what the Rényi curve implies, and is left out if that is nothing.
+        The profile has half of the time `limits(seconds=…)` for all of them. What it does not tell
+        by then is what the Rényi curve implies, and is left out if that is nothing.
         """
         return [(row.what, row.most, row.least) for row in self._table]
 
@@ -377,11 +377,15 @@ class Risk:
     def drawn(self, fprs: list[Fraction]) -> list[Bound]:
         """`tpr` at each rate, all by the Rényi curve if the profile has not all of them in time.
 
-        The time is `limits(report=…)` seconds.
+        The time is `limits(seconds=…)`.
         """
         if self.has_curve_beside:
-            with suppress(PrecisionError, LimitError, OutOfTimeError):
-                return TimeBeside(limits.current().report).ask(lambda: list(map(self.tpr, fprs)))
+            with (
+                suppress(PrecisionError, LimitError),
+                deadline.within(limits.current().seconds),
+            ):
+                if found := in_share(Fraction(1), lambda: list(map(self.tpr, fprs))):
+                    return found
             with suppress(InfiniteError):
                 return list(map(self.by_curve.tpr, fprs))
         return list(map(self.tpr, fprs))

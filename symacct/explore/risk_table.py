@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from symacct.core import limits
+from symacct.accountant.best import in_share, late
+from symacct.core import deadline, limits
 from symacct.core.claims import Kind
 from symacct.core.errors import AssumptionError, SymacctError
 from symacct.core.exact import INFINITY, typed_value
 from symacct.results.enclosure import Bound
 from symacct.results.rounding import given
-from symacct.results.time_limit import TimeBeside
 
 if TYPE_CHECKING:
     from symacct.explore.risk import Risk
@@ -38,28 +38,30 @@ class Row(NamedTuple):
 
 
 def rows_of(found: Risk) -> list[Row]:
-    """The rows, which have `limits(report=…)` seconds by the profile and as many by the curve."""
-    time = TimeBeside(limits.current().report)
-
-    def told(of: Risk, whose: str, name: str, argument: str | None) -> Bound | str:
-        how = f"risk(m){whose}.{name}" + ("" if argument is None else f"({argument!r})")
-        return time.ask_or_say(lambda: _or_why(of, name, argument), how)
-
+    """The rows, which have half of `limits(seconds=…)` by the profile and the rest by the curve."""
     rows = []
-    for what, name, argument, has_lower in _questions(found):
-        least = told(found.lower, ".lower", name, argument) if has_lower and found.lower else None
-        rows.append(Row(what, name, argument, told(found, "", name, argument), least, False))
-    return _filled(rows, found) if found.has_curve_beside else rows
+    with deadline.within(limits.current().seconds):
+        with deadline.within(deadline.remaining() / 2):
+            for what, name, argument, has_lower in _questions(found):
+                least = _told(found.lower, name, argument) if has_lower and found.lower else None
+                most = _told(found, name, argument)
+                rows.append(Row(what, name, argument, most, least, False))
+        return _filled(rows, found) if found.has_curve_beside else rows
+
+
+def _told(of: Risk, name: str, argument: str | None) -> Bound | str:
+    """The number, or why there is none; that is also where the time is over."""
+    found = in_share(Fraction(1), lambda: _or_why(of, name, argument))
+    return f"not {late()}" if found is None else found
 
 
 def _filled(rows: list[Row], found: Risk) -> list[Row]:
     """The rows, those without a number filled with what the Rényi curve implies."""
-    time = TimeBeside(limits.current().report)
 
     def filled(row: Row) -> Row:
         if isinstance(row.most, Bound) or row.name not in _BOUNDED:
             return row
-        most = time.ask_or_say(lambda: _or_why(found.by_curve, row.name, row.argument), "")
+        most = _told(found.by_curve, row.name, row.argument)
         return row if isinstance(most, str) else row._replace(most=most, of_curve=True)
 
     rows = list(map(filled, rows))
@@ -81,7 +83,7 @@ def note_of(rows: list[Row], digits: int) -> str:
     named = "" if is_marked else ": " + "; ".join(row.what for row in taken)
     return (
         f"{which} come from the Rényi curve, because the exact profile was not had to "
-        f"{digits} digits within {limits.current().report} s{named}"
+        f"{digits} digits within {limits.current().seconds} s{named}"
     ) + "." * is_marked
 
 

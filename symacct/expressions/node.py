@@ -296,17 +296,23 @@ class Node(Currencies, Mechanical, PaperOutput, Pictures, Interned):
         self,
         delta: Numeric,
         digits: int | None = None,
-        conversion: str = "improved",
+        conversion: str = "best",
         orders: str | Iterable[Numeric] | None = None,
         by: By = None,
     ) -> Guarantee:
-        """The Guarantee (ε, δ) with the smallest ε for this δ, over all real orders and ∞.
+        """The Guarantee (ε, δ) with the smallest ε for this δ that is proved in time.
 
-        `orders` restricts the orders: it is "integer" or an iterable of orders. `digits` is 30 by
-        default; if the exact profile has fewer digits, the guarantee has those, and its `note` says
-        so. The conversion "best" is "exact" if that is found in time, and otherwise "optimal" if
-        that prints a smaller number than "improved", as in `report`. Raises DomainError for δ
-        outside [0, 1), and SoundnessError if only a lower bound is known.
+        The time is `limits(seconds=…)`. Where it is short, the `note` says that more may prove a
+        smaller ε. Another `conversion` ("exact", "improved", "optimal", "classic") answers alone
+        and runs to its end. `orders`, "integer" or an iterable of orders, or a theorem named by
+        `by` pin an answer by Rényi orders, by the conversion "improved" if none is named. `digits`
+        is 30 by default; if fewer are had in time, the guarantee has those. Raises DomainError for
+        δ outside [0, 1), and SoundnessError if only a lower bound is known.
+
+        >>> from symacct import Gaussian
+        >>> g = Gaussian(5).epsilon("1e-5", digits=6)
+        >>> print(g.epsilon, g.conversion, Gaussian(5).epsilon("1e-5", 6, "improved").epsilon)
+        0.725522 exact 0.794315
         """
         return upward.accountant.default_accountant().epsilon(
             self, delta, conversion=conversion, orders=orders, by=by, digits=digits
@@ -317,11 +323,11 @@ class Node(Currencies, Mechanical, PaperOutput, Pictures, Interned):
         self,
         epsilon: Numeric,
         digits: int | None = None,
-        conversion: str = "improved",
+        conversion: str = "best",
         orders: str | Iterable[Numeric] | None = None,
         by: By = None,
     ) -> Guarantee:
-        """The Guarantee (ε, δ) with the smallest δ for this ε, over all real orders and ∞."""
+        """The Guarantee (ε, δ) with the smallest δ for this ε >= 0; see `epsilon`."""
         return upward.accountant.default_accountant().delta(
             self, epsilon, conversion=conversion, orders=orders, by=by, digits=digits
         )
@@ -353,17 +359,16 @@ class Node(Currencies, Mechanical, PaperOutput, Pictures, Interned):
     ) -> upward.report.PrivacyReport:
         """The number to report: the smallest proved ε for `delta`, or δ for `epsilon`.
 
-        The answer prints the number first, then its relation and how it was found, and then what
-        Rényi orders give. Its `guarantee` is the Guarantee. The exact privacy profile gives the
-        number if it answers within `limits(report=…)` seconds and is the smaller one; otherwise
-        Rényi orders do. `adjacency`, "add_remove" or "replace_one", says for which neighbours the
+        It is the number of `epsilon` or `delta`, printed with its relation, what it is of and how
+        it was found. Its `guarantee` is the Guarantee; `details()` has what it rests on and what
+        Rényi orders give. `adjacency`, "add_remove" or "replace_one", says for which neighbours the
         parameters were stated, if the expression leaves that open. Raises DomainError unless one of
         `delta` and `epsilon` is given, AdjacencyError if the relation does not hold, and
         SoundnessError if only a lower bound is known.
 
         >>> from symacct import Gaussian
         >>> print(Gaussian(5).report("1e-5").epsilon, Gaussian(5).epsilon("1e-5", digits=6).epsilon)
-        0.725522 0.794315
+        0.725522 0.725522
         """
         return upward.report.report(self, delta, epsilon, digits, adjacency)
 

@@ -114,21 +114,20 @@ class PaperOutput:
         epsilon: Numeric | None = None,
         form: str = "text",
         digits: int = 6,
-        conversion: str | None = None,
+        conversion: str = "best",
         adjacency: str | None = None,
     ) -> str:
         """A paragraph on the best proved ε for `delta`, or the best proved δ for `epsilon`.
 
         `form` is "text", "markdown", "latex" or "short", one sentence. `adjacency`, "add_remove"
         or "replace_one", says for which neighbours the mechanism's parameters were stated, if the
-        expression leaves that open; AdjacencyError if it does not hold for those. Without a
-        `conversion` the number comes from the exact profile if that is known within
-        `limits(report=…)` seconds, and otherwise from Rényi orders, as in `report`.
+        expression leaves that open; AdjacencyError if it does not hold for those. The number
+        is that of `Node.epsilon` or `Node.delta` by the `conversion`.
         """
         m = cast("Node", self)
-        found = upward.reported.reported(m, delta, epsilon, digits, conversion=conversion)
-        best = found.best if adjacency is None else found.best.under(adjacency)
-        return best.statement(form, digits)
+        ask = upward.accountant.asked_of
+        g = ask(m, delta, epsilon, digits=digits, conversion=conversion)
+        return (g if adjacency is None else g.under(adjacency)).statement(form, digits)
 
     def expansion(
         self,

@@ -29,6 +29,7 @@ from symacct.interop.dp_types import (
 from symacct.interop.floats import scalar
 from symacct.operations import Compose
 from symacct.results.enclosure import Enclosure, Guarantee
+from symacct.theory.conversion import BEST
 from symacct.theory.conversion import named as conversion_named
 
 if TYPE_CHECKING:
@@ -45,29 +46,29 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
 
     A dp_accounting.PrivacyAccountant where that is installed. Events are read by `from_dp_event`;
     nodes are taken as they are. The floats that come back are rounded up; ε is ∞ and δ is 1 where
-    there is no privacy. `orders` restricts the search; without it every real order is searched.
-    `conversion` is any of `symacct.conversions()`; "exact" answers without Rényi orders. `by`
-    names theorems, each used where what was composed has a part that it is about; of what none of
-    them is about the answer is the default one.
+    there is no privacy. By default each is the smallest number that is proved in the time
+    `limits(seconds=…)`; `conversion`, any of `symacct.conversions()`, `orders` and `by` pin an
+    answer as in `Node.epsilon`. `by` names theorems, each used where what was composed has a part
+    that it is about; of what none of them is about the answer is the default one.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> step = PoissonSubsample(Gaussian(4), "0.01")
     >>> EventAccountant().compose(step, 10_000).get_epsilon(1e-5)
-    1.0353840019441014
+    0.9
     """
 
     def __init__(
         self,
         orders: str | Iterable[Numeric] | None = None,
         neighboring_relation: object = "add_remove",
-        conversion: str = "improved",
+        conversion: str = BEST,
         accountant: Accountant | None = None,
         by: By = None,
     ) -> None:
         given = arguments.orders(orders)
         self._searched = tuple(map(scalar, given)) if isinstance(given, list) else given
         self._relation = relation_named(neighboring_relation)
-        self._conversion = conversion_named(conversion).name
+        self._conversion = conversion if conversion == BEST else conversion_named(conversion).name
         if accountant is not None and not isinstance(accountant, Accountant):
             raise DomainError(f"accountant: found {echo(accountant)}, needed an Accountant")
         self._accountant = accountant or Accountant(digits=_DIGITS)

@@ -10,13 +10,14 @@ from opacus.accountants import IAccountant
 from symacct.core.exact import Numeric
 from symacct.interop.accountant import EventAccountant
 from symacct.interop.opacus import from_opacus_history
+from symacct.theory.conversion import BEST
 
 
 class SymacctAccountant(IAccountant):  # type: ignore[misc]  # Opacus ships no types
-    """Poisson-sampled Gaussian noise under add/remove, at every real Rényi order."""
+    """Poisson-sampled Gaussian noise under add/remove: the smallest ε that is proved in time."""
 
-    conversion = "improved"
-    #: Searched where a question says nothing; None: every real order.
+    conversion = BEST
+    #: Rényi orders that pin the answer where a question says nothing; None: no order is pinned.
     alphas: Iterable[Numeric] | None = None
 
     def __init__(self) -> None:

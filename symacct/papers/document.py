@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import sympy
 
-from symacct.accountant.reported import Reported, reported
+from symacct.accountant.accountant import asked_of
 from symacct.core import arguments
 from symacct.core.claims import Claim, Kind, Relation, Source
 from symacct.core.errors import DomainError, echo
@@ -71,8 +71,8 @@ def paper(
 
     The formula keeps the symbols of `m`; the table of ε(α) at the orders `alphas`, and ε at
     `delta` if one is given, put in `values`, and are left out where a symbol stays open. With
-    `delta` the best proved ε stands first with its own formula, that by Rényi orders below it, and
-    there is a table only of orders that are given; without, it is of the orders 2, 4 and 8. Raises
+    `delta` the best proved ε stands first with its own formula, and there is a table only of orders
+    that are given; without, it is of the orders 2, 4 and 8. Raises
     as `latex`, `table` and `epsilon` do; DomainError names the symbol that `values` leaves open.
 
     >>> from symacct import Gaussian
@@ -88,10 +88,9 @@ def paper(
     parts = [_section("Mechanism", _mechanism(m, display))]
     is_open, packages = bool(numbers.free_symbols), _BASE
     if delta is not None and not is_open:
-        found = reported(numbers, delta, digits=digits, by=by)
-        parts.append(_section("Guarantee", _guarantees(found, names, by, digits)))
-        stated = [x for x in dict.fromkeys((found.best, found.by_orders)) if x is not None]
-        sources += [source for one in stated for source in sources_of(one)]
+        g = asked_of(numbers, delta, digits=digits, by=by)
+        parts.append(_section("Guarantee", _guarantees(g, names, by, digits)))
+        sources += sources_of(g)
     parts += [
         _section("Formula", _formula(display, display.formulas[0].claim)),
         _section("Theorems", _theorems(theorems, m)),
@@ -240,20 +239,16 @@ def _values(
 
 
 def _guarantees(
-    found: Reported[Guarantee],
+    g: Guarantee,
     names: Mapping[str | sympy.Symbol, str] | None,
     by: By,
     digits: int,
 ) -> Iterator[str]:
-    """The number to report with its formula, and the one by Rényi orders."""
-    yield _guarantee(found.best, digits)
+    """The number to report with its formula."""
+    yield _guarantee(g, digits)
     with contextlib.suppress(UnwrittenError):
-        if found.best.needs_no_order:
-            shown = number_latex(found.best, names, by)
-            yield f"The number is that of the formula\n{shown}"
-    if found.by_orders is not None and found.by_orders is not found.best:
-        yield ""
-        yield _guarantee(found.by_orders, digits)
+        if g.needs_no_order:
+            yield f"The number is that of the formula\n{number_latex(g, names, by)}"
 
 
 def _guarantee(found: Guarantee, digits: int) -> str:

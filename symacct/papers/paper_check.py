@@ -41,6 +41,7 @@ from symacct.explore.sweeps.worker import NEEDED
 from symacct.export.formula import formula
 from symacct.results.enclosure import Enclosure, to_fraction
 from symacct.text import parse
+from symacct.theory.conversion import BEST
 
 FORMAT = 1
 _OPTIONAL = {"by", "conversion", "orders", "direction", "comment"}
@@ -80,7 +81,7 @@ class PaperEntry:
     source: str
     direction: str = SAFE
     by: By = None
-    conversion: str = "improved"
+    conversion: str = BEST
     orders: str | list[str] | None = None
     comment: str = ""
 

@@ -5,22 +5,18 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from symacct.accountant.accountant import asked_of, default_accountant
+from symacct.accountant.best import BY_ORDERS
 from symacct.accountant.currencies.concentrated import zcdp_at_once
-from symacct.accountant.reported import (
-    Reported,
-    asked_letter,
-    in_python,
-    may_be_smaller,
-    reported,
-    under,
-)
 from symacct.core.calling import explained_methods
 from symacct.core.claims import Kind
+from symacct.core.errors import SymacctError
 from symacct.core.exact import Numeric, text
+from symacct.core.forking import cached_property
 from symacct.explore.comparison import ratio
 from symacct.export.cards import card
 from symacct.export.citation import source_line
@@ -40,6 +36,7 @@ from symacct.results.enclosure import Bound, Enclosure, Guarantee, to_fraction
 from symacct.results.rounding import found_order, given, rational_text
 
 _WIDTH = 80  # columns of a printed report
+_NOTES = 2  # of a headline
 #: Over what Rényi orders give beside a number that is not by them.
 COMPARED = "by Rényi orders, for comparison"
 _LARGE = Fraction(1, 100)  # a δ that no number of records makes small
@@ -53,11 +50,12 @@ Row = tuple[str, str]
 @explained_methods
 @dataclass(frozen=True, repr=False)
 class PrivacyReport:
-    """The number to report, its relation, how it was found, and what Rényi orders give.
+    """The number to report, its relation, what it is of and how it was found.
 
-    `guarantee` is the best guarantee that is proved, and `by_orders` is the one by Rényi orders, or
-    None if there is none. The report prints as rows, and as a table in a notebook. A row says what
-    a δ of 1/100 or more means, or an ε of 23.03 or more. ε is in nats.
+    `guarantee` is the best guarantee that is proved in time. The report prints as these four rows,
+    with a note where one is due, and as a table in a notebook; `details()` has what it rests on
+    and what Rényi orders give, which `by_orders` is. A note says what a δ of 1/100 or more means,
+    or an ε of 23.03 or more. ε is in nats.
 
     >>> from symacct import Gaussian
     >>> found = Gaussian(5).report("1e-5")
@@ -67,24 +65,29 @@ class PrivacyReport:
     0.725522 0.794315
     """
 
-    found: Reported[Guarantee]
-    #: How a number is asked for that takes longer than a report may, where not in Python.
-    more: str = field(default="", compare=False)
+    guarantee: Guarantee
     #: How many records the data have, where that is known.
     records: int | None = None
     #: Why the relation is this one, and what was done, where more is known than the expression.
     relation_why: str = ""
     of: str = ""
+    #: What else is to be known of it, where more is known than the expression.
+    also: tuple[str, ...] = ()
 
-    @property
-    def guarantee(self) -> Guarantee:
-        """The guarantee to report."""
-        return self.found.best
-
-    @property
+    @cached_property
     def by_orders(self) -> Guarantee | None:
-        """The guarantee by Rényi orders, if they give one."""
-        return self.found.by_orders
+        """The guarantee by Rényi orders and the usual conversion, if they give one."""
+        g = self.guarantee
+        if not g.is_best or g.mechanism is None:
+            return None
+        if not g.needs_no_order:
+            return g
+        digits, accountant = g.asked.digits_asked, default_accountant()
+        ask = accountant.epsilon if g.epsilon is g.asked else accountant.delta
+        try:
+            return ask(g.mechanism, g.given, BY_ORDERS, digits=digits)
+        except SymacctError:
+            return None
 
     @property
     def epsilon(self) -> Bound | Any:
@@ -99,7 +102,7 @@ class PrivacyReport:
     @property
     def how(self) -> str:
         """How the number was found, in a sentence."""
-        g, letter = self.guarantee, asked_letter(self.guarantee)
+        g, letter = self.guarantee, self.guarantee.letter
         if g.kind is Kind.EXACT:
             said = f"No smaller {letter} is true: this one is from the exact privacy profile"
         elif g.needs_no_order:
@@ -121,9 +124,14 @@ class PrivacyReport:
             ("relation", "; ".join(filter(None, [self._relation, self.relation_why]))),
             *([] if g.mechanism is None else [("of", self.of or in_few_words(g.mechanism))]),
             ("how", self.how),
-            *([("not final", said)] if (said := self._not_final) else []),
-            *([("note", " ".join(notes))] if (notes := [*self.notes, *self._assumed]) else []),
+            *(("note", note) for note in self._most_urgent),
         ]
+
+    @property
+    def _most_urgent(self) -> list[str]:
+        """The notes of the headline, of which it has no more than two."""
+        notes = [self._not_final, *self.notes, *self._assumed, *self.also]
+        return list(filter(None, notes))[:_NOTES]
 
     @property
     def _assumed(self) -> list[str]:
@@ -181,8 +189,8 @@ class PrivacyReport:
     def behind(self) -> Iterator[Row]:
         """What the headline rests on."""
         g = self.guarantee
-        if self.found.not_exact and self.found.in_time:  # else the headline says it
-            yield "exact profile", self.found.not_exact
+        if g.not_exact:
+            yield "exact profile", g.not_exact
         if g.needs_no_order:
             yield "sources", _sources(g)
         else:
@@ -198,7 +206,7 @@ class PrivacyReport:
         if (other := self.by_orders) is None or other is self.guarantee:
             return
         times = _times(other.asked, self.guarantee.asked)
-        yield asked_letter(other), f"{other.asked.rounded()}{times}"
+        yield other.letter, f"{other.asked.rounded()}{times}"
         yield from _order_facts(other)
 
     def explain(self) -> Explanation:
@@ -230,33 +238,34 @@ class PrivacyReport:
     @property
     def _not_final(self) -> str:
         """What more time or other limits may give; nothing where the answer is all of it."""
-        answers = [one for one in (self.guarantee, self.by_orders) if one is not None]
-        said = "; ".join(dict.fromkeys(one.note for one in answers if one.note))
-        calls = in_python(self.guarantee)
-        said = said.replace(calls, self.more or calls)
-        if not self.found.in_time and "may be provable" not in said:
-            late = may_be_smaller(self.guarantee, self.more or calls)
-            said = "; ".join(filter(None, [said, late]))
+        said = self.guarantee.note
         return f"{said[0].upper()}{said[1:]}." if said else ""
 
     def __str__(self) -> str:
+        return "\n".join(_lines(self.headline()))
+
+    def details(self) -> str:
+        """The report with what it rests on and what Rényi orders give, as text."""
         others = list(self.comparison())
         below = [f"{COMPARED}:", *_lines(others)] if others else []
-        return "\n".join([*_lines([*self.headline(), *self.behind()]), *below])
+        return "\n".join([*_lines([*self.headline(), *self.behind(), *self.further()]), *below])
+
+    def further(self) -> list[Row]:
+        """The notes that the headline has no room for."""
+        every = [self._not_final, *self.notes, *self._assumed, *self.also]
+        return [("note", note) for note in list(filter(None, every))[_NOTES:]]
 
     __repr__ = __str__
 
     def __dir__(self) -> list[str]:
         """What users ask of it."""
-        return sorted(set(super().__dir__()) - {"behind", "found", "large_delta", "relation_why"})
+        return sorted(set(super().__dir__()) - {"behind", "large_delta", "relation_why"})
 
     def _repr_html_(self) -> str:
-        others = list(self.comparison())
-        below = card(others, COMPARED) if others else ""
-        return card([*self.headline(), *self.behind()]) + below
+        return card(self.headline())
 
     def as_dict(self) -> dict[str, Any]:
-        """The headline for JSON."""
+        """The report for JSON: its own number stands at the top."""
         g = self.guarantee
         report = f"{_pair(g)}: {self._relation}"
         why = {"relation_why": self.relation_why} if self.relation_why else {}
@@ -275,8 +284,8 @@ def report(
     adjacency: str | None = None,
 ) -> PrivacyReport:
     """The number to report of m; see `Node.report`."""
-    found = reported(as_node(m, "report"), delta, epsilon, digits)
-    return PrivacyReport(found if adjacency is None else under(found, adjacency))
+    g = asked_of(as_node(m, "report"), delta, epsilon, digits=digits)
+    return PrivacyReport(g if adjacency is None else g.under(adjacency))
 
 
 def _pair(g: Guarantee) -> str:

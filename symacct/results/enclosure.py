@@ -204,13 +204,16 @@ class Guarantee(NoNumber):
     `claim` is about the curve. `alpha` is the Rényi order. `optimal` says that no allowed order
     gives a smaller number; if it is False, the number at `alpha` is still a sound guarantee. If δ
     is near the total variation, `alpha` is 1 and `conversion` is "total-variation", also if the
-    improved or the optimal conversion was asked for. Raises SoundnessError for a lower bound. ε is
-    in nats.
+    improved or the optimal conversion was asked for. `float(g)` is the number asked for, rounded
+    to the safe side. Raises SoundnessError for a lower bound. ε is in nats.
 
     >>> from symacct import Gaussian
     >>> guarantee = Gaussian(5).epsilon("1e-5", digits=5)
     >>> print(guarantee.epsilon.rounded_up(5), guarantee.delta, guarantee.kind)
-    0.79432 1/100000 upper
+    0.72553 1/100000 exact
+    >>> by_orders = Gaussian(5).epsilon("1e-5", digits=5, conversion="improved")
+    >>> print(by_orders.epsilon.rounded_up(5), by_orders.kind)
+    0.79432 upper
     """
 
     epsilon: Bound | Any  # the number asked; what was given is a Fraction
@@ -226,8 +229,10 @@ class Guarantee(NoNumber):
     needs_no_order: bool = field(default=False, repr=False, compare=False)
     #: The expression that was asked, for `statement()`.
     mechanism: Node | None = field(default=None, repr=False, compare=False)
-    #: Is it the best that is proved, which `report` gives?
+    #: Was the smallest number asked for that is proved, by whichever conversion?
     is_best: bool = field(default=False, repr=False, compare=False)
+    #: Why the exact profile does not give it, in words, where that was asked.
+    not_exact: str = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if Kind.LOWER in (self.kind, self.claim.kind):
@@ -238,6 +243,9 @@ class Guarantee(NoNumber):
             most = mpmath.mpf(1)
             asked = replace(asked, lower=min(asked.lower, most), upper=most)
         object.__setattr__(self, name, asked)
+
+    def __float__(self) -> float:
+        return float(self.asked)
 
     def of(self, mechanism: Node) -> Guarantee:
         """This guarantee for the expression that was asked."""
@@ -299,6 +307,11 @@ class Guarantee(NoNumber):
         return self.epsilon if isinstance(self.epsilon, Bound) else self.delta
 
     @property
+    def letter(self) -> str:
+        """ε or δ: the one that was asked for."""
+        return "ε" if self.epsilon is self.asked else "δ"
+
+    @property
     def given(self) -> Fraction:
         """The number that was given."""
         number: Fraction
@@ -313,9 +326,18 @@ class Guarantee(NoNumber):
         given = shown(self.given)
         pair = f"{asked}, {given}" if self.epsilon is self.asked else f"{given}, {asked}"
         relation = str(self.claim.adjacency).replace("either", "either relation")
-        order = "" if self.needs_no_order else f" at order {rounding.found_order(self.alpha)}"
         note = f"; {self.note}" if self.note else ""
-        return f"({pair})-DP under {relation}{order} by the {self.conversion} conversion{note}"
+        return f"({pair})-DP under {relation}{self._by}{note}"
+
+    @property
+    def _by(self) -> str:
+        """By what it is proved; what is only an upper bound is never called exact."""
+        if not self.needs_no_order:
+            order = rounding.found_order(self.alpha)
+            return f" at order {order} by the {self.conversion} conversion"
+        if self.kind is Kind.EXACT:
+            return f" by the {self.conversion} conversion"
+        return ", an upper bound by the profile of a dominating pair"
 
     def __format__(self, spec: str) -> str:
         """As `str`, the number asked as the format says, on its safe side."""
@@ -326,9 +348,9 @@ class Guarantee(NoNumber):
         """How a smaller number may be had, in words; nothing if this is the number to report."""
         if self.needs_no_order or self.is_best:
             return ""
-        name, letter = ("", "ε") if self.epsilon is self.asked else ("epsilon=", "δ")
+        question = "epsilon" if self.epsilon is self.asked else "delta"
         given = rounding.given(self.given)
-        return f"m.report({name}'{given}') may give a smaller {letter}"
+        return f"m.{question}('{given}') may give a smaller {self.letter}"
 
     def __repr__(self) -> str:
         lines = [f"Guarantee: {self}", self._best(), f"of the curve: {self.claim}"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import functools
 import math
 import sys
 import threading
@@ -13,17 +12,13 @@ import weakref
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar
 
-from symacct.core import limits
+from symacct.core.deadline import OutOfTimeError as OutOfTimeError  # noqa: PLC0414
 from symacct.core.forking import new_lock
 
 _PACE = 0.05  # seconds between two looks
 _AGAIN = 0.5  # until it is raised again: something may have kept it
 _T = TypeVar("_T")
 Clock: TypeAlias = Callable[[], float]
-
-
-class OutOfTimeError(BaseException):
-    """The time is over: no answer, and nothing on its way takes it for one, as an interrupt."""
 
 
 class _Watch:
@@ -119,35 +114,3 @@ def before(end: float, question: Callable[[], _T], clock: Clock = time.monotonic
             _watch.end(me)
     finally:
         _watch.end(me)  # should the time be over within the first
-
-
-class TimeBeside:
-    """The time for all that is printed beside one answer: `limits(beside=…)` seconds.
-
-    The seconds are this thread's own, so that a busy machine leaves out no more; the wall clock's
-    where the system has none. An answer of its own right has other `seconds`.
-    """
-
-    def __init__(self, seconds: int | None = None) -> None:
-        self._seconds = limits.current().beside if seconds is None else seconds
-        self._clock: Clock = time.monotonic
-        if hasattr(time, "pthread_getcpuclockid"):
-            own = time.pthread_getcpuclockid(threading.get_ident())
-            self._clock = functools.partial(time.clock_gettime, own)
-        self._end = self._clock() + self._seconds
-
-    def ask(self, question: Callable[[], _T]) -> _T:
-        """The answer; OutOfTimeError where the time is over before."""
-        return before(self._end, question, self._clock)
-
-    def ask_or_say(self, question: Callable[[], _T], how: str) -> _T | str:
-        """The answer; where the time is over before, the words in its place."""
-        try:
-            return self.ask(question)
-        except OutOfTimeError:
-            return self.left_out(how)
-
-    def left_out(self, how: str = "") -> str:
-        """The words in the place of what was not known by then, and how it is asked for."""
-        alone = f"; for it alone, ask {how}" if how else ""
-        return f"not computed within {self._seconds} s{alone}"

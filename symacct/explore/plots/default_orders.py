@@ -8,15 +8,17 @@ from fractions import Fraction
 from itertools import pairwise
 
 from symacct.accountant.accountant import Accountant
+from symacct.accountant.best import BY_ORDERS, in_share
+from symacct.core import deadline, limits
 from symacct.core.errors import SymacctError
 from symacct.core.exact import INFINITY, Order
 from symacct.core.pinning import By
 from symacct.expressions.node import Node
-from symacct.results.time_limit import TimeBeside
 
 #: The δ of which the best order is looked for.
 DELTA = Fraction(1, 10**5)
 _DIGITS = 6
+_HALF = Fraction(1, 2)  # of a question's time
 _NEAR_ONE = tuple(map(Fraction, ("1.1", "1.25", "1.5", "1.75")))
 _STEPS = 8  # whole orders to an octave, where there are so many
 _STEEP, _PARTS = 1.5, 4  # a step over which ε grows by more is cut into so many
@@ -30,11 +32,11 @@ def default_orders(m: Node, by: By = None) -> tuple[list[Order], Order | None]:
     """(the orders from 1.1 to about ten times the best one, the best one at δ = 1e-5).
 
     They end where ε is a hundred times that of the best order, or has almost reached its end. If
-    the best order is infinite, or not known in the time for what is beside an answer, they end at
-    1024. Those below 2 are left out where there is no answer. The best order is None if it is not
-    among them. Where ε grows steeply the orders lie closer, so that its bend is no corner.
+    the best order is infinite, or not known within a question's time, they end at 1024. Those
+    below 2 are left out where there is no answer. The best order is None if it is not among them.
+    Where ε grows steeply the orders lie closer, so that its bend is no corner.
     """
-    accountant, time = Accountant(_DIGITS), TimeBeside()
+    accountant = Accountant(_DIGITS)
 
     def value(alpha: Order) -> float:
         try:
@@ -44,12 +46,13 @@ def default_orders(m: Node, by: By = None) -> tuple[list[Order], Order | None]:
 
     def best_order() -> Order:
         try:
-            return accountant.epsilon(m, DELTA, by=by).alpha
+            return accountant.epsilon(m, DELTA, BY_ORDERS, by=by).alpha
         except SymacctError:
             return INFINITY
 
-    best = time.ask_or_say(best_order, "epsilon")
-    if isinstance(best, str):
+    with deadline.within(limits.current().seconds):
+        best = in_share(_HALF, best_order)
+    if best is None:
         return [*_whole(_LARGEST)], None
     last = _LARGEST
     if best != INFINITY:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import sympy
 
-from symacct.accountant.reported import TRUE
 from symacct.core import arguments, exact
 from symacct.core.calling import explained
 from symacct.core.claims import Kind
@@ -114,7 +113,7 @@ def plot_sweep(
     *,
     by: By = None,
     orders: str | Iterable[Numeric] | None = None,
-    conversion: str = "improved",
+    conversion: str = BEST,
     executor: Executor | None = None,
     axes: Axes | None = None,
 ) -> Figure:
@@ -149,8 +148,8 @@ def plot_sweep(
         f"{_SIGNS.get(name, name)} = {x}" for name in values if name != axis for x in values[name]
     ]
     at = f" at {', '.join(fixed)}" if fixed else ""
-    if ask != "rdp" and conversion not in (TRUE, BEST):
-        at += ", by Rényi orders"
+    if ask != "rdp" and conversion != BEST:
+        at += f", {conversion} conversion"
     named, about_all = _told_apart(curves)
     drawing = Drawing(axes, _SIGNS.get(axis, axis), _ASKED.get(ask, ask) + at, about_all)
     ask_all = functools.partial(

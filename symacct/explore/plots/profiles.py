@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _POINTS = 24
 _LEAST = Fraction(1, 10**10)
 _COUNTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-_EXACT = "exact"
+_EXACT, _ORDERS = "exact", "improved"
 _TRUE, _BELOW, _RENYI = "the profile", "by post-processing", "by Rényi orders"
 
 
@@ -50,7 +50,7 @@ def plot_profile(
     """
     node, accountant = as_node(m, "plot_profile"), Accountant(lines.DIGITS)
     if epsilons is None:
-        last = to_fraction(accountant.epsilon(node, _LEAST).epsilon.upper)
+        last = to_fraction(accountant.epsilon(node, _LEAST, _ORDERS).epsilon.upper)
         epsilons = [last * i / _POINTS for i in range(_POINTS + 1)]
     given = arguments.members(epsilons, "plot_profile, epsilons", "[0, 1]")
     at = [rational(x, "plot_profile, epsilons") for x in given]
@@ -59,7 +59,7 @@ def plot_profile(
         drawing.add(_line(_TRUE, lambda x: accountant.delta(node, x, _EXACT).asked, at))
     else:
         drawing.add(_line(_BELOW, lambda x: accountant.lower_delta(node, x), at))
-    drawing.add(_line(_RENYI, lambda x: accountant.delta(node, x).asked, at))
+    drawing.add(_line(_RENYI, lambda x: accountant.delta(node, x, _ORDERS).asked, at))
     return drawing.finished()
 
 
@@ -91,14 +91,14 @@ def plot_runs(
     known = _is_known(accountant, node)
 
     def once(share: Fraction) -> Fraction:
-        one = accountant.epsilon(node, share, _EXACT if known else "improved")
+        one = accountant.epsilon(node, share, _EXACT if known else _ORDERS)
         return to_fraction(one.epsilon.upper)
 
     if known:
         drawing.add(_line(_TRUE, lambda k: accountant.epsilon(k * node, given, _EXACT).asked, ks))
     else:
         drawing.add(_line(_BELOW, lambda k: accountant.lower_epsilon(k * node, given), ks))
-    drawing.add(_line(_RENYI, lambda k: accountant.epsilon(k * node, given).asked, ks))
+    drawing.add(_line(_RENYI, lambda k: accountant.epsilon(k * node, given, _ORDERS).asked, ks))
     for name, compose in (("optimal composition", _optimal), ("naive composition", _naive)):
         drawing.add(_line(name, functools.partial(compose, once, given), ks))
     return drawing.finished()

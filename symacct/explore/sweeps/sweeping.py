@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, overload
 
 from symacct.accountant.disk_memo import source_digest
-from symacct.accountant.reported import TRUE, pinned_conversion
 from symacct.core import arguments, exact, limits
 from symacct.core.calling import explained
 from symacct.core.errors import (
@@ -56,7 +55,7 @@ _ROWS = 20  # in its card
 _LONGEST = 120  # characters of an expression in a message
 COLUMNS = (
     "value", "lower", "upper", "kind", "certified", "order", "optimal", "theorems", "how",
-    "by_orders", "error",
+    "error",
 )  # fmt: skip
 
 
@@ -65,11 +64,9 @@ class Sweep(Sequence[Record]):
 
     Numbers are text. A record has the parameters of its point. If there is an answer, it also has
     `value` (rounded to the safe side), `lower`, `upper`, `kind` and `theorems`, and `order` for
-    guarantees. If there is none, it has `error`. `axes` names the parameters, and `of` gives the
-    relation and the sensitivity. `by_orders` says whether the numbers are ε or δ from Rényi orders.
-    `is_best` says whether each is the best proved number; then a record also has `how` and
-    `by_orders`, which is the answer by Rényi orders or None. ε is in nats. An index beyond the last
-    record raises IndexError.
+    a guarantee of a Rényi order; a guarantee also has `how` it was found. If there is no answer,
+    it has `error`. `axes` names the parameters, and `of` gives the relation and the sensitivity. ε
+    is in nats. An index beyond the last record raises IndexError.
 
     >>> import sympy
     >>> from symacct import Gaussian, sweep
@@ -84,14 +81,8 @@ class Sweep(Sequence[Record]):
         axes: Sequence[str],
         records: Sequence[Record],
         of: str,
-        by_orders: bool = False,
-        is_best: bool = False,
     ) -> None:
         self.axes = tuple(axes)
-        #: Is each number the best that is proved?
-        self.is_best = is_best
-        #: Is each number an ε or δ from a Rényi order?
-        self.by_orders = by_orders
         #: The relation, and the sensitivity.
         self.about = of
         self._records = tuple(records)
@@ -108,37 +99,27 @@ class Sweep(Sequence[Record]):
 
     def __repr__(self) -> str:
         head = f"Sweep of {len(self):,} points over {', '.join(self.axes)}"
-        lines = [f"<{'; '.join(filter(None, [head, self.about, self.may_be_less]))}>"]
+        lines = [f"<{'; '.join(filter(None, [head, self.about]))}>"]
         lines += map(self._line, self[:_SHOWN])
         rest = len(self) - _SHOWN
         return "\n  ".join([*lines, f"… and {rest:,} more"] if rest > 0 else lines)
-
-    @property
-    def may_be_less(self) -> str:
-        """How a smaller number may be had, in words; nothing if each is the best proved."""
-        return f"by Rényi orders; conversion={BEST!r} may give less" if self.by_orders else ""
 
     def _line(self, record: Record) -> str:
         point = ", ".join(f"{name}={record[name]}" for name in self.axes)
         if "value" not in record:
             return f"{point}: {record['error']}"
-        by_orders = _flat(record).get("by_orders")
-        beside = f" ({by_orders} by Rényi orders)" if by_orders else ""
-        return f"{point}: {record['value']}{beside}"
+        return f"{point}: {record['value']}"
 
     def _repr_html_(self) -> str:
-        records = list(map(_flat, self))
-        order = ["how", "by_orders"] if self.is_best else ["order", "theorems"]
-        names = [*self.axes, "value", "kind", *order, "error"]
+        records = list(self)
+        how = "how" if any("how" in record for record in records) else "theorems"
+        names = [*self.axes, "value", "kind", how, "error"]
         columns = [name for name in names if any(record.get(name) for record in records)]
         rows = ([record.get(name, "") for name in columns] for record in records[:_ROWS])
         rest = len(self) - _ROWS
         more = f"… and {rest:,} more" if rest > 0 else ""
-        hint = self.may_be_less and f"value, {self.may_be_less}"
-        titles = {"value": hint or "value", "by_orders": "by Rényi orders"}
-        heads = [titles.get(name, name) for name in columns]
         below = filter(None, [more, f"relation: {self.about}"])
-        return grid(heads, rows, "; ".join(below))
+        return grid(columns, rows, "; ".join(below))
 
     @property
     def errors(self) -> list[Record]:
@@ -152,14 +133,14 @@ class Sweep(Sequence[Record]):
             with open(path, "w", newline="", encoding="utf-8") as file:
                 writer = csv.DictWriter(file, [*self.axes, *COLUMNS], restval="")
                 writer.writeheader()
-                writer.writerows(map(_flat, self))
+                writer.writerows(self)
         except OSError as error:
             raise StorageError(f"table {path}: {reason(error)}; name another file") from None
 
     def to_pandas(self) -> DataFrame:
         """A pandas DataFrame, numbers as text; pandas.to_numeric makes floats of them."""
         pandas = arguments.package("pandas", "to_pandas", "pip install pandas, or use to_csv")
-        made: DataFrame = pandas.DataFrame(list(map(_flat, self)), columns=[*self.axes, *COLUMNS])
+        made: DataFrame = pandas.DataFrame(list(self), columns=[*self.axes, *COLUMNS])
         return made
 
     def to_arrow(self) -> ArrowTable:
@@ -170,16 +151,8 @@ class Sweep(Sequence[Record]):
             (name, pyarrow.bool_() if name in truths else pyarrow.string())
             for name in [*self.axes, *COLUMNS]
         ]
-        made: ArrowTable = pyarrow.Table.from_pylist(
-            list(map(_flat, self)), schema=pyarrow.schema(fields)
-        )
+        made: ArrowTable = pyarrow.Table.from_pylist(list(self), schema=pyarrow.schema(fields))
         return made
-
-
-def _flat(record: Record) -> Record:
-    """A record as a row of texts: of the answer by Rényi orders its value."""
-    by_orders = record.get("by_orders")
-    return {**record, "by_orders": by_orders["value"]} if by_orders else record
 
 
 @explained
@@ -190,7 +163,7 @@ def sweep(
     *,
     digits: int = 12,
     by: By = None,
-    conversion: str = "improved",
+    conversion: str = BEST,
     orders: str | Iterable[Numeric] | None = None,
     executor: Executor | None = None,
     file: str | Path | None = None,
@@ -206,9 +179,9 @@ def sweep(
     where an earlier one stopped. With `progress`, a long sweep reports how far it is, if standard
     error is a terminal.
 
-    `ask` is the question. `by`, `conversion` and `orders` are those of the methods of Node. With
-    `conversion="best"` each point has the number of `Node.report` beside the one by Rényi orders.
-    The first may be smaller, and takes longer. ε is in nats. A point without an answer is a record
+    `ask` is the question. `by`, `conversion` and `orders` are those of the methods of Node; with
+    a conversion that is named, such as "improved", many points take less time. ε is in nats. A
+    point without an answer is a record
     with an `error`. Raises DomainError for a grid that does not fit, LimitError for too many
     points, and ExecutorError or StorageError, which say what is kept.
 
@@ -216,10 +189,8 @@ def sweep(
     >>> from symacct import Gaussian, sweep
     >>> grid = {"sigma": [1, 2], "delta": "1e-5"}
     >>> [r["value"] for r in sweep(Gaussian(sympy.Symbol("sigma")), grid, digits=5)]
-    ['4.7284', '2.1658']
+    ['4.3777', '1.9931']
     """
-    if conversion == BEST:
-        pinned_conversion(conversion, orders, by)
     points = _Grid(m, over, ask)
     settings = {
         "ask": ask,
@@ -228,8 +199,7 @@ def sweep(
         "conversion": arguments.text(conversion, "conversion"),
         "orders": _orders(orders),
     }
-    converted = ask != "rdp"
-    of = about(m), converted and conversion not in (TRUE, BEST), converted and conversion == BEST
+    of = about(m)
     with ExitStack() as stack:
         stored = None
         if file is not None:
@@ -253,11 +223,11 @@ def sweep(
         except ExecutorError as error:
             safe = f"in {file}; run the same sweep again to go on" if stored else "in .sweep"
             error.args = (f"{error}; {len(done):,} of {len(points):,} points are safe {safe}",)
-            error.sweep = Sweep(points.axes, [done[i] for i in sorted(done)], *of)
+            error.sweep = Sweep(points.axes, [done[i] for i in sorted(done)], of)
             raise
         if stored:
             stored.finish()
-    return Sweep(points.axes, [done[i] for i in range(len(points))], *of)
+    return Sweep(points.axes, [done[i] for i in range(len(points))], of)
 
 
 #: Values of what a question needs, for a message that asks for them.

@@ -7,7 +7,6 @@ from itertools import groupby
 from typing import Any
 
 from symacct.accountant.accountant import Accountant
-from symacct.accountant.reported import reported
 from symacct.core import exact, limits
 from symacct.core.claims import Kind
 from symacct.core.errors import SymacctError
@@ -18,7 +17,6 @@ from symacct.expressions.node import Node
 from symacct.results.enclosure import Enclosure, Guarantee
 from symacct.results.rounding import found_order, order_text
 from symacct.text import from_json
-from symacct.theory.conversion import BEST
 
 Answer = dict[str, Any]
 
@@ -70,32 +68,27 @@ def _asked(accountant: Accountant, settings: Answer, m: Node, given: str) -> Ans
             found = accountant.rdp(m, given, by=by)
             return shown(in_full(found, m, exact.order(given), by, accountant.digits))
         how = {"conversion": settings["conversion"], "orders": settings["orders"], "by": by}
-        if settings["conversion"] == BEST:
-            return _best(m, settings["ask"], given, accountant.digits)
         guarantee: Guarantee = getattr(accountant, settings["ask"])(m, given, **how)
     except SymacctError as error:
         return _error(error)
-    return _of(guarantee)
+    return {**_of(guarantee), "how": _how(guarantee)}
 
 
-def _of(guarantee: Guarantee) -> Answer:
-    order = "inf" if guarantee.alpha == INFINITY else order_text(guarantee.alpha, 12)
-    return {**shown(guarantee.asked), "order": order, "optimal": guarantee.optimal}
+def _of(g: Guarantee) -> Answer:
+    if g.needs_no_order:
+        return shown(g.asked)
+    order = "inf" if g.alpha == INFINITY else order_text(g.alpha, 12)
+    return {**shown(g.asked), "order": order, "optimal": g.optimal}
 
 
-def _best(m: Node, ask: str, given: str, digits: int) -> Answer:
-    """The number to report with how it was found, and the answer by Rényi orders."""
-    found = reported(m, **{NEEDED[ask]: given}, digits=digits)
-    g, by_orders = found.best, found.by_orders
+def _how(g: Guarantee) -> str:
+    """How the number was found."""
     if g.needs_no_order:
         how = "exact profile" if g.kind is Kind.EXACT else "profile of a dominating pair"
     else:
         theorems = ", ".join(g.claim.theorems) or OWN_CURVE
         how = f"order {found_order(g.alpha)} by {theorems}, {g.conversion} conversion"
-    if not found.in_time:
-        how += "; the exact profile was not found in time"
-    best = shown(g.asked) if g.needs_no_order else _of(g)
-    return {**best, "how": how, "by_orders": by_orders and _of(by_orders)}
+    return "; ".join(filter(None, [how, g.note]))
 
 
 def shown(x: Enclosure) -> Answer:

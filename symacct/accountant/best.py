@@ -1,0 +1,271 @@
+"""The smallest number that is proved within a question's time, by whichever conversion proves it.
+
+A question has `limits(seconds=…)` seconds of processor time for all that it asks. What is proved by
+then is the answer, and a note says so where more time may prove a smaller number.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Generic, Protocol, TypeVar
+
+from symacct.core import deadline, limits
+from symacct.core.claims import Kind
+from symacct.core.deadline import OutOfTimeError
+from symacct.core.errors import CurveAloneError, InfiniteError, LimitError, SymacctError
+from symacct.core.pinning import By
+from symacct.rdp.question import LARGER
+from symacct.results.enclosure import Guarantee
+from symacct.results.progress import progress
+from symacct.theory.conversion import BEST
+
+#: Conversions: the usual one of a Rényi order, all that an order proves, and the exact profile.
+BY_ORDERS, CLOSEST, TRUE = "improved", "optimal", "exact"
+#: Digits that the exact profile is asked for first, those of a screen, and where these take long.
+SCREEN_DIGITS, _FEW_DIGITS = 6, 2
+#: The orders tried where a search over all of them takes long, and digits of what they give.
+_FEW_ORDERS = tuple(Fraction(order) for order in ("5/4", "3/2", *(2**i for i in range(1, 9))))
+_ORDER_DIGITS = 4
+_MORE_TIME = 3  # times the seconds that a note proposes
+_HALF, _ALL = Fraction(1, 2), Fraction(1)
+#: The remedy of an error that the number by Rényi orders, which is reported then, does not need.
+_REMEDY = re.compile(rf"(; use|,? or(?: for)?) conversion={BY_ORDERS!r}( for the bound.*)?$")
+
+
+class OfAKind(Protocol):
+    """What is answered by one conversion or another: true, or an upper bound of what is."""
+
+    @property
+    def kind(self) -> Kind: ...
+
+
+_T = TypeVar("_T", bound=OfAKind)
+_S = TypeVar("_S")
+
+
+@dataclass(frozen=True)
+class Ways(Generic[_T]):
+    """How an answer is asked for, and how two answers compare.
+
+    `by_orders` and `exact` ask by Rényi orders and by the exact profile: the first one is preferred
+    and each other one is asked where those before it were out of time. `closest` asks for all that
+    an order proves. `against` says why an exact answer is not the better of two, or nothing.
+    """
+
+    by_orders: tuple[Callable[[], _T], ...]
+    closest: Callable[[], _T]
+    exact: tuple[Callable[[], _T], ...]
+    against: Callable[[_T, _T | None], str]
+    is_less: Callable[[_T, _T], bool]
+
+
+@dataclass(frozen=True)
+class Best(Generic[_T]):
+    """The best answer that is proved, why the exact profile does not give it, and what time did.
+
+    `in_time` is false where more time may prove a better one.
+    """
+
+    answer: _T
+    not_exact: str = ""
+    in_time: bool = True
+
+
+def best(ways: Ways[_T]) -> Best[_T]:
+    """The best answer that is proved within the question's time; an error where there is none."""
+    seconds = limits.current().seconds
+    told = f"looking for the smallest number that is proved in {seconds} s"
+    with progress(told, piped=True), deadline.within(seconds):
+        return _best(ways)
+
+
+def _best(ways: Ways[_T]) -> Best[_T]:
+    known: _T | None = None
+    refused: SymacctError | None = None
+    untrue: SymacctError | None = None
+    exact, not_exact, orders_in_time, exact_in_time = None, "", True, True
+    try:
+        known, orders_in_time = _first_in_time(ways.by_orders, _HALF)
+    except SymacctError as error:
+        refused = error
+    try:
+        exact, exact_in_time = _first_in_time(ways.exact, _ALL)
+    except SymacctError as error:
+        untrue, not_exact = error, _not_known(error)
+    in_time = orders_in_time and exact_in_time
+    if exact is not None:
+        known = known if exact.kind is Kind.EXACT else _closer(ways, known)
+        not_exact = ways.against(exact, known)
+        if not not_exact:
+            return Best(exact, "", exact_in_time)
+    if (known := _closer(ways, known)) is not None:
+        return Best(known, not_exact or late(), in_time)
+    # That no finite answer is true says more than that no order gives one.
+    if refused is not None:
+        raise untrue if isinstance(untrue, InfiniteError) else refused
+    raise LimitError(f"found nothing that is {late()}; needed more time, {_more_time()}")
+
+
+def _first_in_time(ways: tuple[Callable[[], _S], ...], most: Fraction) -> tuple[_S | None, bool]:
+    """The first answer that is in time, and whether the first way gave it.
+
+    Each way has half of the time left to all of them, and the last one all of it.
+    """
+    with deadline.within(most * deadline.remaining()):
+        for i, way in enumerate(ways):
+            share = _ALL if i == len(ways) - 1 else _HALF
+            if (found := in_share(share, way)) is not None:
+                return found, i == 0
+    return None, False
+
+
+def in_share(share: Fraction, question: Callable[[], _S]) -> _S | None:
+    """The answer, within a share of the question's remaining time; None where it takes more."""
+    with contextlib.suppress(OutOfTimeError), deadline.within(share * deadline.remaining()):
+        return question()
+    return None
+
+
+def _closer(ways: Ways[_T], known: _T | None) -> _T | None:
+    """All that an order proves, where that is less than what the usual conversion gives."""
+    if known is None:
+        return None
+    with contextlib.suppress(SymacctError):
+        closest = in_share(_ALL, ways.closest)
+        if closest is not None and ways.is_less(closest, known):
+            return closest
+    return known
+
+
+def late() -> str:
+    """What is said of what was not found in the question's time."""
+    return f"computed within {limits.current().seconds} s"
+
+
+def _more_time() -> str:
+    return f"symacct.limits(seconds={_MORE_TIME * limits.current().seconds})"
+
+
+def _not_known(error: SymacctError) -> str:
+    """Why the true number is not known, without the remedy that was taken: to ask by orders."""
+    if isinstance(error, CurveAloneError):
+        return (
+            f"not known: {error.name} fixes only a bound on the Rényi curve; the number to report "
+            "is a bound that follows from it"
+        )
+    said = str(error).removeprefix(f"conversion={TRUE!r}: ")
+    return f"not known: {_REMEDY.sub('', said)}"
+
+
+def pinned_conversion(conversion: str, orders: object, by: By) -> str:
+    """The conversion asked for; orders or a theorem pin BY_ORDERS in the place of BEST."""
+    is_pinned = orders is not None or by is not None
+    return BY_ORDERS if conversion == BEST and is_pinned else conversion
+
+
+#: Asks by a conversion to so many digits, at these orders or at all.
+Ask = Callable[[str, int, tuple[Fraction, ...] | None], Guarantee]
+
+
+def best_guarantee(ask: Ask, digits: int, are_asked: bool) -> Guarantee:
+    """The guarantee with the smallest number that is proved within the question's time.
+
+    Fewer digits than `digits` are noted where `are_asked` says that somebody asked for them.
+    """
+
+    def exactly() -> Guarantee:
+        """To the digits of a screen, and then to all."""
+        few = ask(TRUE, min(digits, SCREEN_DIGITS), None)
+        if digits <= SCREEN_DIGITS:
+            return few
+        return in_share(_ALL, lambda: ask(TRUE, digits, None)) or _of_fewer(few, digits, are_asked)
+
+    def roughly() -> Guarantee:
+        return _as_bound(ask(TRUE, _FEW_DIGITS, None), digits)
+
+    found = best(
+        Ways(
+            by_orders=(
+                lambda: ask(BY_ORDERS, digits, None),
+                lambda: ask(BY_ORDERS, min(digits, _ORDER_DIGITS), _FEW_ORDERS),
+            ),
+            closest=lambda: ask(CLOSEST, digits, None),
+            exact=(exactly, roughly) if digits > _FEW_DIGITS else (exactly,),
+            against=against,
+            is_less=is_less,
+        )
+    )
+    answer = replace(found.answer, is_best=True, not_exact=found.not_exact)
+    return answer if found.in_time else noted(answer, may_be_smaller(answer))
+
+
+def noted(g: Guarantee, note: str) -> Guarantee:
+    """The guarantee with one more thing to know about its number."""
+    return replace(g, note="; ".join(filter(None, [g.note, note])))
+
+
+def may_be_smaller(g: Guarantee) -> str:
+    """A note that more time may prove a smaller number, and how it is given."""
+    return (
+        f"this is what is {late()}; {_more_time()} may prove a smaller {g.letter}, and "
+        f"conversion={TRUE!r} runs to its end"
+    )
+
+
+def _of_fewer(g: Guarantee, digits: int, are_asked: bool) -> Guarantee:
+    """The exact profile's guarantee to fewer digits than were asked for."""
+    had = g.asked.digits_asked
+    note = f"{had} digits of the {digits} asked for are {late()}; the number is safe to report"
+    return noted(g, note) if are_asked else g
+
+
+def _as_bound(g: Guarantee, digits: int) -> Guarantee:
+    """What few digits of the exact profile prove from above, with a note what is true at least."""
+    name = "epsilon" if g.epsilon is g.asked else "delta"
+    claim = replace(g.asked.claim, kind=Kind.UPPER)
+    bound = replace(g.asked, claim=claim, digits_asked=digits, exactly=None)
+    asked: dict[str, Any] = {name: bound}
+    found = replace(g, kind=Kind.UPPER, **asked)
+    if g.kind is not Kind.EXACT:
+        return found
+    return noted(found, f"{_no_less(g)}{g.asked.rounded_down(3)} is true")
+
+
+def says_least(g: Guarantee) -> bool:
+    """Does the note of the guarantee say what the true number is at least?"""
+    return _no_less(g) in g.note
+
+
+def _no_less(g: Guarantee) -> str:
+    return f"no {g.letter} below "
+
+
+#: In the place of LARGER where nobody asked for the exact conversion.
+_ONLY = "not known: the pairs that dominate prove only"
+
+
+def against(exact: Guarantee, by_orders: Guarantee | None) -> str:
+    """Why the exact profile's guarantee is not to be reported, or nothing where it is.
+
+    It has to be proved, of the same neighbours, and no larger than the other.
+    """
+    if not (exact.needs_no_order and exact.asked.certified and exact.claim.certified):
+        return exact.note.replace(LARGER, _ONLY) or "the exact profile is not certified"
+    if by_orders is None:
+        return ""
+    if exact.claim.adjacency != by_orders.claim.adjacency:
+        return f"the exact profile is that under {exact.claim.adjacency}"
+    if is_less(by_orders, exact):
+        return f"the dominating pair gives no less than {exact.asked.rounded(6)}"
+    return ""
+
+
+def is_less(one: Guarantee, than: Guarantee) -> bool:
+    """Is it less in the digits that are printed? Ends beyond differ by how far each was found."""
+    a, b = one.asked, than.asked
+    same = a.exactly is not None and a.exactly == b.exactly
+    return bool(not same and a.upper < b.upper and a.rounded() != b.rounded())
