@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar
 
-from symacct.core.deadline import OutOfTimeError as OutOfTimeError  # noqa: PLC0414
+from symacct.core.deadline import OutOfTimeError as OutOfTimeError
 from symacct.core.forking import new_lock
 
 _PACE = 0.05  # seconds between two looks
