@@ -156,7 +156,7 @@ def _python(row: CatalogueRow, asked: tuple[str, str] | None) -> str:
         expression = f"({expression})" if expression[0].isdigit() else expression
         return f'{expression}.rdp({order}, by="{row.call}")'
     is_code = theorem_registry.known_as(row.call) is not None
-    return "" if is_code or not row.call else _first_example(row.call)
+    return "" if is_code or "." not in row.call else _first_example(row.call)
 
 
 def _first_example(call: str) -> str:

@@ -40,7 +40,6 @@ from symacct.export.description import describe
 from symacct.expressions.formula_reader import parse_formula
 from symacct.expressions.node import Node
 from symacct.expressions.parameters import rational, whole
-from symacct.expressions.theorem_registry import named as named_theorem
 from symacct.mechanisms import Gaussian
 from symacct.operations import Compose, GroupPrivacy, PostProcess, dp_sgd
 from symacct.operations.training import roundings
@@ -50,6 +49,7 @@ from symacct.results.enclosure import Enclosure, Guarantee
 from symacct.results.progress import progress
 from symacct.results.rounding import given
 from symacct.results.terminal import print_prose
+from symacct.theory import catalogue
 
 _NOISE = sympy.Symbol("noise", positive=True)
 _UNITS = "σ and the sensitivity are in units of the norm that each record's gradient is clipped to"
@@ -347,6 +347,6 @@ def _least(run: dict[str, str], m: Node, delta: str, digits: int, runs: int) -> 
 
 def _checked(guarantee: Guarantee) -> list[tuple[str, str]]:
     """What the theorems ask of the run, which was checked."""
-    theorems = map(named_theorem, guarantee.claim.theorems)
-    stated = [f"{t.name}: {t.assumes}" for t in theorems if t.assumes != "nothing further"]
+    asked = {name: catalogue.assumed(name) for name in guarantee.claim.theorems}
+    stated = [f"{name}: {assumed}" for name, assumed in asked.items() if assumed]
     return [("checked", "; ".join(stated))] if stated else []

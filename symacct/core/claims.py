@@ -244,6 +244,14 @@ class Source:
         return f"{self.key}, {self.place}" if self.place else self.key
 
 
+@dataclass(frozen=True)
+class Proof:
+    """What proves a number that no theorem for by= gives: its code, and the place of its proof."""
+
+    code: str
+    source: Source
+
+
 def source(value: object) -> Source:
     """The Source a user named, as in "my draft, Theorem 1": the work before the first comma."""
     if isinstance(value, Source):
@@ -281,6 +289,12 @@ class Claim:
         by = f" by {names}" if names else ""
         where = "; ".join(str(one) for one in (self.adjacency, self.orders) if one is not None)
         return f"{self.kind} ({where}){by}{trust}"
+
+    def by(self, *proofs: Proof) -> Claim:
+        """The claim, with the codes and the places of what else it rests on."""
+        codes = dict.fromkeys((*self.theorems, *(proof.code for proof in proofs)))
+        places = dict.fromkeys((*self.sources, *(proof.source for proof in proofs)))
+        return replace(self, theorems=(*codes,), sources=(*places,))
 
     def under(self, adjacency: object) -> Claim:
         """The claim, with the relation said that it leaves open."""

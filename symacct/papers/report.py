@@ -103,12 +103,18 @@ class PrivacyReport:
     def how(self) -> str:
         """How the number was found, in a sentence."""
         g, letter = self.guarantee, self.guarantee.letter
+        theorems = ", ".join(g.claim.theorems) or OWN_CURVE
         if g.kind is Kind.EXACT:
-            said = f"No smaller {letter} is true: this one is from the exact privacy profile"
+            said = (
+                f"No smaller {letter} is true: this one is from the exact privacy profile "
+                f"({theorems})"
+            )
         elif g.needs_no_order:
-            said = f"This is an upper bound on {letter}, from the profile of a dominating pair"
+            said = (
+                f"This is an upper bound on {letter}, from the profile of a dominating pair "
+                f"({theorems})"
+            )
         else:
-            theorems = ", ".join(g.claim.theorems) or OWN_CURVE
             said = (
                 f"This is an upper bound on {letter}, from Rényi order {found_order(g.alpha)} by "
                 f"{theorems} and the {g.conversion} conversion"

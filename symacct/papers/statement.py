@@ -27,12 +27,12 @@ from symacct.export.description import (
 from symacct.export.latex.plain_tex import plain_tex, tex_number
 from symacct.export.prose import prose
 from symacct.expressions.node import Node
-from symacct.expressions.theorem_registry import named as named_theorem
 from symacct.mechanisms.curve import Curve
 from symacct.papers.fingerprint import fingerprint
 from symacct.results.enclosure import Enclosure, Guarantee
 from symacct.results.rounding import found_order, given
 from symacct.results.written import Written
+from symacct.theory import catalogue
 from symacct.theory.conversion import WholeProfile
 from symacct.theory.conversion import named as named_conversion
 from symacct.version import __version__
@@ -318,8 +318,8 @@ def _reservations(guarantee: Guarantee, m: Node, form: Form) -> Iterator[str]:
         yield form.words("That the stated curve holds for the mechanism is the authors' claim.")
     assumed = "; ".join(premises(m, guarantee.claim.adjacency))
     yield form.words(f"What is assumed: {assumed}.")
-    stated = dict.fromkeys(named_theorem(name).assumes for name in guarantee.claim.theorems)
-    held = "; ".join(one for one in stated if one != "nothing further")
+    stated = dict.fromkeys(map(catalogue.assumed, guarantee.claim.theorems))
+    held = "; ".join(filter(None, stated))
     if held:
         asked = form.words("What the theorems ask of such a mechanism was checked: ")
         yield f"{asked}{form.conditions(held)}."

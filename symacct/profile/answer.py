@@ -16,7 +16,7 @@ from flint import arb
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision, rational
-from symacct.core.claims import Claim, Kind, Source
+from symacct.core.claims import Claim, Kind, Proof, Source
 from symacct.core.errors import (
     AssumptionError,
     DomainError,
@@ -27,7 +27,6 @@ from symacct.core.errors import (
 )
 from symacct.core.forking import cached_property
 from symacct.core.pinning import By
-from symacct.core.sources import SYMACCT, ZDW22
 from symacct.expressions.node import Node
 from symacct.numerics.sums.refine import ball, within_floats
 from symacct.operations.repeat import RepeatAndSelect
@@ -35,22 +34,19 @@ from symacct.profile import best_of_runs
 from symacct.profile.accuracy import log_float_of
 from symacct.profile.dominating import selected
 from symacct.profile.dominating.below import one_run_each, products_below, triangles_below
-from symacct.profile.dominating.curve_alone import OF_A_CURVE
 from symacct.profile.dominating.hull import pair_above
 from symacct.profile.dominating.pairs import products
 from symacct.profile.dominating.products import PairProduct, kind_of
 from symacct.profile.losses.density.densities import DensityLoss
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.part import Part
+from symacct.profile.proofs import BEST_OF_RUNS, OF_A_CURVE, PAIRS, SMOOTHED
 from symacct.profile.solve import CompositionProfile
 from symacct.results.enclosure import Enclosure, Guarantee, from_ball
 from symacct.results.precision import first_bits
 from symacct.theory.conversion import named
 
 _EXACT = named("exact")
-_SMOOTHED = SYMACCT.at("docs/proofs.md, section 35, a hockey stick made smooth")
-_BEST_OF_RUNS = SYMACCT.at("docs/proofs.md, section 40, the best of a random number of runs")
-_DOMINATING = ZDW22.at("dominating pairs and their composition")
 #: Works that leaves name for a Rényi curve, which no profile reads.
 _OF_CURVES = ("MIR17", "ZW19", "VEH14", "WBK19")
 _FEW_DIGITS = 2
@@ -77,25 +73,28 @@ def profile(node: Node) -> Profile:
     kind = kind_of(node, found)
     may_exceed_curve = any(product.may_exceed_curve for product in found)
     smoothed = [product.smoothed for product in found if product.smoothed]
-    sources = _works(node, found)
-    if any(product.of_curve for product in found):
-        sources.append(OF_A_CURVE)
+    proofs = _proofs(node, found)
     certified = node.claim.certified
-    claim = Claim(kind, node.claim.adjacency, None, sources=(*sources,), certified=certified)
+    claim = Claim(kind, node.claim.adjacency, None, sources=_works(node), certified=certified).by(
+        *proofs
+    )
     if not smoothed or len(smoothed) < len(found):
         return Profile(found, claim, may_exceed_curve)
-    claim = replace(claim, sources=(*sources, _SMOOTHED))
+    claim = claim.by(SMOOTHED)
     return Profile(found, claim, may_exceed_curve, Profile(smoothed, claim))
 
 
-def _works(node: Node, found: list[PairProduct]) -> list[Source]:
-    """The works that the pairs are of: those of the mechanisms, and of their composition."""
-    leaves = [leaf for leaf in node.walk() if not leaf.children]
-    own = [source for leaf in leaves for source in leaf.claim.sources]
-    sources = [source for source in own if source.key not in _OF_CURVES]
-    if node not in leaves or any(len(product.runs) > 1 for product in found):
-        sources.append(_DOMINATING)
-    return list(dict.fromkeys(sources))
+def _works(node: Node) -> tuple[Source, ...]:
+    """The works that the mechanisms' pairs are of."""
+    own = (source for leaf in node.walk() if not leaf.children for source in leaf.claim.sources)
+    return (*dict.fromkeys(source for source in own if source.key not in _OF_CURVES),)
+
+
+def _proofs(node: Node, found: list[PairProduct]) -> list[Proof]:
+    """What proves that the pairs dominate: of operations, of several runs, of a curve alone."""
+    is_composed = node.children or any(len(product.runs) > 1 for product in found)
+    of_curve = any(product.of_curve for product in found)
+    return [*([PAIRS] if is_composed else []), *([OF_A_CURVE] if of_curve else [])]
 
 
 @_steered
@@ -154,7 +153,7 @@ class ProfileAnswer(NamedTuple):
 
     value: arb
     order: float
-    proof: Source
+    proof: Proof
 
 
 class Profile:
@@ -216,7 +215,7 @@ class Profile:
         self, asks_epsilon: bool, given: Fraction, answer: ProfileAnswer, digits: int
     ) -> Guarantee:
         """An answer with what it claims."""
-        claim = replace(self.claim, sources=(*self.claim.sources, answer.proof))
+        claim = self.claim.by(answer.proof)
         found, order = from_ball(answer.value, claim, digits, True), answer.order
         epsilon, delta = (found, given) if asks_epsilon else (given, found)
         return Guarantee(
@@ -275,8 +274,7 @@ class BestOfRuns(Profile):
     def __init__(self, node: RepeatAndSelect) -> None:
         self.may_exceed_curve, self.smoothed, self.has_one_pair = True, None, True
         self.one_run, self.runs = profile(node.mechanism), node.runs
-        sources = (*self.one_run.claim.sources, _BEST_OF_RUNS)
-        self.claim = Claim(Kind.UPPER, node.claim.adjacency, None, sources=sources)
+        self.claim = replace(self.one_run.claim, kind=Kind.UPPER).by(BEST_OF_RUNS)
 
     @cached_property
     def pair(self) -> Atoms:

@@ -1,27 +1,29 @@
-"""Where it is proved that a number of a profile is right, by what gave the number."""
+"""What proves a number of a profile: the pairs, and the way that gave the number.
 
-from symacct.core.claims import Source
-from symacct.core.sources import BW18, SYMACCT
+Each has a code, under which the table of results (theory/catalogue.toml) has its statement.
+"""
 
+from symacct.theory.catalogue import proof
 
-def _in_section_16(place: str) -> Source:
-    return SYMACCT.at(f"docs/proofs.md, section 16, {place}")
+PAIRS = proof("PROFILE-PAIRS")
+CONTOURS = proof("PROFILE-CONTOUR")
+GRIDS = proof("PROFILE-GRID")
+AT_0 = proof("PROFILE-AT-0")
+LARGEST_LOSS = proof("PROFILE-LARGEST-LOSS")
+ONE_RUN = proof("PROFILE-ONE-RUN")
+LAPLACE = proof("PROFILE-LAPLACE")
+DENSITIES = proof("PROFILE-DENSITY")
+FINITE = proof("PROFILE-FINITE")
+LATTICE = proof("PROFILE-LATTICE")
+INTEGERS = proof("PROFILE-INTEGERS")
+ONE_INTEGER = proof("PROFILE-ONE-INTEGER")
+BOUNDED_RANGE = proof("PROFILE-BOUNDED-RANGE")
+GAUSSIAN = proof("BW18-T8")
+SMOOTHED = proof("PROFILE-SMOOTHED")
+BEST_OF_RUNS = proof("PROFILE-BEST-OF-RUNS")
+OF_A_CURVE = proof("PROFILE-OF-CURVE")
 
-
-CONTOURS = _in_section_16("the sum over complex orders and its error")
-GRIDS = _in_section_16("runs on a grid of losses")
-AT_0 = _in_section_16("what is asked for, and the value at 0")
-LARGEST_LOSS = _in_section_16("what is asked for, and the largest loss")
-ONE_RUN = _in_section_16("one run")
-LAPLACE = _in_section_16("Laplace noise, sampled or not")
-DENSITIES = _in_section_16("densities on the line")
-FINITE = _in_section_16("finite laws")
-LATTICE = _in_section_16("finite laws, one lattice")
-INTEGERS = _in_section_16("finite laws, and a sum over all outcomes")
-ONE_INTEGER = SYMACCT.at("docs/proofs.md, section 21")
-BOUNDED_RANGE = SYMACCT.at("docs/proofs.md, section 24")
-GAUSSIAN = BW18.at("Theorem 8")
-
+#: Those that give a number of known pairs.
 PROOFS = (
     CONTOURS, GRIDS, AT_0, LARGEST_LOSS, ONE_RUN, LAPLACE, DENSITIES, FINITE, LATTICE, INTEGERS,
     ONE_INTEGER, BOUNDED_RANGE, GAUSSIAN,

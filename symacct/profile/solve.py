@@ -15,7 +15,7 @@ from functools import partial
 
 from flint import arb, ctx
 
-from symacct.core.claims import Source
+from symacct.core.claims import Proof
 from symacct.core.errors import PrecisionError
 from symacct.core.forking import cached_property
 from symacct.numerics.sums.refine import ball
@@ -50,7 +50,7 @@ class CompositionProfile:
     first: CompositionProfile | None = None
     two_ways: bool = False
     #: Where the last answer is proved.
-    proof: Source = LARGEST_LOSS
+    proof: Proof = LARGEST_LOSS
 
     @cached_property
     def runs(self) -> DirectedRuns:

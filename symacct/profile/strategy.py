@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 
 from flint import arb
 
-from symacct.core.claims import Source
+from symacct.core.claims import Proof
 from symacct.core.errors import LimitError, PrecisionError
 
 CANNOT = math.inf
@@ -26,7 +26,7 @@ class Strategy(Protocol):
     """
 
     @property
-    def proof(self) -> Source:
+    def proof(self) -> Proof:
         """Where it is proved that the numbers are right."""
 
     def cost(self, digits: float) -> float:

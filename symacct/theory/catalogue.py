@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from symacct.core.claims import Proof, Source
 from symacct.core.errors import DomainError, echo, nearest, suggestion
 from symacct.core.sources import WORKS
 from symacct.expressions import theorem_registry
@@ -54,7 +55,8 @@ _START, _END = "<!-- table -->", "<!-- end of table -->"
 class CatalogueRow:
     """One result: what it says, under what, and what to call or why there is nothing to call.
 
-    `call` is a theorem for by= ("ZW19-T8"), a conversion ("conversion:classic") or a dotted name
+    `call` is a theorem for by= ("ZW19-T8"), the code of what gives a number of the exact profile
+    ("PROFILE-CONTOUR"), a conversion ("conversion:classic") or a dotted name
     ("symacct.baselines.naive"); `why` is given where there is none.
     """
 
@@ -110,6 +112,19 @@ def rows() -> list[CatalogueRow]:
     return [*listed, *(_of_theorem(t, str(t.source)) for t in rest)]
 
 
+def proof(code: str) -> Proof:
+    """The result of the table that gives a number by no theorem for by=, such as a profile's."""
+    (row,) = (row for row in _RESULTS if row.get("call") == code and "says" in row)
+    work, _, place = row["source"].partition(", ")
+    return Proof(code, Source(work, place))
+
+
+def assumed(code: str) -> str:
+    """What the theorem of this code asks of a mechanism; a way to a profile asks nothing of it."""
+    theorem = theorem_registry.known_as(code)
+    return "" if theorem is None or theorem.assumes == "nothing further" else theorem.assumes
+
+
 def papers() -> dict[str, str]:
     """The works that rows are of, by their keys, as they are named."""
     keys = dict.fromkeys(row.paper for row in rows())
@@ -134,7 +149,11 @@ def about(words: str) -> list[CatalogueRow]:
 def matching(words: str) -> tuple[list[CatalogueRow], str]:
     """The rows `about` the words, and where they have not each of them a note of what they have."""
     listed, wanted = rows(), str(words).casefold()
-    called = [row for row in listed if wanted in (row.call.casefold(), row.source.casefold())]
+    called = [
+        row
+        for row in listed
+        if wanted in (row.call.casefold(), row.source.casefold(), row.paper.casefold())
+    ]
     calls = [row.call for row in listed if row.call]
     is_code = any(sign.isdigit() for sign in wanted) and nearest(wanted, calls) is not None
     if called or not wanted.split():

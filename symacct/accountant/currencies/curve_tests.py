@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from symacct.accountant.accountant import default_accountant
 from symacct.accountant.currencies.tradeoff import known_profile
-from symacct.core.claims import Claim, Kind
+from symacct.core.claims import ALL_ORDERS, Kind
 from symacct.core.errors import AssumptionError
 from symacct.expressions.node import Node
 from symacct.profile import Profile
-from symacct.profile.dominating.curve_alone import OF_A_CURVE, pair_of_curve
+from symacct.profile.dominating.curve_alone import pair_of_curve
 from symacct.profile.dominating.products import PairProduct
+from symacct.profile.proofs import OF_A_CURVE
 
 _ANY, _DIGITS = Fraction(1, 2**10), 8  # a δ of which the curve tells an ε, and its digits
 
@@ -34,7 +36,6 @@ def profile_of_curve(m: Node) -> CurveProfile:
     InfiniteError where the curve gives no δ below 1.
     """
     pair = pair_of_curve(m)
-    claim = default_accountant().epsilon(m, _ANY, digits=_DIGITS).claim
-    sources = (*claim.sources, OF_A_CURVE)
-    made = Claim(Kind.UPPER, claim.adjacency, sources=sources, certified=claim.certified)
+    claim = default_accountant().epsilon(m, _ANY, "improved", digits=_DIGITS).claim
+    made = replace(claim, kind=Kind.UPPER, orders=ALL_ORDERS).by(OF_A_CURVE)
     return CurveProfile([PairProduct(((pair, 1),), Kind.UPPER)], made)

@@ -7,7 +7,7 @@ from functools import partial
 
 from flint import arb
 
-from symacct.core.claims import Source
+from symacct.core.claims import Proof
 from symacct.profile.closed_form.discrete_gaussian import discrete_gaussian_form
 from symacct.profile.closed_form.few_laplace import laplace_form
 from symacct.profile.closed_form.finite import finite_form
@@ -44,7 +44,7 @@ def closed_form(runs: Runs, reverse: bool) -> Value | None:
     return None if found is None else found[0]
 
 
-def proved_form(runs: Runs, reverse: bool) -> tuple[Value, Source] | None:
+def proved_form(runs: Runs, reverse: bool) -> tuple[Value, Proof] | None:
     """`closed_form`, and where it is proved."""
     if not runs:
         return lambda y: arb(0), AT_0
@@ -68,7 +68,7 @@ def _bounded_range(runs: Runs, reverse: bool) -> Value | None:
 
 
 # By the kinds of all parts; the one with the most digits for its time comes first.
-_FORMS: tuple[tuple[tuple[type, ...], Callable[[Runs, bool], Value | None], Source], ...] = (
+_FORMS: tuple[tuple[tuple[type, ...], Callable[[Runs, bool], Value | None], Proof], ...] = (
     ((LaplaceLoss, GaussianLoss), unsampled_form, LAPLACE),
     ((BoundedRange,), _bounded_range, BOUNDED_RANGE),
     ((Atoms,), finite_form, FINITE),
@@ -78,7 +78,7 @@ _FORMS: tuple[tuple[tuple[type, ...], Callable[[Runs, bool], Value | None], Sour
     ((IntegerLoss,), integer_form, INTEGERS),
 )
 #: Where the profile of one run is proved.
-_ONE_RUN: tuple[tuple[type, Source], ...] = (
+_ONE_RUN: tuple[tuple[type, Proof], ...] = (
     (GaussianLoss, GAUSSIAN),
     (BoundedRange, BOUNDED_RANGE),
     (LaplaceLoss, LAPLACE),

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from symacct.core.claims import Source
+from symacct.core.claims import Proof
 from symacct.numerics.sums.refine import ball
 from symacct.profile.accuracy import (
     accuracy,
@@ -28,7 +28,7 @@ class ClosedForm:
 
     runs: DirectedRuns
     formula: Value
-    proof: Source
+    proof: Proof
     nodes: float = 0.0
 
     def cost(self, digits: float) -> float:

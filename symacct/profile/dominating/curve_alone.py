@@ -9,15 +9,14 @@ from fractions import Fraction
 from symacct.arithmetic.ball import precision, rational
 from symacct.core.errors import InfiniteError, LimitError, PrecisionError
 from symacct.core.exact import INFINITY
-from symacct.core.sources import SYMACCT
 from symacct.expressions.node import Node
 from symacct.numerics.sums.refine import ball
 from symacct.profile.dominating.hull import pair_above
 from symacct.profile.losses.finite import Atoms
 from symacct.results.enclosure import Enclosure, to_fraction
 
-OF_A_CURVE = SYMACCT.at("docs/proofs.md, section 41, of a curve alone")
 _DIGITS, _BITS, _PLACES = 8, 96, 96
+_BY_ORDERS = "improved"  # the conversion of a curve
 #: What may be left of δ at the last place.
 _LEFT = tuple(Fraction(1, 2**bits) for bits in (100, 50, 33, 20, 10))
 
@@ -36,7 +35,7 @@ def _bounds(m: Node) -> Iterator[tuple[Fraction, Fraction]]:
     last = _last(m)
     for i in range(_PLACES + 1):
         place = last * i / _PLACES
-        yield _power(place), to_fraction(m.delta(place, digits=_DIGITS).delta.upper)
+        yield _power(place), to_fraction(m.delta(place, _DIGITS, _BY_ORDERS).delta.upper)
     largest = m.rdp(INFINITY, digits=_DIGITS).upper
     if largest < INFINITY:
         yield _power(to_fraction(largest)), Fraction(0)
@@ -47,8 +46,8 @@ def _last(m: Node) -> Fraction:
     *others, least = _LEFT
     for left in others:
         with suppress(PrecisionError, LimitError, InfiniteError):
-            return _shortened(m.epsilon(left, digits=_DIGITS).epsilon)
-    return _shortened(m.epsilon(least, digits=_DIGITS).epsilon)
+            return _shortened(m.epsilon(left, _DIGITS, _BY_ORDERS).epsilon)
+    return _shortened(m.epsilon(least, _DIGITS, _BY_ORDERS).epsilon)
 
 
 def _shortened(epsilon: Enclosure) -> Fraction:
