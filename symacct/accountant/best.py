@@ -20,7 +20,7 @@ from symacct.core.errors import CurveAloneError, InfiniteError, LimitError, Syma
 from symacct.core.pinning import By
 from symacct.rdp.question import LARGER
 from symacct.results.enclosure import Guarantee
-from symacct.results.progress import progress
+from symacct.results.progress import progress, tell_so_far
 from symacct.theory.conversion import BEST
 
 #: Conversions: the usual one of a Rényi order, all that an order proves, and the exact profile.
@@ -53,7 +53,8 @@ class Ways(Generic[_T]):
 
     `by_orders` and `exact` ask by Rényi orders and by the exact profile: the first one is preferred
     and each other one is asked where those before it were out of time. `closest` asks for all that
-    an order proves. `against` says why an exact answer is not the better of two, or nothing.
+    an order proves. `against` says why an exact answer is not the better of two, or nothing, and
+    `shown` is a short text of an answer for the line of progress.
     """
 
     by_orders: tuple[Callable[[], _T], ...]
@@ -61,6 +62,7 @@ class Ways(Generic[_T]):
     exact: tuple[Callable[[], _T], ...]
     against: Callable[[_T, _T | None], str]
     is_less: Callable[[_T, _T], bool]
+    shown: Callable[[_T], str]
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,8 @@ def _best(ways: Ways[_T]) -> Best[_T]:
     exact, not_exact, orders_in_time, exact_in_time = None, "", True, True
     try:
         known, orders_in_time = _first_in_time(ways.by_orders, _HALF)
+        if known is not None:
+            tell_so_far(ways.shown(known))
     except SymacctError as error:
         refused = error
     try:
@@ -197,6 +201,7 @@ def best_guarantee(ask: Ask, digits: int, are_asked: bool) -> Guarantee:
             exact=(exactly, roughly) if digits > _FEW_DIGITS else (exactly,),
             against=against,
             is_less=is_less,
+            shown=lambda g: f"{g.letter} = {g.asked.rounded(SCREEN_DIGITS)}",
         )
     )
     answer = replace(found.answer, is_best=True, not_exact=found.not_exact)

@@ -153,6 +153,7 @@ def calibrate(
             exact=(lambda: ask(TRUE), lambda: ask(TRUE, min(digits, _FEW_DIGITS))),
             against=_against,
             is_less=_is_better,
+            shown=lambda one: f"{one.symbol} = {number(one.meets)}",
         )
     )
     guarantee = replace(found.answer.guarantee, is_best=True, not_exact=found.not_exact)

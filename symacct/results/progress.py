@@ -28,6 +28,8 @@ class _Task:
     what: str
     total: int | None
     done: int
+    #: The best answer so far, in words.
+    so_far: str = ""
     started: float = field(default_factory=time.monotonic)
 
     def advance(self, count: int = 1) -> None:
@@ -35,7 +37,8 @@ class _Task:
 
     def __str__(self) -> str:
         share = "" if self.total is None else f" {self.done:,} of {self.total:,},"
-        return f"{self.what}:{share} {time.monotonic() - self.started:.0f} s"
+        so_far = f"; so far {self.so_far}" if self.so_far else ""
+        return f"{self.what}:{share} {time.monotonic() - self.started:.0f} s{so_far}"
 
 
 def _on_terminal(line: str) -> None:
@@ -94,6 +97,11 @@ class _Screen:
                 self._watching = True
                 threading.Thread(target=self._watch, name="progress", daemon=True).start()
 
+    def tell(self, so_far: str) -> None:
+        with self._lock:
+            if self.tasks:
+                self.tasks[-1].so_far = so_far
+
     def end(self, task: _Task) -> None:
         with self._lock:
             self.tasks.remove(task)
@@ -115,6 +123,11 @@ class _Screen:
 
 
 _screen = _Screen()
+
+
+def tell_so_far(answer: str) -> None:
+    """Have the line of what is under way show the best answer so far."""
+    _screen.tell(answer)
 
 
 @contextmanager
