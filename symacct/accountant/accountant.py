@@ -56,6 +56,7 @@ from symacct.theory.conversion.conversion import Conversion, OrderOne
 ENGINES = ("ball", "mpmath", "float64")
 Asked: TypeAlias = str | Iterable[Numeric] | None  # what orders= may be
 _END_BITS = 256  # of the ends of what float64 knows
+_FEW_ORDER_DIGITS = 4  # of a bound by a few orders, which is not the best
 _FLOAT_ERROR = 2.0**-40  # of float64, however few operations there were
 # Values of the curve and of its moments are oracle calls; what was derived from them is not.
 _COUNTED = ((), ("excess",), ("dense",))
@@ -365,14 +366,18 @@ class Accountant:
     def _best(self, question: EpsilonDelta, digits: int, is_default: bool) -> Guarantee:
         """The smallest number that is proved in time; it is remembered with the limits in force."""
 
-        def ask(conversion: str, digits: int, orders: tuple[Fraction, ...] | None) -> Guarantee:
+        def ask(conversion: str, digits: int) -> Guarantee:
             made = replace(question, conversion=proved_conversion(conversion))
-            return self._guarantee(made, orders, digits, True)
+            return self._guarantee(made, None, digits, True)
 
-        asked = (question.key, BEST, digits, is_default)
-        return self._remembered(
-            question.m, asked, lambda: best_guarantee(ask, digits, not is_default)
-        )
+        def by_few_orders() -> Guarantee:
+            few = replace(question, m=theorem_node(question.m, question.by))
+            return self._search(few, min(digits, _FEW_ORDER_DIGITS)).over_few_orders()
+
+        def answer() -> Guarantee:
+            return best_guarantee(ask, by_few_orders, digits, not is_default)
+
+        return self._remembered(question.m, (question.key, BEST, digits, is_default), answer)
 
     def _guarantee(
         self, question: EpsilonDelta, orders: Asked, digits: int, is_default: bool
@@ -402,7 +407,7 @@ class Accountant:
         if (m := theorem_node(question.m, by)) is not question.m:
             question = replace(question, m=m)
         if isinstance(question.conversion, Conversion):
-            search = BestOrder(question, digits, lambda: self._evaluation(BALL, Kind.UPPER, by))
+            search = self._search(question, digits)
             if isinstance(question.conversion, OrderOne):
                 return at_order_one(search, orders)
             found = search.answer(orders)
@@ -417,6 +422,11 @@ class Accountant:
             is_default,
             (lambda: self._answer(by_curve, None, digits)) if may_exceed_curve else None,
         )
+
+    def _search(self, question: EpsilonDelta, digits: int) -> BestOrder:
+        """The search for the order that answers best."""
+        by = question.by
+        return BestOrder(question, digits, lambda: self._evaluation(BALL, Kind.UPPER, by))
 
     def _exactly(self, question: EpsilonDelta, digits: int) -> Guarantee:
         """By the exact profile; its answer is remembered by the order of its nodes."""

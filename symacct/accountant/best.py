@@ -27,11 +27,11 @@ from symacct.theory.conversion import BEST
 BY_ORDERS, CLOSEST, TRUE = "improved", "optimal", "exact"
 #: Digits that the exact profile is asked for first, those of a screen, and where these take long.
 SCREEN_DIGITS, _FEW_DIGITS = 6, 2
-#: The orders tried where a search over all of them takes long, and digits of what they give.
-_FEW_ORDERS = tuple(Fraction(order) for order in ("5/4", "3/2", *(2**i for i in range(1, 9))))
-_ORDER_DIGITS = 4
 _MORE_TIME = 3  # times the seconds that a note proposes
-_HALF, _ALL = Fraction(1, 2), Fraction(1)
+#: Shares of the time that is left, of the first way by Rényi orders, of one by a few orders, of the
+#: exact profile, and of it to few digits; the rest is for all that an order proves.
+_BY_ORDERS, _BY_FEW, _EXACT, _ROUGHLY = (Fraction(n, 8) for n in (4, 2, 4, 6))
+_ALL = Fraction(1)
 #: The remedy of an error that the number by Rényi orders, which is reported then, does not need.
 _REMEDY = re.compile(rf"(; use|,? or(?: for)?) conversion={BY_ORDERS!r}( for the bound.*)?$")
 
@@ -51,15 +51,14 @@ _S = TypeVar("_S")
 class Ways(Generic[_T]):
     """How an answer is asked for, and how two answers compare.
 
-    `by_orders` and `exact` ask by Rényi orders and by the exact profile: the first one is preferred
-    and each other one is asked where those before it were out of time. `closest` asks for all that
-    an order proves. `against` says why an exact answer is not the better of two, or nothing, and
+    `by_orders` and `exact` ask by Rényi orders and by the exact profile: first for all, and where
+    that is out of time for what takes less. `closest` asks for all that an order proves. `against` says why an exact answer is not the better of two, or nothing, and
     `shown` is a short text of an answer for the line of progress.
     """
 
-    by_orders: tuple[Callable[[], _T], ...]
+    by_orders: tuple[Callable[[], _T], Callable[[], _T]]
     closest: Callable[[], _T]
-    exact: tuple[Callable[[], _T], ...]
+    exact: tuple[Callable[[], _T], Callable[[], _T]]
     against: Callable[[_T, _T | None], str]
     is_less: Callable[[_T, _T], bool]
     shown: Callable[[_T], str]
@@ -91,13 +90,13 @@ def _best(ways: Ways[_T]) -> Best[_T]:
     untrue: SymacctError | None = None
     exact, not_exact, orders_in_time, exact_in_time = None, "", True, True
     try:
-        known, orders_in_time = _first_in_time(ways.by_orders, _HALF)
+        known, orders_in_time = _first_in_time(ways.by_orders, (_BY_ORDERS, _BY_FEW))
         if known is not None:
             tell_so_far(ways.shown(known))
     except SymacctError as error:
         refused = error
     try:
-        exact, exact_in_time = _first_in_time(ways.exact, _ALL)
+        exact, exact_in_time = _first_in_time(ways.exact, (_EXACT, _ROUGHLY))
     except SymacctError as error:
         untrue, not_exact = error, _not_known(error)
     in_time = orders_in_time and exact_in_time
@@ -114,16 +113,13 @@ def _best(ways: Ways[_T]) -> Best[_T]:
     raise LimitError(f"found nothing that is {late()}; needed more time, {_more_time()}")
 
 
-def _first_in_time(ways: tuple[Callable[[], _S], ...], most: Fraction) -> tuple[_S | None, bool]:
-    """The first answer that is in time, and whether the first way gave it.
-
-    Each way has half of the time left to all of them, and the last one all of it.
-    """
-    with deadline.within(most * deadline.remaining()):
-        for i, way in enumerate(ways):
-            share = _ALL if i == len(ways) - 1 else _HALF
-            if (found := in_share(share, way)) is not None:
-                return found, i == 0
+def _first_in_time(
+    ways: tuple[Callable[[], _S], ...], shares: tuple[Fraction, ...]
+) -> tuple[_S | None, bool]:
+    """The first answer that is had in its share of the time left, and whether it is the first."""
+    for i, (way, share) in enumerate(zip(ways, shares, strict=True)):
+        if (found := in_share(share, way)) is not None:
+            return found, i == 0
     return None, False
 
 
@@ -171,34 +167,33 @@ def pinned_conversion(conversion: str, orders: object, by: By) -> str:
     return BY_ORDERS if conversion == BEST and is_pinned else conversion
 
 
-#: Asks by a conversion to so many digits, at these orders or at all.
-Ask = Callable[[str, int, tuple[Fraction, ...] | None], Guarantee]
-
-
-def best_guarantee(ask: Ask, digits: int, are_asked: bool) -> Guarantee:
+def best_guarantee(
+    ask: Callable[[str, int], Guarantee],
+    by_few_orders: Callable[[], Guarantee],
+    digits: int,
+    are_asked: bool,
+) -> Guarantee:
     """The guarantee with the smallest number that is proved within the question's time.
 
-    Fewer digits than `digits` are noted where `are_asked` says that somebody asked for them.
+    `ask` is asked by a conversion to so many digits. Fewer digits than `digits` are noted where
+    `are_asked` says that somebody asked for them.
     """
 
     def exactly() -> Guarantee:
         """To the digits of a screen, and then to all."""
-        few = ask(TRUE, min(digits, SCREEN_DIGITS), None)
+        few = ask(TRUE, min(digits, SCREEN_DIGITS))
         if digits <= SCREEN_DIGITS:
             return few
-        return in_share(_ALL, lambda: ask(TRUE, digits, None)) or _of_fewer(few, digits, are_asked)
+        return in_share(_ALL, lambda: ask(TRUE, digits)) or _of_fewer(few, digits, are_asked)
 
     def roughly() -> Guarantee:
-        return _as_bound(ask(TRUE, _FEW_DIGITS, None), digits)
+        return _as_bound(ask(TRUE, min(digits, _FEW_DIGITS)), digits)
 
     found = best(
         Ways(
-            by_orders=(
-                lambda: ask(BY_ORDERS, digits, None),
-                lambda: ask(BY_ORDERS, min(digits, _ORDER_DIGITS), _FEW_ORDERS),
-            ),
-            closest=lambda: ask(CLOSEST, digits, None),
-            exact=(exactly, roughly) if digits > _FEW_DIGITS else (exactly,),
+            by_orders=(lambda: ask(BY_ORDERS, digits), by_few_orders),
+            closest=lambda: ask(CLOSEST, digits),
+            exact=(exactly, roughly),
             against=against,
             is_less=is_less,
             shown=lambda g: f"{g.letter} = {g.asked.rounded(SCREEN_DIGITS)}",

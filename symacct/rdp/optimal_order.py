@@ -14,6 +14,7 @@ from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.core import arguments
 from symacct.core.claims import Claim, Kind
+from symacct.core.deadline import OutOfTimeError
 from symacct.core.errors import (
     DomainError,
     InfiniteError,
@@ -50,6 +51,8 @@ _MOST_BITS = 4096  # at which an order is looked at that fewer bits do not tell
 _FEW_BITS = 256  # up to which a sum costs little more than at the search precision
 _PATIENCE = 8  # so many orders that cannot be computed, and none that can, end a search
 _STEERED = 24  # bits of an order that is found by what steers
+#: Orders that are tried where a search takes too long, the likely ones first.
+_FEW_ORDERS = (16, 4, 64, 2, 8, 32, 128, 256, Fraction(3, 2), Fraction(5, 4))
 _NEAR = 20  # bits of an order that what steers is trusted with, for the curve to go on from
 
 
@@ -231,6 +234,25 @@ class BestOrder:
                 OrderGridWarning,
             )
         return best
+
+    def over_few_orders(self) -> Guarantee:
+        """The best of a few orders that are far apart, as many of them as are had in time."""
+        found: list[Guarantee] = []
+        refused: SymacctError | None = None
+        self.question.refuse_delta_zero()
+        for alpha in _FEW_ORDERS:
+            try:
+                found.append(self.at(alpha, optimal=False))
+            except (PrecisionError, LimitError, OrderError) as error:
+                refused = error
+            except OutOfTimeError:
+                if not found:
+                    raise
+                break
+        finite = [g for g in found if g.asked.upper < INFINITY]
+        if not finite:
+            raise refused or self._infinite("order")
+        return min(finite, key=lambda g: g.asked.upper)
 
     def _infinite(self, what: str) -> SymacctError:
         return self._skipped or InfiniteError(
