@@ -19,7 +19,7 @@ from symacct import (
     parse,
     theorems,
 )
-from symacct.accountant.reported import reported
+from symacct.accountant.accountant import asked_of
 from symacct.export.latex.display import latex
 from symacct.export.latex.number_formula import number_latex, profile_latex
 from symacct.export.prose import prose
@@ -126,7 +126,7 @@ NUMBERS = (
 def numbers():
     """(title, LaTeX) of formulas of the number to report."""
     for expression in NUMBERS:
-        yield expression, number_latex(reported(parse(expression), epsilon=1, digits=3).best)
+        yield expression, number_latex(asked_of(parse(expression), epsilon=1, digits=3))
     yield "open", profile_latex(5 * PoissonSubsample(Laplace(B), Q))
 
 

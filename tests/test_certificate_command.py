@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from symacct import parse
-from symacct.accountant.reported import reported
+from symacct.accountant.accountant import asked_of
 from symacct.cli import main
 
 CHECKER = Path(__file__).parents[1] / "checker" / "check.py"
@@ -38,7 +38,7 @@ def test_the_headline_is_certified_or_a_note_says_why_not(expression, why, asked
     file = tmp_path / "run.json"
     ended = CliRunner().invoke(main, ["certificate", expression, *asked, "--out", str(file)])
     assert ended.exit_code == 0, ended.stderr
-    found = reported(parse(expression), **{asked[0].strip("-"): asked[1]})
+    found = asked_of(parse(expression), digits=6, **{asked[0].strip("-"): asked[1]})
     document = json.loads(file.read_text(encoding="utf-8"))
     answer = found.by_orders if why else found.best
     claimed = document["epsilon" if asked[0] == "--delta" else "delta"]

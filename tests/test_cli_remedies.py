@@ -4,9 +4,9 @@ import re
 
 import pytest
 from click.testing import CliRunner
+from symacct.accountant.reported import Reported, _as_bound, reported, says_least
 
 from symacct import ArgumentError, Gaussian, theorems
-from symacct.accountant.reported import Reported, _as_bound, reported, says_least
 from symacct.cli import main
 from symacct.cli.headline import _beside
 from symacct.results.time_limit import TimeBeside

@@ -9,7 +9,6 @@ import pytest
 import sympy
 
 from symacct import DomainError, Gaussian, Laplace, PoissonSubsample, parse
-from symacct.accountant.reported import reported
 from symacct.export.latex.laws import UnwrittenError
 from symacct.export.latex.number_formula import number_latex, profile_latex
 from tests.test_cli import run
@@ -126,7 +125,7 @@ def largest(tex, epsilon):
     ],
 )
 def test_what_is_printed_integrates_to_the_delta(expr):
-    g = reported(parse(expr), "1e-5").best
+    g = parse(expr).epsilon("1e-5", digits=6)
     tex = number_latex(g)
     assert rows(tex)[-1][0] == rf"\delta({g.epsilon.rounded()})"
     assert largest(tex, float(g.epsilon.upper)) == pytest.approx(DELTA, rel=2e-3)
@@ -136,7 +135,7 @@ def test_what_is_printed_integrates_to_the_delta(expr):
     ("expr", "mu"), [("Gaussian(2)", 0.5), ("9 * Gaussian(5, 2) + Gaussian(1)", 2.44**0.5)]
 )
 def test_gaussian_noise_has_the_closed_form(expr, mu):
-    g = reported(parse(expr), "1e-5").best
+    g = parse(expr).epsilon("1e-5", digits=6)
     found = dict(rows(number_latex(g)))
     epsilon = float(g.epsilon.upper)
     ends = (mpmath.ncdf(sign * mu / 2 - epsilon / mu) for sign in (1, -1))
@@ -155,7 +154,7 @@ def test_mu_of_the_closed_form():
 
 
 def test_finite_laws_are_printed_with_their_masses():
-    tex = number_latex(reported(parse("2 * RandomizedResponse(3/4)"), epsilon=1).best)
+    tex = number_latex(parse("2 * RandomizedResponse(3/4)").delta(1, digits=6))
     known = dict(rows(tex))
     assert known["P"].startswith(r"\bigl( 3/4, 1/4 \bigr)")
     assert known["Q"].startswith(r"\bigl( 1/4, 3/4 \bigr)")

@@ -8,9 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from symacct import Gaussian, PoissonSubsample
-from symacct.accountant.reported import reported
 from symacct.cli import main
-from symacct.cli.headline import as_report
 from symacct.core import limits
 from symacct.papers.report import COMPARED
 from symacct.results.terminal import print_pairs
@@ -65,7 +63,7 @@ def test_no_name_stands_twice_in_one_answer(words, monkeypatch):
 def test_what_is_not_final_is_said_once_and_in_one_word(m):
     token = limits._limits.set(replace(limits.current(), report=0.001))
     try:
-        report = as_report(reported(m, "1e-5"))
+        report = m.report("1e-5")
     finally:
         limits._limits.reset(token)
     names = [name for name, _ in [*report.headline(), *report.behind()]]

@@ -36,7 +36,6 @@ from symacct import (
     theorem,
     theorems,
 )
-from symacct.accountant.reported import reported
 from symacct.cli import main
 from symacct.core.claims import Source
 from symacct.core.sources import WORKS
@@ -363,7 +362,7 @@ def test_a_number_that_is_printed_as_it_is_is_not_called_rounded():
         ("1/4", "not rounded; it is the smallest ε that is true"),
         ("1/3", "rounded up to 6"),
     ):
-        text = reported(PureDP(epsilon), 0).best.statement()
+        text = PureDP(epsilon).epsilon(0, digits=6).statement()
         assert f"The value of ε is {said}" in text
 
 
@@ -423,7 +422,7 @@ def test_a_relation_left_open_is_said_by_who_knows_it():
 def test_a_short_form_is_one_sentence():
     words = ["dpsgd", "--n", "1000", "--batch-size", "10", "--noise-multiplier", "3/2"]
     words += ["--epochs", "2", "--delta", "1e-5", "--statement", "short"]
-    epsilon = reported(symacct.dp_sgd(1000, 10, "3/2", 2), "1e-5").best.epsilon
+    epsilon = symacct.dp_sgd(1000, 10, "3/2", 2).epsilon("1e-5", digits=6).epsilon
     text = CliRunner().invoke(main, words).output.strip()
     assert text == (
         f"Trained with DP-SGD: the output is (ε = {epsilon.rounded(6)}, δ = 1e-5)-differentially "

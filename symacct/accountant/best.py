@@ -52,8 +52,9 @@ class Ways(Generic[_T]):
     """How an answer is asked for, and how two answers compare.
 
     `by_orders` and `exact` ask by Rényi orders and by the exact profile: first for all, and where
-    that is out of time for what takes less. `closest` asks for all that an order proves. `against` says why an exact answer is not the better of two, or nothing, and
-    `shown` is a short text of an answer for the line of progress.
+    that is out of time for what takes less. `closest` asks for all that an order proves. `against`
+    says why an exact answer is not the better of two, or nothing, and `shown` is a short text of an
+    answer for the line of progress.
     """
 
     by_orders: tuple[Callable[[], _T], Callable[[], _T]]

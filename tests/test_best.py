@@ -1,7 +1,7 @@
-"""Which of two proved numbers is reported: the true one, where it is proved and is no larger."""
+"""The smallest number that is proved in time: the true one, where it is proved and no larger."""
 
 import json
-import re
+import time
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -14,13 +14,13 @@ from symacct import (
     ZCDP,
     Accountant,
     AdjacencyError,
-    ArgumentError,
     AssumptionError,
     DistributionPair,
     DomainError,
     FiniteMechanism,
     Gaussian,
     Kind,
+    Laplace,
     PoissonSubsample,
     RandomizedResponse,
     SubsampleWithoutReplacement,
@@ -29,21 +29,24 @@ from symacct import (
     parse,
     risk,
 )
-from symacct.accountant.reported import against, reported
+from symacct.accountant import best as best_of
+from symacct.accountant.accountant import asked_of
+from symacct.accountant.best import against
 from symacct.cli import main
+from symacct.core import deadline, limits
 from symacct.core.claims import Relation
+from symacct.core.deadline import OutOfTimeError
 from symacct.papers.report import PrivacyReport
-from symacct.results.time_limit import OutOfTimeError
 from tests.command_lines import GOOD
 
 
 @pytest.fixture(scope="module")
 def both():
     """The guarantee by the exact profile, and the one by Rényi orders, which is larger."""
-    found = reported(Gaussian(5), "1e-5")
-    assert found.best.epsilon.upper < found.by_orders.epsilon.upper
-    assert found.best.needs_no_order
-    return found.best, found.by_orders
+    report = Gaussian(5).report("1e-5")
+    assert report.epsilon.upper < report.by_orders.epsilon.upper
+    assert report.guarantee.needs_no_order
+    return report.guarantee, report.by_orders
 
 
 def ending(guarantee, low, high):
@@ -152,57 +155,87 @@ def test_the_relation_is_that_of_both(both):
 def test_what_orders_do_not_answer_the_profile_does():
     """Half of the outcomes tell all: each ε(α) is infinite, and δ(0) is ½."""
     pair = DistributionPair(["1/2", "1/2", 0], [0, "1/2", "1/2"])
-    found = reported(pair, "1/2")
-    assert found.best.epsilon.upper == 0
+    found = pair.report("1/2")
+    assert found.epsilon.upper == 0
     assert found.by_orders is None
-    assert found.not_exact == ""
+    assert found.guarantee.not_exact == ""
     with pytest.raises(SymacctError):
-        reported(pair, "1/4")
-    turned = reported(pair, epsilon=1)
-    assert turned.best.delta.upper == mpmath.mpf("0.5")
+        pair.epsilon("1/4")
+    turned = pair.report(epsilon=1)
+    assert turned.delta.upper == mpmath.mpf("0.5")
     assert turned.by_orders is None
 
 
 @pytest.mark.filterwarnings("ignore::symacct.core.errors.OrderGridWarning")
 @pytest.mark.parametrize("how", [{"conversion": "classic"}, {"orders": [2, 8]}, {"orders": [25]}])
 def test_what_is_pinned_is_the_answer(how):
-    found = reported(Gaussian(5), "1e-5", **how)
-    assert found.best.epsilon.upper == Gaussian(5).epsilon("1e-5", digits=6, **how).epsilon.upper
-    assert found.by_orders is None
+    pinned = {"conversion": "improved", **how}
+    found = Gaussian(5).epsilon("1e-5", digits=6, **how)
+    assert found.epsilon.upper == Gaussian(5).epsilon("1e-5", digits=6, **pinned).epsilon.upper
+    assert found.conversion == pinned["conversion"]
+    assert PrivacyReport(found).by_orders is None
 
 
-class OfFewDigits(Accountant):
-    """Has no time for more than two digits of the exact profile."""
+class OutOfTime(Accountant):
+    """Has no time for what is asked by these conversions to more than two digits."""
 
-    def epsilon(self, m, delta, conversion="improved", **how):
-        if conversion == "exact" and self.digits > 2:
+    late = ("exact",)
+
+    def _guarantee(self, question, orders, digits, is_default):
+        if question.conversion.name in self.late and digits > 2:
             raise OutOfTimeError
-        return super().epsilon(m, delta, conversion=conversion, **how)
+        return super()._guarantee(question, orders, digits, is_default)
 
 
 @pytest.mark.parametrize(
     "node", [Gaussian(5), 2 * SubsampleWithoutReplacement(Gaussian(5), "1/10")], ids=repr
 )
-def test_few_digits_of_the_exact_profile_are_a_bound_below_that_of_orders(monkeypatch, node):
+def test_few_digits_of_the_exact_profile_are_a_bound_below_that_of_orders(node):
     truth = node.epsilon("1e-5", 8, "exact")
-    monkeypatch.setattr("symacct.accountant.reported.Accountant", OfFewDigits)
-    found = reported(node, "1e-5")
-    best = found.best
-    assert not found.in_time
-    assert best.kind is best.epsilon.claim.kind is Kind.UPPER
-    assert truth.epsilon.upper <= best.epsilon.upper < found.by_orders.epsilon.lower
-    assert truth.epsilon.upper <= float(best.epsilon.rounded()) < 1.05 * truth.epsilon.upper
-    assert "the exact profile takes longer than the 20 s for all digits; `with" in best.note
-    call = re.search(r"and m(\.\w+\(.*\)) lets it run to its end", best.note)[1]
-    assert call == ".epsilon('1e-5', conversion='exact', digits=6)"
-    monkeypatch.undo()
-    assert node.epsilon("1e-5", conversion="exact", digits=6).epsilon.upper <= best.epsilon.upper
-    with pytest.raises(
-        ArgumentError, match=r"; m\.epsilon\('1e-5', conversion='exact', digits=6\)"
-    ):
-        node.report("1e-5", conversion="exact")
-    assert ("is true" in best.note) == (truth.kind is Kind.EXACT)
-    assert "conversion='exact'" not in found.by_orders.note
+    found = OutOfTime(6).epsilon(node, "1e-5")
+    assert found.kind is found.epsilon.claim.kind is Kind.UPPER
+    by_orders = node.epsilon("1e-5", 6, "improved")
+    assert truth.epsilon.upper <= found.epsilon.upper < by_orders.epsilon.lower
+    assert truth.epsilon.upper <= float(found.epsilon.rounded()) < 1.05 * truth.epsilon.upper
+    assert "computed within 5 s; symacct.limits(seconds=15) may prove a smaller ε" in found.note
+    assert ("is true" in found.note) == (truth.kind is Kind.EXACT)
+    assert by_orders.note == ""
+
+
+def test_what_is_late_by_all_orders_is_had_by_a_few_of_them():
+    class Later(OutOfTime):
+        late = ("exact", "improved", "optimal")
+
+        def _exactly(self, question, digits):
+            raise OutOfTimeError
+
+    m = 100 * PoissonSubsample(Gaussian(2), "1/100")
+    found = Later(6).epsilon(m, "1e-5")
+    least = m.epsilon("1e-5", 6, "improved")
+    assert least.epsilon.upper < found.epsilon.upper < 1.1 * least.epsilon.upper
+    assert not found.optimal
+    assert "may prove a smaller ε" in found.note
+
+
+def test_the_time_is_that_of_the_processor_and_bounds_every_way():
+    """With a second no way takes longer, and what is found is an upper bound all the same."""
+    m = 8 * SubsampleWithoutReplacement(Gaussian(5), "1/1000")
+    with limits.limits(seconds=1):
+        began = time.thread_time()
+        found = Accountant(6).epsilon(m, "1e-8")
+        assert time.thread_time() - began < 2
+    assert found.kind is Kind.UPPER
+    assert found.epsilon.lower >= m.lower_epsilon("1e-8", 3).lower
+
+
+def test_a_way_that_is_given_up_leaves_the_memory_whole():
+    """The same accountant, asked again with more time, answers as a new one does."""
+    m = 40 * PoissonSubsample(Gaussian(1), "1/7") + 3 * Laplace(2)
+    accountant = Accountant(6)
+    for share in (Fraction(1, 50), Fraction(1, 10), Fraction(1, 3)):
+        with deadline.within(share):
+            best_of.in_share(Fraction(1), lambda: accountant.epsilon(m, "1e-6", "exact"))
+    assert accountant.epsilon(m, "1e-6", "exact") == Accountant(6).epsilon(m, "1e-6", "exact")
 
 
 @pytest.mark.parametrize("m", [Gaussian(5), RandomizedResponse("3/4"), 2 * ZCDP("1/9")], ids=str)
@@ -211,7 +244,7 @@ def test_best_is_a_conversion_of_every_question(m, asked, given):
     """It is the least of what the conversions that it stands for prove, as in a report."""
     best = getattr(m, asked)(given, digits=8, conversion="best")
     same = getattr(Accountant(8), asked)(m, given, conversion="best")
-    told = reported(m, digits=8, **{"delta" if asked == "epsilon" else "epsilon": given}).best
+    told = asked_of(m, digits=8, **{"delta" if asked == "epsilon" else "epsilon": given})
     assert best == same == told
     answers = []
     for conversion in ("exact", "improved", "optimal"):
@@ -244,7 +277,7 @@ def test_every_verb_that_takes_a_conversion_takes_and_lists_best(verb, tmp_path,
         words = [*words, "--delta", "1e-5"]
     ended = CliRunner().invoke(main, [verb, *words, "--conversion", "best"])
     assert ended.exit_code == 0, ended.output
-    assert "The value best is exact if" in " ".join(
+    assert "The value best is the smallest number" in " ".join(
         CliRunner().invoke(main, [verb, "--help"]).output.split()
     )
 
@@ -252,7 +285,7 @@ def test_every_verb_that_takes_a_conversion_takes_and_lists_best(verb, tmp_path,
 def test_the_smaller_number_of_the_curve_is_not_called_larger_than_the_truth():
     """Nobody asked for the exact conversion, and what it proves says nothing from below."""
     m = "ZCDP(2.56, adjacency='replace_one') + DiscreteGaussian(5)"
-    shown = CliRunner().invoke(main, ["epsilon", m, "--delta", "1e-10"])
+    shown = CliRunner().invoke(main, ["epsilon", m, "--delta", "1e-10", "--more"])
     assert "not known: the pairs that dominate prove only (1" in " ".join(shown.output.split())
     assert "was asked for" not in shown.output
 
@@ -273,7 +306,7 @@ def test_no_conversion_gives_less_than_the_number_to_report(text, given):
     """In the digits that are printed; so do the answer's own methods say, by "best"."""
     m = parse(text)
     name, value = ("epsilon", given["delta"]) if "delta" in given else ("delta", given["epsilon"])
-    found = reported(m, **given).best
+    found = asked_of(m, digits=6, **given)
     ask = getattr(Accountant(6), name)
     others = {one: ask(m, value, one).asked for one in ("classic", "improved", "optimal")}
     least = min(others.values(), key=lambda one: one.upper)
@@ -344,11 +377,13 @@ def test_a_report_and_the_risks_take_the_relation():
 def test_what_is_nearly_the_same_is_not_called_a_thousandth_more(both):
     """Of 0.00643354 and 0.00643352 the ratio rounded up to four digits would be 1.001."""
     best, by_orders = both
-    found = replace(reported(Gaussian(5), "1e-5"), best=ending(best, "0.00643351", "0.00643352"),
-                    by_orders=ending(by_orders, "0.00643353", "0.00643354"))  # fmt: skip
-    assert "0.00643354  (nearly the same)" in str(PrivacyReport(found))
-    found = replace(found, by_orders=ending(by_orders, "0.00644", "0.00644"))
-    assert "(1.002 times the number to report)" in str(PrivacyReport(found))
+    report = PrivacyReport(ending(best, "0.00643351", "0.00643352"))
+    for ends, said in (
+        (("0.00643353", "0.00643354"), "0.00643354  (nearly the same)"),
+        (("0.00644", "0.00644"), "(1.002 times the number to report)"),
+    ):
+        vars(report)["by_orders"] = ending(by_orders, *ends)
+        assert said in report.details()
 
 
 def test_what_is_assumed_of_an_absent_respondent_stands_beside_the_number():
