@@ -17,7 +17,7 @@ from flint import arb
 from symacct.accountant.accountant import Accountant, certified_number
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
-from symacct.core import arguments, limits
+from symacct.core import arguments, deadline, limits
 from symacct.core.calling import explained_methods
 from symacct.core.claims import Claim, Kind
 from symacct.core.errors import (
@@ -206,8 +206,10 @@ class Filter(Adaptive):
                 return INFINITY
             low, high = 0, 1
             while self._holds_with(m, high):
+                deadline.check()
                 low, high = high, 2 * high
             while high - low > 1:
+                deadline.check()
                 middle = (low + high) // 2
                 low, high = (middle, high) if self._holds_with(m, middle) else (low, middle)
             return low
@@ -276,6 +278,7 @@ def any_at_most(values: list[Callable[[], arb]], limit: Fraction, what: str) -> 
     """Is one of the values at most the limit? Decided, at a precision doubled until it is."""
     bits = _FIRST_BITS
     while bits <= limits.current().bits:
+        deadline.check()
         with precision(bits):
             most = BALL.number(limit)
             balls = [value() for value in values]

@@ -13,7 +13,7 @@ from flint import arb
 
 from symacct.arithmetic.context import PlainGaps
 from symacct.arithmetic.expression import evaluate
-from symacct.core import limits
+from symacct.core import deadline, limits
 from symacct.core.errors import PrecisionError, echo
 from symacct.core.exact import INFINITY, Exact, Numeric, exact
 from symacct.core.forking import new_lock
@@ -27,6 +27,7 @@ _MOST_BITS = 2**31  # beyond it a number would not fit into memory
 @contextmanager
 def precision(bits: int) -> Iterator[None]:
     """Balls at `bits` bits within the block, in this thread only."""
+    deadline.check()
     if bits > _MOST_BITS:
         raise PrecisionError(f"found a precision of {echo(bits)} bits, needed at most {_MOST_BITS}")
     with _flint:
@@ -65,6 +66,7 @@ def float_above(x: arb) -> float:
 def doubled(bits: int, most: int | None = None) -> Iterator[int]:
     """Precisions from this one on, each twice the last, up to the limit in force."""
     while bits <= (most or limits.current().bits):
+        deadline.check()
         yield bits
         bits *= 2
 

@@ -15,6 +15,7 @@ from flint import arb
 
 from symacct.arithmetic import BALL
 from symacct.baselines.result import enclose
+from symacct.core import deadline
 from symacct.core.claims import ABOVE_ONE, REPLACE_ONE, Kind
 from symacct.core.errors import DomainError, OrderError, echo
 from symacct.core.exact import INFINITY, Numeric, order
@@ -119,6 +120,7 @@ def _moments(square: Fraction) -> Moments:
     @cache
     def central(k: int) -> arb:
         while len(raw) <= k:
+            deadline.check()
             raw.append(raw[-1] * step ** (len(raw) - 1))
         terms = ((-1) ** (k - l) * math.comb(k, l) * raw[l] for l in range(k + 1))
         return sum(terms, arb(0))

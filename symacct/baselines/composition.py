@@ -12,7 +12,7 @@ from flint import arb
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.baselines.result import Baseline, probability_or_zero
-from symacct.core import limits
+from symacct.core import deadline, limits
 from symacct.core.claims import Kind
 from symacct.core.errors import AssumptionError, DomainError, echo
 from symacct.core.exact import Numeric
@@ -211,6 +211,7 @@ class BinomialRounds:
         """About the last i with δ_i <= rest."""
         low, high = 0, self.k // 2
         while low < high:
+            deadline.check()
             middle = (low + high + 1) // 2
             less = self.delta(middle).mid() <= rest.mid()
             low, high = (middle, high) if less else (low, middle - 1)

@@ -15,6 +15,7 @@ from flint import arb, fmpz
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.baselines.result import Baseline, probability_or_zero
+from symacct.core import deadline
 from symacct.core.claims import Kind
 from symacct.core.errors import DomainError, echo
 from symacct.core.exact import Numeric
@@ -56,6 +57,7 @@ def exponential_runs_epsilon(
     with precision(_SEARCH_BITS + 2 * d.denominator.bit_length()):
         allowed = BALL.number(d)
         while high - low > 1:
+            deadline.check()
             middle = (low + high) // 2
             keeps = worst.delta(size * count * middle / _STEPS, allowed) <= allowed
             low, high = (low, middle) if keeps else (middle, high)

@@ -26,6 +26,7 @@ from flint import arb
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
+from symacct.core import deadline
 from symacct.core.claims import ADD_REMOVE, FINITE_ORDERS, Claim, Kind
 from symacct.core.errors import DomainError
 from symacct.core.exact import Numeric
@@ -142,6 +143,7 @@ class _NoiseSearch:
     def _ends(self) -> list[Fraction]:
         ends = [self.region.first()]
         while True:
+            deadline.check()
             self._meet(ends[-1])
             self.tail = self.region.log_tail(ends[-1])
             if self.tail <= self._enough() or self.region.order(ends[-1]) > _LAST_ORDER:

@@ -17,6 +17,7 @@ from flint import arb, fmpz
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import ends_of, precision
 from symacct.baselines.result import Baseline, probability_or_zero
+from symacct.core import deadline
 from symacct.core.claims import Kind, Source
 from symacct.core.errors import AssumptionError, DomainError, echo
 from symacct.core.exact import Numeric
@@ -111,6 +112,7 @@ def _least(
     with precision(_SEARCH_BITS + 2 * max(0, d.denominator.bit_length())):
         allowed, kept = BALL.number(d), share(local)
         while high - low > 1:
+            deadline.check()
             middle = (low + high) // 2
             keeps = _summed(people, local, kept, local * middle / _STEPS) <= allowed
             low, high = (low, middle) if keeps else (middle, high)
@@ -220,9 +222,11 @@ class _Clones:
         """Of the threshold k; k = c + 1 leaves the one count above it."""
         c = self.c
         while self.k > min(k, c):
+            deadline.check()
             self.mass *= arb(self.k) / (c - self.k + 1)
             self.tail, self.k = self.tail + self.mass, self.k - 1
         while self.k < min(k, c):
+            deadline.check()
             self.tail, self.k = self.tail - self.mass, self.k + 1
             self.mass *= arb(c - self.k + 1) / self.k
         if k > c:
@@ -233,6 +237,7 @@ class _Clones:
     def _one_less(self) -> None:
         """P[Bin(c, ½) >= k] = P[Bin(c−1, ½) >= k] + ½P[Bin(c−1, ½) = k−1]"""
         while self.k > self.c - 1 and self.k:
+            deadline.check()
             self.mass *= arb(self.k) / (self.c - self.k + 1)
             self.tail, self.k = self.tail + self.mass, self.k - 1
         before = self.mass * self.k / self.c  # ½P[Bin(c−1, ½) = k−1]

@@ -17,6 +17,7 @@ from flint import arb, arb_series, ctx, fmpz
 from symacct.arithmetic import BALL
 from symacct.baselines.result import enclose
 from symacct.baselines.shuffle import Share, crowd_size, local_epsilon, of_any, of_responses, window
+from symacct.core import deadline
 from symacct.core.claims import ABOVE_ONE, REPLACE_ONE, Kind, Source
 from symacct.core.errors import DomainError, OrderError, echo
 from symacct.core.exact import INFINITY, Numeric, Order, order
@@ -177,6 +178,7 @@ class Signs:
                 return None
             rest, terms = rest * (2 * terms + 1) / m, terms + 1
         while len(self.even) < terms:
+            deadline.check()
             self.even.append(self._next_even())
         cap, ctx.cap = ctx.cap, terms
         try:

@@ -18,6 +18,7 @@ from symacct.codegen.context import CodeArithmetic
 from symacct.codegen.ir import Call, Compare, Difference, Expr, Num, TableEntry, Var, walk
 from symacct.codegen.number import Operand, Traced, UntraceableError
 from symacct.codegen.theorems import FORMS, leaf_curve, where_it_holds, within
+from symacct.core import deadline
 from symacct.core.claims import Kind
 from symacct.core.errors import DomainError, LimitError, SymacctError
 from symacct.core.exact import INFINITY, Order
@@ -269,6 +270,7 @@ def _reached(functions: dict[str, Function], main: str) -> dict[str, Function]:
     """The functions that the main one calls, in their order: some were only looked at."""
     reached, todo = set(), [main]
     while todo:
+        deadline.check()
         name = todo.pop()
         if name not in reached:
             reached.add(name)

@@ -11,6 +11,8 @@ from typing import TypeAlias
 
 from flint import fmpq, fmpq_mat
 
+from symacct.core import deadline
+
 #: A matrix as its rows, and a symmetric one of whole numbers.
 Rows: TypeAlias = tuple[tuple[Fraction, ...], ...]
 Whole: TypeAlias = list[list[int]]
@@ -98,6 +100,7 @@ def _one_sign(gram: Whole, steps: Sequence[int]) -> bool:
     for start in steps:
         waiting = [(start, 1)]
         while waiting:
+            deadline.check()
             s, own = waiting.pop()
             if s not in sign:
                 sign[s] = own

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from flint import arb, ctx, fmpq
 
 from symacct.arithmetic.ball import rational
+from symacct.core import deadline
 from symacct.results.enclosure import relative_digits
 
 # Objective: exact order > 1 → ball. Midpoints steer, balls prove.
@@ -73,6 +74,7 @@ def whole_valley_near(f: Objective, first: int, last: int, guess: int) -> int:
 def _narrowed(f: Objective, low: int, middle: int, high: int) -> int:
     """The bottom between the ends, f being no smaller there, by golden sections."""
     while max(high - middle, middle - low) > whole_step(middle):
+        deadline.check()
         wide = high - middle if high - middle >= middle - low else low - middle
         probe = middle + (math.trunc(wide * _GOLDEN) or (1 if wide > 0 else -1))
         if below(f(probe), f(middle)):
@@ -153,6 +155,7 @@ def real_valley(
         return places[0]  # it falls on out of the three, as far as to order 1
     points, grid = [_point(f, order) for order in (best, low, high)], _grid(width)
     for turn in range(200):
+        deadline.check()
         points.sort(key=_height)
         fitted = _fitted(points[:3], perspective)
         if turn < _ROUGH and fitted is not None:

@@ -17,6 +17,7 @@ from flint import arb
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import rational
+from symacct.core import deadline
 from symacct.core.errors import DomainError, PrecisionError
 from symacct.numerics.sums.refine import ball, normal_tail, within_floats
 from symacct.profile.tradeoff import HockeySticks, best_test, is_narrow
@@ -131,6 +132,7 @@ class _Polygon:
             most = most.max(_apart(line))
         self.corners = [self._corner(*pair) for pair in pairwise(self.points)]
         while self.corners and len(self.points) < _MOST_POINTS:
+            deadline.check()
             widest = max(range(len(self.corners)), key=lambda i: self.corners[i].height)
             least = least.max(_finite(_apart(self._chord(widest))))
             above, enough = most.max(self.corners[widest].mu), least * arb(10) ** -(digits + 1)
@@ -200,6 +202,7 @@ class _Excess:
         """
         self._reach(arb(10) ** -(digits + _MORE_PLACES))
         while len(self.points) < _MOST_POINTS:
+            deadline.check()
             least = BALL.maximum(arb(0), *map(self._share, self.points))
             cells = [self._above(i) for i in range(len(self.points) - 1)]
             above, x = max(cells, key=lambda cell: _height(cell[0]))
@@ -214,6 +217,7 @@ class _Excess:
         """Points at equal ratios, until what lies beyond is small."""
         ratio = rational(((self.mu / 2 + 4) * self.mu / _FIRST_CELLS).exp().upper())
         while not self._beyond() < enough.max(_SMALL * self._share(self.points[-1])):
+            deadline.check()
             x = self.points[-1].x * ratio
             self.points.append(SlopePoint(x, self.height(x)))
 

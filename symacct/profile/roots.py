@@ -9,6 +9,7 @@ from functools import cache
 from flint import arb, ctx
 
 from symacct.arithmetic.ball import BALL, ends_of
+from symacct.core import deadline
 from symacct.numerics.sums.refine import within
 from symacct.profile.accuracy import accuracy
 
@@ -57,6 +58,7 @@ def enclosed(value: Value, goal: arb, bracket: tuple[arb, arb]) -> arb:
     """
     low, high = bracket
     for _ in range(_HALVINGS):
+        deadline.check()
         before = high - low
         y, width = _near_root(value, goal, ((low + high) / 2).mid())
         for _ in range(_WIDENINGS):
@@ -100,6 +102,7 @@ def before_the_end(value: Value, goal: arb, known: arb | None, end: arb) -> arb 
         return -end * (-enclosed(turned, goal, found)).expm1()
     low = arb(1)
     while turned(2 * low) > goal:
+        deadline.check()
         low *= 2
     return (-end * (-low).expm1()).union(end) if turned(low) > goal else None
 
@@ -108,10 +111,12 @@ def bracket(value: Value, goal: arb) -> tuple[arb, arb] | None:
     """0 <= low < high with D(low) > δ > D(high), an eighth apart where possible."""
     low, high = arb(0), arb(1)
     while not value(high) < goal:
+        deadline.check()
         if not value(high) > goal or high > 2**40:
             return None
         low, high = high, 2 * high
     for _ in range(_BRACKETINGS):
+        deadline.check()
         middle = ((low + high) / 2).mid()
         if low > 0 and (high - low) <= low / 8:
             break
@@ -143,6 +148,7 @@ def _near_root(value: Value, goal: arb, start: arb, slope: arb | None = None) ->
     """About where value(y) = goal by secants of its logarithm, and how far off that may be."""
 
     def height(y: arb) -> arb:
+        deadline.check()
         return (value(y) / goal).log()
 
     y, new = start.mid(), height(start.mid())

@@ -18,6 +18,7 @@ from flint import arb, ctx
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import rational
+from symacct.core import deadline
 from symacct.core.errors import LimitError, PrecisionError
 from symacct.core.forking import cached_property
 from symacct.numerics.sums.refine import ball, up_to, within_floats
@@ -173,6 +174,7 @@ def best_test(height: HockeySticks, alpha: Fraction, below: HockeySticks) -> Tan
     """
     octave, step = 0, 1
     while Fraction(2) ** octave <= 1 / (8 * alpha):
+        deadline.check()
         if height(Fraction(2) ** octave) < arb(1) / 8:
             return TangentSearch(height, alpha, below, less=1, first=octave)
         octave, step = octave + step, 2 * step
@@ -208,6 +210,7 @@ class TangentSearch:
         """An enclosure of it, as narrow as the precision allows."""
         self._surround()
         while len(self.points) < _MOST_POINTS:
+            deadline.check()
             best = self._best()
             cells = [self._above(best - 1), self._above(best)]
             above, top = BALL.maximum(*(most for most, _ in cells)), self.points[best].value
@@ -264,6 +267,7 @@ class TangentSearch:
         for side in (1, -1):
             power, step, beyond = self.first, 1, 0
             while beyond < 2:
+                deadline.check()
                 power, step = power + side * step, 2 * step
                 self._add(Fraction(2) ** power)
                 beyond = len(self.points) - 1 - self._best() if side > 0 else self._best() - 1

@@ -10,6 +10,7 @@ import numpy as np
 
 from symacct.arithmetic import Arithmetic, Number
 from symacct.arithmetic.float64 import LogNumber
+from symacct.core import deadline
 from symacct.core.claims import Claim, Kind
 from symacct.core.errors import (
     DomainError,
@@ -49,6 +50,7 @@ class NodeCurve:
         except TypeError:  # arrays of orders have no hash, and are not remembered
             return self._array(np.asarray(alpha))
         if value is None:
+            deadline.check()
             if type(alpha) is not int:
                 alpha = _normal(alpha)
             value = self.values[alpha] = self.compute(alpha)

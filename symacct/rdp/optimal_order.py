@@ -12,7 +12,7 @@ from flint import arb
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
-from symacct.core import arguments
+from symacct.core import arguments, deadline
 from symacct.core.claims import Claim, Kind
 from symacct.core.deadline import OutOfTimeError
 from symacct.core.errors import (
@@ -270,6 +270,7 @@ class BestOrder:
             if pure == 0 or not order_search.below(converted(arb(0), last), pure):
                 return None
             while not order_search.below(converted(arb(0), first), pure):
+                deadline.check()
                 first = 2 * first - 1
             first = max(2, (first + 1) // 2)
         best = self._whole_valley(f, first, last)

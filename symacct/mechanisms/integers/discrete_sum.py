@@ -11,7 +11,7 @@ import numpy as np
 from flint import arb, ctx
 
 from symacct.arithmetic import BALL, Arithmetic, BallArithmetic, MpmathArithmetic, Number
-from symacct.core import limits
+from symacct.core import deadline, limits
 from symacct.core.claims import Kind
 from symacct.core.errors import DomainError, LimitError, echo
 from symacct.core.exact import INFINITY, Exact, Numeric, Order, expression
@@ -136,6 +136,7 @@ class DiscreteGaussianSum(Mechanism):
         square = 2 * (ctx.pi() * ctx.number(self.sigma)) ** 2
         total, first = ctx.number(0), 1
         while first < self.parties:
+            deadline.check()
             rate = first * square / (first + 1)
             q, left = ctx.exp(-rate), -ctx.expm1(-rate)
             count = min(first, self.parties - first)
@@ -189,8 +190,10 @@ class SummedNoise(IntegerSums):
         rate, weights = -1 / (2 * more.number(self.sigma) ** 2), [more.number(1)]
         waves: list[Number] = []
         while more.mp.mag(weights[-1]) > -need:
+            deadline.check()
             weights.append(2 * more.exp(rate * len(weights) ** 2))
         while len(waves) < last and (not waves or more.mp.mag(waves[-1]) > -need):
+            deadline.check()
             j = len(waves) + 1
             mean = more.mp.fsum(w * turned[j * k % len(turned)] for k, w in enumerate(weights))
             waves.append((mean / more.mp.fsum(weights)) ** self.parties)
@@ -274,6 +277,7 @@ def _waves(sigma: arb, parties: int, turned: list[arb]) -> tuple[list[arb], arb]
     found: list[arb] = []
     small, rate, weights = arb(2) ** -ctx.prec, -1 / (2 * sigma**2), [arb(1)]
     while not weights[-1] < small:
+        deadline.check()
         weights.append(2 * (rate * len(weights) ** 2).exp())
     count = len(weights)
     left_out = geometric_tail(2 * (rate * count**2).exp(), (rate * (2 * count + 1)).exp())

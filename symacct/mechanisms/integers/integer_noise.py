@@ -9,7 +9,7 @@ import numpy as np
 from flint import arb, ctx
 
 from symacct.arithmetic import BALL, Arithmetic, Number
-from symacct.core import limits
+from symacct.core import deadline, limits
 from symacct.core.errors import LimitError, PrecisionError, echo
 from symacct.core.exact import Exact, Order
 from symacct.mechanisms.mechanism import Mechanism
@@ -59,7 +59,7 @@ class IntegerSums:
         every = self.outcomes(0.0, most, ctx.prec * math.log(2))
         first = first_above_one(self.sensitivity)
         kept = every[max(0, first - every[0]) :] if above_one else every
-        total = sum((q * value(x) for q, x in self.weighted_losses(kept)), arb(0))
+        total = sum((q * value(x) for q, x in deadline.each(self.weighted_losses(kept))), arb(0))
         return total + within((1 + arb(most)) * self.left_out(most, every))
 
     def outcomes(self, least: float, most: float, need: float) -> range:

@@ -22,6 +22,7 @@ from symacct.arithmetic import (
 )
 from symacct.arithmetic.ball import precision
 from symacct.arithmetic.symbolic import written
+from symacct.core import deadline
 from symacct.core.claims import Kind
 from symacct.core.exact import INFINITY, Exact, Numeric, Order
 from symacct.core.lazy_import import sympy
@@ -125,7 +126,7 @@ class Skellam(LatticeNoise):
         most = float_above(alpha)
         kept = self.outcomes(0.0, most, ctx.prec * math.log(2))
         power = alpha if isinstance(alpha, int) else BALL.number(alpha)
-        total = sum((q * (p / q) ** power for p, q in self._pairs(kept)), arb(0))
+        total = sum((q * (p / q) ** power for p, q in deadline.each(self._pairs(kept))), arb(0))
         return total + within(self.left_out(most, kept))
 
     def in_floats(self, kept: range) -> tuple[np.ndarray, np.ndarray]:
@@ -175,6 +176,7 @@ def _last(mu: float, size: int, a: float, need: float) -> int:
     """About the last k where P^a Q^{1−a} is e^{−need} of its largest, or Q is; a >= 1."""
     reach = 16 + 2 * size
     while True:
+        deadline.check()
         k = np.arange(float(reach))
         logs = a * _log_mass(mu, np.abs(k - size)) + (1 - a) * _log_mass(mu, k)
         within_need = logs > logs.max() - need

@@ -11,6 +11,7 @@ from flint import arb, ctx
 
 from symacct.arithmetic import MpmathArithmetic, Number
 from symacct.arithmetic.signs import log_sign
+from symacct.core import deadline
 from symacct.core.errors import PrecisionError
 from symacct.core.forking import cached_property
 from symacct.core.lazy_import import sympy
@@ -178,6 +179,7 @@ class ProgressionSeries:
         with ctx.mp.workprec(3 * ctx.bits):
             total, k = ctx.mp.mpf(0), 0
             while True:
+                deadline.check()
                 shared = ctx.mp.loggamma(k + 1) if self.logs[0].factorial else 0
                 p, q = (a + k * b - shared for a, b in zip(starts, steps, strict=True))
                 term = integrand.mp_value(ctx.mp, p, q)

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
+from symacct.core import deadline
 from symacct.numerics.densities.quadrature import sampled_laplace_excess_by_quadrature
 from symacct.numerics.normal.magnitude import LOG2, log_laplace_excess, log_laplace_kl
 from symacct.numerics.sums.alternating import binomial_integral
@@ -70,6 +71,7 @@ def _power_moments(power: Fraction, step: int, bottom: arb, top: arb, factor: ar
     upper_step, lower_step = (top, bottom) if step > 0 else (1 / top, 1 / bottom)
     numerator, denominator = power.numerator, power.denominator
     while True:
+        deadline.check()
         if 2 * abs(numerator) < denominator:
             # (e^{s·span} − 1)/s, and its limit at s = 0, where the integral is a logarithm.
             s, span = ball(Fraction(numerator, denominator)), (top / bottom).log()

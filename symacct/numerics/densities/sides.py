@@ -17,7 +17,7 @@ from itertools import combinations, pairwise
 
 from flint import acb, arb
 
-from symacct.core import symbols
+from symacct.core import deadline, symbols
 from symacct.core.errors import PrecisionError
 from symacct.core.exact import INFINITY
 from symacct.core.forking import cached_property
@@ -182,6 +182,7 @@ def doublings(first: int) -> Iterator[int]:
     """Exponents of 2 from the first on, in steps that grow, up to a limit."""
     step = 4
     while first < _LAST_DOUBLING:
+        deadline.check()
         yield first
         first, step = first + step // 4, step + max(1, step // 8)
 

@@ -12,6 +12,7 @@ from flint import acb, arb
 from mpmath.ctx_mp import MPContext
 
 from symacct.arithmetic import Number
+from symacct.core import deadline
 from symacct.core.errors import PrecisionError
 from symacct.numerics.densities.jets import ComplexBalls, Evaluator, Jet
 from symacct.numerics.densities.sides import Side, doublings
@@ -159,6 +160,7 @@ class Stretch:
         best = max(places, key=self._rough_at)
         step = Fraction(1, 3)
         while step > Fraction(1, 2**12):
+            deadline.check()
             step /= 2
             best = max((best - step, best, best + step), key=self._rough_at)
         return arb(self._rough_at(best)).exp() / 16

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from flint import acb, arb
 
+from symacct.core import deadline
 from symacct.core.errors import PrecisionError
 from symacct.numerics.densities.germs import Germs
 from symacct.numerics.densities.jets import ComplexBalls, Evaluator, Jet, real_value
@@ -79,6 +80,7 @@ def _branch_and_bound(boxes: Iterable[tuple[Evaluator, arb, arb]], least: arb, b
         pending.append((ratio, low, high))
     over = least
     while pending:
+        deadline.check()
         ratio, low, high = pending.pop()
         looked += 1
         if looked > _BOXES:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from flint import acb, acb_poly, arb, arb_poly, ctx
 
 from symacct.arithmetic.ball import floor
+from symacct.core import deadline
 from symacct.core.errors import PrecisionError
 from symacct.core.forking import cached_property
 from symacct.numerics.laplace_sums.ratio import LaplaceRatio
@@ -161,6 +162,7 @@ class Bent:
             found = max(plans, key=lambda plan: plan.step)
             theta = _THETA
             while not (_beyond(found, bound, arb(theta)) / found.vertex).log() < goal:
+                deadline.check()
                 theta += _THETA
                 if theta > _FARTHEST:
                     raise PrecisionError(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from flint import arb
 
+from symacct.core import deadline
 from symacct.core.errors import PrecisionError
 from symacct.numerics.laplace_sums.ratio import LaplaceRatio
 from symacct.numerics.sums.refine import geometric_tail, rounded_down, up_to, within
@@ -48,6 +49,7 @@ class LaplaceMoments(SumMoments):
         (whole,) = self._powers(n, self.moments_of_one(n))  # E[Sⁿ], which E[Sⁿe^{−uS}] is at most
         least = self.count * self.ratio.low
         while True:
+            deadline.check()
             left = whole * geometric_tail((theta * h * (first - 1)).exp(), (-theta * h).exp())
             ratio = (theta * h - least * (h * last).exp() * h.expm1()).exp()
             right, rest = geometric_tail(end * ratio, ratio), arb(2) ** -self.bits * total

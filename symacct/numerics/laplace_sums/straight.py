@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from flint import acb, acb_poly, arb, ctx
 
+from symacct.core import deadline
 from symacct.core.forking import cached_property
 from symacct.numerics.laplace_sums.ratio import LaplaceRatio
 from symacct.numerics.laplace_sums.steering import lowest
@@ -136,6 +137,7 @@ class Straight:
         curved = ratio.variance * (-c * ratio.low).exp() * most  # at least Var·φ(c)²
         place, found = self._spacing.mid(), [(arb(0), most * most)]
         while place < far and len(found) < _MOST:
+            deadline.check()
             value = abs(ratio.transform(acb(c, place)))
             found.append((place, value * value))
             missing = (most * most - value * value) / curved

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from flint import acb, arb
 
+from symacct.core import deadline
 from symacct.core.errors import PrecisionError
 from symacct.numerics.lognormal.transform import Lognormal
 from symacct.numerics.sums.refine import geometric_tail, up_to, within
@@ -58,6 +59,7 @@ class LognormalMoments(SumMoments):
         total = sum((term(j) for j in range(first, last + 1)), arb(0))
         whole = self._powers(n, self.moments_of_one(n))[0]  # E[Sⁿ], which E[Sⁿe^{−uS}] is at most
         while True:
+            deadline.check()
             left, right = (self._beyond(theta, grid, x, way) for x, way in ((first, -1), (last, 1)))
             if n:
                 left = geometric_tail((theta * h * (first - 1)).exp(), (-theta * h).exp())

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from symacct.core import deadline
 from symacct.core.errors import PrecisionError
 from symacct.numerics.lognormal.transform import Floats, Lognormal
 from symacct.numerics.sums.refine import rounded_down
@@ -75,6 +76,7 @@ def _choices(
     beyond = np.maximum.accumulate(rows[:, ::-1], axis=1)[:, ::-1]
     goal, zero, found = log_error - _SPARE, len(_RIGHT), []
     for right in range(len(angles) - 1):
+        deadline.check()
         for left in range(max(right + 1, zero), len(angles)):
             tails = [left, max(right, zero)]
             most = np.maximum(rows[right : left + 1].max(axis=0), beyond[tails].min(axis=0))

@@ -15,6 +15,7 @@ import numpy as np
 from flint import acb, arb, ctx
 
 from symacct.arithmetic.ball import ends_of
+from symacct.core import deadline
 from symacct.core.errors import PrecisionError
 from symacct.core.forking import cached_property
 from symacct.numerics.lognormal.plan import Hyperbola, places
@@ -147,6 +148,7 @@ class Shortfall:
         yield from self._along(centre, high, between, last, share / 2, halvings + 1)
 
     def _piece(self, angle: arb, theta: arb, share: arb) -> Piece:
+        deadline.check()
         u, slope = self._place(angle, theta)
         weight = abs(slope).upper() / abs(u).lower() ** 2
         return Piece(self._log_most(u) + weight.log(), u.real, share)
@@ -172,6 +174,7 @@ class Shortfall:
         """From the strip's end on, up to where all three factors fall."""
         edge, low = arb(self.plan.tail), arb(self.plan.end)
         while True:
+            deadline.check()
             beyond = self._beyond(low)
             if beyond.log_bound + beyond.share.log() < self.plan.log_error - _SPARE:
                 yield beyond

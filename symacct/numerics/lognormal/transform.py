@@ -17,6 +17,7 @@ from flint import acb, arb, ctx
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import floor
+from symacct.core import deadline
 from symacct.core.errors import PrecisionError
 from symacct.core.exact import Exact
 from symacct.core.forking import cached_property
@@ -186,6 +187,7 @@ class Lognormal:
         """φ at nodes in the upper half plane, each to an absolute error of about e^{−need}."""
         found: list[acb] = []
         for first in range(0, len(nodes), _BLOCK):
+            deadline.check()
             found.extend(
                 self._block(nodes[first : first + _BLOCK], max(needs[first : first + _BLOCK]))
             )
@@ -200,6 +202,7 @@ class Lognormal:
         points, reach = self._points(line, need, arb(0).max(least))
         strip = self._strip(line)
         for u in nodes:
+            deadline.check()
             self._check(u, line)
             total = acb(0)
             for weight, w in points:
@@ -253,6 +256,7 @@ class Lognormal:
         scale = h / (2 * arb.pi()).sqrt()
         found = []
         for k in range(first, last + 1):
+            deadline.check()
             z = acb(h * k, -y)
             found.append((scale * (-z * z / 2).exp(), (s * z - half).exp()))
         return found, (first, last)

@@ -12,6 +12,7 @@ from fractions import Fraction
 from flint import arb, ctx
 
 from symacct.arithmetic.ball import precision
+from symacct.core import deadline
 from symacct.core.errors import PrecisionError
 from symacct.numerics.sums.refine import ball, geometric_tail, steered_by_floats, up_to, within
 
@@ -38,6 +39,7 @@ class GaussianChi:
     def __call__(self, l: int) -> arb:
         """B(l) for even l; PrecisionError where no step is fine enough."""
         for _ in range(_HALVINGS):
+            deadline.check()
             if l in self._known:
                 return self._known[l]
             with precision(self.bits + l.bit_length() + _SPARE):
@@ -96,6 +98,7 @@ class GaussianChi:
             return slope * side > 0
 
         while lies_ahead(far):
+            deadline.check()
             far *= 2
         low = 0.0
         for _ in range(40):

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from flint import arb, ctx
 
+from symacct.core import deadline
 from symacct.numerics.normal.magnitude import LOG2, crossing
 from symacct.numerics.normal.newton import log_second_term, newton_length, newton_local
 from symacct.numerics.normal.trapezoid import (
@@ -154,6 +155,7 @@ def excess_by_binomial(alpha: Fraction, q: Fraction, sigma: Fraction, guessed: G
         factor = power = growth
         total = arb(0)
         for k in range(2, order + 1):
+            deadline.check()
             total += weight * (power - 1)
             factor *= growth
             power *= factor
@@ -200,6 +202,7 @@ def _erfc_progression(factor: arb, ratio: arb, start: arb, variance: arb) -> Ite
     factor = factor / 2
     i = 0
     while True:
+        deadline.check()
         yield factor * ((start + i) * scale).erfc()
         factor *= ratio
         ratio *= growth

@@ -5,6 +5,7 @@ from __future__ import annotations
 from flint import arb
 
 from symacct.arithmetic import BALL
+from symacct.core import deadline
 from symacct.numerics.sums.refine import normal_tail
 
 _WIDENINGS = 60
@@ -33,6 +34,7 @@ def _solved(delta: arb, ratio: arb) -> arb:
     """A midpoint close to the root: doubling, bisection, then Newton steps on log δ."""
     high = ratio
     while hockey_stick(high, ratio).mid() > delta and high < arb(2) ** 60:
+        deadline.check()
         high *= 2
     low = arb(0)
     for _ in range(40):

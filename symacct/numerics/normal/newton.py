@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from flint import arb, arb_mat, arb_poly, ctx, fmpz, fmpz_mat, fmpz_poly
 
+from symacct.core import deadline
 from symacct.numerics.normal.magnitude import LOG2
 from symacct.numerics.sums.local import Local
 from symacct.numerics.sums.refine import ball, within
@@ -38,6 +39,7 @@ def newton_length(middle: int, rate: float, slope: float, log_tolerance: float) 
     beyond = last * (log_rate + slope * (last - 1))
     log_term = 0.0  # of |C(α,k)| at most, over the orders about the middle
     for k in range(_MOST):
+        deadline.check()
         if k > 0 and k % 2 == 0:
             tail = k * (log_rate + slope * (k - 1))
             if k < last:
@@ -93,6 +95,7 @@ def _differences(gamma: arb, slope: arb, length: int) -> list[arb]:
     growth = (2 * slope).exp()
     weights, moments, moment, ratio = [arb(1), gamma], [arb(0), arb(0)], arb(1), arb(1)
     for i in range(2, length + 1):
+        deadline.check()
         ratio *= growth
         moment *= ratio
         weights.append(weights[-1] * gamma / i)

@@ -16,7 +16,7 @@ from typing import TypeAlias
 from flint import arb, ctx
 
 from symacct.arithmetic.ball import BALL
-from symacct.core import limits
+from symacct.core import deadline, limits
 from symacct.numerics.normal import small_rate
 from symacct.numerics.sums.refine import (
     ball,
@@ -177,6 +177,7 @@ def _summed(
     total = arb(0)
     logs = (_logs(law.parts(), strip) for law in (p, q))
     for j, log_p, log_q in zip(range(strip.first, strip.last), *logs, strict=True):
+        deadline.check()
         total += (-((h * j) ** 2) / 2).exp() * value(log_p, log_q)
     return total * h / (2 * arb.pi()).sqrt()
 

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from flint import arb, arb_mat, arb_poly, ctx
 
+from symacct.core import deadline
 from symacct.numerics.normal.magnitude import (
     LOG2,
     cgf_order,
@@ -148,6 +149,7 @@ class TrapezoidNodes:
         with ctx.workprec(self.bits):
             power, total = ball(alpha), arb(0) if self.logarithms else self.many.total(alpha)
             for log_ratio, log_weight in self.logarithms:
+                deadline.check()
                 total += (log_ratio * power + log_weight).exp()
             excess = total * self.share - 1 - self.constant - power * self.slope
         return excess + self._error(excess)
@@ -194,6 +196,7 @@ class Blocks:
         with progress("integral, nodes", self.nodes) as advance:
             for start, end in self.kept:
                 for first in range(start, end, _BLOCK):
+                    deadline.check()
                     last = min(first + _BLOCK, end)
                     with ctx.workprec(min(ctx.prec, self._bits(first, last))):
                         block = self._block(alpha, first, last)
@@ -268,6 +271,7 @@ def _taylor_of(logs: list[arb], terms: list[arb], negligible: arb) -> tuple[arb_
     table = arb_mat(rows)
     coefficients: list[arb] = []
     while len(coefficients) < _MOST_TERMS:
+        deadline.check()
         for moment in (table * arb_mat(len(terms), 1, terms)).entries():
             coefficients.append(moment / math.factorial(len(coefficients)))
         ahead = growth * abs(coefficients[-2]) / (1 << len(coefficients) - 2)
@@ -315,6 +319,7 @@ def _theta_excess(step: float, sigma: arb) -> tuple[arb, arb]:
     constant, shift = arb(0), arb(0)
     k = 1
     while (term := 2 * (exponent * k * k).exp()) > arb(2) ** (-ctx.prec):
+        deadline.check()
         constant += term
         shift += term * (2 * k / h).cos_pi()
         k += 1
@@ -347,6 +352,7 @@ def split(
     kept: list[tuple[int, int]] = []
     dropped: list[tuple[int, int]] = []
     for first, last, negligible in _blocks(guessed, grid, grid.first, grid.last):
+        deadline.check()
         if negligible:
             dropped.append((first, last))
         elif kept and kept[-1][1] == first:

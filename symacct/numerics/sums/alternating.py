@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from flint import arb, fmpq, fmpz, fmpz_poly
 
+from symacct.core import deadline
 from symacct.numerics.sums.refine import up_to
 
 _BITS_PER_TERM = 2.543  # log2(3 + sqrt 8), rounded down
@@ -40,6 +41,7 @@ def alternating_sum(terms: Iterator[arb], tolerance: arb) -> arb:
     needed = _terms_needed(first / tolerance)
     taken = [first]
     while len(taken) < needed:
+        deadline.check()
         term = next(terms)
         if term < tolerance:
             return _plain_sum(taken, term)
@@ -73,6 +75,7 @@ def binomial_integral(alpha: Fraction, moments: Iterator[arb], reach: arb, toler
     total, binomial, power = arb(0), arb(1), base ** arb(fmpq(numerator, denominator))
     moment = next(moments)
     for i in range(int(alpha) + 1):
+        deadline.check()
         term = binomial * moment
         if (rest := term * power) < tolerance:
             return total + up_to(rest)
@@ -88,6 +91,7 @@ def _beyond(alpha: Fraction, binomial: arb, moment: arb, moments: Iterator[arb])
     numerator, denominator = alpha.numerator, alpha.denominator
     i = int(alpha) + 1
     while True:
+        deadline.check()
         yield binomial * moment
         binomial = binomial * (i * denominator - numerator) / (denominator * (i + 1))
         moment = next(moments)

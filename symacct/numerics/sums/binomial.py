@@ -15,7 +15,7 @@ from symacct.arithmetic import (
     MpmathArithmetic,
     Number,
 )
-from symacct.core import limits
+from symacct.core import deadline, limits
 from symacct.core.exact import Order
 from symacct.numerics.sums.terms import Terms
 from symacct.numerics.sums.truncation import certified_mixture
@@ -52,6 +52,7 @@ def _(
     odds = u / v
     total = weight * terms(first)
     for l in range(first + 1, alpha + 1):
+        deadline.check()
         weight = weight * odds * (alpha - l + 1) / l
         total += weight * terms(l)
     return total
@@ -77,6 +78,7 @@ def _(
     odds = u / v
     total = LogNumber.of(np.zeros_like(orders))
     for l in range(first, int(orders.max()) + 1):
+        deadline.check()
         total = total + weight * terms(l)
         weight = weight * odds * (np.maximum(orders - l, 0.0) / (l + 1))
     return total

@@ -9,7 +9,7 @@ from itertools import accumulate
 import flint
 from flint import arb, arb_poly
 
-from symacct.core import limits
+from symacct.core import deadline, limits
 from symacct.core.errors import PrecisionError
 
 LogMoment = Callable[[int, int], arb]
@@ -37,6 +37,7 @@ def differences_at(log_moment_at: LogMoment, orders: Iterable[int], bits: int) -
     found: dict[int, arb] = {}
     precision = min(bits + GUARD_BITS, limit)
     while pending:
+        deadline.check()
         with flint.ctx.workprec(precision):
             _refuse_tiny(log_moment_at(precision, max(pending[-1], 2)), pending[-1])
             moments = _moments(log_moment_at, precision, pending[-1])
@@ -82,6 +83,7 @@ def _moments(log_moment_at: LogMoment, precision: int, up_to: int) -> list[arb]:
     """e^(K_i), i = 0..up_to, cut before the first that is not finite at this precision."""
     moments = [arb(1), arb(1)][: up_to + 1]
     for order in range(2, up_to + 1):
+        deadline.check()
         moment = log_moment_at(precision, order).exp()
         if not moment.is_finite():
             break
@@ -108,6 +110,7 @@ def _transform(moments: Sequence[arb], orders: Sequence[int]) -> dict[int, arb]:
     product = _by_product(moments[: max(long) + 1]) if long else []
     balls = {order: product[order] for order in long}
     for order in starts.keys() - balls.keys():
+        deadline.check()
         start = starts[order]
         omitted = arb(0, 1) * arb(2) ** (order + peaks[start - 1]) if start else arb(0)
         balls[order] = _window(moments, order, start) + omitted

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from flint import arb, arb_poly, ctx
 
+from symacct.core import deadline
 from symacct.numerics.sums.refine import ball, within
 
 #: How far from the whole order in the middle the others are.
@@ -42,6 +43,7 @@ class Local:
             negligible = abs(whole[0]) * arb(2) ** (_ROOM - ctx.prec)
             rest, low = _split(whole, length, everywhere)
             while not rest < negligible and length < whole.length():
+                deadline.check()
                 length += _MORE
                 rest, low = _split(whole, length, everywhere)
             error = self.error * (1 + q(everywhere)) + other.error * (1 + p(everywhere))
@@ -83,6 +85,7 @@ def times(before: LocalProduct | None, count: int, factor: Local) -> LocalProduc
     """
     found = LocalProduct(count, factor, before)
     while (last := found.before) and (last.count, last.joined) == (count, found.joined):
+        deadline.check()
         factor = last.factor.times(found.factor)
         if not factor.is_accurate:
             break

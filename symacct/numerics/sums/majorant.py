@@ -17,6 +17,7 @@ from itertools import pairwise
 from flint import arb, ctx
 
 from symacct.arithmetic import Number
+from symacct.core import deadline
 from symacct.numerics.sums.refine import up_to
 from symacct.numerics.sums.terms import Terms
 from symacct.numerics.sums.weights import Span, Weights, float_log, to_float
@@ -120,6 +121,7 @@ class Majorant:
         low = self.first
         for left, right in self.blocks():
             while low <= right:
+                deadline.check()
                 if low < start:
                     high = right if right < start else start - 1
                     yield (left, right), (low, high)

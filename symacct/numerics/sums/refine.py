@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from flint import acb, arb, ctx
 
+from symacct.core import deadline
 from symacct.core.errors import PrecisionError, SymacctError
 
 _ROUNDS = 12
@@ -94,8 +95,13 @@ def integral(
     integrand: Callable[[acb, bool], acb], low: arb | int, high: arb | int, **options: Any
 ) -> acb:
     """The rigorous integral of flint; what the integrand raises first is raised as it was."""
+
+    def looked(x: acb, analytic: bool) -> acb:
+        deadline.check()
+        return integrand(x, analytic)
+
     try:
-        return acb.integral(integrand, low, high, **options)
+        return acb.integral(looked, low, high, **options)
     except SystemError as error:
         first: BaseException = error
         while first.__cause__ is not None:
@@ -108,6 +114,7 @@ def to_relative_accuracy(evaluate: Callable[[int], arb]) -> arb:
     wanted = ctx.prec - 2
     extra = 6
     for _ in range(_ROUNDS):
+        deadline.check()
         value = +evaluate(wanted + extra)
         missing = wanted - value.rel_accuracy_bits()
         if missing <= 0:

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
+from symacct.core import deadline
 from symacct.numerics.sums.refine import ball, within
 
 _HALF = Fraction(1, 2)
@@ -63,6 +64,7 @@ def _sum(rate: arb, wave: Callable[[int], arb], most: arb, lost: int = 0) -> arb
     """
     total, n = arb(0), 1
     while True:
+        deadline.check()
         total += (-rate * n * n).exp() * wave(n)
         n += 1
         rest = 2 * most * n * n * (-rate * (n * n - lost * (n - 1))).exp()

@@ -10,7 +10,7 @@ from heapq import heapify, heappop, heappush
 from flint import arb, arb_poly, ctx
 
 from symacct.arithmetic.ball import BALL
-from symacct.core import limits
+from symacct.core import deadline, limits
 from symacct.numerics.sums.exponentials import binomial_weights
 from symacct.numerics.sums.majorant import LINE_BITS, LOG_2, SHORT, Majorant
 from symacct.numerics.sums.refine import up_to, within
@@ -101,6 +101,7 @@ class BlockPlan:
         heapify(heap)
         self.dense = []
         while heap and -heap[0][0] > self.best - self.drop:
+            deadline.check()
             _, left, right, level, slope = heappop(heap)
             order = self.choose(left, right, level, slope)
             if not order:
@@ -155,7 +156,10 @@ def run_sums(curve: Majorant, balls: dict[int, arb], weights: Weights, runs: lis
     """The sum of all terms in the runs, K taken from the balls or else from the oracle."""
     terms = curve.terms
     values = [
-        [terms.at(k, balls[k]) if k in balls else curve.term(k) for k in range(low, high + 1)]
+        [
+            terms.at(k, balls[k]) if k in balls else curve.term(k)
+            for k in deadline.each(range(low, high + 1))
+        ]
         for low, high in runs
     ]
     with ctx.workprec(guarded(weights.alpha)):
@@ -168,6 +172,7 @@ def _truncated(curve: Majorant, weights: Weights) -> arb:
     curve.cuts = [1]
     plan = BlockPlan(curve, weights, ctx.prec - SLACK_BITS, (curve.first, weights.alpha))
     while True:
+        deadline.check()
         plan.refine()
         runs = plan.runs()
         total = _sum_of_runs(curve, weights, runs, plan.dense)

@@ -14,6 +14,7 @@ from fractions import Fraction
 import numpy as np
 from flint import arb, ctx
 
+from symacct.core import deadline
 from symacct.core.errors import LimitError
 from symacct.numerics.normal.magnitude import LOG2
 from symacct.numerics.sums.refine import (
@@ -193,6 +194,7 @@ def rows_of(rule: PlaneRule, bound: BellMajorant) -> Iterator[tuple[int, int, in
     flat, nodes = rule.heights[1] == 0, 0
     places = sorted({i for low, high in spans for i in range(low, high)} if flat else _hull(spans))
     for i in places:
+        deadline.check()
         first, last = 0, 1
         if not flat:
             ends = list(_ends(i * step, bound, log_tolerance))
@@ -251,6 +253,7 @@ def _outside(bell: Bell, rule: PlaneRule, rows: list[tuple[int, int, int]]) -> a
         if i not in present:
             total += step * _density(step * i - bell.centre[0]) * whole
     for i, low, high in rows:
+        deadline.check()
         sides = _tail(bell.centre[1] - across * low, across)
         sides += _tail(across * (high - 1) - bell.centre[1], across)
         total += step * _density(step * i - bell.centre[0]) * sides
@@ -288,6 +291,7 @@ def _weighted_sum(triple: Triple, rule: PlaneRule, rows: list[tuple[int, int, in
     slopes = [ball(t * step) for t in (triple.a, triple.b)]
     bend, total = ball(step * step / 2), arb(0)
     for i, _, _ in rows:
+        deadline.check()
         m, n = (
             rest + gamma * (start + slope * i).exp()
             for start, slope in zip(starts, slopes, strict=True)

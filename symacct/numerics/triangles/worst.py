@@ -18,6 +18,7 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
+from symacct.core import deadline
 from symacct.core.errors import LimitError, PrecisionError
 from symacct.numerics.order_search import crossing, golden_valley
 from symacct.numerics.sums.refine import ball
@@ -146,6 +147,7 @@ def equilateral_order(gamma: Fraction, delta: Fraction) -> Fraction | None:
         if is_above(high):
             low = high
         while high > low * (1 + _TOLERANCE):
+            deadline.check()
             middle = math.sqrt(low * high)
             low, high = (middle, high) if is_above(middle) else (low, middle)
         for share in _SHARES_OF_ORDER:
@@ -317,6 +319,7 @@ class MeasuredRiseBounds(RiseBounds):
             return rises
         width = self.width
         while width >= _NARROWEST * self.top:
+            deadline.check()
             low, high = max(square - width / 2, _ZERO), min(square + width / 2, self.top)
             found = self.piece(low, high)
             if square == self.top and found.slope > 0:
@@ -357,6 +360,7 @@ class MeasuredRiseBounds(RiseBounds):
         """As far as a sum shows a way on that is worth more than an integral."""
         right = high
         while right == high or right - low > _SHORT * self.top:
+            deadline.check()
             if self.rise(low, right) <= spare:
                 return right
             right = low + (right - low) * _PART
@@ -365,6 +369,7 @@ class MeasuredRiseBounds(RiseBounds):
     def by_slope(self, low: Fraction, high: Fraction, spare: arb) -> tuple[Fraction, arb]:
         """The end of a piece on which an integral shows no larger rise, and at most the rise."""
         while self.width >= _NARROWEST * self.top:
+            deadline.check()
             right = min(low + self.width, high)
             rise = ball(right - low) * self.piece(low, right).slope
             if rise.max(arb(0)) <= spare:

@@ -8,6 +8,7 @@ from functools import lru_cache, partial
 
 from flint import arb, ctx
 
+from symacct.core import deadline
 from symacct.numerics.sums.refine import up_to
 from symacct.profile.losses.finite import Atoms, binary_profile, crossing, losses
 
@@ -81,6 +82,7 @@ def _terms(term: arb, least: arb, count: int, j: int, odds: arb) -> tuple[list[a
     """The terms after the j-th, C(k, j+1)/C(k, j) = (k−j)/(j+1), and a bound of the rest."""
     found: list[arb] = []
     while j < count:
+        deadline.check()
         ratio = odds * (count - j) / (j + 1)
         if ratio < 1 and term < least:
             return found, up_to(term * ratio / (1 - ratio))

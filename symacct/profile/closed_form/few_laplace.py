@@ -18,7 +18,7 @@ import numpy as np
 from flint import acb, acb_mat, arb, ctx
 
 from symacct.arithmetic.ball import floor
-from symacct.core import limits
+from symacct.core import deadline, limits
 from symacct.core.forking import cached_property
 from symacct.numerics.densities.gauss import legendre
 from symacct.numerics.sums.refine import within
@@ -181,6 +181,7 @@ class Path:
         """About T, from which on the terms cancel few digits."""
         height = 1.0
         while self._log_lost(height) > _LOST and height < _MOST_NODES:
+            deadline.check()
             height *= 1.25
         return rounded_down(height)
 
@@ -398,11 +399,13 @@ class Path:
 
     def _term(self, end: LossEnd, places: Places) -> list[acb]:
         """e^{zL}A(z), one of the two terms of an F."""
+        deadline.check()
         values = zip(places.orders, end.at(places), strict=True)
         return [(z * end.loss).exp() * value for z, value in values]
 
     def _along(self, n: int) -> tuple[arb, arb]:
         """v = σe^{u−e^{−u}} and dv/du at the n-th node."""
+        deadline.check()
         u = arb(self._step) * (n + self._first_node)
         fallen = (-u).exp()
         v = self._disc[0] * (u - fallen).exp()

@@ -16,6 +16,7 @@ from functools import lru_cache, partial
 from flint import arb, fmpz_poly
 
 from symacct.arithmetic import BALL
+from symacct.core import deadline
 from symacct.core.exact import Exact
 from symacct.numerics.sums.refine import normal_tail
 from symacct.profile.losses.gaussian import GaussianLoss
@@ -56,6 +57,7 @@ def profile(noise: Noise, ratio: Exact, y: arb) -> arb:
     top = sum((k * s for s, k in zip(shifts, counts, strict=True)), arb(0))
     mu, count, total = BALL.number(ratio).sqrt(), sum(counts), arb(0)
     for places, ways in _knots(tuple(counts)):
+        deadline.check()
         knot = sum((j * s for j, s in zip(places, shifts, strict=True)), arb(0))
         up, down = (knot / 2).exp(), (y - knot / 2).exp()
         if ratio == 0:
@@ -76,6 +78,7 @@ def _knots(counts: tuple[int, ...]) -> list[tuple[list[int], list[int]]]:
     """(Σ ±1 of each kind, the coefficients of Π C(k, j) (2+x)^{k−j}(2−x)^j), for all j."""
     above, below, found = fmpz_poly([2, 1]), fmpz_poly([2, -1]), []
     for chosen in itertools.product(*(range(k + 1) for k in counts)):
+        deadline.check()
         product = fmpz_poly([1])
         for k, j in zip(counts, chosen, strict=True):
             product *= above ** (k - j) * below**j * math.comb(k, j)

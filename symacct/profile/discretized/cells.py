@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from flint import acb, arb, arb_mat, arb_poly, ctx
 
+from symacct.core import deadline
 from symacct.numerics.sums.refine import within
 from symacct.profile.losses.density.densities import RHO, DensityLoss, Panel, pieces
 from symacct.profile.sums import chebyshev
@@ -153,6 +154,7 @@ def _cut(
     """Parts of [−1, 1] on which the loss is monotone, or hardly changes, cut at the nodes."""
     pending = [(arb(-1), arb(1))]
     while pending:
+        deadline.check()
         first, last = pending.pop()
         over = acb(one.middle + one.half * first.union(last))
         slope = one.panel.chart.loss(over).slope.real * one.half

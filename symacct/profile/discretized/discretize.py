@@ -10,6 +10,7 @@ from typing import NamedTuple
 from flint import arb
 
 from symacct.arithmetic.ball import floor
+from symacct.core import deadline
 from symacct.profile.discretized.cells import reach, tails
 from symacct.profile.discretized.connect_the_dots import (
     DottedLaw,
@@ -107,6 +108,7 @@ def _top(part: Part, reverse: bool, need: float, tilt: int) -> arb:
 
     low, high = 0.0, 2.0**-6
     while not is_beyond(high):
+        deadline.check()
         if high > FARTHEST or arb(high) > largest:
             return largest
         low, high = high, 2 * high

@@ -19,6 +19,7 @@ import numpy as np
 from flint import arb, ctx, fmpz, fmpz_poly
 
 from symacct.arithmetic.ball import ceiling, float_above, floor
+from symacct.core import deadline
 from symacct.core.errors import PrecisionError
 from symacct.core.forking import cached_property
 from symacct.numerics.sums.refine import ball
@@ -125,6 +126,7 @@ class Grid:
         """Of all runs but one of each kind."""
         found = []
         for i in range(len(self.spreads)):
+            deadline.check()
             counts = [k - (i == j) for j, (_, k) in enumerate(self.spreads)]
             powers = [self._power(own, k) for own, k in zip(self._own, counts, strict=True) if k]
             found.append(reduce(self._product, powers, Masses(0, [1 << self.bits], 0)))
@@ -139,6 +141,7 @@ class Grid:
 
     def _product(self, one: Masses, other: Masses) -> Masses:
         """Both, less what at either end comes to e^{−need} at most."""
+        deadline.check()
         found = fmpz_poly(one.rising) * fmpz_poly(other.rising)
         more = fmpz_poly([1] * (len(one.rising) + len(other.rising) - 1))
         rising = (found // (fmpz(1) << self.bits) + more).coeffs()
@@ -255,6 +258,7 @@ def _most_around(values: list[float], reach: int) -> Floats:
     found = np.concatenate([np.full(2 * reach, values[0]), values, np.zeros(2 * reach)])
     width = 1
     while width < 2 * reach + 1:
+        deadline.check()
         shift = min(width, 2 * reach + 1 - width)
         found, width = np.maximum(found[:-shift], found[shift:]), width + shift
     return found
@@ -358,6 +362,7 @@ class Grids:
         need = self._need(log_delta, _TOLD if is_told else digits)
         steps = _FIRST
         while True:
+            deadline.check()
             found = self._asked(ask, steps, need)
             known = max(0.0, accuracy(found))
             if known >= digits - _SPARED:

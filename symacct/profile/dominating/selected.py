@@ -20,6 +20,7 @@ from flint import arb
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision, rational
+from symacct.core import deadline
 from symacct.core.claims import Kind
 from symacct.core.errors import InfiniteError, LimitError, PrecisionError
 from symacct.core.exact import Exact
@@ -66,6 +67,7 @@ class Selection:
             return self.told(max(itertools.permutations(range(size)), key=about))
         low, high = 0, size
         while True:
+            deadline.check()
             step = max(1, (high - low) // _TRIED)
             found = max(range(low, high, step), key=lambda first: about(self._order(first)))
             if step == 1:

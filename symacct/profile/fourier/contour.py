@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from flint import acb, acb_mat, acb_poly, arb, ctx
 
+from symacct.core import deadline
 from symacct.core.forking import cached_property
 from symacct.profile.fourier.plan import Block, ContourPlan
 from symacct.profile.fourier.taper import Taper
@@ -154,14 +155,16 @@ class Contour:
         with ctx.workprec(block.bits):
             c, h = arb(plan.c), arb(plan.h)
             for n, moment in zip(line.nodes, self._moments(line, block.need), strict=True):
+                deadline.check()
                 s = acb(c, h * n)
                 yield (moment.conjugate() if self.reverse else moment) / (s * (s + 1))
 
     def _moments(self, line: OrderLine, need: float) -> list[acb]:
         product: list[acb] = []
         for part, count in self.runs:
+            deadline.check()
             values = part.transform(line, need)
-            raised = [value**count for value in values]
+            raised = [value**count for value in deadline.each(values)]
             product = [x * y for x, y in zip(product, raised, strict=True)] if product else raised
         return product
 

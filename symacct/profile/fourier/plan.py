@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from symacct.core import limits
+from symacct.core import deadline, limits
 from symacct.core.errors import PrecisionError
 from symacct.profile.fourier.shape import Moments
 from symacct.profile.fourier.taper import Taper, how_many, shortest_taper
@@ -200,6 +200,7 @@ def _last_node(found: Moments, y: float, goal: float, c: float, h: float, t: flo
     most, order = limits.current().contour / (_NODE * _BITS), found.order(c)
 
     def too_much(t: float) -> bool:
+        deadline.check()
         fallen = sum(k * part.log_decay(order, t) for part, k in found.representatives)
         return fallen - c * y - math.log(math.pi * t) > goal
 

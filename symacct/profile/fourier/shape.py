@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from symacct.core import deadline
 from symacct.core.forking import cached_property
 from symacct.profile.losses.sampled_gaussian.many import merged_runs
 from symacct.profile.part import Factor, Floats, Part
@@ -72,6 +73,7 @@ class Moments:
         orders = -shifts if self.reverse else 1 + shifts
         log_moments, variances = np.zeros(len(shifts)), np.zeros(len(shifts))
         for part, k in self.representatives:
+            deadline.check()
             log_moment, variance = part.float_moments(orders)
             log_moments += k * log_moment
             variances += k * variance

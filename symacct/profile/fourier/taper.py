@@ -18,6 +18,7 @@ from typing import TypeVar
 import numpy as np
 from flint import acb, acb_poly, arb, arb_poly, ctx
 
+from symacct.core import deadline
 from symacct.core.forking import cached_property
 from symacct.profile.part import Floats, Part, rounded_down
 
@@ -148,6 +149,7 @@ class Taper:
         orders = [p for p in _ORDERS if replace(self, order=p).degree <= max(first, _LEAST)]
         most = replace(self, first=first, order=max(orders, default=0))
         for order in orders:
+            deadline.check()
             with ctx.workprec(_BITS):
                 rest = most.left_out(arb(y), order)
             if rest.is_finite() and float(rest.log().mid()) < log_rest:
@@ -188,6 +190,7 @@ def shortest_taper(
     if found.best(high, y, log_rest) is None:
         return None
     while high > 1.15 * low + 1:
+        deadline.check()
         middle = math.isqrt(low * high) + 1
         low, high = (middle, high) if found.best(middle, y, log_rest) is None else (low, middle)
     return found.best(high, y, log_rest)

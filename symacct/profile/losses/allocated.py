@@ -15,6 +15,7 @@ from functools import lru_cache
 import numpy as np
 from flint import arb, ctx
 
+from symacct.core import deadline
 from symacct.core.errors import AssumptionError, PrecisionError
 from symacct.core.exact import Exact
 from symacct.core.forking import cached_property
@@ -261,6 +262,7 @@ def _halved(above: Callable[[float], float], low: float = 0.0, high: float = 0.0
     if not high:
         high = 1.0
         while above(high) > 0 and high < _FARTHEST:
+            deadline.check()
             high *= 2
     for _ in range(_HALVINGS):
         middle = (low + high) / 2

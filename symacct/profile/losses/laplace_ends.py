@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from flint import acb, arb, arb_poly, ctx
 
 from symacct.arithmetic import BALL
+from symacct.core import deadline
 from symacct.core.forking import cached_property
 from symacct.numerics.sums.refine import acb_within, geometric_tail
 from symacct.profile.losses.laplace import LaplaceLoss
@@ -75,6 +76,7 @@ class LossEnd:
 
     def _by_series(self, places: Places, terms: int, lost: int) -> list[acb]:
         """2√π g^{3/2}x^{z−½} Γ(½−z)/Γ(−z) − 2g Σ g^n(−z)_n/(½)_n, g the gap."""
+        deadline.check()
         after = self._after(places, terms)
         with ctx.extraprec(lost):
             polynomial, log_x = self._series(terms, ctx.prec), (1 - self.gap).log()
@@ -102,6 +104,7 @@ class LossEnd:
         first, last = complex(places.orders[0]), complex(places.orders[-1])
         far, terms, size = abs(last), 0, math.log(2 * gap)
         while terms not in _LENGTHS or size > -goal or gap * (terms + far) > terms * (1 + gap) / 2:
+            deadline.check()
             size += math.log(gap * max(abs(terms - first), abs(terms - last)) / (terms + 0.5))
             terms += 1
         return terms, _rounded(_SPARE - far * math.log1p(-gap) / math.log(2))
@@ -111,6 +114,7 @@ class LossEnd:
         if (terms, bits) not in self._known:
             found = arb_poly([1])
             for n in reversed(range(terms - 1)):
+                deadline.check()
                 share = self.gap / (n + arb(0.5))
                 found = found * arb_poly([n * share, -share]) + 1
             self._known[terms, bits] = found
@@ -125,6 +129,7 @@ class LossEnd:
         above, below, norm = self._fraction(terms, bits)
         found = []
         for z in places:
+            deadline.check()
             with ctx.workprec(bits):
                 at = self.gap * (z - 0.5)
                 under = below(at)
@@ -139,6 +144,7 @@ class LossEnd:
         ratio, without_signs, beside = 1 + 0j, 1.0, 0.0
         terms, known, lost = 0, 0.0, 0.0
         while terms <= self._most_terms and (known < goal or terms not in _LENGTHS):
+            deadline.check()
             middle = terms + (terms + 1.5) * x
             ratio = at - middle - beside / ratio
             without_signs = abs(at) + middle + beside / without_signs
@@ -156,6 +162,7 @@ class LossEnd:
                 last, above = arb_poly([-1]), arb_poly([0])
                 before, below = arb_poly([0]), arb_poly([1])
                 for k in range(terms):
+                    deadline.check()
                     step = arb_poly([-(k + (k + arb(1.5)) * x), 1])
                     last, above = above, step * above - beside * last
                     before, below = below, step * below - beside * before

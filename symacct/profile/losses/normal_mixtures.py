@@ -18,7 +18,7 @@ import numpy as np
 from flint import acb, arb, ctx
 
 from symacct.arithmetic import BALL
-from symacct.core import limits
+from symacct.core import deadline, limits
 from symacct.core.exact import Exact
 from symacct.core.forking import cached_property
 from symacct.numerics.sums.refine import normal_tail, tilted_tail, up_to
@@ -175,6 +175,7 @@ class NormalMixtures(SummedLoss):
             slope = float(_slope((p, q), arb(a), sign))
             x = _CELL * (math.floor(slope / _CELL) + (sign > 0))
             while self._log_beyond(a, x, slope) > goal:
+                deadline.check()
                 x += sign
             return x
 
@@ -241,6 +242,7 @@ class NormalMixtures(SummedLoss):
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
         """P(x > t) − e^y Q(x > t), L(t) = y; Q(x < t) − e^y P(x < t), L(t) = −y."""
+        deadline.check()
         loss, sign = (-y, -1) if reverse else (y, 1)
         above = loss.exp() - (-self.largest(True)).exp()
         if not above > 0:
@@ -259,10 +261,12 @@ class NormalMixtures(SummedLoss):
             return centre * BALL.number(self.ratio).sqrt() / 2
         low, high = arb(-1), arb(1)
         while not self._loss(low) < loss:
+            deadline.check()
             low *= 2
             if low < -_FARTHEST:
                 return arb.nan()
         while not self._loss(high) > loss:
+            deadline.check()
             high *= 2
             if high > _FARTHEST:
                 return arb.nan()
@@ -319,6 +323,7 @@ def _edge(part: NormalMixtures, a: float, t: float, eta: float, ends: tuple[floa
         over, under = ([law.arg(x, height) for x in places] for law in (p, q))
         total = arb(0)
         for i in range(len(places) - 1):
+            deadline.check()
             loss = losses[i + 1] if a >= 0 else losses[i]
             near, far = (i + 1, i) if t >= 0 else (i, i + 1)
             turned = (over[near] - under[far]).max(arb(0))
@@ -360,6 +365,7 @@ def _sample(part: NormalMixtures, a: float, far: float, need: float, bits: int) 
     losses, weights, scale = [], [], step / (2 * arb.pi()).sqrt()
     p, q = part.laws
     for j in range(rule.first, rule.last + 1):
+        deadline.check()
         place = step * j
         log_q = q.log(place)
         loss = p.log(place) - log_q

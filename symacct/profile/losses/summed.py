@@ -10,6 +10,7 @@ from functools import lru_cache
 import numpy as np
 from flint import acb, arb
 
+from symacct.core import deadline
 from symacct.core.errors import AssumptionError, LimitError
 from symacct.core.exact import Exact
 from symacct.numerics.sums.refine import within
@@ -123,6 +124,7 @@ class SummedLoss(UsualPart):
         """log of an upper bound of |F(a+is)| for s >= t, by `TransformOnLine`."""
 
         def at(s: float) -> arb:
+            deadline.check()
             far = 2.0 ** (math.ceil(2 * math.log2(s)) / 2)  # for all up to there
             fallen = 1 - _height(self, a, s)
             spare = _SPARE if s == t else _ROUGH

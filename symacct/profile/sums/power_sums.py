@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 from flint import acb, acb_mat, arb
 
+from symacct.core import deadline
 from symacct.numerics.sums.refine import acb_within
 from symacct.profile.part import OrderLine
 
@@ -49,6 +50,7 @@ def _by_columns(
 ) -> list[acb]:
     total = sums(weights[:_COLUMNS], ratios[:_COLUMNS], count)
     for first in range(_COLUMNS, len(ratios), _COLUMNS):
+        deadline.check()
         part = slice(first, first + _COLUMNS)
         found = sums(weights[part], ratios[part], count)
         total = [x + y for x, y in zip(total, found, strict=True)]
@@ -88,6 +90,7 @@ def _real_power_sums(weights: list[acb], turns: list[acb], count: int) -> list[a
 
 def _both_signs(rows: acb_mat, columns: acb_mat) -> Iterator[acb]:
     """Σ z e^{−iθ} and Σ z e^{iθ} for each row of z, by products of real and imaginary parts."""
+    deadline.check()
     real, imag, cosines, sines = rows.real, rows.imag, columns.real, columns.imag
     even = acb_mat(real * cosines) + acb_mat(imag * cosines) * _I
     odd = acb_mat(imag * sines) - acb_mat(real * sines) * _I
@@ -97,6 +100,7 @@ def _both_signs(rows: acb_mat, columns: acb_mat) -> Iterator[acb]:
 
 
 def _times(xs: list[acb], ys: list[acb]) -> list[acb]:
+    deadline.check()
     return [x * y for x, y in zip(xs, ys, strict=True)]
 
 

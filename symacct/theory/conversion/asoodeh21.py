@@ -19,6 +19,7 @@ from flint import arb
 
 from symacct.arithmetic import BALL, Arithmetic
 from symacct.arithmetic.ball import precision
+from symacct.core import deadline
 from symacct.core.errors import PrecisionError
 from symacct.core.forking import cached_property
 from symacct.core.sources import ALCKS21
@@ -273,6 +274,7 @@ class Problem:
         low = least if least is not None else most - 1
         if least is None:
             while self._float_enough(low) and low > -(2**40):
+                deadline.check()
                 low = most - 2 * (most - low)
         for _ in range(_FLOAT_STEPS):
             middle = ((low + high) / 2).mid()
@@ -333,6 +335,7 @@ def float_argmin(pair: TwoPointPairs) -> arb:
 
     high, low = log_most, log_most - 1
     while low > -1e6 and rise(low) > 0:
+        deadline.check()
         high, low = low, low - 2 * (log_most - low)
     grown = 1 + arb(_crossing(rise, low, high)).exp().mid()
     return _within(pair.delta, ((pair.alpha - 1) * pair.delta * grown).mid())

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from flint import acb, arb
 
+from symacct.core import deadline
 from symacct.profile.losses.density.charts import Chart
 from symacct.profile.sums.tail_maximum import End
 
@@ -51,6 +52,7 @@ def _cells(charts: list[Chart], a: float, moment: arb) -> list[ChartInterval]:
     pending = [(chart, chart.low, chart.high) for chart in reversed(charts)]
     found: list[ChartInterval] = []
     while pending:
+        deadline.check()
         chart, low, high = pending.pop()
         cell, is_told = _cell(chart, a, low, high, moment * _LITTLE)
         if is_told or cell.mass < moment * _LEAST or len(found) + len(pending) > _MOST_CELLS:

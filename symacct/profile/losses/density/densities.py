@@ -17,6 +17,7 @@ from flint import acb, arb, ctx
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import float_above
+from symacct.core import deadline
 from symacct.core.errors import LimitError, PrecisionError
 from symacct.core.exact import Exact
 from symacct.numerics.densities.gauss import legendre
@@ -230,6 +231,7 @@ def _panels(
         charts, left_out = part.pair.charts(ends)
         pending, found = [(chart, chart.low, chart.high) for chart in charts], []
         while pending:
+            deadline.check()
             chart, low, high = pending.pop()
             panel = Panel(chart, low, high, _log_most(chart, sizes, far, low, high))
             if panel.log_most <= _GROWTH:

@@ -18,6 +18,7 @@ import numpy as np
 from flint import arb, ctx
 
 from symacct.arithmetic import BALL
+from symacct.core import deadline
 from symacct.core.errors import LimitError
 from symacct.core.exact import Exact
 from symacct.numerics.sums.refine import ball, normal_tail, up_to
@@ -277,6 +278,7 @@ def _turned(part: Equilateral, bound: BellMajorant, turn: arb, moment: arb) -> a
     shares = [1 / (1 + (1 - gamma) / gamma * (-log_x).exp()) for log_x in levels]
     total = (turn * shares[0]).exp() * moment
     for log_x, share in zip(levels, [*shares[1:], arb(1)], strict=True):
+        deadline.check()
         beyond = arb(0)
         for bell in bound.bells:
             across, up = bell.centre[0] * delta / 2, bell.centre[1] * arb(3).sqrt() / 2 * delta
@@ -296,6 +298,7 @@ def _nodes(
     step, across = arb(rule.steps[0]), arb(rule.steps[1])
     scale = step * across / (2 * arb.pi())
     for i, first, last in rows:
+        deadline.check()
         z = step * i
         apart = (delta / 2 * z).exp()
         for j in range(first, last):

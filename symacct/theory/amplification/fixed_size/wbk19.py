@@ -12,7 +12,7 @@ import numpy as np
 from flint import arb, arb_poly
 
 from symacct.arithmetic import Arithmetic, BallArithmetic, Number, SymbolicArithmetic
-from symacct.core import limits
+from symacct.core import deadline, limits
 from symacct.core.claims import (
     ALL_ORDERS,
     EITHER,
@@ -166,6 +166,7 @@ def _(ctx: BallArithmetic, eps: RDPCurve, alpha: int, gamma: Number, branches: B
             return _terms_that_count(ctx, eps, alpha, gamma, branches, difference)
     last = min(alpha, _FIRST_HEAD)
     while True:
+        deadline.check()
         powers = ternary_powers(ctx, eps, last, branches)
         head = gamma**2 * arb_poly(_weighed(alpha, [powers[j] for j in range(2, last + 1)]))(gamma)
         if last == alpha:

@@ -1,0 +1,136 @@
+"""The end of a question's time: looked at in every long loop, and nothing is left half known."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+import pytest
+
+import symacct as sa
+from symacct.accountant.accountant import Accountant
+from symacct.core import deadline
+from symacct.core.deadline import OutOfTimeError
+from symacct.results import time_limit
+
+LATE = 0.5  # seconds of processor time beyond the end
+
+
+def worked(seconds: float) -> float:
+    """The processor time that a loop of looks ran, which ends it."""
+    began = time.thread_time()
+    with deadline.within(seconds), suppress(OutOfTimeError):
+        while True:
+            deadline.check()
+    return time.thread_time() - began
+
+
+def test_the_time_of_a_question_is_the_processors() -> None:
+    with deadline.within(0.05):
+        time.sleep(0.1)
+        deadline.check()  # nothing was worked
+    assert 0.05 <= worked(0.05) < 0.05 + LATE
+
+
+def test_of_two_ends_the_first_one_counts() -> None:
+    with deadline.within(0.05), deadline.within(60):
+        assert deadline.remaining() <= 0.05
+    with deadline.within(60):
+        assert worked(0.05) < 0.05 + LATE
+        deadline.check()
+        assert 50 < deadline.remaining() <= 60
+        with deadline.within(math.inf):
+            assert deadline.remaining() <= 60
+    assert deadline.remaining() == math.inf
+    with pytest.raises(OutOfTimeError), deadline.within(0):
+        deadline.check()
+
+
+def test_an_end_is_no_answer_and_no_error() -> None:
+    assert time_limit.OutOfTimeError is OutOfTimeError
+    assert not issubclass(OutOfTimeError, Exception)
+    with deadline.within(0), pytest.raises(OutOfTimeError):
+        list(deadline.each([1, 2]))
+    assert list(deadline.each([1, 2])) == [1, 2]
+
+
+def test_another_thread_has_a_time_of_its_own() -> None:
+    left: list[float] = []
+    with deadline.within(0):
+        other = threading.Thread(target=lambda: left.append(deadline.remaining()))
+        other.start()
+        other.join()
+    assert left == [math.inf]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_the_end_holds_in_a_forked_process() -> None:
+    """Whose clock of processor time begins anew."""
+    while time.thread_time() < 0.2:
+        pass
+    with deadline.within(0.1):
+        time.sleep(0.15)
+        if (pid := os.fork()) == 0:
+            os._exit(0 if deadline.remaining() <= 0 else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+SAMPLED = "1000*PoissonSubsample(Gaussian(2), 1/100)"
+QUARTIC = (
+    'DistributionPair(Density("exp(-x**4)", mass="any"), Density("exp(-(x-1)**4)", mass="any"))'
+)
+Question = Callable[[Accountant, sa.Node], object]
+
+
+def exactly(digits: int) -> Question:
+    return lambda of, m: of.epsilon(m, "1e-5", conversion="exact", digits=digits)
+
+
+def by_orders(digits: int) -> Question:
+    return lambda of, m: of.epsilon(m, "1e-5", conversion="optimal", digits=digits)
+
+
+def rdp(alpha: str, digits: int) -> Question:
+    return lambda of, m: of.rdp(m, alpha, digits=digits)
+
+
+#: A question of each way to a number that takes some tenths of a second or more.
+WAYS: dict[str, tuple[str, Question]] = {
+    "orders": (SAMPLED, by_orders(300)),
+    "contours": (SAMPLED, exactly(200)),
+    "grids": ("7*PoissonSubsample(Laplace(2) + Laplace(3), 1/10)", exactly(5)),
+    "closed form": ("60*Laplace(1)", exactly(10)),
+    "ends of losses": ('30*PoissonSubsample(Laplace(2), "1/100")', exactly(10)),
+    "lognormal": ("RandomAllocation(Gaussian(1), 100)", exactly(6)),
+    "normal mixtures": ("GroupPrivacy(100*PoissonSubsample(Gaussian(2), 1/100), 3)", exactly(6)),
+    "whole numbers": ("PoissonSubsample(DiscreteGaussian(100), 1/100)", rdp("5/2", 400)),
+    "finite": (
+        "40*DistributionPair([1/10, 3/10, 6/10], [1/5, 1/5, 3/5])"
+        " + 9*DistributionPair([1/10, 1/10, 8/10], [1/7, 3/7, 3/7])",
+        exactly(12),
+    ),
+    "triangles": ("PoissonSubsample(Gaussian(1/2), 1/3, replace_one)", rdp("7/2", 300)),
+    "densities": (QUARTIC, rdp("3", 60)),
+    "series": ("PoissonSubsample(Skellam(50), 1/1000)", rdp("60", 800)),
+    "differences": ("SubsampleWithoutReplacement(DiscreteGaussian(5), 1/1000)", rdp("300", 200)),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_ends_soon_after_its_time_and_forgets_nothing_it_needs(way: str) -> None:
+    """Given up again and again, an accountant answers at last as one that was asked once."""
+    text, question = WAYS[way]
+    given_up, accountant = 0, Accountant()
+    for seconds in (0.0, 0.03, 0.1, 0.25):
+        began = time.thread_time()
+        with suppress(OutOfTimeError), deadline.within(seconds):
+            question(accountant, sa.parse(text))
+            given_up -= 1
+        given_up += 1
+        assert time.thread_time() - began < seconds + LATE
+    assert given_up > 0
+    assert str(question(accountant, sa.parse(text))) == str(question(Accountant(), sa.parse(text)))
