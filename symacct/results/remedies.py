@@ -16,11 +16,7 @@ _WORDS: list[tuple[re.Pattern[str], str]] = [
         (r"m\.latex\(\) is the formula", "symacct latex without --delta prints the formula"),
         (r",? or ask for m\.formula\(\)", ", or use symacct latex"),
         (r"m\.formula\('?([\d/]+)'?\)", r"symacct latex --alpha \1"),
-        (r"`with symacct\.limits\(report=\S+\):` gives it more, and ", ""),
-        (
-            r"m\.(\w+)\('?[^',]*'?, conversion='([\w-]+)', digits=\w+\)",
-            r"symacct \1 --conversion \2",
-        ),
+        (r"symacct\.limits\(seconds=(\d+)\)", r"--seconds \1"),
         (
             r"m\.epsilon\('?([^',]*)'?, conversion='([\w-]+)'\)",
             r"symacct epsilon --delta \1 --conversion \2",
