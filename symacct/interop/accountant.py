@@ -54,7 +54,7 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> step = PoissonSubsample(Gaussian(4), "0.01")
     >>> EventAccountant().compose(step, 10_000).get_epsilon(1e-5)
-    0.9
+    0.9468668007643805
     """
 
     def __init__(
