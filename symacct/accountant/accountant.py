@@ -18,6 +18,7 @@ from flint import arb
 
 from symacct.accountant.best import BY_ORDERS, best_guarantee, pinned_conversion
 from symacct.accountant.disk_memo import DiskMemo, was_read
+from symacct.accountant.failing import may_fail
 from symacct.arithmetic import (
     BALL,
     FLOAT64,
@@ -345,6 +346,10 @@ class Accountant:
         m = as_node(m, "lower_epsilon")
         refuse_symbols(m)
         digits = self.digits if digits is None else arguments.digits(digits)
+        if (parts := may_fail(m)) is not None:
+            return parts.lower(
+                asks_epsilon, given, digits, lambda m, at: self._lower(m, asks_epsilon, at, digits)
+            )
         with self._asking(), precision(first_bits(digits)):
             return lower_bound(m, asks_epsilon, given, digits)
 
@@ -403,6 +408,10 @@ class Accountant:
     def _answer(
         self, question: EpsilonDelta, orders: Asked, digits: int, is_default: bool = False
     ) -> Guarantee:
+        if (parts := may_fail(question.m)) is not None:
+            return parts.guarantee(
+                question, digits, lambda rest: self._answer(rest, orders, digits, is_default)
+            )
         by = question.by
         if (m := theorem_node(question.m, by)) is not question.m:
             question = replace(question, m=m)

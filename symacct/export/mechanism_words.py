@@ -28,6 +28,7 @@ WORDS = {
     "datasets and as {Q} on the other",
     "RandomAllocation": "{steps:step} of {mechanism}, with each record in one step drawn at random",
     "Either": "{first} with probability {share}, and otherwise {second}",
+    "Failing": "{mechanism}, which fails with probability {delta} and may then tell everything",
     "GroupPrivacy": "{mechanism}, for groups of {size} records",
     "Scale": "a mechanism whose Rényi curve is stated to be {c} times that of {mechanism}",
     "Convexify": "{mechanism}",

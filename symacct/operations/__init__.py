@@ -5,6 +5,7 @@ from symacct.operations.compose import Compose
 from symacct.operations.convexify import Convexify
 from symacct.operations.descent import sampled_descent
 from symacct.operations.either import Either
+from symacct.operations.failing import Failing
 from symacct.operations.group import GroupPrivacy
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.repeat import RepeatAndSelect
@@ -18,6 +19,7 @@ __all__ = [
     "Compose",
     "Convexify",
     "Either",
+    "Failing",
     "GroupPrivacy",
     "PoissonSubsample",
     "PostProcess",

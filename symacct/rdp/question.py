@@ -30,7 +30,6 @@ from symacct.core.errors import (
 from symacct.core.exact import INFINITY, Numeric, Order, text
 from symacct.core.pinning import By
 from symacct.expressions.node import Node
-from symacct.mechanisms.response import ApproximateDP
 from symacct.rdp.curve import NodeCurve
 from symacct.rdp.evaluation import exact_pure
 from symacct.results.enclosure import Guarantee
@@ -115,17 +114,9 @@ class EpsilonDelta:
             raise InfiniteError("delta: found 0, needed delta > 0, because ε(∞) is infinite")
 
     def with_exact_epsilon(self, found: Guarantee) -> Guarantee:
-        """The guarantee, with the ε of δ = 0 as the fraction that it is, where it is one.
-
-        So is the ε that an (ε, δ)-DP mechanism is stated to have: its profile falls up to it.
-        """
+        """The guarantee, with the ε of δ = 0 as the fraction that it is, where it is one."""
         if not self.asks_epsilon or found.kind is not Kind.EXACT:
             return found
-        m = self.m.rewritten
-        if isinstance(m, ApproximateDP):
-            epsilon, delta = m.fields()["epsilon"], m.fields()["delta"]
-            known = isinstance(epsilon, Fraction) and delta == self.value
-            return replace(found, epsilon=found.epsilon.known_to_be(epsilon if known else None))
         if self.value or self.m.claim.kind is not Kind.EXACT:
             return found
         return replace(found, epsilon=found.epsilon.known_to_be(exact_pure(self.m, None)))

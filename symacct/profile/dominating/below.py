@@ -31,6 +31,7 @@ from symacct.mechanisms import (
 from symacct.operations.compose import Compose
 from symacct.operations.convexify import Convexify
 from symacct.operations.either import Either
+from symacct.operations.failing import Failing
 from symacct.operations.group import GroupPrivacy
 from symacct.operations.repeat import RepeatAndSelect
 from symacct.operations.subsample import (
@@ -40,7 +41,13 @@ from symacct.operations.subsample import (
 )
 from symacct.profile.dominating import selected
 from symacct.profile.dominating.pairs import either, products
-from symacct.profile.dominating.products import PairProduct, kind_of, product_of_runs, sampled_once
+from symacct.profile.dominating.products import (
+    PairProduct,
+    failing_product,
+    kind_of,
+    product_of_runs,
+    sampled_once,
+)
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.fixed_size.equilateral import Equilateral, below
 
@@ -224,6 +231,12 @@ def _(node: Sampling) -> list[PairProduct]:
 def _(node: Either) -> list[PairProduct]:
     """One pair of each of the two, in all runs."""
     return either(node, lambda part: _of_records(node, part))
+
+
+@_below.register
+def _(node: Failing) -> list[PairProduct]:
+    below = products_below(node.mechanism)
+    return [failing_product(found, node.parameters()["delta"]) for found in below]
 
 
 @_below.register

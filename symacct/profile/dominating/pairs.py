@@ -42,6 +42,7 @@ from symacct.operations.allocation import RandomAllocation
 from symacct.operations.compose import Compose, Count
 from symacct.operations.convexify import Convexify
 from symacct.operations.either import Either
+from symacct.operations.failing import Failing
 from symacct.operations.group import NOISE, GroupPrivacy, noise_for_group
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
@@ -52,6 +53,7 @@ from symacct.profile.dominating.products import (
     PairProduct,
     at_once,
     either_product,
+    failing_product,
     joint_choices,
     of_one_run,
     one_part,
@@ -366,6 +368,11 @@ def either(node: Either, of: Callable[[Node], list[PairProduct]]) -> list[PairPr
         return of(node.first if node.share == 1 else node.second)
     ways = joint_choices(node, [of(node.first), of(node.second)])
     return [either_product(one, other, node.share) for one, other in ways]
+
+
+@products.register
+def _(node: Failing) -> list[PairProduct]:
+    return [failing_product(found, node.parameters()["delta"]) for found in products(node.mechanism)]
 
 
 @products.register

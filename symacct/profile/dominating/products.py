@@ -125,6 +125,19 @@ def _chosen(product: PairProduct) -> Part:
     return part
 
 
+def failing_product(product: PairProduct, delta: Exact) -> PairProduct:
+    """All of the runs, and beside them an outcome that tells which law it is with probability δ.
+
+    Where that is told, what the runs tell is nothing more.
+    """
+    zero = Fraction(0)
+    telling = Atoms(((delta, zero), (zero, delta), (1 - delta, 1 - delta)))
+    runs = (*product.runs, (telling, 1))
+    return replace(
+        product, runs=runs, each_test=False, pairs=(), triangle=None, smoothed=None
+    )
+
+
 def product_of_runs(choice: Iterable[tuple[PairProduct, int]]) -> PairProduct:
     """All runs side by side; Gaussian ones are one Gaussian."""
     counts: Counter[Part] = Counter()

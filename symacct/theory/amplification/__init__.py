@@ -14,6 +14,7 @@ from symacct.theory.amplification import bdrs18 as bdrs18
 from symacct.theory.amplification.fixed_size import blog as blog
 from symacct.theory.amplification import either as either
 from symacct.theory.amplification import elementary as elementary
+from symacct.theory.amplification import failing as failing
 from symacct.theory.amplification.poisson import finite_pairs as finite_pairs
 from symacct.theory.amplification import fs25 as fs25
 from symacct.theory.amplification import groups as groups

@@ -1,0 +1,173 @@
+"""An (ε, δ) question about what may fail: δ without the failures, asked of what is left."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from flint import arb
+
+from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import doubled, ends_of, precision, rational
+from symacct.core.claims import Claim, Kind, Source
+from symacct.core.errors import InfiniteError, PrecisionError
+from symacct.core.exact import Exact
+from symacct.core.sources import SYMACCT
+from symacct.expressions.bounded import bits
+from symacct.expressions.node import Node
+from symacct.mechanisms import ApproximateDP
+from symacct.operations.failing import failures
+from symacct.rdp.question import EpsilonDelta
+from symacct.results.enclosure import Enclosure, Guarantee, from_ball, to_fraction
+from symacct.results.precision import first_bits
+from symacct.results.rounding import given, rational_text
+
+_PROOF = SYMACCT.at("docs/proofs.md, section 44")
+_EXACT_BITS = 4096  # up to which the probability that nothing fails is worked out as a fraction
+_ASKED_BITS = 512  # of a δ that is asked as it is: a longer one is rounded, to either side
+_GUARD_BITS = 64  # of a δ that is rounded, beyond the digits asked
+
+
+@dataclass(frozen=True)
+class MayFail:
+    """An expression that fails with probability 1 − Π(1−δ_i)^k_i and otherwise is `rest`."""
+
+    rest: Node
+    parts: tuple[tuple[Exact, int], ...]
+
+    @property
+    def kept(self) -> Fraction | None:
+        """Π(1−δ_i)^k_i, that nothing fails, where it is a fraction that is not too long."""
+        if sum(bits(1 - delta) * count for delta, count in self.parts) > _EXACT_BITS:
+            return None
+        if not all(isinstance(delta, Fraction) for delta, _ in self.parts):
+            return None
+        return math.prod(((1 - delta) ** count for delta, count in self.parts), start=Fraction(1))
+
+    def fails(self) -> arb:
+        """1 − Π(1−δ_i)^k_i, in balls at flint's current precision."""
+        logs = (count * (-BALL.number(delta)).log1p() for delta, count in self.parts)
+        return -sum(logs, arb(0)).expm1()
+
+    def left_of(self, delta: Fraction, digits: int) -> tuple[Fraction, Fraction]:
+        """1 − (1−δ)/Π(1−δ_i)^k_i, rounded down and up; InfiniteError where it is below 0."""
+        enough = first_bits(digits) + _GUARD_BITS
+        kept = self.kept
+        if kept is not None:
+            left = 1 - (1 - delta) / kept
+            if left < 0:
+                raise self._below(delta)
+            if bits(left) <= _ASKED_BITS:
+                return left, left
+        for working in doubled(2 * enough):
+            with precision(working):
+                fails = self.fails()
+                ball = BALL.number(left) if kept is not None else (BALL.number(delta) - fails) / (1 - fails)
+                if ball < 0:
+                    raise self._below(delta)
+                if ball > 0 and ball.rel_accuracy_bits() >= enough:
+                    low, high = map(rational, ends_of(ball))
+                    return low, high
+        raise PrecisionError(
+            f"delta: found {given(delta)}, needed one that can be told from {self._least()}, the "
+            "probability of outcomes that only one of two neighbouring datasets can give"
+        )
+
+    def with_failures(self, delta: Enclosure, digits: int, claim: Claim) -> Enclosure:
+        """1 − Π(1−δ_i)^k_i (1−δ): the δ of all, from that of the rest."""
+        with precision(2 * (first_bits(digits) + _GUARD_BITS)):
+            fails = self.fails()
+            low, high = (
+                fails + (1 - fails) * BALL.number(to_fraction(end))
+                for end in (delta.lower, delta.upper)
+            )
+            found = from_ball(low.union(high), claim, digits, delta.certified)
+        known = delta.exactly if self.kept is not None else None
+        return found.known_to_be(None if known is None else 1 - self.kept * (1 - known))
+
+    def _below(self, delta: Fraction, needed: str = "at least") -> InfiniteError:
+        return InfiniteError(
+            f"delta: found {given(delta)}, needed {needed} {self._least()}, the probability of "
+            "outcomes that only one of two neighbouring datasets can give"
+        )
+
+    def _least(self) -> str:
+        """The probability of a failure, rounded up."""
+        with precision(128):
+            least = rational(self.fails().upper()) if self.kept is None else 1 - self.kept
+        return given(Fraction(rational_text(least, 6, up=True)))
+
+    def guarantee(
+        self, question: EpsilonDelta, digits: int, ask: Callable[[EpsilonDelta], Guarantee]
+    ) -> Guarantee:
+        """The answer for all of the expression, by those that `ask` gives for the rest."""
+        if question.asks_epsilon:
+            low, high = self.left_of(question.value, digits)
+            found = self._of_rest(question, low, ask)
+            number: Enclosure = found.epsilon
+            if low < high and found.kind is Kind.EXACT:  # the true ε is between those of the two
+                least = self._of_rest(question, high, ask).epsilon
+                number = replace(number, lower=least.lower, exactly=None)
+        else:
+            low = question.value
+            found = self._of_rest(question, low, ask)
+            number = self.with_failures(found.delta, digits, found.delta.claim)
+        claim, is_larger = question.m.claim, self._is_of_larger_groups(question.m)
+        told = replace(
+            found.claim,
+            adjacency=claim.adjacency,
+            theorems=(*found.claim.theorems, "FAILING"),
+            sources=tuple(dict.fromkeys((*found.claim.sources, *_works(question.m)))),
+        )
+        kind = Kind.UPPER if is_larger else found.kind
+        asked = replace(number, claim=replace(number.claim, kind=kind, adjacency=claim.adjacency))
+        note = f"of what does not fail, at {question.given} = {given(low)}: {found.note}"
+        return replace(
+            found,
+            epsilon=asked if question.asks_epsilon else question.value,
+            delta=question.value if question.asks_epsilon else asked,
+            kind=kind,
+            claim=told,
+            note=note if found.note else "",
+        )
+
+    def _is_of_larger_groups(self, m: Node) -> bool:
+        """Is the rest about more records than the expression, whose answer it then bounds?"""
+        return self.rest.claim.adjacency.group > m.claim.adjacency.group
+
+    def _of_rest(
+        self, question: EpsilonDelta, value: Fraction, ask: Callable[[EpsilonDelta], Guarantee]
+    ) -> Guarantee:
+        try:
+            return ask(replace(question, m=self.rest, value=value))
+        except InfiniteError:
+            if question.asks_epsilon and value == 0:
+                raise self._below(question.value, "more than") from None
+            raise
+
+    def lower(
+        self,
+        asks_epsilon: bool,
+        value: Fraction,
+        digits: int,
+        ask: Callable[[Node, Fraction], Enclosure],
+    ) -> Enclosure:
+        """The lower bound for all of the expression, by the one that `ask` gives for the rest."""
+        if asks_epsilon:
+            return ask(self.rest, self.left_of(value, digits)[1])
+        found = ask(self.rest, value)
+        return self.with_failures(found, digits, found.claim)
+
+
+def _works(m: Node) -> list[Source]:
+    """The proof, and the works of the mechanisms that fail by what is stated of them."""
+    stated = [leaf.source for leaf in m.walk() if isinstance(leaf, ApproximateDP)]
+    return [*stated[:1], _PROOF]
+
+
+def may_fail(m: Node) -> MayFail | None:
+    """What may fail of an expression without open symbols; None where nothing may."""
+    found = failures(m)
+    return None if found is None else MayFail(found.rest, found.parts)  # type: ignore[arg-type]

@@ -1,0 +1,27 @@
+"""A mechanism that may fail: its Rényi curve is infinite, and its δ(ε) is known."""
+
+from __future__ import annotations
+
+from symacct.arithmetic import Arithmetic, Number
+from symacct.core.claims import ALL_ORDERS, EITHER, Kind
+from symacct.core.exact import INFINITY, Exact, Order
+from symacct.core.sources import SYMACCT
+from symacct.expressions.theorem_registry import always, theorem
+from symacct.operations.failing import Failing
+from symacct.theory.rdp_curve import RDPCurve
+
+
+@theorem(
+    "FAILING",
+    operation=Failing,
+    kind=Kind.EXACT,
+    source=SYMACCT.at("docs/proofs.md, section 44"),
+    orders=ALL_ORDERS,
+    adjacency=EITHER,
+    applies=always,
+    monotone=True,
+    status="proved",
+)
+def failing(ctx: Arithmetic, eps: RDPCurve, alpha: Order, delta: Exact) -> Number:
+    """ε′(α) = ∞, while 1 − δ′(ε) = (1−δ)(1 − δ(ε)) in every composition, whatever gives δ(ε)"""
+    return ctx.number(INFINITY)
