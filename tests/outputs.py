@@ -113,6 +113,7 @@ NUMBERS = (
     "GroupPrivacy(PoissonSubsample(Gaussian(2), 1/10), 5)",
     "DiscreteLaplace(2, 3)",
     "ApproximateDP(1, 1e-6)",
+    "3 * Failing(Gaussian(2), 1e-6) + Failing(Laplace(3), 1e-5)",
     "10 * Skellam(100) + PoissonSubsample(DiscreteGaussian(3), 1/10)",
     "DiscreteGaussianSum(2, 10)",
     "Either(Gaussian(2), Laplace(2), 1/3)",

@@ -23,6 +23,7 @@ from symacct import (
     DiscreteLaplace,
     DistributionPair,
     Either,
+    Failing,
     ExponentialFamily,
     ExponentialMechanism,
     FiniteMechanism,
@@ -212,11 +213,16 @@ LEAVES = {
     ),
 }
 
-#: Leaves whose curve is infinite at every order, as that of whatever is built of them.
+#: Mechanisms whose curve is infinite at every order, as that of whatever is built of them.
 INFINITE = {
     "ApproximateDP": st.builds(
         ApproximateDP,
         fractions(Fraction(1, 20), 3, 20),
+        fractions(Fraction(1, 100), Fraction(99, 100), 100),
+    ),
+    "Failing": st.builds(
+        Failing,
+        st.builds(Laplace, parameters),
         fractions(Fraction(1, 100), Fraction(99, 100), 100),
     ),
 }

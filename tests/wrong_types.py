@@ -189,6 +189,7 @@ OWN = {
     "Binomial": {"n": 5, "theta": "1/3"},
     "MultivariateNormal": {"mean": [0, 0], "covariance": [[1, 0], [0, 1]]},
     "ApproximateDP": {"delta": "1/1000"},
+    "Failing": {"delta": "1/1000"},
     "Curve": {"adjacency": "either"},
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -11,40 +10,24 @@ from flint import arb
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import doubled, ends_of, precision, rational
-from symacct.core.claims import Claim, Kind, Source
+from symacct.core.claims import Claim, Kind, Proof
 from symacct.core.errors import InfiniteError, PrecisionError
-from symacct.core.exact import Exact
 from symacct.core.sources import SYMACCT
 from symacct.expressions.bounded import bits
 from symacct.expressions.node import Node
-from symacct.mechanisms import ApproximateDP
-from symacct.operations.failing import failures
+from symacct.operations.failing import Failures, failures
 from symacct.rdp.question import EpsilonDelta
 from symacct.results.enclosure import Enclosure, Guarantee, from_ball, to_fraction
 from symacct.results.precision import first_bits
 from symacct.results.rounding import given, rational_text
 
-_PROOF = SYMACCT.at("docs/proofs.md, section 44")
-_EXACT_BITS = 4096  # up to which the probability that nothing fails is worked out as a fraction
+_PROOF = Proof("FAILING", SYMACCT.at("docs/proofs.md, section 44"))
 _ASKED_BITS = 512  # of a δ that is asked as it is: a longer one is rounded, to either side
 _GUARD_BITS = 64  # of a δ that is rounded, beyond the digits asked
 
 
-@dataclass(frozen=True)
-class MayFail:
+class MayFail(Failures):
     """An expression that fails with probability 1 − Π(1−δ_i)^k_i and otherwise is `rest`."""
-
-    rest: Node
-    parts: tuple[tuple[Exact, int], ...]
-
-    @property
-    def kept(self) -> Fraction | None:
-        """Π(1−δ_i)^k_i, that nothing fails, where it is a fraction that is not too long."""
-        if sum(bits(1 - delta) * count for delta, count in self.parts) > _EXACT_BITS:
-            return None
-        if not all(isinstance(delta, Fraction) for delta, _ in self.parts):
-            return None
-        return math.prod(((1 - delta) ** count for delta, count in self.parts), start=Fraction(1))
 
     def fails(self) -> arb:
         """1 − Π(1−δ_i)^k_i, in balls at flint's current precision."""
@@ -64,37 +47,40 @@ class MayFail:
         for working in doubled(2 * enough):
             with precision(working):
                 fails = self.fails()
-                ball = BALL.number(left) if kept is not None else (BALL.number(delta) - fails) / (1 - fails)
+                ball = (BALL.number(delta) - fails) / (1 - fails)
+                if kept is not None:
+                    ball = BALL.number(left)
                 if ball < 0:
                     raise self._below(delta)
                 if ball > 0 and ball.rel_accuracy_bits() >= enough:
                     low, high = map(rational, ends_of(ball))
                     return low, high
         raise PrecisionError(
-            f"delta: found {given(delta)}, needed one that can be told from {self._least()}, the "
+            f"delta: found {given(delta)}, needed one that can be told from {self.least}, the "
             "probability of outcomes that only one of two neighbouring datasets can give"
         )
 
     def with_failures(self, delta: Enclosure, digits: int, claim: Claim) -> Enclosure:
         """1 − Π(1−δ_i)^k_i (1−δ): the δ of all, from that of the rest."""
+        ends = to_fraction(delta.lower), to_fraction(delta.upper)
+        known = ends[0] if ends[0] == ends[1] else delta.exactly
         with precision(2 * (first_bits(digits) + _GUARD_BITS)):
             fails = self.fails()
-            low, high = (
-                fails + (1 - fails) * BALL.number(to_fraction(end))
-                for end in (delta.lower, delta.upper)
-            )
+            low, high = (fails + (1 - fails) * BALL.number(end) for end in ends)
             found = from_ball(low.union(high), claim, digits, delta.certified)
-        known = delta.exactly if self.kept is not None else None
-        return found.known_to_be(None if known is None else 1 - self.kept * (1 - known))
+        if known is None or self.kept is None:
+            return found
+        return found.known_to_be(1 - self.kept * (1 - known))
 
     def _below(self, delta: Fraction, needed: str = "at least") -> InfiniteError:
         return InfiniteError(
-            f"delta: found {given(delta)}, needed {needed} {self._least()}, the probability of "
+            f"delta: found {given(delta)}, needed {needed} {self.least}, the probability of "
             "outcomes that only one of two neighbouring datasets can give"
         )
 
-    def _least(self) -> str:
-        """The probability of a failure, rounded up."""
+    @property
+    def least(self) -> str:
+        """The probability of a failure, rounded up: the least δ there is."""
         with precision(128):
             least = rational(self.fails().upper()) if self.kept is None else 1 - self.kept
         return given(Fraction(rational_text(least, 6, up=True)))
@@ -114,14 +100,9 @@ class MayFail:
             low = question.value
             found = self._of_rest(question, low, ask)
             number = self.with_failures(found.delta, digits, found.delta.claim)
-        claim, is_larger = question.m.claim, self._is_of_larger_groups(question.m)
-        told = replace(
-            found.claim,
-            adjacency=claim.adjacency,
-            theorems=(*found.claim.theorems, "FAILING"),
-            sources=tuple(dict.fromkeys((*found.claim.sources, *_works(question.m)))),
-        )
-        kind = Kind.UPPER if is_larger else found.kind
+        claim = question.m.claim
+        kind = Kind.UPPER if self._is_of_larger_groups(question.m) else found.kind
+        told = replace(found.claim, adjacency=claim.adjacency).by(_PROOF)
         asked = replace(number, claim=replace(number.claim, kind=kind, adjacency=claim.adjacency))
         note = f"of what does not fail, at {question.given} = {given(low)}: {found.note}"
         return replace(
@@ -161,13 +142,7 @@ class MayFail:
         return self.with_failures(found, digits, found.claim)
 
 
-def _works(m: Node) -> list[Source]:
-    """The proof, and the works of the mechanisms that fail by what is stated of them."""
-    stated = [leaf.source for leaf in m.walk() if isinstance(leaf, ApproximateDP)]
-    return [*stated[:1], _PROOF]
-
-
 def may_fail(m: Node) -> MayFail | None:
     """What may fail of an expression without open symbols; None where nothing may."""
     found = failures(m)
-    return None if found is None else MayFail(found.rest, found.parts)  # type: ignore[arg-type]
+    return None if found is None else MayFail(found.rest, found.parts)

@@ -127,7 +127,7 @@ def _proof(row: CatalogueRow, theorem: Theorem | None) -> str:
         return "none"
     if row.paper == SYMACCT.key:
         number = re.search(r"section (\d+)", row.source)
-        title = f" ({SECTIONS[int(number[1]) - 1]})" if number else ""
+        title = f" ({SECTIONS[int(number[1])]})" if number else ""
         return f"docs/proofs.md, section {number[1]}{title}" if number else "docs/proofs.md"
     is_published = row.paper in WORKS
     return "in the work itself, at that place" if is_published else "none: it is taken as stated"

@@ -141,7 +141,7 @@ def _entry(key: str, places: list[str]) -> str:
 
 def _entitled(found: re.Match[str]) -> str:
     """Sections of docs/proofs.md, each with its title, by which it is found in a later version."""
-    return re.sub(r"\d+", lambda n: f"{n[0]} ({SECTIONS[int(n[0]) - 1]})", found[0])
+    return re.sub(r"\d+", lambda n: f"{n[0]} ({SECTIONS[int(n[0])]})", found[0])
 
 
 def _note(places: str) -> str:

@@ -307,6 +307,7 @@ def premises(m: Node, adjacency: Adjacency | None = None) -> list[str]:
         ),
         NUMBER_OF_RUNS: "RepeatAndSelect" in names,
         **{said: True for said in stated if said is not None},
+        "whether a mechanism fails does not depend on the data": "Failing" in names,
         "what is stated of a mechanism's privacy holds of it": not names.isdisjoint(
             {"PureDP", "ApproximateDP", "ZCDP", "TCDP", "Curve", "Scale"}
         ),

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import singledispatch
 
 from symacct.core.exact import Exact, Numeric, typed_value
+from symacct.expressions.bounded import bits
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import probability
 from symacct.mechanisms import ApproximateDP, PureDP
 from symacct.operations.compose import Compose, Count
+from symacct.operations.either import Either
 from symacct.operations.operation import Operation
 from symacct.operations.postprocess import PostProcess
+
+_EXACT_BITS = 4096  # up to which the probability that nothing fails is worked out as a fraction
 
 
 class Failing(Operation):
@@ -54,11 +60,21 @@ class Failures:
     rest: Node
     parts: tuple[tuple[Exact, Count], ...]
 
+    @property
+    def kept(self) -> Fraction | None:
+        """Π(1−δ_i)^k_i, that nothing fails, where it is a fraction that is not too long."""
+        if not all(isinstance(x, Fraction) and isinstance(k, int) for x, k in self.parts):
+            return None
+        if sum(bits(1 - delta) * count for delta, count in self.parts) > _EXACT_BITS:
+            return None
+        return math.prod(((1 - delta) ** count for delta, count in self.parts), start=Fraction(1))
+
 
 def failures(node: Node) -> Failures | None:
     """What may fail of an expression, and what it is otherwise; None where nothing may.
 
-    A composition fails where one of its parts does, and a post-processing where the mechanism does.
+    A composition fails where one of its parts does, a post-processing where the mechanism does, and
+    one of two mechanisms by a coin where that does on which the coin falls.
     An (ε, δ)-DP mechanism is an ε-DP one that fails with probability δ. What is below another
     operation, such as a sample, is left there. Source: docs/proofs.md, section 44.
 
@@ -98,6 +114,22 @@ def _(node: PostProcess) -> Failures | None:
     if below is None:
         return None
     return replace(below, rest=PostProcess(**{**node.fields(), "mechanism": below.rest}))
+
+
+@_failures.register
+def _(node: Either) -> Failures | None:
+    """The coin that is tossed where nothing fails lands otherwise, where one side fails more."""
+    if node.share in (0, 1) or not isinstance(node.share, Fraction):
+        return None
+    sides = [failures(part) or Failures(part, ()) for part in (node.first, node.second)]
+    if not any(side.parts for side in sides):
+        return None
+    first, second = (side.kept for side in sides)
+    if first is None or second is None:
+        return None
+    first, second = node.share * first, (1 - node.share) * second
+    rest = Either(*(side.rest for side in sides), first / (first + second))
+    return Failures(rest, ((1 - first - second, 1),))
 
 
 @_failures.register

@@ -10,6 +10,7 @@ from importlib.metadata import version
 
 import flint
 
+from symacct.accountant.failing import may_fail
 from symacct.core import arguments
 from symacct.core.claims import Kind, Source
 from symacct.core.errors import DomainError, echo
@@ -254,6 +255,11 @@ def _sentences(guarantee: Guarantee, m: Node, form: Form, digits: int) -> Iterat
         same = form.described(m.rewritten)
         yield f"{words('Their curve is that of the output of ')}{same}{words(f': {why}.')}"
     yield _rounding(guarantee, form, digits)
+    if (parts := may_fail(m)) is not None:
+        yield words(
+            f"With a probability of at most {parts.least}, which is part of δ, something fails, and "
+            "all of the data may be told; what follows is about all that does not fail."
+        )
     yield _accounting(guarantee, form)
     if guarantee.note:
         yield form.words(f"The number is not final: {guarantee.note}.")

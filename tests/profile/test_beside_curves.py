@@ -17,7 +17,6 @@ from symacct import (
     DistributionPair,
     FiniteMechanism,
     Gaussian,
-    InfiniteError,
     Kind,
     Laplace,
     PoissonSubsample,
@@ -50,15 +49,14 @@ def test_noise_that_has_the_curve_is_below_what_the_curve_implies(beside):
 
 
 def test_what_it_rests_on_is_named():
-    assert "section 41" in str((ZCDP("1/18") + HALF).epsilon("1e-3", 8, "exact").claim.sources)
+    m = ZCDP("1/100") + 100 * PoissonSubsample(Gaussian(1), "1/100")
+    assert "section 41" in str(m.epsilon("1e-6", 8, "exact").claim.sources)
 
 
 def test_a_part_of_infinite_curve_no_longer_hides_the_others():
     m = ZCDP("1/10") + HALF
-    with pytest.raises(InfiniteError):
-        m.epsilon("1e-3")
-    found = m.report("1e-3")
-    assert "1.78965" in str(found)
+    assert m.rdp(2).upper == math.inf
+    assert m.epsilon("1e-3", 6).epsilon.rounded() == "1.78799"  # 1.78965 by the pairs of both
     assert risk(m).advantage.claim.kind is Kind.UPPER
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from fractions import Fraction
 from typing import Any
 
 import sympy
@@ -20,6 +21,7 @@ from symacct.export.latex.plain_tex import tex_number
 from symacct.export.latex.printer import WIDTH, PaperPrinter
 from symacct.export.latex.width import width_of
 from symacct.expressions.node import Node
+from symacct.operations.failing import Failures, failures
 from symacct.profile.answer import BestOfRuns, Profile, profile
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.pointwise_maximum import PointwiseMaximum
@@ -52,6 +54,8 @@ _LEAST_MOMENT = (
     r"\min_{p - e^{\varepsilon} q = \delta} \bigl( p^{\alpha} q^{1 - \alpha} + (1 - p)^{\alpha} "
     r"(1 - q)^{1 - \alpha} \bigr) &\geq e^{(\alpha - 1) \epsilon_{\mathcal{M}}(\alpha)}"
 )
+#: The δ of what is left of a mechanism that may fail.
+_OF_REST = r"\delta_{0}"
 _PHI = r"\Phi(t) &= \frac{1}{\sqrt{2 \pi}} \int_{-\infty}^{t} e^{-z^{2}/2} \, dz"
 
 
@@ -107,17 +111,24 @@ def _tex(number: str) -> str:
 # --- by the exact profile
 
 
-def _by_profile(m: Node, names: Mapping[Any, str] | None) -> Iterator[str]:
+def _by_profile(m: Node, names: Mapping[Any, str] | None, letter: str = r"\delta") -> Iterator[str]:
+    if (found := failures(m)) is not None:
+        yield from _by_profile(found.rest, names, _OF_REST)
+        yield (
+            rf"{letter}(\varepsilon) &= 1 - \bigl( 1 - {_OF_REST}(\varepsilon) \bigr) "
+            rf"{_nothing_fails(found, names)}"
+        )
+        return
     known = _profile(m)
     directions = _ways(known.directions)
     symbols, printer = SymbolNames(names), PaperPrinter(SymbolNames(names))
     relation = _RELATIONS[known.claim.kind]
     if not any(pairs for pairs, _ in directions):
-        yield rf"\delta(\varepsilon) &{relation} 0"
+        yield rf"{letter}(\varepsilon) &{relation} 0"
         return
     if (ratio := _one_gaussian(directions)) is not None:
         mu = printer.doprint(sympy.sqrt(expression(ratio)))
-        yield rf"\delta(\varepsilon) &{relation} {_GAUSSIAN}"
+        yield rf"{letter}(\varepsilon) &{relation} {_GAUSSIAN}"
         yield rf"\mu &= {mu}"
         yield _PHI
         return
@@ -125,7 +136,7 @@ def _by_profile(m: Node, names: Mapping[Any, str] | None) -> Iterator[str]:
         parts = _named_parts(directions, symbols)
     except UnwrittenError:
         raise _no_formula(m) from None
-    yield from _largest(directions, list(parts), relation)
+    yield from _largest(directions, list(parts), rf"{letter}(\varepsilon) &{relation} ")
     yield from _STICK
     if any(sum(count for _, count in pairs) > 1 for pairs, _ in directions):
         yield _SUMMED
@@ -182,10 +193,9 @@ def _named_parts(ways: list[Way], names: SymbolNames) -> dict[Part, Laws]:
     return {part: laws_of(part, names) for part in parts}
 
 
-def _largest(ways: list[Way], parts: list[Part], relation: str) -> Iterator[str]:
+def _largest(ways: list[Way], parts: list[Part], start: str) -> Iterator[str]:
     """δ(ε) as the largest hockey-stick divergence, on as many lines as it takes."""
     sticks = [_stick(*way, parts) for way in ways]
-    start = rf"\delta(\varepsilon) &{relation} "
     if len(sticks) == 1:
         yield start + sticks[0]
         return
@@ -217,6 +227,21 @@ def _index(place: int, parts: Collection[Part]) -> str:
     return f"_{{{place + 1}}}" if len(parts) > 1 else ""
 
 
+def _nothing_fails(found: Failures, names: Mapping[Any, str] | None) -> str:
+    """Π(1−δ_i)^k_i, that no part fails."""
+    printer = PaperPrinter(SymbolNames(names))
+    factors = []
+    for delta, count in found.parts:
+        power = "" if count == 1 else f"^{{{printer.doprint(expression(count))}}}"
+        factors.append(rf"( 1 - {_probability(delta, printer)} ){power}")
+    return r" \, ".join(factors)
+
+
+def _probability(delta: Exact, printer: PaperPrinter) -> str:
+    is_number = isinstance(delta, Fraction)
+    return _tex(given(delta)) if is_number else str(printer.doprint(expression(delta)))
+
+
 def _has_units(node: Node) -> bool:
     return bool(node.fields().get("sensitivity", 1) != 1)
 
@@ -229,13 +254,13 @@ def _by_order(found: Guarantee, names: Mapping[Any, str] | None, by: By) -> Iter
     m, conversion = found.mechanism, named_conversion(found.conversion)
     assert m is not None  # noqa: S101  # asked before
     printer = PaperPrinter(SymbolNames(names))
-    letter, other = r"\varepsilon", r"\delta"
-    if not isinstance(found.epsilon, Enclosure):
-        letter, other = other, letter
+    may_fail = failures(m)
+    delta = r"\delta" if may_fail is None else _OF_REST
+    asks_epsilon = isinstance(found.epsilon, Enclosure)
     if found.alpha == INFINITY:
         yield r"\varepsilon &\leq \epsilon_{\mathcal{M}}(\infty)"
     elif conversion.name == "optimal":
-        yield _LEAST_MOMENT
+        yield _LEAST_MOMENT if may_fail is None else _LEAST_MOMENT.replace(r"\delta", delta)
     elif not isinstance(conversion, Conversion) or isinstance(conversion, OrderOne):
         raise UnwrittenError(
             f"latex: found the conversion {conversion.name}, which has no formula of one order "
@@ -244,15 +269,18 @@ def _by_order(found: Guarantee, names: Mapping[Any, str] | None, by: By) -> Iter
     else:
         ctx = SymbolicArithmetic()
         curve = sympy.Function("epsilon_M")(ALPHA)
-        asks_epsilon = isinstance(found.epsilon, Enclosure)
-        value = sympy.Symbol("delta" if asks_epsilon else "varepsilon", positive=True)
+        name = ("delta" if may_fail is None else "delta_0") if asks_epsilon else "varepsilon"
         ask = conversion.epsilon if asks_epsilon else conversion.log_delta
-        left = letter if asks_epsilon else r"\log \delta"
+        left = r"\varepsilon" if asks_epsilon else rf"\log {delta}"
+        value = sympy.Symbol(name, positive=True)
         first, *rest = printer.lines(ask(ctx, curve, ALPHA, value))
         yield rf"{left} &\leq {first}"
         yield from (rf"&\quad {line}" for line in rest)
     if found.alpha != INFINITY:
         shown = found_order(found.alpha)
         near = "=" if expression(found.alpha) == sympy.Rational(shown) else r"\approx"
+        other = r"\delta" if asks_epsilon else r"\varepsilon"
         yield rf"\alpha &{near} {shown}, \quad {other} = {_tex(given(found.given))}"
-    yield from Display(m, names=names, by=by).rows()
+    if may_fail is not None:
+        yield rf"1 - \delta &= ( 1 - {delta} ) \, {_nothing_fails(may_fail, names)}"
+    yield from Display(m if may_fail is None else may_fail.rest, names=names, by=by).rows()

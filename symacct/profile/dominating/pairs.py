@@ -372,7 +372,9 @@ def either(node: Either, of: Callable[[Node], list[PairProduct]]) -> list[PairPr
 
 @products.register
 def _(node: Failing) -> list[PairProduct]:
-    return [failing_product(found, node.parameters()["delta"]) for found in products(node.mechanism)]
+    return [
+        failing_product(found, node.parameters()["delta"]) for found in products(node.mechanism)
+    ]
 
 
 @products.register

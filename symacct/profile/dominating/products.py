@@ -133,9 +133,7 @@ def failing_product(product: PairProduct, delta: Exact) -> PairProduct:
     zero = Fraction(0)
     telling = Atoms(((delta, zero), (zero, delta), (1 - delta, 1 - delta)))
     runs = (*product.runs, (telling, 1))
-    return replace(
-        product, runs=runs, each_test=False, pairs=(), triangle=None, smoothed=None
-    )
+    return replace(product, runs=runs, each_test=False, pairs=(), triangle=None, smoothed=None)
 
 
 def product_of_runs(choice: Iterable[tuple[PairProduct, int]]) -> PairProduct:

@@ -1,0 +1,301 @@
+"""Mechanisms that may fail: δ of all of them, by that of what is left."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from symacct import (
+    ZCDP,
+    ApproximateDP,
+    Curve,
+    DistributionPair,
+    DomainError,
+    Either,
+    ExponentialMechanism,
+    Failing,
+    FiniteMechanism,
+    Gaussian,
+    GroupPrivacy,
+    InfiniteError,
+    Kind,
+    Laplace,
+    PoissonSubsample,
+    PostProcess,
+    PureDP,
+    RandomizedResponse,
+    SubsampleWithoutReplacement,
+    SymacctError,
+    from_json,
+    parse,
+)
+from symacct.results.enclosure import to_fraction
+from tests import independent
+from tests.support import holds
+from tests.thinning import examples
+
+MP = independent.context(60)
+ODDS = st.lists(st.integers(1, 9), min_size=2, max_size=3)
+FAILS = st.fractions(Fraction(0), Fraction(9, 10), max_denominator=50)
+LOSSES = st.sampled_from([Fraction(0), Fraction(1, 2), Fraction(1), Fraction(3)])
+
+
+def laws(odds):
+    """Two laws on few outcomes, of these odds and of their reverse."""
+    return tuple([Fraction(x, sum(odds)) for x in one] for one in (odds, odds[::-1]))
+
+
+def failing_laws(pair, fails):
+    """The two laws with the outcome that tells the dataset, which comes first."""
+    p, q = ([(1 - fails) * x for x in law] for law in pair)
+    return [fails, Fraction(0), *p], [Fraction(0), fails, *q]
+
+
+def delta_of(pairs, power):
+    """Σ (P − e^ε Q)₊ over all outcomes of all of the pairs, e^ε a fraction."""
+    total = Fraction(0)
+    for way in itertools.product(*(zip(*pair, strict=True) for pair in pairs)):
+        p, q = (math.prod(one) for one in zip(*way, strict=True))
+        total += max(Fraction(0), p - power * q)
+    return total
+
+
+@examples(12, 300)
+@given(parts=st.lists(st.tuples(ODDS, FAILS), min_size=1, max_size=3), epsilon=LOSSES)
+def test_it_is_what_the_outcomes_say_that_are_counted_one_by_one(parts, epsilon):
+    known = [(laws(odds), fails) for odds, fails in parts]
+    m = sum((Failing(DistributionPair(*pair), fails) for pair, fails in known), start=0)
+    found = m.delta(epsilon, 12, "exact")
+    power = Fraction(math.exp(epsilon)).limit_denominator(10**12)
+    true = delta_of([failing_laws(*one) for one in known], power)
+    assert found.kind is Kind.EXACT
+    assert to_fraction(found.delta.lower) - Fraction(1, 10**9) <= true
+    assert true <= to_fraction(found.delta.upper) + Fraction(1, 10**9)
+    if epsilon == 0:
+        assert to_fraction(found.delta.lower) <= true <= to_fraction(found.delta.upper)
+    least = m.lower_delta(epsilon, 12)
+    assert to_fraction(least.lower) <= to_fraction(found.delta.upper)
+
+
+@examples(8, 200)
+@given(first=ODDS, second=st.lists(ODDS, min_size=5, max_size=5), fails=FAILS, later=FAILS)
+def test_the_second_may_depend_on_what_the_first_told_and_on_whether_it_failed(
+    first, second, fails, later
+):
+    """All outcomes in fractions, at ε = 0: one of three laws, chosen by the first's outcome."""
+    last = [laws(odds) for odds in second]
+    total = Fraction(0)
+    for i, (p, q) in enumerate(zip(*failing_laws(laws(first), fails), strict=True)):
+        for x, y in zip(*failing_laws(last[i], later), strict=True):
+            total += max(Fraction(0), p * x - q * y)
+    every = {tuple(law): law for pair in last for law in pair}
+    size = max(map(len, every))
+    known = [[*law, *[Fraction(0)] * (size - len(law))] for law in every.values()]
+    second = FiniteMechanism([*known, known[0][::-1], [1, *[Fraction(0)] * (size - 1)]])
+    m = Failing(DistributionPair(*laws(first)), fails) + Failing(second, later)
+    assert total <= to_fraction(m.delta(0, 12, "exact").delta.upper)
+
+
+@pytest.mark.parametrize(
+    ("m", "delta", "most"),
+    [
+        (10 * ExponentialMechanism("1/2") + ApproximateDP(0, "1e-7"), "1e-6", "3.64470"),
+        (ZCDP("1/10") + ApproximateDP("1/2", "1e-5"), "1e-3", "1.78807"),
+        (ZCDP("1/2") + ApproximateDP(0, "5e-6"), "1e-5", "4.88227"),
+        (Failing(ZCDP("1/2"), "5e-6"), "1e-5", "4.88227"),
+        (
+            ZCDP("1/10") + ApproximateDP(0, "1e-6") + 10 * ExponentialMechanism("1/10"),
+            "1e-5",
+            "2.05460",
+        ),
+    ],
+)
+def test_it_is_at_most_what_other_programs_print(m, delta, most):
+    for conversion in ("improved", "best"):
+        found = m.epsilon(delta, 6, conversion)
+        assert Fraction(found.epsilon.rounded()) <= Fraction(most)
+        assert found.mechanism is m
+        assert found.delta == Fraction(delta)
+        assert "FAILING" in found.claim.theorems
+
+
+def test_δ_of_zcdp_that_may_fail_is_the_least_over_orders_of_what_is_left():
+    """By the formula of Canonne, Kamath and Steinke in mpmath, its least place by the slope."""
+    rho, fails, epsilon = MP.mpf(1) / 2, MP.mpf(5) / 10**6, MP.mpf(4)
+
+    def log_delta(alpha):
+        lam = alpha - 1
+        return lam * (rho * alpha - epsilon) + alpha * MP.log(lam / alpha) - MP.log(lam)
+
+    alpha = MP.findroot(lambda a: MP.diff(log_delta, a), 4)
+    true = fails + (1 - fails) * MP.exp(log_delta(alpha))
+    found = Failing(ZCDP("1/2"), "5e-6").delta(4, 12, "improved").delta
+    assert abs(found.upper - true) < true * MP.mpf(10) ** -10
+
+
+LEAVES = [
+    Gaussian(2),
+    Laplace(2),
+    3 * RandomizedResponse("3/4"),
+    20 * PoissonSubsample(Gaussian(1), "1/100"),
+    5 * ExponentialMechanism("1/2"),
+    ZCDP("1/20"),
+    Curve("alpha/30", "upper", "either"),
+    PoissonSubsample(Gaussian(1), "1/100") + ZCDP("1/100"),
+    SubsampleWithoutReplacement(Gaussian(1), "1/50"),
+    GroupPrivacy(Laplace(2), 2),
+]
+CONVERSIONS = ("classic", "improved", "optimal", "exact")
+
+
+@pytest.mark.parametrize("m", LEAVES, ids=repr)
+@pytest.mark.parametrize("conversion", CONVERSIONS)
+def test_one_rule_for_every_conversion(m, conversion):
+    """δ′ = 1 − (1−d)(1−δ) and ε at the δ that is left, the same for a part and for all."""
+    fails = Fraction(1, 1000)
+    whole, beside = Failing(m, fails), m + ApproximateDP(0, fails)
+    try:
+        rest = m.delta(1, 12, conversion)
+    except SymacctError as error:
+        for one in (whole, beside):
+            with pytest.raises(type(error)):
+                one.delta(1, 12, conversion)
+        return
+    for one in (whole, beside):
+        found = one.delta(1, 12, conversion)
+        assert found.kind is rest.kind
+        for end in ("lower", "upper"):
+            true = 1 - (1 - fails) * (1 - to_fraction(getattr(rest.delta, end)))
+            assert abs(to_fraction(getattr(found.delta, end)) - true) < Fraction(1, 10**12)
+        assert to_fraction(found.delta.upper) >= 1 - (1 - fails) * (
+            1 - to_fraction(rest.delta.upper)
+        )
+        given = Fraction(1, 400)
+        left = 1 - (1 - given) / (1 - fails)
+        assert (
+            one.epsilon(given, 8, conversion).epsilon.rounded()
+            == m.epsilon(left, 8, conversion).epsilon.rounded()
+        )
+        assert one.lower_epsilon(given, 8).rounded() == m.lower_epsilon(left, 8).rounded()
+
+
+@pytest.mark.parametrize("conversion", CONVERSIONS[1:])
+def test_more_failures_and_more_runs_cost_more(conversion):
+    rest = Laplace(3)
+    for question in (
+        lambda m: m.epsilon("1/10", 8, conversion).epsilon,
+        lambda m: m.delta("1/4", 8, conversion).delta,
+        lambda m: m.lower_epsilon("1/10", 8),
+    ):
+        found = [question(Failing(rest, fails)) for fails in (0, "1e-9", "1/100", "2/25")]
+        assert all(a.upper < b.lower for a, b in itertools.pairwise(found))
+        runs = [question(k * Failing(rest, "1/100")) for k in (1, 2, 5)]
+        assert all(a.upper < b.lower for a, b in itertools.pairwise(runs))
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "fails", "k"), [("1/10", "1e-7", 2000), ("1/50", "1/10**3", 700)]
+)
+def test_a_probability_that_is_too_long_to_be_a_fraction_is_rounded_to_either_side(
+    epsilon, fails, k
+):
+    """Runs of (ε, δ)-DP by the formula of Kairouz, Oh and Viswanath, in sixty digits."""
+    fails = Fraction(1, 10**3) if "**" in fails else Fraction(fails)
+    m, e, d = k * ApproximateDP(epsilon, fails), independent.number(MP, Fraction(epsilon)), fails
+    for i in (k // 2 - 1, k // 2 - 20):
+        terms = (
+            MP.binomial(k, l) * (MP.exp((k - l) * e) - MP.exp((k - 2 * i + l) * e))
+            for l in range(i)
+        )
+        lost = MP.fsum(terms) / (1 + MP.exp(e)) ** k
+        true = 1 - (1 - independent.number(MP, d)) ** k * (1 - lost)
+        found = m.delta((k - 2 * i) * Fraction(epsilon), digits=12, conversion="exact")
+        assert found.kind is Kind.EXACT
+        assert holds(found.delta, true, 12, trusted=30)
+        back = m.epsilon(to_fraction(found.delta.upper), 10, "exact").epsilon
+        assert back.lower <= (k - 2 * i) * e
+        assert abs(back.upper - (k - 2 * i) * e) < MP.mpf(10) ** -6
+
+
+def test_where_the_probability_of_failing_is_all_there_is():
+    m = 2 * Failing(PureDP("1/3"), "1/10") + Failing(PureDP("1/2"), "1/5")
+    least = 1 - Fraction(9, 10) ** 2 * Fraction(4, 5)
+    assert m.epsilon(least, conversion="exact").epsilon.exactly == Fraction(7, 6)
+    assert m.delta("7/6", conversion="exact").delta.exactly == least
+    for conversion in CONVERSIONS:
+        with pytest.raises(InfiniteError, match=r"needed at least 0\.352, the probability"):
+            m.epsilon(least - Fraction(1, 10**20), conversion=conversion)
+    with pytest.raises(InfiniteError, match=r"needed more than 0\.01, the probability"):
+        Failing(Gaussian(2), "1/100").epsilon("1/100", conversion="exact")
+    tiny = Failing(Gaussian(2), "1/100").delta("1e5", 6, "exact").delta
+    assert Fraction(1, 100) <= to_fraction(tiny.upper) < Fraction(1, 100) + Fraction(1, 10**15)
+
+
+def test_what_may_fail_of_what_is_post_processed_or_fails_again():
+    twice = Failing(Failing(Laplace(2), "1/10"), "1/10")
+    once = Failing(Laplace(2), 1 - Fraction(9, 10) ** 2)
+    assert str(twice.delta("1/5", 12, "exact").delta) == str(once.delta("1/5", 12, "exact").delta)
+    told = PostProcess(2 * once + Gaussian(1)).delta(1, 12, "exact")
+    assert told.kind is Kind.UPPER
+    assert told.delta.upper == (2 * once + Gaussian(1)).delta(1, 12, "exact").delta.upper
+
+
+@pytest.mark.parametrize("gamma", ["1/100", "1/2", "9/10"])
+def test_on_a_sample_it_fails_for_those_who_are_in_it(gamma):
+    """Beside the sample's own δ: d where the record is in it, of a failure; by Laplace's formula."""
+    rate, d = Fraction(gamma), Fraction(1, 1000)
+    m = PoissonSubsample(Laplace(2), gamma)
+    found = PoissonSubsample(Failing(Laplace(2), d), gamma)
+    for epsilon in ("1/1000", "1/10", "1"):
+        base = m.delta(epsilon, 15, "exact").delta
+        low, high = (1 - d) * to_fraction(base.lower), (1 - d) * to_fraction(base.upper)
+        told = found.delta(epsilon, 10, "exact")
+        other = max(0, 1 - Fraction(math.exp(float(Fraction(epsilon)))) * (1 - rate))
+        assert told.kind is Kind.EXACT
+        assert to_fraction(told.delta.upper) >= low + d * min(rate, other)
+        assert to_fraction(told.delta.lower) <= high + d * rate
+
+
+def test_of_a_group_nothing_finite_is_said_and_the_group_may_fail():
+    group = GroupPrivacy(Failing(Gaussian(2), "1e-5"), 3)
+    for conversion in ("improved", "exact", "best"):
+        with pytest.raises(SymacctError):
+            group.epsilon("1e-2", 6, conversion)
+    found = Failing(GroupPrivacy(Laplace(2), 3), "1e-5").epsilon("1e-2", 6, "exact")
+    assert found.claim.adjacency.group == 3
+    assert found.kind is GroupPrivacy(Laplace(2), 3).epsilon("1e-2", 6, "exact").kind
+    beside = GroupPrivacy(PureDP(1), 3) + ApproximateDP(0, "1e-5")
+    assert beside.epsilon("1e-2", 6, "exact").claim.adjacency.group == 1
+    assert beside.epsilon("1e-2", 6, "exact").kind is Kind.UPPER
+
+
+def test_it_is_written_and_read_and_said():
+    m = 3 * Failing(Gaussian(2), "1e-6") + Failing(Laplace(3), "1e-5")
+    assert parse(repr(m)) is m
+    assert from_json(m.to_json()) is m
+    assert Failing(Gaussian(2), 0) is Gaussian(2)
+    assert m.rdp(2).claim.theorems == ("MIR17-P1", "FAILING")
+    assert m.rdp(2).claim.kind is Kind.EXACT
+    found = m.epsilon("1e-4", 6, "exact")
+    said = found.statement()
+    assert "which fails with probability 1e-6 and may then tell everything" in said
+    assert "With a probability of at most 0.000013, which is part of δ" in said
+    assert r"1 - \delta_{0}(\varepsilon)" in found.latex()
+    assert r"( 1 - {10^{-6}} )^{3}" in m.epsilon("1e-4", 6, "improved").latex()
+    assert r"\infty" not in m.epsilon("1e-4", 6, "improved").latex()
+    with pytest.raises(DomainError, match="no certificate yet for Failing"):
+        found.certificate()
+    for delta in (1, -1, "3/2"):
+        with pytest.raises(DomainError, match="Failing, delta"):
+            Failing(Gaussian(2), delta)
+
+
+def test_a_coin_between_it_and_another_is_known_of_its_pair():
+    m = Either(Failing(Laplace(2), "1/100"), Laplace(2), "1/3")
+    same = Failing(Laplace(2), Fraction(1, 300)).delta("1/10", 10, "exact").delta
+    found = m.delta("1/10", 10, "exact").delta
+    assert found.lower <= same.upper
+    assert found.upper >= same.lower
