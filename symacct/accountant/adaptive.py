@@ -36,6 +36,7 @@ from symacct.operations import Compose
 from symacct.rdp.evaluation import Evaluation, exact_pure, goal_of
 from symacct.results.enclosure import Enclosure
 from symacct.text import from_json, to_json
+from symacct.text.json_documents import is_format, read_json
 from symacct.theory.conversion.conversion import Conversion, named
 
 #: The orders that share δ where none are given; ∞ takes no share, and is always among them.
@@ -129,13 +130,12 @@ class Adaptive:
         if not isinstance(document, str):
             raise ParseError(f"{name}, JSON: found {type(document).__name__}, needed text")
         limits.check("text_bytes", len(document), f"{name}, JSON, in bytes")
-        try:
-            read = json.loads(document)
-        except (ValueError, RecursionError) as error:
-            raise ParseError(f"{name}, JSON: {error}") from None
+        read = read_json(document, f"{name}, JSON")
         fields = read.get(name) if isinstance(read, dict) else None
         needed = {*cls.__init__.__annotations__} - {"return"}
-        if not isinstance(fields, dict) or set(fields) != needed or read["symacct"] != _FORMAT:
+        is_one = isinstance(fields, dict) and set(fields) == needed
+        is_one = is_one and read.keys() == {"symacct", name} and is_format(read["symacct"], _FORMAT)
+        if not is_one:
             raise ParseError(f'{name}, JSON: found no {{"symacct": {_FORMAT}, "{name}": …}}')
         fields["spent"] = from_json(json.dumps(fields["spent"]))
         return cls(**fields)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, TypeAlias
 
@@ -74,42 +75,84 @@ def from_json(text: str) -> Node:
     if not isinstance(text, str | bytes):
         raise ParseError(f"JSON: found {type(text).__name__}, needed text")
     limits.check("text_bytes", len(text), "JSON, in bytes")
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ParseError(f"JSON: {error}") from None
-    if not isinstance(document, dict) or document.get("symacct") != FORMAT:
+    document = read_json(text, "JSON")
+    if not isinstance(document, dict) or not is_format(document.get("symacct"), FORMAT):
         raise ParseError(f'JSON: found no {{"symacct": {FORMAT}, "nodes": [...]}}')
+    if unknown := sorted(document.keys() - {"symacct", "nodes"}):
+        raise ParseError(f"JSON: found the key {echo(unknown[0])}, needed symacct and nodes alone")
     entries = document.get("nodes")
     if not isinstance(entries, list) or not entries:
         raise ParseError("JSON: found no nodes, needed a list of at least one")
     limits.check("nodes", len(entries), "JSON, nodes")
-    nodes: list[Node] = []
+    read = _Read()
     for place, entry in enumerate(entries):
         try:
-            nodes.append(_node_from(entry, nodes))
+            read.nodes.append(_node_from(entry, read))
         except ParseError as error:
             raise ParseError(f"JSON, node {place}: {error}") from None
-    return nodes[-1]
+    if unused := [place for place in range(len(entries) - 1) if place not in read.used]:
+        raise ParseError(
+            f"JSON, node {unused[0]}: found a node that no later one is made of, needed each but "
+            "the last to be a part"
+        )
+    return read.nodes[-1]
 
 
-def _node_from(entry: object, nodes: list[Node]) -> Node:
+def read_json(text: str | bytes, what: str) -> Any:
+    """What a JSON text says; ParseError for what is none, or says one thing twice."""
+
+    def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in found:
+                raise ParseError(f"{what}: found the key {echo(key)} twice, needed it once")
+            found[key] = value
+        return found
+
+    try:
+        return json.loads(text, object_pairs_hook=distinct)
+    except ParseError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise ParseError(f"{what}: {error}") from None
+
+
+def is_format(value: object, number: int) -> bool:
+    """Is it the number of the format, and neither 1.0 nor true?"""
+    return type(value) is int and value == number
+
+
+@dataclass
+class _Read:
+    """The nodes that have been read, and the places of those that another one is made of."""
+
+    nodes: list[Node] = field(default_factory=list)
+    used: set[int] = field(default_factory=set)
+
+    def at(self, place: object) -> Node:
+        if type(place) is not int or not 0 <= place < len(self.nodes):
+            raise ParseError(f"found node {echo(place)}, needed the place of an earlier node")
+        self.used.add(place)
+        return self.nodes[place]
+
+
+def _node_from(entry: object, read: _Read) -> Node:
     found = entry.get("type") if isinstance(entry, dict) else entry
     if not isinstance(entry, dict) or not isinstance(found, str) or found not in kinds():
         raise ParseError(f"found type {echo(found)}, needed one of {', '.join(sorted(kinds()))}")
     cls = kinds()[entry["type"]]
     fields = {name: value for name, value in entry.items() if name != "type"}
     if cls is Compose:
-        return _compose_from(fields, nodes)
+        return _compose_from(fields, read)
     needed = cls.constructor  # type: ignore[attr-defined]
     if set(fields) | set(cls.json_optional) != set(needed):  # type: ignore[attr-defined]
         gone: dict[str, str] = cls.json_former  # type: ignore[attr-defined]
         former = "".join(f"; {why}" for name, why in gone.items() if name in fields)
         raise ParseError(f"found fields {sorted(fields)}, needed {sorted(needed)}{former}")
-    return cls(**{name: _field_from(value, nodes) for name, value in fields.items()})
+    return cls(**{name: _field_from(value, read) for name, value in fields.items()})
 
 
-def _compose_from(fields: dict[str, Any], nodes: list[Node]) -> Node:
+def _compose_from(fields: dict[str, Any], read: _Read) -> Node:
     terms = fields.get("terms")
     if set(fields) != {"terms"} or not isinstance(terms, list):
         raise ParseError(f"found fields {sorted(fields)}, needed terms, a list of [node, count]")
@@ -117,15 +160,15 @@ def _compose_from(fields: dict[str, Any], nodes: list[Node]) -> Node:
     for term in terms:
         if not isinstance(term, list) or len(term) != 2 or not isinstance(term[1], str | dict):
             raise ParseError(f'found the term {echo(term)}, needed [node, "count"]')
-        parts.append({_node_at(term[0], nodes): _field_from(term[1], nodes)})
+        parts.append({read.at(term[0]): _field_from(term[1], read)})
     return Compose(*parts)
 
 
-def _field_from(value: object, nodes: list[Node]) -> Any:
+def _field_from(value: object, read: _Read) -> Any:
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, dict) and set(value) == {"node"}:
-        return _node_at(value["node"], nodes)
+        return read.at(value["node"])
     if isinstance(value, dict) and set(value) == {"formula"}:
         return parse_formula(value["formula"], symbols.alpha)
     if isinstance(value, dict) and set(value) == {"law"}:
@@ -133,12 +176,6 @@ def _field_from(value: object, nodes: list[Node]) -> Any:
     if _is_list_of_text(value) or (isinstance(value, list) and all(map(_is_list_of_text, value))):
         return value
     raise ParseError(f"found the value {echo(value)}, needed text, a node or a formula")
-
-
-def _node_at(place: object, nodes: list[Node]) -> Node:
-    if isinstance(place, bool) or not isinstance(place, int) or not 0 <= place < len(nodes):
-        raise ParseError(f"found node {echo(place)}, needed the place of an earlier node")
-    return nodes[place]
 
 
 def _is_list_of_text(value: object) -> bool:
