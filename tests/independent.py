@@ -978,7 +978,7 @@ def of_one_record(mp, eps, alpha, node):
 def through_neither(mp, eps, alpha, node):
     g = number(mp, node.gamma)
     there, back = (mp.log(moment(mp, eps, n, g)) for n in (2 * alpha, 2 * alpha - 1))
-    return (there + back) / (2 * (alpha - 1))
+    return there / (2 * alpha - 1) + 2 * alpha * back / ((2 * alpha - 1) * (2 * alpha - 2))
 
 
 def same(mp, eps, alpha, node):

@@ -135,5 +135,4 @@ _TITLES = (
 SECTIONS = {
     **dict(enumerate(_TITLES, 1)),
     44: "Mechanisms that may fail",
-    45: "What contains what",
 }

@@ -257,8 +257,8 @@ def _sentences(guarantee: Guarantee, m: Node, form: Form, digits: int) -> Iterat
     yield _rounding(guarantee, form, digits)
     if (parts := may_fail(m)) is not None:
         yield words(
-            f"With a probability of at most {parts.least}, which is part of δ, something fails, and "
-            "all of the data may be told; what follows is about all that does not fail."
+            f"With a probability of at most {parts.least}, which is part of δ, something fails, "
+            "and all of the data may be told; what follows is about all that does not fail."
         )
     yield _accounting(guarantee, form)
     if guarantee.note:

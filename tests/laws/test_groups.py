@@ -15,6 +15,7 @@ from symacct import (
     ZCDP,
     Compose,
     Curve,
+    DiscreteGaussian,
     Gaussian,
     GroupPrivacy,
     Laplace,
@@ -22,6 +23,7 @@ from symacct import (
     PostProcess,
     PureDP,
     RandomizedResponse,
+    Skellam,
     SubsampleWithoutReplacement,
     parse,
 )
@@ -235,3 +237,25 @@ def test_a_sample_is_read_at_many_orders():
     found = ends(ask(node, 2))
     assert found[0] <= high
     assert low <= found[1]
+
+
+@pytest.mark.parametrize("alpha", [2, 3, 7])
+@pytest.mark.parametrize(
+    "m",
+    [
+        DiscreteGaussian(2),
+        Skellam(3),
+        ZCDP("1/10"),
+        PureDP(1),
+        2 * Laplace(2) + Gaussian(3),
+        RandomizedResponse("3/4"),
+        Curve("alpha/9", "upper", "either"),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("gamma", ["1/1000", "1/3", "9/10"])
+def test_a_replaced_record_costs_no_more_than_one_removed_and_one_added(m, gamma, alpha):
+    """Groups of two of add/remove contain every replacement, whatever is known of either."""
+    replaced = PoissonSubsample(m, gamma, "replace_one").rdp(alpha, digits=12)
+    both = GroupPrivacy(PoissonSubsample(m, gamma), 2).rdp(alpha, digits=12)
+    assert replaced.lower <= both.upper

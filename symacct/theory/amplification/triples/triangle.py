@@ -16,7 +16,7 @@ from symacct.theory.rdp_curve import RDPCurve
     "TRIPLE-ANY-POISSON",
     operation=PoissonSubsample,
     kind=Kind.UPPER,
-    source=SYMACCT.at("docs/proofs.md, section 14, Cauchy–Schwarz; S22, tight subsampled RDP"),
+    source=SYMACCT.at("docs/proofs.md, section 14, Hölder; S22, tight subsampled RDP"),
     orders=INTEGER_ORDERS,
     adjacency=REPLACE_ONE,
     assumes="ε bounds both directions, as it does for add/remove neighbours",
@@ -26,10 +26,11 @@ from symacct.theory.rdp_curve import RDPCurve
     status="proved",
 )
 def through_neither(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
-    """ε′(α) <= ( log A(2α) + log A(2α−1) )/(2(α−1)),
+    """ε′(α) <= ( log A(2α) + α log A(2α−1)/(α−1) )/(2α−1),
     A(n) = (1−γ)^{n−1}(nγ−γ+1) + Σ_{l=2}^{n} C(n,l)(1−γ)^{n−l}γ^l e^{(l−1)ε(l)}"""
     there, back = (log_moment(ctx, eps, n, gamma) for n in (2 * alpha, 2 * alpha - 1))
-    return (there + back) / (2 * (ctx.number(alpha) - 1))
+    order = ctx.number(alpha)
+    return (there + order * back / (order - 1)) / (2 * order - 1)
 
 
 @theorem(
