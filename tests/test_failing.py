@@ -245,7 +245,7 @@ def test_what_may_fail_of_what_is_post_processed_or_fails_again():
 
 @pytest.mark.parametrize("gamma", ["1/100", "1/2", "9/10"])
 def test_on_a_sample_it_fails_for_those_who_are_in_it(gamma):
-    """Beside the sample's own δ: d where the record is in it, of a failure; by Laplace's formula."""
+    """Beside the sample's own δ: d where the record is in it, of a failure."""
     rate, d = Fraction(gamma), Fraction(1, 1000)
     m = PoissonSubsample(Laplace(2), gamma)
     found = PoissonSubsample(Failing(Laplace(2), d), gamma)
