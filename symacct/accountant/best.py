@@ -25,12 +25,11 @@ from symacct.theory.conversion import BEST
 
 #: Conversions: the usual one of a Rényi order, all that an order proves, and the exact profile.
 BY_ORDERS, CLOSEST, TRUE = "improved", "optimal", "exact"
-#: Digits that the exact profile is asked for first, those of a screen, and where these take long.
-SCREEN_DIGITS, _FEW_DIGITS = 6, 2
+#: Digits of a screen, those that the exact profile is asked for first, and where these take long.
+SCREEN_DIGITS, _SOME_DIGITS, _FEW_DIGITS = 6, 4, 2
 _MORE_TIME = 3  # times the seconds that a note proposes
-#: Shares of the time that is left, of the first way by Rényi orders, of one by a few orders, of the
-#: exact profile, and of it to few digits; the rest is for all that an order proves.
-_BY_ORDERS, _BY_FEW, _EXACT, _ROUGHLY = (Fraction(n, 8) for n in (4, 2, 4, 6))
+#: Shares of the time that is left, of each way when it is its turn; the rest is for the last one.
+_EXACT, _BY_ORDERS, _BY_FEW, _ROUGHLY = (Fraction(n, 4) for n in (2, 2, 2, 2))
 _ALL = Fraction(1)
 #: The remedy of an error that the number by Rényi orders, which is reported then, does not need.
 _REMEDY = re.compile(rf"(; use|,? or(?: for)?) conversion={BY_ORDERS!r}( for the bound.*)?$")
@@ -51,15 +50,18 @@ _S = TypeVar("_S")
 class Ways(Generic[_T]):
     """How an answer is asked for, and how two answers compare.
 
-    `by_orders` and `exact` ask by Rényi orders and by the exact profile: first for all, and where
-    that is out of time for what takes less. `closest` asks for all that an order proves. `against`
-    says why an exact answer is not the better of two, or nothing, and `shown` is a short text of an
-    answer for the line of progress.
+    `exact` asks the exact profile and `roughly` for few digits of it, `by_orders` asks by Rényi
+    orders and `by_few_orders` tries a few of them; the second of each is asked where the first is
+    out of time. `closest` asks for all that an order proves. `against` says why an exact answer is
+    not the better of two, or nothing, and `shown` is a short text of an answer for the line of
+    progress.
     """
 
-    by_orders: tuple[Callable[[], _T], Callable[[], _T]]
+    exact: Callable[[], _T]
+    roughly: Callable[[], _T]
+    by_orders: Callable[[], _T]
+    by_few_orders: Callable[[], _T]
     closest: Callable[[], _T]
-    exact: tuple[Callable[[], _T], Callable[[], _T]]
     against: Callable[[_T, _T | None], str]
     is_less: Callable[[_T, _T], bool]
     shown: Callable[[_T], str]
@@ -86,42 +88,39 @@ def best(ways: Ways[_T]) -> Best[_T]:
 
 
 def _best(ways: Ways[_T]) -> Best[_T]:
-    known: _T | None = None
-    refused: SymacctError | None = None
-    untrue: SymacctError | None = None
-    exact, not_exact, orders_in_time, exact_in_time = None, "", True, True
-    try:
-        known, orders_in_time = _first_in_time(ways.by_orders, (_BY_ORDERS, _BY_FEW))
-        if known is not None:
-            tell_so_far(ways.shown(known))
-    except SymacctError as error:
-        refused = error
-    try:
-        exact, exact_in_time = _first_in_time(ways.exact, (_EXACT, _ROUGHLY))
-    except SymacctError as error:
-        untrue, not_exact = error, _not_known(error)
-    in_time = orders_in_time and exact_in_time
+    """The exact profile first, as it is mostly the least; where it is only a bound, orders too."""
+    exact, untrue = _tried(lambda: in_share(_EXACT, ways.exact))
     if exact is not None:
-        known = known if exact.kind is Kind.EXACT else _closer(ways, known)
+        if exact.kind is Kind.EXACT and not ways.against(exact, None):
+            return Best(exact)
+        tell_so_far(ways.shown(exact))
+    known, refused = _tried(lambda: in_share(_BY_ORDERS, ways.by_orders))
+    in_time = not ((exact is untrue is None) or (known is refused is None))
+    if known is refused is None:
+        known, refused = _tried(lambda: in_share(_BY_FEW, ways.by_few_orders))
+    if exact is untrue is None:
+        exact, untrue = _tried(lambda: in_share(_ROUGHLY, ways.roughly))
+    known = _closer(ways, known)
+    if exact is not None:
         not_exact = ways.against(exact, known)
         if not not_exact:
-            return Best(exact, "", exact_in_time)
-    if (known := _closer(ways, known)) is not None:
-        return Best(known, not_exact or late(), in_time)
+            return Best(exact, "", in_time)
+    else:
+        not_exact = f"not {late()}" if untrue is None else _not_known(untrue)
+    if known is not None:
+        return Best(known, not_exact, in_time)
     # That no finite answer is true says more than that no order gives one.
-    if refused is not None:
-        raise untrue if isinstance(untrue, InfiniteError) else refused
-    raise LimitError(f"found nothing that is {late()}; needed more time, {_more_time()}")
+    if isinstance(untrue, InfiniteError) or (untrue is not None and refused is None):
+        raise untrue
+    raise refused or LimitError(f"found nothing that is {late()}; needed more time, {_more_time()}")
 
 
-def _first_in_time(
-    ways: tuple[Callable[[], _S], ...], shares: tuple[Fraction, ...]
-) -> tuple[_S | None, bool]:
-    """The first answer that is had in its share of the time left, and whether it is the first."""
-    for i, (way, share) in enumerate(zip(ways, shares, strict=True)):
-        if (found := in_share(share, way)) is not None:
-            return found, i == 0
-    return None, False
+def _tried(question: Callable[[], _S | None]) -> tuple[_S | None, SymacctError | None]:
+    """The answer, or the error that refuses it; neither where time is over."""
+    try:
+        return question(), None
+    except SymacctError as error:
+        return None, error
 
 
 def in_share(share: Fraction, question: Callable[[], _S]) -> _S | None:
@@ -180,21 +179,31 @@ def best_guarantee(
     `are_asked` says that somebody asked for them.
     """
 
+    def to(count: int) -> Guarantee:
+        return ask(TRUE, min(count, digits))
+
     def exactly() -> Guarantee:
-        """To the digits of a screen, and then to all."""
-        few = ask(TRUE, min(digits, SCREEN_DIGITS))
-        if digits <= SCREEN_DIGITS:
-            return few
-        return in_share(_ALL, lambda: ask(TRUE, digits)) or _of_fewer(few, digits, are_asked)
+        """To some digits first, which may be had much sooner, to those of a screen and to all."""
+        found = to(_SOME_DIGITS)
+        for count in (SCREEN_DIGITS, digits):
+            had = found.asked.digits_asked
+            better = None if count <= had else in_share(_ALL, lambda count=count: to(count))
+            found = better or found
+        if found.asked.digits_asked >= min(digits, SCREEN_DIGITS):
+            return _of_fewer(found, digits, are_asked)
+        bound = _as_bound(found, digits)
+        return noted(bound, may_be_smaller(bound))
 
     def roughly() -> Guarantee:
-        return _as_bound(ask(TRUE, min(digits, _FEW_DIGITS)), digits)
+        return _as_bound(to(_FEW_DIGITS), digits)
 
     found = best(
         Ways(
-            by_orders=(lambda: ask(BY_ORDERS, digits), by_few_orders),
+            exact=exactly,
+            roughly=roughly,
+            by_orders=lambda: ask(BY_ORDERS, digits),
+            by_few_orders=by_few_orders,
             closest=lambda: ask(CLOSEST, digits),
-            exact=(exactly, roughly),
             against=against,
             is_less=is_less,
             shown=lambda g: f"{g.letter} = {g.asked.rounded(SCREEN_DIGITS)}",
@@ -205,8 +214,8 @@ def best_guarantee(
 
 
 def noted(g: Guarantee, note: str) -> Guarantee:
-    """The guarantee with one more thing to know about its number."""
-    return replace(g, note="; ".join(filter(None, [g.note, note])))
+    """The guarantee with one more thing to know about its number, said once."""
+    return g if note in g.note else replace(g, note="; ".join(filter(None, [g.note, note])))
 
 
 def may_be_smaller(g: Guarantee) -> str:
@@ -220,6 +229,8 @@ def may_be_smaller(g: Guarantee) -> str:
 def _of_fewer(g: Guarantee, digits: int, are_asked: bool) -> Guarantee:
     """The exact profile's guarantee to fewer digits than were asked for."""
     had = g.asked.digits_asked
+    if had >= digits:
+        return g
     note = f"{had} digits of the {digits} asked for are {late()}; the number is safe to report"
     return noted(g, note) if are_asked else g
 

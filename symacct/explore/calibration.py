@@ -148,9 +148,11 @@ def calibrate(
         return ask(conversion)
     found = best(
         Ways(
-            by_orders=(lambda: ask(BY_ORDERS), lambda: ask(BY_ORDERS, min(digits, _FEW_DIGITS))),
+            exact=lambda: ask(TRUE),
+            roughly=lambda: ask(TRUE, min(digits, _FEW_DIGITS)),
+            by_orders=lambda: ask(BY_ORDERS),
+            by_few_orders=lambda: ask(BY_ORDERS, min(digits, _FEW_DIGITS)),
             closest=lambda: ask(CLOSEST),
-            exact=(lambda: ask(TRUE), lambda: ask(TRUE, min(digits, _FEW_DIGITS))),
             against=_against,
             is_less=_is_better,
             shown=lambda one: f"{one.symbol} = {number(one.meets)}",
