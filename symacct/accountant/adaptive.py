@@ -135,7 +135,7 @@ class Adaptive:
         needed = {*cls.__init__.__annotations__} - {"return"}
         is_one = isinstance(fields, dict) and set(fields) == needed
         is_one = is_one and read.keys() == {"symacct", name} and is_format(read["symacct"], _FORMAT)
-        if not is_one:
+        if not (is_one and isinstance(fields, dict)):
             raise ParseError(f'{name}, JSON: found no {{"symacct": {_FORMAT}, "{name}": …}}')
         fields["spent"] = from_json(json.dumps(fields["spent"]))
         return cls(**fields)

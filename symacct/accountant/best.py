@@ -7,6 +7,7 @@ then is the answer, and a note says so where more time may prove a smaller numbe
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -95,10 +96,12 @@ def _best(ways: Ways[_T]) -> Best[_T]:
             return Best(exact)
         tell_so_far(ways.shown(exact))
     known, refused = _tried(lambda: in_share(_BY_ORDERS, ways.by_orders))
-    in_time = not ((exact is untrue is None) or (known is refused is None))
-    if known is refused is None:
+    in_time = True
+    if known is None and refused is None:
+        in_time = False
         known, refused = _tried(lambda: in_share(_BY_FEW, ways.by_few_orders))
-    if exact is untrue is None:
+    if exact is None and untrue is None:
+        in_time = False
         exact, untrue = _tried(lambda: in_share(_ROUGHLY, ways.roughly))
     known = _closer(ways, known)
     if exact is not None:
@@ -187,8 +190,8 @@ def best_guarantee(
         found = to(_SOME_DIGITS)
         for count in (SCREEN_DIGITS, digits):
             had = found.asked.digits_asked
-            better = None if count <= had else in_share(_ALL, lambda count=count: to(count))
-            found = better or found
+            if count > had:
+                found = in_share(_ALL, functools.partial(to, count)) or found
         if found.asked.digits_asked >= min(digits, SCREEN_DIGITS):
             return _of_fewer(found, digits, are_asked)
         bound = _as_bound(found, digits)
