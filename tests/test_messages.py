@@ -131,12 +131,6 @@ def test_another_word_for_a_relation_is_told_ours(word):
     assert "did you mean 'replace_one'?" in line.stderr
 
 
-@pytest.mark.parametrize("word", ["add", "removal", "remove", "deletion"])
-def test_another_word_for_add_remove_is_told_ours(word):
-    with pytest.raises(DomainError, match=r"did you mean 'add_remove'\?$"):
-        PoissonSubsample(Gaussian(5), "1/100", adjacency=word)
-
-
 def test_what_says_both_relations_or_none_is_not_guessed():
     for word in ("add or replace", "near", "x"):
         with pytest.raises(DomainError, match=r"or 'either'$"):

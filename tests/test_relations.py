@@ -170,10 +170,30 @@ def test_every_expression_says_its_relation():
         ("bounded", "replace_one"),
         ("unbounded", "add_remove"),
         ("substitution", "replace_one"),
-        ("zero-out", "add_remove"),
-        ("zero_out", "add_remove"),
+        ("Change-One", "replace_one"),
     ],
 )
 def test_what_a_relation_is_called_elsewhere_is_known(word, meant):
     with pytest.raises(DomainError, match=f"did you mean '{meant}'"):
         Gaussian(5).report("1e-5", adjacency=word)
+
+
+#: Relations that are neither of the two, and words for one half of a relation.
+OTHERS = [
+    "zero_out", "zero-out", "zeroing out", "replace_special", "replace-with-null", "add", "remove",
+    "removal", "deletion", "insert_one", "swap_labels", "label", "exchange two", "edge", "node",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("word", [*OTHERS, *(f"{word}_special" for word in SPELLINGS[REPLACE_ONE])])
+def test_no_relation_is_proposed_for_another_one(word):
+    """A guarantee for one relation is none for another: what is meant is for its author to say."""
+    told = [
+        answer("epsilon", "Gaussian(5)", "--delta", "1e-5", "--adjacency", word).stderr,
+        answer("dpsgd", *GOOD["dpsgd"], "--adjacency", word).stderr,
+        answer(
+            "rdp", f"PoissonSubsample(Gaussian(5), 1/100, adjacency='{word}')", "--alpha", "2"
+        ).stderr,
+    ]
+    assert all("needed 'add_remove', 'replace_one' or 'either'" in line for line in told)
+    assert not any("did you mean" in line for line in told)

@@ -111,16 +111,28 @@ def adjacency(value: object) -> Adjacency:
     """
     if isinstance(value, Adjacency):
         return value
-    relation = _NAMED.get(re.sub("[-/ ]", "_", value)) if isinstance(value, str) else value
+    name = re.sub("[-/ ]", "_", value) if isinstance(value, str) else ""
+    relation = _NAMED.get(name) if isinstance(value, str) else value
     if not isinstance(relation, Relation):
-        meant = _relation_meant(value if isinstance(value, str) else echo(value))
+        same = _CALLED_ELSEWHERE.get(name.lower())
         raise DomainError(
-            f"adjacency: found {echo(value)}, needed 'add_remove', 'replace_one' or 'either'{meant}"
+            f"adjacency: found {echo(value)}, needed 'add_remove', 'replace_one' or 'either'"
+            + (f"; did you mean '{same.value}'?" if same else "")
         )
     return Adjacency(relation)
 
 
 _NAMED = {one.value: one for one in Relation} | {"add_or_remove": Relation.ADD_REMOVE}
+
+#: Other names of these two relations. Relations that are others, such as zeroing a record out or
+#: removing one alone, are not proposed anything: a guarantee for one is none for another.
+_CALLED_ELSEWHERE = {
+    "unbounded": Relation.ADD_REMOVE,
+    **dict.fromkeys(
+        ("bounded", "change_one", "replace", "replacement", "substitute", "substitution", "swap"),
+        Relation.REPLACE_ONE,
+    ),
+}
 
 
 def said_of(found: Adjacency, value: object) -> Adjacency:
@@ -136,36 +148,6 @@ def said_of(found: Adjacency, value: object) -> Adjacency:
         "name another relation in the expression itself, as in PoissonSubsample(Gaussian(5), "
         "'1/100', adjacency='replace_one')"
     )
-
-
-#: Parts of the words that others use of a relation.
-_OTHER_WORDS = {
-    Relation.REPLACE_ONE: ("subst", "repl", "swap", "chang", "exchang"),
-    Relation.ADD_REMOVE: ("add", "remov", "delet", "insert"),
-}
-
-
-#: What the two relations are called elsewhere; to zero a record out is to remove it.
-_OTHER_NAMES = {
-    "bounded": Relation.REPLACE_ONE,
-    "unbounded": Relation.ADD_REMOVE,
-    "zeroout": Relation.ADD_REMOVE,
-}
-
-
-def _relation_meant(word: str) -> str:
-    """The end of a message about a word for one relation; what is said of both is left open."""
-    said = [
-        relation
-        for relation, parts in _OTHER_WORDS.items()
-        if any(part in word[:100].lower() for part in parts)
-    ]
-    said = [_OTHER_NAMES[name]] if (name := _plain(word)) in _OTHER_NAMES else said
-    return f"; did you mean '{said[0].value}'?" if len(said) == 1 else ""
-
-
-def _plain(word: str) -> str:
-    return re.sub("[-_/ ]", "", word[:100].lower())
 
 
 def kind(value: object) -> Kind:
