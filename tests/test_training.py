@@ -107,7 +107,7 @@ def test_the_command_answers_as_the_function_does():
     assert f"ε = {run.epsilon('1e-5', 6, 'exact').epsilon.rounded()} at" in shown.splitlines()[1]
     assert f"{run.epsilon('1e-5', 6).epsilon.rounded()}  (1.130 times" in shown
     assert repr(run) in shown
-    for said in ("adding or removing one record", "3,516 runs", "MTZ19-EXACT", "clipped"):
+    for said in ("adding or removing one record", "3,516 batches", "MTZ19-EXACT", "clipped"):
         assert said in shown
     document = json.loads(card("--noise-multiplier", "1.1", "--epochs", "15", "--json").output)
     assert document["expression"] == repr(run)
@@ -165,6 +165,63 @@ def test_balls_and_bins_are_epochs_of_whole_bins():
     shown = " ".join(card(*noise[:-1], "--sampling", "balls-and-bins").output.split())
     rounded = "234 batches an epoch, down from 60000/256, as fewer cost more"
     assert rounded in re.sub("[ │]+", " ", shown)
+
+
+# --- what a batch is
+
+
+SAMPLINGS = ["poisson", "without_replacement", "balls_and_bins", "shuffled"]
+
+
+@given(
+    n=st.integers(1, 3000),
+    load=st.integers(1, 100),
+    accumulation=st.integers(1, 20),
+    how=st.sampled_from([{"epochs": "5/2"}, {"epochs": 3}, {"steps": 7}]),
+    sampling=st.sampled_from(SAMPLINGS),
+)
+@examples(60, 1000)
+def test_accumulated_loads_are_one_batch(n, load, accumulation, how, sampling):
+    """What is summed before noise is added once is one batch, whatever it is loaded by."""
+    assume(load * accumulation <= n)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run = dp_sgd(n, load, 2, sampling=sampling, accumulation=accumulation, **how)
+        assert run is dp_sgd(n, load * accumulation, 2, sampling=sampling, **how)
+
+
+def test_more_records_in_a_batch_than_there_are_is_refused():
+    with pytest.raises(DomainError, match="found 24, needed at most the 20 records"):
+        dp_sgd(20, 6, 1, steps=1, accumulation=4)
+    with pytest.raises(DomainError, match="accumulation: found 0"):
+        dp_sgd(20, 6, 1, steps=1, accumulation=0)
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_the_screen_says_what_a_batch_is_in_the_numbers_given(sampling):
+    words = ["dpsgd", "--n", "600", "--steps", "9", "--delta", "1e-5", "--sampling", sampling]
+    words += ["--noise-multiplier", "4", "--conversion", "improved"]
+
+    def told(*size):
+        shown = CliRunner().invoke(main, [*words, *size]).output
+        return re.sub("[ │]+", " ", " ".join(shown.split()))
+
+    one, loads = told("--batch-size", "12"), told("--batch-size", "3", "--accumulation", "4")
+    steps = 50 if sampling == "balls_and_bins" else 9
+    assert f"{steps} batches of" in one
+    assert "noise (σ = 4) added once to each" in one
+    assert "12 (4 · 3)" in loads
+    assert (
+        loads.replace("12 (4 · 3)", "12").replace(
+            "the parts of a batch are those of one draw, so that no record is in a batch twice; ",
+            "",
+        )
+        == one
+    )
+    assert ("12/600" in one) == (sampling == "poisson")
+    statement = told("--batch-size", "3", "--accumulation", "4", "--statement", "text")
+    assert statement == told("--batch-size", "12", "--statement", "text")
+    assert "added once to each coordinate" in statement
 
 
 # --- a large δ
@@ -231,9 +288,7 @@ def test_a_delta_that_is_found_is_looked_at_too():
 SHORT_RUN = ["--n", "600", "--batch-size", "6", "--steps", "9", "--delta", "1e-5"]
 
 
-@pytest.mark.parametrize(
-    "sampling", ["poisson", "without_replacement", "balls_and_bins", "shuffled"]
-)
+@pytest.mark.parametrize("sampling", SAMPLINGS)
 @pytest.mark.parametrize(("group", "runs"), [(1, 1), (3, 1), (1, 5), (2, 4)])
 def test_groups_and_runs_are_those_of_python(sampling, group, runs):
     words = ["--sampling", sampling, "--group", str(group), "--runs", str(runs)]

@@ -36,13 +36,13 @@ from symacct.core.claims import Relation
 from symacct.core.errors import DomainError, LimitError, ParseError, RoundedWarning, echo
 from symacct.core.exact import text
 from symacct.explore.calibration import calibrate
-from symacct.export.description import describe
+from symacct.export.spoken import value
 from symacct.expressions.formula_reader import parse_formula
 from symacct.expressions.node import Node
 from symacct.expressions.parameters import rational, whole
 from symacct.mechanisms import Gaussian
-from symacct.operations import Compose, GroupPrivacy, PostProcess, dp_sgd
-from symacct.operations.training import roundings
+from symacct.operations import Compose, GroupPrivacy, dp_sgd
+from symacct.operations.training import records_of_a_batch, roundings
 from symacct.papers import statement
 from symacct.papers.report import PrivacyReport
 from symacct.results.enclosure import Enclosure, Guarantee
@@ -74,6 +74,8 @@ _ALL_TOLD = (
     "the runs are on the same data, and the results of all of them are released; to release only "
     "the best of a random number of runs costs less (RepeatAndSelect)"
 )
+
+_ONE_DRAW = "the parts of a batch are those of one draw, so that no record is in a batch twice"
 
 
 class SamplingChoice(click.Choice[str]):
@@ -119,7 +121,15 @@ def _batches_of(option: str, words: list[str]) -> str:
 @click.option(
     "--batch-size",
     required=True,
-    help="How many records a batch has. With Poisson sampling this is the mean.",
+    help="How many records a batch has: those whose clipped gradients are summed before noise is "
+    "added once. With Poisson sampling this is the mean.",
+)
+@click.option(
+    "--accumulation",
+    default="1",
+    show_default=True,
+    help="How many sums of --batch-size records are accumulated before noise is added once. A "
+    "batch has so many times the records.",
 )
 @click.option(
     "--noise-multiplier",
@@ -134,7 +144,9 @@ def _batches_of(option: str, words: list[str]) -> str:
 @click.option(
     "--epochs", help=("How many passes over the data. An incomplete last batch counts as a batch.")
 )
-@click.option("--steps", help="How many batches in all, in place of --epochs.")
+@click.option(
+    "--steps", help="How many times noise is added in all, once to a batch, in place of --epochs."
+)
 @click.option(
     "--sampling",
     default="poisson",
@@ -187,9 +199,11 @@ def dpsgd_command(
     """Print the ε of a DP-SGD training run, or the noise that it needs.
 
     The answer also says in words what is assumed of the run. With --group it is for a person who
-    has several records, and with --runs it is for several runs on the same data. The sampling rate
-    is the batch size over n. The rate of Opacus is one over the number of batches, which Opacus
-    rounds up (docs/drop_in.md).
+    has several records, and with --runs it is for several runs on the same data. A batch is all
+    records whose clipped gradients are summed before noise is added once: if a trainer accumulates
+    K loads of --batch-size records before it adds noise, give --accumulation K. The sampling rate
+    is the records of a batch over n. The rate of Opacus is one over the number of batches, which
+    Opacus rounds up (docs/drop_in.md).
 
     \b
     Examples:
@@ -271,10 +285,7 @@ def _print_statement(
     runs: int,
 ) -> None:
     n, batch = _size(run)
-    taken = dp_sgd(n, batch, 1, run["epochs"], steps=run["steps"])
-    steps = taken.runs if isinstance(taken, Compose) else 1
-    if run["sampling"] == "balls_and_bins":  # whole epochs of ⌊n/B⌋ batches
-        steps = n // batch * -(-steps // -(-n // batch))
+    steps = _steps(run)
     if form == statement.SHORT:
         words = "Trained with DP-SGD"
     else:
@@ -296,6 +307,7 @@ def _more(
     more: dict[str, Any] = {}
     assumed = [
         *([_ALL_TOLD] if runs > 1 else []),
+        *([_ONE_DRAW] if whole(run["accumulation"], "accumulation") > 1 else []),
         *([f"a person has at most {text(Fraction(group))} of the records"] if group > 1 else []),
         _UNITS,
     ]
@@ -313,29 +325,59 @@ def _more(
 
 def _size(run: dict[str, str]) -> tuple[int, int]:
     """How many records the data have, and a batch."""
-    return whole(run["n"], "n"), whole(run["batch_size"], "batch_size")
+    return whole(run["n"], "n"), records_of_a_batch(run["batch_size"], run["accumulation"])
+
+
+def _steps(run: dict[str, str]) -> int:
+    """How many batches are taken in all."""
+    n, batch = _size(run)
+    taken = dp_sgd(n, batch, 1, run["epochs"], steps=run["steps"])
+    steps = taken.runs if isinstance(taken, Compose) else 1
+    if run["sampling"] == "balls_and_bins":  # whole epochs of ⌊n/B⌋ batches
+        steps = n // batch * -(-steps // -(-n // batch))
+    return int(steps)
 
 
 def _words(run: dict[str, str], m: Node, runs: int) -> dict[str, Any]:
     """What a report says of a run and the expression does not."""
-    words: dict[str, Any] = {}
+    words: dict[str, Any] = {"of": _batches(run, m, runs)}
     if m.claim.adjacency.relation is Relation.REPLACE_ONE and run["adjacency"] is None:
         words["relation_why"] = _REPLACED.format(sampling=run["sampling"])
-    if run["sampling"] == "shuffled":
-        passes = next(x.mechanism for x in m.walk() if isinstance(x, PostProcess))
-        (noise,) = (x for x in m.walk() if isinstance(x, Gaussian))
-        epochs = passes.runs if isinstance(passes, Compose) else 1
-        words["of"] = (
-            f"DP-SGD on shuffled batches for {epochs} epoch{'s' * (epochs != 1)}, each of which "
-            f"costs no more than one run of {describe(noise)} on all of the records"
-            + (f"; {runs:,} such trainings" if runs > 1 else "")
-        )
     return words
+
+
+#: How the records of a batch are drawn, by the sampling.
+_DRAWN = {
+    "poisson": "{records} records on average, noise ({noise}) added once to each; each of the "
+    "{n:,} records is in a batch with probability {batch}/{n}, independently",
+    "without_replacement": "exactly {records} of the {n:,} records, drawn without replacement, "
+    "noise ({noise}) added once to each",
+    "balls_and_bins": "about {records} records, noise ({noise}) added once to each; in an epoch "
+    "each of the {n:,} records draws one of {bins:,} batches, independently",
+    "shuffled": "{records} records, noise ({noise}) added once to each; each epoch cuts a new "
+    "order of the {n:,} records into batches, and costs no more than one run of the Gaussian "
+    "mechanism on all of them",
+}
+
+
+def _batches(run: dict[str, str], m: Node, runs: int) -> str:
+    """What was run, by what was given: batches, their records, and the noise added to each."""
+    n, batch = _size(run)
+    (noise,) = (x for x in m.walk() if isinstance(x, Gaussian))
+    loads = whole(run["accumulation"], "accumulation")
+    records = f"{batch:,}" if loads == 1 else f"{batch:,} ({loads:,} · {run['batch_size']})"
+    steps = _steps(run)
+    drawn = _DRAWN[run["sampling"]].format(
+        records=records, n=n, batch=batch, bins=n // batch, noise=f"σ = {value(noise.sigma)}"
+    )
+    such = f"; {runs:,} such trainings" if runs > 1 else ""
+    return f"{steps:,} batch{'es' * (steps != 1)} of {drawn}{such}"
 
 
 def _least(run: dict[str, str], m: Node, delta: str, digits: int, runs: int) -> Enclosure | None:
     """What the whole epochs of shuffled batches cost one record at least."""
-    steps = -(-whole(run["n"], "n") // whole(run["batch_size"], "batch_size"))
+    n, batch = _size(run)
+    steps = -(-n // batch)
     epochs = math.floor(rational(run["epochs"] or f"{run['steps']}/{steps}", "epochs"))
     (noise,) = {one.sigma for one in m.walk() if isinstance(one, Gaussian)}
     try:

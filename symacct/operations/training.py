@@ -15,7 +15,7 @@ from symacct.core.calling import explained
 from symacct.core.claims import ADD_REMOVE, REPLACE_ONE, Adjacency
 from symacct.core.claims import adjacency as named_adjacency
 from symacct.core.errors import AdjacencyError, DomainError, RoundedWarning, echo, warn
-from symacct.core.exact import Exact, Numeric, ratio
+from symacct.core.exact import Exact, Numeric
 from symacct.core.lazy_import import sympy
 from symacct.expressions.node import Node
 from symacct.expressions.parameters import positive, whole
@@ -53,20 +53,26 @@ def dp_sgd(
     steps: Numeric | None = None,
     sampling: str = "poisson",
     adjacency: str | Adjacency | None = None,
+    accumulation: Numeric = 1,
 ) -> Node:
     """DP-SGD over `n` records: noise of σ = noise_multiplier · C on sums of gradients clipped to C.
 
+    A batch is all records whose clipped gradients are summed before noise is added once, in one
+    step. If a trainer loads `batch_size` records at a time and accumulates K of these sums before
+    it adds noise, give accumulation=K: a batch then has K · batch_size records. It has to be drawn
+    as one batch, so that no record is in it twice.
+
     `sampling` says how a batch is drawn. With "poisson" each record is in a batch independently,
-    and `batch_size` is the expected size. With "without_replacement" a batch has exactly
-    `batch_size` records, and the sensitivity is 2C. With "balls_and_bins" each record draws its
-    batch of an epoch: there are ⌊n/batch_size⌋ batches, and neighbours differ by one record that is
-    added or removed. With "shuffled" each epoch cuts a fresh permutation into batches; this is
+    and the size is the expected one. With "without_replacement" a batch has exactly so many
+    records, and the sensitivity is 2C. With "balls_and_bins" each record draws its batch of an
+    epoch: there are ⌊n/(K·batch_size)⌋ batches, and neighbours differ by one record that is added
+    or removed. With "shuffled" each epoch cuts a fresh permutation into batches; this is
     accounted for as if the permutation were published, without amplification (docs/proofs.md,
     section 37), and `baselines.shuffled_batches` gives a lower bound of its cost. For this,
     neighbouring datasets must have the same number of batches, so a trainer must publish the last
     batch's output even if that batch is empty.
 
-    Give the number of `steps`, or of `epochs`, which are ⌈epochs·n/batch_size⌉ steps. With
+    Give the number of `steps`, or of `epochs`, which are ⌈epochs·n/(K·batch_size)⌉ steps. With
     "balls_and_bins" and "shuffled" the epochs are rounded up to whole ones, and a RoundedWarning
     says so if `epochs` is not whole. `adjacency` is by default the usual relation of the sampling.
     For a person who has up to k of the records write `GroupPrivacy(run, k)`, and for N runs on the
@@ -78,7 +84,7 @@ def dp_sgd(
     >>> run
     18768*PoissonSubsample(Gaussian('11/10'), '1024/1281167')
     """
-    records, batch = whole(n, "n", 1), whole(batch_size, "batch_size", 1)
+    records, batch = whole(n, "n", 1), records_of_a_batch(batch_size, accumulation)
     if batch > records:
         raise DomainError(
             f"batch_size: found {echo(batch)}, needed at most the {records:,} records"
@@ -99,9 +105,12 @@ def dp_sgd(
         return _allocated(noise, records // batch, passes, adjacency or ADD_REMOVE)
     kind, sensitivity = _SAMPLINGS[sampling]
     relation = () if adjacency is None else (adjacency,)
-    return count * kind(
-        Gaussian(noise, sensitivity), ratio(Fraction(batch), Fraction(records)), *relation
-    )
+    return count * kind(Gaussian(noise, sensitivity), Fraction(batch, records), *relation)
+
+
+def records_of_a_batch(batch_size: Numeric, accumulation: Numeric = 1) -> int:
+    """How many records are summed before noise is added once."""
+    return whole(batch_size, "batch_size", 1) * whole(accumulation, "accumulation", 1)
 
 
 def whole_passes(
@@ -209,7 +218,7 @@ def band_mf(
     squares, attained = Counter({Fraction(1): -(-count // parts)}), True
     if strategy is not None:
         squares, attained = _columns(strategy, count, parts)
-    gamma: Exact = ratio(Fraction(parts * batch), Fraction(records))
+    gamma: Exact = Fraction(parts * batch, records)
     drawn = arguments.one_of(sampling, "sampling", ("cyclic", "min_sep"))
     premise = None
     if drawn == "min_sep" and parts > 1:  # one part is no rest

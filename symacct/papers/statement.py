@@ -225,8 +225,8 @@ def training(
     return (
         f"{models} trained by DP-SGD on {n:,} records{each} for {passes}. {batches[sampling]} The "
         "gradient of each record was clipped to a Euclidean norm of at most C, and Gaussian noise "
-        f"of standard deviation {noise_multiplier} C was added to each coordinate of the sum over "
-        f"a batch. {_DEFINED}"
+        f"of standard deviation {noise_multiplier} C was added once to each coordinate of the sum "
+        f"over a batch. {_DEFINED}"
     )
 
 
