@@ -32,24 +32,6 @@ INFINITY = math.inf
 _Rational = TypeVar("_Rational", int, Fraction)
 
 
-class SpelledFraction(Fraction):
-    """A fraction that is printed as it was given, 256/60000: a reader knows it so, not as 8/1875.
-
-    It equals, and counts with, every other of its value; what is worked out with it is a Fraction.
-    """
-
-    __slots__ = ("given",)
-    given: tuple[int, int]
-
-    def __new__(cls, top: int, bottom: int) -> SpelledFraction:
-        self = super().__new__(cls, top, bottom)
-        self.given = (top, bottom)
-        return self
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return SpelledFraction, self.given
-
-
 _DECIMAL = r"(\d+(?:_\d+)*(?:\.\d*)?|\.\d+)(?:[eE]([+-]?\d+))?"
 #: No space is given back: of two runs of them each could take what the other leaves.
 _RATIONAL = re.compile(rf"\s*+([+-]?)\s*+{_DECIMAL}\s*+(?:/\s*+{_DECIMAL}\s*+)?", re.ASCII)
@@ -235,22 +217,6 @@ def written(value: object) -> str:
     return str(printers()[0]().doprint(plain.xreplace(named)))
 
 
-def spelled(value: Fraction) -> str:
-    """`value` as it was given, where that was a fraction of whole numbers; else its text."""
-    if not isinstance(value, SpelledFraction):
-        return text(value)
-    return "/".join(text(Fraction(end)) for end in value.given)
-
-
-def ratio(top: Fraction, bottom: Fraction) -> Fraction:
-    """top/bottom, as it was given where that is a fraction of whole numbers not in lowest terms."""
-    value = top / bottom
-    lowest = value.denominator in (1, abs(bottom))
-    if lowest or top.denominator != 1 or bottom.denominator != 1 or bottom < 0:
-        return value
-    return SpelledFraction(int(top), int(bottom))
-
-
 def expression(value: Exact | int) -> sympy.Expr:
     """The number as an expression of SymPy."""
     if isinstance(value, sympy.Expr):
@@ -278,7 +244,7 @@ def _from_text(value: str, name: str) -> Fraction:
         bottom = _decimal(divisor, divisor_exponent, name)
         if bottom == 0:
             raise DomainError(f"{name}: found {echo(value)}, needed a denominator other than 0")
-        result = ratio(result, bottom)
+        result /= bottom
     return _bounded(-result if sign == "-" else result, name)
 
 

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from symacct.core.errors import in_few_digits, is_long
-from symacct.core.exact import INFINITY, SpelledFraction, printers, spelled, text
+from symacct.core.exact import INFINITY, printers, text
 from symacct.core.lazy_import import LazyModule, sympy
 from symacct.distributions.density import Density
 from symacct.distributions.law import Law
@@ -83,8 +83,6 @@ def value(number: object) -> str:
         return spoken(number)
     if not isinstance(number, Fraction):
         return "∞" if number == INFINITY else str(number)
-    if isinstance(number, SpelledFraction) and not is_long(*number.given):
-        return spelled(number)
     decimal = exact_decimal(number)
     if decimal is not None and len(decimal) <= 12:
         return decimal

@@ -18,7 +18,7 @@ from symacct.arithmetic.ball import BALL, precision
 from symacct.arithmetic.expression import evaluate
 from symacct.core import limits
 from symacct.core.errors import DomainError, PrecisionError, echo
-from symacct.core.exact import Exact, exact, expression, ratio
+from symacct.core.exact import Exact, exact, expression
 from symacct.core.lazy_import import sympy
 
 _PRECISIONS = (64, 256, 1024, 4096)  # bits at which the size of a constant is looked for
@@ -45,10 +45,7 @@ def multiplied(left: Exact, right: Exact) -> Exact:
 
 def divided(left: Exact, right: Exact) -> Exact:
     """left / right; DomainError for a division by 0."""
-    quotient = multiplied(left, raised(right, Fraction(-1)))
-    if isinstance(left, Fraction) and isinstance(right, Fraction):
-        return ratio(left, right)
-    return quotient
+    return multiplied(left, raised(right, Fraction(-1)))
 
 
 def raised(base: Exact, exponent: Exact) -> Exact:

@@ -23,8 +23,6 @@ def value_text(value: object) -> str:
         return exact.text(Fraction(value))
     if isinstance(value, tuple):
         return f"[{', '.join(map(value_text, value))}]"
-    if isinstance(value, exact.SpelledFraction):
-        return repr(exact.spelled(value))
     if callable(value):
         return f"<function {getattr(value, '__name__', '?')}>"
     return repr(plain_text(value))

@@ -14,7 +14,7 @@ from symacct.accountant.accountant import asked_of
 from symacct.core import arguments
 from symacct.core.claims import Claim, Kind, Relation, Source
 from symacct.core.errors import DomainError, echo
-from symacct.core.exact import INFINITY, Numeric, SpelledFraction, expression, typed_value
+from symacct.core.exact import INFINITY, Numeric, expression, typed_value
 from symacct.core.pinning import By
 from symacct.core.sources import WORKS
 from symacct.export.citation import STATED, each_work, sources_of
@@ -176,10 +176,7 @@ def _value(value: object, printer: PaperPrinter) -> str | None:
         return r"\infty"
     if not isinstance(value, int | Fraction | sympy.Expr):
         return None
-    given = (
-        r"\frac{{{}}}{{{}}} = ".format(*value.given) if isinstance(value, SpelledFraction) else ""
-    )
-    return given + str(printer.doprint(expression(value)))
+    return str(printer.doprint(expression(value)))
 
 
 def _formula(display: Display, claim: Claim) -> Iterator[str]:
