@@ -560,7 +560,6 @@ def test_what_a_response_of_an_absent_person_is_assumed_to_be():
         added = STEP + bit
         assert clause in added.statement("1e-5", conversion="improved")
         assert clause in bit.statement("1e-5", adjacency="add_remove")
-        assert clause in PoissonSubsample(bit, "1/10").statement("1e-5", conversion="improved")
         assert clause not in bit.statement("1e-5")  # which differs in the true answer
         assert clause not in (Gaussian(5) + bit).statement("1e-5", adjacency="replace_one")
         replaced = SubsampleWithoutReplacement(bit, "1/10")

@@ -21,7 +21,6 @@ from symacct import (
     Kind,
     Laplace,
     PoissonSubsample,
-    PostProcess,
     PureDP,
     RandomizedResponse,
     SubsampleWithoutReplacement,
@@ -276,9 +275,8 @@ def test_it_lies_between_one_sample_and_records_replaced():
         assert value >= PoissonSubsample(Gaussian(2), "1/10").rdp(4).lower or batch < 8
     plain = PoissonSubsample(Gaussian(2), "1/10")
     assert truncated_poisson(Gaussian(2), "1/10", 100, 100) is plain
-    assert truncated_poisson(Gaussian(2), 1, 10, 4) is PostProcess(
-        PoissonSubsample(Gaussian(2, 2), "2/5"), 10
-    )
+    every = truncated_poisson(Gaussian(2), 1, 10, 4)
+    assert (every.mechanism, every.records) == (PoissonSubsample(Gaussian(2, 2), "2/5"), 10)
     assert truncated_poisson(DiscreteLaplace(2), "1/10", 9, 3).rdp(2).digits >= 30
 
 

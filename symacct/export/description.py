@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import accumulate
+from typing import TypeAlias
 
 from symacct.core import symbols
 from symacct.core.claims import Adjacency, Claim, Kind, Relation, said_of
@@ -23,9 +25,11 @@ from symacct.export.spoken import (
 )
 from symacct.expressions.node import Node
 from symacct.mechanisms.curve import Curve
-from symacct.mechanisms.response import RandomizedResponse, response_of
+from symacct.mechanisms.matrix import UNIT_OF
+from symacct.mechanisms.response import OF_ABSENT, RandomizedResponse, response_of
 from symacct.operations import Compose
 from symacct.operations.compose import Count
+from symacct.operations.operation import Operation
 
 _SENSITIVITIES = 4  # that are named one by one
 _BITS = 2  # answers of randomized response that is not said to have more
@@ -70,6 +74,8 @@ def _described(m: Node, listed: int) -> str:
             "a mechanism that reveals no more about a record than "
             f"{_inner(fields['mechanism'], listed)}"
         )
+    if fields.get("with_record") == "P":
+        name = "DistributionPair, with the record"
     if name in WORDS:
         said = {
             k: _inner(v, listed) if isinstance(v, Node) else Counted(value(v))
@@ -246,7 +252,7 @@ def samplings(m: Node) -> list[str]:
 _DRAWN = {
     "PoissonSubsample": "Poisson sampling",
     "SubsampleWithoutReplacement": "samples of a fixed size",
-    "RandomAllocation": "each record in a batch of its own at random",
+    "RandomAllocation": "each record drawing its batch independently and in secret",
 }
 _ON_SAMPLE = " on a fresh "
 _SAMPLES = ("PoissonSubsample", "SubsampleWithoutReplacement")
@@ -254,35 +260,86 @@ _SAMPLES = ("PoissonSubsample", "SubsampleWithoutReplacement")
 
 def _as_run(m: Node) -> list[Node]:
     """The nodes of m that say what was run, and not only what costs as much as the run."""
-    found = {m: None}
-    left = [m]
-    while left:
-        node = left.pop()
-        if node.fields().get("premise") is None:
-            left += [child for child in node.children if child not in found]
-            found |= dict.fromkeys(node.children)
-    return list(found)
+    return [node for node, _, run, _ in _contexts(m, m.claim.adjacency.relation) if run]
 
 
-#: Without this, the best of many runs costs more than `RepeatAndSelect` says.
-NUMBER_OF_RUNS = (
-    "the number of runs is drawn at random from the stated law, independently of the data, and "
-    "only the best run is released"
-)
+Context: TypeAlias = tuple[Node, Relation, bool, bool]
 
 
-OF_ABSENT = (
-    "for a person who is not in the data, randomized response draws an answer as for a fixed value"
-)
+def _contexts(m: Node, relation: Relation) -> list[Context]:
+    """Each node of m, the relation it is read for, and whether it was run, and on a sample.
 
-
-def answers_for_absent(m: Node, adjacency: Adjacency | None = None) -> bool:
-    """Is a person removed, whose response is then to be drawn all the same?
-
-    The two laws of a response are those of two values, and someone who is absent has none.
+    Mechanisms come before what was done to them. A node was not run where a premise says what was,
+    and the node only costs as much.
     """
-    adds = (adjacency or m.claim.adjacency).relation is Relation.ADD_REMOVE
-    return adds and any(isinstance(node, RandomizedResponse) for node in _as_run(m))
+    found: dict[Context, None] = {(m, relation, True, False): None}
+    left = list(found)
+    while left:
+        node, read, run, sampled = left.pop()
+        if isinstance(node, Operation) and node.read_adjacency.relation is not Relation.EITHER:
+            read = node.read_adjacency.relation
+        below = (read, run and node.fields().get("premise") is None, sampled or _samples(node))
+        new = [(child, *below) for child in node.children if (child, *below) not in found]
+        left += new
+        found |= dict.fromkeys(new)
+    return list(reversed(found))
+
+
+def _samples(node: Node) -> bool:
+    return isinstance(node, Operation) and node.changes_size
+
+
+OF_OUTSIDE = (
+    "nobody sees whose answers a sample holds, because randomized response draws an answer as for "
+    "a fixed value for a person outside of it"
+)
+ALWAYS = (
+    "the mechanism runs as it is described, with ideal randomness",
+    "nothing else about the data is released",
+)
+
+
+def own_premises(m: Node, adjacency: Adjacency | None = None) -> list[str]:
+    """What has to be true of the program that ran, beyond what is assumed of every program.
+
+    `adjacency` stands for a relation that m leaves open.
+
+    >>> from symacct import Gaussian
+    >>> own_premises(Gaussian(5))
+    ['one record changes the query by no more than its sensitivity, in the Euclidean norm']
+    """
+    return list(dict.fromkeys(_premises(m, adjacency)))
+
+
+def _premises(m: Node, adjacency: Adjacency | None) -> Iterator[str]:
+    for node, relation, run, sampled in _contexts(m, (adjacency or m.claim.adjacency).relation):
+        if (not run and node.says_who_takes_part) or (response_of(node) and node.children):
+            continue
+        is_response = sampled and isinstance(node, RandomizedResponse)
+        for premise in node.premises_for(relation):
+            if premise != OF_ABSENT or not is_response:
+                yield _filled(premise, node)
+        if is_response:
+            yield OF_OUTSIDE
+
+
+def _filled(premise: str, node: Node) -> str:
+    """The sentence with the fields of the node in their places."""
+    if "{" not in premise:
+        return premise
+    fields = {k: v for k, v in node.fields().items() if not isinstance(v, Node)}
+    return premise.format(**{k: Counted(value(v)) for k, v in fields.items()})
+
+
+def pressing_premises(m: Node, adjacency: Adjacency | None = None) -> list[str]:
+    """Those that are said beside the number itself: many a run does not meet them.
+
+    They are about persons whose answers are missing, about the unit of noise for a replaced record,
+    and what an author stated.
+    """
+    stated = [node.fields().get("premise") for node in m.walk()]
+    pressing = {OF_ABSENT, OF_OUTSIDE, UNIT_OF[Relation.REPLACE_ONE], *stated}
+    return [said for said in own_premises(m, adjacency) if said in pressing]
 
 
 def premises(m: Node, adjacency: Adjacency | None = None) -> list[str]:
@@ -291,30 +348,10 @@ def premises(m: Node, adjacency: Adjacency | None = None) -> list[str]:
     `adjacency` stands for a relation that m leaves open.
 
     >>> from symacct import Gaussian
-    >>> premises(Gaussian(5))[0]
-    'one record changes the query by no more than its sensitivity'
+    >>> premises(Gaussian(5))[-1]
+    'nothing else about the data is released'
     """
-    names = {type(node).__name__ for node in m.walk()}
-    stated = (node.fields().get("premise") for node in m.walk())
-    found = {
-        "one record changes the query by no more than its sensitivity": any(
-            "sensitivity" in node.fields() for node in m.walk()
-        ),
-        OF_ABSENT: answers_for_absent(m, adjacency),
-        # A share of 1 is all of the data, as of batches that are told.
-        "each sample is drawn anew and at random, and is kept secret": any(
-            type(node).__name__ in _SAMPLES and node.fields()["gamma"] != 1 for node in _as_run(m)
-        ),
-        NUMBER_OF_RUNS: "RepeatAndSelect" in names,
-        **{said: True for said in stated if said is not None},
-        "whether a mechanism fails does not depend on the data": "Failing" in names,
-        "what is stated of a mechanism's privacy holds of it": not names.isdisjoint(
-            {"PureDP", "ApproximateDP", "ZCDP", "TCDP", "Curve", "Scale"}
-        ),
-        "the mechanism runs as it is described, with ideal randomness": True,
-        "nothing else about the data is released": True,
-    }
-    return [said for said, needed in found.items() if needed]
+    return [*own_premises(m, adjacency), *ALWAYS]
 
 
 def about(m: Node, adjacency: Adjacency | None = None) -> str:

@@ -16,6 +16,7 @@ from symacct.core.claims import Claim, Kind
 from symacct.core.exact import Numeric, Order, order
 from symacct.core.sources import SYMACCT
 from symacct.export.cards import card
+from symacct.export.description import own_premises
 from symacct.export.spoken import value
 from symacct.expressions.node import Node
 from symacct.operations.compose import Compose, Count
@@ -45,6 +46,8 @@ class Explanation:
     #: The node of the same curve that the theorems are about, where it is another one.
     rewritten: str = ""
     rewrites: tuple[str, ...] = ()
+    #: What has to be true of the program that ran: said of the whole, not of its parts.
+    premises: tuple[str, ...] = ()
     #: Of a mechanism's noise, said where the text leaves it out as well.
     sensitivity: str = ""
     #: The number that is explained, and how it was found: said of the whole, not of its parts.
@@ -58,6 +61,8 @@ class Explanation:
         if self.rewritten:
             yield "same curve as", f"{self.rewritten} ({SYMACCT.at('docs/proofs.md, section 20')})"
             yield from (("because", why) for why in self.rewrites)
+        if self.premises:
+            yield "premises", "; ".join(self.premises)
         if self.by_profile:
             yield from [("sensitivity", self.sensitivity)] if self.sensitivity else []
             return
@@ -97,6 +102,7 @@ class Explanation:
             "theorem": self.theorem or None,
             "says": self.statement,
             "assumes": self.assumes or None,
+            **({"premises": list(self.premises)} if self.premises else {}),
             "sensitivity": self.sensitivity or None,
             "claim": self.claim.as_dict(),
             "parts": [part.as_dict() for part in self.parts],
@@ -112,12 +118,12 @@ def explain(m: Node, alpha: Numeric | None = None, answer: Answer | None = None)
     why = ", the first whole one, because nothing was asked" if alpha is None else ""
     asked = (("number", f"ε(α) of the Rényi curve at order {order_text(at)}{why}"),)
     found = replace(_at_order(m, at), answer=asked if answer is None else answer)
-    return _with_rewrites(found, m)
+    return _of_all(found, m)
 
 
 def explain_profile(m: Node, answer: Answer) -> Explanation:
     """What a number of the exact privacy profile is about, part by part."""
-    return _with_rewrites(replace(_parts(m.rewritten, 1), answer=answer), m)
+    return _of_all(replace(_parts(m.rewritten, 1), answer=answer), m)
 
 
 def _parts(node: Node, count: Count) -> Explanation:
@@ -130,7 +136,9 @@ def _parts(node: Node, count: Count) -> Explanation:
     )
 
 
-def _with_rewrites(found: Explanation, m: Node) -> Explanation:
+def _of_all(found: Explanation, m: Node) -> Explanation:
+    """With what is said of the whole: its premises, and the node of the same curve."""
+    found = replace(found, premises=tuple(own_premises(m)))
     if m.rewritten is m:
         return found
     return replace(found, title=_title(m), rewritten=repr(m.rewritten), rewrites=m.rewrites)

@@ -25,8 +25,11 @@ WORDS = {
     "FiniteMechanism": "a mechanism whose answer is drawn with one of these lists of "
     "probabilities, which the data choose: {laws}",
     "DistributionPair": "a mechanism whose answer is distributed as {P} on one of two neighbouring "
-    "datasets and as {Q} on the other",
-    "RandomAllocation": "{steps:step} of {mechanism}, with each record in one step drawn at random",
+    "datasets and as {Q} on the other, in either order",
+    "DistributionPair, with the record": "a mechanism whose answer is distributed as {P} on the "
+    "dataset with the record and as {Q} on the one without it",
+    "RandomAllocation": "{steps:step} of {mechanism}, with each record in one step, which it draws "
+    "independently of other records and in secret",
     "Either": "{first} with probability {share}, and otherwise {second}",
     "Failing": "{mechanism}, which fails with probability {delta} and may then tell everything",
     "GroupPrivacy": "{mechanism}, for groups of {size} records",

@@ -10,7 +10,7 @@ import numpy as np
 
 from symacct.core import limits, upward
 from symacct.core.calling import explained_methods
-from symacct.core.claims import Adjacency, Claim, Kind
+from symacct.core.claims import Adjacency, Claim, Kind, Relation
 from symacct.core.errors import DomainError, echo, nearest
 from symacct.core.exact import Exact, Numeric, Order, OrderArray, typed_value
 from symacct.core.forking import cached_property
@@ -32,10 +32,10 @@ _OF_AUTHORS = {
     "curve", "excess", "excess_in", "excesses", "finite_up_to", "fixed_adjacency", "is_cheap",
     "is_finite_at", "is_finite_there", "is_of_vectors", "is_one_query", "is_one_step",
     "json_former", "json_optional", "lie_probability", "log_odds", "makers", "nested", "odds_apart",
-    "one_pair", "over_answers", "parameters", "read_adjacency", "rebuild", "relation_elsewhere",
-    "rewrites", "rewritten", "roles", "sampled", "sharper", "stable_excess", "stated_adjacency",
-    "steepest_up_to", "swap_symmetric", "swapped", "symbolic_parameters", "truth_probability",
-    "within",
+    "one_pair", "over_answers", "parameters", "premises", "premises_for", "read_adjacency",
+    "rebuild", "relation_elsewhere", "rewrites", "rewritten", "roles", "sampled",
+    "says_who_takes_part", "sharper", "stable_excess", "stated_adjacency", "steepest_up_to",
+    "swap_symmetric", "swapped", "symbolic_parameters", "truth_probability", "within",
 }  # fmt: skip
 
 
@@ -70,6 +70,12 @@ class Node(Currencies, Mechanical, PaperOutput, Pictures, Interned):
     steepest_up_to: Order = 1
     #: Is it stated for a number of records, so that it holds where there are so many?
     counts_records: bool = False
+    #: What has to be true of the program that ran, in sentences with the fields in their places,
+    #: as in "at most {steps} steps"; `premises_for` says what depends on the neighbours.
+    premises: tuple[str, ...] = ()
+    #: Are they about which records take part in what is run? What `PostProcess(premise=)` says of
+    #: that stands in their place.
+    says_who_takes_part: bool = False
 
     if not TYPE_CHECKING:  # a checker would take every name for one that there is
 
@@ -125,6 +131,10 @@ class Node(Currencies, Mechanical, PaperOutput, Pictures, Interned):
         either add_remove
         """
         return self.claim.adjacency
+
+    def premises_for(self, relation: Relation) -> tuple[str, ...]:
+        """The premises for neighbours of this relation."""
+        return self.premises
 
     @property
     def convex(self) -> bool:

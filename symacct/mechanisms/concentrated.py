@@ -10,7 +10,7 @@ from symacct.core.claims import adjacency as named_adjacency
 from symacct.core.exact import INFINITY, Exact, Numeric, Order
 from symacct.core.sources import BDRS18, BS16
 from symacct.expressions.parameters import above_one, nonnegative
-from symacct.mechanisms.mechanism import Mechanism
+from symacct.mechanisms.mechanism import STATED_OF_IT, Mechanism
 
 
 class ZCDP(Mechanism):
@@ -30,6 +30,7 @@ class ZCDP(Mechanism):
     convex = True  # K(λ) = λξ + λ(λ+1)ρ
     steepest_up_to = INFINITY  # ξ/α + ρ
     source = BS16.at("Definition 1.1")
+    premises = (STATED_OF_IT,)
 
     def __new__(cls, rho: Numeric, xi: Numeric = 0, adjacency: str | Adjacency = "either") -> ZCDP:
         return cls._intern(
@@ -74,6 +75,7 @@ class TCDP(Mechanism):
         return self.omega
 
     source = BDRS18.at("Definition 1")
+    premises = (STATED_OF_IT,)
 
     def __new__(cls, rho: Numeric, omega: Numeric, adjacency: str | Adjacency = "either") -> TCDP:
         return cls._intern(

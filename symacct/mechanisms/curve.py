@@ -25,7 +25,7 @@ from symacct.core.lazy_import import sympy
 from symacct.expressions.bounded import replaced
 from symacct.expressions.formula_reader import parse_formula
 from symacct.expressions.parameters import nonnegative
-from symacct.mechanisms.mechanism import Mechanism
+from symacct.mechanisms.mechanism import STATED_OF_IT, Mechanism
 
 _KIND_REMEDY = (
     'kind="upper" for a bound, kind="exact" where one pair attains it at every order, '
@@ -67,6 +67,7 @@ class Curve(Mechanism):
     kind: Kind
     adjacency: Adjacency
     source = Source("user", "")
+    premises = (STATED_OF_IT,)
     one_pair = True  # what the kinds "exact" and "lower" say
 
     def __new__(

@@ -54,6 +54,22 @@ class ExponentialFamily(Mechanism):
     kind = Kind.UPPER
     is_finite_there = True
     source = WBK19.at("Proposition 38")
+
+    @property
+    def premises(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Those on the log-partition function, as far as they are made."""
+        bounded = {
+            "L": "its log-partition function A lies above its tangent by at most {L}|η′ − η|²/2",
+            "B": "A(η′) exceeds A(η) by at most {B}|η′ − η|",
+        }
+        made = [said for name, said in bounded.items() if self.fields()[name] != INFINITY]
+        within = "both" if len(made) > 1 else "this"
+        return (
+            "one record moves the parameter η of the family by no more than its sensitivity",
+            *made,
+            f"{within} for the η of every dataset and all η′ within κ = {{kappa}} of it",
+        )
+
     makers = ("over_radii",)
 
     def __new__(

@@ -46,6 +46,7 @@ class FiniteMechanism(Mechanism):
     kind = Kind.EXACT
     source = VEH14.at("Definition 2")
     makers = ("randomized_response", "exponential", "permute_and_flip")
+    premises = ("on every dataset the answer has one of the laws listed",)
 
     def __new__(
         cls, laws: Iterable[Given], adjacency: str | Adjacency = "either"

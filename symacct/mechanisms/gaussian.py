@@ -28,6 +28,9 @@ class Gaussian(Mechanism):
     sigma: Exact
     sensitivity: Exact
     source = MIR17.at("Table II")
+    premises = (
+        "one record changes the query by no more than its sensitivity, in the Euclidean norm",
+    )
     kind = Kind.EXACT
     one_pair = True
     is_cheap = True
@@ -84,6 +87,9 @@ class ScalarGaussian(Gaussian):
     """
 
     is_one_query = True
+    premises = (
+        "the query is one number, and one record changes it by no more than its sensitivity",
+    )
 
     def __new__(cls, sigma: Numeric, sensitivity: Numeric = 1) -> ScalarGaussian:
         return cls._intern(

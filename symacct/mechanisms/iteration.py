@@ -20,6 +20,11 @@ _BITS = 320  # of a power that is written out
 _TINY = Fraction(1, 2**_BITS)
 _MOST_STEPS = 10**9
 _LARGEST = 1 - Fraction(1, 10**9)  # contraction that is not 1, as digits cancel beyond
+_OF_A_STEP = (
+    "only the last iterate is released",
+    "each step, before its noise, is Lipschitz with the constant {contraction}",
+)
+_EVERY_STEP = "one record moves the value of each step by at most 1, the unit of σ"
 _SOURCE = SYMACCT.at("docs/proofs.md, section 31, after Bok, Su and Altschuler 2024")
 
 
@@ -64,6 +69,17 @@ class NoisyDescent(ComputedGaussian):
             diameter=_diameter(diameter),
         )
 
+    says_who_takes_part = True
+
+    @property
+    def premises(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Those of a step, and the projection if the set has a diameter."""
+        projected = (
+            "every iterate is projected to a convex set of diameter {diameter}, in the unit of σ"
+        )
+        bounded = isinstance(self.diameter, Fraction)
+        return (*_OF_A_STEP, _EVERY_STEP, *([projected] if bounded else []))
+
     @cached_property
     def squared_sensitivity(self) -> tuple[Fraction, bool]:
         """Δ², and whether it is attained."""
@@ -102,6 +118,12 @@ class NoisyPass(ComputedGaussian):
             steps=_steps(steps, "NoisyPass, steps"),
             contraction=contraction_factor(contraction, "NoisyPass, contraction"),
         )
+
+    premises = (
+        *_OF_A_STEP,
+        "one record moves the value of its step by at most 1, the unit of σ, and no other step",
+    )
+    says_who_takes_part = True
 
     @property
     def squared_sensitivity(self) -> tuple[Fraction, bool]:

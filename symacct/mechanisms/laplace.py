@@ -79,6 +79,7 @@ class VectorLaplace(LaplacePair):
     b: Exact
     sensitivity: Exact
     source = ZW19.at("Remark 19")
+    premises = ("one record changes the query by no more than its sensitivity, in the ℓ1 norm",)
 
     def __new__(cls, b: Numeric, sensitivity: Numeric = 1) -> VectorLaplace:
         return cls._intern(
@@ -107,6 +108,9 @@ class Laplace(VectorLaplace):
     """
 
     source = MIR17.at("Table II")
+    premises = (
+        "the query is one number, and one record changes it by no more than its sensitivity",
+    )
 
     def __new__(cls, b: Numeric, sensitivity: Numeric = 1) -> Laplace:
         return cls._intern(

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from symacct.core import arguments, limits
+from symacct.core.claims import Relation
 from symacct.core.errors import DomainError, echo
 from symacct.core.exact import Numeric, typed_value
 from symacct.core.forking import cached_property
@@ -14,18 +15,32 @@ from symacct.expressions.parameters import positive, whole
 from symacct.mechanisms.computed_gaussian import ComputedGaussian
 from symacct.mechanisms.participation import Rows, squared_sensitivity
 
+#: What neighbours may differ by in a step, which is what σ is measured in.
+UNIT_OF = {
+    Relation.EITHER: "neighbouring datasets differ in the steps of one record alone, in each by a "
+    "vector of Euclidean norm at most 1, the unit of σ",
+    Relation.ADD_REMOVE: "a record adds a vector of Euclidean norm at most 1, the unit of σ, to "
+    "each step that it is in, and changes no other step",
+    Relation.REPLACE_ONE: "a replaced record stays in its steps, and changes each of them by a "
+    "vector of Euclidean norm at most 1, the unit of σ, which is twice the norm that the vectors "
+    "of records are clipped to",
+}
+_FIXED = "what a record brings to a step does not depend on outputs"
+
 
 class MatrixMechanism(ComputedGaussian):
     """The matrix mechanism, as in DP-FTRL: CX + N(0, σ²) in every entry, for a strategy C.
 
-    The rows of X = (x_t) are the steps. A record adds a vector of norm at most 1 to each of up to
-    `participations` steps, which are at least `separation` steps apart. This is the Gaussian
-    mechanism of the sensitivity that these steps can have together; if only an upper bound of that
-    sensitivity is known, `claim.kind` says so. If C is lower triangular, x_t may depend on all
-    earlier outputs. Sampling this mechanism means one sample for all steps, because the steps of
-    fresh samples would not be independent. `strategy` is a list of rows of rational numbers, and
-    `sigma` is positive. Raises DomainError, LimitError. ε(α) is in nats. Source: docs/proofs.md,
-    section 25.
+    The rows of X = (x_t) are the steps. Neighbours differ in up to `participations` steps of one
+    record, which are at least `separation` steps apart, and in each of them by a vector of norm at
+    most 1, the unit of `sigma`. For a record that is added or removed this is the norm that its
+    vectors are clipped to; for a replaced one, which has to stay in its steps, it is twice that
+    norm. This is the Gaussian mechanism of the sensitivity that these steps can have together; if
+    only an upper bound of that sensitivity is known, `claim.kind` says so. If C is lower
+    triangular, x_t may depend on all earlier outputs. Sampling this mechanism means one sample for
+    all steps, because the steps of fresh samples would not be independent. `strategy` is a list of
+    rows of rational numbers, and `sigma` is positive. Raises DomainError, LimitError. ε(α) is in
+    nats. Source: docs/proofs.md, section 25.
 
     >>> rows = [[1, 0, 0], ["1/2", 1, 0], ["3/8", "1/2", 1]]
     >>> MatrixMechanism(rows, 5).sensitivity
@@ -54,6 +69,11 @@ class MatrixMechanism(ComputedGaussian):
             separation=whole(separation, "MatrixMechanism, separation", least=1),
         )
 
+    def premises_for(self, relation: Relation) -> tuple[str, ...]:
+        """The unit of σ; and if C is not lower triangular, that the steps are fixed beforehand."""
+        is_lower = not any(x for i, row in enumerate(self.strategy) for x in row[i + 1 :])
+        return (UNIT_OF[relation], *([] if is_lower else [_FIXED]))
+
     @cached_property
     def squared_sensitivity(self) -> tuple[Fraction, bool]:
         """Δ² of CX, and whether it is attained."""
@@ -66,9 +86,11 @@ class TreeAggregation(ComputedGaussian):
     It costs what the Gaussian mechanism of sensitivity √⌈log₂(n+1)⌉ costs, for n steps.
 
     A record is in one step only. If a record is in one of several trees, `steps` is that of the
-    largest tree. `sigma` is positive, in units of what a record adds to its step, and `steps` is a
-    whole number from 1 on. Raises DomainError for other parameters. Sampling this mechanism means
-    one sample for all steps. ε(α) is in nats. Source: docs/proofs.md, section 25.
+    largest tree. `sigma` is positive, in units of the most by which neighbours differ in that step.
+    This is the norm that a record's vector is clipped to, or twice that norm if a record is
+    replaced, which has to stay in its step. `steps` is a whole number from 1 on. Raises DomainError
+    for other parameters. Sampling this mechanism means one sample for all steps. ε(α) is in nats.
+    Source: docs/proofs.md, section 25.
 
     >>> print(TreeAggregation(5, 1000).rdp(2, digits=3))
     0.400
@@ -83,6 +105,10 @@ class TreeAggregation(ComputedGaussian):
             sigma=positive(sigma, "TreeAggregation, sigma"),
             steps=whole(steps, "TreeAggregation, steps", least=1),
         )
+
+    def premises_for(self, relation: Relation) -> tuple[str, ...]:
+        """The unit of σ."""
+        return (UNIT_OF[relation],)
 
     @property
     def squared_sensitivity(self) -> tuple[Fraction, bool]:

@@ -35,6 +35,9 @@ _REMEDIES = {
     "source": "source = Source(work, place)",
 }
 
+#: Of a mechanism that is known by what is said of its privacy alone.
+STATED_OF_IT = "what is stated of a mechanism's privacy holds of it"
+
 
 class Mechanism(Node):
     """A leaf: its kind, its source, the parts of its curve; a class states what they are."""

@@ -30,6 +30,12 @@ _SHOWN = 120  # characters of a formula in a message
 #: Probabilities as a user gives them.
 Given: TypeAlias = Iterable[Numeric] | Mapping[Hashable, Numeric]
 
+_WITH_RECORD = "the law P is that of the dataset with the record, and Q that of the one without it"
+_IN_ANY_ORDER = (
+    "any two neighbouring datasets have these two laws, one each; which has which may change from "
+    "run to run"
+)
+
 
 class DistributionPair(Mechanism):
     """A mechanism whose output has the law P or Q on any two neighbouring datasets:
@@ -66,6 +72,13 @@ class DistributionPair(Mechanism):
     records: int | None
     json_optional: ClassVar[tuple[str, ...]] = ("with_record", "records")
     kind = Kind.EXACT
+
+    @property
+    def premises(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Which dataset has which law, and for which number of records."""
+        sized = ("the larger of two neighbouring datasets has {records} records",)
+        laws = _WITH_RECORD if self.with_record == "P" else _IN_ANY_ORDER
+        return (laws, *(sized if self.counts_records else ()))
 
     def __new__(
         cls,

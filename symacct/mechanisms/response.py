@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from symacct.arithmetic import Arithmetic, Number
 from symacct.core.calling import explained
-from symacct.core.claims import Adjacency, Kind
+from symacct.core.claims import Adjacency, Kind, Relation
 from symacct.core.claims import adjacency as named_adjacency
 from symacct.core.errors import DomainError
 from symacct.core.exact import (
@@ -24,7 +24,11 @@ from symacct.core.lazy_import import sympy
 from symacct.core.sources import KOV15, MIR17
 from symacct.expressions.node import Node, kinds
 from symacct.expressions.parameters import nonnegative, probability, truth_probability, whole
-from symacct.mechanisms.mechanism import Mechanism
+from symacct.mechanisms.mechanism import STATED_OF_IT, Mechanism
+
+OF_ABSENT = (
+    "for a person who is not in the data, randomized response draws an answer as for a fixed value"
+)
 
 
 class ResponsePair(Mechanism):
@@ -101,6 +105,11 @@ class RandomizedResponse(ResponsePair):
     p: Exact
     source = MIR17.at("Table II")
     makers = ("of_epsilon",)
+    premises = ("a person gives one answer in each response",)
+
+    def premises_for(self, relation: Relation) -> tuple[str, ...]:
+        """Its two laws are those of two values: a person who is absent has none."""
+        return self.premises + ((OF_ABSENT,) if relation is Relation.ADD_REMOVE else ())
 
     def __new__(cls, p: Numeric) -> RandomizedResponse:
         return cls._intern(p=truth_probability(p, "RandomizedResponse, p"))
@@ -233,6 +242,7 @@ class PureDP(PureResponse):
 
     adjacency: Adjacency
     source = KOV15.at("every ε-DP mechanism is a post-processing of randomized response")
+    premises = (STATED_OF_IT,)
 
     def __new__(cls, epsilon: Numeric, adjacency: str | Adjacency = "either") -> PureDP:
         return cls._intern(
@@ -268,6 +278,7 @@ class ApproximateDP(Mechanism):
     convex = True
     finite_up_to = Fraction(1)
     source = KOV15.at("every (ε, δ)-DP mechanism is a post-processing of four outcomes")
+    premises = (STATED_OF_IT,)
 
     def __new__(
         cls, epsilon: Numeric, delta: Numeric, adjacency: str | Adjacency = "either"

@@ -10,12 +10,19 @@ from symacct.expressions.parameters import whole
 from symacct.operations.operation import Operation
 
 _MOST_STEPS = 10**9
+_DRAWN = (
+    "each record draws its one step of the {steps} uniformly at random and independently of all "
+    "other records, as a shuffled order does not, and the draws are kept secret"
+)
 
 
 class RandomAllocation(Operation):
     """T = `steps` runs of the mechanism, where each record takes part in one secret random run.
 
+    Each record draws its run independently of all other records, and the draws are kept secret.
     This is also called balls in bins: an epoch of batches in which each record chooses its batch.
+    An epoch that cuts a shuffled order into batches is none, and may cost much more
+    (`baselines.shuffled_batches`).
     The mechanism of a run may be chosen by earlier outputs. n epochs are n of these. The curve of
     Gaussian noise is exact. The result is about add/remove neighbours, and so is the curve of
     `mechanism` that is read. `steps` is a whole number from 1 to 10⁹. Raises DomainError for
@@ -32,6 +39,13 @@ class RandomAllocation(Operation):
     relation_elsewhere = "its relation is always add_remove"
     fixed_adjacency = ADD_REMOVE
     read_adjacency = ADD_REMOVE
+
+    says_who_takes_part = True
+
+    @property
+    def premises(self) -> tuple[str, ...]:  # type: ignore[override]
+        """How records draw: in a shuffled order the draws depend on each other."""
+        return (_DRAWN,) if self.steps > 1 else ()
 
     @property
     def changes_size(self) -> bool:  # type: ignore[override]

@@ -22,6 +22,13 @@ _MOST_STEPS = 10**9
 _SPLITS = tuple(
     (Fraction(a, c), Fraction(b, c)) for a, b, c in ((21, 20, 29), (4, 3, 5), (12, 5, 13))
 )
+_LAST_ALONE = (
+    "only the last of {steps} noisy iterates is released; each step, before its noise, is "
+    "Lipschitz with the constant {contraction} whatever its sample is; every iterate is projected "
+    "to a convex set of diameter {diameter}, in the unit of the noise, or stays in one; the sample "
+    "of each step is drawn anew and at random, and is kept secret (symacct, docs/proofs.md, "
+    "section 31)"
+)
 
 
 @explained
@@ -61,8 +68,9 @@ def sampled_descent(
         raise OrderError(f"{_NAME}, order: found {echo(order)}, needed 1 < order < ∞")
     factor = contraction_factor(contraction, f"{_NAME}, contraction")
     sigma = rational(one.mechanism.sigma, f"{_NAME}, sigma")
+    premise = _LAST_ALONE.format(steps=count, contraction=echo(factor), diameter=echo(apart))
     if apart == 0:
-        return PostProcess(one)
+        return PostProcess(one, premise=premise)
     found: list[Node] = [count * one]
     for kept, spent in _SPLITS:
         noise = type(one.mechanism)(kept * sigma, one.mechanism.sensitivity)
@@ -71,7 +79,7 @@ def sampled_descent(
         price = Fraction(float(part.rdp(at, digits=6)))
         last = _best_end(price, start, factor, count, at)
         found.append(last * part + NoisyPass(start, last, factor))
-    return PostProcess(min(found, key=lambda node: float(node.rdp(at, digits=6))))
+    return PostProcess(min(found, key=lambda node: float(node.rdp(at, digits=6))), premise=premise)
 
 
 def _best_end(

@@ -31,6 +31,9 @@ class Either(Operation):
             share=rate(share, "Either, share"),
         )
 
+    says_who_takes_part = True
+    premises = ("which of the two mechanisms is run, a coin decides that does not see the data",)
+
     @property
     def swap_symmetric(self) -> bool:  # type: ignore[override]
         """Both involutions act, and leave the coin alone."""

@@ -42,6 +42,9 @@ class Failing(Operation):
             return mechanism
         return cls._intern(mechanism=mechanism, delta=probability(delta, "Failing, delta"))
 
+    says_who_takes_part = True
+    premises = ("whether a mechanism fails does not depend on the data",)
+
     @property
     def swap_symmetric(self) -> bool:  # type: ignore[override]
         """What tells the data is exchanged with the data."""

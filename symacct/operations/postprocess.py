@@ -41,6 +41,17 @@ class PostProcess(Operation):
         )
 
     @property
+    def premises(self) -> tuple[str, ...]:  # type: ignore[override]
+        """What is stated of the run, else that nothing but the output is read; and the size."""
+        told = (
+            "what is released is made of the output alone"
+            if self.premise is None
+            else self.premise.replace("{", "{{").replace("}", "}}")
+        )
+        sized = ("the larger of two neighbouring datasets has {records} records",)
+        return (told, *(sized if self.counts_records else ()))
+
+    @property
     def counts_records(self) -> bool:  # type: ignore[override]
         """If their number is stated."""
         return self.records is not None

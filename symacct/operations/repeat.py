@@ -10,6 +10,12 @@ from symacct.operations.operation import Operation
 #: The laws of the number of runs that something is proved of.
 Runs = Binomial | Poisson | TruncatedNegativeBinomial
 
+#: Without this, the best of many runs costs more.
+NUMBER_OF_RUNS = (
+    "the number of runs is drawn at random from the stated law, independently of the data, and "
+    "only the best run is released"
+)
+
 
 class RepeatAndSelect(Operation):
     """The best of K independent runs of the mechanism, for a random K; no output if K = 0.
@@ -27,6 +33,7 @@ class RepeatAndSelect(Operation):
 
     mechanism: Node
     runs: Runs
+    premises = (NUMBER_OF_RUNS,)
 
     def __new__(cls, mechanism: Node, runs: Runs) -> RepeatAndSelect:
         mechanism = as_node(mechanism, "RepeatAndSelect, mechanism")

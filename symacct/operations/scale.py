@@ -5,6 +5,7 @@ from __future__ import annotations
 from symacct.core.exact import Exact, Numeric, Order
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import nonnegative
+from symacct.mechanisms.mechanism import STATED_OF_IT
 from symacct.operations.compose import Compose
 from symacct.operations.operation import Operation
 
@@ -23,6 +24,7 @@ class Scale(Operation):
 
     mechanism: Node
     c: Exact
+    premises = (STATED_OF_IT,)
 
     def __new__(cls, mechanism: Node, c: Numeric) -> Node:  # type: ignore[misc]
         mechanism = as_node(mechanism, "Scale, mechanism")

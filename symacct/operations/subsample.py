@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-from symacct.core.claims import ADD_REMOVE, REPLACE_ONE, Adjacency, Claim, Kind
+from symacct.core.claims import ADD_REMOVE, REPLACE_ONE, Adjacency, Claim, Kind, Relation
 from symacct.core.claims import adjacency as named_adjacency
 from symacct.core.errors import AdjacencyError, SymacctError
 from symacct.core.exact import Exact, Numeric
@@ -53,6 +53,15 @@ class Sampling(Operation):
     def fixed_adjacency(self) -> Adjacency:  # type: ignore[override]
         """The relation that the result is about."""
         return self.adjacency
+
+    says_who_takes_part = True
+
+    @property
+    def premises(self) -> tuple[str, ...]:  # type: ignore[override]
+        """None where all of the data is taken, as of batches that are told."""
+        return () if self.gamma == 1 else self._drawn
+
+    _drawn = ("each sample is drawn anew and at random, and is kept secret",)
 
     @property
     def one_pair(self) -> bool:  # type: ignore[override]
@@ -144,6 +153,11 @@ class SubsampleWithoutReplacement(Sampling):
         cls, mechanism: Node, gamma: Numeric, adjacency: str | Adjacency = "replace_one"
     ) -> SubsampleWithoutReplacement:
         return cls._sampled(mechanism, gamma, adjacency)
+
+    def premises_for(self, relation: Relation) -> tuple[str, ...]:
+        """Of two datasets of n and n − 1 records as many are taken."""
+        alike = ("the samples of both datasets have the same number of records",)
+        return self.premises + (alike if self.counts_records and self.gamma != 1 else ())
 
     @property
     def counts_records(self) -> bool:  # type: ignore[override]

@@ -15,7 +15,7 @@ from symacct.core.calling import explained
 from symacct.core.claims import ADD_REMOVE, REPLACE_ONE, Adjacency
 from symacct.core.claims import adjacency as named_adjacency
 from symacct.core.errors import DomainError, echo
-from symacct.core.exact import Numeric
+from symacct.core.exact import Numeric, text
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import rate, whole
 from symacct.numerics.sums.refine import up_to
@@ -26,6 +26,11 @@ from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutRepla
 
 _BITS, _DIGITS = 256, 20  # of the sums, and of the numbers that are written
 _MOST_RECORDS = 10**7
+_CUT = (
+    "each of the {n} records is kept independently with probability {gamma}; if more than {batch} "
+    "are kept, {batch} of them are drawn at random; each batch is drawn anew, and which records it "
+    "has is kept secret (symacct, docs/proofs.md, section 27)"
+)
 
 
 @explained
@@ -76,11 +81,12 @@ def truncated_poisson(
     if most >= records or share == 0:
         return PoissonSubsample(noise, share, relation)
     in_a_place = SubsampleWithoutReplacement if relation == REPLACE_ONE else PoissonSubsample
+    premise = _CUT.format(n=records, gamma=text(share), batch=most)
     if share == 1:
-        return PostProcess(in_a_place(replaced, Fraction(most, records)), records)
+        return PostProcess(in_a_place(replaced, Fraction(most, records)), records, premise)
     cut, rate_of_cut, grown = _rounded_up(share, records, most)
     sampled = PoissonSubsample(noise, grown, relation)
-    return PostProcess(Either(in_a_place(replaced, rate_of_cut), sampled, cut), records)
+    return PostProcess(Either(in_a_place(replaced, rate_of_cut), sampled, cut), records, premise)
 
 
 def _rounded_up(gamma: Fraction, n: int, batch: int) -> tuple[Fraction, Fraction, Fraction]:

@@ -21,17 +21,16 @@ from symacct.explore.comparison import ratio
 from symacct.export.cards import card
 from symacct.export.citation import source_line
 from symacct.export.description import (
-    NUMBER_OF_RUNS,
-    OF_ABSENT,
     OWN_CURVE,
-    answers_for_absent,
     in_few_words,
     kind_label,
     neighbours,
-    premises,
+    own_premises,
+    pressing_premises,
 )
 from symacct.export.explanation import Explanation, explain, explain_profile
 from symacct.expressions.node import Node, as_node
+from symacct.operations.repeat import NUMBER_OF_RUNS
 from symacct.results.enclosure import Bound, Enclosure, Guarantee, to_fraction
 from symacct.results.rounding import found_order, given, rational_text
 
@@ -141,10 +140,12 @@ class PrivacyReport:
 
     @property
     def _assumed(self) -> list[str]:
-        """What the number takes for granted of persons who are not in the data."""
+        """What the number takes for granted that many a run does not meet."""
         g = self.guarantee
-        is_so = g.mechanism is not None and answers_for_absent(g.mechanism, g.claim.adjacency)
-        return [f"Assumed: {OF_ABSENT}."] if is_so else []
+        if g.mechanism is None:
+            return []
+        assumed = pressing_premises(g.mechanism, g.claim.adjacency)
+        return [f"Assumed: {'; '.join(assumed)}."] if assumed else []
 
     @property
     def notes(self) -> list[str]:
@@ -204,7 +205,7 @@ class PrivacyReport:
         rho = None if g.mechanism is None else zcdp_at_once(g.mechanism, g.asked.digits_asked)
         if rho is not None:
             yield "ρ of zCDP", rho.rounded()
-        if g.mechanism is not None and NUMBER_OF_RUNS in premises(g.mechanism):
+        if g.mechanism is not None and NUMBER_OF_RUNS in own_premises(g.mechanism):
             yield "assumed", NUMBER_OF_RUNS
 
     def comparison(self) -> Iterator[Row]:

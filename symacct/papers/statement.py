@@ -23,6 +23,7 @@ from symacct.export.description import (
     in_few_words,
     neighbours,
     premises,
+    pressing_premises,
     samplings,
 )
 from symacct.export.latex.plain_tex import plain_tex, tex_number
@@ -185,10 +186,12 @@ def _short(guarantee: Guarantee, m: Node, digits: int, preface: str) -> str:
     drawn = f", with {' and '.join(samplings(m))}" if preface and samplings(m) else ""
     begin = f"{preface}: the output" if preface else "The released output"
     of = "" if preface else f"; it is the output of {in_few_words(m)}"
+    pressing = pressing_premises(m, guarantee.claim.adjacency)
+    assumed = f"; assumed: {', and '.join(pressing)}" if pressing else ""
     trust = "" if guarantee.claim.certified else "; the number is not certified"
     return (
         f"{begin} is (ε = {epsilon}, δ = {delta})-differentially private, where "
-        f"{neighbours(guarantee.claim.adjacency, m)}{drawn}{of}{trust}."
+        f"{neighbours(guarantee.claim.adjacency, m)}{drawn}{of}{assumed}{trust}."
     )
 
 

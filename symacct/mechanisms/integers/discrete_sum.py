@@ -55,6 +55,11 @@ class DiscreteGaussianSum(Mechanism):
     sensitivity: Exact
     dimension: int
     kind = Kind.UPPER
+    premises = (
+        "one party or record changes the query by no more than its sensitivity, in the Euclidean "
+        "norm",
+        "all {parties} parties add noise of their own, on each of two neighbouring datasets",
+    )
     steepest_up_to = INFINITY  # of the bound: every one of the three falls when divided by α
     source = KLS21.at("Proposition 14; SYMACCT, docs/proofs.md, section 32")
 

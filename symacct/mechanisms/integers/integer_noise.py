@@ -26,6 +26,9 @@ class IntegerNoise(Mechanism):
     """
 
     sensitivity: int
+    premises = (
+        "the query is one whole number, and one record changes it by no more than its sensitivity",
+    )
 
     def expected(
         self,

@@ -12,6 +12,9 @@ from symacct.expressions.parameters import positive, whole
 from symacct.mechanisms.gaussian import Gaussian
 from symacct.mechanisms.laplace import LaplacePair
 from symacct.mechanisms.selecting.gaussian_comparison import GaussianComparison
+from symacct.mechanisms.selecting.selection import CHOSEN_ALONE
+
+_PREMISES = ("one record changes each score by no more than its sensitivity", CHOSEN_ALONE)
 
 
 class NoisyMax(LaplacePair):
@@ -34,6 +37,7 @@ class NoisyMax(LaplacePair):
     sensitivity: Exact
     kind = Kind.UPPER
     source = SYMACCT.at("docs/proofs.md, section 39")
+    premises = _PREMISES
 
     def __new__(cls, b: Numeric, sensitivity: Numeric = 1) -> NoisyMax:
         return cls._intern(
@@ -65,6 +69,7 @@ class GaussianNoisyMax(GaussianComparison):
     candidates: int
     sensitivity: Exact
     source = SYMACCT.at("docs/proofs.md, section 28")
+    premises = _PREMISES
 
     def __new__(
         cls, sigma: Numeric, candidates: Numeric, sensitivity: Numeric = 1

@@ -14,6 +14,11 @@ from symacct.expressions.parameters import positive
 from symacct.mechanisms.laplace import LaplacePair
 from symacct.mechanisms.mechanism import Mechanism
 
+CHOSEN_ALONE = (
+    "only the candidate that was chosen is released, without its score, and which candidates there "
+    "are does not depend on the data"
+)
+
 
 class ExponentialMechanism(Mechanism):
     """The exponential mechanism: a candidate of score u has probability ∝ e^{εu/(2Δ)}.
@@ -37,6 +42,10 @@ class ExponentialMechanism(Mechanism):
     one_pair = False  # how the two losses lie about 0 depends on the order
     source = DDR20.at("bounded range; SYMACCT, docs/proofs.md, section 24")
     makers = ("of_noise",)
+    premises = (
+        "one record changes each score by no more than the sensitivity that ε is stated for",
+        CHOSEN_ALONE,
+    )
 
     def __new__(
         cls, epsilon: Numeric, adjacency: str | Adjacency = "either"
@@ -132,6 +141,10 @@ class PermuteAndFlip(LaplacePair):
     kind = Kind.UPPER
     source = MS20.at("permute-and-flip; SYMACCT, docs/proofs.md, section 39")
     makers = ("of_noise",)
+    premises = (
+        "one record changes each score by no more than the sensitivity that ε is stated for",
+        CHOSEN_ALONE,
+    )
 
     def __new__(cls, epsilon: Numeric, adjacency: str | Adjacency = "either") -> PermuteAndFlip:
         return cls._intern(

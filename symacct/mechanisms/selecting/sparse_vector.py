@@ -19,6 +19,13 @@ from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.response import PureDP
 from symacct.mechanisms.selecting.gaussian_comparison import GaussianComparison
 
+_PREMISES = (
+    "one record changes each query by no more than its sensitivity",
+    "only which queries exceed the noisy threshold is released, and neither a noise nor an answer",
+    "the noise of the threshold is drawn once, and that of each query anew",
+    "the run ends once so many queries have exceeded the threshold as are stated",
+)
+
 
 class SparseVector(Mechanism):
     """The sparse vector technique with Laplace noise: which queries exceed a threshold.
@@ -44,6 +51,7 @@ class SparseVector(Mechanism):
     sensitivity: Exact
     kind = Kind.UPPER
     source = SYMACCT.at("docs/proofs.md, section 28; pure DP: Lyu, Su and Li 2017")
+    premises = _PREMISES
 
     def __new__(
         cls,
@@ -111,6 +119,7 @@ class GaussianSparseVector(GaussianComparison):
     count: int
     sensitivity: Exact
     source = SYMACCT.at("docs/proofs.md, section 28, after Zhu and Wang 2020")
+    premises = _PREMISES
 
     def __new__(
         cls,
