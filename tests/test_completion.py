@@ -1,10 +1,16 @@
 """What a notebook completes: the parameters and the questions, and a name that was meant."""
 
+import ast
+import inspect
+import re
+from pathlib import Path
+
 import pytest
 import sympy
 
 import symacct
 from symacct import DistributionPair, Gaussian, PoissonSubsample, RandomizedResponse
+from tests.thinning import in_a_soak
 
 QUESTIONS = {
     "adjacency", "cite", "code", "delta", "epsilon", "explain", "formula", "graph", "latex",
@@ -48,3 +54,36 @@ def test_a_name_that_is_like_none_and_a_private_one_have_no_remedy():
         with pytest.raises(AttributeError) as raised:
             getattr(symacct, name)
         assert "did you mean" not in str(raised.value)
+
+
+#: What an editor says of a call: a checker reads the same types, and reveals them.
+REVEALED = {
+    "Gaussian('11/10')": "Gaussian",
+    "3 * Gaussian(5)": "Node",
+    "Gaussian(5) + Gaussian(5)": "Node",
+    "1000 * PoissonSubsample(Gaussian(5), '1/100')": "Node",
+    "Gaussian(5).epsilon('1e-5')": "Guarantee",
+    "Gaussian(5).rdp(8)": "Enclosure",
+    "laws.Normal(0, 1)": "Normal",
+}
+
+
+@pytest.mark.parametrize("kind", [Gaussian, PoissonSubsample, symacct.laws.Normal])
+def test_no_metaclass_tells_a_checker_what_a_call_returns(kind):
+    """A `__call__` that checkers see takes the place of the class in the type of every call."""
+    lineage = [one for one in type(kind).__mro__ if one not in (type, object)]
+    trees = [ast.parse(inspect.getsource(one)).body[0] for one in lineage]
+    seen = {one.name for tree in trees for one in tree.body if isinstance(one, ast.FunctionDef)}
+    assert "__call__" not in seen
+
+
+@pytest.mark.skipif(not in_a_soak(), reason="takes half a minute, and `make lint` checks the calls")
+def test_a_checker_and_so_an_editor_knows_a_call_as_an_expression(tmp_path):
+    checker = pytest.importorskip("mypy.api")
+    file = tmp_path / "asked.py"
+    imported = "from symacct import Gaussian, PoissonSubsample, laws"
+    asked = [f"reveal_type({call})" for call in REVEALED]
+    file.write_text("\n".join([imported, *asked]), encoding="utf-8")
+    said, errors, _ = checker.run([str(file), "--cache-dir", str(tmp_path / "cache")])
+    found = re.findall(r'Revealed type is "([^"]*)"', said)
+    assert [name.rpartition(".")[2] for name in found] == list(REVEALED.values()), said + errors

@@ -7,7 +7,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import zip_longest
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from symacct.core.errors import ArgumentError, DomainError, echo, nearest
 
@@ -36,13 +36,15 @@ class Constructed(type):
         signature = inspect.signature(maker)
         return signature.replace(parameters=[*signature.parameters.values()][1:])
 
-    def __call__(cls, *values: Any, **keywords: Any) -> Any:
-        try:
-            return super().__call__(*values, **keywords)
-        except (TypeError, DomainError):
-            _check_relation(cls, values)
-            _check(cls.__name__, cls, values, keywords)
-            raise
+    if not TYPE_CHECKING:  # editors and checkers would take what it returns for the type of a call
+
+        def __call__(cls, *values: Any, **keywords: Any) -> Any:
+            try:
+                return super().__call__(*values, **keywords)
+            except (TypeError, DomainError):
+                _check_relation(cls, values)
+                _check(cls.__name__, cls, values, keywords)
+                raise
 
 
 #: What others call an argument, and what it is called here.
