@@ -245,7 +245,7 @@ def test_a_number_of_another_conversion_is_told_which(sign, given, printed):
     by_orders = CliRunner().invoke(main, [*asked, printed, "--conversion", "improved"])
     number = re.search(r"│ ([\d.e-]+) +│ [a-z ]+│", by_orders.output)[1]
     told = CliRunner(env={"COLUMNS": "200"}).invoke(main, [*asked, number])
-    assert told.exit_code == 1
+    assert told.exit_code == 0
     assert "true but loose" in told.output
     shown = " ".join(told.output.split())
     assert f"improved gives {number} (true as printed)" in shown
@@ -303,8 +303,8 @@ MALFORMED_ENTRIES = [
     (entry(ask="sigma"), "found ask 'sigma'"),
     ({"ask": "rdp"}, "found no 'alpha'"),
     (entry(delta="1e-5"), "found the field 'delta'"),
-    (entry(alpha=8), "found alpha 8, needed text"),
-    (entry(printed=0.16), "found printed 0.16, needed text"),
+    (entry(alpha=None), "found alpha None, needed text"),
+    (entry(printed=float("nan")), "found printed nan, needed text"),
     (entry("about 1"), "needed a number such as 1.26"),
     (entry("-1"), "needed a number such as 1.26"),
     (entry("."), "needed a number such as 1.26"),
@@ -313,7 +313,7 @@ MALFORMED_ENTRIES = [
     (entry("1e99999"), "needed a number such as 1.26"),
     (entry(direction="up"), "found direction 'up'"),
     (entry(conversion="classic"), "which only epsilon and delta take"),
-    (entry(orders=["2", 3]), "found orders"),
+    (entry(by=["MIR17-T2", 3]), "found by"),
     (entry(ask=[]), "found ask []"),
     (entry(ask=None), "found ask None"),
     (entry(source=7), "found source 7, needed text"),
@@ -381,7 +381,7 @@ def run(tmp_path, text, *options):
 def test_the_exit_status_tells_true_from_wrong_from_bad_input(tmp_path):
     assert run(tmp_path, file(entry())).exit_code == 0
     assert run(tmp_path, file(entry(), entry("0.1"))).exit_code == 1
-    assert run(tmp_path, file(entry(), entry("0.3"))).exit_code == 1
+    assert run(tmp_path, file(entry(), entry("0.3"))).exit_code == 0  # true but loose
     for text in (file(), b"\xff\xfe", "{"):
         answer = run(tmp_path, text)
         assert answer.exit_code == 2
@@ -391,6 +391,49 @@ def test_the_exit_status_tells_true_from_wrong_from_bad_input(tmp_path):
     assert "1 of 3 numbers are true as printed" in mixed.output
     assert "found ask []" in mixed.output
     assert CliRunner().invoke(main, ["check", str(tmp_path / "none.json")]).exit_code == 2
+
+
+def test_numbers_of_json_are_read_digit_by_digit():
+    """As text: 0.160 prints three digits, and a float of 0.1 would be another number."""
+    text = file(entry("PRINTED", alpha=8, by=["MIR17-T2"])).replace('"PRINTED"', "0.160")
+    (first,) = entries(text)
+    assert (first.given, first.printed, first.by) == ("8", "0.160", ("MIR17-T2",))
+    asked = {"expression": "Gaussian(5)", "ask": "epsilon", "delta": 1e-5, "orders": [8, 16]}
+    (found,) = check(file(asked | {"printed": 0.83, "source": "", "conversion": "improved"}))
+    (same,) = check(file({**asked, "delta": "1e-05", "orders": ["8", "16"], "printed": "0.83",
+                          "source": "", "conversion": "improved"}))  # fmt: skip
+    assert (found.verdict, found.value) == (same.verdict, same.value)
+
+
+LINES = """EXPR,delta,printed
+PureDP(1),0,1.0
+"Laplace(2, sensitivity=1)", 1e-300, 0.5
+
+Laplace(2, sensitivity=1) + PureDP(1/3),0,0.834
+PureDP(2/3),0,0.7
+PureDP(2/3),0,0.66
+PureDP(1),0
+PureDP(1),0,about 1
+"""
+
+
+def test_a_file_of_lines_is_checked_line_by_line(tmp_path):
+    """The commas of an expression need no quotes; a line that is none is named, and the others are
+    judged."""
+    found = list(check(LINES, "csv"))
+    assert [one.verdict for one in found] == [
+        TRUE, TRUE, TRUE, TRUE, ROUNDED, MALFORMED, MALFORMED,
+    ]  # fmt: skip
+    assert found[2].entry.source == "line 5"
+    path = tmp_path / "mine.CSV"
+    for kept, status in ((range(5), 0), (range(7), 1), (range(9), 2)):
+        path.write_text("\n".join(LINES.splitlines()[n] for n in kept), encoding="utf-8")
+        shown = CliRunner(env={"COLUMNS": "200"}).invoke(main, ["check", str(path)])
+        assert shown.exit_code == status, shown.output
+    assert "line 7" in shown.output
+    for empty in ("", "\n\n", "EXPR,delta,printed\n"):
+        with pytest.raises(ParseError, match="needed at least one"):
+            entries(empty, "csv")
 
 
 def test_no_more_of_a_file_is_read_than_is_allowed(monkeypatch):
@@ -419,9 +462,9 @@ def test_the_table_and_the_json_say_the_same(tmp_path):
     [
         (["3516*PoissonSubsample(Gaussian(1.1), 256/60000)", "--delta", "1e-5", "1.14"], 0),
         (["3516*PoissonSubsample(Gaussian(1.1), 256/60000)", "--delta", "1e-5", "1.13"], 1),
-        (["3516*PoissonSubsample(Gaussian(1.1), 256/60000)", "--delta", "1e-5", "1.15"], 1),
+        (["3516*PoissonSubsample(Gaussian(1.1), 256/60000)", "--delta", "1e-5", "1.15"], 0),
         (["Gaussian(5)", "--alpha", "8", "0.16"], 0),
-        (["Gaussian(5)", "--alpha", "8", "0.17"], 1),
+        (["Gaussian(5)", "--alpha", "8", "0.17"], 0),
         (["Laplace(2)", "--epsilon", "1/2", "0"], 0),
         (["Gaussian(5)", "0.17"], 2),
         (["Gaussian(5)", "--alpha", "8", "x"], 2),
@@ -493,7 +536,7 @@ def test_an_exact_value_is_shown_exact_whatever_is_printed(expr, exact):
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ({"orders": [2, 4]}, 'found orders [2, 4], needed "integer" or a list of text, such as'),
+        ({"orders": [2, []]}, 'found orders [2, []], needed "integer" or a list of text, such as'),
         ({"by": 3}, "needed a theorem or a list of theorems as text"),
         ({"ask": "eps"}, "did you mean epsilon?"),
         ({"direction": "up"}, "did you mean upper?"),

@@ -253,12 +253,12 @@ def check_command(
 ) -> None:
     """Check the printed numbers of a paper, or one number of EXPR.
 
-    FILE is a JSON file of the numbers that a paper prints. With --prints, one number is checked,
-    and --delta, --epsilon or --alpha says which question it answers. A guarantee that is rounded
-    down is not true as printed, even if its digits are right. A guarantee that is larger than the
-    value rounded up is true but loose, and --direction "at most" accepts it. The exit status is 1
-    if a number is not true as printed, or loose. It is 2 if an entry of FILE cannot be read. The
-    other entries are still checked.
+    FILE is a JSON file of the numbers that a paper prints, or a file whose name ends in .csv, of
+    lines EXPR,delta,printed. With --prints, one number is checked, and --delta, --epsilon or
+    --alpha says which question it answers. A guarantee that is rounded down is not true as printed,
+    even if its digits are right. A guarantee that is larger than the value rounded up is true but
+    loose. The exit status is 1 if a number is not true as printed. It is 2 if an entry of FILE
+    cannot be read. The other entries are still checked.
 
     \b
     Examples:
@@ -281,7 +281,8 @@ def check_command(
                 "--prints 0.73"
             )
         else:
-            checked = _checked(_read(Path(what)))
+            form = "csv" if what.lower().endswith(".csv") else "json"
+            checked = _checked(_read(Path(what)), form)
     except SymacctError as error:
         raise InputError(f"{type(error).__name__}: {error}") from None
     if as_json:
@@ -293,7 +294,7 @@ def check_command(
     verdicts = {one.verdict for one in checked}
     if paper_check.Verdict.MALFORMED in verdicts:
         sys.exit(2)
-    if verdicts != {paper_check.Verdict.TRUE}:
+    if not verdicts <= {paper_check.Verdict.TRUE, paper_check.Verdict.LOOSE}:
         sys.exit(1)
 
 
@@ -341,10 +342,10 @@ def _read(file: Path) -> str:
         raise InputError(f"{cut(str(file), _LONGEST_PATH)}: no UTF-8 ({error})") from None
 
 
-def _checked(text: str) -> list[paper_check.CheckedEntry | paper_check.Malformed]:
+def _checked(text: str, form: str) -> list[paper_check.CheckedEntry | paper_check.Malformed]:
     checked = []
-    with progress("checking", len(paper_check.entries(text))) as advance:
-        for one in paper_check.check(text):
+    with progress("checking", len(paper_check.entries(text, form))) as advance:
+        for one in paper_check.check(text, form):
             checked.append(one)
             advance(1)
     return checked

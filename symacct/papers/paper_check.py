@@ -1,5 +1,7 @@
 """A paper file: every number that a paper prints, with the question it answers, verified.
 
+It is JSON, or lines `EXPR, delta, printed` of a CSV file, each of one ε at one δ.
+
     {"paper": 1, "title": …, "comment": …, "entries": [entry, …]}
 
     entry: "expression"  text such as "1000 * PoissonSubsample(Gaussian(5), 1/1000)"
@@ -13,12 +15,15 @@
                          and a lower bound down; "upper" or "lower", rounded up or down; "nearest";
                          "at most" or "at least" for a bound however loose.
 
-Nothing else is read, sizes are bounded, and nothing is executed.
+A number is text, or a number of JSON, of which every digit that is written counts as well. Nothing
+else is read, sizes are bounded, and nothing is executed.
 """
 
 from __future__ import annotations
 
+import csv
 import decimal
+import io
 import json
 import math
 import re
@@ -45,11 +50,15 @@ from symacct.theory.conversion import BEST
 
 FORMAT = 1
 _OPTIONAL = {"by", "conversion", "orders", "direction", "comment"}
-#: What is text or a list of texts: a number in JSON may be a float, which is another number.
+#: What is text or a list of texts.
 _LISTS = {
     "orders": '"integer" or a list of text, such as ["2", "4"]',
     "by": 'a theorem or a list of theorems as text, such as ["ZW19-T5", "MIR17-P1"]',
 }
+#: What may be a number of JSON.
+_NUMBERS = {"alpha", "delta", "epsilon", "printed", "orders"}
+#: The first line of a CSV file may name its columns.
+COLUMNS = ("EXPR", "delta", "printed")
 SAFE = "safe"
 DIRECTIONS = (SAFE, "nearest", "upper", "lower", "at most", "at least")
 _MORE_DIGITS = (6, 30, 120)  # beyond those printed, until the printed number is decided on
@@ -129,9 +138,9 @@ class Malformed:
         }
 
 
-def check(text: str) -> Iterator[CheckedEntry | Malformed]:
+def check(text: str, form: str = "json") -> Iterator[CheckedEntry | Malformed]:
     """Every entry of a paper file in turn; what cannot be asked is Malformed, or ParseError."""
-    for place, entry in enumerate(entries(text), 1):
+    for place, entry in enumerate(entries(text, form), 1):
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             found = _checked(entry, place)
@@ -151,17 +160,36 @@ def _checked(entry: PaperEntry | Malformed, place: int) -> CheckedEntry | Malfor
 # --- reading
 
 
-def entries(text: str) -> list[PaperEntry | Malformed]:
-    """The entries of a paper file, the malformed ones as that; ParseError, LimitError."""
+def entries(text: str, form: str = "json") -> list[PaperEntry | Malformed]:
+    """The entries of a paper file, the malformed ones as that; ParseError, LimitError.
+
+    `form` is "json" or "csv".
+    """
     if not isinstance(text, str):
         raise ParseError(f"paper file: found {type(text).__name__}, needed text")
     limits.check("text_bytes", len(text), "paper file, in characters")
+    listed = _rows(text) if form == "csv" else _listed(text)
+    limits.check("outcomes", len(listed), "paper file, entries")
+    return [_entry_or_not(one, place) for place, one in enumerate(listed, 1)]
+
+
+class _Literal(str):
+    """A number of JSON as it is written: a float would be another number."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _listed(text: str) -> list[Any]:
+    """What a JSON file lists as its entries."""
     try:
-        document = json.loads(text)
+        document = json.loads(text, parse_float=_Literal, parse_int=_Literal)
     except (ValueError, RecursionError) as error:
         raise ParseError(f"paper file: no JSON: {error}") from None
-    known = isinstance(document, dict) and type(document.get("paper")) is int
-    if not known or document["paper"] != FORMAT:
+    paper = document.get("paper") if isinstance(document, dict) else None
+    if not isinstance(paper, _Literal) or paper != str(FORMAT):
         raise ParseError(f'paper file: found no {{"paper": {FORMAT}, "entries": [...]}}')
     unknown = sorted(set(document) - {"paper", "title", "comment", "entries"})
     if unknown:
@@ -171,8 +199,37 @@ def entries(text: str) -> list[PaperEntry | Malformed]:
     listed = document.get("entries")
     if not isinstance(listed, list) or not listed:
         raise ParseError("paper file: found no entries, needed a list of at least one")
-    limits.check("outcomes", len(listed), "paper file, entries")
-    return [_entry_or_not(one, place) for place, one in enumerate(listed, 1)]
+    return listed
+
+
+def _rows(text: str) -> list[Any]:
+    """What a CSV file asks, a line each; the commas of an expression need no quotes."""
+    listed = []
+    try:
+        reader = csv.reader(io.StringIO(text), skipinitialspace=True)
+        for row in reader:
+            cells = [cell.strip() for cell in row]
+            if any(cells) and cells != [*COLUMNS]:
+                listed.append(_question_of(cells, reader.line_num))
+    except csv.Error as error:
+        raise ParseError(f"paper file: no CSV: {error}") from None
+    if not listed:
+        raise ParseError(f"paper file: found no line {','.join(COLUMNS)}, needed at least one")
+    return listed
+
+
+def _question_of(cells: list[str], line: int) -> dict[str, str] | str:
+    """The entry of one line, or the line itself, which is none."""
+    if len(cells) < len(COLUMNS):
+        return ",".join(cells)
+    *expression, delta, printed = cells
+    return {
+        "expression": ", ".join(expression),
+        "ask": "epsilon",
+        "delta": delta,
+        "printed": printed,
+        "source": f"line {line}",
+    }
 
 
 def _entry_or_not(found: object, place: int) -> PaperEntry | Malformed:
@@ -197,8 +254,9 @@ def _entry(found: object) -> PaperEntry:
     if missing:
         raise ParseError(f"found no {min(missing)!r}, needed {', '.join(sorted(needed))}")
     for name, value in found.items():
-        is_list = name in ("orders", "by") and isinstance(value, list)
-        if not _is_text(value) and not (is_list and all(map(_is_text, value))):
+        listed = value if name in _LISTS and isinstance(value, list) else [value]
+        wrong = [one for one in listed if isinstance(one, _Literal) and name not in _NUMBERS]
+        if wrong or not all(map(_is_text, listed)):
             raise ParseError(f"found {name} {echo(value)}, needed {_LISTS.get(name, 'text')}")
     direction = found.get("direction", SAFE)
     if direction not in DIRECTIONS:
@@ -208,10 +266,15 @@ def _entry(found: object) -> PaperEntry:
     printed_number(found["printed"])
     if ask == "rdp" and {"conversion", "orders"} & set(found):
         raise ParseError("found conversion or orders, which only epsilon and delta take")
-    fields = {name: value for name, value in found.items() if name != NEEDED[ask]}
-    if isinstance(fields.get("by"), list):
-        fields["by"] = tuple(fields["by"])
-    return PaperEntry(given=found[NEEDED[ask]], **fields)
+    read = {name: _plain(value) for name, value in found.items()}
+    if isinstance(read.get("by"), list):
+        read["by"] = tuple(read["by"])
+    return PaperEntry(given=read.pop(NEEDED[ask]), **read)
+
+
+def _plain(value: Any) -> Any:
+    """Text, or a list of texts, as such, whether text or numbers were written."""
+    return [str(one) for one in value] if isinstance(value, list) else str(value)
 
 
 def _one_of(names: Iterable[str]) -> str:
