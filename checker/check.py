@@ -10,7 +10,7 @@ import math
 import re
 import sys
 from collections import namedtuple
-from decimal import Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import cache
 from itertools import accumulate, combinations, groupby, pairwise, permutations, product
@@ -325,6 +325,7 @@ def by_contour(runs, y, added, c, step, nodes):
 
 
 # 5. THE DOCUMENT: every key is known, none is missing, and numbers are fractions in lowest terms.
+KEYS = "format version expression mechanism relation epsilon delta theorems proof"
 NAMES = """Gaussian sigma sensitivity, Laplace b sensitivity, RandomizedResponse p, PureDP epsilon,
 ZCDP rho xi, FiniteMechanism laws, DistributionPair P Q"""
 PARAMETERS = {kind: names for kind, *names in map(str.split, NAMES.split(","))}
@@ -356,8 +357,8 @@ def number(text, least=0, most=math.inf, whole=False):
     """A fraction, written in the one way, between two ends; or a whole number."""
     if isinstance(text, str) and len(text) > MOST_DIGITS:
         raise ValueError(f"a number has more than {MOST_DIGITS} characters")
-    is_number = isinstance(text, str) and re.fullmatch("[0-9]+(/[1-9][0-9]*)?", text)
-    need(is_number and str(value := Fraction(text)) == text, "a number is no text p/q")
+    need(type(text) is str and re.fullmatch("(0|[1-9][0-9]*)(/[1-9][0-9]*)?", text), "no text p/q")
+    need(str(value := Fraction(text)) == text, f"{text} is not in lowest terms")
     need(least < value < most, f"{text} is not between {least} and {most}")
     need(not whole or value.denominator == 1, f"{text} is not whole")
     return int(value) if whole else value
@@ -454,8 +455,7 @@ def check(document):
     """The claim in words and the theorems used, where it is proved."""
     if (document.get("format"), document.get("version")) != ("symacct certificate", "1"):
         raise ValueError("this is no certificate of symacct, or one of another version")
-    names = "format version expression mechanism relation epsilon delta theorems proof"
-    _, _, text, tree, relation, epsilon, delta, theorems, proof = document.read(*names.split())
+    _, _, text, tree, relation, epsilon, delta, theorems, proof = document.read(*KEYS.split())
     parts = [*tree.parts()]
     need(text == tree.text(), f"the text of the expression is not {tree.text()[:1000]}")
     relations = {RELATIONS[part.where] for part in parts if part.where} or {"either"}
@@ -463,7 +463,8 @@ def check(document):
     judge = {"renyi": by_renyi, "contour": by_profile, "sum": by_profile}[proof["method"]]
     used = judge(parts, proof, number(epsilon, -1), number(delta, 0, 1))
     need(theorems == sorted(used), f"the theorems used are {', '.join(sorted(used))}")
-    return f"{text} is ({epsilon}, {delta})-differentially private, relation {relation}", used
+    d = lambda x: Context(12, ROUND_CEILING).divide(*map(Decimal, Fraction(x).as_integer_ratio()))
+    return f"{text} is ({d(epsilon)}, {d(delta)})-differentially private, relation {relation}", used
 
 
 def main(path):

@@ -1,6 +1,7 @@
 """What `symacct certificate` writes by default: the number to report, or a note of why not."""
 
 import json
+import re
 import subprocess
 import sys
 from fractions import Fraction
@@ -80,3 +81,31 @@ def test_the_checker_is_one_short_file_of_the_standard_library():
         line.split()[1] for line in text.splitlines() if line.startswith(("import", "from"))
     }
     assert imported <= sys.stdlib_module_names
+
+
+def said_of(tmp_path, **altered):
+    """What the checker says of a certificate of which fields were altered."""
+    document = json.loads((CHECKER.parent / "examples" / "laplace_fixed_size.json").read_text())
+    file = tmp_path / "altered.json"
+    file.write_text(json.dumps(document | altered))
+    return subprocess.run([sys.executable, CHECKER, file], capture_output=True, text=True).stdout
+
+
+@pytest.mark.parametrize("number", ["367267/500000", "734535/1000000", "07/10", "0.7", 1])
+def test_the_checker_says_what_is_wrong_with_a_number(tmp_path, number):
+    said = said_of(tmp_path, epsilon=number)
+    if isinstance(number, str) and re.fullmatch("[1-9][0-9]*/[1-9][0-9]*", number):
+        lowest = str(Fraction(number)) == number
+        assert lowest or said == f"refuted: {number} is not in lowest terms\n"
+    else:
+        assert said == "refuted: no text p/q\n"
+
+
+@pytest.mark.parametrize("more", [0, Fraction(1, 3), Fraction(1, 10**30)])
+def test_the_checker_prints_the_claim_in_decimals_and_rounds_up(tmp_path, more):
+    epsilon = Fraction(367267, 500000) + more
+    said = said_of(tmp_path, epsilon=str(epsilon))
+    printed, delta = re.search(r" is \(([\d.]+), ([\d.]+)\)-diff", said).groups()
+    assert (Fraction(delta), len(printed) <= 14) == (Fraction(1, 10**6), True)
+    assert 0 <= Fraction(printed) - epsilon < Fraction(1, 10**11)
+    assert more or Fraction(printed) == epsilon
