@@ -454,3 +454,45 @@ def test_a_pair_is_infinite_where_one_direction_is():
     assert heavy.swapped().rdp(2, digits=5).lower == INFINITY
     with pytest.raises(OrderError, match="infinite"):
         heavy.epsilon("1/10", orders=[2, "inf"], digits=5)
+
+
+#: A density by one of the functions of `Density`, its cuts, and its logarithm in mpmath.
+BY_FUNCTIONS = [
+    ("1/(pi*cosh(x))", ["-inf", "inf"], lambda x: -mpmath.log(mpmath.pi * mpmath.cosh(x))),
+    ("(1 - tanh(x)**2)/2", ["-inf", "inf"], lambda x: -mpmath.log(2 * mpmath.cosh(x) ** 2)),
+    ("sinh(x)/(cosh(2) - cosh(1))", [1, 2],
+     lambda x: mpmath.log(mpmath.sinh(x) / (mpmath.cosh(2) - mpmath.cosh(1)))),
+    ("exp(-x)/(x**(2/3)*gamma(1/3))", [0, "inf"],
+     lambda x: -x - 2 * mpmath.log(x) / 3 - mpmath.loggamma(mpmath.mpf(1) / 3)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("formula", "cuts", "log"), BY_FUNCTIONS)
+def test_a_density_by_each_function_it_lists(formula, cuts, log):
+    """The mass is checked to 30 digits when it is made; ε(2) against mpmath's quadrature."""
+    one = laws.Density(formula, cuts)
+    ends = [mpmath.mpf(cut) for cut in cuts]
+    tilted = laws.Density(f"({one.f})*exp(-Abs(x)/2)", cuts, "any")
+    found = DistributionPair(one, tilted).divergence(2, digits=12)
+    with mpmath.workdps(30):
+        parts = sorted({*ends, *(mpmath.mpf(x) for x in (0, 1) if ends[0] < x < ends[1])})
+        mean = [
+            mpmath.quad(lambda x, s=s: mpmath.exp(log(x) + s * abs(x) / 2), parts) for s in (1, -1)
+        ]
+        assert abs(found.lower - mpmath.log(mean[0] * mean[1])) < mpmath.mpf(10) ** -8
+
+
+def test_the_text_of_a_density_keeps_its_functions():
+    law = laws.Density("1/(pi*cosh(x))")
+    assert "cosh" in law.f
+    pair = DistributionPair(law, laws.Density("1/(2*cosh(x)**2)"))
+    assert parse(repr(pair)) is pair is from_json(pair.to_json())
+
+
+def test_what_a_density_knows_is_listed_where_it_is_described_and_refused():
+    with pytest.raises(DomainError, match="gamma of constants") as raised:
+        laws.Density("gamma(x)", [1, 2], "any")
+    for name in ("exp", "log", "sqrt", "cosh", "sinh", "tanh", "Abs", "Min", "Max", "gamma"):
+        assert name in laws.Density.__doc__
+        assert name in str(raised.value)
+    assert parse("PoissonSubsample(PureDP(1), gamma)", symbols=["gamma"]).free_symbols

@@ -60,12 +60,18 @@ def _power(ctx: Arithmetic, expression: sympy.Expr, arguments: list[Number]) -> 
 
 @cache
 def _functions() -> dict[object, Callable[..., Number]]:
+    from symacct.arithmetic.special import log_gamma  # which imports the contexts, and these this
+
     return {
         sympy.exp: lambda ctx, x: ctx.exp(x),
         sympy.log: lambda ctx, x: ctx.log(x),
         sympy.Min: lambda ctx, *xs: ctx.minimum(*xs),
         sympy.Max: lambda ctx, *xs: ctx.maximum(*xs),
         sympy.Abs: lambda ctx, x: ctx.maximum(x, -x),
+        sympy.cosh: lambda ctx, x: (ctx.exp(x) + ctx.exp(-x)) / 2,
+        sympy.sinh: lambda ctx, x: (ctx.expm1(x) - ctx.expm1(-x)) / 2,
+        sympy.tanh: lambda ctx, x: ctx.expm1(2 * x) / (ctx.expm1(2 * x) + 2),
+        sympy.gamma: lambda ctx, x: ctx.exp(log_gamma(ctx, x)),
     }
 
 

@@ -27,16 +27,20 @@ from symacct.numerics.densities.sides import Cut, Kernel, Side, corners, sides
 _CHECK_BITS = 100  # to which the integral of a density is compared with what it should be
 _MOST_OPERATIONS = 400
 _LARGEST_EXPONENT = 64
+#: Functions of a density's text beyond those of other formulas; of `gamma` others have a symbol.
+_FURTHER = ("cosh", "sinh", "tanh", "gamma")
 
 
 @dataclass(frozen=True, repr=False)
 class Density(Law):
     """The law of density f(x) between the first and the last of `cuts`, 0 elsewhere.
 
-    `f` is a formula in x, or its text, of +, −, *, /, rational powers, exp, log, sqrt, Abs, Min
-    and Max, positive between the cuts. A cut is needed where f is 0 or infinite; where it is not
-    smooth one helps (those of Abs, Min and Max of lines are found). ∫f has to be `mass`, which is
-    checked to 30 digits; f is divided by its integral, so that "any" takes every finite one.
+    `f` is a formula in x, or its text, positive between the cuts. Its functions are +, −, *, /,
+    rational powers, exp, log, sqrt, cosh, sinh, tanh, Abs, Min and Max of formulas in x, and gamma
+    of constants, beside the constants pi and E. A cut is needed where f is 0 or infinite; where it
+    is not smooth one helps (those of Abs, Min and Max of lines are found). ∫f has to be `mass`,
+    which is checked to 30 digits; f is divided by its integral, so that "any" takes every finite
+    one.
 
     >>> from symacct import DistributionPair, laws
     >>> P = laws.Density("exp(-Abs(x))/2")
@@ -49,8 +53,8 @@ class Density(Law):
     mass: Any = 1
 
     def __post_init__(self) -> None:
-        formula = _formula(self.f)
-        object.__setattr__(self, "f", text(formula))
+        formula, written = _formula(self.f)
+        object.__setattr__(self, "f", text(written))
         object.__setattr__(self, "cuts", _checked_cuts(self.cuts))
         object.__setattr__(self, "mass", _checked_mass(self.mass))
         self.__dict__["formula"] = formula
@@ -72,10 +76,10 @@ class Density(Law):
         return isinstance(other, Density) and _mirrors(self.kernel, other.kernel)
 
 
-def _formula(value: Numeric) -> sympy.Expr:
-    """The formula in x, of a size that can be worked with."""
+def _formula(value: Numeric) -> tuple[sympy.Expr, sympy.Expr]:
+    """The formula in x, of a size that can be worked with; and as it was written."""
     if isinstance(value, str):
-        value = parse_formula(value, symbols.x)
+        value = parse_formula(value, symbols.x, _FURTHER)
     formula = expression(typed_value(value, "Density, f"))
     formula = formula.xreplace(
         {s: symbols.x for s in formula.free_symbols if s.name == symbols.x.name}
@@ -88,7 +92,18 @@ def _formula(value: Numeric) -> sympy.Expr:
             f"Density: found {formula.count_ops()} operations, needed <= {_MOST_OPERATIONS}"
         )
     _check_exponents(log_of(formula), 1)
-    return formula
+    return _in_exponentials(formula), formula
+
+
+def _in_exponentials(formula: sympy.Expr) -> sympy.Expr:
+    """The formula with hyperbolic functions written out."""
+    plain = formula.replace(sympy.cosh, lambda u: (sympy.exp(u) + sympy.exp(-u)) / 2)
+    plain = plain.replace(sympy.sinh, lambda u: (sympy.exp(u) - sympy.exp(-u)) / 2)
+    if not plain.has(sympy.tanh):
+        return plain
+    # Cancelled, as 1 + tanh x, which is tiny far to the left, is 2e^{2x}/(1 + e^{2x}).
+    plain = plain.replace(sympy.tanh, lambda u: 1 - 2 / (1 + sympy.exp(2 * u)))
+    return sympy.cancel(plain)
 
 
 def _check_exponents(formula: sympy.Expr, outer: int) -> None:

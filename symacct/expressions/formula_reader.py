@@ -33,9 +33,13 @@ from symacct.expressions import bounded, repairs
 from symacct.expressions.tokens import Token, tokens_of
 
 
-def parse_formula(text: str, symbol: sympy.Symbol) -> sympy.Expr:
-    """The formula written in `text`, in one bare symbol, e.g. "alpha/50 + log(2)"."""
-    reader = Reader(text, HEADS, {symbol.name: symbol})
+def parse_formula(text: str, symbol: sympy.Symbol, more: Iterable[str] = ()) -> sympy.Expr:
+    """The formula written in `text`, in one bare symbol, e.g. "alpha/50 + log(2)".
+
+    `more` names further functions of SymPy's, of one number each.
+    """
+    further = {name: _formula_head(name, 1, _function(name)) for name in more}
+    reader = Reader(text, HEADS | further, {symbol.name: symbol})
     reader.needed = f"a number or the variable, which is {symbol.name}"
     return exact.expression(reader.whole())
 

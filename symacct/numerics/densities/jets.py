@@ -164,7 +164,7 @@ def evaluator(expression: sympy.Expr, symbol: sympy.Symbol | None = None) -> Eva
     if combine is None:
         raise DomainError(
             f"found {expression.func.__name__} in a density, needed +, *, /, powers, exp, log, "
-            "sqrt, Abs, Min and Max"
+            "sqrt, cosh, sinh, tanh, Abs, Min and Max of formulas, gamma of constants"
         )
     return lambda x: combine(*(argument(x) for argument in arguments))
 
