@@ -264,6 +264,7 @@ def _counts(m: Node) -> set[str]:
 )
 @click.option("--fpr", help="The false positive rate of the test that --tpr bounds.")
 @click.option("--mu", help="A target: the μ of Gaussian DP, for tests with errors from 1e-10.")
+@click.option("--rho", help="A target: the ρ of zero-concentrated differential privacy.")
 @click.option("--bayes-success", help="A target: how often a guess of membership may be right.")
 @click.option(
     "--prior",
@@ -295,14 +296,15 @@ def calibrate_command(
     """Find the least noise, or the largest rate or count, that meets a target.
 
     EXPR has one parameter without a value, which this command finds. The target is an (ε, δ), or
-    a bound on what an attacker can do: --advantage, --tpr with --fpr, --mu, --bayes-success, or
-    --reconstruction with --baseline.
+    --rho of zCDP, or a bound on what an attacker can do: --advantage, --tpr with --fpr, --mu,
+    --bayes-success, or --reconstruction with --baseline.
 
     \b
     Examples:
       symacct calibrate "1000*PoissonSubsample(Gaussian(sigma), 1/100)" \\
         --epsilon 2 --delta 1e-6
       symacct calibrate "Gaussian(sigma)" --tpr 0.05 --fpr 0.01
+      symacct calibrate "ZCDP(rho)" --epsilon 17.14 --delta 1e-5
     """
     m = parse_open(expr)
     counts = _counts(m)
@@ -311,8 +313,8 @@ def calibrate_command(
     if any(risks.values()):
         if epsilon or delta or conversion != BEST or by:
             raise InputError(
-                "found a risk with --epsilon, --delta, --conversion or --by, needed one target; "
-                "leave these options out"
+                "found --rho or a risk with --epsilon, --delta, --conversion or --by, needed one "
+                "target; leave these options out"
             )
         asked = {name: value for name, value in risks.items() if value is not None}
         at_risk = calibrate_risk(m, digits=digits, **asked)
@@ -326,8 +328,8 @@ def calibrate_command(
             )
             raise InputError(f"found {found} alone, needed an ε and a δ; add {missing}")
         raise InputError(
-            "needed a target, such as --epsilon 1 --delta 1e-5, --advantage 0.1, or --tpr, --mu, "
-            "--bayes-success or --reconstruction"
+            "needed a target, such as --epsilon 1 --delta 1e-5, --rho 0.5, --advantage 0.1, or "
+            "--tpr, --mu, --bayes-success or --reconstruction"
         )
     else:
         answer = calibrate(m, epsilon, delta, digits=digits, conversion=conversion, by=by)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from symacct.accountant import accountant
     from symacct.accountant.currencies import concentrated, gdp, tradeoff
     from symacct.evidence import certificates
-    from symacct.explore import plots
+    from symacct.explore import plots, risk_calibration
     from symacct.export import (
         cards,
         citation,
@@ -47,6 +47,7 @@ else:
     optimum = LazyModule("symacct.export.expansions.optimum")
     plots = LazyModule("symacct.explore.plots")
     report = LazyModule("symacct.papers.report")
+    risk_calibration = LazyModule("symacct.explore.risk_calibration")
     statement = LazyModule("symacct.papers.statement")
     text = LazyModule("symacct.text")
     tradeoff = LazyModule("symacct.accountant.currencies.tradeoff")
@@ -71,6 +72,7 @@ __all__ = [
     "optimum",
     "plots",
     "report",
+    "risk_calibration",
     "statement",
     "text",
     "tradeoff",

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, overload
 
 import mpmath
 
@@ -22,7 +22,7 @@ from symacct.accountant.best import (
     noted,
     pinned_conversion,
 )
-from symacct.core import arguments, exact
+from symacct.core import arguments, exact, upward
 from symacct.core.calling import explained
 from symacct.core.claims import Adjacency, Kind
 from symacct.core.errors import DomainError, PrecisionError, SymacctError, echo
@@ -108,8 +108,7 @@ class Calibration:
         }
 
 
-@explained
-@progress("calibrate")
+@overload
 def calibrate(
     m: Node,
     epsilon: Numeric,
@@ -119,9 +118,27 @@ def calibrate(
     conversion: str = BEST,
     orders: str | Iterable[Numeric] | None = None,
     by: By = None,
-) -> Calibration:
-    """Find the smallest noise, or the largest rate or count, for which m is (ε, δ)-DP.
+) -> Calibration: ...
+@overload
+def calibrate(
+    m: Node, *, rho: Numeric, digits: int = 6
+) -> upward.risk_calibration.RiskCalibration: ...
+@explained
+@progress("calibrate")
+def calibrate(
+    m: Node,
+    epsilon: Numeric | None = None,
+    delta: Numeric | None = None,
+    *,
+    rho: Numeric | None = None,
+    digits: int = 6,
+    conversion: str = BEST,
+    orders: str | Iterable[Numeric] | None = None,
+    by: By = None,
+) -> Calibration | upward.risk_calibration.RiskCalibration:
+    """Find the smallest noise, or the largest rate or count, for which m is (ε, δ)-DP or ρ-zCDP.
 
+    The target is `epsilon` and `delta`, or `rho` alone, for which the answer is a RiskCalibration.
     m has exactly one free symbol, which is searched. The answer is two adjacent values: one that
     meets the target, and one that misses it. Certified enclosures decide both, so ε need not be
     monotone in the symbol; if it is, the threshold lies between the two values. The values are
@@ -138,11 +155,17 @@ def calibrate(
     187/50
     """
     digits, m = arguments.digits(digits), as_node(m, "calibrate")
+    if rho is not None:
+        if epsilon is not None or delta is not None:
+            raise DomainError("calibrate: found rho with epsilon or delta, needed one target")
+        return upward.risk_calibration.calibrate_risk(m, rho=rho, digits=digits)
+    if epsilon is None or delta is None:
+        raise DomainError("calibrate: needed a target, epsilon and delta, or rho alone")
     conversion = pinned_conversion(conversion, orders, by)
 
     def ask(conversion: str, digits: int = digits) -> Calibration:
         how = {"conversion": conversion, "orders": arguments.orders(orders), "by": by}
-        return _calibrate(m, epsilon, delta, digits, how)
+        return _calibrate(m, (epsilon, delta), digits, how)
 
     if conversion != BEST:
         return ask(conversion)
@@ -165,10 +188,10 @@ def calibrate(
 
 
 def _calibrate(
-    m: Node, epsilon: Numeric, delta: Numeric, digits: int, how: dict[str, Any]
+    m: Node, goal: tuple[Numeric, Numeric], digits: int, how: dict[str, Any]
 ) -> Calibration:
     """The two values by one conversion."""
-    asked = m, epsilon, delta, digits, how
+    asked = m, *goal, digits, how
     target = Target(*asked)
     low, high = _steered_neighbours(_Steered(*asked), target, digits) or neighbours(target, digits)
     meets, fails = (low, high) if target.met(low) else (high, low)
@@ -211,7 +234,11 @@ class Target:
             raise DomainError(f"calibrate: found {found}, needed exactly one; {remedy}")
         self.m = m
         self.symbol: sympy.Symbol = free[0]
-        self.epsilon = rational(epsilon, "epsilon")
+        self.prepare(rational(epsilon, "epsilon"), delta, digits, how)
+
+    def prepare(self, epsilon: Fraction, delta: Numeric, digits: int, how: dict[str, Any]) -> None:
+        """The target, and that nothing has been asked of it."""
+        self.epsilon = epsilon
         self.delta = delta
         self.digits = digits + _MORE
         self.how = how
@@ -228,8 +255,12 @@ class Target:
             self.answers[value] = self._met(value, min(self.digits, _DIGITS))
         return self.answers[value]
 
+    def at(self, value: Fraction) -> Node:
+        """m at a value of its symbol."""
+        return self.m.subs({self.symbol: value})
+
     def _met(self, value: Fraction, digits: int) -> bool:
-        node = self.m.subs({self.symbol: value})
+        node = self.at(value)
         guarantee = node.epsilon(self.delta, digits, **self.how)
         self.asked[value] = node, guarantee
         found = guarantee.epsilon

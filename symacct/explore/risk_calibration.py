@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from symacct.accountant.currencies.concentrated import zcdp_in_fractions
 from symacct.core import arguments, exact
 from symacct.core.calling import explained
 from symacct.core.claims import Kind
@@ -23,6 +24,8 @@ _DIGITS = 30  # of a risk that fewer do not tell from the target
 _FEW = 15  # below which a bound that may be above the target is taken to be
 #: What a risk is asked at, by its name.
 _AT = {"tpr": "fpr", "bayes_success": "prior", "reconstruction": "baseline"}
+#: Those that are no probabilities.
+_UNBOUNDED = ("mu", "rho")
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,7 @@ def calibrate_risk(
     tpr: Numeric | None = None,
     fpr: Numeric | None = None,
     mu: Numeric | None = None,
+    rho: Numeric | None = None,
     bayes_success: Numeric | None = None,
     prior: Numeric = "1/2",
     reconstruction: Numeric | None = None,
@@ -92,8 +96,9 @@ def calibrate_risk(
 
     m has exactly one free symbol, which is searched. The target is an `advantage`, a `tpr` at an
     `fpr`, a `mu`, a `bayes_success` at a `prior`, or a `reconstruction` at a `baseline`, as they
-    are in `Risk`. The answer is two adjacent values as in `calibrate`, decided by certified
-    enclosures, with `digits` significant digits. Raises the errors of `calibrate` and `risk`.
+    are in `Risk`, or `rho`, the ρ of zCDP. The answer is two adjacent values as in `calibrate`,
+    decided by certified enclosures, with `digits` significant digits. Raises the errors of
+    `calibrate` and `risk`.
 
     >>> import sympy
     >>> from symacct import Gaussian, PoissonSubsample
@@ -106,6 +111,7 @@ def calibrate_risk(
     named = {
         "advantage": (advantage, None),
         "mu": (mu, None),
+        "rho": (rho, None),
         "tpr": (tpr, fpr),
         "bayes_success": (bayes_success, prior),
         "reconstruction": (reconstruction, baseline),
@@ -117,9 +123,9 @@ def calibrate_risk(
         or (reconstruction is None) is not (baseline is None)
     ):
         raise DomainError(
-            "calibrate_risk: needed one target: advantage, or mu, or tpr and fpr together, or "
-            "bayes_success, with another prior than 1/2 if so, or reconstruction and baseline "
-            "together"
+            "calibrate_risk: needed one target: advantage, or mu, or rho, or tpr and fpr "
+            "together, or bayes_success, with another prior than 1/2 if so, or reconstruction and "
+            "baseline together"
         )
     ((name, value, at),) = risks
     target = _RiskTarget(node, name, _reachable(name, rational(value, name), at), at, digits)
@@ -137,13 +143,14 @@ def _reachable(name: str, target: Fraction, at: Numeric | None) -> Fraction:
     if name == "bayes_success":
         blind = max(blind, 1 - blind)
     is_told = target > blind or (name == "bayes_success" and target == blind)
-    if not is_told or (name != "mu" and target >= 1):
+    is_bounded = name not in _UNBOUNDED
+    if not is_told or (is_bounded and target >= 1):
         raise DomainError(
             (
                 f"{name}: found {echo(target)}, needed more than {shown(blind)}, which a blind "
                 "guess has"
             )
-            + ("" if name == "mu" else ", and less than 1")
+            + (", and less than 1" if is_bounded else "")
         )
     return target
 
@@ -155,17 +162,22 @@ class _RiskTarget(Target):
         self, m: Node, name: str, target: Fraction, at: Numeric | None, digits: int
     ) -> None:
         super().__init__(m, target, 0, digits, {})
-        self.name, self.at = name, at
+        self.name, self.asked_at = name, at
         self.words = name.replace("_", " ")
         if at is not None:
             self.words += f" at {_AT[name]} {shown(rational(at, _AT[name]))}"
         self.found: dict[Fraction, tuple[Node, Bound]] = {}
 
+    def _risk(self, node: Node, digits: int) -> Bound:
+        if self.name == "rho":
+            return node.zcdp(digits)
+        asked = getattr(Risk(node, digits), self.name)
+        found: Bound = asked if self.asked_at is None else asked(self.asked_at)
+        return found
+
     def _met(self, value: Fraction, digits: int) -> bool:
-        node = self.m.subs({self.symbol: value})
-        risks = Risk(node, digits)
-        asked = getattr(risks, self.name)
-        risk: Bound = asked if self.at is None else asked(self.at)
+        node = self.at(value)
+        risk = self._risk(node, digits)
         self.found[value] = node, risk
         self.remember(value, risk.upper)
         if exact.exact(risk.upper) <= self.epsilon:
@@ -174,6 +186,9 @@ class _RiskTarget(Target):
             return False
         if digits < _DIGITS:
             return self._met(value, _DIGITS)
+        known = zcdp_in_fractions(node) if self.name == "rho" else None
+        if known is not None:  # a tie
+            return known <= self.epsilon
         if risk.claim.kind is Kind.UPPER and risk.digits < _FEW:  # no more can be had
             return False
         raise PrecisionError(

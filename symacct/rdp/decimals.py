@@ -26,12 +26,12 @@ def as_decimal(
     short = found.decimal() if found.certified else None
     if short is None:
         return found
-    value = Fraction(0) if factor == 0 else _in_fractions(m, alpha, goal, by)
+    value = Fraction(0) if factor == 0 else in_fractions(m, alpha, goal, by)
     is_short = value is not None and value * factor == short  # 0.02, but not 1/3
     return found.known_to_be(short) if is_short else found
 
 
-def _in_fractions(m: Node, alpha: Order, goal: Kind, by: By) -> Fraction | None:
+def in_fractions(m: Node, alpha: Order, goal: Kind, by: By) -> Fraction | None:
     """ε(α) where its formula needs + − × ÷ alone; None for any other, and for a user's function."""
     if any(isinstance(one, Curve) for one in m.walk()):
         return None

@@ -24,7 +24,7 @@ from symacct.operations.compose import Compose
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import Sampling
 from symacct.rdp.curve import NodeCurve
-from symacct.rdp.decimals import as_decimal
+from symacct.rdp.decimals import as_decimal, in_fractions
 from symacct.results.enclosure import Bound, Enclosure, bound
 
 _MOST_ORDERS, _TIMES = 5_000, 4
@@ -46,6 +46,12 @@ def zcdp(m: Node, digits: int = 10) -> Bound:
 def zcdp_at_once(m: Node, digits: int = 10) -> Bound | None:
     """ρ of the node where ε(1) is it, which is as for a line; None where it would be searched."""
     return zcdp(m, digits) if m.rewritten.steepest_up_to == INFINITY else None
+
+
+def zcdp_in_fractions(m: Node) -> Fraction | None:
+    """ρ of the node where it is ε(1) and a rational number, which no ball shows; else None."""
+    node = m.rewritten
+    return in_fractions(node, 1, Kind.UPPER, None) if node.steepest_up_to == INFINITY else None
 
 
 def tcdp(m: Node, omega: Numeric, digits: int = 10) -> Bound:
