@@ -268,3 +268,43 @@ def test_bad_input(asked, error, message):
 def test_what_stays_undecided_raises():
     with limits(bits=64), pytest.raises(PrecisionError, match="undecided at 64 bits"):
         Filter(1, "1e-5", [8]).admits(Gaussian(9))
+
+
+# --- a budget of zCDP
+
+RHOS = [Gaussian(5), Gaussian("3/2"), 3 * Gaussian(3), PureDP("1/10"), Laplace(4)]
+
+
+@pytest.mark.parametrize("m", RHOS, ids=repr)
+@pytest.mark.parametrize("rho", ["1/3", "7/10", "1/50"])
+def test_a_filter_of_rho_admits_as_many_runs_as_rho_has_room_for(m, rho):
+    """As many as ρ of so many runs together is at most the budget; ties such as 3 · 1/9 too."""
+    left = Filter(rho=rho).left(m)
+    each, most = Fraction(str((m).zcdp(digits=40).upper)), Fraction(rho)
+    assert (left * each <= most * (1 + Fraction(1, 10**12))) or left == 0
+    assert (left + 1) * each > most * (1 - Fraction(1, 10**12))
+    budget = Filter(rho=rho, spent=left * m) if left else Filter(rho=rho)
+    assert not budget.admits(m)
+    with pytest.raises(BudgetError, match="the budget ρ"):
+        budget.spend(m)
+    again = Filter.from_json(budget.to_json())
+    assert (again.rho, again.spent) == (budget.rho, budget.spent)
+
+
+def test_a_tie_of_fractions_that_are_no_decimals_is_admitted():
+    budget = Filter(rho="1/3", spent=Gaussian("3/2"))  # ρ = 2/9
+    assert budget.left(Gaussian(3)) == 2  # of 1/18
+
+
+@pytest.mark.parametrize(
+    ("stated", "found"),
+    [
+        ({}, "no budget"),
+        ({"epsilon": 1}, "epsilon, needed"),
+        ({"epsilon": 1, "delta": 0, "rho": 1}, "epsilon and delta and rho"),
+        ({"rho": 1, "orders": [2]}, "rho with orders"),
+    ],
+)
+def test_a_filter_has_one_budget(stated, found):
+    with pytest.raises(DomainError, match=f"Filter: found {found}"):
+        Filter(**stated)

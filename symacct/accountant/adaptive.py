@@ -15,6 +15,7 @@ from typing import Any, Self
 from flint import arb
 
 from symacct.accountant.accountant import Accountant, certified_number
+from symacct.accountant.currencies import concentrated
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.core import arguments, deadline, limits
@@ -28,7 +29,7 @@ from symacct.core.errors import (
     SoundnessError,
     echo,
 )
-from symacct.core.exact import INFINITY, Numeric, Order, order, text
+from symacct.core.exact import INFINITY, Numeric, Order, exact, order, text
 from symacct.core.forking import new_lock
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import given_delta, rational
@@ -43,6 +44,7 @@ from symacct.theory.conversion.conversion import Conversion, named
 ORDERS = (Fraction(3, 2), 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128)
 _FORMAT = 1  # of the JSON documents
 _FIRST_BITS = 128
+_RHO_DIGITS = (10, 30, 120)  # of ρ, until the budget is decided on
 
 
 @explained_methods
@@ -114,14 +116,21 @@ class Adaptive:
 
     def _written(self) -> dict[str, Any]:
         """The arguments as text, but for what was spent."""
-        fields = {k: text(v) for k, v in self._arguments().items() if isinstance(v, Fraction)}
-        finite = self._arguments()["orders"]
-        return fields | {"orders": [text(Fraction(alpha)) for alpha in finite]}
+        stated = self._arguments()
+        fields: dict[str, Any] = {k: text(v) for k, v in stated.items() if isinstance(v, Fraction)}
+        if "orders" in stated:
+            fields["orders"] = [text(Fraction(alpha)) for alpha in stated["orders"]]
+        return fields
 
     def to_json(self) -> str:
         """All of it as JSON."""
         written = self._written() | {"spent": json.loads(to_json(self._spent))}
         return json.dumps({"symacct": _FORMAT, type(self).__name__: written}, ensure_ascii=False)
+
+    @classmethod
+    def _forms(cls) -> tuple[set[str], ...]:
+        """The arguments that a document may state together."""
+        return ({"delta", "orders", "spent"},)
 
     @classmethod
     def from_json(cls, document: str) -> Self:
@@ -132,8 +141,7 @@ class Adaptive:
         limits.check("text_bytes", len(document), f"{name}, JSON, in bytes")
         read = read_json(document, f"{name}, JSON")
         fields = read.get(name) if isinstance(read, dict) else None
-        needed = {*cls.__init__.__annotations__} - {"return"}
-        is_one = isinstance(fields, dict) and set(fields) == needed
+        is_one = isinstance(fields, dict) and set(fields) in cls._forms()
         is_one = is_one and read.keys() == {"symacct", name} and is_format(read["symacct"], _FORMAT)
         if not (is_one and isinstance(fields, dict)):
             raise ParseError(f'{name}, JSON: found no {{"symacct": {_FORMAT}, "{name}": …}}')
@@ -143,7 +151,7 @@ class Adaptive:
 
 @explained_methods
 class Filter(Adaptive):
-    """A budget (ε, δ) for mechanisms that are chosen adaptively, each from earlier outputs.
+    """A budget (ε, δ), or ρ, for mechanisms that are chosen adaptively, each from earlier outputs.
 
     `admits(m)` says before a run whether the budget still holds with it. `spend(m)` counts the run,
     or raises BudgetError and counts nothing. All admitted runs together are (ε, δ)-DP, whoever
@@ -151,26 +159,40 @@ class Filter(Adaptive):
     order ∞, which is pure DP, needs none. The budget holds if at one of the orders the sum of the
     curves converts to at most ε at that order's share of δ. `spent` is a Node of what was run
     before. Every comparison is certified, and PrecisionError is raised if one cannot be decided.
-    `epsilon` is in nats, and `delta` is a probability.
+    `epsilon` is in nats, and `delta` is a probability. With `rho` in their place all admitted runs
+    together are ρ-zCDP: the sum of the curves is at most ρα at every order α, so that no δ is
+    shared. A run of which no such ρ is known is an AssumptionError.
 
     >>> from symacct import Gaussian
     >>> budget = Filter(2, "1e-6", orders=[16])
     >>> budget.spend(Gaussian(5))
     >>> budget.left(Gaussian(5)), budget.admits(Gaussian("1/2"))
     (3, False)
+    >>> Filter(rho="1/10").left(Gaussian(5))
+    5
     """
 
     conversion = "improved"
 
     def __init__(
         self,
-        epsilon: Numeric,
-        delta: Numeric,
+        epsilon: Numeric | None = None,
+        delta: Numeric | None = None,
         orders: Iterable[Numeric] | None = None,
         spent: Node | None = None,
+        *,
+        rho: Numeric | None = None,
     ) -> None:
-        self.epsilon = rational(epsilon, "epsilon")
-        super().__init__(delta, orders, spent)
+        stated = [name for name, one in (("epsilon", epsilon), ("delta", delta)) if one is not None]
+        if len(stated) != (2 if rho is None else 0) or (rho is not None and orders is not None):
+            found = " and ".join([*stated, *(["rho"] if rho is not None else [])]) or "no budget"
+            with_orders = " with orders" if orders is not None else ""
+            raise DomainError(
+                f"Filter: found {found}{with_orders}, needed epsilon and delta, or rho alone"
+            )
+        self.rho = None if rho is None else rational(rho, "rho")
+        self.epsilon = rational(0 if epsilon is None else epsilon, "epsilon")
+        super().__init__(0 if delta is None else delta, orders, spent)
         if not self._holds(self._spent):
             raise BudgetError(
                 f"Filter: found {echo(self._spent)} spent, which exceeds {self._budget}"
@@ -178,9 +200,17 @@ class Filter(Adaptive):
 
     @property
     def _budget(self) -> str:
+        if self.rho is not None:
+            return f"the budget ρ = {echo(self.rho)}"
         return f"the budget ε = {echo(self.epsilon)}, δ = {echo(self.delta)}"
 
+    @classmethod
+    def _forms(cls) -> tuple[set[str], ...]:
+        return {"epsilon", "delta", "orders", "spent"}, {"rho", "spent"}
+
     def _arguments(self) -> dict[str, Any]:
+        if self.rho is not None:
+            return {"rho": self.rho, "spent": self._spent}
         return {"epsilon": self.epsilon, **super()._arguments()}
 
     def admits(self, m: Node) -> bool:
@@ -219,6 +249,8 @@ class Filter(Adaptive):
 
     def _holds(self, total: Node) -> bool:
         """Is the ε of the curve at one of the orders certainly no more than the budget?"""
+        if self.rho is not None:
+            return self._holds_at_all_orders(total, self.rho)
         pure = exact_pure(total, None)
         if pure is not None and pure <= self.epsilon:
             return True
@@ -227,6 +259,21 @@ class Filter(Adaptive):
             [lambda alpha=alpha: self._converted(total, alpha) for alpha in orders],  # type: ignore[misc]
             self.epsilon,
             f"Filter: {echo(total)} against ε = {echo(self.epsilon)}",
+        )
+
+    def _holds_at_all_orders(self, total: Node, rho: Fraction) -> bool:
+        """Is ε(α) <= ρα proved at every α, which is so of all subsets of the runs then as well?"""
+        for digits in _RHO_DIGITS:
+            found = concentrated.zcdp(total, digits)
+            if exact(found.upper) <= rho:
+                return True
+            if exact(found.lower) > rho or found.claim.kind is not Kind.EXACT:
+                return False
+        known = concentrated.zcdp_in_fractions(total)
+        if known is not None:  # a tie, as 3 runs of ρ = 1/9 are
+            return known <= rho
+        raise PrecisionError(
+            f"Filter: {echo(total)} against ρ = {echo(rho)}: undecided at {digits} digits"
         )
 
 
