@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     from symacct.explore.calibration import Calibration, calibrate
     from symacct.explore.chi_divergence import chi_divergence, ternary_bound
     from symacct.explore.comparison import compare, compare_epsilon
+    from symacct.explore.noise import noise
     from symacct.explore.odd_chi import OddChiReport, check_odd_chi
     from symacct.explore.plots import (
         phase_transition,
@@ -203,6 +204,7 @@ __all__ = [
     "from_json",
     "laws",
     "limits",
+    "noise",
     "parse",
     "phase_transition",
     "plot",
@@ -233,6 +235,7 @@ _ROOMS = {
     "explore.odd_chi": ("OddChiReport", "check_odd_chi"),
     "explore.chi_divergence": ("chi_divergence", "ternary_bound"),
     "explore.calibration": ("Calibration", "calibrate"),
+    "explore.noise": ("noise",),
     "explore.comparison": ("compare", "compare_epsilon"),
     "adversary.falsify": ("Attack", "falsify"),
     "explore.plots": (
