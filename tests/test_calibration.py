@@ -1,7 +1,10 @@
 """Calibration: a certified bracket around the parameter that just meets a target."""
 
+import json
 import math
 import re
+import subprocess
+import sys
 from fractions import Fraction
 from html import unescape
 
@@ -9,7 +12,9 @@ import mpmath
 import pytest
 import sympy
 from click.testing import CliRunner
+from mpmath import mpf
 
+import symacct
 from symacct import (
     ZCDP,
     Curve,
@@ -278,3 +283,74 @@ def test_the_command_searches_whole_numbers_where_runs_are_counted(base):
     said = [CliRunner().invoke(main, [*asked, *more]) for more in ([], ["--whole"])]
     assert said[0].exit_code == 0
     assert said[0].stdout == said[1].stdout
+
+
+# --- ρ of zCDP, and the noise of a run
+
+
+@pytest.mark.parametrize("rho", ["1/2", "1/3", "2/9", "1/100"])
+def test_the_least_noise_of_a_rho_is_that_of_its_formula(rho):
+    """Of c Gaussians ρ = c/(2σ²): exact ties, as ρ = 1/2 at σ = 1, are met."""
+    for count in (1, 3):
+        found = calibrate(count * Gaussian(sympy.Symbol("sigma")), rho=rho, digits=5)
+        assert Fraction(count) / (2 * found.meets**2) <= Fraction(rho)
+        assert Fraction(count) / (2 * found.fails**2) > Fraction(rho)
+
+
+def test_a_target_is_one():
+    m = Gaussian(sympy.Symbol("sigma"))
+    for target in ({}, {"epsilon": 1}, {"delta": "1e-5"}, {"epsilon": 1, "delta": 0, "rho": 1}):
+        with pytest.raises(DomainError, match=r"calibrate: .*needed (a|one) target"):
+            calibrate(m, **target)
+    with pytest.raises(DomainError, match="rho: found 0, needed more than 0"):
+        calibrate(m, rho=0)
+
+
+def test_rho_is_a_target_on_the_command_line():
+    done = CliRunner().invoke(main, ["calibrate", "10*Gaussian(sigma)", "--rho", "0.5", "--json"])
+    found = json.loads(done.output)
+    assert Fraction(10) / (2 * Fraction(found["meets"]) ** 2) <= Fraction(1, 2)
+    assert Fraction(10) / (2 * Fraction(found["fails"]) ** 2) > Fraction(1, 2)
+    both = ["calibrate", "Gaussian(sigma)", "--rho", "1", "--epsilon", "1", "--delta", "1e-5"]
+    assert "found --rho or a risk with --epsilon" in CliRunner().invoke(main, both).output
+
+
+RUN = {"n": 6000, "batch_size": 60, "epochs": 2}
+
+
+@pytest.mark.parametrize("conversion", ["improved", "exact"])
+@pytest.mark.parametrize("more", [{}, {"adjacency": "replace_one"}])
+def test_the_noise_of_a_run_meets_its_target_as_a_float_and_one_digit_less_does_not(
+    conversion, more
+):
+    run, delta = RUN | more, "1e-5"
+    found = symacct.noise(**run, epsilon="3/2", delta=delta, digits=4, conversion=conversion)
+    assert type(found) is float
+    less = Fraction(f"{found:.4g}") - Fraction(10) ** (math.floor(math.log10(found)) - 3)
+    for value, meets in ((symacct.binary(found), True), (less, False)):
+        m = symacct.dp_sgd(noise_multiplier=value, **run)
+        asked = m.epsilon(delta, digits=12, conversion=conversion).epsilon
+        assert (asked.upper <= mpf(3) / 2) is meets
+
+
+def test_the_noise_of_a_run_is_found_without_sympy():
+    asked = "symacct.noise(n=6000, batch_size=60, steps=200, epsilon=2, delta=1e-5, digits=3)"
+    code = f"import sys, symacct; print({asked} > 0.5, 'sympy' in sys.modules)"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert said.stdout.split() == ["True", "False"], said.stderr
+
+
+def test_several_targets_of_a_run_are_one_table():
+    run = ["dpsgd", "--n", "6000", "--batch-size", "60", "--steps", "100", "--delta", "1e-5"]
+    asked = [*run, "--epsilon", "2,4", "--digits", "3", "--conversion", "exact"]
+    rows = json.loads(CliRunner().invoke(main, [*asked, "--json"]).output)
+    assert [row["target"] for row in rows] == ["2", "4"]
+    latex = CliRunner().invoke(main, [*asked, "--form", "latex"]).output
+    assert latex.startswith("\\begin{table}")
+    stated = {"n": 6000, "batch_size": 60, "steps": 100, "delta": "1e-5", "conversion": "exact"}
+    for target, row in zip("24", rows, strict=True):
+        value = float(Fraction(row["meets"]))
+        assert value == symacct.noise(**stated, epsilon=target, digits=3)
+        assert re.search(rf"^{target} & {value} & [0-9.]+ \\\\$", latex, re.MULTILINE)
+    wrong = CliRunner().invoke(main, [*run, "--noise-multiplier", "1", "--form", "latex"])
+    assert wrong.exit_code == 2

@@ -22,6 +22,7 @@ from symacct.cli.frame import (
     json_option,
     main,
     more_option,
+    print_json,
     print_text,
     seconds_option,
 )
@@ -35,8 +36,11 @@ from symacct.core import symbols
 from symacct.core.claims import Relation
 from symacct.core.errors import DomainError, LimitError, ParseError, RoundedWarning, echo
 from symacct.core.exact import text
-from symacct.explore.calibration import calibrate
+from symacct.explore.calibration import Calibration, calibrate, number
+from symacct.explore.grids import grid
+from symacct.export.description import describe, neighbours
 from symacct.export.spoken import value
+from symacct.export.tables import booktabs
 from symacct.expressions.formula_reader import parse_formula
 from symacct.expressions.node import Node
 from symacct.expressions.parameters import rational, whole
@@ -48,7 +52,7 @@ from symacct.papers.report import PrivacyReport
 from symacct.results.enclosure import Enclosure, Guarantee
 from symacct.results.progress import progress
 from symacct.results.rounding import given
-from symacct.results.terminal import print_prose
+from symacct.results.terminal import print_prose, print_table
 from symacct.theory import catalogue
 
 _NOISE = sympy.Symbol("noise", positive=True)
@@ -60,6 +64,10 @@ _SHUFFLED = (
 _COMPARED = (
     "no gain from shuffling is claimed, because none of the results in docs/theorems.md proves one "
     "for shuffled batches (docs/proofs.md, section 37)"
+)
+_WHICH = (
+    "the ε of the first row, which is proved for this run; what the true ε is at least is no "
+    "guarantee"
 )
 _CHEAPER = (
     "--sampling poisson or balls_and_bins, where the trainer can draw its batches so: for these "
@@ -139,7 +147,8 @@ def _batches_of(option: str, words: list[str]) -> str:
     "--epsilon",
     "--target-epsilon",
     "target_epsilon",
-    help="The ε to be met at the δ of --delta. The least noise that meets it is found.",
+    help="The ε to be met at the δ of --delta. The least noise that meets it is found; for a list "
+    "such as 2,4,8, that of each.",
 )
 @click.option(
     "--epochs", help=("How many passes over the data. An incomplete last batch counts as a batch.")
@@ -181,6 +190,14 @@ def _batches_of(option: str, words: list[str]) -> str:
     type=click.Choice(statement.FORMS),
     help="Print a paragraph for a privacy section, or one short sentence for a model card.",
 )
+@click.option(
+    "--form",
+    "table_form",
+    default="screen",
+    show_default=True,
+    type=click.Choice(["screen", "latex"]),
+    help="How the table of several ε is printed; for LaTeX it needs the package booktabs.",
+)
 @click.option("--digits", default=6, show_default=True, help=DIGITS_HELP)
 @json_option
 def dpsgd_command(
@@ -192,6 +209,7 @@ def dpsgd_command(
     group: str,
     runs: str,
     more: bool,
+    table_form: str,
     digits: int,
     as_json: bool,
     **run: str,
@@ -211,6 +229,8 @@ def dpsgd_command(
         --noise-multiplier 1.1
       symacct dpsgd --n 60000 --batch-size 256 --epochs 15 --delta 1e-5 \\
         --epsilon 1
+      symacct dpsgd --n 60000 --batch-size 256 --epochs 15 --delta 1e-5 \\
+        --epsilon 2,4,8 --form latex
     """
     if (noise_multiplier is None) == (target_epsilon is None):
         raise InputError(
@@ -232,6 +252,8 @@ def dpsgd_command(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RoundedWarning)  # which is a row of the answer
         m = _together(dp_sgd(noise_multiplier=noise, **run), *together)
+    if table_form == "latex" and target_epsilon is None:
+        raise InputError("--form latex: found no --epsilon, needed one or several, as 2,4,8")
     if target_epsilon is None:
         with progress("dpsgd"):
             g = asked_of(m, delta, digits=digits, conversion=conversion)
@@ -247,7 +269,15 @@ def dpsgd_command(
     else:
         if form is not None:
             raise InputError("--statement: found no --noise-multiplier, needed one")
-        found = calibrate(m, target_epsilon, delta, digits=digits, conversion=conversion)
+        targets = grid(target_epsilon)
+
+        def least(target: str) -> Calibration:
+            return calibrate(m, target, delta, digits=digits, conversion=conversion)
+
+        if len(targets) > 1 or table_form == "latex":
+            _print_several(targets, delta, list(map(least, targets)), table_form, digits, as_json)
+            return
+        found = least(target_epsilon)
         document, last = _more(run, found.node, found.guarantee, digits, *together)
         print_calibrated(
             found,
@@ -266,6 +296,37 @@ def _least_row(document: dict[str, Any]) -> dict[str, str]:
     """The row of what a run of shuffled batches costs at least, where that is known."""
     least = document.get("at_least")
     return {} if least is None else {"at least": f"ε = {least['value']}  (rounded down)"}
+
+
+def _print_several(
+    targets: list[str],
+    delta: str,
+    found: list[Calibration],
+    form: str,
+    digits: int,
+    as_json: bool,
+) -> None:
+    """The noise multipliers that meet several ε at one δ, and the ε that each of them has."""
+    if as_json:
+        print_json(
+            [{"target": one, **at.as_dict()} for one, at in zip(targets, found, strict=True)]
+        )
+        return
+    reached = [at.guarantee.epsilon.rounded(digits) for at in found]
+    cells = list(zip(targets, (number(at.meets) for at in found), reached, strict=True))
+    if form == "latex":
+        relation = neighbours(found[0].guarantee.claim.adjacency, found[0].node)
+        caption = (
+            f"Noise multipliers of a DP-SGD run for targets ε at δ = {delta}, where {relation}."
+        )
+        heads = (r"target $\varepsilon$", "noise multiplier", r"$\varepsilon$ (rounded up)")
+        click.echo(booktabs(heads, cells, caption), nl=False)
+        return
+    print_table(("target ε", "noise multiplier", f"ε at δ = {delta} (rounded up)"), cells)
+    print_prose(
+        "Each noise multiplier meets its target, and one unit less in its last digit does not. "
+        f"The last row is of {describe(found[-1].node)}."
+    )
 
 
 def _together(run: Node, group: int, runs: int) -> Node:
@@ -317,7 +378,7 @@ def _more(
         rows.insert(0, ("rounded", "; ".join(rounded)))
     if run["sampling"] == "shuffled":
         assumed.append(_SHUFFLED)
-        rows += [("compared", _COMPARED), ("cheaper", _CHEAPER)]
+        rows += [("to report", _WHICH), ("compared", _COMPARED), ("cheaper", _CHEAPER)]
         if least := _least(run, m, text(guarantee.given), digits, runs):
             more["at_least"] = least.as_dict()
     return more, [("assumed", "; ".join(assumed)), *rows, ("expression", repr(m))]

@@ -170,6 +170,24 @@ def _rational(m: Node, at: Order, by: By) -> Fraction | None:
     return Fraction(int(found.p), int(found.q)) if found.is_Rational else None
 
 
+def booktabs(heads: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:
+    """A table environment of numbers for booktabs: the heads are LaTeX, the caption plain text."""
+    lines = [
+        r"\begin{table}[htbp]",
+        r"\centering",
+        rf"\caption{{{plain_tex(caption)}}}",
+        rf"\begin{{tabular}}{{{'r' * len(heads)}}}",
+        r"\toprule",
+        rf"{' & '.join(heads)} \\",
+        r"\midrule",
+        *(rf"{' & '.join(row)} \\" for row in rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
 def siunitx_format(cells: Iterable[str]) -> str:
     """The table-format of siunitx that is wide enough for all cells."""
     found = [match for cell in cells if (match := _NUMBER.fullmatch(cell))]
