@@ -1038,6 +1038,10 @@ REPEATED = {f"PS22-{end}" for end in ("T2", "T2-BEST", "T2-PRINTED", "T6", "T6-B
 REPEATED |= {f"REPEAT-{end}" for end in ("PURE", "ALL", "POISSON-PURE", "POISSON-ALL")}
 REPEATED |= {f"REPEAT-BINOMIAL{end}" for end in ("", "-BEST", "-PURE", "-ALL")}
 PLAIN = {"EITHER", "MIR17-P1", "SCALE", "SCALE-LOWER", "VEH14-T9", "WBK19-P35"} | GROUPS | REPEATED
+#: Of each direction apart, which tests/test_directions.py finds from the laws themselves.
+DIRECTIONS = {f"{name}-DIRECTIONS" for name in ("COMPOSE", "EITHER", "SAMPLE")}
+DIRECTIONS |= {"ZW19-T6-ADDITION"}
+PLAIN |= DIRECTIONS
 PLAIN |= {"ALLOCATION-TOLD", "FS25-DIRECT", "ALLOCATION-GAUSSIAN", "ALLOCATION-LAPLACE"}
 
 

@@ -137,6 +137,7 @@ NEED_NUMBERS |= {
     "FS25-DIRECT",
     "ALLOCATION-GAUSSIAN",
     "ALLOCATION-LAPLACE",
+    *independent.DIRECTIONS,
 }
 GAUSSIANS = ("Gaussian", "ScalarGaussian", "NoisyDescent", "NoisyPass")
 GAUSSIANS += ("MatrixMechanism", "TreeAggregation")

@@ -442,6 +442,7 @@ CODELESS |= {
     "FS25-DIRECT",
     "ALLOCATION-GAUSSIAN",
     "ALLOCATION-LAPLACE",
+    *independent.DIRECTIONS,
 }
 
 

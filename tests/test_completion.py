@@ -17,8 +17,8 @@ QUESTIONS = {
     "zcdp",
 }  # fmt: skip
 OF_AUTHORS = {
-    "at_infinity", "at_one", "constructor", "curve", "excess", "json_former", "makers", "one_pair",
-    "rebuild", "rewrites", "stable_excess", "steepest_up_to", "swap_symmetric",
+    "at_infinity", "at_one", "attained", "constructor", "curve", "excess", "json_former", "makers",
+    "rebuild", "rewrites", "stable_excess", "steepest_up_to",
 }  # fmt: skip
 
 

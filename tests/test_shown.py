@@ -464,7 +464,7 @@ def test_completion_offers_what_users_ask_and_each_name_is_there(name):
     m = NODES[name]
     offered = {one for one in dir(m) if not one.startswith("_")}
     assert {"report", "epsilon", "explain", "statement", "cite", "latex", "plot"} <= offered
-    assert offered.isdisjoint({"carried", "json_former", "one_pair", "steepest_up_to", "makers"})
+    assert offered.isdisjoint({"carried", "json_former", "attained", "steepest_up_to", "makers"})
     assert all(getattr(type(m), one, None) is not None or hasattr(m, one) for one in offered)
 
 

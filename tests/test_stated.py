@@ -17,6 +17,7 @@ from symacct import (
     theorems,
 )
 from symacct.core.claims import infer
+from symacct.expressions.attained import ADDED, UNKNOWN, why_no_one_way
 from symacct.expressions.node import Node, kinds
 from symacct.mechanisms import Mechanism
 from symacct.theory.conversion import conversion as conversion_register
@@ -24,7 +25,7 @@ from symacct.theory.conversion import of_one_order
 from symacct.theory.conversion.conversion import Conversion, register
 
 CURVE = ("curve", "excess", "at_one", "at_infinity")
-DECIDING = ("kind", "one_pair", "swap_symmetric", "convex", "source")
+DECIDING = ("kind", "attained", "convex", "source")
 OF_A_THEOREM = (
     "operation",
     "kind",
@@ -68,7 +69,7 @@ def test_a_class_that_gives_a_curve_states_what_it_is(cls):
         if name in cls.constructor:
             continue
         decides = name in ("kind", "source") or (
-            name == "one_pair" and vars(cls).get("kind") is not Kind.UPPER
+            name == "attained" and vars(cls).get("kind") is not Kind.UPPER
         )
         if decides and (name != "source" or "__new__" in vars(cls)):
             with pytest.raises(SoundnessError, match=f"found no {name}.*write {name} = "):
@@ -79,23 +80,24 @@ def test_a_class_that_gives_a_curve_states_what_it_is(cls):
 @pytest.mark.parametrize("part", [*CURVE, "stable_excess", "excesses"])
 def test_no_class_has_another_curve_than_its_base(cls, part):
     """Theorems know noise by its class: twice Gaussian's curve had the same bounds of samples."""
-    stated = {"kind": Kind.UPPER, **dict.fromkeys(DECIDING[1:4], False), "source": Source("me", "")}
+    stated = {"kind": Kind.UPPER, "attained": UNKNOWN, "convex": False, "source": Source("me", "")}
     with pytest.raises(SoundnessError, match=f"class Other: .*curve.*{cls.__name__}.*Mechanism"):
         type(cls)("Other", (cls,), {**stated, part: lambda self, ctx: None})
 
 
-@pytest.mark.parametrize("name", DECIDING[1:4])
-def test_a_node_s_own_defaults_are_the_safe_side(name):
-    default = vars(Node)[name]
-    assert default is False or name == "convex"  # what is exact is convex: that is stated as kind
+def test_a_node_s_own_default_is_the_safe_side():
+    assert vars(Node)["attained"] is UNKNOWN
+    assert not UNKNOWN.by_one_pair
+    assert not UNKNOWN.is_swapped
+    assert why_no_one_way([UNKNOWN, UNKNOWN], 2) is not None
 
 
-@pytest.mark.parametrize("left_out", ["kind", "one_pair", "source"])
+@pytest.mark.parametrize("left_out", ["kind", "attained", "source"])
 @pytest.mark.parametrize("kind", [Kind.EXACT, Kind.UPPER, Kind.LOWER])
 def test_a_mechanism_of_one_s_own(kind, left_out):
     body = {
         "kind": kind,
-        "one_pair": True,
+        "attained": ADDED,
         "source": Source("me", ""),
         "__new__": lambda cls: cls._intern(),
         "curve": lambda self, ctx: lambda alpha: ctx.number(alpha) / 50,
@@ -103,8 +105,8 @@ def test_a_mechanism_of_one_s_own(kind, left_out):
     try:
         type(Mechanism)("Mine", (Mechanism,), body)
         del body[left_out]
-        if (left_out, kind) == ("one_pair", Kind.UPPER):
-            assert not type(Mechanism)("Mine", (Mechanism,), body)().one_pair
+        if (left_out, kind) == ("attained", Kind.UPPER):
+            assert not type(Mechanism)("Mine", (Mechanism,), body)().attained.by_one_pair
         else:
             with pytest.raises(SoundnessError, match=f"class Mine: found no {left_out}, needed"):
                 type(Mechanism)("Mine", (Mechanism,), body)
@@ -115,7 +117,7 @@ def test_a_mechanism_of_one_s_own(kind, left_out):
 @pytest.mark.parametrize("kind", ["exact", "upper", "lower"])
 def test_a_kind_in_a_string_is_none(kind):
     """A curve of kind="lower" gave a guarantee: it is not the object Kind.LOWER."""
-    body = {"kind": kind, "one_pair": True, "source": Source("me", "")}
+    body = {"kind": kind, "attained": ADDED, "source": Source("me", "")}
     with pytest.raises(DomainError, match=f"class Mine, kind: found '{kind}', needed kind = Kind"):
         type(Mechanism)("Mine", (Mechanism,), {**body, "curve": lambda self, ctx: None})
     Node._kinds.pop("Mine", None)
@@ -138,7 +140,7 @@ def test_a_theorem_states_it_in_the_right_sort(field, value):
 
 
 def test_a_mechanism_s_curve_is_some_bound():
-    body = {"kind": Kind.NEITHER, "one_pair": False, "source": Source("me", "")}
+    body = {"kind": Kind.NEITHER, "attained": UNKNOWN, "source": Source("me", "")}
     cls = type(Mechanism)("Mine", (Mechanism,), {**body, "curve": lambda self, ctx: None})
     with pytest.raises(SoundnessError, match="bounds nothing"):
         cls._intern()

@@ -24,6 +24,7 @@ from symacct.codegen.targets.c import CWriter
 from symacct.core.claims import ALL_ORDERS, EITHER
 from symacct.core.exact import INFINITY, exact
 from symacct.explore.comparison import compare_epsilon
+from symacct.expressions.attained import ADDED, SWAPPED
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import positive, rate
 from symacct.expressions.theorem_registry import always, forget
@@ -41,8 +42,7 @@ def two_sided_geometric():
 
         source = Source("me", "notebook, p. 1")
         kind = Kind.EXACT
-        one_pair = True
-        swap_symmetric = True  # k ↦ 1 − k swaps the two laws
+        attained = SWAPPED  # k ↦ 1 − k swaps the two laws
 
         def __new__(cls, b):
             return cls._intern(b=positive(b, "TwoSidedGeometric, b"))
@@ -84,7 +84,7 @@ def exponential_pair():
     class Ending(Mechanism):
         source = Source("me", "notebook, p. 4")
         kind = Kind.EXACT
-        one_pair = True
+        attained = ADDED
 
         def __new__(cls, wrong):
             return cls._intern(wrong=exact(wrong))

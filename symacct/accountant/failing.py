@@ -21,7 +21,7 @@ from symacct.results.enclosure import Enclosure, Guarantee, from_ball, to_fracti
 from symacct.results.precision import first_bits
 from symacct.results.rounding import given, rational_text
 
-_PROOF = Proof("FAILING", SYMACCT.at("docs/proofs.md, section 44"))
+_PROOF = Proof("FAILING", SYMACCT.at("docs/proofs.md, section 43"))
 _ASKED_BITS = 512  # of a δ that is asked as it is: a longer one is rounded, to either side
 _GUARD_BITS = 64  # of a δ that is rounded, beyond the digits asked
 

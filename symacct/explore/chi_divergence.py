@@ -41,11 +41,11 @@ def chi_divergence(m: Node, l: Numeric, digits: int = 30) -> Enclosure:
             f"chi_divergence: found a curve of kind {m.claim.kind}, needed an exact one: "
             "differences of bounds bound nothing"
         )
-    mixed = next((node for node in m.walk() if not node.one_pair), None)
-    if mixed is not None:
+    if not m.attained.by_one_pair:
         raise SoundnessError(
-            f"chi_divergence: found {type(mixed).__name__}, whose curve is the larger of two "
-            "directions, needed the curve of one pair; check_odd_chi takes a pair both ways round"
+            f"chi_divergence: found {echo(m)}, whose curve may be the larger of two at some "
+            "orders, needed that of one pair in one direction; check_odd_chi takes a pair both "
+            "ways round"
         )
 
     def value(accountant: Accountant) -> tuple[arb, Claim]:
@@ -74,7 +74,7 @@ def ternary_bound(m: Node, l: Numeric, digits: int = 30) -> Enclosure:
     m, l = as_node(m, "ternary_bound"), whole(l, "ternary_bound, l", least=2)
     if m.claim.kind is Kind.LOWER:
         raise SoundnessError("ternary_bound: found a lower bound, needed an exact or upper curve")
-    paired = m.swap_symmetric and m.claim.kind is Kind.EXACT
+    paired = m.attained.is_swapped and m.claim.kind is Kind.EXACT
 
     def value(accountant: Accountant) -> tuple[arb, Claim]:
         curve = accountant.curve(m)

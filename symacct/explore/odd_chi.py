@@ -116,7 +116,7 @@ def check_odd_chi(m: Node, up_to: Numeric = 25) -> OddChiReport:
     chi^3 = -0.093750000000000000000 for P‖Q
     """
     m, last = as_node(m, "check_odd_chi"), whole(up_to, "check_odd_chi, up_to", least=3)
-    if m.swap_symmetric and m.claim.kind is not Kind.LOWER:
+    if m.attained.is_swapped and m.claim.kind is not Kind.LOWER:
         return OddChiReport(m, last, True, True, None, _by_symmetry(m))
     if isinstance(m, DistributionPair):
         if m.masses is not None:

@@ -152,9 +152,7 @@ class Risk:
             return BALL.maximum(*(largest_power(way, level, back) for way, back in height.each_way))
 
         what = f"tpr at {echo(fpr)}"
-        found = _of_probability(self._ask(value, what))
-        is_hull = not self._known.tests and self.kind is Kind.EXACT
-        return bound(found, Kind.UPPER) if is_hull else found
+        return bound(_of_probability(self._ask(value, what)), HockeySticks(self._known).kind)
 
     def bayes_success(self, prior: Numeric = "1/2") -> Bound:
         """The probability that the best guess of membership is right.
@@ -198,9 +196,10 @@ class Risk:
             return gdp(self.node, self.digits)
 
         def ask(digits: int) -> Bound:
-            return self._ask(
+            found = self._ask(
                 lambda height: smallest_mu(height, self.least_error, digits), "mu", digits
             )
+            return bound(found, HockeySticks(self._known).kind)
 
         return or_fewer_digits(ask, self.digits)
 

@@ -20,9 +20,10 @@ class Currencies:
     def tradeoff(self, alpha: Numeric, digits: int = 30) -> ErrorBound:
         """f(α), the least error of the second kind of a test of level α of who was in the data.
 
-        The largest trade-off function that holds for either of two neighbours, from their exact
-        privacy profile. Rounded downwards: an attacker does no better. Raises DomainError for α
-        outside [0, 1], AssumptionError where no dominating pair is known.
+        Either of two neighbours may be the one that is tested for; f-DP's trade-off function is
+        the convex hull of f. From the exact privacy profile, or a bound of kind `upper` where no
+        one pair is known to have the best test. Rounded downwards: an attacker does no better.
+        Raises DomainError for α outside [0, 1], AssumptionError where no dominating pair is known.
 
         >>> from symacct import Laplace
         >>> print(Laplace(2).tradeoff("1/20", digits=6))

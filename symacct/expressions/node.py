@@ -12,12 +12,13 @@ from symacct.core import limits, upward
 from symacct.core.calling import explained_methods
 from symacct.core.claims import Adjacency, Claim, Kind, Relation
 from symacct.core.errors import DomainError, echo, nearest
-from symacct.core.exact import Exact, Numeric, Order, OrderArray, typed_value
+from symacct.core.exact import INFINITY, Exact, Numeric, Order, OrderArray, typed_value
 from symacct.core.forking import cached_property
 from symacct.core.interning import Interned
 from symacct.core.lazy_import import sympy
 from symacct.core.mistyped import THEIR_QUESTIONS
 from symacct.core.pinning import By
+from symacct.expressions.attained import UNKNOWN, AttainedBy
 from symacct.expressions.bounded import replaced
 from symacct.expressions.currencies import Currencies
 from symacct.expressions.operators import Mechanical
@@ -28,14 +29,15 @@ from symacct.results.progress import progress
 
 #: What only authors of mechanisms and operations write or call.
 _OF_AUTHORS = {
-    "at_infinity", "at_one", "carried", "changes_size", "constructor", "convex", "counts_records",
-    "curve", "excess", "excess_in", "excesses", "finite_up_to", "fixed_adjacency", "is_cheap",
-    "is_finite_at", "is_finite_there", "is_of_vectors", "is_one_query", "is_one_step",
-    "json_former", "json_optional", "lie_probability", "log_odds", "makers", "nested", "odds_apart",
-    "one_pair", "over_answers", "parameters", "premises", "premises_for", "read_adjacency",
-    "rebuild", "relation_elsewhere", "rewrites", "rewritten", "roles", "sampled",
-    "says_who_takes_part", "sharper", "stable_excess", "stated_adjacency", "steepest_up_to",
-    "swap_symmetric", "swapped", "symbolic_parameters", "truth_probability", "within",
+    "at_infinity", "at_one", "attained", "carried", "changes_size", "constructor", "convex",
+    "counts_records", "curve", "excess", "excess_in", "excesses", "finite_up_to",
+    "fixed_adjacency", "is_cheap", "is_finite_at", "is_finite_there", "is_of_vectors",
+    "is_one_query", "is_one_step", "json_former", "json_optional", "lie_probability",
+    "log_odds", "makers", "nested", "odds_apart", "over_answers", "parameters", "premises",
+    "premises_for", "says_who_takes_part",
+    "read_adjacency", "rebuild", "relation_elsewhere", "rewrites", "rewritten", "roles",
+    "sampled", "sharper", "sizes", "stable_excess", "stated_adjacency", "steepest_up_to",
+    "swapped", "symbolic_parameters", "truth_probability", "within",
 }  # fmt: skip
 
 
@@ -61,11 +63,8 @@ class Node(Currencies, Mechanical, PaperOutput, Pictures, Interned):
     json_former: ClassVar[Mapping[str, str]] = {}
     #: Its other constructors by their names, which a text may call as well.
     makers: ClassVar[tuple[str, ...]] = ()
-    #: The curve is that of one pair (P, Q) that dominates the mechanism and that a
-    #: measure-preserving involution swaps (theory: ZW19 Prop. 10, MTZ19 Thm 5).
-    swap_symmetric: bool = False
-    #: Where the curve is exact, one pair (P, Q) attains it, the same at every order.
-    one_pair: bool = False
+    #: Which pair of laws attains the curve, and in which direction.
+    attained: AttainedBy = UNKNOWN
     #: The order up to which ε(α)/α is proved to be at most ε(1), and so is zCDP's ρ (proofs, 26).
     steepest_up_to: Order = 1
     #: Is it stated for a number of records, so that it holds where there are so many?
@@ -140,6 +139,13 @@ class Node(Currencies, Mechanical, PaperOutput, Pictures, Interned):
     def convex(self) -> bool:
         """Is the curve's CGF, as evaluated at integer orders, proved convex? True ones are."""
         return self.claim.kind is Kind.EXACT
+
+    @cached_property
+    def sizes(self) -> tuple[int, float]:
+        """The least and the largest number of records that it is stated for: 1 and ∞ for any."""
+        every = [child.sizes for child in self.children]
+        least = max((low for low, _ in every), default=1)
+        return least, min((high for _, high in every), default=INFINITY)
 
     def parameters(self) -> dict[str, Any]:
         """The fields that are not nodes: what a theorem about this node may read."""

@@ -64,20 +64,24 @@ def _defaults(operation: str, at: int) -> tuple[Theorem, ...]:
 def _find_bounding(
     node: Node, alpha: Order | np.ndarray, goal: Kind, among: Iterable[Theorem]
 ) -> list[Theorem]:
-    wanted = [t for t in among if t.kind in (Kind.EXACT, goal) and speaks_of_relation(t, node)]
+    wanted = [
+        t
+        for t in among
+        if t.kind_for(node, alpha) in (Kind.EXACT, goal) and speaks_of_relation(t, node)
+    ]
     here = [t for t in wanted if covers(t.orders, alpha)]
     if covers(INTEGER_ORDERS, alpha):
         # A theorem that reads the node's own curve derives other orders from the whole ones.
         here = [t for t in here if t.reads != "itself"]
     # Among theorems that give the same value, the one stated for whole orders goes first.
-    tight = sorted((t for t in here if t.tight), key=lambda t: not t.orders.whole)
+    tight = sorted((t for t in here if t.is_tight(node, alpha)), key=lambda t: not t.orders.whole)
     for theorem in tight:
         if not theorem.partial and theorem.why_not(node, alpha) is None:
             return [theorem]
     found = [theorem for theorem in here if theorem.why_not(node, alpha) is None]
     if not found:
         _raise_unanswered(node, alpha, goal, wanted)
-    return sorted(found, key=lambda t: (not t.partial, not t.tight))
+    return sorted(found, key=lambda t: (not t.partial, not t.is_tight(node, alpha)))
 
 
 def _raise_unanswered(
@@ -117,7 +121,7 @@ def _checked(theorem: Theorem, node: Node, alpha: Order | np.ndarray) -> Theorem
     """The theorem, or what is in its way."""
     if not covers(theorem.orders, alpha):
         raise OrderError(order_message(theorem, alpha))
-    theorem.infer(node, [child.claim for child in node.children])
+    theorem.infer(node, [child.claim for child in node.children], alpha)
     reason = theorem.why_not(node, alpha)
     if reason is not None:
         raise AssumptionError(f"{theorem.name}: {reason}; leave out by= for the default bound")

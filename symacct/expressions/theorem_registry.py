@@ -44,6 +44,7 @@ from symacct.expressions.validity import Regime
 
 # A condition gives back None where it is proved to hold, else the reason why it is not.
 Condition = Callable[[Node], str | None]
+ConditionAtOrder = Callable[[Node, Order | np.ndarray], str | None]
 Bound: TypeAlias = Callable[..., Number]
 
 PROVED, REFUTED = "proved", "refuted"
@@ -105,6 +106,8 @@ class Theorem:
     assumes: str = "nothing further"
     #: Node → None, or the reason why it is not proved; `always` is about every mechanism.
     applies: Condition = UNSTATED
+    #: Node and order → None, or the reason why what is exact otherwise is only an upper bound here.
+    why_upper: ConditionAtOrder | None = None
     #: Conditions on numbers: `applies` asks those on the node, the bound those on the order.
     regime: Regime | None = None
     reads: str = "mechanism"
@@ -199,12 +202,22 @@ class Theorem:
             }
         return found | dict(self.options)
 
-    def infer(self, node: Node, premises: Iterable[Claim]) -> Claim:
-        """The claim for this node, given what is claimed of the curves that are read."""
+    def kind_for(self, node: Node, alpha: Order | np.ndarray) -> Kind:
+        """What it yields for this node at this order, for exact premises."""
+        is_upper = self.why_upper is not None and self.why_upper(node, alpha) is not None
+        return Kind.UPPER if is_upper else self.kind
+
+    def is_tight(self, node: Node, alpha: Order | np.ndarray) -> bool:
+        """Is no other upper bound smaller for this node at this order, where it applies?"""
+        return self.tight and self.kind_for(node, alpha) is self.kind
+
+    def infer(self, node: Node, premises: Iterable[Claim], alpha: Order | np.ndarray) -> Claim:
+        """The claim for this node at an order, given what is claimed of the curves it reads."""
         what = f"{self.name} on {type(node).__name__}"
         if self.reads != "itself":
             premises = node.carried(premises, what)  # type: ignore[attr-defined]
-        found = infer(what, self.claim, premises, self.monotone)
+        stated = replace(self.claim, kind=self.kind_for(node, alpha))
+        found = infer(what, stated, premises, self.monotone)
         # What is refuted bounds nothing, whatever it says of itself.
         return replace(found, kind=Kind.NEITHER) if self.status == REFUTED else found
 
@@ -238,6 +251,7 @@ class Statement(TypedDict, total=False):
     monotone: Required[bool]
     status: Required[str]
     applies: Required[Condition]
+    why_upper: ConditionAtOrder | None
     assumes: str
     regime: Regime | None
     reads: str

@@ -7,14 +7,14 @@ from fractions import Fraction
 from symacct.core.claims import Kind
 from symacct.core.exact import Exact, expression
 from symacct.core.lazy_import import sympy
+from symacct.expressions.attained import SWAPPED
 from symacct.mechanisms.gaussian import Gaussian
 
 
 class ComputedGaussian(Gaussian):
     """Gaussian noise of σ on what one record moves by at most Δ."""
 
-    one_pair = True
-    swap_symmetric = True  # as of any Gaussian
+    attained = SWAPPED  # as of any Gaussian
 
     @property
     def squared_sensitivity(self) -> tuple[Fraction, bool]:

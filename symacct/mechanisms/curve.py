@@ -22,6 +22,7 @@ from symacct.core.errors import AdjacencyError, DomainError, OrderError, echo
 from symacct.core.exact import INFINITY, Numeric, Order, exact, expression, is_infinite, typed_value
 from symacct.core.forking import new_lock
 from symacct.core.lazy_import import sympy
+from symacct.expressions.attained import ADDED
 from symacct.expressions.bounded import replaced
 from symacct.expressions.formula_reader import parse_formula
 from symacct.expressions.parameters import nonnegative
@@ -68,7 +69,7 @@ class Curve(Mechanism):
     adjacency: Adjacency
     source = Source("user", "")
     premises = (STATED_OF_IT,)
-    one_pair = True  # what the kinds "exact" and "lower" say
+    attained = ADDED  # what the kinds "exact" and "lower" say
 
     def __new__(
         cls,

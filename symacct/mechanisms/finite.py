@@ -19,6 +19,7 @@ from symacct.core.exact import Numeric, Order, typed_value
 from symacct.core.forking import cached_property
 from symacct.core.sources import VEH14
 from symacct.distributions.direction import FiniteDirection
+from symacct.expressions.attained import ANY_OF_SEVERAL, SWAPPED, AttainedBy
 from symacct.expressions.parameters import whole
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.pair import Given, probabilities
@@ -112,8 +113,9 @@ class FiniteMechanism(Mechanism):
         return len(self.pairs) == 1
 
     @property
-    def one_pair(self) -> bool:  # type: ignore[override]
-        return self.swap_symmetric
+    def attained(self) -> AttainedBy:  # type: ignore[override]
+        """Any two of the laws, in either order."""
+        return SWAPPED if self.swap_symmetric else ANY_OF_SEVERAL
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         curves = [FiniteDirection(masses).curve(ctx) for masses in self.pairs]

@@ -9,6 +9,7 @@ from symacct.arithmetic import Arithmetic, Number
 from symacct.core.claims import Kind
 from symacct.core.exact import INFINITY, Exact, Numeric, Order
 from symacct.core.sources import MIR17
+from symacct.expressions.attained import SWAPPED
 from symacct.expressions.parameters import positive
 from symacct.mechanisms.mechanism import Mechanism
 
@@ -28,13 +29,12 @@ class Gaussian(Mechanism):
     sigma: Exact
     sensitivity: Exact
     source = MIR17.at("Table II")
-    premises = (
+    premises: tuple[str, ...] = (
         "one record changes the query by no more than its sensitivity, in the Euclidean norm",
     )
     kind = Kind.EXACT
-    one_pair = True
     is_cheap = True
-    swap_symmetric = True  # z ↦ Δ − z swaps N(Δ, σ²) and N(0, σ²)
+    attained = SWAPPED  # z ↦ Δ − z swaps N(Δ, σ²) and N(0, σ²)
     steepest_up_to = INFINITY
     #: Is all of the query fixed beforehand? Else what a record moves may follow what came before:
     #: a subclass that does not say so is not.

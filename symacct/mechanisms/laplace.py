@@ -9,6 +9,7 @@ from symacct.arithmetic import Arithmetic, Number
 from symacct.core.claims import Kind
 from symacct.core.exact import INFINITY, Exact, Numeric, Order
 from symacct.core.sources import MIR17, ZW19
+from symacct.expressions.attained import SWAPPED
 from symacct.expressions.parameters import positive
 from symacct.mechanisms.mechanism import Mechanism
 
@@ -17,9 +18,8 @@ class LaplacePair(Mechanism):
     """A curve attained by two Laplace laws `pure` scales apart, which is their ε(∞)."""
 
     kind = Kind.EXACT
-    one_pair = True
     is_cheap = True
-    swap_symmetric = True  # z ↦ Δ − z swaps the two Laplace laws
+    attained = SWAPPED  # z ↦ Δ − z swaps the two Laplace laws
     steepest_up_to = INFINITY
 
     @property

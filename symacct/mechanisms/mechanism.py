@@ -29,8 +29,9 @@ _CURVE = {"curve", "excess", "at_one", "at_infinity"}
 _REMEDIES = {
     "kind": "kind = Kind.EXACT if a pair attains the curve at every order, else Kind.UPPER or "
     "Kind.LOWER",
-    "one_pair": "one_pair = True if it is the same pair at every order, else False",
-    "swap_symmetric": "swap_symmetric = True if an involution swaps that pair, else False",
+    "attained": "attained = SWAPPED if one pair attains it at every order and an involution swaps "
+    "it, ADDED if it is one pair and its first law is that with the record, LARGER if either law "
+    "of it may be the first one, ANY_OF_SEVERAL or UNKNOWN (of symacct.expressions.attained)",
     "convex": "convex = True if λε(λ+1) is proved convex, else False",
     "source": "source = Source(work, place)",
 }
@@ -187,4 +188,4 @@ def _needed(cls: type[Mechanism], own: list[type[Mechanism]]) -> set[str]:
     kind = next((one.__dict__["kind"] for one in own if "kind" in one.__dict__), None)
     of_a_base = cls.__mro__[len(own) : cls.__mro__.index(Mechanism)]
     restated = {name for one in of_a_base for name in one.__dict__ if name in _REMEDIES}
-    return {"kind"} | restated | (set() if kind is Kind.UPPER else {"one_pair"})
+    return {"kind"} | restated | (set() if kind is Kind.UPPER else {"attained"})

@@ -19,6 +19,7 @@ from symacct.core.lazy_import import sympy
 from symacct.core.sources import GAL13, VEH14
 from symacct.distributions.direction import Direction, FiniteDirection, RoundedDirection
 from symacct.distributions.law import Law
+from symacct.expressions.attained import ANY_OF_SEVERAL, LARGER, SWAPPED, AttainedBy
 from symacct.expressions.parameters import number_of_records, rate
 from symacct.mechanisms.mechanism import Mechanism, order_by_order
 from symacct.mechanisms.mixtures import between, has_closed_form
@@ -123,6 +124,10 @@ class DistributionPair(Mechanism):
         return self.records is not None
 
     @property
+    def sizes(self) -> tuple[int, float]:
+        return super().sizes if self.records is None else (self.records, self.records)
+
+    @property
     def source(self) -> Source:  # type: ignore[override]
         """The definition, or the closed forms of the families."""
         if isinstance(self.P, Law) and has_closed_form(self.P, self.Q):
@@ -146,9 +151,11 @@ class DistributionPair(Mechanism):
         return Counter(masses) == Counter((q, p) for p, q in masses)
 
     @property
-    def one_pair(self) -> bool:  # type: ignore[override]
-        """The larger of two directions is the curve of one only where they are the same."""
-        return self.swap_symmetric
+    def attained(self) -> AttainedBy:  # type: ignore[override]
+        """Either way round in each run, unless it is stated which law is that with the record."""
+        if self.swap_symmetric:
+            return SWAPPED
+        return LARGER if self.with_record == "P" else ANY_OF_SEVERAL
 
     def direction(self, reverse: bool = False) -> Direction:
         """P against Q, or Q against P."""

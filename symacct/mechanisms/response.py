@@ -22,6 +22,7 @@ from symacct.core.exact import (
 )
 from symacct.core.lazy_import import sympy
 from symacct.core.sources import KOV15, MIR17
+from symacct.expressions.attained import SWAPPED
 from symacct.expressions.node import Node, kinds
 from symacct.expressions.parameters import nonnegative, probability, truth_probability, whole
 from symacct.mechanisms.mechanism import STATED_OF_IT, Mechanism
@@ -35,9 +36,8 @@ class ResponsePair(Mechanism):
     """A curve attained by the laws (p, 1−p) and (1−p, p), in terms of p and t = log(p/(1−p))."""
 
     kind = Kind.EXACT
-    one_pair = True
     is_cheap = True
-    swap_symmetric = True  # swapping the two answers swaps the two laws
+    attained = SWAPPED  # swapping the two answers swaps the two laws
     steepest_up_to = INFINITY
 
     def truth_probability(self, ctx: Arithmetic) -> Number:
@@ -273,8 +273,7 @@ class ApproximateDP(Mechanism):
 
     adjacency: Adjacency
     kind = Kind.EXACT
-    one_pair = True
-    swap_symmetric = True
+    attained = SWAPPED
     convex = True
     finite_up_to = Fraction(1)
     source = KOV15.at("every (ε, δ)-DP mechanism is a post-processing of four outcomes")

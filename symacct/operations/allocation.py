@@ -5,6 +5,7 @@ from __future__ import annotations
 from symacct.core.claims import ADD_REMOVE
 from symacct.core.errors import DomainError, echo
 from symacct.core.exact import Numeric
+from symacct.expressions.attained import LARGER, UNKNOWN, AttainedBy
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import whole
 from symacct.operations.operation import Operation
@@ -51,6 +52,12 @@ class RandomAllocation(Operation):
     def changes_size(self) -> bool:  # type: ignore[override]
         """Each run is given the records that were drawn for it."""
         return self.steps > 1
+
+    @property
+    def attained(self) -> AttainedBy:  # type: ignore[override]
+        """The mean of the laws with the record in one of the runs, and the law without it."""
+        inner = self.mechanism.attained
+        return inner if self.steps == 1 else LARGER if inner.is_swapped else UNKNOWN
 
     def __new__(cls, mechanism: Node, steps: Numeric) -> RandomAllocation:
         count = whole(steps, "RandomAllocation, steps", least=1)

@@ -14,9 +14,10 @@ from symacct.core.errors import DomainError, echo
 from symacct.core.exact import INFINITY, Exact, Numeric, Order, typed_value
 from symacct.core.forking import cached_property
 from symacct.core.lazy_import import sympy
+from symacct.expressions.attained import AttainedBy, together, why_no_one_way
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import whole
-from symacct.operations.operation import Operation
+from symacct.operations.operation import TYPICAL_ORDER, Operation
 
 #: How often a mechanism is run: a whole number, or a SymPy expression that stands for one.
 Count: TypeAlias = int | sympy.Expr
@@ -66,15 +67,10 @@ class Compose(Operation):
     def symbolic_parameters(self) -> list[sympy.Expr]:
         return [count for count in self.terms.values() if isinstance(count, sympy.Expr)]
 
-    @property
-    def swap_symmetric(self) -> bool:  # type: ignore[override]
+    @cached_property
+    def attained(self) -> AttainedBy:
         """The product of dominating pairs dominates, and the involutions act side by side."""
-        return all(part.swap_symmetric for part in self.terms)
-
-    @property
-    def one_pair(self) -> bool:  # type: ignore[override]
-        """The product of the parts' pairs attains the sum of their curves."""
-        return all(part.one_pair for part in self.terms)
+        return together(part.attained for part in self.terms)
 
     @property
     def steepest_up_to(self) -> Order:  # type: ignore[override]
@@ -93,12 +89,15 @@ class Compose(Operation):
         return type(self)._of(counts)
 
     def _infer(self) -> Claim:
+        self._refuse_other_sizes()
         what = "Compose"
         adjacency: Adjacency = EITHER
         if self.terms:
             adjacency, *rest = {part.claim.adjacency for part in self.terms}
             for other in rest:
                 adjacency = adjacency.meet(other, what)
+        if why_no_one_way((part.attained for part in self.terms), TYPICAL_ORDER):
+            return super()._infer()
         kind = combine((narrowed_claim(part.claim, adjacency).kind for part in self.terms), what)
         certified = all(part.claim.certified for part in self.terms)
         return Claim(kind, adjacency, ALL_ORDERS, certified=certified)

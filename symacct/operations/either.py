@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from symacct.core.exact import Exact, Numeric
+from symacct.core.forking import cached_property
+from symacct.expressions.attained import AttainedBy, together
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import rate
 from symacct.operations.operation import Operation
@@ -34,15 +36,10 @@ class Either(Operation):
     says_who_takes_part = True
     premises = ("which of the two mechanisms is run, a coin decides that does not see the data",)
 
-    @property
-    def swap_symmetric(self) -> bool:  # type: ignore[override]
-        """Both involutions act, and leave the coin alone."""
-        return self.first.swap_symmetric and self.second.swap_symmetric
-
-    @property
-    def one_pair(self) -> bool:  # type: ignore[override]
-        """The coin with the pair of the mechanism that it chose."""
-        return self.first.one_pair and self.second.one_pair
+    @cached_property
+    def attained(self) -> AttainedBy:
+        """The coin with the pair of the mechanism that it chose; involutions leave it alone."""
+        return together((self.first.attained, self.second.attained))
 
     @property
     def convex(self) -> bool:

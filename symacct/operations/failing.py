@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import singledispatch
 
 from symacct.core.exact import Exact, Numeric, typed_value
+from symacct.expressions.attained import AttainedBy
 from symacct.expressions.bounded import bits
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import probability
@@ -27,7 +28,7 @@ class Failing(Operation):
     `mechanism`, and the Rényi curve is infinite. `Failing(PureDP(epsilon), delta)` is
     `ApproximateDP(epsilon, delta)`, and `Failing(ZCDP(rho), delta)` is δ-approximate ρ-zCDP. A
     `delta` of 0 gives the mechanism itself. Raises DomainError for a δ outside [0, 1). Source:
-    KOV15 and BS16; docs/proofs.md, section 44.
+    KOV15 and BS16; docs/proofs.md, section 43.
 
     >>> from symacct import ZCDP
     >>> print(Failing(ZCDP("1/2"), "5e-6").epsilon("1e-5", 6, "improved").epsilon.rounded(6))
@@ -46,14 +47,9 @@ class Failing(Operation):
     premises = ("whether a mechanism fails does not depend on the data",)
 
     @property
-    def swap_symmetric(self) -> bool:  # type: ignore[override]
-        """What tells the data is exchanged with the data."""
-        return self.mechanism.swap_symmetric
-
-    @property
-    def one_pair(self) -> bool:  # type: ignore[override]
-        """The mechanism's pair, or the data."""
-        return self.mechanism.one_pair
+    def attained(self) -> AttainedBy:  # type: ignore[override]
+        """The mechanism's pair, or the data, which are exchanged with each other."""
+        return self.mechanism.attained
 
 
 @dataclass(frozen=True)
@@ -79,7 +75,7 @@ def failures(node: Node) -> Failures | None:
     A composition fails where one of its parts does, a post-processing where the mechanism does, and
     one of two mechanisms by a coin where that does on which the coin falls.
     An (ε, δ)-DP mechanism is an ε-DP one that fails with probability δ. What is below another
-    operation, such as a sample, is left there. Source: docs/proofs.md, section 44.
+    operation, such as a sample, is left there. Source: docs/proofs.md, section 43.
 
     >>> from symacct import Gaussian
     >>> found = failures(2 * ApproximateDP(1, "1/9") + Failing(Gaussian(5), "1/7"))
@@ -124,14 +120,11 @@ def _(node: Either) -> Failures | None:
     """The coin that is tossed where nothing fails lands otherwise, where one side fails more."""
     if node.share in (0, 1) or not isinstance(node.share, Fraction):
         return None
-    sides = [failures(part) or Failures(part, ()) for part in (node.first, node.second)]
-    if not any(side.parts for side in sides):
+    one, other = (failures(part) or Failures(part, ()) for part in (node.first, node.second))
+    if not (one.parts or other.parts) or one.kept is None or other.kept is None:
         return None
-    first, second = (side.kept for side in sides)
-    if first is None or second is None:
-        return None
-    first, second = node.share * first, (1 - node.share) * second
-    rest = Either(*(side.rest for side in sides), first / (first + second))
+    first, second = node.share * one.kept, (1 - node.share) * other.kept
+    rest = Either(one.rest, other.rest, first / (first + second))
     return Failures(rest, ((1 - first - second, 1),))
 
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from symacct.core.claims import Adjacency, Claim
 from symacct.core.errors import DomainError, echo
 from symacct.core.exact import Numeric
+from symacct.expressions.attained import ANY_OF_SEVERAL, UNKNOWN, AttainedBy
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import whole
 from symacct.mechanisms import (
@@ -69,6 +70,17 @@ class GroupPrivacy(Operation):
                 f"GroupPrivacy, size: found {echo(records)}, needed size <= {_MOST_RECORDS}"
             )
         return mechanism if records == 1 else cls._intern(mechanism=mechanism, size=records)
+
+    @property
+    def sizes(self) -> tuple[int, float]:
+        """The mechanism is stated for the last step, which may have fewer records."""
+        least, most = super().sizes
+        return least, most + self.size - 1
+
+    @property
+    def attained(self) -> AttainedBy:  # type: ignore[override]
+        """Of noise for as many times the sensitivity, in either direction; else not known."""
+        return ANY_OF_SEVERAL if isinstance(self.mechanism, tuple(NOISE)) else UNKNOWN
 
     def _infer(self) -> Claim:
         claim = super()._infer()

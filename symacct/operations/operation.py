@@ -10,8 +10,8 @@ from symacct.core.errors import DomainError, echo
 from symacct.expressions.node import Node
 from symacct.expressions.theorem_choice import answering_always, bounding
 
-# An order of the kind that every theorem about an operation speaks of.
-_TYPICAL_ORDER = 2
+#: An order of the kind that every theorem about an operation speaks of.
+TYPICAL_ORDER = 2
 
 
 class Operation(Node):
@@ -55,14 +55,24 @@ class Operation(Node):
                 "records"
             )
 
+    def _refuse_other_sizes(self) -> None:
+        """DomainError where the parts are stated for different numbers of records."""
+        least, most = self.sizes
+        if least > most:
+            raise DomainError(
+                f"{type(self).__name__}: found parts for {most:,} records and for {least:,}, "
+                "needed one number of records, as all parts are about the same data"
+            )
+
     def _infer(self) -> Claim:
+        self._refuse_other_sizes()
         if self.changes_size:
             self._refuse_counting()
         premises = [child.claim for child in self.children]
         lower = any(claim.kind is Kind.LOWER for claim in premises)
         goal = Kind.LOWER if lower else Kind.UPPER
-        answering = answering_always(bounding(self, _TYPICAL_ORDER, goal))
-        claim = answering[0].infer(self, premises)
+        answering = answering_always(bounding(self, TYPICAL_ORDER, goal))
+        claim = answering[0].infer(self, premises, TYPICAL_ORDER)
         adjacency = claim.adjacency
         if self.fixed_adjacency is not EITHER:
             adjacency = adjacency.meet(self.fixed_adjacency, type(self).__name__)

@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 from symacct.core import arguments
 from symacct.core.errors import DomainError, echo
 from symacct.core.exact import Numeric, Order
+from symacct.core.forking import cached_property
+from symacct.expressions.attained import AttainedBy
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import number_of_records
 from symacct.operations.operation import Operation
@@ -56,14 +58,22 @@ class PostProcess(Operation):
         """If their number is stated."""
         return self.records is not None
 
+    @property
+    def sizes(self) -> tuple[int, float]:
+        """What is said here and what is said below, which may contradict each other."""
+        least, most = super().sizes
+        if self.records is None:
+            return least, most
+        return max(least, self.records), min(most, self.records)
+
     def parameters(self) -> dict[str, Any]:
         """None that a curve reads."""
         return {}
 
-    @property
-    def swap_symmetric(self) -> bool:  # type: ignore[override]
+    @cached_property
+    def attained(self) -> AttainedBy:
         """The pair that dominates the mechanism dominates its post-processing."""
-        return self.mechanism.swap_symmetric
+        return self.mechanism.attained
 
     @property
     def steepest_up_to(self) -> Order:  # type: ignore[override]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from symacct.core.exact import Exact, Numeric, Order
+from symacct.expressions.attained import AttainedBy, Pairs
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import nonnegative
 from symacct.mechanisms.mechanism import STATED_OF_IT
@@ -25,6 +26,11 @@ class Scale(Operation):
     mechanism: Node
     c: Exact
     premises = (STATED_OF_IT,)
+
+    @property
+    def attained(self) -> AttainedBy:  # type: ignore[override]
+        """A multiple of a lower bound is at most one of the pair's divergences, of no one pair."""
+        return AttainedBy(Pairs.SEVERAL, self.mechanism.attained.way)
 
     def __new__(cls, mechanism: Node, c: Numeric) -> Node:  # type: ignore[misc]
         mechanism = as_node(mechanism, "Scale, mechanism")

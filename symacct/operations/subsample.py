@@ -8,7 +8,9 @@ from symacct.core.claims import ADD_REMOVE, REPLACE_ONE, Adjacency, Claim, Kind,
 from symacct.core.claims import adjacency as named_adjacency
 from symacct.core.errors import AdjacencyError, SymacctError
 from symacct.core.exact import Exact, Numeric
+from symacct.core.forking import cached_property
 from symacct.core.lazy_import import sympy
+from symacct.expressions.attained import ANY_OF_SEVERAL, AttainedBy
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import rate
 from symacct.mechanisms import Gaussian
@@ -63,10 +65,14 @@ class Sampling(Operation):
 
     _drawn = ("each sample is drawn anew and at random, and is kept secret",)
 
-    @property
-    def one_pair(self) -> bool:  # type: ignore[override]
-        """The pair of the sample's mixture and the law without the record."""
-        return self.mechanism.one_pair
+    @cached_property
+    def attained(self) -> AttainedBy:
+        """The sample's mixture and the law without the record; of a record replaced, others."""
+        if self.gamma == 1 and self.is_one_step():
+            return self.mechanism.attained
+        return (
+            ANY_OF_SEVERAL if self.adjacency == REPLACE_ONE else self.mechanism.attained.sampled()
+        )
 
     @property
     def changes_size(self) -> bool:  # type: ignore[override]

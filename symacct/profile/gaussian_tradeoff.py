@@ -1,13 +1,16 @@
 """The Gaussian trade-off curves below that of a profile: the nearest, and how far it is below.
 
-f is the largest of the lines 1 − H(x) − xα, and its own inverse; G_μ(α) = Φ(Φ⁻¹(1−α) − μ) is
-convex. It is below a polygon of such lines where it is below its corners: values of H at growing
-slopes x bound μ from above, and from below, as f is under the chords between the lines.
+f is the largest of the lines 1 − H(x) − xα, and G_μ(α) = Φ(Φ⁻¹(1−α) − μ) is convex and its own
+inverse. It is below a polygon of such lines where it is below its corners: values of H at growing
+slopes x bound μ from above, and from below, as f is under the chords between the lines. Where f is
+its own inverse too, slopes from 1 on are enough. Of a pair of laws whose directions differ f is
+that of one direction, and its inverse that of the other (docs/proofs.md, section 42).
 """
 
 from __future__ import annotations
 
 from bisect import insort
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
 from typing import NamedTuple
@@ -31,7 +34,7 @@ _BEYOND = (
 
 
 class SlopePoint(NamedTuple):
-    """H(x) = δ(log x) at a slope x >= 1."""
+    """H(x) = δ(log x) at a slope x > 0."""
 
     x: Fraction
     height: arb
@@ -55,36 +58,80 @@ class _Met(NamedTuple):
 @within_floats(_BEYOND)
 @np.errstate(all="ignore")
 def smallest_mu(height: HockeySticks, least_error: Fraction, digits: int) -> arb:
-    """The least μ with f >= G_μ where both errors are at least `least_error`.
+    """The least μ with f >= G_μ where both errors are at least `least_error`, of every direction.
 
-    ∞ where f(0) < 1, or nothing is known of its slope at 0, and all errors are asked for.
+    ∞ where f(0) < 1, or nothing is known of its slope at 0, and all errors are asked for. Then the
+    convex hull of all f is above G_μ where each of them is, and their largest H is the hull's.
     """
     if height.gaussian_mu is not None:
         return height.gaussian_mu
+    if not least_error:
+        return _smallest_of_hull(height, least_error, digits)
+    found = []
+    for way, back in height.each_way:
+        if way is back:
+            found.append(_smallest_of_hull(way, least_error, digits))
+        elif not way.directions[0].reverse:  # the inverse of the other: below both or neither
+            found.append(_smallest_of_arc(way, back, least_error, digits))
+    return BALL.maximum(*found)
+
+
+def _smallest_of_hull(height: HockeySticks, least_error: Fraction, digits: int) -> arb:
+    """Of an f that is its own inverse, from its slope −1 to the steepest one."""
     middle = SlopePoint(Fraction(1), height(Fraction(1)))
     centre = (1 - middle.height) / 2  # where f(α) = α, and the slope is −1
     if not middle.height > 0:
         return arb(0).union(_of_powers_above(middle.height.upper(), least_error))
+    touched = _Corner(centre, 1 - centre)
     if least_error:
-        if not ball(least_error) < centre:
-            raise DomainError(
-                f"least_error: found {float(least_error):.6g}, needed less than "
-                f"{float(centre.mid()):.6g}, at which both errors of the best test are equal"
-            )
-        return _Polygon(middle, *_tangent(height, least_error)).smallest(height, digits)
+        _refuse_large(least_error, centre, "at which both errors of the best test are equal")
+        steep, first = _tangent(height, least_error, height)
+        x = max(steep, Fraction(1))
+        return _Polygon(middle, SlopePoint(x, height(x)), first, touched).smallest(height, digits)
     largest = height.largest_loss
     if not largest.is_finite() or not bool(height.lost == 0):
         return arb("inf")
     end = SlopePoint(rational(largest.exp().upper()), arb(0))
-    return _Polygon(middle, end, _Corner(arb(0), arb(0))).smallest(height, digits)
+    return _Polygon(middle, end, _Corner(arb(0), arb(0)), touched).smallest(height, digits)
 
 
-def _tangent(height: HockeySticks, alpha: Fraction) -> tuple[SlopePoint, _Corner]:
-    """The line that touches f at α, and the place."""
-    search = best_test(height, alpha, height)
-    power, level = search.power(), ball(alpha)
-    x = max(search.best.x, Fraction(1))
-    return SlopePoint(x, height(x)), _Corner(level, power)
+def _smallest_of_arc(
+    height: HockeySticks, below: HockeySticks, least_error: Fraction, digits: int
+) -> arb:
+    """Of one direction, from where the error of one kind is the least to where the other is."""
+    total = height(Fraction(1))
+    if not total > 0:
+        return arb(0).union(_of_powers_above(total.upper(), least_error))
+    _refuse_large(least_error, (1 - total) / 2, "half of what the best test's errors sum to")
+
+    def both_sides(x: Fraction) -> arb:
+        """H, at slopes below 1 by that of the laws exchanged."""
+        return height(x) if x >= 1 else 1 - ball(x) + ball(x) * below(1 / x)
+
+    steep, first = _tangent(height, least_error, below)
+    turned, there = _tangent(below, least_error, height)
+    flat = min(1 / turned, steep)
+    last = _Corner(1 - there.power, 1 - there.alpha)
+    at_flat, at_steep = (SlopePoint(x, both_sides(x)) for x in (flat, steep))
+    return _Polygon(at_flat, at_steep, first, last).smallest(both_sides, digits)
+
+
+def _refuse_large(least_error: Fraction, centre: arb, what: str) -> None:
+    """DomainError for errors of which both need not be had at once."""
+    if not ball(least_error) < centre:
+        raise DomainError(
+            f"least_error: found {float(least_error):.6g}, needed less than "
+            f"{float(centre.mid()):.6g}, {what}"
+        )
+
+
+def _tangent(
+    height: HockeySticks, alpha: Fraction, below: HockeySticks
+) -> tuple[Fraction, _Corner]:
+    """The slope of a line that touches f at α, and the place."""
+    search = best_test(height, alpha, below)
+    power = search.power()
+    return search.best.x, _Corner(ball(alpha), power)
 
 
 def _of_powers_above(gain: arb, least_error: Fraction) -> arb:
@@ -115,17 +162,18 @@ def _apart(corner: _Corner) -> arb:
 
 
 class _Polygon:
-    """Lines from the middle, of slope −1, to an end, of the steepest one that is asked for."""
+    """Lines of slopes from a flat one to a steep one, and the places of f at the ends."""
 
-    def __init__(self, middle: SlopePoint, end: SlopePoint, first: _Corner) -> None:
-        self.points = [middle] if end.x == 1 else [middle, end]
-        self.first = first
-        centre = (1 - middle.height) / 2
-        self.last = _Corner(centre, 1 - centre)
+    def __init__(self, flat: SlopePoint, steep: SlopePoint, first: _Corner, last: _Corner) -> None:
+        self.points = [flat] if steep.x == flat.x else [flat, steep]
+        self.first, self.last = first, last
 
-    def smallest(self, height: HockeySticks, digits: int) -> arb:
+    def smallest(self, height: Callable[[Fraction], arb], digits: int) -> arb:
         """The least μ of all places of f from the first to the last."""
-        least, most = _apart(self.last), _apart(self.last)
+        flat = self.points[0]
+        line = _Corner(self.last.alpha, flat.height + ball(flat.x) * self.last.alpha)
+        least = _apart(self.last)
+        most = least.max(_apart(line))
         if self.first.alpha > 0:
             least, end = least.max(_apart(self.first)), self.points[-1]
             line = _Corner(self.first.alpha, end.height + ball(end.x) * self.first.alpha)
@@ -165,7 +213,7 @@ class _Polygon:
         gain = rise * (alpha - left.alpha)
         return _Corner(alpha, left.power + gain if gain.is_finite() else left.power)
 
-    def _split(self, height: HockeySticks, i: int) -> None:
+    def _split(self, height: Callable[[Fraction], arb], i: int) -> None:
         low, high = self.points[i].x, self.points[i + 1].x
         parts = _FIRST_CELLS if len(self.points) == 2 else 2
         ratio = (ball(high) / ball(low)).log() / parts

@@ -19,6 +19,7 @@ from flint import arb, ctx
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import rational
 from symacct.core import deadline
+from symacct.core.claims import Kind
 from symacct.core.errors import LimitError, PrecisionError
 from symacct.core.forking import cached_property
 from symacct.numerics.sums.refine import ball, up_to, within_floats
@@ -55,8 +56,14 @@ class HockeySticks:
         tests = self.profile.tests
         if not tests:
             return [(self, self)]
-        ways = [(way, _exchanged(way, tests)) for way in tests]
-        return [(self._of(way), self._of(back)) for way, back in ways]
+        alone = [(self._of(way), way, _exchanged(way, tests)) for way in tests]
+        return [(one, one if back is way else self._of(back)) for one, way, back in alone]
+
+    @property
+    def kind(self) -> Kind:
+        """What is said of tests: a bound where the best one is not known to be that of a pair."""
+        known = self.profile.claim.kind
+        return Kind.UPPER if known is Kind.EXACT and not self.profile.tests else known
 
     def _of(self, direction: CompositionProfile) -> HockeySticks:
         alone = copy(self)
@@ -152,6 +159,15 @@ def second_error(height: HockeySticks, alpha: Fraction, below: HockeySticks | No
     if (is_told := below.is_lost(1 - alpha)) is not False:
         return arb(0) if is_told else arb.nan()
     return TangentSearch(height, alpha, below).largest()
+
+
+def least_second_error(heights: HockeySticks, alpha: Fraction) -> arb:
+    """The least error of the second kind of all tests of a level, in either direction.
+
+    Where the tests are not known that of the convex hull of all their trade-off curves is less.
+    """
+    ways = heights.each_way
+    return BALL.minimum(*(second_error(way, alpha, back) for way, back in ways))
 
 
 @within_floats(_BEYOND)

@@ -76,6 +76,10 @@ class NodeCurve:
         """This curve in another arithmetic, or in balls at the precision now current."""
         return self.evaluation.using(ctx).curve(self.node)
 
+    def of(self, node: Node) -> NodeCurve:
+        """The curve of another node in the same evaluation."""
+        return self.evaluation.curve(node)
+
     def remember(self, what: str) -> Remembered:
         """A table for what else is computed from this curve, kept as long as its values."""
         return self.evaluation.memo(self.node, (*self.evaluation.key, what))

@@ -190,7 +190,7 @@ class OperationCurve(NodeCurve):
             except (PrecisionError, LimitError, OrderError) as failed:
                 error = error or failed
             else:
-                if theorem.tight and not is_array:
+                if not is_array and theorem.is_tight(self.node, alpha):
                     break
         if error is not None and not values:
             raise error
@@ -338,7 +338,7 @@ class OperationCurve(NodeCurve):
             curve.claim(at) if at is alpha or self._is_hull(alpha) else curve.claim_throughout(at)
             for curve, at in self._claimed_of(theorem, alpha)
         ]
-        claim = self.evaluation.stated(theorem).infer(self.node, premises)
+        claim = self.evaluation.stated(theorem).infer(self.node, premises, alpha)
         return replace(
             claim,
             adjacency=self.node.claim.adjacency,

@@ -235,7 +235,7 @@ def least_divergence(curve: NodeCurve, order: Order) -> arb:
 
     0 where it is not known that one pair attains the curve there (docs/proofs.md, section 17).
     """
-    if not all(node.one_pair for node in curve.node.walk()):
+    if not curve.node.attained.by_one_pair:
         return arb(0)
     try:
         if any(curve.claim(alpha).kind is not Kind.EXACT for alpha in (2, order)):

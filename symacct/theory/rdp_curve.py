@@ -23,3 +23,6 @@ class RDPCurve(SummedCurve, Protocol):
 
     def using(self, ctx: Arithmetic) -> RDPCurve:
         """This curve in another arithmetic, or in balls at the precision now current."""
+
+    def of(self, node: Node) -> RDPCurve:
+        """The curve of another node in the same evaluation."""

@@ -225,6 +225,10 @@ def test_the_mu_of_a_profile_that_may_be_0():
     class Unknown:
         gaussian_mu = None
 
+        @property
+        def each_way(self):
+            return [(self, self)]
+
         def __call__(self, x):
             return arb(0).union(arb("1e-20"))
 

@@ -109,9 +109,9 @@ def regret(m: Node, mu: Bound, digits: int = _SEARCHED) -> Bound:
 
 def _searched(known: Profile, node: Node, least: Fraction, digits: int | None) -> Bound:
     """By the profile."""
-    kind = known.claim.kind
-    claim = _claim(node, kind, *known.claim.sources)
     heights = HockeySticks(nearest_first(known)[0])
+    kind = heights.kind if least else known.claim.kind  # of all tests the hull says as much
+    claim = _claim(node, kind, *known.claim.sources)
 
     def ask(digits: int) -> Bound:
         def value(_: Accountant) -> tuple[arb, Claim]:

@@ -12,7 +12,7 @@ from symacct.core.sources import DRS22
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import rational
 from symacct.profile import Profile, profile
-from symacct.profile.tradeoff import HockeySticks, second_error
+from symacct.profile.tradeoff import HockeySticks, least_second_error
 from symacct.results.enclosure import ErrorBound, error_bound
 
 
@@ -23,11 +23,11 @@ def tradeoff(m: Node, alpha: Numeric, digits: int = 30) -> ErrorBound:
         raise DomainError(f"tradeoff, alpha: found {echo(alpha)}, needed 0 <= alpha <= 1")
     refuse_symbols(m)
     known = known_profile(m, "tradeoff")
-    claim = replace(known.claim, sources=(DRS22.at("trade-off functions"), *known.claim.sources))
-
     heights = HockeySticks(nearest_first(known)[0])
+    sources = (DRS22.at("trade-off functions"), *known.claim.sources)
+    claim = replace(known.claim, kind=heights.kind, sources=sources)
     what = f"tradeoff of {echo(m)} at {echo(level)}"
-    missed = certified_number(lambda _: (second_error(heights, level), claim), digits, what)
+    missed = certified_number(lambda _: (least_second_error(heights, level), claim), digits, what)
     return error_bound(missed)
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from symacct.arithmetic import Arithmetic, Number
 from symacct.core.claims import Kind, Source
 from symacct.core.exact import INFINITY, Order
+from symacct.expressions.attained import ADDED, SWAPPED, AttainedBy, Pairs, Way
 from symacct.mechanisms.mechanism import Mechanism
 
 #: An array (candidates, outcomes) of float64, or of Fractions for one candidate.
@@ -115,12 +116,11 @@ class FiniteLaws(Mechanism):
         return Kind.UPPER if self.raised else Kind.EXACT
 
     @property
-    def swap_symmetric(self) -> bool:  # type: ignore[override]
-        return bool(self.symmetric)
-
-    @property
-    def one_pair(self) -> bool:  # type: ignore[override]
-        return self.swap_symmetric or len(self.pairs) == 1
+    def attained(self) -> AttainedBy:  # type: ignore[override]
+        """P is the law with the record in each of the pairs."""
+        if self.symmetric:
+            return SWAPPED
+        return ADDED if len(self.pairs) == 1 else AttainedBy(Pairs.SEVERAL, Way.ADDITION)
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         raised = dict(self.raised)

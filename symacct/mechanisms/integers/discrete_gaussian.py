@@ -27,6 +27,7 @@ from symacct.core.errors import DomainError
 from symacct.core.exact import INFINITY, Exact, Numeric, Order
 from symacct.core.lazy_import import sympy
 from symacct.core.sources import CKS20
+from symacct.expressions.attained import SWAPPED
 from symacct.expressions.parameters import positive, whole
 from symacct.mechanisms.integers.integer_noise import (
     LatticeNoise,
@@ -64,8 +65,7 @@ class DiscreteGaussian(LatticeNoise):
     sigma: Exact
     sensitivity: int
     kind = Kind.EXACT
-    one_pair = True
-    swap_symmetric = True  # k ↦ Δ − k swaps the two laws
+    attained = SWAPPED  # k ↦ Δ − k swaps the two laws
     steepest_up_to = INFINITY
     source = CKS20.at("the discrete Gaussian; SYMACCT, docs/proofs.md, section 21")
 

@@ -12,6 +12,7 @@ from symacct.core.claims import Kind
 from symacct.core.exact import INFINITY, Exact, Numeric, Order, expression
 from symacct.core.lazy_import import sympy
 from symacct.core.sources import SYMACCT
+from symacct.expressions.attained import SWAPPED
 from symacct.expressions.parameters import positive, whole
 from symacct.mechanisms.integers.integer_noise import IntegerNoise
 
@@ -34,8 +35,7 @@ class DiscreteLaplace(IntegerNoise):
     b: Exact
     sensitivity: int
     kind = Kind.EXACT
-    one_pair = True
-    swap_symmetric = True  # k ↦ Δ − k swaps the two laws
+    attained = SWAPPED  # k ↦ Δ − k swaps the two laws
     steepest_up_to = INFINITY
     source = SYMACCT.at("docs/proofs.md, section 21")
 

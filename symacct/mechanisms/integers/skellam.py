@@ -27,6 +27,7 @@ from symacct.core.claims import Kind
 from symacct.core.exact import INFINITY, Exact, Numeric, Order
 from symacct.core.lazy_import import sympy
 from symacct.core.sources import AKL21
+from symacct.expressions.attained import SWAPPED
 from symacct.expressions.parameters import positive, whole
 from symacct.mechanisms.integers.integer_noise import (
     LatticeNoise,
@@ -62,8 +63,7 @@ class Skellam(LatticeNoise):
     mu: Exact
     sensitivity: int
     kind = Kind.EXACT
-    one_pair = True
-    swap_symmetric = True  # k ↦ Δ − k swaps the two laws
+    attained = SWAPPED  # k ↦ Δ − k swaps the two laws
     source = AKL21.at("the Skellam mechanism; SYMACCT, docs/proofs.md, section 21")
 
     def __new__(cls, mu: Numeric, sensitivity: Numeric = 1) -> Skellam:

@@ -10,6 +10,7 @@ from symacct.core.claims import Adjacency, Kind
 from symacct.core.claims import adjacency as named_adjacency
 from symacct.core.exact import Exact, Numeric, Order
 from symacct.core.sources import DDR20, MS20
+from symacct.expressions.attained import ANY_OF_SEVERAL
 from symacct.expressions.parameters import positive
 from symacct.mechanisms.laplace import LaplacePair
 from symacct.mechanisms.mechanism import Mechanism
@@ -39,7 +40,7 @@ class ExponentialMechanism(Mechanism):
 
     adjacency: Adjacency
     kind = Kind.EXACT
-    one_pair = False  # how the two losses lie about 0 depends on the order
+    attained = ANY_OF_SEVERAL  # how the two losses lie about 0 depends on the order
     source = DDR20.at("bounded range; SYMACCT, docs/proofs.md, section 24")
     makers = ("of_noise",)
     premises = (

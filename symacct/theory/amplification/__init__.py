@@ -30,3 +30,4 @@ from symacct.theory.amplification import veh14 as veh14
 from symacct.theory.amplification.fixed_size import wbk19 as wbk19
 from symacct.theory.amplification.fixed_size import wbk19_pure as wbk19_pure
 from symacct.theory.amplification.poisson import zw19 as zw19
+from symacct.theory.amplification import directions as directions

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from symacct.arithmetic import Arithmetic, Number
+from symacct.arithmetic import BALL, Arithmetic, Number
 from symacct.core.claims import ALL_ORDERS, EITHER, Kind
 from symacct.core.exact import INFINITY, Exact, Order
 from symacct.core.sources import SYMACCT
 from symacct.expressions.theorem_registry import always, theorem
 from symacct.operations.either import Either
+from symacct.theory.amplification.directions import (
+    SECTION,
+    TWO_WAYS,
+    OneDirection,
+    has_two_ways,
+    in_balls,
+    larger_way,
+    of_node,
+    why_not,
+    why_not_parts,
+)
+from symacct.theory.amplification.elementary import both_ways
 from symacct.theory.rdp_curve import RDPCurve
 
 
@@ -18,7 +30,10 @@ from symacct.theory.rdp_curve import RDPCurve
     source=SYMACCT.at("docs/proofs.md, section 27"),
     orders=ALL_ORDERS,
     adjacency=EITHER,
+    assumes="nothing further; it is exact if one direction, of a record added or of one removed, "
+    "is the larger one in both",
     applies=always,
+    why_upper=both_ways,
     takes_exact=True,
     monotone=True,
     status="proved",
@@ -39,3 +54,42 @@ def either(ctx: Arithmetic, eps: tuple[RDPCurve, RDPCurve], alpha: Order, share:
         return s * first + (1 - s) * second
     lam = ctx.number(alpha) - 1
     return ctx.log1p(s * ctx.expm1(lam * first) + (1 - s) * ctx.expm1(lam * second)) / lam
+
+
+@why_not.register(Either)
+def _(node: Either) -> str | None:
+    return why_not_parts(node)
+
+
+@of_node.register(Either)
+def _(node: Either, eps: RDPCurve, alpha: Order, removed: bool) -> Number:
+    first, second = (OneDirection(eps.of(part), removed) for part in (node.first, node.second))
+    return either(BALL, (first, second), alpha, node.share)
+
+
+@theorem(
+    "EITHER-DIRECTIONS",
+    operation=Either,
+    kind=Kind.EXACT,
+    source=SECTION,
+    orders=ALL_ORDERS,
+    adjacency=EITHER,
+    assumes=TWO_WAYS,
+    applies=has_two_ways,
+    tight=True,
+    partial=True,
+    takes_exact=True,
+    monotone=True,
+    status="proved",
+)
+def coin_of_directions(
+    ctx: Arithmetic, eps: tuple[RDPCurve, RDPCurve], alpha: Order, share: Exact
+) -> Number:
+    """ε′(α) = max over both directions D of log( s e^{(α−1)D₁(α)} + (1−s) e^{(α−1)D₂(α)} )/(α−1)"""
+    return in_balls(
+        ctx,
+        eps,
+        lambda curves: larger_way(
+            curves, alpha, lambda each: either(BALL, tuple(each), alpha, share)
+        ),
+    )

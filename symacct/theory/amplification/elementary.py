@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from symacct.arithmetic import Arithmetic, Number
 from symacct.core.claims import ALL_ORDERS, EITHER, Kind, Source
 from symacct.core.exact import Order
 from symacct.core.sources import MIR17
+from symacct.expressions.attained import why_no_one_way
 from symacct.expressions.node import Node
 from symacct.expressions.theorem_registry import always, theorem
 from symacct.numerics.sums.local import LocalProduct, times
@@ -37,6 +40,11 @@ def _composed(
     return found
 
 
+def both_ways(node: Node, alpha: Order | np.ndarray) -> str | None:
+    """One direction is the larger one in all parts."""
+    return why_no_one_way((part.attained for part in node.children), alpha)
+
+
 @theorem(
     "MIR17-P1",
     operation=Compose,
@@ -44,7 +52,10 @@ def _composed(
     source=MIR17.at("Proposition 1"),
     orders=ALL_ORDERS,
     adjacency=EITHER,
+    assumes="nothing further; it is exact if one direction, of a record added or of one removed, "
+    "is the larger one in all parts",
     applies=always,
+    why_upper=both_ways,
     local=_composed,
     monotone=True,
     status="proved",

@@ -15,7 +15,7 @@ from symacct.theory.rdp_curve import RDPCurve
     "FAILING",
     operation=Failing,
     kind=Kind.EXACT,
-    source=SYMACCT.at("docs/proofs.md, section 44"),
+    source=SYMACCT.at("docs/proofs.md, section 43"),
     orders=ALL_ORDERS,
     adjacency=EITHER,
     applies=always,

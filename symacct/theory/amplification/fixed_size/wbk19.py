@@ -85,7 +85,7 @@ def has_dominating_pair(node: Node) -> str | None:
     post-processing, and compositions of these (the product pair dominates).
     """
     mechanism = node.mechanism  # type: ignore[attr-defined]
-    if mechanism.swap_symmetric and mechanism.claim.kind is Kind.EXACT:
+    if mechanism.attained.is_swapped and mechanism.claim.kind is Kind.EXACT:
         return None
     return f"that one pair attains and dominates is not proved for {type(mechanism).__name__}"
 

@@ -27,7 +27,7 @@ from symacct.core.claims import ADD_REMOVE, ALL_ORDERS, REPLACE_ONE, Kind
 from symacct.core.errors import echo
 from symacct.core.exact import INFINITY, Exact, Order
 from symacct.core.sources import VEH14, WBK19
-from symacct.distributions.direction import Direction, FiniteDirection
+from symacct.distributions.direction import FiniteDirection
 from symacct.expressions.node import Node
 from symacct.expressions.theorem_registry import theorem
 from symacct.mechanisms.mixtures import MixtureDirection, has_closed_form, mixed, why_not_mixed
@@ -239,18 +239,18 @@ def _moments(ctx: BallArithmetic, eps: RDPCurve, reverse: bool) -> Terms:
     """e^{(l−1)D_l} − 1 of one direction of the pair."""
     known: dict[str, Terms] = eps.remember(f"moments of one direction, {reverse}")
     if "terms" not in known:
-        known["terms"] = Terms(_DirectionCurve(ctx, pair_of(eps).direction(reverse)))
+        known["terms"] = Terms(DirectionCurve(ctx, pair_of(eps).direction(reverse).curve(ctx)))
     return known["terms"]
 
 
-class _DirectionCurve:
-    """D_l of one direction of the pair, remembered; its CGF (l−1)D_l is convex and 0 at 1."""
+class DirectionCurve:
+    """D_l of one direction of a pair, remembered; its CGF (l−1)D_l is convex and 0 at 1."""
 
     shape = "convex"
 
-    def __init__(self, ctx: BallArithmetic, direction: Direction) -> None:
+    def __init__(self, ctx: BallArithmetic, at: Callable[[Order], Number]) -> None:
         self.ctx = ctx
-        self._at = cache(direction.curve(ctx))
+        self._at = cache(at)
 
     def __call__(self, alpha: Order) -> arb:
         value: arb = self._at(alpha)
@@ -322,11 +322,16 @@ def _(ctx: SymbolicArithmetic, directions: list[MixtureDirection], alpha: Order)
 
 
 def _directions(pair: DistributionPair, gamma: Exact) -> list[Any]:
-    """Both directions for each role of the laws; one where a symmetry swaps them."""
+    """Both directions for each role of the laws; of densities one where a symmetry swaps them."""
+    added = sampled_directions(pair, gamma, removed=False)
+    if pair.masses is None and pair.swap_symmetric:
+        return added
+    return [*added, *sampled_directions(pair, gamma, removed=True)]
+
+
+def sampled_directions(pair: DistributionPair, gamma: Exact, removed: bool) -> list[Any]:
+    """m from q, m = (1−γ)q + γp, or q from m if `removed`, for each p that may have the record."""
     if pair.masses is None:
-        if pair.swap_symmetric:
-            return mixed(pair.P, pair.Q, gamma)[:1]
-        return [one for role in pair.roles for one in mixed(role.P, role.Q, gamma)]
+        return [mixed(role.P, role.Q, gamma)[removed] for role in pair.roles]
     found = [mixture(role.masses or (), gamma) for role in pair.roles]
-    back = [[(q, m) for m, q in masses] for masses in found]
-    return [FiniteDirection(masses) for masses in [*found, *back]]
+    return [FiniteDirection([(q, m) for m, q in one] if removed else one) for one in found]

@@ -5,11 +5,14 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import Any
 
+import numpy as np
+
 from symacct.arithmetic import Arithmetic, BallArithmetic, Number
 from symacct.core import limits
 from symacct.core.claims import ADD_REMOVE, INFINITE_ORDER, INTEGER_ORDERS, Kind
 from symacct.core.exact import INFINITY, Order
 from symacct.core.sources import ZW19
+from symacct.expressions.attained import Way
 from symacct.expressions.node import Node
 from symacct.expressions.theorem_registry import always, theorem
 from symacct.numerics.sums.binomial import binomial_sum
@@ -23,7 +26,7 @@ from symacct.theory.rdp_curve import RDPCurve
 
 def has_swap_symmetric_pair(node: Node) -> str | None:
     """Condition (4) is proved: one dominating pair whose likelihood ratio a symmetry inverts."""
-    if node.mechanism.swap_symmetric:  # type: ignore[attr-defined]
+    if node.mechanism.attained.is_swapped:  # type: ignore[attr-defined]
         return None
     return (
         "its condition (4), that all odd chi-divergences are nonnegative, is not proved for "
@@ -32,14 +35,14 @@ def has_swap_symmetric_pair(node: Node) -> str | None:
 
 
 def has_one_pair(node: Node) -> str | None:
-    """Where the mechanism's curve is exact, one pair attains it, the same at every order."""
-    below = node.mechanism.walk()  # type: ignore[attr-defined]
-    mixed = next(
-        (one for one in below if not one.one_pair and one.claim.kind is not Kind.UPPER), None
-    )
-    if mixed is None:
+    """One pair attains the mechanism's curve at every order, P the law with the record."""
+    mechanism = node.mechanism  # type: ignore[attr-defined]
+    if mechanism.attained.by_one_pair:
         return None
-    return f"the curve of {type(mixed).__name__} is the larger of two, not that of one pair"
+    return (
+        f"the curve of {type(mechanism).__name__} may be the larger of two, not that of one pair, "
+        "with the record against without it, at every order"
+    )
 
 
 def log_moment(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
@@ -143,11 +146,11 @@ def lower_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> 
     return log_moment(ctx, eps, alpha, gamma) / (ctx.number(alpha) - 1)
 
 
-def may_be_the_record(node: Node) -> str | None:
-    """Either of two laws may be that with the record, or nothing is said of it."""
-    if node.mechanism.fields().get("with_record") != "P":  # type: ignore[attr-defined]
+def may_be_of_a_removal(node: Node, alpha: Order | np.ndarray) -> str | None:
+    """The mechanism's ε(∞) is attained by the addition of a record."""
+    if node.mechanism.attained.way_at(alpha) is not Way.LARGER:  # type: ignore[attr-defined]
         return None
-    return "the pair says which law is that with the record, so that its ε(∞) may be the other's"
+    return "ε(∞) of the mechanism may be that of a record removed, which a sample has less of"
 
 
 @theorem(
@@ -160,7 +163,8 @@ def may_be_the_record(node: Node) -> str | None:
     assumes="add/remove neighbours; it is exact as the largest value over the mechanisms with this "
     "ε(∞), and is attained if the addition of the record attains ε(∞)",
     tight=True,
-    applies=may_be_the_record,
+    applies=always,
+    why_upper=may_be_of_a_removal,
     monotone=True,
     status="proved",
 )

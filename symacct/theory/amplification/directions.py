@@ -1,0 +1,326 @@
+"""Each direction of a record apart: sums and coins of which all parts see one pair of datasets.
+
+Of add/remove neighbours one has the record. A sum of parts costs the larger of two sums: that of
+the divergences of the law with the record from the law without it, and that of the other direction;
+and so does a coin. Where one direction is the larger one in all parts, it is the sum of their
+curves. The laws of two parts, one with the larger value in each direction, are never had at once
+(docs/proofs.md, section 42).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from functools import singledispatch
+from typing import Any
+
+from symacct.arithmetic import BALL, Arithmetic, BallArithmetic, MpmathArithmetic, Number
+from symacct.arithmetic.ball import precision, rational
+from symacct.core.claims import ADD_REMOVE, ALL_ORDERS, EITHER, INTEGER_ORDERS, Kind
+from symacct.core.errors import DomainError, OrderError
+from symacct.core.exact import INFINITY, Exact, Order, exact
+from symacct.core.sources import SYMACCT
+from symacct.distributions.families import Laplace as LaplaceLaw
+from symacct.distributions.normal import Normal
+from symacct.expressions.attained import Pairs, Way, why_no_one_way
+from symacct.expressions.node import Node
+from symacct.expressions.theorem_registry import theorem
+from symacct.mechanisms import DistributionPair, Gaussian, RandomizedResponse, VectorLaplace
+from symacct.operations.allocation import RandomAllocation
+from symacct.operations.compose import Compose, Count
+from symacct.operations.subsample import SAMPLINGS, Sampling
+from symacct.theory.amplification.allocation import is_gaussian, is_laplace
+from symacct.theory.amplification.allocation import log_moment as allocated_moment
+from symacct.theory.amplification.elementary import composition
+from symacct.theory.amplification.poisson.finite_pairs import (
+    DirectionCurve,
+    is_pair,
+    sampled_directions,
+)
+from symacct.theory.amplification.poisson.zw19 import log_moment, sampled_pure
+from symacct.theory.rdp_curve import RDPCurve
+
+SECTION = SYMACCT.at("docs/proofs.md, section 42")
+
+
+def directed(eps: RDPCurve, alpha: Order, removed: bool) -> Number:
+    """The largest D_α of the law with the record from the one without, or, `removed`, the other.
+
+    In balls at the precision now current. OrderError where it is not known at this order.
+    """
+    way = eps.node.attained.way_at(alpha)
+    if way is Way.EITHER or (way is Way.ADDITION and not removed):
+        return eps(alpha)
+    return of_node(eps.node, eps, alpha, removed)
+
+
+def why_not_directed(node: Node) -> str | None:
+    """None if the direction of the addition is known at some orders, else the reason."""
+    if node.free_symbols:
+        return "found a symbol without a value, needed numbers"
+    if node.attained.way < Way.LARGER:
+        return None
+    return why_not(node)
+
+
+# --- one direction of each sort of node
+
+
+@singledispatch
+def of_node(node: Node, eps: RDPCurve, alpha: Order, removed: bool) -> Number:
+    raise OrderError(
+        f"{type(node).__name__} at order {alpha}: the divergence of one direction is not known"
+    )
+
+
+@singledispatch
+def why_not(node: Node) -> str | None:
+    return f"the two directions of {type(node).__name__} are not known apart"
+
+
+@why_not.register(DistributionPair)
+def _(node: DistributionPair) -> str | None:
+    return None
+
+
+@why_not.register(Compose)
+def _(node: Compose) -> str | None:
+    return why_not_parts(node)
+
+
+def why_not_parts(node: Node) -> str | None:
+    """None if each part's direction of the addition is known at some orders."""
+    return next(filter(None, map(why_not_directed, node.children)), None)
+
+
+@why_not.register(RandomAllocation)
+def _(node: RandomAllocation) -> str | None:
+    return is_gaussian(node) and is_laplace(node)
+
+
+@why_not.register(Sampling)
+def _(node: Sampling) -> str | None:
+    if isinstance(node.mechanism, DistributionPair):
+        return is_pair(node)
+    return why_not_directed(node.mechanism)
+
+
+@of_node.register(DistributionPair)
+def _(node: DistributionPair, eps: RDPCurve, alpha: Order, removed: bool) -> Number:
+    return node.direction(removed).at(BALL, alpha)
+
+
+@of_node.register(Compose)
+def _(node: Compose, eps: RDPCurve, alpha: Order, removed: bool) -> Number:
+    parts = [OneDirection(eps.of(part), removed) for part in node.terms]
+    return composition(BALL, tuple(parts), alpha, node.terms)
+
+
+@of_node.register(RandomAllocation)
+def _(node: RandomAllocation, eps: RDPCurve, alpha: Order, removed: bool) -> Number:
+    """The moments of the mean ratio, as for both directions."""
+    inner = eps.of(node.mechanism)
+    if node.steps == 1:
+        return directed(inner, alpha, removed)
+    if alpha in (1, INFINITY) or why_not(node) is not None:
+        raise OrderError(f"RandomAllocation at order {alpha}: one direction is not known")
+    power = 1 - alpha if removed else alpha
+    return allocated_moment(inner, node.steps, power) / BALL.number(alpha - 1)
+
+
+@of_node.register(Sampling)
+def _(node: Sampling, eps: RDPCurve, alpha: Order, removed: bool) -> Number:
+    if not node.is_one_step() or node.adjacency != ADD_REMOVE:
+        raise OrderError(f"{type(node).__name__} at order {alpha}: one direction is not known")
+    return _sampled(eps.of(node.mechanism), alpha, node.gamma, removed)
+
+
+def _sampled(inner: RDPCurve, alpha: Order, gamma: Exact, removed: bool) -> Number:
+    """Of m = (1−γ)q + γp from q, or of q from m, (p, q) the laws of the mechanism below."""
+    if gamma == 0:
+        return BALL.number(0)
+    if gamma == 1:
+        return directed(inner, alpha, removed)
+    rate = BALL.number(gamma)
+    if isinstance(alpha, float) and alpha == INFINITY:
+        largest = directed(inner, alpha, removed)
+        if not removed:
+            return sampled_pure(BALL, largest, rate)
+        least = -rate if BALL.is_infinite(largest) else rate * BALL.expm1(-largest)
+        return -BALL.log1p(least)
+    if (pair := _as_pair(inner.node)) is not None:
+        known = sampled_directions(pair, gamma, removed)
+        return BALL.maximum(*(direction.at(BALL, alpha) for direction in known))
+    whole = isinstance(alpha, int) and alpha > 1
+    if removed or not whole or inner.node.attained.pairs > Pairs.ONE:
+        raise OrderError(f"a sample at order {alpha}: the divergence of one direction is not known")
+    moments = DirectionCurve(BALL, lambda l: directed(inner, l, False))
+    return log_moment(BALL, moments, alpha, rate) / (alpha - 1)  # type: ignore[arg-type]
+
+
+def _as_pair(mechanism: Node) -> DistributionPair | None:
+    """The two laws of a mechanism, if they are known and can be mixed."""
+    if isinstance(mechanism, DistributionPair):
+        return mechanism
+    if isinstance(mechanism, RandomizedResponse) and isinstance(mechanism.p, Fraction):
+        p = mechanism.p
+        return DistributionPair([p, 1 - p], [1 - p, p])
+    if isinstance(mechanism, Gaussian):
+        variance = exact((mechanism.sigma / mechanism.sensitivity) ** 2)
+        if isinstance(variance, Fraction):
+            return DistributionPair(Normal(1, variance), Normal(0, variance))
+    if isinstance(mechanism, VectorLaplace) and isinstance(mechanism.pure, Fraction):
+        scale = 1 / mechanism.pure
+        return DistributionPair(LaplaceLaw(1, scale), LaplaceLaw(0, scale))
+    return None
+
+
+class OneDirection:
+    """One direction of a curve, as the curve that a formula reads."""
+
+    def __init__(self, eps: RDPCurve, removed: bool) -> None:
+        self.eps, self.removed = eps, removed
+
+    def __call__(self, alpha: Order) -> Number:
+        return directed(self.eps, alpha, self.removed)
+
+
+# --- the larger of both
+
+
+def in_balls(
+    ctx: Arithmetic, eps: Sequence[RDPCurve], value: Callable[[Sequence[RDPCurve]], Number]
+) -> Number:
+    """A value that is found in balls, in the arithmetic that was asked."""
+    if isinstance(ctx, BallArithmetic):
+        return value(eps)
+    if isinstance(ctx, MpmathArithmetic):
+        with precision(ctx.bits):
+            found = value([curve.using(BALL) for curve in eps])
+            return ctx.number(INFINITY if BALL.is_infinite(found) else rational(found))
+    raise DomainError(
+        f"one direction: found {type(ctx).__name__}, needed balls or mpmath: which direction is "
+        "the larger one the numbers say, so there is no one formula"
+    )
+
+
+def larger_way(
+    eps: Sequence[RDPCurve], alpha: Order, joined: Callable[[Sequence[Any]], Number]
+) -> Number:
+    """The larger of two sums, by the curves themselves where the addition's sum is as large."""
+    every = joined(eps)
+    added = joined([OneDirection(curve, False) for curve in eps])
+    if BALL.is_infinite(added):
+        return added
+    if not added < every:  # the truth is between them
+        return added.union(every)
+    return added.max(joined([OneDirection(curve, True) for curve in eps]))
+
+
+def has_two_ways(node: Node) -> str | None:
+    """Two parts may have their larger values in opposite directions, which are known apart."""
+    if why_no_one_way((part.attained for part in node.children), 1) is None:
+        return "one direction is the larger one in all parts, so that their curves say all"
+    return why_not_parts(node)
+
+
+TWO_WAYS = (
+    "two parts whose larger directions may differ; numbers, and both directions of each part known "
+    "at the order: of two laws, of noise in one of many steps, and of samples of these; without "
+    "them it gives no value"
+)
+
+
+@theorem(
+    "COMPOSE-DIRECTIONS",
+    operation=Compose,
+    kind=Kind.EXACT,
+    source=SECTION,
+    orders=ALL_ORDERS,
+    adjacency=EITHER,
+    assumes=TWO_WAYS,
+    applies=has_two_ways,
+    tight=True,
+    partial=True,
+    monotone=True,
+    status="proved",
+)
+def sum_of_directions(
+    ctx: Arithmetic, eps: tuple[RDPCurve, ...], alpha: Order, terms: Mapping[Node, Count]
+) -> Number:
+    """ε(α) = max{ Σ n_i D_α(P_i‖Q_i), Σ n_i D_α(Q_i‖P_i) }, P_i the law with the record"""
+    return in_balls(
+        ctx,
+        eps,
+        lambda curves: larger_way(
+            curves, alpha, lambda each: composition(BALL, tuple(each), alpha, terms)
+        ),
+    )
+
+
+def of_larger_direction(node: Node) -> str | None:
+    """The mechanism's curve is the larger of two directions, which are known apart."""
+    mechanism: Any = node.mechanism  # type: ignore[attr-defined]
+    if isinstance(mechanism, DistributionPair):
+        return "of two laws PAIR-FINITE and PAIR-EXACT say all"
+    if mechanism.attained.way < Way.LARGER:
+        return "the mechanism's curve is that of one direction"
+    return why_not_directed(mechanism) or (
+        "found a symbol without a value, needed numbers" if node.free_symbols else None
+    )
+
+
+@theorem(
+    "SAMPLE-DIRECTIONS",
+    operation=SAMPLINGS,
+    kind=Kind.EXACT,
+    source=SECTION,
+    orders=ALL_ORDERS,
+    adjacency=ADD_REMOVE,
+    assumes="a mechanism whose curve is the larger of two directions; numbers, and both directions "
+    "known at the order, as at ∞; without them it gives no value",
+    applies=of_larger_direction,
+    tight=True,
+    partial=True,
+    takes_exact=True,
+    monotone=True,
+    status="proved",
+)
+def sampled_directions_of(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
+    """ε′(α) = max{ D_α(m‖q), D_α(q‖m) }, m = (1−γ)q + γp, p the law with the record; at ∞ the
+    larger of log(1 + γ(e^{D(p‖q)} − 1)) and −log(1 − γ + γe^{−D(q‖p)})"""
+
+    def value(curves: Sequence[RDPCurve]) -> Number:
+        (inner,) = curves
+        return BALL.maximum(*(_sampled(inner, alpha, gamma, way) for way in (False, True)))
+
+    return in_balls(ctx, (eps,), value)
+
+
+def of_one_larger_direction(node: Node) -> str | None:
+    """The mechanism's curve is the larger direction of one pair."""
+    mechanism: Any = node.mechanism  # type: ignore[attr-defined]
+    if mechanism.attained.pairs > Pairs.ONE:
+        return f"the curve of {type(mechanism).__name__} is not known to be that of one pair"
+    return of_larger_direction(node)
+
+
+@theorem(
+    "ZW19-T6-ADDITION",
+    operation=SAMPLINGS,
+    kind=Kind.LOWER,
+    source=SECTION,
+    orders=INTEGER_ORDERS,
+    adjacency=ADD_REMOVE,
+    assumes="one pair, of which the direction of the addition is known at the whole orders to α; "
+    "numbers",
+    applies=of_one_larger_direction,
+    partial=True,
+    takes_exact=True,
+    monotone=True,
+    status="proved",
+)
+def sampled_addition(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
+    """ε′(α) >= log( (1−γ)^{α−1}(αγ−γ+1) + Σ_{l=2}^{α} C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)D_l(p‖q)}
+    )/(α−1), p the law with the record"""
+    return in_balls(ctx, (eps,), lambda curves: _sampled(curves[0], alpha, gamma, False))
