@@ -64,6 +64,7 @@ from symacct.profile.dominating.queries import one_gaussian, triangle_of
 from symacct.profile.losses.density.bounded_range import bounded_range
 from symacct.profile.losses.density.charts import DensityPair
 from symacct.profile.losses.density.densities import DensityLoss
+from symacct.profile.losses.density.normal_pair import normal_pair
 from symacct.profile.losses.finite import Atoms, Masses
 from symacct.profile.losses.fixed_size.laplace import FixedSizeLaplace
 from symacct.profile.losses.gaussian import GaussianLoss
@@ -202,6 +203,8 @@ def _densities(node: DistributionPair) -> list[PairProduct]:
             "densities on the same part of the line; use conversion='improved'"
         )
     found = [DensityLoss(DensityPair(overlap))]
+    if len(node.roles) == 1 and (ordered := normal_pair(found[0].pair)):
+        return _one(ordered)
     if len(node.roles) > 1 and not found[0].symmetric:
         found.append(DensityLoss(found[0].pair.exchanged))
     return [product for part in found for product in _one(part)]
