@@ -45,10 +45,12 @@ from symacct.baselines.shuffled_renyi import (
     shuffled_rdp,
     shuffled_responses_rdp,
 )
+from symacct.baselines.ways import Way, ways
 
 __all__ = [
     "Baseline",
     "MomentConstant",
+    "Way",
     "advanced",
     "bad_data",
     "best_over_rounds",
@@ -83,5 +85,6 @@ __all__ = [
     "skellam_bound",
     "strong",
     "subsampled_dp",
+    "ways",
     "with_replacement",
 ]

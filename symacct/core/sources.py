@@ -132,6 +132,7 @@ _TITLES = (
     "What an attacker can do",
     "Which pair attains a curve, and in which direction",
     "Mechanisms that may fail",
+    "Rare parts of mixtures",
 )
 #: The titles of the sections of docs/proofs.md, by their numbers.
 SECTIONS = dict(enumerate(_TITLES, 1))

@@ -1,0 +1,180 @@
+"""Ways to a bound of an expression's (ε, δ) that are no conversion of its curve nor its profile.
+
+Each says of which expressions it is true, and asks about others that are sooner answered. What it
+states and assumes, and where it is proved, is under its code in the table of results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from flint import arb
+
+from symacct.accountant.accountant import Accountant
+from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import precision, rational
+from symacct.core.claims import Kind, Proof
+from symacct.distributions.law import Law
+from symacct.distributions.laws import Normal, NormalMixture
+from symacct.expressions.node import Node
+from symacct.mechanisms import DistributionPair
+from symacct.operations.compose import Compose
+from symacct.operations.postprocess import PostProcess
+from symacct.results.enclosure import Guarantee, from_ball, to_fraction
+from symacct.results.precision import first_bits
+from symacct.theory.catalogue import proof
+
+_LITTLE = Fraction(1, 10**4)  # of δ, which may be spent on rare parts
+_LOST_OF_DELTA = Fraction(1, 10**12)  # the δ that stands for one not known yet
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to a bound: `proof` has its code and its place, `epsilon` and `delta` ask.
+
+    `epsilon(node, δ, digits)` and `delta(node, ε, digits)` give a Guarantee of kind `upper`, or
+    None where the way is not about the expression, or proves nothing there. `seconds` is about the
+    processor time that an answer takes.
+    """
+
+    proof: Proof
+    seconds: float
+    applies: Callable[[Node], bool]
+    epsilon: Callable[[Node, Fraction, int], Guarantee | None]
+    delta: Callable[[Node, Fraction, int], Guarantee | None]
+    kind: Kind = Kind.UPPER
+
+
+def ways(node: Node) -> list[Way]:
+    """The ways that are about an expression, the quickest first.
+
+    >>> from symacct import Gaussian, sample_with_replacement
+    >>> [way.proof.code for way in ways(9 * sample_with_replacement(Gaussian(4), 1000, 20))]
+    ['RARE-PARTS']
+    """
+    return sorted((way for way in WAYS if way.applies(node)), key=lambda way: way.seconds)
+
+
+# --- mixtures of which some normal laws are rare
+
+
+@dataclass(frozen=True)
+class _Shortened:
+    """An expression without rare parts of its laws: at most `lost` is lost, and ε is `moved` off.
+
+    Both as logarithms −Σ k log(1−τ), exact up to rounding upwards.
+    """
+
+    node: Node
+    log_kept: tuple[tuple[Fraction, int], ...]
+
+    def moved(self) -> arb:
+        """−Σ k log(1−τ)"""
+        each = (-k * (-BALL.number(rare)).log1p() for rare, k in self.log_kept)
+        return sum(each, arb(0))
+
+    def lost(self) -> arb:
+        """1 − Π (1−τ)^k"""
+        return -(-self.moved()).expm1()
+
+
+def _rare_epsilon(node: Node, delta: Fraction, digits: int) -> Guarantee | None:
+    with precision(first_bits(digits)):
+        found = _shortened(node, delta)
+        if found is None or not found.lost() < BALL.number(delta):
+            return None
+        left = delta - rational(found.lost().upper())
+        inner = Accountant().epsilon(found.node, left, conversion="exact", digits=digits)
+        value = BALL.number(to_fraction(inner.epsilon.upper)) + found.moved()
+        return _guarantee(inner, value, delta, "delta", digits)
+
+
+def _rare_delta(node: Node, epsilon: Fraction, digits: int) -> Guarantee | None:
+    with precision(first_bits(digits)):
+        found = _shortened(node, _LOST_OF_DELTA)
+        if found is None or not found.moved() <= BALL.number(epsilon):
+            return None
+        left = epsilon - rational(found.moved().upper())
+        inner = Accountant().delta(found.node, left, conversion="exact", digits=digits)
+        value = BALL.number(to_fraction(inner.delta.upper)) + found.lost()
+        return _guarantee(inner, value.min(arb(1)), epsilon, "epsilon", digits)
+
+
+def _guarantee(inner: Guarantee, value: arb, given: Fraction, named: str, digits: int) -> Guarantee:
+    """What is proved of the expression by an answer about another one."""
+    claim = replace(inner.claim, kind=Kind.UPPER).by(RARE)
+    asked: dict[str, Any] = {"epsilon": given, "delta": given}
+    asked["delta" if named == "epsilon" else "epsilon"] = from_ball(value, claim, digits, True)
+    return replace(inner, **asked, kind=Kind.UPPER, claim=claim, note="")
+
+
+def _shortened(node: Node, delta: Fraction) -> _Shortened | None:
+    """Without parts that together are rare against δ; None where there are none."""
+    terms = list(node.terms.items()) if isinstance(node, Compose) else [(node, 1)]
+    allowed = _LITTLE * delta / max(1, sum(1 for part, _ in terms if _pair_of(part)))
+    every: list[tuple[Node, int]] = []
+    rare: list[tuple[Fraction, int]] = []
+    for part, k in terms:
+        cut, tau = _cut(part, allowed / k)
+        every.append((cut, k))
+        if tau:
+            rare.append((tau, k))
+    if not rare:
+        return None
+    first, *others = (k * cut for cut, k in every)
+    return _Shortened(sum(others, first), tuple(rare))
+
+
+def _pair_of(part: Node) -> DistributionPair | None:
+    """The pair of normal mixtures, with one law that is a mixture of several."""
+    pair = part.mechanism if isinstance(part, PostProcess) else part
+    if not isinstance(pair, DistributionPair):
+        return None
+    laws = pair.P, pair.Q
+    are_normal = all(isinstance(law, Normal | NormalMixture) for law in laws)
+    some = [law for law in laws if isinstance(law, NormalMixture) and len(law.means) > 2]
+    are_known = all(isinstance(x, Fraction) for law in some for x in (*law.means, *law.weights))
+    return pair if are_normal and some and are_known else None
+
+
+def _cut(part: Node, allowed: Fraction) -> tuple[Node, Fraction]:
+    """The part with laws of which normal laws of at most so much weight are left out, and how much.
+
+    Those left out are the farthest from the other law's least mean.
+    """
+    pair = _pair_of(part)
+    if pair is None:
+        return part, Fraction(0)
+    cuts = [_cut_law(law, other, allowed) for law, other in ((pair.P, pair.Q), (pair.Q, pair.P))]
+    rare = max(tau for _, tau in cuts)
+    if not rare:
+        return part, Fraction(0)
+    (P, _), (Q, _) = cuts  # noqa: N806
+    made = DistributionPair(P, Q, pair.adjacency, pair.with_record, pair.records)
+    return (PostProcess(made) if isinstance(part, PostProcess) else made), rare
+
+
+def _cut_law(law: Law, other: Law, allowed: Fraction) -> tuple[Law, Fraction]:
+    if not isinstance(law, NormalMixture):
+        return law, Fraction(0)
+    centre = other.mean if isinstance(other, Normal) else min(law.means, key=abs)
+    nearest = sorted(zip(law.means, law.weights, strict=True), key=lambda x: abs(x[0] - centre))
+    rare = Fraction(0)
+    while len(nearest) > 1 and rare + nearest[-1][1] <= allowed:
+        rare += nearest.pop()[1]
+    if not rare:
+        return law, rare
+    means, weights = zip(*nearest, strict=True)
+    return NormalMixture(list(means), [w / (1 - rare) for w in weights], law.variance), rare
+
+
+def _has_rare_parts(node: Node) -> bool:
+    terms: Iterator[Node] = iter(node.terms) if isinstance(node, Compose) else iter((node,))
+    return any(_pair_of(part) for part in terms)
+
+
+RARE = proof("RARE-PARTS")
+WAYS = (Way(RARE, 1.0, _has_rare_parts, _rare_epsilon, _rare_delta),)

@@ -1,0 +1,30 @@
+"""Ways to a bound that are no conversion: above the truth, and hardly so."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from symacct import Gaussian, sample_with_replacement
+from symacct.baselines import ways
+from symacct.core.claims import Kind
+
+
+def test_rare_draws_cost_hardly_anything() -> None:
+    """The truth by all parts of the mixture; without the rare ones a little more, never less."""
+    node = 20 * sample_with_replacement(Gaussian(4), 1000, 6)
+    (way,) = ways(node)
+    delta = Fraction(1, 10**5)
+    found = way.epsilon(node, delta, 6)
+    truth = node.epsilon(delta, conversion="exact", digits=6)
+    assert found is not None
+    assert found.kind is Kind.UPPER
+    assert truth.kind is Kind.EXACT
+    assert way.proof.code in found.claim.theorems
+    assert truth.epsilon.lower <= found.epsilon.upper <= truth.epsilon.upper * 1.001
+
+
+def test_a_way_is_offered_only_where_it_is_about_the_expression() -> None:
+    assert ways(3 * Gaussian(2)) == []
+    assert [way.proof.code for way in ways(sample_with_replacement(Gaussian(2), 10, 4))] == [
+        "RARE-PARTS"
+    ]
