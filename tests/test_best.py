@@ -29,7 +29,6 @@ from symacct import (
     parse,
     risk,
 )
-from symacct.accountant import best as best_of
 from symacct.accountant.accountant import asked_of
 from symacct.accountant.best import against
 from symacct.cli import main
@@ -234,7 +233,7 @@ def test_a_way_that_is_given_up_leaves_the_memory_whole():
     accountant = Accountant(6)
     for share in (Fraction(1, 50), Fraction(1, 10), Fraction(1, 3)):
         with deadline.within(share):
-            best_of.in_share(Fraction(1), lambda: accountant.epsilon(m, "1e-6", "exact"))
+            deadline.Budget(60).ask(1, lambda: accountant.epsilon(m, "1e-6", "exact"))
     assert accountant.epsilon(m, "1e-6", "exact") == Accountant(6).epsilon(m, "1e-6", "exact")
 
 

@@ -16,7 +16,12 @@ import mpmath
 import numpy as np
 from flint import arb
 
-from symacct.accountant.best import BY_ORDERS, best_guarantee, pinned_conversion
+from symacct.accountant.best import (
+    BY_ORDERS,
+    SCREEN_DIGITS,
+    best_guarantee,
+    pinned_conversion,
+)
 from symacct.accountant.disk_memo import DiskMemo, was_read
 from symacct.accountant.failing import may_fail
 from symacct.arithmetic import (
@@ -29,7 +34,7 @@ from symacct.arithmetic import (
     UpwardMpmathArithmetic,
 )
 from symacct.arithmetic.ball import precision
-from symacct.core import arguments, limits
+from symacct.core import arguments, limits, upward
 from symacct.core.calling import explained_methods
 from symacct.core.claims import Claim, Kind
 from symacct.core.errors import AssumptionError, DomainError, SoundnessError, echo
@@ -379,8 +384,14 @@ class Accountant:
             few = replace(question, m=theorem_node(question.m, question.by))
             return self._search(few, min(digits, _FEW_ORDER_DIGITS)).over_few_orders()
 
+        given = (question.m, question.value, min(digits, SCREEN_DIGITS))
+        others = (
+            functools.partial(way.epsilon if question.asks_epsilon else way.delta, *given)
+            for way in upward.ways.ways(question.m)
+        )
+
         def answer() -> Guarantee:
-            return best_guarantee(ask, by_few_orders, digits, not is_default)
+            return best_guarantee(ask, by_few_orders, others, digits, not is_default)
 
         return self._remembered(question.m, (question.key, BEST, digits, is_default), answer)
 

@@ -6,17 +6,16 @@ then is the answer, and a note says so where more time may prove a smaller numbe
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Generic, Protocol, TypeVar
 
-from symacct.core import deadline, limits
+from symacct.core import limits
 from symacct.core.claims import Kind
-from symacct.core.deadline import OutOfTimeError
+from symacct.core.deadline import Budget
 from symacct.core.errors import CurveAloneError, InfiniteError, LimitError, SymacctError
 from symacct.core.pinning import By
 from symacct.rdp.question import LARGER
@@ -30,7 +29,7 @@ BY_ORDERS, CLOSEST, TRUE = "improved", "optimal", "exact"
 SCREEN_DIGITS, _SOME_DIGITS, _FEW_DIGITS = 6, 4, 2
 _MORE_TIME = 3  # times the seconds that a note proposes
 #: Shares of the time that is left, of each way when it is its turn; the rest is for the last one.
-_EXACT, _BY_ORDERS, _BY_FEW, _ROUGHLY = (Fraction(n, 4) for n in (2, 2, 2, 2))
+_OTHER = _EXACT = _BY_ORDERS = _BY_FEW = _ROUGHLY = Fraction(1, 2)
 _ALL = Fraction(1)
 #: The remedy of an error that the number by Rényi orders, which is reported then, does not need.
 _REMEDY = re.compile(rf"(; use|,? or(?: for)?) conversion={BY_ORDERS!r}( for the bound.*)?$")
@@ -51,18 +50,20 @@ _S = TypeVar("_S")
 class Ways(Generic[_T]):
     """How an answer is asked for, and how two answers compare.
 
-    `exact` asks the exact profile and `roughly` for few digits of it, `by_orders` asks by Rényi
-    orders and `by_few_orders` tries a few of them; the second of each is asked where the first is
-    out of time. `closest` asks for all that an order proves. `against` says why an exact answer is
-    not the better of two, or nothing, and `shown` is a short text of an answer for the line of
-    progress.
+    `exact` ask the exact profile, each for more digits than the one before, and `roughly` asks for
+    few, where the first of them is out of time. `by_orders` asks by Rényi orders, and
+    `by_few_orders` tries a few of them where that is. `closest` asks for all that an order proves.
+    `others` are ways to a bound that are about few expressions; None says that one proves nothing.
+    `against` says why an exact answer is not the better of two, or nothing, and `shown` is a short
+    text of an answer for the line of progress.
     """
 
-    exact: Callable[[], _T]
+    exact: tuple[Callable[[], _T], ...]
     roughly: Callable[[], _T]
     by_orders: Callable[[], _T]
     by_few_orders: Callable[[], _T]
     closest: Callable[[], _T]
+    others: tuple[Callable[[], _T | None], ...]
     against: Callable[[_T, _T | None], str]
     is_less: Callable[[_T, _T], bool]
     shown: Callable[[_T], str]
@@ -81,67 +82,110 @@ class Best(Generic[_T]):
 
 
 def best(ways: Ways[_T]) -> Best[_T]:
-    """The best answer that is proved within the question's time; an error where there is none."""
+    """The best answer that is proved within the question's time; an error where there is none.
+
+    The exact profile comes first, as it is mostly the least; where it is a bound, orders do too.
+    """
     seconds = limits.current().seconds
-    told = f"looking for the smallest number that is proved in {seconds} s"
-    with progress(told, piped=True), deadline.within(seconds):
-        return _best(ways)
+    with progress(f"looking for the smallest number proved in {seconds} s", piped=True):
+        return _Search(ways, Budget(seconds)).best()
 
 
-def _best(ways: Ways[_T]) -> Best[_T]:
-    """The exact profile first, as it is mostly the least; where it is only a bound, orders too."""
-    exact, untrue = _tried(lambda: in_share(_EXACT, ways.exact))
-    if exact is not None:
-        if exact.kind is Kind.EXACT and not ways.against(exact, None):
+class _Search(Generic[_T]):
+    """The ways that are tried, each in its share of the question's time, and what they gave."""
+
+    def __init__(self, ways: Ways[_T], budget: Budget) -> None:
+        self.ways, self.budget = ways, budget
+        #: Did each way that was tried end before its time?
+        self.in_time = True
+
+    def best(self) -> Best[_T]:
+        ways = self.ways
+        known = self._others()
+        exact, untrue = self._exactly()
+        if exact is not None and exact.kind is Kind.EXACT and not ways.against(exact, None):
             return Best(exact)
-        tell_so_far(ways.shown(exact))
-    known, refused = _tried(lambda: in_share(_BY_ORDERS, ways.by_orders))
-    in_time = True
-    if known is None and refused is None:
-        in_time = False
-        known, refused = _tried(lambda: in_share(_BY_FEW, ways.by_few_orders))
-    if exact is None and untrue is None:
-        in_time = False
-        exact, untrue = _tried(lambda: in_share(_ROUGHLY, ways.roughly))
-    known = _closer(ways, known)
-    if exact is not None:
-        not_exact = ways.against(exact, known)
-        if not not_exact:
-            return Best(exact, "", in_time)
-    else:
-        not_exact = f"not {late()}" if untrue is None else _not_known(untrue)
-    if known is not None:
-        return Best(known, not_exact, in_time)
-    # That no finite answer is true says more than that no order gives one.
-    if isinstance(untrue, InfiniteError) or (untrue is not None and refused is None):
-        raise untrue
-    raise refused or LimitError(f"found nothing that is {late()}; needed more time, {_more_time()}")
+        by_orders, refused = self._first(_BY_ORDERS, ways.by_orders, _BY_FEW, ways.by_few_orders)
+        if exact is None and untrue is None:
+            exact, untrue = self._tried(_ROUGHLY, ways.roughly)
+        if by_orders is not None:
+            closest, _ = self._tried(_ALL, ways.closest)
+            known = self._less(self._less(by_orders, closest), known)
+        if exact is not None:
+            not_exact = ways.against(exact, known)
+            if not not_exact:
+                return Best(exact, "", self.in_time)
+        else:
+            not_exact = f"not {late()}" if untrue is None else _not_known(untrue)
+        if known is not None:
+            return Best(known, not_exact, self.in_time)
+        # That no finite answer is true says more than that no order gives one.
+        if isinstance(untrue, InfiniteError) or (untrue is not None and refused is None):
+            raise untrue
+        raise refused or LimitError(
+            f"found nothing that is {late()}; needed more time, {_more_time()}"
+        )
+
+    def _others(self) -> _T | None:
+        """The best of the bounds that are about few expressions, if any is about this one."""
+        least: _T | None = None
+        for other in self.ways.others:
+            found, _ = self._tried(_OTHER, other)
+            least = self._less(found, least)
+        return least
+
+    def _exactly(self) -> tuple[_T | None, SymacctError | None]:
+        """The exact profile's answer to as many digits as are had, or the error that refuses it."""
+        first, *others = self.ways.exact
+        found, refused = self._tried(_EXACT, first)
+        for more in others:
+            if found is None:
+                break
+            tell_so_far(self.ways.shown(found))
+            better, _ = _tried(functools.partial(self.budget.ask, _EXACT, more))
+            if better is None:
+                break
+            found = better
+        return found, refused
+
+    def _first(
+        self, share: Fraction, way: Callable[[], _T], less: Fraction, instead: Callable[[], _T]
+    ) -> tuple[_T | None, SymacctError | None]:
+        """What the way gives, or where it is out of time what is asked instead of it."""
+        found, refused = self._tried(share, way)
+        if found is None and refused is None:
+            found, refused = self._tried(less, instead)
+        return found, refused
+
+    def _tried(
+        self, share: Fraction, way: Callable[[], _T | None]
+    ) -> tuple[_T | None, SymacctError | None]:
+        """The answer, or the error that refuses it; neither where its time is over."""
+        ended = False
+
+        def question() -> _T | None:
+            nonlocal ended
+            found = way()
+            ended = True
+            return found
+
+        found, refused = _tried(lambda: self.budget.ask(share, question))
+        self.in_time = self.in_time and (ended or refused is not None)
+        return found, refused
+
+    def _less(self, one: _T | None, other: _T | None) -> _T | None:
+        """The better of two answers, of which each may not be there."""
+        if one is None or other is None:
+            return other if one is None else one
+        return other if self.ways.is_less(other, one) else one
 
 
 def _tried(question: Callable[[], _S | None]) -> tuple[_S | None, SymacctError | None]:
-    """The answer, or the error that refuses it; neither where time is over."""
+    """The answer, or the error that refuses it."""
     try:
         return question(), None
     except SymacctError as error:
         return None, error
-
-
-def in_share(share: Fraction, question: Callable[[], _S]) -> _S | None:
-    """The answer, within a share of the question's remaining time; None where it takes more."""
-    with contextlib.suppress(OutOfTimeError), deadline.within(share * deadline.remaining()):
-        return question()
-    return None
-
-
-def _closer(ways: Ways[_T], known: _T | None) -> _T | None:
-    """All that an order proves, where that is less than what the usual conversion gives."""
-    if known is None:
-        return None
-    with contextlib.suppress(SymacctError):
-        closest = in_share(_ALL, ways.closest)
-        if closest is not None and ways.is_less(closest, known):
-            return closest
-    return known
 
 
 def late() -> str:
@@ -173,46 +217,37 @@ def pinned_conversion(conversion: str, orders: object, by: By) -> str:
 def best_guarantee(
     ask: Callable[[str, int], Guarantee],
     by_few_orders: Callable[[], Guarantee],
+    others: Iterable[Callable[[], Guarantee | None]],
     digits: int,
     are_asked: bool,
 ) -> Guarantee:
     """The guarantee with the smallest number that is proved within the question's time.
 
-    `ask` is asked by a conversion to so many digits. Fewer digits than `digits` are noted where
-    `are_asked` says that somebody asked for them.
+    `ask` is asked by a conversion to so many digits, and `others` are bounds by no conversion.
+    Fewer digits than `digits` are noted where `are_asked` says that somebody asked for them.
     """
 
-    def to(count: int) -> Guarantee:
-        return ask(TRUE, min(count, digits))
-
-    def exactly() -> Guarantee:
-        """To some digits first, which may be had much sooner, to those of a screen and to all."""
-        found = to(_SOME_DIGITS)
-        for count in (SCREEN_DIGITS, digits):
-            had = found.asked.digits_asked
-            if count > had:
-                found = in_share(_ALL, functools.partial(to, count)) or found
-        if found.asked.digits_asked >= min(digits, SCREEN_DIGITS):
-            return _of_fewer(found, digits, are_asked)
-        bound = _as_bound(found, digits)
-        return noted(bound, may_be_smaller(bound))
-
-    def roughly() -> Guarantee:
-        return _as_bound(to(_FEW_DIGITS), digits)
-
+    counts = sorted({min(count, digits) for count in (_SOME_DIGITS, SCREEN_DIGITS, digits)})
     found = best(
         Ways(
-            exact=exactly,
-            roughly=roughly,
+            exact=tuple(functools.partial(ask, TRUE, count) for count in counts),
+            roughly=lambda: ask(TRUE, min(_FEW_DIGITS, digits)),
             by_orders=lambda: ask(BY_ORDERS, digits),
             by_few_orders=by_few_orders,
             closest=lambda: ask(CLOSEST, digits),
+            others=tuple(others),
             against=against,
             is_less=is_less,
             shown=lambda g: f"{g.letter} = {g.asked.rounded(SCREEN_DIGITS)}",
         )
     )
-    answer = replace(found.answer, is_best=True, not_exact=found.not_exact)
+    answer, had = found.answer, found.answer.asked.digits_asked
+    if answer.conversion == TRUE and had < min(digits, SCREEN_DIGITS):
+        answer = _as_bound(answer, digits)
+        found = replace(found, in_time=False)
+    elif answer.conversion == TRUE and had < digits and are_asked:
+        answer = _of_fewer(answer, digits)
+    answer = replace(answer, is_best=True, not_exact=found.not_exact)
     return answer if found.in_time else noted(answer, may_be_smaller(answer))
 
 
@@ -229,13 +264,11 @@ def may_be_smaller(g: Guarantee) -> str:
     )
 
 
-def _of_fewer(g: Guarantee, digits: int, are_asked: bool) -> Guarantee:
+def _of_fewer(g: Guarantee, digits: int) -> Guarantee:
     """The exact profile's guarantee to fewer digits than were asked for."""
     had = g.asked.digits_asked
-    if had >= digits:
-        return g
     note = f"{had} digits of the {digits} asked for are {late()}; the number is safe to report"
-    return noted(g, note) if are_asked else g
+    return noted(g, note)
 
 
 def _as_bound(g: Guarantee, digits: int) -> Guarantee:

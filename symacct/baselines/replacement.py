@@ -50,7 +50,7 @@ def with_replacement(
         raise DomainError(f"n, batch: found {echo(n)}, {echo(batch)}, needed <= {_MOST_RECORDS:,}")
     noise = Gaussian(noise_of(sigma))
     spent = [
-        (lost, (count * step).epsilon(d - count * lost, digits))
+        (lost, (count * step).epsilon(d - count * lost, digits, "improved"))
         for kept, lost in _few(records, draws, d / count)
         for step in _steps(noise, kept, named_adjacency(adjacency))
     ]

@@ -6,6 +6,7 @@ states and assumes, and where it is proved, is under its code in the table of re
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -13,7 +14,7 @@ from typing import Any
 
 from flint import arb
 
-from symacct.accountant.accountant import Accountant
+from symacct.accountant.accountant import default_accountant
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision, rational
 from symacct.core.claims import Kind, Proof
@@ -27,7 +28,7 @@ from symacct.results.enclosure import Guarantee, from_ball, to_fraction
 from symacct.results.precision import first_bits
 from symacct.theory.catalogue import proof
 
-_LITTLE = Fraction(1, 10**4)  # of δ, which may be spent on rare parts
+_SPENT = Fraction(1, 4)  # of δ, at most: a part that is left out makes ε smaller and sooner known
 _LOST_OF_DELTA = Fraction(1, 10**12)  # the δ that stands for one not known yet
 
 
@@ -53,7 +54,7 @@ def ways(node: Node) -> list[Way]:
 
     >>> from symacct import Gaussian, sample_with_replacement
     >>> [way.proof.code for way in ways(9 * sample_with_replacement(Gaussian(4), 1000, 20))]
-    ['RARE-PARTS']
+    ['RARE-PARTS', 'RARE-PARTS']
     """
     return sorted((way for way in WAYS if way.applies(node)), key=lambda way: way.seconds)
 
@@ -81,24 +82,24 @@ class _Shortened:
         return -(-self.moved()).expm1()
 
 
-def _rare_epsilon(node: Node, delta: Fraction, digits: int) -> Guarantee | None:
+def _rare_epsilon(conversion: str, node: Node, delta: Fraction, digits: int) -> Guarantee | None:
     with precision(first_bits(digits)):
         found = _shortened(node, delta)
         if found is None or not found.lost() < BALL.number(delta):
             return None
         left = delta - rational(found.lost().upper())
-        inner = Accountant().epsilon(found.node, left, conversion="exact", digits=digits)
+        inner = default_accountant().epsilon(found.node, left, conversion, digits=digits)
         value = BALL.number(to_fraction(inner.epsilon.upper)) + found.moved()
         return _guarantee(inner, value, delta, "delta", digits)
 
 
-def _rare_delta(node: Node, epsilon: Fraction, digits: int) -> Guarantee | None:
+def _rare_delta(conversion: str, node: Node, epsilon: Fraction, digits: int) -> Guarantee | None:
     with precision(first_bits(digits)):
         found = _shortened(node, _LOST_OF_DELTA)
         if found is None or not found.moved() <= BALL.number(epsilon):
             return None
         left = epsilon - rational(found.moved().upper())
-        inner = Accountant().delta(found.node, left, conversion="exact", digits=digits)
+        inner = default_accountant().delta(found.node, left, conversion, digits=digits)
         value = BALL.number(to_fraction(inner.delta.upper)) + found.lost()
         return _guarantee(inner, value.min(arb(1)), epsilon, "epsilon", digits)
 
@@ -114,7 +115,7 @@ def _guarantee(inner: Guarantee, value: arb, given: Fraction, named: str, digits
 def _shortened(node: Node, delta: Fraction) -> _Shortened | None:
     """Without parts that together are rare against δ; None where there are none."""
     terms = list(node.terms.items()) if isinstance(node, Compose) else [(node, 1)]
-    allowed = _LITTLE * delta / max(1, sum(1 for part, _ in terms if _pair_of(part)))
+    allowed = _SPENT * delta / max(1, sum(1 for part, _ in terms if _pair_of(part)))
     every: list[tuple[Node, int]] = []
     rare: list[tuple[Fraction, int]] = []
     for part, k in terms:
@@ -177,4 +178,14 @@ def _has_rare_parts(node: Node) -> bool:
 
 
 RARE = proof("RARE-PARTS")
-WAYS = (Way(RARE, 1.0, _has_rare_parts, _rare_epsilon, _rare_delta),)
+#: By the curve of what is left, which is soon known, and by its profile, which is less.
+WAYS = tuple(
+    Way(
+        RARE,
+        seconds,
+        _has_rare_parts,
+        functools.partial(_rare_epsilon, conversion),
+        functools.partial(_rare_delta, conversion),
+    )
+    for conversion, seconds in (("improved", 0.5), ("exact", 2.0))
+)

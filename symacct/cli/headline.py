@@ -14,10 +14,11 @@ from typing import Any
 import click
 
 from symacct.accountant.accountant import Accountant
-from symacct.accountant.best import in_share, late, says_least
+from symacct.accountant.best import late, says_least
 from symacct.cli.frame import print_json
-from symacct.core import deadline, limits
+from symacct.core import limits
 from symacct.core.claims import Kind
+from symacct.core.deadline import Budget
 from symacct.core.errors import SymacctError
 from symacct.explore.calibration import Calibration
 from symacct.explore.comparison import ratio
@@ -114,17 +115,16 @@ def _beside(g: Guarantee) -> list[Row]:
     """
     if g.kind is Kind.EXACT or says_least(g) or g.mechanism is None:
         return []
-    with deadline.within(limits.current().seconds):
-        return list(_known_of_the_truth(g))
+    return list(_known_of_the_truth(g, Budget(limits.current().seconds)))
 
 
-def _known_of_the_truth(g: Guarantee) -> Iterator[Row]:
+def _known_of_the_truth(g: Guarantee, budget: Budget) -> Iterator[Row]:
     name, lower = ("epsilon", "lower_epsilon") if g.epsilon is g.asked else ("delta", "lower_delta")
     accountant = Accountant(_PROFILE_DIGITS)
     if not g.is_best and not g.needs_no_order:
         with contextlib.suppress(SymacctError):
             ask = getattr(accountant, name)
-            known = in_share(_HALF, lambda: ask(g.mechanism, g.given, "exact"))
+            known = budget.ask(_HALF, lambda: ask(g.mechanism, g.given, "exact"))
             if known is None:
                 yield "exact", f"not {late()}"
             elif known.kind is Kind.EXACT:
@@ -134,7 +134,7 @@ def _known_of_the_truth(g: Guarantee) -> Iterator[Row]:
                 yield "at most", _compared(g.asked, known.asked)
     with contextlib.suppress(SymacctError):
         ask_least = getattr(accountant, lower)
-        least = in_share(Fraction(1), lambda: ask_least(g.mechanism, g.given))
+        least = budget.ask(1, lambda: ask_least(g.mechanism, g.given))
         if least is None:
             yield f"true {g.letter}", f"its lower bound was not {late()}"
         elif least.lower > 0:

@@ -10,8 +10,8 @@ import math
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from fractions import Fraction
@@ -100,3 +100,21 @@ def remaining() -> float:
     """Seconds of processor time that are left, ∞ where nothing limits them."""
     deadline = _deadline.get()
     return math.inf if deadline is None else deadline.remaining()
+
+
+class Budget:
+    """A question's processor time, shared among the ways that it is tried by.
+
+    Only what is asked by `ask` looks at it, so that what was found can be compared and printed when
+    the time is over.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._deadline = _Deadline(seconds)
+
+    def ask(self, share: float | Fraction, question: Callable[[], T]) -> T | None:
+        """The answer, within a share of the time that is left; None where it takes more."""
+        left = max(0.0, self._deadline.remaining())
+        with suppress(OutOfTimeError), within(float(share) * left):
+            return question()
+        return None

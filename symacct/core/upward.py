@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from symacct import codegen, text
     from symacct.accountant import accountant
     from symacct.accountant.currencies import concentrated, gdp, tradeoff
+    from symacct.baselines import ways
     from symacct.evidence import certificates
     from symacct.explore import plots, risk_calibration
     from symacct.export import (
@@ -51,6 +52,7 @@ else:
     statement = LazyModule("symacct.papers.statement")
     text = LazyModule("symacct.text")
     tradeoff = LazyModule("symacct.accountant.currencies.tradeoff")
+    ways = LazyModule("symacct.baselines.ways")
 
 __all__ = [
     "accountant",
@@ -76,4 +78,5 @@ __all__ = [
     "statement",
     "text",
     "tradeoff",
+    "ways",
 ]

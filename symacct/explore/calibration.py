@@ -171,11 +171,12 @@ def calibrate(
         return ask(conversion)
     found = best(
         Ways(
-            exact=lambda: ask(TRUE),
+            exact=(lambda: ask(TRUE),),
             roughly=lambda: ask(TRUE, min(digits, _FEW_DIGITS)),
             by_orders=lambda: ask(BY_ORDERS),
             by_few_orders=lambda: ask(BY_ORDERS, min(digits, _FEW_DIGITS)),
             closest=lambda: ask(CLOSEST),
+            others=(),
             against=_against,
             is_less=_is_better,
             shown=lambda one: f"{one.symbol} = {number(one.meets)}",

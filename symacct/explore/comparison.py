@@ -11,10 +11,11 @@ from typing import Any, TypeVar
 import mpmath
 
 from symacct.accountant.accountant import Accountant
-from symacct.accountant.best import in_share, late
-from symacct.core import deadline, limits
+from symacct.accountant.best import late
+from symacct.core import limits
 from symacct.core.calling import explained
 from symacct.core.claims import Kind
+from symacct.core.deadline import Budget
 from symacct.core.errors import DomainError, OrderError, SoundnessError, SymacctError, echo
 from symacct.core.exact import Numeric, Order, order
 from symacct.core.lazy_import import sympy
@@ -129,7 +130,7 @@ def compare(
 
 
 _RATIO_DIGITS = 5
-_HALF, _ALL = Fraction(1, 2), Fraction(1)  # of a question's time
+_HALF = Fraction(1, 2)  # of a question's time
 _R = TypeVar("_R", bound="TheoremRow | ConvertedEpsilon")
 
 
@@ -263,16 +264,16 @@ def compare_epsilon(
 
 def _truth(accountant: Accountant, m: Node, delta: Any) -> list[ConvertedEpsilon]:
     """The true ε; or what it is at most, as far as that is known, and at least: each in time."""
-    with deadline.within(limits.current().seconds):
-        found = in_share(_HALF, lambda: _epsilon(accountant, m, delta, _EXACT))
-        rows = [ConvertedEpsilon(_EXACT, None, found or f"not {late()}")]
-        if isinstance(found, Enclosure) and found.claim.kind is Kind.EXACT:
-            return rows
-        with contextlib.suppress(SymacctError):
-            least = in_share(_ALL, lambda: accountant.lower_epsilon(m, delta))
-            if least is None or least.lower > 0:
-                rows.append(ConvertedEpsilon(_LEAST, None, least or f"not {late()}"))
+    budget = Budget(limits.current().seconds)
+    found = budget.ask(_HALF, lambda: _epsilon(accountant, m, delta, _EXACT))
+    rows = [ConvertedEpsilon(_EXACT, None, found or f"not {late()}")]
+    if isinstance(found, Enclosure) and found.claim.kind is Kind.EXACT:
         return rows
+    with contextlib.suppress(SymacctError):
+        least = budget.ask(1, lambda: accountant.lower_epsilon(m, delta))
+        if least is None or least.lower > 0:
+            rows.append(ConvertedEpsilon(_LEAST, None, least or f"not {late()}"))
+    return rows
 
 
 def _epsilon(

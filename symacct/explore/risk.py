@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from flint import arb
 
 from symacct.accountant.accountant import certified_number, refuse_symbols
-from symacct.accountant.best import in_share
 from symacct.accountant.currencies.concentrated import zcdp
 from symacct.accountant.currencies.curve_tests import (
     CurveProfile,
@@ -23,9 +22,10 @@ from symacct.accountant.currencies.gdp import gdp, is_gaussian, or_fewer_digits,
 from symacct.accountant.currencies.tradeoff import nearest_first
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
-from symacct.core import arguments, deadline, limits
+from symacct.core import arguments, limits
 from symacct.core.calling import explained, explained_methods
 from symacct.core.claims import Adjacency, Claim, Kind
+from symacct.core.deadline import Budget
 from symacct.core.errors import (
     AssumptionError,
     DomainError,
@@ -379,11 +379,9 @@ class Risk:
         The time is `limits(seconds=…)`.
         """
         if self.has_curve_beside:
-            with (
-                suppress(PrecisionError, LimitError),
-                deadline.within(limits.current().seconds),
-            ):
-                if found := in_share(Fraction(1), lambda: list(map(self.tpr, fprs))):
+            budget = Budget(limits.current().seconds)
+            with suppress(PrecisionError, LimitError):
+                if found := budget.ask(1, lambda: list(map(self.tpr, fprs))):
                     return found
             with suppress(InfiniteError):
                 return list(map(self.by_curve.tpr, fprs))

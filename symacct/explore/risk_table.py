@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from symacct.accountant.best import in_share, late
-from symacct.core import deadline, limits
+from symacct.accountant.best import late
+from symacct.core import limits
 from symacct.core.claims import Kind
+from symacct.core.deadline import Budget
 from symacct.core.errors import AssumptionError, SymacctError
 from symacct.core.exact import INFINITY, typed_value
 from symacct.results.enclosure import Bound
@@ -40,28 +41,28 @@ class Row(NamedTuple):
 def rows_of(found: Risk) -> list[Row]:
     """The rows, which have half of `limits(seconds=…)` by the profile and the rest by the curve."""
     rows = []
-    with deadline.within(limits.current().seconds):
-        with deadline.within(deadline.remaining() / 2):
-            for what, name, argument, has_lower in _questions(found):
-                least = _told(found.lower, name, argument) if has_lower and found.lower else None
-                most = _told(found, name, argument)
-                rows.append(Row(what, name, argument, most, least, False))
-        return _filled(rows, found) if found.has_curve_beside else rows
+    half = limits.current().seconds / 2
+    budget = Budget(half)
+    for what, name, argument, has_lower in _questions(found):
+        least = _told(budget, found.lower, name, argument) if has_lower and found.lower else None
+        most = _told(budget, found, name, argument)
+        rows.append(Row(what, name, argument, most, least, False))
+    return _filled(rows, found, Budget(half)) if found.has_curve_beside else rows
 
 
-def _told(of: Risk, name: str, argument: str | None) -> Bound | str:
+def _told(budget: Budget, of: Risk, name: str, argument: str | None) -> Bound | str:
     """The number, or why there is none; that is also where the time is over."""
-    found = in_share(Fraction(1), lambda: _or_why(of, name, argument))
+    found = budget.ask(1, lambda: _or_why(of, name, argument))
     return f"not {late()}" if found is None else found
 
 
-def _filled(rows: list[Row], found: Risk) -> list[Row]:
+def _filled(rows: list[Row], found: Risk, budget: Budget) -> list[Row]:
     """The rows, those without a number filled with what the Rényi curve implies."""
 
     def filled(row: Row) -> Row:
         if isinstance(row.most, Bound) or row.name not in _BOUNDED:
             return row
-        most = _told(found.by_curve, row.name, row.argument)
+        most = _told(budget, found.by_curve, row.name, row.argument)
         return row if isinstance(most, str) else row._replace(most=most, of_curve=True)
 
     rows = list(map(filled, rows))

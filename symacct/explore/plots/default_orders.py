@@ -8,8 +8,9 @@ from fractions import Fraction
 from itertools import pairwise
 
 from symacct.accountant.accountant import Accountant
-from symacct.accountant.best import BY_ORDERS, in_share
-from symacct.core import deadline, limits
+from symacct.accountant.best import BY_ORDERS
+from symacct.core import limits
+from symacct.core.deadline import Budget
 from symacct.core.errors import SymacctError
 from symacct.core.exact import INFINITY, Order
 from symacct.core.pinning import By
@@ -50,8 +51,7 @@ def default_orders(m: Node, by: By = None) -> tuple[list[Order], Order | None]:
         except SymacctError:
             return INFINITY
 
-    with deadline.within(limits.current().seconds):
-        best = in_share(_HALF, best_order)
+    best = Budget(limits.current().seconds).ask(_HALF, best_order)
     if best is None:
         return [*_whole(_LARGEST)], None
     last = _LARGEST
