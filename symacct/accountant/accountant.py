@@ -384,11 +384,10 @@ class Accountant:
             few = replace(question, m=theorem_node(question.m, question.by))
             return self._search(few, min(digits, _FEW_ORDER_DIGITS)).over_few_orders()
 
-        given = (question.m, question.value, min(digits, SCREEN_DIGITS))
-        others = (
-            functools.partial(way.epsilon if question.asks_epsilon else way.delta, *given)
-            for way in upward.ways.ways(question.m)
-        )
+        def others() -> Iterator[Callable[[], Guarantee | None]]:
+            given = question.m, question.value, min(digits, SCREEN_DIGITS)
+            for way in upward.ways.ways(question.m):
+                yield functools.partial(way.epsilon if question.asks_epsilon else way.delta, *given)
 
         def answer() -> Guarantee:
             return best_guarantee(ask, by_few_orders, others, digits, not is_default)

@@ -29,7 +29,8 @@ BY_ORDERS, CLOSEST, TRUE = "improved", "optimal", "exact"
 SCREEN_DIGITS, _SOME_DIGITS, _FEW_DIGITS = 6, 4, 2
 _MORE_TIME = 3  # times the seconds that a note proposes
 #: Shares of the time that is left, of each way when it is its turn; the rest is for the last one.
-_OTHER = _EXACT = _BY_ORDERS = _BY_FEW = _ROUGHLY = Fraction(1, 2)
+_EXACT = _BY_ORDERS = _BY_FEW = _ROUGHLY = Fraction(1, 2)
+_OTHER = Fraction(3, 4)
 _ALL = Fraction(1)
 #: The remedy of an error that the number by Rényi orders, which is reported then, does not need.
 _REMEDY = re.compile(rf"(; use|,? or(?: for)?) conversion={BY_ORDERS!r}( for the bound.*)?$")
@@ -53,7 +54,8 @@ class Ways(Generic[_T]):
     `exact` ask the exact profile, each for more digits than the one before, and `roughly` asks for
     few, where the first of them is out of time. `by_orders` asks by Rényi orders, and
     `by_few_orders` tries a few of them where that is. `closest` asks for all that an order proves.
-    `others` are ways to a bound that are about few expressions; None says that one proves nothing.
+    `others` lists ways to a bound that are about few expressions; None says that one proves
+    nothing.
     `against` says why an exact answer is not the better of two, or nothing, and `shown` is a short
     text of an answer for the line of progress.
     """
@@ -63,7 +65,7 @@ class Ways(Generic[_T]):
     by_orders: Callable[[], _T]
     by_few_orders: Callable[[], _T]
     closest: Callable[[], _T]
-    others: tuple[Callable[[], _T | None], ...]
+    others: Callable[[], Iterable[Callable[[], _T | None]]]
     against: Callable[[_T, _T | None], str]
     is_less: Callable[[_T, _T], bool]
     shown: Callable[[_T], str]
@@ -101,10 +103,10 @@ class _Search(Generic[_T]):
 
     def best(self) -> Best[_T]:
         ways = self.ways
-        known = self._others()
         exact, untrue = self._exactly()
         if exact is not None and exact.kind is Kind.EXACT and not ways.against(exact, None):
             return Best(exact)
+        known = self._others()
         by_orders, refused = self._first(_BY_ORDERS, ways.by_orders, _BY_FEW, ways.by_few_orders)
         if exact is None and untrue is None:
             exact, untrue = self._tried(_ROUGHLY, ways.roughly)
@@ -129,7 +131,7 @@ class _Search(Generic[_T]):
     def _others(self) -> _T | None:
         """The best of the bounds that are about few expressions, if any is about this one."""
         least: _T | None = None
-        for other in self.ways.others:
+        for other in self.ways.others():
             found, _ = self._tried(_OTHER, other)
             least = self._less(found, least)
         return least
@@ -217,7 +219,7 @@ def pinned_conversion(conversion: str, orders: object, by: By) -> str:
 def best_guarantee(
     ask: Callable[[str, int], Guarantee],
     by_few_orders: Callable[[], Guarantee],
-    others: Iterable[Callable[[], Guarantee | None]],
+    others: Callable[[], Iterable[Callable[[], Guarantee | None]]],
     digits: int,
     are_asked: bool,
 ) -> Guarantee:
@@ -235,7 +237,7 @@ def best_guarantee(
             by_orders=lambda: ask(BY_ORDERS, digits),
             by_few_orders=by_few_orders,
             closest=lambda: ask(CLOSEST, digits),
-            others=tuple(others),
+            others=others,
             against=against,
             is_less=is_less,
             shown=lambda g: f"{g.letter} = {g.asked.rounded(SCREEN_DIGITS)}",

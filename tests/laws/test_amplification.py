@@ -24,6 +24,7 @@ from symacct import (
     PoissonSubsample,
     PostProcess,
     PureDP,
+    RandomAllocation,
     RandomizedResponse,
     SoundnessError,
     SubsampleWithoutReplacement,
@@ -577,6 +578,8 @@ def test_every_theorem_about_sampling_applies_to_some_mechanism(name, kind):
     finite = DistributionPair(["1/4", "3/4"], ["1/3", "2/3"])
     counts = DistributionPair(laws.Poisson(3), laws.Poisson("16/5"))
     bases = (Gaussian(5), Laplace(2), RandomizedResponse("3/4"), PureDP(1), finite, counts)
+    if kind == "PoissonSubsample":  # of a record added or removed, in the larger direction
+        bases += (RandomAllocation(Laplace(1), 3),)
     nodes = [sampling(kind, base) for base in bases]
     assert all(is_about(theorem, node) for node in nodes)
     assert any(theorem.why_not(node, alpha) is None for node in nodes)

@@ -63,7 +63,11 @@ def test_balls_and_mpmath_agree_in_all_digits_asked(kind, data):
         assert abs(middle(other) - middle(sure)) <= middle(sure) / 10**DIGITS
 
 
-@pytest.mark.parametrize("theorem", theorems(), ids=lambda t: t.name)
+#: FAILING is ∞ at every order; what it says of δ is held by tests/test_failing.py.
+FINITE = [theorem for theorem in theorems() if theorem.name != "FAILING"]
+
+
+@pytest.mark.parametrize("theorem", FINITE, ids=lambda t: t.name)
 @few
 @given(data=st.data())
 def test_balls_and_mpmath_agree_on_every_theorem(theorem, data):

@@ -28,7 +28,7 @@ from symacct.expressions.theorem_registry import theorem
 from symacct.mechanisms import DistributionPair, Gaussian, RandomizedResponse, VectorLaplace
 from symacct.operations.allocation import RandomAllocation
 from symacct.operations.compose import Compose, Count
-from symacct.operations.subsample import SAMPLINGS, Sampling
+from symacct.operations.subsample import PoissonSubsample, Sampling
 from symacct.theory.amplification.allocation import is_gaussian, is_laplace
 from symacct.theory.amplification.allocation import log_moment as allocated_moment
 from symacct.theory.amplification.elementary import composition
@@ -272,7 +272,7 @@ def of_larger_direction(node: Node) -> str | None:
 
 @theorem(
     "SAMPLE-DIRECTIONS",
-    operation=SAMPLINGS,
+    operation=PoissonSubsample,
     kind=Kind.EXACT,
     source=SECTION,
     orders=ALL_ORDERS,
@@ -307,7 +307,7 @@ def of_one_larger_direction(node: Node) -> str | None:
 
 @theorem(
     "ZW19-T6-ADDITION",
-    operation=SAMPLINGS,
+    operation=PoissonSubsample,
     kind=Kind.LOWER,
     source=SECTION,
     orders=INTEGER_ORDERS,
