@@ -107,7 +107,7 @@ def test_of_few_outcomes_it_is_that_of_the_best_test(seed):
 
 
 def test_of_two_laws_it_is_the_lesser_of_both_directions():
-    """(9/10, 1/10) against (1/2, 1/2): chords from (0, 1) by (1/10, 1/2), or (1/2, 1/10), to (1, 0)."""
+    """(9/10, 1/10) against (1/2, 1/2): chords (0, 1) to (1/10, 1/2), or (1/2, 1/10), to (1, 0)."""
     pair = DistributionPair(["9/10", "1/10"], ["1/2", "1/2"])
     for alpha, value in (("1/20", "3/4"), ("3/10", "7/18"), ("3/4", "1/20")):
         assert holds(pair.tradeoff(alpha), number(value), 30, trusted=60)
