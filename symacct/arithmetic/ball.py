@@ -14,7 +14,7 @@ from flint import arb
 from symacct.arithmetic.context import PlainGaps
 from symacct.arithmetic.expression import evaluate
 from symacct.core import deadline, limits
-from symacct.core.errors import PrecisionError, echo
+from symacct.core.errors import LimitError, PrecisionError, echo
 from symacct.core.exact import INFINITY, Exact, Numeric, exact
 from symacct.core.forking import new_lock
 from symacct.core.lazy_import import sympy
@@ -119,10 +119,16 @@ class BallArithmetic(PlainGaps):
 
 
 BALL = BallArithmetic()
+_LONGEST = 2**30  # bits of a fraction
 
 
 def rational(x: arb) -> Fraction:
-    """The midpoint of a finite ball, which is a binary fraction."""
+    """The midpoint of a ball, a binary fraction; LimitError where it is too long for one.
+
+    FLINT ends the process where an exponent is beyond a machine's words.
+    """
+    if not x.is_finite() or abs(int(x.mid().man_exp()[1])) >= _LONGEST:
+        raise LimitError("found a number too far from 1 to be written as a fraction")
     found = x.mid().fmpq()
     return Fraction(int(found.p), int(found.q))
 
