@@ -80,6 +80,7 @@ EXAMPLES: dict[str, tuple[str, str | None, str | None, int, dict[str, str]]] = {
 def text(name: str) -> str:
     """The certificate of this name."""
     expression, delta, epsilon, digits, how = EXAMPLES[name]
+    how = {"conversion": "improved"} | how
     accountant = Accountant(digits)
     if delta is None:
         return FORMS["json"](accountant.delta(parse(expression), epsilon, **how))

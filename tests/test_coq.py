@@ -67,7 +67,7 @@ def test_a_file_admits_nothing_and_assumes_nothing(name):
 def test_the_claim_is_the_answer_rounded_up_and_no_more(name):
     """By plain mpmath: the sum of what the file says parts cost, or the curve, is below ε."""
     example = named[name]
-    asked = parse(example.expression).epsilon("1e-5", **example.how)
+    asked = parse(example.expression).epsilon("1e-5", **{"conversion": "improved"} | example.how)
     claimed = defined(example.file(), "epsilon")
     assert Fraction(str(asked.epsilon.rounded_up(6))) == claimed
     assert defined(example.file(), "delta") == Fraction(1, 10**5)
@@ -121,15 +121,15 @@ def test_lowering_takes_one_unit_of_the_sixth_digit():
 @pytest.mark.parametrize(
     ("question", "found"),
     [
-        (lambda: SubsampleWithoutReplacement(Gaussian(5), "1/9").epsilon("1e-5"), "Subsample"),
+        (lambda: SubsampleWithoutReplacement(Gaussian(5), "1/9").epsilon("1e-5", 9, "improved"), "Subsample"),
         (
-            lambda: PoissonSubsample(Gaussian(5), "1/9", "replace_one").epsilon("1e-5"),
+            lambda: PoissonSubsample(Gaussian(5), "1/9", "replace_one").epsilon("1e-5", 9, "improved"),
             "replace_one",
         ),
         (lambda: Gaussian(5).epsilon("1e-5", conversion="exact"), "the exact conversion"),
-        (lambda: Gaussian(parse("Gaussian(sqrt(2))").sigma).epsilon("1e-5"), "sqrt"),
-        (lambda: PureDP("1/10").epsilon("1e-60"), "order inf"),
-        (lambda: PoissonSubsample(2 * Gaussian(5), "1/9").epsilon("1e-5"), "curve is that of"),
+        (lambda: Gaussian(parse("Gaussian(sqrt(2))").sigma).epsilon("1e-5", 9, "improved"), "sqrt"),
+        (lambda: PureDP("1/10").epsilon("1e-60", 9, "improved"), "order inf"),
+        (lambda: PoissonSubsample(2 * Gaussian(5), "1/9").epsilon("1e-5", 9, "improved"), "curve is that of"),
         (lambda: PoissonSubsample(ZCDP("1/50"), "1/9").epsilon("1e-5", orders=[900]), "256"),
     ],
 )
@@ -145,9 +145,9 @@ def test_a_comment_cannot_be_ended_from_within():
 
 
 def test_a_delta_is_certified_too():
-    text = coq((20 * Gaussian(10)).delta(2))
+    text = coq((20 * Gaussian(10)).delta(2, conversion="improved"))
     assert defined(text, "epsilon") == 2
-    asked = (20 * Gaussian(10)).delta(2).delta
+    asked = (20 * Gaussian(10)).delta(2, conversion="improved").delta
     assert defined(text, "delta") == Fraction(asked.rounded_up(6))
 
 
@@ -161,7 +161,7 @@ def test_a_long_sum_is_an_integral_instead():
 
 def test_unlike_parts_are_run_as_often_as_they_are():
     made = 3 * RandomizedResponse("3/5") + 2 * PoissonSubsample(RandomizedResponse("3/4"), "1/7")
-    text = coq(made.epsilon("1e-5"))
+    text = coq(made.epsilon("1e-5", conversion="improved"))
     assert "(3%positive, ((3 / 5), 1))" in text
     assert "(2%positive, ((3 / 4), (1 / 7)))" in text
 

@@ -532,7 +532,7 @@ def test_accountant_answers_with_the_proved_epsilon_rounded_up():
     accountant = EventAccountant().compose(step, 600).compose(step, 400)
     node = 1000 * PoissonSubsample(Gaussian(4), "1/4")
     assert accountant.node is node
-    truth = node.epsilon("1e-5", digits=25)
+    truth = node.epsilon("1e-5", digits=25, conversion="exact")
     epsilon, order = accountant.get_epsilon_and_optimal_order("1e-5")
     assert accountant.get_epsilon("1e-5") == epsilon
     assert Fraction(epsilon) >= Fraction(str(truth.epsilon)) - Fraction(1, 10**20)

@@ -44,7 +44,7 @@ class Example:
 
     def text(self):
         """The file as it is written today."""
-        return coq(parse(self.expression).epsilon("1e-5", **self.how))
+        return coq(parse(self.expression).epsilon("1e-5", **{"conversion": "improved"} | self.how))
 
     def file(self):
         """The file in the repository."""

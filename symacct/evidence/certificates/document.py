@@ -23,7 +23,7 @@ def certificate(guarantee: Guarantee) -> dict[str, Any]:
     docs/certificates.md; ε is in nats.
 
     >>> from symacct import Gaussian
-    >>> document = certificate(Gaussian(5).epsilon("1e-5", digits=6))
+    >>> document = certificate(Gaussian(5).epsilon("1e-5", 6, "improved"))
     >>> print(document["epsilon"], document["proof"]["bounds"][0]["theorem"])
     158863/200000 MIR17-T2
     """

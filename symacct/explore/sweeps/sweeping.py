@@ -189,7 +189,7 @@ def sweep(
     >>> from symacct import Gaussian, sweep
     >>> grid = {"sigma": [1, 2], "delta": "1e-5"}
     >>> [r["value"] for r in sweep(Gaussian(sympy.Symbol("sigma")), grid, digits=5)]
-    ['4.3777', '1.9931']
+    ['4.3772', '1.9931']
     """
     points = _Grid(m, over, ask)
     settings = {

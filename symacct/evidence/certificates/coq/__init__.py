@@ -26,7 +26,7 @@ def coq(guarantee: Guarantee, digits: int = 6) -> str:
     nats. Source: CKS20 and MIR17 for the conversions; coq/Published.v names the others.
 
     >>> from symacct import Laplace
-    >>> print(coq((20 * Laplace(10)).epsilon("1e-5")).splitlines()[0])
+    >>> print(coq((20 * Laplace(10)).epsilon("1e-5", conversion="improved")).splitlines()[0])
     (* 20*Laplace(10)
     """
     mechanism, best = guarantee.mechanism, guarantee.alpha
