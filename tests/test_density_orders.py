@@ -50,7 +50,7 @@ def test_few_integrals_for_the_best_order(monkeypatch):
         return in_balls(overlap, question)
 
     monkeypatch.setattr(mixtures.Overlap, "in_balls", counted)
-    found = Accountant(6).epsilon(sampled("Cauchy", "1/100"), "1e-5")
+    found = Accountant(6).epsilon(sampled("Cauchy", "1/100"), "1e-5", "improved")
     assert float(found.epsilon) == pytest.approx(0.01566799469, rel=1e-9)
     assert round(found.alpha) == 3939
     assert found.optimal

@@ -91,7 +91,7 @@ def least_epsilon(rho, cost):
 
 @pytest.mark.parametrize("sigma", ["10000", "1e20", "1e90"])
 def test_the_best_order_of_much_noise_is_found_wherever_it_is(sigma):
-    found = Gaussian(sigma).epsilon("1e-300")
+    found = Gaussian(sigma).epsilon("1e-300", conversion="improved")
     assert found.optimal
     value = least_epsilon(1 / (2 * mp.mpf(sigma) ** 2), 300 * mp.log(10))
     assert abs(value / mp.mpf(found.epsilon.upper) - 1) < mp.mpf(10) ** -28
@@ -106,12 +106,12 @@ def test_the_best_order_next_to_1_is_found_too():
 
 def test_a_search_that_meets_a_limit_says_so():
     with limits(search_order=1000), pytest.warns(OrderGridWarning, match="1000"):
-        assert not Gaussian(10_000).epsilon("1e-300").optimal
+        assert not Gaussian(10_000).epsilon("1e-300", conversion="improved").optimal
     with limits(search_sum=64), pytest.warns(OrderGridWarning, match="64"):
-        PoissonSubsample(Gaussian(5), "1/1000").epsilon("1e-300")
+        PoissonSubsample(Gaussian(5), "1/1000").epsilon("1e-300", conversion="improved")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        Gaussian(10_000).epsilon("1e-300")
+        Gaussian(10_000).epsilon("1e-300", conversion="improved")
 
 
 def test_few_orders_are_asked_on_the_way_to_a_far_one():

@@ -378,7 +378,7 @@ def epsilon_of(alpha, square):
 def test_an_optimum_at_a_kink_is_proved():
     """Where the line and the equilateral triangle are equally bad the curve bends."""
     node = 10_000 * SubsampleWithoutReplacement(Gaussian(1), "1/1000")
-    found = Accountant().epsilon(node, "1e-5", digits=20)
+    found = Accountant().epsilon(node, "1e-5", "improved", digits=20)
     assert found.optimal
     assert found.claim.kind is Kind.EXACT
     low, high = 13.0, 13.5
@@ -445,5 +445,5 @@ def test_an_optimum_is_proved_by_sums_of_what_is_below_the_curve_alone(bent):
     asked = PostProcess(node) if bent else node
     statement = {"operation": PostProcess, "adjacency": EITHER, "default": True, "tight": True}
     with stated("TEST-EXACT", lambda ctx, eps, alpha: eps(alpha), "TRIPLE-GAUSSIAN", **statement):
-        found = Accountant().epsilon(asked, "1e-5", digits=8)
+        found = Accountant().epsilon(asked, "1e-5", "improved", digits=8)
     assert found.optimal is not bent

@@ -97,7 +97,7 @@ def test_a_second_delta_and_a_further_part_ask_only_what_is_new(made):
 def test_of_many_parts_a_few_are_asked_where_the_best_order_is():
     accountant, parts = Accountant(), [step(Fraction(i, 100)) for i in range(400, 550)]
     m = Compose(dict.fromkeys(parts, 700))
-    found = accountant.epsilon(m, "1e-6")
+    found = accountant.epsilon(m, "1e-6", "improved")
     assert found.optimal
     calls = sorted(accountant.oracle_calls(part) for part in parts)
     assert calls[len(calls) * 3 // 4] <= 6  # three about the best, 2, ∞ and one to spare

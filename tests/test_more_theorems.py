@@ -35,11 +35,12 @@ from symacct import (
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.cli import main
-from symacct.core.claims import ADD_REMOVE, INTEGER_ORDERS, Source
+from symacct.core.claims import ADD_REMOVE, INTEGER_ORDERS, Proof, Source
 from symacct.explore.comparison import compare
 from symacct.export.formula import formula
 from symacct.expressions import theorem_registry
 from symacct.expressions.theorem_registry import always
+from symacct.profile import proofs
 from symacct.theory.amplification.poisson.s22 import pointwise_gap
 from symacct.theory.conversion import named as named_conversion
 from tests import independent
@@ -284,13 +285,18 @@ def test_claim_26_is_exceeded_by_three_normal_laws_in_the_plane():
         assert independent.fraction(claim.upper) < independent.fraction(truth)
 
 
+#: What gives a number of a profile, by its code.
+PROOFS = {proof.code: proof for proof in vars(proofs).values() if isinstance(proof, Proof)}
+
 # --- the table
 
 
 def resolve(call):
-    """The object that a row names: a Theorem, a Conversion, a function or a class."""
+    """What a row names: a Theorem, a Conversion, a Proof of a profile, a function or a class."""
     if call.startswith("conversion:"):
         return named_conversion(call.partition(":")[2])
+    if call in PROOFS:
+        return PROOFS[call]
     if "." not in call:
         return theorem_registry.named(call)
     return pkgutil.resolve_name(call)

@@ -490,7 +490,7 @@ def test_beside_a_pole_the_moment_of_the_pair_is_nearly_all(name, pole):
 @pytest.mark.parametrize("name", ["exponential", "normal", "Poisson"])
 def test_a_search_over_orders_is_no_larger_than_a_grid(name):
     node = PoissonSubsample(PAIRS[name][0], "1/100")
-    found = node.epsilon("1e-5", digits=12)
+    found = node.epsilon("1e-5", digits=12, conversion="improved")
     assert 1 < found.alpha < INFINITY
     grid = [2, 3, Fraction(9, 2), found.alpha, found.alpha + 1]
     best = node.epsilon("1e-5", orders=grid, digits=12)

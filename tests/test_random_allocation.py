@@ -137,14 +137,15 @@ def test_at_two_of_a_thousand_steps_both_directions_are_alike():
 def test_the_curve_is_used_in_sums_at_its_best_order():
     """Three epochs: no order of a grid says less than the answer."""
     m = RandomAllocation(Gaussian(2), 16)
-    found = (3 * m).epsilon("1e-5", 10)
+    found = (3 * m).epsilon("1e-5", 10, "improved")
     assert found.optimal
     assert found.claim.theorems == ("MIR17-P1", "ALLOCATION-GAUSSIAN")
     for alpha in (2, 9, 17, "181/10", 19, 40):
         order, log_delta = float(Fraction(alpha)), math.log(1e-5)
         spent = 3 * float(one_way(alpha, 2, 16)) + math.log1p(-1 / order)
         assert spent - (log_delta + math.log(order)) / (order - 1) >= float(found.epsilon.lower)
-    assert m.epsilon("1e-5", 6, conversion="exact").epsilon.upper < m.epsilon("1e-5", 6).epsilon
+    exact, improved = (m.epsilon("1e-5", 6, conversion=one) for one in ("exact", "improved"))
+    assert exact.epsilon.upper < improved.epsilon.lower
 
 
 @covering(lambda seed: {seed % 2})
@@ -171,7 +172,7 @@ def test_epsilon_is_no_more_than_at_any_order(seed):
 
 def test_orders_of_hundreds_and_what_is_beyond():
     wide = RandomAllocation(Gaussian(10), 1000)
-    found = wide.epsilon("1e-5", 6)
+    found = wide.epsilon("1e-5", 6, "improved")
     assert 900 < found.alpha < 1000
     assert found.claim.theorems == ("ALLOCATION-GAUSSIAN",)
     assert wide.rdp(5000, digits=6).claim.theorems == ("ALLOCATION-TOLD",)

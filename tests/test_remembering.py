@@ -33,10 +33,11 @@ def test_ever_new_questions_leave_no_more_than_the_limit(ask):
     with limits(values=50, answers=6):
         accountant = Accountant(digits=8)
         for number in range(1, 25):
-            found = getattr(accountant, ask)(M, f"{number}/1000")
+            found = getattr(accountant, ask)(M, f"{number}/1000", "improved")
             assert entries(accountant, True) <= 6
             assert entries(accountant, False) <= 50
-            assert found == getattr(Accountant(digits=8), ask)(M, f"{number}/1000")
+            alone = getattr(Accountant(digits=8), ask)(M, f"{number}/1000", "improved")
+            assert found == alone
 
 
 def test_ever_new_orders_leave_no_more_than_the_limit():

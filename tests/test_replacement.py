@@ -246,16 +246,17 @@ def test_steps_and_relations():
     """About as dear as samples of fixed size; the curve of all draws asks for far more."""
     spent = with_replacement("1e-6", 4, 60_000, 256, 20_000).epsilon
     fixed = 20_000 * SubsampleWithoutReplacement(Gaussian(4), Fraction(256, 60_000), "add_remove")
-    bound = fixed.epsilon("1e-6", digits=6).epsilon
+    bound = fixed.epsilon("1e-6", digits=6, conversion="improved").epsilon
     assert bound.lower <= spent.lower <= spent.upper <= bound.upper * 1.01
-    all_draws = sample_with_replacement(Gaussian(2), 1000, 15).epsilon("1e-6", digits=4)
+    drawn = sample_with_replacement(Gaussian(2), 1000, 15)
+    all_draws = drawn.epsilon("1e-6", digits=4, conversion="improved")
     assert with_replacement("1e-6", 2, 1000, 15).epsilon.upper < all_draws.epsilon.lower / 2
 
 
 def test_a_record_replaced_costs_as_much_as_of_samples_of_fixed_size():
     spent = with_replacement("1e-6", 4, 60_000, 256, 20_000, "replace_one", digits=4).epsilon
     fixed = 20_000 * SubsampleWithoutReplacement(Gaussian(4), Fraction(256, 60_000))
-    bound = fixed.epsilon("1e-6", digits=6).epsilon
+    bound = fixed.epsilon("1e-6", digits=6, conversion="improved").epsilon
     assert bound.lower < spent.upper < 1.002 * bound.lower
 
 

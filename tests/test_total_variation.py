@@ -51,10 +51,10 @@ def upper(guarantee):
 
 
 def test_one_step_of_the_sampled_gaussian():
-    found = STEP.delta(0)
+    found = STEP.delta(0, conversion="improved")
     assert upper(found) <= F("0.000974")
     assert independent.fraction(normal_variation(1) / 1000) <= upper(found)
-    near = STEP.epsilon("0.01")
+    near = STEP.epsilon("0.01", conversion="improved")
     assert near.epsilon.upper == 0
     for guarantee in (found, near):
         assert (guarantee.alpha, guarantee.conversion, guarantee.optimal) == (1, NAME, True)
@@ -190,9 +190,9 @@ def test_delta_that_is_the_bound_itself_is_not_decided():
     """√(KL/2) of Gaussian(5) is 1/10: balls cannot tell, and nothing is called the best."""
     with pytest.raises(PrecisionError, match="cannot be told from delta = 1/10"):
         Gaussian(5).epsilon("1/10", conversion=NAME)
-    found = Gaussian(5).epsilon("1/10")
+    found = Gaussian(5).epsilon("1/10", conversion="improved")
     assert (found.conversion, found.optimal) == ("improved", False)
-    assert Gaussian(5).epsilon("0.1000001").epsilon.upper == 0
+    assert Gaussian(5).epsilon("0.1000001", conversion="improved").epsilon.upper == 0
 
 
 def test_classic_and_listed_orders_do_without():
@@ -208,11 +208,11 @@ def test_the_optimal_conversion_takes_it_in():
     for m in (STEP, Gaussian(5), 10 * Gaussian(9)):
         for epsilon in ("1/100", "1/10"):
             best = m.delta(epsilon, digits=8, conversion="optimal")
-            assert upper(best) <= upper(m.delta(epsilon, digits=8))
+            assert upper(best) <= upper(m.delta(epsilon, digits=8, conversion="improved"))
 
 
 def test_it_is_named_cited_and_compared():
-    found = STEP.delta(0)
+    found = STEP.delta(0, conversion="improved")
     assert str(found).endswith("-DP under add_remove at order 1 by the total-variation conversion")
     assert "the inequalities of Bretagnolle and Huber and of Pinsker" in found.cite()
     assert "CKS20" not in found.cite()

@@ -205,7 +205,7 @@ def epsilon_of(alpha, delta, square):
 def test_an_optimum_at_a_summit_is_proved():
     """The order at which the curve of the triangle that is the worst there has its valley."""
     node = 10**7 * SubsampleWithoutReplacement(Gaussian("1.4142"), "3.16e-6")
-    found = Accountant().epsilon(node, "1e-6", digits=10)
+    found = Accountant().epsilon(node, "1e-6", "improved", digits=10)
     assert found.optimal
     assert found.claim.kind is Kind.EXACT
     alpha, delta = float(found.alpha), 1 / 1.4142

@@ -50,17 +50,17 @@ QUESTIONS = [
     lambda a: a.rdp(WITHOUT, 9, by="WBK19-P11"),
     lambda a: a.rdp(WITHOUT, 9, by="BLOG-C24"),
     lambda a: a.rdp(WITHOUT.convexify(12), "17/2"),
-    lambda a: a.epsilon(NODE, "1e-6", digits=12),
-    lambda a: a.epsilon(NODE, "1e-6", digits=13),
+    lambda a: a.epsilon(NODE, "1e-6", conversion="improved", digits=12),
+    lambda a: a.epsilon(NODE, "1e-6", conversion="improved", digits=13),
     lambda a: a.epsilon(NODE, "1e-6", digits=12, conversion="classic"),
     lambda a: a.epsilon(NODE, "1e-6", digits=12, orders="integer"),
     lambda a: a.epsilon(NODE, "1e-7", digits=12, orders="integer"),
     lambda a: a.epsilon(NODE, "1e-6", digits=12, orders=[2, 9, 40]),
     lambda a: a.epsilon(INNER, "1e-6", digits=12, by="ZW19-T5", orders="integer"),
     lambda a: a.epsilon(INNER, "1e-6", digits=12, orders="integer"),
-    lambda a: a.delta(INNER, "1e-6", digits=12),
-    lambda a: a.delta(INNER, "1", digits=12),
-    lambda a: a.epsilon(200 * WITHOUT, "1e-6", digits=12),
+    lambda a: a.delta(INNER, "1e-6", conversion="improved", digits=12),
+    lambda a: a.delta(INNER, "1", conversion="improved", digits=12),
+    lambda a: a.epsilon(200 * WITHOUT, "1e-6", conversion="improved", digits=12),
 ]
 
 

@@ -183,7 +183,8 @@ BELOW = {
 
 @pytest.mark.parametrize("m", BELOW.values(), ids=BELOW)
 def test_there_is_a_bracket_where_the_profile_is_not_known(m):
-    lower, upper = m.lower_epsilon("1e-5", digits=6), m.epsilon("1e-5", digits=6).epsilon
+    lower = m.lower_epsilon("1e-5", digits=6)
+    upper = m.epsilon("1e-5", digits=6, conversion="improved").epsilon
     assert 0 < lower.lower <= lower.upper < upper.lower
     for m in (ZCDP("1/10"), PostProcess(Gaussian(1))):
         assert m.lower_epsilon("1e-5").upper == 0
@@ -382,7 +383,7 @@ def test_the_other_doors():
     [row] = sweep(parse(m, ["sigma"]), {"sigma": 2, "delta": "1e-5"}, digits=6, conversion="exact")
     assert row["kind"] == "exact"
     found = calibrate(parse(m, ["sigma"]), "1/4", "1e-5", digits=3, conversion="exact")
-    improved = calibrate(parse(m, ["sigma"]), "1/4", "1e-5", digits=3)
+    improved = calibrate(parse(m, ["sigma"]), "1/4", "1e-5", digits=3, conversion="improved")
     assert found.meets < improved.meets
     account = EventAccountant(conversion="exact").compose(
         PoissonSubsample(Gaussian(2), "1/100"), 100

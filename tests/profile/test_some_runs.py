@@ -351,4 +351,4 @@ def test_the_answer_at_thirty_digits():
     accountant = Accountant(30)
     found = accountant.epsilon(m, "1e-5", "exact")
     assert len(str(found.epsilon)) == 32
-    assert found.epsilon.upper < accountant.epsilon(m, "1e-5").epsilon.lower
+    assert found.epsilon.upper < accountant.epsilon(m, "1e-5", "improved").epsilon.lower
