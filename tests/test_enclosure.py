@@ -338,11 +338,10 @@ def test_an_enclosure_cannot_be_changed():
 @pytest.mark.parametrize("power", [400, 5000])
 def test_a_guarantee_of_any_size_is_printed(power):
     stated = Fraction(1, 10**power)
-    for found in (Gaussian(5).epsilon(stated, digits=5), Gaussian(5).delta(1 / stated, digits=5)):
+    m, how = Gaussian(5), {"digits": 5, "conversion": "improved"}
+    for found in (m.epsilon(stated, **how), m.delta(1 / stated, **how)):
         assert repr(found).startswith(f"Guarantee: {found}\n")
         assert found.statement()
         assert "order" in str(found)
-    assert f"1e-{power})-DP" in str(Gaussian(5).epsilon(stated, digits=5))
-    assert "at order 1.000e400 " in str(
-        replace(Gaussian(5).epsilon("1e-5", digits=5), alpha=10**400)
-    )
+    assert f"1e-{power})-DP" in str(m.epsilon(stated, **how))
+    assert "at order 1.000e400 " in str(replace(m.epsilon("1e-5", **how), alpha=10**400))

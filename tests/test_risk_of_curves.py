@@ -29,9 +29,9 @@ from symacct import (
 )
 from symacct.accountant.currencies.curve_tests import profile_of_curve
 from symacct.cli import main
+from symacct.core.deadline import Budget
 from symacct.explore.risk import Risk
 from symacct.results.enclosure import to_fraction
-from symacct.results.time_limit import OutOfTimeError, TimeBeside
 from tests.thinning import examples
 
 CURVES = [
@@ -195,7 +195,7 @@ RELEASE = (
 
 
 def test_a_release_of_many_parts_has_all_its_risks():
-    with limits(report=1):
+    with limits(seconds=1):
         shown = CliRunner().invoke(main, ["risk", RELEASE, "--adjacency", "replace_one"])
     assert shown.exit_code == 0
     assert shown.stdout.count("│ upper") == 10
@@ -203,12 +203,12 @@ def test_a_release_of_many_parts_has_all_its_risks():
 
 
 def test_without_any_bound_the_command_fails_in_one_line(monkeypatch):
-    monkeypatch.setattr(TimeBeside, "ask", out_of_time)
+    monkeypatch.setattr(Budget, "ask", out_of_time)
     shown = CliRunner().invoke(main, ["risk", RELEASE])
     assert (shown.exit_code, shown.stdout) == (1, "")
     assert len(shown.stderr.strip().splitlines()) == 1
     assert "found no bound on any of the risks" in shown.stderr
 
 
-def out_of_time(self, question):
-    raise OutOfTimeError
+def out_of_time(self, share, question):
+    return None

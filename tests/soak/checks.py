@@ -120,7 +120,8 @@ def verdict(asks, question):
     """The checker's verdict on the certificate of an answer; none where there is no certificate."""
     if asks != "epsilon":
         return
-    guarantee = node_of(question).epsilon(double(question["delta"]), digits=12)
+    delta = double(question["delta"])
+    guarantee = node_of(question).epsilon(delta, digits=12, conversion="improved")
     try:
         certificate = guarantee.certificate()
     except SymacctError:
