@@ -121,15 +121,23 @@ def test_lowering_takes_one_unit_of_the_sixth_digit():
 @pytest.mark.parametrize(
     ("question", "found"),
     [
-        (lambda: SubsampleWithoutReplacement(Gaussian(5), "1/9").epsilon("1e-5", 9, "improved"), "Subsample"),
         (
-            lambda: PoissonSubsample(Gaussian(5), "1/9", "replace_one").epsilon("1e-5", 9, "improved"),
+            lambda: SubsampleWithoutReplacement(Gaussian(5), "1/9").epsilon("1e-5", 9, "improved"),
+            "Subsample",
+        ),
+        (
+            lambda: PoissonSubsample(Gaussian(5), "1/9", "replace_one").epsilon(
+                "1e-5", 9, "improved"
+            ),
             "replace_one",
         ),
         (lambda: Gaussian(5).epsilon("1e-5", conversion="exact"), "the exact conversion"),
         (lambda: Gaussian(parse("Gaussian(sqrt(2))").sigma).epsilon("1e-5", 9, "improved"), "sqrt"),
         (lambda: PureDP("1/10").epsilon("1e-60", 9, "improved"), "order inf"),
-        (lambda: PoissonSubsample(2 * Gaussian(5), "1/9").epsilon("1e-5", 9, "improved"), "curve is that of"),
+        (
+            lambda: PoissonSubsample(2 * Gaussian(5), "1/9").epsilon("1e-5", 9, "improved"),
+            "curve is that of",
+        ),
         (lambda: PoissonSubsample(ZCDP("1/50"), "1/9").epsilon("1e-5", orders=[900]), "256"),
     ],
 )

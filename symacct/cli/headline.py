@@ -102,7 +102,8 @@ def print_calibrated(
 ) -> None:
     """What was found, called `name`, and the guarantee there; `document` is added to the JSON."""
     epsilon = replace(found.guarantee.epsilon, digits_asked=digits)
-    report = PrivacyReport(replace(found.guarantee, epsilon=epsilon), **words)
+    found = replace(found, guarantee=replace(found.guarantee, epsilon=epsilon))
+    report = PrivacyReport(found.guarantee, **words)
     value = {name or found.symbol: found.values}
     document = {**found.as_dict(), **(document or {})}
     print_report(report, as_json, more, document=document, first=value, last=last)
