@@ -412,8 +412,9 @@ class Accountant:
             answers = self._table(m, key, "answers")
             found: Guarantee | None = answers[asked]
             if found is None:
-                found = answers[asked] = answer()
-            return found.of(m)  # what is remembered of a node must not keep it alive
+                # What is remembered of a node must not keep it alive.
+                found = answers[asked] = replace(answer(), mechanism=None)
+            return found.of(m)
 
     def _answer(
         self, question: EpsilonDelta, orders: Asked, digits: int, is_default: bool = False
