@@ -72,7 +72,7 @@ USED = [
     (lambda: Laplace(2).cite(), {"MIR17": "Table II"}),
     (lambda: PureDP(1).cite(), {"KOV15": "post-processing"}),
     (
-        lambda: Gaussian(5).epsilon("1e-5").cite(),
+        lambda: Gaussian(5).epsilon("1e-5", conversion="improved").cite(),
         {"MIR17": "Table II", "CKS20": "Proposition 12", "BBGHS20": "Theorem 21"},
     ),
     (
@@ -80,7 +80,7 @@ USED = [
         {"MIR17": "Table II; Proposition 3"},
     ),
     # Pure DP is read off the curve at ∞: nothing was converted.
-    (lambda: PureDP(1).epsilon(0).cite(), {"KOV15": "post-processing"}),
+    (lambda: PureDP(1).epsilon(0, conversion="improved").cite(), {"KOV15": "post-processing"}),
 ]
 
 
@@ -262,9 +262,9 @@ def test_a_profile_cites_its_mechanisms_and_what_gave_the_number(asked, works):
 
 def test_each_proof_of_a_profile_names_a_section_that_there_is():
     for proof in PROOFS:
-        assert proof.key in WORKS
-        text = bibtex([proof])
-        assert proof.key != "SYMACCT" or re.search(r"Section \d+ \(", text)
+        assert proof.source.key in WORKS
+        text = bibtex([proof.source])
+        assert proof.source.key != "SYMACCT" or re.search(r"Section \d+ \(", text)
 
 
 def test_what_is_read_from_the_disk_cites_the_same(tmp_path):

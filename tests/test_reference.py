@@ -333,11 +333,11 @@ def test_the_improved_conversion_finds_the_bottom_of_the_valley(text):
         return SMOOTH[text](mp, a)
 
     value = independent.smallest(mp, improved_epsilon(mp, eps, mp.mpf(10) ** -6), "1.01", 4000)
-    guarantee = node.epsilon("1e-6", digits=40)
+    guarantee = node.epsilon("1e-6", digits=40, conversion="improved")
     assert holds(guarantee.epsilon, value, 40, trusted=60)
     assert guarantee.optimal
     value = independent.smallest(mp, improved_delta(mp, eps, mp.mpf(3)), "1.01", 4000)
-    guarantee = node.delta(3, digits=40)
+    guarantee = node.delta(3, digits=40, conversion="improved")
     assert holds(guarantee.delta, value, 40, trusted=60)
     assert guarantee.optimal
 

@@ -1,4 +1,4 @@
-(* 3516*PoissonSubsample(Gaussian('11/10'), '256/60000')
+(* 3516*PoissonSubsample(Gaussian('11/10'), '8/1875')
 
    is (1.28114, 1e-5)-DP: at the order 11.95, by the improved conversion.
    Neighbours: add_remove.
