@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symacct import Kind, LimitError, OrderGridWarning, ParseError, limits
+from symacct import Gaussian, Kind, LimitError, OrderGridWarning, ParseError, limits
 from symacct.cli import main
 from symacct.papers.paper_check import Verdict, check, entries, judged, printed_number
 
@@ -242,7 +242,8 @@ def test_what_is_called_loose_is_true_in_the_direction_that_is_named():
 def test_a_number_of_another_conversion_is_told_which(sign, given):
     """It is judged by the best proved; a number by Rényi orders is true, and not rounded."""
     asked = ["check", "Gaussian(5)", f"--{sign}", given, "--prints"]
-    by_orders = getattr(Gaussian(5), {"delta": "epsilon", "epsilon": "delta"}[sign])(given, digits=6, conversion="improved")
+    asks = {"delta": Gaussian(5).epsilon, "epsilon": Gaussian(5).delta}[sign]
+    by_orders = asks(given, digits=6, conversion="improved")
     number = by_orders.asked.rounded()
     told = CliRunner(env={"COLUMNS": "200"}).invoke(main, [*asked, number])
     assert told.exit_code == 0
