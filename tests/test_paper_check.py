@@ -250,7 +250,7 @@ def test_a_number_of_another_conversion_is_told_which(sign, given):
     assert "true but loose" in told.output
     shown = " ".join(told.output.split())
     assert f"improved gives {number} (true as printed)" in shown
-    assert re.search(r"by --conversion: exact gives [\d.e-]+, improved", shown)
+    assert re.search(r"by --conversion: best gives [\d.e-]+, improved", shown)
     assert CliRunner().invoke(main, [*asked, number, "--direction", "at most"]).exit_code == 0
 
 
