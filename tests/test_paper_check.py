@@ -236,9 +236,7 @@ def test_what_is_called_loose_is_true_in_the_direction_that_is_named():
             assert verdict(printed, direction=named, **kind) is TRUE
 
 
-@pytest.mark.parametrize(
-    ("sign", "given"), [("delta", "1e-5"), ("epsilon", "1")]
-)
+@pytest.mark.parametrize(("sign", "given"), [("delta", "1e-5"), ("epsilon", "1")])
 def test_a_number_of_another_conversion_is_told_which(sign, given):
     """It is judged by the best proved; a number by Rényi orders is true, and not rounded."""
     asked = ["check", "Gaussian(5)", f"--{sign}", given, "--prints"]
