@@ -70,10 +70,10 @@ def test_rdp_by_quadrature(alpha):
 def test_of_an_order_grid_of_ours_nobody_is_warned():
     m = PoissonSubsample(Gaussian(10_000), "1e-6")
     with pytest.warns(OrderGridWarning):
-        Accountant().epsilon(m, "1e-12")
+        Accountant().epsilon(m, "1e-12", "improved")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        Oracle().ask("epsilon", m, "1e-12")
+        Oracle().ask("epsilon", m, "1e-12", "improved")
 
 
 def test_both_readings_of_a_number_are_enclosed():
