@@ -95,7 +95,18 @@ def few_pairs(name):
     return thinned(pairs_of(name), answered, name)
 
 
-@pytest.mark.parametrize("name", [theorem.name for theorem in theorems()])
+#: No formula: both directions are known as balls alone, and what may fail has no finite curve.
+NO_FORMULA = {
+    "COMPOSE-DIRECTIONS",
+    "SAMPLE-DIRECTIONS",
+    "EITHER-DIRECTIONS",
+    "ZW19-T6-ADDITION",
+    "FAILING",
+}
+WITH_FORMULA = [theorem.name for theorem in theorems() if theorem.name not in NO_FORMULA]
+
+
+@pytest.mark.parametrize("name", WITH_FORMULA)
 def test_the_formula_of_a_theorem_on_every_mechanism(name):
     """At random exact parameters and several orders it agrees with rdp to 40 digits.
 

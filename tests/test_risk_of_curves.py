@@ -195,7 +195,7 @@ RELEASE = (
 
 
 def test_a_release_of_many_parts_has_all_its_risks():
-    with limits(seconds=1):
+    with limits(seconds=4):
         shown = CliRunner().invoke(main, ["risk", RELEASE, "--adjacency", "replace_one"])
     assert shown.exit_code == 0
     assert shown.stdout.count("│ upper") == 10

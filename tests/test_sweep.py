@@ -12,7 +12,6 @@ import subprocess
 import sys
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from decimal import Decimal
 from fractions import Fraction
 
 import pytest
@@ -44,7 +43,8 @@ GRID = {"sigma": ["1", "5/2", "4"], GAMMA: ["1/100", "1/10"], "delta": ["1e-5", 
 
 
 def test_each_point_is_what_the_node_answers():
-    swept = sweep(10 * STEP, {"sigma": [1, 2], GAMMA: "1/50", "delta": ["1e-5", "1e-8"]}, digits=20)
+    over = {"sigma": [1, 2], GAMMA: "1/50", "delta": ["1e-5", "1e-8"]}
+    swept = sweep(10 * STEP, over, digits=20, conversion="improved")
     assert [(r["sigma"], r["gamma"], r["delta"]) for r in swept] == [
         ("1", "1/50", "1e-5"),
         ("1", "1/50", "1e-8"),
@@ -53,7 +53,7 @@ def test_each_point_is_what_the_node_answers():
     ]
     for record in swept:
         node = 10 * PoissonSubsample(Gaussian(record["sigma"]), "1/50")
-        answer = node.epsilon(record["delta"], 20)
+        answer = node.epsilon(record["delta"], 20, "improved")
         assert record["value"] == answer.epsilon.rounded_up(20)
         assert record["lower"] == answer.epsilon.rounded_down(20)
         assert float(record["order"]) == pytest.approx(float(answer.alpha), rel=1e-11)
@@ -399,51 +399,43 @@ def test_the_command(tmp_path):
     assert "needed NAME=VALUES" in wrong.output
 
 
-def test_the_best_of_each_point_is_what_is_reported_beside_the_number_by_orders():
-    """Whatever asks: the function, the command and its JSON; a curve alone has one of the two."""
+def test_the_best_of_each_point_is_what_is_reported():
+    """Whatever asks: the function, the command and its JSON."""
     grid = {"sigma": [1, 2], "gamma": ["1/10"], "delta": ["1e-5", "1e-8"]}
     best, by_orders = (
         sweep(9 * STEP, grid, digits=6, conversion=one) for one in ("best", "improved")
     )
-    assert best.is_best
-    assert not by_orders.is_best
-    assert "conversion='best'" in repr(by_orders)
-    assert "conversion=" not in repr(best)
     for one, other in zip(best, by_orders, strict=True):
         node = 9 * PoissonSubsample(Gaussian(one["sigma"]), one["gamma"])
         assert one["value"] == node.report(one["delta"]).epsilon.rounded()
         assert float(one["value"]) < float(other["value"])
-        assert one["by_orders"] == {key: other[key] for key in one["by_orders"]}
         assert one["how"] == "exact profile"
         assert "order" not in one
-        assert f"{one['value']} ({other['value']} by Rényi orders)" in str(best._line(one))
+        assert f"{one['value']}" in str(best._line(one))
     over = [f"--over={name}={','.join(map(str, values))}" for name, values in grid.items()]
     asked = ["sweep", "9*PoissonSubsample(Gaussian(sigma), gamma)", *over]
     shown = CliRunner(env={"COLUMNS": "200"}).invoke(main, asked).output
-    for one, other in zip(best, by_orders, strict=True):
+    for one in best:
         (line,) = (
             line for line in shown.splitlines()
             if re.match(rf"│ {one['sigma']} +│ \S+ +│ {one['delta']} ", line)
         )  # fmt: skip
-        assert line.index(one["value"]) < line.index("exact profile") < line.index(other["value"])
+        assert line.index(one["value"]) < line.index("exact profile")
     documents = json.loads(CliRunner().invoke(main, [*asked, "--json"]).output)
-    for document, one, other in zip(documents, best, by_orders, strict=True):
-        assert document["headline"]["value"] == one["value"]
-        assert {key: document[key] for key in other} == other
+    assert documents == list(best)
     (alone,) = sweep(ZCDP(SIGMA), {"sigma": 1, "delta": "1e-5"}, digits=6, conversion="best")
-    assert alone["value"] == alone["by_orders"]["value"]
-    assert "order" in alone["how"]
+    assert alone["how"].startswith("order ")
 
 
 def test_what_is_pinned_is_not_the_best_of_all():
     asked = ["sweep", "Gaussian(sigma)", "--over", "sigma=1", "--over", "delta=1e-5"]
     for pin in (["--conversion", "improved"], ["--orders", "2,8"]):
-        shown = CliRunner().invoke(main, [*asked, *pin]).output
-        assert "ε by Rényi orders; --conversion best may give less" in shown
-    refused = CliRunner().invoke(main, [*asked, "--conversion", "best", "--orders", "2,8"])
-    assert "found 'best' with orders or a theorem" in refused.stderr
-    with pytest.raises(DomainError, match="found 'best' with orders or a theorem"):
-        Gaussian(5).epsilon("1e-5", conversion="best", orders=[2, 8])
+        shown = CliRunner(env={"COLUMNS": "200"}).invoke(main, [*asked, *pin]).output
+        assert re.search(
+            r"order \S+ by the mechanism's own curve, improved", " ".join(shown.split())
+        )
+    pinned = Gaussian(5).epsilon("1e-5", conversion="best", orders=[2, 8])
+    assert pinned.conversion == "improved"
 
 
 def test_the_best_survives_a_table_and_a_file(tmp_path):
@@ -454,5 +446,4 @@ def test_the_best_survives_a_table_and_a_file(tmp_path):
     found.to_csv(tmp_path / "t.csv")
     rows = list(csv.DictReader((tmp_path / "t.csv").read_text(encoding="utf-8").splitlines()))
     for row, record in zip(rows, found, strict=True):
-        assert (row["value"], row["by_orders"]) == (record["value"], record["by_orders"]["value"])
-        assert Decimal(row["value"]) < Decimal(row["by_orders"])
+        assert (row["value"], row["how"]) == (record["value"], record["how"])

@@ -40,7 +40,7 @@ def test_a_conversion_has_a_command_and_a_line_of_python_that_agree(call):
     assert result.exit_code == 0
     value = eval(sheet["Python"], {"sa": sa})  # noqa: S307  # a line of ours
     assert value.conversion in (call.removeprefix("conversion:"), "total-variation")
-    shown = json.loads(result.stdout)["headline"]["epsilon"]["upper"]
+    shown = json.loads(result.stdout)["epsilon"]["upper"]
     assert float(shown) == pytest.approx(float(value.epsilon.upper), rel=1e-6)
 
 

@@ -153,7 +153,8 @@ def _python(row: CatalogueRow, asked: tuple[str, str] | None) -> str:
         text, alpha = asked
         order = alpha if alpha.isdigit() else f'"{alpha}"'
         expression = _CLASSES.sub("sa.", repr(parse(text)))
-        expression = f"({expression})" if expression[0].isdigit() else expression
+        is_sum = expression[0].isdigit() or " + " in expression
+        expression = f"({expression})" if is_sum else expression
         return f'{expression}.rdp({order}, by="{row.call}")'
     is_code = theorem_registry.known_as(row.call) is not None
     return "" if is_code or "." not in row.call else _first_example(row.call)

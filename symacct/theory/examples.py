@@ -25,6 +25,8 @@ _LEAVES = (
     "DistributionPair([1/2, 1/4, 1/4], [1/4, 5/8, 1/8])",
     "DistributionPair(laws.Normal(0, 1), laws.Normal(1, 2))",
     "Curve('alpha/10', kind='lower', adjacency='either')",
+    "RandomAllocation(Laplace(2), 3)",
+    "2 * DistributionPair([9/10, 1/10], [1/2, 1/2], adjacency=add_remove, with_record='P')",
 )
 #: What is done to one of them, as the operation is written for the relation of some theorem.
 _DONE = (
@@ -38,6 +40,8 @@ _DONE = (
     "PostProcess({})",
     "GroupPrivacy({}, 2)",
     "Either({}, Laplace(3), 1/2)",
+    "{} + PoissonSubsample(Laplace(2), 1/3)",
+    "Either({}, PoissonSubsample(Laplace(2), 1/3), 1/2)",
     "Failing({}, 1/1000)",
     "RandomAllocation({}, 10)",
     "RepeatAndSelect({}, laws.Poisson(5))",

@@ -30,8 +30,7 @@ from symacct.theory.rdp_curve import RDPCurve
     source=SYMACCT.at("docs/proofs.md, section 27"),
     orders=ALL_ORDERS,
     adjacency=EITHER,
-    assumes="nothing further; it is exact if one direction, of a record added or of one removed, "
-    "is the larger one in both",
+    assumes="nothing further",
     applies=always,
     why_upper=both_ways,
     takes_exact=True,

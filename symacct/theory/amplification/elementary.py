@@ -52,8 +52,7 @@ def both_ways(node: Node, alpha: Order | np.ndarray) -> str | None:
     source=MIR17.at("Proposition 1"),
     orders=ALL_ORDERS,
     adjacency=EITHER,
-    assumes="nothing further; it is exact if one direction, of a record added or of one removed, "
-    "is the larger one in all parts",
+    assumes="nothing further",
     applies=always,
     why_upper=both_ways,
     local=_composed,
