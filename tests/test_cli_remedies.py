@@ -4,12 +4,11 @@ import re
 
 import pytest
 from click.testing import CliRunner
-from symacct.accountant.reported import Reported, _as_bound, reported, says_least
 
 from symacct import ArgumentError, Gaussian, theorems
+from symacct.accountant.best import _as_bound, says_least
 from symacct.cli import main
 from symacct.cli.headline import _beside
-from symacct.results.time_limit import TimeBeside
 
 
 def said(*words):
@@ -34,8 +33,7 @@ def test_of_a_curve_alone_no_conversion_is_advised_that_was_taken(expr):
         f"not known: {name} fixes only a bound on the Rényi curve; "
         "the number to report is a bound that follows from it"
     )
-    for verb in ("epsilon", "statement"):
-        assert known in said(verb, expr, "--delta", "1e-10")
+    assert known in said("epsilon", expr, "--delta", "1e-10", "--more")
     asked = said("epsilon", expr, "--delta", "1e-10", "--conversion", "exact")
     assert asked.endswith("use --conversion improved for the bound from the curve")
 
@@ -88,12 +86,12 @@ def test_values_of_what_is_no_parameter_are_told_where_its_name_goes(words, reme
 
 def test_a_run_whose_digits_took_too_long_says_once_what_it_costs_at_least():
     """Few digits are exact here and all of them take long: nothing is said of a second search."""
-    guarantee = reported(Gaussian(5), "1e-5").best
+    guarantee = Gaussian(5).epsilon("1e-5", digits=6)
     few = _as_bound(guarantee, 6)
     assert says_least(few)
     assert not says_least(guarantee)
     assert "no ε below 0.725 is true" in few.note
-    assert _beside(Gaussian(5), Reported(few, few, "", TimeBeside(0))) == []
+    assert _beside(few) == []
 
 
 @pytest.mark.parametrize(

@@ -181,7 +181,7 @@ def test_a_number_that_is_a_fraction_is_printed_as_it_is():
     (row,) = compare(Gaussian(5), [1])
     assert row.values[0].rounded(6) == "0.02"
     assert row.ratios[0].rounded(5) == "1"
-    shown = run("epsilon", "50*Laplace(50)", "--delta", "0").output
+    shown = run("epsilon", "50*Laplace(50)", "--delta", "0", "--more").output
     assert "ε = 1 at δ = 0  (exactly)" in shown
     assert "│ ε          │ 1  (the same)" in shown.partition("by Rényi orders, for comparison")[2]
     assert "0.333334 at δ = 0  (rounded up)" in run("epsilon", "PureDP(1/3)", "--delta", "0").output

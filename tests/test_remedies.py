@@ -12,7 +12,6 @@ from symacct import ZCDP, DomainError, dp_sgd
 from symacct.cli import main
 from symacct.core.mistyped import root, symbol
 from symacct.results.remedies import as_options, document_as_options
-from symacct.results.time_limit import TimeBeside
 from tests.command_lines import FINDING, GOOD
 from tests.thinning import covering
 
@@ -69,8 +68,6 @@ def _filled(part):
 def as_printed(text):
     """As a terminal shows it: of a way to ask alone, with the words that stand before it."""
     where, _, said = text.partition(": ")
-    if said.startswith(("m.", "risk(m)")):
-        said = TimeBeside(1).left_out(said)
     return f"{where}: {as_options(said)}"
 
 

@@ -66,8 +66,8 @@ _COMPARED = (
     "for shuffled batches (docs/proofs.md, section 37)"
 )
 _WHICH = (
-    "the ε of the first row, which is proved for this run; what the true ε is at least is no "
-    "guarantee"
+    "Report the ε of the first row, which is proved for this run; what the true ε is at least is "
+    "no guarantee."
 )
 _CHEAPER = (
     "--sampling poisson or balls_and_bins, where the trainer can draw its batches so: for these "
@@ -378,7 +378,7 @@ def _more(
         rows.insert(0, ("rounded", "; ".join(rounded)))
     if run["sampling"] == "shuffled":
         assumed.append(_SHUFFLED)
-        rows += [("to report", _WHICH), ("compared", _COMPARED), ("cheaper", _CHEAPER)]
+        rows += [("compared", _COMPARED), ("cheaper", _CHEAPER)]
         if least := _least(run, m, text(guarantee.given), digits, runs):
             more["at_least"] = least.as_dict()
     return more, [("assumed", "; ".join(assumed)), *rows, ("expression", repr(m))]
@@ -404,6 +404,8 @@ def _words(run: dict[str, str], m: Node, runs: int) -> dict[str, Any]:
     words: dict[str, Any] = {"of": _batches(run, m, runs)}
     if m.claim.adjacency.relation is Relation.REPLACE_ONE and run["adjacency"] is None:
         words["relation_why"] = _REPLACED.format(sampling=run["sampling"])
+    if run["sampling"] == "shuffled":
+        words["also"] = (_WHICH,)
     return words
 
 

@@ -177,7 +177,7 @@ def _meant(function: object, name: str, known: Iterable[str]) -> str:
     if name in _RELATION_NAMES:
         return "; did you mean adjacency?" if "adjacency" in known else _elsewhere(function)
     if name == "conversion" and {"delta", "epsilon"} <= set(known):
-        return "; m.epsilon('1e-5', conversion='exact', digits=6) is by one conversion alone"
+        return "; the method epsilon takes a conversion, which answers alone"
     if name in _VARIANCES and "sigma" in known:
         return f"; sigma is the square root of {name}, as in sympy.sqrt(27) for 27"
     if name.startswith("eps") and {"b", "sensitivity"} <= set(known):

@@ -45,7 +45,8 @@ def rows_of(found: Risk) -> list[Row]:
     budget = Budget(half)
     for what, name, argument, has_lower in _questions(found):
         least = _told(budget, found.lower, name, argument) if has_lower and found.lower else None
-        most = _told(budget, found, name, argument)
+        # ρ is read from the curve, whatever the profile has taken.
+        most = _told(Budget(half) if name == "rho" else budget, found, name, argument)
         rows.append(Row(what, name, argument, most, least, False))
     return _filled(rows, found, Budget(half)) if found.has_curve_beside else rows
 
