@@ -114,11 +114,15 @@ def test_every_display_parses_and_knows_its_commands(displays):
         assert commands(tex) <= FORMULA_COMMANDS, (title, commands(tex) - FORMULA_COMMANDS)
 
 
+#: Theorems whose curve is infinite at every order, so that it has no formula.
+INFINITE = {"FAILING"}
+
+
 def test_every_theorem_has_a_display(displays):
     titles = [title for title, _ in displays]
     for theorem in theorems():
         displayed = any(title.startswith(f"{theorem.name},") for title in titles)
-        assert displayed or theorem.name in NEED_NUMBERS, theorem.name
+        assert displayed or theorem.name in NEED_NUMBERS | INFINITE, theorem.name
 
 
 @pytest.mark.parametrize(

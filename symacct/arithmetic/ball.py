@@ -96,6 +96,8 @@ class BallArithmetic(PlainGaps):
     log = staticmethod(methodcaller("log"))
     log1p = staticmethod(methodcaller("log1p"))
     sqrt = staticmethod(methodcaller("sqrt"))
+    log_gamma = staticmethod(methodcaller("lgamma"))
+    digamma = staticmethod(methodcaller("digamma"))
 
     def power(self, x: arb, y: arb) -> arb:
         return x if x == 0 and y > 0 else arb(x) ** y

@@ -8,6 +8,7 @@ from operator import add, mul
 from types import MappingProxyType
 
 from symacct.arithmetic.context import Arithmetic, Number
+from symacct.arithmetic.special import log_gamma
 from symacct.core.errors import DomainError
 from symacct.core.lazy_import import sympy
 
@@ -60,8 +61,6 @@ def _power(ctx: Arithmetic, expression: sympy.Expr, arguments: list[Number]) -> 
 
 @cache
 def _functions() -> dict[object, Callable[..., Number]]:
-    from symacct.arithmetic.special import log_gamma  # which imports the contexts, and these this
-
     return {
         sympy.exp: lambda ctx, x: ctx.exp(x),
         sympy.log: lambda ctx, x: ctx.log(x),

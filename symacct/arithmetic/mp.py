@@ -69,6 +69,12 @@ class MpmathArithmetic(PlainGaps):
     def power(self, x: Number, y: Number) -> Number:
         return x if x == 0 and y > 0 else self.mp.power(x, y)
 
+    def log_gamma(self, x: Number) -> Number:
+        return self.mp.loggamma(x)
+
+    def digamma(self, x: Number) -> Number:
+        return self.mp.digamma(x)
+
     def sum(self, term: Callable[[int], Number], first: int, last: int) -> Number:
         return self.mp.fsum(term(i) for i in range(first, last + 1))
 

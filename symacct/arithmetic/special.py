@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from flint import arb
+from collections.abc import Callable
 
-from symacct.arithmetic.ball import BallArithmetic
 from symacct.arithmetic.context import Arithmetic, Number
-from symacct.arithmetic.mp import MpmathArithmetic
-from symacct.arithmetic.symbolic import SymbolicArithmetic
-from symacct.core.lazy_import import sympy
 
 
 def log_gamma(ctx: Arithmetic, x: Number) -> Number:
     """log Γ(x) for x > 0."""
-    return _function(ctx, x, "lgamma", "loggamma")
+    return _function(ctx, "log_gamma")(x)
 
 
 def digamma(ctx: Arithmetic, x: Number) -> Number:
     """ψ(x) = Γ′(x)/Γ(x) for x > 0."""
-    return _function(ctx, x, "digamma", "digamma")
+    return _function(ctx, "digamma")(x)
 
 
-def _function(ctx: Arithmetic, x: Number, of_balls: str, name: str) -> Number:
-    """By what flint calls it, and mpmath and SymPy."""
-    if isinstance(ctx, BallArithmetic):
-        return getattr(arb, of_balls)(x)
-    if isinstance(ctx, MpmathArithmetic):
-        return getattr(ctx.mp, name)(x)
-    if isinstance(ctx, SymbolicArithmetic):
-        return getattr(sympy, name)(x)
-    raise TypeError(f"no gamma function for {type(ctx).__name__}")
+def _function(ctx: Arithmetic, name: str) -> Callable[[Number], Number]:
+    """The method of balls, of mpmath's numbers and of SymPy's; the others have none."""
+    found: Callable[[Number], Number] | None = getattr(ctx, name, None)
+    if found is None:
+        raise TypeError(f"no gamma function for {type(ctx).__name__}")
+    return found

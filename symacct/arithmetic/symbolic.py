@@ -43,6 +43,12 @@ class SymbolicArithmetic(PlainGaps):
         """log x; of a sum it stays as it is, and SymPy need not ask at length whether that is 0."""
         return sympy.log(x, evaluate=not x.is_Add)
 
+    def log_gamma(self, x: sympy.Expr) -> sympy.Expr:
+        return sympy.loggamma(x)
+
+    def digamma(self, x: sympy.Expr) -> sympy.Expr:
+        return sympy.digamma(x)
+
     def log1p(self, x: sympy.Expr) -> sympy.Expr:
         return self.log(1 + x)
 

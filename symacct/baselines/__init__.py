@@ -45,12 +45,12 @@ from symacct.baselines.shuffled_renyi import (
     shuffled_rdp,
     shuffled_responses_rdp,
 )
-from symacct.baselines.ways import Way, ways
+from symacct.baselines.ways import OfferedBound, ways
 
 __all__ = [
     "Baseline",
     "MomentConstant",
-    "Way",
+    "OfferedBound",
     "advanced",
     "bad_data",
     "best_over_rounds",

@@ -33,7 +33,7 @@ _LOST_OF_DELTA = Fraction(1, 10**12)  # the δ that stands for one not known yet
 
 
 @dataclass(frozen=True)
-class Way:
+class OfferedBound:
     """A way to a bound: `proof` has its code and its place, `epsilon` and `delta` ask.
 
     `epsilon(node, δ, digits)` and `delta(node, ε, digits)` give a Guarantee of kind `upper`, or
@@ -49,7 +49,7 @@ class Way:
     kind: Kind = Kind.UPPER
 
 
-def ways(node: Node) -> list[Way]:
+def ways(node: Node) -> list[OfferedBound]:
     """The ways that are about an expression, the quickest first.
 
     >>> from symacct import Gaussian, sample_with_replacement
@@ -180,7 +180,7 @@ def _has_rare_parts(node: Node) -> bool:
 RARE = proof("RARE-PARTS")
 #: By the curve of what is left, which is soon known, and by its profile, which is less.
 WAYS = tuple(
-    Way(
+    OfferedBound(
         RARE,
         seconds,
         _has_rare_parts,

@@ -332,7 +332,7 @@ def _filled(premise: str, node: Node) -> str:
 
 
 def pressing_premises(m: Node, adjacency: Adjacency | None = None) -> list[str]:
-    """Those that are said beside the number itself: many a run does not meet them.
+    """The premises that are said beside the number itself: many a run does not meet them.
 
     They are about persons whose answers are missing, about the unit of noise for a replaced record,
     and what an author stated.

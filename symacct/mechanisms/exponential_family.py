@@ -57,7 +57,7 @@ class ExponentialFamily(Mechanism):
 
     @property
     def premises(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Those on the log-partition function, as far as they are made."""
+        """The premises on the log-partition function, as far as they are made."""
         bounded = {
             "L": "its log-partition function A lies above its tangent by at most {L}|η′ − η|²/2",
             "B": "A(η′) exceeds A(η) by at most {B}|η′ − η|",

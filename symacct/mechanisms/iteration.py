@@ -73,7 +73,7 @@ class NoisyDescent(ComputedGaussian):
 
     @property
     def premises(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Those of a step, and the projection if the set has a diameter."""
+        """The premises of a step, and the projection if the set has a diameter."""
         projected = (
             "every iterate is projected to a convex set of diameter {diameter}, in the unit of σ"
         )

@@ -108,7 +108,7 @@ class RandomizedResponse(ResponsePair):
     premises = ("a person gives one answer in each response",)
 
     def premises_for(self, relation: Relation) -> tuple[str, ...]:
-        """Its two laws are those of two values: a person who is absent has none."""
+        """The two laws are those of two values: a person who is absent has none."""
         return self.premises + ((OF_ABSENT,) if relation is Relation.ADD_REMOVE else ())
 
     def __new__(cls, p: Numeric) -> RandomizedResponse:

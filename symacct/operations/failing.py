@@ -27,8 +27,8 @@ class Failing(Operation):
     Whether it fails does not depend on the data. So δ′(ε) = δ + (1−δ)δ(ε), with δ(ε) that of
     `mechanism`, and the Rényi curve is infinite. `Failing(PureDP(epsilon), delta)` is
     `ApproximateDP(epsilon, delta)`, and `Failing(ZCDP(rho), delta)` is δ-approximate ρ-zCDP. A
-    `delta` of 0 gives the mechanism itself. Raises DomainError for a δ outside [0, 1). Source:
-    KOV15 and BS16; docs/proofs.md, section 43.
+    `delta` of 0 gives the mechanism itself. Raises DomainError for a δ outside [0, 1). ε is in
+    nats. Source: KOV15 and BS16; docs/proofs.md, section 43.
 
     >>> from symacct import ZCDP
     >>> print(Failing(ZCDP("1/2"), "5e-6").epsilon("1e-5", 6, "improved").epsilon.rounded(6))

@@ -612,8 +612,8 @@ def test_the_truths_of_the_page_are_what_it_says():
 def test_every_finding_of_the_page_is_reproduced_or_is_one_of_another():
     headings = re.findall(r"^### (\d+)$", PAGE.read_text(encoding="utf-8"), re.M)
     assert headings == [str(n) for n in range(1, len(headings) + 1)]
-    # The one about order grids is a figure of the run.
-    assert len(FINDINGS) == len(headings) - 1
+    # The one about order grids is a figure of the run, and the last is in no release of its peer.
+    assert len(FINDINGS) == len(headings) - 2
 
 
 @pytest.mark.parametrize("number", range(len(FINDINGS)))
