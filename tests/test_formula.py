@@ -95,15 +95,15 @@ def few_pairs(name):
     return thinned(pairs_of(name), answered, name)
 
 
-#: No formula: both directions are known as balls alone, and what may fail has no finite curve.
-NO_FORMULA = {
+#: Both directions are known as balls alone, and what may fail has no finite curve.
+BALLS_ALONE = {
     "COMPOSE-DIRECTIONS",
     "SAMPLE-DIRECTIONS",
     "EITHER-DIRECTIONS",
     "ZW19-T6-ADDITION",
     "FAILING",
 }
-WITH_FORMULA = [theorem.name for theorem in theorems() if theorem.name not in NO_FORMULA]
+WITH_FORMULA = [theorem.name for theorem in theorems() if theorem.name not in BALLS_ALONE]
 
 
 @pytest.mark.parametrize("name", WITH_FORMULA)

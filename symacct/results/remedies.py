@@ -17,7 +17,7 @@ _WORDS: list[tuple[re.Pattern[str], str]] = [
         (r",? or ask for m\.formula\(\)", ", or use symacct latex"),
         (r"m\.formula\('?([\d/]+)'?\)", r"symacct latex --alpha \1"),
         (r"symacct\.limits\(seconds=(\w+)\)", r"--seconds \1"),
-        (r"m\.(epsilon|delta)\('[^']*'\) may give", r"symacct \1 may give"),
+        (r"m\.(\w+)\('[^']*'\) may give", r"symacct \1 may give"),
         (
             r"m\.epsilon\('?([^',]*)'?, conversion='([\w-]+)'\)",
             r"symacct epsilon --delta \1 --conversion \2",
