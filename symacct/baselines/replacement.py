@@ -40,7 +40,7 @@ def with_replacement(
     """ε(δ) of `steps` steps, `batch` draws in each; σ is the noise per record replaced.
 
     >>> print(with_replacement("1e-6", 4, 60000, 256, 1000).epsilon.rounded_up(5))
-    0.12838
+    0.17438
     """
     d, count = probability_or_zero(delta, "delta"), whole(steps, "steps", least=1)
     if d == 0:

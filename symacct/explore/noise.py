@@ -43,7 +43,7 @@ def noise(
     conversion. Raises the errors of `dp_sgd` and `calibrate`. `epsilon` is in nats.
 
     >>> noise(n=60_000, batch_size=256, epochs=15, epsilon=2, delta="1e-5", digits=3)
-    0.839
+    0.8390000000000001
     """
     run = {"n": n, "batch_size": batch_size, "epochs": epochs, "steps": steps}
     how = {"conversion": conversion, "orders": None, "by": None}
