@@ -20,7 +20,7 @@ def test_the_output_form_is_one_option_in_every_command():
     for command in COMMANDS.values():
         assert not {"--format", "--target", "--language", "--output-format"} & set(options(command))
     forms = {name for name, command in COMMANDS.items() if "--form" in options(command)}
-    assert forms == {"statement", "table", "graph", "code", "certificate"}
+    assert forms == {"statement", "table", "graph", "code", "certificate", "dpsgd"}
 
 
 @pytest.mark.parametrize(

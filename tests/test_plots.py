@@ -251,7 +251,7 @@ def test_a_sweep_over_any_parameter():
     [line] = lines(figure).values()
     assert list(line.get_xdata()) == [1, 10, 100]
     at = node.subs({"sigma": 2, "n": 10}).epsilon("1e-6", 8).epsilon.rounded_up(8)
-    assert line.get_ydata()[1] == float(at)
+    assert line.get_ydata()[1] == rational_float(Fraction(at))
     assert r"\delta$ = 1e-6" in figure.axes[0].get_ylabel()
     over_delta = plot_sweep(Gaussian(2), {"delta": ["1e-3", "1e-6"]})
     [line] = lines(over_delta).values()
@@ -405,7 +405,7 @@ def test_the_command_draws_the_number_to_report_against_a_parameter(monkeypatch,
     assert list(line.get_ydata()) == [rational_float(Fraction(x.rounded_up(8))) for x in best]
     pinned = [*words, "--over", "delta=1e-5", "--by", "MTZ19-EXACT"]
     [(name, line)] = lines(_drawn_by(monkeypatch, tmp_path, *pinned)).items()
-    by_orders = [run[s].epsilon("1e-5", digits=8).epsilon for s in run]
+    by_orders = [run[s].epsilon("1e-5", 8, "improved").epsilon for s in run]
     assert list(line.get_ydata()) == [rational_float(Fraction(x.rounded_up(8))) for x in by_orders]
     assert line.axes.get_xscale() == "log"  # 1 and 20 are more than a power of ten apart
     twice = [*words, "--over", "delta=1e-5", "--delta", "1e-6"]

@@ -35,8 +35,6 @@ SIGMA = sa.Gaussian(sympy.Symbol("sigma", positive=True))
         (lambda: sa.parse("Gaussian(1.1f)"), r"did you mean Gaussian\(1\.1\)\?"),
         (lambda: sa.Gaussian("1.1f"), r"did you mean 1\.1\?"),
         (lambda: sa.parse("PoissonSubsample(Gaussian(2), 1/10, replace)"), "mean replace_one"),
-        (lambda: parse_open("PoissonSubsample(Gaussian(2), 1/10, add)"), "mean 'add_remove'"),
-        (lambda: parse_open("PoissonSubsample(Gaussian(2), 1/10, swap)"), "mean 'replace_one'"),
     ],
 )
 def test_what_is_not_there_is_told_what_is(call, told):

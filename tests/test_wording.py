@@ -45,7 +45,7 @@ def test_where_the_entries_of_cite_are_is_said_for_latex_alone(form):
 
 
 def test_a_statement_says_what_the_number_is_before_rounding():
-    exact, upper = Gaussian(5).report("1e-5").guarantee, Gaussian(5).epsilon("1e-5", digits=6)
+    exact, upper = Gaussian(5).epsilon("1e-5"), Gaussian(5).epsilon("1e-5", 6, "improved")
     assert "before rounding it is the smallest ε that is true." in exact.statement()
     assert "an upper bound on the smallest ε that is true." in upper.statement()
     assert "the smallest δ that is true." in Gaussian(5).report(epsilon=1).guarantee.statement()
@@ -124,7 +124,8 @@ def test_a_pair_of_densities_is_said_in_few_words():
     m = DistributionPair(laws.Density(DENSITY), laws.Density("1/2", cuts=[-1, 1]))
     assert describe(m) == (
         "a mechanism whose answer is distributed as the law of density e^(-|x|)/2 on one of two "
-        "neighbouring datasets and as the law of density 1/2 for -1 < x < 1 on the other"
+        "neighbouring datasets and as the law of density 1/2 for -1 < x < 1 on the other, "
+        "in either order"
     )
 
 

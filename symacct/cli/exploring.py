@@ -377,4 +377,9 @@ def _cells(swept: Sweep, record: dict[str, Any]) -> tuple[str, ...]:
     point = tuple(record[name] for name in swept.axes)
     if "error" in record:
         return (*point, record["error"], "", "")
-    return (*point, record["value"], KIND_LABELS[Kind(record["kind"])], record["how"])
+    return (*point, record["value"], KIND_LABELS[Kind(record["kind"])], _how(record))
+
+
+def _how(record: dict[str, Any]) -> str:
+    """How a number was found; of a curve by which theorems."""
+    return record.get("how") or record["theorems"] or OWN_CURVE
