@@ -406,7 +406,7 @@ def test_numbers_of_json_are_read_digit_by_digit():
 
 LINES = """EXPR,delta,printed
 PureDP(1),0,1.0
-"Laplace(2, sensitivity=1)", 1e-300, 0.5
+"Laplace(2, sensitivity=1)", 0, 0.5
 
 Laplace(2, sensitivity=1) + PureDP(1/3),0,0.834
 PureDP(2/3),0,0.7

@@ -43,7 +43,7 @@ from symacct.explore.risk_calibration import RiskCalibration, calibrate_risk
 from symacct.explore.sweeps import Sweep, sweep
 from symacct.explore.sweeps.worker import NEEDED
 from symacct.export.citation import source_line
-from symacct.export.description import KIND_LABELS, about
+from symacct.export.description import KIND_LABELS, OWN_CURVE, about
 from symacct.export.figures import save
 from symacct.expressions.node import Node
 from symacct.operations import Compose
