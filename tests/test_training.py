@@ -322,6 +322,22 @@ def test_what_shuffled_batches_cost_at_least_counts_the_runs_and_not_the_group()
     assert least("--epochs", "2", "--group", "2") == least("--epochs", "2")
 
 
+@pytest.mark.parametrize("sampling", ["poisson", "shuffled"])
+@pytest.mark.parametrize("asked", [["--noise-multiplier", "4"], ["--epsilon", "2"]])
+def test_which_of_two_numbers_to_report_is_said_once_beside_them(sampling, asked):
+    """On the first screen of shuffled batches, which shows what they cost at least, and nowhere."""
+    words = ["dpsgd", *SHORT_RUN, *asked, "--digits", "2", "--conversion", "improved"]
+
+    def told(*more):
+        shown = CliRunner().invoke(main, [*words, "--sampling", sampling, *more])
+        assert shown.exit_code == 0, shown.output
+        return " ".join(re.sub("[│┌┐└┘─]", " ", shown.stdout).split())
+
+    for shown in (told(), told("--more")):
+        assert shown.count("Report the ε of the first row") == (sampling == "shuffled")
+        assert " to report " not in shown
+
+
 def test_the_noise_of_several_runs_for_a_person_meets_the_target():
     words = ["--group", "2", "--runs", "3", "--epsilon", "2", "--digits", "3", "--json"]
     words += ["--conversion", "improved"]
