@@ -65,7 +65,7 @@ def test_no_answer_rests_on_the_floats(monkeypatch):
 
     monkeypatch.setattr(mixtures.MixtureDirection, "float_divergence", off)
     step = sampled("Cauchy", "1/50")
-    found = Accountant(4).epsilon(step, "1e-5")
+    found = Accountant(4).epsilon(step, "1e-5", "improved")
     assert not found.optimal
     assert overlap(found.epsilon, Accountant(8).epsilon(step, "1e-5", orders=[found.alpha]).epsilon)
 

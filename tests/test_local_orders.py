@@ -49,11 +49,11 @@ def made(monkeypatch):
 
 def test_the_answer_is_that_of_each_order_by_itself(monkeypatch, made):
     cases = list(drawn(14, seed=18))
-    found = [Accountant(20).epsilon(m, delta) for m, delta in cases]
+    found = [Accountant(20).epsilon(m, delta, "improved") for m, delta in cases]
     assert len(made) > 14
     monkeypatch.setattr(OperationCurve, "local", lambda self, middle: None)
     for (m, delta), one in zip(cases, found, strict=True):
-        other = Accountant(20).epsilon(m, delta)
+        other = Accountant(20).epsilon(m, delta, "improved")
         assert one.epsilon.lower <= other.epsilon.upper
         assert other.epsilon.lower <= one.epsilon.upper
         assert str(one.epsilon) == str(other.epsilon)
@@ -76,7 +76,7 @@ def test_what_a_search_asks_changes_no_answer():
     """Values of a curve are its own formula's, whatever was searched before."""
     m = Compose({step(4): 1000, step("9/2"): 1000})
     asked, fresh = Accountant(), Accountant()
-    alpha = asked.epsilon(m, "1e-6").alpha
+    alpha = asked.epsilon(m, "1e-6", "improved").alpha
     one, other = asked.rdp(m, alpha), fresh.rdp(m, alpha)
     assert (one.lower, one.upper) == (other.lower, other.upper)
 
@@ -84,12 +84,12 @@ def test_what_a_search_asks_changes_no_answer():
 def test_a_second_delta_and_a_further_part_ask_only_what_is_new(made):
     accountant, parts = Accountant(), [step(Fraction(i, 10)) for i in range(40, 60)]
     m = Compose(dict.fromkeys(parts, 5000))
-    first = accountant.epsilon(m, "1e-6")
+    first = accountant.epsilon(m, "1e-6", "improved")
     assert len(made) == len(parts)
-    second = accountant.epsilon(m, "1.1e-6")
+    second = accountant.epsilon(m, "1.1e-6", "improved")
     assert round(first.alpha) == round(second.alpha)
     assert len(made) == len(parts)
-    more = accountant.epsilon(m + step(7), "1e-6")
+    more = accountant.epsilon(m + step(7), "1e-6", "improved")
     assert round(more.alpha) == round(first.alpha)
     assert len(made) == len(parts) + 1
 

@@ -45,12 +45,10 @@ from symacct.baselines.shuffled_renyi import (
     shuffled_rdp,
     shuffled_responses_rdp,
 )
-from symacct.baselines.ways import OfferedBound, ways
 
 __all__ = [
     "Baseline",
     "MomentConstant",
-    "OfferedBound",
     "advanced",
     "bad_data",
     "best_over_rounds",
@@ -85,6 +83,5 @@ __all__ = [
     "skellam_bound",
     "strong",
     "subsampled_dp",
-    "ways",
     "with_replacement",
 ]

@@ -28,7 +28,7 @@ from symacct.results.enclosure import Guarantee, from_ball, to_fraction
 from symacct.results.precision import first_bits
 from symacct.theory.catalogue import proof
 
-_SPENT = Fraction(1, 4)  # of δ, at most: a part that is left out makes ε smaller and sooner known
+SPENT = Fraction(1, 4)  # of δ, at most: a part that is left out makes ε smaller and sooner known
 _LOST_OF_DELTA = Fraction(1, 10**12)  # the δ that stands for one not known yet
 
 
@@ -115,7 +115,7 @@ def _guarantee(inner: Guarantee, value: arb, given: Fraction, named: str, digits
 def _shortened(node: Node, delta: Fraction) -> _Shortened | None:
     """Without parts that together are rare against δ; None where there are none."""
     terms = list(node.terms.items()) if isinstance(node, Compose) else [(node, 1)]
-    allowed = _SPENT * delta / max(1, sum(1 for part, _ in terms if _pair_of(part)))
+    allowed = SPENT * delta / max(1, sum(1 for part, _ in terms if _pair_of(part)))
     every: list[tuple[Node, int]] = []
     rare: list[tuple[Fraction, int]] = []
     for part, k in terms:

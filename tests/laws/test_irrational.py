@@ -105,7 +105,9 @@ def test_an_irrational_noise_and_rate_by_quadrature(gamma):
 def test_the_worst_triangle_of_irrational_noise_answers_epsilon():
     """√2 between its decimals, and the optimum over all orders with it."""
     more, between, less = (
-        (1000 * SubsampleWithoutReplacement(Gaussian(sigma), "1/100")).epsilon("1e-6", 20)
+        (1000 * SubsampleWithoutReplacement(Gaussian(sigma), "1/100")).epsilon(
+            "1e-6", 20, "improved"
+        )
         for sigma in ("1.414213562373095", sympy.sqrt(2), "1.414213562373096")
     )
     assert "TRIPLE-GAUSSIAN" in between.claim.theorems

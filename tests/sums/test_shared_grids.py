@@ -103,5 +103,5 @@ def test_one_question_over_all_orders_makes_one_polynomial(monkeypatch):
 
     monkeypatch.setattr(pairs, "sampled_gaussian_local", counted)
     run = 600_000 * PoissonSubsample(Gaussian(5), "1/1000")
-    Accountant().epsilon(run, "1e-8")
+    Accountant().epsilon(run, "1e-8", "improved")
     assert len(made) == 1
