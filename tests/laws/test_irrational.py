@@ -36,6 +36,13 @@ def neighbours(node, name):
     ]
 
 
+def neighbours_of_noise(step):
+    """The sample of a little less noise and of a little more about it."""
+    about = Fraction(str(sympy.N(step.mechanism.sigma, 30)))
+    sigmas = about * (1 - NEAR), step.mechanism.sigma, about * (1 + NEAR)
+    return [SubsampleWithoutReplacement(Gaussian(sigma), step.gamma) for sigma in sigmas]
+
+
 def real_parameters(node):
     """The names of those that are positive fractions, of which an irrational one may be near."""
     return [
@@ -114,6 +121,13 @@ def test_the_worst_triangle_of_irrational_noise_answers_epsilon():
     assert less.epsilon.lower <= between.epsilon.upper
     assert between.epsilon.lower <= more.epsilon.upper
     assert between.epsilon.digits >= 20
+
+
+def test_a_worst_triangle_inside_at_an_irrational_noise():
+    """σ/Δ = √(1/3) at order 6: more looks along B than elsewhere prove which one is the worst."""
+    step = SubsampleWithoutReplacement(Gaussian(sympy.sqrt(sympy.Rational(1, 3))), "57/1000000")
+    check_between(*neighbours_of_noise(step), 6)
+    assert "TRIPLE-GAUSSIAN" in step.rdp(6).claim.theorems
 
 
 @pytest.mark.parametrize("alpha", some([3], [1, 3, Fraction(5, 2)]))
