@@ -160,7 +160,7 @@ def test_epsilon_is_no_more_than_at_any_order(seed):
     series = np.array(list(weights), dtype=object)
     for _ in range(doublings):
         series = np.convolve(series, series)[:65]
-    found = (epochs * RandomAllocation(Gaussian(sigma), steps)).epsilon(delta, digits=8)
+    found = (epochs * RandomAllocation(Gaussian(sigma), steps)).epsilon(delta, 8, "improved")
     least = []
     for a in range(2, 65):
         spent = MP.log(series[a] * MP.factorial(a) / MP.mpf(steps) ** a) / (a - 1)

@@ -17,7 +17,7 @@ from symacct.expressions.bounded import bits
 from symacct.expressions.node import Node
 from symacct.operations.failing import Failures, failures
 from symacct.rdp.question import EpsilonDelta
-from symacct.results.enclosure import Enclosure, Guarantee, from_ball, to_fraction
+from symacct.results.enclosure import Enclosure, Guarantee, from_ball, to_ball, to_fraction
 from symacct.results.precision import first_bits
 from symacct.results.rounding import given, rational_text
 
@@ -62,11 +62,11 @@ class MayFail(Failures):
 
     def with_failures(self, delta: Enclosure, digits: int, claim: Claim) -> Enclosure:
         """1 − Π(1−δ_i)^k_i (1−δ): the δ of all, from that of the rest."""
-        ends = to_fraction(delta.lower), to_fraction(delta.upper)
-        known = ends[0] if ends[0] == ends[1] else delta.exactly
+        known = to_fraction(delta.lower) if delta.lower == delta.upper else delta.exactly
         with precision(2 * (first_bits(digits) + _GUARD_BITS)):
             fails = self.fails()
-            low, high = (fails + (1 - fails) * BALL.number(end) for end in ends)
+            ends = to_ball(delta.lower), to_ball(delta.upper)
+            low, high = (fails + (1 - fails) * end for end in ends)
             found = from_ball(low.union(high), claim, digits, delta.certified)
         if known is None or self.kept is None:
             return found

@@ -24,7 +24,7 @@ from symacct.expressions.node import Node
 from symacct.mechanisms import DistributionPair
 from symacct.operations.compose import Compose
 from symacct.operations.postprocess import PostProcess
-from symacct.results.enclosure import Guarantee, from_ball, to_fraction
+from symacct.results.enclosure import Guarantee, from_ball, to_ball
 from symacct.results.precision import first_bits
 from symacct.theory.catalogue import proof
 
@@ -89,7 +89,7 @@ def _rare_epsilon(conversion: str, node: Node, delta: Fraction, digits: int) -> 
             return None
         left = delta - rational(found.lost().upper())
         inner = default_accountant().epsilon(found.node, left, conversion, digits=digits)
-        value = BALL.number(to_fraction(inner.epsilon.upper)) + found.moved()
+        value = to_ball(inner.epsilon.upper) + found.moved()
         return _guarantee(inner, value, delta, "delta", digits)
 
 
@@ -100,7 +100,7 @@ def _rare_delta(conversion: str, node: Node, epsilon: Fraction, digits: int) -> 
             return None
         left = epsilon - rational(found.moved().upper())
         inner = default_accountant().delta(found.node, left, conversion, digits=digits)
-        value = BALL.number(to_fraction(inner.delta.upper)) + found.lost()
+        value = to_ball(inner.delta.upper) + found.lost()
         return _guarantee(inner, value.min(arb(1)), epsilon, "epsilon", digits)
 
 

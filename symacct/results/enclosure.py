@@ -409,6 +409,14 @@ def to_fraction(x: mpmath.mpf) -> Fraction:
     return Fraction(whole << power) if power >= 0 else Fraction(whole, 1 << -power)
 
 
+def to_ball(x: mpmath.mpf) -> arb:
+    """The same number, however near 0: a tail of e^(−10¹⁰) has no fraction that memory holds."""
+    if not mpmath.isfinite(x):
+        return arb("inf") if x > 0 else arb.nan()
+    sign, mantissa, power, _ = x._mpf_
+    return arb((-int(mantissa) if sign else int(mantissa), int(power)))
+
+
 def _shared_digits(low: mpmath.mpf, high: mpmath.mpf) -> float:
     if low == high:
         return INFINITY
