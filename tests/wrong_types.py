@@ -142,8 +142,10 @@ def accountant_calls():
         "Accountant.delta": (a.delta, {"epsilon": 1, **question}),
         "Accountant.oracle_calls": (a.oracle_calls, {"m": M}),
         "Accountant.curve": (a.curve, {"m": M, "by": None}),
-        "Filter": (symacct.Filter, {"epsilon": 9, "delta": "1e-5", "orders": [8], "spent": M,
-                                     "rho": None}),
+        "Filter": (
+            symacct.Filter,
+            {"epsilon": 9, "delta": "1e-5", "orders": [8], "spent": M, "rho": None},
+        ),
         "Filter.admits": (symacct.Filter(9, "1e-5").admits, {"m": M}),
         "Filter.spend": (symacct.Filter(9, "1e-5").spend, {"m": M}),
         "Filter.left": (symacct.Filter(9, "1e-5").left, {"m": M}),

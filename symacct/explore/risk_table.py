@@ -60,10 +60,17 @@ def _told(budget: Budget, of: Risk, name: str, argument: str | None) -> Bound | 
 def _filled(rows: list[Row], found: Risk, budget: Budget) -> list[Row]:
     """The rows, those without a number filled with what the Rényi curve implies."""
 
+    def has_number(row: Row) -> bool:
+        return isinstance(row.most, Bound) or row.name not in _BOUNDED
+
+    curve = None if all(map(has_number, rows)) else budget.ask(1, lambda: found.by_curve)
+    if curve is None:
+        return rows
+
     def filled(row: Row) -> Row:
-        if isinstance(row.most, Bound) or row.name not in _BOUNDED:
+        if has_number(row):
             return row
-        most = _told(budget, found.by_curve, row.name, row.argument)
+        most = _told(budget, curve, row.name, row.argument)
         return row if isinstance(most, str) else row._replace(most=most, of_curve=True)
 
     rows = list(map(filled, rows))
