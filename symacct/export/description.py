@@ -27,7 +27,14 @@ from symacct.expressions.node import Node
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.matrix import UNIT_OF
 from symacct.mechanisms.response import OF_ABSENT, RandomizedResponse, response_of
-from symacct.operations import Compose
+from symacct.operations import (
+    Compose,
+    GroupPrivacy,
+    PoissonSubsample,
+    PostProcess,
+    RandomAllocation,
+    SubsampleWithoutReplacement,
+)
 from symacct.operations.compose import Count
 from symacct.operations.operation import Operation
 
@@ -218,7 +225,7 @@ def is_local(m: Node) -> bool:
     """Is all that is run randomized response, by which each person hides the own answer?"""
     if response_of(m) is not None or isinstance(m, RandomizedResponse):
         return True
-    is_plain = type(m).__name__ in ("Compose", "GroupPrivacy", "PostProcess")
+    is_plain = isinstance(m, Compose | GroupPrivacy | PostProcess)
     return is_plain and bool(m.children) and all(map(is_local, m.children))
 
 
@@ -242,17 +249,18 @@ _SHORT = {
 def samplings(m: Node) -> list[str]:
     """How records are drawn in m, in few words: Poisson sampling."""
     named = [
-        _DRAWN[type(node).__name__]
+        said
         for node in _as_run(m)
-        if type(node).__name__ in _DRAWN and node.fields().get("gamma") != 1
+        for kind, said in _DRAWN.items()
+        if isinstance(node, kind) and node.fields().get("gamma") != 1
     ]
     return list(dict.fromkeys(named))
 
 
-_DRAWN = {
-    "PoissonSubsample": "Poisson sampling",
-    "SubsampleWithoutReplacement": "samples of a fixed size",
-    "RandomAllocation": "each record drawing its batch independently and in secret",
+_DRAWN: dict[type[Node], str] = {
+    PoissonSubsample: "Poisson sampling",
+    SubsampleWithoutReplacement: "samples of a fixed size",
+    RandomAllocation: "each record drawing its batch independently and in secret",
 }
 _ON_SAMPLE = " on a fresh "
 _SAMPLES = ("PoissonSubsample", "SubsampleWithoutReplacement")

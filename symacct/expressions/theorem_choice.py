@@ -16,6 +16,7 @@ from symacct.expressions.orders import is_real
 from symacct.expressions.theorem_registry import (
     Theorem,
     covers,
+    lineage,
     order_message,
     revision,
     speaks_of_relation,
@@ -45,20 +46,20 @@ def bounding(node: Node, alpha: Order | np.ndarray, goal: Kind) -> list[Theorem]
     key = (order_class(alpha), goal, revision())
     known: dict[object, list[Theorem]] = node.__dict__.setdefault("_bounding", {})
     if key not in known:
-        known[key] = _find_bounding(node, alpha, goal, _defaults(type(node).__name__, revision()))
+        known[key] = _find_bounding(node, alpha, goal, _defaults(lineage(node), revision()))
     return known[key]
 
 
 def stating(node: Node, alpha: Order | np.ndarray, goal: Kind) -> list[Theorem]:
     """The theorems that bound and give a value at every order, so that a formula can say them."""
-    among = _defaults(type(node).__name__, revision())
+    among = _defaults(lineage(node), revision())
     return _find_bounding(node, alpha, goal, [t for t in among if not t.partial])
 
 
 @functools.lru_cache(128)
-def _defaults(operation: str, at: int) -> tuple[Theorem, ...]:
-    """The theorems of the register about an operation, by its name, that answer by default."""
-    return tuple(t for t in theorems() if t.default and operation in t.operation)
+def _defaults(names: tuple[str, ...], at: int) -> tuple[Theorem, ...]:
+    """The theorems of the register about one of these classes that answer by default."""
+    return tuple(t for t in theorems() if t.default and not set(t.operation).isdisjoint(names))
 
 
 def _find_bounding(

@@ -171,7 +171,7 @@ class Theorem:
 
     def why_not(self, node: Node, alpha: Order | np.ndarray) -> str | None:
         """The reason why the theorem says nothing about `node` at `alpha`; None if it does."""
-        if type(node).__name__ not in self.operation:
+        if not is_of_operation(self, node):
             return f"{self.name} is about {self.about}, got {type(node).__name__}"
         if not speaks_of_relation(self, node):
             relation = node.fixed_adjacency  # type: ignore[attr-defined]
@@ -435,9 +435,26 @@ def covers(orders: Orders, alpha: Order | np.ndarray) -> bool:
     return alpha in orders
 
 
+def lineage(node: Node) -> tuple[str, ...]:
+    """The names of the node's class and of all classes that it is made from."""
+    return tuple(kind.__name__ for kind in type(node).__mro__)
+
+
+def is_of_operation(theorem: Theorem, node: Node) -> bool:
+    """Is the node an operation that the theorem is about, or of a class made from one?
+
+    A theorem about a class holds for every object of it, and so for those of its subclasses. Who
+    writes a subclass claims that it is what its parent is with the same fields: where it does
+    something else, or overrides `parameters`, `children` or `fixed_adjacency`, what is proved of
+    the parent is its author's claim. An operation for which the parent's theorems do not hold is
+    made from `Operation`.
+    """
+    return not set(theorem.operation).isdisjoint(lineage(node))
+
+
 def is_about(theorem: Theorem, node: Node) -> bool:
     """Is the node an operation of the kind, under the relation, that the theorem is about?"""
-    return type(node).__name__ in theorem.operation and speaks_of_relation(theorem, node)
+    return is_of_operation(theorem, node) and speaks_of_relation(theorem, node)
 
 
 def speaks_of_relation(theorem: Theorem, node: Any) -> bool:

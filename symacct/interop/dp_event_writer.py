@@ -83,7 +83,7 @@ def _event(node: Node, made: dict[Node, DpEvent], events: ModuleType) -> DpEvent
                 f"{what}: found {node.claim.adjacency}, needed adjacency='either': an event is "
                 "read under the relation of the accountant that it is given to"
             )
-        name, *rest = _OF_EPSILON[type(node)]
+        name, *rest = next(_OF_EPSILON[kind] for kind in type(node).__mro__ if kind in _OF_EPSILON)
         return _newer(events, name)(floats.float_not_below(node.fields()["epsilon"], what), *rest)
     if isinstance(node, RandomizedResponse):
         p = floats.rational(node.p, what)

@@ -37,14 +37,16 @@ class Gaussian(Mechanism):
     attained = SWAPPED  # z ↦ Δ − z swaps N(Δ, σ²) and N(0, σ²)
     steepest_up_to = INFINITY
     #: Is all of the query fixed beforehand? Else what a record moves may follow what came before:
-    #: a subclass that does not say so is not.
+    #: a subclass that writes something of its own and does not say so is not.
     is_one_query = True
     #: May records move the answer in any direction, so that three of them make a triangle, as
-    #: lower bounds take them to? A subclass that does not say so has answers on a line.
+    #: lower bounds take them to? Such a subclass that does not say so has answers on a line.
     is_of_vectors = True
 
     def __init_subclass__(cls, **stated: Any) -> None:
         super().__init_subclass__(**stated)
+        if all(name.startswith("__") and name != "__new__" for name in cls.__dict__):
+            return  # a plain subclass is what its parent is
         for name in ("is_one_query", "is_of_vectors"):
             setattr(cls, name, cls.__dict__.get(name, False))
 

@@ -387,7 +387,7 @@ def goal_of(m: Node, by: By) -> Kind:
 
 def _about_nothing(theorem: Theorem, m: Node) -> SymacctError:
     """What a pinned theorem finds in none of the nodes: its operation, or its relation there."""
-    if any(type(node).__name__ in theorem.operation for node in m.walk()):
+    if any(theorem_registry.is_of_operation(theorem, node) for node in m.walk()):
         return AdjacencyError(
             f"{theorem.name} is about {theorem.about} under {theorem.adjacency}, and "
             f"{type(m).__name__} contains it under another relation only"
