@@ -25,6 +25,7 @@ from symacct import (
     DiscreteLaplace,
     DistributionPair,
     ExponentialMechanism,
+    Failing,
     Gaussian,
     Laplace,
     PermuteAndFlip,
@@ -612,6 +613,22 @@ def test_what_is_sampled_and_has_no_privacy_is_told_by_the_chance_that_it_is_dra
         0.0,
         0.25,
     )
+
+
+def test_delta_at_an_infinite_epsilon_is_the_chance_of_an_infinite_loss():
+    """Drawn once in two samples of 1/4 or told with probability 1/8, all is told."""
+    drawn = 2 * PoissonSubsample(NO_PRIVACY, "1/4")
+    for node, chance in ((drawn, 7 / 16), (Failing(Gaussian(3), "1/8"), 1 / 8)):
+        accountant = EventAccountant().compose(node)
+        assert chance <= accountant.get_delta(math.inf) <= math.nextafter(chance, 1)
+        assert accountant.get_epsilon(1) == 0
+
+
+def test_the_ends_of_a_long_history_are_answered_without_its_profile(monkeypatch):
+    long = EventAccountant().compose(PoissonSubsample(Gaussian(1), "1/100"), 10**6)
+    for name in ("epsilon", "delta"):
+        monkeypatch.setattr(long._accountant, name, None)
+    assert (long.get_epsilon(1), long.get_delta(math.inf)) == (0.0, 0.0)
 
 
 def test_an_accountant_lists_its_curve_and_answers_by_a_theorem():

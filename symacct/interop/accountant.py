@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 _DIGITS = 16
 #: dp_accounting's orders.
 LISTED = (*(1 + Fraction(x, 10) for x in range(1, 100)), *range(11, 64), 128, 256, 512, 1024)
-_HALF = Fraction(1, 2)
+_LOW_ORDER = 2  # at which most curves are finite that are so at all
+_FAR = 1000  # an ε in the place of ∞: δ(ε) falls to the probability of an infinite loss
 
 
 class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it is not installed
@@ -186,27 +187,38 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
         return self._searched if isinstance(self._searched, tuple) else LISTED
 
     def _epsilon(self, target_delta: Numeric) -> tuple[float, Numeric]:
-        """Every ε is a true one at δ = 1; ∞ is said there, too, of what has no privacy."""
+        """Every ε is a true one at δ = 1; ∞ is said there, too, of what hides nothing."""
         delta = delta_or_one(scalar(target_delta), "target_delta")
         if delta == 1:
-            return (0.0 if self._has_privacy() else math.inf), INFINITY
+            return (math.inf if self._hides_nothing else 0.0), INFINITY
         orders = self._searched if delta else None  # ε(0) is the order ∞'s alone
         return self._ask(self._accountant.epsilon, delta, math.inf, orders)
 
     def _delta(self, target_epsilon: Numeric) -> tuple[float, Numeric]:
-        """δ = 0 is true at ε = ∞; 1 is said there, too, of what has no privacy."""
+        """At ε = ∞ δ is the probability that the loss is infinite, or what bounds it."""
         epsilon = scalar(target_epsilon)
         if is_infinite(epsilon):
-            return (0.0 if self._has_privacy() else 1.0), INFINITY
+            if self._has_finite_losses():
+                return 0.0, INFINITY
+            epsilon = _FAR
         given = nonnegative(epsilon, "target_epsilon")
         return self._ask(self._accountant.delta, given, 1.0, self._searched)
 
     def _float(self, bound: Enclosure) -> float:
         return float(bound)
 
-    def _has_privacy(self) -> bool:
-        ask = self._accountant.epsilon
-        return self._ask(ask, _HALF, math.inf, self._searched)[0] < math.inf
+    @property
+    def _hides_nothing(self) -> bool:
+        """Was anything composed that tells the dataset, whatever else is said?"""
+        node = self._composed
+        return NO_PRIVACY in (node.terms if isinstance(node, Compose) else (node,))
+
+    def _has_finite_losses(self) -> bool:
+        """Is the curve finite at an order above 1? Then no loss is infinite."""
+        try:
+            return self._at(_LOW_ORDER) < math.inf
+        except SymacctError:
+            return False  # not known
 
     def _ask(
         self,
@@ -216,11 +228,10 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
         orders: str | Iterable[Numeric] | None,
     ) -> tuple[float, Numeric]:
         """The answer and its order; `otherwise` where nothing smaller is true."""
-        node = self._composed
-        if NO_PRIVACY in (node.terms if isinstance(node, Compose) else (node,)):
+        if self._hides_nothing:
             return otherwise, INFINITY
         try:
-            found = question(node, target, self._conversion, orders, self._pinned())
+            found = question(self._composed, target, self._conversion, orders, self._pinned())
         except InfiniteError:
             return otherwise, INFINITY
         return self._float(found.asked), found.alpha
