@@ -13,6 +13,7 @@ from symacct import (
     Kind,
     Laplace,
     PoissonSubsample,
+    RandomAllocation,
     RandomizedResponse,
     SubsampleWithoutReplacement,
     compare,
@@ -39,7 +40,6 @@ def compared(request):
 def test_every_theorem_about_it_has_a_row_with_a_value_or_a_reason(compared):
     m, rows = compared
     about = {t.name for t in theorems() for node in m.walk() if is_about(t, node)}
-    about -= {"MIR17-P1"}  # composition has one theorem: nothing to compare
     assert {row.name for row in rows} == about | {"default"}
     for row in rows:
         assert len(row.values) == len(row.ratios) == len(ORDERS)
@@ -139,6 +139,15 @@ def test_reasons_say_what_is_missing_and_offer_no_remedy_of_another_question():
 def test_without_a_lower_bound_there_are_no_ratios():
     for row in compare(PoissonSubsample(ZCDP("1/50"), "1/100"), 4):
         assert row.ratios == (None,)
+
+
+def test_the_only_rule_that_sums_the_parts_is_no_row_of_its_own():
+    """It gives the default once more, where the directions of the parts need no sum apart."""
+    alone = compare_epsilon(100 * PoissonSubsample(Gaussian(5), "1/100"), "1e-5", 6)
+    assert "MIR17-P1" not in {row.theorem for row in alone}
+    allocated = RandomAllocation(Laplace(1), 3) + PoissonSubsample(Laplace(1), "1/3")
+    beside = {row.theorem: row for row in compare_epsilon(allocated, "1e-5", 6)}
+    assert beside["MIR17-P1"].epsilon.upper > beside["COMPOSE-DIRECTIONS"].epsilon.upper
 
 
 @pytest.mark.parametrize(

@@ -257,6 +257,7 @@ def compare_epsilon(
     pinned = [
         ConvertedEpsilon("improved", t.name, _epsilon(ask, m, delta, "improved", t.name))
         for t in upper
+        if _is_one_of_several(t, m)
     ]
     rows = sorted([*_truth(ask, m, delta), *known, *pinned], key=_best_first)
     return Comparison(("conversion", "theorem", "ε"), rows, about(m))
@@ -300,6 +301,22 @@ def _others(m: Node) -> list[Theorem]:
         type(node) for node in m.walk() if sum(is_about(theorem, node) for theorem in known) > 1
     }
     return [t for t in known if any(is_about(t, n) for n in m.walk() if type(n) in shared)]
+
+
+def _is_one_of_several(theorem: Theorem, m: Node) -> bool:
+    """Is there a part of m for which another theorem might answer as well, or it is refused?
+
+    Alone in all parts, as the sum of curves mostly is, it gives the default answer once more.
+    """
+    about = [node for node in m.walk() if is_about(theorem, node)]
+    if any(theorem.applies(node) for node in about):
+        return True
+    return any(
+        is_about(other, node) and other.applies(node) is None
+        for other in theorems()
+        for node in about
+        if other is not theorem
+    )
 
 
 def _default(accountant: Accountant, m: Node, alphas: list[Order]) -> TheoremRow:
