@@ -158,6 +158,22 @@ def test_the_command_says_what_shuffling_costs_at_least():
     assert "at least" not in shown.replace("at least as", "")
 
 
+@pytest.mark.parametrize(
+    "asked", [["--noise-multiplier", "0.8"], ["--epsilon", "8"], ["--epsilon", "8", "--json"]]
+)
+def test_a_note_about_what_shuffling_costs_at_least_stands_beside_that_number(asked):
+    words = ["dpsgd", "--n", "1000", "--batch-size", "10", "--delta", "1e-5", "--epochs", "2"]
+    said = CliRunner().invoke(main, [*words, "--sampling", "shuffled", *asked]).output
+    if "--json" in asked:
+        document = json.loads(said)
+        assert document["at_least"]["value"]
+        assert any("at least is no guarantee" in note for note in document["also"])
+    else:
+        assert re.search(r"│ at least +│ ε = [\d.]+  \(rounded down\)", said)
+        words = " ".join(re.sub("[│┌┐└┘─]", " ", said).split())
+        assert "what the true ε is at least is no guarantee" in words
+
+
 @pytest.mark.parametrize("sampling", ["shuffled", "without_replacement", "poisson"])
 @pytest.mark.parametrize("told", [None, "replace-one", "add_remove"])
 def test_a_relation_that_nobody_asked_for_is_explained_in_the_headline(sampling, told):

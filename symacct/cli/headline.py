@@ -97,14 +97,18 @@ def print_calibrated(
     *,
     name: str | None = None,
     document: Mapping[str, Any] | None = None,
+    first: Mapping[str, str] | None = None,
     last: Iterable[Row] = (),
     **words: Any,
 ) -> None:
-    """What was found, called `name`, and the guarantee there; `document` is added to the JSON."""
+    """What was found, called `name`, and the guarantee there; `document` is added to the JSON.
+
+    `first` are rows that stand below the number.
+    """
     epsilon = replace(found.guarantee.epsilon, digits_asked=digits)
     found = replace(found, guarantee=replace(found.guarantee, epsilon=epsilon))
     report = PrivacyReport(found.guarantee, **words)
-    value = {name or found.symbol: found.values}
+    value = {name or found.symbol: found.values, **(first or {})}
     document = {**found.as_dict(), **(document or {})}
     print_report(report, as_json, more, document=document, first=value, last=last)
 

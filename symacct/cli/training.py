@@ -286,6 +286,7 @@ def dpsgd_command(
             more,
             name="noise multiplier",
             document=document,
+            first=_least_row(document),
             last=last,
             records=records,
             **_words(run, found.node, together[1]),

@@ -280,7 +280,9 @@ class PrivacyReport:
         large = {"large_delta": said} if (said := self.large_delta) else {}
         large |= {"large_epsilon": said} if (said := self.large_epsilon) else {}
         assumed = {"assumed": taken[0]} if (taken := self._assumed) else {}
-        return {"report": report, "how": self.how, **why, **late, **large, **assumed, **g.as_dict()}
+        also = {"also": list(self.also)} if self.also else {}
+        said = {**why, **late, **large, **assumed, **also}
+        return {"report": report, "how": self.how, **said, **g.as_dict()}
 
 
 def report(
