@@ -296,6 +296,52 @@ def test_a_tie_of_fractions_that_are_no_decimals_is_admitted():
     assert budget.left(Gaussian(3)) == 2  # of 1/18
 
 
+def known_record(one, other):
+    return DistributionPair(one, other, "add_remove", with_record="P")
+
+
+@pytest.mark.parametrize("share", [Fraction(1), Fraction(3, 4)])
+def test_no_adaptive_choice_of_three_runs_costs_more_than_rho(share):
+    """The choices that cost the most at an order, by recursion over the histories, both ways."""
+    laws = [  # the first two are dear in opposite directions, so that ρ of both is not a sum
+        ((Fraction(9, 10), Fraction(1, 10)), (Fraction(1, 2), Fraction(1, 2))),
+        ((Fraction(1, 2), Fraction(1, 2)), (Fraction(9, 10), Fraction(1, 10))),
+        ((Fraction(2, 3), Fraction(1, 3)), (Fraction(1, 3), Fraction(2, 3))),
+    ]
+    menu = [known_record(*map(list, pair)) for pair in laws]
+    rho = share * Fraction(str((menu[0] + menu[1]).zcdp(8).upper)) + Fraction(1, 10**6)
+    admitted = {}
+
+    def admits(runs, i):
+        now = tuple(sorted((*runs, i)))
+        if now not in admitted:
+            budget = Filter(rho=rho)
+            for earlier in runs:
+                budget.spend(menu[earlier])
+            admitted[now] = budget.admits(menu[i])
+        return admitted[now]
+
+    def moment(runs, alpha, turned):
+        largest = MP.mpf(1)
+        for i, pair in enumerate(laws):
+            if len(runs) == 3 or not admits(runs, i):
+                continue
+            p, q = (map(number, law) for law in (pair[::-1] if turned else pair))
+            own = sum(x**alpha / y ** (alpha - 1) for x, y in zip(p, q, strict=True))
+            largest = max(largest, own * moment((*runs, i), alpha, turned))
+        return largest
+
+    used = []
+    for alpha in map(MP.mpf, ("1.01", "2", "5", "40")):
+        for turned in (False, True):
+            cost = MP.log(moment((), alpha, turned)) / (alpha - 1)
+            used.append(cost / (alpha * number(rho)))
+    assert max(used) <= 1
+    assert any(admitted.values())
+    assert not all(admitted.values())
+    assert max(used) > (0.95 if share == 1 else 0)
+
+
 @pytest.mark.parametrize(
     ("stated", "found"),
     [

@@ -32,7 +32,10 @@ from symacct import (
     from_json,
     parse,
 )
+from symacct.accountant.failing import may_fail
+from symacct.rdp.question import EpsilonDelta
 from symacct.results.enclosure import to_fraction
+from symacct.theory.conversion.conversion import named
 from tests import independent
 from tests.support import holds
 from tests.thinning import examples
@@ -299,3 +302,21 @@ def test_a_coin_between_it_and_another_is_known_of_its_pair():
     found = m.delta("1/10", 10, "exact").delta
     assert found.lower <= same.upper
     assert found.upper >= same.lower
+
+
+def test_what_is_exact_at_one_end_alone_is_an_upper_bound():
+    """As where time runs out between the two questions that enclose an exact ε."""
+    m = 200 * ApproximateDP("1/2", "1/1000003") + Failing(Laplace(2), "1/999983")
+    parts = may_fail(m)
+    question = EpsilonDelta(
+        m=m, by=None, conversion=named("improved"), given="delta", value=Fraction(1, 100)
+    )
+    low, high = parts.left_of(question.value, 6)
+    assert low < high
+    answers = iter(("exact", "improved"))
+
+    def ask(asked):
+        conversion = next(answers)
+        return Gaussian(2).epsilon(asked.value, 6, conversion)
+
+    assert parts.guarantee(question, 6, ask).kind is Kind.UPPER

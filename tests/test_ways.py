@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from symacct import Gaussian, sample_with_replacement
+import mpmath
+
+from symacct import Curve, Gaussian, sample_with_replacement
 from symacct.baselines.ways import SPENT, ways
 from symacct.core.claims import Kind
 
@@ -31,3 +33,13 @@ def test_a_way_is_offered_only_where_it_is_about_the_expression() -> None:
     assert ways(3 * Gaussian(2)) == []
     found = {way.proof.code for way in ways(sample_with_replacement(Gaussian(2), 10, 4))}
     assert found == {"RARE-PARTS"}
+
+
+def test_what_is_taken_on_trust_is_not_certified_by_a_way() -> None:
+    """A curve of mpmath beside the mixture: its digits are nobody's, also without rare parts."""
+    trusted = Curve(lambda alpha: alpha / mpmath.mpf(30), "upper", "either")
+    node = sample_with_replacement(Gaussian(4), 1000, 6) + trusted
+    way, *_ = ways(node)  # that by the curve
+    found = way.epsilon(node, Fraction(1, 1000), 6)
+    assert found is not None
+    assert not found.epsilon.certified

@@ -94,8 +94,11 @@ class MayFail(Failures):
             found = self._of_rest(question, low, ask)
             number: Enclosure = found.epsilon
             if low < high and found.kind is Kind.EXACT:  # the true ε is between those of the two
-                least = self._of_rest(question, high, ask).epsilon
-                number = replace(number, lower=least.lower, exactly=None)
+                least = self._of_rest(question, high, ask)
+                if least.kind is Kind.EXACT:
+                    number = replace(number, lower=least.epsilon.lower, exactly=None)
+                else:  # as it may be where time runs out in between
+                    found = replace(found, kind=Kind.UPPER)
         else:
             low = question.value
             found = self._of_rest(question, low, ask)

@@ -108,7 +108,8 @@ def _guarantee(inner: Guarantee, value: arb, given: Fraction, named: str, digits
     """What is proved of the expression by an answer about another one."""
     claim = replace(inner.claim, kind=Kind.UPPER).by(RARE)
     asked: dict[str, Any] = {"epsilon": given, "delta": given}
-    asked["delta" if named == "epsilon" else "epsilon"] = from_ball(value, claim, digits, True)
+    what = "delta" if named == "epsilon" else "epsilon"
+    asked[what] = from_ball(value, claim, digits, getattr(inner, what).certified)
     return replace(inner, **asked, kind=Kind.UPPER, claim=claim, note="")
 
 
