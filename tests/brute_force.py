@@ -268,6 +268,8 @@ class Engine:
 
     is_above = False
 
+    most = MOST_VALUES
+
     def __init__(self, ctx, combine=sum, bins=BINS):
         self.ctx, self.combine, self.bins = ctx, combine, bins
         self.values = 0
@@ -278,7 +280,7 @@ class Engine:
     def of_leaf(self, node, slots, value):
         choices = tuples_of_laws(node, self, slots)
         self.values += sum(map(len, choices))
-        if self.values > MOST_VALUES:
+        if self.values > Engine.most:
             raise Undecided("too many outcomes")
         return max(self.combine(map(value, outcomes)) for outcomes in choices)
 
@@ -669,15 +671,19 @@ def drawn(seed, depth=3):
             continue
 
 
-def findings(node, ask=verdicts, at=ORDERS):
+FINE = ("right", "undecided", "no answer")
+
+
+def findings(node, ask=verdicts, at=ORDERS, most=MOST_VALUES):
     """Counted verdicts, and those that are wrong: told in float64, confirmed at 50 digits."""
     counts, wrong = Counter(), []
+    Engine.most = most
     for order in at:
         for name, word in ask(node, order, FLOATS).items():
-            if " " in word and word != "no answer":
+            if word not in FINE:
                 word = ask(node, order, NUMBERS)[name]
             counts[name, word] += 1
-            if word not in ("right", "undecided", "no answer"):
+            if word not in FINE:
                 wrong.append((name, order, word))
     return counts, wrong
 

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from symacct import (
@@ -51,6 +51,18 @@ ONCE_WRONG = {
 @pytest.mark.parametrize("name", ONCE_WRONG)
 def test_what_was_once_above_all_mechanisms(name):
     assert findings(ONCE_WRONG[name], at=(2, 5, INFINITY))[1] == []
+
+
+@examples(1, 40)
+@given(
+    st.sampled_from(["12/5", "1", "5"]), st.sampled_from(["1/5", "1/3"]), st.sampled_from(["2/3"])
+)
+@example("12/5", "1/5", "1/2")
+def test_a_sample_whose_worst_laws_are_others_at_each_order(epsilon, inner, outer):
+    """Beside next to nothing, so that the two samples are not seen to be one."""
+    sampled = SubsampleWithoutReplacement(PureDP(epsilon), inner) + PureDP("1e-12")
+    node = SubsampleWithoutReplacement(sampled, outer)
+    assert findings(node, at=(5,), most=40_000)[1] == [], node
 
 
 @examples(12, 400)
