@@ -117,6 +117,8 @@ def extreme_laws(ctx, epsilon, slots):
         exactly = extreme_laws(NUMBERS, epsilon, slots)
         return [tuple(tuple(map(float, u)) for u in outcomes) for outcomes in exactly]
     r, k = ctx.exp(ctx.number(epsilon)), len(slots)
+    if r == 1:
+        return [((ctx.number(1),) * k,)]
     if "0" in slots:
         ends = itertools.product((r, 1 / r), repeat=k - 1)
         rays = [(ctx.number(1), *others) for others in ends]
