@@ -281,8 +281,8 @@ class PrivacyReport:
         large |= {"large_epsilon": said} if (said := self.large_epsilon) else {}
         assumed = {"assumed": taken[0]} if (taken := self._assumed) else {}
         also = {"also": list(self.also)} if self.also else {}
-        said = {**why, **late, **large, **assumed, **also}
-        return {"report": report, "how": self.how, **said, **g.as_dict()}
+        notes = {**why, **late, **large, **assumed, **also}
+        return {"report": report, "how": self.how, **notes, **g.as_dict()}
 
 
 def report(
