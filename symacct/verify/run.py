@@ -13,7 +13,7 @@ from symacct.expressions.parameters import probability, rational, whole
 from symacct.results.rounding import nearest_float
 from symacct.verify.asking.questions import FULL, Extent
 from symacct.verify.asking.session import Session
-from symacct.verify.judging.verdict import ALLOWANCE
+from symacct.verify.judging.verdict import ALLOWANCE, Count
 from symacct.verify.peer.process import Peer
 from symacct.verify.peer.protocol import Answer, Ask
 from symacct.verify.reporting.report import PlottedError, Report
@@ -67,12 +67,19 @@ def verify(
         searched=session.searched,
         again=session.again,
         undecided=len(session.judge.undecided),
-        kinds=[session.judge.count(*kind) for kind in session.judge.kinds],
+        kinds=_kinds(session),
         least=extent.least,
         cut=[*session.cut, *_cut_short(session.short)],
         given=extent.seconds,
         points=_points(session),
     )
+
+
+def _kinds(session: Session) -> list[Count]:
+    """What was judged of each kind: of the rows, and of compositions that could be asked."""
+    judge = session.judge
+    rows = [judge.count(*kind) for kind in judge.kinds]
+    return rows + [judge.count_composed(kind) for kind in session.composed]
 
 
 def _cut_short(stages: Sequence[str]) -> list[str]:

@@ -9,6 +9,7 @@ from itertools import cycle, islice
 
 from symacct.verify.asking import questions
 from symacct.verify.asking.questions import Extent
+from symacct.verify.asking.values import WHOLE
 from symacct.verify.peer.protocol import Ask, Hello, Support
 
 _GROUPS = (2, 3, 10)
@@ -17,7 +18,7 @@ _WHOLE = ("2", "3", "5")
 #: Around the powers of two, where the height of a tree changes.
 _STEPS = ("1", "2", "3", "4", "7", "8", "1023", "1024", "1000000")
 #: Differences, one with more rows than steps, and two whose columns and rows differ.
-_STRATEGIES = (
+STRATEGIES = (
     (("1", "0"), ("-1", "1")),
     (("1", "0"), ("1", "1"), ("0.5", "2")),
     (("1", "0", "0"), ("1", "2", "0"), ("1", "2", "4")),
@@ -68,7 +69,7 @@ def _groups(hello: Hello, row: Support, chance: random.Random) -> Iterator[Ask]:
 
 
 def _sensitivities(hello: Hello, row: Support, chance: random.Random) -> Iterator[Ask]:
-    sizes = _WHOLE if row.mechanism in ("DiscreteGaussian", "DiscreteLaplace", "Skellam") else None
+    sizes = _WHOLE if row.mechanism in WHOLE else None
     if row.sensitivity:
         for ask in _in_turn(hello, row, chance):
             (part,) = ask.parts
@@ -90,7 +91,7 @@ def _streams(hello: Hello, row: Support, chance: random.Random) -> Iterator[Ask]
     """Trees of other heights, and other matrices."""
     if row.mechanism not in ("TreeAggregation", "MatrixMechanism"):
         return
-    strategies, steps = cycle(_STRATEGIES), cycle(_STEPS)
+    strategies, steps = cycle(STRATEGIES), cycle(_STEPS)
     for ask in _in_turn(hello, row, chance):
         (part,) = ask.parts
         if row.mechanism == "MatrixMechanism":

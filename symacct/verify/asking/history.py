@@ -67,18 +67,18 @@ class History:
         return replace(self.found(found, (ask, later), alone), before=self.culprit(ask, alone))
 
     def changed(
-        self, first: list[Cluster], rest: list[Cluster], cheap: bool
+        self, first: list[Cluster], rest: list[Cluster]
     ) -> dict[int, tuple[Asked, Answer]]:
-        """What a new process answers otherwise; one for each of the first where that is cheap."""
+        """What a new process answers otherwise; one for each of the first."""
         found = {}
         self._fresh()
         for cluster in [*first, *rest]:
             if cluster.worst.verdict == "slow":
                 continue
-            if cheap and cluster in first:
+            if cluster in first:
                 self._fresh()
             change = self._otherwise(cluster.worst)
-            cluster.alone = change is None and (not cheap or cluster in first)
+            cluster.alone = change is None and cluster in first
             if change is not None:
                 found[id(cluster)] = change
         return found

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from itertools import count, product, zip_longest
+from itertools import count, islice, product, zip_longest
 from typing import Any, TypeVar
 
 from symacct.results.rounding import exact_decimal
@@ -54,7 +54,10 @@ _WITHOUT_REPLACEMENT_ORDER = 512
 
 @dataclass(frozen=True)
 class Extent:
-    """How much is asked, and the seconds it may take from the start of the peer on."""
+    """How much is asked: numbers of questions, whatever the time they take.
+
+    The `seconds` of work are a limit for peers that are slow, at which a run ends unfinished.
+    """
 
     parameters: int
     rates: int
@@ -69,11 +72,16 @@ class Extent:
     places: int = 0
     #: Of every kind of question that the peer offers, so many are to be judged.
     least: int = 0
+    #: Questions by `covering` of each row and of RDP; of the other kinds a share of it.
+    covered: int = 0
+    #: The most RDP of grids and at random, and the most questions that make findings simple.
+    points: int = 100_000
+    probes: int = 100_000
 
 
-#: 12,000 places leave no region out that spans a 17th of each of noise, rate and orders.
-FULL = Extent(9, 10, 14, 1200, 60, 5, 24, 60, 250.0, 12_000, 20)
-QUICK = Extent(4, 4, 5, 150, 20, 2, 8, 60, 17.0, 300, 5)
+#: 4,000 places leave no region out that spans an 11th of each of noise, rate and orders.
+FULL = Extent(9, 10, 14, 1200, 60, 5, 24, 60, 600.0, 4000, 20, 200, 6000, 6000)
+QUICK = Extent(4, 4, 5, 150, 20, 2, 8, 60, 45.0, 300, 5, 36, 400, 800)
 
 
 def part_of(row: Support, values: tuple[str, ...], gamma: str | None, runs: int = 1) -> AskedPart:
@@ -91,8 +99,7 @@ def points(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
     for row in rows:
         single = [[random_point(row, chance)] for _ in range(extent.random // len(rows))]
         sweeps.append(mixed_evenly(_sweeps(list(grid(row, extent)), chance), single))
-    for sweep in in_turn(sweeps):
-        yield from sweep
+    yield from islice((ask for sweep in in_turn(sweeps) for ask in sweep), extent.points)
 
 
 def _sweeps(asks: list[Ask], chance: random.Random) -> list[list[Ask]]:

@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import chain, islice
+from itertools import islice
 
 from symacct.results.time_limit import OutOfTimeError
-from symacct.verify.asking import beyond, questions, usual
+from symacct.verify.asking import beyond, covering, questions, usual
 from symacct.verify.asking.history import History, said
 from symacct.verify.asking.jumps import Jumps
 from symacct.verify.asking.questions import Extent
 from symacct.verify.asking.regions import as_runs
-from symacct.verify.asking.simplify import nearby, simplest
+from symacct.verify.asking.simplify import nearby, other_side, simplest
 from symacct.verify.judging import laws
 from symacct.verify.judging.factors import with_factor
 from symacct.verify.judging.precision import explained, form
@@ -25,7 +25,7 @@ from symacct.verify.judging.truth import DIGITS, Oracle
 from symacct.verify.judging.verdict import ALLOWANCE, LOOSE, Finding, Judge
 from symacct.verify.peer.process import Peer, PeerGoneError
 from symacct.verify.peer.protocol import Answer, Ask, Asked, Hello
-from symacct.verify.peer.work import IDLE, Clock
+from symacct.verify.peer.work import Clock
 from symacct.verify.reporting.clusters import Cluster, Clusters, region
 from symacct.verify.reporting.defects import grouped
 
@@ -35,27 +35,15 @@ _AHEAD, _HANGS, _REFINED = 16, 2, 12
 _BACKWARDS, _TWINS = 30, 2
 #: Questions to the edges of a defect, and of how many defects these are looked for.
 _EDGES, _BOUNDED = 120, 4
-#: The share of the time that starting the peer anew may take.
-_STARTS = 0.1
-#: The shares of the time at which the stages end.
-_STAGES = {
-    "knowing": 0.12,
-    "usual": 0.16,
-    "points": 0.28,
-    "ends": 0.36,
-    "beyond": 0.4,
-    "structure": 0.46,
-    "remembering": 0.52,
-    "searching": 0.68,
-    "refining": 0.72,
-    "simplifying": 0.92,
-    "confirming": 0.96,
-    "naming": 0.98,
-}
-#: Until when a stage may go on whose successors have nothing to do.
-_LONGER = {"searching": "simplifying", "usual": "ends"}
+#: So many of the first findings are confirmed in a new process each, the others in one.
+_STARTS = 6
+#: The shares of the time at which a stage ends at the latest; those that ask, at the first.
+_ASKING = 0.7
+_STAGES = {"refining": 0.75, "simplifying": 0.92, "confirming": 0.96, "naming": 0.98}
+#: So many seconds of the wall clock count as one of work where nobody works, or others do.
+_IDLE = 10.0
 #: The share of the time that our own work on one number may take, and a second at least.
-_LONGEST = 0.01
+_LONGEST = 0.005
 
 
 @dataclass
@@ -96,17 +84,14 @@ class Session:
         self._hangs: Counter[object] = Counter()
         self._stage = "usual"
         self.history = History(self.judge, self._one, self.peer.fresh)
-        about = self.hello, self.extent, self.seed
-        #: Not asked yet: what a stage has no time for is asked where the search leaves some.
-        self._left: dict[str, Iterator[Ask]] = {
-            "knowing": iter(self.known),
-            "usual": usual.usual(self.hello, self.seed, self.extent.least),
-            "points": questions.points(*about),
-            "ends": questions.ends(*about),
-            "beyond": beyond.beyond(*about),
-            "structure": questions.compositions(*about),
-        }
         self._sizes = questions.whole_sizes()
+
+    @property
+    def composed(self) -> list[str]:
+        """The kinds of question that some composition of unlike parts is asked in."""
+        asked = {ask.kind for ask in self.history.answers if len(set(ask.parts)) > 1}
+        offered = covering.composed(self.hello) if self.extent.covered else []
+        return [kind for kind in offered if kind in asked or self.short]
 
     @property
     def hello(self) -> Hello:
@@ -114,12 +99,15 @@ class Session:
 
     def run(self) -> None:
         """Every stage; a peer that is gone for good, or the end of the time, ends it early."""
+        about = self.hello, self.extent, self.seed
+        first = usual.usual(self.hello, self.seed, self.extent.least)
         stages = {
             "knowing": self._know,
-            "usual": self._listed("usual"),
+            "usual": lambda: self._judged(first),
+            "covering": lambda: self._judged(filter(self._may, covering.covering(*about))),
             "points": self._points,
-            "ends": self._listed("ends"),
-            "beyond": self._listed("beyond"),
+            "ends": lambda: self._judged(questions.ends(*about)),
+            "beyond": lambda: self._judged(beyond.beyond(*about)),
             "structure": self._structure,
             "remembering": self._remembering,
             "searching": self._search,
@@ -158,13 +146,10 @@ class Session:
             self._in_time()
             stage()
         except OutOfTimeError:
-            if self._stage != "searching":  # which goes on for as long as it may
-                self.short.append(self._stage)
+            self.short.append(self._stage)
 
     def _ends_at(self, stage: str) -> float:
-        """A search that finds nothing, and the usual without RDP, have the time of what follows."""
-        longer = {"searching": not self.clusters, "usual": not self.hello.has_curves}
-        return _STAGES[_LONGER[stage] if longer.get(stage) else stage] * self.extent.seconds
+        return _STAGES.get(stage, _ASKING) * self.extent.seconds
 
     def _working(self) -> Clock:
         """The seconds of work from now on, ours and the peer's; starts of the peer are none of it.
@@ -177,18 +162,17 @@ class Session:
         def clock() -> float:
             work = time.process_time() - ours + peer.busy - busy
             idle = time.monotonic() - wall - min(peer.starts - starts, most)
-            return max(work, idle / IDLE)
+            return max(work, idle / _IDLE)
 
         return clock
 
     # --- asking
 
-    def _stream(self, asks: Iterable[Ask], stage: str = "") -> Iterator[Asked]:
+    def _stream(self, asks: Iterable[Ask]) -> Iterator[Asked]:
         """Answers in the order of the asks; the peer works while truths are computed here."""
         pending: deque[tuple[Ask, Future[Answer]]] = deque()
-        coming = iter(asks)
         try:
-            for ask in coming:
+            for ask in asks:
                 if self._hopeless(ask):
                     self.skipped += 1
                     continue
@@ -200,7 +184,6 @@ class Session:
         finally:
             for _, future in pending:
                 future.cancel()
-            self._left[stage] = chain([ask for ask, _ in pending], coming)
 
     def _first(self, pending: deque[tuple[Ask, Future[Answer]]]) -> Iterator[Asked]:
         """The first that is pending, unless there is no time for questions of its kind any more."""
@@ -241,16 +224,14 @@ class Session:
     # --- stages
 
     def _know(self) -> None:
-        for ask, answer in self._stream(filter(self._may, self._left["knowing"]), "knowing"):
+        for ask, answer in self._stream(filter(self._may, self.known)):
             self.again[ask] = self.judge.judge(ask, answer)
             self.points += [(ask, answer)] if ask.kind == "rdp" else []
             self.clusters.note(self.again[ask], self._probe)
 
-    def _listed(self, stage: str) -> Callable[[], None]:
-        return lambda: self._judged(self._left[stage], stage)
-
     def _points(self) -> None:
-        for ask, answer in self._stream(self._left["points"], "points"):
+        asks = questions.points(self.hello, self.extent, self.seed)
+        for ask, answer in self._stream(asks):
             self.points.append((ask, answer))
             self.clusters.note(self.judge.judge(ask, answer), self._probe)
 
@@ -280,16 +261,9 @@ class Session:
             self._judged(questions.training(self.hello, self.extent, self.seed))
         finally:
             self.searched = self.asked - before
-        stages = {listed: self._listed(listed) for listed in ("usual", "ends", "beyond")}
-        others = {"structure": self._compositions, "points": self._points}
-        stages = {"knowing": self._know} | stages | others
-        for stage, again in stages.items():
-            if stage in self.short:
-                again()
-                self.short.remove(stage)
 
-    def _judged(self, asks: Iterable[Ask], stage: str = "") -> None:
-        for ask, answer in self._stream(asks, stage):
+    def _judged(self, asks: Iterable[Ask]) -> None:
+        for ask, answer in self._stream(asks):
             for found in self.judge.every(ask, answer):
                 self.clusters.note(found, self._probe)
 
@@ -298,9 +272,7 @@ class Session:
         self._compositions()
 
     def _compositions(self) -> None:
-        bases = self._left["structure"]
-        for base in bases:
-            self._left["structure"] = chain([base], bases)
+        for base in questions.compositions(self.hello, self.extent, self.seed):
             self.clusters.note(self._probe(base), self._probe)
             for variant in questions.variants(self.hello, base, self._sizes):
                 if self._hopeless(variant):
@@ -333,16 +305,21 @@ class Session:
         for cluster in self._numeric():
             near = [nearby(cluster.worst.ask, chance) for _ in range(self.extent.refinements)]
             self._judged(filter(self._may, near))
+        # What is too large here, or differs, may be too small on the other side.
+        for cluster in [c for c in self.clusters.ranked() if not c.worst.below][:_REFINED]:
+            self._judged(filter(self._may, other_side(cluster.worst.ask)))
 
     def _simplify(self) -> None:
         """Confirm the worst of each kind in a new process, and make them simple."""
         defects = grouped(self.clusters.ranked())
         first = [defect.worst for defect in defects]
         rest = [c for defect in defects for c in defect.clusters if c is not defect.worst]
-        cheap = self.peer.greeted * len(first) < _STARTS * self.extent.seconds
-        changed = self.history.changed(first[: self.extent.simplified], rest, cheap)
+        changed = self.history.changed(first[:_STARTS], [*first[_STARTS:], *rest])
+        most = self.asked + self.extent.probes
         for cluster in [*first, *rest][: self.extent.simplified]:
             self._in_time()
+            if self.asked >= most:
+                break
             if cluster.worst.verdict == "slow":
                 self._confirm_slow(cluster)
             elif id(cluster) in changed:

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from symacct.results.time_limit import OutOfTimeError
 from symacct.verify.asking.questions import short
+from symacct.verify.asking.values import SCALED, WHOLE
 from symacct.verify.asking.regions import RIGHT_AT, Right, bounded
 from symacct.verify.judging.verdict import Finding
 from symacct.verify.peer.protocol import BUDGETED, Ask, AskedPart
@@ -248,6 +249,29 @@ def _first(part: AskedPart, value: str) -> AskedPart:
         return part
     (name, _), *rest = part.parameters
     return replace(part, parameters=((name, value), *rest))
+
+
+def other_side(ask: Ask) -> Iterator[Ask]:
+    """Where an error may have the other sign: parts swapped, and what is above 1 below it."""
+    if len(ask.parts) > 1:
+        yield replace(ask, parts=ask.parts[::-1])
+        yield replace(ask, parts=ask.parts[1:] + ask.parts[:1])
+    for i, part in enumerate(ask.parts):
+        size = Fraction(part.sensitivity)
+        if size != 1:
+            whole = part.mechanism in WHOLE
+            yield _with(ask, i, replace(part, sensitivity=_number(1 / size if not whole else 2)))
+        if part.parameters and part.mechanism in SCALED and Fraction(part.parameters[0][1]) != 1:
+            yield _with(ask, i, _first(part, _number(1 / Fraction(part.parameters[0][1]))))
+        if part.gamma is not None and part.sampling == "poisson" and part.rate < 1:
+            yield _with(ask, i, replace(part, gamma=_number(1 - part.rate)))
+    if ask.kind == "rdp" and not ask.batch and Fraction(ask.at) > 2:
+        alpha = Fraction(ask.at)
+        yield replace(ask, at="2" if alpha.denominator == 1 else _number(1 + 1 / (alpha - 1)))
+
+
+def _number(x: Fraction | int) -> str:
+    return str(x) if Fraction(x).denominator == 1 else short(float(x))
 
 
 def nearby(ask: Ask, chance: random.Random) -> Ask:

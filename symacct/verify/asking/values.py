@@ -25,6 +25,8 @@ SCALED = (
     "Gaussian", "Laplace", "DiscreteGaussian", "DiscreteLaplace", "TreeAggregation",
     "MatrixMechanism",
 )  # fmt: skip
+#: Noise on whole numbers, whose query moves by a whole one.
+WHOLE = ("DiscreteGaussian", "DiscreteLaplace", "Skellam")
 #: Parameters beyond the first: ξ of zCDP, the steps of a tree. And the rows of a matrix.
 REST = {"ZCDP": ("0",), "TreeAggregation": ("1000",)}
 STRATEGY = (("1", "0", "0"), ("0.5", "1", "0"), ("0.375", "0.5", "1"))

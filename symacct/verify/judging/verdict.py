@@ -127,11 +127,21 @@ class Count:
     refused: bool = False
 
 
+def _declined(ask: Ask, answer: Answer) -> bool:
+    """Is it an error or ∞ at the end of what may be asked? That claims nothing."""
+    nothing = answer.error is not None or answer.value == math.inf
+    return nothing and not answer.late and ask.is_at_an_end
+
+
 def _is_about(ask: Ask, row: Support, kind: str) -> bool:
     """Is it a plain question of this row?"""
     (part, *more) = ask.parts
     same = part.mechanism == row.mechanism and part.sampling == row.sampling
     return same and not more and (ask.kind, ask.adjacency) == (kind, row.adjacency)
+
+
+def _is_composed(ask: Ask, kind: str) -> bool:
+    return ask.kind == kind and len(set(ask.parts)) > 1
 
 
 class Judge:
@@ -155,7 +165,7 @@ class Judge:
 
     def judge(self, ask: Ask, answer: Answer) -> Finding | None:
         """The finding on one answer, None where there is none."""
-        if answer.unsupported is not None:
+        if answer.unsupported is not None or _declined(ask, answer):
             self.refused.add(ask)
             return None
         said = answer.error if answer.value is None else answer.value
@@ -200,6 +210,15 @@ class Judge:
         sampling = row.sampling.replace("_", " ")
         name = f"{kind} of {row.mechanism} ({sampling}), {row.adjacency.replace('_', '/')}"
         return Count(name, answered, judged, refused and not answered)
+
+    def count_composed(self, kind: str) -> Count:
+        """How many questions of unlike parts were answered, and could be judged."""
+        answered, judged = (
+            len({ask for ask, _ in seen if _is_composed(ask, kind)})
+            for seen in (self.answered, self.judged)
+        )
+        refused = any(_is_composed(ask, kind) for ask in self.refused)
+        return Count(f"{kind} of compositions", answered, judged, refused and not answered)
 
     def as_claimed(self, ask: Ask, answer: Answer) -> bool:
         """Is it the value of the proved bound that the peer names? Then the truth is no more."""

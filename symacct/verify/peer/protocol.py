@@ -57,6 +57,10 @@ HOW = {
 AT = {"rdp": "alpha", "epsilon": "delta", "delta": "epsilon"} | dict.fromkeys(BUDGETED, "delta")
 
 
+#: A δ below the last place of a float64 of size 1, beyond which grids of losses have no mass.
+_NEXT_TO_NONE = Fraction(1, 10**15)
+
+
 @dataclass(frozen=True)
 class AskedPart:
     """`inner` runs of one mechanism, sampled, `count` times; numbers are exact text.
@@ -151,6 +155,14 @@ class Ask:
     def is_plain(self) -> bool:
         """Is it about one record, and about the sensitivity that is understood?"""
         return self.group == 1 and all(part.sensitivity == "1" for part in self.parts)
+
+    @property
+    def is_at_an_end(self) -> bool:
+        """Has it a number that many peers refuse: the rate 1, a p below ½, a δ next to none?"""
+        rates = any(part.gamma is not None and part.rate == 1 for part in self.parts)
+        lies = any(n == "p" and 2 * Fraction(x) < 1 for p in self.parts for n, x in p.parameters)
+        given = AT.get(self.kind) == "delta" and Fraction(self.at) < _NEXT_TO_NONE
+        return rates or lies or given
 
     def line(self, number: int) -> str:
         """The ask as one line of JSON."""

@@ -1,0 +1,418 @@
+"""Questions that leave no kind out: any two sizes of two numbers meet, and parts differ in turn.
+
+What is asked is fixed by the seed. The first questions of each kind cover the most.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations, islice, product
+from typing import Any, TypeVar
+
+from symacct.verify.asking import questions
+from symacct.verify.asking.beyond import STRATEGIES
+from symacct.verify.asking.questions import Extent, in_turn, part_of, short
+from symacct.verify.asking.values import REST, SCALED, WHOLE
+from symacct.verify.peer.protocol import BUDGETED, MECHANISMS, Ask, AskedPart, Hello, Support
+
+_T = TypeVar("_T")
+#: A number as it is, or one between two ends, log-uniformly.
+Size = str | tuple[float, float]
+
+#: Noise from next to none to much, and probabilities on both sides of ½.
+_NOISE: dict[str, tuple[Size, ...]] = dict.fromkeys(
+    SCALED, ((0.3, 0.6), (0.6, 1), (1, 2), (2, 4.5), (4.5, 12), (12, 60), (60, 3000), "1", "2")
+) | {
+    "DiscreteGaussian": ((0.4, 1), (1, 3), (3, 20), "2"),
+    "DiscreteLaplace": ((0.4, 1), (1, 3), (3, 20), "2"),
+    "RandomizedResponse": ((0.51, 0.6), (0.6, 0.8), (0.8, 0.99), (0.05, 0.2), (0.2, 0.45)),
+    "PureDP": ((0.001, 0.03), (0.03, 0.3), (0.3, 2), (2, 8)),
+    "ZCDP": ((1e-5, 1e-3), (1e-3, 0.03), (0.03, 0.5), (0.5, 5)),
+    "Skellam": ((0.5, 4), (4, 30), (30, 400), "25"),
+}
+_RATES: tuple[Size, ...] = (
+    (1e-4, 1e-3), (1e-3, 0.01), (0.01, 0.05), (0.05, 0.2), (0.2, 0.5), (0.5, 0.9), (0.9, 0.999),
+    (1e-9, 1e-5), "1", "0.5",
+)  # fmt: skip
+#: Past 2¹⁶, and past what float32, an int32 and a uint32 hold.
+_LARGE_COUNTS = 2**24 + 1, 2**31 + 11, 2**32 + 5
+_COUNTS: tuple[tuple[int, int], ...] = (
+    (1, 1), (2, 2), (3, 9), (10, 99), (100, 999), (1000, 9999), (10**4, 65535), (65537, 10**6),
+)  # fmt: skip
+_ORDERS: tuple[Size, ...] = (
+    "2", (4, 16), (1.5, 3), (16, 64), "3", (3, 12), (1.01, 1.5), (64, 300), (12, 64), "1",
+    (300, 2000), (64, 512),
+)  # fmt: skip
+_MOST_FIXED_SIZE_ORDER = 128
+_SIZES, _WHOLE_SIZES = ("1", "2", "0.5", "3", "0.125", "10", "1.7"), ("1", "2", "3", "5")
+_GROUPS, _INNER, _STEPS = ("1", "2", "3", "10"), ("1", "2", "5", "30"), ("1", "2", "7", "8", "1000")
+_XI = ("0", "0.25")
+#: What is spent, as about Σ 1/(2σ²) of all runs.
+_LOSSES: tuple[Size, ...] = ((0.3, 1), (0.01, 0.1), (1, 3), (0.1, 0.3), (3, 12), (1e-4, 0.01))
+_MORE_LOSS: tuple[Size, ...] = ((12, 60),)
+_DELTAS: tuple[Size, ...] = (
+    "1e-5", (1e-12, 1e-7), (0.001, 0.1), (1e-30, 1e-14), "1e-100", (1e-6, 1e-3), "1e-300",
+)  # fmt: skip
+_WITHIN: tuple[Size, ...] = ((0.3, 2), (2, 10), (0.03, 0.3))
+#: The shares of an extent's number for what takes longer than RDP.
+_SHARE = {"rdp": 1.0, "epsilon": 0.7, "delta": 0.7} | dict.fromkeys(BUDGETED, 0.25)
+_OTHERS_SHARE = 0.35
+_LEAST_NOISE = 0.3
+
+
+def covering(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
+    """So many questions of every row and kind, and of every kind of composition, in turn."""
+    chance = random.Random(seed + 8)  # noqa: S311  # the same seed asks the same questions
+    lists = []
+    for row in hello.supports:
+        for kind in row.asks:
+            most = math.ceil(extent.covered * _SHARE.get(kind, _OTHERS_SHARE))
+            lists.append(list(islice(singles(row, kind, chance), most)))
+    for kind in composed(hello):
+        most = math.ceil(extent.covered * _SHARE.get(kind, _OTHERS_SHARE))
+        lists.append(list(islice(compositions(hello, kind, chance), most)))
+    return in_turn(lists)
+
+
+def pairwise(levels: Sequence[Sequence[_T]], chance: random.Random) -> Iterator[tuple[_T, ...]]:
+    """One level of each, until any two levels of any two have met; the most new pairs first."""
+    left = {
+        ((i, a), (j, b))
+        for i, j in combinations(range(len(levels)), 2)
+        for a, b in product(range(len(levels[i])), range(len(levels[j])))
+    } or {((0, a), (0, a)) for a in range(len(levels[0]))}
+    while left:
+        drawn = []
+        for pair in chance.sample(sorted(left), min(_TRIES, len(left))):
+            places = [chance.randrange(len(own)) for own in levels]
+            for i, a in pair:
+                places[i] = a
+            met = _pairs(places) & left
+            drawn.append((len(met), places, met))
+        _, places, met = max(drawn, key=lambda one: one[0])
+        left -= met
+        yield tuple(own[a] for own, a in zip(levels, places, strict=True))
+
+
+_TRIES = 24
+
+
+def _pairs(places: list[int]) -> set[Any]:
+    found = list(enumerate(places))
+    return set(combinations(found, 2)) or {(found[0], found[0])}
+
+
+def _drawn(size: Size, chance: random.Random) -> str:
+    return size if isinstance(size, str) else short(_float_in(size, chance))
+
+
+def _float_in(ends: tuple[float, float], chance: random.Random) -> float:
+    low, high = ends
+    return float(low * (high / low) ** chance.random())
+
+
+# --- one part
+
+
+def singles(row: Support, kind: str, chance: random.Random) -> Iterator[Ask]:
+    """Plain questions of one row; again with other numbers when all pairs have met."""
+    while True:
+        for chosen in pairwise([*_levels(row, kind).values()], chance):
+            ask = _single(row, kind, dict(zip(_levels(row, kind), chosen, strict=True)), chance)
+            if ask is not None:
+                yield ask
+
+
+def _levels(row: Support, kind: str) -> dict[str, Sequence[Any]]:
+    """What a question of this kind has, and the sizes of it."""
+    ends = kind in ("epsilon", "delta")
+    given: dict[str, Sequence[Any]] = {}
+    if kind == "rdp":
+        given["alpha"] = [size for size in _ORDERS if _order(row, size, random.Random(0))]  # noqa: S311
+    if ends:
+        given["loss"] = _LOSSES + _MORE_LOSS * ("rdp" in row.asks)
+    elif kind != "noise":
+        given["noise"] = _NOISE[row.mechanism]
+    if ends or kind in BUDGETED:
+        given["delta"] = _DELTAS[:5] if kind in BUDGETED else _DELTAS
+    if kind in BUDGETED:
+        given["within"] = _WITHIN
+    if row.sampling != "none" and kind != "rate":
+        # A rate of 1 is none, and so is a sample of all.
+        given["rate"] = _RATES if kind == "rdp" or row.sampling == "poisson" else _RATES[:-2]
+    if kind != "runs":
+        given["count"] = _counts(row, kind)
+    if row.mechanism == "ZCDP":
+        given["xi"] = _XI
+    if row.mechanism == "TreeAggregation":
+        given["steps"] = _STEPS
+    if row.mechanism == "MatrixMechanism":
+        given["strategy"] = (questions.STRATEGY, *STRATEGIES)
+    if row.sensitivity:
+        given["sensitivity"] = _WHOLE_SIZES if row.mechanism in WHOLE else _SIZES
+    if row.group:
+        given["group"] = _GROUPS
+    if row.inner:
+        given["inner"] = _INNER
+    return given
+
+
+def _counts(row: Support, kind: str) -> Sequence[tuple[int, int]]:
+    large = tuple((count, count + 8) for count in _LARGE_COUNTS)
+    if kind in ("noise", "rate") or "rdp" not in row.asks:
+        # Of what is no RDP, only where no grid of losses is to be composed.
+        plain = row.mechanism == "Gaussian" and row.sampling == "none"
+        return _COUNTS[:6] + large * (plain and kind != "noise")
+    return _COUNTS + large
+
+
+def _order(row: Support, size: Size, chance: random.Random) -> str | None:
+    """An order of that size which the row takes; a whole one wherever it takes no other."""
+    if isinstance(size, str):
+        return size if row.takes(Fraction(size)) else None
+    low, high = size
+    if row.max_order is not None:
+        high = min(high, float(row.max_order))
+    if row.sampling == "without_replacement":
+        high = min(high, _MOST_FIXED_SIZE_ORDER)
+    if low >= high:
+        return None
+    drawn = _float_in((low, high), chance)
+    whole = row.orders == "integer" or size in ((4, 16), (16, 64), (64, 300))
+    text = str(max(2, round(drawn))) if whole else short(drawn)
+    return text if row.takes(Fraction(text)) else None
+
+
+def _single(
+    row: Support, kind: str, chosen: dict[str, Any], chance: random.Random
+) -> Ask | None:
+    gamma = _drawn(chosen["rate"], chance) if "rate" in chosen else None
+    inner, size = int(chosen.get("inner", "1")), chosen.get("sensitivity", "1")
+    group = int(chosen.get("group", "1"))
+    count = chance.randint(*chosen["count"]) if "count" in chosen else 0
+    values: tuple[str, ...] = ()
+    if "loss" in chosen:
+        loss = _float_in(chosen["loss"], chance)
+        moved = group * float(size)
+        rate = math.sqrt(inner) * float(gamma or 1)
+        value, count = _spending(row, loss, count, (moved, rate), chance)
+        values = (value,)
+    elif "noise" in chosen:
+        values = (_drawn(chosen["noise"], chance),)
+    if row.mechanism in ("ZCDP", "TreeAggregation"):
+        last = chosen.get("xi") or chosen["steps"]
+        values = (*values, last)
+    part = replace(
+        _part(row, values, gamma, count),
+        inner=inner,
+        sensitivity=size,
+        strategy=chosen.get("strategy", ()),
+    )
+    if kind == "rate":
+        part = replace(part, gamma=None)
+    within = _drawn(chosen["within"], chance) if "within" in chosen else None
+    at = ""
+    if kind == "rdp":
+        order = _order(row, chosen["alpha"], chance)
+        if order is None:
+            return None
+        at = order
+    elif "delta" in chosen:
+        at = _drawn(chosen["delta"], chance)
+        if kind == "delta":
+            at = _epsilon_about(loss, at)
+    return Ask(kind, (part,), at, row.adjacency, group=group, within=within)
+
+
+def _part(
+    row: Support, values: tuple[str, ...], gamma: str | None, count: int
+) -> AskedPart:
+    names = MECHANISMS[row.mechanism][-len(values) :] if values else ()
+    named = tuple(zip(names, values, strict=True))
+    return AskedPart(row.mechanism, named, row.sampling, gamma, count)
+
+
+def _spending(
+    row: Support, loss: float, count: int, size: tuple[float, float], chance: random.Random
+) -> tuple[str, int]:
+    """(noise, runs) that spend about this much; fewer runs where the noise cannot be as large."""
+    moved, rate = size
+    if row.mechanism in SCALED and row.mechanism not in WHOLE:
+        sigma = moved * max(_LEAST_NOISE, rate * math.sqrt(count / (2 * loss)))
+        if sigma <= _MOST_NOISE:
+            return short(sigma), count
+    value = _drawn(chance.choice(_NOISE[row.mechanism]), chance)
+    one = _loss_of(row, float(value)) * (moved * rate) ** 2
+    return value, max(1, min(count, round(loss / one)))
+
+
+_MOST_NOISE = 1e7
+
+
+def _loss_of(row: Support, value: float) -> float:
+    """About the ρ of one run."""
+    if row.mechanism == "RandomizedResponse":
+        return math.log(value / (1 - value)) ** 2 / 2
+    if row.mechanism in SCALED:
+        return 1 / (2 * value**2)
+    return {"PureDP": value**2 / 2, "ZCDP": value, "Skellam": 1 / (2 * value)}[row.mechanism]
+
+
+def _epsilon_about(rho: float, delta: str) -> str:
+    """ρ + 2√(ρ log(1/δ)): an ε at which this ρ-zCDP leaves a δ of that size."""
+    return short(rho + 2 * math.sqrt(-rho * math.log(float(delta))))
+
+
+# --- parts that differ
+
+
+def composed(hello: Hello) -> list[str]:
+    """The kinds of question that may be asked of a composition."""
+    kinds = dict.fromkeys(kind for row in hello.supports for kind in row.asks)
+    return [kind for kind in kinds if kind not in BUDGETED] if hello.compose else []
+
+
+def compositions(hello: Hello, kind: str, chance: random.Random) -> Iterator[Ask]:
+    """Unlike parts: two that differ in one number, either first; three and more; equal ones.
+
+    All relations, rows and shapes in turn.
+    """
+    offered = [row for row in hello.supports if kind in row.asks]
+    relations = list(dict.fromkeys(row.adjacency for row in offered))
+    while offered:
+        shapes = []
+        for relation in relations:
+            rows = [row for row in offered if row.adjacency == relation]
+            own = [_of_one_row(row, chance) for row in rows]
+            shapes.append(list(in_turn([*own, [*_of_rows(rows, chance)]])))
+        asked = [_composed(kind, parts, rows, chance) for parts, rows in in_turn(shapes)]
+        found = [ask for ask in asked if ask is not None]
+        if not found:
+            return
+        yield from found
+
+
+_Parts = tuple[tuple[AskedPart, ...], list[Support]]
+
+
+def _of_one_row(row: Support, chance: random.Random) -> list[_Parts]:
+    """Compositions of one mechanism with itself."""
+    found: list[tuple[AskedPart, ...]] = []
+    differing: list[tuple[AskedPart, ...]] = []
+    for field in _FIELDS:
+        part = _drawn_part(row, chance)
+        other = _FIELDS[field](row, part, chance)
+        if other is not None and other != part:
+            differing.append((part, other) if chance.random() < 0.5 else (other, part))
+    a, b, c, d = (_drawn_part(row, chance) for _ in range(4))
+    first, *rest = differing
+    found += [first, (a, b, c), *rest[:2], (b, a), (d, d), *rest[2:], (c, d, a, b), (b, c, b)]
+    return [(parts, [row]) for parts in found]
+
+
+def _of_rows(rows: list[Support], chance: random.Random) -> Iterator[_Parts]:
+    """Compositions of several mechanisms and samplings: with one number for all, and with none."""
+    pairs = list(combinations(rows, 2))
+    chance.shuffle(pairs)
+    for i, pair in enumerate(pairs):
+        two = list(pair) if chance.random() < 0.5 else list(pair)[::-1]
+        parts = [_drawn_part(row, chance) for row in two]
+        if i % 2 == 0:
+            parts[1] = _like(parts[1], parts[0])
+        yield tuple(parts), two
+        more = chance.choices(rows, k=3 + i % 3)
+        yield tuple(_drawn_part(row, chance) for row in more), more
+
+
+def _like(part: AskedPart, other: AskedPart) -> AskedPart:
+    """The part with the numbers of the other, where it has such."""
+    named = part.parameters
+    if [name for name, _ in named] == [name for name, _ in other.parameters]:
+        named = other.parameters
+    gamma = part.gamma and (other.gamma or part.gamma)
+    return replace(part, parameters=named, gamma=gamma, count=other.count)
+
+
+def _drawn_part(row: Support, chance: random.Random) -> AskedPart:
+    """A part whose loss is neither next to nothing nor much."""
+    gamma = None if row.sampling == "none" else short(_float_in((0.02, 0.6), chance))
+    count = chance.choice((1, 2, 3, chance.randint(4, 40), chance.randint(41, 400)))
+    loss = _float_in((0.05, 0.8), chance)
+    value, count = _spending(row, loss, count, (1.0, float(gamma or 1)), chance)
+    rest = REST.get(row.mechanism, ())
+    part = part_of(row, (value, *rest), gamma, count)
+    if row.sensitivity and chance.random() < 0.3:
+        part = replace(part, sensitivity=chance.choice(_WHOLE_SIZES if row.mechanism in WHOLE else _SIZES))
+    return replace(part, inner=chance.choice((1, 1, 2, 3))) if row.inner else part
+
+
+def _other_value(row: Support, part: AskedPart, chance: random.Random) -> AskedPart:
+    (name, value), *rest = part.parameters
+    if row.mechanism == "RandomizedResponse":
+        other = short(1 - (1 - float(value)) * chance.uniform(0.4, 0.8))
+    else:
+        other = short(float(value) * chance.uniform(1.3, 2.5))
+    return replace(part, parameters=((name, other), *rest))
+
+
+def _other_rate(row: Support, part: AskedPart, chance: random.Random) -> AskedPart | None:
+    if part.gamma is None:
+        return None
+    return replace(part, gamma=short(float(part.gamma) * chance.uniform(0.3, 0.7)))
+
+
+def _other_count(row: Support, part: AskedPart, chance: random.Random) -> AskedPart:
+    return replace(part, count=part.count + chance.randint(1, 9))
+
+
+def _other_size(row: Support, part: AskedPart, chance: random.Random) -> AskedPart | None:
+    sizes = [s for s in (_WHOLE_SIZES if row.mechanism in WHOLE else _SIZES) if s != part.sensitivity]
+    return replace(part, sensitivity=chance.choice(sizes)) if row.sensitivity else None
+
+
+def _other_inner(row: Support, part: AskedPart, chance: random.Random) -> AskedPart | None:
+    return replace(part, inner=part.inner + chance.randint(1, 4)) if row.inner else None
+
+
+def _other_stream(row: Support, part: AskedPart, chance: random.Random) -> AskedPart | None:
+    if row.mechanism == "TreeAggregation":
+        steps = chance.choice(_STEPS[:-1])
+        return replace(part, parameters=(part.parameters[0], ("steps", steps)))
+    if row.mechanism == "MatrixMechanism":
+        return replace(part, strategy=chance.choice(STRATEGIES))
+    return None
+
+
+#: What two parts of one row may differ in, each alone.
+_FIELDS = {
+    "value": _other_value, "rate": _other_rate, "count": _other_count, "size": _other_size,
+    "inner": _other_inner, "stream": _other_stream,
+}  # fmt: skip
+_COMMON_ORDERS = (
+    "2", "5", "2.5", "16", "3", "8", "1.5", "33", "7.3", "4", "64", "40.5",
+)  # fmt: skip
+
+
+def _composed(
+    kind: str, parts: tuple[AskedPart, ...], rows: list[Support], chance: random.Random
+) -> Ask | None:
+    group = chance.choice((1, 1, 2, 3)) if all(row.group for row in rows) else 1
+    at = ""
+    if kind == "rdp":
+        orders = [a for a in _COMMON_ORDERS if all(row.takes(Fraction(a)) for row in rows)]
+        if not orders:
+            return None
+        at = chance.choice(orders)
+    elif kind in ("epsilon", "delta"):
+        at = _drawn(chance.choice(_DELTAS), chance)
+        if kind == "delta":
+            at = _epsilon_about(chance.uniform(0.1, 1.0) * len(parts) * group**2, at)
+    ask = Ask(kind, parts, at, rows[0].adjacency, group=group)
+    orders = [a for a in _COMMON_ORDERS if all(row.takes(Fraction(a)) for row in rows)]
+    if kind == "rdp" and all(row.batch for row in rows) and chance.random() < 0.3:
+        ask = replace(ask, orders=(at, *[a for a in orders if a != at][:3]))
+    return ask
