@@ -4,21 +4,24 @@ import json
 import random
 import re
 import sys
+import time
 from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
-from symacct.verify.asking import questions, session
+from symacct.verify.asking import questions
 from symacct.verify.asking.questions import FULL, QUICK, Extent
 from symacct.verify.asking.simplify import SIMPLER, nearby, simplest
 from symacct.verify.judging import laws, matching, truth
 from symacct.verify.judging.bounds import Truth
 from symacct.verify.judging.verdict import Finding, Judge
 from symacct.verify.peer.protocol import Answer, Ask, AskedPart, Hello, Support
+from symacct.verify.peer import process
 from symacct.verify.reporting import page
 from symacct.verify.run import verify
 from tests.verify import fuzz
+from tests.verify.peers import HELLO as HELLO_OF_A_PROGRAM
 from tests.verify.peers import program
 
 ROWS = (
@@ -303,15 +306,30 @@ def test_the_time_is_kept(tmp_path):
     assert report.unsound
 
 
-def test_what_a_stage_had_no_time_for_is_asked_where_the_search_leaves_some(tmp_path, monkeypatch):
-    peer, extent = program(tmp_path, "say({'value': value})"), Extent(2, 2, 3, 20, 4, 2, 0, 1, 900)
-    # Twins are of what was asked before.
-    monkeypatch.setattr(session.Session, "_remembering", lambda _: None)
-    whole = verify(peer, extent)
-    stages = dict.fromkeys(("points", "ends", "structure"), 1e-9)
-    monkeypatch.setattr(session, "_STAGES", session._STAGES | stages)
-    later = verify(peer, extent)
-    assert (later.asked, later.cut) == (whole.asked, [])
+def test_no_clock_decides_what_is_asked(tmp_path, monkeypatch):
+    """One seed asks one list, however long our own work and the peer's take."""
+    peer, lists = program(tmp_path, "say({'value': value})"), []
+    extent = Extent(2, 2, 3, 20, 4, 2, 0, 1, 900, 20, 3, 12)
+    asked = process.Peer.ask
+    for pause in (0, 0.002):
+
+        def slowly(self, ask, pause=pause):
+            time.sleep(pause)
+            lists[-1].append(ask)
+            return asked(self, ask)
+
+        monkeypatch.setattr(process.Peer, "ask", slowly)
+        lists.append([])
+        assert verify(peer, extent).cut == []
+    assert lists[0] == lists[1]
+
+
+def test_a_run_without_the_least_of_each_kind_has_no_verdict(tmp_path):
+    hello = HELLO_OF_A_PROGRAM.replace('"version"', '"compose": true, "version"')
+    peer = program(tmp_path, "time.sleep(0.02); say({'value': value})", hello)
+    report = verify(peer, Extent(2, 2, 3, 20, 4, 2, 0, 1, 0.02, 20, 3, 12))
+    assert "rdp of compositions" in [one.name for one in report.lacking]
+    assert not report.enough
 
 
 def test_random_answers_are_judged_and_reported(monkeypatch):

@@ -187,9 +187,7 @@ def _order(row: Support, size: Size, chance: random.Random) -> str | None:
     return text if row.takes(Fraction(text)) else None
 
 
-def _single(
-    row: Support, kind: str, chosen: dict[str, Any], chance: random.Random
-) -> Ask | None:
+def _single(row: Support, kind: str, chosen: dict[str, Any], chance: random.Random) -> Ask | None:
     gamma = _drawn(chosen["rate"], chance) if "rate" in chosen else None
     inner, size = int(chosen.get("inner", "1")), chosen.get("sensitivity", "1")
     group = int(chosen.get("group", "1"))
@@ -228,9 +226,7 @@ def _single(
     return Ask(kind, (part,), at, row.adjacency, group=group, within=within)
 
 
-def _part(
-    row: Support, values: tuple[str, ...], gamma: str | None, count: int
-) -> AskedPart:
+def _part(row: Support, values: tuple[str, ...], gamma: str | None, count: int) -> AskedPart:
     names = MECHANISMS[row.mechanism][-len(values) :] if values else ()
     named = tuple(zip(names, values, strict=True))
     return AskedPart(row.mechanism, named, row.sampling, gamma, count)
@@ -346,7 +342,9 @@ def _drawn_part(row: Support, chance: random.Random) -> AskedPart:
     rest = REST.get(row.mechanism, ())
     part = part_of(row, (value, *rest), gamma, count)
     if row.sensitivity and chance.random() < 0.3:
-        part = replace(part, sensitivity=chance.choice(_WHOLE_SIZES if row.mechanism in WHOLE else _SIZES))
+        part = replace(
+            part, sensitivity=chance.choice(_WHOLE_SIZES if row.mechanism in WHOLE else _SIZES)
+        )
     return replace(part, inner=chance.choice((1, 1, 2, 3))) if row.inner else part
 
 
@@ -370,7 +368,9 @@ def _other_count(row: Support, part: AskedPart, chance: random.Random) -> AskedP
 
 
 def _other_size(row: Support, part: AskedPart, chance: random.Random) -> AskedPart | None:
-    sizes = [s for s in (_WHOLE_SIZES if row.mechanism in WHOLE else _SIZES) if s != part.sensitivity]
+    sizes = [
+        s for s in (_WHOLE_SIZES if row.mechanism in WHOLE else _SIZES) if s != part.sensitivity
+    ]
     return replace(part, sensitivity=chance.choice(sizes)) if row.sensitivity else None
 
 

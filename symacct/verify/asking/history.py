@@ -7,12 +7,14 @@ from dataclasses import replace
 from fractions import Fraction
 
 from symacct.results.rounding import nearest_float
-from symacct.verify.judging.verdict import SYMPTOMS, Finding, Judge
+from symacct.verify.judging.verdict import CHANCE, SYMPTOMS, Finding, Judge
 from symacct.verify.peer.protocol import Answer, Ask, Asked
 from symacct.verify.reporting.clusters import Cluster, in_common
 
 #: Earlier questions tried for one answer that changed, and in all.
 _CULPRITS, _ALL_CULPRITS = 12, 40
+#: How often one question is repeated, to tell chance from memory.
+_REPEATED = 5
 
 
 class History:
@@ -25,6 +27,7 @@ class History:
         #: Every question with its first answer, in the order that they were asked.
         self.answers: dict[Ask, Answer] = {}
         self._culprits_left = _ALL_CULPRITS
+        self._random: bool | None = None
 
     def note(self, ask: Ask, answer: Answer) -> None:
         """Remember the first answer to a question."""
@@ -66,9 +69,7 @@ class History:
         found = self._judge.judge(ask, later) or Finding("inconsistent", ask, later)
         return replace(self.found(found, (ask, later), alone), before=self.culprit(ask, alone))
 
-    def changed(
-        self, first: list[Cluster], rest: list[Cluster]
-    ) -> dict[int, tuple[Asked, Answer]]:
+    def changed(self, first: list[Cluster], rest: list[Cluster]) -> dict[int, tuple[Asked, Answer]]:
         """What a new process answers otherwise; one for each of the first."""
         found = {}
         self._fresh()
@@ -91,9 +92,25 @@ class History:
                 return (ask, answer), again
         return None
 
+    def by_chance(self, ask: Ask) -> bool:
+        """Has one question, repeated in one process, ever new answers? Asked once in a run.
+
+        A memory has two: what is answered first, and what is answered from then on.
+        """
+        if self._random is None:
+            self._fresh()
+            self._random = len({str(self._ask(ask).value) for _ in range(_REPEATED)}) > 2
+        return self._random
+
     def found(self, found: Finding, was: Asked, alone: Answer) -> Finding:
-        """A new process answers otherwise: the answer depends on what was asked before."""
+        """A new process answers otherwise: by chance, or by what was asked before."""
         ask, later = was
+        if self.by_chance(ask):
+            note = f"{_REPEATED} times the same question in one process has ever other answers"
+            return replace(
+                found, verdict="inconsistent", ask=ask, answer=later, note=note,
+                other=(ask, alone), law=CHANCE, truth=self._judge.oracle.truth(ask),
+            )  # fmt: skip
         return replace(
             found,
             verdict="inconsistent",
@@ -107,6 +124,8 @@ class History:
 
     def culprit(self, ask: Ask, alone: Answer) -> Ask | None:
         """An earlier question after which the answer is another one."""
+        if self._random:
+            return None
         asked = [a for a in self.answers if a != ask]
         for earlier in sorted(asked, key=lambda a: -in_common(a, ask))[:_CULPRITS]:
             if not self._culprits_left:

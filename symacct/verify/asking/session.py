@@ -25,14 +25,14 @@ from symacct.verify.judging.truth import DIGITS, Oracle
 from symacct.verify.judging.verdict import ALLOWANCE, LOOSE, Finding, Judge
 from symacct.verify.peer.process import Peer, PeerGoneError
 from symacct.verify.peer.protocol import Answer, Ask, Asked, Hello
-from symacct.verify.peer.work import Clock
-from symacct.verify.reporting.clusters import Cluster, Clusters, region
+from symacct.verify.peer.work import Clock, waited_for_processor
+from symacct.verify.reporting.clusters import Cluster, Clusters, about, region
 from symacct.verify.reporting.defects import grouped
 
 Progress = Callable[[str, int], None]
 _AHEAD, _HANGS, _REFINED = 16, 2, 12
 #: So many are asked again in a new process; so many of each row have twins.
-_BACKWARDS, _TWINS = 30, 2
+_BACKWARDS, _TWINS, _MIXED = 30, 2, 2
 #: Questions to the edges of a defect, and of how many defects these are looked for.
 _EDGES, _BOUNDED = 120, 4
 #: So many of the first findings are confirmed in a new process each, the others in one.
@@ -40,7 +40,9 @@ _STARTS = 6
 #: The shares of the time at which a stage ends at the latest; those that ask, at the first.
 _ASKING = 0.7
 _STAGES = {"refining": 0.75, "simplifying": 0.92, "confirming": 0.96, "naming": 0.98}
-#: So many seconds of the wall clock count as one of work where nobody works, or others do.
+#: Other points at which a named mistake is confirmed, among so many of the kind.
+_SECOND, _ALIKE = 1, 40
+#: So many seconds of the wall clock count as one of work where nobody works.
 _IDLE = 10.0
 #: The share of the time that our own work on one number may take, and a second at least.
 _LONGEST = 0.005
@@ -130,9 +132,30 @@ class Session:
         """With its formula, the form of the numbers, and of how many runs it is the value."""
         answers = self.history.answers
         plain = [a.finite for ask, a in answers.items() if not ask.how and a.finite is not None]
-        found = explained(self.judge.complete(found), form(plain), self.oracle)
+        beside = self._beside(found)
+        whole = self.judge.complete(found, beside)
+        if not beside and whole.ask.kind == "rdp":  # one point alone fits too many formulas
+            whole = replace(whole, formula=None)
+        found = explained(whole, form(plain), self.oracle)
         found = as_runs(self._of_the_conversion(found), answers)
         return with_factor(found, answers, self.oracle.known)
+
+    def _beside(self, found: Finding) -> list[tuple[Ask, Fraction]]:
+        """Another wrong answer of the kind, at generic numbers if there is one."""
+        kind, own = about(found.ask), found.ask
+        known = [ask for ask in self.history.answers if about(ask) == kind and ask != own]
+        if own.kind != "rdp" or own.batch:
+            return []
+        wrong: list[tuple[Ask, Fraction]] = []
+        for ask in sorted(known, key=lambda ask: -len(ask.expression) - len(ask.at))[:_ALIKE]:
+            answer = self.history.answers[ask]
+            other = self.judge.judge(ask, answer)
+            alike = other is not None and other.verdict == found.verdict
+            if alike and answer.finite is not None and len(ask.parts) == len(own.parts):
+                wrong.append((ask, answer.finite))
+            if len(wrong) == _SECOND:
+                break
+        return wrong
 
     def _of_the_conversion(self, found: Finding) -> Finding:
         """Where the curves are right, no series is wrong but the conversion's formula."""
@@ -158,10 +181,13 @@ class Session:
         """
         peer, most = self.peer, self.extent.seconds
         ours, busy, wall, starts = time.process_time(), peer.busy, time.monotonic(), peer.starts
+        waited = peer.waited + waited_for_processor("self")
 
         def clock() -> float:
             work = time.process_time() - ours + peer.busy - busy
             idle = time.monotonic() - wall - min(peer.starts - starts, most)
+            if idle / _IDLE > work:  # on a busy machine both may have waited for a processor
+                idle -= peer.waited + waited_for_processor("self") - waited
             return max(work, idle / _IDLE)
 
         return clock
@@ -242,6 +268,12 @@ class Session:
         rows = usual.of_every_kind(self.history.answers, usual.row)
         for ask in rows[: _TWINS * len(self.hello.supports)]:
             self._judged(filter(self._may, [ask, *usual.twins(ask)]))
+        kinds = usual.of_every_kind(self.history.answers, lambda ask: (ask.kind, usual.row(ask)))
+        for ask in kinds[: len(self.judge.kinds)]:
+            self._judged(filter(self._may, [ask, *usual.others(ask)]))
+        mixed = usual.of_every_kind(self.history.answers, lambda ask: ask.kind, many=True)
+        for ask in mixed[: _MIXED * len(self.composed)]:
+            self._judged(filter(self._may, [ask, *usual.others(ask)]))
         for found in self.history.backwards(chosen[:_BACKWARDS]):
             self.clusters.note(found, _nothing)
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import islice
+from typing import Any
 
 from symacct.verify.asking import questions
 from symacct.verify.peer.protocol import Ask, AskedPart, Hello, Support
@@ -90,10 +91,12 @@ def row(ask: Ask) -> object:
     return part.mechanism, part.sampling, ask.adjacency
 
 
-def of_every_kind(asks: Iterable[Ask], kind: Callable[[Ask], object] = region) -> list[Ask]:
-    """The plain ones, one of each kind in turn, of each the shortest first."""
+def of_every_kind(
+    asks: Iterable[Ask], kind: Callable[[Ask], object] = region, many: bool = False
+) -> list[Ask]:
+    """The plain ones of one part or of `many`, one of each kind in turn, the shortest first."""
     found: dict[object, list[Ask]] = {}
-    plain = [ask for ask in asks if not ask.how and len(ask.parts) == 1 and not ask.batch]
+    plain = [ask for ask in asks if not ask.how and not ask.batch and (len(ask.parts) == 1) != many]
     for ask in sorted(plain, key=lambda ask: len(ask.expression) + len(ask.at)):
         found.setdefault(kind(ask), []).append(ask)
     return [*questions.in_turn([*found.values()])]
@@ -113,6 +116,37 @@ def twins(ask: Ask) -> Iterator[Ask]:
             yield replace(ask, at=_beside(ask.at, more))
     if part.count:
         yield replace(ask, parts=(replace(part, count=part.count + 1),))
+
+
+#: What is put in a number's place, one at a time, where no memo may take it for the first.
+_OTHERS: tuple[dict[str, Any], ...] = (
+    {"inner": 2}, {"inner": 5}, {"sampling": "none", "gamma": None},
+    {"sampling": "poisson"}, {"sampling": "without_replacement"},
+)  # fmt: skip
+_ADJACENCIES = ("add_remove", "replace_one", "replace_special")
+
+
+def others(ask: Ask) -> Iterator[Ask]:
+    """The question with one of its fields another: a memo whose key lacks it answers them alike."""
+    for i, part in enumerate(ask.parts):
+        kept = ask.parts[:i], ask.parts[i + 1 :]
+        changed = [replace(part, **one) for one in _OTHERS if "gamma" in one or part.gamma]
+        changed += [replace(part, sensitivity="3"), replace(part, count=3 * part.count + 1)]
+        if part.gamma is not None and part.sampling == "poisson":
+            changed.append(replace(part, gamma=_beside(part.gamma, Decimal("-0.5"))))
+        for name, value in part.parameters[:1]:
+            if name != "p":
+                other = (name, _beside(value, Decimal(1)))
+                changed.append(replace(part, parameters=(other, *part.parameters[1:])))
+        for one in changed:
+            if one != part and (one.sampling == "none" or one.gamma is not None):
+                yield replace(ask, parts=(*kept[0], one, *kept[1]))
+    yield from (replace(ask, group=n) for n in (2, 5) if n != ask.group)
+    yield from (replace(ask, adjacency=a) for a in _ADJACENCIES if a != ask.adjacency)
+    if ask.kind in ("epsilon", "delta"):
+        yield replace(ask, at={"epsilon": "1e-9", "delta": "0.7"}[ask.kind])
+    elif ask.kind == "rdp" and not ask.batch:
+        yield replace(ask, at=str(2 * Fraction(ask.at).numerator))
 
 
 def _moved(part: AskedPart, step: Decimal) -> Iterator[AskedPart]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -27,10 +27,13 @@ def same(value: Fraction, bounds: tuple[Bound, Bound], allowed: Fraction = SAME)
     return low != float("inf") and low * (1 - allowed) <= value <= high * (1 + allowed)
 
 
-def matched(oracle: Oracle, ask: Ask, value: Fraction) -> str | None:
+def matched(
+    oracle: Oracle, ask: Ask, value: Fraction, beside: Sequence[tuple[Ask, Fraction]] = ()
+) -> str | None:
     """The name of the formula whose value this is, theorems first; None if none is known.
 
-    Of the truth itself none is named: a mistake that changes nothing explains nothing.
+    The formula has to give the values `beside` too. Of the truth itself none is named: a mistake
+    that changes nothing explains nothing.
     """
     if ask.kind != "rdp" or value == 0:
         return None
@@ -38,7 +41,17 @@ def matched(oracle: Oracle, ask: Ask, value: Fraction) -> str | None:
     if truth is not None and truth.exact and same(value, (truth.lower, truth.upper)):
         return None
     named = (name for name, bounds in candidates(oracle, ask) if same(value, bounds))
-    return next(named, None)
+    return next((name for name in named if all(_gives(oracle, name, *at) for at in beside)), None)
+
+
+def _gives(oracle: Oracle, name: str, ask: Ask, value: Fraction) -> bool:
+    """Is the value at this question that of the formula too?
+
+    Where two names are one number they are one: either may be the one that is said.
+    """
+    alike = set(name.split(" or "))
+    found = (bounds for other, bounds in candidates(oracle, ask) if alike & {*other.split(" or ")})
+    return any(same(value, bounds) for bounds in found)
 
 
 def proves(name: str, ask: Ask) -> bool:

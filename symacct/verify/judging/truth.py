@@ -245,15 +245,27 @@ class Oracle:
     def by_method(self, ask: Ask, conversion: str, orders: Iterable[Numeric] | None) -> Truth:
         """ε or δ by one conversion over the orders (None for all), as the text says the numbers."""
         ask = _of_delta(ask) if ask.kind == "advantage" else ask
-        fixed = any(part.sampling == "without_replacement" for part in ask.parts)
-        largest = _FIXED_SIZE_ORDER if fixed else _LARGEST_ORDER
-        with limits.limits(search_order=largest):
+        with limits.limits(search_order=_largest_order(ask)):
             if ask.kind in BUDGETED:
                 return self._calibrated(ask, conversion, orders)
             guarantee = self.ask(ask.kind, node(ask), ask.at, conversion, orders)
         # Another curve may be lower than one that is a bound.
         known = guarantee.optimal and guarantee.claim.kind is Kind.EXACT
         return Truth(*ends(guarantee.asked), known)
+
+    def is_by_variation(self, ask: Ask, conversion: str) -> bool:
+        """Is the least over all orders the total variation's, which comes from the order 1?"""
+        if ask.kind in BUDGETED:
+            return False
+        ask = _of_delta(ask) if ask.kind == "advantage" else ask
+        with limits.limits(search_order=_largest_order(ask)):
+            found = self.ask(ask.kind, node(ask), ask.at, conversion, None)
+        return bool(found.conversion == "total-variation")
+
+
+def _largest_order(ask: Ask) -> int:
+    fixed = any(part.sampling == "without_replacement" for part in ask.parts)
+    return _FIXED_SIZE_ORDER if fixed else _LARGEST_ORDER
 
 
 def _spent(ask: Ask, value: Fraction) -> Ask:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -22,6 +23,8 @@ VERDICTS = (
 )  # fmt: skip
 #: What only shows that some value is wrong; it belongs to what says which.
 SYMPTOMS = ("jump", "inconsistent")
+#: The law that a peer breaks whose answers change from one time to the next.
+CHANCE = "one question has one answer"
 #: Relative distance from the truth up to which a float64 computation is taken to be right.
 ALLOWANCE = Fraction(1, 10**9)
 #: ε and δ over a finite grid of orders are never the smallest: loose from this factor on.
@@ -247,8 +250,11 @@ class Judge:
         best = self.oracle.by_method(ask, str(self.hello.conversion), ask.orders)
         return best, best if ask.orders else self.oracle.by_method(ask, "improved", None)
 
-    def complete(self, found: Finding) -> Finding:
-        """The finding with what takes longer: its formula, whether it is proved, its parts."""
+    def complete(self, found: Finding, beside: Sequence[tuple[Ask, Fraction]] = ()) -> Finding:
+        """The finding with what takes longer: its formula, whether it is proved, its parts.
+
+        The formula is one that explains the values `beside` too.
+        """
         if found.truth is None:
             found = replace(found, truth=self.oracle.truth(found.ask))
         value = found.answer.finite
@@ -259,7 +265,8 @@ class Judge:
         below = found.below
         if found.verdict == "wrong-formula" and found.ask.kind in CONVERTED:
             below = self._below_every_conversion(found.ask, value)
-        return replace(found, formula=matching.matched(self.oracle, found.ask, value), below=below)
+        formula = matching.matched(self.oracle, found.ask, value, beside)
+        return replace(found, formula=formula, below=below)
 
     def _without_truth(self, ask: Ask, answer: Answer, value: Bound) -> Finding | None:
         if isinstance(value, float):
@@ -407,7 +414,13 @@ class Judge:
             )
         except SymacctError:
             return found
-        split, note = excess(value, self.oracle.truth(ask), methods, ask.orders is not None)
+        split, note = excess(
+            value,
+            self.oracle.truth(ask),
+            methods,
+            ask.orders is not None,
+            self.oracle.is_by_variation(ask, conversion),
+        )
         return replace(found, split=split, note=note)
 
     def _over_grid(self, ask: Ask, conversion: str) -> Truth | None:

@@ -20,17 +20,34 @@ TOLD = Path("/proc/self/stat").exists()
 
 def of_process(pid: int) -> float | None:
     """Processor seconds of a process and of its children that ended; None of one that is gone."""
-    try:
-        file = os.open(f"/proc/{pid}/stat", os.O_RDONLY)  # looked at for every answer
-        try:
-            row = os.read(file, 4096).decode(errors="replace")
-        finally:
-            os.close(file)
-    except OSError:
+    row = _row(f"/proc/{pid}/stat")
+    if row is None:
         return None
     # After the name, which may hold anything: its own and its children's, user and system.
     ticks = row.rpartition(")")[2].split()[11:15]
     return sum(map(int, ticks)) / _ticks()
+
+
+def waited_for_processor(pid: int | str) -> float:
+    """Seconds in which a process could work while others did; 0 where no one can tell."""
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return 0.0
+    rows = [_row(f"/proc/{pid}/task/{thread}/schedstat") for thread in threads]
+    return sum(int(row.split()[1]) for row in rows if row) / 1e9
+
+
+def _row(path: str) -> str | None:
+    """A file of /proc, which is looked at for every answer."""
+    try:
+        file = os.open(path, os.O_RDONLY)
+        try:
+            return os.read(file, 4096).decode(errors="replace")
+        finally:
+            os.close(file)
+    except OSError:
+        return None
 
 
 @functools.cache

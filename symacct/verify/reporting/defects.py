@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from symacct.verify.judging.verdict import ALLOWANCE, SYMPTOMS, VERDICTS, Finding
+from symacct.verify.judging.verdict import ALLOWANCE, CHANCE, SYMPTOMS, VERDICTS, Finding
 from symacct.verify.peer.protocol import ENDS, LARGEST, SAMPLINGS, Ask
 from symacct.verify.reporting.clusters import (
     BEYOND,
@@ -38,6 +38,7 @@ _ANSWERS = {
 _TYPED = ("numbers", "alpha")
 _ROUNDING: Cause = ("rounding to float64",)
 _HISTORY: Cause = ("depends on what was asked before",)
+_RANDOM: Cause = ("answers change by chance",)
 _NEAR_1_TERMS = (
     "The usual repair: where a moment is close to 1, compute what it is above 1 with expm1, and "
     "its logarithm with log1p."
@@ -84,7 +85,7 @@ class Defect:
     @property
     def remembers(self) -> bool:
         """Do the answers depend on what was asked before? No formula explains them then."""
-        return self.cause == _HISTORY[0]
+        return self.cause in (*_HISTORY, *_RANDOM)
 
     @property
     def shown(self) -> Finding:
@@ -108,7 +109,8 @@ class Defect:
         if not found.beyond_rounding:
             sampled = any(part.sampling == "poisson" for part in found.ask.parts)
             return _SUM_FROM_2 if sampled else _NEAR_1_TERMS
-        if "order" in found.note.split(":")[0] and found.split:
+        excess = found.note.split(":")[0]
+        if found.split and ("order grid" in excess or "orders and series" in excess):
             declared = dict(found.split).get("order grid") is not None
             return _MORE_ORDERS if declared else _MORE_ORDERS + _DECLARE
         return ""
@@ -165,6 +167,7 @@ class _Causes:
     def __init__(self, clusters: list[Cluster]) -> None:
         found = [cluster.shown for cluster in clusters]
         self.remembers = any(map(_changes, found))
+        self.by_chance = any(one.law == CHANCE for one in found)
         every_curve = [one for one in found if _is_plain(one) and one.ask.kind == "rdp"]
         curves = [one for one in every_curve if one.beyond_rounding]
         others = [one for one in found if one.ask.kind in _ANSWERS and beyond(one.ask)]
@@ -199,6 +202,8 @@ class _Causes:
     def of(self, cluster: Cluster) -> Cause:
         """The cause of a cluster; of a peer that remembers, only what a new process does too."""
         own = self._of_itself(cluster)
+        if self.by_chance:
+            return _RANDOM
         derived = cluster.shown.converted or (cluster.shown.law and own not in self.wrong)
         stays = own in self.stays and not derived
         return _HISTORY if self.remembers and not stays else own
@@ -329,7 +334,7 @@ def _on_both_sides(curves: Iterable[Finding]) -> set[Cause]:
 
 def _changes(found: Finding) -> bool:
     """Is it inconsistent with itself in a new process? No single question need explain it."""
-    alone = found.verdict == "inconsistent" and not found.ask.how and not found.law
+    alone = found.verdict == "inconsistent" and not found.ask.how and found.law in ("", CHANCE)
     return alone or found.before is not None
 
 

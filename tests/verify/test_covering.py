@@ -1,0 +1,165 @@
+"""What a seed asks of every peer: no pair of sizes is left out, nor any way in which parts differ."""
+
+import random
+from fractions import Fraction
+from itertools import combinations, islice, product
+
+import pytest
+
+from symacct.verify.asking import covering
+from symacct.verify.asking.questions import FULL, QUICK
+from symacct.verify.asking.simplify import other_side
+from symacct.verify.asking.usual import others
+from symacct.verify.judging import matching
+from symacct.verify.judging.truth import Oracle
+from symacct.verify.judging.verdict import Judge
+from symacct.verify.peer.protocol import MECHANISMS, Answer, Ask, AskedPart, Hello, Support
+
+ENDS = ("rdp", "epsilon", "delta")
+SAMPLED = Support("Gaussian", "poisson", asks=ENDS, inner=True)
+PLAIN = Support("Gaussian", asks=(*ENDS, "rho", "noise"), sensitivity=True, group=True, batch=True)
+LIES = Support("RandomizedResponse", "poisson", asks=ENDS)
+TREE = Support("TreeAggregation", asks=("rdp", "rho"), group=True)
+HELLO = Hello("p", "1", (SAMPLED, PLAIN, LIES, TREE), compose=True)
+
+
+def asked(extent=QUICK, seed=0, hello=HELLO):
+    return list(covering.covering(hello, extent, seed))
+
+
+def gaussian(sigma, gamma=None, count=1, **more):
+    sampling = "none" if gamma is None else "poisson"
+    return AskedPart("Gaussian", (("sigma", sigma),), sampling, gamma, count, **more)
+
+
+@pytest.mark.parametrize("sizes", [(3, 4, 5), (2, 2), (7,), (9, 10, 12, 11, 4)])
+def test_any_two_levels_of_two_numbers_meet(sizes):
+    levels = [[(i, a) for a in range(size)] for i, size in enumerate(sizes)]
+    chosen = list(covering.pairwise(levels, random.Random(0)))
+    for i, j in combinations(range(len(sizes)), 2):
+        met = {(one[i], one[j]) for one in chosen}
+        assert met == set(product(levels[i], levels[j]))
+    assert {one[0] for one in chosen} == set(levels[0])
+    largest = sorted(sizes)[-2:]
+    assert len(chosen) <= 2.2 * largest[0] * largest[-1]
+
+
+def test_the_seed_alone_decides():
+    assert asked(seed=1) == asked(seed=1)
+    assert asked(seed=1) != asked(seed=2)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_kind_of_number_is_left_out(seed):
+    found = asked(seed=seed)
+    parts = [part for ask in found for part in ask.parts]
+    counts = {part.count for part in parts}
+    assert all(
+        any(least < count < least + 20 for count in counts) for least in (2**24, 2**31, 2**32)
+    )
+    assert any(part.gamma == "1" for part in parts)
+    assert any(part.gamma and Fraction(1, 2) < part.rate < 1 for part in parts)
+    assert any(name == "p" and 2 * Fraction(x) < 1 for p in parts for name, x in p.parameters)
+    for kind in ("rdp", "epsilon", "delta", "rho", "noise"):
+        sizes = [Fraction(part.sensitivity) for a in found if a.kind == kind for part in a.parts]
+        assert min(sizes) < 1 < max(sizes)
+    deltas = {ask.at for ask in found if ask.kind == "epsilon"}
+    assert {"1e-100", "1e-300"} <= deltas
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", ENDS)
+def test_parts_differ_in_each_of_their_numbers_alone_and_in_all(seed, kind):
+    found = [a.parts for a in asked(seed=seed) if a.kind == kind and len(a.parts) > 1]
+    assert len(found) >= QUICK.least
+    assert any(len(set(parts)) >= 3 for parts in found)
+    assert any(len(set(parts)) < len(parts) for parts in found)
+    pairs = [parts for parts in found if len(parts) == 2 and len({p.sampling for p in parts}) == 1]
+    alone = {
+        tuple(
+            name
+            for name in ("parameters", "gamma", "count")
+            if len({getattr(p, name) for p in pair}) > 1
+        )
+        for pair in pairs
+    }
+    assert {("parameters",), ("gamma",)} <= alone
+
+
+def test_every_question_is_one_of_the_protocol():
+    rows = [
+        Support(name, asks=("rdp", "epsilon", "delta"), sensitivity=name in SENSITIVE)
+        for name in MECHANISMS
+    ]
+    fixed = Support("Gaussian", "without_replacement", "replace_one", orders="integer")
+    hello = Hello("p", "1", (*rows, fixed), compose=True)
+    for ask in asked(hello=hello):
+        assert Ask.of(ask.kind, ask.parameters()) == ask
+        assert all(any(row.offers(ask, part) for row in hello.supports) for part in ask.parts)
+        assert all(Fraction(number) > 0 or number == "0" for p in ask.parts for number in p.numbers)
+
+
+SENSITIVE = ("Gaussian", "Laplace", "DiscreteGaussian", "DiscreteLaplace", "Skellam")
+
+
+def test_a_full_run_asks_all_that_a_quick_one_asks_and_more():
+    assert len(asked(FULL)) > 4 * len(asked(QUICK))
+
+
+def test_a_field_is_another_one_at_a_time():
+    ask = Ask("epsilon", (gaussian("2", "0.1", 3), gaussian("5", count=2)), "1e-5")
+    for other in others(ask):
+        own = [a != b for a, b in zip(ask.parts, other.parts, strict=True)]
+        rest = (
+            (ask.at != other.at) + (ask.group != other.group) + (ask.adjacency != other.adjacency)
+        )
+        assert sum(own) + rest == 1
+
+
+def test_the_other_side_has_the_parts_swapped_and_the_inverse_sensitivity():
+    ask = Ask("rdp", (gaussian("2", sensitivity="0.5"), gaussian("5", "0.1")), "8")
+    sides = list(other_side(ask))
+    assert ask.parts[::-1] in [side.parts for side in sides]
+    assert "2" in [side.parts[0].sensitivity for side in sides]
+    assert "0.9" in [side.parts[1].gamma for side in sides]
+
+
+@pytest.mark.parametrize(("error", "value"), [("math domain error", None), (None, float("inf"))])
+def test_who_refuses_an_end_says_nothing_wrong(error, value):
+    judge = Judge(Oracle(), HELLO)
+    answer = Answer(value=value, error=error)
+    for ask in (
+        Ask("rdp", (gaussian("2", "1"),), "2"),
+        Ask("epsilon", (gaussian("2"),), "1e-100"),
+        Ask("rdp", (AskedPart("RandomizedResponse", (("p", "0.3"),)),), "2"),
+    ):
+        assert judge.judge(ask, answer) is None
+        assert judge.judge(ask, Answer(value=Fraction(1, 10**6))).verdict == "unsound"
+    assert judge.judge(Ask("rdp", (gaussian("2", "0.9"),), "2"), answer) is not None
+
+
+def test_a_little_less_than_right_fails_where_delta_is_next_to_nothing():
+    judge = Judge(Oracle(), Hello("p", "1", (PLAIN,), conversion="improved"))
+    ask = Ask("epsilon", (gaussian("1"),), "1e-100")
+    best = Fraction(float(judge.oracle.by_method(ask, "improved", None).upper))
+    assert judge.judge(ask, Answer(value=best)) is None
+    assert judge.judge(ask, Answer(value=best * Fraction(99, 100))).below
+
+
+def test_a_name_has_to_fit_a_second_point():
+    """At α = 2 half of ε(α) is ε(α) (α − 1)/α; at α = 7 only one of them is."""
+    oracle = Oracle()
+    ask, second = (
+        Ask("rdp", (gaussian(*numbers),), at)
+        for numbers, at in ((("1", "0.5"), "2"), (("1.7", "0.3"), "7"))
+    )
+    one, two = (Fraction(float(oracle.truth(a).upper)) for a in (ask, second))
+    assert (
+        matching.matched(oracle, ask, one / 2, [(second, two / 2)]) == "ε(α) (α − 1)/α or half ε(α)"
+    )
+    assert matching.matched(oracle, ask, one / 2, [(second, two / 3)]) is None
+
+
+def test_large_numbers_of_runs_have_a_truth_at_once():
+    for ask in islice((a for a in asked() if any(p.count > 2**24 for p in a.parts)), 8):
+        assert Oracle().truth(ask) is not None
