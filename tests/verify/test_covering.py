@@ -1,4 +1,4 @@
-"""What a seed asks of every peer: no pair of sizes is left out, nor any way in which parts differ."""
+"""What a seed asks of every peer: all pairs of sizes, and all ways in which parts differ."""
 
 import random
 from fractions import Fraction

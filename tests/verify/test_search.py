@@ -10,7 +10,7 @@ from symacct.verify.asking.questions import FULL, QUICK
 from symacct.verify.peer.protocol import Hello, Support
 
 
-@pytest.mark.parametrize(("places", "share"), [(FULL.places, 17), (4000, 11), (QUICK.places, 4)])
+@pytest.mark.parametrize(("places", "share"), [(12_000, 17), (FULL.places, 11), (QUICK.places, 4)])
 def test_every_cube_has_a_place(places, share):
     """Cubes anywhere, those at the rim too: none of this share is empty."""
     chance = random.Random(0)

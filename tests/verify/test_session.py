@@ -16,8 +16,8 @@ from symacct.verify.asking.simplify import SIMPLER, nearby, simplest
 from symacct.verify.judging import laws, matching, truth
 from symacct.verify.judging.bounds import Truth
 from symacct.verify.judging.verdict import Finding, Judge
-from symacct.verify.peer.protocol import Answer, Ask, AskedPart, Hello, Support
 from symacct.verify.peer import process
+from symacct.verify.peer.protocol import Answer, Ask, AskedPart, Hello, Support
 from symacct.verify.reporting import page
 from symacct.verify.run import verify
 from tests.verify import fuzz

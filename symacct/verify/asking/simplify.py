@@ -11,8 +11,8 @@ from fractions import Fraction
 
 from symacct.results.time_limit import OutOfTimeError
 from symacct.verify.asking.questions import short
-from symacct.verify.asking.values import SCALED, WHOLE
 from symacct.verify.asking.regions import RIGHT_AT, Right, bounded
+from symacct.verify.asking.values import SCALED, WHOLE
 from symacct.verify.judging.verdict import Finding
 from symacct.verify.peer.protocol import BUDGETED, Ask, AskedPart
 

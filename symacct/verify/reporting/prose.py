@@ -55,6 +55,7 @@ _PLACES = {
     "division by α − 1; a wrong curve would be a defect of its own",
     "mostly from the conversion": "the conversion from RDP, as another one gives less",
     "mostly from the order grid": "the orders that are searched are too few",
+    "mostly from the total variation at order 1": "the total variation, which it does not use",
     "mostly from the orders and series": "the orders that are searched, or the sum of the curve",
     "mostly from the orders and conversion's formula": "the orders that are searched, or the "
     "formula of the conversion",
@@ -65,6 +66,7 @@ _PLACES = {
     "in a composition": "the composition of different mechanisms: none of them alone was found to "
     "be wrong",
     "depends on what was asked before": "something that is kept from one question to the next",
+    "answers change by chance": "random numbers",
 }
 
 
