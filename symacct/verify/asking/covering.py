@@ -13,10 +13,9 @@ from fractions import Fraction
 from itertools import combinations, islice, product
 from typing import Any, TypeVar
 
-from symacct.verify.asking import questions
 from symacct.verify.asking.beyond import STRATEGIES
 from symacct.verify.asking.questions import Extent, in_turn, part_of, short
-from symacct.verify.asking.values import REST, SCALED, WHOLE
+from symacct.verify.asking.values import REST, SCALED, STRATEGY, WHOLE
 from symacct.verify.peer.protocol import BUDGETED, MECHANISMS, Ask, AskedPart, Hello, Support
 
 _T = TypeVar("_T")
@@ -151,7 +150,7 @@ def _levels(row: Support, kind: str) -> dict[str, Sequence[Any]]:
     if row.mechanism == "TreeAggregation":
         given["steps"] = _STEPS
     if row.mechanism == "MatrixMechanism":
-        given["strategy"] = (questions.STRATEGY, *STRATEGIES)
+        given["strategy"] = (STRATEGY, *STRATEGIES)
     if row.sensitivity:
         given["sensitivity"] = _WHOLE_SIZES if row.mechanism in WHOLE else _SIZES
     if row.group:
