@@ -4,13 +4,15 @@ import json
 import random
 import re
 import sys
+import threading
 import time
+from collections import defaultdict
 from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
-from symacct.verify.asking import questions
+from symacct.verify.asking import questions, session
 from symacct.verify.asking.questions import FULL, QUICK, Extent
 from symacct.verify.asking.simplify import SIMPLER, nearby, simplest
 from symacct.verify.judging import laws, matching, truth
@@ -297,13 +299,45 @@ def test_a_bound_of_another_relation_or_from_below_proves_nothing():
 
 
 def test_the_time_is_kept(tmp_path):
-    body = "time.sleep(0.05); say({'value': value / 2})"
-    report = verify(program(tmp_path, body), Extent(9, 9, 14, 500, 9, 5, 9, 60, 2.0))
-    # Of which idle seconds are a quarter; what was asked in advance, and to confirm.
-    assert report.asked <= 4 * 2.0 / 0.05 + 20
+    seconds, pause = 1.5, 0.05
+    body = f"time.sleep({pause}); say({{'value': value / 2}})"
+    report = verify(program(tmp_path, body), Extent(9, 9, 14, 500, 9, 5, 9, 60, seconds))
+    # Idle seconds count as the share that is stated; and what was asked in advance.
+    assert report.asked <= session._IDLE * seconds / pause + session._AHEAD + 1
     (cut,) = report.cut  # one sentence, however many stages it is about
     assert re.fullmatch(r"\d+ stages of the run were cut short, .* used up: .*remembering.*\.", cut)
     assert report.unsound
+
+
+def test_the_time_of_a_run_never_goes_back(tmp_path):
+    """Read while the peer computes, hangs, ends and is started again."""
+    body = """
+        ends = time.monotonic() + 0.02
+        while time.monotonic() < ends: pass
+        time.sleep(9 if alpha > 100 else 0)
+        if 1 < sigma < 4: sys.exit(1)
+        say({'value': value / 2})
+    """
+    read = defaultdict(list)  # by each thread
+
+    class Read(session.Session):
+        def _working(self):
+            clock = super()._working()
+
+            def noted():
+                own = read[threading.get_ident()]
+                own.append(clock())
+                return own[-1]
+
+            return noted
+
+    peer = process.Peer(program(tmp_path, body), 0.2)
+    with peer:
+        Read(peer, Extent(2, 2, 6, 20, 4, 2, 0, 3, 3, probes=40)).run()
+    assert peer.incidents.ends
+    assert peer.incidents.timeouts
+    assert max(map(len, read.values())) > 100
+    assert all(own == sorted(own) for own in read.values())
 
 
 def test_no_clock_decides_what_is_asked(tmp_path, monkeypatch):

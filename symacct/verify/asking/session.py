@@ -25,7 +25,7 @@ from symacct.verify.judging.truth import DIGITS, Oracle
 from symacct.verify.judging.verdict import ALLOWANCE, LOOSE, Finding, Judge
 from symacct.verify.peer.process import Peer, PeerGoneError
 from symacct.verify.peer.protocol import Answer, Ask, Asked, Hello
-from symacct.verify.peer.work import Clock, waited_for_processor
+from symacct.verify.peer.work import Clock
 from symacct.verify.reporting.clusters import Cluster, Clusters, about, region
 from symacct.verify.reporting.defects import grouped
 
@@ -42,7 +42,8 @@ _ASKING = 0.7
 _STAGES = {"refining": 0.75, "simplifying": 0.92, "confirming": 0.96, "naming": 0.98}
 #: Other points at which a named mistake is confirmed, among so many of the kind.
 _SECOND, _ALIKE = 1, 40
-#: So many seconds of the wall clock count as one of work where nobody works.
+#: So many seconds of the wall clock count as one of work at least: no peer that sleeps goes on for
+#: ever, and no machine on which a tenth of a processor is free ends a run.
 _IDLE = 10.0
 #: The share of the time that our own work on one number may take, and a second at least.
 _LONGEST = 0.005
@@ -181,13 +182,10 @@ class Session:
         """
         peer, most = self.peer, self.extent.seconds
         ours, busy, wall, starts = time.process_time(), peer.busy, time.monotonic(), peer.starts
-        waited = peer.waited + waited_for_processor("self")
 
         def clock() -> float:
             work = time.process_time() - ours + peer.busy - busy
             idle = time.monotonic() - wall - min(peer.starts - starts, most)
-            if idle / _IDLE > work:  # on a busy machine both may have waited for a processor
-                idle -= peer.waited + waited_for_processor("self") - waited
             return max(work, idle / _IDLE)
 
         return clock

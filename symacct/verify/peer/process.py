@@ -102,7 +102,7 @@ class Peer:
         self.greeted = self._starts = 0.0
         self._starting: float | None = None
         #: Processor seconds of children that are gone; of this one, when it had said hello.
-        self._gone = self._before = self._last = self._waited = 0.0
+        self._gone = self._before = self._last = 0.0
         self._answered = 0
         self._said: set[str] = set()
         self.hello = self._start()
@@ -154,13 +154,6 @@ class Peer:
         begun = self._starting
         return self._starts + (0.0 if begun is None else time.monotonic() - begun)
 
-    @property
-    def waited(self) -> float:
-        """The seconds in which it could not work as others did, on a busy machine."""
-        child = self._child
-        now = 0.0 if child is None else work.waited_for_processor(child.process.pid)
-        return self._waited + now
-
     def _used(self) -> float:
         child = self._child
         if child is None:
@@ -173,13 +166,8 @@ class Peer:
 
     def _stopwatch(self) -> Callable[[], float]:
         """Seconds of work from now on; idle ones count less."""
-        busy, wall, waited = self.busy, time.monotonic(), self.waited
-
-        def spent() -> float:
-            idle = time.monotonic() - wall - (self.waited - waited)
-            return max(self.busy - busy, idle / work.IDLE)
-
-        return spent
+        busy, wall = self.busy, time.monotonic()
+        return lambda: max(self.busy - busy, (time.monotonic() - wall) / work.IDLE)
 
     def _over(self, spent: Callable[[], float]) -> bool:
         return spent() >= self.timeout or self.clock() >= self.until
@@ -287,7 +275,6 @@ class Peer:
 
     def _kill(self) -> None:
         self._gone, self._before, self._last = self.busy, 0.0, 0.0
-        self._waited = self.waited
         child, self._child = self._child, None
         if child is None:
             return

@@ -28,16 +28,6 @@ def of_process(pid: int) -> float | None:
     return sum(map(int, ticks)) / _ticks()
 
 
-def waited_for_processor(pid: int | str) -> float:
-    """Seconds in which a process could work while others did; 0 where no one can tell."""
-    try:
-        threads = os.listdir(f"/proc/{pid}/task")
-    except OSError:
-        return 0.0
-    rows = [_row(f"/proc/{pid}/task/{thread}/schedstat") for thread in threads]
-    return sum(int(row.split()[1]) for row in rows if row) / 1e9
-
-
 def _row(path: str) -> str | None:
     """A file of /proc, which is looked at for every answer."""
     try:
