@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from symacct.verify.asking.beyond import STRATEGIES
 from symacct.verify.asking.questions import Extent, in_turn, part_of, short
 from symacct.verify.asking.values import REST, SCALED, STRATEGY, WHOLE
-from symacct.verify.peer.protocol import BUDGETED, MECHANISMS, Ask, AskedPart, Hello, Support
+from symacct.verify.peer.protocol import BUDGETED, ENDS, MECHANISMS, Ask, AskedPart, Hello, Support
 
 _T = TypeVar("_T")
 #: A number as it is, or one between two ends, log-uniformly.
@@ -72,7 +72,8 @@ def covering(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
             most = math.ceil(extent.covered * _SHARE.get(kind, _OTHERS_SHARE))
             lists.append(list(islice(singles(row, kind, chance), most)))
     for kind in composed(hello):
-        most = math.ceil(extent.covered * _SHARE.get(kind, _OTHERS_SHARE))
+        share = 1.0 if kind in ENDS else _SHARE.get(kind, _OTHERS_SHARE)
+        most = math.ceil(extent.covered * share)
         lists.append(list(islice(compositions(hello, kind, chance), most)))
     return in_turn(lists)
 

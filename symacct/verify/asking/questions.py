@@ -72,7 +72,8 @@ class Extent:
     places: int = 0
     #: Of every kind of question that the peer offers, so many are to be judged.
     least: int = 0
-    #: Questions by `covering` of each row and of RDP; of the other kinds a share of it.
+    #: Questions by `covering` of RDP, of each row; of other kinds a share of it. ε and δ of
+    #: compositions are asked as often as RDP, or some way in which parts differ is left out.
     covered: int = 0
     #: The most RDP of grids and at random, and the most questions that make findings simple.
     points: int = 100_000
@@ -81,7 +82,7 @@ class Extent:
 
 #: 4,000 places leave no region out that spans an 11th of each of noise, rate and orders.
 FULL = Extent(9, 10, 14, 1200, 60, 5, 24, 60, 600.0, 4000, 20, 200, 6000, 6000)
-QUICK = Extent(4, 4, 5, 150, 20, 2, 8, 60, 45.0, 300, 5, 36, 400, 800)
+QUICK = Extent(4, 4, 5, 150, 20, 2, 8, 60, 45.0, 200, 5, 26, 300, 800)
 
 
 def part_of(row: Support, values: tuple[str, ...], gamma: str | None, runs: int = 1) -> AskedPart:
