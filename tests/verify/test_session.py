@@ -247,6 +247,37 @@ def test_an_answer_that_depends_on_the_history_is_traced(tmp_path):
     assert "asked first, the peer answers" in found.note
 
 
+@pytest.mark.parametrize(
+    ("factor", "cause"),
+    [
+        ("random.random()", "answers change by chance"),
+        ("globals().setdefault('asked', iter(range(10**9))).__next__()", "depends on what was"),
+    ],
+)
+def test_chance_is_told_from_a_count_of_what_was_asked(tmp_path, factor, cause):
+    """Both have ever other answers to one question; only chance has others in a new process."""
+    body = f"import random; say({{'value': value * (1 - 1e-5 * {factor})}})"
+    report = verify(program(tmp_path, body), Extent(2, 1, 4, 0, 0, 1, 0, 5, 60))
+    assert {defect.cause.startswith(cause) for defect in report.defects} == {True}
+
+
+def test_after_what_is_too_large_the_other_side_is_asked(tmp_path):
+    """A sensitivity taken for its inverse: too large below 1, and somebody is at risk above."""
+    hello = HELLO_OF_A_PROGRAM.replace("}]", ', "sensitivity": true}]')
+    body = """
+        size = ask["parts"][0].get("sensitivity_float", 1)
+        say({'value': value / size**2})
+    """
+    peer = process.Peer(program(tmp_path, body, hello))
+    with peer:
+        asking = session.Session(peer, Extent(2, 1, 4, 0, 0, 1, 0, 5, 60))
+        part = replace(gaussian("2"), sensitivity="0.5")
+        asking._judged([Ask("rdp", (part,), "4")])
+        assert [one.worst.below for one in asking.clusters.ranked()] == [False]
+        asking._refine()
+        assert any(one.worst.below for one in asking.clusters.ranked())
+
+
 def test_a_jump_is_narrowed_down(tmp_path):
     report = verify(
         program(tmp_path, "say({'value': value * (2 if alpha > 77 else 1)})"),

@@ -23,7 +23,7 @@ from symacct.verify.judging.bounds import Truth, decimal_text, ends
 from symacct.verify.judging.excess import excess
 from symacct.verify.judging.replaced import renyi_lower
 from symacct.verify.judging.truth import Oracle, node, parts_of, readings
-from symacct.verify.judging.verdict import Judge, explained_by_rounding
+from symacct.verify.judging.verdict import Finding, Judge, explained_by_rounding
 from symacct.verify.peer.protocol import Answer, Ask, AskedPart, Hello, Support
 
 ONE = Truth(Fraction(1), Fraction(1), exact=True)
@@ -404,6 +404,21 @@ def test_no_part_is_said_to_be_larger_than_the_whole(sizes, given):
         assert note.endswith(
             f"over all orders it would be {decimal_text(methods[1].upper, True, 3)}"
         )
+
+
+def test_what_the_total_variation_gives_is_no_fault_of_the_orders():
+    """No order above 1 gives the ε = 0 that the total variation proves."""
+    rows = (Support("Gaussian", "poisson", asks=("epsilon",)),)
+    orders = tuple(map(Fraction, range(2, 64)))
+    judge = Judge(Oracle(), Hello("p", "1", rows, conversion="improved", default_orders=orders))
+    part = AskedPart("Gaussian", (("sigma", "1"),), "poisson", "0.00105")
+    ask = Ask("epsilon", (part,), "0.001")
+    value = judge.oracle.by_method(ask, "improved", orders).upper + Fraction(1, 10)
+    finding = Finding("loose", ask, Answer(value=value), judge.oracle.truth(ask), converted=True)
+    found = judge.complete(finding)
+    assert dict(found.split)["total variation at order 1"] == float(value - Fraction(1, 10))
+    assert "order grid" not in dict(found.split)
+    assert found.note.startswith("mostly from the total variation at order 1")
 
 
 def test_zero_is_right_where_the_total_variation_is_small():

@@ -13,7 +13,7 @@ from symacct.verify.reporting.clusters import Cluster, in_common
 
 #: Earlier questions tried for one answer that changed, and in all.
 _CULPRITS, _ALL_CULPRITS = 12, 40
-#: How often one question is repeated, to tell chance from memory.
+#: How often one question is repeated in each of two processes, to tell chance from memory.
 _REPEATED = 5
 
 
@@ -93,20 +93,24 @@ class History:
         return None
 
     def by_chance(self, ask: Ask) -> bool:
-        """Has one question, repeated in one process, ever new answers? Asked once in a run.
+        """Has one question, repeated in a new process, other answers in another? Asked once.
 
-        A memory has two: what is answered first, and what is answered from then on.
+        What only remembers, or counts what it was asked, answers both processes alike.
         """
         if self._random is None:
-            self._fresh()
-            self._random = len({str(self._ask(ask).value) for _ in range(_REPEATED)}) > 2
+            self._random = self._repeated(ask) != self._repeated(ask)
         return self._random
+
+    def _repeated(self, ask: Ask) -> list[str]:
+        """The answers of a new process to one question, asked again and again."""
+        self._fresh()
+        return [str(self._ask(ask).value) for _ in range(_REPEATED)]
 
     def found(self, found: Finding, was: Asked, alone: Answer) -> Finding:
         """A new process answers otherwise: by chance, or by what was asked before."""
         ask, later = was
         if self.by_chance(ask):
-            note = f"{_REPEATED} times the same question in one process has ever other answers"
+            note = f"two new processes, asked this {_REPEATED} times each, give different answers"
             return replace(
                 found, verdict="inconsistent", ask=ask, answer=later, note=note,
                 other=(ask, alone), law=CHANCE, truth=self._judge.oracle.truth(ask),

@@ -412,15 +412,11 @@ class Judge:
                 self.oracle.by_method(ask, conversion, None),
                 self._over_grid(ask, conversion),
             )
+            by_variation = self.oracle.is_by_variation(ask, conversion)
         except SymacctError:
             return found
-        split, note = excess(
-            value,
-            self.oracle.truth(ask),
-            methods,
-            ask.orders is not None,
-            self.oracle.is_by_variation(ask, conversion),
-        )
+        given = ask.orders is not None
+        split, note = excess(value, self.oracle.truth(ask), methods, given, by_variation)
         return replace(found, split=split, note=note)
 
     def _over_grid(self, ask: Ask, conversion: str) -> Truth | None:
