@@ -4,6 +4,7 @@ import random
 from fractions import Fraction
 from itertools import combinations, islice, product
 
+import numpy as np
 import pytest
 
 from symacct.verify.asking import covering
@@ -63,8 +64,11 @@ def test_no_kind_of_number_is_left_out(seed):
     for kind in ("rdp", "epsilon", "delta", "rho", "noise"):
         sizes = [Fraction(part.sensitivity) for a in found if a.kind == kind for part in a.parts]
         assert min(sizes) < 1 < max(sizes)
+    assert any(int(np.float32(count)) != count < 2**31 for count in counts)
     deltas = {ask.at for ask in found if ask.kind == "epsilon"}
     assert {"1e-100", "1e-300"} <= deltas
+    within = {a.at for a in found if a.kind == "epsilon" and len(set(a.parts)) > 1}
+    assert len(within - {"1e-5", "1e-6"}) >= 3  # or a δ by default would be right
 
 
 @pytest.mark.parametrize("seed", range(4))
