@@ -82,7 +82,7 @@ class Extent:
 
 #: 4,000 places leave no region out that spans an 11th of each of noise, rate and orders.
 FULL = Extent(9, 10, 14, 1200, 60, 5, 24, 60, 600.0, 4000, 20, 200, 6000, 6000)
-QUICK = Extent(4, 4, 5, 150, 16, 2, 8, 60, 45.0, 200, 5, 26, 200, 800)
+QUICK = Extent(4, 4, 5, 150, 16, 2, 8, 60, 90.0, 200, 5, 26, 200, 800)
 
 
 def part_of(row: Support, values: tuple[str, ...], gamma: str | None, runs: int = 1) -> AskedPart:
