@@ -9,6 +9,7 @@ import selectors
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -97,6 +98,8 @@ class Peer:
         self.clock: work.Clock = time.monotonic
         self.until = math.inf
         self.incidents = Incidents()
+        #: The times are read while another thread asks: none is read in the middle of a change.
+        self._times = threading.RLock()
         self._child: _Child | None = None
         #: The seconds that it took to start and to answer the hello; all that starts took.
         self.greeted = self._starts = 0.0
@@ -144,15 +147,16 @@ class Peer:
     @property
     def busy(self) -> float:
         """The processor seconds that its answers took; the wall clock's where no one can tell."""
-        if self._starting is not None:
-            return self._gone
-        return self._gone + max(0.0, self._used() - self._before)
+        with self._times:
+            now = 0.0 if self._starting is not None else self._used() - self._before
+            return self._gone + max(0.0, now)
 
     @property
     def starts(self) -> float:
         """The seconds of the wall clock that all starts took, the one that goes on with them."""
-        begun = self._starting
-        return self._starts + (0.0 if begun is None else time.monotonic() - begun)
+        with self._times:
+            begun = self._starting
+            return self._starts + (0.0 if begun is None else time.monotonic() - begun)
 
     def _used(self) -> float:
         child = self._child
@@ -206,8 +210,9 @@ class Peer:
         try:
             return self._greeted()
         finally:
-            self._before = self._used()
-            self._starts, self._starting = self.starts, None
+            with self._times:
+                self._before = self._used()
+                self._starts, self._starting = self.starts, None
 
     def _greeted(self) -> Hello:
         try:
@@ -274,8 +279,9 @@ class Peer:
             raise PeerGoneError(f"the peer could not be started again: {error}") from None
 
     def _kill(self) -> None:
-        self._gone, self._before, self._last = self.busy, 0.0, 0.0
-        child, self._child = self._child, None
+        with self._times:
+            self._gone, self._before, self._last = self.busy, 0.0, 0.0
+            child, self._child = self._child, None
         if child is None:
             return
         with contextlib.suppress(ProcessLookupError, PermissionError):
