@@ -7,11 +7,13 @@ states and assumes, and where it is proved, is under its code in the table of re
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 from flint import arb
 
 from symacct.accountant.accountant import default_accountant
@@ -22,12 +24,17 @@ from symacct.distributions.law import Law
 from symacct.distributions.laws import Normal, NormalMixture
 from symacct.expressions.node import Node
 from symacct.mechanisms import DistributionPair
+from symacct.numerics.sums.refine import within_floats
 from symacct.operations.compose import Compose
 from symacct.operations.postprocess import PostProcess
+from symacct.profile.answer import ProfileAnswer, profile
+from symacct.profile.discretized.many_parts import delta_above, epsilon_above
+from symacct.profile.proofs import MANY_PARTS
 from symacct.results.enclosure import Guarantee, from_ball, to_ball
 from symacct.results.precision import first_bits
 from symacct.theory.catalogue import proof
 
+_FEW_PARTS = 6  # different ones, of which the exact profile is mostly had
 SPENT = Fraction(1, 4)  # of δ, at most: a part that is left out makes ε smaller and sooner known
 _LOST_OF_DELTA = Fraction(1, 10**12)  # the δ that stands for one not known yet
 
@@ -178,15 +185,48 @@ def _has_rare_parts(node: Node) -> bool:
     return any(_pair_of(part) for part in terms)
 
 
+# --- many parts
+
+
+def _many_epsilon(node: Node, delta: Fraction, digits: int) -> Guarantee | None:
+    return _of_many_parts(node, True, delta, digits)
+
+
+def _many_delta(node: Node, epsilon: Fraction, digits: int) -> Guarantee | None:
+    return _of_many_parts(node, False, epsilon, digits)
+
+
+@within_floats("found numbers beyond the range of float64, in which many parts are laid on a grid")
+def _of_many_parts(
+    node: Node, asks_epsilon: bool, given: Fraction, digits: int
+) -> Guarantee | None:
+    known = profile(node)
+    directions = [direction.runs for direction in known.directions]
+    with np.errstate(all="ignore"):
+        value = (epsilon_above if asks_epsilon else delta_above)(directions, given)
+    if not value.is_finite():
+        return None
+    known.claim = replace(known.claim, kind=Kind.UPPER)
+    answer = ProfileAnswer(value, math.inf, MANY_PARTS)
+    return known.guarantee(asks_epsilon, given, answer, digits)
+
+
+def _has_many_parts(node: Node) -> bool:
+    return isinstance(node, Compose) and len(node.terms) > _FEW_PARTS
+
+
 RARE = proof("RARE-PARTS")
-#: By the curve of what is left, which is soon known, and by its profile, which is less.
-WAYS = tuple(
-    OfferedBound(
-        RARE,
-        seconds,
-        _has_rare_parts,
-        functools.partial(_rare_epsilon, conversion),
-        functools.partial(_rare_delta, conversion),
-    )
-    for conversion, seconds in (("improved", 0.5), ("exact", 2.0))
+#: Of rare parts by the curve of what is left, which is soon known, and by its profile: it is less.
+WAYS = (
+    *(
+        OfferedBound(
+            RARE,
+            seconds,
+            _has_rare_parts,
+            functools.partial(_rare_epsilon, conversion),
+            functools.partial(_rare_delta, conversion),
+        )
+        for conversion, seconds in (("improved", 0.5), ("exact", 2.0))
+    ),
+    OfferedBound(MANY_PARTS, 1.0, _has_many_parts, _many_epsilon, _many_delta),
 )

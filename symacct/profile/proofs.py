@@ -22,6 +22,7 @@ GAUSSIAN = proof("BW18-T8")
 SMOOTHED = proof("PROFILE-SMOOTHED")
 BEST_OF_RUNS = proof("PROFILE-BEST-OF-RUNS")
 OF_A_CURVE = proof("PROFILE-OF-CURVE")
+MANY_PARTS = proof("PROFILE-MANY-PARTS")
 
 #: Those that give a number of known pairs.
 PROOFS = (

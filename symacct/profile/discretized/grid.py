@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
-from flint import arb, ctx, fmpz, fmpz_poly
+from flint import arb, ctx
 
 from symacct.arithmetic.ball import ceiling, float_above, floor
 from symacct.core import deadline
@@ -26,6 +26,7 @@ from symacct.numerics.sums.refine import ball
 from symacct.profile.accuracy import accuracy, decided, log_float_of
 from symacct.profile.discretized.connect_the_dots import DottedLaw
 from symacct.profile.discretized.discretize import FARTHEST, laws_of, step_for
+from symacct.profile.discretized.masses import Masses, Products
 from symacct.profile.discretized.nodes import Nodes
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.integer_noise import IntegerLoss
@@ -65,17 +66,6 @@ Spreads = tuple[tuple[DottedLaw, int], ...]
 T = TypeVar("T")
 
 
-class Masses(NamedTuple):
-    """The P-masses of some runs at the nodes from `first` on, rounded up, times 2^bits.
-
-    `cut` is at least the mass of all other nodes.
-    """
-
-    first: int
-    rising: list[Any]  # whole numbers, Python's or flint's
-    cut: int
-
-
 @dataclass(frozen=True, eq=False)
 class Grid:
     """All the runs on one grid, with bounds of D on both sides.
@@ -109,7 +99,7 @@ class Grid:
     @cached_property
     def _masses(self) -> Masses:
         """Of all runs."""
-        return self._product(self._others[0], self._own[0])
+        return self._products.product(self._others[0], self._own[0])
 
     @property
     def width(self) -> int:
@@ -128,31 +118,18 @@ class Grid:
         for i in range(len(self.spreads)):
             deadline.check()
             counts = [k - (i == j) for j, (_, k) in enumerate(self.spreads)]
-            powers = [self._power(own, k) for own, k in zip(self._own, counts, strict=True) if k]
-            found.append(reduce(self._product, powers, Masses(0, [1 << self.bits], 0)))
+            powers = [
+                self._products.power(own, k) for own, k in zip(self._own, counts, strict=True) if k
+            ]
+            found.append(reduce(self._products.product, powers, Masses(0, [1 << self.bits], 0)))
         return found
 
-    def _power(self, masses: Masses, count: int) -> Masses:
-        if count == 1:
-            return masses
-        half = self._power(masses, count // 2)
-        square = self._product(half, half)
-        return self._product(square, masses) if count % 2 else square
-
-    def _product(self, one: Masses, other: Masses) -> Masses:
-        """Both, less what at either end comes to e^{−need} at most."""
-        deadline.check()
-        found = fmpz_poly(one.rising) * fmpz_poly(other.rising)
-        more = fmpz_poly([1] * (len(one.rising) + len(other.rising) - 1))
-        rising = (found // (fmpz(1) << self.bits) + more).coeffs()
+    @cached_property
+    def _products(self) -> Products:
+        """Of masses that leave out e^{−need} at most at either end."""
+        refused = _REFUSED.format(sum(k for _, k in self.spreads), "fewer")
         most = _up(arb(-self.need).exp(), self.bits)
-        first, below = _run_of(rising, most)
-        last, above = _run_of(rising[:first:-1], most)
-        kept = rising[first : len(rising) - last]
-        if len(kept) > _MOST_IN_ALL:
-            raise PrecisionError(_REFUSED.format(sum(k for _, k in self.spreads), "fewer"))
-        cut = one.cut + other.cut + below + above  # of laws whose masses come to 1 at most
-        return Masses(one.first + other.first + first, kept, cut)
+        return Products(self.bits, most, _MOST_IN_ALL, refused)
 
     def _cut(self, masses: Masses) -> arb:
         cut: arb = arb(masses.cut) / 2**self.bits
@@ -236,16 +213,6 @@ class Grid:
 def _up(x: arb, bits: int) -> int:
     """x·2^bits, rounded up."""
     return ceiling(x * arb(2) ** bits)
-
-
-def _run_of(masses: list[Any], most: int) -> tuple[int, int]:
-    """The first so many that come to `most` at most, but one of all, and what they come to."""
-    total = 0
-    for i, mass in enumerate(masses):
-        if total + mass > most or i == len(masses) - 1:
-            return i, total
-        total += mass
-    return 0, 0
 
 
 def _floats(masses: list[Any], bits: int) -> Floats:

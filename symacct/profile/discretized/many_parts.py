@@ -1,0 +1,159 @@
+"""An upper bound of the profile of many different parts: one grid for all, made finer in time.
+
+D is at most the profile of what is on the nodes, and what each law's profile falls short
+(docs/proofs.md, section 45). Nothing is asked of each part beside all the others, as the grids do
+that prove digits.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from flint import arb, ctx
+
+from symacct.core import deadline
+from symacct.core.forking import cached_property
+from symacct.numerics.sums.refine import ball
+from symacct.profile.accuracy import log_float_of
+from symacct.profile.discretized.float_laws import FloatLaw, laid
+from symacct.profile.discretized.masses import Masses, Products
+from symacct.profile.discretized.nodes import Nodes
+from symacct.profile.roots import bracket, enclosed
+from symacct.profile.runs import DirectedRuns
+
+_LEFT_OUT = 2.0**-20  # of δ, for all that is left out
+_SPARE_BITS = 20
+_FIRST = 16  # steps of a deviation of all runs, times the root of their number
+_FINER, _PASSES, _ENOUGH = (4, 2), 6, 1e-5  # times; how often; of what is found
+_SOME = 16  # runs, by which a deviation is told
+_MOST_NODES = 2**19
+_LOG_GUESS = -12.0  # of δ
+_DEEPEST = 40.0  # −log of the least δ that is above what floats lose
+_GROWN = 1 + 2.0**-20  # of masses that are rounded up in products
+_ROUND = 1.25  # times as long as it is thought to take
+_LEAST = 1e-3  # seconds
+
+
+@dataclass(frozen=True, eq=False)
+class UpperProfile:
+    """All runs on nodes `step` apart, for a δ of about e^{log_delta}."""
+
+    runs: DirectedRuns
+    step: float
+    log_delta: float
+
+    @cached_property
+    def bits(self) -> int:
+        """Of masses, at most 2^{−bits} of which are rounded up at each node."""
+        return _SPARE_BITS + math.ceil(self._nats / math.log(2))
+
+    @cached_property
+    def _nats(self) -> float:
+        """−log of what one law or one product leaves out."""
+        return math.log(4 * self.runs.count / _LEFT_OUT) - self.log_delta
+
+    @cached_property
+    def _laws(self) -> list[tuple[FloatLaw, int]]:
+        rare = math.exp(-self._nats)
+        found = []
+        for part, k in self.runs.runs:
+            deadline.check()
+            found += laid(part, k, self.runs.reverse, self.step, rare)
+        return found
+
+    @cached_property
+    def _composed(self) -> tuple[Nodes, arb]:
+        """The law of all runs on the nodes, and what D may be above its profile."""
+        most = math.ceil(2.0**self.bits * math.exp(-self._nats))
+        products = Products(
+            self.bits, most, _MOST_NODES, "found too many nodes of a grid of losses"
+        )
+        every, first, short, mass = [], arb(0), arb(0), arb(1)
+        for law, k in self._laws:
+            deadline.check()
+            rising = [int(x) for x in np.ceil(np.ldexp(law.masses, self.bits)).tolist()]
+            every.append(products.power(Masses(0, rising, 0), k))
+            first += k * law.first
+            short += k * arb(law.short)
+            mass *= (arb(sum(rising)) / arb(2) ** self.bits).max(arb(1)) ** k
+        masses = products.of_many(every)
+        nodes = Nodes(
+            first + masses.first * arb(self.step), arb(self.step), masses.rising, self.bits
+        )
+        return nodes, mass * (short + _GROWN * arb(masses.cut) / arb(2) ** self.bits)
+
+    def value(self, y: arb) -> arb:
+        """An upper bound of D(y)."""
+        nodes, short = self._composed
+        return (nodes.profile(y) + short).min(arb(1))
+
+    def root(self, delta: Fraction) -> arb:
+        """An upper bound of the least y >= 0 with D(y) <= δ; ∞ where this proves none."""
+        goal = ball(delta)
+        if self.value(arb(0)) <= goal:
+            return arb(0)
+        found = bracket(self.value, goal)
+        return arb("inf") if found is None else enclosed(self.value, goal, found).upper()
+
+
+def epsilon_above(directions: list[DirectedRuns], delta: Fraction) -> arb:
+    """An upper bound of the largest ε(δ) of some runs, as near as there is time for."""
+    log_delta = log_float_of(lambda: ball(delta)) if delta else -math.inf
+    if log_delta < -_DEEPEST:
+        return arb("inf")
+    return _nearer(directions, lambda _: log_delta, lambda one: one.root(delta))
+
+
+def delta_above(directions: list[DirectedRuns], epsilon: Fraction) -> arb:
+    """An upper bound of the largest δ(ε) of some runs, as near as there is time for."""
+
+    def log_delta(known: arb) -> float:
+        return max(float(known.log()), -_DEEPEST) if known < 1 else _LOG_GUESS
+
+    return _nearer(directions, log_delta, lambda one: one.value(ball(epsilon)))
+
+
+def _nearer(
+    directions: list[DirectedRuns],
+    log_delta: Callable[[arb], float],
+    ask: Callable[[UpperProfile], arb],
+) -> arb:
+    """The largest that is asked of finer and finer grids, while there is time for a finer one.
+
+    `log_delta` is about log δ, by what is known so far.
+    """
+    step, best = _first_step(directions), arb("inf")
+    for _ in range(_PASSES):
+        began, largest = time.thread_time(), arb(0)
+        for runs in directions:
+            one = UpperProfile(runs, step, log_delta(best))
+            with ctx.workprec(2 * one.bits + 64):
+                largest = largest.max(ask(one))
+        gained, best = best - largest, best.min(largest)
+        took = (time.thread_time() - began) * _ROUND
+        fits = deadline.remaining() / max(took, _LEAST)
+        finer = next((n for n in _FINER if n <= fits), 1)
+        if finer == 1 or not gained > (_FINER[0] ** 2 - 1) * _ENOUGH * best:
+            break
+        step /= finer
+    return best
+
+
+def _first_step(directions: list[DirectedRuns]) -> float:
+    """A power of two: a spread loss is about as far off as a step, that of n runs √n times it."""
+    steps = _FIRST * math.sqrt(max(runs.count for runs in directions))
+    return 2.0 ** math.floor(math.log2(min(map(_deviation, directions)) / steps))
+
+
+def _deviation(runs: DirectedRuns) -> float:
+    """About that of the loss of all runs, by some of them; float64."""
+    some = runs.runs[:: -(-len(runs.runs) // _SOME)]
+    order = np.array([0.0 if runs.reverse else 1.0])
+    variance = sum(k * float(part.float_moments(order)[1][0]) for part, k in some)
+    scale = math.sqrt(variance * len(runs.runs) / len(some))
+    return scale if 0 < scale < math.inf else 1.0

@@ -1,0 +1,167 @@
+"""Many different parts on one grid: never below the truth, and hardly above it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import arb, ctx
+
+from symacct import DiscreteGaussian, Gaussian, PoissonSubsample
+from symacct.baselines.ways import ways
+from symacct.core import deadline
+from symacct.core.claims import Kind
+from symacct.numerics.normal.upper_tail import RELATIVE_ERROR, upper_tail
+from symacct.profile.discretized.float_laws import laid
+from symacct.profile.discretized.many_parts import delta_above, epsilon_above
+from symacct.profile.losses.finite import Atoms
+from symacct.profile.losses.gaussian import GaussianLoss
+from symacct.profile.losses.integer_noise import IntegerLoss
+from symacct.profile.losses.laplace import LaplaceLoss
+from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
+from symacct.profile.runs import DirectedRuns
+from symacct.profile.solve import CompositionProfile
+
+F = Fraction
+NEAR = 1.001
+
+
+def gaussian(sigma: str) -> DiscreteGaussian:
+    return DiscreteGaussian(sigma)
+
+
+PARTS = [
+    GaussianLoss(F(1, 9)),
+    GaussianLoss(F(20)),
+    SampledGaussian(F(1), F(1, 100)),
+    SampledGaussian(F(1, 4), F(9, 10)),
+    SampledGaussian(F(30), F(1, 3)),
+    LaplaceLoss(F(1, 7)),
+    LaplaceLoss(F(8)),
+    LaplaceLoss(F(1, 3), F(1, 5)),
+    LaplaceLoss(F(5), F(99, 100)),
+    IntegerLoss(gaussian("27/10")),
+    IntegerLoss(DiscreteGaussian("1/2", 3)),
+    IntegerLoss(gaussian("3/2"), F(1, 10)),
+    Atoms(((F(1, 2), F(1, 3)), (F(1, 4), F(1, 3)), (F(1, 4), F(1, 3)))),
+    Atoms(((F(1, 100), F(0)), (F(1, 2), F(2, 3)), (F(49, 100), F(1, 3)))),
+]
+
+
+def profile_of(law, y: float) -> float:
+    """Σ p(1 − e^{y−ℓ})₊ of the masses, which are one thing, and what it may fall short."""
+    losses = float(law.first.mid()) + STEP * np.arange(len(law.masses))
+    return math.fsum(law.masses * np.maximum(0.0, -np.expm1(y - losses)))
+
+
+STEP = 2.0**-6
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("part", PARTS, ids=repr)
+def test_no_law_is_below_the_profile(part, reverse):
+    """At losses everywhere, on nodes and off them, and above it by no more than a chord is."""
+    drawn = random.Random(7)
+    ((law, runs),) = laid(part, 1, reverse, STEP, 1e-12)
+    assert runs == 1
+    assert law.short < float(part.mass_at_infinity(reverse)) + 1e-10
+    for i in range(200):
+        y = drawn.choice([drawn.gauss(0, 1), drawn.gauss(0, 0.05), STEP * drawn.randint(-99, 99)])
+        with ctx.workprec(120):
+            truth = float(part.hockey_stick(arb(y), reverse).mid())
+            either = float(part.hockey_stick(arb(y - STEP), reverse).mid())
+        found = profile_of(law, y)
+        assert found + law.short * (1 + 1e-9) >= truth * (1 - 1e-13), (i, y)
+        assert found <= either * (1 + 1e-9) + law.short + 1e-9, (i, y)
+
+
+def drawn_laws(seed: int) -> list[Atoms]:
+    """Finite laws of two or three outcomes, all different."""
+    drawn, found = random.Random(seed), []
+    for _ in range(drawn.randint(3, 7)):
+        size = drawn.randint(2, 3)
+        rows = [[drawn.randint(4, 12) for _ in range(size)] for _ in range(2)]
+        laws = [[F(x, sum(row)) for x in row] for row in rows]
+        found.append(Atoms(tuple(zip(*laws, strict=True))))
+    return found
+
+
+def delta_by_all_outcomes(parts: list[Atoms], y: float, reverse: bool) -> float:
+    total = 0.0
+    for outcomes in itertools.product(*(part.masses for part in parts)):
+        p, q = (math.prod(float(x[side]) for x in outcomes) for side in (0, 1))
+        total += max(0.0, q - math.exp(y) * p if reverse else p - math.exp(y) * q)
+    return total
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_finite_laws_by_all_their_outcomes(seed):
+    parts, reverse = drawn_laws(seed), bool(seed % 2)
+    runs = DirectedRuns(tuple((part, 1) for part in parts), reverse)
+    epsilon = F(random.Random(seed).randint(1, 12), 10)
+    truth = delta_by_all_outcomes(parts, float(epsilon), reverse)
+    found = float(delta_above([runs], epsilon))
+    assert truth * (1 - 1e-12) <= found <= NEAR * truth + 1e-9
+
+
+MIXES = [
+    [(LaplaceLoss(F(1, 7)), 1), (LaplaceLoss(F(1, 4), F(1, 5)), 2), (GaussianLoss(F(1, 9)), 1)],
+    [(SampledGaussian(F(1), F(1, 50)), 3), (SampledGaussian(F(2), F(1, 9)), 5)],
+    [(SampledGaussian(F(1, 2), F(1, 5)), 2), (GaussianLoss(F(1, 9)), 1)],
+    [(IntegerLoss(gaussian("27/10")), 2), (GaussianLoss(F(1, 9)), 1)],
+    [(IntegerLoss(gaussian("3/2"), F(1, 10)), 3), (SampledGaussian(F(4), F(1, 3)), 4)],
+]
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("mix", MIXES, ids=range(len(MIXES)))
+def test_what_contours_prove_is_not_above_it(mix, reverse):
+    """ε and δ, beside the exact profile, which is found another way."""
+    truth = CompositionProfile(tuple(mix), reverse)
+    runs = DirectedRuns(tuple(mix), reverse)
+    with ctx.workprec(100):
+        least = truth.epsilon(F(1, 10**5), 6)
+        found = epsilon_above([runs], F(1, 10**5))
+        assert not found < least
+        assert float(found) <= NEAR * float(least.mid())
+        delta = truth.delta(lambda: arb(1), 6)
+        above = delta_above([runs], F(1))
+        assert not above < delta
+        assert float(above) <= 1.01 * float(delta.mid()) + 1e-10
+
+
+def test_the_normal_tail():
+    drawn = random.Random(3)
+    x = [drawn.uniform(-13, 13) for _ in range(2000)]
+    x += [n / 16 + away for n in range(-192, 193) for away in (-1e-15, 0.0, 1e-15)]
+    found = upper_tail(np.array(x))
+    with ctx.workprec(150):
+        for at, value in zip(x, found.tolist(), strict=True):
+            truth = (arb(at) / arb(2).sqrt()).erfc() / 2
+            assert abs(arb(value) - truth) <= RELATIVE_ERROR * truth / 8 + 1e-32
+
+
+def test_a_way_for_many_parts():
+    """A bound with its code, above the truth; none where there are few parts."""
+    parts = [PoissonSubsample(Gaussian(1 + F(i, 9)), F(1, 20 + i)) for i in range(7)]
+    node = sum(parts[1:], 9 * parts[0])
+    (way,) = ways(node)
+    assert way.proof.code == "PROFILE-MANY-PARTS"
+    found = way.epsilon(node, F(1, 10**5), 6)
+    assert found is not None
+    assert found.kind is Kind.UPPER
+    assert way.proof.code in found.claim.theorems
+    truth = node.epsilon("1e-5", conversion="exact", digits=4).epsilon
+    assert truth.lower <= found.epsilon.upper <= truth.upper * F(NEAR)
+    assert ways(sum(parts[1:6], 9 * parts[0])) == []
+    assert way.epsilon(node, F(0), 6) is None
+
+
+def test_the_time_is_looked_at():
+    runs = DirectedRuns(tuple((LaplaceLoss(F(1, 90 + i)), 1) for i in range(60)), False)
+    with pytest.raises(deadline.OutOfTimeError), deadline.within(0):
+        epsilon_above([runs], F(1, 10**5))
