@@ -1,4 +1,4 @@
-"""Φ(−x) for arrays of floats, with a proved error: Taylor's polynomials about every eighth."""
+"""Φ(−x) for arrays of floats, with a proved error: Taylor's polynomials about every 32nd."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from flint import arb, ctx
 from symacct.arithmetic.float64 import Array
 
 #: Of values from Φ(−12) on.
-RELATIVE_ERROR = 512 * 2.0**-53
-_FARTHEST, _PARTS, _DEGREE = 12, 8, 20
+RELATIVE_ERROR = 64 * 2.0**-53
+_FARTHEST, _PARTS, _DEGREE = 12, 32, 12
 _BITS = 128
 
 

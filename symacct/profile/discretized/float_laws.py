@@ -164,21 +164,22 @@ def _shared(before: float, masses: Floats, up: Floats) -> Floats:
 def _discrete_gaussian(
     part: IntegerLoss, noise: DiscreteGaussian, reverse: bool, step: float, rare: float
 ) -> FloatLaw:
-    """The outcomes that count, with masses over what those that count come to."""
+    """The outcomes that count, with masses over what those that count come to at least."""
     kept = noise.outcomes(0.0, 1.0, -math.log(rare))
     _check(len(kept))
     with ctx.workprec(_BITS):
         left_out = float_above(noise.left_out(1.0, kept))
-    k, size, g = np.arange(kept[0], kept[-1] + 1.0), noise.sensitivity, _float(part.gamma)
-    twice = 2 * _float(noise.sigma) ** 2
-    exponents = k * k / twice, (k - size) ** 2 / twice
-    q, moved = (np.exp(-exponent) for exponent in exponents)
-    total, losses = max(q.sum(), moved.sum()), (2 * k - size) * (size / twice)
-    units = 8 * max(exponent.max() for exponent in exponents) + 2 * len(k) + _FEW
+    size, twice = noise.sensitivity, 2 * _float(noise.sigma) ** 2
+    k = np.arange(kept[0] - size, kept[-1] + 1.0)
+    exponents = k * k / twice
+    weights = np.exp(-exponents)
+    moved, q, losses = weights[:-size], weights[size:], (2 * k[size:] - size) * (size / twice)
+    total = min(moved.sum(), q.sum())
+    units = 8 * exponents.max() + 2 * len(k) + _FEW
     p, off = moved, 6.0 * np.abs(losses).max()
     if part.gamma != 1:
-        p = _float(1 - part.gamma) * q + g * moved
-        losses = np.log1p(g * np.expm1(losses))
+        p = _float(1 - part.gamma) * q + _float(part.gamma) * moved
+        losses = np.log1p(_float(part.gamma) * np.expm1(losses))
         off += 12 * np.abs(np.expm1(-losses)).max() + 8 * np.abs(losses).max()
     if reverse:
         p, losses = q, -losses

@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -28,15 +29,16 @@ from symacct.profile.runs import DirectedRuns
 
 _LEFT_OUT = 2.0**-20  # of δ, for all that is left out
 _SPARE_BITS = 20
-_FIRST = 16  # steps of a deviation of all runs, times the root of their number
-_FINER, _PASSES, _ENOUGH = (4, 2), 6, 1e-5  # times; how often; of what is found
+_FIRST = 1  # steps of a deviation of all runs, times the root of their number
+_FINER, _PASSES = (8, 4, 2), 6  # times; how often
+_WORTH = 2e-4  # of what is found, which a grid half as fine is then off by
 _SOME = 16  # runs, by which a deviation is told
 _MOST_NODES = 2**19
 _LOG_GUESS = -12.0  # of δ
 _DEEPEST = 40.0  # −log of the least δ that is above what floats lose
 _GROWN = 1 + 2.0**-20  # of masses that are rounded up in products
 _ROUND = 1.25  # times as long as it is thought to take
-_LEAST = 1e-3  # seconds
+_SHARE = 0.95  # of the time left
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,25 +125,55 @@ def _nearer(
     log_delta: Callable[[arb], float],
     ask: Callable[[UpperProfile], arb],
 ) -> arb:
-    """The largest that is asked of finer and finer grids, while there is time for a finer one.
+    """The largest that is asked of grids, that of the largest made finer while there is time.
 
     `log_delta` is about log δ, by what is known so far.
     """
-    step, best = _first_step(directions), arb("inf")
-    for _ in range(_PASSES):
-        began, largest = time.thread_time(), arb(0)
-        for runs in directions:
-            one = UpperProfile(runs, step, log_delta(best))
-            with ctx.workprec(2 * one.bits + 64):
-                largest = largest.max(ask(one))
-        gained, best = best - largest, best.min(largest)
-        took = (time.thread_time() - began) * _ROUND
-        fits = deadline.remaining() / max(took, _LEAST)
-        finer = next((n for n in _FINER if n <= fits), 1)
-        if finer == 1 or not gained > (_FINER[0] ** 2 - 1) * _ENOUGH * best:
-            break
-        step /= finer
-    return best
+    step = _first_step(directions)
+    asked = [_Asked(runs, step, log_delta, ask) for runs in directions]
+    for one in asked:
+        one.ask_again(1)
+    with suppress(deadline.OutOfTimeError), deadline.within(_SHARE * deadline.remaining()):
+        for _ in range(_PASSES * len(asked)):
+            largest = max(asked, key=lambda one: float(one.best))
+            if (finer := largest.finer()) == 1:
+                break
+            largest.ask_again(finer)
+    return max((one.best for one in asked), key=float)
+
+
+@dataclass(eq=False)
+class _Asked:
+    """What is known of some runs: the best, on how fine a grid, and how long it took."""
+
+    runs: DirectedRuns
+    step: float
+    log_delta: Callable[[arb], float]
+    ask: Callable[[UpperProfile], arb]
+    best: arb = field(default_factory=lambda: arb("inf"))
+    gained: arb = field(default_factory=lambda: arb("inf"))
+    took: float = 0.0
+    took_before: float = 0.0
+
+    def ask_again(self, finer: int) -> None:
+        """Of a grid with a step so much shorter."""
+        began, self.step = time.thread_time(), self.step / finer
+        one = UpperProfile(self.runs, self.step, self.log_delta(self.best))
+        with ctx.workprec(2 * one.bits + 64):
+            found = self.ask(one)
+        self.gained, self.best = self.best - found, self.best.min(found)
+        self.took_before, self.took = self.took, time.thread_time() - began
+
+    def finer(self) -> int:
+        """How much finer a grid may be in the time left; 1 where it is not worth it.
+
+        The time of a pass has a part for the runs alone, so the second one is just begun.
+        """
+        if not self.gained > _WORTH * self.best:
+            return 1
+        grown = max(self.took - self.took_before, 0.0) if self.took_before else 0.0
+        fit = (n for n in _FINER if _ROUND * (self.took + n * grown) <= deadline.remaining())
+        return next(fit, 1)
 
 
 def _first_step(directions: list[DirectedRuns]) -> float:
