@@ -75,7 +75,8 @@ def _gaussian(ratio: Exact, gamma: Exact, reverse: bool, step: float, rare: floa
     z = np.array([-far, s + far])
     with np.errstate(divide="ignore"):
         ends = np.logaddexp(np.log(rest), math.log(g) + s * z - s * s / 2)
-    losses = _nodes(*(-ends[::-1] if reverse else ends), step)
+    least, largest = -ends[::-1] if reverse else ends
+    losses = _nodes(float(least), float(largest), step)
     y = -losses if reverse else losses
     with np.errstate(divide="ignore", invalid="ignore"):
         w = y if rest == 0 else np.log1p(np.maximum(np.expm1(y) / g, -1.0))

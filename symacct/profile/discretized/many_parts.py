@@ -62,7 +62,7 @@ class UpperProfile:
     @cached_property
     def _laws(self) -> list[tuple[FloatLaw, int]]:
         rare = math.exp(-self._nats)
-        found = []
+        found: list[tuple[FloatLaw, int]] = []
         for part, k in self.runs.runs:
             deadline.check()
             found += laid(part, k, self.runs.reverse, self.step, rare)

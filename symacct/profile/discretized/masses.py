@@ -52,7 +52,8 @@ class Products:
         kept = rising[first : len(rising) - last]
         if len(kept) > self.most_nodes:
             raise PrecisionError(self.refused)
-        cut = one.cut + other.cut + below + above  # times the masses of all others, where these come to more than 1
+        # Of laws whose masses come to more than 1 it is to be taken times the masses of the others.
+        cut = one.cut + other.cut + below + above
         return Masses(one.first + other.first + first, kept, cut)
 
     def of_many(self, every: list[Masses]) -> Masses:
