@@ -410,7 +410,7 @@ def to_fraction(x: mpmath.mpf) -> Fraction:
 
 
 def to_ball(x: mpmath.mpf) -> arb:
-    """The same number, however near 0: a tail of e^(−10¹⁰) has no fraction that memory holds."""
+    """The exact value as a ball: a tail of e^(−10¹⁰) has no fraction that memory holds."""
     if not mpmath.isfinite(x):
         return arb("inf") if x > 0 else arb.nan()
     sign, mantissa, power, _ = x._mpf_
