@@ -133,6 +133,7 @@ _TITLES = (
     "Which pair attains a curve, and in which direction",
     "Mechanisms that may fail",
     "Rare parts of mixtures",
+    "Many different parts on one grid of losses",
 )
 #: The titles of the sections of docs/proofs.md, by their numbers.
 SECTIONS = dict(enumerate(_TITLES, 1))
