@@ -95,9 +95,10 @@ def convert(ask, curve):
     if known is not None:
         return {"value": known}
 '''
+_BY_PROFILE = ("def convert(ask, curve):\n", _PROFILE.lstrip("\n"))
 _GRID = """
-ROOTS = [1 + 2 ** (i / 8) for i in range(-64, 81)]
-GRID = sorted({order if order < 16 else math.ceil(order) for order in ROOTS})
+ROOTS = [1 + 2 ** (i / 24) for i in range(-96, 217)]
+GRID = sorted({order if order < 36 else math.ceil(order) for order in ROOTS})
 
 
 def search_of_grid(objective):
@@ -184,10 +185,17 @@ RIGHT = {
             )
         ],
     ),
-    "the exact profile where nothing is sampled": (
+    "the exact profile, and no ε of samples": (
         CORRECT,
-        [("def convert(ask, curve):\n", _PROFILE.lstrip("\n"))],
+        [
+            _BY_PROFILE,
+            ('    "conversion": "improved",\n', '    "conversion": "none",\n'),
+            ('    "order_grid": True,\n', ""),
+            ('"sampling": "poisson", **ENDS, "inner"', '"sampling": "poisson", "inner"'),
+        ],
     ),
+    # It converts what is sampled: its hello can name one conversion for all.
+    "the exact profile where nothing is sampled": (CORRECT, [_BY_PROFILE]),
     "ten milliseconds of work for each answer": (
         CORRECT,
         [("    ask = json.loads(line)\n", "    ask = json.loads(line)\n    sum(range(500_000))\n")],
