@@ -32,6 +32,7 @@ from symacct.expressions.node import Node
 from symacct.mechanisms.curve import Curve
 from symacct.papers.fingerprint import fingerprint
 from symacct.results.enclosure import Enclosure, Guarantee
+from symacct.results.remedies import for_papers
 from symacct.results.rounding import found_order, given
 from symacct.results.written import Written
 from symacct.theory import catalogue
@@ -265,24 +266,9 @@ def _sentences(guarantee: Guarantee, m: Node, form: Form, digits: int) -> Iterat
         )
     yield _accounting(guarantee, form)
     if guarantee.note:
-        yield form.words(f"The number is not final: {_for_papers(guarantee.note)}.")
+        yield form.words(f"The number is not final: {for_papers(guarantee.note)}.")
     yield from _reservations(guarantee, m, form)
     yield _computed(m, form)
-
-
-#: What a note says of calls, and what a paper says of the same: its readers call nothing.
-_CALLS = (
-    (re.compile(r"symacct\.limits\([^)]*\)"), "more time"),
-    (re.compile(r", and conversion='[\w-]+' runs to its end"), ""),
-    (re.compile(r"conversion='([\w-]+)'"), r"the \1 conversion"),
-)
-
-
-def _for_papers(note: str) -> str:
-    """The note of a guarantee without the calls that it proposes."""
-    for call, words in _CALLS:
-        note = call.sub(words, note)
-    return note
 
 
 def _number(value: Enclosure | Exact, digits: int) -> str:

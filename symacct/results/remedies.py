@@ -1,4 +1,4 @@
-"""The remedies of errors and notes, which are written for Python, as options of the command."""
+"""The remedies of errors and notes, which are written for Python, for other readers."""
 
 from __future__ import annotations
 
@@ -55,13 +55,34 @@ _WORDS: list[tuple[re.Pattern[str], str]] = [
 ]
 
 
+#: What a note says of calls, and what a paper says of the same: its readers call nothing.
+_FOR_PAPERS: list[tuple[re.Pattern[str], str]] = [
+    (re.compile(r"symacct\.limits\([^)]*\)"), "more time"),
+    (re.compile(r", and conversion='[\w-]+' runs to its end"), ""),
+    (re.compile(r"conversion='([\w-]+)'"), r"the \1 conversion"),
+]
+
+
+def for_papers(note: str) -> str:
+    """The note without the calls that it proposes.
+
+    >>> for_papers("symacct.limits(seconds=15) may prove a smaller ε")
+    'more time may prove a smaller ε'
+    """
+    return _replaced(note, _FOR_PAPERS)
+
+
 def as_options(text: str) -> str:
     """The text with each remedy as one writes it on the command line.
 
     >>> as_options("found ZCDP; use conversion='improved', or leave out by=")
     'found ZCDP; use --conversion improved, or leave out --by'
     """
-    for pattern, words in _WORDS:
+    return _replaced(text, _WORDS)
+
+
+def _replaced(text: str, table: list[tuple[re.Pattern[str], str]]) -> str:
+    for pattern, words in table:
         text = pattern.sub(words, text)
     return text
 
