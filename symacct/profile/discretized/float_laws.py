@@ -77,9 +77,7 @@ def _gaussian(ratio: Exact, gamma: Exact, reverse: bool, step: float, rare: floa
         ends = np.logaddexp(np.log(rest), math.log(g) + s * z - s * s / 2)
     least, largest = -ends[::-1] if reverse else ends
     losses = _nodes(float(least), float(largest), step)
-    y = -losses if reverse else losses
-    with np.errstate(divide="ignore", invalid="ignore"):
-        w = y if rest == 0 else np.log1p(np.maximum(np.expm1(y) / g, -1.0))
+    w, turned = _unsampled(-losses if reverse else losses, g, rest)
     place = w / s + s / 2
     if reverse:
         p = upper_tail(-place)
@@ -87,7 +85,6 @@ def _gaussian(ratio: Exact, gamma: Exact, reverse: bool, step: float, rare: floa
     else:
         q = upper_tail(place)
         p = rest * q + g * upper_tail(place - s)
-    turned = 0.0 if rest == 0 else float(np.abs(np.expm1(-y)).max())
     units = 26 * turned + 26 * s * (13 + 2 * s) + 6 * s * s + 13 + 4 * s + _FEW
     short = 4 * RELATIVE_ERROR + units * _UNIT
     return _of_tails(losses, step, p, q, short, rare)
@@ -99,9 +96,7 @@ def _laplace(part: LaplaceLoss, reverse: bool, step: float, rare: float) -> Floa
     with ctx.workprec(_BITS):
         low, high = -float(part.largest(not reverse).mid()), float(part.largest(reverse).mid())
     losses = _nodes(low, high, step)
-    y = -losses if reverse else losses
-    with np.errstate(divide="ignore", invalid="ignore"):
-        w = y if rest == 0 else np.log1p(np.maximum(np.expm1(y) / g, -1.0))
+    w, turned = _unsampled(-losses if reverse else losses, g, rest)
     x = (s + w) / 2
     inside = np.clip(x, 0.0, s)
     own, moved = np.exp(-inside) / 2, np.exp(inside - s) / 2
@@ -113,8 +108,19 @@ def _laplace(part: LaplaceLoss, reverse: bool, step: float, rare: float) -> Floa
         moved = 1 - moved
         own, moved = (np.where(x < 0, 1.0, np.where(x >= s, 0.0, part)) for part in (own, moved))
         p, q = rest * own + g * moved, own
-    turned = 0.0 if rest == 0 else float(np.abs(np.expm1(-y)).max())
     return _of_tails(losses, step, p, q, (26 * turned + 40 * s + _FEW) * _UNIT, rare)
+
+
+def _unsampled(y: Floats, g: float, rest: float) -> tuple[Floats, float]:
+    """The w with log(1−γ+γe^w) = y, and the largest |1−e^{−y}|, by which an error of e^y−1 counts.
+
+    A y below log(1−γ) has the w −∞. Without sampling w is y, without an error.
+    """
+    if rest == 0:
+        return y, 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        w = np.log1p(np.maximum(np.expm1(y) / g, -1.0))
+    return w, float(np.abs(np.expm1(-y)).max())
 
 
 def _nodes(low: float, high: float, step: float) -> Floats:
@@ -136,9 +142,8 @@ def _of_tails(
 ) -> FloatLaw:
     """What is between two nodes goes to both, and what is before the first one to that one.
 
-    p and q are the masses beyond each node, nearly: p − e^ℓ q is too small by at
-    most `short`. Nodes that
-    all but about `rare` is beyond, or nothing but that, are not kept.
+    p and q are the masses beyond each node, nearly: p − e^ℓ q is too small by at most `short`.
+    Nodes that all but about `rare` is beyond, or nothing but that, are not kept.
     """
     kept = slice(max(0, np.count_nonzero(1 - p <= rare) - 1), np.count_nonzero(p >= rare) + 1)
     losses, p, q = losses[kept], p[kept], q[kept]
