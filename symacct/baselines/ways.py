@@ -188,17 +188,9 @@ def _has_rare_parts(node: Node) -> bool:
 # --- many parts
 
 
-def _many_epsilon(node: Node, delta: Fraction, digits: int) -> Guarantee | None:
-    return _of_many_parts(node, True, delta, digits)
-
-
-def _many_delta(node: Node, epsilon: Fraction, digits: int) -> Guarantee | None:
-    return _of_many_parts(node, False, epsilon, digits)
-
-
 @within_floats("found numbers beyond the range of float64, in which many parts are laid on a grid")
 def _of_many_parts(
-    node: Node, asks_epsilon: bool, given: Fraction, digits: int
+    asks_epsilon: bool, node: Node, given: Fraction, digits: int
 ) -> Guarantee | None:
     known = profile(node)
     directions = [direction.runs for direction in known.directions]
@@ -228,5 +220,11 @@ WAYS = (
         )
         for conversion, seconds in (("improved", 0.5), ("exact", 2.0))
     ),
-    OfferedBound(MANY_PARTS, 1.0, _has_many_parts, _many_epsilon, _many_delta),
+    OfferedBound(
+        MANY_PARTS,
+        1.0,
+        _has_many_parts,
+        functools.partial(_of_many_parts, True),
+        functools.partial(_of_many_parts, False),
+    ),
 )
