@@ -102,15 +102,15 @@ class Session:
 
     def run(self) -> None:
         """Every stage; a peer that is gone for good, or the end of the time, ends it early."""
-        about = self.hello, self.extent, self.seed
+        drawn = self.hello, self.extent, self.seed
         first = usual.usual(self.hello, self.seed, self.extent.least)
         stages = {
             "knowing": self._know,
             "usual": lambda: self._judged(first),
-            "covering": lambda: self._judged(filter(self._may, covering.covering(*about))),
+            "covering": lambda: self._judged(filter(self._may, covering.covering(*drawn))),
             "points": self._points,
-            "ends": lambda: self._judged(questions.ends(*about)),
-            "beyond": lambda: self._judged(beyond.beyond(*about)),
+            "ends": lambda: self._judged(questions.ends(*drawn)),
+            "beyond": lambda: self._judged(beyond.beyond(*drawn)),
             "structure": self._structure,
             "remembering": self._remembering,
             "searching": self._search,
