@@ -17,7 +17,7 @@ from symacct.core import deadline
 from symacct.core.claims import Kind
 from symacct.numerics.normal.upper_tail import RELATIVE_ERROR, upper_tail
 from symacct.profile.discretized.float_laws import laid
-from symacct.profile.discretized.many_parts import delta_above, epsilon_above
+from symacct.profile.discretized.many_parts import UpperProfile, delta_above, epsilon_above
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.integer_noise import IntegerLoss
@@ -132,6 +132,16 @@ def test_what_contours_prove_is_not_above_it(mix, reverse):
         above = delta_above([runs], F(1))
         assert not above < delta
         assert float(above) <= 1.01 * float(delta.mid()) + 1e-10
+
+
+@pytest.mark.parametrize("mix", MIXES, ids=range(len(MIXES)))
+def test_a_root_is_an_end_that_is_proved(mix):
+    goal = F(1, 10**5)
+    profile = UpperProfile(DirectedRuns(tuple(mix), False), 2.0**-8, math.log(goal))
+    with ctx.workprec(2 * profile.bits + 64):
+        root = profile.root(goal)
+        assert not profile.value(root) > arb(1) / 10**5
+        assert profile.value(root * (1 - arb(2) ** -40)) > arb(1) / 10**5
 
 
 def test_the_normal_tail():

@@ -9,7 +9,6 @@ import selectors
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import IO, Any
 from symacct.core import arguments
 from symacct.core.errors import DomainError, SymacctError, echo, reason
 from symacct.core.exact import Numeric
+from symacct.core.forking import new_lock
 from symacct.expressions.parameters import positive
 from symacct.results.time_limit import OutOfTimeError
 from symacct.verify.peer import work
@@ -99,7 +99,7 @@ class Peer:
         self.until = math.inf
         self.incidents = Incidents()
         #: The times are read while another thread asks: none is read in the middle of a change.
-        self._times = threading.RLock()
+        self._times = new_lock()
         self._child: _Child | None = None
         #: The seconds that it took to start and to answer the hello; all that starts took.
         self.greeted = self._starts = 0.0

@@ -185,7 +185,7 @@ class _Causes:
             if one.verdict == "zero" and not one.beyond_rounding
         }
         differs = [one for one in found if one.verdict == "inconsistent"]
-        self.alike = _ways_handled_alike(differs)
+        self.alike = _ways_handled_alike(one for one in found if one.ask.how)
         #: Types that are handled as another number where the usual way of writing is right.
         self.mistaken = {
             self._way(one) for one in differs if _types(one) and not _usual_may_be_wrong(one)
@@ -219,16 +219,15 @@ class _Causes:
             return (found.form,)
         if found.verdict in ("nan", "inf", "slow"):
             return found.verdict, *whole[:1]
-        another = how and found.verdict == "inconsistent"
-        if another and self._way(found) in self.mistaken:
+        if how and self._way(found) in self.mistaken:
             return self._way(found)
-        if not another or _usual_may_be_wrong(found):
+        if found.verdict != "inconsistent" or not how or _usual_may_be_wrong(found):
             for cause in self._curves(found):
                 if cause in self.wrong:
                     return cause
                 if found.verdict == "zero" and cause in self.vanished:
                     return _ROUNDING
-        if another:
+        if how:
             return self._way(found)
         follows = found.converted and _side(found) in self.converts
         if found.ask.kind in _ANSWERS and not follows:
