@@ -18,6 +18,7 @@ from symacct import (
     SubsampleWithoutReplacement,
     compare,
     compare_epsilon,
+    limits,
     theorems,
 )
 from symacct.cli import main
@@ -145,9 +146,22 @@ def test_the_only_rule_that_sums_the_parts_is_no_row_of_its_own():
     """It gives the default once more, where the directions of the parts need no sum apart."""
     alone = compare_epsilon(100 * PoissonSubsample(Gaussian(5), "1/100"), "1e-5", 6)
     assert "MIR17-P1" not in {row.theorem for row in alone}
-    allocated = RandomAllocation(Laplace(1), 3) + PoissonSubsample(Laplace(1), "1/3")
-    beside = {row.theorem: row for row in compare_epsilon(allocated, "1e-5", 6)}
+    one, other = ["9/10", "1/10"], ["1/2", "1/2"]
+    opposed = [
+        DistributionPair(*pair, "add_remove", with_record="P")
+        for pair in ((one, other), (other, one))
+    ]
+    rows = compare_epsilon(opposed[0] + opposed[1], "1/10", 6)
+    beside = {row.theorem: row for row in rows}
     assert beside["MIR17-P1"].epsilon.upper > beside["COMPOSE-DIRECTIONS"].epsilon.upper
+
+
+def test_all_rows_have_the_time_of_one_question():
+    """What is not reached says so."""
+    allocated = RandomAllocation(Laplace(1), 3) + PoissonSubsample(Laplace(1), "1/3")
+    with limits(seconds=1):
+        rows = compare_epsilon(allocated, "1e-5", 6)
+    assert "not computed within 1 s" in {row.epsilon for row in rows if not row.applies}
 
 
 @pytest.mark.parametrize(

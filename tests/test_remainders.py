@@ -123,7 +123,8 @@ HELD = {
     },
     "profile": {
         "answer",  # its ends are last units of balls, rounded up where a pair is made of them
-        "closed_form.binomial", "discretized.connect_the_dots", "discretized.grid", "discretized.many_parts",
+        "closed_form.binomial", "discretized.connect_the_dots", "discretized.grid",
+        "discretized.many_parts",
         "dominating.curve_alone",  # 97 points of a bound, each rounded upwards
         "dominating.selected",
         "fourier.alternatives", "fourier.starting", "gaussian_tradeoff",

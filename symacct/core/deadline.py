@@ -112,9 +112,12 @@ class Budget:
     def __init__(self, seconds: float) -> None:
         self._deadline = _Deadline(seconds)
 
+    def remaining(self) -> float:
+        """Seconds that are left."""
+        return self._deadline.remaining()
+
     def ask(self, share: float | Fraction, question: Callable[[], T]) -> T | None:
         """The answer, within a share of the time that is left; None where it takes more."""
-        left = max(0.0, self._deadline.remaining())
-        with suppress(OutOfTimeError), within(float(share) * left):
+        with suppress(OutOfTimeError), within(float(share) * self.remaining()):
             return question()
         return None

@@ -26,15 +26,17 @@ from symacct.export.description import about
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import given_delta
 from symacct.expressions.theorem_registry import PROVED, Theorem, is_about, theorems
-from symacct.results.enclosure import Enclosure
+from symacct.results.enclosure import Enclosure, Guarantee
 from symacct.results.progress import progress
 from symacct.results.rounding import format_shared, order_text
-from symacct.theory.conversion import WholeProfile, conversions
+from symacct.theory.conversion import conversions
 
 _RATIO_BITS = 128
 _DIGITS = 6  # of a value in a table
 _SHOWN = 3  # rows in the repr
-_EXACT, _LEAST = "exact", "lower bound"
+_LEAST = "lower bound"
+_LEAST_SECONDS = 0.5  # for the rows beside the one to report, if that took all
+_SHARES = 4  # times an equal part of the time left, that one row may have: most need none
 _PLACE = {Kind.LOWER: 0, Kind.EXACT: 1, Kind.UPPER: 2, Kind.NEITHER: 3}
 
 
@@ -130,7 +132,6 @@ def compare(
 
 
 _RATIO_DIGITS = 5
-_HALF = Fraction(1, 2)  # of a question's time
 _R = TypeVar("_R", bound="TheoremRow | ConvertedEpsilon")
 
 
@@ -238,7 +239,9 @@ def compare_epsilon(
     The smallest proved ε comes first, which is the one to report. If the true ε is known, it is
     that one. If it is not known, the best lower bound comes after the other values. Rows without a
     value come last and give their reason. `delta` is the given δ, and ε is in nats, with `digits`
-    significant digits. `accountant` remembers the values. Raises DomainError if m is no mechanism.
+    significant digits. `accountant` remembers the values. The one to report has the time of a
+    question, and all others have what is left of it; one that it does not reach says so. Raises
+    DomainError if m is no mechanism.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> rows = compare_epsilon(100 * PoissonSubsample(Gaussian(5), "1/1000"), "1e-8", 5)
@@ -248,33 +251,38 @@ def compare_epsilon(
     as_node(m, "compare")
     given_delta(delta)  # no δ is refused once, and not by each row
     ask = accountant or Accountant(digits=digits)
-    known = [
-        ConvertedEpsilon(c.name, None, _epsilon(ask, m, delta, c.name))
-        for c in conversions()
-        if not isinstance(c, WholeProfile)
-    ]
-    upper = [t for t in _others(m) if t.kind is not Kind.LOWER and t.status == PROVED]
-    pinned = [
-        ConvertedEpsilon("improved", t.name, _epsilon(ask, m, delta, "improved", t.name))
-        for t in upper
-        if _is_one_of_several(t, m)
-    ]
-    rows = sorted([*_truth(ask, m, delta), *known, *pinned], key=_best_first)
-    return Comparison(("conversion", "theorem", "ε"), rows, about(m))
-
-
-def _truth(accountant: Accountant, m: Node, delta: Any) -> list[ConvertedEpsilon]:
-    """The true ε; or what it is at most, as far as that is known, and at least: each in time."""
     budget = Budget(limits.current().seconds)
-    found = budget.ask(_HALF, lambda: _epsilon(accountant, m, delta, _EXACT))
-    rows = [ConvertedEpsilon(_EXACT, None, found or f"not {late()}")]
-    if isinstance(found, Enclosure) and found.claim.kind is Kind.EXACT:
-        return rows
+    best = _guarantee(ask, m, delta)
+    budget = Budget(max(_LEAST_SECONDS, budget.remaining()))
+    known: list[tuple[str, str | None]] = [(c.name, None) for c in conversions()]
+    upper = [t for t in _others(m) if t.kind is not Kind.LOWER and t.status == PROVED]
+    pinned = [("improved", t.name) for t in upper if _is_one_of_several(t, m)]
+    rows = [ConvertedEpsilon(best.conversion, None, best.asked)] if best else []
+    asked = [row for row in (*known, *pinned) if not best or row != (best.conversion, None)]
+    for place, (conversion, by) in enumerate(asked):
+        share = min(Fraction(1), Fraction(_SHARES, len(asked) - place))
+        one = budget.ask(share, lambda: _epsilon(ask, m, delta, conversion, by))  # noqa: B023
+        rows.append(ConvertedEpsilon(conversion, by, one or f"not {late()}"))
+    if not best or best.kind is not Kind.EXACT:
+        rows += _least(ask, m, delta, budget)
+    return Comparison(("conversion", "theorem", "ε"), sorted(rows, key=_best_first), about(m))
+
+
+def _guarantee(accountant: Accountant, m: Node, delta: Any) -> Guarantee | None:
+    """The one to report, which every verb gives; None where there is none."""
     with contextlib.suppress(SymacctError):
-        least = budget.ask(1, lambda: accountant.lower_epsilon(m, delta))
-        if least is None or least.lower > 0:
-            rows.append(ConvertedEpsilon(_LEAST, None, least or f"not {late()}"))
-    return rows
+        return accountant.epsilon(m, delta)
+    return None
+
+
+def _least(
+    accountant: Accountant, m: Node, delta: Any, budget: Budget
+) -> Iterator[ConvertedEpsilon]:
+    """A lower bound of the true ε, in time."""
+    with contextlib.suppress(SymacctError):
+        found = budget.ask(1, lambda: accountant.lower_epsilon(m, delta))
+        if found is None or found.lower > 0:
+            yield ConvertedEpsilon(_LEAST, None, found or f"not {late()}")
 
 
 def _epsilon(

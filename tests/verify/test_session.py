@@ -392,7 +392,7 @@ def test_no_clock_decides_what_is_asked(tmp_path, monkeypatch):
 def test_a_run_without_the_least_of_each_kind_has_no_verdict(tmp_path):
     hello = HELLO_OF_A_PROGRAM.replace('"version"', '"compose": true, "version"')
     peer = program(tmp_path, "time.sleep(0.02); say({'value': value})", hello)
-    report = verify(peer, Extent(2, 2, 3, 20, 4, 2, 0, 1, 0.02, 20, 3, 12))
+    report = verify(peer, Extent(2, 2, 3, 20, 4, 2, 0, 1, 0.0001, 20, 3, 12))
     assert "rdp of compositions" in [one.name for one in report.lacking]
     assert not report.enough
 
