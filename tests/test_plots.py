@@ -258,6 +258,24 @@ def test_a_sweep_over_any_parameter():
     assert list(line.get_xdata()) == [1e-6, 1e-3]
 
 
+def test_two_parameters_are_a_family_of_curves():
+    """The first with several values is the axis, and each value of the second has a line."""
+    sigma, gamma = sympy.symbols("sigma gamma", positive=True)
+    node = 100 * PoissonSubsample(Gaussian(sigma), gamma)
+    over = {"sigma": [2, 4, 8], "gamma": ["1/1000", "1/100"], "delta": "1e-6"}
+    drawn = lines(plot_sweep(node, over))
+    assert [name.partition(" (")[0] for name in drawn] == ["gamma = 1/1000", "gamma = 1/100"]
+    for rate, line in zip(over["gamma"], drawn.values(), strict=True):
+        assert list(line.get_xdata()) == [2, 4, 8]
+        at = node.subs({"sigma": 4, "gamma": rate}).epsilon("1e-6", 8).epsilon.rounded_up(8)
+        assert line.get_ydata()[1] == rational_float(Fraction(at))
+    both = {"full": Gaussian(sigma), "sampled": node}
+    names = [name.partition(",")[0] for name in lines(plot_sweep(both, over))]
+    assert names == ["full", "sampled", "sampled"]
+    with pytest.raises(DomainError, match="give one value to delta"):
+        plot_sweep(node, {**over, "delta": ["1e-6", "1e-5"]})
+
+
 def test_a_point_without_an_answer_is_a_gap_and_no_line_across_it():
     sigma = sympy.Symbol("sigma")
     over = {sigma: [1, 2, 0, 4, -1, 8, 16], "delta": "1e-6"}

@@ -119,10 +119,11 @@ def plot_sweep(
 ) -> Figure:
     """Draw ε, δ or ε(α) against one parameter, as a matplotlib Figure.
 
-    `over` gives values to the parameters, as in `sweep`. Exactly one of them has several values and
-    is the horizontal axis: the noise, the rate, the number of runs, δ, ε or α. `curves` and `axes`
-    are those of `plot`. `ask`, `by`, `orders`, `conversion` and `executor` are those of `sweep`. ε
-    is in nats. Raises DomainError, MissingPackageError.
+    `over` gives values to the parameters, as in `sweep`. The first of them with several values is
+    the horizontal axis: the noise, the rate, the number of runs, δ, ε or α. If a second one has
+    several values, there is a line for each of these. `curves` and `axes` are those of `plot`.
+    `ask`, `by`, `orders`, `conversion` and `executor` are those of `sweep`. ε is in nats. Raises
+    DomainError, MissingPackageError.
 
     >>> import sympy
     >>> from symacct import Gaussian
@@ -135,17 +136,20 @@ def plot_sweep(
     }
     arguments.one_of(ask, "ask", NEEDED)
     varied = [name for name, found in values.items() if len(found) > 1]
-    if len(varied) != 1:
-        [name, *others] = varied or [*(set(values) - {NEEDED[ask]}), NEEDED[ask]]
+    if len(varied) not in (1, 2):
+        [name, *_] = varied or [*(set(values) - {NEEDED[ask]}), NEEDED[ask]]
         several = f"add {{'{name}': {_SOME.get(name, '[1, 2, 4]')}}}"
-        remedy = f"give one value to {', '.join(others)}" if varied else several
+        remedy = f"give one value to {', '.join(varied[2:])}" if varied else several
         raise DomainError(
-            f"plot: found several values for {', '.join(varied) or 'nothing'}, needed exactly one "
-            f"parameter with several, for the axis; {remedy}"
+            f"plot: found several values for {', '.join(varied) or 'nothing'}, needed one "
+            f"parameter with several, for the axis, or a second one for the lines; {remedy}"
         )
-    [axis] = varied
+    axis, *families = varied
     fixed = [
-        f"{_SIGNS.get(name, name)} = {x}" for name in values if name != axis for x in values[name]
+        f"{_SIGNS.get(name, name)} = {x}"
+        for name in values
+        if name not in varied
+        for x in values[name]
     ]
     at = f" at {', '.join(fixed)}" if fixed else ""
     if ask != "rdp" and conversion != BEST:
@@ -166,7 +170,12 @@ def plot_sweep(
     for name, node in named.items():
         wanted = {NEEDED[ask], *(symbol.name for symbol in node.free_symbols)}
         used = {key: value for key, value in values.items() if key in wanted}
-        drawing.add(lines.of_records(name, axis, ask_all(node, used)))
+        family = next((one for one in families if one in wanted), None)
+        for x in values[family] if family else ():
+            title = f"{family} = {x}" if len(named) == 1 else f"{name}, {family} = {x}"
+            drawing.add(lines.of_records(title, axis, ask_all(node, used | {family: [x]})))
+        if family is None:
+            drawing.add(lines.of_records(name, axis, ask_all(node, used)))
     return drawing.finished(on_a_grid=True)
 
 
