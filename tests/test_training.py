@@ -302,7 +302,7 @@ def test_groups_and_runs_are_those_of_python(sampling, group, runs):
     assert document["expression"] == repr(m)
     known = m.epsilon("1e-5", digits=6, conversion="improved").epsilon
     assert document["epsilon"]["value"] == known.rounded()
-    shown = CliRunner().invoke(main, [*asked, "--more"]).output
+    shown = CliRunner().invoke(main, [*asked, "--more", "--seconds", "1"]).output
     told = " ".join(re.sub("[│]", " ", shown).split())
     assert (f"up to {group} records" in told) == (group > 1)
     assert (f"a person has at most {group} of the records" in told) == (group > 1)
