@@ -50,6 +50,12 @@ def test_of_two_ends_the_first_one_counts() -> None:
         deadline.check()
 
 
+def test_a_quadrature_of_mpmath_looks_at_the_time() -> None:
+    sampled = sa.PoissonSubsample(sa.Gaussian("3/7"), "1/3", "replace_one")
+    with deadline.within(0), pytest.raises(OutOfTimeError):
+        sampled.rdp(3, engine="mpmath")
+
+
 def test_an_end_is_no_answer_and_no_error() -> None:
     assert time_limit.OutOfTimeError is OutOfTimeError
     assert not issubclass(OutOfTimeError, Exception)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
+from typing import Any
 
 from mpmath.ctx_mp import MPContext
 
 from symacct.arithmetic.context import Number, PlainGaps
 from symacct.arithmetic.expression import evaluate
+from symacct.core import deadline
 from symacct.core.exact import INFINITY, Numeric, exact
 
 
@@ -92,3 +94,13 @@ class UpwardMpmathArithmetic(MpmathArithmetic):
     """Numbers of a private context of mpmath; roundings, all upwards, are not tracked."""
 
     rounding = "c"
+
+
+def quadrature(mp: Any, integrand: Callable[[Any], Any], places: Iterable[Any], **how: Any) -> Any:
+    """mpmath's quadrature between the places, which ends when the question's time does."""
+
+    def looked(x: Any) -> Any:
+        deadline.check()
+        return integrand(x)
+
+    return mp.quad(looked, places, **how)

@@ -9,6 +9,7 @@ from mpmath.ctx_mp import MPContext
 
 from symacct.arithmetic import MpmathArithmetic, Number
 from symacct.arithmetic.expression import evaluate
+from symacct.arithmetic.mp import quadrature
 from symacct.core import symbols
 from symacct.core.errors import PrecisionError
 from symacct.numerics.densities.expectations import Mass
@@ -86,8 +87,8 @@ class Quadrature:
             if not pending:
                 return total
             a, b, depth = pending.pop()
-            value, error = self.mp.quad(
-                self.at, [a, b], error=True, method="gauss-legendre", maxdegree=5
+            value, error = quadrature(
+                self.mp, self.at, [a, b], error=True, method="gauss-legendre", maxdegree=5
             )
             if depth >= _DEPTH or error <= self.tolerance * (scale + abs(total) + abs(value)):
                 total += value

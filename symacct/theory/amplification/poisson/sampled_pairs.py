@@ -24,6 +24,7 @@ from symacct.arithmetic import (
     SymbolicArithmetic,
 )
 from symacct.arithmetic.ball import rational_ends
+from symacct.arithmetic.mp import quadrature
 from symacct.arithmetic.symbolic import written
 from symacct.core.errors import PrecisionError
 from symacct.core.exact import Exact, Order, exact
@@ -200,14 +201,15 @@ def _(ctx: MpmathArithmetic, mechanism: Mechanism, gamma: Fraction, alpha: Order
             )
         points = [-reach + (reach + last) * k / steps for k in range(steps + 1)]
         half_square = 2 * scale**2
-        total = mp.quad(
+        total = quadrature(
+            mp,
             lambda z: mp.exp(-z * z / half_square) * gap((2 * z - 1) / half_square),
             points,
             method="gauss-legendre",
         )
         return total / (scale * mp.sqrt(2 * mp.pi))
     s = 1 / scale
-    inside = mp.quad(lambda z: mp.exp(-s * z) * gap(s * (2 * z - 1)), [0, mp.mpf(1) / 2, 1])
+    inside = quadrature(mp, lambda z: mp.exp(-s * z) * gap(s * (2 * z - 1)), [0, mp.mpf(1) / 2, 1])
     return (gap(-s) + mp.exp(-s) * gap(s) + s * inside) / 2
 
 

@@ -14,6 +14,7 @@ from symacct.arithmetic import (
     Number,
     SymbolicArithmetic,
 )
+from symacct.arithmetic.mp import quadrature
 from symacct.arithmetic.symbolic import written
 from symacct.core.claims import FINITE_ORDERS, REPLACE_ONE, Kind
 from symacct.core.exact import Exact, Order, expression
@@ -132,12 +133,14 @@ def _(ctx: MpmathArithmetic, mechanism: Any, alpha: Order, gamma: Fraction) -> N
 
     s = 1 / ctx.number(shape_ratio(mechanism))
     if isinstance(mechanism, LaplacePair):
-        inside = mp.quad(lambda y: value(s * y) * mp.exp(-s * (1 + y) / 2), [0, mp.mpf(1) / 2, 1])
+        inside = quadrature(
+            mp, lambda y: value(s * y) * mp.exp(-s * (1 + y) / 2), [0, mp.mpf(1) / 2, 1]
+        )
         return inside * s / 4 + value(s) * mp.exp(-s) / 2
     high = (1 if alpha is None else ctx.number(alpha)) * s + mp.sqrt(2 * ctx.bits)
     places = mp.linspace(s / 2, high, int(high * (1 + s) / 4) + 4)
-    total = mp.quad(
-        lambda x: value(s * x - s * s / 2) * mp.exp(-x * x / 2), places, method="gauss-legendre"
+    total = quadrature(
+        mp, lambda x: value(s * x - s * s / 2) * mp.exp(-x * x / 2), places, method="gauss-legendre"
     )
     return total / mp.sqrt(2 * mp.pi)
 

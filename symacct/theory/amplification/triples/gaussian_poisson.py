@@ -17,6 +17,7 @@ from symacct.arithmetic import (
     Number,
     SymbolicArithmetic,
 )
+from symacct.arithmetic.mp import quadrature
 from symacct.arithmetic.symbolic import written
 from symacct.core.claims import FINITE_ORDERS, REPLACE_ONE, Kind
 from symacct.core.exact import Exact, Order
@@ -151,7 +152,7 @@ def _by_quadrature(
             return mp.exp(-x * x / 2) * gap(mp, u, w)
 
         places = mp.linspace(low, high, int((high - low) * (1 + delta) / 4) + 4)
-        total = mp.quad(integrand, places, method="gauss-legendre") / mp.sqrt(2 * mp.pi)
+        total = quadrature(mp, integrand, places, method="gauss-legendre") / mp.sqrt(2 * mp.pi)
     return +total
 
 
