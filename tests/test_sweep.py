@@ -354,7 +354,7 @@ PLOT, ASKED, SAMPLED = "plot", "sweep", "PoissonSubsample(Gaussian(2), gamma)"
         ([PLOT, "Gaussian(sigma)", "--over", "sigma=1,2", "--over", "sigma=2,3"],
          "write --over sigma=1,2,3"),
         ([PLOT, SAMPLED.replace("2", "sigma"), "--over", "sigma=1,2", "--over", "gamma=0.1,0.2",
-          "--delta", "1e-5"], "give one value to gamma"),
+          "--over", "delta=1e-5,1e-6"], "give one value to delta"),
     ],
 )  # fmt: skip
 def test_the_message_has_the_text_to_type(words, remedy):
