@@ -13,7 +13,7 @@ from flint import acb, arb, arb_poly
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import decide
-from symacct.core import limits
+from symacct.core import deadline, limits
 from symacct.core.errors import PrecisionError, echo
 from symacct.core.exact import Exact
 from symacct.core.forking import cached_property
@@ -42,7 +42,7 @@ class Atoms:
     def laws(self) -> Masses:
         """(p, q) with p mixed; outcomes of one likelihood ratio are one."""
         merged: dict[Exact | None, tuple[Exact, Exact]] = {}
-        for p, q in self.masses:
+        for p, q in deadline.each(self.masses):
             mixed = (1 - self.gamma) * q + self.gamma * p
             ratio = None if q == 0 else mixed / q
             if mixed != 0 or q != 0:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 from flint import arb
 
+from symacct.core import deadline
+
 _MOST_STEPS = 1200
 SHARE = 20
 
@@ -43,6 +45,7 @@ class TransformOnLine:
         slack = ((self.moment / here).log() / SHARE).expm1().mid()
         goal = here * (1 + slack)
         for _ in range(_MOST_STEPS if slack > 0 else 0):
+            deadline.check()
             if any(constant + falling / place <= goal for constant, falling in self.ends):
                 return goal.min(self.moment)
             next_place = place + step
