@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import suppress
 from fractions import Fraction
 
 from symacct.arithmetic.ball import precision, rational
+from symacct.core import deadline, limits
 from symacct.core.errors import InfiniteError, LimitError, PrecisionError
 from symacct.core.exact import INFINITY
 from symacct.expressions.node import Node
@@ -16,6 +18,7 @@ from symacct.profile.losses.finite import Atoms
 from symacct.results.enclosure import Enclosure, to_fraction
 
 _DIGITS, _BITS, _PLACES = 8, 96, 96
+_LOG2 = Fraction(69, 100)  # log 2, rounded down
 _BY_ORDERS = "improved"  # the conversion of a curve
 #: What may be left of δ at the last place.
 _LEFT = tuple(Fraction(1, 2**bits) for bits in (100, 50, 33, 20, 10))
@@ -33,7 +36,7 @@ def pair_of_curve(m: Node) -> Atoms:
 def _bounds(m: Node) -> Iterator[tuple[Fraction, Fraction]]:
     """(e^ε, δ) at places from 0 to where hardly anything is left, and ε(∞), both rounded up."""
     last = _last(m)
-    for i in range(_PLACES + 1):
+    for i in deadline.each(range(_PLACES + 1)):
         place = last * i / _PLACES
         yield _power(place), to_fraction(m.delta(place, _DIGITS, _BY_ORDERS).delta.upper)
     largest = m.rdp(INFINITY, digits=_DIGITS).upper
@@ -55,5 +58,6 @@ def _shortened(epsilon: Enclosure) -> Fraction:
 
 
 def _power(epsilon: Fraction) -> Fraction:
-    """e^ε or a little more."""
+    """e^ε or a little more; LimitError where it is too long for sums of fractions."""
+    limits.check("parameter_bits", math.ceil(epsilon / _LOG2), "e^ε of a curve alone, in bits")
     return rational(ball(epsilon).exp().upper())

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
+from symacct.core import deadline
+
 Point = tuple[Fraction, Fraction]  # x, and what H(x) is at most
 Enclosed = tuple[Fraction, Fraction, Fraction]  # x, and what H(x) is at least and at most
 Masses = tuple[tuple[Fraction, Fraction], ...]
@@ -77,7 +79,7 @@ def _pair_of(points: Iterable[Point]) -> Masses:
 def _lower_hull(points: Iterable[Point]) -> list[Point]:
     """The corners of the largest convex function below all points that never rises."""
     found: list[Point] = []
-    for point in sorted(points):
+    for point in deadline.each(sorted(points)):
         if found and point[1] >= found[-1][1]:
             continue  # the function may stay as low as it is
         while len(found) > 1 and _is_above(found[-1], found[-2], point):
