@@ -23,7 +23,6 @@ from symacct.core.errors import (
     PrecisionError,
     SoundnessError,
     StorageError,
-    StorageWarning,
     SymacctError,
 )
 from symacct.core.exact import binary
@@ -179,7 +178,6 @@ __all__ = [
     "Source",
     "SparseVector",
     "StorageError",
-    "StorageWarning",
     "SubsampleWithoutReplacement",
     "Sweep",
     "SymacctError",

@@ -198,22 +198,6 @@ def test_a_cached_property_is_computed_once():
     assert Once.value.__doc__ == "What it is."
 
 
-def test_a_child_opens_the_memo_for_itself(tmp_path):
-    accountant = Accountant(memo=tmp_path / "memo.sqlite")
-    m = PoissonSubsample(Gaussian(3), "1/50")
-    expected = accountant.rdp(m, 6)
-
-    def child():
-        inherited = accountant._disk
-        same = accountant.rdp(m, 6) == expected and accountant.oracle_calls(m) == 0
-        accountant.rdp(m, 7)
-        return same and accountant._disk is not inherited
-
-    assert status_of(child) == 0
-    assert accountant.rdp(m, 7) == Accountant().rdp(m, 7)
-    assert accountant.oracle_calls(m) == 1
-
-
 def test_a_sweep_on_a_process_pool_while_threads_compute():
     m = PoissonSubsample(Gaussian(sympy.Symbol("sigma")), "1/50")
     over = {"sigma": [1, 2, 3], "delta": "1e-5"}

@@ -93,35 +93,20 @@ def test_a_table_within_one_question_forgets_nothing():
         assert entries(accountant, False) <= 3
 
 
-def test_a_memo_on_the_disk_keeps_what_the_memory_forgets(tmp_path):
-    with limits(values=4):
-        first = Accountant(memo=tmp_path / "memo.sqlite")
-        expected = [first.rdp(STEP, alpha) for alpha in range(2, 30)]
-        assert entries(first, False) <= 4
-        second = Accountant(memo=tmp_path / "memo.sqlite")
-        found = [second.rdp(STEP, alpha) for alpha in range(2, 30)]
-    assert [(x.lower, x.upper) for x in found] == [(x.lower, x.upper) for x in expected]
-    assert Accountant(memo=tmp_path / "memo.sqlite").rdp(STEP, 29) == expected[-1]
-
-
 COPIES = [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]  # noqa: S301  # our own
 
 
 @pytest.mark.parametrize("copied", COPIES)
-@pytest.mark.parametrize("memo", [False, True])
 @pytest.mark.parametrize("engine", ["ball", "mpmath", "float64"])
-def test_a_copy_of_an_accountant_has_its_settings_and_an_empty_memory(
-    engine, memo, copied, tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
-    accountant = Accountant(17, engine, "memo.sqlite" if memo else None)
+def test_a_copy_of_an_accountant_has_its_settings_and_an_empty_memory(engine, copied):
+    accountant = Accountant(17, engine)
     expected = accountant.rdp(STEP, 6)
     other = copied(accountant)
     assert type(other) is Accountant
     assert (other.digits, other.engine) == (17, engine)
     assert other.oracle_calls(STEP) == 0
     assert other.rdp(STEP, 6) == expected
-    assert other.oracle_calls(STEP) == (0 if memo and engine == "ball" else 1)
+    assert other.oracle_calls(STEP) == 1
     accountant.clear()
     assert other._memo is not accountant._memo
     assert other._lock is not accountant._lock

@@ -36,6 +36,7 @@ from symacct.cli import main
 from symacct.core import exact
 from symacct.explore.grids import grid, whole_numbers
 from symacct.explore.sweeps import worker
+from symacct.explore.sweeps.results import source_digest
 
 SIGMA, GAMMA = sympy.symbols("sigma gamma", positive=True)
 STEP = PoissonSubsample(Gaussian(SIGMA), GAMMA)
@@ -238,6 +239,28 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
     counting = Counting()
     assert list(sweep(STEP, GRID, executor=counting, file=file)) == list(sweep(STEP, GRID))
     assert len(counting.points) <= 35
+
+
+def test_answers_of_another_state_of_the_formulas_are_not_taken(tmp_path, monkeypatch):
+    file, over = tmp_path / "results.jsonl", {SIGMA: [1, 2], "alpha": 2}
+    sweep(Gaussian(SIGMA), over, "rdp", file=file)
+    monkeypatch.setattr("symacct.explore.sweeps.sweeping.source_digest", lambda: "another")
+    with pytest.raises(StorageError, match="another sweep"):
+        sweep(Gaussian(SIGMA), over, "rdp", file=file)
+
+
+def test_the_digest_of_the_source_is_of_names_and_texts(tmp_path):
+    def digest(files):
+        package = tmp_path / str(len(list(tmp_path.iterdir())))
+        for name, text in files.items():
+            (package / name).parent.mkdir(parents=True, exist_ok=True)
+            (package / name).write_text(text)
+        return source_digest(package)
+
+    files = {"a.py": "x = 1", "b/c.py": ""}
+    others = [{"a.py": "x = 2", "b/c.py": ""}, {"a.py": "x = 1"}, {"a.py": "x = 1", "c.py": ""}]
+    assert digest(files) == digest({**files, "README": "changed"})
+    assert len({digest(one) for one in (files, *others)}) == 4
 
 
 def test_two_sweeps_do_not_write_one_file(tmp_path):

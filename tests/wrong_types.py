@@ -132,7 +132,7 @@ def accountant_calls():
     a = accountant()
     question = {"m": M, **QUESTION}
     return {
-        "Accountant": (Accountant, {"digits": 5, "engine": "ball", "memo": None}),
+        "Accountant": (Accountant, {"digits": 5, "engine": "ball"}),
         "Accountant.rdp": (a.rdp, {"m": M, "alpha": 2, "by": None, "digits": 5}),
         "Accountant.cgf": (a.cgf, {"m": M, "lam": 2, "by": None, "digits": 5}),
         "Accountant.lower_bound": (a.lower_bound, {"m": M, "alpha": 2, "digits": 5}),

@@ -8,7 +8,6 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, TypeAlias, overload
 from weakref import WeakKeyDictionary
 
@@ -22,7 +21,6 @@ from symacct.accountant.best import (
     best_guarantee,
     pinned_conversion,
 )
-from symacct.accountant.disk_memo import DiskMemo, was_read
 from symacct.accountant.failing import may_fail
 from symacct.arithmetic import (
     BALL,
@@ -47,7 +45,6 @@ from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import given_delta, rational
 from symacct.profile import Profile, lower_bound, profile, refuse_pinned
 from symacct.profile.answer import ProfileAnswer
-from symacct.profile.proofs import PROOFS
 from symacct.rdp.curve import NodeCurve
 from symacct.rdp.decimals import as_decimal
 from symacct.rdp.evaluation import KEY_LENGTH, Evaluation, goal_of, theorem_node
@@ -66,7 +63,6 @@ _FEW_ORDER_DIGITS = 4  # of a bound by a few orders, which is not the best
 _FLOAT_ERROR = 2.0**-40  # of float64, however few operations there were
 # Values of the curve and of its moments are oracle calls; what was derived from them is not.
 _COUNTED = ((), ("excess",), ("dense",))
-_STORED = ((), ("exact profile",))
 
 
 @explained_methods
@@ -77,8 +73,7 @@ class Accountant:
     (an independent computation, not certified) or "float64" (fast, not certified). With "float64"
     some theorems, such as TRIPLE-GAUSSIAN, answer by an upper bound, because the proof for each
     order would take long. An answer never depends on earlier questions: a stored value is found
-    again only if everything that could change it is the same. `memo` names a file that keeps
-    certified curve values for later processes. Raises StorageError if the file cannot be used.
+    again only if everything that could change it is the same.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> accountant = Accountant(digits=12)
@@ -86,20 +81,16 @@ class Accountant:
     2.04884750703e-6
     """
 
-    def __init__(
-        self, digits: int = 30, engine: str = "ball", memo: str | Path | None = None
-    ) -> None:
+    def __init__(self, digits: int = 30, engine: str = "ball") -> None:
         self.digits = arguments.digits(digits)
         self.engine = arguments.one_of(engine, "engine", ENGINES)
         self._memo: WeakKeyDictionary[Node, dict[Key, Remembered]] = WeakKeyDictionary()
         self._lock = new_lock()
         self._touched: dict[int, tuple[Remembered, str]] = {}
-        self._disk = None if memo is None else DiskMemo(memo)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy, or what a pickle gives back: the settings, and what is remembered on the disk."""
-        file = None if self._disk is None else str(self._disk.path.absolute())
-        return type(self), (self.digits, self.engine, file)
+        """A copy, or what a pickle gives back: the settings alone."""
+        return type(self), (self.digits, self.engine)
 
     # --- remembering
 
@@ -114,42 +105,25 @@ class Accountant:
             asked = [
                 t for key, t in tables if len(key) >= KEY_LENGTH and key[KEY_LENGTH:] in _COUNTED
             ]
-            orders = {(alpha, was_read(t, alpha)) for t in asked for alpha in t.all()}
-            return len({alpha for alpha, read in orders if not read})
+            return len({alpha for t in asked for alpha in t.all()})
 
     def clear(self) -> None:
-        """Forget every value except those in the memo file."""
+        """Forget every value."""
         with self._asking():
             self._memo.clear()
 
     @contextlib.contextmanager
     def _asking(self) -> Iterator[None]:
-        """One question at a time, between what the disk has and what it is then given."""
+        """One question at a time."""
         within = self._lock._is_owned()  # a question within a question forgets nothing
         with self._lock:
             try:
-                if self._disk is None:
-                    yield
-                else:
-                    with self._on(self._disk):
-                        yield
+                yield
             finally:
                 if not within:
                     for table, limit in self._touched.values():
                         table.forget(getattr(limits.current(), limit))
                     self._touched.clear()
-
-    @contextlib.contextmanager
-    def _on(self, disk: DiskMemo) -> Iterator[None]:
-        """What is on the disk is known here, and what is found is written there."""
-        if disk.is_inherited:
-            disk = self._disk = disk.opened_again()
-            self._memo.clear()
-        disk.refresh()
-        try:
-            yield
-        finally:
-            disk.save()
 
     def _evaluation(self, ctx: Arithmetic, goal: Kind, by: By) -> Evaluation:
         return Evaluation(ctx, goal, by, self._table)
@@ -161,11 +135,7 @@ class Accountant:
             tables = self._memo[node] = {}
         table = tables.get(key)
         if table is None:
-            is_kept = len(key) >= KEY_LENGTH and key[KEY_LENGTH:] in _STORED
-            table = (
-                Remembered() if self._disk is None or not is_kept else self._disk.table(node, key)
-            )
-            tables[key] = table
+            table = tables[key] = Remembered()
         self._touched[id(table)] = table, limit
         return table
 
@@ -449,19 +419,14 @@ class Accountant:
         return BestOrder(question, digits, lambda: self._evaluation(BALL, Kind.UPPER, by))
 
     def _exactly(self, question: EpsilonDelta, digits: int) -> Guarantee:
-        """By the exact profile; its answer is remembered by the order of its nodes."""
+        """By the exact profile, whose answer is remembered."""
         known, asked = self._profile(question.m), (question.asks_epsilon, question.value)
-        key = (*question.exact_key(digits), limits.current(), *_STORED[1])
-        table = self._table(question.m, key, "answers")
-        proofs = self._table(question.m, (*key[:3], f"{key[3]}, proof", *key[4:]), "answers")
-        for at, n in zip(table.all(), proofs.all(), strict=False):
-            return known.guarantee(
-                *asked, ProfileAnswer(table[at], float(at), PROOFS[int(n) - 1]), digits
-            )
-        with precision(first_bits(digits)):
-            answer = known.answer(*asked, digits)
-        table[Fraction(answer.order) if answer.order < INFINITY else INFINITY] = answer.value
-        proofs[Fraction(PROOFS.index(answer.proof) + 1)] = arb(1)
+        answers = self._table(question.m, ("exact profile", limits.current()), "answers")
+        key = (question.given, *question.value.as_integer_ratio(), digits)
+        answer: ProfileAnswer | None = answers[key]
+        if answer is None:
+            with precision(first_bits(digits)):
+                answer = answers[key] = known.answer(*asked, digits)
         return known.guarantee(*asked, answer, digits)
 
     def _profile(self, m: Node) -> Profile:

@@ -303,10 +303,6 @@ class OrderGridWarning(UserWarning):
     """The best of the given orders is at the edge of the grid; a better one may lie beyond it."""
 
 
-class StorageWarning(UserWarning):
-    """A memo file can no longer be written. Answers are still given."""
-
-
 class GapWarning(UserWarning):
     """Some points of a picture have no finite value, and the line has gaps there."""
 

@@ -7,7 +7,7 @@ what the order 1 says, and adds to the best of the orders above it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -27,7 +27,7 @@ from symacct.core.errors import (
     SymacctError,
     echo,
 )
-from symacct.core.exact import INFINITY, Numeric, Order, text
+from symacct.core.exact import INFINITY, Numeric, Order
 from symacct.core.pinning import By
 from symacct.expressions.node import Node
 from symacct.rdp.curve import NodeCurve
@@ -71,10 +71,6 @@ class EpsilonDelta:
         """All that the answer depends on, beside the node, the orders and the digits."""
         # A fraction works its hash out anew each time, which takes as long as a sum.
         return self.by, self.conversion, self.given, *self.value.as_integer_ratio()
-
-    def exact_key(self, digits: int) -> tuple[Hashable, ...]:
-        """What the exact profile's answer depends on, as the first of an evaluation's key."""
-        return type(BALL).__name__, digits, self.given, text(self.value)
 
     def objective(self) -> Callable[[arb, Order], arb]:
         """ε(α) and α ↦ what the conversion makes of it: an ε, or a log δ; ∞ where that is."""

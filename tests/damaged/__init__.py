@@ -8,11 +8,10 @@ CHECKS = {
     "hello": protocol.check_hello,
     "session": protocol.check_session,
     "sweep": files.check_sweep,
-    "memo": files.check_memo,
     "paper": files.check_paper,
     "paper command": files.check_paper_command,
 }
-_WRITTEN = {"sweep": files.written_sweep, "memo": files.written_memo}
+_WRITTEN = {"sweep": files.written_sweep}
 
 
 def prepared(name, folder):

@@ -1,14 +1,13 @@
-"""Files that were damaged: sweep files, memos, paper files."""
+"""Files that were damaged: sweep files, paper files."""
 
 import json
 import random
-import warnings
 
 import pytest
 import sympy
 from click.testing import CliRunner
 
-from symacct import Accountant, Gaussian, PoissonSubsample, StorageError, sweep
+from symacct import Gaussian, PoissonSubsample, StorageError, sweep
 from symacct.cli import main
 from symacct.core import limits
 from symacct.core.errors import ParseError
@@ -57,56 +56,6 @@ def check_sweep(folder, content, seed):
         left = file.read_bytes()
         return refused(error) if left == broken else pytest.fail("the file was changed")
     assert list(found) == TRUE_SWEEP
-    return "right"
-
-
-# --- memos
-
-STEP = PoissonSubsample(Gaussian(3), "1/50")
-MEMO_ORDERS = (2, 7, "7/2")
-TRUE_MEMO = [Accountant(12).rdp(STEP, alpha) for alpha in MEMO_ORDERS]
-
-
-def written_memo(folder):
-    """The bytes of a memo."""
-    file = folder / "memo.sqlite"
-    accountant = Accountant(12, memo=file)
-    for alpha in MEMO_ORDERS:
-        accountant.rdp(STEP, alpha)
-    accountant._disk.close()
-    return file.read_bytes()
-
-
-def check_memo(folder, content, seed):
-    """A damaged memo is a StorageError, or every answer is the true one."""
-    chance = random.Random(seed)
-    broken = bytearray(content)
-    if seed % 3 == 0:
-        broken = mutations.damaged(chance, content)
-    elif seed % 3 == 1:  # the header and the schema
-        for _ in range(chance.randrange(1, 6)):
-            broken[chance.randrange(512)] = chance.randrange(256)
-    else:  # where something stands
-        places = [i for i, byte in enumerate(broken) if byte]
-        for _ in range(chance.randrange(1, 6)):
-            broken[chance.choice(places)] = chance.randrange(256)
-    for name in ("memo.broken", "memo.broken-wal", "memo.broken-shm", "memo.broken-journal"):
-        (folder / name).unlink(missing_ok=True)
-    file = folder / "memo.broken"
-    file.write_bytes(broken)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            accountant = Accountant(12, memo=file)
-        except StorageError as error:
-            return refused(error)
-        try:
-            found = [accountant.rdp(STEP, alpha) for alpha in MEMO_ORDERS]
-        except StorageError as error:
-            return refused(error)
-        finally:
-            accountant._disk._base.close()
-    assert found == TRUE_MEMO
     return "right"
 
 

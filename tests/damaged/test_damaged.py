@@ -13,7 +13,6 @@ SEEDS = {
     "hello": 400,
     "session": 2,
     "sweep": 300,
-    "memo": 150,
     "paper": 400,
     "paper command": 60,
 }

@@ -442,17 +442,6 @@ def test_ctrl_c_leaves_nothing_behind(m, part, name, monkeypatch):
     assert found.alpha == expected.alpha
 
 
-def test_with_a_memo_on_disk_the_answers_are_the_same(tmp_path):
-    """It holds values of curves, of which the exact profile reads none."""
-    m, file = 3000 * PoissonSubsample(Gaussian(3), "1/50"), tmp_path / "memo.sqlite"
-    bare = Accountant(digits=15)
-    for _ in range(2):
-        stored = Accountant(digits=15, memo=file)
-        assert stored.epsilon(m, "1e-5", "exact") == bare.epsilon(m, "1e-5", "exact")
-        assert stored.delta(m, 1, "exact") == bare.delta(m, 1, "exact")
-        assert stored.epsilon(m, "1e-5") == bare.epsilon(m, "1e-5")
-
-
 def test_many_kinds_of_parts_lie_between_the_widest_and_the_narrowest():
     """Steered by some of them, answered by all."""
     scales = [Fraction(300 + i, 100) for i in range(60)]

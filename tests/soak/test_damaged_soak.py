@@ -15,7 +15,6 @@ CASES = {
     "hello": 20_000,
     "session": 200,
     "sweep": 10_000,
-    "memo": 5_000,
     "paper": 10_000,
     "paper command": 3_000,
 }

@@ -6,6 +6,7 @@ the hand changed is no answer. It is no signature: who can write the file can wr
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -172,6 +173,19 @@ class ResultsFile:
         """Let go of the file; another sweep may use it."""
         with suppress(OSError):  # what could not be written was said, and closing tries it again
             self._file.close()
+
+
+@functools.cache
+def source_digest(package: Path = Path(__file__).parents[2]) -> str:
+    """A digest of all that computes a value: every module of the package, by name and text.
+
+    In a file's header it keeps answers of two states of the formulas apart.
+    """
+    digest = hashlib.sha256()
+    for file in sorted(package.rglob("*.py")):
+        text = file.read_bytes()
+        digest.update(f"{file.relative_to(package).as_posix()}\n{len(text)}\n".encode() + text)
+    return digest.hexdigest()
 
 
 def _line(record: Record) -> bytes:

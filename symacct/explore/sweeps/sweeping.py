@@ -13,7 +13,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, overload
 
-from symacct.accountant.disk_memo import source_digest
 from symacct.core import arguments, exact, limits
 from symacct.core.calling import explained
 from symacct.core.errors import (
@@ -30,7 +29,7 @@ from symacct.core.exact import Numeric
 from symacct.core.lazy_import import sympy
 from symacct.core.pinning import By
 from symacct.explore.grids import axis_values
-from symacct.explore.sweeps.results import Record, ResultsFile
+from symacct.explore.sweeps.results import Record, ResultsFile, source_digest
 from symacct.explore.sweeps.worker import NEEDED, answer
 from symacct.export.cards import grid
 from symacct.export.description import about
