@@ -77,6 +77,7 @@ from symacct.operations import (
     sampled_descent,
     truncated_poisson,
 )
+from symacct.profile.conversion import EXACT as EXACT
 from symacct.results.enclosure import Enclosure, Guarantee
 from symacct.text import from_json, parse
 from symacct.theory import amplification

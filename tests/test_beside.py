@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 import symacct
 from symacct import Gaussian, PoissonSubsample
-from symacct.accountant import accountant
 from symacct.cli.frame import main
 from symacct.core import deadline, limits
 from symacct.core.errors import LimitError
+from symacct.profile import conversion
 from tests.extremes import bounded
 from tests.thinning import examples, in_a_soak
 
@@ -80,8 +80,8 @@ def printed(question):
     """What a command prints where nothing beside Rényi orders has an end."""
     screen = Screen()
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(screen):
-        patch.setattr(accountant, "profile", screen.endless)
-        patch.setattr(accountant, "lower_bound", screen.endless)
+        patch.setattr(conversion, "profile", screen.endless)
+        patch.setattr(conversion, "lower_bound", screen.endless)
         patch.setenv("COLUMNS", "200")
         with limits.limits(seconds=SECONDS):
             main.main([*question, "--digits", "3"], standalone_mode=False)

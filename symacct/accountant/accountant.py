@@ -18,6 +18,7 @@ from flint import arb
 from symacct.accountant.best import (
     BY_ORDERS,
     SCREEN_DIGITS,
+    TRUE,
     best_guarantee,
     pinned_conversion,
 )
@@ -43,8 +44,6 @@ from symacct.core.pinning import By
 from symacct.expressions import theorem_registry
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import given_delta, rational
-from symacct.profile import Profile, lower_bound, profile, refuse_pinned
-from symacct.profile.answer import ProfileAnswer
 from symacct.rdp.curve import NodeCurve
 from symacct.rdp.decimals import as_decimal
 from symacct.rdp.evaluation import KEY_LENGTH, Evaluation, goal_of, theorem_node
@@ -54,7 +53,7 @@ from symacct.results.enclosure import Enclosure, Guarantee, from_ball
 from symacct.results.precision import first_bits, to_digits, undecided
 from symacct.theory.conversion import BEST
 from symacct.theory.conversion import proved as proved_conversion
-from symacct.theory.conversion.conversion import Conversion, OrderOne
+from symacct.theory.conversion.conversion import Conversion, OrderOne, WholeProfile
 
 ENGINES = ("ball", "mpmath", "float64")
 Asked: TypeAlias = str | Iterable[Numeric] | None  # what orders= may be
@@ -326,7 +325,9 @@ class Accountant:
                 asks_epsilon, given, digits, lambda m, at: self._lower(m, asks_epsilon, at, digits)
             )
         with self._asking(), precision(first_bits(digits)):
-            return lower_bound(m, asks_epsilon, given, digits)
+            exact = proved_conversion(TRUE)
+            assert isinstance(exact, WholeProfile)  # noqa: S101  # it is registered as that
+            return exact.lower_bound(m, asks_epsilon, given, digits)
 
     def _check(self, question: EpsilonDelta) -> None:
         """Raises what keeps a question from being answered by any conversion."""
@@ -403,39 +404,24 @@ class Accountant:
             found = search.answer(orders)
             free = orders is None or isinstance(orders, str)
             return no_larger_at_one(found, search) if free else found
-        refuse_pinned(orders, question.by)
-        by_curve = replace(question, conversion=proved_conversion("improved"))
-        may_exceed_curve = self._profile(question.m).may_exceed_curve
+        exact, asked = question.conversion, (question.m, question.asks_epsilon, question.value)
+        exact.refuse_pinned(orders, question.by)
+        by_curve = replace(question, conversion=proved_conversion(BY_ORDERS))
         return by_the_profile(
-            lambda digits: question.with_exact_epsilon(self._exactly(question, digits)),
+            lambda digits: question.with_exact_epsilon(
+                exact.guarantee(*asked, digits, self._table)
+            ),
             digits,
             is_default,
-            (lambda: self._answer(by_curve, None, digits)) if may_exceed_curve else None,
+            (lambda: self._answer(by_curve, None, digits))
+            if exact.may_exceed_curve(question.m, self._table)
+            else None,
         )
 
     def _search(self, question: EpsilonDelta, digits: int) -> BestOrder:
         """The search for the order that answers best."""
         by = question.by
         return BestOrder(question, digits, lambda: self._evaluation(BALL, Kind.UPPER, by))
-
-    def _exactly(self, question: EpsilonDelta, digits: int) -> Guarantee:
-        """By the exact profile, whose answer is remembered."""
-        known, asked = self._profile(question.m), (question.asks_epsilon, question.value)
-        answers = self._table(question.m, ("exact profile", limits.current()), "answers")
-        key = (question.given, *question.value.as_integer_ratio(), digits)
-        answer: ProfileAnswer | None = answers[key]
-        if answer is None:
-            with precision(first_bits(digits)):
-                answer = answers[key] = known.answer(*asked, digits)
-        return known.guarantee(*asked, answer, digits)
-
-    def _profile(self, m: Node) -> Profile:
-        """The profile with what it has summed before."""
-        table = self._table(m, ("profile", limits.current()), "answers")
-        found: Profile | None = table["profile"]
-        if found is None:
-            found = table["profile"] = profile(m)
-        return found
 
 
 def certified_number(

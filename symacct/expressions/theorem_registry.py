@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import itertools
 import re
@@ -379,6 +380,15 @@ def theorems() -> Theorems:
 def known_as(name: str) -> Theorem | None:
     """The theorem that is registered under this very name, if there is one."""
     return _register.get(name)
+
+
+@functools.singledispatch
+def rough_curve(node: Node) -> Callable[[Order], float] | None:
+    """About the node's curve by floats, where its exact formula takes long to compare orders by.
+
+    The theorem that states the formula registers it for its operations; None of all others.
+    """
+    return None
 
 
 def named(name: str, what: str = "by") -> Theorem:

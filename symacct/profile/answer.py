@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 from flint import arb
@@ -19,14 +19,11 @@ from symacct.arithmetic.ball import precision, rational
 from symacct.core.claims import Claim, Kind, Proof, Source
 from symacct.core.errors import (
     AssumptionError,
-    DomainError,
     InfiniteError,
     LimitError,
-    OrderError,
     PrecisionError,
 )
 from symacct.core.forking import cached_property
-from symacct.core.pinning import By
 from symacct.expressions.node import Node
 from symacct.numerics.sums.refine import ball, within_floats
 from symacct.operations.repeat import RepeatAndSelect
@@ -40,13 +37,11 @@ from symacct.profile.dominating.products import PairProduct, kind_of
 from symacct.profile.losses.density.densities import DensityLoss
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.part import Part
-from symacct.profile.proofs import BEST_OF_RUNS, OF_A_CURVE, PAIRS, SMOOTHED
+from symacct.profile.proofs import BEST_OF_RUNS, NAME, OF_A_CURVE, PAIRS, SMOOTHED, SOURCE
 from symacct.profile.solve import CompositionProfile
 from symacct.results.enclosure import Enclosure, Guarantee, from_ball
 from symacct.results.precision import first_bits
-from symacct.theory.conversion import named
 
-_EXACT = named("exact")
 #: Works that leaves name for a Rényi curve, which no profile reads.
 _OF_CURVES = ("MIR17", "ZW19", "VEH14", "WBK19")
 _FEW_DIGITS = 2
@@ -104,7 +99,7 @@ def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) ->
     Of all its runs, to few digits where no more are to be had, or the largest of one run of each
     part; of samples of fixed size also with three means equally far apart, where soon known.
     """
-    claim = Claim(Kind.LOWER, node.claim.adjacency, None, sources=(_EXACT.source,))
+    claim = Claim(Kind.LOWER, node.claim.adjacency, None, sources=(SOURCE,))
 
     @_steered
     def ask(found: list[PairProduct], digits: int) -> Enclosure:
@@ -127,7 +122,7 @@ def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) ->
 
 def profile_below(node: Node) -> Profile:
     """The profile of what post-processing leaves of the node, of kind `lower`."""
-    claim = Claim(Kind.LOWER, node.claim.adjacency, None, sources=(_EXACT.source,))
+    claim = Claim(Kind.LOWER, node.claim.adjacency, None, sources=(SOURCE,))
     return Profile(products_below(node), claim)
 
 
@@ -222,7 +217,7 @@ class Profile:
             epsilon,
             delta,
             order,
-            _EXACT.name,
+            NAME,
             claim.kind,
             claim,
             optimal=True,
@@ -416,16 +411,3 @@ def _exchanged(part: Part) -> Part | None:
     if part.symmetric:
         return part
     return part.exchanged if isinstance(part, Atoms | DensityLoss) else None
-
-
-def refuse_pinned(orders: Any, by: By) -> None:
-    """Errors for what the exact profile has no use for: it reads no curve and searches no order."""
-    if orders is not None:
-        raise OrderError(
-            "orders: found some with conversion='exact', which takes no order; leave out orders="
-        )
-    if by is not None:
-        raise DomainError(
-            "by: found a theorem with conversion='exact', which reads the laws themselves and no "
-            "bound of their curve; leave out by="
-        )

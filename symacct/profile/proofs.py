@@ -3,7 +3,15 @@
 Each has a code, under which the table of results (theory/catalogue.toml) has its statement.
 """
 
+from symacct.core.sources import ZDW22
 from symacct.theory.catalogue import proof
+
+#: The conversion that a profile answers, and the work that it is of.
+NAME = "exact"
+SOURCE = ZDW22.at(
+    "dominating pairs and their composition; SYMACCT, docs/proofs.md, section 16, the sum over "
+    "complex orders and its error"
+)
 
 PAIRS = proof("PROFILE-PAIRS")
 CONTOURS = proof("PROFILE-CONTOUR")

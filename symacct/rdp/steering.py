@@ -25,7 +25,6 @@ from symacct.operations.subsample import Sampling
 from symacct.rdp.curve import NodeCurve
 from symacct.rdp.evaluation import Evaluation, OperationCurve
 from symacct.rdp.question import EpsilonDelta
-from symacct.theory.amplification.poisson.finite_pairs import float_curve
 
 _VERY_MANY, _A_FEW = 128, 16  # parts of a composition
 _FAR = 2**17  # an order from which a search takes growing steps to what lies beyond
@@ -44,7 +43,7 @@ class Steering(Evaluation):
         super().__init__(proved.ctx, proved.goal, proved.by, proved.memo)
 
     def formula(self, theorem: Theorem, node: Node) -> Bound:
-        rough = float_curve(node) if _says_all(theorem) else None
+        rough = theorem_registry.rough_curve(node) if _says_all(theorem) else None
         if rough is None:
             return theorem.steer or theorem.bound
         return lambda ctx, eps, alpha, **parameters: arb(rough(alpha))
@@ -90,7 +89,7 @@ def is_steered(node: Node, by: By) -> bool:
     key = by, theorem_registry.revision()
     if key not in known:
         asked = theorem_registry.theorems() if by is None else theorem_registry.all_named(by)
-        if any(map(float_curve, node.walk())):
+        if any(map(theorem_registry.rough_curve, node.walk())):
             known[key] = by is None or all(map(_says_all, asked))
         else:
             known[key] = any(

@@ -41,6 +41,7 @@ from symacct import (
 )
 from symacct.interop import EventAccountant
 from symacct.profile.answer import profile
+from symacct.profile.conversion import EXACT
 from symacct.profile.fourier.contour import Contour
 from symacct.profile.fourier.contours import Contours
 from symacct.profile.losses.laplace import LaplaceLoss
@@ -305,7 +306,7 @@ def test_what_is_remembered_is_used_and_changes_nothing():
     m = 5000 * PoissonSubsample(Gaussian(2), "1/100")
     warm = Accountant(digits=20)
     first = warm.epsilon(m, "1e-5", "exact")
-    profile = warm._profile(m)
+    profile = EXACT.remembered(m, warm._table)
     before = [id(c.plan) for d in profile.directions for c in d.contours.known]
     near = warm.epsilon(m, "1.01e-5", "exact")
     assert [id(c.plan) for d in profile.directions for c in d.contours.known] == before
@@ -315,7 +316,7 @@ def test_what_is_remembered_is_used_and_changes_nothing():
     )
     assert near.epsilon.upper < first.epsilon.lower
     warm.clear()
-    assert warm._profile(m) is not profile
+    assert EXACT.remembered(m, warm._table) is not profile
 
 
 RUNS = {
@@ -331,7 +332,7 @@ RUNS = {
 def test_what_one_direction_tells_of_the_other(m, delta):
     accountant = Accountant(digits=30)
     found = accountant.epsilon(m, delta, "exact").epsilon
-    first, other = accountant._profile(m).directions
+    first, other = EXACT.remembered(m, accountant._table).directions
     told = 0
     for share in ("1/2", "1", "3/2"):
         y = to_fraction(found.upper) * Fraction(share)

@@ -25,6 +25,7 @@ from symacct import (
 from symacct.core.errors import LimitError, PrecisionError
 from symacct.core.limits import limits
 from symacct.mechanisms.mixtures import Overlap
+from symacct.profile.conversion import EXACT
 from symacct.profile.losses.density.charts import DensityPair
 from symacct.profile.losses.density.densities import DensityLoss
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
@@ -200,7 +201,7 @@ def check_bracket(m, chance, accountant):
         with limits(contour=2**28):
             least = ends(accountant.lower_epsilon(m, delta, 5))
             found = accountant.epsilon(m, delta, "exact", digits=6)
-            glued = ends(accountant._profile(m).epsilon(delta, 6).epsilon)
+            glued = ends(EXACT.remembered(m, accountant._table).epsilon(delta, 6).epsilon)
     except (PrecisionError, LimitError):
         return "vacuous"
     assert found.kind is Kind.UPPER

@@ -1,6 +1,6 @@
 """RDP ⇒ (ε, δ), a file per paper; importing this registers the conversions."""
 
-from symacct.theory.conversion import asoodeh21, bbghs20, mir17, total_variation, zhu22
+from symacct.theory.conversion import asoodeh21, bbghs20, mir17, total_variation
 from symacct.theory.conversion.conversion import (
     BEST,
     Conversion,
@@ -25,5 +25,4 @@ __all__ = [
     "of_one_order",
     "proved",
     "total_variation",
-    "zhu22",
 ]

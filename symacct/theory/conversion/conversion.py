@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
-from typing import TypeAlias
+from fractions import Fraction
+from typing import Any, TypeAlias
 
 from symacct.arithmetic import Arithmetic, Number
 from symacct.core.calling import explained
 from symacct.core.claims import UNSTATED, Source, check_stated
 from symacct.core.errors import DomainError, echo, suggestion
+from symacct.core.exact import Numeric
+from symacct.expressions.node import Node
 from symacct.expressions.theorem_registry import STATUS_REMEDY, check_proved, check_status
+from symacct.results.enclosure import Enclosure, Guarantee
 
 #: (ctx, ε(α), α, δ or ε) ↦ ε or log δ.
 Formula: TypeAlias = Callable[[Arithmetic, Number, Number, Number], Number]
@@ -52,9 +56,16 @@ class OrderOne(Conversion):
     """A conversion that reads the order 1, the Kullback–Leibler divergence, and no other."""
 
 
+#: (node, key, limit) ↦ what an accountant remembers of the node under the key.
+Memory: TypeAlias = Callable[[Node, tuple[Hashable, ...], str], Any]
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WholeProfile:
-    """No conversion at all: ε(δ) and δ(ε) of the mechanism's laws, which no one order decides."""
+    """No conversion at all: ε(δ) and δ(ε) of the mechanism's laws, which no one order decides.
+
+    Who registers one answers by the methods below. `asks_epsilon` says that δ is given, else ε.
+    """
 
     name: str
     source: Source
@@ -63,6 +74,24 @@ class WholeProfile:
     def __post_init__(self) -> None:
         check_stated(f"conversion {self.name}", {"status": STATUS_REMEDY}, vars(self))
         check_status(f"conversion {self.name}", self.status)
+
+    def guarantee(
+        self, m: Node, asks_epsilon: bool, given: Fraction, digits: int, memory: Memory
+    ) -> Guarantee:
+        """The smallest ε, or δ, that is true or proved by the laws."""
+        raise NotImplementedError
+
+    def lower_bound(self, m: Node, asks_epsilon: bool, given: Fraction, digits: int) -> Enclosure:
+        """A number that the true ε, or δ, is at least."""
+        raise NotImplementedError
+
+    def may_exceed_curve(self, m: Node, memory: Memory) -> bool:
+        """May Rényi orders prove a smaller number?"""
+        raise NotImplementedError
+
+    def refuse_pinned(self, orders: str | Iterable[Numeric] | None, by: object) -> None:
+        """An error for orders and theorems, which the laws have no use for."""
+        raise NotImplementedError
 
 
 _conversions: dict[str, Conversion | WholeProfile] = {}

@@ -29,7 +29,7 @@ from symacct.core.exact import INFINITY, Exact, Order
 from symacct.core.sources import VEH14, WBK19
 from symacct.distributions.direction import FiniteDirection
 from symacct.expressions.node import Node
-from symacct.expressions.theorem_registry import theorem
+from symacct.expressions.theorem_registry import rough_curve, theorem
 from symacct.mechanisms.mixtures import MixtureDirection, has_closed_form, mixed, why_not_mixed
 from symacct.mechanisms.pair import DistributionPair, largest_of, mixture
 from symacct.numerics.sums.terms import Terms
@@ -174,18 +174,22 @@ def _has_one_role(pair: DistributionPair) -> bool:
     return pair.with_record == "P" and not pair.swap_symmetric
 
 
-def float_curve(node: Node) -> Callable[[Order], float] | None:
+def _rough_curve(node: Any) -> Callable[[Order], float] | None:
     """About the same by floats, for the laws that are integrated; None for what takes no time."""
-    if not isinstance(node, SAMPLINGS) or not isinstance(node.mechanism, DistributionPair):
+    if not isinstance(node.mechanism, DistributionPair):
         return None
     known = node.__dict__
     if "_roughly" not in known:  # with the node, which is then no longer kept than it was
-        known["_roughly"] = _float_curve(node, node.mechanism, node.gamma)
+        known["_roughly"] = _float_curve_of(node, node.mechanism, node.gamma)
     found: Callable[[Order], float] | None = known["_roughly"]
     return found
 
 
-def _float_curve(
+for _sampling in SAMPLINGS:
+    rough_curve.register(_sampling)(_rough_curve)
+
+
+def _float_curve_of(
     node: Node, pair: DistributionPair, gamma: Exact
 ) -> Callable[[Order], float] | None:
     if is_pair(node) or pair.masses is not None or has_closed_form(pair.P, pair.Q):

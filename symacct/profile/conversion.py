@@ -1,0 +1,63 @@
+"""The conversion "exact": ε(δ) and δ(ε) by the profile of a mechanism's laws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+from symacct.arithmetic.ball import precision
+from symacct.core import limits
+from symacct.core.errors import DomainError, OrderError
+from symacct.core.exact import Numeric
+from symacct.expressions.node import Node
+from symacct.profile.answer import Profile, ProfileAnswer, lower_bound, profile
+from symacct.profile.proofs import NAME, SOURCE
+from symacct.results.enclosure import Enclosure, Guarantee
+from symacct.results.precision import first_bits
+from symacct.theory.conversion.conversion import Memory, WholeProfile, register
+
+
+class Exact(WholeProfile):
+    """The largest profile of the pairs that dominate, in either direction."""
+
+    def guarantee(
+        self, m: Node, asks_epsilon: bool, given: Fraction, digits: int, memory: Memory
+    ) -> Guarantee:
+        known = self.remembered(m, memory)
+        answers = memory(m, ("exact profile", limits.current()), "answers")
+        key = (asks_epsilon, *given.as_integer_ratio(), digits)
+        answer: ProfileAnswer | None = answers[key]
+        if answer is None:
+            with precision(first_bits(digits)):
+                answer = answers[key] = known.answer(asks_epsilon, given, digits)
+        return known.guarantee(asks_epsilon, given, answer, digits)
+
+    def lower_bound(self, m: Node, asks_epsilon: bool, given: Fraction, digits: int) -> Enclosure:
+        return lower_bound(m, asks_epsilon, given, digits)
+
+    def refuse_pinned(self, orders: str | Iterable[Numeric] | None, by: object) -> None:
+        if orders is not None:
+            raise OrderError(
+                "orders: found some with conversion='exact', which takes no order; leave out "
+                "orders="
+            )
+        if by is not None:
+            raise DomainError(
+                "by: found a theorem with conversion='exact', which reads the laws themselves and "
+                "no bound of their curve; leave out by="
+            )
+
+    def may_exceed_curve(self, m: Node, memory: Memory) -> bool:
+        return self.remembered(m, memory).may_exceed_curve
+
+    def remembered(self, m: Node, memory: Memory) -> Profile:
+        """The profile of a node, with what it has summed before."""
+        table = memory(m, ("profile", limits.current()), "answers")
+        found: Profile | None = table["profile"]
+        if found is None:
+            found = table["profile"] = profile(m)
+        return found
+
+
+EXACT = Exact(name=NAME, source=SOURCE, status="proved")
+register(EXACT)
