@@ -32,7 +32,7 @@ from symacct.arithmetic import (
     Number,
     UpwardMpmathArithmetic,
 )
-from symacct.arithmetic.ball import precision
+from symacct.arithmetic.ball import doubled, precision
 from symacct.core import arguments, limits, upward
 from symacct.core.calling import explained_methods
 from symacct.core.claims import Claim, Kind
@@ -46,7 +46,7 @@ from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import given_delta, rational
 from symacct.rdp.curve import NodeCurve
 from symacct.rdp.decimals import as_decimal
-from symacct.rdp.evaluation import KEY_LENGTH, Evaluation, goal_of, theorem_node
+from symacct.rdp.evaluation import CurveKey, Evaluation, goal_of, theorem_node
 from symacct.rdp.optimal_order import BestOrder
 from symacct.rdp.question import EpsilonDelta, at_order_one, by_the_profile, no_larger_at_one
 from symacct.results.enclosure import Enclosure, Guarantee, from_ball
@@ -61,7 +61,7 @@ _END_BITS = 256  # of the ends of what float64 knows
 _FEW_ORDER_DIGITS = 4  # of a bound by a few orders, which is not the best
 _FLOAT_ERROR = 2.0**-40  # of float64, however few operations there were
 # Values of the curve and of its moments are oracle calls; what was derived from them is not.
-_COUNTED = ((), ("excess",), ("dense",))
+_COUNTED = ("", "excess", "dense")
 
 
 @explained_methods
@@ -102,7 +102,9 @@ class Accountant:
         with self._lock:
             tables = self._memo.get(as_node(m, "oracle_calls").rewritten, {}).items()
             asked = [
-                t for key, t in tables if len(key) >= KEY_LENGTH and key[KEY_LENGTH:] in _COUNTED
+                table
+                for key, table in tables
+                if isinstance(key, CurveKey) and not key.told_apart and key.derived in _COUNTED
             ]
             return len({alpha for t in asked for alpha in t.all()})
 
@@ -217,11 +219,10 @@ class Accountant:
         self, m: Node, alpha: Order, goal: Kind, by: By, digits: int, factor: Fraction | int
     ) -> Enclosure:
         """Two precisions that agree to the digits asked; not a proof."""
-        bits = first_bits(digits)
         coarse: Number = None
         # In turn, for what is lost in a rounding downwards is not in one upwards.
         directions = itertools.cycle((MpmathArithmetic, UpwardMpmathArithmetic))
-        while bits <= limits.current().bits:
+        for bits in doubled(first_bits(digits)):
             ctx = next(directions)(bits)
             curve = self._evaluation(ctx, goal, by).curve(m)
             fine = curve(alpha) if factor else ctx.number(0)
@@ -233,7 +234,6 @@ class Accountant:
                 if fine == coarse or error <= abs(fine) * ctx.number(Fraction(1, 10**digits)) / 2:
                     return _uncertified(fine - error, fine + error, curve.claim(alpha), digits)
             coarse = fine
-            bits *= 2
         raise undecided(f"{echo(m)} at order {alpha}", digits)
 
     def _by_float64(

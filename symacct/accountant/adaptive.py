@@ -17,7 +17,7 @@ from flint import arb
 from symacct.accountant.accountant import Accountant, certified_number
 from symacct.accountant.currencies import concentrated
 from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision
+from symacct.arithmetic.ball import doubled, precision
 from symacct.core import arguments, deadline, limits
 from symacct.core.calling import explained_methods
 from symacct.core.claims import Claim, Kind
@@ -323,9 +323,7 @@ class Odometer(Adaptive):
 
 def any_at_most(values: list[Callable[[], arb]], limit: Fraction, what: str) -> bool:
     """Is one of the values at most the limit? Decided, at a precision doubled until it is."""
-    bits = _FIRST_BITS
-    while bits <= limits.current().bits:
-        deadline.check()
+    for bits in doubled(_FIRST_BITS):
         with precision(bits):
             most = BALL.number(limit)
             balls = [value() for value in values]
@@ -333,7 +331,6 @@ def any_at_most(values: list[Callable[[], arb]], limit: Fraction, what: str) -> 
                 return True
             if all(ball > most for ball in balls):
                 return False
-        bits *= 2
     raise PrecisionError(
         f"{what}: undecided at {limits.current().bits:,} bits; raise symacct.limits(bits=...)"
     )

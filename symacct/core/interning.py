@@ -49,6 +49,11 @@ class Interned(metaclass=Constructed):
         """What a new record knows of itself, from its fields."""
         raise NotImplementedError
 
+    def derived(self, what: str) -> dict[Any, Any]:
+        """A table of what others derive from this record, which lasts as long as it does."""
+        tables: dict[str, dict[Any, Any]] = self.__dict__.setdefault("_derived", {})
+        return tables.setdefault(what, {})
+
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is immutable; build a new one, or use .subs()")
 

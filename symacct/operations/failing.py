@@ -82,11 +82,10 @@ def failures(node: Node) -> Failures | None:
     >>> print(found.rest, found.parts)
     Gaussian(5) + 2*PureDP(1) ((Fraction(1, 9), 2), (Fraction(1, 7), 1))
     """
-    known = node.__dict__
-    if "_failures" not in known:
-        known["_failures"] = _failures(node)
-    found: Failures | None = known["_failures"]
-    return found
+    known: dict[str, Failures | None] = node.derived("failures")
+    if "all" not in known:
+        known["all"] = _failures(node)
+    return known["all"]
 
 
 @singledispatch

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from flint import arb, ctx
 
-from symacct.core import deadline, limits
+from symacct.arithmetic.ball import doubled
 from symacct.core.errors import LimitError, PrecisionError
 
 _TELLING = (0.0, 3.0, 12.0, 40.0)  # digits of a value, one after the other
@@ -32,11 +32,7 @@ def bits_for(digits: float) -> int:
 
 def precisions(digits: float) -> Iterator[int]:
     """Bits at which to try, doubled up to the limit."""
-    bits = bits_for(digits)
-    while bits <= limits.current().bits:
-        deadline.check()
-        yield bits
-        bits *= 2
+    return doubled(bits_for(digits))
 
 
 def accuracy(x: arb) -> float:

@@ -82,7 +82,7 @@ class NodeCurve:
 
     def remember(self, what: str) -> Remembered:
         """A table for what else is computed from this curve, kept as long as its values."""
-        return self.evaluation.memo(self.node, (*self.evaluation.key, what))
+        return self.evaluation.memo(self.node, self.evaluation.key._replace(derived=what))
 
     def excesses(self) -> Callable[[Order], Number]:
         """l ↦ e^{(l−1)ε(l)} − 1 at whole orders, remembered; directly where there is a formula."""

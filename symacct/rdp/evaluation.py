@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,7 +39,21 @@ from symacct.operations.subsample import Sampling
 from symacct.rdp.curve import LeafCurve, NodeCurve
 
 NUMBERS = (BallArithmetic, MpmathArithmetic)  # what waits for proofs; float64 is for speed
-KEY_LENGTH = 5  # of the key of a curve's values; what is derived from them has one more part
+
+
+class CurveKey(NamedTuple):
+    """Under which values of a node's curve are remembered: all that changes them.
+
+    `derived` says what else of the curve it is, such as the polynomial about a whole order.
+    """
+
+    arithmetic: str
+    bits: int
+    goal: Kind
+    by: By
+    revision: int
+    told_apart: Key = ()
+    derived: str = ""
 
 
 class Evaluation:
@@ -63,11 +77,10 @@ class Evaluation:
         self.goal = goal
         self.by = by
         self.memo = memo or (lambda node, key: Remembered())
-        made = type(ctx).__name__, ctx.bits, goal, by, theorem_registry.revision()
-        #: All that changes a value, beside the node and the order.
-        self.key: Key = (*made, *self.told_apart)
+        revision = theorem_registry.revision()
+        self.key = CurveKey(type(ctx).__name__, ctx.bits, goal, by, revision, self.told_apart)
         #: All that a claim depends on, beside the node and the kind of order.
-        self.claimed_by: Key = goal, by, self.states, self.told_apart, theorem_registry.revision()
+        self.claimed_by: Key = goal, by, self.states, self.told_apart, revision
         self._curves: dict[Node, NodeCurve] = {}
         self._default: Evaluation | None = None
 
@@ -289,7 +302,7 @@ class OperationCurve(NodeCurve):
     def claim(self, alpha: Order) -> Claim:
         # Where one theorem answers at every node below, the claim does not depend on values.
         key = self._claim_key(alpha)
-        known: dict[object, Claim] = self.node.__dict__.setdefault("_claims", {})
+        known: dict[object, Claim] = self.node.derived("claims")
         if key not in known:
             claim = self._claim_by(self.best(alpha), alpha)
             if not self._is_settled(alpha):
@@ -299,7 +312,7 @@ class OperationCurve(NodeCurve):
 
     def _is_settled(self, alpha: Order) -> bool:
         """Does one theorem answer here, and at every node that its claim is inferred from?"""
-        if self._claim_key(alpha) in self.node.__dict__.get("_claims", ()):
+        if self._claim_key(alpha) in self.node.derived("claims"):
             return True
         theorems = self.theorems(alpha)
         if len(theorems) > 1:

@@ -18,7 +18,7 @@ from symacct.arithmetic import (
     MpmathArithmetic,
     Number,
 )
-from symacct.arithmetic.ball import precision
+from symacct.arithmetic.ball import doubled, precision
 from symacct.core import limits
 from symacct.core.errors import PrecisionError
 from symacct.core.exact import INFINITY, Order
@@ -159,8 +159,7 @@ def _(ctx: Float64Arithmetic, eps: RDPCurve, orders: Iterable[int]) -> Differenc
 
 def _agreeing(ctx: MpmathArithmetic, eps: RDPCurve, l: int) -> Number:
     coarse: Any = None
-    bits = ctx.bits + GUARD_BITS
-    while bits <= limits.current().bits:
+    for bits in doubled(ctx.bits + GUARD_BITS):
         finer = MpmathArithmetic(bits)
         curve = eps.using(finer)
         moments = [finer.exp((i - 1) * curve(i)) for i in range(2, l + 1)]
@@ -171,7 +170,6 @@ def _agreeing(ctx: MpmathArithmetic, eps: RDPCurve, l: int) -> Number:
         if coarse is not None and abs(total - coarse) <= abs(total) * finer.mp.mpf(2) ** -ctx.bits:
             return total
         coarse = total
-        bits *= 2
     raise PrecisionError(
         f"B({l}): two precisions did not agree within {limits.current().bits} bits"
     )
