@@ -72,7 +72,8 @@ class Accountant:
     (an independent computation, not certified) or "float64" (fast, not certified). With "float64"
     some theorems, such as TRIPLE-GAUSSIAN, answer by an upper bound, because the proof for each
     order would take long. An answer never depends on earlier questions: a stored value is found
-    again only if everything that could change it is the same.
+    again only if everything that could change it is the same. Raises DomainError for digits that
+    are no whole number, LimitError for too many, and DomainError for another engine.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> accountant = Accountant(digits=12)

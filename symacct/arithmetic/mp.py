@@ -97,7 +97,7 @@ class UpwardMpmathArithmetic(MpmathArithmetic):
 
 
 def quadrature(mp: Any, integrand: Callable[[Any], Any], places: Iterable[Any], **how: Any) -> Any:
-    """mpmath's quadrature between the places, which ends when the question's time does."""
+    """The quadrature of mpmath between the places, which ends when the question's time does."""
 
     def looked(x: Any) -> Any:
         deadline.check()

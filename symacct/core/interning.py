@@ -49,9 +49,9 @@ class Interned(metaclass=Constructed):
         """What a new record knows of itself, from its fields."""
         raise NotImplementedError
 
-    def derived(self, what: str) -> dict[Any, Any]:
+    def _derived(self, what: str) -> dict[Any, Any]:
         """A table of what others derive from this record, which lasts as long as it does."""
-        tables: dict[str, dict[Any, Any]] = self.__dict__.setdefault("_derived", {})
+        tables: dict[str, dict[Any, Any]] = self.__dict__.setdefault("_tables", {})
         return tables.setdefault(what, {})
 
     def __setattr__(self, name: str, value: object) -> None:

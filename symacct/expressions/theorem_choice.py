@@ -44,7 +44,7 @@ def bounding(node: Node, alpha: Order | np.ndarray, goal: Kind) -> list[Theorem]
     First those that may say nothing, the tight one of them before all. Raises where there is none.
     """
     key = (order_class(alpha), goal, revision())
-    known: dict[object, list[Theorem]] = node.derived("bounding")
+    known: dict[object, list[Theorem]] = node._derived("bounding")
     if key not in known:
         known[key] = _find_bounding(node, alpha, goal, _defaults(lineage(node), revision()))
     return known[key]

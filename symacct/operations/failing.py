@@ -82,7 +82,7 @@ def failures(node: Node) -> Failures | None:
     >>> print(found.rest, found.parts)
     Gaussian(5) + 2*PureDP(1) ((Fraction(1, 9), 2), (Fraction(1, 7), 1))
     """
-    known: dict[str, Failures | None] = node.derived("failures")
+    known: dict[str, Failures | None] = node._derived("failures")
     if "all" not in known:
         known["all"] = _failures(node)
     return known["all"]

@@ -302,7 +302,7 @@ class OperationCurve(NodeCurve):
     def claim(self, alpha: Order) -> Claim:
         # Where one theorem answers at every node below, the claim does not depend on values.
         key = self._claim_key(alpha)
-        known: dict[object, Claim] = self.node.derived("claims")
+        known: dict[object, Claim] = self.node._derived("claims")
         if key not in known:
             claim = self._claim_by(self.best(alpha), alpha)
             if not self._is_settled(alpha):
@@ -312,7 +312,7 @@ class OperationCurve(NodeCurve):
 
     def _is_settled(self, alpha: Order) -> bool:
         """Does one theorem answer here, and at every node that its claim is inferred from?"""
-        if self._claim_key(alpha) in self.node.derived("claims"):
+        if self._claim_key(alpha) in self.node._derived("claims"):
             return True
         theorems = self.theorems(alpha)
         if len(theorems) > 1:

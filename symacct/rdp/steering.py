@@ -85,7 +85,7 @@ def _says_all(theorem: Theorem) -> bool:
 
 def is_steered(node: Node, by: By) -> bool:
     """Are orders compared by what a theorem about something in the node offers, or by floats?"""
-    known: dict[object, bool] = node.derived("is steered")
+    known: dict[object, bool] = node._derived("is steered")
     key = by, theorem_registry.revision()
     if key not in known:
         asked = theorem_registry.theorems() if by is None else theorem_registry.all_named(by)

@@ -178,7 +178,7 @@ def _rough_curve(node: Any) -> Callable[[Order], float] | None:
     """About the same by floats, for the laws that are integrated; None for what takes no time."""
     if not isinstance(node.mechanism, DistributionPair):
         return None
-    known = node.derived("rough curve")
+    known = node._derived("rough curve")
     if "rough" not in known:  # with the node, which is then no longer kept than it was
         known["rough"] = _float_curve_of(node, node.mechanism, node.gamma)
     found: Callable[[Order], float] | None = known["rough"]
