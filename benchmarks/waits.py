@@ -20,7 +20,7 @@ from symacct.codegen.generate import _in_float64
 
 EXPR = "600000 * PoissonSubsample(Gaussian(5), 1/1000)"
 SIGMA = sympy.Symbol("sigma", positive=True)
-TARGETS = ("numpy", "python", "julia", "c")
+TARGETS = ("numpy", "python", "c")
 
 
 def start_rows() -> Iterator[Row]:

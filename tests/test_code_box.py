@@ -12,7 +12,6 @@ import pytest
 
 from symacct import Gaussian, Laplace, PoissonSubsample
 from symacct.codegen.measure import between
-from tests.julia_reader import as_python
 from tests.test_code import (
     FLAGS,
     GCC,
@@ -65,8 +64,6 @@ def rows_outside(box, last):
 def run_rows(target, text, rows, directory):
     """The values at (α, arguments) of each row, in a process of its own."""
     asked = "\n".join(" ".join(float(x).hex() for x in row) for row in rows)
-    if target == "julia":
-        text = as_python(text)
     if target == "c":
         command = [compiled(text, len(rows[0]), directory)]
     else:

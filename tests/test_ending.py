@@ -68,7 +68,10 @@ class EndingThere(Mechanism):
 
         def excess(alpha):
             order = ctx.number(alpha)
-            return ctx.expm1((order - 1) * (2 - ctx.sqrt(1 - order / end)))
+            share = order / end
+            # 1 − √(1 − share), so that code sees that it is positive
+            above_one = share / (1 + ctx.sqrt(1 - share))
+            return ctx.expm1((order - 1) * (1 + above_one))
 
         return excess
 

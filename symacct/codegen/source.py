@@ -81,11 +81,11 @@ def python_functions(name: str) -> dict[str, str]:
 
 
 @functools.cache
-def blocks(name: str, head: str) -> dict[str, str]:
-    """The functions of a runtime in another language: blocks with a line that `head` matches."""
+def c_functions() -> dict[str, str]:
+    """The functions of the C runtime by name, in order; a blank line ends each."""
     found = {}
-    for block in _resource(name).split("\n\n"):
-        match = re.search(head, block, re.MULTILINE)
+    for block in _resource("plain.c").split("\n\n"):
+        match = re.search(r"^static \w+ (\w+)\(", block, re.MULTILINE)
         if match is not None:
             found[match[1]] = block.strip()
     return found
@@ -128,10 +128,10 @@ def float_tables(writer: Writer, program: FloatProgram, start: str, end: str) ->
     return tables
 
 
-def conditions(writer: Writer, given: list[Compare], both: str) -> str:
+def conditions(writer: Writer, given: list[Compare]) -> str:
     """What must hold of the parameters, each led in by the word for `and`."""
     scope = Scope()
-    return "".join(f"{both}{writer.compared(c, scope)}" for c in given)
+    return "".join(f"{writer.both}{writer.compared(c, scope)}" for c in given)
 
 
 def joined(parts: Iterable[str]) -> str:
@@ -140,9 +140,9 @@ def joined(parts: Iterable[str]) -> str:
     return "\n\n".join([head, imports, settings]) + "".join(f"\n\n\n{p}" for p in rest) + "\n"
 
 
-def comment(sign: str, lines: Iterable[str]) -> str:
-    """Lines of comment."""
-    return "\n".join(f"{sign} {line}".rstrip() for line in lines)
+def comment(lines: Iterable[str]) -> str:
+    """Lines of comment in Python."""
+    return "\n".join(f"# {line}".rstrip() for line in lines)
 
 
 def rounded_up(error: Fraction) -> str:

@@ -70,9 +70,9 @@ class PaperOutput:
     ) -> str:
         """The text of a function of α, in another language, that computes ε(α) in nats.
 
-        `target` is "numpy", "mpmath", "python" (standard library only), "julia" or "c" (C99,
-        <math.h>). The function needs no other file of ours. Its error is measured against certified
-        values, and its header says where and how large it was; a measured error is no bound.
+        `target` is "numpy", "mpmath", "python" (standard library only) or "c" (C99, <math.h>). The
+        function needs no other file of ours. Its error is measured against certified values, and
+        its header says where and how large it was; a measured error is no bound.
         `max_order` is the largest order that the function answers, `accuracy` the largest relative
         error allowed, and `points` the number of orders tried. `at` gives ranges to open symbols,
         such as {"sigma": [1, 5]}; outside of them the function gives no answer. Raises DomainError

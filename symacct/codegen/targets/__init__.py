@@ -1,7 +1,6 @@
 """The languages that code is written in, a file for each and a line here."""
 
 from symacct.codegen.targets.c import CWriter
-from symacct.codegen.targets.julia import JuliaWriter
 from symacct.codegen.targets.multiprecision import MpmathWriter
 from symacct.codegen.targets.numpy_arrays import NumpyWriter
 from symacct.codegen.targets.python import PythonWriter
@@ -9,6 +8,5 @@ from symacct.codegen.writer import Writer
 
 #: What the code can be for.
 TARGETS: dict[str, type[Writer]] = {
-    target.name: target
-    for target in (NumpyWriter, MpmathWriter, PythonWriter, CWriter, JuliaWriter)
+    target.name: target for target in (NumpyWriter, MpmathWriter, PythonWriter, CWriter)
 }

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from symacct.codegen.constants import FloatProgram
 from symacct.codegen.ir import Expr
-from symacct.codegen.source import Facts, blocks, float_constants, float_tables, needed
+from symacct.codegen.source import Facts, c_functions, float_constants, float_tables, needed
 from symacct.codegen.trace import Function, Program
 from symacct.codegen.writer import INFIX, Loop, Scope, Writer, indented, one_line
 
@@ -31,7 +31,7 @@ class CWriter(Writer):
     both = " && "
     choice = "({condition} ? {then} : {other})"
     entry = "{table}[(int) ({index})]"
-    #: C and Julia divide by 0 as IEEE 754 has it.
+    #: C divides by 0 as IEEE 754 has it.
     infix: ClassVar[dict[str, tuple[str, int]]] = {**INFIX, "ratio": INFIX["div"]}
     functions: ClassVar[dict[str, str]] = {"power": "pow"}
 
@@ -74,7 +74,7 @@ double rdp_with_margin({takes}) {{
             "\n".join(prototypes),
             f"static const double margin = {facts.margin};{numbers}",
             *tables,
-            *needed(blocks("plain.c", r"^static \w+ (\w+)\("), writer.used),
+            *needed(c_functions(), writer.used),
             "\n".join(writer.declared),
             *writer.helpers,
             *curves,

@@ -32,7 +32,7 @@ class MpmathWriter(PythonWriter):
         curves = writer.curves()
         tables = [_lazy_table(writer, name, entries) for name, entries in program.tables.items()]
         writer.used |= {"at_precision"} if tables else set()
-        required = conditions(writer, program.conditions, " and ")
+        required = conditions(writer, program.conditions)
         taken = ", ".join(["alpha", *writer.arguments])
         reads = ", ".join(f"mp.convert({name})" for name in ["alpha", *writer.arguments])
         answer = f"""def epsilon({taken}):
@@ -52,7 +52,7 @@ class MpmathWriter(PythonWriter):
     \"\"\"epsilon moved to the sound side by the margin above: measured, no bound.\"\"\"
     return epsilon({taken}) * (1 {facts.sign} mpf(10) ** (2 - mp.dps))"""
         parts = [
-            comment("#", facts.lines),
+            comment(facts.lines),
             "from mpmath import mp",
             "mpf = mp.mpf\n" + known + f"MAX_ORDER = {facts.max_order}",
             *needed(python_functions("digits.py"), writer.used),

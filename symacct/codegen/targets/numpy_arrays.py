@@ -33,7 +33,7 @@ class NumpyWriter(PythonWriter):
     }
 
     def answer(self, main: str, taken: str) -> str:
-        required = conditions(self, self.program.conditions, self.both)
+        required = conditions(self, self.program.conditions)
         floats = "".join(f"\n    {name} = float({name})" for name in self.arguments)
         return f"""\
     \"\"\"epsilon at Renyi orders alpha, any array of them; NaN outside the domain above.\"\"\"

@@ -17,7 +17,6 @@ class PythonWriter(Writer):
     name: ClassVar[str] = "python"
     language: ClassVar[str] = "Python, standard library only"
     words: ClassVar[str] = " ".join([*keyword.kwlist, *keyword.softkwlist, "math"])
-    keyword = "def"
     nan = "math.nan"
     infinity = "math.inf"
     logarithm = "log"
@@ -34,7 +33,7 @@ class PythonWriter(Writer):
         taken = ", ".join(["alpha", *writer.arguments])
         numbers = source.float_constants(program, "{name} = {value!r}", "  # {text}")
         parts = [
-            source.comment("#", facts.lines),
+            source.comment(facts.lines),
             cls.imports,
             f"MARGIN = {facts.margin}\nMAX_ORDER = {float(facts.max_order)!r}{numbers}",
             *source.float_tables(writer, program, *cls.table),
@@ -50,7 +49,7 @@ class PythonWriter(Writer):
 
     def answer(self, main: str, taken: str) -> str:
         """The body of the function that users call."""
-        required = source.conditions(self, self.program.conditions, self.both)
+        required = source.conditions(self, self.program.conditions)
         reads = ", ".join(f"float({name})" for name in ["alpha", *self.arguments])
         return f"""\
     \"\"\"epsilon at the Renyi order alpha, a float; ValueError outside the domain above.\"\"\"
@@ -73,7 +72,7 @@ class PythonWriter(Writer):
 
     def define(self, name: str, names: list[str], lines: list[str]) -> str:
         """A function of these names."""
-        return "\n".join(self.block(f"{self.keyword} {name}({', '.join(names)})", lines))
+        return "\n".join(self.block(f"def {name}({', '.join(names)})", lines))
 
     def loop(self, name: str, names: list[str], loop: Loop) -> str:
         self.used |= {"add_exp", self.logarithm}
