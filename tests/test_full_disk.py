@@ -86,7 +86,6 @@ WRITTEN = [
     ("sweep", "--file", "x.jsonl"), ("sweep", "--csv", "x.csv"), ("plot", "--out", "x.svg"),
     ("plot", "--out", "x.png"), ("table", "--figure", "x.pdf"), ("reference", "--csv", "x.csv"),
     ("reference", "--json", "x.json"), ("verify", "--json", "x.json"), ("verify", "--html", "x"),
-    ("verify", "--junit", "x.xml"), ("verify", "--sarif", "x.sarif"),
     ("certificate", "--out", "x.json"),
 ]  # fmt: skip
 VERBS = {

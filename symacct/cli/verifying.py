@@ -22,15 +22,14 @@ from symacct.verify import FULL, QUICK, PeerError, Report, adapters, verify
 from symacct.verify.judging.verdict import VERDICTS
 from symacct.verify.peer import peers
 from symacct.verify.peer.protocol import Ask
-from symacct.verify.reporting import accuracy, page, standing
-from symacct.verify.reporting.ci import junit, lacking_rows, own_file, sarif, too_little
+from symacct.verify.reporting import accuracy, page
 from symacct.verify.reporting.defects import Defect
 from symacct.verify.reporting.judgement import Judgement, KnownFindings, read
 from symacct.verify.reporting.prose import heading, sentences
 from symacct.verify.reporting.report import reproduce
+from symacct.verify.reporting.text import lacking_rows, too_little
 
 _SHOWN, _KINDS = 25, 4
-_NOWHERE = "--sarif: GitHub will show no alert without a place; --source FILE names the peer's code"
 _TIMEOUT = 10.0
 _QUICK_TIMEOUT = 2.5
 #: Told the reports and the peers that have none.
@@ -71,36 +70,10 @@ _SoFar = Callable[[list[Report], list[tuple[str, str]]], None]
     help="Do not fail by findings that rounding to float64 explains.",
 )
 @click.option(
-    "--junit",
-    "junit_file",
-    metavar="FILE",
-    help="Write JUnit XML to FILE, with one case for each defect.",
-)
-@click.option(
-    "--sarif",
-    "sarif_file",
-    metavar="FILE",
-    help="Write SARIF to FILE, with one result for each defect.",
-)
-@click.option(
-    "--source",
-    metavar="FILE",
-    help="The file of the repository that the results of --sarif point at.",
-)
-@click.option(
     "--map",
     "map_file",
     metavar="FILE",
     help="Write the largest errors to FILE, as a table (.md) or as a picture.",
-)
-@click.option(
-    "--tables", "page_file", metavar="FILE", help="Write a table of the peers into a Markdown page."
-)
-@click.option(
-    "--issues",
-    "folder",
-    metavar="FOLDER",
-    help="Write a report of each defect into FOLDER, for the peer's authors.",
 )
 @click.option(
     "--replay",
@@ -117,16 +90,11 @@ _SoFar = Callable[[list[Report], list[tuple[str, str]]], None]
 def verify_command(
     json_file: str | None,
     html_file: str | None,
-    junit_file: str | None,
-    sarif_file: str | None,
-    source: str | None,
     fail_on: str | None,
     baseline: str | None,
     allow_rounding: bool,
     map_file: str | None,
     replay_file: str | None,
-    page_file: str | None,
-    folder: str | None,
     **asked: Any,
 ) -> None:
     """Test another accountant against certified enclosures.
@@ -146,23 +114,16 @@ def verify_command(
         run = _Run(**asked, known=known, replayed=before)
         if run.every and (map_file or replay_file):
             raise PeerError("--map and --replay: found --all beside them, needed one PEER")
-        if source is not None and (sarif_file is None or not Path(source).is_file()):
-            needed = "--sarif beside it" if sarif_file is None else "a file of your repository"
-            raise PeerError(f"--source: found {echo(source)}, needed {needed}")
         if map_file is not None:
             accuracy.needs(map_file)
-        files = json_file, html_file, junit_file, sarif_file, map_file, replay_file, page_file
+        files = json_file, html_file, map_file, replay_file
         for file in files:
             _writable(file)
-        if folder is not None:
-            _stand(None, folder, [], [])
-            _writable(str(Path(folder) / "defect.md"))
         if html_file is not None:
             page.needs()
 
         def so_far(reports: list[Report], absent: list[tuple[str, str]]) -> None:
             """Write what is known by now: a run of all that is cut loses one peer."""
-            _stand(page_file, folder, reports, absent)
             _write(json_file, _as_json(reports, absent, run.every))
 
         reports, absent = run.all(so_far)
@@ -177,11 +138,7 @@ def verify_command(
         _map(map_file, reports)
         _write(replay_file, accuracy.grown(before, reports[0]) if replay_file else "")
         _write(html_file, page.page(reports, absent) if html_file else "")
-        _write(junit_file, junit(judged) if junit_file else "")
-        _write(sarif_file, sarif(judged, source) if sarif_file else "")
-        if sarif_file and source is None and any(own_file(r.command) is None for r in reports):
-            click.echo(_NOWHERE, err=True)
-        for file in dict.fromkeys((*files, folder)):
+        for file in dict.fromkeys(files):
             if file is not None:
                 click.echo(f"written: {file}", err=True)
     except SymacctError as error:
@@ -381,23 +338,6 @@ def _headline(report: Report) -> str:
 
 def _counted(number: int, noun: str, one: str = "was", more: str = "were") -> str:
     return f"{number:,} {noun} {one}" if number == 1 else f"{number:,} {noun}s {more}"
-
-
-def _stand(
-    file: str | None, folder: str | None, reports: list[Report], absent: list[tuple[str, str]]
-) -> None:
-    """The table of all peers within a page, and a text for each defect in a folder."""
-    try:
-        if file is not None:
-            path = Path(file)
-            text = path.read_text(encoding="utf-8") if path.exists() else ""
-            path.write_text(standing.page(text, standing.table(reports, absent)), encoding="utf-8")
-        if folder is not None:
-            standing.write_letters(folder, reports)
-    except OSError as error:
-        raise PeerError(
-            f"report: found {reason(error)}, needed places that can be written"
-        ) from None
 
 
 def _map(file: str | None, reports: list[Report]) -> None:

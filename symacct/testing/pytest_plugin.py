@@ -52,7 +52,7 @@ class Verified(pytest.Item):
 
     def runtest(self) -> None:
         """Fail for a finding that fails, or where too little could be judged."""
-        from symacct.verify.reporting.ci import shown_in_full, too_little
+        from symacct.verify.reporting.text import shown_in_full, too_little
 
         judgement = self._judgement()
         report = judgement.report

@@ -403,7 +403,7 @@ def test_hello_and_values(talk):
 
 
 def test_no_two_adapters_are_peers_of_one_name(folders):
-    """A baseline, a table and the letters tell them apart by it."""
+    """A baseline and the table of all peers tell them apart by it."""
     names = []
     for name in NAMES:
         talk = Talk(

@@ -1,6 +1,5 @@
 """A defect in sentences: plain, complete, and true of the numbers that stand in them."""
 
-import json
 import re
 import shutil
 import subprocess
@@ -12,21 +11,21 @@ import pytest
 from click.testing import CliRunner
 
 from symacct.cli import main
+from symacct.cli.verifying import print_judgement
 from symacct.verify import verify
 from symacct.verify.asking.questions import Extent
 from symacct.verify.judging import matching
 from symacct.verify.judging.bounds import Truth
 from symacct.verify.judging.truth import Oracle
 from symacct.verify.peer.protocol import Answer, Ask, AskedPart
-from symacct.verify.reporting import ci
-from symacct.verify.reporting.ci import junit, sarif, shown_in_full
+from symacct.verify.reporting import text
 from symacct.verify.reporting.judgement import Judgement
 from symacct.verify.reporting.page import figure, page
 from symacct.verify.reporting.prose import sentences, title
 from symacct.verify.reporting.report import PlottedError, call, reproduce
-from symacct.verify.reporting.standing import letter
+from symacct.verify.reporting.text import shown_in_full
 from tests.verify.peers import program
-from tests.verify.test_judgement import HALVED, OTHERS, found, parsed, report
+from tests.verify.test_judgement import HALVED, OTHERS, found, report
 
 SMALL, EXTENT = "Users of the peer are at risk", Extent(2, 1, 6, 0, 0, 0, 0, 1, 30)
 
@@ -68,21 +67,17 @@ def test_what_is_asked_answered_and_true_and_who_is_at_risk():
     assert SMALL not in rounding
 
 
-def test_every_sentence_is_one_and_every_report_has_them():
+def test_every_sentence_is_one_and_every_report_has_them(capsys):
     whole = report(*HALVED, *OTHERS.values())
-    judgement = Judgement(whole, "loose")
-    suite = " ".join(text for case in parsed(junit([judgement])) for text in case.itertext())
-    results = " ".join(
-        r["message"]["text"] for r in json.loads(sarif([judgement]))["runs"][0]["results"]
-    )
+    print_judgement(Judgement(whole, "loose"))
+    printed = " ".join(capsys.readouterr().out.split())
     shown = shown_in_full(whole, whole.defects)
     for defect in whole.defects:
         lines = sentences(defect)
-        letters = letter(whole, defect)
         for line in lines:
             assert re.fullmatch(r"[A-Z].*[.?]", line, re.DOTALL), line
-            for place in (suite, results, shown, letters):
-                assert line in place
+            assert line in shown
+            assert " ".join(line.split()) in printed
     html = page([whole]).replace("&#39;", "'")
     sections = html.split("<section ")[1:]
     for defect, section in zip(whole.defects, sections, strict=True):
@@ -258,11 +253,8 @@ def test_where_the_error_begins_is_said_of_the_defect():
         "from 1 to 0.99."
     )
     assert said in sentences(defect)
-    judged = [Judgement(whole)]
-    failure = parsed(junit(judged)).find(".//failure").text
-    alert = json.loads(sarif(judged))["runs"][0]["results"][0]["message"]["text"]
-    for text in (failure, alert, letter(whole, defect), page([whole])):
-        assert said in text
+    for place in (shown_in_full(whole, whole.defects), page([whole])):
+        assert said in place
     only = report(jump("2", "3")).defects[0]
     assert sum("between α = 2" in line.lower() for line in sentences(only)) == 1
 
@@ -276,11 +268,9 @@ def test_no_report_names_a_defect_in_words_of_the_protocol(tmp_path):
         assert all(word in said for word in cause[2:] if word and word != "Gaussian")
     whole = report(found("unsound", "1/2", sampling="none"))
     words = "too small: Gaussian noise without sampling, add/remove"
-    judged = [Judgement(whole)]
-    alert = json.loads(sarif(judged))["runs"][0]["results"][0]["message"]["text"]
-    for text in (junit(judged), alert, letter(whole, whole.defects[0]), page([whole])):
-        assert words in text
-        assert "too small: none" not in text
+    for place in (shown_in_full(whole, whole.defects), page([whole])):
+        assert words in place
+        assert "too small: none" not in place
 
 
 _CAUSES = (
@@ -298,8 +288,8 @@ def test_every_report_shows_the_same_question_of_a_defect():
     for defect in whole.defects:
         ask = defect.shown.ask
         assert f"{call(ask)} of {ask.expression} ({defect.shown.verdict})" in shown
-        assert call(ask) in ci.said(defect)
-        assert reproduce(defect.shown, ["x"]).split(" | ")[0] in letter(whole, defect)
+        assert call(ask) in text.said(defect)
+        assert reproduce(defect.shown, whole.command) in shown_in_full(whole, [defect])
     assert "<td>no answer</td>" in page([whole])
 
 
