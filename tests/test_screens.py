@@ -22,13 +22,14 @@ from hypothesis import strategies as st
 
 from symacct.cli import main
 from symacct.cli.frame import JOBS
-from symacct.cli.verifying import print_judgement
+from symacct.cli.verifying import print_document
 from symacct.results.terminal import print_pairs, print_table
 from symacct.verify.judging.bounds import Truth
 from symacct.verify.judging.verdict import Finding
 from symacct.verify.peer.incidents import Incidents
 from symacct.verify.peer.protocol import Answer, Ask, AskedPart
 from symacct.verify.reporting.clusters import Cluster
+from symacct.verify.reporting.document import document
 from symacct.verify.reporting.judgement import Judgement
 from symacct.verify.reporting.report import Report
 from tests.thinning import covering
@@ -96,7 +97,7 @@ def peer_report():
 def shown_report(width):
     columns = mock.patch.dict(os.environ, {"COLUMNS": str(width)})
     with columns, contextlib.redirect_stdout(io.StringIO()) as out:
-        print_judgement(Judgement(peer_report()))
+        print_document(document(Judgement(peer_report())))
     return out.getvalue()
 
 

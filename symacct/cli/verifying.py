@@ -23,11 +23,8 @@ from symacct.verify.judging.verdict import VERDICTS
 from symacct.verify.peer import peers
 from symacct.verify.peer.protocol import Ask
 from symacct.verify.reporting import accuracy, page
-from symacct.verify.reporting.defects import Defect
+from symacct.verify.reporting.document import ReportDocument, document, lacking_rows, too_little
 from symacct.verify.reporting.judgement import Judgement, KnownFindings, read
-from symacct.verify.reporting.prose import heading, sentences
-from symacct.verify.reporting.report import reproduce
-from symacct.verify.reporting.text import lacking_rows, too_little
 
 _SHOWN, _KINDS = 25, 4
 _TIMEOUT = 10.0
@@ -133,11 +130,12 @@ def verify_command(
             Judgement(report, fail_on, known.get(report.peer, KnownFindings()), allow_rounding)
             for report in reports
         ]
-        for one in judged:
-            print_judgement(one)
+        documents = [document(one) for one in judged]
+        for shown in documents:
+            print_document(shown)
         _map(map_file, reports)
         _write(replay_file, accuracy.grown(before, reports[0]) if replay_file else "")
-        _write(html_file, page.page(reports, absent) if html_file else "")
+        _write(html_file, page.page(documents, absent) if html_file else "")
         for file in dict.fromkeys(files):
             if file is not None:
                 click.echo(f"written: {file}", err=True)
@@ -283,61 +281,24 @@ def _print_too_little(report: Report) -> None:
         console(stderr=True).print(table)
 
 
-def print_judgement(judgement: Judgement) -> None:
-    """The headline of a report, its defects, those that fail it in red, and whether it fails."""
-    report = judgement.report
-    print_prose(_headline(report))
-    if report.skipped:
-        print_prose(
-            f"{report.skipped:,} questions were not asked: their kind ran out of time twice."
-        )
-    for line in (*report.cut, *report.incidents.quotes):
+def print_document(shown: ReportDocument) -> None:
+    """What is said of a peer, its defects, those that fail it in red, and whether it fails."""
+    for line in shown.overview:
         print_prose(line)
-    if judgement.against_the_baseline:
-        print_prose(judgement.against_the_baseline)
-    if not report.defects:
+    if not shown.sections:
         click.echo("No finding.")
-    failing = judgement.failing
-    for number, defect in enumerate(report.defects[:_SHOWN], 1):
-        style = "bold red" if defect in failing else "bold"
-        print_prose(f"\n{number}. {heading(defect)}", style)
-        _print_defect(defect, report.command)
-    if len(report.defects) > _SHOWN:
-        rest = len(report.defects) - _SHOWN
+    for number, section in enumerate(shown.sections[:_SHOWN], 1):
+        print_prose(f"\n{number}. {section.heading}", "bold red" if section.fails else "bold")
+        for line in (*section.sentences, *section.seen(_KINDS), "To reproduce:"):
+            print_prose(f"   {line}")
+        console().print(Text(section.reproduce, style="dim"), soft_wrap=True)
+    if len(shown.sections) > _SHOWN:
+        rest = len(shown.sections) - _SHOWN
         click.echo(f"{rest} more defects: see --json or --html")
-    if judgement.unanswered:
-        print_prose(f"\n{judgement.unanswered}")
-    print_prose(f"\n{judgement.conclusion}", "bold red" if failing else "bold")
-
-
-def _print_defect(defect: Defect, command: Sequence[str]) -> None:
-    """The question that shows it, what it says, what else it is about, and what reproduces it."""
-    lines = sentences(defect)
-    if len(defect.about) > 1:
-        first = "; ".join(defect.about[:_KINDS])
-        more = f"; and {len(defect.about) - _KINDS} more" if len(defect.about) > _KINDS else ""
-        lines.append(f"It is seen in {len(defect.about)} kinds of questions: {first}{more}.")
-    for line in (*lines, "To reproduce:"):
-        print_prose(f"   {line}")
-    console().print(Text(reproduce(defect.shown, command), style="dim"), soft_wrap=True)
-
-
-def _headline(report: Report) -> str:
-    took = f"in {report.seconds:.0f} s"
-    if report.worked is not None and report.given is not None:
-        took += f" ({report.worked:.0f} of {report.given:.0f} s of work)"
-    lines = [f"{report.peer} {report.version}: {_counted(report.asked, 'question')} asked {took}."]
-    if report.unsupported:
-        lines.append(f"The peer does not offer {report.unsupported:,} of them.")
-    if report.within_rounding:
-        answers = _counted(report.within_rounding, "answer", "is", "are")
-        share = f"{float(report.allowance):.0e}".replace("e-0", "e-")
-        lines.append(f"{answers} below the truth by at most {share} of it, which is no finding.")
-    return " ".join(lines)
-
-
-def _counted(number: int, noun: str, one: str = "was", more: str = "were") -> str:
-    return f"{number:,} {noun} {one}" if number == 1 else f"{number:,} {noun}s {more}"
+    if shown.unanswered:
+        print_prose(f"\n{shown.unanswered}")
+    failed = any(section.fails for section in shown.sections)
+    print_prose(f"\n{shown.conclusion}", "bold red" if failed else "bold")
 
 
 def _map(file: str | None, reports: list[Report]) -> None:

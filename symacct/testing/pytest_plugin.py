@@ -52,15 +52,15 @@ class Verified(pytest.Item):
 
     def runtest(self) -> None:
         """Fail for a finding that fails, or where too little could be judged."""
-        from symacct.verify.reporting.text import shown_in_full, too_little
+        from symacct.verify.reporting.document import document, too_little
 
         judgement = self._judgement()
-        report = judgement.report
-        self.add_report_section("call", "symacct", shown_in_full(report, report.defects))
+        sections = document(judgement).sections
+        self.add_report_section("call", "symacct", "\n\n".join(one.text for one in sections))
         if judgement.status == 1:
-            raise NotSoundError(shown_in_full(report, judgement.failing))
+            raise NotSoundError("\n\n".join(one.text for one in sections if one.fails))
         if judgement.status:
-            raise NotSoundError(f"{self.peer}: {too_little(report)}")
+            raise NotSoundError(f"{self.peer}: {too_little(judgement.report)}")
 
     def _judgement(self) -> Judgement:
         from symacct.verify import FULL, QUICK, adapters, verify

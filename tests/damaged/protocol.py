@@ -19,6 +19,8 @@ from symacct.verify.peer.protocol import Answer, Ask, AskedPart, Hello
 from symacct.verify.peer.reading import ProtocolError, read_answer, read_hello, read_object
 from symacct.verify.reporting import page
 from symacct.verify.reporting.clusters import Clusters
+from symacct.verify.reporting.document import document
+from symacct.verify.reporting.judgement import Judgement
 from symacct.verify.reporting.report import Report
 from tests.damaged import mutations
 
@@ -121,7 +123,7 @@ def check_judged(seed):
         below = answer.value < truth.upper
         assert below or nearest_float(answer.value) == float("-inf")
     if seed % 50 == 0:
-        assert "<html" in page.page([report], [])
+        assert "<html" in page.page([document(Judgement(report))], [])
 
 
 def check_hello(seed):

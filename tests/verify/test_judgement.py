@@ -20,9 +20,9 @@ from symacct.verify.judging.verdict import Count, Finding
 from symacct.verify.peer.incidents import Incidents
 from symacct.verify.peer.protocol import Answer, Ask, AskedPart
 from symacct.verify.reporting.clusters import Clusters
+from symacct.verify.reporting.document import lacking_rows, too_little
 from symacct.verify.reporting.judgement import BaselineError, Judgement, KnownFindings, read
 from symacct.verify.reporting.report import Report
-from symacct.verify.reporting.text import lacking_rows, said, too_little
 from tests.verify.peers import program
 
 TINY = Extent(2, 2, 3, 10, 2, 1, 0, 1, 30)
@@ -425,14 +425,6 @@ def test_a_file_that_is_not_there_is_said(tmp_path):
         read(str(tmp_path))
 
 
-def test_one_line_says_how_many_where_and_by_how_much():
-    (defect,) = report(*HALVED[:2]).defects
-    assert said(defect) == (
-        "too small: mechanisms with Poisson sampling, add/remove: 2 answers, such as "
-        "rdp(alpha=2) of PoissonSubsample(Gaussian(1), 0.1), 0.5 of the truth"
-    )
-
-
 DOCS = Path(__file__).parents[2] / "docs"
 
 
@@ -517,7 +509,6 @@ def test_rounding_alone_may_be_allowed_and_nothing_else_is(tmp_path):
 
 def test_a_defect_of_rounding_says_what_is_true_and_how_it_is_mended():
     (defect,) = report(found("negative", "-1.5", beyond_rounding=False)).defects
-    assert said(defect).endswith(", negative where the truth is 1")
     assert "sum from l = 2" in defect.advice
     assert "log1p" in defect.advice
     (defect,) = report(found("negative", -2, sampling="none", beyond_rounding=False)).defects

@@ -11,23 +11,28 @@ import pytest
 from click.testing import CliRunner
 
 from symacct.cli import main
-from symacct.cli.verifying import print_judgement
+from symacct.cli.verifying import print_document
 from symacct.verify import verify
 from symacct.verify.asking.questions import Extent
 from symacct.verify.judging import matching
 from symacct.verify.judging.bounds import Truth
 from symacct.verify.judging.truth import Oracle
 from symacct.verify.peer.protocol import Answer, Ask, AskedPart
-from symacct.verify.reporting import text
+from symacct.verify.reporting.document import document
 from symacct.verify.reporting.judgement import Judgement
 from symacct.verify.reporting.page import figure, page
 from symacct.verify.reporting.prose import sentences, title
 from symacct.verify.reporting.report import PlottedError, call, reproduce
-from symacct.verify.reporting.text import shown_in_full
 from tests.verify.peers import program
 from tests.verify.test_judgement import HALVED, OTHERS, found, report
 
 SMALL, EXTENT = "Users of the peer are at risk", Extent(2, 1, 6, 0, 0, 0, 0, 1, 30)
+
+
+def reports_of(whole):
+    """The plain text and the page."""
+    shown = document(Judgement(whole))
+    return "\n".join(section.text for section in shown.sections), page([shown])
 
 
 def of(*findings):
@@ -69,16 +74,16 @@ def test_what_is_asked_answered_and_true_and_who_is_at_risk():
 
 def test_every_sentence_is_one_and_every_report_has_them(capsys):
     whole = report(*HALVED, *OTHERS.values())
-    print_judgement(Judgement(whole, "loose"))
+    shown = document(Judgement(whole, "loose"))
+    print_document(shown)
     printed = " ".join(capsys.readouterr().out.split())
-    shown = shown_in_full(whole, whole.defects)
-    for defect in whole.defects:
-        lines = sentences(defect)
-        for line in lines:
+    for section in shown.sections:
+        assert list(section.sentences) == sentences(section.defect)
+        for line in section.sentences:
             assert re.fullmatch(r"[A-Z].*[.?]", line, re.DOTALL), line
-            assert line in shown
+            assert line in section.text
             assert " ".join(line.split()) in printed
-    html = page([whole]).replace("&#39;", "'")
+    html = page([shown]).replace("&#39;", "'")
     sections = html.split("<section ")[1:]
     for defect, section in zip(whole.defects, sections, strict=True):
         assert sentences(defect)[0] in section
@@ -253,7 +258,7 @@ def test_where_the_error_begins_is_said_of_the_defect():
         "from 1 to 0.99."
     )
     assert said in sentences(defect)
-    for place in (shown_in_full(whole, whole.defects), page([whole])):
+    for place in reports_of(whole):
         assert said in place
     only = report(jump("2", "3")).defects[0]
     assert sum("between α = 2" in line.lower() for line in sentences(only)) == 1
@@ -268,7 +273,7 @@ def test_no_report_names_a_defect_in_words_of_the_protocol(tmp_path):
         assert all(word in said for word in cause[2:] if word and word != "Gaussian")
     whole = report(found("unsound", "1/2", sampling="none"))
     words = "too small: Gaussian noise without sampling, add/remove"
-    for place in (shown_in_full(whole, whole.defects), page([whole])):
+    for place in reports_of(whole):
         assert words in place
         assert "too small: none" not in place
 
@@ -283,13 +288,12 @@ _CAUSES = (
 def test_every_report_shows_the_same_question_of_a_defect():
     """Of several findings the plainest is shown, which is not always the first in the list."""
     late = replace(found("slow", 0, note="2.5 s", at="9"), answer=Answer())
-    whole = report(*HALVED, found("zero", 0, at="3"), late)
+    whole = document(Judgement(report(*HALVED, found("zero", 0, at="3"), late)))
     shown = "".join(re.findall(r"<p>To reproduce (.*?):</p>", page([whole])))
-    for defect in whole.defects:
-        ask = defect.shown.ask
+    for section in whole.sections:
+        defect, ask = section.defect, section.defect.shown.ask
         assert f"{call(ask)} of {ask.expression} ({defect.shown.verdict})" in shown
-        assert call(ask) in text.said(defect)
-        assert reproduce(defect.shown, whole.command) in shown_in_full(whole, [defect])
+        assert section.text.endswith(reproduce(defect.shown, whole.report.command))
     assert "<td>no answer</td>" in page([whole])
 
 

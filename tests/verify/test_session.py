@@ -21,6 +21,8 @@ from symacct.verify.judging.verdict import Finding, Judge
 from symacct.verify.peer import process
 from symacct.verify.peer.protocol import Answer, Ask, AskedPart, Hello, Support
 from symacct.verify.reporting import page
+from symacct.verify.reporting.document import document
+from symacct.verify.reporting.judgement import Judgement
 from symacct.verify.run import verify
 from tests.verify import fuzz
 from tests.verify.peers import HELLO as HELLO_OF_A_PROGRAM
@@ -408,6 +410,6 @@ def assert_random_answers_are_judged(seed, extent):
     assert report.unsound
     assert {"unsound", "negative", "nan", "inf", "exception"} <= set(report.counts)
     assert len(json.loads(report.to_json())["findings"]) == len(report.clusters)
-    shown = page.page([report])
+    shown = page.page([document(Judgement(report))])
     assert shown.count("<pre>") == len(report.clusters)
     assert "None" not in shown

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from symacct.core import arguments
 from symacct.verify.judging.verdict import ALLOWANCE
-from symacct.verify.reporting.clusters import Cluster
 from symacct.verify.reporting.defects import Defect
-from symacct.verify.reporting.prose import sentences, title
-from symacct.verify.reporting.report import PlottedError, Report, defect_as_dict, finding_as_dict
+from symacct.verify.reporting.document import ReportDocument
+from symacct.verify.reporting.report import PlottedError, Report, finding_as_dict
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,40 +31,28 @@ def needs() -> None:
         arguments.package(module, "--html", "pip install 'symacct[plot]'")
 
 
-def page(reports: Sequence[Report], absent: Sequence[tuple[str, str]] = ()) -> str:
+def page(documents: Sequence[ReportDocument], absent: Sequence[tuple[str, str]] = ()) -> str:
     """One page for one or several peers; `absent` are (name, why it was not run)."""
     import jinja2
 
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    verdicts = sorted({verdict for report in reports for verdict in report.counts})
-    title = "symacct verify: " + (reports[0].peer if len(reports) == 1 else "all peers")
+    reports = [one.report for one in documents]
     return environment.from_string(_TEMPLATE.read_text(encoding="utf-8")).render(
-        title=title,
+        title="symacct verify: " + (reports[0].peer if len(reports) == 1 else "all peers"),
         allowance=f"{float(reports[0].allowance if reports else ALLOWANCE):g}",
-        verdicts=verdicts,
-        reports=[_shown(number, report) for number, report in enumerate(reports)],
+        verdicts=sorted({verdict for report in reports for verdict in report.counts}),
+        documents=documents,
         absent=absent,
+        findings=_findings,
+        plot=plot,
     )
 
 
-def _shown(number: int, report: Report) -> dict[str, Any]:
-    defects = [
-        defect_as_dict(defect)
-        | {"sentences": sentences(defect), "title": title(defect.cause)}
-        | {"shown": [finding_as_dict(c, report.command) for c in _shown_first(defect)]}
-        for defect in report.defects
-    ]
-    return {
-        "number": number,
-        "report": report,
-        "defects": defects,
-        "plot": plot(report.points) if report.points else None,
-    }
-
-
-def _shown_first(defect: Defect) -> list[Cluster]:
+def _findings(defect: Defect, report: Report) -> list[dict[str, Any]]:
     """The findings of a defect, the one that every report shows before the others."""
-    return [defect.worst, *(one for one in defect.clusters if one is not defect.worst)]
+    first = defect.worst
+    ordered = [first, *(one for one in defect.clusters if one is not first)]
+    return [finding_as_dict(cluster, report.command) for cluster in ordered]
 
 
 def plot(points: Sequence[PlottedError]) -> str:

@@ -70,12 +70,6 @@ _PLACES = {
 }
 
 
-def heading(defect: Defect) -> str:
-    """The cause, the verdict at the question shown, and how many answers there were of it."""
-    many = f"{defect.answers:,} answer{'s' * (defect.answers != 1)}"
-    return f"{title(defect.cause)} ({defect.shown.verdict}, {many})"
-
-
 def title(cause: str) -> str:
     """A cause in the field's words, where it names a kind of sampling in the protocol's.
 
