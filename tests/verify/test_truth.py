@@ -24,7 +24,7 @@ from symacct.verify.judging.excess import excess
 from symacct.verify.judging.replaced import renyi_lower
 from symacct.verify.judging.truth import Oracle, node, parts_of, readings
 from symacct.verify.judging.verdict import Finding, Judge, explained_by_rounding
-from symacct.verify.peer.protocol import Answer, Ask, AskedPart, Hello, Support
+from symacct.verify.peer.protocol import LARGEST, Answer, Ask, AskedPart, Hello, Support
 
 ONE = Truth(Fraction(1), Fraction(1), exact=True)
 GAUSSIAN = AskedPart("Gaussian", (("sigma", "1"),))
@@ -343,6 +343,39 @@ def test_epsilon_below_its_own_conversion():
     assert judged(SAMPLED, "epsilon", "1e-5", true * (1 + 1e-9), conversion="none") is None
     assert judged(SAMPLED, "epsilon", "1e-5", true * 0.99, conversion="none").verdict == "unsound"
     assert judged(SAMPLED, "epsilon", "1e-5", 1e-3, conversion="none").verdict == "unsound"
+
+
+def test_what_is_true_is_not_unsound_whatever_conversion_is_declared():
+    """The exact ε is less than any order proves, and true; between the two is another formula."""
+    hello = Hello("p", "1", (Support("Gaussian"),), conversion="improved")
+    judge = Judge(Oracle(), hello)
+    for ask in (
+        Ask("epsilon", (GAUSSIAN,), "1e-5"),
+        Ask("epsilon", (replace(GAUSSIAN, count=30),), "1e-300"),
+        Ask("epsilon", (GAUSSIAN, SAMPLED), "1e-7"),
+        Ask("delta", (GAUSSIAN,), "4"),
+        Ask("noise", (AskedPart("Gaussian", ()),), "1e-5", within="1"),
+        Ask("rate", (replace(SAMPLED, gamma=None, count=100),), "1e-5", within="1"),
+        Ask(
+            "runs", (replace(GAUSSIAN, parameters=(("sigma", "30"),), count=0),), "1e-5", within="2"
+        ),
+    ):
+        truth, best = judge.oracle.truth(ask), judge.oracle.by_method(ask, "improved", None)
+        largest = ask.kind in LARGEST
+        true, proved = (t.upper if largest else t.lower for t in (truth, best))
+        assert (true > proved) if largest else (true < proved)
+        answer = Answer(value=Fraction(float(true)))
+        assert judge.judge(ask, answer) is None
+        assert (ask, answer.value) in judge.judged
+        middle = (true + proved) / 2
+        between = judge.judge(ask, Answer(value=Fraction(float(middle))))
+        assert between.verdict == "wrong-formula"
+        assert "not by the declared conversion" in between.note
+        assert not judge.complete(between).below
+        wrong = judge.judge(
+            ask, Answer(value=true * Fraction(101 if largest else 98, 100) + largest)
+        )
+        assert (wrong.verdict, wrong.below) == ("unsound", True)
 
 
 def test_epsilon_over_orders_that_were_given():

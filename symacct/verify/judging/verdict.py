@@ -36,6 +36,8 @@ _SLOW_SECONDS = 2.0
 _NO_DELTA = Fraction(1, 10**12)
 _TINY = Fraction(1, 2**1000)
 _TOO_MUCH = "this is more than the ε and δ allow"
+#: Of an answer that no order gives by the conversion, and that is no less than the truth.
+_NOT_DECLARED = "; it is not by the declared conversion, but it is true"
 
 
 @dataclass(frozen=True)
@@ -357,23 +359,26 @@ class Judge:
 
     def _largest(self, case: _Case) -> Finding | None:
         """A rate or a number of runs: a larger one than the ε and δ allow is unsound."""
-        ask, value = case.ask, case.value
+        ask, value, truth = case.ask, case.value, case.truth
         if value < 0:
             return case.finding("negative")
-        if value > case.truth.upper * (1 + self.allowance):
+        if value > truth.upper * (1 + self.allowance):
             if self.oracle.overspent(ask, value, self.allowance):
                 return case.finding("unsound", below=True, note=_TOO_MUCH)
             self.undecided.add((ask, value))
             return None
-        least = case.truth
+        least = truth
         if self._has_method:
             try:
                 best, least = self._methods(ask)
             except SymacctError:
                 return None
+            if self._is_true(case):
+                return None
             if best.exact and value > best.upper * (1 + self.allowance):
                 most = decimal_text(best.upper, True, 12)
                 note = f"the answer is above {most}, the most that its conversion allows"
+                note += _NOT_DECLARED * (truth.exact and value <= truth.upper)
                 return case.finding("wrong-formula", short=True, note=note)
         return case.finding("loose") if _few(ask, value, least) else None
 
@@ -393,6 +398,8 @@ class Judge:
             best, least = self._methods(ask)
         except SymacctError:
             return None
+        if self._is_true(case):
+            return None
         cancelled = _CANCELLED if ask.kind == "epsilon" else 0
         # `exact` says that no order does better, by a proof; otherwise another order may.
         proved = best.lower * (1 - self.allowance) - cancelled
@@ -402,6 +409,15 @@ class Judge:
         if value <= least.upper * LOOSE or value <= _TINY:
             return None
         return replace(case, truth=Truth(truth.lower, least.upper, False)).finding("loose")
+
+    def _is_true(self, case: _Case) -> bool:
+        """Is the answer the smallest (or, of a rate and of runs, the largest) that is true?
+
+        A peer may know it of some mechanisms, whatever conversion it declares for the others.
+        """
+        truth, cancelled = case.truth, _CANCELLED if case.ask.kind == "epsilon" else 0
+        low, high = truth.lower * (1 - self.allowance), truth.upper * (1 + self.allowance)
+        return truth.exact and low - cancelled <= case.value <= high + cancelled
 
     def _split(self, found: Finding, value: Fraction) -> Finding:
         """A loose ε or δ with its excess split into conversion, order grid and series."""
@@ -431,11 +447,18 @@ class Judge:
             return None
         low = decimal_text(best.lower, False, 12)
         note = f"the answer is below {low}, the least that its conversion gives at its orders"
+        note += _NOT_DECLARED * (case.truth.exact and case.value >= case.truth.lower)
         case = replace(case, truth=Truth(case.truth.lower, best.upper, False))
         return case.finding("wrong-formula", short=True, note=note)
 
     def _below_every_conversion(self, ask: Ask, value: Fraction) -> bool:
-        """Less than the best conversion of one order makes of the best proved curve?"""
+        """Less than the best conversion of one order makes of the best proved curve?
+
+        Where the truth itself is known, only what is below the truth is below what is proved.
+        """
+        truth = self.oracle.truth(ask)
+        if truth is not None and truth.exact:
+            return False
         try:
             least = self.oracle.by_method(ask, "optimal", None)
         except SymacctError:
