@@ -63,6 +63,8 @@ PARAMETER = {"Gaussian": "sigma", "Laplace": "b"}
 
 def sampled(mechanism, alpha, size, gamma):
     """log E_Q[(1 − γ + γP/Q)^α]"""
+    if gamma == 1:
+        return MECHANISMS[mechanism](alpha, size)
     if float(alpha).is_integer():
         return softplus(whole_order(mechanism, int(alpha), size, gamma))
     return softplus(quadrature(alpha, float(size), gamma))

@@ -18,10 +18,19 @@ from symacct.verify.peer.protocol import MECHANISMS, Answer, Ask, AskedPart, Hel
 
 ENDS = ("rdp", "epsilon", "delta")
 SAMPLED = Support("Gaussian", "poisson", asks=ENDS, inner=True)
-PLAIN = Support("Gaussian", asks=(*ENDS, "rho", "noise"), sensitivity=True, group=True, batch=True)
+PLAIN = Support(
+    "Gaussian",
+    asks=(*ENDS, "rho", "noise", "runs"),
+    order_one=True,
+    sensitivity=True,
+    group=True,
+    batch=True,
+)
 LIES = Support("RandomizedResponse", "poisson", asks=ENDS)
 TREE = Support("TreeAggregation", asks=("rdp", "rho"), group=True)
-HELLO = Hello("p", "1", (SAMPLED, PLAIN, LIES, TREE), compose=True)
+NOISE = Support("Laplace", order_one=True)
+BOTH = Support("ZCDP", asks=ENDS)
+HELLO = Hello("p", "1", (SAMPLED, PLAIN, LIES, TREE, NOISE, BOTH), compose=True)
 
 
 def asked(extent=QUICK, seed=0, hello=HELLO):
@@ -41,6 +50,8 @@ def test_any_two_levels_of_two_numbers_meet(sizes):
         met = {(one[i], one[j]) for one in chosen}
         assert met == set(product(levels[i], levels[j]))
     assert {one[0] for one in chosen} == set(levels[0])
+    for i, own in enumerate(levels):
+        assert {one[i] for one in chosen[: 2 * max(sizes)]} == set(own)
     largest = sorted(sizes)[-2:]
     assert len(chosen) <= 2.2 * largest[0] * largest[-1]
 
@@ -69,6 +80,32 @@ def test_no_kind_of_number_is_left_out(seed):
     assert {"1e-100", "1e-300"} <= deltas
     within = {a.at for a in found if a.kind == "epsilon" and len(set(a.parts)) > 1}
     assert len(within - {"1e-5", "1e-6"}) >= 3  # or a δ by default would be right
+    assert {"0.2", "0.5"} <= deltas
+    for between in ((2**15 - 1, 2**15 + 3), (2**15 + 3, 2**16 - 1), (2**16 - 1, 2**16 + 3)):
+        assert any(count in range(*between) for count in counts)
+    assert any(value != "0" for p in parts for name, value in p.parameters if name == "xi")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_more_runs_are_allowed_than_a_uint16_and_a_uint32_hold(seed):
+    """By the ρ that the ε and δ leave, which is about as much as the exact profile leaves."""
+    found = [ask for ask in asked(seed=seed) if ask.kind == "runs"]
+    allowed = [Oracle().by_method(ask, "improved", None).upper for ask in found]
+    assert min(allowed) < 1000
+    assert any(2**16 < runs < 2**24 for runs in allowed)
+    assert any(runs > 2**32 for runs in allowed)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_unlike_parts_are_composed_at_the_order_one_and_near_it(seed):
+    found = [a for a in asked(seed=seed) if a.kind == "rdp" and len(set(a.parts)) > 1]
+    at_one = [ask for ask in found if ask.at == "1"]
+    assert len(at_one) >= 3
+    assert any(len({part.mechanism for part in ask.parts}) > 1 for ask in at_one)
+    assert all({part.mechanism for part in ask.parts} <= {"Gaussian", "Laplace"} for ask in at_one)
+    near = [ask for ask in found if 1 < Fraction(ask.at) <= Fraction(11, 10)]
+    assert len(near) >= 3
+    assert any(part.sampling != "none" for ask in near for part in ask.parts)
 
 
 @pytest.mark.parametrize("seed", range(4))

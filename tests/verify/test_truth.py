@@ -331,6 +331,20 @@ def test_what_all_of_a_zcdp_have_is_what_gaussian_noise_has():
     assert judged(part, "rdp", "3", 0.15).verdict == "unsound"
 
 
+@pytest.mark.parametrize("alpha", ["1", "2", "40"])
+@pytest.mark.parametrize("rho", ["0", "0.005"])
+def test_what_all_of_a_zcdp_have_is_what_pure_privacy_beside_gaussian_noise_has(rho, alpha):
+    """Two answers whose probabilities are e : 1 and 1 : e, beside noise of ρα; ρα + 1 is proved."""
+    truth = Oracle().truth(Ask("rdp", (AskedPart("ZCDP", (("rho", rho), ("xi", "1"))),), alpha))
+    order, p = mpmath.mpf(alpha), 1 / (1 + mpmath.exp(-1))
+    moment = p**order * (1 - p) ** (1 - order) + (1 - p) ** order * p ** (1 - order)
+    two = 2 * p - 1 if order == 1 else mpmath.log(moment) / (order - 1)
+    noise = order * mpmath.mpf(rho)
+    assert float(truth.lower) == pytest.approx(float(two + noise), rel=1e-12)
+    assert float(truth.upper) == pytest.approx(float(1 + noise), rel=1e-12)
+    assert not truth.exact
+
+
 def test_epsilon_below_its_own_conversion():
     ask = Ask("epsilon", (SAMPLED,), "1e-5")
     least = float(Oracle().by_method(ask, "improved", None).lower)

@@ -37,29 +37,45 @@ _RATES: tuple[Size, ...] = (
     (1e-4, 1e-3), (1e-3, 0.01), (0.01, 0.05), (0.05, 0.2), (0.2, 0.5), (0.5, 0.9), (0.9, 0.999),
     (1e-9, 1e-5), "1", "0.5",
 )  # fmt: skip
-#: Past 2¹⁶, and past what float32, an int32 and a uint32 hold.
+#: Past what float32, an int32 and a uint32 hold.
 _LARGE_COUNTS = 2**24 + 1, 2**31 + 11, 2**32 + 5
+#: Around and between what an int16 and a uint16 hold, too.
 _COUNTS: tuple[tuple[int, int], ...] = (
-    (1, 1), (2, 2), (3, 9), (10, 99), (100, 999), (1000, 9999), (10**4, 65535), (65537, 10**6),
+    (1, 1), (2, 2), (3, 9), (10, 99), (100, 999), (1000, 9999),
+    (10**4, 32766), (32767, 32770), (32771, 65534), (65535, 65538), (65539, 10**6),
 )  # fmt: skip
+#: Of these no grid of losses takes long.
+_FEW_COUNTS = _COUNTS[:6]
+#: Runs that are allowed, as many as an int16, a uint16 or a uint32 holds, and more.
+_SMALL_ANSWERS = (1, 9), (10, 999)
+_LARGE_ANSWERS = (1000, 20_000), (70_000, 10**6)
+_HUGE_ANSWERS = ((2**33, 2**35),)
 _ORDERS: tuple[Size, ...] = (
     "2", (4, 16), (1.5, 3), (16, 64), "3", (3, 12), (1.01, 1.5), (64, 300), (12, 64), "1",
     (300, 2000), (64, 512),
 )  # fmt: skip
 _MOST_FIXED_SIZE_ORDER = 128
+#: Of compositions; and those where other formulas hold, or next to them.
+_COMMON_ORDERS = (
+    "2", "5", "2.5", "16", "3", "8", "1.5", "33", "7.3", "4", "64", "40.5",
+)  # fmt: skip
+_NEAR_ONE = ("1",), ("1.0001", "1.01", "1.1")
 _SIZES, _WHOLE_SIZES = ("1", "2", "0.5", "3", "0.125", "10", "1.7"), ("1", "2", "3", "5")
 _GROUPS, _INNER, _STEPS = ("1", "2", "3", "10"), ("1", "2", "5", "30"), ("1", "2", "7", "8", "1000")
-_XI = ("0", "0.25")
+_XI = ("0", "0.25", "1")
 #: What is spent, as about Σ 1/(2σ²) of all runs.
 _LOSSES: tuple[Size, ...] = ((0.3, 1), (0.01, 0.1), (1, 3), (0.1, 0.3), (3, 12), (1e-4, 0.01))
 _MORE_LOSS: tuple[Size, ...] = ((12, 60),)
 _DELTAS: tuple[Size, ...] = (
-    "1e-5", (1e-12, 1e-7), (0.001, 0.1), (1e-30, 1e-14), "1e-100", (1e-6, 1e-3), "1e-300",
+    "1e-5", (1e-12, 1e-7), (0.001, 0.1), (1e-30, 1e-14), "1e-100", (1e-6, 1e-3), "0.2", "1e-300",
+    "0.5",
 )  # fmt: skip
+#: Above them some noise, and next to none, is enough for a small ε.
+_BUDGETED_DELTAS = _DELTAS[:5]
 _WITHIN: tuple[Size, ...] = ((0.3, 2), (2, 10), (0.03, 0.3))
 #: The shares of an extent's number for what takes longer than RDP.
 _SHARE = {"rdp": 1.0, "epsilon": 0.7, "delta": 0.7} | dict.fromkeys(BUDGETED, 0.25)
-_OTHERS_SHARE = 0.35
+_OTHERS_SHARE, _NEAR_ONE_SHARE = 0.35, 0.15
 _LEAST_NOISE = 0.3
 
 
@@ -75,26 +91,36 @@ def covering(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
         share = 1.0 if kind in ENDS else _SHARE.get(kind, _OTHERS_SHARE)
         most = math.ceil(extent.covered * share)
         lists.append(list(islice(compositions(hello, kind, chance), most)))
+        most = math.ceil(extent.covered * _NEAR_ONE_SHARE)
+        for orders in _NEAR_ONE if kind == "rdp" else ():
+            lists.append(list(islice(compositions(hello, kind, chance, orders), most)))
     return in_turn(lists)
 
 
 def pairwise(levels: Sequence[Sequence[_T]], chance: random.Random) -> Iterator[tuple[_T, ...]]:
-    """One level of each, until any two levels of any two have met; the most new pairs first."""
+    """One level of each, until any two levels of any two have met; the most new pairs first.
+
+    What is left open is a level that was seldom chosen: the first few have all levels.
+    """
     left = {
         ((i, a), (j, b))
         for i, j in combinations(range(len(levels)), 2)
         for a, b in product(range(len(levels[i])), range(len(levels[j])))
     } or {((0, a), (0, a)) for a in range(len(levels[0]))}
+    chosen = [[0] * len(own) for own in levels]
     while left:
+        seldom = [[a for a, n in enumerate(own) if n == min(own)] for own in chosen]
         drawn = []
         for pair in chance.sample(sorted(left), min(_TRIES, len(left))):
-            places = [chance.randrange(len(own)) for own in levels]
+            places = [chance.choice(own) for own in seldom]
             for i, a in pair:
                 places[i] = a
             met = _pairs(places) & left
             drawn.append((len(met), places, met))
         _, places, met = max(drawn, key=lambda one: one[0])
         left -= met
+        for own, place in zip(chosen, places, strict=True):
+            own[place] += 1
         yield tuple(own[a] for own, a in zip(levels, places, strict=True))
 
 
@@ -135,10 +161,12 @@ def _levels(row: Support, kind: str) -> dict[str, Sequence[Any]]:
         given["alpha"] = [size for size in _ORDERS if _order(row, size, random.Random(0))]  # noqa: S311
     if ends:
         given["loss"] = _LOSSES + _MORE_LOSS * ("rdp" in row.asks)
+    elif kind == "runs":
+        given["answer"] = _answers(row)
     elif kind != "noise":
         given["noise"] = _NOISE[row.mechanism]
     if ends or kind in BUDGETED:
-        given["delta"] = _DELTAS[:5] if kind in BUDGETED else _DELTAS
+        given["delta"] = _BUDGETED_DELTAS if kind in BUDGETED else _DELTAS
     if kind in BUDGETED:
         given["within"] = _WITHIN
     if row.sampling != "none" and kind != "rate":
@@ -161,12 +189,19 @@ def _levels(row: Support, kind: str) -> dict[str, Sequence[Any]]:
     return given
 
 
+def _answers(row: Support) -> Sequence[tuple[int, int]]:
+    """How many runs are allowed: of what takes long to compose, not many."""
+    gaussian = row.mechanism == "Gaussian"
+    plain = gaussian and row.sampling == "none"
+    return _SMALL_ANSWERS + _LARGE_ANSWERS * gaussian + _HUGE_ANSWERS * plain
+
+
 def _counts(row: Support, kind: str) -> Sequence[tuple[int, int]]:
     large = tuple((count, count + 8) for count in _LARGE_COUNTS)
     if kind in ("noise", "rate") or "rdp" not in row.asks:
         # Of what is no RDP, only where no grid of losses is to be composed.
         plain = row.mechanism == "Gaussian" and row.sampling == "none"
-        return _COUNTS[:6] + large * (plain and kind != "noise")
+        return _FEW_COUNTS + large * (plain and kind != "noise")
     return _COUNTS + large
 
 
@@ -192,12 +227,17 @@ def _single(row: Support, kind: str, chosen: dict[str, Any], chance: random.Rand
     inner, size = int(chosen.get("inner", "1")), chosen.get("sensitivity", "1")
     group = int(chosen.get("group", "1"))
     count = chance.randint(*chosen["count"]) if "count" in chosen else 0
+    within = _drawn(chosen["within"], chance) if "within" in chosen else None
+    at = _drawn(chosen["delta"], chance) if "delta" in chosen else ""
+    moved, rate = group * float(size), math.sqrt(inner) * float(gamma or 1)
     values: tuple[str, ...] = ()
     if "loss" in chosen:
         loss = _float_in(chosen["loss"], chance)
-        moved = group * float(size)
-        rate = math.sqrt(inner) * float(gamma or 1)
         value, count = _spending(row, loss, count, (moved, rate), chance)
+        values = (value,)
+    elif "answer" in chosen:
+        answer = chance.randint(*chosen["answer"])
+        value, _ = _spending(row, _rho_about(str(within), at), answer, (moved, rate), chance)
         values = (value,)
     elif "noise" in chosen:
         values = (_drawn(chosen["noise"], chance),)
@@ -212,17 +252,13 @@ def _single(row: Support, kind: str, chosen: dict[str, Any], chance: random.Rand
     )
     if kind == "rate":
         part = replace(part, gamma=None)
-    within = _drawn(chosen["within"], chance) if "within" in chosen else None
-    at = ""
     if kind == "rdp":
         order = _order(row, chosen["alpha"], chance)
         if order is None:
             return None
         at = order
-    elif "delta" in chosen:
-        at = _drawn(chosen["delta"], chance)
-        if kind == "delta":
-            at = _epsilon_about(loss, at)
+    elif kind == "delta":
+        at = _epsilon_about(loss, at)
     return Ask(kind, (part,), at, row.adjacency, group=group, within=within)
 
 
@@ -246,7 +282,7 @@ def _spending(
     return value, max(1, min(count, round(loss / one)))
 
 
-_MOST_NOISE = 1e7
+_MOST_NOISE = 1e8
 
 
 def _loss_of(row: Support, value: float) -> float:
@@ -263,6 +299,12 @@ def _epsilon_about(rho: float, delta: str) -> str:
     return short(rho + 2 * math.sqrt(-rho * math.log(float(delta))))
 
 
+def _rho_about(epsilon: str, delta: str) -> float:
+    """The ρ at which that ε is this one."""
+    least = -math.log(float(delta))
+    return (math.sqrt(least + float(epsilon)) - math.sqrt(least)) ** 2
+
+
 # --- parts that differ
 
 
@@ -272,20 +314,28 @@ def composed(hello: Hello) -> list[str]:
     return [kind for kind in kinds if kind not in BUDGETED] if hello.compose else []
 
 
-def compositions(hello: Hello, kind: str, chance: random.Random) -> Iterator[Ask]:
+def compositions(
+    hello: Hello, kind: str, chance: random.Random, orders: Sequence[str] = _COMMON_ORDERS
+) -> Iterator[Ask]:
     """Unlike parts: two that differ in one number, either first; three and more; equal ones.
 
-    All relations, rows and shapes in turn.
+    All relations, rows and shapes in turn; of RDP at one of the orders.
     """
-    offered = [row for row in hello.supports if kind in row.asks]
+    offered = [
+        row
+        for row in hello.supports
+        if kind in row.asks and (kind != "rdp" or _taken([row], orders))
+    ]
     relations = list(dict.fromkeys(row.adjacency for row in offered))
     while offered:
         shapes = []
         for relation in relations:
             rows = [row for row in offered if row.adjacency == relation]
             own = [_of_one_row(row, chance) for row in rows]
+            # Each row begins with another shape, or many rows leave the last ones out.
+            own = [one[i % len(one) :] + one[: i % len(one)] for i, one in enumerate(own)]
             shapes.append(list(in_turn([*own, [*_of_rows(rows, chance)]])))
-        asked = [_composed(kind, parts, rows, chance) for parts, rows in in_turn(shapes)]
+        asked = [_composed(kind, parts, rows, chance, orders) for parts, rows in in_turn(shapes)]
         found = [ask for ask in asked if ask is not None]
         if not found:
             return
@@ -392,27 +442,31 @@ _FIELDS = {
     "value": _other_value, "rate": _other_rate, "count": _other_count, "size": _other_size,
     "inner": _other_inner, "stream": _other_stream,
 }  # fmt: skip
-_COMMON_ORDERS = (
-    "2", "5", "2.5", "16", "3", "8", "1.5", "33", "7.3", "4", "64", "40.5",
-)  # fmt: skip
+
+
+def _taken(rows: list[Support], orders: Sequence[str]) -> list[str]:
+    """Those of the orders that all rows take."""
+    return [order for order in orders if all(row.takes(Fraction(order)) for row in rows)]
 
 
 def _composed(
-    kind: str, parts: tuple[AskedPart, ...], rows: list[Support], chance: random.Random
+    kind: str,
+    parts: tuple[AskedPart, ...],
+    rows: list[Support],
+    chance: random.Random,
+    orders: Sequence[str],
 ) -> Ask | None:
     group = chance.choice((1, 1, 2, 3)) if all(row.group for row in rows) else 1
-    at = ""
+    at, taken = "", _taken(rows, orders)
     if kind == "rdp":
-        orders = [a for a in _COMMON_ORDERS if all(row.takes(Fraction(a)) for row in rows)]
-        if not orders:
+        if not taken:
             return None
-        at = chance.choice(orders)
+        at = chance.choice(taken)
     elif kind in ("epsilon", "delta"):
         at = _drawn(chance.choice(_DELTAS), chance)
         if kind == "delta":
             at = _epsilon_about(chance.uniform(0.1, 1.0) * len(parts) * group**2, at)
     ask = Ask(kind, parts, at, rows[0].adjacency, group=group)
-    orders = [a for a in _COMMON_ORDERS if all(row.takes(Fraction(a)) for row in rows)]
     if kind == "rdp" and all(row.batch for row in rows) and chance.random() < 0.3:
-        ask = replace(ask, orders=(at, *[a for a in orders if a != at][:3]))
+        ask = replace(ask, orders=(at, *[order for order in taken if order != at][:3]))
     return ask

@@ -236,8 +236,9 @@ class Oracle:
     def _removed(self, ask: Ask) -> Bound:
         """What removing a record costs at the same rate; it may be replaced by a dull one."""
         parts = tuple(
-            replace(_attaining(p), sampling="none" if p.sampling == "none" else "poisson")
-            for p in ask.parts
+            replace(own, sampling="none" if own.sampling == "none" else "poisson")
+            for part in ask.parts
+            for own in _attaining(part)
         )
         removed = replace(ask, parts=parts, adjacency="add_remove")
         return _at_least(lambda: self.ask("rdp", node(removed), ask.at), (Kind.EXACT,))
@@ -296,14 +297,24 @@ def relation_of(ask: Ask) -> str:
     return "replace_one" if ask.adjacency == "replace_one" else "add_remove"
 
 
-def _attaining(part: AskedPart) -> AskedPart:
-    """Gaussian noise has the whole curve of its ρ-zCDP: what holds for all zCDP holds for it."""
+def _attaining(part: AskedPart) -> tuple[AskedPart, ...]:
+    """Parts that have the curve of a (ξ, ρ)-zCDP, or less: what holds for all holds for them.
+
+    Gaussian noise has the order α at ρα, and no order of ξ-DP is above ξ.
+    """
     if part.mechanism != "ZCDP":
-        return part
-    # No larger, as it is rounded: a little less noise would be more than ρ.
-    rho = Fraction(dict(part.parameters)["rho"])
-    sigma = Fraction(math.nextafter(1 / math.sqrt(2 * rho), math.inf)) * (1 + Fraction(1, 10**15))
-    return replace(part, mechanism="Gaussian", parameters=(("sigma", str(sigma)),))
+        return (part,)
+    rho, xi = (Fraction(value) for _, value in part.parameters)
+    found = []
+    if rho > 0:
+        # No larger, as it is rounded: a little less noise would be more than ρ.
+        least = Fraction(math.nextafter(1 / math.sqrt(2 * rho), math.inf))
+        sigma = str(least * (1 + Fraction(1, 10**15)))
+        found.append(replace(part, mechanism="Gaussian", parameters=(("sigma", sigma),)))
+    if xi > 0:
+        found.append(replace(part, mechanism="PureDP", parameters=(("epsilon", str(xi)),)))
+    # Both in one sample are no part of an ask.
+    return tuple(found if part.sampling == "none" else found[:1])
 
 
 def _at_least(value: Callable[[], Enclosure], kinds: tuple[Kind, ...] = tuple(Kind)) -> Bound:
