@@ -356,9 +356,9 @@ class Accountant:
             few = replace(question, m=theorem_node(question.m, question.by))
             return self._search(few, min(digits, _FEW_ORDER_DIGITS)).over_few_orders()
 
-        def others() -> Iterator[Callable[[], Guarantee | None]]:
+        def others(has_profile: bool) -> Iterator[Callable[[], Guarantee | None]]:
             given = question.m, question.value, min(digits, SCREEN_DIGITS)
-            for way in upward.ways.ways(question.m):
+            for way in upward.ways.ways(question.m, has_profile):
                 yield functools.partial(way.epsilon if question.asks_epsilon else way.delta, *given)
 
         def answer() -> Guarantee:

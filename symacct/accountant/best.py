@@ -29,7 +29,7 @@ BY_ORDERS, CLOSEST, TRUE = "improved", "optimal", "exact"
 SCREEN_DIGITS, _SOME_DIGITS, _FEW_DIGITS = 6, 4, 2
 _MORE_TIME = 3  # times the seconds that a note proposes
 #: Shares of the time that is left, of each way when it is its turn; the rest is for the last one.
-_EXACT = _BY_ORDERS = _BY_FEW = _ROUGHLY = Fraction(1, 2)
+_EXACT = _BY_ORDERS = _ROUGHLY = Fraction(1, 2)
 _OTHER = Fraction(3, 4)
 _ALL = Fraction(1)
 #: The remedy of an error that the number by Rényi orders, which is reported then, does not need.
@@ -53,9 +53,9 @@ class Ways(Generic[_T]):
 
     `exact` ask the exact profile, each for more digits than the one before, and `roughly` asks for
     few, where the first of them is out of time. `by_orders` asks by Rényi orders, and
-    `by_few_orders` tries a few of them where that is. `closest` asks for all that an order proves.
-    `others` lists ways to a bound that are about few expressions; None says that one proves
-    nothing.
+    `by_few_orders` tries some of them while there is time, one at least, where either is out of
+    time. `closest` asks for all that an order proves. `others` lists ways to a bound that are about
+    few expressions, or where the exact profile is not known; None says that one proves nothing.
     `against` says why an exact answer is not the better of two, or nothing, and `shown` is a short
     text of an answer for the line of progress.
     """
@@ -65,7 +65,7 @@ class Ways(Generic[_T]):
     by_orders: Callable[[], _T]
     by_few_orders: Callable[[], _T]
     closest: Callable[[], _T]
-    others: Callable[[], Iterable[Callable[[], _T | None]]]
+    others: Callable[[bool], Iterable[Callable[[], _T | None]]]
     against: Callable[[_T, _T | None], str]
     is_less: Callable[[_T, _T], bool]
     shown: Callable[[_T], str]
@@ -87,6 +87,8 @@ def best(ways: Ways[_T]) -> Best[_T]:
     """The best answer that is proved within the question's time; an error where there is none.
 
     The exact profile comes first, as it is mostly the least; where it is a bound, orders do too.
+    Where its time is over a few orders come next: they are cheap, and the first of them may take
+    all that is left.
     """
     seconds = limits.current().seconds
     with progress(f"looking for the smallest number proved in {seconds} s", piped=True):
@@ -106,10 +108,14 @@ class _Search(Generic[_T]):
         exact, untrue = self._exactly()
         if exact is not None and exact.kind is Kind.EXACT and not ways.against(exact, None):
             return Best(exact)
-        known = self._others()
-        by_orders, refused = self._first(_BY_ORDERS, ways.by_orders, _BY_FEW, ways.by_few_orders)
         if exact is None and untrue is None:
+            few, _ = self._tried(_ALL, ways.by_few_orders)
+            known = self._less(few, self._others(False))
+            by_orders, refused = self._tried(_BY_ORDERS, ways.by_orders)
             exact, untrue = self._tried(_ROUGHLY, ways.roughly)
+        else:
+            by_orders, refused = self._by_orders()
+            known = self._others(exact is not None)
         if by_orders is not None:
             closest, _ = self._tried(_ALL, ways.closest)
             known = self._less(self._less(by_orders, closest), known)
@@ -128,10 +134,10 @@ class _Search(Generic[_T]):
             f"found nothing that is {late()}; needed more time, {_more_time()}"
         )
 
-    def _others(self) -> _T | None:
+    def _others(self, has_profile: bool) -> _T | None:
         """The best of the bounds that are about few expressions, if any is about this one."""
         least: _T | None = None
-        for other in self.ways.others():
+        for other in self.ways.others(has_profile):
             found, _ = self._tried(_OTHER, other)
             least = self._less(found, least)
         return least
@@ -150,13 +156,11 @@ class _Search(Generic[_T]):
             found = better
         return found, refused
 
-    def _first(
-        self, share: Fraction, way: Callable[[], _T], less: Fraction, instead: Callable[[], _T]
-    ) -> tuple[_T | None, SymacctError | None]:
-        """What the way gives, or where it is out of time what is asked instead of it."""
-        found, refused = self._tried(share, way)
+    def _by_orders(self) -> tuple[_T | None, SymacctError | None]:
+        """What Rényi orders give, or where they are out of time a few of them."""
+        found, refused = self._tried(_BY_ORDERS, self.ways.by_orders)
         if found is None and refused is None:
-            found, refused = self._tried(less, instead)
+            found, refused = self._tried(_ALL, self.ways.by_few_orders)
         return found, refused
 
     def _tried(
@@ -219,7 +223,7 @@ def pinned_conversion(conversion: str, orders: object, by: By) -> str:
 def best_guarantee(
     ask: Callable[[str, int], Guarantee],
     by_few_orders: Callable[[], Guarantee],
-    others: Callable[[], Iterable[Callable[[], Guarantee | None]]],
+    others: Callable[[bool], Iterable[Callable[[], Guarantee | None]]],
     digits: int,
     are_asked: bool,
 ) -> Guarantee:

@@ -34,7 +34,6 @@ from symacct.results.enclosure import Guarantee, from_ball, to_ball
 from symacct.results.precision import first_bits
 from symacct.theory.catalogue import proof
 
-_FEW_PARTS = 6  # different ones, of which the exact profile is mostly had
 SPENT = Fraction(1, 4)  # of δ, at most: a part that is left out makes ε smaller and sooner known
 _LOST_OF_DELTA = Fraction(1, 10**12)  # the δ that stands for one not known yet
 
@@ -45,7 +44,7 @@ class OfferedBound:
 
     `epsilon(node, δ, digits)` and `delta(node, ε, digits)` give a Guarantee of kind `upper`, or
     None where the way is not about the expression, or proves nothing there. `seconds` is about the
-    processor time that an answer takes.
+    processor time that an answer takes. What is `above_profile` is never below the exact profile.
     """
 
     proof: Proof
@@ -54,16 +53,20 @@ class OfferedBound:
     epsilon: Callable[[Node, Fraction, int], Guarantee | None]
     delta: Callable[[Node, Fraction, int], Guarantee | None]
     kind: Kind = Kind.UPPER
+    above_profile: bool = False
 
 
-def ways(node: Node) -> list[OfferedBound]:
+def ways(node: Node, has_profile: bool = False) -> list[OfferedBound]:
     """The ways that are about an expression, the quickest first.
+
+    Where its exact profile is known, none that is above that.
 
     >>> from symacct import Gaussian, sample_with_replacement
     >>> [way.proof.code for way in ways(9 * sample_with_replacement(Gaussian(4), 1000, 20))]
-    ['RARE-PARTS', 'RARE-PARTS']
+    ['RARE-PARTS', 'RARE-PARTS', 'PROFILE-MANY-PARTS']
     """
-    return sorted((way for way in WAYS if way.applies(node)), key=lambda way: way.seconds)
+    asked = (way for way in WAYS if not (has_profile and way.above_profile))
+    return sorted((way for way in asked if way.applies(node)), key=lambda way: way.seconds)
 
 
 # --- mixtures of which some normal laws are rare
@@ -203,8 +206,8 @@ def _of_many_parts(
     return known.guarantee(asks_epsilon, given, answer, digits)
 
 
-def _has_many_parts(node: Node) -> bool:
-    return isinstance(node, Compose) and len(node.terms) > _FEW_PARTS
+def _is_of_parts(node: Node) -> bool:
+    return isinstance(node, Compose)
 
 
 RARE = proof("RARE-PARTS")
@@ -222,9 +225,10 @@ WAYS = (
     ),
     OfferedBound(
         MANY_PARTS,
-        1.0,
-        _has_many_parts,
+        3.0,
+        _is_of_parts,
         functools.partial(_of_many_parts, True),
         functools.partial(_of_many_parts, False),
+        above_profile=True,
     ),
 )

@@ -176,7 +176,7 @@ def calibrate(
             by_orders=lambda: ask(BY_ORDERS),
             by_few_orders=lambda: ask(BY_ORDERS, min(digits, _FEW_DIGITS)),
             closest=lambda: ask(CLOSEST),
-            others=tuple,
+            others=lambda has_profile: (),
             against=_against,
             is_less=_is_better,
             shown=lambda one: f"{one.symbol} = {number(one.meets)}",

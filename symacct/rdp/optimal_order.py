@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
@@ -51,8 +52,12 @@ _MOST_BITS = 4096  # at which an order is looked at that fewer bits do not tell
 _FEW_BITS = 256  # up to which a sum costs little more than at the search precision
 _PATIENCE = 8  # so many orders that cannot be computed, and none that can, end a search
 _STEERED = 24  # bits of an order that is found by what steers
-#: Orders that are tried where a search takes too long, the likely ones first.
-_FEW_ORDERS = (16, 4, 64, 2, 8, 32, 128, 256, Fraction(3, 2), Fraction(5, 4))
+#: Orders that are tried where a search takes too long: the cheapest, then the likely ones first.
+_FEW_ORDERS = (*map(Fraction, (2, 16, 4, 64, 8, 32, 128, 256)), Fraction(3, 2), Fraction(5, 4))
+_OF_FEW = Fraction(1, 2)  # of the time that is left after the first of them, for all others
+_APART = 1.1  # times as far from 1 are orders between which none is tried
+_BEYOND = 4  # times as far from 1 as the last one, or as near as the first one, is the next
+_PLACES = 64  # of an order below 2, by which others are whole
 _NEAR = 20  # bits of an order that what steers is trusted with, for the curve to go on from
 
 
@@ -236,23 +241,37 @@ class BestOrder:
         return best
 
     def over_few_orders(self) -> Guarantee:
-        """The best of a few orders that are far apart, as many of them as are had in time."""
-        found: list[Guarantee] = []
-        refused: SymacctError | None = None
+        """The best of some orders, as many as are had in a share of the time, one at least.
+
+        A few that are far apart, and then others between the best of them and those beside it.
+        """
+        tried: dict[Fraction, Guarantee | None] = {}
         self.question.refuse_delta_zero()
-        for alpha in _FEW_ORDERS:
-            try:
-                found.append(self.at(alpha, optimal=False))
-            except (PrecisionError, LimitError, OrderError) as error:
-                refused = error
-            except OutOfTimeError:
-                if not found:
-                    raise
+        waiting = iter(_FEW_ORDERS)
+        for alpha in waiting:
+            tried[alpha] = self._finite_at(alpha)
+            if tried[alpha] is not None:
                 break
-        finite = [g for g in found if g.asked.upper < INFINITY]
-        if not finite:
-            raise refused or self._infinite("order")
-        return min(finite, key=lambda g: g.asked.upper)
+        with suppress(OutOfTimeError), deadline.within(float(_OF_FEW) * deadline.remaining()):
+            for alpha in waiting:
+                tried[alpha] = self._finite_at(alpha)
+            last = last_order(self.question.m)
+            while (near := _beside(_best_of(tried), sorted(tried), last)) is not None:
+                tried[near] = self._finite_at(near)
+        best = _best_of(tried)
+        found = None if best is None else tried[best]
+        if found is None:
+            raise self._skipped or self._infinite("order")
+        return found
+
+    def _finite_at(self, alpha: Fraction) -> Guarantee | None:
+        """The Guarantee at one order; None where there is none."""
+        try:
+            found = self.at(alpha, optimal=False)
+        except (PrecisionError, LimitError, OrderError) as error:
+            self._skipped = self._skipped or error
+            return None
+        return found if found.asked.upper < INFINITY else None
 
     def _infinite(self, what: str) -> SymacctError:
         return self._skipped or InfiniteError(
@@ -454,3 +473,26 @@ class BestOrder:
             claim=claim,
             optimal=optimal,
         )
+
+
+def _best_of(tried: dict[Fraction, Guarantee | None]) -> Fraction | None:
+    """The order of the smallest number, if there is one."""
+    known = {alpha: g.asked.upper for alpha, g in tried.items() if g is not None}
+    return min(known, key=lambda alpha: known[alpha]) if known else None
+
+
+def _beside(best: Fraction | None, tried: list[Fraction], last: int) -> Fraction | None:
+    """An order in the wider gap beside the best one of those tried; None where all are near."""
+    if best is None:
+        return None
+    i = tried.index(best)
+    below = tried[i - 1] - 1 if i else (best - 1) / _BEYOND**2
+    above = tried[i + 1] - 1 if i + 1 < len(tried) else (best - 1) * _BEYOND**2
+    gaps = {below: (best - 1) / below, above: above / (best - 1)}
+    for end in sorted(gaps, key=lambda end: -gaps[end]):
+        middle = 1 + math.sqrt(end * (best - 1))
+        places = 1 if middle > 2 else _PLACES
+        near = Fraction(round(places * middle), places)
+        if gaps[end] > _APART and near not in tried and 1 < near <= last:
+            return near
+    return None

@@ -15,6 +15,7 @@ from symacct import DiscreteGaussian, Gaussian, PoissonSubsample
 from symacct.baselines.ways import ways
 from symacct.core import deadline
 from symacct.core.claims import Kind
+from symacct.core.errors import PrecisionError
 from symacct.numerics.normal.upper_tail import RELATIVE_ERROR, upper_tail
 from symacct.profile.discretized.float_laws import laid
 from symacct.profile.discretized.many_parts import UpperProfile, delta_above, epsilon_above
@@ -40,6 +41,8 @@ PARTS = [
     SampledGaussian(F(1), F(1, 100)),
     SampledGaussian(F(1, 4), F(9, 10)),
     SampledGaussian(F(30), F(1, 3)),
+    SampledGaussian(F(1, 300), F(1, 50)),
+    GaussianLoss(F(300)),
     LaplaceLoss(F(1, 7)),
     LaplaceLoss(F(8)),
     LaplaceLoss(F(1, 3), F(1, 5)),
@@ -70,7 +73,9 @@ def test_no_law_is_below_the_profile(part, reverse):
     assert runs == 1
     assert law.short < float(part.mass_at_infinity(reverse)) + 1e-10
     for i in range(200):
-        y = drawn.choice([drawn.gauss(0, 1), drawn.gauss(0, 0.05), STEP * drawn.randint(-99, 99)])
+        near = [drawn.gauss(0, 1), drawn.gauss(0, 0.05), STEP * drawn.randint(-99, 99)]
+        node = float(law.first.mid()) + STEP * drawn.randrange(len(law.masses))
+        y = drawn.choice([*near, node + STEP * drawn.random()])
         with ctx.workprec(120):
             truth = float(part.hockey_stick(arb(y), reverse).mid())
             either = float(part.hockey_stick(arb(y - STEP), reverse).mid())
@@ -114,6 +119,7 @@ MIXES = [
     [(SampledGaussian(F(1, 2), F(1, 5)), 2), (GaussianLoss(F(1, 9)), 1)],
     [(IntegerLoss(gaussian("27/10")), 2), (GaussianLoss(F(1, 9)), 1)],
     [(IntegerLoss(gaussian("3/2"), F(1, 10)), 3), (SampledGaussian(F(4), F(1, 3)), 4)],
+    [(GaussianLoss(F(400)), 3)],
 ]
 
 
@@ -156,7 +162,7 @@ def test_the_normal_tail():
 
 
 def test_a_way_for_many_parts():
-    """A bound with its code, above the truth; none where there are few parts."""
+    """A bound with its code, above the truth; none where the exact profile is known."""
     parts = [PoissonSubsample(Gaussian(1 + F(i, 9)), F(1, 20 + i)) for i in range(7)]
     node = sum(parts[1:], 9 * parts[0])
     (way,) = ways(node)
@@ -167,8 +173,48 @@ def test_a_way_for_many_parts():
     assert way.proof.code in found.claim.theorems
     truth = node.epsilon("1e-5", conversion="exact", digits=4).epsilon
     assert truth.lower <= found.epsilon.upper <= truth.upper * F(NEAR)
-    assert ways(sum(parts[1:6], 9 * parts[0])) == []
+    assert ways(node, has_profile=True) == []
     assert way.epsilon(node, F(0), 6) is None
+
+
+#: σ = 1/20, γ = 1/100: 40 of 2,000 runs have the record, each with a loss of about 195.
+LARGE = 2000 * PoissonSubsample(Gaussian("1/20"), "1/100")
+
+
+def test_a_large_epsilon_is_had_where_contours_are_refused():
+    """Truth by 40 digits of mpmath: n ~ Binomial(2000, γ) draws of N(195.4, 20²), the rest lost.
+
+    A draw's loss is log(γe^x + 1 − γ) with x ~ N(200, 20²), which is x + log γ beyond float64.
+    """
+    truth = 8137.856668734
+    with pytest.raises(PrecisionError):
+        LARGE.epsilon("1e-5", conversion="exact")
+    (way,) = ways(LARGE)
+    found = way.epsilon(LARGE, F(1, 10**5), 6)
+    assert found is not None
+    assert truth <= found.epsilon.upper <= NEAR * truth
+    assert LARGE.epsilon("1e-5", digits=6).epsilon.upper <= found.epsilon.upper * F(NEAR)
+
+
+def test_a_finer_grid_that_is_refused_leaves_the_bound(monkeypatch):
+    """By the first one of the two grids that are asked."""
+    asked = []
+
+    def root(self, delta):
+        asked.append(self.step)
+        if len(asked) > 1:
+            raise PrecisionError("too many nodes")
+        return arb(7)
+
+    monkeypatch.setattr(UpperProfile, "root", root)
+    assert epsilon_above([DirectedRuns(((LaplaceLoss(F(1, 9)), 5),), False)], F(1, 10**5)) == 7
+    assert len(asked) == 2
+
+
+def test_a_delta_below_what_floats_lose_is_not_laid_on_a_grid(monkeypatch):
+    monkeypatch.setattr(UpperProfile, "value", lambda *question: pytest.fail("was asked"))
+    runs = DirectedRuns(((SampledGaussian(F(9), F(1, 10**6)), 20),), False)
+    assert delta_above([runs], F(5)) == arb("inf")
 
 
 def test_the_time_is_looked_at():

@@ -9,9 +9,11 @@ from flint import arb, ctx
 
 from symacct.arithmetic.float64 import Array
 
+#: The x beyond which Φ(−x) is taken for 0.
+FARTHEST_TAIL = 12.0
 #: Of values from Φ(−12) on.
 RELATIVE_ERROR = 64 * 2.0**-53
-_FARTHEST, _PARTS, _DEGREE = 12, 32, 12
+_FARTHEST, _PARTS, _DEGREE = int(FARTHEST_TAIL), 32, 12
 _BITS = 128
 
 

@@ -19,7 +19,7 @@ from symacct.arithmetic.ball import float_above
 from symacct.core.errors import PrecisionError
 from symacct.core.exact import Exact
 from symacct.mechanisms import DiscreteGaussian
-from symacct.numerics.normal.upper_tail import RELATIVE_ERROR, upper_tail
+from symacct.numerics.normal.upper_tail import FARTHEST_TAIL, RELATIVE_ERROR, upper_tail
 from symacct.profile.discretized.discretize import FARTHEST, laws_of
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.gaussian import GaussianLoss
@@ -82,12 +82,24 @@ def _gaussian(ratio: Exact, gamma: Exact, reverse: bool, step: float, rare: floa
     if reverse:
         p = upper_tail(-place)
         q = rest * p + g * upper_tail(s - place)
+        unknown = (s - place > FARTHEST_TAIL) & ~_is_rounding(s - place, s, g, rest, rest * p)
     else:
         q = upper_tail(place)
         p = rest * q + g * upper_tail(place - s)
+        unknown = place > FARTHEST_TAIL
     units = 26 * turned + 26 * s * (13 + 2 * s) + 6 * s * s + 13 + 4 * s + _FEW
     short = 4 * RELATIVE_ERROR + units * _UNIT
-    return _of_tails(losses, step, p, q, short, rare)
+    return _of_tails(losses, step, p, q, short, rare, unknown)
+
+
+def _is_rounding(x: Floats, s: float, g: float, rest: float, known: Floats) -> Floats:
+    """Is γΦ(−x), x > 12, below a unit of (1−γ)Φ(s−x), the mass `known`?
+
+    So it is where γΦ(−12) is, and by Φ(−x) <= e^{s²/2−sx}Φ(s−x) for any s >= 0.
+    """
+    with np.errstate(divide="ignore"):
+        least = np.log(rest) + math.log(_UNIT / g)
+    return (g * upper_tail(np.array(FARTHEST_TAIL)) <= known * _UNIT) | (s * (s / 2 - x) <= least)
 
 
 def _laplace(part: LaplaceLoss, reverse: bool, step: float, rare: float) -> FloatLaw:
@@ -108,19 +120,22 @@ def _laplace(part: LaplaceLoss, reverse: bool, step: float, rare: float) -> Floa
         moved = 1 - moved
         own, moved = (np.where(x < 0, 1.0, np.where(x >= s, 0.0, part)) for part in (own, moved))
         p, q = rest * own + g * moved, own
-    return _of_tails(losses, step, p, q, (26 * turned + 40 * s + _FEW) * _UNIT, rare)
+    short = (26 * turned + 40 * s + _FEW) * _UNIT
+    return _of_tails(losses, step, p, q, short, rare, np.zeros(len(q), dtype=bool))
 
 
 def _unsampled(y: Floats, g: float, rest: float) -> tuple[Floats, float]:
     """The w with log(1−γ+γe^w) = y, and the largest |1−e^{−y}|, by which an error of e^y−1 counts.
 
-    A y below log(1−γ) has the w −∞. Without sampling w is y, without an error.
+    A y below log(1−γ) has the w −∞, whose error counts as that of log(1−γ): γ/(1−γ). Without
+    sampling w is y, without an error.
     """
     if rest == 0:
         return y, 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
         w = np.log1p(np.maximum(np.expm1(y) / g, -1.0))
-    return w, float(np.abs(np.expm1(-y)).max())
+    turned = np.abs(np.expm1(-y[w > -math.inf]))
+    return w, float(turned.max(initial=g / rest))
 
 
 def _nodes(low: float, high: float, step: float) -> Floats:
@@ -138,19 +153,27 @@ def _check(count: float) -> None:
 
 
 def _of_tails(
-    losses: Floats, step: float, p: Floats, q: Floats, short: float, rare: float
+    losses: Floats,
+    step: float,
+    p: Floats,
+    q: Floats,
+    short: float,
+    rare: float,
+    unknown: Floats,
 ) -> FloatLaw:
     """What is between two nodes goes to both, and what is before the first one to that one.
 
     p and q are the masses beyond each node, nearly: p − e^ℓ q is too small by at most `short`.
+    What is before a node whose q is `unknown` goes to that node as a whole.
     Nodes that all but about `rare` is beyond, or nothing but that, are not kept.
     """
     kept = slice(max(0, np.count_nonzero(1 - p <= rare) - 1), np.count_nonzero(p >= rare) + 1)
-    losses, p, q = losses[kept], p[kept], q[kept]
+    losses, p, q, unknown = losses[kept], p[kept], q[kept], unknown[kept]
     inner_p, inner_q = p[:-1] - p[1:], q[:-1] - q[1:]
     up = (inner_p - np.exp(losses[:-1]) * inner_q) / -math.expm1(-step)
+    up = np.where(unknown[1:], inner_p, np.minimum(up, inner_p))
     masses = _shared(1 - float(p[0]), inner_p, up)
-    beyond = float(p[-1]) + 2 * short + 2 * _FEW * _UNIT
+    beyond = float(p[-1]) + 3 * short + 2 * _FEW * _UNIT
     return FloatLaw(arb(float(losses[0])), masses, beyond * _ROUNDED)
 
 

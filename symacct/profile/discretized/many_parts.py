@@ -18,6 +18,7 @@ import numpy as np
 from flint import arb, ctx
 
 from symacct.core import deadline
+from symacct.core.errors import LimitError, PrecisionError
 from symacct.core.forking import cached_property
 from symacct.numerics.sums.refine import ball
 from symacct.profile.accuracy import log_float_of
@@ -112,7 +113,12 @@ def epsilon_above(directions: list[DirectedRuns], delta: Fraction) -> arb:
 
 
 def delta_above(directions: list[DirectedRuns], epsilon: Fraction) -> arb:
-    """An upper bound of the largest δ(ε) of some runs, as near as there is time for."""
+    """An upper bound of the largest δ(ε) of some runs, as near as there is time for.
+
+    ∞ where a moment tells that it is below what floats lose.
+    """
+    if max(_log_delta_at_most(runs, float(epsilon)) for runs in directions) < -_DEEPEST:
+        return arb("inf")
 
     def log_delta(known: arb) -> float:
         return max(float(known.log()), -_DEEPEST) if known < 1 else _LOG_GUESS
@@ -133,7 +139,8 @@ def _nearer(
     asked = [_Asked(runs, step, log_delta, ask) for runs in directions]
     for one in asked:
         one.ask_again(1)
-    with suppress(deadline.OutOfTimeError), deadline.within(_SHARE * deadline.remaining()):
+    in_time = deadline.within(_SHARE * deadline.remaining())
+    with suppress(deadline.OutOfTimeError, PrecisionError), in_time:
         for _ in range(_PASSES * len(asked)):
             largest = max(asked, key=lambda one: float(one.best))
             if (finer := largest.finer()) == 1:
@@ -176,10 +183,21 @@ class _Asked:
         return next(fit, 1)
 
 
+def _log_delta_at_most(runs: DirectedRuns, epsilon: float) -> float:
+    """About what a moment proves; ∞ where none is had."""
+    with suppress(PrecisionError, LimitError):
+        return runs.moments.log_delta(epsilon)
+    return math.inf
+
+
 def _first_step(directions: list[DirectedRuns]) -> float:
-    """A power of two: a spread loss is about as far off as a step, that of n runs √n times it."""
+    """A power of two: a spread loss is about as far off as a step, that of n runs √n times it.
+
+    By the direction whose loss is spread the most: of another one no more is asked than that it is
+    no larger, and where it is, its own grid is made finer.
+    """
     steps = _FIRST * math.sqrt(max(runs.count for runs in directions))
-    return 2.0 ** math.floor(math.log2(min(map(_deviation, directions)) / steps))
+    return 2.0 ** math.floor(math.log2(max(map(_deviation, directions)) / steps))
 
 
 def _deviation(runs: DirectedRuns) -> float:
