@@ -31,6 +31,7 @@ from symacct import (
     SymacctError,
     laws,
     limits,
+    parse,
     theorems,
 )
 from symacct.accountant.formula_values import FormulaAccountant
@@ -487,3 +488,12 @@ def test_a_formula_at_a_large_order_is_written_or_refused(theorem):
             except SymacctError:
                 continue
             assert len(written) < 10_000
+
+
+def test_an_order_without_a_formula_is_refused_before_any_number_is_asked(monkeypatch):
+    """Of two densities e^{−x⁴} whether the curve ends somewhere takes integrals, and long."""
+    law = 'Density("exp(-(x-{})**4)", mass="any")'
+    m = parse(f"DistributionPair({law.format(0)}, {law.format(1)})")
+    monkeypatch.setattr("symacct.export.writing.ends_unstated", lambda *_: pytest.fail("asked"))
+    with pytest.raises(DomainError, match="order ∞ of a pair of densities"):
+        m.latex()

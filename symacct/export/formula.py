@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -140,14 +141,20 @@ def named_formula(m: Node, alpha: Numeric | None = None, by: By = None) -> Formu
 
 
 def named_formulas(m: Node, alphas: Iterable[Numeric | None], by: By = None) -> list[Formula]:
-    """The formulas at several orders, names shared; an order that has none is left out."""
+    """The formulas at several orders, names shared; an order that has none is left out.
+
+    That of ∞ is asked before all others: it is short, and an error that it has comes at once.
+    """
     all_named(by)  # before it becomes the key of a cache
     m = Evaluation(BALL, by=by).theorem_node(m)
+    whole, asked = Named(m, by), [_order(m, alpha) for alpha in alphas]
+    if INFINITY in asked:
+        with suppress(OrderError, AssumptionError):  # it is one that is left out
+            _Draft(m, INFINITY, by, Names(frozenset(), whole, True))
     long, in_cases = _lengths(m, by)
-    whole = Named(m, by)
     drafts: dict[Any, _Draft] = {}
     faults: list[SymacctError] = []
-    for at in [_order(m, alpha) for alpha in alphas]:
+    for at in asked:
         try:
             drafts[at] = _Draft(m, at, by, Names(long | in_cases, whole, True))
         except (OrderError, AssumptionError) as error:
