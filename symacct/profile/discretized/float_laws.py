@@ -100,7 +100,8 @@ def _is_rounding(x: Floats, s: float, g: float, rest: float, known: Floats) -> F
     with np.errstate(divide="ignore"):
         least = np.log(rest) + math.log(_UNIT / g)
     most = g * float(upper_tail(np.array(FARTHEST_TAIL)))
-    return np.logical_or(most <= known * _UNIT, s * (s / 2 - x) <= least)
+    found: Floats = np.logical_or(most <= known * _UNIT, s * (s / 2 - x) <= least)
+    return found
 
 
 def _laplace(part: LaplaceLoss, reverse: bool, step: float, rare: float) -> FloatLaw:
