@@ -140,3 +140,10 @@ def test_every_way_ends_soon_after_its_time_and_forgets_nothing_it_needs(way: st
         assert time.thread_time() - began < seconds + LATE
     assert given_up > 0
     assert str(question(accountant, sa.parse(text))) == str(question(Accountant(), sa.parse(text)))
+
+
+def test_a_question_may_have_some_time_though_the_budget_is_over():
+    """As the cheapest way has where one before it was longer than its share."""
+    budget = deadline.Budget(0)
+    assert budget.ask(1, deadline.remaining, 60) > 0
+    assert budget.ask(1, deadline.remaining) == 0

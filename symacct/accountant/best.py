@@ -32,6 +32,9 @@ _MORE_TIME = 3  # times the seconds that a note proposes
 _EXACT = _BY_ORDERS = _ROUGHLY = Fraction(1, 2)
 _OTHER = Fraction(3, 4)
 _ALL = Fraction(1)
+#: Seconds of a few orders, though a way before them was longer than its share: half of the one that
+#: a question may be late by.
+_LEAST = 0.5
 #: The remedy of an error that the number by Rényi orders, which is reported then, does not need.
 _REMEDY = re.compile(rf"(; use|,? or(?: for)?) conversion={BY_ORDERS!r}( for the bound.*)?$")
 
@@ -109,7 +112,7 @@ class _Search(Generic[_T]):
         if exact is not None and exact.kind is Kind.EXACT and not ways.against(exact, None):
             return Best(exact)
         if exact is None and untrue is None:
-            few, _ = self._tried(_ALL, ways.by_few_orders)
+            few, _ = self._tried(_ALL, ways.by_few_orders, _LEAST)
             known = self._less(few, self._others(False))
             by_orders, refused = self._tried(_BY_ORDERS, ways.by_orders)
             exact, untrue = self._tried(_ROUGHLY, ways.roughly)
@@ -160,11 +163,11 @@ class _Search(Generic[_T]):
         """What Rényi orders give, or where they are out of time a few of them."""
         found, refused = self._tried(_BY_ORDERS, self.ways.by_orders)
         if found is None and refused is None:
-            found, refused = self._tried(_ALL, self.ways.by_few_orders)
+            found, refused = self._tried(_ALL, self.ways.by_few_orders, _LEAST)
         return found, refused
 
     def _tried(
-        self, share: Fraction, way: Callable[[], _T | None]
+        self, share: Fraction, way: Callable[[], _T | None], least: float = 0.0
     ) -> tuple[_T | None, SymacctError | None]:
         """The answer, or the error that refuses it; neither where its time is over."""
         ended = False
@@ -175,7 +178,7 @@ class _Search(Generic[_T]):
             ended = True
             return found
 
-        found, refused = _tried(lambda: self.budget.ask(share, question))
+        found, refused = _tried(lambda: self.budget.ask(share, question, least))
         self.in_time = self.in_time and (ended or refused is not None)
         return found, refused
 

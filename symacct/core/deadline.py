@@ -116,8 +116,10 @@ class Budget:
         """Seconds that are left."""
         return self._deadline.remaining()
 
-    def ask(self, share: float | Fraction, question: Callable[[], T]) -> T | None:
-        """The answer, within a share of the time that is left; None where it takes more."""
-        with suppress(OutOfTimeError), within(float(share) * self.remaining()):
+    def ask(
+        self, share: float | Fraction, question: Callable[[], T], least: float = 0.0
+    ) -> T | None:
+        """The answer, within a share of the time that is left, or `least` seconds; else None."""
+        with suppress(OutOfTimeError), within(max(float(share) * self.remaining(), least)):
             return question()
         return None
