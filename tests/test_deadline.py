@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from types import FrameType
 
 import pytest
 
@@ -15,9 +18,10 @@ import symacct as sa
 from symacct.accountant.accountant import Accountant
 from symacct.core import deadline
 from symacct.core.deadline import OutOfTimeError
-from symacct.results import time_limit
 
 LATE = 0.5  # seconds of processor time beyond the end
+SHORT = 0.005  # seconds, a fraction of what any question of WAYS takes, even if asked before
+THREADS = 8
 
 
 def worked(seconds: float) -> float:
@@ -57,7 +61,6 @@ def test_a_quadrature_of_mpmath_looks_at_the_time() -> None:
 
 
 def test_an_end_is_no_answer_and_no_error() -> None:
-    assert time_limit.OutOfTimeError is OutOfTimeError
     assert not issubclass(OutOfTimeError, Exception)
     with deadline.within(0), pytest.raises(OutOfTimeError):
         list(deadline.each([1, 2]))
@@ -90,6 +93,8 @@ QUARTIC = (
     'DistributionPair(Density("exp(-x**4)", mass="any"), Density("exp(-(x-1)**4)", mass="any"))'
 )
 Question = Callable[[Accountant, sa.Node], object]
+#: ε(2) of SAMPLED: 1000 · log(1 + (exp(1/4) − 1)/100²), by Python's decimal.
+AT_2 = "0.0284021383"
 
 
 def exactly(digits: int) -> Question:
@@ -147,3 +152,74 @@ def test_a_question_may_have_some_time_though_the_budget_is_over():
     budget = deadline.Budget(0)
     assert budget.ask(1, deadline.remaining, 60) > 0
     assert budget.ask(1, deadline.remaining) == 0
+
+
+class Trace:
+    """What a debugger or a measurement of coverage sets: it is called for every line."""
+
+    def __init__(self) -> None:
+        self.lines = 0
+
+    def __call__(self, frame: FrameType, event: str, argument: object) -> Trace:
+        self.lines += event == "line"
+        return self
+
+
+@contextmanager
+def traced() -> Iterator[Trace]:
+    """A trace of this thread, and of those that begin in the block."""
+    trace, before = Trace(), (sys.gettrace(), threading.gettrace())
+    sys.settrace(trace)
+    threading.settrace(trace)
+    try:
+        yield trace
+    finally:
+        sys.settrace(before[0])
+        threading.settrace(before[1])  # type: ignore[arg-type]  # None is no trace
+
+
+def is_stopped(way: str, accountant: Accountant) -> bool:
+    """Is a question of this way given up when its time is over?"""
+    text, question = WAYS[way]
+    try:
+        with deadline.within(SHORT):
+            question(accountant, sa.parse(text))
+    except OutOfTimeError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_traced_question_is_stopped_and_the_trace_goes_on(way: str) -> None:
+    with traced() as trace:
+        assert is_stopped(way, Accountant())
+        assert sys.gettrace() is trace
+        lines = trace.lines
+        assert str(sa.Gaussian(5).rdp(2, digits=3)) == "0.04"
+        assert trace.lines > lines
+
+
+def in_threads(ways: Sequence[str]) -> list[bool]:
+    """Is each way's question stopped, asked in a thread of its own at the same time?"""
+    all_here = threading.Barrier(len(ways))
+
+    def asked(way: str) -> bool:
+        all_here.wait(timeout=60)
+        return is_stopped(way, Accountant())
+
+    with ThreadPoolExecutor(len(ways)) as pool:
+        return list(pool.map(asked, ways))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_question_is_stopped_in_each_of_eight_threads(way: str) -> None:
+    """And what they share is whole afterwards."""
+    assert in_threads([way] * THREADS) == [True] * THREADS
+    assert str(Accountant().rdp(sa.parse(SAMPLED), 2, digits=9)) == AT_2
+
+
+def test_questions_of_all_ways_are_stopped_in_traced_threads() -> None:
+    with traced() as trace:
+        assert in_threads(list(WAYS)) == [True] * len(WAYS)
+    assert trace.lines > 0
+    assert str(Accountant().rdp(sa.parse(SAMPLED), 2, digits=9)) == AT_2

@@ -1,5 +1,6 @@
 """A theorem of the user's own, ten lines outside the package, takes part in everything."""
 
+import itertools
 import math
 import re
 import time
@@ -93,9 +94,8 @@ def test_a_theorem_of_the_values_of_another_warns(known):
 
 def test_what_fails_or_takes_long_is_registered_without_a_word():
     def never(ctx, eps, alpha, gamma):
-        """ε′(α) <= an endless sum"""
-        while True:
-            pass
+        """ε′(α) <= an endless sum, stopped where it reads the curve"""
+        return sum(eps(j) for j in itertools.count(2))
 
     def broken(ctx, eps, alpha, gamma):
         """ε′(α) <= 1/0"""

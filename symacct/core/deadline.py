@@ -2,6 +2,8 @@
 
 A question is asked `within` so many seconds; loops that may be long `check` whether these are over.
 Nothing is raised anywhere else, so that what is remembered is whole when a question is given up.
+A user's own function is looked into only where it reads a curve, and not at all what mpmath works
+out before a quadrature, which takes a second or two of the second engine.
 """
 
 from __future__ import annotations

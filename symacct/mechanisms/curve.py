@@ -48,6 +48,9 @@ class Curve(Mechanism):
       curves;
     - an mpmath function of alpha alone: its digits are taken on trust, and `certified` is False.
 
+    A function runs to its end each time that it is called: the time of a question is looked at
+    before and after.
+
     `f` is the curve in one of these forms. The user also states `kind` ("exact", "upper" or
     "lower"), `adjacency` ("add_remove", "replace_one" or "either"), and `at_infinity`, the value of
     ε(∞), if it is finite and known. Every answer rests on these statements:

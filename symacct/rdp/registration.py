@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 import random
-import time
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple, Unpack, overload
@@ -14,6 +13,7 @@ from flint import arb
 
 from symacct.arithmetic import BALL, Arithmetic
 from symacct.arithmetic.ball import precision
+from symacct.core import deadline
 from symacct.core.calling import explained
 from symacct.core.claims import UNSTATED, Kind
 from symacct.core.errors import EqualTheoremWarning, NoNumberError, SymacctError, warn
@@ -23,9 +23,8 @@ from symacct.expressions.node import Node, kinds
 from symacct.expressions.theorem_registry import Bound, Statement, Theorem
 from symacct.mechanisms import Gaussian, RandomizedResponse
 from symacct.rdp.evaluation import Evaluation, OperationCurve
-from symacct.results.time_limit import OutOfTimeError, before
 
-_SECONDS, _SHARE = 1.0, 0.25  # of all theorems, and of one
+_SECONDS, _SHARE = 1.0, 0.25  # of processor time, for all theorems and for one
 _BITS = 200
 _WRITE = "what it returns by eps, ctx.number and functions of ctx, such as ctx.log1p"
 _ORDERS: tuple[Order, ...] = (2, 3, Fraction(5, 2), 60)  # above the terms that some begin with
@@ -63,7 +62,9 @@ def theorem(
 
     Raises SoundnessError if one is missing, and DomainError for a name that is taken. An
     EqualTheoremWarning names a registered theorem that has the same values at random arguments, if
-    there is one.
+    there is one. The function is called for this when it is registered, and later for each value.
+    The time of a question is looked at before such a call and where it reads a curve at a new
+    order; what else it does runs to its end.
 
     >>> print(theorem("ZW19-T8").orders)
     integer orders >= 2
@@ -129,16 +130,17 @@ class _Question(NamedTuple):
 
 def equal_to(new: Theorem) -> Theorem | None:
     """The first theorem of its kind that no ball tells apart from it where both speak."""
-    end = time.process_time() + _SECONDS
 
     def asked(question: Callable[[], Any]) -> Any:
         """The answer of so much time; None where there is none."""
         try:
-            return before(min(end, time.process_time() + _SHARE), question, time.process_time)
-        except (OutOfTimeError, Exception):
+            with deadline.within(_SHARE):
+                deadline.check()
+                return question()
+        except (deadline.OutOfTimeError, Exception):
             return None  # a function of somebody's own is asked where nobody has asked it yet
 
-    with precision(_BITS):
+    with precision(_BITS), deadline.within(_SECONDS):
         questions = asked(lambda: list(_questions(new))) or []
         for other in theorem_registry.theorems():
             alike = other.kind is new.kind and other.status == new.status

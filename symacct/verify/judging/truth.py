@@ -14,8 +14,9 @@ from typing import Any
 
 from symacct.accountant.accountant import Accountant
 from symacct.arithmetic.ball import BALL, ends_of, precision, rational
-from symacct.core import limits
+from symacct.core import deadline, limits
 from symacct.core.claims import Kind
+from symacct.core.deadline import OutOfTimeError
 from symacct.core.errors import LimitError, OrderGridWarning, SymacctError
 from symacct.core.exact import Numeric, exact
 from symacct.core.lazy_import import sympy
@@ -41,7 +42,6 @@ from symacct.operations import (
 )
 from symacct.operations.group import noise_for_group
 from symacct.results.enclosure import Enclosure
-from symacct.results.time_limit import OutOfTimeError, before
 from symacct.verify.judging import replaced
 from symacct.verify.judging.bounds import Bound, Truth, ends
 from symacct.verify.peer.protocol import (
@@ -53,7 +53,7 @@ from symacct.verify.peer.protocol import (
     Ask,
     AskedPart,
 )
-from symacct.verify.peer.work import Clock, of_this_thread
+from symacct.verify.peer.work import Clock
 
 #: As far as a float64 goes.
 DIGITS = 14
@@ -90,7 +90,7 @@ class Oracle:
     def __init__(self, digits: int = DIGITS) -> None:
         self.accountant = Accountant(digits)
         self._truths: dict[Ask, Truth | None] = {}
-        #: When, by this clock, all is to be answered; and our own seconds for one number.
+        #: When, by this clock, all is to be answered; and seconds of our own work for one number.
         self.clock: Clock = time.monotonic
         self.until = self.longest = math.inf
 
@@ -102,19 +102,22 @@ class Oracle:
         return self._truths[key]
 
     def ask(self, what: str, *question: Any, **how: Any) -> Any:
-        """What the accountant says; LimitError where that takes longer than one number may."""
-        own = of_this_thread()
-        end = own() + self.longest
+        """What the accountant says.
 
-        def over() -> float:
-            return max(self.clock() - self.until, own() - end)
-
+        LimitError where that takes longer than one number may, OutOfTimeError where all is over.
+        """
+        # The clock goes no slower than this thread works, so that no question outlasts `until` by
+        # more than what the peer works meanwhile.
+        left = min(self.until - self.clock(), deadline.remaining())
+        if left <= 0:
+            raise OutOfTimeError
         try:
-            with warnings.catch_warnings():  # of an order grid that is ours, not the peer's
+            with warnings.catch_warnings(), deadline.within(min(left, self.longest)):
+                # Of an order grid that is ours, not the peer's.
                 warnings.simplefilter("ignore", OrderGridWarning)
-                return before(0, lambda: self._asked(what)(*question, **how), over)
+                return self._asked(what)(*question, **how)
         except OutOfTimeError:
-            if self.clock() >= self.until:
+            if left <= self.longest or self.clock() >= self.until:
                 raise
             raise LimitError(f"{what}: found more than {self.longest:g} s of work") from None
 

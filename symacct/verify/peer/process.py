@@ -16,11 +16,11 @@ from fractions import Fraction
 from typing import IO, Any
 
 from symacct.core import arguments
+from symacct.core.deadline import OutOfTimeError
 from symacct.core.errors import DomainError, SymacctError, echo, reason
 from symacct.core.exact import Numeric
 from symacct.core.forking import new_lock
 from symacct.expressions.parameters import positive
-from symacct.results.time_limit import OutOfTimeError
 from symacct.verify.peer import work
 from symacct.verify.peer.incidents import Incidents
 from symacct.verify.peer.protocol import HELLO_LINE, Answer, Ask, Hello

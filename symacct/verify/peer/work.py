@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -43,10 +41,3 @@ def _row(path: str) -> str | None:
 @functools.cache
 def _ticks() -> int:
     return os.sysconf("SC_CLK_TCK")
-
-
-def of_this_thread() -> Clock:
-    """This thread's processor time, for any thread to read; the wall clock if there is none."""
-    if not hasattr(time, "pthread_getcpuclockid"):
-        return time.monotonic
-    return functools.partial(time.clock_gettime, time.pthread_getcpuclockid(threading.get_ident()))
