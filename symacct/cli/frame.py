@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import functools
 import inspect
@@ -23,7 +24,6 @@ from symacct.core.exact import written
 from symacct.core.pinning import By
 from symacct.explore.grids import grid
 from symacct.expressions.node import Node
-from symacct.results.ascii_text import spell_out, writes_all
 from symacct.results.remedies import as_options, document_as_options
 from symacct.results.terminal import print_pairs
 from symacct.text import parse_open
@@ -193,12 +193,19 @@ def findings_alone_are_1() -> Iterator[None]:
         raise SystemExit(NOT_JUDGED) from None
 
 
+def _escape_signs() -> None:
+    """Let standard output and error write every text: a sign that they lack as its escape."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
 class Commands(click.Group):
     """The group, which turns what is wrong with an input into one line and exit status 2."""
 
     def main(self, *args: Any, **how: Any) -> Any:
         """Any output can be written to, and what is wrong with one is one line as well."""
-        spell_out()
+        _escape_signs()
         try:
             return super().main(*args, **how)
         except OSError as error:  # of a closed pipe click says nothing; no file of ours gets here
@@ -372,7 +379,9 @@ def main() -> None:
 
 def print_json(value: object) -> None:
     shown = document_as_options(value)
-    click.echo(json.dumps(shown, indent=2, ensure_ascii=not writes_all()))
+    # A sign that the encoding lacks is JSON's escape, which is not always Python's.
+    encoding = codecs.lookup(getattr(sys.stdout, "encoding", None) or "utf-8").name
+    click.echo(json.dumps(shown, indent=2, ensure_ascii=encoding != "utf-8"))
 
 
 def print_text(

@@ -15,7 +15,6 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from symacct.results.ascii_text import writable
 from symacct.results.remedies import as_options
 
 _PIPED = 100  # columns of a table in a pipe or a file, which people read; programs read JSON
@@ -69,7 +68,7 @@ def print_pairs(pairs: Iterable[tuple[str, Cell]], title: str = "") -> None:
     """Names and what belongs to them, in a box where it fits, below a title if there is one."""
     screen = console()
     if title:
-        screen.print(Text(writable(title), style="bold"))
+        screen.print(Text(title, style="bold"))
     texts = [[_text(name), _text(value)] for name, value in pairs]
     widths = _widths(texts[0], texts, screen.width)
     if widths is None:
@@ -88,7 +87,7 @@ def print_pairs(pairs: Iterable[tuple[str, Cell]], title: str = "") -> None:
 
 def print_prose(text: str, style: str = "") -> None:
     """Sentences wrapped between words on a terminal; as they are for a program."""
-    screen, text = console(), writable(as_options(text))
+    screen, text = console(), as_options(text)
     lines = _lines(text, screen.width) if _is_bounded(screen) else [text]
     screen.print(Text("\n".join(lines), style=style), soft_wrap=True)
 
@@ -155,10 +154,8 @@ def _wrapped(line: str, width: int) -> list[str]:
 
 
 def _text(cell: Cell) -> Text:
-    """As standard output can write it, which tells how wide it is; brackets are no markup."""
-    if isinstance(cell, Text):
-        return Text(writable(cell.plain), style=cell.style)
-    return Text(writable(as_options(cell)))
+    """The cell as text in which brackets are no markup."""
+    return cell if isinstance(cell, Text) else Text(as_options(cell))
 
 
 def _longest_line(text: Text) -> int:
