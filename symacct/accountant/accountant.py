@@ -34,7 +34,6 @@ from symacct.arithmetic import (
 )
 from symacct.arithmetic.ball import doubled, precision
 from symacct.core import arguments, limits, upward
-from symacct.core.calling import explained_methods
 from symacct.core.claims import Claim, Kind
 from symacct.core.errors import AssumptionError, DomainError, SoundnessError, echo
 from symacct.core.exact import INFINITY, Numeric, Order, OrderArray, array_order, order, typed_value
@@ -64,7 +63,6 @@ _FLOAT_ERROR = 2.0**-40  # of float64, however few operations there were
 _COUNTED = ("", "excess", "dense")
 
 
-@explained_methods
 class Accountant:
     """An accountant answers questions about expressions and remembers every curve value.
 
@@ -471,7 +469,7 @@ def refuse_symbols(m: Node, alpha: Order = 2) -> None:
     if symbols:
         raise DomainError(
             f"found the free symbol {', '.join(symbols)}, needed a number; "
-            "replace it with m.subs({...}) or ask for m.formula()"
+            "give it a number or ask for the formula"
         )
 
 

@@ -19,7 +19,6 @@ from symacct.accountant.currencies import concentrated
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import doubled, precision
 from symacct.core import arguments, deadline, limits
-from symacct.core.calling import explained_methods
 from symacct.core.claims import Claim, Kind
 from symacct.core.errors import (
     BudgetError,
@@ -47,7 +46,6 @@ _FIRST_BITS = 128
 _RHO_DIGITS = (10, 30, 120)  # of ρ, until the budget is decided on
 
 
-@explained_methods
 class Adaptive:
     """What was run so far, and the orders at which it is looked at."""
 
@@ -79,7 +77,7 @@ class Adaptive:
             symbols = ", ".join(sorted(map(str, total.free_symbols)))
             raise DomainError(
                 f"{type(self).__name__}: found the free symbol {symbols}, needed a number; "
-                "replace it with m.subs({...})"
+                "give it a number"
             )
         claim = total.claim
         if goal_of(total, None) is Kind.LOWER or not claim.certified:
@@ -149,7 +147,6 @@ class Adaptive:
         return cls(**fields)
 
 
-@explained_methods
 class Filter(Adaptive):
     """A budget (ε, δ), or ρ, for mechanisms that are chosen adaptively, each from earlier outputs.
 
@@ -277,7 +274,6 @@ class Filter(Adaptive):
         )
 
 
-@explained_methods
 class Odometer(Adaptive):
     """A running ε that holds at all times, for mechanisms that are chosen adaptively.
 
@@ -332,7 +328,7 @@ def any_at_most(values: list[Callable[[], arb]], limit: Fraction, what: str) -> 
             if all(ball > most for ball in balls):
                 return False
     raise PrecisionError(
-        f"{what}: undecided at {limits.current().bits:,} bits; raise symacct.limits(bits=...)"
+        f"{what}: undecided at {limits.current().bits:,} bits; raise the limit bits"
     )
 
 

@@ -36,7 +36,7 @@ _ALL = Fraction(1)
 #: a question may be late by.
 _LEAST = 0.5
 #: The remedy of an error that the number by Rényi orders, which is reported then, does not need.
-_REMEDY = re.compile(rf"(; use|,? or(?: for)?) conversion={BY_ORDERS!r}( for the bound.*)?$")
+_REMEDY = re.compile(rf"(; use|,? or(?: for)?) conversion {BY_ORDERS}( for the bound.*)?$")
 
 
 class OfAKind(Protocol):
@@ -203,7 +203,7 @@ def late() -> str:
 
 
 def _more_time() -> str:
-    return f"symacct.limits(seconds={_MORE_TIME * limits.current().seconds})"
+    return f"{_MORE_TIME * limits.current().seconds} seconds"
 
 
 def _not_known(error: SymacctError) -> str:
@@ -213,7 +213,7 @@ def _not_known(error: SymacctError) -> str:
             f"not known: {error.name} fixes only a bound on the Rényi curve; the number to report "
             "is a bound that follows from it"
         )
-    said = str(error).removeprefix(f"conversion={TRUE!r}: ")
+    said = str(error).removeprefix(f"conversion {TRUE}: ")
     return f"not known: {_REMEDY.sub('', said)}"
 
 
@@ -269,7 +269,7 @@ def may_be_smaller(g: Guarantee) -> str:
     """A note that more time may prove a smaller number, and how it is given."""
     return (
         f"this is what is {late()}; {_more_time()} may prove a smaller {g.letter}, and "
-        f"conversion={TRUE!r} runs to its end"
+        f"conversion {TRUE} runs to its end"
     )
 
 

@@ -8,7 +8,6 @@ from symacct.adversary.candidates.outcome import Attack, Trial
 from symacct.adversary.search import Search, tasks
 from symacct.adversary.statements import statements
 from symacct.core import limits
-from symacct.core.calling import explained
 from symacct.core.claims import INTEGER_ORDERS, Kind, Orders
 from symacct.core.claims import orders as named_orders
 from symacct.expressions.parameters import whole
@@ -17,7 +16,6 @@ from symacct.results.progress import progress
 from symacct.theory.conversion import Conversion
 
 
-@explained
 @progress("falsify")
 def falsify(
     theorem: Theorem | Conversion | Bound | str,

@@ -27,7 +27,7 @@ def evaluate(
     if head is sympy.Symbol or head is sympy.Dummy:
         raise DomainError(
             f"found the free symbol {expression}, needed a number; "
-            "replace it with m.subs({...}) or ask for m.formula()"
+            "give it a number or ask for the formula"
         )
     if expression is sympy.E:
         return ctx.exp(ctx.number(1))

@@ -7,7 +7,6 @@ import contextlib
 import functools
 import inspect
 import json
-import re
 import sys
 import traceback
 import warnings
@@ -17,14 +16,12 @@ from typing import IO, Any
 
 import click
 
-from symacct.cli import hints
-from symacct.core import limits, mistyped
-from symacct.core.errors import DomainError, SymacctError, cut, echo, nearest, reason, suggestion
+from symacct.core import limits
+from symacct.core.errors import DomainError, SymacctError, cut, echo, reason, suggestion
 from symacct.core.exact import written
 from symacct.core.pinning import By
 from symacct.explore.grids import grid
 from symacct.expressions.node import Node
-from symacct.results.remedies import as_options, document_as_options
 from symacct.results.terminal import print_pairs
 from symacct.text import parse_open
 from symacct.theory.conversion import BEST
@@ -101,58 +98,23 @@ _ROOMS = {name: room for listed in JOBS.values() for name, (room, _) in listed.i
 
 _LONGEST = 120  # characters of what was given, in an error that click words
 
-#: What is asked for by a name that is no command, and what has the answer.
-_IN_PYTHON = {
-    "zcdp": "in Python symacct.DiscreteGaussian(5).zcdp() is the ρ of zero-concentrated DP; of a "
-    "stated ρ write symacct epsilon 'ZCDP(RHO)' --delta D",
-    "gdp": "the μ of Gaussian DP is printed by symacct risk",
-}
-
-#: What a relation is called, and where a command has it that has no option for it.
-_RELATION = ("--adjacency", "--relation", "--neighbors", "--neighbours")
-_IN_EXPR = (
-    "found no such option here; EXPR itself says which datasets are neighbours, as "
-    "PoissonSubsample(Gaussian(5), 1/100, adjacency=replace_one) does, and what leaves it open, as "
-    "Gaussian(5) does, has the same numbers for either relation"
-)
-
-
-#: What others call a choice of ours.
-_ALSO_CHOSEN = {"tex": "latex", "md": "markdown", "plain": "text", "fixed": "without_replacement"}
-
-
-def _choice_meant(message: str, kind: click.ParamType[Any]) -> str:
-    """The end of a message about a choice that there is not: the one that it may be meant for."""
-    found = re.match("'([^']*)' is not one of", message)
-    if found is None or not isinstance(kind, click.Choice):
-        return ""
-    name, choices = found[1], list(map(str, kind.choices))
-    meant = name if name in choices else _ALSO_CHOSEN.get(name, nearest(name, choices))
-    return f" Did you mean '{meant}'?" if meant in choices else ""
-
-
-#: Two whole numbers with nothing but a comma between them.
-_COMMA = re.compile(r"(?<![\w.,\[])(\d+),(\d+)(?![\w.,\]])")
-
 _MANY = 200  # values of an axis, from which on fewer are offered
 _GIVEN = "symacct.given"  # the words of the command line, in click's notes of a run
 
 
 def _worded(message: str, given: Iterable[str]) -> str:
-    """The message, with what was given shortened, no word of the rest, and a number mended."""
+    """The message, with what was given shortened."""
     for word in given:
         for part in (word, word.partition("=")[2]):
             for shown in (part, repr(part)[1:-1]):
                 if len(shown) > _LONGEST:
                     message = message.replace(shown, cut(shown, _LONGEST))
-    number = re.match("'([^']*)' is not a valid integer", message)
-    meant = mistyped.remedy(number[1], str.isdecimal) if number else ""
-    return message.removesuffix(".") + meant if meant else message
+    return message
 
 
 def print_note(text: str) -> None:
     """A line beside the answer, on standard error."""
-    click.echo(as_options(text), err=True)
+    click.echo(text, err=True)
 
 
 @contextlib.contextmanager
@@ -249,14 +211,9 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does, and for a name that is none the one that is most like it."""
         if args and args[0] not in _ROOMS and not args[0].startswith("-"):
-            if asked := _IN_PYTHON.get(args[0].casefold()):
-                ctx.fail(f"No such command {echo(args[0])}; {asked}")
             needed = f"one of {', '.join(_ROOMS)}"
             ctx.fail(f"No such command {echo(args[0])}{suggestion(args[0], _ROOMS, needed)}")
-        name, command, rest = super().resolve_command(ctx, args)
-        if command is not None:
-            rest = hints.renamed(rest, command, print_note)
-        return name, command, rest
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -264,21 +221,9 @@ class Commands(click.Group):
                 return super().invoke(ctx)
         except click.UsageError as error:
             vars(error)["message"] = _worded(error.message, ctx.meta[_GIVEN])
-            if isinstance(error, click.MissingParameter) and error.param is not None:
-                if example := hints.example(error.param.name or "", ctx.meta[_GIVEN]):
-                    vars(error)["message"] = f"Add {error.param.opts[0]} {example}."
-            elif isinstance(error, click.BadParameter) and error.param is not None:
-                vars(error)["message"] += _choice_meant(error.message, error.param.type)
-            if isinstance(error, click.NoSuchOption) and error.cmd is not None:
-                if said := hints.instead(error.option_name, error.cmd):
-                    raise InputError(said) from None
-                asks = any(option.name.startswith("expr") for option in error.cmd.params)
-                if error.option_name in _RELATION and asks:
-                    raise InputError(f"{error.option_name}: {_IN_EXPR}") from None
-                vars(error)["possibilities"] = hints.similar(error.option_name, error.cmd)
             raise
         except SymacctError as error:
-            raise InputError(as_options(f"{type(error).__name__}: {error}")) from None
+            raise InputError(f"{type(error).__name__}: {error}") from None
 
 
 def expression_command(name: str) -> Callable[[Callable[..., None]], click.Command]:
@@ -378,10 +323,9 @@ def main() -> None:
 
 
 def print_json(value: object) -> None:
-    shown = document_as_options(value)
     # A sign that the encoding lacks is JSON's escape, which is not always Python's.
     encoding = codecs.lookup(getattr(sys.stdout, "encoding", None) or "utf-8").name
-    click.echo(json.dumps(shown, indent=2, ensure_ascii=encoding != "utf-8"))
+    click.echo(json.dumps(value, indent=2, ensure_ascii=encoding != "utf-8"))
 
 
 def print_text(
@@ -416,7 +360,6 @@ def listed_orders(given: Iterable[str]) -> tuple[str, ...]:
 def in_numbers(text: str) -> Node:
     """The expression, which is asked for numbers."""
     m = parse_open(text)
-    _note_decimal_comma(text, m)
     if m.free_symbols:
         names = ", ".join(sorted(map(str, m.free_symbols)))
         raise InputError(
@@ -424,25 +367,6 @@ def in_numbers(text: str) -> Node:
             "for many values, calibrate to find one, or latex, code or expand, which keep it"
         )
     return m
-
-
-def _note_decimal_comma(text: str, m: Node) -> None:
-    """A note where two numbers may be meant as one, since one would do: ZCDP(2,56)."""
-    for found in _COMMA.finditer(text):
-        meant = f"{text[: found.start()]}{found[1]}.{found[2]}{text[found.end() :]}"
-        broken = f"{text[: found.end()]}.5{text[found.end() :]}"
-        with contextlib.suppress(SymacctError):
-            # What takes whole numbers alone, as a count of answers, was given one.
-            if parse_open(meant) is not m and _is_read(broken):
-                print_note(f"Note: {found[0]} is read as two numbers; did you mean {meant}?")
-
-
-def _is_read(text: str) -> bool:
-    try:
-        parse_open(text)
-    except SymacctError:
-        return False
-    return True
 
 
 def axes_of(option: str, texts: Iterable[str]) -> dict[str, list[str]]:

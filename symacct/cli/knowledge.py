@@ -46,7 +46,6 @@ from symacct.expressions.theorem_registry import PROVED, known_as
 from symacct.papers.report import PrivacyReport
 from symacct.results.enclosure import Enclosure
 from symacct.results.progress import progress
-from symacct.results.remedies import as_options
 from symacct.results.terminal import console, print_prose, print_table, print_whole
 from symacct.text import parse_open
 from symacct.theory import catalogue
@@ -287,7 +286,7 @@ def _tree(explanation: Explanation) -> Tree:
     times = f"{explanation.count} × " if explanation.count > 1 else ""
     tree = Tree(Text(times + explanation.title, style="bold"))
     for label, text in explanation.lines():
-        tree.add(Text.assemble((f"{label}: ", "dim"), as_options(text)))
+        tree.add(Text.assemble((f"{label}: ", "dim"), text))
     for part in explanation.parts:
         tree.add(_tree(part))
     return tree

@@ -10,7 +10,6 @@ import click
 from symacct.cli.frame import (
     AXIS_HELP,
     EPILOG,
-    InputError,
     ask_option,
     axes_of,
     conversion_option,
@@ -19,7 +18,6 @@ from symacct.cli.frame import (
 from symacct.core.errors import DomainError, echo, reason
 from symacct.explore.reference import reference_table
 from symacct.explore.sweeps.worker import NEEDED
-from symacct.results.remedies import as_options
 from symacct.text import parse_open
 
 _EXPRESSION = "PoissonSubsample(Gaussian(sigma), gamma)"
@@ -77,12 +75,7 @@ def reference_command(
     needed = {symbol.name for symbol in node.free_symbols} | {NEEDED[ask]}
     if set(values) <= needed:
         values = {name: usual[name] for name in usual if name in needed} | values
-    try:
-        table = reference_table(node, values, ask, digits, conversion)
-    except DomainError as error:
-        said = as_options(f"{type(error).__name__}: {error}").replace("--over ", "--grid ")
-        said = said.replace(": grid, ", ": --grid ")
-        raise InputError(said) from None
+    table = reference_table(node, values, ask, digits, conversion)
     table = replace(table, expression=expr)
     _write(json_file, table.to_json() + "\n")
     _write("-" if json_file is csv_file is None else csv_file, table.to_csv())

@@ -236,13 +236,13 @@ class CodeArithmetic:
         if eps.node.free_symbols:
             raise UntraceableError(
                 "the forward differences of Theorem 27, which float64 cannot form; replace "
-                "the symbols by .subs({...}), pin a theorem with by=, or take the target mpmath"
+                "the symbols by numbers, pin a theorem by, or take the target mpmath"
             )
         last = reach * self.max_order
         if last > _LONGEST_TABLE:
             raise UntraceableError(
                 f"a table of differences up to order {last:,}, needed at most "
-                f"{_LONGEST_TABLE:,}; take a lower max_order, or pin a theorem with by="
+                f"{_LONGEST_TABLE:,}; take a lower max_order, or pin a theorem by"
             )
         orders = range(2, last + 2, 2)
         with precision(_TABLE_BITS):

@@ -63,7 +63,7 @@ def finitely_many_laws(
     if node.free_symbols:
         raise UntraceableError(
             f"which of several triples of laws is the worst at the open numbers of {node}; "
-            "replace them by .subs({...})"
+            "give them a number"
         )
     directions = worst_directions(eps.node, node.gamma, theorem.name)
     return largest_of(ctx, directions, alpha)

@@ -108,6 +108,6 @@ def digits(value: object) -> int:
     if value > allowed:
         raise PrecisionError(
             f"digits: found {echo(value)}, needed at most {allowed:,}; "
-            "raise the limit with symacct.limits(digits=...)"
+            "raise the limit digits"
         )
     return value

@@ -24,8 +24,6 @@ from functools import cache
 from types import FrameType, TracebackType
 from typing import Any
 
-from symacct.core.mistyped import our_name
-
 _SHOWN = 120  # characters of a value in a message
 _LONG = 10**9  # the first whole number that has no place in a fraction that is read
 _WHOLE, _ABOUT = 17, 6  # digits of a decimal that is printed in full, and of another one
@@ -122,8 +120,6 @@ def nearest(found: object, known: Iterable[str]) -> str | None:
     known = list(known)
     lowered = {one.lower(): one for one in known}
     name = found[:_SHOWN].lower() if isinstance(found, str) else ""
-    if ours := our_name(name, known):
-        return ours
     near = difflib.get_close_matches(name, lowered, n=1)
     return lowered[near[0]] if near else None
 
@@ -146,11 +142,6 @@ def among_many(found: object, known: Iterable[str], listed: str) -> str:
     name = str(found)[:_SHOWN].lower()
     alike = [lowered[one] for one in difflib.get_close_matches(name, lowered, n=3, cutoff=0)]
     return f", needed a name such as {', '.join(alike)}; {listed} lists them all"
-
-
-def without_suggestion(message: str) -> str:
-    """The message, for a better one to follow."""
-    return message.partition("; did you mean ")[0]
 
 
 def ipython_shell() -> Any:
@@ -264,8 +255,8 @@ class CurveAloneError(AssumptionError):
 
     def __str__(self) -> str:
         return (
-            f"conversion='exact': found {self.name}, for which only a Rényi curve is known, "
-            "needed its two output laws; use conversion='improved' for the bound from the curve"
+            f"conversion exact: found {self.name}, for which only a Rényi curve is known, "
+            "needed its two output laws; use conversion improved for the bound from the curve"
         )
 
 

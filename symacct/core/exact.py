@@ -14,8 +14,7 @@ import flint
 import mpmath
 import numpy as np
 
-from symacct.core import limits, mistyped
-from symacct.core.calling import explained
+from symacct.core import limits
 from symacct.core.errors import DomainError, echo, formulas
 from symacct.core.lazy_import import sympy
 
@@ -99,7 +98,6 @@ def typed_value(value: Numeric, name: str = "number") -> Exact:
     return exact(value, name)
 
 
-@explained
 def binary(value: float | np.floating[Any]) -> Fraction:
     """The exact binary value of a float, for a number that a machine computed or ran with.
 
@@ -234,10 +232,7 @@ def _from_text(value: str, name: str) -> Fraction:
     limits.check("parameter_bits", len(value), f"{name} in characters")
     match = _RATIONAL.fullmatch(value)
     if match is None:
-        needed = "needed a number such as 5, 1/1000 or 1e-8"
-        meant = mistyped.remedy(value, _RATIONAL.fullmatch)
-        meant = meant or mistyped.root(value) or mistyped.symbol(value)
-        raise DomainError(f"{name}: found {echo(value)}, {needed}{meant}")
+        raise DomainError(f"{name}: found {echo(value)}, needed a number such as 5, 1/1000 or 1e-8")
     sign, digits, exponent, divisor, divisor_exponent = match.groups()
     result = _decimal(digits, exponent, name)
     if divisor is not None:

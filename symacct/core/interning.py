@@ -7,13 +7,12 @@ from collections.abc import Hashable
 from typing import Any, ClassVar, Self
 from weakref import WeakValueDictionary
 
-from symacct.core.calling import Constructed
 from symacct.core.forking import new_lock
 
 _interning = new_lock()
 
 
-class Interned(metaclass=Constructed):
+class Interned:
     """A record whose class has a `__new__` that ends in `cls._intern(field=value, ...)`."""
 
     _fields: dict[str, Any]

@@ -97,7 +97,7 @@ def check(name: str, found: int, what: str) -> None:
     allowed = getattr(current(), name)
     if found > allowed:
         shown = f"{found:,}" if found < 10**18 else "more than 10^18"
-        remedy = f"raise it with symacct.limits({name}=...)"
+        remedy = f"raise the limit {name}"
         if allowed >= CEILINGS.get(name, math.inf):
             remedy = "it cannot be raised: needed a smaller one"
         raise LimitError(f"{what}: found {shown}, the limit is {allowed:,}; {remedy}")

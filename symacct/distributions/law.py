@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 from symacct.arithmetic import Arithmetic, Number
 from symacct.core import symbols
-from symacct.core.calling import Constructed
 from symacct.core.errors import DomainError, echo
 from symacct.core.exact import INFINITY, Exact, expression
 from symacct.core.lazy_import import sympy
@@ -34,7 +33,7 @@ def log_x() -> sympy.Expr:
     return sympy.log(symbols.x)
 
 
-class Law(metaclass=Constructed):
+class Law:
     """A distribution: its family and its parameters, which are rational numbers."""
 
     #: Every family by its name.

@@ -23,7 +23,6 @@ from symacct.accountant.best import (
     pinned_conversion,
 )
 from symacct.core import arguments, exact, upward
-from symacct.core.calling import explained
 from symacct.core.claims import Adjacency, Kind
 from symacct.core.errors import DomainError, PrecisionError, SymacctError, echo
 from symacct.core.exact import INFINITY, Numeric
@@ -123,7 +122,6 @@ def calibrate(
 def calibrate(
     m: Node, *, rho: Numeric, digits: int = 6
 ) -> upward.risk_calibration.RiskCalibration: ...
-@explained
 @progress("calibrate")
 def calibrate(
     m: Node,

@@ -9,7 +9,6 @@ from flint import arb
 
 from symacct.accountant.accountant import Accountant, certified_number
 from symacct.arithmetic import BALL
-from symacct.core.calling import explained
 from symacct.core.claims import Claim, Kind
 from symacct.core.errors import SoundnessError, echo
 from symacct.core.exact import Numeric
@@ -21,7 +20,6 @@ from symacct.theory.amplification.fixed_size.ternary import differences, loss_sp
 from symacct.theory.rdp_curve import RDPCurve
 
 
-@explained
 def chi_divergence(m: Node, l: Numeric, digits: int = 30) -> Enclosure:
     """The signed divergence χ^l = E_Q[(P/Q − 1)^l], for l >= 0, from the curve of m.
 
@@ -58,7 +56,6 @@ def chi_divergence(m: Node, l: Numeric, digits: int = 30) -> Enclosure:
     return certified_number(value, digits, f"chi^{echo(l)}", signed=True)
 
 
-@explained
 def ternary_bound(m: Node, l: Numeric, digits: int = 30) -> Enclosure:
     """An upper bound ζ(l) of sup E_R[(|P−Q|/R)^l]^{1/l} over mutually adjacent P, Q, R, for l >= 2.
 

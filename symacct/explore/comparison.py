@@ -13,7 +13,6 @@ import mpmath
 from symacct.accountant.accountant import Accountant
 from symacct.accountant.best import late
 from symacct.core import limits
-from symacct.core.calling import explained
 from symacct.core.claims import Kind
 from symacct.core.deadline import Budget
 from symacct.core.errors import DomainError, OrderError, SoundnessError, SymacctError, echo
@@ -91,7 +90,6 @@ class TheoremRow:
         }
 
 
-@explained
 @progress("compare")
 def compare(
     m: Node,
@@ -229,7 +227,6 @@ class ConvertedEpsilon:
         return {"conversion": self.conversion, "theorem": self.theorem, "epsilon": shown}
 
 
-@explained
 @progress("compare")
 def compare_epsilon(
     m: Node, delta: Any, digits: int = 10, accountant: Accountant | None = None
@@ -356,7 +353,7 @@ def _without_remedy(message: str, by: By) -> str:
     """An error as the reason for an empty row: leaving out by= is no remedy there."""
     if by is not None:
         message = message.removeprefix(f"{by}: ")
-    return message.partition("; leave out by=")[0].partition("; use .convexify()")[0]
+    return message.partition("; ask without by")[0].partition("; convexify")[0]
 
 
 def _reference(

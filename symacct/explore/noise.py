@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from typing import Any
 
 from symacct.core import arguments
-from symacct.core.calling import explained
 from symacct.core.claims import Adjacency
 from symacct.core.exact import Numeric
 from symacct.explore.calibration import Target, neighbours
@@ -19,7 +18,6 @@ from symacct.results.rounding import rational_float
 from symacct.theory.conversion import BEST
 
 
-@explained
 @progress("noise")
 def noise(
     *,

@@ -15,7 +15,6 @@ from symacct.accountant.accountant import certified_number
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.core import limits
-from symacct.core.calling import explained
 from symacct.core.claims import Claim, Kind
 from symacct.core.errors import PrecisionError
 from symacct.core.exact import Numeric
@@ -99,7 +98,6 @@ class OddChiReport:
         }
 
 
-@explained
 def check_odd_chi(m: Node, up_to: Numeric = 25) -> OddChiReport:
     """Is χ^l = E_Q[(P/Q − 1)^l] >= 0 for every odd 3 <= l <= up_to, and for P and Q exchanged?
 

@@ -23,7 +23,6 @@ from symacct.accountant.currencies.tradeoff import nearest_first
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.core import arguments, limits
-from symacct.core.calling import explained, explained_methods
 from symacct.core.claims import Adjacency, Claim, Kind
 from symacct.core.deadline import Budget
 from symacct.core.errors import (
@@ -66,7 +65,6 @@ _FEW, _BITS = 1.5, 96  # digits of H where no more are to be had, and bits that 
 Value = Callable[[HockeySticks], arb]
 
 
-@explained
 def risk(
     m: Node,
     digits: int = 6,
@@ -91,7 +89,6 @@ def risk(
     return Risk(m, digits, least_error, adjacency=adjacency)
 
 
-@explained_methods
 class Risk:
     """The privacy risks of a mechanism, which print as a table.
 
@@ -392,7 +389,6 @@ class Risk:
         return plot_risk(self.node, fprs, axes, self._relation)
 
 
-@explained
 def plot_risk(
     m: Node | Mapping[str, Node],
     fprs: Iterable[Numeric] | None = None,

@@ -8,7 +8,6 @@ from typing import Any
 
 from symacct.accountant.currencies.concentrated import zcdp_in_fractions
 from symacct.core import arguments, exact
-from symacct.core.calling import explained
 from symacct.core.claims import Kind
 from symacct.core.errors import DomainError, PrecisionError, echo
 from symacct.core.exact import Numeric
@@ -76,7 +75,6 @@ class RiskCalibration:
         }
 
 
-@explained
 @progress("calibrate")
 def calibrate_risk(
     m: Node,

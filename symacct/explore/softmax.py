@@ -17,7 +17,6 @@ from typing import Any
 from flint import arb
 
 from symacct.accountant.accountant import Accountant, certified_number
-from symacct.core.calling import explained
 from symacct.core.claims import INTEGER_ORDERS, Claim, Kind
 from symacct.core.errors import AssumptionError, OrderError, echo
 from symacct.core.exact import Numeric, expression
@@ -31,7 +30,6 @@ from symacct.rdp.decimals import as_decimal
 from symacct.results.enclosure import Enclosure
 
 
-@explained
 def softmax_bounds(m: Node, alpha: Numeric, digits: int = 30) -> tuple[Enclosure, Enclosure]:
     """Simple lower and upper bounds of the value of ZW19-T8 or WBK19-T9, by its largest term.
 
@@ -92,13 +90,13 @@ def _sampled_gaussian(m: object) -> Sampling:
         raise AssumptionError(
             f"softmax_bounds: found {echo(m)}, needed a subsampled Gaussian: for other "
             "mechanisms two "
-            "local maxima are not proved; ask for .rdp(alpha, by=...) instead"
+            "local maxima are not proved; ask for rdp by this theorem instead"
         )
     if _squared_ratio(m.mechanism) is None:
         raise AssumptionError(
             f"softmax_bounds: found {echo(m.mechanism)}, needed a rational "
             "(sigma/sensitivity)^2: it "
-            "decides where the local maxima are; ask for .rdp(alpha, by=...) instead"
+            "decides where the local maxima are; ask for rdp by this theorem instead"
         )
     return m
 
@@ -108,7 +106,7 @@ def _whole_order(alpha: Numeric) -> int:
     if not isinstance(at, int) or at not in INTEGER_ORDERS:
         raise OrderError(
             f"softmax_bounds: found order {at}, needed {INTEGER_ORDERS}; "
-            "ask for .rdp(alpha) instead"
+            "ask for rdp instead"
         )
     return at
 

@@ -88,7 +88,7 @@ class _Expansion:
         if not (first.is_Integer and last.is_Integer):
             raise DomainError(
                 f"found a sum from {first} to {last}, needed whole numbers to write it out; "
-                "ask for the formula at a whole order, m.formula(4)"
+                "ask for the formula at a whole order such as 4"
             )
         self.terms += max(0, int(last) - int(first) + 1)
         limits.check("nodes", self.terms, "expanded, terms of sums")
@@ -294,7 +294,7 @@ def _order(m: Node, alpha: Numeric | None) -> Order:
         if symbol.name in named:
             raise DomainError(
                 f"found a parameter called {symbol.name}, the name of the order; rename it with "
-                "m.subs({...}), or ask at a number"
+                "numbers in their place, or ask at a number"
             )
     return at
 

@@ -257,7 +257,7 @@ def _require_finite(curve: LeafCurve, alpha: sympy.Expr, reach: int | None) -> N
     if ends_unstated(curve, last):
         raise OrderError(
             f"{node}: its curve is infinite from some order up to {last:,} on, so that no one "
-            f"formula holds at the open order {alpha}; ask for it at a number, m.formula(4), or "
+            f"formula holds at the open order {alpha}; ask for it at a number such as 4, or "
             "state finite_up_to in a class of your own"
         )
 
@@ -292,7 +292,7 @@ def _chord(eps: NodeCurve, alpha: Order, hull: Convexify) -> Number:
             return eps(alpha)
         raise OrderError(
             f"Convexify: found the open order {alpha}, needed a number: which chord of the hull "
-            "counts is decided by numbers; ask for m.formula('7/2'), or for the formula of the "
+            "counts is decided by numbers; ask at a number such as 7/2, or for the formula of the "
             "mechanism below"
         )
     if alpha > hull.max_order:
@@ -322,7 +322,7 @@ def _corners(eps: NodeCurve, alpha: Order, hull: Convexify) -> list[int]:
         names = ", ".join(sorted(map(str, hull.free_symbols)))
         raise DomainError(
             f"Convexify: found the free symbol {names}, needed numbers: they decide which chord "
-            "of the hull counts; replace it with m.subs({...})"
+            "of the hull counts; give it a number"
         )
     with precision(_BITS):
         curve = eps.using(BALL)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from symacct.core import upward
-from symacct.core.calling import explained_methods
 from symacct.core.exact import Numeric
 from symacct.results.enclosure import Bound, ErrorBound
 
@@ -13,7 +12,6 @@ if TYPE_CHECKING:  # of which this is a part
     from symacct.expressions.node import Node
 
 
-@explained_methods
 class Currencies:
     """What a node is asked about tests, Gaussian and concentrated differential privacy."""
 

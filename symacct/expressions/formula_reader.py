@@ -11,25 +11,17 @@ Lists hold numbers, or lists.
 
 from __future__ import annotations
 
-import contextlib
+import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any, TypeGuard
 
 from symacct.core import exact, limits
-from symacct.core.calling import fault
-from symacct.core.errors import (
-    DomainError,
-    ParseError,
-    SymacctError,
-    echo,
-    suggestion,
-    without_suggestion,
-)
+from symacct.core.errors import ParseError, echo, suggestion
 from symacct.core.exact import Exact
 from symacct.core.lazy_import import sympy
-from symacct.expressions import bounded, repairs
+from symacct.expressions import bounded
 from symacct.expressions.tokens import Token, tokens_of
 
 
@@ -65,26 +57,11 @@ class Reader:
         self.names = {**CONSTANTS, **names}
 
     def whole(self) -> Any:
-        """What all of the text says; an error ends with the text that may have been meant."""
-        try:
-            return self.read()
-        except (ParseError, DomainError) as error:
-            meant = repairs.remedy(self.text, self.heads, self.again)
-            told = without_suggestion(str(error)) if meant else str(error)
-            raise type(error)(told + meant) from None
-
-    def read(self) -> Any:
         """What all of the text says."""
         value = self.sum()
         self.expect("end")
         self.check(value)
         return value
-
-    def again(self, text: str) -> Any:
-        """What another text says to the same reader; None where it says nothing."""
-        with contextlib.suppress(SymacctError):
-            return type(self)(text, self.heads, self.names).read()
-        return None
 
     def check(self, value: Any) -> None:
         """Is it what the text is asked for?"""
@@ -292,9 +269,16 @@ def _signature_fault(
     keywords: dict[str, Any],
 ) -> str:
     """What is wrong with the arguments of what the text calls by this name."""
-    with contextlib.suppress(ValueError):  # a function of SymPy's has no signature
-        if told := fault(name, head, values, keywords):
-            return told
+    try:
+        signature = inspect.signature(head)
+    except ValueError:  # a function of SymPy's has no signature
+        return f"{name}: {error}"
+    bare = [one.replace(annotation=one.empty) for one in signature.parameters.values()]
+    needed = f"needed {name}{inspect.Signature(bare)}"
+    try:
+        signature.bind(*values, **keywords)
+    except TypeError as unlike:
+        return f"{name}: {unlike}, {needed}"
     return f"{name}: {error}"
 
 

@@ -4,45 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, overload
+from typing import Any, ClassVar, overload
 
 import numpy as np
 
 from symacct.core import limits, upward
-from symacct.core.calling import explained_methods
 from symacct.core.claims import Adjacency, Claim, Kind, Relation
-from symacct.core.errors import DomainError, echo, nearest
+from symacct.core.errors import DomainError, echo
 from symacct.core.exact import INFINITY, Exact, Numeric, Order, OrderArray, typed_value
 from symacct.core.forking import cached_property
 from symacct.core.interning import Interned
 from symacct.core.lazy_import import sympy
-from symacct.core.mistyped import THEIR_QUESTIONS
 from symacct.core.pinning import By
 from symacct.expressions.attained import UNKNOWN, AttainedBy
 from symacct.expressions.bounded import replaced
 from symacct.expressions.currencies import Currencies
-from symacct.expressions.operators import Mechanical
 from symacct.expressions.paper_output import PaperOutput
 from symacct.expressions.pictures import Pictures
 from symacct.results.enclosure import Enclosure, Guarantee
 from symacct.results.progress import progress
 
-#: What only authors of mechanisms and operations write or call.
-_OF_AUTHORS = {
-    "at_infinity", "at_one", "attained", "carried", "changes_size", "constructor", "convex",
-    "counts_records", "curve", "excess", "excess_in", "excesses", "finite_up_to",
-    "fixed_adjacency", "is_cheap", "is_finite_at", "is_finite_there", "is_of_vectors",
-    "is_one_query", "is_one_step", "json_former", "json_optional", "lie_probability",
-    "log_odds", "makers", "nested", "odds_apart", "over_answers", "parameters", "premises",
-    "premises_for", "says_who_takes_part",
-    "read_adjacency", "rebuild", "relation_elsewhere", "rewrites", "rewritten", "roles",
-    "sampled", "sharper", "sizes", "stable_excess", "stated_adjacency", "steepest_up_to",
-    "swapped", "symbolic_parameters", "truth_probability", "within",
-}  # fmt: skip
 
-
-@explained_methods
-class Node(Currencies, Mechanical, PaperOutput, Pictures, Interned):
+class Node(Currencies, PaperOutput, Pictures, Interned):
     """A mechanism or an operation. The fields are the parameters of the constructor.
 
     A subclass writes a constructor `__new__(cls, field, ...)`, which brings each field to its exact
@@ -76,18 +59,6 @@ class Node(Currencies, Mechanical, PaperOutput, Pictures, Interned):
     #: that stands in their place.
     says_who_takes_part: bool = False
 
-    if not TYPE_CHECKING:  # a checker would take every name for one that there is
-
-        def __getattr__(self, name: str) -> NoReturn:
-            """The error about a name that nodes do not have, with the one that was meant."""
-            if asked := THEIR_QUESTIONS.get(name):
-                meant = f"; write {asked}"
-            else:
-                near = None if name.startswith("_") else nearest(name, dir(self))
-                meant = f"; did you mean {near}?" if near else ""
-            message = f"{type(self).__name__!r} object has no attribute {name!r}{meant}"
-            raise AttributeError(message, name=name, obj=None if meant else self)  # or Python adds
-
     def _settle(self, fields: dict[str, Any]) -> None:
         """Depth and claim of a new node; errors of adjacency and soundness are raised here."""
         # PureDP's parameter epsilon must not hide the question .epsilon(delta), and so on.
@@ -104,14 +75,6 @@ class Node(Currencies, Mechanical, PaperOutput, Pictures, Interned):
     def __reduce__(self) -> tuple[Any, ...]:
 
         return upward.text.from_json, (self.to_json(),)
-
-    def __dir__(self) -> list[str]:
-        """The parameters and what may be asked, for completion, without what authors write."""
-        lineage = type(self).__mro__
-        bases = lineage[1 : lineage.index(Node)]
-        written = {name for base in bases for name in vars(base) if not name.startswith("_")}
-        hidden = (written | _OF_AUTHORS) - self.fields().keys()
-        return [name for name in super().__dir__() if name not in hidden]
 
     @cached_property
     def children(self) -> tuple[Node, ...]:
@@ -248,19 +211,15 @@ class Node(Currencies, Mechanical, PaperOutput, Pictures, Interned):
 
     def __add__(self, other: object) -> Node:
         """Both mechanisms run on the same data: adaptive composition."""
-        return (
-            kinds()["Compose"](self, other) if isinstance(other, Node) else super().__add__(other)
-        )
+        return kinds()["Compose"](self, other) if isinstance(other, Node) else NotImplemented
 
     def __radd__(self, other: object) -> Node:
         """0 + m, with which sum([…]) begins: the sum of mechanisms is their composition."""
-        return self if type(other) is int and other == 0 else super().__radd__(other)
+        return self if type(other) is int and other == 0 else NotImplemented
 
     def __mul__(self, count: object) -> Node:
         """The mechanism run `count` times."""
-        return (
-            super().__mul__(count) if isinstance(count, Node) else kinds()["Compose"]({self: count})
-        )
+        return NotImplemented if isinstance(count, Node) else kinds()["Compose"]({self: count})
 
     __rmul__ = __mul__
 

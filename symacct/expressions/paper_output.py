@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from symacct.core import upward
-from symacct.core.calling import explained_methods
 from symacct.core.errors import DomainError
 from symacct.core.exact import Numeric
 from symacct.core.lazy_import import sympy
@@ -16,7 +15,6 @@ if TYPE_CHECKING:  # of which this is a part
     from symacct.expressions.node import Node
 
 
-@explained_methods
 class PaperOutput:
     """What is written of a node, in other languages than its own."""
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, cast
 
 from symacct.core import upward
-from symacct.core.calling import explained_methods
 from symacct.core.exact import Numeric
 from symacct.core.pinning import By
 
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from symacct.expressions.node import Node  # of which this is a part
 
 
-@explained_methods
 class Pictures:
     """A node as a picture. Each needs matplotlib, and raises MissingPackageError without it."""
 

@@ -91,7 +91,7 @@ def _raise_unanswered(
     """Say why there is no bound of this kind: the order, or nothing is proved at all."""
     if not wanted:
         raise SoundnessError(
-            f"{type(node).__name__}: no {goal} bound is proved; ask for .rdp(alpha) instead"
+            f"{type(node).__name__}: no {goal} bound is proved; ask for rdp instead"
         )
     reasons = [t.why_not(node, alpha) or "" for t in wanted]
     if all(not covers(t.orders, alpha) for t in wanted):
@@ -99,7 +99,7 @@ def _raise_unanswered(
     if goal is Kind.LOWER and all(t.kind is Kind.EXACT for t in wanted):
         raise SoundnessError(
             f"{type(node).__name__}: no {goal} bound is proved: {'; '.join(reasons)}; "
-            "ask for .rdp(alpha) instead"
+            "ask for rdp instead"
         )
     raise AssumptionError(f"{type(node).__name__} at order {alpha}: {'; '.join(reasons)}")
 
@@ -125,5 +125,5 @@ def _checked(theorem: Theorem, node: Node, alpha: Order | np.ndarray) -> Theorem
     theorem.infer(node, [child.claim for child in node.children], alpha)
     reason = theorem.why_not(node, alpha)
     if reason is not None:
-        raise AssumptionError(f"{theorem.name}: {reason}; leave out by= for the default bound")
+        raise AssumptionError(f"{theorem.name}: {reason}; ask without by for the default bound")
     return theorem

@@ -16,7 +16,6 @@ import numpy as np
 
 from symacct.arithmetic import Arithmetic, Number
 from symacct.core import arguments, claims, upward
-from symacct.core.calling import explained
 from symacct.core.claims import (
     UNSTATED,
     Adjacency,
@@ -367,7 +366,6 @@ class Theorems(list[Theorem]):
         return upward.cards.theorems_grid(self)
 
 
-@explained
 def theorems() -> Theorems:
     """Every registered theorem, with its source, assumptions, adjacency and orders.
 
@@ -424,7 +422,7 @@ def named_about(by: By, node: Node) -> tuple[Theorem, ...]:
 def refuse_unproved(by: By) -> None:
     """SoundnessError if a pinned theorem is no theorem: it must never become a guarantee."""
     for theorem in all_named(by):
-        remedy = "leave out by=, or look at the number with .rdp(alpha, by=...)"
+        remedy = "ask without by, or look at the number with rdp by this theorem"
         check_proved(theorem.name, theorem.status, remedy)
 
 
@@ -477,7 +475,7 @@ def speaks_of_relation(theorem: Theorem, node: Any) -> bool:
 def order_message(theorem: Theorem, alpha: Order | np.ndarray) -> str:
     remedy = ""
     if theorem.orders.whole:
-        remedy = "; use .convexify() for an upper bound"
+        remedy = "; convexify gives an upper bound"
         if theorem.kind is Kind.LOWER:
             remedy = "; ask for a whole order"
     shown = str(alpha) if isinstance(alpha, sympy.Basic) else echo(alpha)

@@ -83,7 +83,7 @@ class Regime:
             if failed is not None:
                 raise OrderError(
                     f"{theorem} needs {failed}, which fails at order {echo(one)}; "
-                    "ask for a lower order, or leave out by= for the default bound"
+                    "ask for a lower order, or ask without by for the default bound"
                 )
 
 

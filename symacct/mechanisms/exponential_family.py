@@ -7,7 +7,6 @@ from typing import Any
 
 from symacct.arithmetic import Arithmetic, Number
 from symacct.core import symbols
-from symacct.core.calling import explained
 from symacct.core.claims import Adjacency, Kind
 from symacct.core.claims import adjacency as named_adjacency
 from symacct.core.errors import DomainError, echo
@@ -123,7 +122,6 @@ class ExponentialFamily(Mechanism):
         return ctx.number(0) if ctx.is_zero(smooth) else flat
 
     @classmethod
-    @explained
     def over_radii(
         cls,
         L: Numeric | None = None,  # noqa: N803

@@ -11,7 +11,6 @@ from flint import fmpq, fmpq_poly
 
 from symacct.arithmetic import Arithmetic, Number
 from symacct.core import arguments, limits
-from symacct.core.calling import explained
 from symacct.core.claims import Adjacency, Kind
 from symacct.core.claims import adjacency as named_adjacency
 from symacct.core.errors import DomainError, echo
@@ -55,7 +54,6 @@ class FiniteMechanism(Mechanism):
         return cls._intern(laws=_laws(laws), adjacency=named_adjacency(adjacency))
 
     @classmethod
-    @explained
     def randomized_response(
         cls, answers: Numeric, odds: Numeric, adjacency: str | Adjacency = "either"
     ) -> FiniteMechanism:
@@ -70,7 +68,6 @@ class FiniteMechanism(Mechanism):
         return cls.exponential(scores, odds, adjacency)
 
     @classmethod
-    @explained
     def exponential(
         cls,
         scores: Iterable[Iterable[Numeric]],
@@ -85,7 +82,6 @@ class FiniteMechanism(Mechanism):
         return cls([[w / sum(row) for w in row] for row in weights], adjacency)
 
     @classmethod
-    @explained
     def permute_and_flip(
         cls,
         scores: Iterable[Iterable[Numeric]],

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from symacct.arithmetic import Arithmetic, LogNumber, Number
-from symacct.core.calling import UNDER
 from symacct.core.claims import (
     EITHER,
     Adjacency,
@@ -45,8 +44,6 @@ class Mechanism(Node):
 
     kind: Kind
     source: Source
-    #: What a constructor says that takes no relation and was given one.
-    relation_elsewhere = f"its parameters are stated for your neighbours; {UNDER}"
     #: Does a value of the curve cost no more than a few elementary functions? This only steers.
     is_cheap = False
     #: The curve is finite below this order, at it if `is_finite_there`, and ∞ beyond, where neither

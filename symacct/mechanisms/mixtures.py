@@ -179,7 +179,7 @@ class MixtureDirection(Direction):
         if isinstance(gamma, sympy.Expr):
             raise DomainError(
                 f"found the rate {gamma}, needed a rational number; replace it with "
-                "m.subs({...}) or ask for m.formula()"
+                "numbers in their place or ask for the formula"
             )
         if power is None:
             return ReverseEntropy(gamma) if self.reverse else Entropy(gamma)

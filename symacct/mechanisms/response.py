@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import Any, cast
 
 from symacct.arithmetic import Arithmetic, Number
-from symacct.core.calling import explained
 from symacct.core.claims import Adjacency, Kind, Relation
 from symacct.core.claims import adjacency as named_adjacency
 from symacct.core.errors import DomainError
@@ -131,7 +130,6 @@ class RandomizedResponse(ResponsePair):
         return ctx.log(p / (1 - p))
 
     @staticmethod
-    @explained
     def of_epsilon(epsilon: Numeric, k: Numeric = 2) -> Node:
         """Randomized response with k answers, which is exactly ε-DP.
 

@@ -37,7 +37,6 @@ class RandomAllocation(Operation):
 
     mechanism: Node
     steps: int
-    relation_elsewhere = "its relation is always add_remove"
     fixed_adjacency = ADD_REMOVE
     read_adjacency = ADD_REMOVE
 

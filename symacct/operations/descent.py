@@ -5,7 +5,6 @@ from __future__ import annotations
 import bisect
 from fractions import Fraction
 
-from symacct.core.calling import explained
 from symacct.core.errors import DomainError, OrderError, echo
 from symacct.core.exact import INFINITY, Numeric
 from symacct.core.exact import order as named_order
@@ -31,7 +30,6 @@ _LAST_ALONE = (
 )
 
 
-@explained
 def sampled_descent(
     step: Node,
     steps: Numeric,

@@ -17,8 +17,6 @@ TYPICAL_ORDER = 2
 class Operation(Node):
     """What was done to one or more mechanisms."""
 
-    #: What a constructor says that takes no relation and was given one.
-    relation_elsewhere = "its relation is that of what it is made of"
     #: The neighbouring relation that the operation's result is about, where it fixes one.
     fixed_adjacency: Adjacency = EITHER
     #: The relation that it reads its mechanism's curve for, where it fixes one.

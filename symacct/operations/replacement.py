@@ -8,7 +8,6 @@ from fractions import Fraction
 
 from symacct.arithmetic.ball import precision, rational
 from symacct.core import limits
-from symacct.core.calling import explained
 from symacct.core.claims import ADD_REMOVE, REPLACE_ONE, Adjacency
 from symacct.core.claims import adjacency as named_adjacency
 from symacct.core.errors import AdjacencyError, DomainError, echo
@@ -27,7 +26,6 @@ _TOLD_DIGITS = 9  # of the chances that a coin has
 _NAME = "sample_with_replacement"
 
 
-@explained
 def sample_with_replacement(
     mechanism: Node, n: Numeric, batch: Numeric, adjacency: str | Adjacency = "add_remove"
 ) -> Node:

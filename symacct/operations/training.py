@@ -11,7 +11,6 @@ from itertools import zip_longest
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import ceiling, floor, precision
 from symacct.core import arguments
-from symacct.core.calling import explained
 from symacct.core.claims import ADD_REMOVE, REPLACE_ONE, Adjacency
 from symacct.core.claims import adjacency as named_adjacency
 from symacct.core.errors import AdjacencyError, DomainError, RoundedWarning, echo, warn
@@ -43,7 +42,6 @@ _APART = (
 )
 
 
-@explained
 def dp_sgd(
     n: Numeric,
     batch_size: Numeric,
@@ -174,7 +172,6 @@ def _shuffled(noise: Exact, epochs: int, adjacency: str | Adjacency) -> Node:
     return PostProcess(epochs * all_of_it)
 
 
-@explained
 def band_mf(
     n: Numeric,
     batch_size: Numeric,

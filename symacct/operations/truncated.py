@@ -11,7 +11,6 @@ from flint import arb
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import floor, precision, rational
 from symacct.core import limits
-from symacct.core.calling import explained
 from symacct.core.claims import ADD_REMOVE, REPLACE_ONE, Adjacency
 from symacct.core.claims import adjacency as named_adjacency
 from symacct.core.errors import DomainError, echo
@@ -33,7 +32,6 @@ _CUT = (
 )
 
 
-@explained
 def truncated_poisson(
     mechanism: Node,
     gamma: Numeric,

@@ -12,7 +12,6 @@ from typing import Any
 from symacct.accountant.accountant import asked_of, default_accountant
 from symacct.accountant.best import BY_ORDERS
 from symacct.accountant.currencies.concentrated import zcdp_at_once
-from symacct.core.calling import explained_methods
 from symacct.core.claims import Kind
 from symacct.core.errors import SymacctError
 from symacct.core.exact import Numeric, text
@@ -46,7 +45,6 @@ _PEOPLE, _MOST_POWER = 10, 10**6  # powers of ten: more than there are people; t
 Row = tuple[str, str]
 
 
-@explained_methods
 @dataclass(frozen=True, repr=False)
 class PrivacyReport:
     """The number to report, its relation, what it is of and how it was found.

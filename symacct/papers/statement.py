@@ -32,7 +32,6 @@ from symacct.expressions.node import Node
 from symacct.mechanisms.curve import Curve
 from symacct.papers.fingerprint import fingerprint
 from symacct.results.enclosure import Enclosure, Guarantee
-from symacct.results.remedies import for_papers
 from symacct.results.rounding import found_order, given
 from symacct.results.written import Written
 from symacct.theory import catalogue
@@ -166,7 +165,7 @@ def statement(
     if guarantee.mechanism is None:
         raise DomainError(
             "statement: found a guarantee without its mechanism; ask the mechanism for one: "
-            "m.epsilon(delta).statement()"
+            "the statement of a guarantee"
         )
     if not isinstance(preface, str):
         raise DomainError(f"preface: found {echo(preface)}, needed text")
@@ -266,7 +265,7 @@ def _sentences(guarantee: Guarantee, m: Node, form: Form, digits: int) -> Iterat
         )
     yield _accounting(guarantee, form)
     if guarantee.note:
-        yield form.words(f"The number is not final: {for_papers(guarantee.note)}.")
+        yield form.words(f"The number is not final: {guarantee.note}.")
     yield from _reservations(guarantee, m, form)
     yield _computed(m, form)
 

@@ -67,7 +67,7 @@ def undecided(what: str, digits: float) -> PrecisionError:
     """The error where they can't be had."""
     return PrecisionError(
         f"{what}: {digits:.0f} digits not reached on the exact profile; ask for fewer, "
-        "or for conversion='improved'"
+        "or for conversion improved"
     )
 
 

@@ -169,7 +169,7 @@ class ProfileOnly(UsualPart):
 
     def _refuse(self) -> NoReturn:
         raise PrecisionError(
-            "conversion='exact': found several runs of mechanisms that share a sample, or of "
+            "conversion exact: found several runs of mechanisms that share a sample, or of "
             "laws in either direction, whose moments are not summed, needed fewer digits or "
-            "conversion='improved'"
+            "conversion improved"
         )

@@ -53,8 +53,8 @@ def by_the_cheapest(
     able = sorted((x for x in priced if x[0] < CANNOT), key=lambda x: x[0])
     if not able:
         raise PrecisionError(
-            "conversion='exact': found a composition whose profile no method gives; take fewer "
-            "runs, or conversion='improved'"
+            "conversion exact: found a composition whose profile no method gives; take fewer "
+            "runs, or conversion improved"
         )
     *others, last = able
     for _, strategy in others:

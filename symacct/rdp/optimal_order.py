@@ -235,7 +235,7 @@ class BestOrder:
             edges = f"[{echo(finite[0])}, {echo(finite[-1])}]"
             warn(
                 f"the best order, {echo(best.alpha)}, is at the edge of the grid given {edges}; "
-                "orders beyond it, or orders=None, may do better",
+                "orders beyond it, or all orders, may do better",
                 OrderGridWarning,
             )
         return best
@@ -317,7 +317,7 @@ class BestOrder:
         if beyond > last or limited:
             warn(
                 f"the best order, {best}, is next to the largest that was tried; "
-                "symacct.limits(search_order=..., search_sum=...) allows larger ones",
+                "the limits search_order and search_sum allow larger ones",
                 OrderGridWarning,
             )
 

@@ -39,7 +39,7 @@ from symacct.theory.conversion.conversion import Conversion, WholeProfile
 if TYPE_CHECKING:  # which asks the questions
     from symacct.rdp.optimal_order import BestOrder
 
-_ASKED = "conversion='exact' was asked for and"
+_ASKED = "conversion exact was asked for and"
 #: How a note begins that gives what the exact profile proves, where that is the larger number.
 LARGER = f"{_ASKED} gives no less than"
 _FEWER = range(1, 7)  # digits, where those asked for are out of reach: more are refused late
@@ -202,7 +202,7 @@ def at_order_one(search: BestOrder, orders: str | Iterable[Numeric] | None = Non
     if orders is not None:
         raise DomainError(
             f"orders: found some with the conversion {question.conversion.name!r}, which reads the "
-            "order 1 alone; leave out orders="
+            "order 1 alone; ask without orders"
         )
     value = _converted(search, question, lambda curve: curve(1))
     given = f"{question.given} = {echo(question.value)}"

@@ -14,7 +14,6 @@ from flint import arb
 from symacct.arithmetic import BALL, Arithmetic
 from symacct.arithmetic.ball import precision
 from symacct.core import deadline
-from symacct.core.calling import explained
 from symacct.core.claims import UNSTATED, Kind
 from symacct.core.errors import EqualTheoremWarning, NoNumberError, SymacctError, warn
 from symacct.core.exact import Order
@@ -39,7 +38,6 @@ def theorem(
     operation: type[Node] | tuple[type[Node], ...] = ...,
     **statement: Unpack[Statement],
 ) -> Callable[[Bound], Bound]: ...
-@explained
 def theorem(
     name: str,
     *,
@@ -90,7 +88,7 @@ def theorem(
             warn(
                 (
                     f"theorem {name}: found the values of {other.name} at all arguments that were "
-                    f"tried; needed another theorem; by={other.name!r} asks for the registered one"
+                    f"tried; needed another theorem; by {other.name} asks for the registered one"
                 ),
                 EqualTheoremWarning,
             )

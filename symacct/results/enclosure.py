@@ -14,11 +14,9 @@ from mpmath.libmp import MPZ
 
 from symacct.arithmetic.ball import ends_of, precision
 from symacct.core import arguments, limits, upward
-from symacct.core.calling import explained_methods
 from symacct.core.claims import Adjacency, Claim, Kind
-from symacct.core.errors import PrecisionError, SoundnessError, echo
+from symacct.core.errors import PrecisionError, SoundnessError
 from symacct.core.exact import INFINITY, Numeric, Order, exact, is_infinite, text
-from symacct.core.operators import NoNumber
 from symacct.results import rounding
 
 if TYPE_CHECKING:
@@ -29,9 +27,8 @@ _FAR = 10**6  # bits: of numbers as far from 1 no decimal is written out
 _LONGEST = 200  # characters of an expression in a line
 
 
-@explained_methods
 @dataclass(frozen=True)
-class Enclosure(NoNumber):
+class Enclosure:
     """A number between two proved ends: lower <= the number <= upper.
 
     The ends are mpf numbers, rounded outwards. `claim` says what the number is. `certified` is
@@ -99,13 +96,6 @@ class Enclosure(NoNumber):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self}, {self.claim})"
-
-    def _refusal(self, sign: str, left: Any, right: Any) -> str:
-        return (
-            f"found {echo(sign)} with an enclosure, needed a number: float(x) is one on the safe "
-            "side, x.lower and x.upper are the ends; for the loss of several runs compose the "
-            "mechanisms, as in m1 + m2 or n*m"
-        )
 
     def __lt__(self, other: Enclosure | Numeric) -> bool:
         low, high = _ends(other, rounding.bits(self.lower, self.upper))
@@ -194,9 +184,8 @@ def error_bound(x: Enclosure) -> ErrorBound:
     return ErrorBound(x.lower, x.upper, x.claim, x.certified, x.digits_asked, x.exactly)
 
 
-@explained_methods
 @dataclass(frozen=True)
-class Guarantee(NoNumber):
+class Guarantee:
     """An (ε, δ) guarantee: the number that was asked for is an Enclosure, the given one is exact.
 
     `kind` is the kind of the number that was asked for: `exact` if it is the smallest true number,
@@ -287,13 +276,6 @@ class Guarantee(NoNumber):
         Raises DomainError, "no certificate yet for …", if the checker knows no such proof.
         """
         return upward.certificates.certificate(self)
-
-    def _refusal(self, sign: str, left: Any, right: Any) -> str:
-        ask = f"{'epsilon' if self.epsilon is self.asked else 'delta'}('{shown(self.given)}')"
-        return (
-            f"found {echo(sign)} with a guarantee, needed mechanisms: compose these and ask again, "
-            f"as in (m1 + m2).{ask} or (n*m).{ask}"
-        )
 
     def _best(self) -> str:
         if self.needs_no_order:

@@ -31,7 +31,7 @@ def to_digits(
 
 def undecided(what: str, digits: int, is_none: bool = False) -> PrecisionError:
     """What to raise where the digits asked are beyond the limit on bits."""
-    remedy = "ask for fewer digits, or raise symacct.limits(bits=...)"
+    remedy = "ask for fewer digits, or raise the limit bits"
     if is_none:
         remedy = "the formula gave no number at all; in a class of your own state finite_up_to, in "
         remedy += "a theorem of your own orders that leave out those at which it divides by 0 or ∞"

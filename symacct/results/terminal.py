@@ -15,7 +15,6 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from symacct.results.remedies import as_options
 
 _PIPED = 100  # columns of a table in a pipe or a file, which people read; programs read JSON
 _WIDEST = 10_000  # columns, of which a tree fills each of its lines
@@ -87,7 +86,7 @@ def print_pairs(pairs: Iterable[tuple[str, Cell]], title: str = "") -> None:
 
 def print_prose(text: str, style: str = "") -> None:
     """Sentences wrapped between words on a terminal; as they are for a program."""
-    screen, text = console(), as_options(text)
+    screen = console()
     lines = _lines(text, screen.width) if _is_bounded(screen) else [text]
     screen.print(Text("\n".join(lines), style=style), soft_wrap=True)
 
@@ -155,7 +154,7 @@ def _wrapped(line: str, width: int) -> list[str]:
 
 def _text(cell: Cell) -> Text:
     """The cell as text in which brackets are no markup."""
-    return cell if isinstance(cell, Text) else Text(as_options(cell))
+    return cell if isinstance(cell, Text) else Text(cell)
 
 
 def _longest_line(text: Text) -> int:

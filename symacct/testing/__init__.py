@@ -16,7 +16,6 @@ from typing import Any
 
 from symacct.accountant.accountant import Accountant
 from symacct.core import arguments
-from symacct.core.calling import explained
 from symacct.core.claims import Kind
 from symacct.core.errors import DomainError, SymacctError, echo
 from symacct.core.exact import binary, exact
@@ -66,7 +65,6 @@ class Checked(int):
         return f"{int(self)} values, each held to a truth that is known {known}"
 
 
-@explained
 def assert_sound(
     function: Callable[[float], Any],
     expression: str | Node,

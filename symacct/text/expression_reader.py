@@ -7,14 +7,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from symacct.core import arguments
-from symacct.core.calling import explained
 from symacct.core.claims import Relation
 from symacct.core.errors import ParseError, echo, nearest
 from symacct.core.lazy_import import sympy
 from symacct.distributions.law import OTHER_LAWS, Law
 from symacct.expressions.formula_reader import CONSTANTS, HEADS, Reader, is_number
 from symacct.expressions.node import Node, kinds
-from symacct.expressions.operators import refusal
 from symacct.expressions.tokens import Token
 from symacct.operations import (
     Compose,
@@ -41,7 +39,6 @@ _OF_WORDS = ("adjacency", "sampling")  # arguments that are words and no numbers
 _RELATIONS = {relation.value for relation in Relation}
 
 
-@explained
 def parse(text: str, symbols: Iterable[str | sympy.Symbol] = ()) -> Node:
     """The expression that is written in `text`.
 
@@ -167,8 +164,9 @@ class _Reader(_LawReader):
     def no_number(self, operator: Token, *values: Any) -> ParseError:
         if len(values) == 1 or not any(isinstance(value, Node) for value in values):
             return super().no_number(operator, *values)
-        sign = "**" if operator.sort == "^" else operator.sort
-        return self.error(refusal(sign, *values), operator.column)
+        found = f"found a mechanism at the {operator.text!r}"
+        needed = "needed two mechanisms" if operator.sort == "+" else "needed runs*mechanism"
+        return self.error(f"{found}, {needed}", operator.column)
 
 
 class _OpenReader(_Reader):

@@ -8,7 +8,6 @@ from operator import itemgetter
 from typing import Any, TypeAlias
 
 from symacct.core import limits, symbols
-from symacct.core.calling import explained
 from symacct.core.errors import DomainError, ParseError, echo
 from symacct.core.lazy_import import sympy
 from symacct.distributions.law import Law
@@ -62,7 +61,6 @@ def _field_json(node: Node, value: object, index: dict[Node, int]) -> Json:
     return plain_text(value)
 
 
-@explained
 def from_json(text: str) -> Node:
     """The expression that `to_json` wrote as `text`.
 

@@ -31,7 +31,7 @@ def certificate(guarantee: Guarantee) -> dict[str, Any]:
     if m is None:
         raise DomainError(
             "certificate: found a guarantee without its mechanism; ask the mechanism for one: "
-            "m.epsilon(delta).certificate()"
+            "the certificate of a guarantee"
         )
     if m.rewritten is not m:
         why = "; ".join(m.rewrites)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from symacct.accountant.accountant import Accountant
-from symacct.core.calling import explained
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import whole
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
@@ -16,7 +15,6 @@ _LARGEST = 2**17
 _DIGITS = 6
 
 
-@explained
 def phase_transition(m: Node, largest: int = _LARGEST) -> int | None:
     """The first whole order α with γ α e^{ε(α)} >= 1, where ε is the curve that is sampled in m.
 
@@ -31,7 +29,6 @@ def phase_transition(m: Node, largest: int = _LARGEST) -> int | None:
     return _first_order(m, largest, lambda alpha, log_rate, eps: log_rate + math.log(alpha) + eps)
 
 
-@explained
 def takeover(m: Node, largest: int = _LARGEST) -> int | None:
     """The first whole order α with γ e^{ε(α)} >= 1, from which on sampling no longer helps.
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, TypeAlias
 import sympy
 
 from symacct.core import arguments, exact
-from symacct.core.calling import explained
 from symacct.core.claims import Kind
 from symacct.core.errors import DomainError
 from symacct.core.exact import INFINITY, Numeric, Order
@@ -52,7 +51,6 @@ _SIGNS["alpha"] = _ORDER
 _ASKED = {"rdp": _CURVE, "epsilon": r"$\epsilon$", "delta": r"$\delta$"}
 
 
-@explained
 @progress("plot")
 def plot(
     curves: Curves,
@@ -105,7 +103,6 @@ def plot(
     return drawing.finished()
 
 
-@explained
 def plot_sweep(
     curves: Curves,
     over: Mapping[sympy.Symbol | str, Values],

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from symacct.accountant.accountant import Accountant
 from symacct.baselines import naive, optimal
 from symacct.core import arguments
-from symacct.core.calling import explained
 from symacct.core.claims import Kind
 from symacct.core.errors import AssumptionError, DomainError, LimitError, OrderError, PrecisionError
 from symacct.core.exact import Numeric
@@ -34,7 +33,6 @@ _EXACT, _ORDERS = "exact", "improved"
 _TRUE, _BELOW, _RENYI = "the profile", "by post-processing", "by Rényi orders"
 
 
-@explained
 def plot_profile(
     m: Node, epsilons: Iterable[Numeric] | None = None, axes: Axes | None = None
 ) -> Figure:
@@ -63,7 +61,6 @@ def plot_profile(
     return drawing.finished()
 
 
-@explained
 def plot_runs(
     m: Node, delta: Numeric, counts: Iterable[int] | None = None, axes: Axes | None = None
 ) -> Figure:

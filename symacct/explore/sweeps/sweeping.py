@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, overload
 
 from symacct.core import arguments, exact, limits
-from symacct.core.calling import explained
 from symacct.core.errors import (
     DomainError,
     ExecutorError,
@@ -154,7 +153,6 @@ class Sweep(Sequence[Record]):
         return made
 
 
-@explained
 def sweep(
     m: Node,
     over: Mapping[sympy.Symbol | str, Values],

@@ -43,7 +43,7 @@ class Optimum:
     @property
     def is_less(self) -> str:
         """Where there is a smaller number: the improved conversion gives less at every order."""
-        return "m.report(delta) gives a smaller number"
+        return "the best conversion gives a smaller number"
 
     def _repr_html_(self) -> str:
         formulas = [("ε", self.epsilon), ("δ", self.delta), ("order α", self.alpha)]
@@ -84,7 +84,7 @@ def optimum(
     if conversion == BEST or named_conversion(conversion).name != "classic":
         raise DomainError(
             f"optimum: found the conversion {echo(conversion)}, whose best order solves an "
-            "equation without a closed form; needed 'classic', or numbers: m.epsilon(delta)"
+            "equation without a closed form; needed 'classic', or numbers: epsilon at a delta"
         )
     if delta is not None and epsilon is not None:
         raise DomainError("optimum: found delta and epsilon, needed one of them")
@@ -108,14 +108,14 @@ def _line(m: Node) -> tuple[sympy.Expr, sympy.Expr]:
         if not isinstance(node, _EVERYWHERE) and not (isinstance(node, Curve) and node.is_formula):
             raise DomainError(
                 f"optimum: found {type(node).__name__}, needed a curve that is a line ξ + ρα, as "
-                "Gaussian noise and zCDP have; ask for numbers with m.epsilon(delta)"
+                "Gaussian noise and zCDP have; ask for numbers with epsilon at a delta"
             )
     curve = sympy.expand(formula(m))
     rho = curve.diff(ALPHA)
     if rho.has(ALPHA):
         raise DomainError(
             f"optimum: found the curve {echo(curve)}, needed a line ξ + ρα; ask for numbers with "
-            "m.epsilon(delta)"
+            "epsilon at a delta"
         )
     return sympy.simplify(curve - rho * ALPHA), sympy.factor(rho)
 

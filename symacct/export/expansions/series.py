@@ -187,7 +187,7 @@ def no_series(what: str) -> NoSeriesError:
     """The error that says what has no expansion in powers."""
     return NoSeriesError(
         f"expansion: found {what}, needed powers of the variable; no expansion exists at this "
-        "point: ask for another point or theorem, or for the value with .rdp(alpha)"
+        "point: ask for another point or theorem, or for the value by rdp"
     )
 
 

@@ -164,7 +164,7 @@ def _profile(m: Node) -> Profile:
 def _no_formula(m: Node) -> UnwrittenError:
     return UnwrittenError(
         f"latex: found {type(m).__name__}, for whose exact privacy profile no formula of a pair of "
-        "laws is written; m.latex() is the formula of the Rényi curve"
+        "laws is written; without delta, latex writes that of the Rényi curve"
     )
 
 
@@ -264,7 +264,7 @@ def _by_order(found: Guarantee, names: Mapping[Any, str] | None, by: By) -> Iter
     elif not isinstance(conversion, Conversion) or isinstance(conversion, OrderOne):
         raise UnwrittenError(
             f"latex: found the conversion {conversion.name}, which has no formula of one order "
-            "above 1; m.latex() is the formula of the Rényi curve"
+            "above 1; without delta, latex writes that of the Rényi curve"
         )
     else:
         ctx = SymbolicArithmetic()

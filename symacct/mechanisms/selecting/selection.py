@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from symacct.arithmetic import Arithmetic, Number
-from symacct.core.calling import explained
 from symacct.core.claims import Adjacency, Kind
 from symacct.core.claims import adjacency as named_adjacency
 from symacct.core.exact import Exact, Numeric, Order
@@ -57,7 +56,6 @@ class ExponentialMechanism(Mechanism):
         )
 
     @classmethod
-    @explained
     def of_noise(
         cls, scale: Numeric, sensitivity: Numeric = 1, adjacency: str | Adjacency = "either"
     ) -> ExponentialMechanism:
@@ -160,7 +158,6 @@ class PermuteAndFlip(LaplacePair):
         return value
 
     @classmethod
-    @explained
     def of_noise(
         cls, scale: Numeric, sensitivity: Numeric = 1, adjacency: str | Adjacency = "either"
     ) -> PermuteAndFlip:

@@ -88,7 +88,7 @@ def _bits(bits: int, log_value: float, log_tolerance: float, exponent: float) ->
     if not scale / LOG2 < most:
         raise PrecisionError(
             f"the expectation over L > 1: found an integrand of more than {most:,} bits; ask for "
-            "another theorem, or raise symacct.limits(bits=...)"
+            "another theorem, or raise the limit bits"
         )
     return int(scale / LOG2 + math.log2(exponent + scale + 2) * 2) + 30
 

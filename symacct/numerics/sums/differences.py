@@ -47,7 +47,7 @@ def differences_at(log_moment_at: LogMoment, orders: Iterable[int], bits: int) -
         if pending and precision == limit:
             raise PrecisionError(
                 f"B({pending[0]}): found no {bits} bits at a working precision of {limit:,} bits: "
-                "it is zero or nearly so; raise symacct.limits(bits=...) or leave this order out"
+                "it is zero or nearly so; raise the limit bits or leave this order out"
             )
         precision = min(_next_precision(precision, bits, pending), limit)
     return found

@@ -244,7 +244,7 @@ def _refuse_large(found: Moments, chosen: ContourPlan) -> None:
     limits.check(
         "contour",
         bits,
-        "bits of all terms of the exact profile (fewer digits and conversion='improved' need less)",
+        "bits of all terms of the exact profile (fewer digits and conversion improved need less)",
     )
 
 

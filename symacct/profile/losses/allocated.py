@@ -49,8 +49,8 @@ class AllocationLoss(ProfileOnly):
     def sampled(self, gamma: Exact) -> Part:
         """Not known."""
         raise AssumptionError(
-            "conversion='exact': found RandomAllocation on a sample, needed it on all of the data; "
-            "use conversion='improved'"
+            "conversion exact: found RandomAllocation on a sample, needed it on all of the data; "
+            "use conversion improved"
         )
 
     def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:

@@ -69,7 +69,7 @@ def refuse_formula(ctx: Arithmetic) -> None:
     if isinstance(ctx, SymbolicArithmetic):
         raise OrderError(
             "found a question for a formula, needed numbers, because they decide which orders "
-            "are used; leave out by= for a formula"
+            "are used; ask without by for a formula"
         )
 
 

@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from symacct.arithmetic import Arithmetic, Number
-from symacct.core.calling import explained
 from symacct.core.claims import UNSTATED, Source, check_stated
 from symacct.core.errors import DomainError, echo, suggestion
 from symacct.core.exact import Numeric
@@ -113,7 +112,6 @@ def forget(name: str) -> None:
 BEST = "best"
 
 
-@explained
 def conversions() -> list[Conversion | WholeProfile]:
     """Every registered conversion, and the exact profile.
 
