@@ -156,7 +156,7 @@ def test_a_ball_that_is_no_point_is_no_exact_number():
 )  # fmt: skip
 def test_absurd_sizes_are_refused_at_once(name, value):
     message = refused(LimitError, lambda: PARAMETERS[name][0](value), "the limit is")
-    assert "symacct.limits(parameter_bits=" in message
+    assert "the limit parameter_bits" in message
     assert len(message) < 300
 
 
@@ -304,7 +304,7 @@ def test_digits_are_a_whole_number_within_the_limit(digits):
 
 
 def test_the_limit_on_digits_can_be_raised():
-    refused(PrecisionError, lambda: Laplace(2).rdp(2, digits=10_001), "symacct.limits(digits=")
+    refused(PrecisionError, lambda: Laplace(2).rdp(2, digits=10_001), "the limit digits")
     with symacct.limits(digits=10_001):
         assert Laplace(2).rdp(2, digits=10_001).digits >= 10_001
     refused(DomainError, lambda: symacct.limits(digit=5), "found limit 'digit'")
@@ -315,7 +315,7 @@ def test_the_limit_on_digits_can_be_raised():
 def test_digits_that_cannot_be_reached_are_an_error():
     with symacct.limits(bits=100):
         refused(PrecisionError, lambda: Laplace(2).rdp(3, digits=40), "40 digits not reached",
-                "symacct.limits(bits=")  # fmt: skip
+                "the limit bits")  # fmt: skip
     with symacct.limits(order=100):
         refused(LimitError, lambda: NODE.rdp(101, by="ZW19-T8"), "order alpha", "limits(order=")
 

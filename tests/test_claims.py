@@ -322,7 +322,7 @@ WHOLE = "holds at integer orders >= 2, got"
         (POISSON, "5/2", "ZW19-T6", OrderError, rf"{WHOLE} 5/2; ask for a whole order"),
         (POISSON, 2, "ZW19-L4", OrderError, r"alpha = ∞, got 2"),
         (WITHOUT, "5/2", "WBK19-T9", OrderError, rf"{WHOLE} 5/2; use \.convexify"),
-        (UNKNOWN, 3, "ZW19-T8", AssumptionError, r"condition \(4\).*not proved.*leave out by="),
+        (UNKNOWN, 3, "ZW19-T8", AssumptionError, r"condition \(4\).*not proved.*ask without by"),
         (POISSON, 3, "WBK19-T9", AssumptionError,
          r"WBK19-T9 is about SubsampleWithoutReplacement.*contains none"),
         (Gaussian(5), 3, "ZW19-T8", AssumptionError, r"contains none"),

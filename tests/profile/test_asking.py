@@ -154,7 +154,7 @@ TENTS = DistributionPair(laws.Density("exp(-Abs(x))/2"), laws.Density("exp(-Abs(
     ids=repr,
 )
 def test_where_no_pair_is_known_the_remedy_is_said(m):
-    with pytest.raises(AssumptionError, match=r"conversion='exact'.*conversion='improved'"):
+    with pytest.raises(AssumptionError, match=r"conversion exact.*conversion improved"):
         m.epsilon("1e-5", conversion="exact")
 
 
@@ -196,12 +196,12 @@ def test_what_the_exact_profile_has_no_use_for():
     m = PoissonSubsample(Gaussian(1), "1/10")
     with pytest.raises(OrderError, match="leave out orders="):
         m.epsilon("1e-5", conversion="exact", orders=[2, 3])
-    with pytest.raises(DomainError, match="leave out by="):
+    with pytest.raises(DomainError, match="ask without by"):
         m.epsilon("1e-5", conversion="exact", by="ZW19-T5")
     with pytest.raises(DomainError, match="needed delta > 0"):
         m.epsilon(0, conversion="exact")
     noise = 30 * PoissonSubsample(Laplace("1/2"), "1/10") + PoissonSubsample(Gaussian(1), "1/3")
-    with pytest.raises(PrecisionError, match="conversion='improved'"):
+    with pytest.raises(PrecisionError, match="conversion improved"):
         noise.epsilon("1e-5", digits=30, conversion="exact")
     laws = ["1/2", "1/3", "1/6"], ["1/6", "1/2", "1/3"]
     thirds = DistributionPair(*laws, "add_remove", with_record="P")

@@ -75,7 +75,7 @@ def test_where_nothing_follows_the_error_names_the_part():
     lower = Curve("alpha/50", kind="lower", adjacency="add_remove")
     mixed = PoissonSubsample(HALF + ZCDP("1/10"), "1/100", "replace_one")
     for m in (ZCDP("1/10"), mixed + Gaussian(2)):
-        with pytest.raises(AssumptionError, match="conversion='exact': found"):
+        with pytest.raises(AssumptionError, match="conversion exact: found"):
             m.epsilon("1e-3", 6, "exact")
     least = [m.lower_epsilon("1e-3", 6).lower for m in (lower + Gaussian(2), Gaussian(2))]
     assert least[0] == least[1] > 0

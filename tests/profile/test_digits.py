@@ -200,7 +200,7 @@ def drawn(kind, draw):
 
 
 RUNS = 20 * PoissonSubsample(Gaussian(2), "1/10")
-NOT_HAD = "conversion='exact' was asked for and"
+NOT_HAD = "conversion exact was asked for and"
 TRUTH = Accountant().epsilon(RUNS, "1e-5", "exact").epsilon
 
 
