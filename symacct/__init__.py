@@ -8,7 +8,6 @@ from symacct.core import symbols
 from symacct.core.claims import Adjacency, Claim, Kind, Orders, Source
 from symacct.core.errors import (
     AdjacencyError,
-    ArgumentError,
     AssumptionError,
     BudgetError,
     DomainError,
@@ -117,7 +116,6 @@ __all__ = [
     "Adjacency",
     "AdjacencyError",
     "ApproximateDP",
-    "ArgumentError",
     "AssumptionError",
     "Attack",
     "BudgetError",

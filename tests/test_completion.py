@@ -1,4 +1,4 @@
-"""What a notebook completes: the parameters and the questions, and a name that was meant."""
+"""What a notebook completes: the parameters and the questions, and a name that is like one."""
 
 import ast
 import inspect
@@ -16,10 +16,6 @@ QUESTIONS = {
     "lower_epsilon", "paper", "plot", "rdp", "report", "statement", "subs", "to_json", "tradeoff",
     "zcdp",
 }  # fmt: skip
-OF_AUTHORS = {
-    "at_infinity", "at_one", "attained", "constructor", "curve", "excess", "json_former", "makers",
-    "rebuild", "rewrites", "stable_excess", "steepest_up_to",
-}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -33,10 +29,9 @@ OF_AUTHORS = {
     ],
     ids=lambda x: type(x).__name__,
 )
-def test_an_expression_completes_its_questions_and_no_word_of_its_authors(node, own):
+def test_an_expression_completes_its_parameters_and_its_questions(node, own):
     shown = dir(node)
     assert own | QUESTIONS <= set(shown)
-    assert not OF_AUTHORS & set(shown)
     assert all(hasattr(node, name) for name in shown if not name.startswith("_"))
 
 

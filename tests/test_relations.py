@@ -1,23 +1,19 @@
 """A relation by the field's own signs, on every verb and in every expression, or a remedy."""
 
-import click
 import pytest
 from click.testing import CliRunner
 
 from symacct import (
-    ArgumentError,
     DomainError,
     Gaussian,
     GroupPrivacy,
     PoissonSubsample,
-    SymacctError,
     parse,
 )
 from symacct.cli import main
 from symacct.core.claims import ADD_REMOVE, EITHER, REPLACE_ONE, adjacency
-from symacct.expressions.node import kinds
 from symacct.text import parse_open
-from tests.command_lines import FINDING, GOOD
+from tests.command_lines import GOOD
 from tests.test_messages import EXPRESSIONS
 
 SPELLINGS = {
@@ -30,14 +26,6 @@ OPTIONS = {
     for name in main.list_commands()
 }
 ASKED = sorted(name for name in GOOD if "--adjacency" in OPTIONS[name])
-OF_AN_EXPRESSION = sorted(
-    name
-    for name in GOOD
-    if any(
-        isinstance(one, click.Argument) and one.name.startswith("expr")
-        for one in main.get_command(None, name).params
-    )
-)
 
 
 def answer(*words):
@@ -71,15 +59,6 @@ def test_the_questions_of_one_number_have_the_option():
     assert {"rdp", "epsilon", "delta", "risk", "statement", "dpsgd"} <= set(ASKED)
 
 
-@pytest.mark.parametrize("verb", sorted(set(OF_AN_EXPRESSION) - set(ASKED) - FINDING))
-@pytest.mark.parametrize("option", ["--adjacency", "--relation"])
-def test_any_other_verb_says_where_the_relation_is_said(verb, option):
-    ended = answer(verb, *GOOD[verb], option, "replace_one")
-    assert ended.exit_code == 2
-    assert "adjacency=replace_one" in ended.stderr
-    assert len(ended.stderr.splitlines()) == 1
-
-
 @pytest.mark.parametrize("verb", ["rdp", "epsilon", "risk", "statement", "delta"])
 def test_a_relation_that_the_expression_has_not_is_refused_with_the_remedy(verb):
     step = "PoissonSubsample(Gaussian(5), 1/100)"
@@ -101,60 +80,6 @@ def test_other_words_are_no_relation(word):
         adjacency(word)
 
 
-@pytest.mark.parametrize("kind", kinds().values(), ids=lambda kind: kind.__name__)
-def test_a_relation_by_a_name_that_is_none_is_told_where_it_is_said(kind):
-    said = (
-        "did you mean adjacency"
-        if "adjacency" in kind.constructor
-        else r"(its relation is|m\.report)"
-    )
-    with pytest.raises(ArgumentError, match=f"found the argument 'neighbors', .*; .*{said}"):
-        kind(neighbors="replace_one")
-
-
-#: With a relation in the place of a number, or after all of them.
-BY_PLACE = [
-    "ZCDP(1/2, {})", "TCDP(1/2, {})", "Gaussian(5, {})", "Gaussian(5, 1, {})", "Laplace(3, {})",
-    "RandomizedResponse(2/3, {})", "NoisyMax(3, {})", "GaussianSparseVector(1, {}, 3)",
-    "ExponentialFamily(1, 2, {})", "PoissonSubsample(Gaussian(5), {})",
-    "GroupPrivacy(Gaussian(5), {})", "RandomAllocation(Gaussian(5), {})",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("text", BY_PLACE)
-@pytest.mark.parametrize("word", ["replace_one", "add_remove", "'add/remove'"])
-def test_a_relation_without_its_name_is_called_a_relation(text, word):
-    with pytest.raises(DomainError, match=r"found the relation '\w+.\w+' (in|without)") as caught:
-        parse(text.format(word))
-    takes = "adjacency" in kinds()[text.partition("(")[0]].constructor
-    assert ("needed adjacency='" in str(caught.value)) == takes
-    assert ("m.report(" in str(caught.value) or "its relation is" in str(caught.value)) != takes
-
-
-def test_a_relation_in_its_own_place_is_not_what_is_wrong():
-    for text in (
-        "Curve('alpha', 'upper', 'replace_one', 'x')",
-        "PoissonSubsample(9, 1/9, add_remove)",
-    ):
-        with pytest.raises(SymacctError) as caught:
-            parse(text)
-        assert "found the relation" not in str(caught.value)
-
-
-@pytest.mark.parametrize("word", ["replace_one", "add_remove"])
-def test_what_the_message_says_to_write_works(word):
-    """The relation by its name where a constructor takes it, and elsewhere the option."""
-    wrong = answer("epsilon", f"ZCDP(1/2, {word})", "--delta", "1e-5")
-    assert wrong.stderr.endswith(f"needed adjacency='{word}'\n")
-    right = answer("epsilon", f"ZCDP(1/2, adjacency='{word}')", "--delta", "1e-5", "--json")
-    assert f'"adjacency": "{word}"' in right.output
-    for given in (f"Gaussian(5, adjacency={word})", f"Gaussian(5, {word})"):
-        wrong = answer("epsilon", given, "--delta", "1e-5")
-        assert wrong.stderr.endswith("as in --adjacency replace_one\n")
-    right = answer("epsilon", "Gaussian(5)", "--delta", "1e-5", "--adjacency", word, "--json")
-    assert f'"adjacency": "{word}"' in right.output
-
-
 def test_every_expression_says_its_relation():
     for text in EXPRESSIONS:
         m = parse_open(text)
@@ -162,20 +87,6 @@ def test_every_expression_says_its_relation():
     assert Gaussian(5).adjacency == EITHER
     assert parse("ZCDP(1, adjacency=replace_one)").adjacency == REPLACE_ONE
     assert parse("2*PoissonSubsample(ZCDP(1), 1/9)").adjacency == ADD_REMOVE
-
-
-@pytest.mark.parametrize(
-    ("word", "meant"),
-    [
-        ("bounded", "replace_one"),
-        ("unbounded", "add_remove"),
-        ("substitution", "replace_one"),
-        ("Change-One", "replace_one"),
-    ],
-)
-def test_what_a_relation_is_called_elsewhere_is_known(word, meant):
-    with pytest.raises(DomainError, match=f"did you mean '{meant}'"):
-        Gaussian(5).report("1e-5", adjacency=word)
 
 
 #: Relations that are neither of the two, and words for one half of a relation.

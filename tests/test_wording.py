@@ -70,37 +70,13 @@ CHOICES = [
 
 
 @pytest.mark.parametrize(("name", "option", "choice"), CHOICES, ids=str)
-def test_a_misspelt_choice_is_told_the_one_it_may_be(name, option, choice):
+def test_a_misspelt_choice_is_told_all_that_there_are(name, option, choice):
     good = GOOD[name]
     ended = answer(name, *good, option.opts[0], choice[:-1])
     assert ended.exit_code == 2
-    meant = re.search(r"Did you mean '(.*)'\?", ended.stderr)
-    assert meant
-    assert meant[1] in option.type.choices
-
-
-@pytest.mark.parametrize(
-    ("words", "meant"),
-    [
-        (["statement", "Gaussian(5)", "--delta", "1e-5", "--form", "tex"], "latex"),
-        ([*RUN, "--noise-multiplier", "1", "--sampling", "shuffle"], "shuffled"),
-        (["statement", "Gaussian(5)", "--delta", "1e-5", "--form", "md"], "markdown"),
-    ],
-)
-def test_the_names_of_others_are_told_ours(words, meant):
-    assert f"Did you mean '{meant}'?" in answer(*words).stderr
-
-
-@pytest.mark.parametrize("delta", ["1/n", "1/(10n)", "1 / (10*n)", "1/10N"])
-@pytest.mark.parametrize("verb", ["epsilon", "statement", "certificate", "dpsgd", "check"])
-def test_one_over_n_is_told_what_to_write(verb, delta):
-    words = {
-        "dpsgd": [*RUN[:-2], "--noise-multiplier", "1"],
-        "check": ["check", "Gaussian(5)", "--prints", "1"],
-    }.get(verb, [verb, "Gaussian(5)"])
-    ended = answer(*words, "--delta", delta)
-    assert ended.exit_code == 2
-    assert "write the number of records for n, as in 1/60000" in ended.stderr
+    [line] = [line for line in ended.stderr.splitlines() if line.startswith("Error: ")]
+    assert f"'{choice[:-1]}' is not one of" in line
+    assert all(f"'{one}'" in line for one in option.type.choices)
 
 
 DENSITY = "exp(-Abs(x))/2"

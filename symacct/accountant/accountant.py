@@ -468,8 +468,8 @@ def refuse_symbols(m: Node, alpha: Order = 2) -> None:
         symbols += sorted(map(str, alpha.free_symbols)) or [str(alpha)]
     if symbols:
         raise DomainError(
-            f"found the free symbol {', '.join(symbols)}, needed a number; "
-            "give it a number or ask for the formula"
+            f"found the free symbol {', '.join(symbols)}, needed a number",
+            remedy="put a number in its place, or ask for the formula",
         )
 
 

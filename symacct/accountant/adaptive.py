@@ -76,8 +76,8 @@ class Adaptive:
         if total.free_symbols:
             symbols = ", ".join(sorted(map(str, total.free_symbols)))
             raise DomainError(
-                f"{type(self).__name__}: found the free symbol {symbols}, needed a number; "
-                "give it a number"
+                f"{type(self).__name__}: found the free symbol {symbols}, needed a number",
+                remedy="put a number in its place",
             )
         claim = total.claim
         if goal_of(total, None) is Kind.LOWER or not claim.certified:
@@ -222,7 +222,8 @@ class Filter(Adaptive):
             if not self._holds(total):
                 raise BudgetError(
                     f"Filter: found {echo(m)} after {echo(self._spent)}, which would exceed "
-                    f"{self._budget}; run less, or stop"
+                    f"{self._budget}",
+                    remedy="run less, or stop",
                 )
             self._spent = total
 
@@ -328,7 +329,7 @@ def any_at_most(values: list[Callable[[], arb]], limit: Fraction, what: str) -> 
             if all(ball > most for ball in balls):
                 return False
     raise PrecisionError(
-        f"{what}: undecided at {limits.current().bits:,} bits; raise the limit bits"
+        f"{what}: undecided at {limits.current().bits:,} bits", remedy="raise the limit bits"
     )
 
 

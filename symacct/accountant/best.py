@@ -7,7 +7,6 @@ then is the answer, and a note says so where more time may prove a smaller numbe
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -35,8 +34,6 @@ _ALL = Fraction(1)
 #: Seconds of a few orders, though a way before them was longer than its share: half of the one that
 #: a question may be late by.
 _LEAST = 0.5
-#: The remedy of an error that the number by Rényi orders, which is reported then, does not need.
-_REMEDY = re.compile(rf"(; use|,? or(?: for)?) conversion {BY_ORDERS}( for the bound.*)?$")
 
 
 class OfAKind(Protocol):
@@ -207,14 +204,13 @@ def _more_time() -> str:
 
 
 def _not_known(error: SymacctError) -> str:
-    """Why the true number is not known, without the remedy that was taken: to ask by orders."""
+    """Why the true number is not known; the remedy was taken, which is to ask by orders."""
     if isinstance(error, CurveAloneError):
         return (
             f"not known: {error.name} fixes only a bound on the Rényi curve; the number to report "
             "is a bound that follows from it"
         )
-    said = str(error).removeprefix(f"conversion {TRUE}: ")
-    return f"not known: {_REMEDY.sub('', said)}"
+    return f"not known: {error.finding}"
 
 
 def pinned_conversion(conversion: str, orders: object, by: By) -> str:

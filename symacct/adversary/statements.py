@@ -12,7 +12,7 @@ from symacct.arithmetic import Arithmetic, Number
 from symacct.core import arguments
 from symacct.core.claims import EITHER, FINITE_ORDERS, Kind, Orders, Source
 from symacct.core.claims import kind as named_kind
-from symacct.core.errors import DomainError, among_many, echo
+from symacct.core.errors import DomainError, echo, suggestion
 from symacct.core.exact import Order
 from symacct.expressions import theorem_registry
 from symacct.expressions.theorem_registry import Bound, Theorem, always
@@ -55,7 +55,7 @@ def _named(name: str) -> Theorem | Conversion:
         return theorem_registry.named(name)
     except DomainError:
         names = [*(t.name for t in theorem_registry.theorems()), *known, *CLAIMS]
-        meant = among_many(name, names, "symacct theorems")
+        meant = suggestion(name, names, theorem_registry.LISTED)
         raise DomainError(f"falsify: found {echo(name)}{meant}") from None
 
 

@@ -148,7 +148,7 @@ def rational_ends(value: Exact, bits: int) -> tuple[Fraction, ...]:
             if ball.rel_accuracy_bits() > 2 * bits:
                 return tuple(map(rational, ends_of(ball)))
     raise PrecisionError(
-        f"found {echo(value)}, too near to 0 to compute; write it as a rational number"
+        f"found {echo(value)}, too near to 0 to compute", remedy="write it as a rational number"
     )
 
 

@@ -26,8 +26,8 @@ def evaluate(
     head = expression.func
     if head is sympy.Symbol or head is sympy.Dummy:
         raise DomainError(
-            f"found the free symbol {expression}, needed a number; "
-            "give it a number or ask for the formula"
+            f"found the free symbol {expression}, needed a number",
+            remedy="put a number in its place, or ask for the formula",
         )
     if expression is sympy.E:
         return ctx.exp(ctx.number(1))

@@ -426,7 +426,7 @@ def _of_fraction(value: Fraction) -> LogNumber:
 def _count(x: LogNumber) -> int:
     """How many terms a sum has, the whole number nearest to x; LimitError for too many of them."""
     count = round(min(float(x.value()), 1e18))
-    limits.check("order", count, 'terms of a sum in float64, which the engine ball does without')
+    limits.check("order", count, "terms of a sum in float64, which the engine ball does without")
     return count
 
 

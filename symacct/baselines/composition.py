@@ -58,7 +58,9 @@ def strong(
     """(ε√(2k log(1/δ*)) + 2kε², kδ+δ*), WBK19 Theorem 13 as printed; AssumptionError for ε > 1."""
     eps, k, source = rational(epsilon, "epsilon"), _runs(k), WBK19.at("Theorem 13")
     if eps > 1:
-        raise AssumptionError(f"strong: found epsilon = {echo(eps)}, needed <= 1; use advanced()")
+        raise AssumptionError(
+            f"strong: found epsilon = {echo(eps)}, needed <= 1", remedy="use advanced()"
+        )
     total, free = _with_slack(delta, k, slack)
 
     def value() -> arb:
@@ -165,7 +167,8 @@ def _left(delta: arb, k: int, allowed: arb) -> arb:
     rest = -((-allowed).log1p() - k * (-delta).log1p()).expm1()
     if rest < 0:
         raise DomainError(
-            "optimal: found rounds whose δ together exceed the total δ; lower the δ of each"
+            "optimal: found rounds whose δ together exceed the total δ",
+            remedy="lower the δ of each",
         )
     return rest if rest >= 0 else arb.nan()
 

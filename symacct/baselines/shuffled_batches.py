@@ -187,7 +187,9 @@ class _Batches:
                 if all(map(_close, laws, counts)):
                     break
         else:
-            raise PrecisionError("shuffled_batches: the bits did not suffice; raise the limit bits")
+            raise PrecisionError(
+                "shuffled_batches: the bits did not suffice", remedy="raise the limit bits"
+            )
         p, q = ([Fraction(k, sum(law)) for k in law] for law in counts)
         return self.epochs * DistributionPair(p, q, "add_remove", with_record="P")
 

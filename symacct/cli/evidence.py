@@ -96,6 +96,6 @@ def _written(
         if not best.is_best or best.conversion == BY_ORDERS:
             raise
         usual = ask(conversion=BY_ORDERS)
-        why, _, _ = str(error).removeprefix("certificate: ").partition("; ")
         here = f"this certifies {usual.letter} = {usual.asked.rounded()} by Rényi orders"
-        return write(usual), f"{here}, and not the {best.asked.rounded()} to report: {why}"
+        why = f"{here}, and not the {best.asked.rounded()} to report: {error.finding}"
+        return write(usual), why

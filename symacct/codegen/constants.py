@@ -95,7 +95,8 @@ def rounded(e: Expr) -> float:
                 return math.inf if ball > 0 else -math.inf
     raise PrecisionError(
         f"code: the constant {in_words(e)[:_LONGEST_TEXT]} is not decided to float64 within "
-        f"{limits.current().bits} bits; raise the limit bits"
+        f"{limits.current().bits} bits",
+        remedy="raise the limit bits",
     )
 
 

@@ -235,14 +235,14 @@ class CodeArithmetic:
         """l ↦ B(ε,l) at even l up to `reach` times max_order + 1: float64 cannot form them."""
         if eps.node.free_symbols:
             raise UntraceableError(
-                "the forward differences of Theorem 27, which float64 cannot form; replace "
-                "the symbols by numbers, pin a theorem by, or take the target mpmath"
+                "the forward differences of Theorem 27, which float64 cannot form",
+                remedy=("put numbers in their place, pin a theorem, or take the target mpmath"),
             )
         last = reach * self.max_order
         if last > _LONGEST_TABLE:
             raise UntraceableError(
-                f"a table of differences up to order {last:,}, needed at most "
-                f"{_LONGEST_TABLE:,}; take a lower max_order, or pin a theorem by"
+                f"a table of differences up to order {last:,}, needed at most {_LONGEST_TABLE:,}",
+                remedy="take a lower max_order, or pin a theorem",
             )
         orders = range(2, last + 2, 2)
         with precision(_TABLE_BITS):

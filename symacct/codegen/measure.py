@@ -182,8 +182,8 @@ def measured(
     """The error of `epsilon` at the orders asked; PrecisionError if above `accuracy`."""
     if not tried:
         raise DomainError(
-            "code: found no values of the open parameters at which the expression is defined; "
-            "pass some, such as at={'sigma': [1, 5]}"
+            "code: found no values of the open parameters at which the expression is defined",
+            remedy="pass some, such as at={'sigma': [1, 5]}",
         )
     comparison = _Comparison(by, epsilon, accuracy)
     nodes = [(given, substituted(m, arguments, given)) for given in tried]

@@ -166,7 +166,8 @@ def _check_grid(order: int, sigma: float) -> None:
     if found > MOST_TERMS:
         raise UntraceableError(
             f"a sum of {found:,.0f} terms at fractional orders up to {order}, needed at most "
-            f"{MOST_TERMS:,}; take a lower max_order, or ZW19-T8 for whole orders alone"
+            f"{MOST_TERMS:,}",
+            remedy="take a lower max_order, or ZW19-T8 for whole orders alone",
         )
 
 
@@ -179,8 +180,8 @@ def finite_pair(
     assert isinstance(pair, DistributionPair)  # noqa: S101  # `applies` has looked
     if node.symbolic_parameters():
         raise UntraceableError(
-            f"which of four divergences is the larger at the open rate {gamma}; replace it "
-            "by numbers or pin S22-POISSON"
+            f"which of four divergences is the larger at the open rate {gamma}",
+            remedy="put a number in its place, or pin S22-POISSON",
         )
     masses = [mixture(role.masses or (), gamma) for role in pair.roles]
     directions = [FiniteDirection(m) for m in masses]
@@ -275,7 +276,8 @@ def _segments(eps: CodeCurve, node: Convexify) -> list[tuple[int, int]]:
         )
     if eps.node.free_symbols:
         raise UntraceableError(
-            "the corners of a hull, which depend on the symbols; give them a number"
+            "the corners of a hull, which depend on the symbols",
+            remedy="put numbers in their place",
         )
     with precision(_HULL_BITS):
         curve = FormulaEvaluation(BALL, goal_of(eps.node, None)).curve(eps.node)

@@ -139,7 +139,8 @@ class TracedCurve:
         if isinstance(mechanism, Curve) and not mechanism.is_formula:
             raise DomainError(
                 "code of Curve: found a Python function, which cannot be written down in another "
-                "language; state the curve as a formula in alpha, such as Curve('alpha/50', ...)"
+                "language",
+                remedy="state the curve as a formula in alpha, such as Curve('alpha/50', ...)",
             )
         if isinstance(alpha, int):
             return Traced.of(mechanism.at_one(ctx))
@@ -149,9 +150,11 @@ class TracedCurve:
         value = Traced.of(within(mechanism, ctx, leaf_curve(mechanism, ctx))(Traced.of(alpha)))
         if ends_unstated(self.real, ctx.max_order):
             raise DomainError(
-                f"code of {mechanism}: found no number >= 0 at order {ctx.max_order}, needed one; "
-                "state finite_up_to in a class of your own where it is infinite from some order "
-                "on, or take a lower max_order"
+                f"code of {mechanism}: found no number >= 0 at order {ctx.max_order}, needed one",
+                remedy=(
+                    "state finite_up_to in a class of your own where it is infinite from some "
+                    "order on, or take a lower max_order"
+                ),
             )
         return value
 
@@ -219,8 +222,8 @@ class Tracer:
         except (TypeError, AttributeError) as error:
             raise DomainError(
                 f"code of {type(curve.node).__name__}: found a formula that decides something at "
-                f"each exact order ({error}), needed one that arithmetic alone evaluates; "
-                'engine="float64" evaluates it in Python'
+                f"each exact order ({error}), needed one that arithmetic alone evaluates",
+                remedy="the engine float64 evaluates it in Python",
             ) from None
 
 
@@ -235,7 +238,8 @@ def trace(
     if sum(1 for _ in m.walk()) > _MOST_NODES:
         raise LimitError(
             f"code: found more than {_MOST_NODES} distinct parts, needed fewer: each becomes a "
-            'function; merge parts with equal curves, or use engine="float64"'
+            "function",
+            remedy="merge parts with equal curves, or use the engine float64",
         )
     nodes = list(m.walk())
     rates = {v for node in nodes for k, v in _open(node).items() if k in _RATES}

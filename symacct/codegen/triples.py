@@ -51,7 +51,8 @@ def no_code(
 ) -> Traced:
     """Which triangle is the worst is proved by balls, order by order."""
     raise UntraceableError(
-        "a maximum that balls prove at each order; pin TRIPLE-DOMINATED with by= for a bound above"
+        "a maximum that balls prove at each order",
+        remedy="pin TRIPLE-DOMINATED for a bound above",
     )
 
 
@@ -62,8 +63,8 @@ def finitely_many_laws(
     """The largest over the triples of laws."""
     if node.free_symbols:
         raise UntraceableError(
-            f"which of several triples of laws is the worst at the open numbers of {node}; "
-            "give them a number"
+            f"which of several triples of laws is the worst at the open numbers of {node}",
+            remedy="put numbers in their place",
         )
     directions = worst_directions(eps.node, node.gamma, theorem.name)
     return largest_of(ctx, directions, alpha)

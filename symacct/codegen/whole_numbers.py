@@ -60,8 +60,8 @@ def _(
     """A loop over tables of log Q and of the losses, for orders up to the largest asked for."""
     if noise.free_symbols or isinstance(ctx, DigitsArithmetic):
         raise UntraceableError(
-            "Bessel functions, of which code has tables for float64; replace the symbols by "
-            '.subs({...}), and ask m.rdp(alpha, engine="mpmath") for digits'
+            "Bessel functions, of which code has tables for float64",
+            remedy="put numbers in their place, and ask rdp with the engine mpmath for digits",
         )
     with precision(_TABLE_BITS):
         kept = noise.outcomes(0.0, float_above(ctx.max_order), _TABLE_NATS)

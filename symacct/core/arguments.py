@@ -95,7 +95,7 @@ def package(module: str, what: str, remedy: str) -> Any:
         return import_module(module)
     except ImportError:
         name = module.partition(".")[0].replace("_", "-")
-        raise MissingPackageError(f"{what}: found no {name}, needed it; {remedy}") from None
+        raise MissingPackageError(f"{what}: found no {name}, needed it", remedy=remedy) from None
 
 
 def digits(value: object) -> int:
@@ -107,7 +107,7 @@ def digits(value: object) -> int:
     allowed = limits.current().digits
     if value > allowed:
         raise PrecisionError(
-            f"digits: found {echo(value)}, needed at most {allowed:,}; "
-            "raise the limit digits"
+            f"digits: found {echo(value)}, needed at most {allowed:,}",
+            remedy="raise the limit digits",
         )
     return value

@@ -94,8 +94,8 @@ class Adjacency:
         if add_remove.group >= 2:
             return Adjacency(Relation.REPLACE_ONE, min(add_remove.group // 2, replace_one.group))
         raise AdjacencyError(
-            f"{what}: found add_remove and replace_one together, needed one neighbouring relation; "
-            "GroupPrivacy(m, 2) turns an add_remove curve into one that covers replace_one"
+            f"{what}: found add_remove and replace_one together, needed one neighbouring relation",
+            remedy="GroupPrivacy(m, 2) turns an add_remove curve into one that covers replace_one",
         )
 
 
@@ -114,25 +114,13 @@ def adjacency(value: object) -> Adjacency:
     name = re.sub("[-/ ]", "_", value) if isinstance(value, str) else ""
     relation = _NAMED.get(name) if isinstance(value, str) else value
     if not isinstance(relation, Relation):
-        same = _CALLED_ELSEWHERE.get(name.lower())
         raise DomainError(
             f"adjacency: found {echo(value)}, needed 'add_remove', 'replace_one' or 'either'"
-            + (f"; did you mean '{same.value}'?" if same else "")
         )
     return Adjacency(relation)
 
 
 _NAMED = {one.value: one for one in Relation} | {"add_or_remove": Relation.ADD_REMOVE}
-
-#: Other names of these two relations. Relations that are others, such as zeroing a record out or
-#: removing one alone, are not proposed anything: a guarantee for one is none for another.
-_CALLED_ELSEWHERE = {
-    "unbounded": Relation.ADD_REMOVE,
-    **dict.fromkeys(
-        ("bounded", "change_one", "replace", "replacement", "substitute", "substitution", "swap"),
-        Relation.REPLACE_ONE,
-    ),
-}
 
 
 def said_of(found: Adjacency, value: object) -> Adjacency:
@@ -144,9 +132,11 @@ def said_of(found: Adjacency, value: object) -> Adjacency:
     if Relation.EITHER in (found.relation, relation) or found.relation is relation:
         return found if relation is Relation.EITHER else replace(found, relation=relation)
     raise AdjacencyError(
-        f"adjacency: found {relation.value}, needed {found}, which the expression is about; "
-        "name another relation in the expression itself, as in PoissonSubsample(Gaussian(5), "
-        "'1/100', adjacency='replace_one')"
+        f"adjacency: found {relation.value}, needed {found}, which the expression is about",
+        remedy=(
+            "name another relation in the expression itself, as in PoissonSubsample(Gaussian(5), "
+            "'1/100', adjacency='replace_one')"
+        ),
     )
 
 
@@ -313,7 +303,8 @@ def check_stated(what: str, remedies: Mapping[str, str], stated: Mapping[str, An
         needed = "; ".join(remedies[name] for name in missing)
         raise SoundnessError(
             f"{what}: found no {' and no '.join(missing)}, needed its author to state what "
-            f"decides its claim; write {needed}"
+            f"decides its claim",
+            remedy=f"write {needed}",
         )
 
 

@@ -130,20 +130,6 @@ def suggestion(found: object, known: Iterable[str], needed: str) -> str:
     return f"; did you mean {near}?" if near else f", needed {needed}"
 
 
-def among_many(found: object, known: Iterable[str], listed: str) -> str:
-    """The end of a message about one of too many names: a likely one, or three and where all are.
-
-    >>> among_many("ZW19-T55", ["ZW19-T5", "ZW19-T8", "MIR17-P1", "improved"], "symacct theorems")
-    '; did you mean ZW19-T5?'
-    """
-    if near := nearest(found, known):
-        return f"; did you mean {near}?"
-    lowered = {one.lower(): one for one in known}
-    name = str(found)[:_SHOWN].lower()
-    alike = [lowered[one] for one in difflib.get_close_matches(name, lowered, n=3, cutoff=0)]
-    return f", needed a name such as {', '.join(alike)}; {listed} lists them all"
-
-
 def ipython_shell() -> Any:
     """The shell of the IPython session or Jupyter kernel that runs, or None."""
     return getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
@@ -152,9 +138,27 @@ def ipython_shell() -> Any:
 class SymacctError(Exception):
     """The base class of all errors of symacct, whose messages take one line.
 
+    `where` is what the error is about, where the rest does not say so, `finding` what was found
+    and what was needed, and `remedy` what to ask instead, if anything. The message is these three,
+    in words that are true in Python and on the command line alike.
+
     IPython and Jupyter show your own lines and the message. After `%xmode Verbose` they show every
     frame. The traceback itself keeps all of them, for `%debug` and for a log.
     """
+
+    def __init__(self, *finding: object, where: str = "", remedy: str = "") -> None:
+        super().__init__(*finding)
+        self.where, self.remedy = where, remedy
+
+    @property
+    def finding(self) -> str:
+        """What was found and what was needed."""
+        return super().__str__()
+
+    def __str__(self) -> str:
+        where = f"{self.where}: " if self.where else ""
+        remedy = f"; {self.remedy}" if self.remedy else ""
+        return f"{where}{self.finding}{remedy}"
 
     def _render_traceback_(self) -> list[str]:
         """What IPython shows; it asks an error for this by that name."""
@@ -222,10 +226,6 @@ class NoNumberError(DomainError):
     """A function of a user's returned something that is no number of the arithmetic."""
 
 
-class ArgumentError(SymacctError, TypeError):
-    """A function was called with too many, too few or unknown arguments."""
-
-
 class AdjacencyError(SymacctError):
     """Two statements are about different neighbouring relations, and cannot be combined."""
 
@@ -250,13 +250,15 @@ class CurveAloneError(AssumptionError):
     """Of the mechanism a bound on the Rényi curve is known, and not its two output laws."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(name)
+        remedy = "use conversion improved for the bound from the curve"
+        super().__init__(name, where="conversion exact", remedy=remedy)
         self.name = name
 
-    def __str__(self) -> str:
+    @property
+    def finding(self) -> str:
+        """What was found and what was needed, of the mechanism of this name."""
         return (
-            f"conversion exact: found {self.name}, for which only a Rényi curve is known, "
-            "needed its two output laws; use conversion improved for the bound from the curve"
+            f"found {self.name}, for which only a Rényi curve is known, needed its two output laws"
         )
 
 

@@ -100,4 +100,4 @@ def check(name: str, found: int, what: str) -> None:
         remedy = f"raise the limit {name}"
         if allowed >= CEILINGS.get(name, math.inf):
             remedy = "it cannot be raised: needed a smaller one"
-        raise LimitError(f"{what}: found {shown}, the limit is {allowed:,}; {remedy}")
+        raise LimitError(f"{what}: found {shown}, the limit is {allowed:,}", remedy=remedy)

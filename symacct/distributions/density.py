@@ -161,7 +161,8 @@ def _check_positive(law: Density) -> None:
             ):
                 raise DomainError(
                     f"Density: found {law.f}, which is not positive between its cuts "
-                    f"{[str(cut) for cut in law.cuts]}; give the points where it is 0 as cuts"
+                    f"{[str(cut) for cut in law.cuts]}",
+                    remedy="give the points where it is 0 as cuts",
                 )
 
 
@@ -187,7 +188,8 @@ def _check_mass(law: Density) -> None:
             raise DomainError(
                 f"Density: found {echo(law.f)} with the integral "
                 f"{found.str(12, radius=False)}, needed "
-                f"{echo(wanted)}; correct it, or pass mass='any' to divide by the integral"
+                f"{echo(wanted)}",
+                remedy="correct it, or pass mass='any' to divide by the integral",
             )
 
 

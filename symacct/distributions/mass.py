@@ -44,8 +44,8 @@ def interval_of(kernel: Kernel) -> tuple[sympy.Symbol, sympy.Expr, sympy.Expr]:
 
 def no_integrals(ctx: Arithmetic) -> DomainError:
     return DomainError(
-        f"a pair of laws: found the arithmetic {type(ctx).__name__}, which cannot integrate; "
-        "ask for the value, or for the formula"
+        f"a pair of laws: found the arithmetic {type(ctx).__name__}, which cannot integrate",
+        remedy="ask for the value, or for the formula",
     )
 
 

@@ -230,7 +230,7 @@ class Target:
             if free:
                 found = f"the parameters {', '.join(map(str, free))} without values"
                 remedy = "write numbers for the others"
-            raise DomainError(f"calibrate: found {found}, needed exactly one; {remedy}")
+            raise DomainError(f"calibrate: found {found}, needed exactly one", remedy=remedy)
         self.m = m
         self.symbol: sympy.Symbol = free[0]
         self.prepare(rational(epsilon, "epsilon"), delta, digits, how)
@@ -277,7 +277,8 @@ class Target:
         raise PrecisionError(
             f"{self.symbol} = {number(value)}: found ε in [{found.rounded_down()}, "
             f"{found.rounded_up()}], which does not decide whether it exceeds "
-            f"{echo(self.epsilon)}; move the target by a little"
+            f"{echo(self.epsilon)}",
+            remedy="move the target by a little",
         )
 
     def remember(self, value: Fraction, found: mpmath.mpf | float) -> None:
@@ -369,7 +370,8 @@ def neighbours(target: Target, digits: int) -> tuple[Fraction, Fraction]:
     if target.met(above * unit) is first:
         raise DomainError(
             f"{target.symbol}: found no single threshold between {low} and {high}: ε is not "
-            "monotone there; plot it against the symbol"
+            "monotone there",
+            remedy="plot it against the symbol",
         )
     while above - below > 1:
         between = min(max(target.guess(below * unit, above * unit) // unit, below + 1), above - 1)
@@ -404,11 +406,13 @@ def _bracket(target: Target) -> tuple[Fraction, Fraction]:
         least = target.asked[start][1].epsilon.rounded_up(6)
         raise DomainError(
             f"{target.symbol}: found that already {target.symbol} = {start} has ε = {least}, "
-            f"needed at most the target ε = {echo(target.epsilon)}; choose a larger one"
+            f"needed at most the target ε = {echo(target.epsilon)}",
+            remedy="choose a larger one",
         )
     raise DomainError(
         f"{target.symbol}: found that every value tried {said} the target "
-        f"ε = {echo(target.epsilon)}, needed one on each side; choose another target"
+        f"ε = {echo(target.epsilon)}, needed one on each side",
+        remedy="choose another target",
     )
 
 

@@ -42,8 +42,8 @@ def chi_divergence(m: Node, l: Numeric, digits: int = 30) -> Enclosure:
     if not m.attained.by_one_pair:
         raise SoundnessError(
             f"chi_divergence: found {echo(m)}, whose curve may be the larger of two at some "
-            "orders, needed that of one pair in one direction; check_odd_chi takes a pair both "
-            "ways round"
+            "orders, needed that of one pair in one direction",
+            remedy="check_odd_chi takes a pair both ways round",
         )
 
     def value(accountant: Accountant) -> tuple[arb, Claim]:

@@ -288,7 +288,7 @@ def _epsilon(
     try:
         return accountant.epsilon(m, delta, conversion, by=by).asked
     except SymacctError as error:
-        return _without_remedy(str(error), by)
+        return error.finding
 
 
 def _best_first(row: ConvertedEpsilon) -> tuple[int, Any]:
@@ -344,16 +344,9 @@ def _ask(
     except SoundnessError as error:
         if by is not None and by.kind is Kind.LOWER:
             return "it reads a curve that is only an upper bound, of which a lower one says nothing"
-        return _without_remedy(str(error), name)
+        return error.finding
     except SymacctError as error:
-        return _without_remedy(str(error), name)
-
-
-def _without_remedy(message: str, by: By) -> str:
-    """An error as the reason for an empty row: leaving out by= is no remedy there."""
-    if by is not None:
-        message = message.removeprefix(f"{by}: ")
-    return message.partition("; ask without by")[0].partition("; convexify")[0]
+        return error.finding
 
 
 def _reference(

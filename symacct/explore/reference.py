@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from symacct.accountant.accountant import Accountant
 from symacct.core import exact, limits
 from symacct.core.errors import DomainError, SymacctError, echo
-from symacct.explore.sweeps.sweeping import other_names
 from symacct.explore.sweeps.worker import NEEDED, shown
 from symacct.expressions.node import Node, as_node
 from symacct.results.enclosure import Enclosure, Guarantee
@@ -100,10 +99,7 @@ def _check(node: Node, grid: Mapping[str, Sequence[str]], ask: str) -> None:
     needed = {symbol.name for symbol in node.free_symbols} | {NEEDED[ask]}
     if set(grid) != needed or not all(grid.values()):
         found = ", ".join(sorted(grid)) or "nothing"
-        remedy = other_names(grid, sorted(needed), [node])
-        raise DomainError(
-            f"grid: found {found}, needed values of {', '.join(sorted(needed))}{remedy}"
-        )
+        raise DomainError(f"grid: found {found}, needed values of {', '.join(sorted(needed))}")
     limits.check("points", math.prod(map(len, grid.values())), "grid, points")
     for name, values in grid.items():
         for value in values:

@@ -192,5 +192,6 @@ class _RiskTarget(Target):
         raise PrecisionError(
             f"{self.symbol} = {number(value)}: found {self.words} in [{risk.rounded_down()}, "
             f"{risk.rounded_up()}], which does not decide whether it exceeds "
-            f"{echo(self.epsilon)}; move the target by a little"
+            f"{echo(self.epsilon)}",
+            remedy="move the target by a little",
         )

@@ -90,13 +90,15 @@ def _sampled_gaussian(m: object) -> Sampling:
         raise AssumptionError(
             f"softmax_bounds: found {echo(m)}, needed a subsampled Gaussian: for other "
             "mechanisms two "
-            "local maxima are not proved; ask for rdp by this theorem instead"
+            "local maxima are not proved",
+            remedy="ask rdp instead, by a theorem",
         )
     if _squared_ratio(m.mechanism) is None:
         raise AssumptionError(
             f"softmax_bounds: found {echo(m.mechanism)}, needed a rational "
             "(sigma/sensitivity)^2: it "
-            "decides where the local maxima are; ask for rdp by this theorem instead"
+            "decides where the local maxima are",
+            remedy="ask rdp instead, by a theorem",
         )
     return m
 
@@ -105,8 +107,8 @@ def _whole_order(alpha: Numeric) -> int:
     at = exact_order(alpha)
     if not isinstance(at, int) or at not in INTEGER_ORDERS:
         raise OrderError(
-            f"softmax_bounds: found order {at}, needed {INTEGER_ORDERS}; "
-            "ask for rdp instead"
+            f"softmax_bounds: found order {at}, needed {INTEGER_ORDERS}",
+            remedy="ask rdp instead",
         )
     return at
 

@@ -118,7 +118,7 @@ def save(figure: Figure, path: str | Path) -> Path:
     try:
         path.write_bytes(content)
     except OSError as error:
-        raise StorageError(f"figure {path}: {reason(error)}; name another file") from None
+        raise StorageError(f"figure {path}: {reason(error)}", remedy="name another file") from None
     return path
 
 

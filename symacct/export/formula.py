@@ -87,8 +87,8 @@ class _Expansion:
         first, last = (self(end, values) for end in ends)
         if not (first.is_Integer and last.is_Integer):
             raise DomainError(
-                f"found a sum from {first} to {last}, needed whole numbers to write it out; "
-                "ask for the formula at a whole order such as 4"
+                f"found a sum from {first} to {last}, needed whole numbers to write it out",
+                remedy="ask for the formula at a whole order such as 4",
             )
         self.terms += max(0, int(last) - int(first) + 1)
         limits.check("nodes", self.terms, "expanded, terms of sums")
@@ -293,8 +293,8 @@ def _order(m: Node, alpha: Numeric | None) -> Order:
     for symbol in m.free_symbols - at.free_symbols:
         if symbol.name in named:
             raise DomainError(
-                f"found a parameter called {symbol.name}, the name of the order; rename it with "
-                "numbers in their place, or ask at a number"
+                f"found a parameter called {symbol.name}, the name of the order",
+                remedy="rename it, or ask at a number",
             )
     return at
 

@@ -66,8 +66,8 @@ class Graph:
         program = shutil.which("dot")
         if program is None:
             raise MissingPackageError(
-                "graph: found no Graphviz, needed its program dot; install it (Debian: "
-                "apt install graphviz), or use .mermaid or .dot"
+                "graph: found no Graphviz, needed its program dot",
+                remedy="install it (Debian: apt install graphviz), or use .mermaid or .dot",
             )
         drawn = subprocess.run(  # noqa: S603  # our own text, on its standard input
             [program, "-Tsvg"], input=self.dot, capture_output=True, text=True, check=True,

@@ -182,8 +182,8 @@ class WrittenLeaf(LeafCurve):
         node = self.node
         if not has_formula(node) and alpha != INFINITY:
             raise DomainError(
-                "Curve: found a Python function, which has no formula; "
-                "state the curve as a SymPy expression in alpha"
+                "Curve: found a Python function, which has no formula",
+                remedy="state the curve as a SymPy expression in alpha",
             )
         condition = _edge(node, self.evaluation.ctx, alpha)
         if condition is False:
@@ -191,8 +191,8 @@ class WrittenLeaf(LeafCurve):
         value = sympy.sympify(super().compute(alpha))
         if value.is_negative or value.has(sympy.I, sympy.nan, sympy.zoo):
             raise OrderError(
-                f"{node}: undefined at order {alpha}, where its formula is no number >= 0; state "
-                "finite_up_to where it is infinite from some order on"
+                f"{node}: undefined at order {alpha}, where its formula is no number >= 0",
+                remedy="state finite_up_to where it is infinite from some order on",
             )
         if isinstance(alpha, sympy.Expr) and value != sympy.oo:
             _require_finite(self, alpha, self.evaluation.ctx.reach.get(alpha))
@@ -220,7 +220,8 @@ class WrittenOperation(OperationCurve):
         if tau and isinstance(alpha, sympy.Expr) and alpha != self.evaluation.asked:
             raise OrderError(
                 f"{theorem.name} has a formula of its own below order {2 * tau}, and here it is "
-                f"read at the open order {alpha}; ask at a number, or pin another theorem"
+                f"read at the open order {alpha}",
+                remedy="ask at a number, or pin another theorem",
             )
         self.evaluation.names.theorems[theorem.name] = theorem
         return super().value_by(theorem, alpha)
@@ -257,8 +258,10 @@ def _require_finite(curve: LeafCurve, alpha: sympy.Expr, reach: int | None) -> N
     if ends_unstated(curve, last):
         raise OrderError(
             f"{node}: its curve is infinite from some order up to {last:,} on, so that no one "
-            f"formula holds at the open order {alpha}; ask for it at a number such as 4, or "
-            "state finite_up_to in a class of your own"
+            f"formula holds at the open order {alpha}",
+            remedy=(
+                "ask for it at a number such as 4, or state finite_up_to in a class of your own"
+            ),
         )
 
 
@@ -292,8 +295,8 @@ def _chord(eps: NodeCurve, alpha: Order, hull: Convexify) -> Number:
             return eps(alpha)
         raise OrderError(
             f"Convexify: found the open order {alpha}, needed a number: which chord of the hull "
-            "counts is decided by numbers; ask at a number such as 7/2, or for the formula of the "
-            "mechanism below"
+            "counts is decided by numbers",
+            remedy="ask at a number such as 7/2, or for the formula of the mechanism below",
         )
     if alpha > hull.max_order:
         return eps(alpha)
@@ -322,7 +325,8 @@ def _corners(eps: NodeCurve, alpha: Order, hull: Convexify) -> list[int]:
         names = ", ".join(sorted(map(str, hull.free_symbols)))
         raise DomainError(
             f"Convexify: found the free symbol {names}, needed numbers: they decide which chord "
-            "of the hull counts; give it a number"
+            "of the hull counts",
+            remedy="put a number in its place",
         )
     with precision(_BITS):
         curve = eps.using(BALL)

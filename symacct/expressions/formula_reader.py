@@ -271,14 +271,13 @@ def _signature_fault(
     """What is wrong with the arguments of what the text calls by this name."""
     try:
         signature = inspect.signature(head)
+        signature.bind(*values, **keywords)
     except ValueError:  # a function of SymPy's has no signature
         return f"{name}: {error}"
-    bare = [one.replace(annotation=one.empty) for one in signature.parameters.values()]
-    needed = f"needed {name}{inspect.Signature(bare)}"
-    try:
-        signature.bind(*values, **keywords)
-    except TypeError as unlike:
-        return f"{name}: {unlike}, {needed}"
+    except TypeError:
+        given = ", ".join([*("…" for _ in values), *(f"{key}=…" for key in keywords)])
+        bare = [one.replace(annotation=one.empty) for one in signature.parameters.values()]
+        return f"found {name}({given}), needed {name}{inspect.Signature(bare)}"
     return f"{name}: {error}"
 
 

@@ -368,7 +368,7 @@ def as_node(value: object, what: str) -> Node:
     """`value` if it is a Node; DomainError otherwise."""
     if not isinstance(value, Node):
         raise DomainError(
-            f"{what}: found {echo(value)}, needed a mechanism such as Gaussian(5); "
-            "symacct.parse() turns text into one"
+            f"{what}: found {echo(value)}, needed a mechanism such as Gaussian(5)",
+            remedy="symacct.parse() turns text into one",
         )
     return value

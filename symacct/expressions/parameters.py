@@ -11,10 +11,9 @@ from flint import arb
 from symacct.arithmetic.ball import decide
 from symacct.core import symbols
 from symacct.core.errors import DomainError, PrecisionError, echo
-from symacct.core.exact import Exact, Numeric, text, typed_value
+from symacct.core.exact import Exact, Numeric, typed_value
 from symacct.core.lazy_import import sympy
 from symacct.expressions.bounded import bits
-from symacct.results.rounding import exact_decimal
 
 #: Of a rational, an expression or a ball; a comparison of balls holds where it is certain.
 Condition: TypeAlias = Callable[[Any], Any]
@@ -44,17 +43,7 @@ def above_minus_one(value: Numeric, name: str) -> Exact:
 def rate(value: Numeric, name: str) -> Exact:
     """A sampling rate in [0, 1]."""
     conditions = (lambda x: x >= 0, lambda x: 1 - x >= 0)
-    return _within(value, name, "0 <= rate <= 1", conditions, _share)
-
-
-def _share(number: Exact) -> str:
-    """The end of a message about a rate above 1: what a rate is, and the percent meant."""
-    if not isinstance(number, Fraction) or number <= 1:
-        return ""
-    percent = (
-        f"; did you mean {text(number)}/100?" if number.denominator == 1 and number < 100 else ""
-    )
-    return f"; a rate is a share, such as 256/60000{percent}"
+    return _within(value, name, "0 <= rate <= 1", conditions)
 
 
 def delta_or_one(value: Numeric, name: str) -> Exact:
@@ -68,29 +57,17 @@ def probability(value: Numeric, name: str) -> Exact:
     return _within(value, name, "0 < probability < 1", conditions)
 
 
-def truth_probability(value: Numeric, name: str) -> Exact:
-    """The probability of the true answer, strictly between 0 and 1, which some give in percent."""
-    conditions = (lambda x: x > 0, lambda x: 1 - x > 0)
-    return _within(value, name, "0 < probability < 1", conditions, _percent)
-
-
-def _percent(number: Exact) -> str:
-    """The end of a message about a probability above 1: the share that so many percent are."""
-    if not isinstance(number, Fraction) or not 1 < number < 100:
-        return ""
-    share = number / 100
-    decimal = exact_decimal(share)
-    return f"; did you mean {decimal or text(share)}?"
-
-
 def whole(value: Numeric, name: str, least: int = 0) -> int:
     """A whole number >= `least`, on which it depends what an expression is made of."""
     number = typed_value(value, name)
     if isinstance(number, sympy.Expr) and number.free_symbols:
         raise DomainError(
             f"{name}: found {echo(value)}, a parameter without a value, needed a whole number >= "
-            f"{least}; write a number, and one expression for each number, because the expression "
-            "is made of other parts for each"
+            f"{least}",
+            remedy=(
+                "write a number, and one expression for each number, because the expression "
+                "is made of other parts for each"
+            ),
         )
     if not isinstance(number, Fraction) or number.denominator != 1 or number < least:
         raise DomainError(f"{name}: found {echo(value)}, needed a whole number >= {least}")
@@ -107,14 +84,8 @@ def number_of_records(value: Numeric | None, name: str) -> int | None:
     return None if value is None else whole(value, name, least=1)
 
 
-def _within(
-    value: Numeric,
-    name: str,
-    needed: str,
-    conditions: tuple[Condition, ...],
-    remedy: Callable[[Exact], str] = lambda _: "",
-) -> Exact:
-    """The exact number; else an error, which ends with the remedy."""
+def _within(value: Numeric, name: str, needed: str, conditions: tuple[Condition, ...]) -> Exact:
+    """The exact number, of which the conditions hold."""
     number = typed_value(value, name)
     if not isinstance(number, Fraction) and symbols.alpha in number.free_symbols:
         raise DomainError(
@@ -123,7 +94,7 @@ def _within(
     for condition in conditions:
         rational = isinstance(number, Fraction)
         if not (condition(number) if rational else _holds(condition, number, name)):
-            raise DomainError(f"{name}: found {echo(value)}, needed {needed}{remedy(number)}")
+            raise DomainError(f"{name}: found {echo(value)}, needed {needed}")
     return number
 
 
@@ -140,8 +111,8 @@ def _holds(condition: Condition, number: sympy.Expr, name: str) -> bool:
     answer = decide(ball_holds, number)
     if answer is None:
         raise PrecisionError(
-            f"{name}: found {echo(number)}, too close to the edge of its domain to decide; "
-            "write it as a rational number"
+            f"{name}: found {echo(number)}, too close to the edge of its domain to decide",
+            remedy="write it as a rational number",
         )
     return answer
 

@@ -17,7 +17,8 @@ from symacct.expressions.theorem_registry import (
     Theorem,
     covers,
     lineage,
-    order_message,
+    order_finding,
+    order_remedy,
     revision,
     speaks_of_relation,
     theorems,
@@ -91,15 +92,15 @@ def _raise_unanswered(
     """Say why there is no bound of this kind: the order, or nothing is proved at all."""
     if not wanted:
         raise SoundnessError(
-            f"{type(node).__name__}: no {goal} bound is proved; ask for rdp instead"
+            f"{type(node).__name__}: no {goal} bound is proved", remedy="ask rdp instead"
         )
     reasons = [t.why_not(node, alpha) or "" for t in wanted]
     if all(not covers(t.orders, alpha) for t in wanted):
-        raise OrderError(reasons[0])
+        raise OrderError(reasons[0], remedy=order_remedy(wanted[0]))
     if goal is Kind.LOWER and all(t.kind is Kind.EXACT for t in wanted):
         raise SoundnessError(
-            f"{type(node).__name__}: no {goal} bound is proved: {'; '.join(reasons)}; "
-            "ask for rdp instead"
+            f"{type(node).__name__}: no {goal} bound is proved: {'; '.join(reasons)}",
+            remedy="ask rdp instead",
         )
     raise AssumptionError(f"{type(node).__name__} at order {alpha}: {'; '.join(reasons)}")
 
@@ -121,9 +122,11 @@ def pinned(among: tuple[Theorem, ...], node: Node, alpha: Order | np.ndarray) ->
 def _checked(theorem: Theorem, node: Node, alpha: Order | np.ndarray) -> Theorem:
     """The theorem, or what is in its way."""
     if not covers(theorem.orders, alpha):
-        raise OrderError(order_message(theorem, alpha))
+        raise OrderError(order_finding(theorem, alpha), remedy=order_remedy(theorem))
     theorem.infer(node, [child.claim for child in node.children], alpha)
     reason = theorem.why_not(node, alpha)
     if reason is not None:
-        raise AssumptionError(f"{theorem.name}: {reason}; ask without by for the default bound")
+        raise AssumptionError(
+            reason, where=theorem.name, remedy="ask without by for the default bound"
+        )
     return theorem

@@ -31,8 +31,8 @@ from symacct.core.claims import (
 from symacct.core.errors import (
     DomainError,
     SoundnessError,
-    among_many,
     echo,
+    suggestion,
 )
 from symacct.core.exact import Order
 from symacct.core.forking import cached_property
@@ -50,6 +50,8 @@ Bound: TypeAlias = Callable[..., Number]
 PROVED, REFUTED = "proved", "refuted"
 ANY_VALUE = range(10**9)  # of an option whose theorem says nothing narrower
 STATUSES = (PROVED, "conjecture", "approximation", REFUTED)
+#: What is needed where a theorem is named.
+LISTED = "a name that theorems lists, such as ZW19-T5"
 STATUS_REMEDY = f"status={PROVED!r}, or what else it is of {', '.join(STATUSES[1:])}"
 _REMEDIES = {
     "operation": "operation= with the operation's class, or a tuple of them",
@@ -177,7 +179,7 @@ class Theorem:
             relation = node.fixed_adjacency  # type: ignore[attr-defined]
             return f"{self.name} is about {self.adjacency} neighbours, got {relation}"
         if not covers(self.orders, alpha):
-            return order_message(self, alpha)
+            return order_finding(self, alpha)
         return self._reads_bound(node) or self.applies(node)
 
     def _reads_bound(self, node: Node) -> str | None:
@@ -236,7 +238,7 @@ def forget(name: str) -> None:
     """Take a theorem out of the register, such as one of your own that you want to restate."""
     global _revision
     if _register.pop(name, None) is None:
-        meant = among_many(name, _register, "symacct theorems")
+        meant = suggestion(name, _register, LISTED)
         raise DomainError(f"theorem: found {echo(name)}{meant}")
     _revision = next(_changes)
 
@@ -395,12 +397,12 @@ def named(name: str, what: str = "by") -> Theorem:
     `what` is the argument that an error is about.
     """
     if not isinstance(name, str):
-        needed = "one of the names that theorems() lists, such as 'ZW19-T5', or a tuple of them"
+        needed = f"{LISTED}, or a tuple of such names"
         raise DomainError(f"{what}: found {echo(name)}, needed {needed}")
     key, colon, options = name.partition(":")
     found = _register.get(key)
     if found is None:
-        meant = among_many(key, _register, "symacct theorems")
+        meant = suggestion(key, _register, LISTED)
         raise DomainError(f"{what}: found {echo(name)}{meant}")
     return _with_options(found, options) if colon else found
 
@@ -422,7 +424,7 @@ def named_about(by: By, node: Node) -> tuple[Theorem, ...]:
 def refuse_unproved(by: By) -> None:
     """SoundnessError if a pinned theorem is no theorem: it must never become a guarantee."""
     for theorem in all_named(by):
-        remedy = "ask without by, or look at the number with rdp by this theorem"
+        remedy = "ask without by, or ask rdp for the number"
         check_proved(theorem.name, theorem.status, remedy)
 
 
@@ -430,7 +432,8 @@ def check_proved(what: str, status: str, remedy: str) -> None:
     """SoundnessError for what a guarantee must not rest on."""
     if status != PROVED:
         raise SoundnessError(
-            f"{what}: found the status {echo(status)}, needed {PROVED!r} for a guarantee; {remedy}"
+            f"{what}: found the status {echo(status)}, needed {PROVED!r} for a guarantee",
+            remedy=remedy,
         )
 
 
@@ -472,14 +475,19 @@ def speaks_of_relation(theorem: Theorem, node: Any) -> bool:
     return node.fixed_adjacency.relation in (Relation.EITHER, theorem.adjacency.relation)
 
 
-def order_message(theorem: Theorem, alpha: Order | np.ndarray) -> str:
-    remedy = ""
-    if theorem.orders.whole:
-        remedy = "; convexify gives an upper bound"
-        if theorem.kind is Kind.LOWER:
-            remedy = "; ask for a whole order"
+def order_finding(theorem: Theorem, alpha: Order | np.ndarray) -> str:
+    """That a theorem does not hold at the order."""
     shown = str(alpha) if isinstance(alpha, sympy.Basic) else echo(alpha)
-    return f"{theorem.name} holds at {theorem.orders}, got {shown}{remedy}."
+    return f"{theorem.name} holds at {theorem.orders}, got {shown}"
+
+
+def order_remedy(theorem: Theorem) -> str:
+    """What to ask at an order at which a theorem does not hold, if anything."""
+    if not theorem.orders.whole:
+        return ""
+    if theorem.kind is Kind.LOWER:
+        return "ask for a whole order"
+    return "convexify gives an upper bound"
 
 
 def _with_options(theorem: Theorem, text: str) -> Theorem:

@@ -82,8 +82,8 @@ class Regime:
             failed = _failing(self.of_order, (*given, order))
             if failed is not None:
                 raise OrderError(
-                    f"{theorem} needs {failed}, which fails at order {echo(one)}; "
-                    "ask for a lower order, or ask without by for the default bound"
+                    f"{theorem} needs {failed}, which fails at order {echo(one)}",
+                    remedy="ask for a lower order, or without by for the default bound",
                 )
 
 

@@ -135,7 +135,8 @@ def _newer(events: ModuleType, name: str) -> Any:
         return getattr(events, name)
     except AttributeError:
         raise MissingPackageError(
-            f"to_dp_event: needed a dp-accounting with {name}; install a newer one with pip"
+            f"to_dp_event: needed a dp-accounting with {name}",
+            remedy="install a newer one with pip",
         ) from None
 
 

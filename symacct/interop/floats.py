@@ -44,8 +44,8 @@ def rational(x: Exact, what: str) -> Fraction:
     """x, where it is rational; DomainError where it is not."""
     if not isinstance(x, int | Fraction):
         raise DomainError(
-            f"{what}: found {echo(x)}, needed a rational number; give numbers to symbols with "
-            ".subs()"
+            f"{what}: found {echo(x)}, needed a rational number",
+            remedy="put numbers in the place of symbols",
         )
     return Fraction(x)
 

@@ -38,13 +38,13 @@ def from_opacus_history(history: Iterable[Sequence[Numeric]] | Mapping[str, Any]
 
 def _step(row: object) -> Node:
     if not isinstance(row, list | tuple) or len(row) != 3:
-        raise DomainError(f"history: found {echo(row)}; {_ROW}")
+        raise DomainError(f"history: found {echo(row)}", remedy=_ROW)
     sigma, rate, steps = map(scalar, row)
     try:
         noise = NO_PRIVACY if sigma == 0 else Gaussian(sigma)
         return Compose({PoissonSubsample(noise, rate): steps})
     except DomainError as error:
-        raise DomainError(f"history: {error}; {_ROW}") from None
+        raise DomainError(f"history: {error}", remedy=_ROW) from None
 
 
 def register_with_opacus() -> None:

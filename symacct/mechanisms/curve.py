@@ -83,8 +83,8 @@ class Curve(Mechanism):
     ) -> Curve:
         if adjacency is None:
             raise AdjacencyError(
-                "Curve: found no adjacency, needed the neighbouring relation it is stated for; "
-                'pass adjacency="add_remove", "replace_one" or "either"'
+                "Curve: found no adjacency, needed the neighbouring relation it is stated for",
+                remedy='pass adjacency="add_remove", "replace_one" or "either"',
             )
         check_stated("Curve", {"kind": _KIND_REMEDY}, {"kind": kind})
         if at_infinity is not None:
@@ -138,7 +138,8 @@ class Curve(Mechanism):
             return ctx.number(INFINITY)
         raise OrderError(
             f"Curve: its value at alpha = ∞ was not stated, and a curve of kind "
-            f"{self.kind} needs one there; pass at_infinity=..."
+            f"{self.kind} needs one there",
+            remedy="pass at_infinity=...",
         )
 
     def _formula_at(self, ctx: Arithmetic, alpha: Order) -> Number:
@@ -168,7 +169,8 @@ def _in_arithmetic(ctx: Arithmetic, value: Any, alpha: Order) -> Number:
     if isinstance(value, float) and not isinstance(ctx, Float64Arithmetic):
         raise DomainError(
             f"Curve: found the float {value} at order {alpha}, needed a number of the arithmetic "
-            "that was given; write the curve with ctx's functions and ctx.number('1/4')"
+            "that was given",
+            remedy="write the curve with ctx's functions and ctx.number('1/4')",
         )
     return ctx.number(value) if isinstance(value, int | float | Fraction) else value
 
@@ -187,8 +189,8 @@ def _trusted(ctx: Arithmetic, f: Callable[[Order], Number], alpha: Order) -> Num
     """The value of a plain mpmath callable: in mpmath's global context, set and put back."""
     if isinstance(ctx, SymbolicArithmetic):
         raise DomainError(
-            "Curve: found a Python function, which has no formula; "
-            "state the curve as a SymPy expression in alpha"
+            "Curve: found a Python function, which has no formula",
+            remedy="state the curve as a SymPy expression in alpha",
         )
     if isinstance(ctx, Float64Arithmetic):
         orders = alpha.value() if isinstance(alpha, LogNumber) else np.asarray(alpha, dtype=float)

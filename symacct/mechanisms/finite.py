@@ -188,6 +188,7 @@ def _laws(values: object) -> tuple[tuple[Fraction, ...], ...]:
     if len(lengths) != 1 or len(laws) < 2:
         raise DomainError(
             f"FiniteMechanism: found {len(laws)} different laws with {sorted(lengths)} outcomes, "
-            "needed two or more of the same outcomes; give those that a law lacks the probability 0"
+            "needed two or more of the same outcomes",
+            remedy="give those that a law lacks the probability 0",
         )
     return tuple(laws)

@@ -178,8 +178,8 @@ class MixtureDirection(Direction):
         gamma = self.gamma
         if isinstance(gamma, sympy.Expr):
             raise DomainError(
-                f"found the rate {gamma}, needed a rational number; replace it with "
-                "numbers in their place or ask for the formula"
+                f"found the rate {gamma}, needed a rational number",
+                remedy="put a number in its place, or ask for the formula",
             )
         if power is None:
             return ReverseEntropy(gamma) if self.reverse else Entropy(gamma)
@@ -334,5 +334,6 @@ def _(ctx: MpmathArithmetic, overlap: Overlap) -> Number:
 @_largest.register
 def _(ctx: SymbolicArithmetic, overlap: Overlap) -> Number:
     raise DomainError(
-        "formula: found order ∞ of a pair of densities, which has no formula; ask for its value"
+        "formula: found order ∞ of a pair of densities, which has no formula",
+        remedy="ask for its value",
     )

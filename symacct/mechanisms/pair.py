@@ -108,7 +108,8 @@ class DistributionPair(Mechanism):
             if len(P) != len(Q):
                 raise DomainError(
                     f"DistributionPair: found {len(P)} outcomes of P and {len(Q)} of Q, needed "
-                    "the same outcomes in both; give those that one law lacks the probability 0"
+                    "the same outcomes in both",
+                    remedy="give those that one law lacks the probability 0",
                 )
         return cls._intern(
             P=P,
@@ -237,7 +238,8 @@ class DistributionPair(Mechanism):
         if not isinstance(gamma, Fraction) or self.masses is None:
             raise DomainError(
                 f"DistributionPair.sampled: found {echo(self)} at the rate {gamma}, needed "
-                "finitely many outcomes and a rational rate; PoissonSubsample bounds the others"
+                "finitely many outcomes and a rational rate",
+                remedy="PoissonSubsample bounds the others",
             )
         mixed = mixture(self.masses, gamma)
         laws = [m for m, _ in mixed], [q for _, q in mixed]
@@ -281,7 +283,8 @@ def _matched(P: object, Q: object) -> tuple[Any, Any]:  # noqa: N803
             known = ", ".join(map(echo, keys[:3])) + (", …" if len(keys) > 3 else "")
             raise DomainError(
                 f"DistributionPair: found the outcomes {known} in {name} alone, needed the same "
-                "outcomes in both; give those that one law lacks the probability 0"
+                "outcomes in both",
+                remedy="give those that one law lacks the probability 0",
             )
     return list(P.values()), [Q[key] for key in P]
 
@@ -301,7 +304,7 @@ def probabilities(values: object, what: str) -> tuple[Fraction, ...]:
     if total != 1:
         raise DomainError(
             f"{what}: found probabilities that sum to {echo(total)}, needed exactly 1; "
-            "write them as fractions, as '1/3'; a float is the decimal that it prints as"
+            "write them as fractions, as '1/3': a float is the decimal that it prints as"
         )
     return numbers
 
@@ -314,7 +317,8 @@ def _check_no_formula(*laws: object) -> None:
             written = shown if shown.startswith("laws.") else f"laws.Density('{shown}')"
             raise DomainError(
                 f"DistributionPair, {name}: found {echo(law)}, needed a law or a list of "
-                f"probabilities; a density is a law, written {written}"
+                f"probabilities",
+                remedy=f"a density is a law, written {written}",
             )
 
 

@@ -23,7 +23,7 @@ from symacct.core.lazy_import import sympy
 from symacct.core.sources import KOV15, MIR17
 from symacct.expressions.attained import SWAPPED
 from symacct.expressions.node import Node, kinds
-from symacct.expressions.parameters import nonnegative, probability, truth_probability, whole
+from symacct.expressions.parameters import nonnegative, probability, whole
 from symacct.mechanisms.mechanism import STATED_OF_IT, Mechanism
 
 OF_ABSENT = (
@@ -111,7 +111,7 @@ class RandomizedResponse(ResponsePair):
         return self.premises + ((OF_ABSENT,) if relation is Relation.ADD_REMOVE else ())
 
     def __new__(cls, p: Numeric) -> RandomizedResponse:
-        return cls._intern(p=truth_probability(p, "RandomizedResponse, p"))
+        return cls._intern(p=probability(p, "RandomizedResponse, p"))
 
     def truth_probability(self, ctx: Arithmetic) -> Number:
         """The probability p with which one law gives the first answer."""

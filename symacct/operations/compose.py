@@ -148,4 +148,6 @@ def _runs(count: Numeric) -> Count:
             )
         return whole(count, name)
     except DomainError as error:
-        raise DomainError(f"{error}; Scale(m, c) multiplies a curve by any c >= 0") from None
+        raise DomainError(
+            f"{error}", remedy="Scale(m, c) multiplies a curve by any c >= 0"
+        ) from None

@@ -254,8 +254,11 @@ def _count(records: int, batch: int, epochs: Numeric | None, steps: Numeric | No
         if isinstance(steps, sympy.Symbol) and of == "dp_sgd":
             raise DomainError(
                 f"steps: found {echo(steps)}, a parameter without a value, needed a whole number "
-                f">= 1; with Poisson sampling write for example {steps} * "
-                f"PoissonSubsample(Gaussian(1.1), {batch}/{records})"
+                f">= 1",
+                remedy=(
+                    f"with Poisson sampling write for example {steps} * "
+                    f"PoissonSubsample(Gaussian(1.1), {batch}/{records})"
+                ),
             )
         return whole(steps, "steps", 1)
     if epochs is not None and steps is None:

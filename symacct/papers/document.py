@@ -97,8 +97,8 @@ def paper(
     ]
     if isinstance(alphas, str):
         raise DomainError(
-            f"paper, alphas: found {echo(alphas)}, needed a list such as [2, 4, 8]; for a δ write "
-            "its name, as in delta='1e-6'"
+            f"paper, alphas: found {echo(alphas)}, needed a list such as [2, 4, 8]",
+            remedy="for a δ write its name, as in delta='1e-6'",
         )
     orders = _FEW_ORDERS if alphas is None and delta is None else alphas
     if orders is not None and not is_open:

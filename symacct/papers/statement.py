@@ -164,8 +164,8 @@ def statement(
     arguments.one_of(form, "form", FORMS)
     if guarantee.mechanism is None:
         raise DomainError(
-            "statement: found a guarantee without its mechanism; ask the mechanism for one: "
-            "the statement of a guarantee"
+            "statement: found a guarantee without its mechanism",
+            remedy="ask its mechanism for the guarantee",
         )
     if not isinstance(preface, str):
         raise DomainError(f"preface: found {echo(preface)}, needed text")

@@ -66,8 +66,8 @@ def decided_by_digits(value: Callable[[float], arb], bound: Callable[[], arb]) -
 def undecided(what: str, digits: float) -> PrecisionError:
     """The error where they can't be had."""
     return PrecisionError(
-        f"{what}: {digits:.0f} digits not reached on the exact profile; ask for fewer, "
-        "or for conversion improved"
+        f"{what}: {digits:.0f} digits not reached on the exact profile",
+        remedy="ask for fewer, or for conversion improved",
     )
 
 

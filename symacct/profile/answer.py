@@ -55,8 +55,10 @@ T = TypeVar("T")
 def _steered(ask: Callable[P, T]) -> Callable[P, T]:
     """PrecisionError where numbers leave float64, in which every contour is chosen."""
     return within_floats(
-        "conversion exact: found numbers beyond the range of float64, in which its "
-        "contour is chosen; needed smaller ones, or conversion improved"
+        "found numbers beyond the range of float64, in which its contour is chosen, needed "
+        "smaller ones",
+        where="conversion exact",
+        remedy="use conversion improved",
     )(np.errstate(all="ignore")(ask))
 
 

@@ -38,13 +38,14 @@ class Exact(WholeProfile):
     def refuse_pinned(self, orders: str | Iterable[Numeric] | None, by: object) -> None:
         if orders is not None:
             raise OrderError(
-                "orders: found some with conversion='exact', which takes no order; leave out "
-                "orders="
+                "orders: found some with conversion exact, which takes no order",
+                remedy="ask without orders",
             )
         if by is not None:
             raise DomainError(
-                "by: found a theorem with conversion='exact', which reads the laws themselves and "
-                "no bound of their curve; leave out by="
+                "by: found a theorem with conversion exact, which reads the laws themselves and no "
+                "bound of their curve",
+                remedy="ask without by",
             )
 
     def may_exceed_curve(self, m: Node, memory: Memory) -> bool:

@@ -190,8 +190,10 @@ class _Polygon:
         if not self.corners:
             return least.union(most)
         raise PrecisionError(
-            f"gdp: {digits} digits not reached at {_MOST_POINTS} slopes; ask for fewer digits: "
-            "for a nearly Gaussian mechanism only a few can be found"
+            f"gdp: {digits} digits not reached at {_MOST_POINTS} slopes",
+            remedy=(
+                "ask for fewer digits: for a nearly Gaussian mechanism only a few can be found"
+            ),
         )
 
     def _corner(self, low: SlopePoint, high: SlopePoint) -> _Met:

@@ -169,7 +169,8 @@ class ProfileOnly(UsualPart):
 
     def _refuse(self) -> NoReturn:
         raise PrecisionError(
-            "conversion exact: found several runs of mechanisms that share a sample, or of "
-            "laws in either direction, whose moments are not summed, needed fewer digits or "
-            "conversion improved"
+            "found several runs of mechanisms that share a sample, or of laws in either "
+            "direction, whose moments are not summed, needed fewer digits",
+            where="conversion exact",
+            remedy="ask for fewer, or for conversion improved",
         )

@@ -53,8 +53,9 @@ def by_the_cheapest(
     able = sorted((x for x in priced if x[0] < CANNOT), key=lambda x: x[0])
     if not able:
         raise PrecisionError(
-            "conversion exact: found a composition whose profile no method gives; take fewer "
-            "runs, or conversion improved"
+            "found a composition whose profile no method gives",
+            where="conversion exact",
+            remedy="take fewer runs, or conversion improved",
         )
     *others, last = able
     for _, strategy in others:

@@ -216,9 +216,11 @@ class LeafCurve(NodeCurve):
 
     def _no_number(self, alpha: Order, found: object) -> DomainError:
         return DomainError(
-            f"{type(self.node).__name__} at order {alpha}: found {found}, needed a number; bring "
-            "the order in by ctx.number(alpha) before it meets a number, and state finite_up_to "
-            "where the curve is infinite from some order on"
+            f"{type(self.node).__name__} at order {alpha}: found {found}, needed a number",
+            remedy=(
+                "bring the order in by ctx.number(alpha) before it meets a number, and state "
+                "finite_up_to where the curve is infinite from some order on"
+            ),
         )
 
     def _start(self, alpha: Order) -> Number:
@@ -255,10 +257,11 @@ def _possible(value: Number, alpha: Order) -> Number:
     except TypeError:
         raise DomainError(
             f"Curve: found a value of type {type(value).__name__} at order {alpha}, needed a "
-            "number of the arithmetic that was given; write the curve with ctx's functions"
+            "number of the arithmetic that was given",
+            remedy="write the curve with ctx's functions",
         ) from None
     if undefined:
-        raise OrderError(f"Curve: undefined at order {alpha}; ask for another order")
+        raise OrderError(f"Curve: undefined at order {alpha}", remedy="ask for another order")
     if negative:
         raise DomainError(f"Curve: found the value {value} at order {alpha}, needed >= 0")
     return value

@@ -234,8 +234,11 @@ class OperationCurve(NodeCurve):
                 raise
             takes = ", ".join(("ctx", "eps", "alpha", *self.node.parameters()))
             raise DomainError(
-                f"{theorem.name} at order {alpha}: found {error}; its bound takes ({takes}) by "
-                "these names, and the order by ctx.number(alpha) before it meets a number"
+                f"{theorem.name} at order {alpha}: found {error}",
+                remedy=(
+                    f"its bound takes ({takes}) by "
+                    "these names, and the order by ctx.number(alpha) before it meets a number"
+                ),
             ) from error
 
     def _bound(self, theorem: Theorem) -> Callable[[Order], Number]:

@@ -165,7 +165,7 @@ def by_the_profile(
     return found
 
 
-def _to_fewer(ask: Callable[[int], Guarantee], digits: int, why: Exception) -> Guarantee | None:
+def _to_fewer(ask: Callable[[int], Guarantee], digits: int, why: SymacctError) -> Guarantee | None:
     """To some digits, if there are any: each time to more, until they are refused."""
     found: Guarantee | None = None
     for few in _FEWER:
@@ -182,18 +182,16 @@ def _to_fewer(ask: Callable[[int], Guarantee], digits: int, why: Exception) -> G
     shown: dict[str, Any] = {name: replace(found.asked, digits_asked=had)}
     fewer = "one digit" if digits - had == 1 else f"{digits - had} digits"
     safe = f"the number is safe to report, with {fewer} fewer"
-    note = f"{had} digits are known of the {digits} asked for: {_reason(why)}; {safe}"
+    note = f"{had} digits are known of the {digits} asked for: {why.finding}; {safe}"
     return replace(found, note=note if had < digits else "", **shown)
 
 
-def _instead(found: Guarantee | None, refused: Exception | None) -> str:
-    """Why the curve answers where conversion='exact' was asked for."""
-    return f"{LARGER} {found}" if found else f"{_ASKED} was refused: {_reason(refused)}"
-
-
-def _reason(error: Exception | None) -> str:
-    """What an error found, without its remedies."""
-    return str(error).split(";")[0]
+def _instead(found: Guarantee | None, refused: SymacctError | None) -> str:
+    """Why the curve answers where the exact conversion was asked for."""
+    if found is not None:
+        return f"{LARGER} {found}"
+    assert refused is not None  # noqa: S101  # else it was found
+    return f"{_ASKED} was refused: {refused.finding}"
 
 
 def at_order_one(search: BestOrder, orders: str | Iterable[Numeric] | None = None) -> Guarantee:
@@ -202,7 +200,8 @@ def at_order_one(search: BestOrder, orders: str | Iterable[Numeric] | None = Non
     if orders is not None:
         raise DomainError(
             f"orders: found some with the conversion {question.conversion.name!r}, which reads the "
-            "order 1 alone; ask without orders"
+            "order 1 alone",
+            remedy="ask without orders",
         )
     value = _converted(search, question, lambda curve: curve(1))
     given = f"{question.given} = {echo(question.value)}"
@@ -212,8 +211,8 @@ def at_order_one(search: BestOrder, orders: str | Iterable[Numeric] | None = Non
         )
     if not value < arb("inf"):
         raise PrecisionError(
-            f"{echo(question.m)}: the bound from its order 1 cannot be told from {given}; "
-            "ask for one further from it"
+            f"{echo(question.m)}: the bound from its order 1 cannot be told from {given}",
+            remedy="ask for one further from it",
         )
     return search.at(1, optimal=True)
 

@@ -88,7 +88,7 @@ def theorem(
             warn(
                 (
                     f"theorem {name}: found the values of {other.name} at all arguments that were "
-                    f"tried; needed another theorem; by {other.name} asks for the registered one"
+                    f"tried; needed another theorem; pin {other.name} for the registered one"
                 ),
                 EqualTheoremWarning,
             )
@@ -113,7 +113,9 @@ def _in_the_arithmetic(name: str, bound: Bound) -> Bound:
         names = getattr(getattr(bound, "__code__", None), "co_names", ())
         meant = [f"ctx.{one}" for one in names if hasattr(math, one) and hasattr(ctx, one)]
         kind = "None" if found is None else f"a {type(found).__name__}"
-        raise NoNumberError(f"{name} returned {kind}; write {' and '.join(meant) or _WRITE}")
+        raise NoNumberError(
+            f"{name} returned {kind}", remedy=f"write {' and '.join(meant) or _WRITE}"
+        )
 
     return checked
 

@@ -439,8 +439,8 @@ def _ends(other: Enclosure | Numeric, bits: int) -> tuple[mpmath.mpf, mpmath.mpf
 def _decided(yes: bool, no: bool, left: Enclosure, right: Enclosure | Numeric) -> bool:
     if not yes and not no:
         raise PrecisionError(
-            f"cannot decide how {left} compares with {right}: the enclosures overlap; "
-            "ask for more digits"
+            f"cannot decide how {left} compares with {right}: the enclosures overlap",
+            remedy="ask for more digits",
         )
     return yes
 

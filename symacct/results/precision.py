@@ -36,7 +36,7 @@ def undecided(what: str, digits: int, is_none: bool = False) -> PrecisionError:
         remedy = "the formula gave no number at all; in a class of your own state finite_up_to, in "
         remedy += "a theorem of your own orders that leave out those at which it divides by 0 or ∞"
     at = f"at {limits.current().bits:,} bits"
-    return PrecisionError(f"{what}: {digits} digits not reached {at}; {remedy}")
+    return PrecisionError(f"{what}: {digits} digits not reached {at}", remedy=remedy)
 
 
 def first_bits(digits: int) -> int:

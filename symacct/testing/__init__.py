@@ -137,8 +137,8 @@ def _asked(function: Callable[[float], Any], x: float, where: str, whole: bool) 
         if not whole or x == int(x):
             raise
         raise DomainError(
-            f"{where}: found {type(error).__name__}: {error}; asked at {echo(x)}; for whole orders "
-            "give at=range(2, 65)"
+            f"{where}: found {type(error).__name__}: {error}; asked at {echo(x)}",
+            remedy="for whole orders give at=range(2, 65)",
         ) from error
 
 

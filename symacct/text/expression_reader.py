@@ -33,8 +33,6 @@ _RECIPES: dict[str, Callable[..., Node]] = {
     "sampled_descent": sampled_descent,
     "truncated_poisson": truncated_poisson,
 }
-_STARTS = {"replac": "replace_one", "substit": "replace_one", "add": "add_remove",
-           "remov": "add_remove"}  # fmt: skip
 _OF_WORDS = ("adjacency", "sampling")  # arguments that are words and no numbers
 _RELATIONS = {relation.value for relation in Relation}
 
@@ -77,7 +75,7 @@ def _open_symbol(symbol: str | sympy.Symbol, heads: Mapping[str, Any]) -> sympy.
         raise ParseError(f"symbol: found {echo(name)}, needed a name such as 'sigma'")
     if name in heads or name in CONSTANTS:
         raise ParseError(
-            f"symbol: found {echo(name)}, which means something else; choose another name"
+            f"symbol: found {echo(name)}, which means something else", remedy="choose another name"
         )
     return symbol if isinstance(symbol, sympy.Symbol) else sympy.Symbol(name, positive=True)
 
@@ -139,13 +137,6 @@ class _Reader(_LawReader):
             self.place += 1
         return words.replace("-", "_")
 
-    def unknown(self, token: Token, known: Iterable[str], needed: str) -> ParseError:
-        begun = (word for start, word in _STARTS.items() if token.text.startswith(start))
-        if known is self.names and (relation := next(begun, "")):
-            told = f"found the name {echo(token.text)}; did you mean {relation}?"
-            return self.error(told, token.column)
-        return super().unknown(token, known, needed)
-
     def check_terms(self, operator: Token, left: Any, right: Any) -> None:
         if operator.sort == "-" or not (isinstance(left, Node) and isinstance(right, Node)):
             super().check_terms(operator, left, right)
@@ -165,7 +156,7 @@ class _Reader(_LawReader):
         if len(values) == 1 or not any(isinstance(value, Node) for value in values):
             return super().no_number(operator, *values)
         found = f"found a mechanism at the {operator.text!r}"
-        needed = "needed two mechanisms" if operator.sort == "+" else "needed runs*mechanism"
+        needed = "needed mechanism + mechanism or runs*mechanism"
         return self.error(f"{found}, {needed}", operator.column)
 
 

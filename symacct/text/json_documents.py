@@ -55,8 +55,8 @@ def _field_json(node: Node, value: object, index: dict[Node, int]) -> Json:
         return {"law": value_text(value)}
     if callable(value):
         raise DomainError(
-            f"{type(node).__name__}: found a Python function, which has no text; "
-            "state the curve as a SymPy expression in alpha to write it down"
+            f"{type(node).__name__}: found a Python function, which has no text",
+            remedy="state the curve as a SymPy expression in alpha to write it down",
         )
     return plain_text(value)
 

@@ -116,7 +116,8 @@ def _everywhere(node: Node, accountant: Accountant, digits: int) -> tuple[arb, K
         return _everywhere(node.mechanism, accountant, digits)[0], Kind.UPPER
     raise AssumptionError(
         f"zcdp: found {echo(node)}, for which no ρ is known at all orders; needed a finite "
-        "ε(∞), or noise with a known ρ; tcdp(omega) answers for the orders up to omega"
+        "ε(∞), or noise with a known ρ",
+        remedy="tcdp(omega) answers for the orders up to omega",
     )
 
 
@@ -157,7 +158,8 @@ def _largest(curve: NodeCurve, last: Fraction, digits: int) -> arb:
         for cell in (_ChordCell(widest.left, middle), _ChordCell(middle, widest.right)):
             heapq.heappush(cells, cell)
     raise PrecisionError(
-        f"the largest ε(α)/α: {digits} digits not reached at {_MOST_ORDERS:,} orders; ask for fewer"
+        f"the largest ε(α)/α: {digits} digits not reached at {_MOST_ORDERS:,} orders",
+        remedy="ask for fewer",
     )
 
 

@@ -132,8 +132,8 @@ def or_fewer_digits(ask: Callable[[int], Bound], digits: int) -> Bound:
 def _finite(mu: arb) -> arb:
     if mu == arb("inf"):
         raise AssumptionError(
-            "gdp: found a privacy loss without a largest value, for which no μ holds; pass "
-            "least_error > 0 to bound the tests with larger errors"
+            "gdp: found a privacy loss without a largest value, for which no μ holds",
+            remedy="pass least_error > 0 to bound the tests with larger errors",
         )
     return mu
 

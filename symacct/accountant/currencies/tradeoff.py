@@ -38,7 +38,8 @@ def known_profile(m: Node, what: str) -> Profile:
     except AssumptionError:
         raise AssumptionError(
             f"{what}: found {echo(m)}, for which no dominating pair of laws is known; needed "
-            "such a pair; symacct.risk gives the bounds on tests that a curve implies"
+            "such a pair",
+            remedy="symacct.risk gives the bounds on tests that a curve implies",
         ) from None
 
 

@@ -30,8 +30,8 @@ def certificate(guarantee: Guarantee) -> dict[str, Any]:
     m = guarantee.mechanism
     if m is None:
         raise DomainError(
-            "certificate: found a guarantee without its mechanism; ask the mechanism for one: "
-            "the certificate of a guarantee"
+            "certificate: found a guarantee without its mechanism",
+            remedy="ask its mechanism for the guarantee",
         )
     if m.rewritten is not m:
         why = "; ".join(m.rewrites)

@@ -16,7 +16,9 @@ _MOST_DIGITS = 400  # of a number, which is how many the checker reads
 
 def no_certificate(found: str, remedy: str = _WHAT_THERE_IS) -> DomainError:
     """The error for what no certificate speaks of."""
-    return DomainError(f"certificate: no certificate yet for {cut(found, _LONGEST)}; {remedy}")
+    return DomainError(
+        f"no certificate yet for {cut(found, _LONGEST)}", where="certificate", remedy=remedy
+    )
 
 
 def number_text(x: Fraction | int) -> str:

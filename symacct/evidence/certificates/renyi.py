@@ -65,7 +65,7 @@ def by_renyi(guarantee: Guarantee, m: Node) -> tuple[Fraction, Fraction, set[str
         below = parts_of(part.mechanism) if isinstance(part, SAMPLES) else [(part, 1)]
         for leaf, _ in below:
             if type(leaf) in LAWS:
-                raise no_certificate(f"{leaf!r} by its Rényi curve", "ask by conversion exact")
+                raise no_certificate(f"{leaf!r} by its Rényi curve", "ask with conversion exact")
         name, bound = _bound(part, alpha, guarantee.claim.theorems)
         if (alpha - 1) * bound > _LARGEST:
             raise no_certificate(f"a moment beyond e^{_LARGEST}, as at the order {float(alpha):g}")

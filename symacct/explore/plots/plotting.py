@@ -21,7 +21,6 @@ from symacct.explore.plots.default_orders import default_orders
 from symacct.explore.plots.drawing import Drawing
 from symacct.explore.plots.landmarks import phase_transition, takeover
 from symacct.explore.sweeps import Values, sweep
-from symacct.explore.sweeps.sweeping import other_names
 from symacct.explore.sweeps.worker import NEEDED
 from symacct.export.description import pictured
 from symacct.expressions.node import Node, as_node
@@ -139,7 +138,8 @@ def plot_sweep(
         remedy = f"give one value to {', '.join(varied[2:])}" if varied else several
         raise DomainError(
             f"plot: found several values for {', '.join(varied) or 'nothing'}, needed one "
-            f"parameter with several, for the axis, or a second one for the lines; {remedy}"
+            f"parameter with several, for the axis, or a second one for the lines",
+            remedy=remedy,
         )
     axis, *families = varied
     fixed = [
@@ -157,12 +157,14 @@ def plot_sweep(
         sweep, ask=ask, digits=lines.DIGITS, by=by, conversion=conversion, orders=orders,
         executor=executor,
     )  # fmt: skip
-    nodes = named.values()
-    needed = [*sorted({symbol.name for m in nodes for symbol in m.free_symbols}), NEEDED[ask]]
+    needed = [
+        *sorted({symbol.name for m in named.values() for symbol in m.free_symbols}),
+        NEEDED[ask],
+    ]
     if set(values) != set(needed):
         raise DomainError(
             f"plot: found values for {', '.join(sorted(values))}, needed them for "
-            f"{', '.join(needed)}{other_names(values, needed, nodes)}"
+            f"{', '.join(needed)}"
         )
     for name, node in named.items():
         wanted = {NEEDED[ask], *(symbol.name for symbol in node.free_symbols)}

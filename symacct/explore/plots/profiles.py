@@ -141,6 +141,6 @@ def _line(name: str, value: Callable[[Any], Enclosure], at: Iterable[Any]) -> Pl
         try:
             return value(x)
         except (LimitError, PrecisionError, DomainError) as error:
-            return OrderError(str(error))
+            return OrderError(error.finding, where=error.where, remedy=error.remedy)
 
     return line(name, [(x, point(x)) for x in at])

@@ -48,7 +48,7 @@ class ResultsFile:
             file = open(self.path, "a+b")  # noqa: SIM115  # it stays open for the whole sweep
         except OSError as error:
             raise StorageError(
-                f"results file {self.path}: {reason(error)}; name another file"
+                f"results file {self.path}: {reason(error)}", remedy="name another file"
             ) from None
         if fcntl is not None:
             try:
@@ -56,8 +56,8 @@ class ResultsFile:
             except OSError:
                 file.close()
                 raise StorageError(
-                    f"results file {self.path}: another sweep is writing it; wait for its end or "
-                    "name another file"
+                    f"results file {self.path}: another sweep is writing it",
+                    remedy="wait for its end or name another file",
                 ) from None
         return file
 
@@ -121,8 +121,8 @@ class ResultsFile:
 
     def _foreign(self, fault: str) -> StorageError:
         return StorageError(
-            f"results file {self.path}: {fault}; nothing was changed in it; name another file, "
-            "or remove this one"
+            f"results file {self.path}: {fault}; nothing was changed in it",
+            remedy="name another file, or remove this one",
         )
 
     def add(self, records: dict[int, Record]) -> None:
@@ -136,7 +136,9 @@ class ResultsFile:
         try:
             yield
         except OSError as error:
-            raise StorageError(f"results file {self.path}: {reason(error)}; {remedy()}") from None
+            raise StorageError(
+                f"results file {self.path}: {reason(error)}", remedy=remedy()
+            ) from None
 
     def _write(self, lines: list[bytes]) -> None:
         before = os.fstat(self._file.fileno()).st_size

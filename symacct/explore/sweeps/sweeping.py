@@ -8,7 +8,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, overload
@@ -19,9 +19,7 @@ from symacct.core.errors import (
     ExecutorError,
     StorageError,
     SymacctError,
-    cut,
     echo,
-    nearest,
     reason,
 )
 from symacct.core.exact import Numeric
@@ -34,7 +32,6 @@ from symacct.export.cards import grid
 from symacct.export.description import about
 from symacct.expressions.node import Node, as_node
 from symacct.results.progress import progress as shown_progress
-from symacct.text import to_text
 from symacct.theory.conversion import BEST
 from symacct.version import __version__
 
@@ -50,7 +47,6 @@ _SHARE = 64  # of those that are left: the last tasks are small, so that all end
 _PENDING = 64  # tasks under way at a time
 _SHOWN = 3  # points in the repr of a sweep
 _ROWS = 20  # in its card
-_LONGEST = 120  # characters of an expression in a message
 COLUMNS = (
     "value", "lower", "upper", "kind", "certified", "order", "optimal", "theorems", "how",
     "error",
@@ -133,7 +129,9 @@ class Sweep(Sequence[Record]):
                 writer.writeheader()
                 writer.writerows(self)
         except OSError as error:
-            raise StorageError(f"table {path}: {reason(error)}; name another file") from None
+            raise StorageError(
+                f"table {path}: {reason(error)}", remedy="name another file"
+            ) from None
 
     def to_pandas(self) -> DataFrame:
         """A pandas DataFrame, numbers as text; pandas.to_numeric makes floats of them."""
@@ -218,49 +216,15 @@ def sweep(
                     stored.add(records)
                 advance(len(records))
         except ExecutorError as error:
-            safe = f"in {file}; run the same sweep again to go on" if stored else "in .sweep"
-            error.args = (f"{error}; {len(done):,} of {len(points):,} points are safe {safe}",)
+            safe = f"in {file}" if stored else "in .sweep"
+            finding = f"{error.finding}; {len(done):,} of {len(points):,} points are safe {safe}"
+            error.args = (finding,)
+            error.remedy = "run the same sweep again to go on" if stored else ""
             error.sweep = Sweep(points.axes, [done[i] for i in sorted(done)], of)
             raise
         if stored:
             stored.finish()
     return Sweep(points.axes, [done[i] for i in range(len(points))], of)
-
-
-#: Values of what a question needs, for a message that asks for them.
-_EXAMPLES = {"delta": "'1e-5'", "epsilon": "1", "alpha": "[2, 4, 8]"}
-
-
-def other_names(found: Iterable[str], needed: Iterable[str], nodes: Iterable[Node]) -> str:
-    """The end of a message: what each name that has no place is, and the names to add."""
-    found, needed, nodes = sorted(found), list(needed), list(nodes)
-    lacking = [name for name in needed if name not in found]
-    meant = {name: nearest(name, lacking) for name in found if name not in needed}
-    remedies = [
-        _no_parameter(name, nodes) if other is None else f"did you mean {other} by {name}?"
-        for name, other in meant.items()
-    ]
-    for name in lacking:
-        if name not in meant.values():
-            remedies.append(f"add {{{name!r}: {_EXAMPLES.get(name, '[1, 2, 4]')}}}")
-    return "".join(f"; {remedy}" for remedy in remedies)
-
-
-def _no_parameter(name: str, nodes: list[Node]) -> str:
-    """How a name that has no place in the expressions gets one."""
-    if name in NEEDED.values():
-        return f"leave out {name}, which is for another question"
-    open_nodes = (one for m in nodes for x in m.walk() if (one := _with_open(x, name)) is not None)
-    example = next((f", as in {cut(to_text(one), _LONGEST)}" for one in open_nodes), "")
-    return f"write {name} in the place of a number in the expression{example}"
-
-
-def _with_open(node: Node, name: str) -> Node | None:
-    """The node with this name in the place of its own parameter of that name, if it has one."""
-    if name in node.parameters():
-        with suppress(SymacctError, TypeError):  # not every parameter may be open
-            return type(node)(**{**node.fields(), name: sympy.Symbol(name)})
-    return None
 
 
 class _Grid:
@@ -281,13 +245,13 @@ class _Grid:
         if needed in symbols:
             raise DomainError(
                 f"sweep: found the symbol {needed} in the expression, a name that the "
-                "question itself needs; rename the symbol"
+                "question itself needs",
+                remedy="rename the symbol",
             )
         if set(values) != {*symbols, needed}:
-            remedy = other_names(values, [*symbols, needed], [self.m])
             raise DomainError(
                 f"sweep: found values for {', '.join(sorted(map(str, values))) or 'nothing'}, "
-                f"needed them for {', '.join([*symbols, needed])}{remedy}"
+                f"needed them for {', '.join([*symbols, needed])}"
             )
         self.question = needed
         inner = [name for name in values if name != needed]

@@ -259,7 +259,8 @@ def _with_free_variable(m: Node, variable: str | sympy.Symbol) -> tuple[Node, sy
         known = sorted({"alpha", *(s.name for s in m.free_symbols), *_parameter_names(m)})
         raise DomainError(
             f"expansion in {echo(name)}: found {found} in the expression, needed one of "
-            f"{', '.join(known)} with one value; put a SymPy symbol where it is meant"
+            f"{', '.join(known)} with one value",
+            remedy="put a SymPy symbol where it is meant",
         )
     symbol = sympy.Symbol(name, positive=True)
     done: dict[Node, Node] = {}

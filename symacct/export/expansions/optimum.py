@@ -84,7 +84,7 @@ def optimum(
     if conversion == BEST or named_conversion(conversion).name != "classic":
         raise DomainError(
             f"optimum: found the conversion {echo(conversion)}, whose best order solves an "
-            "equation without a closed form; needed 'classic', or numbers: epsilon at a delta"
+            "equation without a closed form; needed classic, or numbers, which epsilon has"
         )
     if delta is not None and epsilon is not None:
         raise DomainError("optimum: found delta and epsilon, needed one of them")
@@ -108,14 +108,15 @@ def _line(m: Node) -> tuple[sympy.Expr, sympy.Expr]:
         if not isinstance(node, _EVERYWHERE) and not (isinstance(node, Curve) and node.is_formula):
             raise DomainError(
                 f"optimum: found {type(node).__name__}, needed a curve that is a line ξ + ρα, as "
-                "Gaussian noise and zCDP have; ask for numbers with epsilon at a delta"
+                "Gaussian noise and zCDP have",
+                remedy="ask epsilon for numbers",
             )
     curve = sympy.expand(formula(m))
     rho = curve.diff(ALPHA)
     if rho.has(ALPHA):
         raise DomainError(
-            f"optimum: found the curve {echo(curve)}, needed a line ξ + ρα; ask for numbers with "
-            "epsilon at a delta"
+            f"optimum: found the curve {echo(curve)}, needed a line ξ + ρα",
+            remedy="ask epsilon for numbers",
         )
     return sympy.simplify(curve - rho * ALPHA), sympy.factor(rho)
 

@@ -186,8 +186,9 @@ class NoSeriesError(OrderError):
 def no_series(what: str) -> NoSeriesError:
     """The error that says what has no expansion in powers."""
     return NoSeriesError(
-        f"expansion: found {what}, needed powers of the variable; no expansion exists at this "
-        "point: ask for another point or theorem, or for the value by rdp"
+        f"expansion: found {what}, needed powers of the variable: no expansion exists at this "
+        "point",
+        remedy="ask for another point or theorem, or ask rdp for the value",
     )
 
 
@@ -345,8 +346,8 @@ class SeriesArithmetic(SymbolicArithmetic):
         if side is None:
             raise DomainError(
                 f"expansion: found two bounds, {shortened(a)} and {shortened(b)} with t the "
-                f"distance in {self.variable}, and cannot tell which is smaller; pin a theorem "
-                "with by=, or put numbers for the other symbols"
+                f"distance in {self.variable}, and cannot tell which is smaller",
+                remedy="pin a theorem, or put numbers for the other symbols",
             )
         return side < 0
 
@@ -357,7 +358,8 @@ class SeriesArithmetic(SymbolicArithmetic):
         if side is None:
             raise DomainError(
                 f"expansion: found e^({a}) and e^({b}) with t = 1/{self.variable}, needed to know "
-                "which is larger; put numbers for the other symbols"
+                "which is larger",
+                remedy="put numbers for the other symbols",
             )
         return side > 0
 

@@ -169,8 +169,10 @@ class Display:
             other = printed.setdefault(tex, symbol)
             if other.name != symbol.name:
                 raise DomainError(
-                    f"the symbols {other} and {symbol} are both printed {tex}; give one of them "
-                    f"another name: latex(names={{{symbol.name!r}: ...}})"
+                    f"the symbols {other} and {symbol} are both printed {tex}",
+                    remedy=(
+                        f"give one of them another name: latex(names={{{symbol.name!r}: ...}})"
+                    ),
                 )
 
 

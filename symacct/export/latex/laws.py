@@ -46,8 +46,10 @@ Write = Callable[[Exact], str]
 class UnwrittenError(DomainError):
     """The laws of a pair are not known in letters, or are too long to be read."""
 
-    def __init__(self, message: str = "latex: found a pair of laws that are not written") -> None:
-        super().__init__(message)
+    def __init__(
+        self, finding: str = "latex: found a pair of laws that are not written", remedy: str = ""
+    ) -> None:
+        super().__init__(finding, remedy=remedy)
 
 
 @dataclass(frozen=True)

@@ -131,8 +131,11 @@ def checked(tex: object, what: str) -> str:
     fault = _fault(tex) if isinstance(tex, str) and tex.strip() else "text"
     if fault is not None:
         raise DomainError(
-            f"names: found {echo(tex)} for {what}, needed {fault}; a name is made of letters, "
-            r"digits, _, ^, {} and commands such as \sigma, \hat{x}, \mathcal{M}"
+            f"names: found {echo(tex)} for {what}, needed {fault}",
+            remedy=(
+                "a name is made of letters, "
+                r"digits, _, ^, {} and commands such as \sigma, \hat{x}, \mathcal{M}"
+            ),
         )
     return str(tex).strip()
 

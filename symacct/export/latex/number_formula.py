@@ -72,7 +72,10 @@ def number_latex(found: Guarantee, names: Mapping[Any, str] | None = None, by: B
     \mu &= \frac{1}{2} \\
     """
     if found.mechanism is None:
-        raise DomainError("latex: found a guarantee without its mechanism; ask the mechanism")
+        raise DomainError(
+            "latex: found a guarantee without its mechanism",
+            remedy="ask its mechanism for the guarantee",
+        )
     rows = (
         _by_profile(found.mechanism, names) if found.needs_no_order else _by_order(found, names, by)
     )
@@ -164,7 +167,8 @@ def _profile(m: Node) -> Profile:
 def _no_formula(m: Node) -> UnwrittenError:
     return UnwrittenError(
         f"latex: found {type(m).__name__}, for whose exact privacy profile no formula of a pair of "
-        "laws is written; without delta, latex writes that of the Rényi curve"
+        "laws is written",
+        remedy="without delta, latex writes that of the Rényi curve",
     )
 
 
@@ -264,7 +268,8 @@ def _by_order(found: Guarantee, names: Mapping[Any, str] | None, by: By) -> Iter
     elif not isinstance(conversion, Conversion) or isinstance(conversion, OrderOne):
         raise UnwrittenError(
             f"latex: found the conversion {conversion.name}, which has no formula of one order "
-            "above 1; without delta, latex writes that of the Rényi curve"
+            "above 1",
+            remedy="without delta, latex writes that of the Rényi curve",
         )
     else:
         ctx = SymbolicArithmetic()

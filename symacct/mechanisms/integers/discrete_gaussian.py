@@ -74,7 +74,7 @@ class DiscreteGaussian(LatticeNoise):
         try:
             moved = whole(sensitivity, "DiscreteGaussian, sensitivity", least=1)
         except DomainError as error:
-            raise DomainError(f"{error}; {_OF_A_VECTOR}") from None
+            raise DomainError(f"{error}", remedy=_OF_A_VECTOR) from None
         return cls._intern(sigma=scale, sensitivity=moved)
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
@@ -226,7 +226,7 @@ def _(
     reach = math.ceil(math.sqrt(2 * float(ctx.grid_nats().value())) * noise.in_float) + 1
     last = math.ceil(float_above(power)) * noise.sensitivity + reach
     limits.check(
-        "order", last + reach, 'terms of a sum in float64, of which the engine ball needs fewer'
+        "order", last + reach, "terms of a sum in float64, of which the engine ball needs fewer"
     )
     k = np.arange(noise.first_above_one if above_one else -reach, last + 1, dtype=np.float64)
     total = noise.terms(ctx, value)(k).total()

@@ -218,9 +218,11 @@ class SummedNoise(IntegerSums):
         found: arb = DiscreteGaussianSum(self.sigma, self.parties).log_spread(BALL)
         if not found < _MOST_SPREAD:
             raise LimitError(
-                f"conversion exact: found a sum of {self.parties:,} discrete Gaussian numbers of "
+                f"found a sum of {self.parties:,} discrete Gaussian numbers of "
                 f"little noise, far from one number (by {float(found):.3g} nats), needed at most "
-                f"{_MOST_SPREAD:.0f}; take more noise, or conversion improved"
+                f"{_MOST_SPREAD:.0f}",
+                where="conversion exact",
+                remedy="take more noise, or conversion improved",
             )
         return found
 

@@ -91,7 +91,8 @@ def check_terms(kept: range) -> None:
     if len(kept) > _MOST_TERMS:
         raise LimitError(
             f"noise on whole numbers: found {len(kept):,} outcomes that count, needed at most "
-            f"{_MOST_TERMS:,}; take less noise or a smaller order, or the continuous noise"
+            f"{_MOST_TERMS:,}",
+            remedy="take less noise or a smaller order, or the continuous noise",
         )
 
 

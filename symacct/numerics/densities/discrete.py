@@ -193,8 +193,8 @@ class ProgressionSeries:
 
 def _too_long() -> PrecisionError:
     return PrecisionError(
-        f"a sum: found more than {_MOST_TERMS:,} terms that count, needed fewer; "
-        "take laws of smaller means"
+        f"a sum: found more than {_MOST_TERMS:,} terms that count, needed fewer",
+        remedy="take laws of smaller means",
     )
 
 

@@ -96,5 +96,6 @@ class Quadrature:
                 middle = (a + b) / 2
                 pending += [(a, middle, depth + 1), (middle, b, depth + 1)]
         raise PrecisionError(
-            f"an integral in mpmath: found no agreement on {_PIECES} pieces; ask engine ball"
+            f"an integral in mpmath: found no agreement on {_PIECES} pieces",
+            remedy="ask the engine ball",
         )

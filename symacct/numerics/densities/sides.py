@@ -173,8 +173,11 @@ def _converges(side: Side, exponent: sympy.Expr) -> bool:
             return False
     raise PrecisionError(
         f"whether e^({exponent}) has a finite integral for {symbols.t} → "
-        f"{'∞' if side.is_infinite else '0'}: found no proof; write the density as a sum or a "
-        "product of exponentials and powers, that of e^x in place of x if e^x is in an exponent"
+        f"{'∞' if side.is_infinite else '0'}: found no proof",
+        remedy=(
+            "write the density as a sum or a "
+            "product of exponentials and powers, that of e^x in place of x if e^x is in an exponent"
+        ),
     )
 
 

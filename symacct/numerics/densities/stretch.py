@@ -143,8 +143,8 @@ class Stretch:
             if tail <= tolerance:
                 return start, within(tail)
         raise PrecisionError(
-            "an integral: found no bound of its tail that falls fast enough, needed one; "
-            "ask for fewer digits, or at another order"
+            "an integral: found no bound of its tail that falls fast enough, needed one",
+            remedy="ask for fewer digits, or at another order",
         )
 
     def _starts(self) -> Iterator[arb]:
@@ -186,8 +186,11 @@ def integrate(at: Callable[[acb, bool], acb], low: arb, high: arb, tolerance: ar
     )
     if count >= _EVALUATIONS - _MOST_OF_A_RULE:
         raise PrecisionError(
-            f"an integral: not resolved with {_EVALUATIONS:,} evaluations; ask for fewer digits, "
-            "or give the points where the densities are not smooth as cuts"
+            f"an integral: not resolved with {_EVALUATIONS:,} evaluations",
+            remedy=(
+                "ask for fewer digits, "
+                "or give the points where the densities are not smooth as cuts"
+            ),
         )
     return value.real
 

@@ -66,7 +66,8 @@ def _end(side: Side, bits: int) -> tuple[arb, arb]:
             return start, here.union(top)
     raise PrecisionError(
         "order ∞: found no proof of how the log-ratio of the densities goes on at an end of the "
-        "support, needed one; ask at a finite order"
+        "support, needed one",
+        remedy="ask at a finite order",
     )
 
 
@@ -85,8 +86,8 @@ def _branch_and_bound(boxes: Iterable[tuple[Evaluator, arb, arb]], least: arb, b
         looked += 1
         if looked > _BOXES:
             raise PrecisionError(
-                "order ∞: the supremum of the log-ratio was not found within "
-                f"{_BOXES:,} boxes; ask for fewer digits, or at a finite order"
+                f"order ∞: the supremum of the log-ratio was not found within {_BOXES:,} boxes",
+                remedy="ask for fewer digits, or at a finite order",
             )
         middle = arb(((low + high) / 2).mid())
         least = least.max(real_value(ratio, middle))

@@ -37,7 +37,8 @@ def gaussian_upper_half(alpha: Fraction | None, gamma: Fraction, shift: Fraction
     if power * delta > _FARTHEST_PEAK:
         raise PrecisionError(
             f"the expectation over L > 1: found its peak {power * delta:,.0f} deviations away, "
-            f"needed at most {_FARTHEST_PEAK:.0f}; ask for a lower order, or another theorem"
+            f"needed at most {_FARTHEST_PEAK:.0f}",
+            remedy="ask for a lower order, or another theorem",
         )
     places = [delta / 2 + k / 8 for k in range(1, int(8 * (power * delta + 2)) + 16)]
     log_value = max(_log_size(alpha, rate, delta, x) for x in places[:4096])
@@ -87,8 +88,8 @@ def _bits(bits: int, log_value: float, log_tolerance: float, exponent: float) ->
     most = limits.current().bits
     if not scale / LOG2 < most:
         raise PrecisionError(
-            f"the expectation over L > 1: found an integrand of more than {most:,} bits; ask for "
-            "another theorem, or raise the limit bits"
+            f"the expectation over L > 1: found an integrand of more than {most:,} bits",
+            remedy="ask for another theorem, or raise the limit bits",
         )
     return int(scale / LOG2 + math.log2(exponent + scale + 2) * 2) + 30
 

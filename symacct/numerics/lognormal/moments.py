@@ -139,8 +139,8 @@ class LognormalMoments(SumMoments):
             if need > _MOST_NEED:
                 raise PrecisionError(
                     f"a moment of {self.count} lognormal variables: found that its transform is "
-                    f"needed to {need:.0f} nats, needed at most {_MOST_NEED:.0f}; ask for a lower "
-                    "order"
+                    f"needed to {need:.0f} nats, needed at most {_MOST_NEED:.0f}",
+                    remedy="ask for a lower order",
                 )
             (value,) = self.law.values([acb(u)], [need])
             self._known[grid.parts, index] = value.real

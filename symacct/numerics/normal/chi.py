@@ -49,7 +49,9 @@ class GaussianChi:
                     self._known[l] = total + within(total * off / (1 - off))
                 else:
                     self._use(self.step / 2)
-        raise PrecisionError(f"B({l}): found no step that is small enough; ask for fewer digits")
+        raise PrecisionError(
+            f"B({l}): found no step that is small enough", remedy="ask for fewer digits"
+        )
 
     def _share_off(self, l: int, total: arb) -> arb:
         """k with T/(1+k) <= B <= T/(1−k), from the strip |Im t| <= a and Minkowski's inequality."""

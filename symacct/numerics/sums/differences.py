@@ -47,7 +47,8 @@ def differences_at(log_moment_at: LogMoment, orders: Iterable[int], bits: int) -
         if pending and precision == limit:
             raise PrecisionError(
                 f"B({pending[0]}): found no {bits} bits at a working precision of {limit:,} bits: "
-                "it is zero or nearly so; raise the limit bits or leave this order out"
+                "it is zero or nearly so",
+                remedy="raise the limit bits or leave this order out",
             )
         precision = min(_next_precision(precision, bits, pending), limit)
     return found
@@ -58,7 +59,8 @@ def _refuse_tiny(log_moment: arb, order: int) -> None:
     if order > 1 and 0 < abs(log_moment).upper() < arb(2) ** -MOST_SHARED_BITS:
         raise PrecisionError(
             f"B({order}): found moments within 2^-{MOST_SHARED_BITS:,} of 1, whose differences "
-            "would take too long; try another theorem"
+            "would take too long",
+            remedy="try another theorem",
         )
 
 

@@ -19,8 +19,10 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def within_floats(message: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """PrecisionError with this message where the floats that choose steps leave their range."""
+def within_floats(
+    finding: str, where: str = "", remedy: str = ""
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """PrecisionError of these words where the floats that choose steps leave their range."""
 
     def guarded(ask: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(ask)
@@ -30,7 +32,7 @@ def within_floats(message: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
             except SymacctError:
                 raise
             except (ArithmeticError, ValueError) as error:
-                raise PrecisionError(message) from error
+                raise PrecisionError(finding, where=where, remedy=remedy) from error
 
         return steered
 

@@ -151,7 +151,8 @@ class Lattice:
         if self.nodes > most:
             raise LimitError(
                 f"a sampled Gaussian's integral: found more than {most:,} nodes, which take too "
-                "long; ask for a lower order, or for another theorem with by="
+                "long",
+                remedy="ask for a lower order, or for another theorem",
             )
 
     @cached_property
@@ -185,7 +186,8 @@ class Lattice:
         if self.nodes * bits**2 > _MOST_WORK:
             raise LimitError(
                 f"a sampled Gaussian's integral: found {self.nodes:,} nodes of {bits:,} bits, "
-                "which take too long; ask for a lower order, or for another theorem with by="
+                "which take too long",
+                remedy="ask for a lower order, or for another theorem",
             )
         return bits
 

@@ -206,7 +206,8 @@ def rows_of(rule: PlaneRule, bound: BellMajorant) -> Iterator[tuple[int, int, in
         if nodes > _MOST_NODES:
             raise LimitError(
                 f"a sampled Gaussian's integral: found more than {_MOST_NODES:,} nodes, which "
-                "take too long; ask for a lower order, or for another theorem with by="
+                "take too long",
+                remedy="ask for a lower order, or for another theorem",
             )
         yield i, first, last
 
@@ -278,7 +279,8 @@ def _working_bits(triple: Triple, rule: PlaneRule, nodes: int) -> int:
     if nodes * bits**2 > _MOST_WORK:
         raise LimitError(
             f"a sampled Gaussian's integral: found {nodes:,} nodes of {bits:,} bits, which take "
-            "too long; ask for a lower order, or for another theorem with by="
+            "too long",
+            remedy="ask for a lower order, or for another theorem",
         )
     return bits
 

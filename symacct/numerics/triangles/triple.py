@@ -109,7 +109,8 @@ class Floats:
         if (high - low) / step > _MOST_NODES:
             raise LimitError(
                 f"a sampled Gaussian's integral: found more than {_MOST_NODES:,} nodes, which take "
-                "too long; ask for more noise, or for an order above 1"
+                "too long",
+                remedy="ask for more noise, or for an order above 1",
             )
         z = np.arange(low, high, step)
         return self.log_block(z, np.zeros(1)) + math.log(step / math.sqrt(2 * math.pi))

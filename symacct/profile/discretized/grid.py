@@ -59,7 +59,7 @@ _SPARED = 0.9  # of the digit more that is worked with than asked for
 
 _REFUSED = (
     "the profile of {:,} runs: found laws whose moments do not fall, needed {} of them for a grid "
-    "of losses, noise of a density beside them, or conversion improved"
+    "of losses, or noise of a density beside them"
 )
 
 Spreads = tuple[tuple[DottedLaw, int], ...]
@@ -340,8 +340,8 @@ class Grids:
                 fewer = f"fewer than the {digits:.0f} worked with" if had else "a larger δ"
                 raise PrecisionError(
                     f"the profile of {self.count} runs: found laws whose moments do not fall, "
-                    f"so that a grid of losses gives about {had} digits; needed {fewer}, or "
-                    "conversion improved"
+                    f"so that a grid of losses gives about {had} digits, needed {fewer}",
+                    remedy="use conversion improved",
                 )
             wanted = max(1, math.ceil((digits - _SPARED - known) / _MEAN_RATE))
             steps *= 2 ** min(math.floor(left), _LEAP, wanted)
@@ -397,7 +397,8 @@ class Grids:
             if not farthest <= FARTHEST:
                 raise PrecisionError(
                     f"the profile of {self.count} runs: found losses beyond {FARTHEST:.0f} to lay "
-                    "a grid over, needed smaller ones, or conversion improved"
+                    "a grid over, needed smaller ones",
+                    remedy="use conversion improved",
                 )
             with ctx.workprec(work + math.ceil(2 * farthest / math.log(2))):
                 step = step_for(laws, steps)

@@ -35,8 +35,10 @@ def allocated(product: PairProduct, steps: int) -> PairProduct:
     if isinstance(part, Atoms):
         return PairProduct(((_of_atoms(part, steps), 1),), kind)
     raise AssumptionError(
-        "conversion exact: found RandomAllocation of noise that is not Gaussian, Laplace or "
-        "of finitely many outcomes, needed one of these; use conversion improved"
+        "found RandomAllocation of noise that is not Gaussian, Laplace or "
+        "of finitely many outcomes, needed one of these",
+        where="conversion exact",
+        remedy="use conversion improved",
     )
 
 

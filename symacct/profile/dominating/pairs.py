@@ -110,8 +110,9 @@ def _(node: DiscreteGaussianSum) -> list[PairProduct]:
     """One whole number, moved by as many as the sensitivity has."""
     if node.dimension > 1:
         raise AssumptionError(
-            f"conversion exact: found {echo(node)}, needed dimension=1, for which the worst two "
-            "laws are known; use conversion improved"
+            f"found {echo(node)}, needed dimension=1, for which the worst two laws are known",
+            where="conversion exact",
+            remedy="use conversion improved",
         )
     if (size := math.floor(node.sensitivity)) == 0:
         return [PairProduct((), Kind.EXACT)]
@@ -199,8 +200,10 @@ def _densities(node: DistributionPair) -> list[PairProduct]:
     overlap = Overlap(*one_dimensional(node.P, node.Q))
     if overlap.P.kernel is None or overlap.Q.kernel is None or not overlap.has_one_support:
         raise AssumptionError(
-            f"conversion exact: found {echo(node)}, needed finitely many outcomes, or two "
-            "densities on the same part of the line; use conversion improved"
+            f"found {echo(node)}, needed finitely many outcomes, or two "
+            "densities on the same part of the line",
+            where="conversion exact",
+            remedy="use conversion improved",
         )
     found = [DensityLoss(DensityPair(overlap))]
     if len(node.roles) == 1 and (ordered := normal_pair(found[0].pair)):
@@ -253,9 +256,11 @@ def _(node: PoissonSubsample) -> list[PairProduct]:
         return _one(noise.in_groups(node.gamma, 1, 1))
     if node.adjacency != node.read_adjacency and node.gamma != 0:
         raise AssumptionError(
-            f"conversion exact: found {type(node).__name__} with adjacency {node.adjacency} of "
+            f"found {type(node).__name__} with adjacency {node.adjacency} of "
             f"{type(node.mechanism).__name__}, needed {node.read_adjacency}, or one Gaussian "
-            "query, for which a dominating pair is known; use conversion improved"
+            "query, for which a dominating pair is known",
+            where="conversion exact",
+            remedy="use conversion improved",
         )
     return [sampled_once(product, node.gamma) for product in products(node.mechanism)]
 
@@ -288,8 +293,10 @@ def _(node: SubsampleWithoutReplacement) -> list[PairProduct]:
     found = of_one_run(products(node.mechanism))
     if not all(part.symmetric for part, _ in found.runs):
         raise AssumptionError(
-            f"conversion exact: found {type(node.mechanism).__name__} on a sample of fixed size, "
-            "needed two laws that a symmetry exchanges; use conversion improved"
+            f"found {type(node.mechanism).__name__} on a sample of fixed size, "
+            "needed two laws that a symmetry exchanges",
+            where="conversion exact",
+            remedy="use conversion improved",
         )
     if not found.runs or node.gamma in (0, 1):
         return [sampled_once(found, node.gamma)]
@@ -353,8 +360,10 @@ def _for_group(node: GroupPrivacy) -> Node:
     noise = noise_for_group(mechanism, node.size)
     if noise is None:
         raise AssumptionError(
-            f"conversion exact: found GroupPrivacy of {type(mechanism).__name__}, needed noise "
-            "or PureDP, or sums of them; use conversion improved for the bound from the curve"
+            f"found GroupPrivacy of {type(mechanism).__name__}, needed noise "
+            "or PureDP, or sums of them",
+            where="conversion exact",
+            remedy="use conversion improved for the bound from the curve",
         )
     return noise
 

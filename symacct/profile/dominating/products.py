@@ -88,9 +88,10 @@ def joint_choices(
     sizes = {sum(one.records) for found in every for one in found if one.records}
     if len(sizes) > 1:
         raise AssumptionError(
-            f"conversion exact: found groups of {echo(min(sizes))} and of {echo(max(sizes))} "
-            f"records in one {type(node).__name__}, needed groups of one size; use "
-            "conversion improved"
+            f"found groups of {echo(min(sizes))} and of {echo(max(sizes))} "
+            f"records in one {type(node).__name__}, needed groups of one size",
+            where="conversion exact",
+            remedy="use conversion improved",
         )
     kind = Kind.UPPER if sizes - {node.claim.adjacency.group} else Kind.EXACT
     for way in itertools.product(*every):
@@ -119,8 +120,10 @@ def _chosen(product: PairProduct) -> Part:
     part = one_part(product)
     if isinstance(part, IntegerLoss | OneSample):
         raise AssumptionError(
-            "conversion exact: found noise on whole numbers, or several mechanisms, in Either, "
-            "needed one of continuous noise, or finite laws; use conversion improved"
+            "found noise on whole numbers, or several mechanisms, in Either, "
+            "needed one of continuous noise, or finite laws",
+            where="conversion exact",
+            remedy="use conversion improved",
         )
     return part
 
@@ -177,8 +180,10 @@ def product_of_many_pairs(choice: Sequence[tuple[PairProduct, int]]) -> PairProd
     many = [(product, times) for product, times in choice if product.of_many]
     if many and any(product.one_way for product, _ in choice):
         raise AssumptionError(
-            "conversion exact: found several runs with samples of fixed size and "
-            "densities, needed one run, or noise or finite laws; use conversion improved"
+            "found several runs with samples of fixed size and "
+            "densities, needed one run, or noise or finite laws",
+            where="conversion exact",
+            remedy="use conversion improved",
         )
     if sum(times for _, times in many) < 2:
         may_exceed_curve = any(product.may_exceed_curve for product, _ in choice)
@@ -232,8 +237,10 @@ def of_one_run(found: list[PairProduct]) -> PairProduct:
         return found[0]
     if found[0].records:
         raise AssumptionError(
-            "conversion exact: found groups of records on Poisson samples that are sampled "
-            "again, needed these samples themselves; use conversion improved"
+            "found groups of records on Poisson samples that are sampled "
+            "again, needed these samples themselves",
+            where="conversion exact",
+            remedy="use conversion improved",
         )
     largest = PointwiseMaximum(frozenset(one_part(product) for product in found))
     kind = combine((product.kind for product in found), "several pairs")

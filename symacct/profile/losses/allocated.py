@@ -49,8 +49,9 @@ class AllocationLoss(ProfileOnly):
     def sampled(self, gamma: Exact) -> Part:
         """Not known."""
         raise AssumptionError(
-            "conversion exact: found RandomAllocation on a sample, needed it on all of the data; "
-            "use conversion improved"
+            "found RandomAllocation on a sample, needed it on all of the data",
+            where="conversion exact",
+            remedy="use conversion improved",
         )
 
     def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:

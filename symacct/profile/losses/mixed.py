@@ -75,8 +75,9 @@ class MixedLoss(MixtureMoments, UsualPart):
     def sampled(self, gamma: Exact) -> Part:
         """No pair is known that says less than the coin."""
         raise AssumptionError(
-            "conversion exact: found one of two mechanisms on one sample, needed the sample "
-            "inside of Either; use conversion improved"
+            "found one of two mechanisms on one sample, needed the sample inside of Either",
+            where="conversion exact",
+            remedy="use conversion improved",
         )
 
     def _weighed(self) -> tuple[tuple[arb, Part], tuple[arb, Part]]:

@@ -76,8 +76,9 @@ class SummedLoss(UsualPart):
     def fixed_size_pair(self, gamma: Exact) -> Part:
         """No pair is known."""
         raise AssumptionError(
-            "conversion exact: found a sample of fixed size sampled again, needed a sample of "
-            "the mechanism itself; use conversion improved"
+            "found a sample of fixed size sampled again, needed a sample of the mechanism itself",
+            where="conversion exact",
+            remedy="use conversion improved",
         )
 
     # --- float64: where to look

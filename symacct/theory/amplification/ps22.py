@@ -69,7 +69,8 @@ def refuse_formula(ctx: Arithmetic) -> None:
     if isinstance(ctx, SymbolicArithmetic):
         raise OrderError(
             "found a question for a formula, needed numbers, because they decide which orders "
-            "are used; ask without by for a formula"
+            "are used",
+            remedy="ask without by for a formula",
         )
 
 
@@ -269,7 +270,8 @@ def negative_binomial_all(
     if not rise < 1:
         raise OrderError(
             f"REPEAT-ALL: found (1−γ)e^{{(α−1)ε(α)}} >= 1, or too near to tell, at order {alpha}, "
-            "needed < 1; ask for a smaller order"
+            "needed < 1",
+            remedy="ask for a smaller order",
         )
     log_gamma = log_of(ctx, runs.gamma)
     if runs.eta == 0:

@@ -368,8 +368,8 @@ def _in_range(x: arb, least: float = 1e-60) -> float:
     if not least <= value <= _LARGEST:
         raise PrecisionError(
             f"the optimal conversion: found {x.mid().str(5, radius=False)} among α − 1, (α − "
-            f"1)·ε(α), −log δ and ε, needed numbers from {least:g} to {_LARGEST:g}; the "
-            "improved conversion takes any numbers"
+            f"1)·ε(α), −log δ and ε, needed numbers from {least:g} to {_LARGEST:g}",
+            remedy="the improved conversion takes any numbers",
         )
     return value
 

@@ -176,7 +176,7 @@ def read_hello(row: Row) -> Hello:
     try:
         return _hello(row)
     except ProtocolError as error:
-        raise ProtocolError(f"the peer's hello: {error}; see docs/protocol.md") from None
+        raise ProtocolError(f"the peer's hello: {error}", remedy="see docs/protocol.md") from None
 
 
 def _hello(row: Row) -> Hello:

@@ -216,7 +216,7 @@ def read(file: str) -> dict[str, KnownFindings]:
         }
     except FileNotFoundError:
         raise BaselineError(
-            f"baseline {echo(file)}: no such file; write it first with --json FILE"
+            f"baseline {echo(file)}: no such file", remedy="write it first with --json FILE"
         ) from None
     except OSError as error:
         raise BaselineError(f"baseline {echo(file)}: cannot be read ({reason(error)})") from None

@@ -35,7 +35,7 @@ def coq(guarantee: Guarantee, digits: int = 6) -> str:
     if guarantee.conversion not in CONVERSIONS:
         raise none_yet(f"the {guarantee.conversion} conversion", "needed improved or classic")
     if best in (1, INFINITY):
-        raise none_yet(f"the order {best}", "needed one between 1 and ∞, say by orders 2, 3, 4")
+        raise none_yet(f"the order {best}", "needed one between 1 and ∞, as with orders 2, 3, 4")
     epsilon, delta = (_claimed(x, digits) for x in (guarantee.epsilon, guarantee.delta))
     if not (0 < delta < 1 and epsilon > 0):
         raise none_yet(f"epsilon={epsilon} and delta={delta}", "needed 0 < delta < 1, epsilon > 0")
@@ -46,8 +46,8 @@ def coq(guarantee: Guarantee, digits: int = 6) -> str:
             return proof(said, str(guarantee.claim.adjacency))
     raise none_yet(
         f"{echo(mechanism)} at epsilon={float(epsilon):.6g} and orders near {float(best):.6g}",
-        f"needed whole orders up to {LONGEST_SUM} where a sample's curve is a sum, by "
-        "orders 2, 3, … and by S22-POISSON",
+        f"needed whole orders up to {LONGEST_SUM} where a sample's curve is a sum, as "
+        "with orders 2, 3, … and by S22-POISSON",
     )
 
 

@@ -34,7 +34,7 @@ _KNOWN = ", ".join(kind.__name__ for kind in _LEAVES)
 
 def none_yet(what: str, remedy: str) -> DomainError:
     """What to raise where there is no certificate."""
-    return DomainError(f"no Coq certificate yet for {what}; {remedy}")
+    return DomainError(f"no Coq certificate yet for {what}", remedy=remedy)
 
 
 def terms(mechanism: Node) -> Terms:

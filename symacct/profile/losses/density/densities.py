@@ -317,7 +317,7 @@ def _floats(part: DensityLoss, ends: tuple[float, ...]) -> tuple[Floats, Floats]
     try:
         panels, _ = _panels(part, orders, 0.0, _STEER_NEED)
     except PrecisionError as error:
-        raise LimitError(str(error)) from error
+        raise LimitError(error.finding, remedy=error.remedy) from error
     with ctx.workprec(_BOUND_BITS):
         rows = [
             (float((log_q + weight.log()).mid()), float(loss.mid()))

@@ -179,7 +179,8 @@ def _(ctx: BallArithmetic, eps: RDPCurve, alpha: int, gamma: Number, branches: B
         if last == _MOST_HEAD:
             raise PrecisionError(
                 f"WBK19-T27 at order {alpha}: found more than {_MOST_HEAD:,} differences that "
-                "count, needed fewer; take WBK19-T9, or a smaller order or rate"
+                "count, needed fewer",
+                remedy="take WBK19-T9, or a smaller order or rate",
             )
         last = min(alpha, 2 * last)
 

@@ -197,7 +197,8 @@ def _(ctx: MpmathArithmetic, mechanism: Mechanism, gamma: Fraction, alpha: Order
         if steps > _MOST_STEPS:
             raise PrecisionError(
                 f"an integral in mpmath: found {steps:,} steps for noise so small, needed at most "
-                f"{_MOST_STEPS:,}; ask the engine ball, or a whole order"
+                f"{_MOST_STEPS:,}",
+                remedy="ask the engine ball, or a whole order",
             )
         points = [-reach + (reach + last) * k / steps for k in range(steps + 1)]
         half_square = 2 * scale**2

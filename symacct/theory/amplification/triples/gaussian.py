@@ -211,7 +211,8 @@ def _places(triangles: Triangles) -> tuple[Place, ...]:
     if places is None:
         raise PrecisionError(
             f"TRIPLE-GAUSSIAN at order {triangles.alpha}: found no proof of which triangle is the "
-            "worst; take TRIPLE-GAUSSIAN-NEAR"
+            "worst",
+            remedy="take TRIPLE-GAUSSIAN-NEAR",
         )
     return places
 
