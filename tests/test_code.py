@@ -586,7 +586,7 @@ def test_every_target_answers_in_the_same_box(which):
 
 def test_where_a_symbol_cannot_stay_open_the_error_names_the_remedy():
     node = SubsampleWithoutReplacement(Gaussian(SIGMA), "1/100")
-    with pytest.raises(DomainError, match=r"Theorem 27, .* pin a theorem with by="):
+    with pytest.raises(DomainError, match=r"Theorem 27, .* pin a theorem, or"):
         node.code("c")
     assert "double rdp(double alpha, double sigma)" in node.code(
         "c", "WBK19-T9", max_order=20, points=20

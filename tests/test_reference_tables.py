@@ -133,8 +133,8 @@ def test_command_json_alone_prints_no_csv():
     [
         (["--grid", "sigma"], "--grid: found 'sigma', needed NAME=VALUES"),
         (["Gaussian(2)", "--grid", "sigma=1"], "grid: found sigma, needed values of alpha"),
-        (["Gaussian(2)", "--ask", "epsilon"], "add --grid delta=1e-5"),
-        (["Gaussian(sigma)", "--grid", "sgma=1"], "did you mean sigma by sgma?"),
+        (["Gaussian(2)", "--ask", "epsilon"], "needed values of delta"),
+        (["Gaussian(sigma)", "--grid", "sgma=1"], "found sgma, needed values of alpha, sigma"),
         (["Gaussian(2)", "--grid", "alpha=2", "--csv", "/no/where/t.csv"], "cannot be written"),
         (["Gaussian(", "--grid", "alpha=2"], "ParseError"),
         (["Gaussian(2)", "--grid", "alpha=2", "--digits", "0"], "digits"),

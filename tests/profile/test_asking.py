@@ -194,7 +194,7 @@ def test_there_is_a_bracket_where_the_profile_is_not_known(m):
 
 def test_what_the_exact_profile_has_no_use_for():
     m = PoissonSubsample(Gaussian(1), "1/10")
-    with pytest.raises(OrderError, match="leave out orders="):
+    with pytest.raises(OrderError, match="ask without orders"):
         m.epsilon("1e-5", conversion="exact", orders=[2, 3])
     with pytest.raises(DomainError, match="ask without by"):
         m.epsilon("1e-5", conversion="exact", by="ZW19-T5")

@@ -304,12 +304,6 @@ def test_what_is_too_large_is_told_by_how_much_and_what_was_allowed():
         assert_sound(lambda alpha: 0.0220002 * alpha, "Gaussian(5)", at=[2], loose=1.1)
 
 
-@pytest.mark.parametrize("name", ["orders", "alphas"])
-def test_the_arguments_by_another_name(name):
-    with pytest.raises(TypeError, match=f"the argument '{name}'.*did you mean at"):
-        assert_sound(lambda alpha: alpha, "Gaussian(5)", **{name: [2, 3, 4]})
-
-
 def test_no_bound_may_be_below_the_truth():
     with pytest.raises(DomainError, match=r"loose: found 0\.9, needed >= 1"):
         assert_sound(lambda alpha: alpha, "Gaussian(5)", loose=0.9)

@@ -42,8 +42,6 @@ _LANDMARKS = {
 #: Numbers and parameters of an expression as Python has them, which a picture shows without quotes.
 _QUOTED = re.compile(r"Symbol\('(\w+)'[^()]*\)|'([^']*)'")
 _BEST = r"best order at $\delta$ = 1e-5"
-#: Values of an axis, for a message that asks for them.
-_SOME = {"delta": "['1e-8', '1e-6', '1e-4']"}
 _ORDER, _CURVE = r"order $\alpha$", r"$\epsilon(\alpha)$"
 _SIGNS = {name: rf"$\{name}$" for name in ("sigma", "gamma", "delta", "epsilon")}
 _SIGNS["alpha"] = _ORDER
@@ -134,8 +132,7 @@ def plot_sweep(
     varied = [name for name, found in values.items() if len(found) > 1]
     if len(varied) not in (1, 2):
         [name, *_] = varied or [*(set(values) - {NEEDED[ask]}), NEEDED[ask]]
-        several = f"add {{'{name}': {_SOME.get(name, '[1, 2, 4]')}}}"
-        remedy = f"give one value to {', '.join(varied[2:])}" if varied else several
+        remedy = f"give one to {', '.join(varied[2:])}" if varied else f"give several to {name}"
         raise DomainError(
             f"plot: found several values for {', '.join(varied) or 'nothing'}, needed one "
             f"parameter with several, for the axis, or a second one for the lines",
