@@ -246,7 +246,7 @@ def test_no_law_reads_a_set_or_the_keys_of_a_mapping(unordered):
 
 
 def test_the_number_of_outcomes_is_limited():
-    with limits(outcomes=3), pytest.raises(LimitError, match=r"entries.*limits\(outcomes"):
+    with limits(outcomes=3), pytest.raises(LimitError, match=r"entries.*the limit outcomes"):
         DistributionPair(["1/4"] * 4, ["1/4"] * 4)
     with pytest.raises(LimitError):
         DistributionPair(itertools.repeat(0), [1])

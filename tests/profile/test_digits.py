@@ -231,7 +231,7 @@ def known_to(had):
 
     def ask(digits):
         if digits > had:
-            raise PrecisionError(f"{digits} digits not reached; ask for fewer")
+            raise PrecisionError(f"{digits} digits not reached", remedy="ask for fewer")
         upper = EXACT.epsilon.upper * (1 + mpmath.mpf(10) ** -digits)
         return replace(EXACT, epsilon=replace(EXACT.epsilon, upper=upper, digits_asked=digits))
 
