@@ -272,7 +272,7 @@ def test_a_curve_that_ends_says_so():
 def test_laws_whose_divergence_becomes_infinite_have_no_formula_at_an_open_order():
     node = DistributionPair(laws.Exponential(3), laws.Exponential(2))
     with pytest.raises(
-        OrderError, match=r"infinite from some order.*open order alpha.*formula\(4\)"
+        OrderError, match=r"infinite from some order.*open order alpha.*a number such as 4"
     ):
         formula(node)
     assert agrees(value(formula(node, 2), {}), FormulaAccountant(45).rdp(node, 2))
@@ -422,9 +422,9 @@ def test_the_formula_of_a_lower_bound_reads_lower_bounds_only():
 
 
 def test_an_open_symbol_has_no_value_and_the_message_says_what_to_do():
-    with pytest.raises(DomainError, match=r"free symbol a.*subs.*formula"):
+    with pytest.raises(DomainError, match=r"free symbol a.*number.*formula"):
         Gaussian(A).rdp(2)
-    with pytest.raises(DomainError, match=r"free symbol a.*subs"):
+    with pytest.raises(DomainError, match=r"free symbol a.*number"):
         PoissonSubsample(Gaussian(A), "1/9").epsilon("1e-5")
     with pytest.raises(DomainError, match="free symbol alpha"):
         Gaussian(5).rdp(ALPHA)
@@ -449,7 +449,7 @@ def test_expanded_writes_every_sum_out():
 
 def test_expanded_needs_whole_ends_and_has_a_limit():
     node = PoissonSubsample(Gaussian(A), Q)
-    with pytest.raises(DomainError, match=r"sum from 2 to alpha.*formula\(4\)"):
+    with pytest.raises(DomainError, match=r"sum from 2 to alpha.*a whole order such as 4"):
         expanded(formula(node))
     with limits(nodes=5), pytest.raises(LimitError, match="terms of sums"):
         expanded(formula(node, 9))

@@ -168,9 +168,3 @@ def test_what_the_grid_does_not_name_has_common_values():
         main, ["reference", "Gaussian(sigma)", "--grid", "sigma=5", "--digits", "5"]
     )
     assert [line.removeprefix("5,") for line in named.output.splitlines()[1:]] == rows
-
-
-def test_a_file_that_no_option_names_is_written_by_the_shell():
-    said = CliRunner().invoke(main, ["code", "Gaussian(5)", "--target", "c", "--out", "a.c"])
-    assert said.exit_code == 2
-    assert said.output.strip().endswith("> FILE.")
