@@ -63,8 +63,8 @@ def test_below_one_another():
         (("MTZ19-T11", "WBK19-T27"), AssumptionError, "contains none"),
         (("MTZ19-T11", "TRIPLE-ANY-POISSON"), AdjacencyError, "under replace_one"),
         (("MTZ19-T11", "MTZ19"), DomainError, "did you mean"),
-        (("MTZ19-T11", None), DomainError, "needed one of the names"),
-        (["MTZ19-T11", "PS22-T2"], DomainError, "or a tuple of them"),
+        (("MTZ19-T11", None), DomainError, "needed a name that theorems lists"),
+        (["MTZ19-T11", "PS22-T2"], DomainError, "or a tuple of such names"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(by, error, said):

@@ -509,14 +509,6 @@ def test_an_option_of_one_number_is_refused_with_a_file(option):
     assert f"found {option[0]} and no --prints" in result.stderr
 
 
-def test_a_run_without_a_delta_is_told_one_below_one_over_the_records():
-    for n, delta in (("60000", "1e-6"), ("100", "1e-4")):
-        words = ["dpsgd", "--n", n, "--batch-size", "10", "--noise-multiplier", "1", "--steps", "9"]
-        said = CliRunner().invoke(main, words).stderr
-        assert f"Add --delta {delta}, for example, which is below 1/n for n = {int(n):,}." in said
-        assert CliRunner().invoke(main, [*words, "--delta", delta]).exit_code == 0
-
-
 @pytest.mark.parametrize(
     ("expr", "exact"),
     [

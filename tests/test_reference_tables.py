@@ -138,7 +138,7 @@ def test_command_json_alone_prints_no_csv():
         (["Gaussian(2)", "--grid", "alpha=2", "--csv", "/no/where/t.csv"], "cannot be written"),
         (["Gaussian(", "--grid", "alpha=2"], "ParseError"),
         (["Gaussian(2)", "--grid", "alpha=2", "--digits", "0"], "digits"),
-        (["Gaussian(2)", "--grid", "alpha=2.."], "--grid alpha: found '2..', needed a number"),
+        (["Gaussian(2)", "--grid", "alpha=2.."], "grid, alpha: found '2..', needed a number"),
         (["Gaussian(b)", "--grid", "b=1,2x", "--grid", "alpha=2"], "b: found '2x', needed a num"),
         (["Gaussian(2)", "--grid", "alpha=2,nan"], "alpha: found 'nan', needed"),
     ],

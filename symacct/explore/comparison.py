@@ -15,7 +15,14 @@ from symacct.accountant.best import late
 from symacct.core import limits
 from symacct.core.claims import Kind
 from symacct.core.deadline import Budget
-from symacct.core.errors import DomainError, OrderError, SoundnessError, SymacctError, echo
+from symacct.core.errors import (
+    DomainError,
+    NoNumberError,
+    OrderError,
+    SoundnessError,
+    SymacctError,
+    echo,
+)
 from symacct.core.exact import Numeric, Order, order
 from symacct.core.lazy_import import sympy
 from symacct.core.pinning import By
@@ -345,6 +352,8 @@ def _ask(
         if by is not None and by.kind is Kind.LOWER:
             return "it reads a curve that is only an upper bound, of which a lower one says nothing"
         return error.finding
+    except NoNumberError as error:
+        return str(error)
     except SymacctError as error:
         return error.finding
 

@@ -476,7 +476,7 @@ def speaks_of_relation(theorem: Theorem, node: Any) -> bool:
 
 
 def order_finding(theorem: Theorem, alpha: Order | np.ndarray) -> str:
-    """That a theorem does not hold at the order."""
+    """The orders at which a theorem holds, and the one at which it was asked."""
     shown = str(alpha) if isinstance(alpha, sympy.Basic) else echo(alpha)
     return f"{theorem.name} holds at {theorem.orders}, got {shown}"
 
