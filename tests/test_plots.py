@@ -272,7 +272,7 @@ def test_two_parameters_are_a_family_of_curves():
     both = {"full": Gaussian(sigma), "sampled": node}
     names = [name.partition(",")[0] for name in lines(plot_sweep(both, over))]
     assert names == ["full", "sampled", "sampled"]
-    with pytest.raises(DomainError, match="give one value to delta"):
+    with pytest.raises(DomainError, match="give one to delta"):
         plot_sweep(node, {**over, "delta": ["1e-6", "1e-5"]})
 
 
