@@ -15,7 +15,6 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-
 _PIPED = 100  # columns of a table in a pipe or a file, which people read; programs read JSON
 _WIDEST = 10_000  # columns, of which a tree fills each of its lines
 _TALLEST = 4  # lines of a cell, above which a row reads better as a list
