@@ -445,7 +445,7 @@ _FIELDS = {
 
 
 def _taken(rows: list[Support], orders: Sequence[str]) -> list[str]:
-    """Those of the orders that all rows take."""
+    """The orders that all rows take."""
     return [order for order in orders if all(row.takes(Fraction(order)) for row in rows)]
 
 
