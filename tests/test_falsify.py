@@ -489,7 +489,7 @@ def test_the_command_prints_the_attack():
     assert as_json["witness"]["verdict"] == "refuted"
     unknown = CliRunner().invoke(main, ["falsify", "NO-SUCH"])
     assert unknown.exit_code == 2
-    assert "needed a name such as" in unknown.output
+    assert "needed a name that theorems lists" in unknown.output
 
 
 @pytest.mark.parametrize("theorem", theorems(), ids=lambda theorem: theorem.name)

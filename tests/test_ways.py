@@ -30,7 +30,7 @@ def test_rare_draws_cost_hardly_anything() -> None:
 
 
 def test_a_way_is_offered_only_where_it_is_about_the_expression() -> None:
-    assert ways(3 * Gaussian(2)) == []
+    assert ways(Gaussian(2)) == ways(3 * Gaussian(2), has_profile=True) == []
     found = {way.proof.code for way in ways(sample_with_replacement(Gaussian(2), 10, 4))}
     assert found == {"RARE-PARTS"}
 
