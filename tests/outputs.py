@@ -20,11 +20,12 @@ from symacct import (
     theorems,
 )
 from symacct.accountant.accountant import asked_of
+from symacct.export.description import describe_tex
 from symacct.export.latex.display import latex
 from symacct.export.latex.number_formula import number_latex, profile_latex
-from symacct.export.prose import prose
+from symacct.export.latex.sentences import tex
 from symacct.export.tables import table
-from symacct.expressions.node import kinds
+from symacct.expressions.words import Marked
 from tests.symbolic import ALPHA, LEAVES, NEED_NUMBERS, OPERATIONS, A, N, Q, pairs
 from tests.thinning import thinned
 
@@ -143,14 +144,17 @@ def tables():
 
 
 def sentences():
-    """(title, LaTeX) of our own prose."""
+    """(title, LaTeX) of our own sentences, and of what a user may mark as mathematics."""
     for theorem in theorems():
-        yield theorem.name, prose(theorem.assumes)
-        yield theorem.name, prose(" ".join(theorem.statement.split()))
-    for name, kind in kinds().items():
-        yield name, prose(" ".join((kind.__doc__ or "").split()))
+        yield theorem.name, tex(theorem.assumes)
+        yield theorem.name, tex(Marked(theorem.orders.words))
+    for kind, nodes in LEAVES.items():
+        yield kind, describe_tex(nodes[0])
+    for name, operation in OPERATIONS.items():
+        yield name, describe_tex(operation(LEAVES["Gaussian"][0]))
     for text in (*HOSTILE, "α^", "x^{α", "α_1_2", "√α ≥ \\alpha", "ε′^2 <= 3%"):
-        yield "hostile prose", prose(text)
+        yield "hostile words", tex(text)
+        yield "hostile mathematics", tex(Marked(f"${text}$"))
 
 
 def papers():

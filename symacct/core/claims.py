@@ -172,11 +172,16 @@ class Orders:
         return reached and (not self.whole or isinstance(alpha, int))
 
     def __str__(self) -> str:
+        return self.words.replace("$", "").replace("α", "alpha")
+
+    @property
+    def words(self) -> str:
+        """What it is called, with the mathematics between dollar signs."""
         if self.first == INFINITY:
-            return "alpha = ∞"
+            return "$α = ∞$"
         sort = "integer" if self.whole else "real"
         comparison = ">" if self.above else ">="
-        return f"{sort} orders {comparison} {self.first}" + (" and ∞" if self.infinite else "")
+        return f"{sort} orders ${comparison} {self.first}$" + (" and $∞$" if self.infinite else "")
 
 
 ALL_ORDERS = Orders()

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from symacct.core import symbols
 from symacct.core.claims import Adjacency, Claim, Kind, Relation, said_of
 from symacct.core.errors import is_float
 from symacct.core.exact import expression, text
 from symacct.core.lazy_import import sympy
-from symacct.export.mechanism_words import WORDS, Counted
 from symacct.export.spoken import (
     LISTED,
+    filled,
     in_tex,
     in_words,
     marked,
@@ -24,19 +25,17 @@ from symacct.export.spoken import (
     written,
 )
 from symacct.expressions.node import Node
-from symacct.mechanisms.curve import Curve
+from symacct.expressions.words import Counted
 from symacct.mechanisms.matrix import UNIT_OF
+from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.response import OF_ABSENT, RandomizedResponse, response_of
-from symacct.operations import (
-    Compose,
-    GroupPrivacy,
-    PoissonSubsample,
-    PostProcess,
-    RandomAllocation,
-    SubsampleWithoutReplacement,
-)
+from symacct.operations import Compose, GroupPrivacy, PostProcess
 from symacct.operations.compose import Count
 from symacct.operations.operation import Operation
+from symacct.operations.subsample import Sampling
+
+if TYPE_CHECKING:
+    from symacct.export.latex.printer import PaperPrinter
 
 _SENSITIVITIES = 4  # that are named one by one
 _BITS = 2  # answers of randomized response that is not said to have more
@@ -53,8 +52,7 @@ def describe(m: Node) -> str:
     '1,000 runs of the Gaussian mechanism (σ = 5, sensitivity 1), each on a fresh Poisson sample \
 (each record kept independently with probability 0.01)'
     """
-    words = _described(m, LISTED)
-    return words.replace("= ≈", "≈").replace("probability ≈", "probability about")
+    return _described(m, _Way(LISTED))
 
 
 def describe_tex(m: Node) -> str:
@@ -62,37 +60,55 @@ def describe_tex(m: Node) -> str:
     return in_tex(lambda: describe(m))
 
 
-def _described(m: Node, listed: int) -> str:
-    """What was done, compositions of up to so many mechanisms named one by one."""
+def described_by_names(m: Node, names: Mapping[Node, str], printer: PaperPrinter) -> str:
+    """What was done to parts that have names in LaTeX, as a noun phrase in LaTeX."""
+    return in_tex(lambda: _described(m, _Way(len(m.children) + 1, names)), printer)
+
+
+@dataclass(frozen=True)
+class _Way:
+    """How parts are told: of a composition so many one by one, and some by names in LaTeX."""
+
+    listed: int
+    names: Mapping[Node, str] = field(default_factory=dict)
+
+
+def _described(m: Node, way: _Way, drawn: str = "") -> str:
+    """What was done, compositions of up to so many mechanisms named one by one.
+
+    `drawn` is said before how a sample in it is drawn: by each of several runs, or by all parts.
+    """
     if isinstance(m, Compose):
-        return _composition(m, listed)
-    if isinstance(m, Curve):
-        return f"a mechanism whose Rényi curve was stated by the authors as {_stated(m)}"
+        return _composition(m, way)
     if response := _response(m):
         return response
-    fields, name = m.fields(), type(m).__name__
-    if name in _SAMPLES and fields["gamma"] == 1:
-        return f"{_inner(fields['mechanism'], listed)} on all of the records"
-    if name in _SAMPLES and isinstance(fields["mechanism"], Compose):
-        together = WORDS[name].format(mechanism="", gamma=value(fields["gamma"]))
-        return f"{_described(fields['mechanism'], listed)}, all{together}"
-    if fields.get("premise") is not None:
-        return (
-            "a mechanism that reveals no more about a record than "
-            f"{_inner(fields['mechanism'], listed)}"
-        )
-    if fields.get("with_record") == "P":
-        name = "DistributionPair, with the record"
-    if name in WORDS:
-        said = {
-            k: _inner(v, listed) if isinstance(v, Node) else Counted(value(v))
-            for k, v in fields.items()
-        }
-        return WORDS[name].format(**said)
+    if isinstance(m, Sampling):
+        if m.gamma == 1:
+            return f"{_inner(m.mechanism, way, drawn)} on all of the records"
+        if isinstance(m.mechanism, Compose) and m.mechanism not in way.names:
+            said = {"mechanism": _described(m.mechanism, way), "each": drawn or ", all"}
+            return filled(m.words, _parameters(m) | said)
+    if "words" in vars(type(m)):  # a subclass is not what its parent is called
+        parts = {k: _inner(v, way, drawn) for k, v in m.fields().items() if isinstance(v, Node)}
+        return filled(m.words, _parameters(m) | parts | {"each": drawn})
     # The relation is said where the guarantee is.
-    said = {k: v for k, v in fields.items() if v is not None and k != "adjacency"}
-    given = ", ".join(f"{k} = {in_words(v)}" for k, v in said.items())
-    return f"the mechanism {name} ({given})"
+    fields = {k: v for k, v in m.fields().items() if v is not None and k != "adjacency"}
+    given = ", ".join(f"{k} = {in_words(v)}" for k, v in fields.items())
+    return f"the mechanism {type(m).__name__} ({given})"
+
+
+def _parameters(m: Node) -> dict[str, str]:
+    """What stands in the places of a template, but for the parts."""
+    return {
+        k: Counted(value(_of_greek(v))) for k, v in m.fields().items() if not isinstance(v, Node)
+    }
+
+
+def _of_greek(parameter: object) -> object:
+    """A formula in the order with that letter as readers know it."""
+    if isinstance(parameter, sympy.Expr) and parameter.has(symbols.alpha):
+        return parameter.xreplace({symbols.alpha: sympy.Symbol("α")})
+    return parameter
 
 
 def _response(m: Node) -> str:
@@ -110,35 +126,40 @@ def _response(m: Node) -> str:
         shown = f"({shown})" if odds.is_Add else shown
         truth = marked(f"{shown}/({shown} + {k - 1})")
     if k == _BITS:
-        return f"randomized response (the true answer with probability {truth})"
-    return (
-        f"randomized response with {k:,} answers (the true one with probability {truth}, else "
-        f"one of the other {k - 1:,}, each equally likely)"
-    )
+        return filled(RandomizedResponse.words, {"p": truth})
+    given = {"answers": f"{k:,}", "others": f"{k - 1:,}", "p": truth}
+    return filled(RandomizedResponse.words_for_more_answers, given)
 
 
-def _composition(m: Compose, listed: int) -> str:
+def _composition(m: Compose, way: _Way) -> str:
     if not m.terms:
         return "no mechanism at all"
-    if len(m.terms) > listed:
+    if len(m.terms) > way.listed:
         return _together([f"{_runs(m.runs)} of {len(m.terms):,} mechanisms"])
-    runs = [said for said, _ in _runs_of_parts(m, listed)]
+    runs = [said for said, _ in _runs_of_parts(m, way)]
     return runs[0] if len(runs) == 1 else _together(runs)
 
 
-def _runs_of_parts(m: Compose, listed: int) -> list[tuple[str, Count]]:
+def _runs_of_parts(m: Compose, way: _Way) -> list[tuple[str, Count]]:
     """The runs of each mechanism in words, and how many they are."""
-    parts = sorted((_of_run(part, count, listed), count) for part, count in m.terms.items())
+    parts = sorted((_of_run(part, count, way), count) for part, count in m.terms.items())
     return [(f"{_runs(count)} of {part}", count) for part, count in parts]
 
 
-def _of_run(part: Node, count: Count, listed: int) -> str:
+def _of_run(part: Node, count: Count, way: _Way) -> str:
     """What is run; of several runs it is said that each has a sample of its own."""
-    said = _described(part, listed)
-    if count == 1 or said.count(_ON_SAMPLE) != 1:
-        return said
-    mechanism, drawn, sample = said.partition(_ON_SAMPLE)
-    return f"{mechanism.removesuffix(', all')}, each{drawn}{sample}"
+    if part in way.names:
+        return marked(way.names[part])
+    own = count != 1 and _samples_said(part) == 1
+    return _described(part, way, ", each" if own else "")
+
+
+def _samples_said(m: Node) -> int:
+    """How many samples the words of m say to be drawn, those in a composition left out."""
+    if isinstance(m, Compose) or response_of(m) is not None:
+        return 0
+    own = isinstance(m, Sampling) and m.gamma != 1
+    return own + sum(map(_samples_said, m.children))
 
 
 def _together(runs: list[str]) -> str:
@@ -167,18 +188,14 @@ def _counted(n: Count) -> str:
     return f"{n:,}" if n < _UNWRITTEN else text(Fraction(n))
 
 
-def _inner(m: Node, listed: int) -> str:
+def _inner(m: Node, way: _Way, drawn: str) -> str:
     """A part: a composition is put in brackets."""
+    if m in way.names:
+        return marked(way.names[m])
     if m == Compose():
         return "no answer at all"
-    words = _described(m, listed)
+    words = _described(m, way, drawn)
     return f"({words})" if isinstance(m, Compose) else words
-
-
-def _stated(m: Curve) -> str:
-    if not m.is_formula:
-        return "a Python function"
-    return f"ε(α) = {spoken(m.f.xreplace({symbols.alpha: sympy.Symbol('α')}))}"
 
 
 OWN_CURVE = "the mechanism's own curve"  # where no theorem is behind a number
@@ -210,15 +227,15 @@ def neighbours(adjacency: Adjacency, m: Node | None = None) -> str:
     if m is not None and is_local(m):
         answer = "the true answer" if adjacency.group == 1 else "the true answers"
         return f"neighbouring datasets differ in {answer} of {one} (local differential privacy)"
-    kinds = set() if m is None else {type(node).__name__ for node in m.walk()}
-    stated = "laws" if not kinds.isdisjoint(_OF_LAWS) else "parameters"
+    leaves = [] if m is None else [node for node in m.walk() if isinstance(node, Mechanism)]
+    stated = next((leaf.stated_by for leaf in leaves if leaf.stated_by != _USUAL), _USUAL)
     return (
         f"neighbouring datasets differ by adding or removing {one}, or by replacing {one}, "
         f"whichever the mechanism's {stated} were stated for"
     )
 
 
-_OF_LAWS = ("FiniteMechanism", "DistributionPair")
+_USUAL = Mechanism.stated_by
 
 
 def is_local(m: Node) -> bool:
@@ -248,22 +265,8 @@ _SHORT = {
 
 def samplings(m: Node) -> list[str]:
     """How records are drawn in m, in few words: Poisson sampling."""
-    named = [
-        said
-        for node in _as_run(m)
-        for kind, said in _DRAWN.items()
-        if isinstance(node, kind) and node.fields().get("gamma") != 1
-    ]
-    return list(dict.fromkeys(named))
-
-
-_DRAWN: dict[type[Node], str] = {
-    PoissonSubsample: "Poisson sampling",
-    SubsampleWithoutReplacement: "samples of a fixed size",
-    RandomAllocation: "each record drawing its batch independently and in secret",
-}
-_ON_SAMPLE = " on a fresh "
-_SAMPLES = ("PoissonSubsample", "SubsampleWithoutReplacement")
+    drawing = (node for node in _as_run(m) if isinstance(node, Operation) and node.drawing)
+    return list(dict.fromkeys(one.drawing for one in drawing if one.fields().get("gamma") != 1))
 
 
 def _as_run(m: Node) -> list[Node]:
@@ -332,11 +335,8 @@ def _premises(m: Node, adjacency: Adjacency | None) -> Iterator[str]:
 
 
 def _filled(premise: str, node: Node) -> str:
-    """The sentence with the fields of the node in their places."""
-    if "{" not in premise:
-        return premise
-    fields = {k: v for k, v in node.fields().items() if not isinstance(v, Node)}
-    return premise.format(**{k: Counted(value(v)) for k, v in fields.items()})
+    """The sentence with the parameters of the node in their places."""
+    return premise if "{" not in premise else premise.format(**_parameters(node))
 
 
 def pressing_premises(m: Node, adjacency: Adjacency | None = None) -> list[str]:
@@ -399,12 +399,12 @@ def in_few_words(m: Node) -> str:
     if len(words) <= _FEW:
         return words
     first = _first_parts(m) if isinstance(m, Compose) else ""
-    return ", ".join(filter(None, [first or _described(m, 0), sensitivity(m)]))
+    return ", ".join(filter(None, [first or _described(m, _Way(0)), sensitivity(m)]))
 
 
 def _first_parts(m: Compose) -> str:
     """As many mechanisms as a few words name, and how many others; nothing if it is none."""
-    parts = _runs_of_parts(m, LISTED)
+    parts = _runs_of_parts(m, _Way(LISTED))
     lengths = accumulate(len(said) for said, _ in parts)
     named = sum(length <= _FEW for length in lengths)
     left = parts[named:]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from fractions import Fraction
 from functools import cache
@@ -15,25 +15,33 @@ from symacct.core.lazy_import import LazyModule, sympy
 from symacct.distributions.density import Density
 from symacct.distributions.law import Law
 from symacct.expressions.formula_writer import value_text
+from symacct.expressions.words import pieces
 from symacct.results.rounding import exact_decimal
 
 if TYPE_CHECKING:
-    from symacct.export.latex import plain_tex, printer
+    from symacct.export.latex import plain_tex, printer, sentences
+    from symacct.export.latex.printer import PaperPrinter
 else:  # they need libraries that words do without
     plain_tex = LazyModule("symacct.export.latex.plain_tex")
     printer = LazyModule("symacct.export.latex.printer")
+    sentences = LazyModule("symacct.export.latex.sentences")
 
 LISTED = 12  # that are named one by one
-_IN_TEX = ContextVar("in_tex", default=False)  # are formulas written as LaTeX?
+#: Are formulas written as LaTeX, and by which printer if not by that of displays?
+_IN_TEX: ContextVar[tuple[bool, PaperPrinter | None]] = ContextVar("in_tex", default=(False, None))
 
 
-def in_tex(words: Callable[[], str]) -> str:
-    """What `words` says, in LaTeX: every formula in it by the printer of displays."""
-    before = _IN_TEX.set(True)
+def in_tex(words: Callable[[], str], by: PaperPrinter | None = None) -> str:
+    """What `words` says, in LaTeX: every formula in it by this printer, or by that of displays."""
+    before = _IN_TEX.set((True, by))
     try:
         return str(plain_tex.marked_tex(words()))
     finally:
         _IN_TEX.reset(before)
+
+
+def _is_tex() -> bool:
+    return _IN_TEX.get()[0]
 
 
 def in_words(parameter: object) -> str:
@@ -46,6 +54,22 @@ def in_words(parameter: object) -> str:
     return value(parameter) if is_number else value_text(parameter)
 
 
+def filled(template: str, fields: Mapping[str, str]) -> str:
+    """A template with its fields in their places; its mathematics as LaTeX within `in_tex`."""
+    return "".join(
+        _set(_about(part.format(**fields)), is_maths) for part, is_maths in pieces(template)
+    )
+
+
+def _set(part: str, is_maths: bool) -> str:
+    return str(sentences.marked_mathematics(part)) if is_maths and _is_tex() else part
+
+
+def _about(words: str) -> str:
+    """With a number of few digits as readers say it."""
+    return words.replace("= ≈", "≈").replace("probability ≈", "probability about")
+
+
 def _law(law: Law) -> str:
     """A law by its name and its parameters: the Poisson law (rate = 10), or by its density."""
     if isinstance(law, Density):
@@ -55,8 +79,15 @@ def _law(law: Law) -> str:
         scaled = "" if law.mass == 1 else ", divided by its integral"
         return f"the law of density {spoken(law.__dict__['formula'])}{where}{scaled}"
     name = " ".join(re.findall("[A-Z][a-z]*", type(law).__name__))
-    said = (f"{_LETTERS.get(k, k)} = {in_words(v)}" for k, v in law.parameters.items())
+    said = (_of_law(k, in_words(v)) for k, v in law.parameters.items())
     return f"the {_LAWS.get(name, name)} law ({', '.join(said)})"
+
+
+def _of_law(name: str, given: str) -> str:
+    """A parameter of a law, by its letter or its name."""
+    letter = _LETTERS.get(name, name)
+    equation = f"{letter} = {{given}}"
+    return filled(f"${equation}$" if len(letter) == 1 else equation, {"given": given})
 
 
 def _end(end: object) -> str:
@@ -71,7 +102,7 @@ def _table(rows: tuple[object, ...]) -> str:
     return f"({', '.join(shown)}{more})"
 
 
-_LETTERS = {"eta": "η", "gamma": "γ", "sigma": "σ"}
+_LETTERS = {"eta": "η", "gamma": "γ", "sigma": "σ", "theta": "θ"}
 _LAWS = {"Truncated Negative Binomial": "truncated negative binomial"}
 
 
@@ -85,9 +116,14 @@ def value(number: object) -> str:
         return "∞" if number == INFINITY else str(number)
     decimal = exact_decimal(number)
     if decimal is not None and len(decimal) <= 12:
-        return decimal
+        return _decimal(decimal)
     is_read = number.denominator == 1 or not is_long(number.numerator, number.denominator)
     return text(number) if is_read else in_few_digits(number)
+
+
+def _decimal(shown: str) -> str:
+    """A decimal, in LaTeX with its power of ten as one."""
+    return marked(plain_tex.in_powers(shown)) if _is_tex() and "e" in shown else shown
 
 
 def spoken(formula: sympy.Expr) -> str:
@@ -104,13 +140,13 @@ def _few_digits(x: sympy.Rational) -> sympy.Symbol:
 
 
 def marked(formula: str) -> str:
-    return str(plain_tex.mathematics(formula)) if _IN_TEX.get() else formula
+    return str(plain_tex.mathematics(formula)) if _is_tex() else formula
 
 
 def written(formula: sympy.Expr) -> str:
     """A formula as plain text, or as LaTeX within `in_tex`."""
-    if _IN_TEX.get():
-        return str(printer.in_text(formula))
+    if _is_tex():
+        return str(printer.in_text(formula, _IN_TEX.get()[1]))
     return str(_spoken()().doprint(formula))
 
 
@@ -150,6 +186,6 @@ def _power_of_e(exponent: sympy.Expr) -> str:
         return "e"
     is_rational = isinstance(exponent, sympy.Rational)
     shown = value(Fraction(exponent.p, exponent.q)) if is_rational else written(exponent)
-    if _IN_TEX.get():
+    if _is_tex():
         return f"e^{{{shown}}}"
     return f"e^{shown}" if re.fullmatch(r"[\w.]+", shown) else f"e^({shown})"

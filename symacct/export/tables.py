@@ -18,9 +18,11 @@ from symacct.core.exact import INFINITY, Numeric, Order, order, text
 from symacct.core.pinning import By
 from symacct.export.description import describe, describe_tex, neighbours
 from symacct.export.formula import formula
+from symacct.export.latex import sentences
 from symacct.export.latex.plain_tex import plain_tex
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.theorem_registry import all_named
+from symacct.expressions.words import Marked
 from symacct.results.enclosure import Enclosure
 from symacct.results.progress import progress
 from symacct.results.rounding import safe
@@ -76,7 +78,9 @@ class Table:
         formats = "".join(f" S[table-format={siunitx_format(column)}]" for column in cells)
         names = (_FORMULAS.get(one.heading) or plain_tex(one.heading) for one in self.columns)
         heads = " & ".join(["{$\\alpha$}", *(f"{{{name}}}" for name in names)])
-        shown = self._caption(describe_tex, plain_tex) if caption is None else plain_tex(caption)
+        shown = (
+            self._caption(describe_tex, sentences.tex) if caption is None else plain_tex(caption)
+        )
         lines = [
             r"\begin{table}[htbp]",
             r"\centering",
@@ -104,7 +108,7 @@ class Table:
             text = text.replace("up.", "up, that of lower bounds down.")
         if not all(value.certified for value in values):
             text += " Not certified: digits of a function or of an unproved statement, on trust."
-        return words("Rényi-DP bounds ε(α) in nats of ") + described(self.m) + words(text)
+        return words(Marked("Rényi-DP bounds $ε(α)$ in nats of ")) + described(self.m) + words(text)
 
 
 @progress("table")

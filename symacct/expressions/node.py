@@ -52,6 +52,9 @@ class Node(Currencies, PaperOutput, Pictures, Interned):
     steepest_up_to: Order = 1
     #: Is it stated for a number of records, so that it holds where there are so many?
     counts_records: bool = False
+    #: What it is called in a sentence: a noun phrase with the fields in their places, and with
+    #: mathematics between dollar signs, as in "noise of $σ = {sigma}$". {steps:step} counts steps.
+    words: str = ""
     #: What has to be true of the program that ran, in sentences with the fields in their places,
     #: as in "at most {steps} steps"; `premises_for` says what depends on the neighbours.
     premises: tuple[str, ...] = ()

@@ -41,6 +41,7 @@ from symacct.core.pinning import By, chosen
 from symacct.expressions.node import Node
 from symacct.expressions.orders import is_real
 from symacct.expressions.validity import Regime
+from symacct.expressions.words import Marked
 
 # A condition gives back None where it is proved to hold, else the reason why it is not.
 Condition = Callable[[Node], str | None]
@@ -105,6 +106,7 @@ class Theorem:
     monotone: bool = UNSTATED
     #: "proved"; a "conjecture", an "approximation" or what is "refuted" never gives a guarantee.
     status: str = UNSTATED
+    #: With its mathematics between dollar signs.
     assumes: str = "nothing further"
     #: Node → None, or the reason why it is not proved; `always` is about every mechanism.
     applies: Condition = UNSTATED
@@ -314,6 +316,8 @@ def _read(what: str, about: Any, statement: Statement) -> Statement:
                 read[name] = reader(read[name])
             except DomainError as error:
                 wrong.append(str(error))
+    if "assumes" in read:
+        read["assumes"] = Marked(arguments.text(read["assumes"], f"{what}, assumes"))
     try:
         check_stated(what, _REMEDIES, read | {"operation": about})
     except SoundnessError as error:

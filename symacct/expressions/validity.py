@@ -16,12 +16,14 @@ from symacct.core.errors import OrderError, PrecisionError, echo
 from symacct.core.exact import Exact, Numeric, Order
 from symacct.core.lazy_import import sympy
 from symacct.expressions.node import Node
+from symacct.expressions.words import unmarked
 
 
 @dataclass(frozen=True)
 class Inequality:
     """left <= right, or left < right where it is `strict`, of numbers of one arithmetic."""
 
+    #: With the mathematics marked.
     words: str
     left: Number
     right: Number
@@ -51,7 +53,7 @@ class Regime:
     of_order: Conditions
 
     def __str__(self) -> str:
-        """All of the conditions, in words, which are the same for all numbers."""
+        """All of the conditions, marked as in a template, which are the same for all numbers."""
         given = [arb(1)] * len(self.names)
         asked = [*self.of_node(BALL, *given), *self.of_order(BALL, *given, arb(1))]
         return ", ".join(one.words for one in asked)
@@ -118,7 +120,7 @@ def _failing(conditions: Conditions, given: tuple[Numeric, ...]) -> str | None:
     for bits in doubled(64):
         with precision(bits):
             for one in conditions(_DECIDING, *map(_DECIDING.number, given)):
-                words, holds = one.words, one.decided()
+                words, holds = unmarked(one.words), one.decided()
                 if not holds:
                     break
             else:

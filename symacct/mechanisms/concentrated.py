@@ -29,6 +29,7 @@ class ZCDP(Mechanism):
     kind = Kind.UPPER
     convex = True  # K(λ) = λξ + λ(λ+1)ρ
     steepest_up_to = INFINITY  # ξ/α + ρ
+    words = "a zero-concentrated differentially private mechanism ($ρ = {rho}$, $ξ = {xi}$)"
     source = BS16.at("Definition 1.1")
     premises = (STATED_OF_IT,)
 
@@ -74,6 +75,7 @@ class TCDP(Mechanism):
     def finite_up_to(self) -> Exact:  # type: ignore[override]
         return self.omega
 
+    words = "a truncated concentrated differentially private mechanism ($ρ = {rho}$, $ω = {omega}$)"
     source = BDRS18.at("Definition 1")
     premises = (STATED_OF_IT,)
 

@@ -101,6 +101,12 @@ class Curve(Mechanism):
         )
 
     @property
+    def words(self) -> str:  # type: ignore[override]
+        """The formula is shown where there is one."""
+        stated = "$ε(α) = {f}$" if self.is_formula else "a Python function"
+        return f"a mechanism whose Rényi curve was stated by the authors as {stated}"
+
+    @property
     def free_symbols(self) -> frozenset[sympy.Symbol]:
         """The symbols left open; alpha is the formula's variable and no parameter."""
         return super().free_symbols - {symbols.alpha}

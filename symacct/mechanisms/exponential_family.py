@@ -52,6 +52,10 @@ class ExponentialFamily(Mechanism):
     adjacency: Adjacency
     kind = Kind.UPPER
     is_finite_there = True
+    words = (
+        "a mechanism of an exponential family ($L = {L}$, $B = {B}$, $κ = {kappa}$, "
+        "sensitivity {sensitivity})"
+    )
     source = WBK19.at("Proposition 38")
 
     @property

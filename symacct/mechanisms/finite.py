@@ -44,6 +44,11 @@ class FiniteMechanism(Mechanism):
     laws: tuple[tuple[Fraction, ...], ...]
     adjacency: Adjacency
     kind = Kind.EXACT
+    stated_by = "laws"
+    words = (
+        "a mechanism whose answer is drawn with one of these lists of probabilities, which "
+        "the data choose: {laws}"
+    )
     source = VEH14.at("Definition 2")
     makers = ("randomized_response", "exponential", "permute_and_flip")
     premises = ("on every dataset the answer has one of the laws listed",)

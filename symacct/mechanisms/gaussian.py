@@ -28,6 +28,7 @@ class Gaussian(Mechanism):
 
     sigma: Exact
     sensitivity: Exact
+    words = "the Gaussian mechanism ($σ = {sigma}$, sensitivity {sensitivity})"
     source = MIR17.at("Table II")
     premises: tuple[str, ...] = (
         "one record changes the query by no more than its sensitivity, in the Euclidean norm",
@@ -89,6 +90,7 @@ class ScalarGaussian(Gaussian):
     """
 
     is_one_query = True
+    words = "the Gaussian mechanism on one number ($σ = {sigma}$, sensitivity {sensitivity})"
     premises = (
         "the query is one number, and one record changes it by no more than its sensitivity",
     )

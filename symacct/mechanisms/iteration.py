@@ -53,6 +53,10 @@ class NoisyDescent(ComputedGaussian):
     contraction: Fraction
     diameter: Fraction | float
     is_of_vectors = True
+    words = (
+        "the last of {steps:noisy iterate} ($σ = {sigma}$, contraction {contraction}, "
+        "diameter {diameter}), with each record in every step"
+    )
     source = _SOURCE
 
     def __new__(
@@ -110,6 +114,10 @@ class NoisyPass(ComputedGaussian):
     steps: int
     contraction: Fraction
     is_of_vectors = True
+    words = (
+        "the last noisy iterate ($σ = {sigma}$, contraction {contraction}), with the record "
+        "in the first of the last {steps:step}"
+    )
     source = _SOURCE
 
     def __new__(cls, sigma: Numeric, steps: Numeric, contraction: Numeric = 1) -> NoisyPass:

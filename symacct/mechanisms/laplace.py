@@ -78,6 +78,7 @@ class VectorLaplace(LaplacePair):
 
     b: Exact
     sensitivity: Exact
+    words = "the Laplace mechanism on a vector ($b = {b}$, $ℓ₁$ sensitivity {sensitivity})"
     source = ZW19.at("Remark 19")
     premises = ("one record changes the query by no more than its sensitivity, in the ℓ1 norm",)
 
@@ -107,6 +108,7 @@ class Laplace(VectorLaplace):
     0.5
     """
 
+    words = "the Laplace mechanism ($b = {b}$, sensitivity {sensitivity})"
     source = MIR17.at("Table II")
     premises = (
         "the query is one number, and one record changes it by no more than its sensitivity",

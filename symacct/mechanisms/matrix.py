@@ -53,6 +53,10 @@ class MatrixMechanism(ComputedGaussian):
     participations: int
     separation: int
     is_of_vectors = True
+    words = (
+        "the matrix mechanism (strategy {strategy}, $σ = {sigma}$, at most "
+        "{participations:participation} of a record, at least {separation:step} apart)"
+    )
     source = SYMACCT.at("docs/proofs.md, section 25")
 
     def __new__(
@@ -98,6 +102,9 @@ class TreeAggregation(ComputedGaussian):
 
     steps: int
     is_of_vectors = True
+    words = (
+        "binary tree aggregation over {steps:step} ($σ = {sigma}$), with each record in one of them"
+    )
     source = SYMACCT.at("docs/proofs.md, section 25")
 
     def __new__(cls, sigma: Numeric, steps: Numeric) -> TreeAggregation:

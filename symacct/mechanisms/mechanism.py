@@ -44,6 +44,8 @@ class Mechanism(Node):
 
     kind: Kind
     source: Source
+    #: What of it is stated for neighbours, where it is open for which: its parameters or its laws.
+    stated_by = "parameters"
     #: Does a value of the curve cost no more than a few elementary functions? This only steers.
     is_cheap = False
     #: The curve is finite below this order, at it if `is_finite_there`, and ∞ beyond, where neither

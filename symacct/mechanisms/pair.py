@@ -73,6 +73,19 @@ class DistributionPair(Mechanism):
     records: int | None
     json_optional: ClassVar[tuple[str, ...]] = ("with_record", "records")
     kind = Kind.EXACT
+    stated_by = "laws"
+
+    @property
+    def words(self) -> str:  # type: ignore[override]
+        """With the datasets that have the laws, where that is stated."""
+        on = (
+            ("the dataset with the record", "the one without it")
+            if self.with_record == "P"
+            else ("one of two neighbouring datasets", "the other, in either order")
+        )
+        return (
+            f"a mechanism whose answer is distributed as {{P}} on {on[0]} and as {{Q}} on {on[1]}"
+        )
 
     @property
     def premises(self) -> tuple[str, ...]:  # type: ignore[override]

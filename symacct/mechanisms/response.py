@@ -102,6 +102,12 @@ class RandomizedResponse(ResponsePair):
     """
 
     p: Exact
+    words = "randomized response (the true answer with probability {p})"
+    #: The same of `answers` answers, of which `others` are not the true one.
+    words_for_more_answers = (
+        "randomized response with {answers} answers (the true one with probability {p}, else one "
+        "of the other {others}, each equally likely)"
+    )
     source = MIR17.at("Table II")
     makers = ("of_epsilon",)
     premises = ("a person gives one answer in each response",)
@@ -239,6 +245,7 @@ class PureDP(PureResponse):
     """
 
     adjacency: Adjacency
+    words = "an $ε$-differentially private mechanism ($ε = {epsilon}$)"
     source = KOV15.at("every ε-DP mechanism is a post-processing of randomized response")
     premises = (STATED_OF_IT,)
 
@@ -274,6 +281,7 @@ class ApproximateDP(Mechanism):
     attained = SWAPPED
     convex = True
     finite_up_to = Fraction(1)
+    words = "an ($ε$, $δ$)-differentially private mechanism ($ε = {epsilon}$, $δ = {delta}$)"
     source = KOV15.at("every (ε, δ)-DP mechanism is a post-processing of four outcomes")
     premises = (STATED_OF_IT,)
 

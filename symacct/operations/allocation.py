@@ -41,6 +41,11 @@ class RandomAllocation(Operation):
     read_adjacency = ADD_REMOVE
 
     says_who_takes_part = True
+    drawing = "each record drawing its batch independently and in secret"
+    words = (
+        "{steps:step} of {mechanism}, with each record in one step, which it draws "
+        "independently of other records and in secret"
+    )
 
     @property
     def premises(self) -> tuple[str, ...]:  # type: ignore[override]

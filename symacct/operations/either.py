@@ -34,6 +34,7 @@ class Either(Operation):
         )
 
     says_who_takes_part = True
+    words = "{first} with probability {share}, and otherwise {second}"
     premises = ("which of the two mechanisms is run, a coin decides that does not see the data",)
 
     @cached_property

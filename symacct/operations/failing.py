@@ -44,6 +44,7 @@ class Failing(Operation):
         return cls._intern(mechanism=mechanism, delta=probability(delta, "Failing, delta"))
 
     says_who_takes_part = True
+    words = "{mechanism}, which fails with probability {delta} and may then tell everything"
     premises = ("whether a mechanism fails does not depend on the data",)
 
     @property

@@ -56,6 +56,7 @@ class GroupPrivacy(Operation):
     json_former: ClassVar[dict[str, str]] = {
         "c": "c meant groups of 2^c records; write the number of records as size, 8 for c = 3"
     }
+    words = "{mechanism}, for groups of {size} records"
 
     def __new__(cls, mechanism: Node, size: Numeric) -> Node:  # type: ignore[misc]
         mechanism = as_node(mechanism, "GroupPrivacy, mechanism")

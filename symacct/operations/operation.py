@@ -21,6 +21,8 @@ class Operation(Node):
     fixed_adjacency: Adjacency = EITHER
     #: The relation that it reads its mechanism's curve for, where it fixes one.
     read_adjacency: Adjacency = EITHER
+    #: How it draws records at random, in few words, if it does.
+    drawing: str = ""
     #: Is what is below run on another number of records than there are?
     changes_size: bool = False
 

@@ -43,6 +43,13 @@ class PostProcess(Operation):
         )
 
     @property
+    def words(self) -> str:  # type: ignore[override]
+        """What was run is another mechanism where a premise says of it what the result is of."""
+        if self.premise is None:
+            return "a post-processing of {mechanism}"
+        return "a mechanism that reveals no more about a record than {mechanism}"
+
+    @property
     def premises(self) -> tuple[str, ...]:  # type: ignore[override]
         """What is stated of the run, else that nothing but the output is read; and the size."""
         told = (

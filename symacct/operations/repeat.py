@@ -33,6 +33,9 @@ class RepeatAndSelect(Operation):
 
     mechanism: Node
     runs: Runs
+    words = (
+        "the best of a random number of runs of {mechanism}, where the number of runs has {runs}"
+    )
     premises = (NUMBER_OF_RUNS,)
 
     def __new__(cls, mechanism: Node, runs: Runs) -> RepeatAndSelect:

@@ -25,6 +25,7 @@ class Scale(Operation):
 
     mechanism: Node
     c: Exact
+    words = "a mechanism whose Rényi curve is stated to be {c} times that of {mechanism}"
     premises = (STATED_OF_IT,)
 
     @property

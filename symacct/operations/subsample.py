@@ -118,6 +118,11 @@ class PoissonSubsample(Sampling):
 
     read_adjacency = ADD_REMOVE
     nested = "a Poisson sample of a Poisson sample is a Poisson sample, at the product of the rates"
+    drawing = "Poisson sampling"
+    words = (
+        "{mechanism}{each} on a fresh Poisson sample (each record kept independently with "
+        "probability {gamma})"
+    )
 
     def __new__(
         cls, mechanism: Node, gamma: Numeric, adjacency: str | Adjacency = "add_remove"
@@ -154,6 +159,11 @@ class SubsampleWithoutReplacement(Sampling):
 
     read_adjacency = REPLACE_ONE
     nested = "a uniform subset of a uniform subset is a uniform subset, at the product of the rates"
+    drawing = "samples of a fixed size"
+    words = (
+        "{mechanism}{each} on a fresh uniform sample without replacement (a share {gamma} of "
+        "the records, of fixed size)"
+    )
 
     def __new__(
         cls, mechanism: Node, gamma: Numeric, adjacency: str | Adjacency = "replace_one"

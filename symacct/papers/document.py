@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
-import re
 from collections.abc import Iterable, Iterator, Mapping
-from fractions import Fraction
 
 import sympy
 
@@ -18,20 +15,19 @@ from symacct.core.exact import INFINITY, Numeric, expression, typed_value
 from symacct.core.pinning import By
 from symacct.core.sources import WORKS
 from symacct.export.citation import STATED, each_work, sources_of
-from symacct.export.description import describe_tex
+from symacct.export.description import described_by_names
+from symacct.export.latex import sentences
 from symacct.export.latex.display import Display
 from symacct.export.latex.laws import UnwrittenError
 from symacct.export.latex.names import SymbolNames
 from symacct.export.latex.number_formula import number_latex
 from symacct.export.latex.plain_tex import plain_tex, tex_number
 from symacct.export.latex.printer import PaperPrinter
-from symacct.export.prose import prose
 from symacct.export.tables import table
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.theorem_registry import Theorem
+from symacct.expressions.words import Marked
 from symacct.mechanisms.mechanism import Mechanism
-from symacct.mechanisms.response import response_of
-from symacct.operations import Compose
 from symacct.results.enclosure import Guarantee
 from symacct.results.rounding import found_order, given
 from symacct.results.written import Written
@@ -50,7 +46,6 @@ _KINDS = {
     Kind.LOWER: "This is a lower bound, and no guarantee.",
     Kind.NEITHER: "This is refuted, and no bound.",
 }
-_LETTERS = {"sensitivity": r"\Delta", "epsilon": r"\epsilon_{0}"}
 _RELATIONS = {
     Relation.ADD_REMOVE: "that differ in one record, added or removed",
     Relation.REPLACE_ONE: "that differ in one record, replaced by another",
@@ -139,44 +134,9 @@ def _mechanism(m: Node, display: Display) -> Iterator[str]:
     names[parts[0]] = r"\mathcal{M}"
     yield r"\begin{description}"
     for part in parts:
-        is_made = not isinstance(part, Mechanism) and response_of(part) is not None
-        said = prose(_first_paragraph(type(part)))
-        what = f"This is {describe_tex(part)}. {said}" if is_made else said
         kind = rf"\textsf{{{plain_tex(type(part).__name__)}}}"
-        yield rf"\item[${names[part]}$] {kind}{_fields(part, names, display)}. {what}"
+        yield rf"\item[${names[part]}$] {kind}: {described_by_names(part, names, display.printer)}."
     yield r"\end{description}"
-
-
-def _first_paragraph(kind: type[Node]) -> str:
-    """What a kind of node is, as its docstring says, up to the formula: the display has that."""
-    text = " ".join((inspect.getdoc(kind) or "").split("\n\n")[0].split())
-    return re.split(r"[:;] |:$", text)[0].rstrip(". ") + "."
-
-
-def _fields(part: Node, names: Mapping[Node, str], display: Display) -> str:
-    """The parameters in mathematics, and the parts by name."""
-    printer = display.printer
-    if isinstance(part, Compose):
-        terms = sorted((names[one], count) for one, count in part.terms.items())
-        runs = [f"${printer.doprint(expression(n))}$ times ${name}$" for name, n in terms]
-        return f" of {', '.join(runs)}" if runs else " of nothing"
-    said = []
-    for name, value in part.fields().items():
-        if isinstance(value, Node):
-            said.append(f"${names[value]}$")
-        elif (shown := _value(value, printer)) is not None:
-            letter = _LETTERS.get(name) or SymbolNames()(name)
-            said.append(f"${shown}$" if shown == letter else f"${letter} = {shown}$")
-    return f" of {', '.join(said)}" if said else ""
-
-
-def _value(value: object, printer: PaperPrinter) -> str | None:
-    """A parameter in mathematics; None for what is no number."""
-    if isinstance(value, float):
-        return r"\infty"
-    if not isinstance(value, int | Fraction | sympy.Expr):
-        return None
-    return str(printer.doprint(expression(value)))
 
 
 def _formula(display: Display, claim: Claim) -> Iterator[str]:
@@ -197,10 +157,10 @@ def _theorems(theorems: Iterable[Theorem], m: Node) -> Iterator[str]:
     yield r"\begin{description}"
     for theorem in theorems:
         status = "" if theorem.status == "proved" else f" This is {plain_tex(theorem.status)}."
-        orders = prose(str(theorem.orders).replace("alpha", "α"))
+        orders = sentences.tex(Marked(theorem.orders.words))
         yield (
             rf"\item[{plain_tex(theorem.name)}] {_cited(theorem.source)}, for {orders}. "
-            f"Assumes {prose(theorem.assumes)}.{status}"
+            f"Assumes {sentences.tex(theorem.assumes)}.{status}"
         )
     for leaf in dict.fromkeys(type(one) for one in m.walk() if isinstance(one, Mechanism)):
         sources = [s for one in m.walk() if type(one) is leaf for s in one.claim.sources]

@@ -26,9 +26,10 @@ from symacct.export.description import (
     pressing_premises,
     samplings,
 )
-from symacct.export.latex.plain_tex import plain_tex, tex_number
-from symacct.export.prose import prose
+from symacct.export.latex import sentences as latex
+from symacct.export.latex.plain_tex import plain_tex
 from symacct.expressions.node import Node
+from symacct.expressions.words import Marked
 from symacct.mechanisms.curve import Curve
 from symacct.papers.fingerprint import fingerprint
 from symacct.results.enclosure import Enclosure, Guarantee
@@ -49,12 +50,10 @@ _HASH = 12  # digits of a hash that tell expressions apart in a text
 
 @dataclass(frozen=True)
 class Form:
-    """How a text is written: words, conditions with formulas, a number, code, and a citation."""
+    """How a text is written: sentences, what was done, code, and a citation."""
 
     words: Callable[[str], str]
-    conditions: Callable[[str], str]
     described: Callable[[Node], str]
-    number: Callable[[str], str]
     code: Callable[[str], str]
     cited: Callable[[str, str], str]
 
@@ -64,46 +63,12 @@ def _markdown(words: str) -> str:
 
 
 def _tex_words(words: str) -> str:
-    """Words in LaTeX, with letters of formulas as authors write them in a text: $\\varepsilon$."""
-    return _letters(plain_tex(words))
-
-
-def _tex_conditions(words: str) -> str:
-    return prose(words).replace(r"\epsilon", r"\varepsilon")
-
-
-def _letters(tex: str) -> str:
-    letters = re.sub(r"(?<!= )\{\\ensuremath\{(\\[a-z]+)\}\}", r"$\1$", tex)
-    return letters.replace(r"$\epsilon$", r"$\varepsilon$")
+    """Sentences with ε as authors write it in a text; displays have the other letter."""
+    return latex.tex(words).replace(r"\epsilon", r"\varepsilon")
 
 
 def _tex_described(m: Node) -> str:
-    return _letters(describe_tex(m))
-
-
-#: A group of mathematics, in which others stand four deep.
-_GROUP = r"[^{}]*"
-for _ in range(4):
-    _GROUP = rf"(?:[^{{}}]|\{{{_GROUP}\}})*"
-_LETTER = re.compile(
-    r"(?:\$(\\[a-z]+)\$|\b([a-zA-Z])) = "
-    rf"(?:\{{?\\ensuremath\{{({_GROUP})\}}\}}?|"
-    r"(\d[\d.]*(?:/\d+|e-?\d+)?(?<!\.)|e(?!\w)))"
-)
-#: The norm that gradients are clipped to, and the noise in units of it.
-_CLIPPED = re.compile(r"(at most|standard deviation) ((?:\d[\d.]*(?:/\d+)? )?)C\b")
-_MATHS = re.compile(rf"\{{?\\ensuremath\{{({_GROUP})\}}\}}?")
-
-
-def _formulas(tex: str) -> str:
-    r"""Each equation as one formula, $\sigma = 10$, and what is left of mathematics as another."""
-
-    def one(found: re.Match[str]) -> str:
-        greek, latin, maths, number = found.groups()
-        right = maths or _MATHS.sub(r"\1", tex_number(number))
-        return f"${greek or latin} = {right}$"
-
-    return _MATHS.sub(r"$\1$", _LETTER.sub(one, _CLIPPED.sub(r"\1 $\2C$", tex)))
+    return describe_tex(m).replace(r"\epsilon", r"\varepsilon")
 
 
 def _tex_code(code: str) -> str:
@@ -111,7 +76,7 @@ def _tex_code(code: str) -> str:
 
 
 def _tex_citation(key: str, place: str) -> str:
-    where = f"[{{{plain_tex(place)}}}]" if place else ""
+    where = f"[{{{_tex_words(place)}}}]" if place else ""
     return rf"\cite{where}{{{key}}}"
 
 
@@ -121,25 +86,21 @@ def _named_citation(key: str, place: str) -> str:
 
 
 _FORMS = {
-    "text": Form(str, str, describe, str, str, _named_citation),
+    "text": Form(str, describe, str, _named_citation),
     "markdown": Form(
         _markdown,
-        _markdown,
         lambda m: _markdown(describe(m)),
-        str,
         lambda code: f"`{code}`",
         lambda key, place: _markdown(_named_citation(key, place)),
     ),
-    "latex": Form(
-        _tex_words, _tex_conditions, _tex_described, tex_number, _tex_code, _tex_citation
-    ),
+    "latex": Form(_tex_words, _tex_described, _tex_code, _tex_citation),
 }
 
 
 _CITED = re.compile(r"\[@([\w.:-]+)\]")
 #: What a run is named by, and what it is said to be: not works that its number rests on.
 DEFINING = ("ACG16", "DKM06")
-_DEFINED = "DP-SGD is described in [@{}], and (ε, δ)-differential privacy in [@{}].".format(
+_DEFINED = "DP-SGD is described in [@{}], and ($ε$, $δ$)-differential privacy in [@{}].".format(
     *DEFINING
 )
 SHORT = "short"
@@ -174,7 +135,7 @@ def statement(
     written = _FORMS[form]
     sentences = _sentences(guarantee, guarantee.mechanism, written, arguments.digits(digits))
     text = " ".join([*([_preface(preface, written)] if preface else []), *sentences])
-    return Written(_formulas(text) if form == "latex" else text)
+    return Written(text)
 
 
 def _short(guarantee: Guarantee, m: Node, digits: int, preface: str) -> str:
@@ -225,19 +186,22 @@ def training(
         "costs no more than one run of the Gaussian mechanism on all of the records.",
     }
     models, each = ("A model was", "") if runs == 1 else (f"{runs:,} models were", ", each")
-    return (
+    return Marked(
         f"{models} trained by DP-SGD on {n:,} records{each} for {passes}. {batches[sampling]} The "
-        "gradient of each record was clipped to a Euclidean norm of at most C, and Gaussian noise "
-        f"of standard deviation {noise_multiplier} C was added once to each coordinate of the sum "
-        f"over a batch. {_DEFINED}"
+        "gradient of each record was clipped to a Euclidean norm of at most $C$, and Gaussian "
+        f"noise of standard deviation ${noise_multiplier} C$ was added once to each coordinate of "
+        f"the sum over a batch. {_DEFINED}"
     )
 
 
 def _preface(words: str, form: Form) -> str:
     """The words with [@KEY] as a citation of that work."""
-    parts = _CITED.split(words)
+    if isinstance(words, Marked):
+        parts, read = _CITED.split(words.template), Marked
+    else:
+        parts, read = _CITED.split(words), str
     return "".join(
-        form.cited(part, "") if i % 2 else form.words(part) for i, part in enumerate(parts)
+        form.cited(part, "") if i % 2 else form.words(read(part)) for i, part in enumerate(parts)
     )
 
 
@@ -250,9 +214,9 @@ def _counted(count: int | str, what: str) -> str:
 def _sentences(guarantee: Guarantee, m: Node, form: Form, digits: int) -> Iterator[str]:
     words = form.words
     yield words("The released results are the output of ") + form.described(m) + words(".")
-    epsilon, delta = (form.number(_number(x, digits)) for x in (guarantee.epsilon, guarantee.delta))
-    private = f")-differentially private, where {neighbours(guarantee.claim.adjacency, m)}."
-    yield f"{words('They are (ε = ')}{epsilon}{words(', δ = ')}{delta}{words(private)}"
+    epsilon, delta = (_number(x, digits) for x in (guarantee.epsilon, guarantee.delta))
+    private = words(Marked(f"They are ($ε = {epsilon}$, $δ = {delta}$)-differentially private"))
+    yield private + words(f", where {neighbours(guarantee.claim.adjacency, m)}.")
     if m.rewritten is not m:
         why = "; ".join(m.rewrites)
         same = form.described(m.rewritten)
@@ -260,8 +224,11 @@ def _sentences(guarantee: Guarantee, m: Node, form: Form, digits: int) -> Iterat
     yield _rounding(guarantee, form, digits)
     if (parts := may_fail(m)) is not None:
         yield words(
-            f"With a probability of at most {parts.least}, which is part of δ, something fails, "
-            "and all of the data may be told; what follows is about all that does not fail."
+            Marked(
+                f"With a probability of at most ${parts.least}$, which is part of $δ$, something "
+                "fails, and all of the data may be told; what follows is about all that does not "
+                "fail."
+            )
         )
     yield _accounting(guarantee, form)
     if guarantee.note:
@@ -276,14 +243,15 @@ def _number(value: Enclosure | Exact, digits: int) -> str:
 
 
 def _rounding(guarantee: Guarantee, form: Form, digits: int) -> str:
-    letter = "ε" if isinstance(guarantee.epsilon, Enclosure) else "δ"
+    letter = "$ε$" if isinstance(guarantee.epsilon, Enclosure) else "$δ$"
+    what = _KINDS[guarantee.kind].format(letter)
     if guarantee.asked.how_rounded(digits) == "exactly":
-        return form.words(
-            f"The value of {letter} is not rounded; it is {_KINDS[guarantee.kind].format(letter)}."
-        )
+        return form.words(Marked(f"The value of {letter} is not rounded; it is {what}."))
     return form.words(
-        f"The value of {letter} is rounded up to {digits} significant digits; before rounding it "
-        f"is {_KINDS[guarantee.kind].format(letter)}."
+        Marked(
+            f"The value of {letter} is rounded up to {digits} significant digits; before rounding "
+            f"it is {what}."
+        )
     )
 
 
@@ -300,12 +268,11 @@ def _accounting(guarantee: Guarantee, form: Form) -> str:
     kind = "the exact Rényi curve" if exact else "an upper bound on the Rényi curve"
     start = form.words(f"The privacy loss was accounted by {kind}") + _citations(curve, form)
     if guarantee.alpha == INFINITY:
-        return start + form.words(" at order ∞, where it bounds pure differential privacy.")
+        beyond = " at order $∞$, where it bounds pure differential privacy."
+        return start + form.words(Marked(beyond))
     best = " (the best of the orders allowed)" if guarantee.optimal else ""
-    order = form.words(
-        f" at order α = {found_order(guarantee.alpha)}{best}, and by the {guarantee.conversion} "
-        "conversion"
-    )
+    order = form.words(Marked(f" at order $α = {found_order(guarantee.alpha)}$"))
+    order += form.words(f"{best}, and by the {guarantee.conversion} conversion")
     return start + order + _citations(sources[len(curve) :], form) + "."
 
 
@@ -328,10 +295,10 @@ def _reservations(guarantee: Guarantee, m: Node, form: Form) -> Iterator[str]:
     assumed = "; ".join(premises(m, guarantee.claim.adjacency))
     yield form.words(f"What is assumed: {assumed}.")
     stated = dict.fromkeys(map(catalogue.assumed, guarantee.claim.theorems))
-    held = "; ".join(filter(None, stated))
+    held = "; ".join(map(form.words, filter(None, stated)))
     if held:
         asked = form.words("What the theorems ask of such a mechanism was checked: ")
-        yield f"{asked}{form.conditions(held)}."
+        yield f"{asked}{held}."
 
 
 def _computed(m: Node, form: Form) -> str:

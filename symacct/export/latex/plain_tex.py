@@ -60,9 +60,14 @@ def mathematics(tex: str) -> str:
 def marked_tex(text: str) -> str:
     """`plain_tex` of our own words, with the mathematics that is marked in them as it is."""
     words = _MARKED.split(text)
-    formulas = (rf"{{\ensuremath{{{one}}}}}" for one in words[1::2])
+    formulas = (f"${one}$" for one in words[1::2])
     plain = map(plain_tex, words[::2])
     return "".join(f"{one}{formula}" for one, formula in zip_longest(plain, formulas, fillvalue=""))
+
+
+def by_marks(text: str) -> list[str]:
+    """The parts of words, those at odd places mathematics as `mathematics` marks it."""
+    return _MARKED.split(text)
 
 
 def _braced(exponent: re.Match[str]) -> str:
@@ -83,8 +88,14 @@ def tex_number(shown: str) -> str:
     >>> tex_number("1e-5"), tex_number("2.05e-11"), tex_number("0.837")
     ('\\ensuremath{10^{-5}}', '\\ensuremath{2.05 \\cdot 10^{-11}}', '0.837')
     """
+    formula = in_powers(shown)
+    return shown if formula == shown else rf"\ensuremath{{{formula}}}"
+
+
+def in_powers(shown: str) -> str:
+    """A number as it is printed, in mathematics."""
     digits, power, exponent = shown.partition("e")
     if not power or not digits:  # a decimal, or the letter e
         return shown
     times = "" if digits == "1" else rf"{digits} \cdot "
-    return rf"\ensuremath{{{times}10^{{{exponent}}}}}"
+    return rf"{times}10^{{{exponent}}}"

@@ -361,9 +361,10 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
         return [f"{before} {begun}".strip(), *rest]
 
 
-def in_text(e: sympy.Expr) -> str:
+def in_text(e: sympy.Expr, printer: PaperPrinter | None = None) -> str:
     r"""A formula within a line of words, with slashes for fractions: 3\sqrt{3}/2."""
-    return re.sub(r"(\d) (?=\\)", r"\1", PaperPrinter(SymbolNames())._script(e))
+    written: str = (printer or PaperPrinter(SymbolNames()))._script(e)
+    return re.sub(r"(\d) (?=\\)", r"\1", written)
 
 
 def _with_root_of_two_pi(

@@ -67,6 +67,7 @@ class DiscreteGaussian(LatticeNoise):
     kind = Kind.EXACT
     attained = SWAPPED  # k ↦ Δ − k swaps the two laws
     steepest_up_to = INFINITY
+    words = "the discrete Gaussian mechanism ($σ = {sigma}$, sensitivity {sensitivity})"
     source = CKS20.at("the discrete Gaussian; SYMACCT, docs/proofs.md, section 21")
 
     def __new__(cls, sigma: Numeric, sensitivity: Numeric = 1) -> DiscreteGaussian:

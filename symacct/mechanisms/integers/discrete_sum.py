@@ -55,6 +55,10 @@ class DiscreteGaussianSum(Mechanism):
     sensitivity: Exact
     dimension: int
     kind = Kind.UPPER
+    words = (
+        "a query with {dimension:whole-number value}, to which each of {parties} parties adds "
+        "discrete Gaussian noise ($σ = {sigma}$, sensitivity {sensitivity})"
+    )
     premises = (
         "one party or record changes the query by no more than its sensitivity, in the Euclidean "
         "norm",

@@ -64,6 +64,7 @@ class Skellam(LatticeNoise):
     sensitivity: int
     kind = Kind.EXACT
     attained = SWAPPED  # k ↦ Δ − k swaps the two laws
+    words = "the Skellam mechanism (variance $μ = {mu}$, sensitivity {sensitivity})"
     source = AKL21.at("the Skellam mechanism; SYMACCT, docs/proofs.md, section 21")
 
     def __new__(cls, mu: Numeric, sensitivity: Numeric = 1) -> Skellam:

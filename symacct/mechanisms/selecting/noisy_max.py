@@ -36,6 +36,9 @@ class NoisyMax(LaplacePair):
     b: Exact
     sensitivity: Exact
     kind = Kind.UPPER
+    words = (
+        "noisy-max selection from scores with Laplace noise ($b = {b}$, sensitivity {sensitivity})"
+    )
     source = SYMACCT.at("docs/proofs.md, section 39")
     premises = _PREMISES
 
@@ -68,6 +71,10 @@ class GaussianNoisyMax(GaussianComparison):
     sigma: Exact
     candidates: int
     sensitivity: Exact
+    words = (
+        "noisy-max selection from {candidates} scores with Gaussian noise ($σ = {sigma}$, "
+        "sensitivity {sensitivity})"
+    )
     source = SYMACCT.at("docs/proofs.md, section 28")
     premises = _PREMISES
 

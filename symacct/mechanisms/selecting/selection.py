@@ -40,6 +40,7 @@ class ExponentialMechanism(Mechanism):
     adjacency: Adjacency
     kind = Kind.EXACT
     attained = ANY_OF_SEVERAL  # how the two losses lie about 0 depends on the order
+    words = "the exponential mechanism ($ε = {epsilon}$)"
     source = DDR20.at("bounded range; SYMACCT, docs/proofs.md, section 24")
     makers = ("of_noise",)
     premises = (
@@ -138,6 +139,7 @@ class PermuteAndFlip(LaplacePair):
 
     adjacency: Adjacency
     kind = Kind.UPPER
+    words = "the permute-and-flip mechanism ($ε = {epsilon}$)"
     source = MS20.at("permute-and-flip; SYMACCT, docs/proofs.md, section 39")
     makers = ("of_noise",)
     premises = (

@@ -50,6 +50,11 @@ class SparseVector(Mechanism):
     count: int
     sensitivity: Exact
     kind = Kind.UPPER
+    words = (
+        "the sparse vector technique (Laplace noise with $b = {b_threshold}$ on the threshold "
+        "and $b = {b_query}$ on each query of sensitivity {sensitivity}, with at most "
+        "{count:answer} above the threshold)"
+    )
     source = SYMACCT.at("docs/proofs.md, section 28; pure DP: Lyu, Su and Li 2017")
     premises = _PREMISES
 
@@ -118,6 +123,11 @@ class GaussianSparseVector(GaussianComparison):
     queries: int
     count: int
     sensitivity: Exact
+    words = (
+        "the sparse vector technique (Gaussian noise with $σ = {sigma_threshold}$ on the "
+        "threshold and $σ = {sigma_query}$ on each of at most {queries} queries of "
+        "sensitivity {sensitivity}, with at most {count:answer} above the threshold)"
+    )
     source = SYMACCT.at("docs/proofs.md, section 28, after Zhu and Wang 2020")
     premises = _PREMISES
 

@@ -47,18 +47,18 @@ def rate_and_stated(mechanism: Node, gamma: Exact) -> tuple[Exact | float, ...]:
 def truncated_well(ctx: Arithmetic, s: Number, rho: Number, omega: Number) -> Iterator[Inequality]:
     if ctx.is_zero(s):
         return
-    yield Inequality("ρ > 0", ctx.number(0), rho, strict=True)
+    yield Inequality("$ρ > 0$", ctx.number(0), rho, strict=True)
     log, per_bit = -ctx.log(s), 1 / ctx.log(ctx.number(2))
-    yield Inequality("ρ <= 1/10", 10 * rho, ctx.number(1))
-    yield Inequality("s <= 1/10", s, ctx.number(Fraction(1, 10)))
-    yield Inequality("log(1/s) >= 3ρ(2 + log₂(1/ρ))", 3 * rho * (2 - ctx.log(rho) * per_bit), log)
-    yield Inequality("ω >= log(1/s)/(2ρ)", log, 2 * rho * omega)
+    yield Inequality("$ρ <= 1/10$", 10 * rho, ctx.number(1))
+    yield Inequality("$s <= 1/10$", s, ctx.number(Fraction(1, 10)))
+    yield Inequality("$log(1/s) >= 3ρ(2 + log₂(1/ρ))$", 3 * rho * (2 - ctx.log(rho) * per_bit), log)
+    yield Inequality("$ω >= log(1/s)/(2ρ)$", log, 2 * rho * omega)
 
 
 def truncated_orders(
     ctx: Arithmetic, s: Number, rho: Number, omega: Number, alpha: Number
 ) -> Iterator[Inequality]:
-    yield Inequality("α < log(1/s)/(4ρ)", 4 * rho * alpha, -ctx.log(s), strict=True)
+    yield Inequality("$α < log(1/s)/(4ρ)$", 4 * rho * alpha, -ctx.log(s), strict=True)
 
 
 REGIME = Regime(("s", "ρ", "ω"), rate_and_stated, truncated_well, truncated_orders)
@@ -71,7 +71,7 @@ REGIME = Regime(("s", "ρ", "ω"), rate_and_stated, truncated_well, truncated_or
     source=BDRS18.at("Theorem 11"),
     orders=Orders(1, above=True, infinite=False),
     adjacency=REPLACE_ONE,
-    assumes=f"ε(α) <= ρα for α < ω, and with the rate s: {REGIME}",
+    assumes=f"$ε(α) <= ρα$ for $α < ω$, and with the rate $s$: {REGIME}",
     applies=REGIME.after(is_truncated),
     regime=REGIME,
     partial=True,

@@ -86,7 +86,7 @@ def binomial(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Binomial) -> Nu
     "REPEAT-BINOMIAL-BEST",
     source=OURS,
     orders=FINITE_ORDERS,
-    assumes="a binomial number of runs, which may be 0; λ and j are searched for",
+    assumes="a binomial number of runs, which may be 0; $λ$ and $j$ are searched for",
     applies=BINOMIAL,
     partial=True,
 )
@@ -118,7 +118,7 @@ def _at(ctx: Arithmetic, eps: RDPCurve, lam: Order, runs: Binomial, asked: RDPCu
     "REPEAT-BINOMIAL-PURE",
     source=OURS,
     orders=ALL_ORDERS,
-    assumes="a binomial number of runs and a finite ε(∞); otherwise the bound is infinite",
+    assumes="a binomial number of runs and a finite $ε(∞)$; otherwise the bound is infinite",
     applies=BINOMIAL,
 )
 def binomial_pure(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Binomial) -> Number:

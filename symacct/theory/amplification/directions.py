@@ -278,7 +278,7 @@ def of_larger_direction(node: Node) -> str | None:
     orders=ALL_ORDERS,
     adjacency=ADD_REMOVE,
     assumes="a mechanism whose curve is the larger of two directions; numbers, and both directions "
-    "known at the order, as at ∞; without them it gives no value",
+    "known at the order, as at $∞$; without them it gives no value",
     applies=of_larger_direction,
     tight=True,
     partial=True,
@@ -312,7 +312,7 @@ def of_one_larger_direction(node: Node) -> str | None:
     source=SECTION,
     orders=INTEGER_ORDERS,
     adjacency=ADD_REMOVE,
-    assumes="one pair, of which the direction of the addition is known at the whole orders to α; "
+    assumes="one pair, of which the direction of the addition is known at the whole orders to $α$; "
     "numbers",
     applies=of_one_larger_direction,
     partial=True,

@@ -45,7 +45,7 @@ def told(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> Number:
     ),
     orders=ABOVE_ONE,
     adjacency=ADD_REMOVE,
-    assumes=f"α <= {LAST}",
+    assumes=f"$α <= {LAST}$",
     applies=always,
     monotone=True,
     partial=True,

@@ -64,7 +64,7 @@ def sensitivity(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Numb
     "GROUP-CHAIN",
     kind=Kind.UPPER,
     source=SYMACCT.at("docs/proofs.md, section 18"),
-    assumes=f"size <= {LONGEST_CHAIN}",
+    assumes=f"size $<= {LONGEST_CHAIN}$",
     applies=is_short,
 )
 def chain(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Number:
@@ -88,7 +88,7 @@ def is_concentrated(node: Node) -> str | None:
     "GROUP-ZCDP",
     kind=Kind.UPPER,
     source=SYMACCT.at("docs/proofs.md, section 18"),
-    assumes="(ξ, ρ)-zCDP",
+    assumes="($ξ$, $ρ$)-zCDP",
     applies=is_concentrated,
 )
 def concentrated(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Number:
@@ -106,7 +106,7 @@ def concentrated(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Num
     "GROUP-PURE",
     kind=Kind.UPPER,
     source=SYMACCT.at("docs/proofs.md, section 18"),
-    assumes="a finite ε(∞); otherwise the bound is infinite",
+    assumes="a finite $ε(∞)$; otherwise the bound is infinite",
     applies=always,
 )
 def pure(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Number:

@@ -178,7 +178,7 @@ def negative_binomial(
     "PS22-T2-BEST",
     source=PS22.at("Theorem 2"),
     orders=ALL_ORDERS,
-    assumes="a truncated negative binomial number of runs; λ and j are searched for",
+    assumes="a truncated negative binomial number of runs; $λ$ and $j$ are searched for",
     applies=NEGATIVE_BINOMIAL,
     partial=True,
 )
@@ -193,8 +193,8 @@ def negative_binomial_at_best(
     "PS22-T2-PRINTED",
     source=PS22.at("Theorem 2"),
     orders=ALL_ORDERS,
-    assumes="a truncated negative binomial number of runs; λ and j are searched for, and j = ∞ is "
-    "tried",
+    assumes="a truncated negative binomial number of runs; $λ$ and $j$ are searched for, and "
+    "$j = ∞$ is tried",
     applies=NEGATIVE_BINOMIAL,
     partial=True,
     default=False,
@@ -231,7 +231,7 @@ def at_best(
     "REPEAT-PURE",
     source=OURS,
     orders=ALL_ORDERS,
-    assumes="a truncated negative binomial number of runs and a finite ε(∞); otherwise the bound "
+    assumes="a truncated negative binomial number of runs and a finite $ε(∞)$; otherwise the bound "
     "is infinite",
     applies=NEGATIVE_BINOMIAL,
 )
@@ -253,7 +253,7 @@ def negative_binomial_pure(
     "REPEAT-ALL",
     source=OURS,
     orders=FINITE_ORDERS,
-    assumes="a truncated negative binomial number of runs, (1−γ)e^{(α−1)ε(α)} < 1",
+    assumes="a truncated negative binomial number of runs, $(1−γ)e^{(α−1)ε(α)} < 1$",
     applies=NEGATIVE_BINOMIAL,
     partial=True,
 )

@@ -115,7 +115,7 @@ def poisson(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Numb
     "PS22-T6-BEST",
     source=PS22.at("Theorem 6"),
     orders=FINITE_ORDERS,
-    assumes="a Poisson number of runs, which may be 0; λ and j are searched for",
+    assumes="a Poisson number of runs, which may be 0; $λ$ and $j$ are searched for",
     applies=POISSON,
     partial=True,
 )
@@ -136,7 +136,7 @@ def poisson_at_best(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson)
     "PS22-T6-PRINTED",
     source=PS22.at("Theorem 6"),
     orders=FINITE_ORDERS,
-    assumes="a Poisson number of runs of mean at least 1; j is searched for",
+    assumes="a Poisson number of runs of mean at least 1; $j$ is searched for",
     applies=often_enough,
     partial=True,
     default=False,
@@ -175,7 +175,7 @@ def best_excess(ctx: Arithmetic, eps: RDPCurve, lam: Order, asked: RDPCurve) -> 
     "REPEAT-POISSON-PURE",
     source=OURS,
     orders=ALL_ORDERS,
-    assumes="a Poisson number of runs and a finite ε(∞); otherwise the bound is infinite",
+    assumes="a Poisson number of runs and a finite $ε(∞)$; otherwise the bound is infinite",
     applies=POISSON,
 )
 def poisson_pure(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Number:

@@ -253,7 +253,7 @@ def ternary_powers(ctx: Arithmetic, eps: RDPCurve, last: int, branches: Branches
     source=WBK19.at("Proposition 11"),
     orders=INTEGER_ORDERS,
     adjacency=REPLACE_ONE,
-    assumes="a curve that the datasets [x,…,x,x′] and [x,…,x] attain at every order",
+    assumes="a curve that the datasets $[x,…,x,x′]$ and $[x,…,x]$ attain at every order",
     applies=has_one_pair,
     monotone=True,
     status="proved",

@@ -19,7 +19,7 @@ from symacct.theory.rdp_curve import RDPCurve
     source=WBK19.at("the remark on pure DP after Theorem 9"),
     orders=INTEGER_ORDERS,
     adjacency=REPLACE_ONE,
-    assumes="a nondecreasing ε and a finite ε(∞); otherwise the bound is infinite",
+    assumes="a nondecreasing $ε$ and a finite $ε(∞)$; otherwise the bound is infinite",
     applies=is_nondecreasing,
     default=False,
     monotone=True,

@@ -25,14 +25,14 @@ from symacct.theory.rdp_curve import RDPCurve
 
 
 def fewer_than_noise(ctx: Arithmetic, q: Number, sigma: Number) -> Iterator[Inequality]:
-    yield Inequality("σ/Δ >= 1", ctx.number(1), sigma)
-    yield Inequality("q < Δ/(16σ)", 16 * q * sigma, ctx.number(1), strict=True)
+    yield Inequality("$σ/Δ >= 1$", ctx.number(1), sigma)
+    yield Inequality("$q < Δ/(16σ)$", 16 * q * sigma, ctx.number(1), strict=True)
 
 
 def moments_orders(
     ctx: Arithmetic, q: Number, sigma: Number, alpha: Number
 ) -> Iterator[Inequality]:
-    yield Inequality("λ = α−1 <= σ² log(1/(qσ))", alpha - 1, -(sigma**2) * ctx.log(q * sigma))
+    yield Inequality("$λ = α−1 <= σ² log(1/(qσ))$", alpha - 1, -(sigma**2) * ctx.log(q * sigma))
 
 
 REGIME = Regime(("q", "σ/Δ"), rate_and_noise, fewer_than_noise, moments_orders)
@@ -45,7 +45,7 @@ REGIME = Regime(("q", "σ/Δ"), rate_and_noise, fewer_than_noise, moments_orders
     source=ACG16.at("Lemma 3, the sum that its proof bounds"),
     orders=INTEGER_ORDERS,
     adjacency=ADD_REMOVE,
-    assumes=f"a Gaussian mechanism, {REGIME}, with σ written for σ/Δ",
+    assumes=f"a Gaussian mechanism, {REGIME}, with $σ$ written for $σ/Δ$",
     applies=REGIME.after(not_gaussian),
     regime=REGIME,
     default=False,

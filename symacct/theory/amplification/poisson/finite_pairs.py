@@ -74,7 +74,8 @@ def is_infinite_pair(node: Node) -> str | None:
     source=VEH14.at("Definition 2 and Theorem 13"),
     orders=ALL_ORDERS,
     adjacency=ADD_REMOVE,
-    assumes="neighbouring datasets give the laws P and Q, of finitely many outcomes, in any order",
+    assumes="neighbouring datasets give the laws $P$ and $Q$, of finitely many outcomes, in any "
+    "order",
     applies=is_finite_pair,
     tight=True,
     takes_exact=True,
@@ -94,7 +95,8 @@ def sampled_either_way(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exac
     source=WBK19.at("Proposition 11, its datasets with P and Q themselves"),
     orders=ALL_ORDERS,
     adjacency=REPLACE_ONE,
-    assumes="neighbouring datasets give the laws P and Q, of finitely many outcomes, in any order",
+    assumes="neighbouring datasets give the laws $P$ and $Q$, of finitely many outcomes, in any "
+    "order",
     applies=is_finite_pair,
     takes_exact=True,
     monotone=True,
@@ -113,7 +115,7 @@ def replaced_record(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) 
     source=WBK19.at("Proposition 11, its datasets with P and Q themselves"),
     orders=ALL_ORDERS,
     adjacency=REPLACE_ONE,
-    assumes="neighbouring datasets give the laws P and Q, which have infinitely many outcomes",
+    assumes="neighbouring datasets give the laws $P$ and $Q$, which have infinitely many outcomes",
     applies=is_infinite_pair,
     takes_exact=True,
     monotone=True,

@@ -21,8 +21,8 @@ from symacct.theory.rdp_curve import RDPCurve
 
 
 def few_and_noisy(ctx: Arithmetic, q: Number, sigma: Number) -> Iterator[Inequality]:
-    yield Inequality("q <= 1/5", q, ctx.number(Fraction(1, 5)))
-    yield Inequality("σ/Δ >= 4", ctx.number(4), sigma)
+    yield Inequality("$q <= 1/5$", q, ctx.number(Fraction(1, 5)))
+    yield Inequality("$σ/Δ >= 4$", ctx.number(4), sigma)
 
 
 def closed_form_orders(
@@ -30,11 +30,11 @@ def closed_form_orders(
 ) -> Iterator[Inequality]:
     log = ctx.log1p(1 / (q * (alpha - 1)))
     right = sigma**2 * log / 2 - 2 * ctx.log(sigma)
-    yield Inequality("α <= σ²L/2 − 2 log σ with L = log(1 + 1/(q(α−1)))", alpha, right)
+    yield Inequality("$α <= σ²L/2 − 2 log σ$ with $L = log(1 + 1/(q(α−1)))$", alpha, right)
     # L + log(qα) = log(qα + α/(α−1)) > 0: multiplying by the printed denominator keeps the sense.
     left = alpha * (log + ctx.log(q * alpha) + 1 / (2 * sigma**2))
     right = sigma**2 * log**2 / 2 - ctx.log(ctx.number(5)) - 2 * ctx.log(sigma)
-    yield Inequality("α (L + log(qα) + 1/(2σ²)) <= σ²L²/2 − log 5 − 2 log σ", left, right)
+    yield Inequality("$α (L + log(qα) + 1/(2σ²)) <= σ²L²/2 − log 5 − 2 log σ$", left, right)
 
 
 REGIME = Regime(("q", "σ/Δ"), rate_and_noise, few_and_noisy, closed_form_orders)
@@ -47,7 +47,7 @@ REGIME = Regime(("q", "σ/Δ"), rate_and_noise, few_and_noisy, closed_form_order
     source=MTZ19.at("Theorem 11"),
     orders=Orders(1, above=True, infinite=False),
     adjacency=ADD_REMOVE,
-    assumes=f"a Gaussian mechanism, {REGIME}, with σ written for σ/Δ",
+    assumes=f"a Gaussian mechanism, {REGIME}, with $σ$ written for $σ/Δ$",
     applies=REGIME.after(not_gaussian),
     regime=REGIME,
     default=False,

@@ -34,7 +34,7 @@ from symacct.theory.amplification.poisson.sampled_pairs import (
 from symacct.theory.amplification.poisson.zw19 import sampled_pure
 from symacct.theory.rdp_curve import RDPCurve
 
-_SWAPPED = "one pair (P, Q) dominates, and an involution that preserves the measure swaps it"
+_SWAPPED = "one pair $(P, Q)$ dominates, and an involution that preserves the measure swaps it"
 
 
 def is_gaussian(node: Node) -> str | None:

@@ -25,7 +25,7 @@ from symacct.theory.rdp_curve import RDPCurve
     source=S22.at("tight subsampled RDP; SYMACCT, docs/theorems.md"),
     orders=INTEGER_ORDERS,
     adjacency=ADD_REMOVE,
-    assumes="ε bounds both directions, as it does for add/remove neighbours",
+    assumes="$ε$ bounds both directions, as it does for add/remove neighbours",
     applies=always,
     monotone=True,
     status="proved",

@@ -91,7 +91,8 @@ def _(ctx: BallArithmetic, terms: Terms, alpha: int, gamma: Number) -> Number:
     source=ZW19.at("Theorem 8 and Proposition 10"),
     orders=INTEGER_ORDERS,
     adjacency=ADD_REMOVE,
-    assumes="E_Q[(P/Q − 1)^l] >= 0 for all odd 3 <= l <= α and all adjacent pairs (condition 4)",
+    assumes="$E_Q[(P/Q − 1)^l] >= 0$ for all odd $3 <= l <= α$ and all adjacent pairs "
+    "(condition 4)",
     applies=has_swap_symmetric_pair,
     tight=True,
     monotone=True,
@@ -133,9 +134,9 @@ def general_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -
     source=ZW19.at("Theorem 6"),
     orders=INTEGER_ORDERS,
     adjacency=ADD_REMOVE,
-    assumes="one pair attains the curve at every order, ε(l) = D_l(P‖Q) with P the law with the "
-    "record. It is a lower bound for the class of mechanisms with this curve, the worst of which "
-    "attains it. It is none for a mechanism whose curve is that of the removal, D_l(Q‖P)",
+    assumes="one pair attains the curve at every order, $ε(l) = D_l(P‖Q)$ with $P$ the law with "
+    "the record. It is a lower bound for the class of mechanisms with this curve, the worst of "
+    "which attains it. It is none for a mechanism whose curve is that of the removal, $D_l(Q‖P)$",
     applies=has_one_pair,
     monotone=True,
     status="proved",
@@ -161,7 +162,7 @@ def may_be_of_a_removal(node: Node, alpha: Order | np.ndarray) -> str | None:
     orders=INFINITE_ORDER,
     adjacency=ADD_REMOVE,
     assumes="add/remove neighbours; it is exact as the largest value over the mechanisms with this "
-    "ε(∞), and is attained if the addition of the record attains ε(∞)",
+    "$ε(∞)$, and is attained if the addition of the record attains $ε(∞)$",
     tight=True,
     applies=always,
     why_upper=may_be_of_a_removal,

@@ -55,7 +55,7 @@ def has_dominating_pair(node: Node) -> str | None:
     source=SYMACCT.at("docs/proofs.md, section 14, Theorem U"),
     orders=FINITE_ORDERS,
     adjacency=REPLACE_ONE,
-    assumes="one pair (P, Q) dominates every neighbouring pair, in either order",
+    assumes="one pair $(P, Q)$ dominates every neighbouring pair, in either order",
     applies=has_dominating_pair,
     monotone=False,
     default=True,

@@ -37,7 +37,7 @@ def has_finitely_many_laws(node: Node) -> str | None:
     orders=ALL_ORDERS,
     adjacency=REPLACE_ONE,
     assumes="finitely many laws, any two of which are those of neighbours; it is attained if "
-    "0 < γ < 1 and there is a third record",
+    "$0 < γ < 1$ and there is a third record",
     applies=has_finitely_many_laws,
     monotone=True,
     default=True,

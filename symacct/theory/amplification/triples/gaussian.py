@@ -97,7 +97,7 @@ def of_vectors(node: Node) -> str | None:
     kind=Kind.LOWER,
     default=False,
     assumes="a Gaussian mechanism, of two dimensions or more, parameters that are numbers, "
-    "0 < γ < 1 and a third record",
+    "$0 < γ < 1$ and a third record",
     applies=of_vectors,
     **_SHARED,
 )
@@ -135,7 +135,7 @@ def triangle_near(
     below=triangle_near,
     assumes="one Gaussian query, fixed beforehand, of any dimension, parameters that are numbers, "
     "and a proof of the place of the maximum at this order, without which it gives no value; it is "
-    "attained if 0 < γ < 1 and there are two dimensions and a third record",
+    "attained if $0 < γ < 1$ and there are two dimensions and a third record",
     applies=of_one_query,
     **_SHARED,
 )

@@ -52,7 +52,7 @@ def is_gaussian(node: Node) -> str | None:
     source=SYMACCT.at("docs/proofs.md, section 14, Gaussian noise"),
     orders=FINITE_ORDERS,
     adjacency=REPLACE_ONE,
-    assumes="a Gaussian mechanism, of any dimension; it is attained if 0 < γ < 1",
+    assumes="a Gaussian mechanism, of any dimension; it is attained if $0 < γ < 1$",
     applies=is_gaussian,
     monotone=True,
     default=True,

@@ -23,7 +23,7 @@ _SHARED: dict[str, Any] = {
     "source": SYMACCT.at("docs/proofs.md, section 14, Theorem L"),
     "adjacency": REPLACE_ONE,
     "assumes": "a real-valued query with Laplace or Gaussian noise; it is attained if "
-    "0 < γ < 1 and there is a third record",
+    "$0 < γ < 1$ and there is a third record",
     "monotone": True,
     "default": True,
     "tight": True,

@@ -49,7 +49,8 @@ def _states(name: str, operation: type[Node], place: str, reads: str) -> Callabl
         theorem(
             name,
             kind=Kind.EXACT,
-            assumes=f"all ε₀-DP mechanisms, for {reads} neighbours; it is attained for 0 < γ < 1",
+            assumes=f"all $ε₀$-DP mechanisms, for {reads} neighbours; it is attained for "
+            "$0 < γ < 1$",
             applies=is_pure,
             tight=True,
             default=True,
@@ -58,7 +59,7 @@ def _states(name: str, operation: type[Node], place: str, reads: str) -> Callabl
         theorem(
             f"{name}-UPPER",
             kind=Kind.UPPER,
-            assumes=f"a finite ε(∞), for {reads} neighbours; otherwise there is no bound",
+            assumes=f"a finite $ε(∞)$, for {reads} neighbours; otherwise there is no bound",
             applies=is_no_class,
             tight=False,
             default=True,

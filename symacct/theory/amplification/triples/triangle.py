@@ -19,7 +19,7 @@ from symacct.theory.rdp_curve import RDPCurve
     source=SYMACCT.at("docs/proofs.md, section 14, Hölder; S22, tight subsampled RDP"),
     orders=INTEGER_ORDERS,
     adjacency=REPLACE_ONE,
-    assumes="ε bounds both directions, as it does for add/remove neighbours",
+    assumes="$ε$ bounds both directions, as it does for add/remove neighbours",
     applies=always,
     monotone=True,
     default=True,
