@@ -8,8 +8,8 @@ from symacct.arithmetic.ball import precision
 from symacct.codegen.context import CodeArithmetic, DigitsArithmetic, middle
 from symacct.codegen.number import Traced, UntraceableError, choose, logged
 from symacct.codegen.theorems import NO_ANSWER, Rdp, leaf_curve
-from symacct.mechanisms import DiscreteGaussian, Skellam
-from symacct.mechanisms.integers.integer_noise import float_above
+from symacct.mechanisms import DiscreteGaussian
+from symacct.mechanisms.integers.integer_noise import LatticeNoise, float_above
 from symacct.mechanisms.integers.skellam import over_differences
 
 _TABLE_BITS = 160
@@ -52,7 +52,7 @@ def _(mechanism: DiscreteGaussian, ctx: CodeArithmetic) -> Rdp:
 @over_differences.register
 def _(
     ctx: CodeArithmetic,
-    noise: Skellam,
+    noise: LatticeNoise,
     value: Rdp,
     power: Traced,
     above_one: bool,

@@ -101,6 +101,13 @@ class Node(Currencies, PaperOutput, Pictures, Interned):
         """The premises for neighbours of this relation."""
         return self.premises
 
+    def for_group(self, size: int) -> Node | None:
+        """The mechanism whose laws are this one's for groups of so many records, where it is known.
+
+        Such is noise for as many times the sensitivity.
+        """
+        return None
+
     @property
     def convex(self) -> bool:
         """Is the curve's CGF, as evaluated at integer orders, proved convex? True ones are."""

@@ -28,6 +28,7 @@ class Gaussian(Mechanism):
 
     sigma: Exact
     sensitivity: Exact
+    noise_scale = "sigma"
     words = "the Gaussian mechanism ($σ = {sigma}$, sensitivity {sensitivity})"
     source = MIR17.at("Table II")
     premises: tuple[str, ...] = (
@@ -90,6 +91,7 @@ class ScalarGaussian(Gaussian):
     """
 
     is_one_query = True
+    noise_scale = "sigma"
     words = "the Gaussian mechanism on one number ($σ = {sigma}$, sensitivity {sensitivity})"
     premises = (
         "the query is one number, and one record changes it by no more than its sensitivity",

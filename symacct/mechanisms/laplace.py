@@ -78,6 +78,7 @@ class VectorLaplace(LaplacePair):
 
     b: Exact
     sensitivity: Exact
+    noise_scale = "b"
     words = "the Laplace mechanism on a vector ($b = {b}$, $ℓ₁$ sensitivity {sensitivity})"
     source = ZW19.at("Remark 19")
     premises = ("one record changes the query by no more than its sensitivity, in the ℓ1 norm",)
@@ -108,6 +109,7 @@ class Laplace(VectorLaplace):
     0.5
     """
 
+    noise_scale = "b"
     words = "the Laplace mechanism ($b = {b}$, sensitivity {sensitivity})"
     source = MIR17.at("Table II")
     premises = (

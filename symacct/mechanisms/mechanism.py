@@ -46,6 +46,10 @@ class Mechanism(Node):
     source: Source
     #: What of it is stated for neighbours, where it is open for which: its parameters or its laws.
     stated_by = "parameters"
+    #: Of noise on a query that two records may move the opposite ways, so that its curve for a
+    #: group is that for as many times its `sensitivity` (docs/proofs.md, section 18): the name of
+    #: its other parameter.
+    noise_scale: str = ""
     #: Does a value of the curve cost no more than a few elementary functions? This only steers.
     is_cheap = False
     #: The curve is finite below this order, at it if `is_finite_there`, and ∞ beyond, where neither
@@ -145,6 +149,15 @@ class Mechanism(Node):
         """The neighbouring relation the curve is stated for: its parameter, or else it is open."""
         relation: Adjacency = self.fields().get("adjacency", EITHER)
         return relation
+
+    def for_group(self, size: int) -> Node | None:
+        """The noise for `size` times the sensitivity, of the class that states `noise_scale`."""
+        if not self.noise_scale:
+            return None
+        kind: Any = next(one for one in type(self).__mro__ if "noise_scale" in vars(one))
+        known: Any = self
+        grown: Node = kind(getattr(known, self.noise_scale), size * known.sensitivity)
+        return grown
 
     def _infer(self) -> Claim:
         kind = combine([self.kind], type(self).__name__)

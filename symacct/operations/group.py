@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from symacct.core.claims import Adjacency, Claim
 from symacct.core.errors import DomainError, echo
@@ -11,31 +11,10 @@ from symacct.core.exact import Numeric
 from symacct.expressions.attained import ANY_OF_SEVERAL, UNKNOWN, AttainedBy
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import whole
-from symacct.mechanisms import (
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Gaussian,
-    Laplace,
-    NoisyMax,
-    PermuteAndFlip,
-    ScalarGaussian,
-    Skellam,
-    VectorLaplace,
-)
+from symacct.mechanisms.mechanism import Mechanism
 from symacct.operations.compose import Compose
 from symacct.operations.operation import Operation
 
-#: Noise whose curve for a group is that of as many times its sensitivity, and what its scale is.
-NOISE: dict[Any, str] = {
-    ScalarGaussian: "sigma",
-    Gaussian: "sigma",
-    Laplace: "b",
-    VectorLaplace: "b",
-    NoisyMax: "b",
-    DiscreteGaussian: "sigma",
-    DiscreteLaplace: "b",
-    Skellam: "mu",
-}
 _MOST_RECORDS = 2**30
 
 
@@ -81,21 +60,10 @@ class GroupPrivacy(Operation):
     @property
     def attained(self) -> AttainedBy:  # type: ignore[override]
         """Of noise for as many times the sensitivity, in either direction; else not known."""
-        return ANY_OF_SEVERAL if isinstance(self.mechanism, tuple(NOISE)) else UNKNOWN
+        noise = isinstance(self.mechanism, Mechanism) and self.mechanism.noise_scale
+        return ANY_OF_SEVERAL if noise else UNKNOWN
 
     def _infer(self) -> Claim:
         claim = super()._infer()
         base = self.mechanism.claim.adjacency
         return replace(claim, adjacency=Adjacency(base.relation, base.group * self.size))
-
-
-def noise_for_group(mechanism: Node, size: int) -> Node | None:
-    """The noise at `size` times its sensitivity; None where the mechanism is no such noise."""
-    if isinstance(mechanism, PermuteAndFlip):
-        return PermuteAndFlip(size * mechanism.pure, mechanism.adjacency)
-    for noise, scale in NOISE.items():
-        if isinstance(mechanism, noise):
-            known: Any = mechanism
-            grown: Node = noise(getattr(known, scale), size * known.sensitivity)
-            return grown
-    return None

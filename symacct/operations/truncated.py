@@ -19,7 +19,6 @@ from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import rate, whole
 from symacct.numerics.sums.refine import up_to
 from symacct.operations.either import Either
-from symacct.operations.group import noise_for_group
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 
@@ -55,7 +54,7 @@ def truncated_poisson(
     0.00002589
     """
     noise = as_node(mechanism, "truncated_poisson, mechanism")
-    replaced = noise_for_group(noise, 2)
+    replaced = noise.for_group(2)
     if replaced is None:
         raise DomainError(
             f"truncated_poisson, mechanism: found {echo(mechanism)}, needed noise such as "

@@ -20,8 +20,6 @@ from symacct.distributions.law import Law
 from symacct.export.latex.names import SymbolNames
 from symacct.export.latex.printer import PaperPrinter
 from symacct.export.latex.width import width_of
-from symacct.mechanisms import DiscreteGaussian, Skellam
-from symacct.mechanisms.integers.discrete_sum import SummedNoise
 from symacct.profile.losses.allocated import AllocatedGaussian
 from symacct.profile.losses.allocated_laplace import AllocatedLaplace
 from symacct.profile.losses.density.bounded_range import BoundedRange
@@ -107,24 +105,13 @@ def _(part: NormalMixtures, write: Write) -> Laws:
 
 @_laws.register
 def _(part: IntegerLoss, write: Write) -> Laws:
-    noise, words = part.noise, [r"$\delta_{k} \ast$ moves a law by $k$"]
-    if isinstance(noise, Skellam):
-        off = rf"\mathrm{{Skellam}}(0, {write(noise.mu)})"
-        words.append(
-            r"$\mathrm{Skellam}(0, v)$ is the difference of two Poisson laws of mean $v/2$"
-        )
-    elif isinstance(noise, DiscreteGaussian | SummedNoise):
-        off = rf"\mathcal{{N}}_{{\mathbf{{Z}}}}(0, {write(noise.sigma**2)})"
-        words.append(
-            r"$\mathcal{N}_{\mathbf{Z}}(0, v)$ has masses proportional to $e^{-k^{2}/(2v)}$"
-        )
-        if isinstance(noise, SummedNoise):
-            off = rf"{off}^{{\ast {noise.parties}}}"
-            words.append(rf"$\ast {noise.parties}$ is the sum of {noise.parties} draws")
-    else:
+    law = part.noise.law_latex(write)
+    if law is None:
         raise UnwrittenError
-    on = rf"\delta_{{{noise.sensitivity}}} \ast {off}"
-    return Laws(_mixed(part.gamma, on, off, write), off, tuple(words))
+    off, read = law
+    on = rf"\delta_{{{part.noise.sensitivity}}} \ast {off}"
+    words = (r"$\delta_{k} \ast$ moves a law by $k$", *read)
+    return Laws(_mixed(part.gamma, on, off, write), off, words)
 
 
 @_laws.register

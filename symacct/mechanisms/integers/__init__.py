@@ -1,1 +1,1 @@
-"""Noise on whole numbers: discrete Gaussian, discrete Laplace, Skellam, and sums of it."""
+"""Noise on whole numbers, and sums of it."""

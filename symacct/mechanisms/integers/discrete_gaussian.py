@@ -67,6 +67,7 @@ class DiscreteGaussian(LatticeNoise):
     kind = Kind.EXACT
     attained = SWAPPED  # k ↦ Δ − k swaps the two laws
     steepest_up_to = INFINITY
+    noise_scale = "sigma"
     words = "the discrete Gaussian mechanism ($σ = {sigma}$, sensitivity {sensitivity})"
     source = CKS20.at("the discrete Gaussian; SYMACCT, docs/proofs.md, section 21")
 
@@ -77,6 +78,10 @@ class DiscreteGaussian(LatticeNoise):
         except DomainError as error:
             raise DomainError(f"{error}", remedy=_OF_A_VECTOR) from None
         return cls._intern(sigma=scale, sensitivity=moved)
+
+    def law_latex(self, write: Callable[[Exact], str]) -> tuple[str, tuple[str, ...]]:
+        read = r"$\mathcal{N}_{\mathbf{Z}}(0, v)$ has masses proportional to $e^{-k^{2}/(2v)}$"
+        return rf"\mathcal{{N}}_{{\mathbf{{Z}}}}(0, {write(self.sigma**2)})", (read,)
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         rate = self.at_one(ctx)

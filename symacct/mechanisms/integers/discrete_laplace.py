@@ -37,6 +37,7 @@ class DiscreteLaplace(IntegerNoise):
     kind = Kind.EXACT
     attained = SWAPPED  # k ↦ Δ − k swaps the two laws
     steepest_up_to = INFINITY
+    noise_scale = "b"
     words = "the discrete Laplace mechanism ($b = {b}$, sensitivity {sensitivity})"
     source = SYMACCT.at("docs/proofs.md, section 21")
 

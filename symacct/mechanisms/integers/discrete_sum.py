@@ -171,6 +171,11 @@ class SummedNoise(IntegerSums):
         """The one number."""
         return DiscreteGaussian(expression(self.sigma) * sympy.sqrt(self.parties), self.sensitivity)
 
+    def law_latex(self, write: Callable[[Exact], str]) -> tuple[str, tuple[str, ...]]:
+        one, read = DiscreteGaussian(self.sigma).law_latex(write)
+        draws = rf"$\ast {self.parties}$ is the sum of {self.parties} draws"
+        return rf"{one}^{{\ast {self.parties}}}", (*read, draws)
+
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         """α ↦ D_α(P‖Q), α >= 1."""
 

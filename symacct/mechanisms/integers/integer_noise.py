@@ -65,6 +65,10 @@ class IntegerSums:
         total = sum((q * value(x) for q, x in deadline.each(self.weighted_losses(kept))), arb(0))
         return total + within((1 + arb(most)) * self.left_out(most, every))
 
+    def law_latex(self, write: Callable[[Exact], str]) -> tuple[str, tuple[str, ...]] | None:
+        """The law of the noise in LaTeX, where `write` writes a number, and how it is read."""
+        return None
+
     def outcomes(self, least: float, most: float, need: float) -> range:
         """The outcomes beyond which Q(P/Q)^a, a = 0 and least <= a <= most, is about e^{−need}."""
         raise NotImplementedError

@@ -64,6 +64,7 @@ class Skellam(LatticeNoise):
     sensitivity: int
     kind = Kind.EXACT
     attained = SWAPPED  # k ↦ Δ − k swaps the two laws
+    noise_scale = "mu"
     words = "the Skellam mechanism (variance $μ = {mu}$, sensitivity {sensitivity})"
     source = AKL21.at("the Skellam mechanism; SYMACCT, docs/proofs.md, section 21")
 
@@ -103,6 +104,10 @@ class Skellam(LatticeNoise):
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
         return ctx.number(INFINITY)
+
+    def law_latex(self, write: Callable[[Exact], str]) -> tuple[str, tuple[str, ...]]:
+        read = r"$\mathrm{Skellam}(0, v)$ is the difference of two Poisson laws of mean $v/2$"
+        return rf"\mathrm{{Skellam}}(0, {write(self.mu)})", (read,)
 
     # --- the outcomes that count, and what bounds the others
 

@@ -36,6 +36,7 @@ class NoisyMax(LaplacePair):
     b: Exact
     sensitivity: Exact
     kind = Kind.UPPER
+    noise_scale = "b"
     words = (
         "noisy-max selection from scores with Laplace noise ($b = {b}$, sensitivity {sensitivity})"
     )

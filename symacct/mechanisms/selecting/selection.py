@@ -159,6 +159,10 @@ class PermuteAndFlip(LaplacePair):
         value: Exact = self._fields["epsilon"]
         return value
 
+    def for_group(self, size: int) -> PermuteAndFlip:
+        """Scores that are moved as many times as far, which is as much as a larger ε."""
+        return PermuteAndFlip(size * self.pure, self.adjacency)
+
     @classmethod
     def of_noise(
         cls, scale: Numeric, sensitivity: Numeric = 1, adjacency: str | Adjacency = "either"

@@ -37,13 +37,14 @@ from symacct.mechanisms import (
 )
 from symacct.mechanisms.integers.discrete_sum import SummedNoise
 from symacct.mechanisms.integers.integer_noise import LatticeNoise
+from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.mixtures import Overlap, noise, one_dimensional
 from symacct.operations.allocation import RandomAllocation
 from symacct.operations.compose import Compose, Count
 from symacct.operations.convexify import Convexify
 from symacct.operations.either import Either
 from symacct.operations.failing import Failing
-from symacct.operations.group import NOISE, GroupPrivacy, noise_for_group
+from symacct.operations.group import GroupPrivacy
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 from symacct.profile.dominating.allocation import allocated
@@ -277,7 +278,7 @@ def _is_of_noise(mechanism: Node) -> bool:
     """Is it noise, whose query any two records may move the opposite ways, or sums of such?"""
     if isinstance(mechanism, Compose):
         return all(map(_is_of_noise, mechanism.terms))
-    if isinstance(mechanism, tuple(NOISE)):
+    if isinstance(mechanism, Mechanism) and mechanism.noise_scale:
         return all(one.kind is Kind.EXACT for one in products(mechanism))
     return one_gaussian(mechanism) is not None
 
@@ -357,7 +358,7 @@ def _for_group(node: GroupPrivacy) -> Node:
     mechanism = node.mechanism
     if isinstance(mechanism, PureDP):
         return PureDP(node.size * mechanism.parameters()["epsilon"])
-    noise = noise_for_group(mechanism, node.size)
+    noise = mechanism.for_group(node.size)
     if noise is None:
         raise AssumptionError(
             f"found GroupPrivacy of {type(mechanism).__name__}, needed noise "

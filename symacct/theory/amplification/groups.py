@@ -14,7 +14,7 @@ from symacct.expressions.orders import larger_order
 from symacct.expressions.theorem_registry import always, theorem
 from symacct.mechanisms import ZCDP
 from symacct.mechanisms.mechanism import Mechanism
-from symacct.operations.group import GroupPrivacy, noise_for_group
+from symacct.operations.group import GroupPrivacy
 from symacct.theory.rdp_curve import RDPCurve
 
 LONGEST_CHAIN = 32  # a value of the curve for each record
@@ -33,7 +33,7 @@ of_a_group = functools.partial(
 def is_noise(node: Node) -> str | None:
     """The mechanism is Gaussian or Laplace noise on a query of some sensitivity."""
     mechanism = node.mechanism  # type: ignore[attr-defined]
-    if noise_for_group(mechanism, 1) is not None:
+    if mechanism.for_group(1) is not None:
         return None
     return f"needed Gaussian or Laplace noise, got {type(mechanism).__name__}"
 
@@ -54,7 +54,7 @@ def is_short(node: Node) -> str | None:
 )
 def sensitivity(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Number:
     """ε′(α) = ε(α) of the same noise with the sensitivity size·Δ"""
-    noise = cast(Mechanism, noise_for_group(eps.node, size))
+    noise = cast(Mechanism, eps.node.for_group(size))
     if isinstance(alpha, int | float) and alpha in (1, INFINITY):
         return noise.at_one(ctx) if alpha == 1 else noise.at_infinity(ctx)
     return noise.curve(ctx)(alpha)

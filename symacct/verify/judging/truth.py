@@ -40,7 +40,6 @@ from symacct.operations import (
     PoissonSubsample,
     SubsampleWithoutReplacement,
 )
-from symacct.operations.group import noise_for_group
 from symacct.results.enclosure import Enclosure
 from symacct.verify.judging import replaced
 from symacct.verify.judging.bounds import Bound, Truth, ends
@@ -366,7 +365,7 @@ def step(part: AskedPart, relation: str, group: int = 1) -> Node:
     one = _one(part)
     m: Node = Compose({one: part.inner}) if part.inner > 1 else one
     if part.sampling == "none":
-        return noise_for_group(m, group) or GroupPrivacy(m, group)
+        return m.for_group(group) or GroupPrivacy(m, group)
     gamma = part.gamma or sympy.Symbol(_RATE, positive=True)
     return GroupPrivacy(SAMPLINGS[part.sampling](m, gamma, relation), group)
 
