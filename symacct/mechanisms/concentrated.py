@@ -10,6 +10,7 @@ from symacct.core.claims import adjacency as named_adjacency
 from symacct.core.exact import INFINITY, Exact, Numeric, Order
 from symacct.core.sources import BDRS18, BS16
 from symacct.expressions.parameters import above_one, nonnegative
+from symacct.mechanisms.asked import AskedValues
 from symacct.mechanisms.mechanism import STATED_OF_IT, Mechanism
 
 
@@ -29,6 +30,19 @@ class ZCDP(Mechanism):
     kind = Kind.UPPER
     convex = True  # K(λ) = λξ + λ(λ+1)ρ
     steepest_up_to = INFINITY  # ξ/α + ρ
+    asked = AskedValues(
+        called="zCDP",
+        parameters=("rho", "xi"),
+        values=("0.1", "1", "1e-8", "100"),
+        harmless="1e-8",
+        simple=("1", "0.1", "0.01"),
+        typical=(1e-4, 1),
+        drawn=(1e-8, 100),
+        covered=((1e-5, 1e-3), (1e-3, 0.03), (0.03, 0.5), (0.5, 5)),
+        rho=lambda rho: rho,
+        rest=("0",),
+        is_scale=False,
+    )
     words = "a zero-concentrated differentially private mechanism ($ρ = {rho}$, $ξ = {xi}$)"
     source = BS16.at("Definition 1.1")
     premises = (STATED_OF_IT,)

@@ -11,6 +11,7 @@ from symacct.core.exact import INFINITY, Exact, Numeric, Order
 from symacct.core.sources import MIR17
 from symacct.expressions.attained import SWAPPED
 from symacct.expressions.parameters import positive
+from symacct.mechanisms.asked import AskedValues
 from symacct.mechanisms.mechanism import Mechanism
 
 
@@ -28,6 +29,15 @@ class Gaussian(Mechanism):
 
     sigma: Exact
     sensitivity: Exact
+    asked = AskedValues(
+        called="Gaussian noise",
+        parameters=("sigma",),
+        values=("1", "5", "0.05", "10000", "50", "0.5", "2", "0.25", "1000"),
+        harmless="10000",
+        simple=("1", "2", "5", "10", "0.5", "100", "0.1"),
+        typical=(0.4, 20),
+        drawn=(0.05, 1e6),
+    )
     noise_scale = "sigma"
     words = "the Gaussian mechanism ($σ = {sigma}$, sensitivity {sensitivity})"
     source = MIR17.at("Table II")

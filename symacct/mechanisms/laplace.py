@@ -11,6 +11,7 @@ from symacct.core.exact import INFINITY, Exact, Numeric, Order
 from symacct.core.sources import MIR17, ZW19
 from symacct.expressions.attained import SWAPPED
 from symacct.expressions.parameters import positive
+from symacct.mechanisms.asked import AskedValues
 from symacct.mechanisms.mechanism import Mechanism
 
 
@@ -109,6 +110,15 @@ class Laplace(VectorLaplace):
     0.5
     """
 
+    asked = AskedValues(
+        called="Laplace noise",
+        parameters=("b",),
+        values=("1", "2", "0.05", "1000", "0.5", "20", "10000"),
+        harmless="10000",
+        simple=("1", "2", "10", "0.5", "100", "0.1"),
+        typical=(0.4, 20),
+        drawn=(0.05, 1e4),
+    )
     noise_scale = "b"
     words = "the Laplace mechanism ($b = {b}$, sensitivity {sensitivity})"
     source = MIR17.at("Table II")

@@ -12,6 +12,7 @@ from symacct.core.exact import Numeric, typed_value
 from symacct.core.forking import cached_property
 from symacct.core.sources import SYMACCT
 from symacct.expressions.parameters import positive, whole
+from symacct.mechanisms.asked import AskedValues
 from symacct.mechanisms.computed_gaussian import ComputedGaussian
 from symacct.mechanisms.participation import Rows, squared_sensitivity
 
@@ -53,6 +54,16 @@ class MatrixMechanism(ComputedGaussian):
     participations: int
     separation: int
     is_of_vectors = True
+    asked = AskedValues(
+        called="the matrix mechanism",
+        parameters=("sigma",),
+        values=("5", "1", "50", "0.5"),
+        harmless="10000",
+        simple=("1", "2", "5", "10"),
+        typical=(0.4, 20),
+        drawn=(0.2, 1000),
+        is_stream=True,
+    )
     words = (
         "the matrix mechanism (strategy {strategy}, $σ = {sigma}$, at most "
         "{participations:participation} of a record, at least {separation:step} apart)"
@@ -102,6 +113,17 @@ class TreeAggregation(ComputedGaussian):
 
     steps: int
     is_of_vectors = True
+    asked = AskedValues(
+        called="tree aggregation",
+        parameters=("sigma", "steps"),
+        values=("5", "1", "50", "0.5"),
+        harmless="10000",
+        simple=("1", "2", "5", "10"),
+        typical=(0.4, 20),
+        drawn=(0.2, 1000),
+        rest=("1000",),
+        is_stream=True,
+    )
     words = (
         "binary tree aggregation over {steps:step} ($σ = {sigma}$), with each record in one of them"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import count
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from symacct.core.errors import DomainError, SoundnessError
 from symacct.core.exact import INFINITY, Exact, Order, array_order, expression
 from symacct.core.lazy_import import sympy
 from symacct.expressions.node import Node
+from symacct.mechanisms.asked import AskedValues
 
 _CURVE = {"curve", "excess", "at_one", "at_infinity"}
 _REMEDIES = {
@@ -50,6 +51,8 @@ class Mechanism(Node):
     #: group is that for as many times its `sensitivity` (docs/proofs.md, section 18): the name of
     #: its other parameter.
     noise_scale: str = ""
+    #: What `verify` asks other accountants about it; of a subclass, what it states itself.
+    asked: ClassVar[AskedValues | None] = None
     #: Does a value of the curve cost no more than a few elementary functions? This only steers.
     is_cheap = False
     #: The curve is finite below this order, at it if `is_finite_there`, and ∞ beyond, where neither

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, cast
@@ -24,6 +25,7 @@ from symacct.core.sources import KOV15, MIR17
 from symacct.expressions.attained import SWAPPED
 from symacct.expressions.node import Node, kinds
 from symacct.expressions.parameters import nonnegative, probability, whole
+from symacct.mechanisms.asked import AskedValues
 from symacct.mechanisms.mechanism import STATED_OF_IT, Mechanism
 
 OF_ABSENT = (
@@ -102,6 +104,19 @@ class RandomizedResponse(ResponsePair):
     """
 
     p: Exact
+    asked = AskedValues(
+        called="randomized response",
+        parameters=("p",),
+        values=("0.6", "0.9", "0.999999", "0.5001", "0.75"),
+        harmless="0.5001",
+        simple=("0.75", "0.6", "0.9", "0.99"),
+        typical=(0.55, 0.95),
+        drawn=(1e-6, 0.499),
+        covered=((0.51, 0.6), (0.6, 0.8), (0.8, 0.99), (0.05, 0.2), (0.2, 0.45)),
+        rho=lambda p: math.log(p / (1 - p)) ** 2 / 2,
+        is_scale=False,
+        is_probability=True,
+    )
     words = "randomized response (the true answer with probability {p})"
     #: The same of `answers` answers, of which `others` are not the true one.
     words_for_more_answers = (
@@ -245,6 +260,18 @@ class PureDP(PureResponse):
     """
 
     adjacency: Adjacency
+    asked = AskedValues(
+        called="pure DP",
+        parameters=("epsilon",),
+        values=("1", "0.1", "20", "1e-6", "5"),
+        harmless="1e-6",
+        simple=("1", "2", "0.1", "10", "0.01"),
+        typical=(0.01, 2),
+        drawn=(1e-6, 30),
+        covered=((0.001, 0.03), (0.03, 0.3), (0.3, 2), (2, 8)),
+        rho=lambda epsilon: epsilon**2 / 2,
+        is_scale=False,
+    )
     words = "an $ε$-differentially private mechanism ($ε = {epsilon}$)"
     source = KOV15.at("every ε-DP mechanism is a post-processing of randomized response")
     premises = (STATED_OF_IT,)

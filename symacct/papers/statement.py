@@ -196,10 +196,8 @@ def training(
 
 def _preface(words: str, form: Form) -> str:
     """The words with [@KEY] as a citation of that work."""
-    if isinstance(words, Marked):
-        parts, read = _CITED.split(words.template), Marked
-    else:
-        parts, read = _CITED.split(words), str
+    read: type[str] = Marked if isinstance(words, Marked) else str
+    parts = _CITED.split(words.template if isinstance(words, Marked) else words)
     return "".join(
         form.cited(part, "") if i % 2 else form.words(read(part)) for i, part in enumerate(parts)
     )

@@ -29,6 +29,7 @@ from symacct.core.lazy_import import sympy
 from symacct.core.sources import CKS20
 from symacct.expressions.attained import SWAPPED
 from symacct.expressions.parameters import positive, whole
+from symacct.mechanisms.asked import AskedValues
 from symacct.mechanisms.integers.integer_noise import (
     LatticeNoise,
     check_terms,
@@ -67,6 +68,16 @@ class DiscreteGaussian(LatticeNoise):
     kind = Kind.EXACT
     attained = SWAPPED  # k ↦ Δ − k swaps the two laws
     steepest_up_to = INFINITY
+    asked = AskedValues(
+        called="discrete Gaussian noise",
+        parameters=("sigma",),
+        values=("1", "5", "0.5", "50", "2", "0.25"),
+        harmless="100",
+        simple=("1", "2", "5", "10", "0.5"),
+        typical=(0.4, 20),
+        drawn=(0.2, 100),
+        covered=((0.4, 1), (1, 3), (3, 20), "2"),
+    )
     noise_scale = "sigma"
     words = "the discrete Gaussian mechanism ($σ = {sigma}$, sensitivity {sensitivity})"
     source = CKS20.at("the discrete Gaussian; SYMACCT, docs/proofs.md, section 21")

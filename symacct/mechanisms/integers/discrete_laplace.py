@@ -14,6 +14,7 @@ from symacct.core.lazy_import import sympy
 from symacct.core.sources import SYMACCT
 from symacct.expressions.attained import SWAPPED
 from symacct.expressions.parameters import positive, whole
+from symacct.mechanisms.asked import AskedValues
 from symacct.mechanisms.integers.integer_noise import IntegerNoise
 
 
@@ -37,6 +38,16 @@ class DiscreteLaplace(IntegerNoise):
     kind = Kind.EXACT
     attained = SWAPPED  # k ↦ Δ − k swaps the two laws
     steepest_up_to = INFINITY
+    asked = AskedValues(
+        called="discrete Laplace noise",
+        parameters=("b",),
+        values=("1", "2", "0.5", "20", "0.1"),
+        harmless="1000",
+        simple=("1", "2", "10", "0.5"),
+        typical=(0.4, 20),
+        drawn=(0.05, 1000),
+        covered=((0.4, 1), (1, 3), (3, 20), "2"),
+    )
     noise_scale = "b"
     words = "the discrete Laplace mechanism ($b = {b}$, sensitivity {sensitivity})"
     source = SYMACCT.at("docs/proofs.md, section 21")

@@ -29,6 +29,7 @@ from symacct.core.lazy_import import sympy
 from symacct.core.sources import AKL21
 from symacct.expressions.attained import SWAPPED
 from symacct.expressions.parameters import positive, whole
+from symacct.mechanisms.asked import AskedValues
 from symacct.mechanisms.integers.integer_noise import (
     LatticeNoise,
     check_terms,
@@ -64,6 +65,18 @@ class Skellam(LatticeNoise):
     sensitivity: int
     kind = Kind.EXACT
     attained = SWAPPED  # k ↦ Δ − k swaps the two laws
+    asked = AskedValues(
+        called="Skellam noise",
+        parameters=("mu",),
+        values=("4", "25", "1", "400"),
+        harmless="10000",
+        simple=("1", "4", "25", "100"),
+        typical=(0.5, 400),
+        drawn=(0.5, 1000),
+        covered=((0.5, 4), (4, 30), (30, 400), "25"),
+        rho=lambda mu: 1 / (2 * mu),
+        is_scale=False,
+    )
     noise_scale = "mu"
     words = "the Skellam mechanism (variance $μ = {mu}$, sensitivity {sensitivity})"
     source = AKL21.at("the Skellam mechanism; SYMACCT, docs/proofs.md, section 21")

@@ -13,26 +13,22 @@ from fractions import Fraction
 from itertools import combinations, islice, product
 from typing import Any, TypeVar
 
+from symacct.mechanisms.asked import Size
 from symacct.verify.asking.beyond import STRATEGIES
 from symacct.verify.asking.questions import Extent, in_turn, part_of, short
-from symacct.verify.asking.values import REST, SCALED, STRATEGY, WHOLE
-from symacct.verify.peer.protocol import BUDGETED, ENDS, MECHANISMS, Ask, AskedPart, Hello, Support
+from symacct.verify.asking.values import SCALED, STRATEGY, WHOLE
+from symacct.verify.peer.protocol import (
+    ASKED,
+    BUDGETED,
+    ENDS,
+    MECHANISMS,
+    Ask,
+    AskedPart,
+    Hello,
+    Support,
+)
 
 _T = TypeVar("_T")
-#: A number as it is, or one between two ends, log-uniformly.
-Size = str | tuple[float, float]
-
-#: Noise from next to none to much, and probabilities on both sides of ½.
-_NOISE: dict[str, tuple[Size, ...]] = dict.fromkeys(
-    SCALED, ((0.3, 0.6), (0.6, 1), (1, 2), (2, 4.5), (4.5, 12), (12, 60), (60, 3000), "1", "2")
-) | {
-    "DiscreteGaussian": ((0.4, 1), (1, 3), (3, 20), "2"),
-    "DiscreteLaplace": ((0.4, 1), (1, 3), (3, 20), "2"),
-    "RandomizedResponse": ((0.51, 0.6), (0.6, 0.8), (0.8, 0.99), (0.05, 0.2), (0.2, 0.45)),
-    "PureDP": ((0.001, 0.03), (0.03, 0.3), (0.3, 2), (2, 8)),
-    "ZCDP": ((1e-5, 1e-3), (1e-3, 0.03), (0.03, 0.5), (0.5, 5)),
-    "Skellam": ((0.5, 4), (4, 30), (30, 400), "25"),
-}
 _RATES: tuple[Size, ...] = (
     (1e-4, 1e-3), (1e-3, 0.01), (0.01, 0.05), (0.05, 0.2), (0.2, 0.5), (0.5, 0.9), (0.9, 0.999),
     (1e-9, 1e-5), "1", "0.5",
@@ -164,7 +160,7 @@ def _levels(row: Support, kind: str) -> dict[str, Sequence[Any]]:
     elif kind == "runs":
         given["answer"] = _answers(row)
     elif kind != "noise":
-        given["noise"] = _NOISE[row.mechanism]
+        given["noise"] = ASKED[row.mechanism].covered
     if ends or kind in BUDGETED:
         given["delta"] = _BUDGETED_DELTAS if kind in BUDGETED else _DELTAS
     if kind in BUDGETED:
@@ -277,7 +273,7 @@ def _spending(
         sigma = moved * max(_LEAST_NOISE, rate * math.sqrt(count / (2 * loss)))
         if sigma <= _MOST_NOISE:
             return short(sigma), count
-    value = _drawn(chance.choice(_NOISE[row.mechanism]), chance)
+    value = _drawn(chance.choice(ASKED[row.mechanism].covered), chance)
     one = _loss_of(row, float(value)) * (moved * rate) ** 2
     return value, max(1, min(count, round(loss / one)))
 
@@ -287,11 +283,7 @@ _MOST_NOISE = 1e8
 
 def _loss_of(row: Support, value: float) -> float:
     """About the ρ of one run."""
-    if row.mechanism == "RandomizedResponse":
-        return math.log(value / (1 - value)) ** 2 / 2
-    if row.mechanism in SCALED:
-        return 1 / (2 * value**2)
-    return {"PureDP": value**2 / 2, "ZCDP": value, "Skellam": 1 / (2 * value)}[row.mechanism]
+    return ASKED[row.mechanism].rho(value)
 
 
 def _epsilon_about(rho: float, delta: str) -> str:
@@ -389,7 +381,7 @@ def _drawn_part(row: Support, chance: random.Random) -> AskedPart:
     count = chance.choice((1, 2, 3, chance.randint(4, 40), chance.randint(41, 400)))
     loss = _float_in((0.05, 0.8), chance)
     value, count = _spending(row, loss, count, (1.0, float(gamma or 1)), chance)
-    rest = REST.get(row.mechanism, ())
+    rest = ASKED[row.mechanism].rest
     part = part_of(row, (value, *rest), gamma, count)
     if row.sensitivity and chance.random() < 0.3:
         part = replace(

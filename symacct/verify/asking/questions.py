@@ -18,24 +18,21 @@ from symacct.verify.asking.values import (
     EPSILONS,
     FRACTIONAL_GRID,
     FRACTIONAL_ORDERS,
-    HARMLESS,
     INNER,
     LARGE_ORDERS,
     MOST_RUNS,
     NEGATIVE,
-    PARAMETERS,
     RATES,
-    REST,
     SCALED,
     SHORT_GRID,
     STRATEGY,
-    TYPICAL,
     TYPICAL_DELTAS,
     TYPICAL_RATES,
     TYPICAL_RUNS,
     WHOLE_ORDERS,
 )
 from symacct.verify.peer.protocol import (
+    ASKED,
     BUDGETED,
     ENDS,
     HOW,
@@ -127,7 +124,7 @@ def in_turn(lists: list[list[_T]]) -> Iterator[_T]:
 
 def grid(row: Support, extent: Extent) -> Iterator[Ask]:
     """Every parameter with every rate and every order of the row."""
-    first = PARAMETERS[row.mechanism][: extent.parameters]
+    first = ASKED[row.mechanism].values[: extent.parameters]
     rates: Iterable[str | None] = RATES[: extent.rates] if row.sampling != "none" else [None]
     orders = orders_of(row, extent.orders)
     for value, gamma, alpha in product(first, rates, orders):
@@ -135,7 +132,7 @@ def grid(row: Support, extent: Extent) -> Iterator[Ask]:
 
 
 def _values(row: Support, value: str) -> tuple[str, ...]:
-    return (value, *REST.get(row.mechanism, ()))
+    return (value, *ASKED[row.mechanism].rest)
 
 
 def orders_of(row: Support, most: int) -> list[str]:
@@ -149,22 +146,13 @@ def orders_of(row: Support, most: int) -> list[str]:
 
 def random_point(row: Support, chance: random.Random) -> Ask:
     """A point drawn log-uniformly; its numbers have four digits."""
-    values = {
-        "Gaussian": lambda: _log_uniform(chance, 0.05, 1e6),
-        "Laplace": lambda: _log_uniform(chance, 0.05, 1e4),
-        "RandomizedResponse": lambda: str(1 - Decimal(_log_uniform(chance, 1e-6, 0.499))),
-        "PureDP": lambda: _log_uniform(chance, 1e-6, 30),
-        "ZCDP": lambda: _log_uniform(chance, 1e-8, 100),
-        "DiscreteGaussian": lambda: _log_uniform(chance, 0.2, 100),
-        "DiscreteLaplace": lambda: _log_uniform(chance, 0.05, 1000),
-        "Skellam": lambda: _log_uniform(chance, 0.5, 1000),
-        "TreeAggregation": lambda: _log_uniform(chance, 0.2, 1000),
-        "MatrixMechanism": lambda: _log_uniform(chance, 0.2, 1000),
-    }[row.mechanism]()
+    asked = ASKED[row.mechanism]
+    value = _log_uniform(chance, *asked.drawn)
+    value = str(1 - Decimal(value)) if asked.is_probability else value
     gamma = None if row.sampling == "none" else _random_rate(chance)
     # One run, or log-uniformly many: no residue and no size is left out.
     runs = chance.choice((1, round(MOST_RUNS ** chance.random())))
-    part = part_of(row, _values(row, values), gamma, runs)
+    part = part_of(row, _values(row, value), gamma, runs)
     inner = chance.choice(INNER) if row.inner else 1
     return Ask("rdp", (replace(part, inner=inner),), random_order(row, chance), row.adjacency)
 
@@ -228,7 +216,7 @@ _ONLY_ENDS = 8
 def _harmless(row: Support) -> Iterator[Ask]:
     """Next to no loss at all, where logarithms of what is next to 1 are wanted."""
     rate = None if row.sampling == "none" else "1e-9"
-    part = part_of(row, _values(row, HARMLESS[row.mechanism]), rate)
+    part = part_of(row, _values(row, ASKED[row.mechanism].harmless), rate)
     for kind, at in (("delta", "0.1"), ("epsilon", "0.01")):
         if kind in row.asks:
             yield Ask(kind, (part,), at, row.adjacency)
@@ -245,7 +233,7 @@ def _below_zero(hello: Hello, row: Support) -> Iterator[Ask]:
     """δ(ε) at ε < 0."""
     if hello.negative_epsilon and "delta" in row.asks:
         rate = None if row.sampling == "none" else "0.01"
-        part = part_of(row, _values(row, PARAMETERS[row.mechanism][0]), rate, 10)
+        part = part_of(row, _values(row, ASKED[row.mechanism].values[0]), rate, 10)
         yield from (Ask("delta", (part,), epsilon, row.adjacency) for epsilon in NEGATIVE)
 
 
@@ -262,7 +250,7 @@ def typical(
 ) -> Ask:
     """ε(δ) or δ(ε) as it is asked of a training run, drawn log-uniformly; noise or μ of it."""
     kind = kind or chance.choice(row.ends)
-    value = _log_uniform(chance, *TYPICAL[row.mechanism])
+    value = _log_uniform(chance, *ASKED[row.mechanism].typical)
     gamma = None if row.sampling == "none" else _log_uniform(chance, *TYPICAL_RATES)
     spread = float(value) / float(gamma or 1) if row.mechanism in SCALED else 1
     drawn = float(_log_uniform(chance, *TYPICAL_RUNS))
@@ -326,7 +314,9 @@ def placed(row: Support, orders: list[str], places: list[float]) -> Ask:
     """The question at a place."""
     noise, rate = (
         _few_bits(low * (high / low) ** share)
-        for (low, high), share in zip((TYPICAL[row.mechanism], TYPICAL_RATES), places, strict=False)
+        for (low, high), share in zip(
+            (ASKED[row.mechanism].typical, TYPICAL_RATES), places, strict=False
+        )
     )
     part = part_of(row, _values(row, noise), None if row.sampling == "none" else rate)
     return Ask("rdp", (part,), orders[int(places[2] * len(orders))], row.adjacency)
@@ -342,7 +332,7 @@ def _ends_of(row: Support, kind: str) -> Iterator[Ask]:
     rates: list[str | None] = ["0.01", "0.001", "0.1", "1e-6"] if row.sampling != "none" else [None]
     runs = (1, 10, 1000, 100_000)
     at = DELTAS if kind == "epsilon" else EPSILONS
-    for value, gamma, n, given in product(PARAMETERS[row.mechanism][:5], rates, runs, at):
+    for value, gamma, n, given in product(ASKED[row.mechanism].values[:5], rates, runs, at):
         yield Ask(kind, (part_of(row, _values(row, value), gamma, n),), given, row.adjacency)
 
 

@@ -14,22 +14,10 @@ from symacct.verify.asking.questions import short
 from symacct.verify.asking.regions import RIGHT_AT, Right, bounded
 from symacct.verify.asking.values import SCALED, WHOLE
 from symacct.verify.judging.verdict import Finding
-from symacct.verify.peer.protocol import BUDGETED, Ask, AskedPart
+from symacct.verify.peer.protocol import ASKED, BUDGETED, Ask, AskedPart
 
 Probe = Callable[[Ask], Finding | None]
 
-_VALUES = {
-    "Gaussian": ("1", "2", "5", "10", "0.5", "100", "0.1"),
-    "Laplace": ("1", "2", "10", "0.5", "100", "0.1"),
-    "RandomizedResponse": ("0.75", "0.6", "0.9", "0.99"),
-    "PureDP": ("1", "2", "0.1", "10", "0.01"),
-    "ZCDP": ("1", "0.1", "0.01"),
-    "DiscreteGaussian": ("1", "2", "5", "10", "0.5"),
-    "DiscreteLaplace": ("1", "2", "10", "0.5"),
-    "Skellam": ("1", "4", "25", "100"),
-    "TreeAggregation": ("1", "2", "5", "10"),
-    "MatrixMechanism": ("1", "2", "5", "10"),
-}
 #: Steps of a tree, and the ε that noise is asked for.
 _STEPS, _WITHIN = ("1", "2", "3", "4", "7", "8", "1000"), ("1", "0.1", "10")
 _RATES = ("0.5", "0.1", "0.01", "0.001", "0.0001", "1e-6", "0.9", "0.99")
@@ -193,7 +181,7 @@ def _plain(part: AskedPart, gamma: str) -> AskedPart:
     """One run with the first of the known values."""
     rate = None if part.gamma is None else gamma
     one = min(part.count, 1)  # none where the number of runs is asked for
-    return replace(_first(part, _VALUES[part.mechanism][0]), gamma=rate, count=one, inner=1)
+    return replace(_first(part, ASKED[part.mechanism].simple[0]), gamma=rate, count=one, inner=1)
 
 
 def _with(ask: Ask, i: int, part: AskedPart) -> Ask:
@@ -232,7 +220,7 @@ def _simpler_values(ask: Ask) -> Iterator[Ask]:
             continue
         given = part.parameters[0][1]
         limits = ("0.5", "1") if part.mechanism == "RandomizedResponse" else ("0", "Infinity")
-        for value in (*_before(_VALUES[part.mechanism], given), *_shorter(given, *limits)):
+        for value in (*_before(ASKED[part.mechanism].simple, given), *_shorter(given, *limits)):
             yield _with(ask, i, _first(part, value))
 
 

@@ -2,33 +2,14 @@
 
 from __future__ import annotations
 
-#: From harmless to extreme; the first of each are what `--quick` asks.
-PARAMETERS = {
-    "Gaussian": ["1", "5", "0.05", "10000", "50", "0.5", "2", "0.25", "1000"],
-    "Laplace": ["1", "2", "0.05", "1000", "0.5", "20", "10000"],
-    "RandomizedResponse": ["0.6", "0.9", "0.999999", "0.5001", "0.75"],
-    "PureDP": ["1", "0.1", "20", "1e-6", "5"],
-    "ZCDP": ["0.1", "1", "1e-8", "100"],
-    "DiscreteGaussian": ["1", "5", "0.5", "50", "2", "0.25"],
-    "DiscreteLaplace": ["1", "2", "0.5", "20", "0.1"],
-    "Skellam": ["4", "25", "1", "400"],
-    "TreeAggregation": ["5", "1", "50", "0.5"],
-    "MatrixMechanism": ["5", "1", "50", "0.5"],
-}
-HARMLESS = {
-    "Gaussian": "10000", "Laplace": "10000", "RandomizedResponse": "0.5001", "PureDP": "1e-6",
-    "ZCDP": "1e-8", "DiscreteGaussian": "100", "DiscreteLaplace": "1000", "Skellam": "10000",
-    "TreeAggregation": "10000", "MatrixMechanism": "10000",
-}  # fmt: skip
+from symacct.mechanisms.integers.integer_noise import IntegerNoise
+from symacct.verify.peer.protocol import ASKED, LEAVES
+
 #: Whose parameter is the size of the noise.
-SCALED = (
-    "Gaussian", "Laplace", "DiscreteGaussian", "DiscreteLaplace", "TreeAggregation",
-    "MatrixMechanism",
-)  # fmt: skip
+SCALED = tuple(name for name, one in ASKED.items() if one.is_scale)
 #: Noise on whole numbers, whose query moves by a whole one.
-WHOLE = ("DiscreteGaussian", "DiscreteLaplace", "Skellam")
-#: Parameters beyond the first: ξ of zCDP, the steps of a tree. And the rows of a matrix.
-REST = {"ZCDP": ("0",), "TreeAggregation": ("1000",)}
+WHOLE = tuple(name for name, kind in LEAVES.items() if issubclass(kind, IntegerNoise))
+#: The rows of a matrix.
 STRATEGY = (("1", "0", "0"), ("0.5", "1", "0"), ("0.375", "0.5", "1"))
 RATES = ["0.001", "0.1", "1e-9", "0.999", "0.01", "0.5", "1e-6", "1e-4", "0.9", "0.999999999"]
 WHOLE_ORDERS = ["2", "8", "64", "1024", "3", "32", "256", "4096", "4", "16", "128", "512"]
@@ -48,18 +29,6 @@ NEGATIVE = ["-0.1", "-1", "-0.01"]
 SHORT_GRID = ("2", "3", "5", "8", "16", "32", "64")
 FRACTIONAL_GRID = ("1.25", "1.75", "2.5", "3.75", "5.5", "8.5", "16.5", "33.5")
 
-#: Where training lies: noise, sampling rate, runs.
-TYPICAL = {
-    "Gaussian": (0.4, 20),
-    "Laplace": (0.4, 20),
-    "RandomizedResponse": (0.55, 0.95),
-    "PureDP": (0.01, 2),
-    "ZCDP": (1e-4, 1),
-    "DiscreteGaussian": (0.4, 20),
-    "DiscreteLaplace": (0.4, 20),
-    "Skellam": (0.5, 400),
-    "TreeAggregation": (0.4, 20),
-    "MatrixMechanism": (0.4, 20),
-}
+#: Where training lies: sampling rate, runs.
 TYPICAL_RATES, TYPICAL_RUNS = (1e-4, 0.2), (1, 1e5)
 TYPICAL_DELTAS = 1e-12, 0.01

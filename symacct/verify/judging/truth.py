@@ -22,18 +22,6 @@ from symacct.core.exact import Numeric, exact
 from symacct.core.lazy_import import sympy
 from symacct.explore.calibration import Calibration, calibrate
 from symacct.expressions.node import Node
-from symacct.mechanisms import (
-    ZCDP,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Gaussian,
-    Laplace,
-    MatrixMechanism,
-    PureDP,
-    RandomizedResponse,
-    Skellam,
-    TreeAggregation,
-)
 from symacct.operations import (
     Compose,
     GroupPrivacy,
@@ -46,6 +34,7 @@ from symacct.verify.judging.bounds import Bound, Truth, ends
 from symacct.verify.peer.protocol import (
     BUDGETED,
     LARGEST,
+    LEAVES,
     MECHANISMS,
     STREAMS,
     WITH_SENSITIVITY,
@@ -66,17 +55,12 @@ _BITS = 120
 _RATE, _COUNT = "gamma", "n"
 #: Of noise and rates, between two neighbours of so many digits; and of ρ and μ, searched for.
 _NOISE_DIGITS, _SEARCHED = 7, 12
-_NOISE = (
-    Gaussian, Laplace, RandomizedResponse, PureDP, ZCDP, DiscreteGaussian, DiscreteLaplace, Skellam,
-    TreeAggregation, MatrixMechanism,
-)  # fmt: skip
 #: What is asked of a node itself, and not of the accountant.
 _OTHERS: dict[str, Callable[..., Any]] = {
     "rho": lambda m, digits: m.zcdp(digits),
     "mu": lambda m, digits: m.gdp(digits),
     "calibrate": calibrate,
 }
-_CLASSES: dict[str, type[Node]] = {kind.__name__: kind for kind in _NOISE}
 SAMPLINGS: dict[str, type[PoissonSubsample] | type[SubsampleWithoutReplacement]] = {
     "poisson": PoissonSubsample,
     "without_replacement": SubsampleWithoutReplacement,
@@ -379,7 +363,7 @@ def _one(part: AskedPart) -> Node:
         values.append(exact(part.sensitivity))
     if part.strategy:
         values.insert(0, [list(map(exact, row)) for row in part.strategy])
-    return _CLASSES[part.mechanism](*values)
+    return LEAVES[part.mechanism](*values)
 
 
 def node(ask: Ask) -> Node:

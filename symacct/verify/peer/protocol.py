@@ -8,6 +8,10 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+from symacct import mechanisms
+from symacct.mechanisms.asked import AskedValues
+from symacct.mechanisms.mechanism import Mechanism
+
 #: Of the questions: 2 has batches, groups, sensitivities, streams, and noise, ρ and μ as answers.
 VERSION = 2
 #: "noise" is the least that is enough for (ε, δ), "rate" and "runs" the most that it allows, "rho"
@@ -23,25 +27,24 @@ SAMPLINGS = ("none", "poisson", "without_replacement")
 #: In the third a record is replaced with one that adds nothing: for the noise on a sum.
 ADJACENCIES = ("add_remove", "replace_one", "replace_special")
 CONVERSIONS = ("classic", "improved", "optimal", "none")
-#: The parameters of each mechanism, in the order of symacct's constructors.
-MECHANISMS = {
-    "Gaussian": ("sigma",),
-    "Laplace": ("b",),
-    "RandomizedResponse": ("p",),
-    "PureDP": ("epsilon",),
-    "ZCDP": ("rho", "xi"),
-    "DiscreteGaussian": ("sigma",),
-    "DiscreteLaplace": ("b",),
-    "Skellam": ("mu",),
-    "TreeAggregation": ("sigma", "steps"),
-    "MatrixMechanism": ("sigma",),
+#: The mechanisms that may be asked about, by their names.
+LEAVES: dict[str, type[Mechanism]] = {
+    name: kind
+    for name in mechanisms.__all__
+    if vars(kind := getattr(mechanisms, name)).get("asked")
 }
+#: What is asked about each, as it states.
+ASKED: dict[str, AskedValues] = {name: vars(kind)["asked"] for name, kind in LEAVES.items()}
+#: The parameters of each mechanism, in the order of symacct's constructors.
+MECHANISMS = {name: one.parameters for name, one in ASKED.items()}
 #: Sums of what many steps bring in: a record is in one of them.
-STREAMS = ("TreeAggregation", "MatrixMechanism")
+STREAMS = tuple(name for name, one in ASKED.items() if one.is_stream)
 #: Noise whose query may move by another number than 1; on whole numbers by a whole one.
-WITH_SENSITIVITY = ("Gaussian", "Laplace", "DiscreteGaussian", "DiscreteLaplace", "Skellam")
+WITH_SENSITIVITY = tuple(
+    name for name, kind in LEAVES.items() if kind.noise_scale and name not in STREAMS
+)
 #: What may be asked how much of it is enough: its first parameter is then left out.
-CALIBRATED = ("Gaussian", "Laplace", "DiscreteGaussian", "DiscreteLaplace")
+CALIBRATED = tuple(name for name in WITH_SENSITIVITY if ASKED[name].is_scale)
 _NUMBERS = ("float", "int", "numpy.float64", "numpy.int64", "numpy.float32", "Decimal")
 #: The ways of building the same mathematics; the first of each is what an absent key means.
 HOW = {

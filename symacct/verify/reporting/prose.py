@@ -13,7 +13,7 @@ from symacct.verify.judging.bounds import decimal_text
 from symacct.verify.judging.factors import EVERY
 from symacct.verify.judging.precision import is_float32
 from symacct.verify.judging.verdict import Finding
-from symacct.verify.peer.protocol import ADJACENCIES, CONVERTED, LARGEST, Answer, Ask
+from symacct.verify.peer.protocol import ADJACENCIES, ASKED, CONVERTED, LARGEST, Answer, Ask
 from symacct.verify.reporting.defects import BOTH, SIDES, Defect
 
 _DIGITS = 14
@@ -35,18 +35,6 @@ _SAMPLED = {
     "none": "without sampling",
     "poisson": "with Poisson sampling",
     "without replacement": "with batches of a fixed size",
-}
-_NOISE = {
-    "Gaussian": "Gaussian noise",
-    "Laplace": "Laplace noise",
-    "RandomizedResponse": "randomized response",
-    "PureDP": "pure DP",
-    "ZCDP": "zCDP",
-    "DiscreteGaussian": "discrete Gaussian noise",
-    "DiscreteLaplace": "discrete Laplace noise",
-    "Skellam": "Skellam noise",
-    "TreeAggregation": "tree aggregation",
-    "MatrixMechanism": "the matrix mechanism",
 }
 #: Where a cause lies, by the word that names it.
 _PLACES = {
@@ -84,9 +72,14 @@ def title(cause: str) -> str:
         return cause
     rest = words[place + 1 :]
     relations = [word for word in rest if word.replace("/", "_") in ADJACENCIES]
-    mechanisms = [_NOISE.get(word, word) for word in rest if word not in relations]
+    mechanisms = [_called(word) for word in rest if word not in relations]
     what = f"{' '.join(mechanisms) or 'mechanisms'} {_SAMPLED[words[place]]}"
     return ": ".join((*words[:place], ", ".join((what, *relations))))
+
+
+def _called(word: str) -> str:
+    """A mechanism in words, where the word names one."""
+    return ASKED[word].called if word in ASKED else word
 
 
 def sentences(defect: Defect) -> list[str]:
