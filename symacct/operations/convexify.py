@@ -26,7 +26,7 @@ class Convexify(Operation):
 
     mechanism: Node
     max_order: int
-    words = "{mechanism}"
+    words = "{mechanism}, accounted by the convex hull of its curve"
 
     def __new__(cls, mechanism: Node, max_order: Numeric) -> Convexify:
         mechanism = as_node(mechanism, "Convexify, mechanism")

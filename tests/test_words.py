@@ -1,0 +1,103 @@
+"""What leaves, operations and theorems are called: one template each, for text and for LaTeX."""
+
+import copy
+import re
+
+import pytest
+import sympy
+
+from symacct import Gaussian, PoissonSubsample, PostProcess, theorem, theorems
+from symacct.export.description import describe, describe_tex
+from symacct.export.latex.sentences import mathematics, tex
+from symacct.expressions.node import kinds
+from symacct.expressions.theorem_registry import forget
+from symacct.expressions.words import Marked, pieces
+from symacct.papers.statement import statement, training
+from tests.symbolic import LEAVES, OPERATIONS
+
+OURS = {name: kind for name, kind in kinds().items() if kind.__module__.startswith("symacct.")}
+NODES = [node for node, _ in LEAVES.values()]
+NODES += [make(LEAVES["Gaussian"][0]) for make in OPERATIONS.values()]
+
+
+@pytest.mark.parametrize("name", sorted(OURS.keys() - {"Compose"}))
+def test_each_is_called_something_by_its_own_class(name):
+    assert "words" in vars(OURS[name])
+
+
+@pytest.mark.parametrize("node", NODES, ids=lambda node: type(node).__name__)
+def test_all_of_a_template_is_filled_and_its_mathematics_is_known(node):
+    for part, is_maths in pieces(node.words):
+        if is_maths:
+            assert mathematics(re.sub(r"\{\w+\}", "1", part)) is not None
+    said = describe_tex(node)
+    assert said.count("$") % 2 == 0
+    assert not re.search("[Α-Ωα-ω\ue000\ue001]", said)
+    assert "$" not in describe(node)
+
+
+@pytest.mark.parametrize("one", theorems(), ids=lambda one: one.name)
+def test_the_mathematics_of_an_assumption_is_known(one):
+    parts = pieces(Marked(one.assumes).template)
+    assert None not in [mathematics(part) for part, is_maths in parts if is_maths]
+    assert not [part for part, is_maths in parts if not is_maths and re.search("[α-ω<>=]", part)]
+
+
+def test_an_author_s_leaf_is_called_what_its_class_says():
+    class Rounded(Gaussian):
+        words = "rounded noise ($σ = {sigma}$)"
+
+    class Plain(Gaussian):
+        pass
+
+    assert describe(Rounded(3)) == "rounded noise (σ = 3)"
+    assert describe_tex(Rounded(3)) == r"rounded noise ($\sigma = 3$)"
+    open_one = Rounded(sympy.Symbol("sigma", positive=True))
+    assert describe_tex(open_one) == r"rounded noise ($\sigma$)"
+    assert describe(Plain(3)).startswith("the mechanism Plain (")
+
+
+def test_an_author_marks_the_mathematics_of_an_assumption():
+    stated = theorems()[0]
+    theorem(
+        "MARKED",
+        operation=PoissonSubsample,
+        **{name: getattr(stated, name) for name in ("kind", "source", "orders", "adjacency")},
+        monotone=True,
+        status="proved",
+        default=False,
+        applies=lambda node: "never",
+        assumes="a rate $γ <= 1/5$ for 5 % of it",
+    )(lambda ctx, eps, alpha, gamma: 2 * eps(alpha))
+    try:
+        made = next(one for one in theorems() if one.name == "MARKED")
+        assert made.assumes == "a rate γ <= 1/5 for 5 % of it"
+        assert tex(made.assumes) == r"a rate $\gamma \leq 1/5$ for 5 {\%} of it"
+    finally:
+        forget("MARKED")
+
+
+def test_a_sign_that_is_not_ours_marks_nothing():
+    said = statement(Gaussian(5).epsilon("1e-5"), "latex", preface="It cost $5, or 6 $α")
+    assert said.startswith(r"It cost {\$}5, or 6 {\$}$\alpha$ The released")
+    assert tex(Marked("it cost $5")) == r"it cost {\$}5"
+    run = training(60_000, 256, "1e-3", 3516, "15", "poisson")
+    assert "standard deviation 1e-3 C was" in run
+    assert r"standard deviation $10^{-3} C$ was" in statement(
+        Gaussian(5).epsilon("1e-5"), "latex", preface=run
+    )
+
+
+def test_marks_are_kept_by_what_copies_a_sentence():
+    sentence = Marked("a rate $γ$")
+    assert copy.deepcopy(sentence).template == "a rate $γ$"
+    assert Marked(sentence).template == "a rate $γ$"
+
+
+def test_each_of_several_runs_has_a_sample_and_says_so_once():
+    step = PoissonSubsample(Gaussian(2), "1/10")
+    assert describe(3 * PostProcess(step)).count(", each on a fresh") == 1
+    assert describe(3 * PostProcess(2 * step)).count(", each") == 1
+    both = describe(2 * PoissonSubsample(Gaussian(2) + Gaussian(3), "1/10"))
+    assert ", each on a fresh" in both
+    assert ", all" not in both
