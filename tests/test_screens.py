@@ -21,8 +21,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from symacct.cli import main
-from symacct.cli.frame import JOBS
-from symacct.cli.verifying import print_document
+from symacct.cli.frame import JOBS, show
 from symacct.results.terminal import print_pairs, print_table
 from symacct.verify.judging.bounds import Truth
 from symacct.verify.judging.verdict import Finding
@@ -97,7 +96,7 @@ def peer_report():
 def shown_report(width):
     columns = mock.patch.dict(os.environ, {"COLUMNS": str(width)})
     with columns, contextlib.redirect_stdout(io.StringIO()) as out:
-        print_document(document(Judgement(peer_report())))
+        show(document(Judgement(peer_report())))
     return out.getvalue()
 
 

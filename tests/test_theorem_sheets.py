@@ -10,9 +10,9 @@ from click.testing import CliRunner
 
 import symacct as sa
 from symacct import theorem, theorems
-from symacct.cli import main, theorem_sheet
-from symacct.cli.knowledge import _label
+from symacct.cli import main
 from symacct.core.errors import DomainError
+from symacct.export import theorem_sheets
 from symacct.theory import catalogue
 from tests.test_cli import run
 
@@ -21,7 +21,7 @@ ROWS = {row.call: row for row in catalogue.rows() if row.call}
 
 @pytest.mark.parametrize("name", [one.name for one in theorems()])
 def test_a_theorem_has_a_command_and_a_line_of_python_that_agree(name):
-    sheet = theorem_sheet.sheet(ROWS[name])
+    sheet = theorem_sheets.sheet(ROWS[name])
     assert {"says", "assumes", "direction", "relation", "orders", "source", "proof"} <= set(sheet)
     words = shlex.split(sheet["command"])
     assert words[:2] == ["symacct", "rdp"]
@@ -35,7 +35,7 @@ def test_a_theorem_has_a_command_and_a_line_of_python_that_agree(name):
 
 @pytest.mark.parametrize("call", [call for call in ROWS if call.startswith("conversion:")])
 def test_a_conversion_has_a_command_and_a_line_of_python_that_agree(call):
-    sheet = theorem_sheet.sheet(ROWS[call])
+    sheet = theorem_sheets.sheet(ROWS[call])
     result = run(*shlex.split(sheet["command"])[1:], "--json")
     assert result.exit_code == 0
     value = eval(sheet["Python"], {"sa": sa})  # noqa: S307  # a line of ours
@@ -48,7 +48,7 @@ def test_a_conversion_has_a_command_and_a_line_of_python_that_agree(call):
     "call", [call for call in ROWS if call.startswith("symacct.")], ids=lambda call: call[8:]
 )
 def test_another_call_has_a_line_of_python_that_runs(call, capsys):
-    sheet = theorem_sheet.sheet(ROWS[call])
+    sheet = theorem_sheets.sheet(ROWS[call])
     assert "command" not in sheet
     exec(sheet["Python"], {"sa": sa})  # noqa: S102  # the example of its docstring
     capsys.readouterr()
@@ -111,11 +111,11 @@ def test_what_is_like_nothing_is_refused():
 def test_no_label_of_an_index_takes_the_room_of_the_formulas():
     """Each label shows its row in full, and no two rows are the same line."""
     for row in catalogue.rows():
-        label = _label(row)
+        label = theorem_sheets.label(row)
         assert "theory" not in label
         assert len(label) <= 40
         assert row in catalogue.about(label)
-        assert len(theorem_sheet.folded(catalogue.about(label))) <= 4
+        assert len(theorem_sheets.folded(catalogue.about(label))) <= 4
 
 
 @pytest.mark.parametrize("words", ["subsampling", "amplification", "Wang", "moments accountant"])
@@ -139,7 +139,7 @@ UNPROVED = [row for row in catalogue.rows() if row.status != "proved"]
 
 @pytest.mark.parametrize("row", UNPROVED, ids=lambda row: row.source)
 def test_what_is_not_proved_is_no_guarantee_in_any_line(row):
-    sheet = theorem_sheet.sheet(row)
+    sheet = theorem_sheets.sheet(row)
     said = sheet.get("direction", "") + sheet["proof"]
     assert "guarantee" not in said
     assert "in the work itself" not in said
@@ -150,7 +150,7 @@ def test_what_is_not_proved_is_no_guarantee_in_any_line(row):
 
 
 def test_the_witness_that_a_sheet_names_is_found():
-    named = [theorem_sheet.sheet(row)["proof"].partition("symacct falsify ")[2] for row in UNPROVED]
+    named = [theorem_sheets.sheet(row)["proof"].partition("symacct falsify ")[2] for row in UNPROVED]
     assert "BLOG-C26" in named
     assert all(sa.falsify(name).refuted for name in named if name)
 

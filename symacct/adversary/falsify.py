@@ -30,7 +30,8 @@ def falsify(
     `theorem` is a name ("ZW19-T5", "improved", or a wrong claim such as "T8-SHIFTED"), a Theorem, a
     Conversion, or a function `bound(ctx, eps, alpha, ...)` about the operation `about`. For a
     function, `kind` says whether it claims to be "upper" or "lower", and `orders` are the orders of
-    its claim. The same `seed` repeats the same search. Raises DomainError for anything else.
+    its claim. `budget` is how many mechanisms are tried. `seed` is the number that the
+    search is drawn by: the same one repeats the same search. Raises DomainError for anything else.
 
     >>> falsify("T8-WITHOUT-REPLACEMENT", budget=2000).refuted
     True

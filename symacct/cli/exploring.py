@@ -1,4 +1,4 @@
-"""Questions over many parameters: sweep, plot, calibrate."""
+"""Questions over many parameters: sweep, plot, calibrate, reference."""
 
 from __future__ import annotations
 
@@ -7,147 +7,91 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 import sympy
 
+from symacct.cli.asking import relation, reported
 from symacct.cli.frame import (
-    AXIS_HELP,
-    EPILOG,
+    HOW,
+    Axes,
+    Expressions,
+    File,
     InputError,
-    also_option,
-    ask_option,
+    Like,
+    Reply,
     axes_of,
-    by_option,
-    conversion_option,
-    expression_command,
-    how_options,
+    command,
     in_numbers,
-    main,
-    more_option,
     orders_option,
-    print_facts,
-    print_json,
-    seconds_option,
+    print_note,
+    write_to,
 )
-from symacct.cli.headline import print_calibrated
-from symacct.cli.relation import print_relation, relation, relation_option
-from symacct.core.claims import EITHER, Adjacency, Kind
+from symacct.core.claims import EITHER, Adjacency
 from symacct.core.errors import ExecutorError
 from symacct.core.pinning import By
-from symacct.explore.calibration import calibrate, number
+from symacct.explore.calibration import Calibration, calibrate
 from symacct.explore.grids import grid, whole_numbers
 from symacct.explore.plots import plot, plot_runs, plot_sweep
-from symacct.explore.risk_calibration import RiskCalibration, calibrate_risk
+from symacct.explore.reference import reference_table
+from symacct.explore.risk_calibration import calibrate_risk
 from symacct.explore.sweeps import Sweep, sweep
 from symacct.explore.sweeps.worker import NEEDED
-from symacct.export.citation import source_line
-from symacct.export.description import KIND_LABELS, OWN_CURVE, about
 from symacct.export.figures import save
 from symacct.expressions.node import Node
 from symacct.operations import Compose
-from symacct.results.rounding import given
-from symacct.results.terminal import print_table
+from symacct.papers.report import PrivacyReport
+from symacct.results.screen import Labelled
 from symacct.text import parse_open
 from symacct.theory.conversion import BEST
 
-_ask_option = ask_option(default="epsilon", type=click.Choice(list(NEEDED)))
-_SHOWN = 40  # rows of a table on the terminal
-_JOBS = click.IntRange(1, 256)  # processes, all of which are started at once
 
-
-@expression_command("sweep")
-@click.option("--over", required=True, multiple=True, metavar="NAME=VALUES", help=AXIS_HELP)
-@click.option("--delta", help="The δ of every point, as --over delta=VALUE.")
-@_ask_option
-@how_options
-@click.option(
-    "--jobs",
-    default=1,
-    show_default=True,
-    type=_JOBS,
-    help="How many processes work at the same time.",
-)
-@click.option(
-    "--file",
-    type=click.Path(path_type=Path),
-    help="Keep the results in this JSONL file. An interrupted sweep is resumed from it.",
-)
-@click.option(
-    "--csv", "table", type=click.Path(path_type=Path), help="Write the results to this CSV file."
-)
+@command("sweep", f"ask {HOW}", sweep)
 def sweep_command(
     expr: str,
-    over: tuple[str, ...],
-    delta: str | None,
-    ask: str,
-    how: dict[str, Any],
-    jobs: int,
-    file: Path | None,
-    table: Path | None,
-    digits: int,
-    as_json: bool,
-) -> None:
+    /,
+    over: Axes,
+    delta: str | None = None,
+    jobs: Annotated[int, click.IntRange(1, 256)] = 1,
+    file: Path | None = None,
+    csv: Path | None = None,
+    **how: Any,
+) -> Sweep:
     """Ask one question at every point of a grid of parameters.
 
     \b
     Example:
       symacct sweep "1000*PoissonSubsample(Gaussian(sigma), 1/100)" \\
         --over sigma=1,2,4 --over delta=1e-5
+    \f
+    delta: The δ of every point, as --over delta=VALUE.
+    jobs: How many processes work at the same time.
+    file: Keep the results in this JSONL file. An interrupted sweep is resumed from it.
+    csv: Write the results to this CSV file.
     """
     over = _with_delta(over, delta)
     axes = axes_of("--over", over)
     m = _parsed(expr, axes)
     axes = _with_whole_counts(over, axes, [m])
     with _executor(jobs) as executor:
-        swept = sweep(m, axes, ask, digits=digits, executor=executor, file=file, **how)
-    if table is not None:
-        swept.to_csv(table)
-    if as_json:
-        print_json(list(swept))
-    else:
-        _print_sweep(swept, {"rdp": "ε(α)", "epsilon": "ε", "delta": "δ"}[ask])
-        print_relation(m)
+        swept = sweep(m, axes, executor=executor, file=file, **how)
+    if csv is not None:
+        swept.to_csv(csv)
+    return swept
 
 
-@main.command("plot", epilog=EPILOG)
-@click.argument("exprs", metavar="EXPR...", nargs=-1, required=True)
-@click.option(
-    "--orders",
-    metavar="VALUES",
-    help="The orders to draw: a list such as 2,4,8.5, a range such as 2..64, or 2:1000:60:log.",
-)
-@by_option
-@also_option
-@click.option(
-    "--over",
-    multiple=True,
-    metavar="NAME=VALUES",
-    help="Draw against a parameter of EXPR, or against delta or epsilon. VALUES is that of sweep.",
-)
-@_ask_option
-@click.option(
-    "--delta",
-    help="Draw ε at this δ: against --over, or against the number of runs, 1 to n, if EXPR is n "
-    "runs of a mechanism.",
-)
-@click.option(
-    "--out",
-    default="plot.png",
-    show_default=True,
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="The file to write, which ends in .png, .svg, .pdf or .pgf.",
-)
+@command("plot", "by also ask", plot_sweep, prints_json=False)
 def plot_command(
-    exprs: tuple[str, ...],
-    orders: str | None,
+    exprs: Expressions,
+    /,
     by: By,
     also: tuple[str, ...],
-    over: tuple[str, ...],
     ask: str,
-    delta: str | None,
-    out: Path,
+    orders: Annotated[str | None, Like(metavar="VALUES")] = None,
+    over: Annotated[tuple[str, ...], Like(metavar="NAME=VALUES")] = (),
+    delta: str | None = None,
+    out: Path = Path("plot.png"),
 ) -> None:
     """Draw ε(α) against the order, or ε or δ against a parameter.
 
@@ -159,6 +103,12 @@ def plot_command(
     Example:
       symacct plot "PoissonSubsample(Gaussian(5), 1/1000)" \\
         --orders 2..64 --also ZW19-T5 --out rdp.pdf
+    \f
+    orders: The orders to draw: a list such as 2,4,8.5, a range such as 2..64, or 2:1000:60:log.
+    over: Draw against a parameter of EXPR, or against delta or epsilon. VALUES is that of sweep.
+    delta: Draw ε at this δ: against --over, or against the number of runs, 1 to n, if EXPR is n
+        runs of a mechanism.
+    out: The file to write, which ends in .png, .svg, .pdf or .pgf.
     """
     if over:
         over, delta = _with_delta(over, delta), None
@@ -177,7 +127,7 @@ def plot_command(
         axes = axes_of("--over", over)
         nodes = {text: _parsed(text, axes) for text in exprs}
         axes = _with_whole_counts(over, axes, nodes.values())
-        chosen = orders_option(orders)
+        chosen = None if orders is None else orders_option(orders)
         figure = plot_sweep(nodes, axes, ask, by=by, orders=chosen)
     else:
         nodes = {text: in_numbers(text) for text in exprs}
@@ -192,29 +142,6 @@ def _with_delta(over: tuple[str, ...], delta: str | None) -> tuple[str, ...]:
     if any(text.partition("=")[0].strip() == "delta" for text in over):
         raise InputError("found --delta with --over delta=VALUES, needed one of them")
     return (*over, f"delta={delta}")
-
-
-@main.command("graph", epilog=EPILOG)
-@click.argument("expr")
-@click.option(
-    "--form",
-    default="tree",
-    show_default=True,
-    type=click.Choice(["tree", "mermaid", "dot", "svg"]),
-    help="What is printed.",
-)
-def graph_command(expr: str, form: str) -> None:
-    """Print the parts of EXPR as a tree or as a drawing.
-
-    The drawing is text for Mermaid, text for Graphviz (dot), or an SVG picture for a browser.
-
-    \b
-    Example:
-      symacct graph "1000 * PoissonSubsample(Gaussian(2), 1/100)" --form mermaid
-    """
-    graph = parse_open(expr).graph()
-    shown = {"tree": graph.__str__, "svg": graph.svg}
-    click.echo(shown[form]() if form in shown else getattr(graph, form))
 
 
 def _parsed(text: str, axes: Iterable[str]) -> Node:
@@ -239,7 +166,7 @@ def _with_whole_counts(
     rounded = {name: whole_numbers(axes[name]) for name in counts & spaced if name in axes}
     for name, values in rounded.items():
         if values != axes[name]:
-            click.echo(f"{name} is a count, taken at {', '.join(values)}", err=True)
+            print_note(f"{name} is a count, taken at {', '.join(values)}")
     return axes | rounded
 
 
@@ -250,49 +177,35 @@ def _counts(m: Node) -> set[str]:
     return {symbol.name for count in runs for symbol in count.free_symbols}
 
 
-@expression_command("calibrate")
-@click.option(
-    "--whole", is_flag=True, help="Search whole numbers only, as a count of runs always is."
+def _executor(jobs: int) -> AbstractContextManager[Executor | None]:
+    try:
+        return nullcontext() if jobs == 1 else ProcessPoolExecutor(jobs)
+    except (OSError, ImportError) as error:  # there are no semaphores here
+        raise ExecutorError(
+            f"--jobs: found {jobs}, and no processes to be had ({error}); needed --jobs 1"
+        ) from None
+
+
+@command(
+    "calibrate",
+    "epsilon delta advantage tpr fpr mu rho bayes_success reconstruction baseline conversion by "
+    "seconds digits adjacency more",
+    calibrate_risk,
 )
-@click.option("--epsilon", help="The ε to be met at the δ of --delta.")
-@click.option("--delta", help="The δ to be met, together with --epsilon.")
-@click.option(
-    "--advantage", help="A target: the largest TPR − FPR that a membership test may have."
-)
-@click.option(
-    "--tpr", help="A target: the largest true positive rate of a test at the rate of --fpr."
-)
-@click.option("--fpr", help="The false positive rate of the test that --tpr bounds.")
-@click.option("--mu", help="A target: the μ of Gaussian DP, for tests with errors from 1e-10.")
-@click.option("--rho", help="A target: the ρ of zero-concentrated differential privacy.")
-@click.option("--bayes-success", help="A target: how often a guess of membership may be right.")
-@click.option(
-    "--prior",
-    help=(
-        "The probability of membership before the output is seen, for "
-        "--bayes-success. The default is 1/2."
-    ),
-)
-@click.option("--reconstruction", help="A target: how often a record may be reconstructed.")
-@click.option("--baseline", help="How often --reconstruction succeeds without the output.")
-@conversion_option
-@by_option
-@seconds_option
-@more_option
-@relation_option
 def calibrate_command(
     expr: str,
-    whole: bool,
+    /,
     epsilon: str | None,
     delta: str | None,
     conversion: str,
     by: By,
-    more: bool,
-    adjacency: Adjacency | None,
     digits: int,
-    as_json: bool,
+    adjacency: Adjacency | None,
+    more: bool,
+    whole: bool = False,
+    prior: str | None = None,
     **risks: str | None,
-) -> None:
+) -> Reply:
     """Find the least noise, or the largest rate or count, that meets a target.
 
     EXPR has one parameter without a value, which this command finds. The target is an (ε, δ), or
@@ -305,23 +218,29 @@ def calibrate_command(
         --epsilon 2 --delta 1e-6
       symacct calibrate "Gaussian(sigma)" --tpr 0.05 --fpr 0.01
       symacct calibrate "ZCDP(rho)" --epsilon 17.14 --delta 1e-5
+    \f
+    epsilon: The ε to be met at the δ of --delta.
+    delta: The δ to be met, together with --epsilon.
+    whole: Search whole numbers only, as a count of runs always is.
+    prior: The probability of membership before the output is seen, for --bayes-success. The
+        default is 1/2.
     """
     m = parse_open(expr)
     counts = _counts(m)
     m = m.subs({one: _count(one.name) for one in m.free_symbols if whole or one.name in counts})
     relation(m, adjacency)  # another one is refused before anything is computed
+    said, risks = adjacency or EITHER, risks | {"prior": prior}
     if any(risks.values()):
         if epsilon or delta or conversion != BEST or by:
             raise InputError(
                 "found --rho or a risk with --epsilon, --delta, --conversion or --by, needed one "
                 "target; leave these options out"
             )
-        asked = {name: value for name, value in risks.items() if value is not None}
-        at_risk = calibrate_risk(m, digits=digits, **asked)
-        claim = at_risk.value.claim.under(adjacency or EITHER)
-        at_risk = replace(at_risk, value=replace(at_risk.value, claim=claim))
-        _print_risk_calibration(at_risk, digits, as_json)
-    elif epsilon is None or delta is None:
+        asked: Any = {name: at for name, at in risks.items() if at is not None}
+        at_risk = calibrate_risk(m, digits=digits, **asked).under(said)
+        shown = replace(at_risk, value=replace(at_risk.value, digits_asked=digits))
+        return Reply(at_risk.as_dict, lambda: [Labelled(shown.rows())])
+    if epsilon is None or delta is None:
         if epsilon or delta:
             found, missing = (
                 ("--epsilon", "--delta 1e-5") if epsilon else ("--delta", "--epsilon 1")
@@ -331,55 +250,70 @@ def calibrate_command(
             "needed a target, such as --epsilon 1 --delta 1e-5, --rho 0.5, --advantage 0.1, or "
             "--tpr, --mu, --bayes-success or --reconstruction"
         )
-    else:
-        answer = calibrate(m, epsilon, delta, digits=digits, conversion=conversion, by=by)
-        print_calibrated(answer.under(adjacency or EITHER), digits, as_json, more)
+    answer = calibrate(m, epsilon, delta, digits=digits, conversion=conversion, by=by).under(said)
+    answer = to_digits(answer, digits)
+    values = [(answer.symbol, answer.values)]
+    return reported(PrivacyReport(answer.guarantee), more, answer.as_dict(), values)
 
 
-def _print_risk_calibration(found: RiskCalibration, digits: int, as_json: bool) -> None:
-    print_facts(
-        as_json,
-        found.as_dict(),
-        (f"{found.symbol}, meets the target", number(found.meets)),
-        (f"{found.symbol}, does not", number(found.fails)),
-        (found.risk, f"{found.value.rounded(digits)}  (rounded up)"),
-        ("target", given(found.target)),
-        ("relation", about(found.node, found.value.claim.adjacency)),
-        ("sources", source_line(found.value.claim.sources)),
-    )
+def to_digits(found: Calibration, digits: int) -> Calibration:
+    """The calibration, its ε printed to so many digits."""
+    epsilon = replace(found.guarantee.epsilon, digits_asked=digits)
+    return replace(found, guarantee=replace(found.guarantee, epsilon=epsilon))
 
 
 def _count(name: str) -> sympy.Symbol:
     return sympy.Symbol(name, integer=True, positive=True)
 
 
-def _executor(jobs: int) -> AbstractContextManager[Executor | None]:
-    try:
-        return nullcontext() if jobs == 1 else ProcessPoolExecutor(jobs)
-    except (OSError, ImportError) as error:  # there are no semaphores here
-        raise ExecutorError(
-            f"--jobs: found {jobs}, and no processes to be had ({error}); needed --jobs 1"
-        ) from None
+_EXPRESSION = "PoissonSubsample(Gaussian(sigma), gamma)"
+_GRID = (
+    "sigma=0.5,1,2,5,20,100",
+    "gamma=1e-6,1e-4,0.001,0.01,0.1,0.5",
+    "alpha=1.1,1.5,2,2.5,4,8,10.5,16,32,64,256,1024",
+)
 
 
-def _print_sweep(swept: Sweep, asked: str) -> None:
-    print_table(
-        (*swept.axes, f"{asked} (rounded safely)", "kind", "how"),
-        (_cells(swept, record) for record in swept[:_SHOWN]),
-    )
-    if len(swept) > _SHOWN:
-        click.echo(f"… and {len(swept) - _SHOWN:,} more; --csv or --file keeps them all")
-    if swept.errors:
-        click.echo(f"{len(swept.errors):,} points have no answer; their error says why")
+@command("reference", "ask conversion", reference_table, prints_json=False)
+def reference_command(
+    expr: str = _EXPRESSION,
+    /,
+    *,
+    ask: str,
+    conversion: str,
+    grid: Axes = (),
+    digits: Annotated[int, Like("How many significant digits each end has.")] = 50,
+    json: File = None,
+    csv: File = None,
+) -> None:
+    """Print a table of certified lower and upper ends.
 
+    The value lies between the two ends. It is the true one where its kind is exact, and otherwise a
+    proved bound. The table is printed as CSV unless a file is named.
+    Without EXPR, the table is ε(α) of the Poisson-sampled Gaussian mechanism. What --grid does not
+    name (sigma, gamma, alpha) has common values. The exit status is 1 if a row has an error in
+    place of a value.
 
-def _cells(swept: Sweep, record: dict[str, Any]) -> tuple[str, ...]:
-    point = tuple(record[name] for name in swept.axes)
-    if "error" in record:
-        return (*point, record["error"], "", "")
-    return (*point, record["value"], KIND_LABELS[Kind(record["kind"])], _how(record))
-
-
-def _how(record: dict[str, Any]) -> str:
-    """How a number was found; of a curve by which theorems."""
-    return record.get("how") or record["theorems"] or OWN_CURVE
+    \b
+    Example:
+      symacct reference "Gaussian(sigma)" --grid sigma=1,2 --grid alpha=2,8 \\
+        --digits 20
+    \f
+    json: Write the table as JSON to FILE, or print it if FILE is -.
+    csv: Write the table as CSV to FILE, or print it if FILE is -.
+    """
+    values, usual = axes_of("--grid", grid), axes_of("--grid", _GRID)
+    node = parse_open(expr)
+    needed = {symbol.name for symbol in node.free_symbols} | {NEEDED[ask]}
+    if set(values) <= needed:
+        values = {name: usual[name] for name in usual if name in needed} | values
+    table = replace(reference_table(node, values, ask, digits, conversion), expression=expr)
+    if json is not None:
+        write_to(json, table.to_json() + "\n")
+    if csv is not None or json is None:
+        write_to(csv or "-", table.to_csv())
+    errors = [row["error"] for row in table.rows if "error" in row]
+    if errors:
+        counted = f"{len(errors):,} of {len(table.rows):,} rows have"
+        print_note(f"{counted} an error in place of a value, such as {errors[0]}")
+        raise SystemExit(1)

@@ -1,4 +1,4 @@
-"""What every command shares: the group, one clear line for an error, and how values are shown."""
+"""What every command shares: the group, one clear line for an error, its options, `show`."""
 
 from __future__ import annotations
 
@@ -7,22 +7,29 @@ import contextlib
 import functools
 import inspect
 import json
+import re
 import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import KW_ONLY, dataclass
 from importlib import import_module
-from typing import IO, Any
+from pathlib import Path
+from typing import IO, Annotated, Any, get_args, get_origin, get_type_hints
 
 import click
+from rich.text import Text
+from rich.tree import Tree
 
 from symacct.core import limits
+from symacct.core.claims import adjacency
 from symacct.core.errors import DomainError, SymacctError, cut, echo, reason, suggestion
-from symacct.core.exact import written
 from symacct.core.pinning import By
 from symacct.explore.grids import grid
+from symacct.explore.sweeps.worker import NEEDED
 from symacct.expressions.node import Node
-from symacct.results.terminal import print_pairs
+from symacct.results.screen import Branch, Labelled, Note, Part, Tabled, Verbatim
+from symacct.results.terminal import print_pairs, print_prose, print_table, print_whole
 from symacct.text import parse_open
 from symacct.theory.conversion import BEST
 from symacct.version import __version__
@@ -48,37 +55,37 @@ JOBS = {
             "Find the least noise, or the largest rate or count, that meets a target.",
         ),
         "risk": (
-            "asking",
+            "looking",
             "Print how much an attacker can learn at most: membership, guesses, records.",
         ),
         "sweep": ("exploring", "Ask one question at every point of a grid of parameters."),
-        "optimum": ("papers", "Print the best Rényi order of EXPR and its (ε, δ) as formulas."),
+        "optimum": ("writing", "Print the best Rényi order of EXPR and its (ε, δ) as formulas."),
     },
     "Look": {
-        "compare": (
-            "knowledge",
-            "Compare the theorems that apply to EXPR, or several expressions.",
-        ),
+        "compare": ("looking", "Compare the theorems that apply to EXPR, or several expressions."),
         "explain": (
-            "knowledge",
+            "looking",
             "Describe EXPR, and name the theorem that bounds each of its parts.",
         ),
-        "graph": ("exploring", "Print the parts of EXPR as a tree or as a drawing."),
+        "graph": ("looking", "Print the parts of EXPR as a tree or as a drawing."),
         "plot": ("exploring", "Draw ε(α) against the order, or ε or δ against a parameter."),
-        "expand": ("papers", "Expand ε(α) of EXPR as a power series in one of its parameters."),
-        "theorems": ("knowledge", "List the theorems of the papers, or those that match NAME."),
+        "expand": ("writing", "Expand ε(α) of EXPR as a power series in one of its parameters."),
+        "theorems": ("looking", "List the theorems of the papers, or those that match NAME."),
     },
     "Write": {
-        "statement": ("papers", "Write a paragraph about EXPR for the privacy section of a paper."),
-        "cite": ("papers", "Print BibTeX entries of the works that a result of EXPR rests on."),
+        "statement": (
+            "writing",
+            "Write a paragraph about EXPR for the privacy section of a paper.",
+        ),
+        "cite": ("writing", "Print BibTeX entries of the works that a result of EXPR rests on."),
         "latex": (
-            "formulas",
+            "writing",
             "Print a formula of EXPR in LaTeX: of ε(α), or of the number to report.",
         ),
-        "table": ("formulas", "Print a table of ε(α) of EXPR for a paper."),
-        "code": ("coding", "Print a function in another language that computes ε(α) of EXPR."),
-        "reference": ("reference", "Print a table of certified lower and upper ends."),
-        "vectors": ("vectors", "Write test vectors for other accountants, as JSON files."),
+        "table": ("writing", "Print a table of ε(α) of EXPR for a paper."),
+        "code": ("writing", "Print a function in another language that computes ε(α) of EXPR."),
+        "reference": ("exploring", "Print a table of certified lower and upper ends."),
+        "vectors": ("evidence", "Write test vectors for other accountants, as JSON files."),
     },
     "Verify": {
         "verify": ("verifying", "Test another accountant against certified enclosures."),
@@ -86,11 +93,8 @@ JOBS = {
             "evidence",
             "Write a guarantee of EXPR with a proof that others can check.",
         ),
-        "check": ("papers", "Check the printed numbers of a paper, or one number of EXPR."),
-        "falsify": (
-            "knowledge",
-            "Search for a small mechanism that violates THEOREM.",
-        ),
+        "check": ("evidence", "Check the printed numbers of a paper, or one number of EXPR."),
+        "falsify": ("evidence", "Search for a small mechanism that violates THEOREM."),
     },
 }
 _ROOMS = {name: room for listed in JOBS.values() for name, (room, _) in listed.items()}
@@ -226,94 +230,225 @@ class Commands(click.Group):
             raise InputError(f"{type(error).__name__}: {error}") from None
 
 
-def expression_command(name: str) -> Callable[[Callable[..., None]], click.Command]:
-    """A subcommand of EXPR, with the options that all of them have."""
+@dataclass(frozen=True)
+class Like:
+    """How an option differs from what the signature says of its parameter."""
 
-    def wrap(function: Callable[..., None]) -> click.Command:
-        run = digits_option(json_option(function))
-        run = click.argument("expr")(run)
-        return main.command(name, epilog=EPILOG)(run)
+    help: str = ""
+    _: KW_ONLY
+    names: tuple[str, ...] = ()
+    metavar: str | None = None
+    type: click.ParamType[Any] | None = None
+    default: Any = None
+    is_repeated: bool = False
+    #: What the function is given for the text that was typed.
+    read: Callable[[Any], Any] | None = None
+
+
+def one_or_several(names: tuple[str, ...]) -> By:
+    return names if names[1:] else next(iter(names), None)
+
+
+def orders_option(text: str) -> str | list[str]:
+    return text if text == "integer" else [part.strip() for part in text.split(",") if part.strip()]
+
+
+def listed_orders(given: Iterable[str]) -> tuple[str, ...]:
+    """The orders of an option that can be repeated, each time with one order or several."""
+    return tuple(one for text in given for one in grid(text) or [text])
+
+
+def _give_seconds(value: int) -> None:
+    click.get_current_context().with_resource(limits.limits(seconds=value))
+
+
+#: A parameter of this name is the same option of every command, unless its annotation or a
+#: docstring says otherwise.
+SHARED = {
+    "delta": Like("The δ at which ε is asked for, in [0, 1)."),
+    "epsilon": Like("The ε at which δ is asked for, at least 0."),
+    "by": Like(
+        "Use only this theorem, such as ZW19-T5, and not the best one. If it is repeated, each "
+        "part of EXPR uses the theorem that applies to it.",
+        metavar="THEOREM",
+        is_repeated=True,
+        read=one_or_several,
+    ),
+    "also": Like(
+        "Show the result of this theorem as well. This option can be repeated.",
+        metavar="THEOREM",
+        is_repeated=True,
+    ),
+    "conversion": Like(
+        "How (ε, δ) is found. The value best is the smallest number that is proved in time. The "
+        "values classic, improved and optimal use one Rényi order, total-variation uses the order "
+        "1, and exact uses the true privacy profile.",
+        metavar="NAME",
+        default=BEST,
+    ),
+    "orders": Like(
+        "The Rényi orders that may be used: 'integer', or a list such as 2,4,8.5,64. By default "
+        "all orders may be used.",
+        read=orders_option,
+    ),
+    "seconds": Like(
+        "The processor time for the smallest number that is proved. The default is "
+        f"{limits.Limits().seconds} seconds.",
+        type=click.INT,
+        read=_give_seconds,
+    ),
+    "sampling": Like(read=lambda text: text.replace("-", "_")),
+    "adjacency": Like(
+        "Which datasets are neighbours, if EXPR leaves it open: add_remove or replace_one. Name "
+        "the relation for which the parameters of EXPR were stated.",
+        metavar="RELATION",
+        read=adjacency,
+    ),
+    "ask": Like(
+        "The question: ε(α) at an order alpha, ε at a delta, or δ at an epsilon.",
+        type=click.Choice(list(NEEDED)),
+    ),
+    "more": Like(
+        "Also print what the number rests on, what Rényi orders give, and what is known of the "
+        "true one.",
+        default=False,
+    ),
+    "digits": Like(
+        "How many significant digits are printed. The last one is rounded to the safe side.",
+        type=click.INT,
+        default=6,
+    ),
+    "as_json": Like("Print the answer as JSON.", names=("--json",), default=False),
+}
+#: How a number is found, as every question about (ε, δ) takes it.
+HOW = "conversion orders by seconds digits"
+Orders = Annotated[
+    tuple[str, ...],
+    Like(
+        "A Rényi order from 1 to inf, or several, as in 2,8,inf or 2..64. This option can be "
+        "repeated.",
+        read=listed_orders,
+    ),
+]
+Axes = Annotated[
+    tuple[str, ...],
+    Like(
+        "Give values to a parameter of EXPR, or to alpha, delta or epsilon. VALUES is a list "
+        "such as 1,2,5, a range such as 1..10, START:END, or START:END:COUNT, with :log at the "
+        "end for a logarithmic scale. This option can be repeated.",
+        metavar="NAME=VALUES",
+    ),
+]
+Expressions = Annotated[tuple[str, ...], Like(metavar="EXPR...")]
+File = Annotated[str | None, Like(metavar="FILE")]
+_NAMED = inspect.Parameter.KEYWORD_ONLY
+
+
+def command(
+    name: str,
+    taken: str = "",
+    of: Callable[..., Any] | None = None,
+    *,
+    prints_json: bool = True,
+    epilog: str | None = EPILOG,
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """The subcommand of a function, which gives back the answer to show.
+
+    A parameter of the function before the slash is an argument, and another one is an option. So
+    are the parameters that are `taken` from `of`, the Python function that answers, and the
+    function gets them by name. The help of an option is what a docstring says of it.
+    """
+
+    def wrap(function: Callable[..., Any]) -> click.Command:
+        own = inspect.signature(function).parameters
+        hints = get_type_hints(function, include_extras=True)
+        parameter = functools.partial(_parameter, function, of)
+        answering = inspect.signature(of).parameters if of else {}
+        listed = []
+        for one in (answering.get(x) or _open(x) for x in taken.split()):
+            is_int = "int" in re.findall(r"\w+", str(one.annotation))
+            listed.append(parameter(one.replace(kind=_NAMED), int if is_int else str))
+        for one in own.values():
+            if one.kind is not one.VAR_KEYWORD and one.name not in taken.split():
+                listed.append(parameter(one, hints[one.name]))
+        if prints_json and "as_json" not in own:
+            listed.append(parameter(_open("as_json"), bool))
+        arguments = [one.name for one in listed if isinstance(one, click.Argument)]
+
+        @functools.wraps(function)
+        def run(**given: Any) -> None:
+            given.pop("seconds", None)  # which the context has
+            as_json = given["as_json"] if "as_json" in own else given.pop("as_json", False)
+            typed = [given.pop(one) for one in arguments]
+            show(function(*typed, **given), as_json)
+
+        text = str(function.__doc__).partition("\f")[0]
+        made = click.Command(name, callback=run, params=listed, help=text, epilog=epilog)
+        main.add_command(made)
+        return made
 
     return wrap
 
 
-AXIS_HELP = (
-    "Give values to a parameter of EXPR, or to alpha, delta or epsilon. VALUES is a list such as "
-    "1,2,5, a range such as 1..10, START:END, or START:END:COUNT, with :log at the end for a "
-    "logarithmic scale. This option can be repeated."
-)
-ALPHA_HELP = (
-    "A Rényi order from 1 to inf, or several, as in 2,8,inf or 2..64. This option can be repeated."
-)
-DIGITS_HELP = "How many significant digits are printed. The last one is rounded to the safe side."
-digits_option = click.option("--digits", default=6, show_default=True, help=DIGITS_HELP)
-json_option = click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
-by_option = click.option(
-    "--by",
-    multiple=True,
-    callback=lambda ctx, parameter, names: names if names[1:] else next(iter(names), None),
-    metavar="THEOREM",
-    help="Use only this theorem, such as ZW19-T5, and not the best one. If it is repeated, each "
-    "part of EXPR uses the theorem that applies to it.",
-)
-also_option = click.option(
-    "--also",
-    multiple=True,
-    metavar="THEOREM",
-    help="Show the result of this theorem as well. This option can be repeated.",
-)
-_CONVERSIONS = (
-    "How (ε, δ) is found. The value best is the smallest number that is proved in time. The "
-    "values classic, improved and optimal use one Rényi order, total-variation uses the order 1, "
-    "and exact uses the true privacy profile."
-)
-conversion_option = click.option(
-    "--conversion", metavar="NAME", default=BEST, show_default=True, help=_CONVERSIONS
-)
+def _open(name: str) -> inspect.Parameter:
+    """A parameter that the answering function does not have, or passes on."""
+    return inspect.Parameter(name, _NAMED, default=None)
 
 
-def _give_seconds(ctx: click.Context, parameter: click.Parameter, value: int | None) -> None:
-    if value is not None:
-        ctx.with_resource(limits.limits(seconds=value))
-
-
-#: --seconds, the time of every question of the command.
-seconds_option = click.option(
-    "--seconds",
-    type=int,
-    expose_value=False,
-    callback=_give_seconds,
-    help="The processor time for the smallest number that is proved. The default is "
-    f"{limits.Limits().seconds} seconds.",
-)
-more_option = click.option(
-    "--more",
-    is_flag=True,
-    help="Also print what the number rests on, what Rényi orders give, and what is known of the "
-    "true one.",
-)
-ask_option = functools.partial(
-    click.option,
-    "--ask",
-    show_default=True,
-    help="The question: ε(α) at an order alpha, ε at a delta, or δ at an epsilon.",
-)
-
-
-def how_options(function: Callable[..., None]) -> Callable[..., None]:
-    """--conversion, --orders, --by and --seconds; the first three are given together as `how`."""
-
-    @functools.wraps(function)
-    def run(conversion: str, orders: str | None, by: By, **rest: object) -> None:
-        how = {"conversion": conversion, "orders": orders_option(orders), "by": by}
-        function(how=how, **rest)
-
-    listed = click.option(
-        "--orders",
-        help="The Rényi orders that may be used: 'integer', or a list such as 2,4,8.5,64. By "
-        "default all orders may be used.",
+def _parameter(
+    function: Callable[..., Any], of: Callable[..., Any] | None, one: inspect.Parameter, hint: Any
+) -> click.Parameter:
+    """The argument or option of one parameter, by its name, type and default."""
+    hint, *more = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    like = next((known for known in more if isinstance(known, Like)), SHARED.get(one.name, Like()))
+    kinds, read = {hint, *get_args(hint)}, like.read
+    is_repeated = like.is_repeated or get_origin(hint) is tuple
+    typed = next((known for known in more if isinstance(known, click.ParamType)), like.type)
+    if typed is None:
+        typed = click.INT if int in kinds else _FILE if Path in kinds else click.STRING
+    default = one.default if like.default is None else like.default
+    kept: dict[str, Any] = {"required": default is one.empty, "metavar": like.metavar}
+    if default not in (one.empty, None, ()):  # click takes None for a value that was given
+        kept["default"] = default
+    if one.kind is one.POSITIONAL_ONLY:
+        return click.Argument([one.name], nargs=-1 if is_repeated else 1, **kept)
+    if bool in kinds or default is False:
+        kept["is_flag"] = True
+    else:
+        kept |= {"type": typed, "multiple": is_repeated, "show_default": "default" in kept}
+    return click.Option(
+        [*(like.names or [_flag(one.name)]), one.name],
+        callback=None if read is None else _reading(read),
+        help=_said(one.name, function) or like.help or _sentence(one.name, of),
+        **kept,
     )
-    return conversion_option(listed(by_option(seconds_option(run))))
+
+
+def _reading(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """What click calls with the value of an option, which nothing is read of where it has none."""
+    return lambda ctx, parameter, value: value if value is None else read(value)
+
+
+def _flag(name: str) -> str:
+    """The option of a parameter."""
+    return f"--{name.replace('_', '-')}"
+
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+def _said(name: str, function: Callable[..., Any]) -> str:
+    """What a command says of its option, in a line "name: …" after the form feed."""
+    unseen = str(function.__doc__).partition("\f")[2]
+    said = re.search(rf"^ *{name}: (.*?)(?=^ *\w+: |\Z)", unseen, re.MULTILINE | re.DOTALL)
+    return " ".join(said[1].split()) if said else ""
+
+
+def _sentence(name: str, of: Callable[..., Any] | None) -> str:
+    """What the docstring of the answering function says of a parameter: "`name` is …"."""
+    said = re.search(rf"`{name}` is (.*?\.)(?=\s|$)", str(of.__doc__ if of else ""), re.DOTALL)
+    text = " ".join(said[1].split()) if said else ""
+    return re.sub(r"`(\w+)`", lambda one: _flag(one[1]), text[:1].upper() + text[1:])
 
 
 @click.group("symacct", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -322,39 +457,91 @@ def main() -> None:
     """Every digit that this privacy accountant prints is proven."""
 
 
-def print_json(value: object) -> None:
-    # A sign that the encoding lacks is JSON's escape, which is not always Python's.
-    encoding = codecs.lookup(getattr(sys.stdout, "encoding", None) or "utf-8").name
-    click.echo(json.dumps(value, indent=2, ensure_ascii=encoding != "utf-8"))
+@dataclass(frozen=True)
+class Reply:
+    """An answer that is put together here: what makes its document for JSON, and its screen."""
+
+    as_dict: Callable[[], Any]
+    _screen_: Callable[[], Iterable[Part]]
 
 
-def print_text(
-    as_json: bool, document: object, text: str, how: Callable[[str], None] = click.echo
-) -> None:
-    """The document as JSON, or the text."""
+def text_reply(text: str, **document: Any) -> Reply:
+    """A text that is printed as it is."""
+    return Reply(lambda: document, lambda: [Verbatim(text)])
+
+
+def show(answer: Any, as_json: bool = False) -> None:
+    """Print an answer: its document as JSON; or the parts of its screen, its rows, or its text."""
+    if answer is None:
+        return
     if as_json:
-        print_json(document)
+        # A sign that the encoding lacks is JSON's escape, which is not always Python's.
+        encoding = codecs.lookup(getattr(sys.stdout, "encoding", None) or "utf-8").name
+        click.echo(json.dumps(_document(answer), indent=2, ensure_ascii=encoding != "utf-8"))
+        return
+    if hasattr(answer, "_screen_"):
+        parts: Iterable[Part] = answer._screen_()
     else:
-        how(text.removesuffix("\n"))
+        parts = [Labelled(answer.rows())] if hasattr(answer, "rows") else [str(answer)]
+    for part in parts:
+        _print(part)
+        sys.stdout.flush()  # the next part may take seconds
 
 
-def print_facts(as_json: bool, document: object, *facts: tuple[str, object]) -> None:
-    """The document as JSON, or the facts as a table."""
-    if as_json:
-        print_json(document)
-    else:
-        print_pairs((name, written(value)) for name, value in facts)
+def _print(part: Part) -> None:
+    match part:
+        case Tabled():
+            print_table(part.headers, (map(_cell, row) for row in part.rows))
+        case Labelled():
+            print_pairs(part.rows, part.title)
+        case Branch():
+            print_whole(_tree(part))
+        case Note():
+            print_note(part.text)
+        case Verbatim():
+            click.secho(part.text.removesuffix("\n"), dim=part.is_dim)
+        case str():
+            print_prose(part)
+        case _:
+            print_prose(*part)
 
 
-def orders_option(text: str | None) -> str | list[str] | None:
-    if text is None or text == "integer":
-        return text
-    return [part.strip() for part in text.split(",") if part.strip()]
+def _cell(cell: str | tuple[str, str]) -> str | Text:
+    return cell if isinstance(cell, str) else Text(*cell)
 
 
-def listed_orders(given: Iterable[str]) -> tuple[str, ...]:
-    """The orders of an option that can be repeated, each time with one order or several."""
-    return tuple(one for text in given for one in grid(text) or [text])
+def _tree(branch: Branch) -> Tree:
+    tree = Tree(Text(branch.title, style="bold"))
+    for label, said in branch.rows:
+        tree.add(Text.assemble((f"{label}: ", "dim"), said))
+    for part in branch.branches:
+        tree.add(_tree(part))
+    return tree
+
+
+def _document(answer: Any) -> Any:
+    if hasattr(answer, "as_dict"):
+        return answer.as_dict()
+    is_list = isinstance(answer, list | tuple)
+    return [_document(one) for one in answer] if is_list else answer
+
+
+def one_of(verb: str, **given: object) -> None:
+    """InputError unless exactly one of the options was given."""
+    if sum(value is not None for value in given.values()) != 1:
+        needed = " or ".join(f"--{name}" for name in given)
+        raise InputError(f"{verb}: needed {needed}, and one of them only, as in --delta 1e-5")
+
+
+def write_to(file: str, text: str) -> None:
+    """Write the text to a file, or print it where the file is "-"."""
+    if file == "-":
+        click.echo(text, nl=False)
+        return
+    try:
+        Path(file).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise DomainError(f"file: {echo(file)} cannot be written ({reason(error)})") from None
 
 
 def in_numbers(text: str) -> Node:

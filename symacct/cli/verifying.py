@@ -8,91 +8,49 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
-from rich.text import Text
 
-from symacct.cli.frame import InputError, findings_alone_are_1, main
+from symacct.cli.frame import File, Like, command, findings_alone_are_1, print_note, show
 from symacct.core.errors import SymacctError, echo, reason
-from symacct.results.terminal import console, print_prose
+from symacct.results.progress import progress, tell_so_far
 from symacct.verify import FULL, QUICK, PeerError, Report, adapters, verify
 from symacct.verify.judging.verdict import VERDICTS
 from symacct.verify.peer import peers
 from symacct.verify.peer.protocol import Ask
 from symacct.verify.reporting import accuracy, page
-from symacct.verify.reporting.document import ReportDocument, document, lacking_rows, too_little
+from symacct.verify.reporting.document import document, lacking_rows, too_little
 from symacct.verify.reporting.judgement import Judgement, KnownFindings, read
 
-_SHOWN, _KINDS = 25, 4
-_TIMEOUT = 10.0
-_QUICK_TIMEOUT = 2.5
+_TIMEOUT, _QUICK_TIMEOUT = 10.0, 2.5  # seconds of one answer, where nothing else is said
+_PACE = 20  # questions between two lines of progress
 #: Told the reports and the peers that have none.
 _SoFar = Callable[[list[Report], list[tuple[str, str]]], None]
 
 
-@main.command("verify")
-@click.argument("peer", required=False)
-@click.option("--all", "every", is_flag=True, help="Test every bundled peer, one after another.")
-@click.option("--command", help="Test a program that answers by the protocol of docs/protocol.md.")
-@click.option("--python", help="The Python interpreter in which the peer is installed.")
-@click.option("--install", is_flag=True, help="Install the peer in a temporary environment.")
-@click.option("--version", help="The version of the peer that --install takes.")
-@click.option("--quick", is_flag=True, help="Ask fewer questions, for less than thirty seconds.")
-@click.option(
-    "--seconds",
-    type=click.FloatRange(1, 10**6),
-    help="How many seconds of work the run may take.",
-)
-@click.option("--json", "json_file", metavar="FILE", help="Write the findings to FILE as JSON.")
-@click.option("--html", "html_file", metavar="FILE", help="Write a page with plots to FILE.")
-@click.option("--seed", default=0, show_default=True, help="The same seed asks the same questions.")
-@click.option(
-    "--fail-on",
-    type=click.Choice(VERDICTS),
-    help="Exit with status 1 at this verdict and at those listed before it. By default only a "
-    "value below what is proved does so.",
-)
-@click.option(
-    "--baseline", metavar="FILE", help="A file of an earlier --json. Only new findings fail."
-)
-@click.option(
-    "--allowance", default="1e-9", show_default=True, help="The relative error that is tolerated."
-)
-@click.option(
-    "--allow-rounding",
-    is_flag=True,
-    help="Do not fail by findings that rounding to float64 explains.",
-)
-@click.option(
-    "--map",
-    "map_file",
-    metavar="FILE",
-    help="Write the largest errors to FILE, as a table (.md) or as a picture.",
-)
-@click.option(
-    "--replay",
-    "replay_file",
-    metavar="FILE",
-    help="Ask the worst questions of earlier runs again. FILE keeps them.",
-)
-@click.option(
-    "--timeout",
-    type=click.FloatRange(0.1, 3600),
-    help="How many seconds one answer may take.",
-)
+@command("verify", prints_json=False, epilog=None)
 @findings_alone_are_1()
 def verify_command(
-    json_file: str | None,
-    html_file: str | None,
-    fail_on: str | None,
-    baseline: str | None,
-    allow_rounding: bool,
-    map_file: str | None,
-    replay_file: str | None,
-    **asked: Any,
+    peer: str | None = None,
+    /,
+    every: Annotated[bool, Like(names=("--all",))] = False,
+    command: str | None = None,
+    python: str | None = None,
+    install: bool = False,
+    version: str | None = None,
+    quick: bool = False,
+    seconds: Annotated[float | None, click.FloatRange(1, 10**6)] = None,
+    json: File = None,
+    html: File = None,
+    seed: int = 0,
+    fail_on: Annotated[str | None, click.Choice(VERDICTS)] = None,
+    baseline: File = None,
+    allowance: str = "1e-9",
+    allow_rounding: bool = False,
+    map_file: Annotated[str | None, Like(names=("--map",), metavar="FILE")] = None,
+    replay: File = None,
+    timeout: Annotated[float | None, click.FloatRange(0.1, 3600)] = None,
 ) -> None:
     """Test another accountant against certified enclosures.
 
@@ -104,46 +62,74 @@ def verify_command(
     \b
     Example:
       symacct verify opacus --install --quick
+    \f
+    every: Test every bundled peer, one after another.
+    command: Test a program that answers by the protocol of docs/protocol.md.
+    python: The Python interpreter in which the peer is installed.
+    install: Install the peer in a temporary environment.
+    version: The version of the peer that --install takes.
+    quick: Ask fewer questions, for less than thirty seconds.
+    seconds: How many seconds of work the run may take.
+    json: Write the findings to FILE as JSON.
+    html: Write a page with plots to FILE.
+    seed: The same seed asks the same questions.
+    fail_on: Exit with status 1 at this verdict and at those listed before it. By default only a
+        value below what is proved does so.
+    baseline: A file of an earlier --json. Only new findings fail.
+    allowance: The relative error that is tolerated.
+    allow_rounding: Do not fail by findings that rounding to float64 explains.
+    map_file: Write the largest errors to FILE, as a table (.md) or as a picture.
+    replay: Ask the worst questions of earlier runs again. FILE keeps them.
+    timeout: How many seconds one answer may take.
     """
-    try:
-        known = {} if baseline is None else read(baseline)
-        before = [] if replay_file is None else accuracy.replayed(replay_file)
-        run = _Run(**asked, known=known, replayed=before)
-        if run.every and (map_file or replay_file):
-            raise PeerError("--map and --replay: found --all beside them, needed one PEER")
-        if map_file is not None:
-            accuracy.needs(map_file)
-        files = json_file, html_file, map_file, replay_file
-        for file in files:
-            _writable(file)
-        if html_file is not None:
-            page.needs()
+    known = {} if baseline is None else read(baseline)
+    before = [] if replay is None else accuracy.replayed(replay)
+    extent = QUICK if quick else FULL
+    run = _Run(
+        peer, every, command, python, install, version,
+        extent if seconds is None else replace(extent, seconds=seconds), seed, allowance,
+        timeout or (_QUICK_TIMEOUT if quick else _TIMEOUT), known, before,
+    )  # fmt: skip
+    if every and (map_file or replay):
+        raise PeerError("--map and --replay: found --all beside them, needed one PEER")
+    if map_file is not None:
+        accuracy.needs(map_file)
+    files = json, html, map_file, replay
+    for file in files:
+        _writable(file)
+    if html is not None:
+        page.needs()
 
-        def so_far(reports: list[Report], absent: list[tuple[str, str]]) -> None:
-            """Write what is known by now: a run of all that is cut loses one peer."""
-            _write(json_file, _as_json(reports, absent, run.every))
+    def so_far(reports: list[Report], absent: list[tuple[str, str]]) -> None:
+        """Write what is known by now: a run of all that is cut loses one peer."""
+        _write(json, _as_json(reports, absent, every))
 
-        reports, absent = run.all(so_far)
-        for name, why in absent:
-            click.echo(f"{name}: not run: {why}", err=True)
-        judged = [
-            Judgement(report, fail_on, known.get(report.peer, KnownFindings()), allow_rounding)
-            for report in reports
-        ]
-        documents = [document(one) for one in judged]
-        for shown in documents:
-            print_document(shown)
-        _map(map_file, reports)
-        _write(replay_file, accuracy.grown(before, reports[0]) if replay_file else "")
-        _write(html_file, page.page(documents, absent) if html_file else "")
-        for file in dict.fromkeys(files):
-            if file is not None:
-                click.echo(f"written: {file}", err=True)
-    except SymacctError as error:
-        raise InputError(f"{type(error).__name__}: {error}") from None
+    reports, absent = run.all(so_far)
+    for name, why in absent:
+        print_note(f"{name}: not run: {why}")
+    judged = [
+        Judgement(report, fail_on, known.get(report.peer, KnownFindings()), allow_rounding)
+        for report in reports
+    ]
+    documents = [document(one) for one in judged]
+    for said in documents:
+        show(said)
+    if map_file is not None:
+        with _as_a_fault(map_file):
+            if map_file.endswith(".md"):
+                _write(map_file, accuracy.table(reports[0]))
+            else:
+                accuracy.draw(reports[0], map_file)
+    _write(replay, accuracy.grown(before, reports[0]) if replay else "")
+    _write(html, page.page(documents, absent) if html else "")
+    for file in dict.fromkeys(files):
+        if file is not None:
+            print_note(f"written: {file}")
     for one in judged:
         if not one.report.enough:
-            _print_too_little(one.report)
+            print_note(f"{one.report.peer}: {too_little(one.report)}")
+            for kind, answered, seen in lacking_rows(one.report):
+                print_note(f"  {kind}: {answered} answered, {seen} judged")
     raise SystemExit(min((one.status for one in judged if one.status), default=0))
 
 
@@ -157,11 +143,10 @@ class _Run:
     python: str | None
     install: bool
     version: str | None
-    quick: bool
-    seconds: float | None
+    extent: Any
     seed: int
     allowance: str
-    timeout: float | None
+    timeout: float
     known: Mapping[str, KnownFindings]
     replayed: Sequence[accuracy.Worst]
 
@@ -177,9 +162,8 @@ class _Run:
             )
         if self.version is not None and self.every:
             raise PeerError("--version: found --all beside it, needed one PEER")
-
-        for name, value in (("--timeout", self.timeout), ("--seconds", self.seconds)):
-            if value is not None and math.isnan(value):
+        for name, value in (("--timeout", self.timeout), ("--seconds", self.extent.seconds)):
+            if math.isnan(value):
                 raise PeerError(f"{name}: found nan, needed a number of seconds")
 
     def all(self, so_far: _SoFar) -> tuple[list[Report], list[tuple[str, str]]]:
@@ -208,11 +192,15 @@ class _Run:
 
     def one(self, words: Sequence[str]) -> Report:
         """The report on one peer."""
-        seconds = self.timeout or (_QUICK_TIMEOUT if self.quick else _TIMEOUT)
-        extent = QUICK if self.quick else FULL
-        extent = extent if self.seconds is None else replace(extent, seconds=self.seconds)
-        with _progress() as shown:
-            return verify(words, extent, self.seed, seconds, shown, self.allowance, self.asks)
+
+        def shown(stage: str, asked: int) -> None:
+            if asked % _PACE == 0:
+                tell_so_far(f"{stage}, {asked:,} questions asked")
+
+        with progress("verify"):
+            return verify(
+                words, self.extent, self.seed, self.timeout, shown, self.allowance, self.asks
+            )
 
     def asks(self, peer: str) -> tuple[Ask, ...]:
         """What the baseline knows of a peer, and the worst cases: to be asked again."""
@@ -232,86 +220,11 @@ class _Run:
         if self.install:
             needed = " ".join(adapter.requirements)
             if needed not in made:
-                with _waiting(f"installing {needed}"):
+                with progress(f"installing {needed}"):
                     installed = peers.throwaway(adapter, own, self.version)
                     made[needed] = stack.enter_context(installed)
             own = made[needed]
         return adapter.command(own)
-
-
-@contextlib.contextmanager
-def _progress() -> Iterator[Callable[[str, int], None]]:
-    """(stage, asked) ↦ a line on standard error; nothing where that is not a terminal."""
-    screen = console(stderr=True)
-    if not screen.is_terminal:
-        yield lambda stage, asked: None
-        return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=screen, transient=True) as progress:
-        task = progress.add_task("starting the peer")
-
-        def shown(stage: str, asked: int) -> None:
-            if asked % 20 == 0:
-                progress.update(task, description=f"{stage}: {asked:,} questions asked")
-
-        yield shown
-
-
-@contextlib.contextmanager
-def _waiting(what: str) -> Iterator[None]:
-    screen = console(stderr=True)
-    if screen.is_terminal:
-        with screen.status(what):
-            yield
-    else:
-        yield
-
-
-# --- reports
-
-
-def _print_too_little(report: Report) -> None:
-    """On standard error, what could be judged, and a table of the kinds that lack answers."""
-    click.echo(f"{report.peer}: {too_little(report)}", err=True)
-    rows = lacking_rows(report)
-    if rows:
-        table = Table("kind of question", "answered", "judged")
-        for row in rows:
-            table.add_row(*row)
-        console(stderr=True).print(table)
-
-
-def print_document(shown: ReportDocument) -> None:
-    """What is said of a peer, its defects, those that fail it in red, and whether it fails."""
-    for line in shown.overview:
-        print_prose(line)
-    if not shown.sections:
-        click.echo("No finding.")
-    for number, section in enumerate(shown.sections[:_SHOWN], 1):
-        print_prose(f"\n{number}. {section.heading}", "bold red" if section.fails else "bold")
-        for line in (*section.sentences, *section.seen(_KINDS), "To reproduce:"):
-            print_prose(f"   {line}")
-        console().print(Text(section.reproduce, style="dim"), soft_wrap=True)
-    if len(shown.sections) > _SHOWN:
-        rest = len(shown.sections) - _SHOWN
-        click.echo(f"{rest} more defects: see --json or --html")
-    if shown.unanswered:
-        print_prose(f"\n{shown.unanswered}")
-    failed = any(section.fails for section in shown.sections)
-    print_prose(f"\n{shown.conclusion}", "bold red" if failed else "bold")
-
-
-def _map(file: str | None, reports: list[Report]) -> None:
-    """The accuracy of the one peer, as a table or a picture."""
-    if file is None:
-        return
-    if file.endswith(".md"):
-        _write(file, accuracy.table(reports[0]))
-        return
-    try:
-        accuracy.draw(reports[0], file)
-    except OSError as error:
-        raise PeerError(f"--map: {echo(file)} cannot be written ({reason(error)})") from None
 
 
 def _as_json(reports: list[Report], absent: list[tuple[str, str]], every: bool) -> str:
@@ -324,26 +237,29 @@ def _as_json(reports: list[Report], absent: list[tuple[str, str]], every: bool) 
     )
 
 
+@contextlib.contextmanager
+def _as_a_fault(of: str) -> Iterator[None]:
+    """PeerError for a report that cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise PeerError(f"report: {echo(of)} cannot be written ({reason(error)})") from None
+
+
 def _writable(file: str | None) -> None:
     """PeerError before the run, not after it, for a report that could not be written."""
     if file is None:
         return
     path = Path(file)
-    try:
+    with _as_a_fault(file):
         existed = path.exists()
         with path.open("a", encoding="utf-8"):
             pass
         if not existed:
             path.unlink()
-    except OSError as error:
-        raise PeerError(
-            f"report: found {echo(file)}, which cannot be written ({reason(error)})"
-        ) from None
 
 
 def _write(file: str | None, text: str) -> None:
     if file is not None:
-        try:
+        with _as_a_fault(file):
             Path(file).write_text(text + "\n", encoding="utf-8")
-        except OSError as error:
-            raise PeerError(f"report: {echo(file)} cannot be written ({reason(error)})") from None

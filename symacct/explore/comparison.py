@@ -28,13 +28,14 @@ from symacct.core.lazy_import import sympy
 from symacct.core.pinning import By
 from symacct.explore.grids import axis_values
 from symacct.export.cards import grid
-from symacct.export.description import about
+from symacct.export.description import KIND_LABELS, about, kind_label
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import given_delta
 from symacct.expressions.theorem_registry import PROVED, Theorem, is_about, theorems
 from symacct.results.enclosure import Enclosure, Guarantee
 from symacct.results.progress import progress
 from symacct.results.rounding import format_shared, order_text
+from symacct.results.screen import Part, Tabled
 from symacct.theory.conversion import conversions
 
 _RATIO_BITS = 128
@@ -81,6 +82,18 @@ class TheoremRow:
         """The name and what it says at each order, for a table."""
         times = self.ratios or (None,) * len(self.values)
         return self.name, *(_said(x, r) for x, r in zip(self.values, times, strict=True))
+
+    @property
+    def wide_cells(self) -> tuple[str, ...]:
+        """The name, its side of the truth, and each value beside its ratio."""
+        said = KIND_LABELS[self.kind] if self.status == PROVED else self.status
+        pairs = zip(self.values, self.ratios, strict=True)
+        return self.name, said, *(cell for x, r in pairs for cell in (_rounded(x), _times(r)))
+
+    @property
+    def silence(self) -> str:
+        """Why it says nothing at any order."""
+        return f"{self.name} does not apply: {self.reason}"
 
     def as_dict(self) -> dict[str, Any]:
         """The row for JSON."""
@@ -159,6 +172,22 @@ class Comparison(tuple[_R, ...]):
         shown = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
         return "\n".join([*shown, *self._faults(), f"relation: {self.about}"])
 
+    def _screen_(self) -> Iterator[Part]:
+        """The table with a column for the side of the truth, and why rows are silent."""
+        rows = [row for row in self if row.applies]
+        by_theorem = [row.wide_cells for row in rows if isinstance(row, TheoremRow)]
+        converted = [row for row in rows if isinstance(row, ConvertedEpsilon)]
+        if by_theorem:
+            pairs = (column for one in self.headers[1:] for column in (one, "× best known"))
+            yield Tabled(("theorem", "bound", *pairs), by_theorem)
+        if converted:
+            measure = next((row for row in converted if row.measures), converted[0])
+            headers = ("conversion", "theorem", "ε, rounded safely", "bound")
+            cells = (row.wide_cells(measure.epsilon) for row in converted)
+            yield Tabled((*headers, f"× {measure.conversion}"), cells)
+        yield f"relation: {self.about}"
+        yield from (row.silence for row in self if not row.applies)
+
     def _faults(self) -> Iterator[str]:
         """Theorems of a user that returned what is no number."""
         for row in self:
@@ -186,6 +215,14 @@ def _said(value: Enclosure | str, times: Enclosure | None = None) -> str:
         return "–"
     ratio = "" if times is None else f", × {times_text(times)}"
     return f"{value.rounded(_DIGITS)} ({value.claim.kind}{ratio})"
+
+
+def _rounded(value: Enclosure | str) -> str:
+    return "–" if isinstance(value, str) else value.rounded()
+
+
+def _times(times: Enclosure | None) -> str:
+    return "–" if times is None else times_text(times)
 
 
 def times_text(times: Enclosure) -> str:
@@ -226,6 +263,18 @@ class ConvertedEpsilon:
     def cells(self) -> tuple[str, ...]:
         """The conversion, the theorem and ε, for a table."""
         return self.conversion, self.theorem or "all", _said(self.epsilon)
+
+    def wide_cells(self, known: Enclosure | str) -> tuple[str, ...]:
+        """The cells, with the bound's side of the truth and its ratio to what is `known`."""
+        assert isinstance(self.epsilon, Enclosure)  # noqa: S101  # a row that applies
+        times = ratio(self.epsilon, known if isinstance(known, Enclosure) else None)
+        label = kind_label(self.epsilon.claim)
+        return self.conversion, self.theorem or "all", _rounded(self.epsilon), label, _times(times)
+
+    @property
+    def silence(self) -> str:
+        """Why it has no ε."""
+        return f"{self.name} has no answer: {self.epsilon}"
 
     def as_dict(self) -> dict[str, Any]:
         """The row for JSON."""

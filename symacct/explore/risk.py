@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -41,7 +41,7 @@ from symacct.explore.plots.risks import FPRS, roc
 from symacct.explore.risk_table import Row, note_of, rows_of
 from symacct.explore.risk_words import CURVE_ALONE, kind_of, listed, number, sentences, wrapped
 from symacct.export.cards import grid
-from symacct.export.description import about, pictured
+from symacct.export.description import about, neighbours, pictured, sensitivity
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import rational
 from symacct.numerics.sums.refine import ball
@@ -52,6 +52,7 @@ from symacct.profile.gaussian_tradeoff import smallest_mu
 from symacct.profile.tradeoff import HockeySticks, largest_power
 from symacct.results.enclosure import Bound, bound, from_ball
 from symacct.results.rounding import given
+from symacct.results.screen import Note, Part, Tabled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,12 +75,12 @@ def risk(
     """The risks of m: how much an attacker who sees the output can learn at most.
 
     The attacker may know everything else. Each number is certified and rounded up. `digits` are
-    significant digits; if the profile has fewer, the answer has those. `least_error` is that of
-    `Node.gdp`. `adjacency` says for which neighbours the parameters of m were stated, "add_remove"
-    or "replace_one", if m leaves that open. If only a Rényi curve is known, as for zCDP, the
-    numbers are the upper bounds that it implies. No lower bounds are known then. Raises
-    InfiniteError if the curve implies nothing, and DomainError for symbols without a value.
-    ε is in nats.
+    significant digits; if the profile has fewer, the answer has those. `least_error` is the least
+    error of a test for which μ holds. `adjacency` says for which neighbours the parameters of m
+    were stated, "add_remove" or "replace_one", if m leaves that open. If only a Rényi curve is
+    known, as for zCDP, the numbers are the upper bounds that it implies. No lower bounds are known
+    then. Raises InfiniteError if the curve implies nothing, and DomainError for symbols without a
+    value. ε is in nats.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> found = risk(2000 * PoissonSubsample(Gaussian("9.4"), "0.328"))
@@ -345,6 +346,14 @@ class Risk:
         lines.append(f"relation: {about(self.node, self._relation)}")
         lines += map(wrapped, listed(self.words))
         return "\n".join([*lines, self.note] if self.note else lines)
+
+    def _screen_(self) -> Iterator[Part]:
+        """The table, the relation, the table in words, and what is not known and why."""
+        yield Tabled(*self.cells)
+        about_whom = neighbours(self._relation, self.node), sensitivity(self.node)
+        yield f"relation: {'; '.join(filter(None, about_whom))}"
+        yield from filter(None, [*listed(self.words), self.note])
+        yield from (Note(f"{name}: {why}") for name, why in self.open_ends)
 
     def __repr__(self) -> str:
         return f"<Risk of {self.node!r}: advantage {self.advantage}, μ {self.mu}; {self.kind}>"

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from symacct.accountant.currencies.concentrated import zcdp_in_fractions
 from symacct.core import arguments, exact
-from symacct.core.claims import Kind
+from symacct.core.claims import Adjacency, Kind
 from symacct.core.errors import DomainError, PrecisionError, echo
 from symacct.core.exact import Numeric
 from symacct.explore.calibration import Target, neighbours, number
 from symacct.explore.risk import Risk
 from symacct.export.cards import card
+from symacct.export.citation import source_line
+from symacct.export.description import about
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import rational
 from symacct.results.enclosure import Bound, shown
 from symacct.results.progress import progress
+from symacct.results.rounding import given
 
 _DIGITS = 30  # of a risk that fewer do not tell from the target
 _FEW = 15  # below which a bound that may be above the target is taken to be
@@ -46,6 +49,21 @@ class RiskCalibration:
     value: Bound
     target: Fraction
 
+    def under(self, adjacency: str | Adjacency) -> RiskCalibration:
+        """The calibration, with the relation said that m leaves open."""
+        return replace(self, value=replace(self.value, claim=self.value.claim.under(adjacency)))
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Both values, the risk and its target, the relation and the sources."""
+        return [
+            (f"{self.symbol}, meets the target", number(self.meets)),
+            (f"{self.symbol}, does not", number(self.fails)),
+            (self.risk, f"{self.value.rounded()}  (rounded up)"),
+            ("target", given(self.target)),
+            ("relation", about(self.node, self.value.claim.adjacency)),
+            ("sources", source_line(self.value.claim.sources)),
+        ]
+
     def __str__(self) -> str:
         values = f"{number(self.meets)} meets the target, {number(self.fails)} does not"
         relation = str(self.value.claim.adjacency).replace("either", "either relation")
@@ -53,14 +71,7 @@ class RiskCalibration:
         return f"{self.symbol} = {values}\n  {reached}"
 
     def _repr_html_(self) -> str:
-        return card(
-            [
-                (f"{self.symbol} meets the target at", number(self.meets)),
-                ("and does not at", number(self.fails)),
-                (self.risk, self.value.rounded()),
-                ("target", shown(self.target)),
-            ]
-        )
+        return card(self.rows())
 
     def as_dict(self) -> dict[str, Any]:
         """The calibration for JSON."""
@@ -92,11 +103,16 @@ def calibrate_risk(
 ) -> RiskCalibration:
     """Find the smallest noise, or the largest rate or count, for which m meets a target risk.
 
-    m has exactly one free symbol, which is searched. The target is an `advantage`, a `tpr` at an
-    `fpr`, a `mu`, a `bayes_success` at a `prior`, or a `reconstruction` at a `baseline`, as they
-    are in `Risk`, or `rho`, the ρ of zCDP. The answer is two adjacent values as in `calibrate`,
-    decided by certified enclosures, with `digits` significant digits. Raises the errors of
-    `calibrate` and `risk`.
+    m has exactly one free symbol, which is searched. The target is one of these, as they are in
+    `Risk`. `advantage` is the largest TPR − FPR that a test of membership may have. `tpr` is the
+    largest true positive rate that a test may have at the rate `fpr`. `fpr` is the false positive
+    rate of the test that `tpr` bounds. `mu` is the μ of Gaussian DP, for tests with errors from
+    1e-10. `rho` is the ρ of zero-concentrated differential privacy. `bayes_success` is how often a
+    guess of membership may be right. `prior` is the probability of membership before the output is
+    seen. `reconstruction` is how often a record may be reconstructed. `baseline` is how often
+    `reconstruction` succeeds without the output. The answer is two adjacent values as in
+    `calibrate`, decided by certified enclosures, with `digits` significant digits. Raises the
+    errors of `calibrate` and `risk`.
 
     >>> import sympy
     >>> from symacct import Gaussian, PoissonSubsample

@@ -23,6 +23,7 @@ from symacct.operations.compose import Compose, Count
 from symacct.rdp.curve import LeafCurve, NodeCurve
 from symacct.rdp.evaluation import Evaluation, OperationCurve
 from symacct.results.rounding import order_text
+from symacct.results.screen import Branch, Part
 from symacct.text import heading
 
 #: What was asked and how it was found, in rows.
@@ -81,6 +82,13 @@ class Explanation:
         return "\n".join(_indented(self, 0))
 
     __repr__ = __str__
+
+    def _screen_(self) -> Iterator[Part]:
+        yield self._branch()
+
+    def _branch(self) -> Branch:
+        below = [part._branch() for part in self.parts]
+        return Branch(_counted(self), list(self.lines()), below)
 
     def _repr_html_(self) -> str:
         inner = "".join(part._repr_html_() for part in self.parts)

@@ -287,6 +287,7 @@ class Node(Currencies, PaperOutput, Pictures, Interned):
     ) -> Guarantee:
         """The Guarantee (ε, δ) with the smallest ε for this δ that is proved in time.
 
+        `delta` is the δ at which ε is asked for, in [0, 1).
         The time is `limits(seconds=…)`. Where it is short, the `note` says that more may prove a
         smaller ε. Another `conversion` ("exact", "improved", "optimal", "classic") answers alone
         and runs to its end. `orders`, "integer" or an iterable of orders, or a theorem named by
@@ -312,7 +313,10 @@ class Node(Currencies, PaperOutput, Pictures, Interned):
         orders: str | Iterable[Numeric] | None = None,
         by: By = None,
     ) -> Guarantee:
-        """The Guarantee (ε, δ) with the smallest δ for this ε >= 0; see `epsilon`."""
+        """The Guarantee (ε, δ) with the smallest δ for this ε; see `epsilon`.
+
+        `epsilon` is the ε at which δ is asked for, at least 0.
+        """
         return upward.accountant.default_accountant().delta(
             self, epsilon, conversion=conversion, orders=orders, by=by, digits=digits
         )

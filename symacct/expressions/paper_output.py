@@ -71,9 +71,10 @@ class PaperOutput:
         `target` is "numpy", "mpmath", "python" (standard library only) or "c" (C99, <math.h>). The
         function needs no other file of ours. Its error is measured against certified values, and
         its header says where and how large it was; a measured error is no bound.
-        `max_order` is the largest order that the function answers, `accuracy` the largest relative
-        error allowed, and `points` the number of orders tried. `at` gives ranges to open symbols,
-        such as {"sigma": [1, 5]}; outside of them the function gives no answer. Raises DomainError
+        `max_order` is the largest finite order that the function answers. `accuracy` is the largest
+        relative error allowed. `points` is the number of orders at which the error is measured.
+        `at` gives ranges to open symbols, such as {"sigma": [1, 5]}; outside of them the function
+        gives no answer. Raises DomainError
         for a curve that cannot be written, and PrecisionError if the error is larger than allowed.
 
         >>> from symacct import Gaussian
@@ -138,6 +139,9 @@ class PaperOutput:
     ) -> upward.expansion.Expansion:
         """The power series of ε(α) in a parameter near a point, with a remainder if one is proved.
 
+        `at` is the point of the expansion, by default inf for sigma and b, 1 for alpha, and 0 for
+        others. `order` is the power in the last term O(·). `alpha` is the Rényi order, by default
+        the symbol alpha. `within` is the distance from the point up to which a remainder is proved.
         See `symacct.export.expansions.expansion`.
 
         >>> from symacct import Gaussian, PoissonSubsample
@@ -153,7 +157,11 @@ class PaperOutput:
         epsilon: Numeric | None = None,
         conversion: str = "classic",
     ) -> upward.optimum.Optimum:
-        """The best order and its (ε, δ) as formulas, if the curve is a line ξ + ρα."""
+        """The best order and its (ε, δ) as formulas, if the curve is a line ξ + ρα.
+
+        `delta` is the δ at which ε is asked for, by default the symbol delta. `epsilon` is the ε at
+        which δ is asked for.
+        """
         return upward.optimum.optimum(cast("Node", self), delta, epsilon, conversion)
 
     def graph(self) -> upward.graph.Graph:

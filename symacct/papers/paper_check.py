@@ -21,6 +21,7 @@ else is read, sizes are bounded, and nothing is executed.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import decimal
 import io
@@ -28,8 +29,9 @@ import json
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
 from typing import Any, TypeGuard
@@ -45,6 +47,7 @@ from symacct.core.pinning import By
 from symacct.explore.sweeps.worker import NEEDED
 from symacct.export.formula import formula
 from symacct.results.enclosure import Enclosure, to_fraction
+from symacct.results.screen import Part, Tabled
 from symacct.text import parse
 from symacct.theory.conversion import BEST
 
@@ -136,6 +139,77 @@ class Malformed:
             "verdict": str(self.verdict),
             "reason": self.reason,
         }
+
+
+_STYLES = {
+    Verdict.TRUE: "green",
+    Verdict.LOOSE: "yellow",
+    Verdict.UNSAFE: "yellow",
+    Verdict.UNDECIDED: "yellow",
+}
+#: The conversions by a Rényi order that papers print numbers by.
+_USUAL = ("improved", "classic")
+_SHOWN_DIGITS = 6  # of a value beside the printed number
+
+
+@dataclass(frozen=True)
+class CheckedNumbers:
+    """The verdicts on the numbers of a paper, or on one number."""
+
+    checked: Sequence[CheckedEntry | Malformed]
+    is_one: bool = False
+
+    @property
+    def verdicts(self) -> Counter[Verdict]:
+        """How many numbers have each verdict."""
+        return Counter(one.verdict for one in self.checked)
+
+    @property
+    def status(self) -> int:
+        """The exit status: 2 for an entry that is none, 1 for a number that is not true."""
+        if Verdict.MALFORMED in self.verdicts:
+            return 2
+        return int(not set(self.verdicts) <= {Verdict.TRUE, Verdict.LOOSE})
+
+    def as_dict(self) -> list[dict[str, Any]]:
+        """The results for JSON."""
+        return [one.as_dict() for one in self.checked]
+
+    def __str__(self) -> str:
+        """The verdict of one number, or how many numbers have which."""
+        first, counts = self.checked[0], self.verdicts
+        if len(self.checked) == 1 and isinstance(first, CheckedEntry):
+            return f"{first.entry.printed} is {first.verdict}"
+        good = counts.pop(Verdict.TRUE, 0)
+        others = (f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
+        return ", ".join([f"{good} of {len(self.checked)} numbers are true as printed", *others])
+
+    def _screen_(self) -> Iterator[Part]:
+        headers = ("source", "printed", "value", "verdict", "why")
+        yield Tabled(headers, map(_cells, self.checked))
+        yield str(self)
+        first = self.checked[0]
+        if not self.is_one or isinstance(first, Malformed) or first.verdict is Verdict.TRUE:
+            return
+        if others := list(_by_others(first.entry)):
+            yield f"by --conversion: {', '.join(others)}"
+
+
+def _cells(one: CheckedEntry | Malformed) -> tuple[str | tuple[str, str], ...]:
+    verdict = str(one.verdict), _STYLES.get(one.verdict, "bold red")
+    if isinstance(one, Malformed):
+        return f"entry {one.place} {one.source}".rstrip(), "–", "–", verdict, one.reason
+    value = one.value.rounded(_SHOWN_DIGITS)
+    return one.entry.source, one.entry.printed, value, verdict, one.reason
+
+
+def _by_others(entry: PaperEntry) -> Iterator[str]:
+    """What the usual conversions give for a number that is not what the asked one gives."""
+    for conversion in dict.fromkeys((entry.conversion, *_USUAL)) if entry.ask != "rdp" else ():
+        with contextlib.suppress(SymacctError):
+            other = check_entry(replace(entry, conversion=conversion))
+            true = " (true as printed)" if other.verdict is Verdict.TRUE else ""
+            yield f"{conversion} gives {other.value.rounded(_SHOWN_DIGITS)}{true}"
 
 
 def check(text: str, form: str = "json") -> Iterator[CheckedEntry | Malformed]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import textwrap
 from collections.abc import Iterable, Iterator
@@ -9,10 +10,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from symacct.accountant.accountant import asked_of, default_accountant
-from symacct.accountant.best import BY_ORDERS
+from symacct.accountant.accountant import Accountant, asked_of, default_accountant
+from symacct.accountant.best import BY_ORDERS, late, says_least
 from symacct.accountant.currencies.concentrated import zcdp_at_once
+from symacct.core import limits
 from symacct.core.claims import Kind
+from symacct.core.deadline import Budget
 from symacct.core.errors import SymacctError
 from symacct.core.exact import Numeric, text
 from symacct.core.forking import cached_property
@@ -32,9 +35,12 @@ from symacct.expressions.node import Node, as_node
 from symacct.operations.repeat import NUMBER_OF_RUNS
 from symacct.results.enclosure import Bound, Enclosure, Guarantee, to_fraction
 from symacct.results.rounding import found_order, given, rational_text
+from symacct.results.screen import Labelled, Part
 
 _WIDTH = 80  # columns of a printed report
 _NOTES = 2  # of a headline
+_PROFILE_DIGITS = 6  # of what is known of the true number
+_HALF = Fraction(1, 2)  # of the time, for the exact number
 #: Over what Rényi orders give beside a number that is not by them.
 COMPARED = "by Rényi orders, for comparison"
 _LARGE = Fraction(1, 100)  # a δ that no number of records makes small
@@ -214,6 +220,57 @@ class PrivacyReport:
         yield other.letter, f"{other.asked.rounded()}{times}"
         yield from _order_facts(other)
 
+    def _truth(self) -> Iterator[Row]:
+        """The true number where another was pinned, or what it is at least where it is not known.
+
+        What takes longer than the question's time is left out, and said to be.
+        """
+        g = self.guarantee
+        m = g.mechanism
+        if g.kind is Kind.EXACT or says_least(g) or m is None:
+            return
+        budget, accountant = Budget(limits.current().seconds), Accountant(_PROFILE_DIGITS)
+        is_epsilon = g.epsilon is g.asked
+        ask = accountant.epsilon if is_epsilon else accountant.delta
+        ask_least = accountant.lower_epsilon if is_epsilon else accountant.lower_delta
+        if not g.is_best and not g.needs_no_order:
+            with contextlib.suppress(SymacctError):
+                known = budget.ask(_HALF, lambda: ask(m, g.given, "exact"))
+                if known is None:
+                    yield "exact", f"not {late()}"
+                elif known.kind is Kind.EXACT:
+                    yield "exact", _compared(g.asked, known.asked)
+                    return
+                elif known.asked.upper < g.asked.lower:
+                    yield "at most", _compared(g.asked, known.asked)
+        with contextlib.suppress(SymacctError):
+            least = budget.ask(1, lambda: ask_least(m, g.given))
+            if least is None:
+                yield f"true {g.letter}", f"its lower bound was not {late()}"
+            elif least.lower > 0:
+                ends = f"between {least.rounded(_PROFILE_DIGITS)} and {g.asked.rounded()}"
+                times = ratio(g.asked, least)
+                loose = "" if times is None else f", a factor of {times:.4g}"
+                yield f"true {g.letter}", f"{ends}{loose}"
+
+    def _screen_(
+        self, more: bool = False, first: Iterable[Row] = (), last: Iterable[Row] = ()
+    ) -> Iterator[Part]:
+        """The rows of the headline, and with `more` all that stands behind them.
+
+        `first` are rows of the headline's own, such as the noise that was found, and `last` are
+        facts that the number rests on.
+        """
+        number, *rest = self.headline()
+        yield Labelled([number, *first, *rest])
+        if not more:
+            return
+        yield Labelled([*self.behind(), *self.further(), *last], "what it rests on")
+        if rows := list(self.comparison()):
+            yield Labelled(rows, COMPARED)
+        if rows := list(self._truth()):
+            yield Labelled(rows, f"what is known of the true {self.guarantee.letter}")
+
     def explain(self) -> Explanation:
         """What the number rests on, part by part: the exact profile, or theorems at its order."""
         g = self.guarantee
@@ -318,6 +375,13 @@ def _order_facts(g: Guarantee) -> Iterator[Row]:
     yield "theorems", ", ".join(g.claim.theorems) or OWN_CURVE
     yield "sources", _sources(g)
     yield "curve", kind_label(g.claim)
+
+
+def _compared(asked: Enclosure, truth: Enclosure) -> str:
+    """The true number, and how many times that was answered."""
+    times = ratio(asked, truth)
+    loose = "" if times is None else f"; the answer is {times:.4g} times that"
+    return f"{truth.rounded(_PROFILE_DIGITS)}{loose}"
 
 
 def _times(more: Enclosure, less: Enclosure) -> str:

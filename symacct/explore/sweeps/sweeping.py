@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, overload
 
 from symacct.core import arguments, exact, limits
+from symacct.core.claims import Kind
 from symacct.core.errors import (
     DomainError,
     ExecutorError,
@@ -29,9 +30,10 @@ from symacct.explore.grids import axis_values
 from symacct.explore.sweeps.results import Record, ResultsFile, source_digest
 from symacct.explore.sweeps.worker import NEEDED, answer
 from symacct.export.cards import grid
-from symacct.export.description import about
+from symacct.export.description import KIND_LABELS, OWN_CURVE, about
 from symacct.expressions.node import Node, as_node
 from symacct.results.progress import progress as shown_progress
+from symacct.results.screen import Part, Tabled
 from symacct.theory.conversion import BEST
 from symacct.version import __version__
 
@@ -47,6 +49,7 @@ _SHARE = 64  # of those that are left: the last tasks are small, so that all end
 _PENDING = 64  # tasks under way at a time
 _SHOWN = 3  # points in the repr of a sweep
 _ROWS = 20  # in its card
+_PRINTED = 40  # on a terminal
 COLUMNS = (
     "value", "lower", "upper", "kind", "certified", "order", "optimal", "theorems", "how",
     "error",
@@ -75,8 +78,9 @@ class Sweep(Sequence[Record]):
         axes: Sequence[str],
         records: Sequence[Record],
         of: str,
+        ask: str = "epsilon",
     ) -> None:
-        self.axes = tuple(axes)
+        self.axes, self.ask = tuple(axes), ask
         #: The relation, and the sensitivity.
         self.about = of
         self._records = tuple(records)
@@ -114,6 +118,23 @@ class Sweep(Sequence[Record]):
         more = f"… and {rest:,} more" if rest > 0 else ""
         below = filter(None, [more, f"relation: {self.about}"])
         return grid(columns, rows, "; ".join(below))
+
+    def _screen_(self) -> Iterator[Part]:
+        """The first records as a table, how many more there are, and the relation."""
+        number = {"rdp": "ε(α)", "epsilon": "ε", "delta": "δ"}[self.ask]
+        yield Tabled(
+            (*self.axes, f"{number} (rounded safely)", "kind", "how"),
+            ([record[name] for name in self.axes] + _cells(record) for record in self[:_PRINTED]),
+        )
+        if len(self) > _PRINTED:
+            yield (f"… and {len(self) - _PRINTED:,} more; --csv or --file keeps them all")
+        if self.errors:
+            yield (f"{len(self.errors):,} points have no answer; their error says why")
+        yield f"relation: {self.about}"
+
+    def as_dict(self) -> list[Record]:
+        """The records for JSON."""
+        return list(self)
 
     @property
     def errors(self) -> list[Record]:
@@ -220,11 +241,19 @@ def sweep(
             finding = f"{error.finding}; {len(done):,} of {len(points):,} points are safe {safe}"
             error.args = (finding,)
             error.remedy = "run the same sweep again to go on" if stored else ""
-            error.sweep = Sweep(points.axes, [done[i] for i in sorted(done)], of)
+            error.sweep = Sweep(points.axes, [done[i] for i in sorted(done)], of, ask)
             raise
         if stored:
             stored.finish()
-    return Sweep(points.axes, [done[i] for i in range(len(points))], of)
+    return Sweep(points.axes, [done[i] for i in range(len(points))], of, ask)
+
+
+def _cells(record: Record) -> list[str]:
+    """The value, its side of the truth and how it was found; or why there is none."""
+    if "error" in record:
+        return [record["error"], "", ""]
+    how = record.get("how") or record["theorems"] or OWN_CURVE
+    return [record["value"], KIND_LABELS[Kind(record["kind"])], how]
 
 
 class _Grid:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -83,11 +84,17 @@ class Expansion:
     def __repr__(self) -> str:
         return f"Expansion: {self}"
 
+    def rows(self, write: Callable[[object], str] = written) -> list[tuple[str, str]]:
+        """The series, its first term, the remainder and the claim, formulas by `write`."""
+        return [
+            ("ε(α)", write(self.expression)),
+            ("leading", write(self.leading)),
+            ("remainder", str(self.remainder or "only O(·): no bound is proved")),
+            ("claim", str(self.claim)),
+        ]
+
     def _repr_html_(self) -> str:
-        rest = str(self.remainder) if self.remainder else "only O(·): no bound is proved"
-        formulas = [("ε(α)", self.expression), ("leading", self.leading)]
-        rows = [(name, typeset(value)) for name, value in formulas]
-        return card([*rows, ("remainder", rest), ("claim", str(self.claim))])
+        return card(self.rows(typeset))
 
     def as_dict(self) -> dict[str, Any]:
         """The expansion for JSON, formulas as SymPy's text."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,11 +46,18 @@ class Optimum:
         """Where there is a smaller number: the improved conversion gives less at every order."""
         return "the best conversion gives a smaller number"
 
+    def rows(self, write: Callable[[object], str] = written) -> list[tuple[str, str]]:
+        """The order, both numbers and the conversion, formulas by `write`."""
+        return [
+            ("order α", write(self.alpha)),
+            ("ε", write(self.epsilon)),
+            ("δ", write(self.delta)),
+            ("conversion", self.conversion),
+        ]
+
     def _repr_html_(self) -> str:
-        formulas = [("ε", self.epsilon), ("δ", self.delta), ("order α", self.alpha)]
-        rows = [(name, typeset(value)) for name, value in formulas]
-        claim = [("claim", str(self.claim))]
-        return card([*rows, ("smaller", self.is_less), ("conversion", self.conversion), *claim])
+        below = [("smaller", self.is_less), ("claim", str(self.claim))]
+        return card([*self.rows(typeset), *below])
 
     def as_dict(self) -> dict[str, Any]:
         """The optimum for JSON, formulas as SymPy's text."""

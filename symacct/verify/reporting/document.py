@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from symacct.results.screen import Part, Verbatim
 from symacct.verify.reporting.defects import Defect
 from symacct.verify.reporting.judgement import Judgement
 from symacct.verify.reporting.prose import sentences, title
 from symacct.verify.reporting.report import Report, reproduce
+
+_SHOWN, _KINDS = 25, 4  # defects on a screen, and kinds of questions of each
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,23 @@ class ReportDocument:
     #: About questions without an answer in time, where they fail nothing.
     unanswered: str
     conclusion: str
+
+    def _screen_(self) -> Iterator[Part]:
+        """What is said, the defects that fail the peer in red, and whether it fails."""
+        yield from self.overview
+        if not self.sections:
+            yield "No finding."
+        for number, section in enumerate(self.sections[:_SHOWN], 1):
+            yield f"\n{number}. {section.heading}", "bold red" if section.fails else "bold"
+            lines = (*section.sentences, *section.seen(_KINDS), "To reproduce:")
+            yield from (f"   {line}" for line in lines)
+            yield Verbatim(section.reproduce, is_dim=True)
+        if (rest := len(self.sections) - _SHOWN) > 0:
+            yield f"{rest} more defects: see --json or --html"
+        if self.unanswered:
+            yield f"\n{self.unanswered}"
+        fails = any(section.fails for section in self.sections)
+        yield f"\n{self.conclusion}", "bold red" if fails else "bold"
 
 
 def document(judgement: Judgement) -> ReportDocument:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 import pkgutil
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from textwrap import shorten
 from typing import Any
 
 from symacct.core.claims import Kind, Relation, adjacency
@@ -13,9 +15,9 @@ from symacct.core.sources import SECTIONS, SYMACCT, WORKS
 from symacct.export.description import neighbours
 from symacct.expressions import theorem_registry
 from symacct.expressions.theorem_registry import PROVED, REFUTED, Theorem
-from symacct.results.terminal import print_pairs
+from symacct.results.screen import Labelled, Part, Tabled
 from symacct.text import parse
-from symacct.theory.catalogue import CatalogueRow
+from symacct.theory.catalogue import CatalogueRow, papers
 from symacct.theory.examples import example
 
 _DIRECTIONS = {
@@ -33,6 +35,15 @@ _UNPROVED = "no guarantee rests on it"
 _BY = f"{_UNPROVED}: --by shows its value, and epsilon and delta refuse it"
 _CONVERSION = "conversion:"
 _DELTAS = {"total-variation": "0.2"}  # where a small δ has no answer
+_IN_FULL = 4  # rows at most that are shown with all that they say
+_SHORT = 50  # signs at least of what a row says in a line of the index
+_FRAME = 7  # signs of the lines between and around two columns
+_LONGEST_CALL = 40  # signs of a call in the index; a longer one leaves too little for the formula
+_INDEX = (
+    "symacct theorems CODE shows one of these in full, as symacct theorems with a call or a place "
+    "does; and symacct theorems WORD, such as amplification, shows those that contain the word; "
+    "--json shows all."
+)
 _CLASSES = re.compile(r"(?<![\w.'])(?=[A-Z]\w*\(|laws\.)")
 
 
@@ -67,15 +78,56 @@ def folded(rows: Iterable[CatalogueRow]) -> list[list[CatalogueRow]]:
     return list(alike.values())
 
 
-def print_sheet(alike: Sequence[CatalogueRow]) -> None:
+@dataclass(frozen=True)
+class ListedTheorems:
+    """Rows of the catalogue: all that is said of a few, or a line for each of many."""
+
+    rows: Sequence[CatalogueRow]
+    #: Were they looked for by words? The index of the whole table begins with the papers.
+    are_asked: bool
+
+    def as_dict(self) -> list[dict[str, Any]]:
+        """The rows for JSON, with what their sheets have beyond them if they are few."""
+        in_full = len(folded(self.rows)) <= _IN_FULL
+        return [_as_dict(row) if in_full else row.as_dict() for row in self.rows]
+
+    def _screen_(self) -> Iterator[Part]:
+        sheets = folded(self.rows)
+        if len(sheets) > _IN_FULL:
+            yield from self._index()
+            return
+        for place, alike in enumerate(sheets):
+            yield from [""] if place else []
+            yield Labelled(_in_one(alike))
+
+    def _index(self) -> Iterator[Part]:
+        from symacct.results.terminal import console  # which not every answer needs
+
+        rows = self.rows
+        if not self.are_asked:
+            yield Tabled(("paper", "work"), papers().items())
+            rows = [row for row in rows if theorem_registry.known_as(row.call) is not None]
+        lines = [(label(alike[0]), alike[0].says) for alike in folded(rows)]
+        room = max(_SHORT, console().width - max(len(name) for name, _ in lines) - _FRAME)
+        short = [(name, shorten(says, room, placeholder=" …")) for name, says in lines]
+        yield Tabled(("code, call or place", "what it says"), short)
+        yield _INDEX
+
+
+def label(row: CatalogueRow) -> str:
+    """What shows the row in full: its code or call, or its place where that says something else."""
+    return row.call if row.call and row.is_stated and len(row.call) <= _LONGEST_CALL else row.source
+
+
+def _in_one(alike: Sequence[CatalogueRow]) -> list[tuple[str, str]]:
     """What is said of rows that say the same: of each of them what the others do not have."""
     sheets = list(map(sheet, alike))
     names = dict.fromkeys(name for one in sheets for name in one)
     values = {name: dict.fromkeys(one[name] for one in sheets if name in one) for name in names}
-    print_pairs((name, "\n".join(found)) for name, found in values.items())
+    return [(name, "\n".join(found)) for name, found in values.items()]
 
 
-def as_dict(row: CatalogueRow) -> dict[str, Any]:
+def _as_dict(row: CatalogueRow) -> dict[str, Any]:
     """The row for JSON, with what the sheet has beyond it."""
     more = ("direction", "proof", "command", "Python")
     return row.as_dict() | {

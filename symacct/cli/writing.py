@@ -1,0 +1,335 @@
+"""What goes into a paper: statement, cite, latex, table, code, expand, optimum."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import click
+
+from symacct.accountant.accountant import asked_of
+from symacct.cli.asking import answer
+from symacct.cli.frame import (
+    HOW,
+    InputError,
+    Like,
+    Reply,
+    command,
+    in_numbers,
+    listed_orders,
+    one_of,
+    print_note,
+    text_reply,
+)
+from symacct.core.claims import Source
+from symacct.core.errors import echo
+from symacct.core.pinning import By
+from symacct.core.sources import WORKS
+from symacct.export.citation import bibtex, claim_at
+from symacct.export.description import about, is_open
+from symacct.export.expansions.expansion import Expansion
+from symacct.export.expansions.optimum import Optimum
+from symacct.export.figures import FORMATS, save
+from symacct.export.figures import figure as drawn
+from symacct.export.latex.display import latex
+from symacct.export.latex.laws import UnwrittenError
+from symacct.export.latex.number_formula import number_latex, profile_latex
+from symacct.export.tables import table
+from symacct.expressions.node import Node
+from symacct.papers import statement
+from symacct.papers.document import paper
+from symacct.papers.report import PrivacyReport
+from symacct.results.enclosure import Guarantee
+from symacct.results.progress import progress
+from symacct.results.screen import Labelled
+from symacct.text import parse_open
+from symacct.theory.conversion import BEST
+
+
+@command("statement", f"delta epsilon {HOW} adjacency")
+def statement_command(
+    expr: str,
+    /,
+    form: Annotated[str, click.Choice(statement.FORMS)] = "text",
+    **question: Any,
+) -> Reply:
+    """Write a paragraph about EXPR for the privacy section of a paper.
+
+    The paragraph also fits a model card. It states the best ε or δ that is proved.
+
+    \b
+    Example:
+      symacct statement "1000 * PoissonSubsample(Gaussian(2), 1/100)" --delta 1e-6
+    \f
+    form: A paragraph, or one short sentence for a model card.
+    """
+    one_of("statement", delta=question["delta"], epsilon=question["epsilon"])
+    with progress("statement"):
+        g = answer(expr, **question)
+        text = g.statement(form, question["digits"])
+    if is_open(g.claim.adjacency, g.mechanism):
+        print_note(
+            "Note: EXPR does not say which datasets are neighbours; say it by --adjacency "
+            "replace_one or --adjacency add_remove"
+        )
+    return stated(PrivacyReport(g), text, form, expr, question["delta"])
+
+
+def stated(
+    report: PrivacyReport, text: str, form: str, expr: str, delta: str | None, works: str = ""
+) -> Reply:
+    """A statement, with notes on what it does not say and on the entries that it cites."""
+    for note in report.notes:
+        print_note(f"Note: {note}")
+    if form == "latex":
+        ask = "in Python .cite() of the guarantee"
+        if delta is not None:
+            quoted = shlex.quote(expr) if re.search(r'["$`\\!]', expr) else f'"{expr}"'
+            ask = f"symacct cite {quoted} --delta {delta}{''.join(_asked_how())}{works}"
+        print_note(f"Note: the BibTeX entries of its \\cite: {ask}")
+    return Reply(lambda: {"statement": text, "form": form, **report.as_dict()}, lambda: [text])
+
+
+def _asked_how() -> Iterator[str]:
+    """The options typed that decide by which theorems the number is found, as they were typed."""
+    ctx = click.get_current_context()
+    for name in ("conversion", "orders", "by", "digits"):
+        if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            value = ctx.params[name]
+            for one in value if isinstance(value, tuple) else (value,):
+                yield f" --{name} {shlex.quote(str(one))}"
+
+
+@command("cite", f"delta {HOW}")
+def cite_command(
+    expr: str,
+    /,
+    delta: str | None,
+    alpha: str | None = None,
+    work: Annotated[tuple[str, ...], Like(metavar="KEY")] = (),
+    **how: Any,
+) -> Reply:
+    """Print BibTeX entries of the works that a result of EXPR rests on.
+
+    The field `note` of each entry names the place in the work, such as a theorem.
+
+    \b
+    Example:
+      symacct cite "1000 * PoissonSubsample(Gaussian(2), 1/100)" --delta 1e-6
+    \f
+    alpha: The Rényi order that is cited. By default it is every whole order.
+    work: Add the entry of this work, such as ACG16 for DP-SGD. May be given several times.
+    """
+    m = parse_open(expr)
+    if delta is not None and alpha is not None:
+        raise InputError("found --alpha and --delta, needed one of them")
+    if delta is None:
+        for name, default in (("conversion", BEST), ("orders", None)):
+            if how[name] != default:
+                needed = "needed one, as in --delta 1e-5"
+                raise InputError(f"cite: found --{name} and no --delta, {needed}")
+        sources = claim_at(m, alpha, how["by"]).sources
+        text = bibtex(sources)
+    else:
+        guarantee = asked_of(m, delta, **how)
+        text, sources = guarantee.cite(), guarantee.claim.sources
+    unknown = ", ".join(map(echo, (key for key in work if key not in WORKS)))
+    if unknown:
+        raise InputError(f"--work: found {unknown}, needed keys of works: {', '.join(WORKS)}")
+    known = {source.key for source in sources}
+    more = bibtex(Source(key, "") for key in work if key not in known)
+    text = "\n".join(filter(None, (text, more)))
+    return text_reply(text, bibtex=text, sources=list(map(str, sources)))
+
+
+@command("latex", "delta epsilon conversion by")
+def latex_command(
+    expr: str,
+    /,
+    delta: str | None,
+    epsilon: str | None,
+    conversion: str,
+    by: By,
+    alpha: str | None = None,
+    name: Annotated[tuple[str, ...], Like(metavar="SYMBOL=LATEX")] = (),
+    document: bool = False,
+    rdp: bool = False,
+) -> Reply:
+    """Print a formula of EXPR in LaTeX: of ε(α), or of the number to report.
+
+    With --delta or --epsilon it is the formula of the number that the commands epsilon, delta and
+    statement report. This is δ(ε) of the two laws, or the formula of the Rényi order and the
+    conversion that gave the number. The formula needs the package amsmath. The document of
+    --document compiles as it is. Its tables need the packages booktabs and siunitx (in Debian:
+    texlive-science).
+
+    \b
+    Examples:
+      symacct latex "PoissonSubsample(Gaussian(sigma), gamma)" --name gamma=q
+      symacct latex "100 * PoissonSubsample(Gaussian(2), 1/100)" --delta 1e-5
+    \f
+    alpha: The Rényi order. By default the formula holds for all orders. With --document it is the
+        orders of the table, as in 2,4,8.5.
+    name: Write a parameter in another way, as in gamma=q. This option can be repeated.
+    document: Write a whole document, with a table of values.
+    rdp: Print the formula of ε(α) as well, below the other.
+    """
+    if sum(one is not None for one in (alpha, delta, epsilon)) > 1 and not document:
+        raise InputError("latex: needed one of --alpha, --delta and --epsilon")
+    if document and epsilon is not None:
+        raise InputError("found --epsilon with --document, needed --delta: a document is about ε")
+    asked = (delta, epsilon) != (None, None)
+    if not asked and (conversion != BEST or rdp):
+        option = "--rdp" if conversion == BEST else "--conversion"
+        raise InputError(f"found {option} without --delta or --epsilon, needed one of them")
+    if document and (conversion != BEST or rdp):
+        raise InputError(
+            "found --conversion or --rdp with --document, needed neither: a document has the "
+            "best number that is proved, and the one by Rényi orders"
+        )
+    m, names = parse_open(expr), _named(name)
+    if document:
+        written = paper(m, None if alpha is None else listed_orders([alpha]), delta, names, by=by)
+    elif not asked:
+        written = latex(m, alpha, names, by)
+    elif m.free_symbols and (by or conversion not in ("exact", BEST)):
+        raise InputError(
+            "found a parameter without a value with --conversion or --by, needed a number for it: "
+            "the Rényi order is found in numbers"
+        )
+    elif m.free_symbols:
+        written = profile_latex(m, names)
+        print_note(
+            "Note: EXPR has a parameter without a value, so the formula is printed without its "
+            "number"
+        )
+    else:
+        with progress("latex"):
+            found = asked_of(m, delta, epsilon, digits=6, conversion=conversion, by=by)
+        written = _of_number(m, found, names, by)
+    if rdp:
+        written = f"{written}\n{latex(m, None, names, by)}"
+    return text_reply(written, expression=repr(m), latex=written)
+
+
+def _of_number(m: Node, found: Guarantee, names: dict[str, str], by: By) -> str:
+    """The formula of the number, or ε(α) with a note of how the number is found."""
+    try:
+        return number_latex(found, names, by)
+    except UnwrittenError:
+        how = PrivacyReport(found).how
+        print_note(f"Note: this is the formula of the Rényi curve ε(α). Of the number: {how}")
+        return latex(m, None, names, by)
+
+
+def _named(pairs: Iterable[str]) -> dict[str, str]:
+    """The mapping that --name gamma=q gives."""
+    names = {}
+    for pair in pairs:
+        symbol, equals, tex = pair.partition("=")
+        if not equals:
+            raise InputError(f"--name: found {echo(pair)}, needed SYMBOL=LATEX such as gamma=q")
+        names[symbol.strip()] = tex
+    return names
+
+
+@command("table", "by also digits", prints_json=False)
+def table_command(
+    expr: str,
+    /,
+    alpha: str,
+    by: By,
+    also: tuple[str, ...],
+    digits: int,
+    form: Annotated[str, click.Choice(["latex", "csv"])] = "latex",
+    caption: str | None = None,
+    figure: Annotated[
+        Path | None,
+        Like(f"Also draw the columns to this file, which ends in .{', .'.join(FORMATS)}."),
+    ] = None,
+) -> None:
+    """Print a table of ε(α) of EXPR for a paper.
+
+    Every number is rounded to the safe side. A LaTeX table needs the packages booktabs and siunitx.
+
+    \b
+    Example:
+      symacct table "PoissonSubsample(Gaussian(5), 1/1000)" --alpha 2,4,8 \\
+        --also ZW19-T5
+    \f
+    alpha: The Rényi orders, as in 2,4,8.5,64,inf.
+    form: The form of the table.
+    caption: The caption of a LaTeX table, as plain text.
+    """
+    orders = listed_orders([alpha] if alpha.strip(", ") else [])
+    found = table(in_numbers(expr), orders, digits, [by or (), *also])
+    if figure is not None:
+        save(drawn(found), figure)
+    click.echo(found.csv() if form == "csv" else found.latex(caption), nl=False)
+
+
+@command("code", "by max_order accuracy points", Node.code)
+def code_command(expr: str, /, form: str, **how: Any) -> Reply:
+    """Print a function in another language that computes ε(α) of EXPR.
+
+    The function needs no other file of symacct. Its error is first measured against certified
+    values, and the function is not printed if the error is too large.
+
+    \b
+    Example:
+      symacct code "PoissonSubsample(Gaussian(5), 1/1000)" --form python
+    \f
+    form: The language: numpy, mpmath, python, julia, c.
+    """
+    text = parse_open(expr).code(form, **how)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return text_reply(text, expression=expr, target=form, sha256=digest, code=text)
+
+
+@command("expand", "at order alpha by within", Node.expansion)
+def expand_command(
+    expr: str, /, variable: Annotated[str, Like(names=("--in",))] = "gamma", **how: Any
+) -> Expansion:
+    """Expand ε(α) of EXPR as a power series in one of its parameters.
+
+    \b
+    Example:
+      symacct expand "PoissonSubsample(Gaussian(5), gamma)" --in gamma --alpha 8
+    \f
+    variable: The parameter in which ε(α) is expanded.
+    """
+    return parse_open(expr).expansion(variable, **how)
+
+
+@command("optimum", "delta epsilon", Node.optimum)
+def optimum_command(
+    expr: str,
+    /,
+    conversion: Annotated[
+        str,
+        Like(
+            metavar="NAME",
+            help="How (ε, δ) is found from a Rényi order: by classic, improved or optimal.",
+        ),
+    ] = "classic",
+    **given: Any,
+) -> Reply:
+    """Print the best Rényi order of EXPR and its (ε, δ) as formulas.
+
+    If no closed form is known, an error says why.
+
+    \b
+    Example:
+      symacct optimum "Gaussian(sigma)" --delta 1e-5
+    """
+    m = parse_open(expr)
+    found: Optimum = m.optimum(conversion=conversion, **given)
+    below = [
+        ("to report", "epsilon EXPR --delta D prints a smaller number, which is proved too"),
+        ("relation", about(m)),
+    ]
+    return Reply(found.as_dict, lambda: [Labelled([*found.rows(), *below])])

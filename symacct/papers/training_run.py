@@ -1,0 +1,193 @@
+"""A DP-SGD run by what its trainer knows of it, and what its number rests on."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from symacct.baselines import shuffled_batches_epsilon
+from symacct.core.claims import Relation
+from symacct.core.errors import DomainError, RoundedWarning
+from symacct.core.exact import text
+from symacct.export.spoken import value
+from symacct.expressions.node import Node
+from symacct.expressions.parameters import rational, whole
+from symacct.mechanisms import Gaussian
+from symacct.operations import Compose, GroupPrivacy, dp_sgd
+from symacct.operations.training import records_of_a_batch, roundings
+from symacct.papers import statement
+from symacct.papers.report import PrivacyReport, Row
+from symacct.results.enclosure import Enclosure, Guarantee
+from symacct.theory import catalogue
+
+_UNITS = "σ and the sensitivity are in units of the norm that each record's gradient is clipped to"
+_SHUFFLED = (
+    "each epoch has a new permutation, of which the last batch is the short one; the attacker may "
+    "know the permutations"
+)
+_COMPARED = (
+    "no gain from shuffling is claimed, because none of the results in docs/theorems.md proves one "
+    "for shuffled batches (docs/proofs.md, section 37)"
+)
+_WHICH = (
+    "Report the ε of the first row, which is proved for this run; what the true ε is at least is "
+    "no guarantee."
+)
+_CHEAPER = (
+    "--sampling poisson or balls_and_bins, where the trainer can draw its batches so: for these "
+    "a gain from sampling is proved"
+)
+#: Why records are replaced where nothing else was said, by the sampling that is for it.
+_REPLACED = (
+    "this is the default of --sampling {sampling}, and a replaced record moves the sum over a "
+    "batch by up to twice the clipping norm (sensitivity 2)"
+)
+_ALL_TOLD = (
+    "the runs are on the same data, and the results of all of them are released; to release only "
+    "the best of a random number of runs costs less (RepeatAndSelect)"
+)
+_ONE_DRAW = "the parts of a batch are those of one draw, so that no record is in a batch twice"
+#: How the records of a batch are drawn, by the sampling.
+_DRAWN = {
+    "poisson": "{records} records on average, noise ({noise}) added once to each; each of the "
+    "{n:,} records is in a batch with probability {batch}/{n}, independently",
+    "without_replacement": "exactly {records} of the {n:,} records, drawn without replacement, "
+    "noise ({noise}) added once to each",
+    "balls_and_bins": "about {records} records, noise ({noise}) added once to each; in an epoch "
+    "each of the {n:,} records draws one of {bins:,} batches, independently",
+    "shuffled": "{records} records, noise ({noise}) added once to each; each epoch cuts a new "
+    "order of the {n:,} records into batches, and costs no more than one run of the Gaussian "
+    "mechanism on all of them",
+}
+
+
+@dataclass(frozen=True)
+class TrainingRun:
+    """The parameters of `dp_sgd` but the noise, how many such runs, and a person's records."""
+
+    n: str
+    batch_size: str
+    epochs: str | None
+    steps: str | None
+    sampling: str
+    adjacency: str | None
+    accumulation: str
+    group: str
+    runs: str
+
+    def expression(self, noise: Any) -> Node:
+        """All runs with this noise multiplier, for a person with all of their records."""
+        together = whole(self.group, "group", 1), whole(self.runs, "runs", 1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RoundedWarning)  # which is a row of the answer
+            one = dp_sgd(
+                self.n,
+                self.batch_size,
+                noise,
+                self.epochs,
+                steps=self.steps,
+                sampling=self.sampling,
+                adjacency=self.adjacency,
+                accumulation=self.accumulation,
+            )
+        group, runs = together
+        every = one if runs == 1 else runs * one
+        return every if group == 1 else GroupPrivacy(every, group)
+
+    def report(self, g: Guarantee) -> PrivacyReport:
+        """The report on a number of this run, in the words of a trainer."""
+        why, claim = "", g.claim.adjacency
+        if claim.relation is Relation.REPLACE_ONE and self.adjacency is None:
+            why = _REPLACED.format(sampling=self.sampling)
+        also = (_WHICH,) if self.sampling == "shuffled" else ()
+        return PrivacyReport(g, whole(self.n, "n"), why, self._batches(_noise(g)), also)
+
+    def at_least(self, g: Guarantee) -> Enclosure | None:
+        """What the whole epochs of shuffled batches cost one record at least, where it is known."""
+        if self.sampling != "shuffled":
+            return None
+        n, batch = self._size
+        steps = -(-n // batch)
+        epochs = math.floor(rational(self.epochs or f"{self.steps}/{steps}", "epochs"))
+        one, count = replace(g.claim.adjacency, group=1), whole(self.runs, "runs") * epochs
+        digits = g.epsilon.digits_asked if isinstance(g.epsilon, Enclosure) else 6
+        try:
+            return shuffled_batches_epsilon(text(g.given), _noise(g), steps, count, one, digits)
+        except DomainError:
+            return None  # less than an epoch, δ = 0, or next to no noise
+
+    @property
+    def rounded(self) -> list[str]:
+        """What was rounded of the run, and in which direction."""
+        return roundings(*self._size, self.epochs, self.steps, self.sampling)
+
+    def facts(self, g: Guarantee) -> Iterator[Row]:
+        """What is assumed of the run, what was rounded and checked, and its expression."""
+        group = whole(self.group, "group")
+        assumed = [
+            *([_ALL_TOLD] if whole(self.runs, "runs") > 1 else []),
+            *([_ONE_DRAW] if whole(self.accumulation, "accumulation") > 1 else []),
+            *(
+                [f"a person has at most {text(Fraction(group))} of the records"]
+                if group > 1
+                else []
+            ),
+            _UNITS,
+            *([_SHUFFLED] if self.sampling == "shuffled" else []),
+        ]
+        yield "assumed", "; ".join(assumed)
+        if rounded := self.rounded:
+            yield "rounded", "; ".join(rounded)
+        asked = {name: catalogue.assumed(name) for name in g.claim.theorems}
+        if stated := [f"{name}: {said}" for name, said in asked.items() if said]:
+            yield "checked", "; ".join(stated)
+        if self.sampling == "shuffled":
+            yield "compared", _COMPARED
+            yield "cheaper", _CHEAPER
+        yield "expression", repr(g.mechanism)
+
+    def preface(self, form: str, noise: str) -> str:
+        """How a statement of this form begins."""
+        if form == statement.SHORT:
+            return "Trained with DP-SGD"
+        runs, (n, batch) = whole(self.runs, "runs"), self._size
+        epochs = self.epochs or ""
+        return statement.training(n, batch, noise, self._steps, epochs, self.sampling, runs)
+
+    @property
+    def _size(self) -> tuple[int, int]:
+        """How many records the data have, and a batch."""
+        return whole(self.n, "n"), records_of_a_batch(self.batch_size, self.accumulation)
+
+    @property
+    def _steps(self) -> int:
+        """How many batches are taken in all."""
+        n, batch = self._size
+        taken = dp_sgd(n, batch, 1, self.epochs, steps=self.steps)
+        steps = taken.runs if isinstance(taken, Compose) else 1
+        if self.sampling == "balls_and_bins":  # whole epochs of ⌊n/B⌋ batches
+            steps = n // batch * -(-steps // -(-n // batch))
+        return int(steps)
+
+    def _batches(self, noise: Any) -> str:
+        """What was run, by what was given: batches, their records, and the noise added to each."""
+        n, batch = self._size
+        loads, runs = whole(self.accumulation, "accumulation"), whole(self.runs, "runs")
+        records = f"{batch:,}" if loads == 1 else f"{batch:,} ({loads:,} · {self.batch_size})"
+        steps, sigma = self._steps, f"σ = {value(noise)}"
+        drawn = _DRAWN[self.sampling].format(
+            records=records, n=n, batch=batch, bins=n // batch, noise=sigma
+        )
+        such = f"; {runs:,} such trainings" if runs > 1 else ""
+        return f"{steps:,} batch{'es' * (steps != 1)} of {drawn}{such}"
+
+
+def _noise(g: Guarantee) -> Any:
+    """The noise multiplier of the run that a guarantee is of."""
+    assert g.mechanism is not None  # noqa: S101  # it was asked of one
+    (sigma,) = {one.sigma for one in g.mechanism.walk() if isinstance(one, Gaussian)}
+    return sigma

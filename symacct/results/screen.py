@@ -1,0 +1,54 @@
+"""What an answer shows on a screen, as data: a table, rows, a tree, a note; a sentence is a str."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+#: A text, or a text and its colour.
+Cell: TypeAlias = str | tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Tabled:
+    """Rows below their headers."""
+
+    headers: Sequence[str]
+    rows: Iterable[Iterable[Cell]]
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Names and what belongs to them, below a title if there is one."""
+
+    rows: Iterable[tuple[str, str]]
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A heading, what is said of it, and what is below it."""
+
+    title: str
+    rows: Sequence[tuple[str, str]]
+    branches: Sequence[Branch]
+
+
+@dataclass(frozen=True)
+class Note:
+    """A line beside the answer, on standard error."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Verbatim:
+    """A text whose lines are not wrapped, such as LaTeX or code."""
+
+    text: str
+    is_dim: bool = False
+
+
+#: A part of a screen; a cell is a sentence, which is wrapped between words.
+Part: TypeAlias = Tabled | Labelled | Branch | Note | Verbatim | Cell
