@@ -150,7 +150,9 @@ def test_what_is_not_proved_is_no_guarantee_in_any_line(row):
 
 
 def test_the_witness_that_a_sheet_names_is_found():
-    named = [theorem_sheets.sheet(row)["proof"].partition("symacct falsify ")[2] for row in UNPROVED]
+    named = [
+        theorem_sheets.sheet(row)["proof"].partition("symacct falsify ")[2] for row in UNPROVED
+    ]
     assert "BLOG-C26" in named
     assert all(sa.falsify(name).refuted for name in named if name)
 
