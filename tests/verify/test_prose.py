@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from symacct.cli import main
-from symacct.cli.verifying import print_document
+from symacct.cli.frame import show
 from symacct.verify import verify
 from symacct.verify.asking.questions import Extent
 from symacct.verify.judging import matching
@@ -75,7 +75,7 @@ def test_what_is_asked_answered_and_true_and_who_is_at_risk():
 def test_every_sentence_is_one_and_every_report_has_them(capsys):
     whole = report(*HALVED, *OTHERS.values())
     shown = document(Judgement(whole, "loose"))
-    print_document(shown)
+    show(shown)
     printed = " ".join(capsys.readouterr().out.split())
     for section in shown.sections:
         assert list(section.sentences) == sentences(section.defect)
