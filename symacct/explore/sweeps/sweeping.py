@@ -73,14 +73,16 @@ class Sweep(Sequence[Record]):
     (2, '1')
     """
 
+    #: The question, which names the number on a screen.
+    _ask = "epsilon"
+
     def __init__(
         self,
         axes: Sequence[str],
         records: Sequence[Record],
         of: str,
-        ask: str = "epsilon",
     ) -> None:
-        self.axes, self.ask = tuple(axes), ask
+        self.axes = tuple(axes)
         #: The relation, and the sensitivity.
         self.about = of
         self._records = tuple(records)
@@ -121,7 +123,7 @@ class Sweep(Sequence[Record]):
 
     def _screen_(self) -> Iterator[Part]:
         """The first records as a table, how many more there are, and the relation."""
-        number = {"rdp": "ε(α)", "epsilon": "ε", "delta": "δ"}[self.ask]
+        number = {"rdp": "ε(α)", "epsilon": "ε", "delta": "δ"}[self._ask]
         yield Tabled(
             (*self.axes, f"{number} (rounded safely)", "kind", "how"),
             ([record[name] for name in self.axes] + _cells(record) for record in self[:_PRINTED]),
@@ -241,11 +243,13 @@ def sweep(
             finding = f"{error.finding}; {len(done):,} of {len(points):,} points are safe {safe}"
             error.args = (finding,)
             error.remedy = "run the same sweep again to go on" if stored else ""
-            error.sweep = Sweep(points.axes, [done[i] for i in sorted(done)], of, ask)
+            error.sweep = Sweep(points.axes, [done[i] for i in sorted(done)], of)
             raise
         if stored:
             stored.finish()
-    return Sweep(points.axes, [done[i] for i in range(len(points))], of, ask)
+    swept = Sweep(points.axes, [done[i] for i in range(len(points))], of)
+    swept._ask = ask
+    return swept
 
 
 def _cells(record: Record) -> list[str]:
