@@ -143,9 +143,7 @@ def test_the_hull_of_a_convex_curve_that_becomes_infinite(alpha):
 def test_the_hull_of_other_curves_is_limited():
     """Each of its orders is a sum: LimitError at once, with the remedy."""
     node = SubsampleWithoutReplacement(Gaussian(5), "1/100")
-    says = (
-        r"^Convexify, max_order: found 10,000,000, the limit is 4,096; raise the limit hull"
-    )
+    says = r"^Convexify, max_order: found 10,000,000, the limit is 4,096; raise the limit hull"
     with pytest.raises(LimitError, match=says):
         node.convexify(10**7).rdp("5/2")
     with limits(hull=7), pytest.raises(LimitError, match="found 8, the limit is 7"):
