@@ -17,7 +17,7 @@ from symacct.core import deadline
 from symacct.core.claims import Kind
 from symacct.core.errors import PrecisionError
 from symacct.numerics.normal.upper_tail import RELATIVE_ERROR, upper_tail
-from symacct.profile.discretized.float_laws import laid
+from symacct.profile.discretized.float_laws import laid, of_tails
 from symacct.profile.discretized.many_parts import UpperProfile, delta_above, epsilon_above
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.gaussian import GaussianLoss
@@ -82,6 +82,38 @@ def test_no_law_is_below_the_profile(part, reverse):
         found = profile_of(law, y)
         assert found + law.short * (1 + 1e-9) >= truth * (1 - 1e-13), (i, y)
         assert found <= either * (1 + 1e-9) + law.short + 1e-9, (i, y)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_cut_of_shares_counts(seed):
+    """Masses that are off so that losses would be beyond the nodes or before them, or P below 0."""
+    drawn = np.random.default_rng(seed)
+    losses = STEP * np.arange(-20, 21)
+    p, q = (np.append(np.sort(drawn.random(39))[::-1], 0.0) for _ in range(2))
+    p, q = np.append(1.0, p), np.append(1.5, np.exp(-losses[1:]) * q)
+    p[10:13] = p[12:9:-1]
+    law = of_tails(losses, STEP, p, q, 0.0, 1e-12, np.zeros(41, dtype=bool))
+    assert law.masses.min() >= 0
+    for y, node_p, node_q in zip(losses.tolist(), p, q, strict=True):
+        assert profile_of(law, y) + law.short >= node_p - math.exp(y) * node_q - 1e-14, y
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_masses_that_are_not_known_go_to_larger_losses(seed):
+    """Outcomes between the nodes, Q taken for 0 beyond some successive ones."""
+    drawn = np.random.default_rng(seed)
+    losses = STEP * np.arange(41)
+    outcomes, masses = STEP * (1 + 38 * drawn.random(300)), drawn.random(300) ** 9
+    masses /= masses.sum()
+    beyond = outcomes > losses[:, None]
+    unknown = np.zeros(41, dtype=bool)
+    unknown[slice(*np.sort(drawn.integers(0, 41, 2)))] = True
+    q = np.where(unknown, 0.0, beyond @ (masses * np.exp(-outcomes)))
+    law = of_tails(losses, STEP, beyond @ masses, q, 0.0, 1e-12, unknown)
+    assert law.short < 1e-10
+    for y in losses.tolist():
+        truth = math.fsum(masses * np.maximum(0.0, -np.expm1(y - outcomes)))
+        assert profile_of(law, y) + law.short >= truth - 1e-14, y
 
 
 def drawn_laws(seed: int) -> list[Atoms]:
@@ -215,6 +247,13 @@ def test_a_delta_below_what_floats_lose_is_not_laid_on_a_grid(monkeypatch):
     monkeypatch.setattr(UpperProfile, "value", lambda *question: pytest.fail("was asked"))
     runs = DirectedRuns(((SampledGaussian(F(9), F(1, 10**6)), 20),), False)
     assert delta_above([runs], F(5)) == arb("inf")
+
+
+def test_noise_that_floats_take_for_infinite_is_refused():
+    """Its s = Δ/σ is 0 in float64."""
+    runs = DirectedRuns(((GaussianLoss(F(1, 10**400)), 3), (GaussianLoss(F(1, 4)), 1)), False)
+    with pytest.raises(PrecisionError):
+        epsilon_above([runs], F(1, 10**5))
 
 
 def test_the_time_is_looked_at():

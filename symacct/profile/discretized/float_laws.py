@@ -71,6 +71,8 @@ def _gaussian(ratio: Exact, gamma: Exact, reverse: bool, step: float, rare: floa
     The other way round it is beyond a node where z is below the place of the node's negative.
     """
     s, g, rest = math.sqrt(_float(ratio)), _float(gamma), _float(1 - gamma)
+    if not s:
+        raise PrecisionError("found noise beyond the range of float64 to lay a grid over")
     far = math.sqrt(-2 * math.log(rare))
     z = np.array([-far, s + far])
     with np.errstate(divide="ignore"):
@@ -89,7 +91,7 @@ def _gaussian(ratio: Exact, gamma: Exact, reverse: bool, step: float, rare: floa
         unknown = place > FARTHEST_TAIL
     units = 26 * turned + 26 * s * (13 + 2 * s) + 6 * s * s + 13 + 4 * s + _FEW
     short = 4 * RELATIVE_ERROR + units * _UNIT
-    return _of_tails(losses, step, p, q, short, rare, unknown)
+    return of_tails(losses, step, p, q, short, rare, unknown)
 
 
 def _is_rounding(x: Floats, s: float, g: float, rest: float, known: Floats) -> Floats:
@@ -123,7 +125,7 @@ def _laplace(part: LaplaceLoss, reverse: bool, step: float, rare: float) -> Floa
         own, moved = (np.where(x < 0, 1.0, np.where(x >= s, 0.0, part)) for part in (own, moved))
         p, q = rest * own + g * moved, own
     short = (26 * turned + 40 * s + _FEW) * _UNIT
-    return _of_tails(losses, step, p, q, short, rare, np.zeros(len(q), dtype=bool))
+    return of_tails(losses, step, p, q, short, rare, np.zeros(len(q), dtype=bool))
 
 
 def _unsampled(y: Floats, g: float, rest: float) -> tuple[Floats, float]:
@@ -154,7 +156,7 @@ def _check(count: float) -> None:
         raise PrecisionError(f"found {count:,.0f} nodes of one law, needed at most {_MOST:,}")
 
 
-def _of_tails(
+def of_tails(
     losses: Floats,
     step: float,
     p: Floats,
@@ -166,22 +168,31 @@ def _of_tails(
     """What is between two nodes goes to both, and what is before the first one to that one.
 
     p and q are the masses beyond each node, nearly: p − e^ℓ q is too small by at most `short`.
-    What is before a node whose q is `unknown` goes to that node as a whole.
+    What is between two nodes, of one of which q is `unknown`, goes to the upper one as a whole.
     Nodes that all but about `rare` is beyond, or nothing but that, are not kept.
     """
     kept = slice(max(0, np.count_nonzero(1 - p <= rare) - 1), np.count_nonzero(p >= rare) + 1)
     losses, p, q, unknown = losses[kept], p[kept], q[kept], unknown[kept]
     inner_p, inner_q = p[:-1] - p[1:], q[:-1] - q[1:]
-    up = (inner_p - np.exp(losses[:-1]) * inner_q) / -math.expm1(-step)
-    up = np.where(unknown[1:], inner_p, np.minimum(up, inner_p))
-    masses = _shared(1 - float(p[0]), inner_p, up)
-    beyond = float(p[-1]) + 3 * short + 2 * _FEW * _UNIT
+    apart = -math.expm1(-step)
+    up = (inner_p - np.exp(losses[:-1]) * inner_q) / apart
+    up = np.where(unknown[1:] | unknown[:-1], inner_p, up)
+    kept_up = np.clip(up, 0.0, np.maximum(inner_p, 0.0))
+    masses = _shared(1 - float(p[0]), inner_p, kept_up)
+    cut = _most_of_a_run(np.where(unknown[1:] | unknown[:-1], 0.0, (up - kept_up) * apart))
+    beyond = float(p[-1]) + 3 * short + 2 * _FEW * _UNIT + cut
     return FloatLaw(arb(float(losses[0])), masses, beyond * _ROUNDED)
+
+
+def _most_of_a_run(x: Floats) -> float:
+    """At least the largest sum of numbers that stand side by side, some or none."""
+    before = np.concatenate([[0.0], np.cumsum(x)])
+    largest = float((before - np.minimum.accumulate(before)).max())
+    return largest + 2 * len(x) * _UNIT * float(np.abs(x).sum())
 
 
 def _shared(before: float, masses: Floats, up: Floats) -> Floats:
     """`up` of the masses between two nodes goes to the upper one, the rest to the lower one."""
-    up = np.maximum(up, 0.0)
     found = np.zeros(len(masses) + 1)
     found[0] = before
     found[:-1] += np.maximum(masses - up, 0.0)

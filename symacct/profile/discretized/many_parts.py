@@ -17,6 +17,7 @@ from fractions import Fraction
 import numpy as np
 from flint import arb, ctx
 
+from symacct.arithmetic import BALL
 from symacct.core import deadline
 from symacct.core.errors import LimitError, PrecisionError
 from symacct.core.forking import cached_property
@@ -146,7 +147,7 @@ def _nearer(
             if (finer := largest.finer()) == 1:
                 break
             largest.ask_again(finer)
-    return max((one.best for one in asked), key=float)
+    return BALL.maximum(*(one.best for one in asked))
 
 
 @dataclass(eq=False)
