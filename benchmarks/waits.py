@@ -37,9 +37,14 @@ def start_rows() -> Iterator[Row]:
         yield Row(work, "import sympy", spent / least, "× its time", 1.5, False, note)
 
 
-def calibrated(m: sa.Node, epsilon: int) -> Any:
+def calibrated(m: sa.Node, epsilon: int, conversion: str = "best") -> Any:
     default_accountant().clear()
-    return sa.calibrate(m, epsilon, "1e-5", digits=5)
+    return sa.calibrate(m, epsilon, "1e-5", digits=5, conversion=conversion)
+
+
+def calibrated_by_orders(m: sa.Node, epsilon: int) -> Any:
+    """As the peer's accountant of Rényi orders does, which needs 7 % more noise here."""
+    return calibrated(m, epsilon, "improved")
 
 
 def calibration_rows(peers: dict[str, Any]) -> Iterator[Row]:
@@ -47,11 +52,19 @@ def calibration_rows(peers: dict[str, Any]) -> Iterator[Row]:
     three = 1000 * sampled + 500 * sa.PoissonSubsample(sa.Laplace(20), "1/100") + sa.Gaussian(10)
     one = 10_000 * sampled
     what = "calibrate σ, 5 digits"
-    spent = seconds(lambda: calibrated(one, 1))
-    note = f"{1e3 * spent:.3g} ms, {peak(lambda: calibrated(one, 1))}"
+    spent = seconds(lambda: calibrated_by_orders(one, 1))
+    note = f"{1e3 * spent:.3g} ms, {peak(lambda: calibrated_by_orders(one, 1))}"
     if "ms" in peers["calibration"]:
         faster = peers["calibration"]["ms"] / 1e3 / spent
-        yield Row(f"{what}, 10,000 steps", "dp_accounting", faster, "× faster", 10, True, note)
+        yield Row(
+            f"{what} by Rényi orders, 10,000 steps",
+            "dp_accounting",
+            faster,
+            "× faster",
+            10,
+            True,
+            note,
+        )
     for name, m, epsilon in (
         ("under GroupPrivacy of 4", sa.GroupPrivacy(1000 * sampled, 4), 3),
         ("of one of three mechanisms", three, 2),
