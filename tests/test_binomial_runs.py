@@ -268,7 +268,7 @@ def test_it_is_written_and_read():
     assert repr(m) == "RepeatAndSelect(Gaussian(5), laws.Binomial(100, '1/10'))"
     assert parse(repr(m)) is m
     assert from_json(m.to_json()) is m
-    assert "the Binomial law (n = 100, theta = 0.1)" in m.epsilon("1e-6").statement()
+    assert "the Binomial law (n = 100, θ = 0.1)" in m.epsilon("1e-6").statement()
     assert "log" in m.latex(by="REPEAT-BINOMIAL-ALL")
 
 

@@ -100,6 +100,8 @@ def _asked_how() -> Iterator[str]:
     for name in ("conversion", "orders", "by", "digits"):
         if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
             value = ctx.params[name]
+            if isinstance(value, list):  # of orders, which one option lists
+                value = ",".join(map(str, value))
             for one in value if isinstance(value, tuple) else (value,):
                 yield f" --{name} {shlex.quote(str(one))}"
 
