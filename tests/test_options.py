@@ -8,8 +8,10 @@ from click.testing import CliRunner
 
 from symacct import Node, calibrate_risk, dp_sgd
 from symacct.adversary.falsify import falsify
-from symacct.cli import main
+from symacct.cli import main, verifying
 from symacct.cli.frame import SHARED
+from symacct.core import limits
+from symacct.verify import PeerError
 
 #: Of some commands the Python function that answers, and parameters that are taken from it.
 ANSWERED = {
@@ -66,3 +68,24 @@ def test_what_is_required_is_asked_for_by_its_option():
     ended = CliRunner().invoke(main, ["epsilon", "Gaussian(5)"])
     assert ended.exit_code == 2
     assert "'--delta'" in ended.stderr
+
+
+@pytest.mark.parametrize("verb", main.list_commands())
+def test_a_command_is_given_every_parameter_of_its_own(verb):
+    own = inspect.signature(main.get_command(None, verb).callback.__wrapped__).parameters
+    kept = {name for name, option in options(verb).items() if not option.expose_value}
+    assert kept <= {"seconds"} - own.keys()
+
+
+def test_the_seconds_of_a_run_are_no_limit_of_a_question(monkeypatch):
+    """`verify --seconds` is the work of a whole run, and may be a fraction."""
+    seen = []
+
+    def verify(words, extent, *_):
+        seen.append((extent.seconds, limits.current().seconds))
+        raise PeerError("nothing is asked here")
+
+    monkeypatch.setattr(verifying, "verify", verify)
+    asked = ["verify", "--command", "false", "--quick", "--seconds", "2.5"]
+    assert "nothing is asked here" in CliRunner().invoke(main, asked).output
+    assert seen == [(2.5, limits.Limits().seconds)]

@@ -242,6 +242,8 @@ class Like:
     is_repeated: bool = False
     #: What the function is given for the text that was typed.
     read: Callable[[Any], Any] | None = None
+    #: Is the function given it? Otherwise all of it is done where it is read.
+    is_given: bool = True
 
 
 def one_or_several(names: tuple[str, ...]) -> By:
@@ -295,6 +297,7 @@ SHARED = {
         f"{limits.Limits().seconds} seconds.",
         type=click.INT,
         read=_give_seconds,
+        is_given=False,
     ),
     "sampling": Like(read=lambda text: text.replace("-", "_")),
     "adjacency": Like(
@@ -376,7 +379,6 @@ def command(
 
         @functools.wraps(function)
         def run(**given: Any) -> None:
-            given.pop("seconds", None)  # which the context has
             as_json = given["as_json"] if "as_json" in own else given.pop("as_json", False)
             typed = [given.pop(one) for one in arguments]
             show(function(*typed, **given), as_json)
@@ -419,6 +421,7 @@ def _parameter(
         [*(like.names or [_flag(one.name)]), one.name],
         callback=None if read is None else _reading(read),
         help=_said(one.name, function) or like.help or _sentence(one.name, of),
+        expose_value=like.is_given,
         **kept,
     )
 

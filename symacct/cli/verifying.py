@@ -40,7 +40,7 @@ def verify_command(
     install: bool = False,
     version: str | None = None,
     quick: bool = False,
-    seconds: Annotated[float | None, click.FloatRange(1, 10**6)] = None,
+    seconds: Annotated[float | None, Like(type=click.FloatRange(1, 10**6))] = None,
     json: File = None,
     html: File = None,
     seed: int = 0,
