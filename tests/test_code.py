@@ -282,20 +282,13 @@ def test_every_order_beyond_the_domain_has_no_answer(tmp_path):
 # --- what is measured is what runs
 
 
+@pytest.mark.parametrize("target", ["python", pytest.param("c", marks=needs_gcc)])
 @pytest.mark.parametrize("name", SAMPLES)
-def test_the_interpreter_and_the_python_code_agree_bit_for_bit(name, tmp_path):
+def test_the_interpreter_and_the_code_agree_bit_for_bit(name, target, tmp_path):
     node, orders = SAMPLES[name], [float(x) for x in some_orders(20, 40, seed=3)]
     machine = FloatMachine(in_float64(trace(node, None, {}, CodeArithmetic, 40)))
-    values = run_python(node.code("python", max_order=40, points=20), orders, (), tmp_path)
-    assert [machine.epsilon(x, {}).hex() for x in orders] == [x.hex() for x in values]
-
-
-@needs_gcc
-@pytest.mark.parametrize("name", SAMPLES)
-def test_the_interpreter_and_the_c_code_agree_bit_for_bit(name, tmp_path):
-    node, orders = SAMPLES[name], [float(x) for x in some_orders(20, 40, seed=3)]
-    machine = FloatMachine(in_float64(trace(node, None, {}, CodeArithmetic, 40)))
-    values = run_c(node.code("c", max_order=40, points=20), orders, (), tmp_path)
+    text = node.code(target, max_order=40, points=20)
+    values = run(target, text, orders, (), tmp_path)
     assert [machine.epsilon(x, {}).hex() for x in orders] == [x.hex() for x in values]
 
 

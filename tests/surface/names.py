@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import re
 
 import symacct
 
-MODULES = ("symacct", "symacct.laws", "symacct.baselines")
+MODULES = {
+    "symacct": symacct,
+    "symacct.laws": symacct.laws,
+    "symacct.baselines": symacct.baselines,
+}
 #: Where the value of a default is an object without a text of its own.
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
@@ -24,8 +27,7 @@ def signature(value: object) -> str:
 def names() -> dict[str, str]:
     """`symacct.Gaussian` and its signature, `symacct.Gaussian.rdp` and that of each method."""
     found = {}
-    for module in MODULES:
-        room = importlib.import_module(module) if module == "symacct" else _attribute(module)
+    for module, room in MODULES.items():
         for name in sorted(room.__all__):
             value = getattr(room, name)
             found[f"{module}.{name}"] = signature(value)
@@ -38,12 +40,5 @@ def names() -> dict[str, str]:
 
 def _inherited(value: type) -> set[str]:
     """What a node has from Node, which is listed there."""
-    return (
-        set(dir(symacct.Node))
-        if value is not symacct.Node and issubclass(value, symacct.Node)
-        else set()
-    )
-
-
-def _attribute(path: str) -> object:
-    return getattr(symacct, path.removeprefix("symacct."))
+    is_below = issubclass(value, symacct.Node) and value is not symacct.Node
+    return set(dir(symacct.Node)) if is_below else set()
