@@ -32,10 +32,9 @@ from waits import wait_rows
 
 import symacct as sa
 from symacct.arithmetic.ball import precision
-from symacct.numerics.sums.differences import differences_at
-from symacct.numerics.triangles import worst as worst_triangles
-from symacct.numerics.triangles.lattice import triple_excess
-from symacct.numerics.triangles.triangles import Triangles
+from symacct.numerics import worst_triangle as worst_triangles
+from symacct.numerics.differences import differences_at
+from symacct.numerics.triangles import Triangles, triple_excess
 from symacct.theory.amplification.triples import gaussian as triangles
 
 HERE = Path(__file__).parent

@@ -16,7 +16,7 @@ from flint import arb, ctx
 
 import symacct as sa
 from symacct import baselines
-from symacct.numerics.triangles.triangles import Triangles
+from symacct.numerics.triangles import Triangles
 from symacct.profile.answer import profile
 from symacct.results.enclosure import from_ball
 from symacct.results.progress import progress

@@ -20,16 +20,11 @@ from symacct.core.errors import DomainError
 from symacct.expressions.theorem_registry import always
 from symacct.mechanisms import DiscreteGaussian, DiscreteLaplace, Skellam
 from symacct.mechanisms.mixtures import MixtureDirection, Overlap
-from symacct.numerics.densities.expectations import Entropy, Excess, ReverseEntropy
-from symacct.numerics.densities.stretch import DensityLogs
-from symacct.numerics.sums import differences
-from symacct.numerics.sums.majorant import Majorant
-from symacct.numerics.sums.refine import acb_within, up_to, within
-from symacct.numerics.sums.truncation import affine_sum, at_rates
-from symacct.numerics.sums.weights import Weights
-from symacct.numerics.triangles import lattice, worst
-from symacct.numerics.triangles.slopes import Slopes, SlopeSeries
-from symacct.numerics.triangles.triple import Gram
+from symacct.numerics import differences, triangles, worst_triangle
+from symacct.numerics.balls import acb_within, up_to, within
+from symacct.numerics.binomial_sums import Majorant, Weights, affine_sum, at_rates
+from symacct.numerics.densities import DensityLogs, Entropy, Excess, ReverseEntropy
+from symacct.numerics.triangles import Gram, Slopes, SlopeSeries
 from symacct.profile.closed_form import few_laplace, one_lattice
 from symacct.profile.discretized import cells, connect_the_dots, grid, grouped
 from symacct.profile.dominating.pairs import products
@@ -530,7 +525,7 @@ def test_what_is_to_spare_below_an_end_is_at_most_the_rise_to_it(spread, monkeyp
         equilateral=lambda: SimpleNamespace(low=Fraction(1, 2)),
         stays_below=lambda low, high, spare: asked.append(spare),
     )
-    assert worst.RiseBounds.worst_ends(looks) is None
+    assert worst_triangle.RiseBounds.worst_ends(looks) is None
     assert number(asked[0].upper()) <= (0 if spread else 1)
 
 
@@ -544,25 +539,25 @@ def test_what_is_to_spare_beside_a_summit_is_what_is_proved():
         top=Fraction(1),
         stays_below=lambda low, high, spare: spared.append(spare) or True,
     )
-    assert worst.MeasuredRiseBounds.worst(looks)
+    assert worst_triangle.MeasuredRiseBounds.worst(looks)
     assert number(spared[0].lower()) < -0.99
 
 
-@pytest.mark.parametrize("high", [lattice.Power(a=4), lattice.Power(b=4)], ids=str)
+@pytest.mark.parametrize("high", [triangles.Power(a=4), triangles.Power(b=4)], ids=str)
 def test_what_turned_planes_grow_by_is_that_of_the_largest_power(high):
     """Of several powers together as much as of each alone."""
 
     def growth(*powers):
         gram = Gram(Fraction(1), Fraction(1, 2), Fraction(1))
         half = Fraction(1, 2)
-        found = lattice.Lattice(gram, half, half, half, powers, 0.0, -9.0)
+        found = triangles.Lattice(gram, half, half, half, powers, 0.0, -9.0)
         vars(found)["heights"] = 1.0, 1.0
         return found.growth()
 
     alone = growth(high)
-    assert alone > growth(lattice.Power())
-    assert growth(lattice.Power(), high).overlaps(alone)
-    assert growth(high, lattice.Power()).overlaps(alone)
+    assert alone > growth(triangles.Power())
+    assert growth(triangles.Power(), high).overlaps(alone)
+    assert growth(high, triangles.Power()).overlaps(alone)
 
 
 def test_a_summit_bends_by_the_least_that_is_proved():
@@ -574,7 +569,7 @@ def test_a_summit_bends_by_the_least_that_is_proved():
         equilateral=lambda: SimpleNamespace(low=Fraction(1), high=Fraction(1)),
         piece=lambda low, high: SimpleNamespace(slope=arb(0), bend=arb(-1, 0.5)),
     )
-    assert 0 < number(worst.MeasuredRiseBounds.place(looks, Fraction(1, 2)).bend) <= 0.5
+    assert 0 < number(worst_triangle.MeasuredRiseBounds.place(looks, Fraction(1, 2)).bend) <= 0.5
 
 
 def test_a_rise_is_what_the_steepest_slope_of_a_piece_allows():
@@ -583,7 +578,9 @@ def test_a_rise_is_what_the_steepest_slope_of_a_piece_allows():
         top=Fraction(1),
         piece=lambda low, high: SimpleNamespace(slope=arb(0.5, 0.25)),
     )
-    right, rise = worst.MeasuredRiseBounds.by_slope(looks, Fraction(0), Fraction(1), arb(9))
+    right, rise = worst_triangle.MeasuredRiseBounds.by_slope(
+        looks, Fraction(0), Fraction(1), arb(9)
+    )
     assert right == Fraction(1, 4)
     assert number(rise.upper()) >= 0.75 / 4
 

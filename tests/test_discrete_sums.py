@@ -11,8 +11,8 @@ from symacct import DistributionPair, PoissonSubsample, PrecisionError, laws
 from symacct.arithmetic.ball import precision
 from symacct.distributions import families
 from symacct.mechanisms.mixtures import Overlap
-from symacct.numerics.densities import discrete
-from symacct.numerics.densities.expectations import ChiDivergence, Entropy, Excess, ReverseEntropy
+from symacct.numerics import densities
+from symacct.numerics.densities import ChiDivergence, Entropy, Excess, ReverseEntropy
 from tests.thinning import some
 
 mp = mpmath.mp.clone()
@@ -62,8 +62,8 @@ def test_a_sum_with_stretches_left_out_is_the_plain_sum(mean, other, gamma, alph
 
 def test_few_terms_are_taken_of_laws_with_large_means(monkeypatch):
     """Some ten thousand terms around a million; and what has no end says so at once."""
-    taken, real = [], discrete._at
-    monkeypatch.setattr(discrete, "_at", lambda *given: taken.append(1) or real(*given))
+    taken, real = [], densities._at
+    monkeypatch.setattr(densities, "_at", lambda *given: taken.append(1) or real(*given))
     pair = DistributionPair(laws.Poisson(10**6), laws.Poisson(10**6 + 10**3))
     found = PoissonSubsample(pair, "1/100").rdp("5/2", digits=10)
     # Laws of variance 10⁶ and means 10³ apart are next to N(1, 1) and N(0, 1), whose curve is
@@ -79,11 +79,11 @@ def test_few_terms_are_taken_of_laws_with_large_means(monkeypatch):
 
 def test_laws_next_to_each_other_lose_no_digits(monkeypatch):
     """χ²-like sums of 10⁻⁴⁰⁰ are read at a few hundred bits: nothing of 1 − 1 is left in them."""
-    bits, real = set(), discrete.ProgressionSeries._total
+    bits, real = set(), densities.ProgressionSeries._total
     monkeypatch.setattr(
-        discrete.ProgressionSeries,
+        densities.ProgressionSeries,
         "_total",
-        lambda self, i, b: bits.add(discrete.ctx.prec) or real(self, i, b),
+        lambda self, i, b: bits.add(densities.ctx.prec) or real(self, i, b),
     )
     mean = Fraction(1, 10**400)
     pair = DistributionPair(laws.Poisson(mean), laws.Poisson(2 * mean))
@@ -132,7 +132,7 @@ def test_what_is_left_out_is_at_most_its_bound(seed):
     start = source.randrange(0, 200)
     end = start + source.randrange(1, 200)
     with precision(300):
-        terms = [discrete._at(integrand, side._logs(k)) for k in range(start, end)]
+        terms = [densities._at(integrand, side._logs(k)) for k in range(start, end)]
         bound = side._between(integrand, start, end)
         assert sum(map(abs, terms), arb(0)).lower() <= bound
         if integrand.diverges(side):
@@ -156,7 +156,7 @@ def test_a_sum_to_few_bits_holds_the_whole_sum(seed):
             return
         found = side._total(integrand, 4)
         outcomes = range(max(summits) + 60 * int(max(summits) ** 0.5 + 10))
-        true = sum((discrete._at(integrand, side._logs(k)) for k in outcomes), arb(0))
+        true = sum((densities._at(integrand, side._logs(k)) for k in outcomes), arb(0))
         assert found.contains(true)
 
 

@@ -17,7 +17,6 @@ import symacct
 ROOT = Path(__file__).parents[1]
 #: Through which Node and Guarantee ask the rooms below, when a question is asked of them.
 UPWARD = "symacct.core.upward"
-MOST = 17  # modules side by side
 AT_THE_ROOT = {"__init__.py", "__main__.py", "version.py", "py.typed"}
 
 
@@ -60,11 +59,6 @@ def test_the_map_names_every_room_and_nothing_is_loose_at_the_root():
     package = ROOT / "symacct"
     assert {path.name for path in package.iterdir() if path.is_file()} == AT_THE_ROOT
     assert {room(name) for name, file in modules() if file.parent != package} == set(places())
-
-
-def test_no_folder_has_more_than_a_few_modules():
-    files = Counter(file.parent for file in (ROOT / "symacct").glob("**/*.py"))
-    assert {str(folder): n for folder, n in files.items() if n > MOST + 1} == {}  # and __init__
 
 
 @pytest.mark.parametrize(

@@ -14,16 +14,17 @@ from symacct.arithmetic.float64 import Float64Arithmetic
 from symacct.arithmetic.mp import MpmathArithmetic
 from symacct.core.symbols import x as X
 from symacct.mechanisms.mixtures import MixtureDirection, Overlap
-from symacct.numerics.densities import plain
-from symacct.numerics.densities.expectations import (
+from symacct.numerics import densities
+from symacct.numerics.densities import (
     ChiDivergence,
     Entropy,
     Excess,
+    Kernel,
     Mass,
     ReverseEntropy,
     expectation,
+    sides,
 )
-from symacct.numerics.densities.sides import Kernel, sides
 from tests.thinning import covering
 
 MP = mpmath.mp.clone()
@@ -125,7 +126,7 @@ MARCHES = {
 @pytest.mark.parametrize("name", MARCHES)
 def test_marching_reaches_what_counts(name):
     f, start, factor, true = MARCHES[name]
-    found = plain.Quadrature(MP, f, MP.mpf(10) ** -18).stretch_sum(
+    found = densities.Quadrature(MP, f, MP.mpf(10) ** -18).stretch_sum(
         MP.mpf(start), MP.mpf(factor), MP.mpf(0)
     )
     assert abs(found - true) < 1e-14
@@ -135,9 +136,9 @@ def test_a_stretch_is_halved_until_its_rules_agree():
     """A corner and a narrow peak, which no rule on the whole stretch meets."""
     third = MP.mpf(1) / 3
     ends, fine = (MP.mpf(0), MP.mpf(1)), MP.mpf(10) ** -15
-    corner = plain.Quadrature(MP, lambda x: abs(x - third), fine).adaptive(*ends, 0)
+    corner = densities.Quadrature(MP, lambda x: abs(x - third), fine).adaptive(*ends, 0)
     assert abs(corner - MP.mpf(5) / 18) < 1e-14
-    narrow = plain.Quadrature(MP, lambda x: 1 / (1 + 10**6 * (x - third) ** 2), fine)
+    narrow = densities.Quadrature(MP, lambda x: 1 / (1 + 10**6 * (x - third) ** 2), fine)
     peak = narrow.adaptive(*ends, 0)
     assert abs(peak - (MP.atan(1000 * (1 - third)) + MP.atan(1000 * third)) / 1000) < 1e-14
 
@@ -149,7 +150,7 @@ def test_a_stretch_that_is_small_beside_the_rest_is_not_halved():
         asked.append(x)
         return MP.mpf(1) if x > MP.mpf(1) / 3 else MP.mpf(0)
 
-    coarse = plain.Quadrature(MP, step, MP.mpf(10) ** -6)
+    coarse = densities.Quadrature(MP, step, MP.mpf(10) ** -6)
     coarse.adaptive(MP.mpf(0), MP.mpf(1), MP.mpf(10) ** 9)
     few = len(asked)
     coarse.adaptive(MP.mpf(0), MP.mpf(1), MP.mpf(1))

@@ -13,8 +13,8 @@ import symacct
 from symacct import Accountant, DistributionPair, Laplace, PoissonSubsample, laws
 from symacct.adversary.candidates import noise
 from symacct.core.errors import PrecisionError
-from symacct.numerics.densities import quadrature, stretch
-from symacct.numerics.sums.refine import integral
+from symacct.numerics import densities, sampled_laplace
+from symacct.numerics.balls import integral
 
 RAISED = [KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError, ZeroDivisionError, ValueError]
 RAISED += [TypeError, PrecisionError, SystemError, RecursionError, OSError, StopIteration]
@@ -39,8 +39,8 @@ def stopping(error, at):
 def test_an_integrand_s_exception_is_its_own(error, at):
     for integrate in (
         lambda f: integral(f, 0, 5),
-        lambda f: quadrature.integrate(f, [arb(0), arb(5)], -60.0),
-        lambda f: stretch.integrate(f, arb(0), arb(5), arb(2) ** -80),
+        lambda f: sampled_laplace.integrate(f, [arb(0), arb(5)], -60.0),
+        lambda f: densities.integrate(f, arb(0), arb(5), arb(2) ** -80),
         lambda f: noise._integral(f, arb(0), arb(2), arb(5)),
     ):
         with pytest.raises(error, match="stop here"):
@@ -53,7 +53,7 @@ def test_flint_integrates_in_one_place():
     found = [
         file.name for file in package.rglob("*.py") if "acb.integral(" in file.read_text("utf-8")
     ]
-    assert found == ["refine.py"]
+    assert found == ["balls.py"]
 
 
 QUESTIONS = [
@@ -78,7 +78,7 @@ def test_ctrl_c_is_a_keyboard_interrupt_wherever_it_falls(m, alpha, digits, monk
 
         return integral(watched, low, high, **options)
 
-    for module in (quadrature, stretch):
+    for module in (sampled_laplace, densities):
         monkeypatch.setattr(module, "integral", counting)
     for stop in (1, 7, 40):  # noqa: B007  # the integrand reads it
         calls, accountant = 0, Accountant()

@@ -23,16 +23,18 @@ from symacct import (
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.core.claims import EITHER
-from symacct.numerics.triangles import lattice as lattices
-from symacct.numerics.triangles.drift import Drift
-from symacct.numerics.triangles.lattice import Lattice, Power, triple_excess
-from symacct.numerics.triangles.triangles import (
+from symacct.numerics import triangles as lattices
+from symacct.numerics.triangles import (
+    Drift,
+    Gram,
+    Lattice,
+    Power,
     Triangles,
     derivatives_of_slope,
     largest_moduli,
     on_a_piece,
+    triple_excess,
 )
-from symacct.numerics.triangles.triple import Gram
 from symacct.rdp.evaluation import Evaluation
 from symacct.rdp.steering import SteeringFromBelow
 from symacct.results.enclosure import to_fraction
@@ -350,7 +352,7 @@ def test_what_the_sum_of_exponentials_leaves_out_is_bounded_point_by_point():
 
 
 def test_many_nodes_are_refused(monkeypatch):
-    monkeypatch.setattr(lattices, "_MOST_NODES", 100)
+    monkeypatch.setattr(lattices, "_LATTICE_NODES", 100)
     with pytest.raises(lattices.LimitError, match="more than 100 nodes"), ctx.workprec(53):
         triple_excess(Triangles(Fraction(3), Fraction(1, 10), Fraction(1)).ends[1])
 

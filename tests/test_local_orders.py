@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from symacct import Accountant, Compose, Gaussian, PoissonSubsample, PureDP
 from symacct.arithmetic.ball import precision
-from symacct.numerics.normal.gaussian import sampled_gaussian_local
+from symacct.numerics.sampled_gaussian import sampled_gaussian_local
 from symacct.rdp.evaluation import OperationCurve
 from symacct.theory.amplification.poisson import pairs
 from tests.thinning import examples

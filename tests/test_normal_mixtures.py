@@ -26,7 +26,7 @@ from symacct import (
 from symacct.arithmetic.ball import precision
 from symacct.interop import from_dp_event, mixtures
 from symacct.mechanisms.mixtures import Overlap
-from symacct.numerics.normal import normal_mixtures
+from symacct.numerics import normal_mixtures
 from symacct.profile.losses.density import densities
 from symacct.profile.losses.density.charts import DensityPair
 from symacct.profile.losses.density.densities import DensityLoss

@@ -26,11 +26,8 @@ from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.core.symbols import t as T
 from symacct.mechanisms.mixtures import MixtureDirection, Overlap
-from symacct.numerics.densities.expectations import mass
-from symacct.numerics.densities.germs import Germs
-from symacct.numerics.densities.jets import evaluator
-from symacct.numerics.densities.sides import sides
-from symacct.numerics.densities.supremum import largest_log_ratio
+from symacct.numerics.densities import largest_log_ratio, mass, sides
+from symacct.numerics.jets import Germs, evaluator
 from tests.thinning import covering
 
 INFINITY = float("inf")

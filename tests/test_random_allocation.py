@@ -17,9 +17,8 @@ from symacct import (
     RandomAllocation,
 )
 from symacct.arithmetic import BALL
-from symacct.numerics.lognormal.moments import LognormalMoments
-from symacct.numerics.lognormal.transform import Lognormal
-from symacct.numerics.sums.refine import ball
+from symacct.numerics.balls import ball
+from symacct.numerics.lognormal import Lognormal, LognormalMoments
 from symacct.theory.amplification import allocation
 from tests import independent
 from tests.support import holds

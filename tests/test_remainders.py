@@ -17,7 +17,7 @@ import symacct
 from symacct.core.errors import PrecisionError
 from tests import remainders
 from tests.remainders.rows import ROWS
-from tests.soak.mutants import bounds, mutants
+from tests.soak.mutants import bounds, mutants, sections
 
 for room in iter_modules(remainders.__path__):
     import_module(f"tests.remainders.{room.name}")
@@ -31,7 +31,7 @@ def title(row):
 #: What steers, costs time, or refuses: no number rests on it.
 STEERING = {
     # The logarithm of a negative cosine is none either.
-    "numerics.triangles.lattice": ["turned < arb.pi() or angle < arb.pi()"],
+    "numerics.triangles:nodes of a lattice": ["turned < arb.pi() or angle < arb.pi()"],
     # Nodes are symmetric; log(1 + (e^s − 1)) is s; one mass is as good as another.
     "profile.losses.laplace": ["1 + u \u2192 1 - u", "1 \u2192 2, in: if self.gamma == 1:"],
     "profile.losses.noisy_sample": ["1 + u \u2192 1 - u", "-1 \u2192 1, in: mass"],
@@ -54,7 +54,7 @@ STEERING = {
     # Of which only the first order is read; how many digits are tried.
     "profile.fourier.contour": ["in: line = OrderLine(-lam", "_ALIAS_NEED"],
     # Bits and widths that are tried, and loops without an end; fewer ways of proof.
-    "numerics.triangles.worst": [
+    "numerics.worst_triangle": [
         "in: half = bits // 2",
         "width /= 4",
         "width = min(self.width, high - low)",
@@ -65,17 +65,20 @@ STEERING = {
         "in: if not (last > first or first > last)",
     ],
     # Times a height of 0 on a line; the last row is there.
-    "numerics.triangles.plane": ["0 \u2192 1, in: places = ball(triple.a)", "last + 1 \u2192"],
+    "numerics.triangles:nodes of a line or a plane": [
+        "0 \u2192 1, in: places = ball(triple.a)",
+        "last + 1 \u2192",
+    ],
     # The least place on which nodes are chosen; the last unit of 128 bits, and of 96.
-    "numerics.lognormal.transform": [
+    "numerics.lognormal:the Laplace transform": [
         "(u * turn).real.lower()",
         "value.real.upper().log().upper()",
     ],
-    "numerics.lognormal.shortfall": ["most.upper()"],
+    "numerics.lognormal:the shortfall": ["most.upper()"],
     # What is beyond the last place is far below the error wherever its bound is finite.
-    "numerics.lognormal.moments": ["up_to(right)", "geometric_tail((theta * h * end)"],
+    "numerics.lognormal:moments": ["up_to(right)", "geometric_tail((theta * h * end)"],
     "profile.best_of_runs": ["rate.lower()", "falls(runs).lower()"],
-    "numerics.sums.differences": ["0 < abs(log_moment).upper()"],
+    "numerics.differences": ["0 < abs(log_moment).upper()"],
     # D falls: of a ball of y what it is at the lower end, 1 − a, is more than at any other.
     "operations.truncated": ["cut.min(kept).lower()"],
     # What a line is high, of 64 bits, of which nodes are chosen so that it is far below the error.
@@ -84,7 +87,7 @@ STEERING = {
 }
 #: What the tests of whole profiles and tests/test_bounds_of_balls.py see.
 ELSEWHERE = {
-    "numerics.lognormal.shortfall": [
+    "numerics.lognormal:the shortfall": [
         "within(off)",
         "rho.lower() \u2192",
         "(u * acb(0, -s * y).exp()).real.lower()",
@@ -100,7 +103,7 @@ ELSEWHERE = {
     "profile.losses.density.densities": ["arb(arc).union(arb(arc + 1))"],
     "profile.losses.density.monotone_mixture": ["left.union(right)"],
     "profile.tradeoff": ["top.union("],
-    "numerics.triangles.worst": [
+    "numerics.worst_triangle": [
         "rise.lower() \u2192",
         "self.value(square).lower()",
         "found.bend.upper()",
@@ -117,9 +120,9 @@ ELSEWHERE = {
 #: whole sums and profiles, as CONTRIBUTING.md records; three of their ends only steer.
 HELD = {
     "numerics": {
-        "densities.discrete", "densities.sides", "laplace_sums.moments", "order_search",
-        "sums.majorant", "sums.refine", "sums.sum_moments",
-        "sums.truncation",
+        "balls:balls and integrals", "binomial_sums:lines about the curve",
+        "binomial_sums:truncated sums", "densities:sides of the line", "densities:whole numbers",
+        "laplace_sums:moments", "order_search", "sum_moments",
     },
     "profile": {
         "answer",  # its ends are last units of balls, rounded up where a pair is made of them
@@ -136,16 +139,24 @@ HELD = {
 }  # fmt: skip
 
 
+def bounding(room):
+    """The modules that bound something, each section by itself."""
+    top = Path(symacct.__file__).parent
+    for path in Path(top, room).rglob("*.py"):
+        source = path.read_text()
+        name = ".".join(path.relative_to(top).with_suffix("").parts)
+        parts = {f"{name}:{head}": lines for head, lines in sections(source).items()}
+        if name in NAMED:
+            parts = {}
+        for part, lines in (parts or {name: None}).items():
+            if any(mutants(source, bounds, lines)):
+                yield part
+
+
 @pytest.mark.parametrize("room", HELD)
 def test_every_module_that_bounds_is_a_row_or_known(room):
-    top = Path(symacct.__file__).parent
-    names = {
-        ".".join(path.relative_to(top).with_suffix("").parts)
-        for path in Path(top, room).rglob("*.py")
-        if any(mutants(path.read_text(), bounds))
-    }
     held = {f"{room}.{name}" for name in HELD[room]}
-    assert names - {row.name for row in ROWS} == held
+    assert {*bounding(room)} - {row.name for row in ROWS} == held
 
 
 def is_known(name, description):
@@ -154,7 +165,7 @@ def is_known(name, description):
 
 def planted():
     for name, rows in NAMED.items():
-        for description, text in mutants(rows[0].source, bounds):
+        for description, text in mutants(rows[0].source, bounds, rows[0].section):
             if not is_known(name, description):
                 yield pytest.param(rows, text, id=f"{name}:{description}")
 

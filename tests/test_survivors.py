@@ -32,10 +32,10 @@ from symacct.core import symbols
 from symacct.distributions.closed_forms import GeometricDirection
 from symacct.distributions.normal import blend_matrices, matrix
 from symacct.mechanisms.mixtures import MixtureDirection, Overlap
-from symacct.numerics.densities.jets import Jet, JetsOfBalls, _positive_factors, evaluator
-from symacct.numerics.lognormal.transform import Line, Lognormal
-from symacct.numerics.triangles import plane
-from symacct.numerics.triangles.triple import Triple
+from symacct.numerics import triangles
+from symacct.numerics.jets import Jet, JetsOfBalls, _positive_factors, evaluator
+from symacct.numerics.lognormal import Line, Lognormal
+from symacct.numerics.triangles import Triple
 from symacct.profile.losses.fixed_size.equilateral import Equilateral
 from symacct.profile.losses.fixed_size.gaussian import FixedSizeGaussian, _Frame
 from symacct.profile.losses.sampled_gaussian.frame import SampledFrame
@@ -140,16 +140,16 @@ def test_order_one_by_another_engine(sigma, gamma, adjacency):
 
 
 def test_the_nodes_left_out_of_a_line_are_at_most_their_bound():
-    bell = plane.Bell(arb(0), (arb(0), arb(0)))
-    rule = plane.PlaneRule((0.5, 0.0), (1.0, 0.0), 7.5)
-    low, high = plane._span(bell, rule.log_tolerance - 8, 0.5)
+    bell = triangles.Bell(arb(0), (arb(0), arb(0)))
+    rule = triangles.PlaneRule((0.5, 0.0), (1.0, 0.0), 7.5)
+    low, high = triangles._span(bell, rule.log_tolerance - 8, 0.5)
     outside = [j for j in range(-200, 201) if not low <= j < high]
     truth = sum(mp.npdf(mp.mpf(j) / 2) / 2 for j in outside)
-    bound = plane._outside(bell, rule, [])
+    bound = triangles._outside(bell, rule, [])
     assert arb(mp.nstr(truth, 30)) < bound
     assert bound < 2 * arb(mp.nstr(truth, 30))
-    one, other = (plane.Bell(arb(0), (arb(c), arb(0))) for c in (0.2, -0.2))
-    assert plane._outside(one, rule, []).overlaps(plane._outside(other, rule, []))
+    one, other = (triangles.Bell(arb(0), (arb(c), arb(0))) for c in (0.2, -0.2))
+    assert triangles._outside(one, rule, []).overlaps(triangles._outside(other, rule, []))
 
 
 def test_a_sign_that_is_moved_leaves_the_product():
@@ -191,7 +191,9 @@ def test_the_bells_of_a_triple_touch_what_they_bound(gamma, z, y):
     z, y, share = (mp.mpf(x.numerator) / x.denominator for x in (z, y, gamma))
     m, n = (share * mp.exp(t * z + r * y - (t * t + r * r) / 2) for t in map(mp.mpf, (2 / 3, -0.5)))
     triple = Triple(Fraction(3), gamma, a, b, r * r)
-    bells = plane.BellMajorant.weighted(triple, float(mp.log((1 - share) / (1 - share + m)))).bells
+    bells = triangles.BellMajorant.weighted(
+        triple, float(mp.log((1 - share) / (1 - share + m)))
+    ).bells
     found = sum(
         mp.exp(float(bell.log_factor.mid()) - ((z - t) ** 2 + (y - u) ** 2) / 2)
         for bell in bells

@@ -41,12 +41,10 @@ from symacct import (
 from symacct.arithmetic.ball import precision
 from symacct.core.claims import INTEGER_ORDERS
 from symacct.interop.opacus import to_opacus_history
-from symacct.numerics.sums.refine import ball
-from symacct.numerics.triangles import worst as worst_triangles
-from symacct.numerics.triangles.lattice import triple_log_excess
-from symacct.numerics.triangles.slopes import SlopeSeries
-from symacct.numerics.triangles.triangles import Triangles, on_a_piece
-from symacct.numerics.triangles.worst import RiseBounds
+from symacct.numerics import worst_triangle as worst_triangles
+from symacct.numerics.balls import ball
+from symacct.numerics.triangles import SlopeSeries, Triangles, on_a_piece, triple_log_excess
+from symacct.numerics.worst_triangle import RiseBounds
 from symacct.rdp.evaluation import OperationCurve
 from symacct.theory.amplification.triples import gaussian
 from symacct.verify.judging.truth import parts_of

@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 from symacct import Accountant, Gaussian, Kind, SubsampleWithoutReplacement
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
+from symacct.numerics import worst_triangle as worst_triangles
+from symacct.numerics.balls import ball
 from symacct.numerics.order_search import root, saddle
-from symacct.numerics.sums.refine import ball
-from symacct.numerics.triangles import worst as worst_triangles
-from symacct.numerics.triangles.lattice import triple_excess
-from symacct.numerics.triangles.triangles import Triangles
-from symacct.numerics.triangles.worst import (
+from symacct.numerics.triangles import Triangles, triple_excess
+from symacct.numerics.worst_triangle import (
     MeasuredRiseBounds,
     RiseBounds,
     Summit,

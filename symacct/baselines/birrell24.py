@@ -21,7 +21,7 @@ from symacct.core.errors import DomainError, OrderError, echo
 from symacct.core.exact import INFINITY, Numeric, order
 from symacct.core.sources import BEBP24
 from symacct.expressions.parameters import nonnegative, positive, rate, whole
-from symacct.numerics.sums.refine import ball
+from symacct.numerics.balls import ball
 from symacct.results.enclosure import Bound
 
 _LAST = 1000  # orders and terms together: the moments take their square of steps

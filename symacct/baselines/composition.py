@@ -18,7 +18,7 @@ from symacct.core.errors import AssumptionError, DomainError, echo
 from symacct.core.exact import Numeric
 from symacct.core.sources import DKM06, DRV10, KOV15, WBK19
 from symacct.expressions.parameters import rational, whole
-from symacct.numerics.sums.refine import ball, up_to
+from symacct.numerics.balls import ball, up_to
 
 _SEARCH_BITS = 128
 _GOLDEN = Fraction(381966, 1_000_000)

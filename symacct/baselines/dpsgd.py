@@ -16,7 +16,7 @@ from symacct.core.errors import DomainError
 from symacct.core.exact import Numeric
 from symacct.core.sources import BLOG
 from symacct.expressions.parameters import positive, rate, rational, whole
-from symacct.numerics.normal.hockey_stick import hockey_stick
+from symacct.numerics.normal_tails import hockey_stick
 
 _SEARCH_BITS = 96
 _GRID = 60

@@ -21,7 +21,7 @@ from symacct.core.errors import DomainError, echo
 from symacct.core.exact import Numeric
 from symacct.core.sources import SYMACCT
 from symacct.expressions.parameters import positive, rational, whole
-from symacct.numerics.sums.refine import up_to
+from symacct.numerics.balls import up_to
 
 _NAME = "exponential mechanisms, chosen beforehand"
 _MOST_RUNS, _LEAST_RANGE, _MOST_RANGE = 1000, Fraction(1, 10**9), 100

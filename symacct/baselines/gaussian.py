@@ -14,8 +14,8 @@ from symacct.core.errors import DomainError, OrderError, echo
 from symacct.core.exact import INFINITY, Numeric, order
 from symacct.core.sources import BW18, WBK19
 from symacct.expressions.parameters import positive, rate, rational, whole
-from symacct.numerics.normal.hockey_stick import hockey_stick, hockey_stick_inverse
-from symacct.numerics.sums.refine import ball
+from symacct.numerics.balls import ball
+from symacct.numerics.normal_tails import hockey_stick, hockey_stick_inverse
 from symacct.results.enclosure import Enclosure
 
 _SOURCE = BW18.at("Theorem 8")

@@ -32,8 +32,8 @@ from symacct.core.errors import DomainError
 from symacct.core.exact import Numeric
 from symacct.core.sources import BLOG
 from symacct.expressions.parameters import rational, whole
-from symacct.numerics.normal.gaussian import sampled_gaussian_excess
-from symacct.numerics.sums.refine import ball, normal_tail
+from symacct.numerics.balls import ball, normal_tail
+from symacct.numerics.sampled_gaussian import sampled_gaussian_excess
 from symacct.results.enclosure import Enclosure, from_ball
 
 _CLAIM = Claim(Kind.EXACT, ADD_REMOVE, FINITE_ORDERS, sources=(BLOG.at("Claim 26, part 2"),))

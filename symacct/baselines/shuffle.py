@@ -23,7 +23,7 @@ from symacct.core.errors import AssumptionError, DomainError, echo
 from symacct.core.exact import Numeric
 from symacct.core.sources import FMT21, SYMACCT
 from symacct.expressions.parameters import positive, rational, whole
-from symacct.numerics.sums.refine import up_to
+from symacct.numerics.balls import up_to
 
 _MOST_LOCAL = 10**6  # of a randomizer that hides anything
 _MOST_PEOPLE = 10**7

@@ -22,7 +22,7 @@ from symacct.core.claims import ABOVE_ONE, REPLACE_ONE, Kind, Source
 from symacct.core.errors import DomainError, OrderError, echo
 from symacct.core.exact import INFINITY, Numeric, Order, order
 from symacct.core.sources import FMT21, SYMACCT
-from symacct.numerics.sums.refine import up_to
+from symacct.numerics.balls import up_to
 from symacct.results.enclosure import Bound
 
 _MOST_PEOPLE, _MOST_LOSS = 10_000, 100  # beyond both a value takes minutes

@@ -24,7 +24,7 @@ from symacct.distributions.law import Law
 from symacct.distributions.laws import Normal, NormalMixture
 from symacct.expressions.node import Node
 from symacct.mechanisms import DistributionPair
-from symacct.numerics.sums.refine import within_floats
+from symacct.numerics.balls import within_floats
 from symacct.operations.compose import Compose
 from symacct.operations.postprocess import PostProcess
 from symacct.profile.answer import ProfileAnswer, profile

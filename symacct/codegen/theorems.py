@@ -21,9 +21,8 @@ from symacct.expressions.theorem_registry import Theorem
 from symacct.mechanisms import DistributionPair, Gaussian
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.pair import mixture
+from symacct.numerics.binomial_sums import Terms, binomial_sum
 from symacct.numerics.hull import hull_of_curve
-from symacct.numerics.sums.binomial import binomial_sum
-from symacct.numerics.sums.terms import Terms
 from symacct.operations import Compose, Convexify
 from symacct.operations.subsample import Sampling
 from symacct.rdp.evaluation import goal_of

@@ -20,9 +20,8 @@ from symacct.core.lazy_import import sympy
 from symacct.distributions.law import Law
 from symacct.distributions.mass import log_mass
 from symacct.expressions.formula_reader import parse_formula
-from symacct.numerics.densities.expectations import mass
-from symacct.numerics.densities.jets import log_of
-from symacct.numerics.densities.sides import Cut, Kernel, Side, corners, sides
+from symacct.numerics.densities import Cut, Kernel, Side, corners, mass, sides
+from symacct.numerics.jets import log_of
 
 _CHECK_BITS = 100  # to which the integral of a density is compared with what it should be
 _MOST_OPERATIONS = 400

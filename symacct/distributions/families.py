@@ -33,8 +33,7 @@ from symacct.expressions.parameters import (
     positive,
     probability,
 )
-from symacct.numerics.densities.discrete import Progression
-from symacct.numerics.densities.sides import Kernel
+from symacct.numerics.densities import Kernel, Progression
 
 _MOST_TRIALS, _MOST_BITS = 256, 2**15  # of a binomial law whose outcomes are all listed
 

@@ -14,9 +14,8 @@ from symacct.core.exact import INFINITY, Exact, expression
 from symacct.core.lazy_import import sympy
 from symacct.distributions.direction import Direction
 from symacct.expressions.formula_writer import value_text
-from symacct.numerics.densities.discrete import Progression
-from symacct.numerics.densities.sides import Kernel
-from symacct.numerics.normal.normal_mixtures import NormalParts
+from symacct.numerics.densities import Kernel, Progression
+from symacct.numerics.normal_mixtures import NormalParts
 
 #: (value, name) ↦ the exact value, or DomainError.
 Domain: TypeAlias = Callable[[Any, str], Exact]

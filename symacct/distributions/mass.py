@@ -19,9 +19,7 @@ from symacct.core import symbols
 from symacct.core.errors import DomainError
 from symacct.core.exact import expression
 from symacct.core.lazy_import import sympy
-from symacct.numerics.densities.expectations import mass
-from symacct.numerics.densities.plain import plain_mass
-from symacct.numerics.densities.sides import Kernel
+from symacct.numerics.densities import Kernel, mass, plain_mass
 
 
 def log_mass(ctx: Arithmetic, kernel: Kernel) -> Number:

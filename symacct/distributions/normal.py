@@ -17,8 +17,8 @@ from symacct.core.lazy_import import sympy
 from symacct.distributions.direction import Direction, FamilyDirection
 from symacct.distributions.law import Law, kernel_of, log_x
 from symacct.expressions.parameters import positive
-from symacct.numerics.densities.sides import Kernel
-from symacct.numerics.normal.normal_mixtures import NormalParts
+from symacct.numerics.densities import Kernel
+from symacct.numerics.normal_mixtures import NormalParts
 
 
 @dataclass(frozen=True, repr=False)

@@ -28,7 +28,7 @@ from symacct.mechanisms.gaussian import Gaussian
 from symacct.mechanisms.laplace import Laplace
 from symacct.mechanisms.mixtures import has_closed_form
 from symacct.mechanisms.pair import DistributionPair
-from symacct.numerics.sums.differences import differences_at
+from symacct.numerics.differences import differences_at
 from symacct.results.enclosure import Enclosure, shortened
 
 FORWARD, BACKWARD = "P‖Q", "Q‖P"

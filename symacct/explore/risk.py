@@ -44,7 +44,7 @@ from symacct.export.cards import grid
 from symacct.export.description import about, neighbours, pictured, sensitivity
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import rational
-from symacct.numerics.sums.refine import ball
+from symacct.numerics.balls import ball
 from symacct.profile import Profile, profile_below
 from symacct.profile.answer import BestOfRuns
 from symacct.profile.dominating.below import products_below

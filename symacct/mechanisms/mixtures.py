@@ -36,21 +36,22 @@ from symacct.distributions.normal import LogNormal, MultivariateNormal, Normal
 from symacct.mechanisms.gaussian import Gaussian
 from symacct.mechanisms.laplace import Laplace
 from symacct.mechanisms.mechanism import Mechanism
-from symacct.numerics.densities.by_floats import Rules
-from symacct.numerics.densities.discrete import ProgressionSeries
-from symacct.numerics.densities.expectations import (
+from symacct.numerics.densities import (
     ChiDivergence,
     Entropy,
     Excess,
+    Integrand,
     MixtureIntegrand,
+    ProgressionSeries,
     ReverseEntropy,
+    Rules,
+    Side,
     expectation,
+    largest_log_ratio,
+    plain_expectation,
+    sides,
 )
-from symacct.numerics.densities.plain import plain_expectation
-from symacct.numerics.densities.sides import Side, sides
-from symacct.numerics.densities.stretch import Integrand
-from symacct.numerics.densities.supremum import largest_log_ratio
-from symacct.numerics.normal.normal_mixtures import NormalParts, power_integral, relative_entropy
+from symacct.numerics.normal_mixtures import NormalParts, power_integral, relative_entropy
 
 
 @dataclass(frozen=True)

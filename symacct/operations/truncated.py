@@ -17,7 +17,7 @@ from symacct.core.errors import DomainError, echo
 from symacct.core.exact import Numeric, text
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import rate, whole
-from symacct.numerics.sums.refine import up_to
+from symacct.numerics.balls import up_to
 from symacct.operations.either import Either
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement

@@ -25,7 +25,7 @@ from symacct.core.errors import (
 )
 from symacct.core.forking import cached_property
 from symacct.expressions.node import Node
-from symacct.numerics.sums.refine import ball, within_floats
+from symacct.numerics.balls import ball, within_floats
 from symacct.operations.repeat import RepeatAndSelect
 from symacct.profile import best_of_runs
 from symacct.profile.accuracy import log_float_of

@@ -18,7 +18,7 @@ from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision, rational
 from symacct.core.errors import LimitError, PrecisionError
 from symacct.distributions.families import Binomial, Poisson, TruncatedNegativeBinomial
-from symacct.numerics.sums.refine import ball
+from symacct.numerics.balls import ball
 from symacct.operations.repeat import Runs
 from symacct.theory.amplification.ps22 import log_mean, log_of
 

@@ -22,7 +22,7 @@ from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import rational
 from symacct.core import deadline
 from symacct.core.errors import DomainError, PrecisionError
-from symacct.numerics.sums.refine import ball, normal_tail, within_floats
+from symacct.numerics.balls import ball, normal_tail, within_floats
 from symacct.profile.tradeoff import HockeySticks, best_test, is_narrow
 
 _MOST_POINTS, _FIRST_CELLS = 600, 8

@@ -10,7 +10,7 @@ from flint import arb, ctx
 
 from symacct.arithmetic.ball import BALL, ends_of
 from symacct.core import deadline
-from symacct.numerics.sums.refine import within
+from symacct.numerics.balls import within
 from symacct.profile.accuracy import accuracy
 
 _WIDENINGS, _NEWTON_STEPS, _HALVINGS, _BRACKETINGS = 12, 40, 240, 60

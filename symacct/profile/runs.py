@@ -13,7 +13,7 @@ from symacct.arithmetic.ball import rational
 from symacct.core.errors import InfiniteError
 from symacct.core.exact import Exact
 from symacct.core.forking import cached_property
-from symacct.numerics.sums.refine import ball, up_to
+from symacct.numerics.balls import ball, up_to
 from symacct.profile.accuracy import precisions
 from symacct.profile.fourier.shape import Moments
 from symacct.profile.losses.density.densities import DensityLoss

@@ -18,7 +18,7 @@ from flint import arb, ctx
 from symacct.core.claims import Proof
 from symacct.core.errors import PrecisionError
 from symacct.core.forking import cached_property
-from symacct.numerics.sums.refine import ball
+from symacct.numerics.balls import ball
 from symacct.profile.accuracy import accuracy, bits_for, float_of, precisions, to_digits, undecided
 from symacct.profile.closed_form.dispatch import proved_form
 from symacct.profile.closed_form.finite import are_few, conditioned_profile, finite_and_others

@@ -22,7 +22,7 @@ from symacct.core import deadline
 from symacct.core.claims import Kind
 from symacct.core.errors import LimitError, PrecisionError
 from symacct.core.forking import cached_property
-from symacct.numerics.sums.refine import ball, up_to, within_floats
+from symacct.numerics.balls import ball, up_to, within_floats
 from symacct.profile.answer import Profile
 from symacct.profile.solve import CompositionProfile
 

@@ -27,8 +27,8 @@ from symacct.core.lru_table import Remembered
 from symacct.expressions.node import Node
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism
-from symacct.numerics.sums.exponentials import EXPONENTIALS, ExponentialSum, over_run
-from symacct.numerics.sums.local import LocalProduct
+from symacct.numerics.binomial_sums import EXPONENTIALS, ExponentialSum, over_run
+from symacct.numerics.local import LocalProduct
 
 if TYPE_CHECKING:  # which makes the curves
     from symacct.rdp.evaluation import Evaluation

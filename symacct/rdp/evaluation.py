@@ -33,7 +33,7 @@ from symacct.expressions.node import Node, as_node
 from symacct.expressions.orders import floor_order, larger_order
 from symacct.expressions.theorem_registry import Bound, Theorem
 from symacct.mechanisms.mechanism import Mechanism, order_by_order
-from symacct.numerics.sums.local import REACH, LocalProduct
+from symacct.numerics.local import REACH, LocalProduct
 from symacct.operations.convexify import Convexify
 from symacct.operations.subsample import Sampling
 from symacct.rdp.curve import LeafCurve, NodeCurve

@@ -6,8 +6,8 @@ from typing import Any, Protocol
 
 from symacct.arithmetic.context import Arithmetic
 from symacct.expressions.node import Node
-from symacct.numerics.sums.local import LocalProduct
-from symacct.numerics.sums.terms import SummedCurve
+from symacct.numerics.binomial_sums import SummedCurve
+from symacct.numerics.local import LocalProduct
 
 
 class RDPCurve(SummedCurve, Protocol):

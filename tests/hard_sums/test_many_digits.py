@@ -7,9 +7,15 @@ import pytest
 from flint import ctx as flint_ctx
 
 from symacct import Gaussian, PoissonSubsample
-from symacct.numerics.normal import trapezoid
-from symacct.numerics.normal.gaussian import excess_by_series
-from symacct.numerics.normal.trapezoid import FEW_NODES, TrapezoidNodes, guess, is_root, plan
+from symacct.numerics import sampled_gaussian
+from symacct.numerics.sampled_gaussian import (
+    FEW_NODES,
+    TrapezoidNodes,
+    excess_by_series,
+    guess,
+    is_root,
+    plan,
+)
 from tests.extremes import bounded
 from tests.hard_sums.formulas import ask, ends, gaussian_by_integral, mp
 from tests.thinning import in_a_soak
@@ -30,7 +36,7 @@ def test_many_nodes_against_the_erfc_series_and_in_blocks_of_any_bits(alpha, q, 
         shown.append(total)
         yield lambda count: shown.append(-count)
 
-    monkeypatch.setattr(trapezoid, "progress", watched)
+    monkeypatch.setattr(sampled_gaussian, "progress", watched)
     with flint_ctx.workprec(BITS):
         guessed = guess(alpha, q, sigma, BITS)
         grid = plan(guessed)

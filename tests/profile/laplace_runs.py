@@ -9,7 +9,7 @@ from __future__ import annotations
 from flint import acb, arb
 
 from symacct.arithmetic import BALL
-from symacct.numerics.sums.refine import integral, within
+from symacct.numerics.balls import integral, within
 from symacct.profile.losses.laplace import LaplaceLoss
 
 

@@ -19,10 +19,7 @@ from symacct import (
     RandomAllocation,
     RandomizedResponse,
 )
-from symacct.numerics.lognormal.moments import LognormalMoments
-from symacct.numerics.lognormal.plan import hyperbola
-from symacct.numerics.lognormal.shortfall import Shortfall
-from symacct.numerics.lognormal.transform import Lognormal
+from symacct.numerics.lognormal import Lognormal, LognormalMoments, Shortfall, hyperbola
 from symacct.profile.losses.allocated import AllocatedGaussian
 from tests import independent
 from tests.support import holds

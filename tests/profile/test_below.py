@@ -21,7 +21,7 @@ from symacct import (
     laws,
     limits,
 )
-from symacct.numerics.sums.refine import ball
+from symacct.numerics.balls import ball
 from symacct.profile.dominating.below import products_below, triangles_below
 from symacct.profile.part import OrderLine
 from symacct.results.enclosure import to_fraction

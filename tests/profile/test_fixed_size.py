@@ -20,7 +20,7 @@ from symacct import (
     RandomizedResponse,
     SubsampleWithoutReplacement,
 )
-from symacct.numerics.triangles.plane import BellMajorant
+from symacct.numerics.triangles import BellMajorant
 from symacct.profile.dominating.below import triangles_below
 from symacct.profile.fourier.contour import Contour
 from symacct.profile.fourier.plan import ContourPlan

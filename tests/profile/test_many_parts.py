@@ -16,7 +16,7 @@ from symacct.baselines.ways import ways
 from symacct.core import deadline
 from symacct.core.claims import Kind
 from symacct.core.errors import PrecisionError
-from symacct.numerics.normal.upper_tail import RELATIVE_ERROR, upper_tail
+from symacct.numerics.normal_tails import RELATIVE_ERROR, upper_tail
 from symacct.profile.discretized.float_laws import laid, of_tails
 from symacct.profile.discretized.many_parts import UpperProfile, delta_above, epsilon_above
 from symacct.profile.losses.finite import Atoms

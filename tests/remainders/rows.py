@@ -12,8 +12,8 @@ from typing import NamedTuple
 import mpmath
 from flint import arb, ctx
 
-from symacct.numerics.densities import quadrature
-from tests.soak.mutants import edited, edits, faults
+from symacct.numerics import sampled_laplace
+from tests.soak.mutants import edited, edits, faults, sections
 
 mp = mpmath.mp.clone()
 mp.dps = 20
@@ -62,29 +62,41 @@ def holds(found, truth):
 
 
 class Row(NamedTuple):
-    """A module, what it says with its truth, and the functions of it that are a bound."""
+    """A module or a section of one, what it says with its truth, and its bounds, by name."""
 
     name: str
     asked: object
     functions: tuple[str, ...]
 
     @property
+    def module(self):
+        return f"symacct.{self.name.partition(':')[0]}"
+
+    @property
     def source(self):
-        return Path(sys.modules[f"symacct.{self.name}"].__file__).read_text()
+        return Path(sys.modules[self.module].__file__).read_text()
+
+    @property
+    def section(self):
+        """Its lines; None if the row is of the whole module."""
+        head = self.name.partition(":")[2]
+        return sections(self.source)[head] if head else None
 
     def wrongs(self, text=None):
         """What the module says that is not so: (what it said, the truth)."""
         with ctx.workprec(64):
-            said = list(self.asked(copied(f"symacct.{self.name}", text)))
+            said = list(self.asked(copied(self.module, text)))
         assert said
         return [(found, truth) for found, truth in said if not holds(found, truth)]
 
     def planted(self):
         """(description, text) for every fault in the functions that are a bound."""
+        section = self.section
         bodies = [
             (node.name, range(node.body[0].lineno, node.end_lineno + 1))
             for node in ast.walk(ast.parse(self.source))
             if isinstance(node, ast.FunctionDef) and node.name in self.functions
+            if section is None or node.lineno in section
         ]
         assert {name for name, _ in bodies} == set(self.functions), self.name
         lines = {line for _, body in bodies for line in body}
@@ -113,8 +125,8 @@ def row(name, *functions):
     """Keep what asks a module; faults of all kinds are planted in these functions of it."""
 
     def kept(asked):
-        importlib.import_module(f"symacct.{name}")
         ROWS.append(Row(name, asked, functions))
+        importlib.import_module(ROWS[-1].module)
         return asked
 
     return kept
@@ -123,8 +135,8 @@ def row(name, *functions):
 def few_bits(module, ask, bits):
     """What is said to so few bits: short windows, over which the integrals are sharp."""
     module.to_relative_accuracy = lambda evaluate: evaluate(bits)
-    module.integrate = lambda f, points, _: quadrature.integrate(f, points, -40.0)
-    module._bits = lambda *_: 64
+    module.integrate = lambda f, points, _: sampled_laplace.integrate(f, points, -40.0)
+    module._bits = module._bits_above = lambda *_: 64
     return ask(module)
 
 

@@ -8,13 +8,13 @@ from types import SimpleNamespace
 
 from flint import arb, ctx
 
-from symacct.numerics.sums.refine import ball
-from symacct.numerics.triangles import triangles
-from symacct.numerics.triangles.triple import Gram, Triple
+from symacct.numerics import triangles
+from symacct.numerics.balls import ball
+from symacct.numerics.triangles import Gram, Triple
 from tests.remainders.rows import at_least, few_bits, known, mp, normal, number, refused, row
 
 
-@row("numerics.triangles.plane")
+@row("numerics.triangles:nodes of a line or a plane")
 def lines_by_wide_steps(m):
     triple = Triple(Fraction(3), Fraction(1, 3), Fraction(1), Fraction(-1, 2), Fraction(0))
 
@@ -41,7 +41,7 @@ def slopes_along(delta, share):
     return family, places, [number(slope.mid()) for slope in slopes]
 
 
-@row("numerics.triangles.triangles")
+@row("numerics.triangles:families of triangles")
 def slopes_along_long_pieces(m):
     shares = Fraction(1, 2), Fraction(1, 2048)
     for share, first in itertools.product(shares, range(4)):
@@ -62,7 +62,7 @@ def log_at(bell, gram, at):
 
 
 @row(
-    "numerics.triangles.plane",
+    "numerics.triangles:nodes of a line or a plane",
     "line_excess", "discretisation", "shifted_planes", "_outside", "_tail", "weighted", "_square",
     "left_out",
 )  # fmt: skip
@@ -145,9 +145,9 @@ def bounds_of_nodes_in_a_plane(m):
 
 
 @row(
-    "numerics.triangles.lattice",
+    "numerics.triangles:nodes of a lattice",
     "_sums", "_values", "_error", "_lost", "_shifted", "growth", "_outside", "denominator",
-    "_bells", "_bell", "_tail", "_dot",
+    "_bells", "_bell", "_dot",
 )  # fmt: skip
 def bounds_of_a_lattice(m):
     gram = Gram(Fraction(3, 2), Fraction(1, 4), Fraction(2))
@@ -259,7 +259,7 @@ def expanded_rise(degree):
 
 
 @row(
-    "numerics.triangles.slopes",
+    "numerics.triangles:slopes",
     "over", "rise_between", "_derivative", "binomials", "moment", "left_out", "cut", "_weights",
     "_last", "_both", "_power_of_x",
 )  # fmt: skip
@@ -324,7 +324,7 @@ def linear(slope, top):
 
 
 @row(
-    "numerics.triangles.worst",
+    "numerics.worst_triangle",
     "refined", "is_far_beyond", "bounds", "rise", "rise_between", "stays_below",
     "by_slope", "raised_end",
 )  # fmt: skip

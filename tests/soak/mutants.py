@@ -1,6 +1,6 @@
 """Small faults put into a module, one at a time: which ones do the tests that concern it not see?
 
-`python -m tests.soak.mutants numerics/densities/plain.py`, or `make mutants MODULE=…`, works on
+`python -m tests.soak.mutants numerics/densities.py`, or `make mutants MODULE=…`, works on
 copies in a temporary directory, prints every survivor as `line: before → after, in: …` and ends
 with status 1 if there is one. MUTANTS bounds how many are drawn, from the seed SEED; JOBS run at
 once; FAULTS=bounds turns round ends of balls and unions alone. Many a survivor is none: a
@@ -39,21 +39,18 @@ CONCERNED = {
     "baselines/shuffled_renyi.py": "tests/test_shuffle.py",
     "numerics/hull.py": "tests/test_convexity.py tests/laws/test_operations.py",
     "numerics/": f"{PAIRS} tests/test_pairs.py {SAMPLED}",
-    "numerics/normal/gaussian.py": SAMPLED,
-    "numerics/densities/laplace.py": SAMPLED,
-    "numerics/lognormal/": "tests/profile/test_allocated.py",
-    "numerics/laplace_sums/": "tests/profile/test_allocated_laplace.py",
+    "numerics/sampled_gaussian.py": SAMPLED,
+    "numerics/sampled_laplace.py": SAMPLED,
+    "numerics/lognormal.py": "tests/profile/test_allocated.py",
+    "numerics/laplace_sums.py": "tests/profile/test_allocated_laplace.py",
     "profile/losses/allocated.py": "tests/profile/test_allocated.py",
     "profile/losses/allocated_laplace.py": "tests/profile/test_allocated_laplace.py",
-    "numerics/normal/trapezoid.py": SAMPLED,
-    **{
-        f"numerics/triangles/{name}.py": "tests/test_worst.py tests/test_lattice.py"
-        for name in ("worst", "triangles", "drift", "lattice")
-    },
-    "numerics/triangles/slopes.py": "tests/test_bounds_of_balls.py tests/test_worst.py",
+    "numerics/triangles.py": "tests/test_bounds_of_balls.py tests/test_worst.py "
+    "tests/test_lattice.py",
+    "numerics/worst_triangle.py": "tests/test_worst.py tests/test_lattice.py",
     "profile/": "tests/test_bounds_of_balls.py tests/profile",
     "adversary/climb.py": "tests/test_bounds_of_balls.py tests/test_falsify.py",
-    "numerics/normal/normal_mixtures.py": "tests/test_normal_mixtures.py",
+    "numerics/normal_mixtures.py": "tests/test_normal_mixtures.py",
     "mechanisms/participation.py": "tests/test_matrix.py",
     "mechanisms/selecting/noisy_max.py": "tests/test_sparse_vector.py",
     "mechanisms/selecting/sparse_vector.py": "tests/test_sparse_vector.py",
@@ -61,10 +58,11 @@ CONCERNED = {
     "operations/descent.py": "tests/test_sampled_descent.py",
     "operations/replacement.py": "tests/test_replacement.py",
     "numerics/order_search.py": "tests/test_search.py",
-    "numerics/sums/": "tests/sums",
-    "numerics/sums/majorant.py": MIXTURE,
-    "numerics/sums/truncation.py": MIXTURE,
-    "numerics/sums/weights.py": MIXTURE,
+    **{
+        f"numerics/{name}.py": "tests/sums"
+        for name in ("balls", "alternating", "theta", "local", "differences", "sum_moments")
+    },
+    "numerics/binomial_sums.py": MIXTURE,
 }
 
 ARITHMETIC = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult}
@@ -166,10 +164,19 @@ def edited(source, edit):
     return (text[:start] + instead.encode() + text[end:]).decode()
 
 
-def mutants(source, faults=faults):
-    """(description, text of the module) for every fault."""
-    for _, said, edit in edits(source, faults):
-        yield said, edited(source, edit)
+def mutants(source, faults=faults, section=None):
+    """(description, text of the module) for every fault, or for those in a section's lines."""
+    for line, said, edit in edits(source, faults):
+        if section is None or line in section:
+            yield said, edited(source, edit)
+
+
+def sections(source):
+    """The lines of each section of a module, by its heading: `# --- heading`."""
+    lines = source.splitlines()
+    heads = [(n, line[6:]) for n, line in enumerate(lines, 1) if line.startswith("# --- ")]
+    ends = [n for n, _ in heads[1:]] + [len(lines) + 1]
+    return {head: range(n, end) for (n, head), end in zip(heads, ends, strict=False)}
 
 
 def concerning(module):

@@ -11,10 +11,20 @@ from itertools import pairwise
 
 from flint import arb, ctx
 
-from symacct.numerics.sums.majorant import LINE_BITS, LOG_2, Majorant
-from symacct.numerics.sums.terms import Terms
-from symacct.numerics.sums.truncation import SHAPES, at_rates, merged, run_sums
-from symacct.numerics.sums.weights import Rates, Span, Weights, to_float
+from symacct.numerics.binomial_sums import (
+    LINE_BITS,
+    LOG_2,
+    SHAPES,
+    Majorant,
+    Rates,
+    Span,
+    Terms,
+    Weights,
+    at_rates,
+    merged,
+    run_sums,
+    to_float,
+)
 
 SAMPLES = 9  # points at which the gap of a block is estimated
 STEP = 2.0**-10  # of a secant, against the range of slopes

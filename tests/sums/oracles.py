@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from symacct.numerics.sums.terms import Exponentials, Terms
-from symacct.numerics.sums.truncation import certified_mixture
+from symacct.numerics.binomial_sums import Exponentials, Terms, certified_mixture
 from tests.sums.enclosure import enclosed_mixture
 
 Oracle = Callable[[int], arb]

@@ -8,13 +8,13 @@ import pytest
 from flint import arb, ctx
 
 from symacct import PrecisionError
-from symacct.numerics.sums.alternating import (
+from symacct.numerics.alternating import (
     accelerated_sum,
     acceleration_weights,
     alternating_sum,
     binomial_integral,
 )
-from symacct.numerics.sums.refine import ball, to_relative_accuracy
+from symacct.numerics.balls import ball, to_relative_accuracy
 
 
 @pytest.fixture(autouse=True)

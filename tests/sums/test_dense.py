@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from symacct import Accountant, Gaussian, Laplace, PoissonSubsample, PureDP, RandomizedResponse
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
-from symacct.numerics.sums import truncation
-from symacct.numerics.sums.refine import ball
-from symacct.numerics.sums.terms import LOW, Terms, dense_sum
+from symacct.numerics import binomial_sums
+from symacct.numerics.balls import ball
+from symacct.numerics.binomial_sums import LOW, Terms, dense_sum
 from tests.support import fractions
 from tests.thinning import examples
 
@@ -57,7 +57,7 @@ def test_the_dense_sum_meets_the_truncated_one_and_is_as_sharp(leaf, gamma, form
         rest = 1 - rate if 1 - rate > 0 else ball(1 - gamma)
         terms, slow = Terms(curve, **extra), Terms(Dear(curve), **extra)
         fast = dense_sum(terms, alpha, (rate, rest), first)
-        known = truncation.certified_mixture(slow, alpha, rate, rest, first)
+        known = binomial_sums.certified_mixture(slow, alpha, rate, rest, first)
         if first > alpha:
             assert fast is None
             assert known == 0

@@ -13,9 +13,9 @@ import pytest
 from flint import arb, fmpq
 
 from symacct import LimitError, PrecisionError, limits
-from symacct.numerics.normal.chi import GaussianChi
-from symacct.numerics.sums import differences
-from symacct.numerics.sums.differences import differences_at
+from symacct.numerics import differences
+from symacct.numerics.differences import differences_at
+from symacct.numerics.sampled_gaussian import GaussianChi
 from tests.sums import chi, curves
 from tests.sums.curves import forward_differences
 

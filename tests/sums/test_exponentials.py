@@ -8,10 +8,8 @@ import pytest
 from flint import arb, ctx, fmpq
 
 from symacct.arithmetic import BALL
-from symacct.numerics.sums import truncation
-from symacct.numerics.sums.exponentials import binomial_weights, over_run
-from symacct.numerics.sums.majorant import Majorant
-from symacct.numerics.sums.weights import Weights
+from symacct.numerics import binomial_sums
+from symacct.numerics.binomial_sums import Majorant, Weights, binomial_weights, over_run
 from tests.sums.oracles import certified_binomial_sum, terms_of
 from tests.thinning import covering
 
@@ -194,12 +192,12 @@ def test_what_cancels_is_summed_term_by_term(monkeypatch: pytest.MonkeyPatch) ->
     curve, weights = Majorant(terms, 2), Weights(1000, pair)
     for order in (2, orders[-1], 1000):
         curve.cut(order)
-    monkeypatch.setattr(truncation, "SHORT", 4)
+    monkeypatch.setattr(binomial_sums, "SHORT", 4)
     monkeypatch.setattr(Majorant, "is_small", lambda *_: False)
-    monkeypatch.setattr(truncation, "CANCELLED", 14)
-    assert truncation.exponential_sum(curve, weights, (2, orders[-1])) is None
-    monkeypatch.setattr(truncation, "CANCELLED", 30)
-    ball = truncation.exponential_sum(curve, weights, (2, orders[-1]))
+    monkeypatch.setattr(binomial_sums, "CANCELLED", 14)
+    assert binomial_sums.exponential_sum(curve, weights, (2, orders[-1])) is None
+    monkeypatch.setattr(binomial_sums, "CANCELLED", 30)
+    ball = binomial_sums.exponential_sum(curve, weights, (2, orders[-1]))
     lead = weights.at(2)
     assert ball is not None
     assert ball.overlaps(lead * term_by_term(formula, 1000, fmpq(1, 999), orders))

@@ -8,16 +8,17 @@ from flint import arb, arb_poly, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symacct.numerics.normal.gaussian import (
+from symacct.numerics.balls import ball, within
+from symacct.numerics.local import REACH, Local, LocalProduct, times
+from symacct.numerics.sampled_gaussian import (
     _ALIKE_LOCALLY,
     _nodes_over,
+    _taylor,
+    newton_length,
+    newton_local,
     sampled_gaussian_excess,
     sampled_gaussian_local,
 )
-from symacct.numerics.normal.newton import newton_length, newton_local
-from symacct.numerics.normal.trapezoid import _taylor
-from symacct.numerics.sums.local import REACH, Local, LocalProduct, times
-from symacct.numerics.sums.refine import ball, within
 from tests.sums.quadrature import sampled_gaussian_excess_by_quadrature
 from tests.thinning import examples
 

@@ -7,10 +7,8 @@ import random
 import pytest
 from flint import arb, ctx, fmpq
 
-from symacct.numerics.sums import truncation
-from symacct.numerics.sums.majorant import Majorant
-from symacct.numerics.sums.truncation import SHAPES
-from symacct.numerics.sums.weights import Span, Weights
+from symacct.numerics import binomial_sums
+from symacct.numerics.binomial_sums import SHAPES, Majorant, Span, Weights
 from tests.sums import enclosure
 from tests.sums.oracles import (
     Oracle,
@@ -212,7 +210,7 @@ def test_coarse_truncation_is_covered_by_its_bound(
     kind = source.choice(list(TERMS))
     alpha, gamma = random_alpha(source) + 40, random_gamma(source)
     with ctx.workprec(330):
-        monkeypatch.setattr(truncation, "SLACK_BITS", 310)
+        monkeypatch.setattr(binomial_sums, "SLACK_BITS", 310)
         truth = brute(alpha, gamma, ORACLES[name], kind)
         assert_tight(certified(alpha, gamma, ORACLES[name], kind), truth, 18)
 
@@ -331,7 +329,7 @@ def test_runs_and_spans_outside_them_cover_every_order_once(seed: int) -> None:
     for order in {*inner, alpha, *([first] if seed % 2 else [])}:
         curve.cut(order)
     spans = [sorted(source.choices(range(first, alpha + 1), k=2)) for _ in range(seed % 4)]
-    runs = truncation.merged((low, high) for low, high in spans)
+    runs = binomial_sums.merged((low, high) for low, high in spans)
     seen = [k for low, high in runs for k in range(low, high + 1)]
     for (left, right), (low, high) in curve.spans_outside(runs):
         assert left < low <= high <= right
@@ -343,7 +341,7 @@ def closed_form(
     monkeypatch: pytest.MonkeyPatch, oracle: Oracle, kind: str, shape: str, cuts: list[int]
 ) -> tuple[arb | None, arb]:
     """Return the closed form on the run of the cuts at a loose tolerance, and the run's sum."""
-    monkeypatch.setattr(truncation, "SLACK_BITS", 100)
+    monkeypatch.setattr(binomial_sums, "SLACK_BITS", 100)
     monkeypatch.setattr(Majorant, "is_affine", lambda *_: True)
     term, factor, shift, first = TERMS[kind]
     alpha, pair = 2000, rates(fmpq(1, 5), False)
@@ -351,7 +349,7 @@ def closed_form(
     for order in (2, cuts[0] - 150, *cuts, cuts[-1] + 100, alpha):
         curve.cut(order)
     run = cuts[0], cuts[-1]
-    ball = truncation.affine_sum(curve, Weights(alpha, pair), run)
+    ball = binomial_sums.affine_sum(curve, Weights(alpha, pair), run)
     return ball, block_sum(alpha, pair, oracle, kind, range(run[0], run[1] + 1))
 
 
@@ -460,12 +458,12 @@ def test_share_of_a_cut_is_the_least_of_its_lines(seed: int) -> None:
 
 
 def test_a_plan_that_stops_early_is_refined_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Hasty(truncation.BlockPlan):
+    class Hasty(binomial_sums.BlockPlan):
         def __init__(self, *arguments: object) -> None:
             super().__init__(*arguments)
             self.drop = 3.0
 
-    monkeypatch.setattr(truncation, "BlockPlan", Hasty)
+    monkeypatch.setattr(binomial_sums, "BlockPlan", Hasty)
     for name, alpha in (("Gaussian(5)", 346), ("Laplace(1/2)", 2000), ("Gaussian(50)", 900)):
         truth = brute(alpha, fmpq(1, 1000), MECHANISMS[name], "tight")
         assert_tight(certified(alpha, fmpq(1, 1000), MECHANISMS[name], "tight"), truth, 100)

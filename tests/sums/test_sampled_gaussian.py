@@ -16,19 +16,23 @@ from flint import acb, arb, ctx
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from symacct.numerics.densities.quadrature import integrate
-from symacct.numerics.normal import small_rate
-from symacct.numerics.normal.gaussian import (
+from symacct.numerics import sampled_gaussian
+from symacct.numerics.balls import ball
+from symacct.numerics.normal_mixtures import sampled_relative_entropy
+from symacct.numerics.sampled_gaussian import (
+    Rim,
+    TrapezoidNodes,
     _left_moments,
     _right_moments,
     excess_by_binomial,
     excess_by_series,
+    guess,
+    plan,
     sampled_gaussian_excess,
+    split,
 )
-from symacct.numerics.normal.magnitude import log_gaussian_excess
-from symacct.numerics.normal.normal_mixtures import sampled_relative_entropy
-from symacct.numerics.normal.trapezoid import Rim, TrapezoidNodes, guess, plan, split
-from symacct.numerics.sums.refine import ball
+from symacct.numerics.sampled_laplace import integrate
+from symacct.numerics.steering import log_gaussian_excess
 from tests import support
 from tests.sums.quadrature import (
     against_normal,
@@ -230,7 +234,7 @@ def test_dropped_blocks_widen_the_ball(monkeypatch: pytest.MonkeyPatch) -> None:
         for dropped, kept in ((blocks[0], (start, grid.last)), (blocks[1], (grid.first, end))):
             forced = [kept], [dropped]
             monkeypatch.setattr(
-                "symacct.numerics.normal.trapezoid.split", lambda *_, forced=forced: forced
+                "symacct.numerics.sampled_gaussian.split", lambda *_, forced=forced: forced
             )
             value = TrapezoidNodes((alpha, alpha), q, sigma, guessed, grid).excess(alpha)
             monkeypatch.undo()
@@ -448,11 +452,11 @@ def test_all_terms_of_both_series_are_hausdorff_moments() -> None:
     st.integers(20, 120),
 )
 def test_a_small_rates_moments_are_the_sums_over_nodes(rate, ratio, other, bits) -> None:
-    n = small_rate.terms(rate, ratio, bits)
+    n = sampled_gaussian.terms(rate, ratio, bits)
     assume(n is not None)
     with ctx.workprec(bits), pytest.MonkeyPatch.context() as patch:
         found = sampled_relative_entropy(rate, ratio, other)
-        patch.setattr(small_rate, "terms", lambda *_: None)
+        patch.setattr(sampled_gaussian, "terms", lambda *_: None)
         assert found.overlaps(sampled_relative_entropy(rate, ratio, other))
     assert found.rel_accuracy_bits() >= bits - 3
 
@@ -460,6 +464,6 @@ def test_a_small_rates_moments_are_the_sums_over_nodes(rate, ratio, other, bits)
 def test_a_rate_beyond_every_float_takes_two_moments() -> None:
     """γ²(e^{1/σ²} − 1)/2, which sums over nodes reach to 130,000 bits only."""
     rate = Fraction(1, 10**9999)
-    assert small_rate.terms(rate, Fraction(5), 64) == 3
+    assert sampled_gaussian.terms(rate, Fraction(5), 64) == 3
     value = sampled_relative_entropy(rate, Fraction(5))
     assert value.overlaps(ball(rate**2) * ball(Fraction(1, 25)).expm1() / 2)

@@ -8,12 +8,14 @@ import pytest
 from flint import ctx
 
 from symacct import Accountant, Gaussian, PoissonSubsample
-from symacct.numerics.normal.gaussian import (
+from symacct.numerics.sampled_gaussian import (
+    TrapezoidNodes,
+    guess,
+    plan,
     sampled_gaussian_excess,
     sampled_gaussian_local,
     shared_nodes,
 )
-from symacct.numerics.normal.trapezoid import TrapezoidNodes, guess, plan
 from symacct.theory.amplification.poisson import pairs
 from tests.sums.quadrature import sampled_gaussian_excess_by_quadrature
 

@@ -19,7 +19,7 @@ from symacct.core.errors import AssumptionError, DomainError, PrecisionError, So
 from symacct.core.exact import INFINITY, Numeric, Order
 from symacct.expressions.node import Node, as_node
 from symacct.expressions.parameters import above_one
-from symacct.numerics.sums.refine import ball
+from symacct.numerics.balls import ball
 from symacct.operations.compose import Compose
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import Sampling

@@ -32,7 +32,7 @@ from symacct.expressions.parameters import rational
 from symacct.mechanisms import Gaussian
 from symacct.mechanisms.laplace import LaplacePair
 from symacct.mechanisms.response import ResponsePair
-from symacct.numerics.sums.refine import ball
+from symacct.numerics.balls import ball
 from symacct.operations.compose import Compose
 from symacct.operations.group import GroupPrivacy
 from symacct.operations.postprocess import PostProcess

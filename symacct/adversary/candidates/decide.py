@@ -13,7 +13,7 @@ from symacct.arithmetic.ball import doubled, precision
 from symacct.core.claims import Claim, Kind
 from symacct.core.errors import SymacctError
 from symacct.core.exact import INFINITY
-from symacct.numerics.sums.refine import ball
+from symacct.numerics.balls import ball
 from symacct.results.enclosure import Enclosure, from_ball
 
 _FIRST_BITS = 128

@@ -22,7 +22,7 @@ from symacct.core.exact import INFINITY, Order
 from symacct.distributions import laws
 from symacct.distributions.laws import Law
 from symacct.mechanisms import Gaussian, Laplace, ScalarGaussian
-from symacct.numerics.sums.refine import ball, integral, normal_tail, up_to
+from symacct.numerics.balls import ball, integral, normal_tail, up_to
 
 _NODES = 1200
 

@@ -33,7 +33,7 @@ from symacct.core.claims import ADD_REMOVE, REPLACE_ONE, Adjacency, Kind
 from symacct.core.exact import Order
 from symacct.expressions.node import Node
 from symacct.mechanisms import FiniteMechanism, PureDP
-from symacct.numerics.sums.refine import ball, integral, up_to
+from symacct.numerics.balls import ball, integral, up_to
 
 
 def left_out(scheme: Scheme) -> Scheme:

@@ -25,7 +25,7 @@ from symacct.core.claims import ADD_REMOVE, Adjacency, Kind
 from symacct.core.exact import INFINITY, Order
 from symacct.expressions.node import Node
 from symacct.mechanisms import DistributionPair
-from symacct.numerics.sums.refine import ball
+from symacct.numerics.balls import ball
 
 _SAMPLING = {"PoissonSubsample": "Poisson", "SubsampleWithoutReplacement": "without replacement"}
 

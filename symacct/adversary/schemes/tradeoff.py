@@ -11,7 +11,7 @@ from symacct.adversary.candidates.finite import Candidates
 from symacct.adversary.schemes.scheme import Scheme
 from symacct.arithmetic import Arithmetic, Number
 from symacct.core.exact import Order
-from symacct.numerics.sums.refine import ball
+from symacct.numerics.balls import ball
 
 
 class HockeyStick(Scheme):

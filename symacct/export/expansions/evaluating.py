@@ -28,8 +28,7 @@ from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.laplace import LaplacePair
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.response import ResponsePair
-from symacct.numerics.sums.binomial import binomial_sum
-from symacct.numerics.sums.terms import Terms
+from symacct.numerics.binomial_sums import Terms, binomial_sum
 from symacct.rdp.curve import LeafCurve, NodeCurve
 from symacct.rdp.evaluation import Evaluation, OperationCurve
 from symacct.theory.amplification.poisson.sampled_pairs import expectation, shape_ratio

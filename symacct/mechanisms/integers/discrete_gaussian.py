@@ -37,8 +37,8 @@ from symacct.mechanisms.integers.integer_noise import (
     scale_in_float,
 )
 from symacct.mechanisms.mechanism import order_by_order
-from symacct.numerics.sums.refine import geometric_tail
-from symacct.numerics.sums.theta import log_theta_ratio, theta_at_0
+from symacct.numerics.balls import geometric_tail
+from symacct.numerics.theta import log_theta_ratio, theta_at_0
 
 _SPARE = 5.0  # nats
 

@@ -22,7 +22,7 @@ from symacct.expressions.parameters import positive, whole
 from symacct.mechanisms.integers.discrete_gaussian import DiscreteGaussian
 from symacct.mechanisms.integers.integer_noise import IntegerSums, check_terms, float_above
 from symacct.mechanisms.mechanism import Mechanism
-from symacct.numerics.sums.refine import geometric_tail, up_to, within
+from symacct.numerics.balls import geometric_tail, up_to, within
 
 _MOST_PARTIES = 10**9
 _MOST_WIDTH = 100.0  # standard deviation of a sum whose outcomes a curve is summed over

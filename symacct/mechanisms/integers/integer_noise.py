@@ -13,7 +13,7 @@ from symacct.core import deadline, limits
 from symacct.core.errors import LimitError, PrecisionError, echo
 from symacct.core.exact import Exact, Order
 from symacct.mechanisms.mechanism import Mechanism
-from symacct.numerics.sums.refine import within
+from symacct.numerics.balls import within
 
 _LEAST_SCALE = 1e-100
 _MOST_TERMS = 100_000

@@ -37,7 +37,7 @@ from symacct.mechanisms.integers.integer_noise import (
     scale_in_float,
 )
 from symacct.mechanisms.mechanism import order_by_order
-from symacct.numerics.sums.refine import geometric_tail, within
+from symacct.numerics.balls import geometric_tail, within
 
 _FLOAT_BITS = 128
 _FLOAT_NATS = 50.0

@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from flint import arb, ctx
 
 from symacct.core import deadline
-from symacct.numerics.sums.refine import up_to
+from symacct.numerics.balls import up_to
 from symacct.profile.losses.finite import Atoms, binary_profile, crossing, losses
 
 _MOST_TERMS = 2**17

@@ -12,8 +12,8 @@ from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import ends_of, floor
 from symacct.core import limits
 from symacct.mechanisms import DiscreteGaussian
-from symacct.numerics.sums.refine import ball, within
-from symacct.numerics.sums.theta import log_theta_ratio
+from symacct.numerics.balls import ball, within
+from symacct.numerics.theta import log_theta_ratio
 from symacct.profile.closed_form.one_lattice import unsampled_gaussian
 from symacct.profile.roots import Value
 from symacct.profile.runs import Runs

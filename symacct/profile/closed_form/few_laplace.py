@@ -20,8 +20,7 @@ from flint import acb, acb_mat, arb, ctx
 from symacct.arithmetic.ball import floor
 from symacct.core import deadline, limits
 from symacct.core.forking import cached_property
-from symacct.numerics.densities.gauss import legendre
-from symacct.numerics.sums.refine import within
+from symacct.numerics.balls import legendre, within
 from symacct.profile.closed_form.sides import Terms, side, ways
 from symacct.profile.fourier.shape import Moments, shift
 from symacct.profile.losses.laplace import LaplaceLoss

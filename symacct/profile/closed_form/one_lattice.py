@@ -17,7 +17,7 @@ from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import floor
 from symacct.core.exact import Exact, exact
 from symacct.mechanisms import DiscreteGaussian
-from symacct.numerics.sums.refine import up_to
+from symacct.numerics.balls import up_to
 from symacct.profile.discretized.nodes import Nodes
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.integer_noise import IntegerLoss

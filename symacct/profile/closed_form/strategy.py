@@ -8,7 +8,7 @@ from fractions import Fraction
 from flint import arb, ctx
 
 from symacct.core.claims import Proof
-from symacct.numerics.sums.refine import ball
+from symacct.numerics.balls import ball
 from symacct.profile.accuracy import (
     accuracy,
     bits_for,

@@ -18,7 +18,7 @@ from flint import arb, fmpz_poly
 from symacct.arithmetic import BALL
 from symacct.core import deadline
 from symacct.core.exact import Exact
-from symacct.numerics.sums.refine import normal_tail
+from symacct.numerics.balls import normal_tail
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.roots import Value

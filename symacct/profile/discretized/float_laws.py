@@ -19,7 +19,7 @@ from symacct.arithmetic.ball import float_above
 from symacct.core.errors import PrecisionError
 from symacct.core.exact import Exact
 from symacct.mechanisms import DiscreteGaussian
-from symacct.numerics.normal.upper_tail import FARTHEST_TAIL, RELATIVE_ERROR, upper_tail
+from symacct.numerics.normal_tails import FARTHEST_TAIL, RELATIVE_ERROR, upper_tail
 from symacct.profile.discretized.discretize import FARTHEST, laws_of
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.gaussian import GaussianLoss

@@ -21,7 +21,7 @@ from symacct.arithmetic import BALL
 from symacct.core import deadline
 from symacct.core.errors import LimitError, PrecisionError
 from symacct.core.forking import cached_property
-from symacct.numerics.sums.refine import ball
+from symacct.numerics.balls import ball
 from symacct.profile.accuracy import log_float_of
 from symacct.profile.discretized.float_laws import FloatLaw, laid
 from symacct.profile.discretized.masses import Masses, Products

@@ -12,7 +12,7 @@ from symacct.core import deadline, limits
 from symacct.core.errors import InfiniteError, LimitError, PrecisionError
 from symacct.core.exact import INFINITY
 from symacct.expressions.node import Node
-from symacct.numerics.sums.refine import ball
+from symacct.numerics.balls import ball
 from symacct.profile.dominating.hull import pair_above
 from symacct.profile.losses.finite import Atoms
 from symacct.results.enclosure import Enclosure, to_fraction

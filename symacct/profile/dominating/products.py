@@ -13,7 +13,7 @@ from symacct.core.claims import Kind, combine
 from symacct.core.errors import AssumptionError, echo
 from symacct.core.exact import Exact
 from symacct.expressions.node import Node
-from symacct.numerics.triangles.worst import equilateral_order
+from symacct.numerics.worst_triangle import equilateral_order
 from symacct.operations.compose import Compose
 from symacct.operations.either import Either
 from symacct.profile.dominating.envelope import adaptive, in_blocks

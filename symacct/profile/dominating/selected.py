@@ -26,7 +26,7 @@ from symacct.core.errors import InfiniteError, LimitError, PrecisionError
 from symacct.core.exact import Exact
 from symacct.core.forking import cached_property
 from symacct.distributions.families import Binomial, Poisson
-from symacct.numerics.sums.refine import ball
+from symacct.numerics.balls import ball
 from symacct.operations.repeat import Runs
 from symacct.profile.dominating.hull import Masses, pair_below
 from symacct.profile.dominating.products import PairProduct

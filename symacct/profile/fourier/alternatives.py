@@ -23,7 +23,7 @@ from flint import acb, arb, ctx
 
 from symacct.core.errors import LimitError, PrecisionError
 from symacct.core.forking import cached_property
-from symacct.numerics.sums.refine import up_to
+from symacct.numerics.balls import up_to
 from symacct.profile.fourier.contour import Contour, FloatContour
 from symacct.profile.fourier.plan import ContourPlan, plan
 from symacct.profile.fourier.shape import Moments, shift

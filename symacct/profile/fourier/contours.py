@@ -12,7 +12,7 @@ from typing import TypeVar
 from flint import arb, ctx
 
 from symacct.core.errors import PrecisionError
-from symacct.numerics.sums.refine import ball, up_to
+from symacct.numerics.balls import ball, up_to
 from symacct.profile.accuracy import (
     accuracy,
     bits_for,

@@ -12,7 +12,7 @@ import numpy as np
 from flint import arb, ctx
 
 from symacct.core.errors import LimitError, PrecisionError
-from symacct.numerics.sums.refine import ball
+from symacct.numerics.balls import ball
 from symacct.profile.accuracy import log_float_of
 from symacct.profile.fourier.alternatives import smoothed
 from symacct.profile.fourier.contour import float_nodes

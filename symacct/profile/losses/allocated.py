@@ -19,12 +19,9 @@ from symacct.core import deadline
 from symacct.core.errors import AssumptionError, PrecisionError
 from symacct.core.exact import Exact
 from symacct.core.forking import cached_property
-from symacct.numerics.lognormal.plan import hyperbola
-from symacct.numerics.lognormal.shortfall import Shortfall
-from symacct.numerics.lognormal.sketch import Sketch
-from symacct.numerics.lognormal.transform import Lognormal
-from symacct.numerics.normal.hockey_stick import hockey_stick
-from symacct.numerics.sums.refine import normal_tail
+from symacct.numerics.balls import normal_tail
+from symacct.numerics.lognormal import Lognormal, Shortfall, Sketch, hyperbola
+from symacct.numerics.normal_tails import hockey_stick
 from symacct.profile.accuracy import accuracy
 from symacct.profile.part import Floats, Part, ProfileOnly
 

@@ -17,10 +17,8 @@ from symacct.arithmetic import BALL
 from symacct.core.errors import PrecisionError
 from symacct.core.exact import Exact
 from symacct.core.forking import cached_property
-from symacct.numerics.laplace_sums.bent import Bent
-from symacct.numerics.laplace_sums.ratio import LaplaceRatio
-from symacct.numerics.laplace_sums.straight import Straight
-from symacct.numerics.sums.refine import up_to
+from symacct.numerics.balls import up_to
+from symacct.numerics.laplace_sums import Bent, LaplaceRatio, Straight
 from symacct.profile.losses.allocated import AllocationLoss
 from symacct.profile.part import Floats
 

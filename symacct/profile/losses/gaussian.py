@@ -11,7 +11,7 @@ from flint import acb, arb
 
 from symacct.arithmetic import BALL
 from symacct.core.exact import Exact
-from symacct.numerics.normal.hockey_stick import hockey_stick
+from symacct.numerics.normal_tails import hockey_stick
 from symacct.profile.losses.fixed_size.gaussian import FixedSizeGaussian
 from symacct.profile.losses.normal_mixtures import NormalMixtures
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian

@@ -19,7 +19,7 @@ from flint import acb, arb, arb_poly, ctx
 
 from symacct.arithmetic import BALL
 from symacct.core.exact import Exact
-from symacct.numerics.densities.gauss import legendre, legendre_floats
+from symacct.numerics.balls import legendre, legendre_floats
 from symacct.profile.losses.summed import Sample, SummedLoss
 from symacct.profile.part import Floats, OrderLine
 from symacct.profile.sums.tail_maximum import End

@@ -13,7 +13,7 @@ from flint import acb, arb, arb_poly, ctx
 from symacct.arithmetic import BALL
 from symacct.core import deadline
 from symacct.core.forking import cached_property
-from symacct.numerics.sums.refine import acb_within, geometric_tail
+from symacct.numerics.balls import acb_within, geometric_tail
 from symacct.profile.losses.laplace import LaplaceLoss
 
 _FEW_TERMS = 64  # of a continued fraction, up to which it is as quick as a series

@@ -21,7 +21,7 @@ from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import float_above
 from symacct.core.exact import Exact
 from symacct.core.forking import cached_property
-from symacct.numerics.densities.gauss import legendre, legendre_floats
+from symacct.numerics.balls import legendre, legendre_floats
 from symacct.profile.losses.finite import Atoms, multinomial_laws
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.laplace import LaplaceLoss

@@ -21,7 +21,7 @@ from symacct.arithmetic import BALL
 from symacct.core import deadline, limits
 from symacct.core.exact import Exact
 from symacct.core.forking import cached_property
-from symacct.numerics.sums.refine import normal_tail, tilted_tail, up_to
+from symacct.numerics.balls import normal_tail, tilted_tail, up_to
 from symacct.profile.losses.summed import Sample, SummedLoss
 from symacct.profile.part import Floats, OrderLine, rounded_down
 from symacct.profile.roots import enclosed

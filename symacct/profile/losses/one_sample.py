@@ -16,7 +16,7 @@ from flint import arb, ctx
 
 from symacct.arithmetic import BALL
 from symacct.core.exact import Exact
-from symacct.numerics.sums.refine import up_to
+from symacct.numerics.balls import up_to
 from symacct.profile.losses.summed import float_moments_of_atoms
 from symacct.profile.part import Floats, Part, ProfileOnly
 from symacct.profile.solve import CompositionProfile

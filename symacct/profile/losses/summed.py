@@ -13,7 +13,7 @@ from flint import acb, arb
 from symacct.core import deadline
 from symacct.core.errors import AssumptionError, LimitError
 from symacct.core.exact import Exact
-from symacct.numerics.sums.refine import within
+from symacct.numerics.balls import within
 from symacct.profile.part import Floats, OrderLine, Part, UsualPart, log_turning
 from symacct.profile.sums.power_sums import sums_on_a_line
 from symacct.profile.sums.tail_maximum import SHARE, End, TransformOnLine, second_moment_bound

@@ -16,7 +16,7 @@ from flint import acb, arb
 
 from symacct.core.errors import AssumptionError
 from symacct.core.exact import Exact
-from symacct.numerics.sums.refine import ball
+from symacct.numerics.balls import ball
 from symacct.profile.part import Floats, OrderLine, UsualPart
 
 

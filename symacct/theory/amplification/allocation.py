@@ -17,11 +17,9 @@ from symacct.core.sources import SYMACCT
 from symacct.expressions.node import Node
 from symacct.expressions.theorem_registry import theorem
 from symacct.mechanisms import Gaussian, VectorLaplace
-from symacct.numerics.laplace_sums.moments import LaplaceMoments
-from symacct.numerics.laplace_sums.ratio import LaplaceRatio
-from symacct.numerics.lognormal.moments import LognormalMoments
-from symacct.numerics.lognormal.transform import Lognormal
-from symacct.numerics.sums.sum_moments import SumMoments
+from symacct.numerics.laplace_sums import LaplaceMoments, LaplaceRatio
+from symacct.numerics.lognormal import Lognormal, LognormalMoments
+from symacct.numerics.sum_moments import SumMoments
 from symacct.operations.allocation import RandomAllocation
 from symacct.theory.amplification.poisson.sampled_pairs import shape_ratio
 from symacct.theory.rdp_curve import RDPCurve

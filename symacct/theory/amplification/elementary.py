@@ -14,7 +14,7 @@ from symacct.core.sources import MIR17
 from symacct.expressions.attained import why_no_one_way
 from symacct.expressions.node import Node
 from symacct.expressions.theorem_registry import always, theorem
-from symacct.numerics.sums.local import LocalProduct, times
+from symacct.numerics.local import LocalProduct, times
 from symacct.operations.compose import Compose, Count
 from symacct.operations.scale import Scale
 from symacct.theory.rdp_curve import RDPCurve

@@ -23,7 +23,7 @@ from symacct.core import deadline
 from symacct.core.errors import PrecisionError
 from symacct.core.forking import cached_property
 from symacct.core.sources import ALCKS21
-from symacct.numerics.sums.refine import up_to, within
+from symacct.numerics.balls import up_to, within
 from symacct.theory.conversion import bbghs20
 from symacct.theory.conversion.conversion import Conversion, register
 

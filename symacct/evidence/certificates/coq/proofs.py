@@ -13,7 +13,7 @@ from symacct.evidence.certificates.coq.terms import comment, composed, real, rep
 from symacct.evidence.certificates.rounding import upper
 from symacct.expressions.node import Node
 from symacct.mechanisms import Gaussian, Laplace, RandomizedResponse
-from symacct.numerics.sums.refine import ball
+from symacct.numerics.balls import ball
 from symacct.operations import PoissonSubsample
 from symacct.results.rounding import given, order_text
 

@@ -16,7 +16,7 @@ from symacct.evidence.certificates.coq.terms import Terms
 from symacct.evidence.certificates.rounding import upper
 from symacct.expressions.node import Node
 from symacct.mechanisms import Gaussian, Laplace, PureDP, RandomizedResponse, ScalarGaussian
-from symacct.numerics.sums.refine import ball
+from symacct.numerics.balls import ball
 from symacct.operations import PoissonSubsample
 from symacct.results.enclosure import to_fraction
 from symacct.results.rounding import rational_text

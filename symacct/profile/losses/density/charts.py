@@ -19,9 +19,9 @@ from symacct.core.errors import PrecisionError
 from symacct.core.exact import Exact
 from symacct.core.forking import cached_property
 from symacct.mechanisms.mixtures import Overlap
-from symacct.numerics.densities.jets import ComplexBalls, Evaluator, Jet, JetsOfBalls
-from symacct.numerics.densities.sides import Side, doublings
-from symacct.numerics.sums.refine import ball
+from symacct.numerics.balls import ball
+from symacct.numerics.densities import Side, doublings
+from symacct.numerics.jets import ComplexBalls, Evaluator, Jet, JetsOfBalls
 
 _BEND = 64  # from this T on its logarithm is the variable
 

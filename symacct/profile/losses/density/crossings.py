@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from flint import acb, arb, ctx
 
 from symacct.arithmetic import BALL
-from symacct.numerics.densities.stretch import integrate
-from symacct.numerics.sums.refine import up_to, within
+from symacct.numerics.balls import up_to, within
+from symacct.numerics.densities import integrate
 from symacct.profile.losses.density.charts import Chart, DensityPair, mean_values
 from symacct.profile.roots import enclosed
 

@@ -20,9 +20,8 @@ from symacct.arithmetic.ball import float_above
 from symacct.core import deadline
 from symacct.core.errors import LimitError, PrecisionError
 from symacct.core.exact import Exact
-from symacct.numerics.densities.gauss import legendre
-from symacct.numerics.densities.supremum import largest_log_ratio
-from symacct.numerics.sums.refine import up_to
+from symacct.numerics.balls import legendre, up_to
+from symacct.numerics.densities import largest_log_ratio
 from symacct.profile.losses.density import by_parts
 from symacct.profile.losses.density.charts import Chart, DensityPair
 from symacct.profile.losses.density.crossings import hockey_stick

@@ -14,7 +14,7 @@ from flint import arb
 
 from symacct.arithmetic import BALL
 from symacct.core import limits
-from symacct.numerics.sums.refine import up_to
+from symacct.numerics.balls import up_to
 from symacct.profile.losses.density.charts import DensityPair
 from symacct.profile.part import Floats
 from symacct.profile.roots import enclosed

@@ -21,9 +21,8 @@ from symacct.arithmetic import BALL
 from symacct.core import deadline
 from symacct.core.errors import LimitError
 from symacct.core.exact import Exact
-from symacct.numerics.sums.refine import ball, normal_tail, up_to
-from symacct.numerics.triangles.plane import BellMajorant, PlaneRule, rows_of, shifted_planes
-from symacct.numerics.triangles.triple import Triple
+from symacct.numerics.balls import ball, normal_tail, up_to
+from symacct.numerics.triangles import BellMajorant, PlaneRule, Triple, rows_of, shifted_planes
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from symacct.profile.losses.summed import Sample, SummedLoss
 from symacct.profile.part import Floats, OrderLine, rounded_down

@@ -20,8 +20,7 @@ from flint import acb, arb, ctx
 
 from symacct.arithmetic import BALL
 from symacct.core.exact import Exact
-from symacct.numerics.densities.gauss import legendre, legendre_floats
-from symacct.numerics.sums.refine import normal_tail, tilted_tail
+from symacct.numerics.balls import legendre, legendre_floats, normal_tail, tilted_tail
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from symacct.profile.losses.summed import Sample, SummedLoss, fixed_size_hockey_stick
 from symacct.profile.part import Floats, OrderLine, rounded_down

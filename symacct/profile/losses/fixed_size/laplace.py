@@ -19,7 +19,7 @@ from flint import acb, arb, ctx
 
 from symacct.arithmetic import BALL
 from symacct.core.exact import Exact
-from symacct.numerics.densities.gauss import legendre, legendre_floats
+from symacct.numerics.balls import legendre, legendre_floats
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.summed import Sample, SummedLoss, fixed_size_hockey_stick
 from symacct.profile.part import Floats, OrderLine

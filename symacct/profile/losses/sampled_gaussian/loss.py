@@ -17,7 +17,7 @@ from flint import acb, arb, arb_poly
 from symacct.arithmetic import BALL
 from symacct.core.exact import Exact
 from symacct.core.forking import cached_property
-from symacct.numerics.sums.refine import acb_within, normal_tail
+from symacct.numerics.balls import acb_within, normal_tail
 from symacct.profile.losses.sampled_gaussian import real_line
 from symacct.profile.losses.sampled_gaussian.frame import (
     CHORDS,

@@ -21,7 +21,7 @@ from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import float_above
 from symacct.core.exact import Exact
 from symacct.core.forking import cached_property
-from symacct.numerics.sums.refine import acb_within, normal_tail
+from symacct.numerics.balls import acb_within, normal_tail
 from symacct.profile.losses.sampled_gaussian import real_line
 from symacct.profile.losses.sampled_gaussian.frame import SampledFrame
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian

@@ -23,9 +23,9 @@ from symacct.core import limits
 from symacct.core.errors import PrecisionError
 from symacct.core.exact import INFINITY, Order
 from symacct.mechanisms import Gaussian
-from symacct.numerics.normal.chi import GaussianChi
-from symacct.numerics.sums.differences import GUARD_BITS, differences_at
-from symacct.numerics.sums.terms import Terms
+from symacct.numerics.binomial_sums import Terms
+from symacct.numerics.differences import GUARD_BITS, differences_at
+from symacct.numerics.sampled_gaussian import GaussianChi
 from symacct.theory.amplification.poisson.gaussian_ratio import noise_ratio
 from symacct.theory.rdp_curve import RDPCurve
 

@@ -29,10 +29,9 @@ from symacct.expressions.node import Node
 from symacct.expressions.orders import floor_order, larger_order
 from symacct.expressions.theorem_registry import always, theorem
 from symacct.mechanisms.mechanism import order_by_order
+from symacct.numerics.balls import up_to
+from symacct.numerics.binomial_sums import Terms, binomial_sum
 from symacct.numerics.hull import Point, chord_at, hull_of_curve
-from symacct.numerics.sums.binomial import binomial_sum
-from symacct.numerics.sums.refine import up_to
-from symacct.numerics.sums.terms import Terms
 from symacct.operations.convexify import Convexify
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 from symacct.theory.amplification.fixed_size.ternary import (

@@ -32,7 +32,7 @@ from symacct.expressions.node import Node
 from symacct.expressions.theorem_registry import rough_curve, theorem
 from symacct.mechanisms.mixtures import MixtureDirection, has_closed_form, mixed, why_not_mixed
 from symacct.mechanisms.pair import DistributionPair, largest_of, mixture
-from symacct.numerics.sums.terms import Terms
+from symacct.numerics.binomial_sums import Terms
 from symacct.operations.subsample import SAMPLINGS, SubsampleWithoutReplacement
 from symacct.theory.amplification.poisson.sampled_pairs import rising_in_rate
 from symacct.theory.amplification.poisson.zw19 import log_sum, sampled_pure

@@ -21,8 +21,8 @@ from symacct.mechanisms.laplace import LaplacePair
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.mixtures import noise
 from symacct.mechanisms.response import ResponsePair
-from symacct.numerics.normal.gaussian import sampled_gaussian_local
-from symacct.numerics.sums.local import LocalProduct
+from symacct.numerics.local import LocalProduct
+from symacct.numerics.sampled_gaussian import sampled_gaussian_local
 from symacct.operations.subsample import SAMPLINGS
 from symacct.theory.amplification.poisson.finite_pairs import is_pair, largest_divergence
 from symacct.theory.amplification.poisson.sampled_pairs import (

@@ -34,9 +34,9 @@ from symacct.mechanisms import Gaussian
 from symacct.mechanisms.integers.integer_noise import IntegerNoise
 from symacct.mechanisms.mechanism import Mechanism, order_by_order
 from symacct.mechanisms.response import ResponsePair
-from symacct.numerics.densities.laplace import sampled_laplace_excess, sampled_laplace_kl
-from symacct.numerics.normal.gaussian import Known, sampled_gaussian_excess
-from symacct.numerics.normal.normal_mixtures import sampled_relative_entropy
+from symacct.numerics.normal_mixtures import sampled_relative_entropy
+from symacct.numerics.sampled_gaussian import Known, sampled_gaussian_excess
+from symacct.numerics.sampled_laplace import sampled_laplace_excess, sampled_laplace_kl
 
 _NUMERIC = BallArithmetic | MpmathArithmetic | Float64Arithmetic
 _MOST_STEPS = 1 << 9  # of mpmath's quadrature, each some milliseconds

@@ -72,7 +72,7 @@ def tau_terms(
     if isinstance(alpha, np.ndarray):
         return order_by_order(ctx, lambda one: tau_terms(ctx, eps, one, gamma, tau, sides))(alpha)
     if _is_whole_sum(tau, alpha):
-        # numerics/sums/truncation.py finds which terms matter, and bounds the rest on both sides.
+        # numerics/binomial_sums.py finds which terms matter, and bounds the rest on both sides.
         return tight_bound(ctx, eps, alpha, gamma)
     top = eps(alpha - tau if sides == 2 else alpha)
     excess = middle_excess(ctx, alpha, gamma, top) + replaced_terms(

@@ -15,11 +15,16 @@ from symacct.core.sources import ZW19
 from symacct.expressions.attained import Way
 from symacct.expressions.node import Node
 from symacct.expressions.theorem_registry import always, theorem
-from symacct.numerics.sums.binomial import binomial_sum
-from symacct.numerics.sums.refine import within
-from symacct.numerics.sums.terms import Terms, dense_sum
-from symacct.numerics.sums.truncation import certified_mixture
-from symacct.numerics.sums.weights import HUGE, float_log, to_float
+from symacct.numerics.balls import within
+from symacct.numerics.binomial_sums import (
+    HUGE,
+    Terms,
+    binomial_sum,
+    certified_mixture,
+    dense_sum,
+    float_log,
+    to_float,
+)
 from symacct.operations.subsample import SAMPLINGS
 from symacct.theory.rdp_curve import RDPCurve
 

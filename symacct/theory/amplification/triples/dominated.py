@@ -26,7 +26,7 @@ from symacct.mechanisms import Gaussian
 from symacct.mechanisms.integers.integer_noise import IntegerNoise
 from symacct.mechanisms.laplace import LaplacePair
 from symacct.mechanisms.response import ResponsePair
-from symacct.numerics.densities.upper_half import gaussian_upper_half, laplace_upper_half
+from symacct.numerics.sampled_laplace import gaussian_upper_half, laplace_upper_half
 from symacct.operations.subsample import SubsampleWithoutReplacement, one_query
 from symacct.theory.amplification.poisson.sampled_pairs import (
     falling_in,

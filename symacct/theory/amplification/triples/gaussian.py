@@ -27,13 +27,20 @@ from symacct.core.sources import SYMACCT
 from symacct.expressions.node import Node
 from symacct.expressions.theorem_registry import theorem
 from symacct.mechanisms import ScalarGaussian
-from symacct.numerics.sums.differences import GUARD_BITS
-from symacct.numerics.sums.refine import steered_by_floats, up_to
-from symacct.numerics.triangles.lattice import lattice_of, triple_excess, triple_log_excess
-from symacct.numerics.triangles.plane import BellMajorant, plan, rows_of
-from symacct.numerics.triangles.triangles import WIDE, Triangles
-from symacct.numerics.triangles.triple import Triple
-from symacct.numerics.triangles.worst import Place, highest, is_far_beyond, raised_end, worst
+from symacct.numerics.balls import steered_by_floats, up_to
+from symacct.numerics.differences import GUARD_BITS
+from symacct.numerics.triangles import (
+    WIDE,
+    BellMajorant,
+    Triangles,
+    Triple,
+    lattice_of,
+    plan,
+    rows_of,
+    triple_excess,
+    triple_log_excess,
+)
+from symacct.numerics.worst_triangle import Place, highest, is_far_beyond, raised_end, worst
 from symacct.operations.subsample import SubsampleWithoutReplacement
 from symacct.theory.amplification.poisson.sampled_pairs import (
     falling_in,

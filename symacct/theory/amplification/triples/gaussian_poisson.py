@@ -26,9 +26,8 @@ from symacct.core.sources import SYMACCT
 from symacct.expressions.node import Node
 from symacct.expressions.theorem_registry import theorem
 from symacct.mechanisms import Gaussian
-from symacct.numerics.normal.normal_mixtures import sampled_relative_entropy
-from symacct.numerics.triangles.plane import line_excess, line_log_excess
-from symacct.numerics.triangles.triple import Triple
+from symacct.numerics.normal_mixtures import sampled_relative_entropy
+from symacct.numerics.triangles import Triple, line_excess, line_log_excess
 from symacct.operations.subsample import PoissonSubsample
 from symacct.theory.amplification.poisson.sampled_pairs import (
     falling_in,

@@ -1,4 +1,4 @@
-"""Exact rationals into balls, flint's integrals, and results to a stated relative accuracy."""
+"""Exact rationals as balls, flint's integrals, and results to a stated accuracy."""
 
 from __future__ import annotations
 
@@ -6,12 +6,18 @@ import functools
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, ParamSpec, TypeVar
 
+import numpy as np
 from flint import acb, arb, ctx
 
 from symacct.core import deadline
 from symacct.core.errors import PrecisionError, SymacctError
+
+# --- balls and integrals
+#
+# Exact rationals into balls, flint's integrals, and results to a stated relative accuracy.
 
 _ROUNDS = 12
 
@@ -126,3 +132,22 @@ def to_relative_accuracy(evaluate: Callable[[int], arb]) -> arb:
         f"{wanted} bits wanted, {wanted - missing} reached with {wanted + extra} asked for; "
         "the value may be 0 or the parameters beyond the float64 range of the estimates"
     )
+
+
+# --- Gauss's rule
+#
+# Gauss's rule on an interval, in balls.
+
+
+@lru_cache(32)
+def legendre(count: int, bits: int) -> list[tuple[arb, arb]]:
+    """Nodes and weights of Gauss's rule on [−1, 1], at a precision; they come in pairs ±u."""
+    with ctx.workprec(bits):
+        half = [arb.legendre_p_root(count, k, weight=True) for k in range((count + 1) // 2)]
+        return half + [(-u, w) for u, w in half[: count // 2]]
+
+
+@lru_cache(8)
+def legendre_floats(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and weights of Gauss's rule on [−1, 1], in float64."""
+    return np.polynomial.legendre.leggauss(count)

@@ -20,18 +20,19 @@ from flint import arb, ctx
 
 from symacct.core import deadline
 from symacct.core.errors import LimitError, PrecisionError
+from symacct.numerics.balls import ball
 from symacct.numerics.order_search import crossing, golden_valley
-from symacct.numerics.sums.refine import ball
-from symacct.numerics.triangles.lattice import lattice_of, triple_log_excess
-from symacct.numerics.triangles.slopes import slopes
-from symacct.numerics.triangles.triangles import (
+from symacct.numerics.triangles import (
     OnAPiece,
     Triangles,
+    Triple,
     derivatives_of_slope,
+    lattice_of,
     on_a_piece,
     slope_at,
+    slopes,
+    triple_log_excess,
 )
-from symacct.numerics.triangles.triple import Triple
 
 _BITS = 24  # of places that are tried
 _SURE = 12  # of its bits, when the rest is found

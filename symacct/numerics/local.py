@@ -9,7 +9,7 @@ from fractions import Fraction
 from flint import arb, arb_poly, ctx
 
 from symacct.core import deadline
-from symacct.numerics.sums.refine import ball, within
+from symacct.numerics.balls import ball, within
 
 #: How far from the whole order in the middle the others are.
 REACH = Fraction(1, 2)

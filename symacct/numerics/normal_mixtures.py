@@ -17,14 +17,8 @@ from flint import arb, ctx
 
 from symacct.arithmetic.ball import BALL
 from symacct.core import deadline, limits
-from symacct.numerics.normal import small_rate
-from symacct.numerics.sums.refine import (
-    ball,
-    steered_by_floats,
-    to_relative_accuracy,
-    up_to,
-    within,
-)
+from symacct.numerics import sampled_gaussian
+from symacct.numerics.balls import ball, steered_by_floats, to_relative_accuracy, up_to, within
 
 _WIDEST = 2.8  # of θ, below π
 _SHARES = (1.0, 0.7, 0.5, 0.35, 0.2, 0.1, 0.05)  # of the widest d, that are tried
@@ -118,10 +112,10 @@ def sampled_relative_entropy(gamma: Fraction, ratio: Fraction, other: int = 0) -
     Against N(0) it is the larger of the two directions: E_Q[m^α] ≥ E_Q[m^{1−α}] for α > 1
     (Mironov–Talwar–Zhang 2019, Theorem 5); subtract 1, divide by α − 1 and let α fall to 1.
     """
-    n = small_rate.terms(gamma, ratio, ctx.prec)
+    n = sampled_gaussian.terms(gamma, ratio, ctx.prec)
     if n is not None:
         return to_relative_accuracy(
-            lambda bits: small_rate.relative_entropy(gamma, ratio, other, n, bits)
+            lambda bits: sampled_gaussian.relative_entropy(gamma, ratio, other, n, bits)
         )
     base, *shifted = (NormalParts((Fraction(1),), (Fraction(c),), ratio**2) for c in (0, 1, other))
     first, second = (law.mixed(base, gamma) for law in shifted)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from flint import arb, ctx
 
 from symacct.core import deadline
-from symacct.numerics.sums.refine import ball, within
+from symacct.numerics.balls import ball, within
 
 _HALF = Fraction(1, 2)
 

@@ -1,9 +1,14 @@
-"""float64 guesses of logarithms. They steer step sizes and precision, no result rests on them."""
+"""Guesses in float64 that choose steps, windows and precision; no result rests on them."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
+
+# --- magnitudes
+#
+# float64 guesses of logarithms. They steer step sizes and precision, no result rests on them.
 
 LOG2 = math.log(2)
 _KL_STEP = 2.0**-40
@@ -82,3 +87,21 @@ def log_laplace_excess(alpha: Fraction, gamma: Fraction, b: Fraction) -> float:
 def log_laplace_kl(gamma: Fraction, b: Fraction) -> float:
     """A value near log E_Q[m log m], from the excess just above order 1."""
     return log_laplace_excess(1 + Fraction(_KL_STEP), gamma, b) - math.log(_KL_STEP)
+
+
+# --- least values
+#
+# Where a function of a positive number is about least; nothing rests on it.
+
+_STEPS = (2.0, 0.5, 0.1)  # of the logarithm
+_LARGEST = 200.0  # logarithm
+
+
+def lowest(size: Callable[[float], float], start: float) -> float:
+    """The bottom of a valley, by ever smaller steps; its logarithm is asked for and given."""
+    best, least = start, size(start)
+    for step in _STEPS:
+        for way in (step, -step):
+            while abs(best) < _LARGEST and (there := size(best + way)) < least:
+                best, least = best + way, there
+    return best

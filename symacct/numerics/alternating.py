@@ -9,7 +9,7 @@ from functools import lru_cache
 from flint import arb, fmpq, fmpz, fmpz_poly
 
 from symacct.core import deadline
-from symacct.numerics.sums.refine import up_to
+from symacct.numerics.balls import up_to
 
 _BITS_PER_TERM = 2.543  # log2(3 + sqrt 8), rounded down
 

@@ -1,1 +1,0 @@
-"""Sums of independent lognormal variables, by the Laplace transform of one."""

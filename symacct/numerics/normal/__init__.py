@@ -1,1 +1,0 @@
-"""Expectations under normal laws and their mixtures, certified."""

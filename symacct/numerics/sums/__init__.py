@@ -1,1 +1,0 @@
-"""Certified sums. No privacy in here: numbers, binomials and convexity only."""

@@ -1,1 +1,0 @@
-"""Expectations over three normal laws: the triangles of fixed-size sampling."""
