@@ -15,7 +15,7 @@ from symacct.core.errors import InfiniteError, PrecisionError
 from symacct.core.sources import SYMACCT
 from symacct.expressions.bounded import bits
 from symacct.expressions.node import Node
-from symacct.operations.failing import Failures, failures
+from symacct.operations.failures import Failures, failures
 from symacct.rdp.question import EpsilonDelta
 from symacct.results.enclosure import Enclosure, Guarantee, from_ball, to_ball, to_fraction
 from symacct.results.precision import first_bits

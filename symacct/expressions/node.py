@@ -52,6 +52,12 @@ class Node(Currencies, PaperOutput, Pictures, Interned):
     steepest_up_to: Order = 1
     #: Is it stated for a number of records, so that it holds where there are so many?
     counts_records: bool = False
+    #: The rate γ at which it draws records at random, if it does.
+    sampling_rate: Exact | None = None
+    #: The order up to which the curve is read at whole orders alone, and is their hull between.
+    hull_up_to: Order = 0
+    #: Is it 0-DP by its statement?
+    tells_nothing: bool = False
     #: What it is called in a sentence: a noun phrase with the fields in their places, and with
     #: mathematics between dollar signs, as in "noise of $σ = {sigma}$". {steps:step} counts steps.
     words: str = ""
@@ -96,6 +102,13 @@ class Node(Currencies, PaperOutput, Pictures, Interned):
         either add_remove
         """
         return self.claim.adjacency
+
+    def is_one_step(self) -> bool:
+        """Are the laws on neighbours made of laws that are neighbours of the relation read?
+
+        A theorem that leaves the relation open is about such operations.
+        """
+        return True
 
     def premises_for(self, relation: Relation) -> tuple[str, ...]:
         """The premises for neighbours of this relation."""

@@ -67,6 +67,8 @@ class Curve(Mechanism):
     0.160
     """
 
+    is_of_user = True
+
     f: Any  # an expression in alpha, or a function
     kind: Kind
     adjacency: Adjacency

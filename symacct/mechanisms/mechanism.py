@@ -55,6 +55,8 @@ class Mechanism(Node):
     asked: ClassVar[AskedValues | None] = None
     #: Does a value of the curve cost no more than a few elementary functions? This only steers.
     is_cheap = False
+    #: Is the curve a user's, whose values are checked?
+    is_of_user = False
     #: The curve is finite below this order, at it if `is_finite_there`, and ∞ beyond, where neither
     #: `curve` nor `excess` is asked. An exact number, or a SymPy expression if it is irrational.
     finite_up_to: Exact | float = INFINITY

@@ -287,6 +287,11 @@ class PureDP(PureResponse):
         epsilon: Exact = self._fields["epsilon"]
         return epsilon
 
+    @property
+    def tells_nothing(self) -> bool:  # type: ignore[override]
+        """0-DP, as what is left of a mechanism that tells something only where it fails."""
+        return self.pure == 0
+
 
 class ApproximateDP(Mechanism):
     """An arbitrary (ε, δ)-DP mechanism, accounted for by the worst one.

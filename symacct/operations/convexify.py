@@ -38,3 +38,8 @@ class Convexify(Operation):
                 "of a lower bound are no bound"
             )
         return cls._intern(mechanism=mechanism, max_order=last)
+
+    @property
+    def hull_up_to(self) -> int:  # type: ignore[override]
+        """The last order of the hull."""
+        return self.max_order

@@ -56,6 +56,11 @@ class Sampling(Operation):
         """The relation that the result is about."""
         return self.adjacency
 
+    @property
+    def sampling_rate(self) -> Exact:  # type: ignore[override]
+        """γ"""
+        return self.gamma
+
     says_who_takes_part = True
 
     @property

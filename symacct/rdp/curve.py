@@ -25,7 +25,6 @@ from symacct.core.forking import cached_property
 from symacct.core.lazy_import import sympy
 from symacct.core.lru_table import Remembered
 from symacct.expressions.node import Node
-from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.numerics.binomial_sums import EXPONENTIALS, ExponentialSum, over_run
 from symacct.numerics.local import LocalProduct
@@ -203,7 +202,7 @@ class LeafCurve(NodeCurve):
             if alpha == INFINITY and self.node.finite_up_to != INFINITY:
                 return ctx.number(INFINITY)
             value = self.node.at_one(ctx) if alpha == 1 else self.node.at_infinity(ctx)
-            return _possible(value, alpha) if isinstance(self.node, Curve) else value
+            return _possible(value, alpha) if self.node.is_of_user else value
         try:
             value = self._inner(alpha)
         except (TypeError, ValueError) as error:
@@ -227,7 +226,7 @@ class LeafCurve(NodeCurve):
         """The first value at an order inside (1, ∞); the constants are computed only then."""
         ctx = self.evaluation.ctx
         function = self.node.within(ctx, self.node.curve(ctx))
-        if isinstance(self.node, Curve):
+        if self.node.is_of_user:
             # What a user's function gives back is looked at each time.
             self._inner = lambda alpha: _possible(function(alpha), alpha)
         else:

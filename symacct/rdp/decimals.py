@@ -11,7 +11,6 @@ from symacct.core.errors import SymacctError
 from symacct.core.exact import INFINITY, Order
 from symacct.core.pinning import By
 from symacct.expressions.node import Node
-from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.rdp.evaluation import Evaluation, theorem_node
 from symacct.results.enclosure import Enclosure
@@ -33,7 +32,7 @@ def as_decimal(
 
 def in_fractions(m: Node, alpha: Order, goal: Kind, by: By) -> Fraction | None:
     """ε(α) where its formula needs + − × ÷ alone; None for any other, and for a user's function."""
-    if any(isinstance(one, Curve) for one in m.walk()):
+    if any(isinstance(one, Mechanism) and one.is_of_user for one in m.walk()):
         return None
     ctx: Any = RationalArithmetic()  # what it has not of an arithmetic it refuses
     node = theorem_node(m, by)

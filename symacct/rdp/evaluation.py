@@ -34,8 +34,6 @@ from symacct.expressions.orders import floor_order, larger_order
 from symacct.expressions.theorem_registry import Bound, Theorem
 from symacct.mechanisms.mechanism import Mechanism, order_by_order
 from symacct.numerics.local import REACH, LocalProduct
-from symacct.operations.convexify import Convexify
-from symacct.operations.subsample import Sampling
 from symacct.rdp.curve import LeafCurve, NodeCurve
 
 NUMBERS = (BallArithmetic, MpmathArithmetic)  # what waits for proofs; float64 is for speed
@@ -151,9 +149,9 @@ class OperationCurve(NodeCurve):
         self._alone: dict[Order, Theorem] = {}
         self._premises: tuple[NodeCurve, ...] | None = None
         self._bounds: dict[str, Callable[[Order], Number]] = {}
-        self._rate = node.gamma if isinstance(node, Sampling) else None
+        self._rate = node.sampling_rate
         #: Is it run on all of the data, whose neighbours are those that its curve is read for?
-        self._takes_all = isinstance(node, Sampling) and node.gamma == 1 and node.is_one_step()
+        self._takes_all = node.sampling_rate == 1 and node.is_one_step()
 
     @property
     def _is_pinned(self) -> bool:
@@ -331,8 +329,7 @@ class OperationCurve(NodeCurve):
 
     def _is_hull(self, alpha: Order) -> bool:
         """Are whole orders about this one all that is read?"""
-        node, known = self.node, isinstance(alpha, int | Fraction)
-        return isinstance(node, Convexify) and known and alpha <= node.max_order
+        return isinstance(alpha, int | Fraction) and alpha <= self.node.hull_up_to
 
     def _claimed_of(self, theorem: Theorem, alpha: Order) -> list[tuple[NodeCurve, Order]]:
         """The curves that a theorem reads, each with an order of the kind it is read at."""

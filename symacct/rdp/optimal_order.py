@@ -31,7 +31,6 @@ from symacct.core.errors import (
 from symacct.core.exact import INFINITY, Numeric, Order, order
 from symacct.core.lru_table import Key
 from symacct.numerics import order_search
-from symacct.operations.subsample import Sampling
 from symacct.rdp.curve import NodeCurve
 from symacct.rdp.evaluation import Evaluation, exact_pure
 from symacct.rdp.question import EpsilonDelta, smaller
@@ -336,7 +335,7 @@ class BestOrder:
         except (OrderError, SoundnessError):  # a pinned theorem says nothing between whole orders
             return False
         return self.question.m.convex and not any(
-            isinstance(node, Sampling) for node in self.question.m.walk()
+            node.sampling_rate is not None for node in self.question.m.walk()
         )
 
     # --- the real orders around the best whole one

@@ -21,7 +21,6 @@ from symacct.expressions.node import Node
 from symacct.expressions.theorem_registry import Bound, Theorem
 from symacct.numerics import order_search
 from symacct.operations.compose import Compose
-from symacct.operations.subsample import Sampling
 from symacct.rdp.curve import NodeCurve
 from symacct.rdp.evaluation import Evaluation, OperationCurve
 from symacct.rdp.question import EpsilonDelta
@@ -124,8 +123,9 @@ def last_order(node: Node) -> int:
     limits = sizes.current()
     last = limits.search_order
     for below in node.walk():
-        if isinstance(below, Sampling):
-            last = min(last, limits.search_sum if below.mechanism.convex else limits.hull)
+        if below.sampling_rate is not None:
+            is_convex = all(part.convex for part in below.children)
+            last = min(last, limits.search_sum if is_convex else limits.hull)
     return last
 
 

@@ -21,7 +21,7 @@ from symacct.export.latex.plain_tex import tex_number
 from symacct.export.latex.printer import WIDTH, PaperPrinter
 from symacct.export.latex.width import width_of
 from symacct.expressions.node import Node
-from symacct.operations.failing import Failures, failures
+from symacct.operations.failures import Failures, failures
 from symacct.profile.answer import BestOfRuns, Profile, profile
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.pointwise_maximum import PointwiseMaximum
