@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 import symacct
-from symacct.expressions.node import kinds
+from symacct.kernel.node import kinds
 
 _ROOT = Path(symacct.__file__).parent
 _TESTS = _ROOT.parent / "tests"

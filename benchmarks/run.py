@@ -31,10 +31,10 @@ from measuring import Row, peak, seconds
 from waits import wait_rows
 
 import symacct as sa
-from symacct.arithmetic.ball import precision
-from symacct.numerics import worst_triangle as worst_triangles
-from symacct.numerics.differences import differences_at
-from symacct.numerics.triangles import Triangles, triple_excess
+from symacct.analysis import worst_triangle as worst_triangles
+from symacct.analysis.triangles import Triangles, triple_excess
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.sums.differences import differences_at
 from symacct.theory.amplification.triples import gaussian as triangles
 
 HERE = Path(__file__).parent

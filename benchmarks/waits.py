@@ -15,8 +15,8 @@ import sympy
 from measuring import Row, peak, resident, seconds, whole_process
 
 import symacct as sa
-from symacct.accountant.accountant import default_accountant
 from symacct.codegen.generate import _in_float64
+from symacct.kernel.accountant import default_accountant
 
 EXPR = "600000 * PoissonSubsample(Gaussian(5), 1/1000)"
 SIGMA = sympy.Symbol("sigma", positive=True)

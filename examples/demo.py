@@ -13,16 +13,15 @@ from pathlib import Path
 
 import click
 
-from symacct.accountant.accountant import Accountant
-from symacct.core.claims import Kind
 from symacct.export.description import neighbours_short
 from symacct.export.figures import legend_above
-from symacct.expressions.node import Node
+from symacct.kernel.accountant import Accountant
+from symacct.kernel.answer import Guarantee, order_text
+from symacct.kernel.claims import Kind
+from symacct.kernel.deadline import progress
+from symacct.kernel.node import Node
 from symacct.mechanisms import Gaussian, Laplace, RandomizedResponse
 from symacct.operations import PoissonSubsample, SubsampleWithoutReplacement
-from symacct.results.enclosure import Guarantee
-from symacct.results.progress import progress
-from symacct.results.rounding import order_text
 from symacct.results.terminal import print_table
 
 RATE = "1/1000"

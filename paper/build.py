@@ -16,10 +16,10 @@ from flint import arb, ctx
 
 import symacct as sa
 from symacct import baselines
-from symacct.numerics.triangles import Triangles
+from symacct.analysis.triangles import Triangles
+from symacct.kernel.answer import from_ball
+from symacct.kernel.deadline import progress
 from symacct.profile.answer import profile
-from symacct.results.enclosure import from_ball
-from symacct.results.progress import progress
 from tests.paper.build import check_install, faults_of, run
 
 matplotlib.use("Agg")

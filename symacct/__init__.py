@@ -3,10 +3,12 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from symacct.accountant.accountant import Accountant
-from symacct.core import symbols
-from symacct.core.claims import Adjacency, Claim, Kind, Orders, Source
-from symacct.core.errors import (
+from symacct.distributions import laws
+from symacct.kernel import symbols
+from symacct.kernel.accountant import Accountant
+from symacct.kernel.answer import Enclosure, Guarantee
+from symacct.kernel.claims import Adjacency, Claim, Kind, Orders, Source
+from symacct.kernel.errors import (
     AdjacencyError,
     AssumptionError,
     BudgetError,
@@ -24,11 +26,10 @@ from symacct.core.errors import (
     StorageError,
     SymacctError,
 )
-from symacct.core.exact import binary
-from symacct.core.limits import limits
-from symacct.distributions import laws
-from symacct.expressions.node import Node
-from symacct.expressions.theorem_registry import Theorem, theorems
+from symacct.kernel.exact import binary
+from symacct.kernel.limits import limits
+from symacct.kernel.node import Node
+from symacct.kernel.theorem_registry import Theorem, theorems
 from symacct.mechanisms import (
     TCDP,
     ZCDP,
@@ -77,7 +78,6 @@ from symacct.operations import (
     truncated_poisson,
 )
 from symacct.profile.conversion import EXACT as EXACT
-from symacct.results.enclosure import Enclosure, Guarantee
 from symacct.text import from_json, parse
 from symacct.theory import amplification
 from symacct.theory.conversion import conversions
@@ -87,7 +87,6 @@ if TYPE_CHECKING:
     from symacct import baselines
     from symacct.accountant.adaptive import Filter, Odometer
     from symacct.adversary.falsify import Attack, falsify
-    from symacct.core import errors
     from symacct.explore.calibration import Calibration, calibrate
     from symacct.explore.chi_divergence import chi_divergence, ternary_bound
     from symacct.explore.comparison import compare, compare_epsilon
@@ -105,9 +104,10 @@ if TYPE_CHECKING:
     from symacct.explore.risk_calibration import RiskCalibration, calibrate_risk
     from symacct.explore.softmax import softmax_bounds
     from symacct.explore.sweeps import Sweep, sweep
+    from symacct.kernel import errors
     from symacct.papers.report import PrivacyReport
-    from symacct.rdp.registration import theorem
     from symacct.theory import catalogue
+    from symacct.theory.registration import theorem
 
 __all__ = [
     "TCDP",
@@ -225,9 +225,9 @@ __all__ = [
 #: The rooms that are opened when something of theirs is first asked for.
 _ROOMS = {
     "accountant.adaptive": ("Filter", "Odometer"),
-    "rdp.registration": ("theorem",),
+    "theory.registration": ("theorem",),
     "baselines": (),
-    "core.errors": (),
+    "kernel.errors": (),
     "theory.catalogue": (),
     "explore.odd_chi": ("OddChiReport", "check_odd_chi"),
     "explore.chi_divergence": ("chi_divergence", "ternary_bound"),
@@ -256,7 +256,7 @@ _LATER = {
 
 def __getattr__(name: str) -> Any:
     if name not in _LATER:
-        from symacct.core.errors import nearest
+        from symacct.kernel.errors import nearest
 
         meant = None if name.startswith("_") else nearest(name, __all__)
         remedy = f"; did you mean {meant}?" if meant else ""

@@ -49,8 +49,8 @@ from symacct import (
     SubsampleWithoutReplacement,
     laws,
 )
-from symacct.core.claims import ADD_REMOVE, Kind
-from symacct.core.errors import SymacctError
+from symacct.kernel.claims import ADD_REMOVE, Kind
+from symacct.kernel.errors import SymacctError
 
 INFINITY = float("inf")
 MOST_VALUES = 4_000  # outcomes that one answer may take of a leaf, so that a draw takes a second

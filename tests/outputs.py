@@ -19,13 +19,13 @@ from symacct import (
     parse,
     theorems,
 )
-from symacct.accountant.accountant import asked_of
 from symacct.export.description import describe_tex
 from symacct.export.latex.display import latex
 from symacct.export.latex.number_formula import number_latex, profile_latex
 from symacct.export.latex.sentences import tex
 from symacct.export.tables import table
-from symacct.expressions.words import Marked
+from symacct.kernel.accountant import asked_of
+from symacct.kernel.words import Marked
 from tests.symbolic import ALPHA, LEAVES, NEED_NUMBERS, OPERATIONS, A, N, Q, pairs
 from tests.thinning import thinned
 

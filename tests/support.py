@@ -55,10 +55,10 @@ from symacct import (
     symbols,
     theorems,
 )
-from symacct.core.claims import Kind
-from symacct.expressions import theorem_registry
-from symacct.expressions.node import kinds
-from symacct.expressions.theorem_registry import always, forget, is_about, named
+from symacct.kernel import theorem_registry
+from symacct.kernel.claims import Kind
+from symacct.kernel.node import kinds
+from symacct.kernel.theorem_registry import always, forget, is_about, named
 from symacct.mechanisms import Mechanism
 from tests import independent
 

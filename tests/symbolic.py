@@ -51,7 +51,7 @@ from symacct import (
     symbols,
     theorems,
 )
-from symacct.expressions.theorem_registry import is_about, named
+from symacct.kernel.theorem_registry import is_about, named
 from tests import independent
 
 ALPHA = symbols.alpha

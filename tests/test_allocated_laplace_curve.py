@@ -10,7 +10,7 @@ import pytest
 from flint import arb, ctx
 
 from symacct import Gaussian, Kind, Laplace, PrecisionError, RandomAllocation, VectorLaplace
-from symacct.numerics.laplace_sums import LaplaceMoments, LaplaceRatio
+from symacct.analysis.laplace_sums import LaplaceMoments, LaplaceRatio
 from tests import independent
 from tests.support import holds
 from tests.thinning import covering

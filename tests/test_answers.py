@@ -17,9 +17,9 @@ from click.testing import CliRunner
 from symacct import DomainError, Gaussian, PureDP, parse
 from symacct.cli import main
 from symacct.export.explanation import explain
+from symacct.kernel import deadline as module
+from symacct.kernel.deadline import progress
 from symacct.papers.report import COMPARED
-from symacct.results import progress as module
-from symacct.results.progress import progress
 
 _DELTA = ("--delta", "1e-5")
 

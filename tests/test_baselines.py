@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symacct import AssumptionError, DomainError, Gaussian, Kind, OrderError, baselines
-from symacct.arithmetic import BALL
 from symacct.baselines import composition
-from symacct.core.claims import REPLACE_ONE
-from symacct.core.exact import INFINITY
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.claims import REPLACE_ONE
+from symacct.kernel.exact import INFINITY
 from tests import independent
 from tests.support import holds
 from tests.thinning import covering, examples

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import symacct
 from symacct import Gaussian, PoissonSubsample
 from symacct.cli.frame import main
-from symacct.core import deadline, limits
-from symacct.core.errors import LimitError
+from symacct.kernel import deadline, limits
+from symacct.kernel.errors import LimitError
 from symacct.profile import conversion
 from tests.extremes import bounded
 from tests.thinning import examples, in_a_soak
@@ -94,7 +94,7 @@ LATE = (
 )
 
 
-@pytest.mark.filterwarnings("ignore::symacct.core.errors.OrderGridWarning")
+@pytest.mark.filterwarnings("ignore::symacct.kernel.errors.OrderGridWarning")
 @examples(4, 40)
 @given(QUESTIONS)
 def test_without_the_exact_profile_in_time_the_best_of_orders_answers_and_says_so(question):

@@ -30,16 +30,15 @@ from symacct import (
     parse,
     risk,
 )
-from symacct.accountant.accountant import asked_of
-from symacct.accountant.best import Ways, against, best, is_less
 from symacct.cli import main
-from symacct.core import deadline, limits
-from symacct.core.claims import Relation
-from symacct.core.deadline import OutOfTimeError
+from symacct.kernel import deadline, limits
+from symacct.kernel.accountant import Ways, against, asked_of, best, is_less
+from symacct.kernel.claims import Relation
+from symacct.kernel.deadline import OutOfTimeError
+from symacct.kernel.optimal_order import BestOrder
+from symacct.kernel.question import EpsilonDelta
 from symacct.papers.report import PrivacyReport
 from symacct.profile.conversion import Exact
-from symacct.rdp.optimal_order import BestOrder
-from symacct.rdp.question import EpsilonDelta
 from symacct.theory.conversion import proved
 from tests.command_lines import GOOD
 
@@ -170,7 +169,7 @@ def test_what_orders_do_not_answer_the_profile_does():
     assert turned.by_orders is None
 
 
-@pytest.mark.filterwarnings("ignore::symacct.core.errors.OrderGridWarning")
+@pytest.mark.filterwarnings("ignore::symacct.kernel.errors.OrderGridWarning")
 @pytest.mark.parametrize("how", [{"conversion": "classic"}, {"orders": [2, 8]}, {"orders": [25]}])
 def test_what_is_pinned_is_the_answer(how):
     pinned = {"conversion": "improved", **how}

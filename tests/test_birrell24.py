@@ -15,7 +15,7 @@ from symacct import (
     SubsampleWithoutReplacement,
     baselines,
 )
-from symacct.core.claims import REPLACE_ONE
+from symacct.kernel.claims import REPLACE_ONE
 from tests import independent
 from tests.support import holds
 

@@ -15,16 +15,17 @@ from hypothesis import strategies as st
 
 from symacct import PoissonSubsample, laws
 from symacct.adversary import climb
-from symacct.arithmetic.ball import ceiling, ends_of, float_above, floor
-from symacct.core.errors import DomainError
-from symacct.expressions.theorem_registry import always
+from symacct.analysis import triangles, worst_triangle
+from symacct.analysis.densities import DensityLogs, Entropy, Excess, ReverseEntropy
+from symacct.analysis.triangles import Gram, Slopes, SlopeSeries
+from symacct.kernel.arithmetic.ball import ceiling, ends_of, float_above, floor
+from symacct.kernel.errors import DomainError
+from symacct.kernel.sums import differences
+from symacct.kernel.sums.balls import acb_within, up_to, within
+from symacct.kernel.sums.binomial_sums import Majorant, Weights, affine_sum, at_rates
+from symacct.kernel.theorem_registry import always
 from symacct.mechanisms import DiscreteGaussian, DiscreteLaplace, Skellam
 from symacct.mechanisms.mixtures import MixtureDirection, Overlap
-from symacct.numerics import differences, triangles, worst_triangle
-from symacct.numerics.balls import acb_within, up_to, within
-from symacct.numerics.binomial_sums import Majorant, Weights, affine_sum, at_rates
-from symacct.numerics.densities import DensityLogs, Entropy, Excess, ReverseEntropy
-from symacct.numerics.triangles import Gram, Slopes, SlopeSeries
 from symacct.profile.closed_form import few_laplace, one_lattice
 from symacct.profile.discretized import cells, connect_the_dots, grid, grouped
 from symacct.profile.dominating.pairs import products

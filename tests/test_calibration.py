@@ -29,8 +29,8 @@ from symacct import (
 from symacct.cli import main
 from symacct.explore import calibration
 from symacct.explore.steered import steered_epsilon
-from symacct.expressions.node import Node
-from symacct.results.enclosure import to_fraction
+from symacct.kernel.answer import to_fraction
+from symacct.kernel.node import Node
 
 SIGMA = sympy.Symbol("sigma", positive=True)
 GAMMA = sympy.Symbol("gamma", positive=True)

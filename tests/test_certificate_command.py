@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from symacct import parse
-from symacct.accountant.accountant import asked_of
 from symacct.cli import main
+from symacct.kernel.accountant import asked_of
 
 CHECKER = Path(__file__).parents[1] / "checker" / "check.py"
 

@@ -26,12 +26,12 @@ from symacct import (
     theorems,
 )
 from symacct.cli import main
-from symacct.core.claims import ADD_REMOVE, FINITE_ORDERS, Proof
-from symacct.core.sources import SYMACCT, WORKS
 from symacct.export.citation import STATED, bibtex, each_work, sources_of
 from symacct.export.latex.plain_tex import plain_tex
-from symacct.expressions.node import kinds
-from symacct.expressions.theorem_registry import always, forget
+from symacct.kernel.claims import ADD_REMOVE, FINITE_ORDERS, Proof
+from symacct.kernel.node import kinds
+from symacct.kernel.sources import SYMACCT, WORKS
+from symacct.kernel.theorem_registry import always, forget
 from symacct.profile import proofs
 from symacct.version import __version__
 

@@ -34,7 +34,8 @@ from symacct import (
     theorem,
     theorems,
 )
-from symacct.core.claims import (
+from symacct.kernel import theorem_registry as register
+from symacct.kernel.claims import (
     ALL_ORDERS,
     EITHER,
     FINITE_ORDERS,
@@ -46,8 +47,7 @@ from symacct.core.claims import (
     infer,
     kind,
 )
-from symacct.expressions import theorem_registry as register
-from symacct.expressions.theorem_registry import always, named
+from symacct.kernel.theorem_registry import always, named
 
 ADD, REPLACE = adjacency("add_remove"), adjacency("replace_one")
 EXACT, UPPER, LOWER = Kind.EXACT, Kind.UPPER, Kind.LOWER

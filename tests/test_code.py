@@ -48,7 +48,6 @@ from symacct import (
     laws,
     theorems,
 )
-from symacct.accountant.formula_values import FormulaAccountant
 from symacct.cli import main
 from symacct.codegen import TARGETS, constants, ir, measure
 from symacct.codegen.constants import in_float64
@@ -56,7 +55,8 @@ from symacct.codegen.context import CodeArithmetic, DigitsArithmetic
 from symacct.codegen.interpret import DigitsMachine, FloatMachine
 from symacct.codegen.runtime import digits, plain
 from symacct.codegen.trace import trace
-from symacct.expressions.theorem_registry import always, forget, theorem
+from symacct.kernel.accountant import FormulaAccountant
+from symacct.kernel.theorem_registry import always, forget, theorem
 from symacct.text import parse_open
 from tests import independent
 from tests.thinning import covering, some
@@ -479,8 +479,8 @@ def test_a_theorem_of_ones_own_has_code(tmp_path):
         operation=PoissonSubsample,
         kind=Kind.UPPER,
         source=symacct.Source("me", "here"),
-        orders=symacct.core.claims.FINITE_ORDERS,
-        adjacency=symacct.core.claims.ADD_REMOVE,
+        orders=symacct.kernel.claims.FINITE_ORDERS,
+        adjacency=symacct.kernel.claims.ADD_REMOVE,
         applies=always,
         monotone=True,
         status="proved",

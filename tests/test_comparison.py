@@ -22,7 +22,7 @@ from symacct import (
     theorems,
 )
 from symacct.cli import main
-from symacct.expressions.theorem_registry import is_about
+from symacct.kernel.theorem_registry import is_about
 
 EXPRESSIONS = [
     PoissonSubsample(Gaussian(5), "1/1000"),

@@ -20,9 +20,9 @@ from symacct import (
     RepeatAndSelect,
     laws,
 )
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision
 from symacct.baselines import gaussian_epsilon
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision
 from symacct.theory.conversion import asoodeh21, named, of_one_order
 from tests import independent
 from tests.thinning import covering, examples

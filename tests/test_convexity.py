@@ -9,7 +9,7 @@ import pytest
 from flint import arb, fmpq
 
 from symacct import Accountant, Convexify, ExponentialFamily
-from symacct.numerics.hull import chord_at, lower_hull
+from symacct.kernel.sums.hull import chord_at, lower_hull
 from tests.thinning import covering
 
 

@@ -16,16 +16,16 @@ from symacct import (
     SubsampleWithoutReplacement,
     parse,
 )
-from symacct.core.errors import DomainError
 from symacct.evidence.certificates.coq import coq
 from symacct.evidence.certificates.coq.terms import comment
+from symacct.kernel.errors import DomainError
 from tests.coq import AXIOMS, LISTED, MISSING, axioms, compile_library, judged, lowered
 from tests.thinning import covering
 
 NAMES = [example.name for example in LISTED]
 named = {example.name: example for example in LISTED}
 with_coqc = pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
-GRID = "ignore::symacct.core.errors.OrderGridWarning"
+GRID = "ignore::symacct.kernel.errors.OrderGridWarning"
 
 
 def without_comments(text):

@@ -15,9 +15,9 @@ from types import FrameType
 import pytest
 
 import symacct as sa
-from symacct.accountant.accountant import Accountant
-from symacct.core import deadline
-from symacct.core.deadline import OutOfTimeError
+from symacct.kernel import deadline
+from symacct.kernel.accountant import Accountant
+from symacct.kernel.deadline import OutOfTimeError
 
 LATE = 0.5  # seconds of processor time beyond the end
 SHORT = 0.005  # seconds, a fraction of what any question of WAYS takes, even if asked before

@@ -8,7 +8,7 @@ import pytest
 
 from symacct import Accountant, DistributionPair, PoissonSubsample
 from symacct.distributions.laws import Density
-from symacct.expressions.theorem_registry import rough_curve
+from symacct.kernel.theorem_registry import rough_curve
 from symacct.mechanisms import mixtures
 from tests.support import overlap
 

@@ -38,15 +38,7 @@ from symacct import (
     sample_with_replacement,
     truncated_poisson,
 )
-from symacct.expressions.attained import (
-    ADDED,
-    ANY_OF_SEVERAL,
-    LARGER,
-    SWAPPED,
-    AttainedBy,
-    Pairs,
-    Way,
-)
+from symacct.kernel.claims import ADDED, ANY_OF_SEVERAL, LARGER, SWAPPED, AttainedBy, Pairs, Way
 from tests.thinning import some
 
 MP = mpmath.MPContext()

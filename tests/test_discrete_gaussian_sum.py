@@ -19,9 +19,9 @@ from symacct import (
     from_json,
     parse,
 )
-from symacct.accountant.formula_values import FormulaAccountant
-from symacct.arithmetic import MpmathArithmetic
 from symacct.baselines import discrete_sum_rdp
+from symacct.kernel.accountant import FormulaAccountant
+from symacct.kernel.arithmetic import MpmathArithmetic
 from tests import independent
 from tests.support import holds, overlap
 from tests.thinning import covering, some

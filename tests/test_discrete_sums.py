@@ -8,11 +8,11 @@ import pytest
 from flint import arb
 
 from symacct import DistributionPair, PoissonSubsample, PrecisionError, laws
-from symacct.arithmetic.ball import precision
+from symacct.analysis import densities
+from symacct.analysis.densities import ChiDivergence, Entropy, Excess, ReverseEntropy
 from symacct.distributions import families
+from symacct.kernel.arithmetic.ball import precision
 from symacct.mechanisms.mixtures import Overlap
-from symacct.numerics import densities
-from symacct.numerics.densities import ChiDivergence, Entropy, Excess, ReverseEntropy
 from tests.thinning import some
 
 mp = mpmath.mp.clone()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import symacct
-from symacct.core.sources import SECTIONS
+from symacct.kernel.sources import SECTIONS
 
 ROOT = Path(__file__).parent.parent
 

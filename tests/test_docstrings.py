@@ -12,8 +12,8 @@ import pytest
 
 import symacct
 from symacct import Node, Source
-from symacct.core.sources import WORKS
-from symacct.mechanisms.mechanism import Mechanism
+from symacct.kernel.node import Mechanism
+from symacct.kernel.sources import WORKS
 
 PACKAGE = Path(symacct.__file__).parent
 FILES = sorted(PACKAGE.glob("**/*.py"))

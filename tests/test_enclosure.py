@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symacct import Claim, Enclosure, Gaussian, Kind, Laplace, PrecisionError, PureDP
-from symacct.results.rounding import float_above, float_below, format_down, format_shared, format_up
+from symacct.kernel.answer import float_above, float_below, format_down, format_shared, format_up
 from tests.independent import fraction
 
 EXACT, UPPER, LOWER = Claim(Kind.EXACT), Claim(Kind.UPPER), Claim(Kind.LOWER)

@@ -19,8 +19,8 @@ from symacct import (
     SymacctError,
     laws,
 )
-from symacct.accountant.formula_values import FormulaAccountant
-from symacct.expressions.node import Node
+from symacct.kernel.accountant import FormulaAccountant
+from symacct.kernel.node import Node
 from symacct.mechanisms import Mechanism
 from tests.support import OPERATIONS
 from tests.symbolic import ALPHA, agrees, value

@@ -25,11 +25,11 @@ from symacct import (
     SubsampleWithoutReplacement,
     symbols,
 )
-from symacct.accountant.formula_values import FormulaAccountant
 from symacct.cli import main
 from symacct.export.expansions import evaluating, expansion, optimum
 from symacct.export.expansions.series import SeriesArithmetic
 from symacct.export.expansions.taylor import coefficient_over, taylor_precision
+from symacct.kernel.accountant import FormulaAccountant
 from tests import independent
 from tests.extremes import bounded
 from tests.support import holds

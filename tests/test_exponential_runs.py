@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 
 from symacct import DomainError, ExponentialMechanism, Kind
-from symacct.arithmetic.ball import rational
 from symacct.baselines import exponential_runs, exponential_runs_epsilon
 from symacct.baselines.exponential_runs import BoundedRangeRuns
+from symacct.kernel.arithmetic.ball import rational
 from tests import independent
 from tests.support import holds
 

@@ -30,11 +30,11 @@ from symacct import (
     limits,
     theorems,
 )
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision
-from symacct.core.errors import OrderGridWarning, PrecisionError, SymacctError
-from symacct.expressions.theorem_registry import is_about
-from symacct.numerics import order_search
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.errors import OrderGridWarning, PrecisionError, SymacctError
+from symacct.kernel.sums import order_search
+from symacct.kernel.theorem_registry import is_about
 from symacct.theory.conversion import asoodeh21
 from tests import extremes
 from tests.support import INFINITY
@@ -50,7 +50,7 @@ CASES = extremes.selection(120)
 
 
 @covering(lambda block: {block % 4})
-@pytest.mark.filterwarnings("ignore::symacct.core.errors.OrderGridWarning")
+@pytest.mark.filterwarnings("ignore::symacct.kernel.errors.OrderGridWarning")
 @pytest.mark.parametrize("block", range(10))
 def test_extreme_parameters_are_answered_or_refused_with_a_typed_error(block):
     for name, make, question in CASES[block::10]:

@@ -32,10 +32,10 @@ from symacct import (
     from_json,
     parse,
 )
-from symacct.accountant.failing import may_fail
-from symacct.rdp.question import EpsilonDelta
-from symacct.results.enclosure import to_fraction
-from symacct.theory.conversion.conversion import named
+from symacct.kernel.answer import to_fraction
+from symacct.kernel.conversion import named
+from symacct.kernel.failures import may_fail
+from symacct.kernel.question import EpsilonDelta
 from tests import independent
 from tests.support import holds
 from tests.thinning import examples

@@ -16,8 +16,8 @@ from symacct.adversary.claims import CLAIMS
 from symacct.adversary.climb import Ruler, samples
 from symacct.adversary.schemes.thresholds import NoisyAnswer
 from symacct.adversary.search import tasks
-from symacct.arithmetic.ball import precision
 from symacct.cli import main
+from symacct.kernel.arithmetic.ball import precision
 from symacct.mechanisms import Gaussian, Laplace, RandomizedResponse
 from symacct.operations import PoissonSubsample, SubsampleWithoutReplacement
 from symacct.theory.conversion import of_one_order

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symacct import Gaussian, PoissonSubsample, PureDP, binary, truncated_poisson
-from symacct.core.errors import DomainError, echo, in_few_digits
 from symacct.export.description import describe, value
 from symacct.interop import from_opacus_history
+from symacct.kernel.errors import DomainError, echo, in_few_digits
 from tests.thinning import examples
 
 _LONG_FRACTION = re.compile(r"\d{10,}/\d|\d/\d{10,}|\d{10,}\*")

@@ -19,8 +19,8 @@ from symacct import (
     PoissonSubsample,
     RandomizedResponse,
 )
-from symacct.arithmetic import FLOAT64, LogNumber
-from symacct.results.rounding import float_above
+from symacct.kernel.answer import float_above
+from symacct.kernel.arithmetic import FLOAT64, LogNumber
 from tests.thinning import covering
 
 TOLERANCE = 1e-12

@@ -23,9 +23,9 @@ from symacct import (
     SubsampleWithoutReplacement,
     sweep,
 )
-from symacct.accountant.accountant import default_accountant
-from symacct.arithmetic.ball import precision
-from symacct.core.forking import _locks, cached_property, new_lock
+from symacct.kernel.accountant import default_accountant
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.memory import _locks, cached_property, new_lock
 from tests.thinning import covering, some
 
 pytestmark = [

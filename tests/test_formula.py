@@ -34,10 +34,10 @@ from symacct import (
     parse,
     theorems,
 )
-from symacct.accountant.formula_values import FormulaAccountant
-from symacct.arithmetic.written import Max, Min
 from symacct.export.formula import expanded, formula, named_formula
-from symacct.expressions.node import kinds
+from symacct.kernel.accountant import FormulaAccountant
+from symacct.kernel.arithmetic.written import Max, Min
+from symacct.kernel.node import kinds
 from tests import support
 from tests.extremes import bounded
 from tests.symbolic import (

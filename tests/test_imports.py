@@ -16,7 +16,7 @@ import symacct
 
 ROOT = Path(__file__).parents[1]
 #: Through which Node and Guarantee ask the rooms below, when a question is asked of them.
-UPWARD = "symacct.core.upward"
+UPWARD = "symacct.kernel.upward"
 AT_THE_ROOT = {"__init__.py", "__main__.py", "version.py", "py.typed"}
 
 
@@ -187,7 +187,7 @@ def test_a_value_is_told_from_sympys_before_and_after_its_import():
     program = """
 import sys
 from fractions import Fraction
-from symacct.core.lazy_import import sympy
+from symacct.kernel.exact import sympy
 kind, union = sympy.Expr, Fraction | sympy.Expr
 assert not isinstance(1, kind) and isinstance(Fraction(1), union) and "sympy" not in sys.modules
 assert not isinstance(1, sympy.Rational | sympy.Symbol) and "sympy" not in sys.modules

@@ -5,9 +5,9 @@ import time
 import pytest
 
 from symacct import Accountant
-from symacct.core import deadline
-from symacct.core.deadline import OutOfTimeError
-from symacct.core.errors import LimitError
+from symacct.kernel import deadline
+from symacct.kernel.deadline import OutOfTimeError
+from symacct.kernel.errors import LimitError
 from symacct.verify import Peer, verify
 from symacct.verify.asking.questions import Extent
 from symacct.verify.judging.truth import Oracle

@@ -26,11 +26,11 @@ from symacct import (
     from_json,
     parse,
 )
-from symacct.arithmetic.ball import precision
 from symacct.codegen.constants import in_float64
 from symacct.codegen.context import CodeArithmetic
 from symacct.codegen.interpret import FloatMachine
 from symacct.codegen.trace import trace
+from symacct.kernel.arithmetic.ball import precision
 from symacct.profile.losses.integer_noise import IntegerLoss
 from tests import independent
 from tests.support import INFINITY, holds, overlap

@@ -8,14 +8,8 @@ import sympy
 from flint import arb
 
 from symacct import laws
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision
-from symacct.arithmetic.float64 import Float64Arithmetic
-from symacct.arithmetic.mp import MpmathArithmetic
-from symacct.core.symbols import x as X
-from symacct.mechanisms.mixtures import MixtureDirection, Overlap
-from symacct.numerics import densities
-from symacct.numerics.densities import (
+from symacct.analysis import densities
+from symacct.analysis.densities import (
     ChiDivergence,
     Entropy,
     Excess,
@@ -25,6 +19,12 @@ from symacct.numerics.densities import (
     expectation,
     sides,
 )
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.arithmetic.float64 import Float64Arithmetic
+from symacct.kernel.arithmetic.mp import MpmathArithmetic
+from symacct.kernel.symbols import x as X
+from symacct.mechanisms.mixtures import MixtureDirection, Overlap
 from tests.thinning import covering
 
 MP = mpmath.mp.clone()

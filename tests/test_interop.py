@@ -40,13 +40,6 @@ from symacct import (
     parse,
     sample_with_replacement,
 )
-from symacct.core.errors import (
-    AdjacencyError,
-    DomainError,
-    LimitError,
-    MissingPackageError,
-    SymacctError,
-)
 from symacct.interop import (
     EventAccountant,
     PublishedAccountant,
@@ -59,6 +52,13 @@ from symacct.interop import (
 )
 from symacct.interop.dp_events import NO_PRIVACY
 from symacct.interop.dp_types import their_relation
+from symacct.kernel.errors import (
+    AdjacencyError,
+    DomainError,
+    LimitError,
+    MissingPackageError,
+    SymacctError,
+)
 
 FIELDS = {
     "NoOpDpEvent": [],

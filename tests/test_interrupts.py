@@ -12,9 +12,9 @@ from flint import arb
 import symacct
 from symacct import Accountant, DistributionPair, Laplace, PoissonSubsample, laws
 from symacct.adversary.candidates import noise
-from symacct.core.errors import PrecisionError
-from symacct.numerics import densities, sampled_laplace
-from symacct.numerics.balls import integral
+from symacct.analysis import densities, sampled_laplace
+from symacct.kernel.errors import PrecisionError
+from symacct.kernel.sums.balls import integral
 
 RAISED = [KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError, ZeroDivisionError, ValueError]
 RAISED += [TypeError, PrecisionError, SystemError, RecursionError, OSError, StopIteration]

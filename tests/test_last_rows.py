@@ -26,8 +26,8 @@ from symacct import (
     VectorLaplace,
     laws,
 )
-from symacct.core.claims import Kind
-from symacct.core.exact import INFINITY
+from symacct.kernel.claims import Kind
+from symacct.kernel.exact import INFINITY
 from tests import independent
 from tests.support import holds
 from tests.thinning import covering

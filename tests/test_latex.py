@@ -23,11 +23,11 @@ from symacct import (
     laws,
     theorems,
 )
-from symacct.accountant.formula_values import FormulaAccountant
 from symacct.export.latex.display import inline, latex
 from symacct.export.latex.names import NAMING_COMMANDS, symbol_latex
 from symacct.export.latex.printer import WIDTH
 from symacct.export.latex.width import width_of
+from symacct.kernel.accountant import FormulaAccountant
 from symacct.papers.document import paper
 from tests import outputs
 from tests.symbolic import (

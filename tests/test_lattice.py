@@ -20,11 +20,8 @@ from symacct import (
     SoundnessError,
     SubsampleWithoutReplacement,
 )
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision
-from symacct.core.claims import EITHER
-from symacct.numerics import triangles as lattices
-from symacct.numerics.triangles import (
+from symacct.analysis import triangles as lattices
+from symacct.analysis.triangles import (
     Drift,
     Gram,
     Lattice,
@@ -35,9 +32,12 @@ from symacct.numerics.triangles import (
     on_a_piece,
     triple_excess,
 )
-from symacct.rdp.evaluation import Evaluation
-from symacct.rdp.steering import SteeringFromBelow
-from symacct.results.enclosure import to_fraction
+from symacct.kernel.answer import to_fraction
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.claims import EITHER
+from symacct.kernel.evaluation import Evaluation
+from symacct.kernel.optimal_order import SteeringFromBelow
 from tests.support import stated
 
 # --- by independent coordinates, in float64, over steps of a twelfth of a deviation

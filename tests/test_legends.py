@@ -31,7 +31,7 @@ def is_within(box, whole):
     )
 
 
-@pytest.mark.filterwarnings("ignore::symacct.core.errors.GapWarning")
+@pytest.mark.filterwarnings("ignore::symacct.kernel.errors.GapWarning")
 @pytest.mark.parametrize("layout", [None, "constrained"])
 @pytest.mark.parametrize("draw", DRAWN.values(), ids=DRAWN)
 def test_a_legend_is_inside_the_picture_and_off_the_curves(draw, layout):

@@ -5,10 +5,10 @@ import contextlib
 import pytest
 
 from symacct import SymacctError, parse
-from symacct.core.exact import exact, order
-from symacct.core.symbols import alpha
 from symacct.explore.grids import grid
-from symacct.expressions.formula_reader import parse_formula
+from symacct.kernel.exact import exact, order
+from symacct.kernel.formula import parse_formula
+from symacct.kernel.symbols import alpha
 from symacct.text.expression_reader import parse_law, parse_open
 from tests.extremes import bounded
 

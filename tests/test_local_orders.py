@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symacct import Accountant, Compose, Gaussian, PoissonSubsample, PureDP
-from symacct.arithmetic.ball import precision
-from symacct.numerics.sampled_gaussian import sampled_gaussian_local
-from symacct.rdp.evaluation import OperationCurve
+from symacct.analysis.sampled_gaussian import sampled_gaussian_local
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.evaluation import OperationCurve
 from symacct.theory.amplification.poisson import pairs
 from tests.thinning import examples
 

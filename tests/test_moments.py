@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symacct import DomainError, Kind, baselines
-from symacct.arithmetic.ball import precision
 from symacct.baselines import moments
 from symacct.baselines.moments import Region, _above, between
+from symacct.kernel.arithmetic.ball import precision
 from tests import independent
 
 F = Fraction

@@ -32,15 +32,15 @@ from symacct import (
     theorem,
     theorems,
 )
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision
 from symacct.baselines.ways import RARE
 from symacct.cli import main
-from symacct.core.claims import ADD_REMOVE, INTEGER_ORDERS, Proof, Source
 from symacct.explore.comparison import compare
 from symacct.export.formula import formula
-from symacct.expressions import theorem_registry
-from symacct.expressions.theorem_registry import always
+from symacct.kernel import theorem_registry
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.claims import ADD_REMOVE, INTEGER_ORDERS, Proof, Source
+from symacct.kernel.theorem_registry import always
 from symacct.profile import proofs
 from symacct.theory.amplification.poisson.s22 import pointwise_gap
 from symacct.theory.conversion import named as named_conversion

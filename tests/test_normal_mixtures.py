@@ -23,10 +23,10 @@ from symacct import (
     parse,
     sample_with_replacement,
 )
-from symacct.arithmetic.ball import precision
+from symacct.analysis import normal_mixtures
 from symacct.interop import from_dp_event, mixtures
+from symacct.kernel.arithmetic.ball import precision
 from symacct.mechanisms.mixtures import Overlap
-from symacct.numerics import normal_mixtures
 from symacct.profile.losses.density import densities
 from symacct.profile.losses.density.charts import DensityPair
 from symacct.profile.losses.density.densities import DensityLoss

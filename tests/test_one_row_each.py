@@ -4,8 +4,8 @@ import pytest
 from click.testing import CliRunner
 
 from symacct import Gaussian, PoissonSubsample
-from symacct.accountant.best import noted
 from symacct.cli import main
+from symacct.kernel.accountant import noted
 from symacct.papers.report import COMPARED, PrivacyReport
 from symacct.results.terminal import print_pairs
 from tests.command_lines import GOOD

@@ -145,7 +145,7 @@ def test_every_baseline_stands_beside_an_expression_or_is_alone():
     assert set(baselines.__all__) == set(BESIDE).union(*ALONE.values())
 
 
-@pytest.mark.filterwarnings("ignore::symacct.core.errors.OrderGridWarning")
+@pytest.mark.filterwarnings("ignore::symacct.kernel.errors.OrderGridWarning")
 @pytest.mark.parametrize("name", BESIDE)
 @examples(2, 40)
 @given(st.data())

@@ -10,7 +10,7 @@ from symacct import Node, calibrate_risk, dp_sgd
 from symacct.adversary.falsify import falsify
 from symacct.cli import main, verifying
 from symacct.cli.frame import SHARED
-from symacct.core import limits
+from symacct.kernel import limits
 from symacct.verify import PeerError
 
 #: Of some commands the Python function that answers, and parameters that are taken from it.

@@ -22,12 +22,12 @@ from symacct import (
     limits,
     parse,
 )
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision
-from symacct.core.symbols import t as T
+from symacct.analysis.densities import largest_log_ratio, mass, sides
+from symacct.analysis.jets import Germs, evaluator
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.symbols import t as T
 from symacct.mechanisms.mixtures import MixtureDirection, Overlap
-from symacct.numerics.densities import largest_log_ratio, mass, sides
-from symacct.numerics.jets import Germs, evaluator
 from tests.thinning import covering
 
 INFINITY = float("inf")

@@ -24,8 +24,8 @@ from symacct import (
     SubsampleWithoutReplacement,
     laws,
 )
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision
 from symacct.mechanisms import mixtures
 from symacct.theory.amplification.poisson import pairs
 from symacct.theory.amplification.poisson.finite_pairs import _largest_of as largest_of

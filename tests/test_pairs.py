@@ -30,9 +30,9 @@ from symacct import (
     parse,
     theorems,
 )
-from symacct.arithmetic.signs import log_sign
-from symacct.core.errors import SoundnessError
-from symacct.expressions.theorem_registry import is_about
+from symacct.kernel.arithmetic.signs import log_sign
+from symacct.kernel.errors import SoundnessError
+from symacct.kernel.theorem_registry import is_about
 from tests.support import overlap
 from tests.thinning import covering
 

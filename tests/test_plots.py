@@ -38,7 +38,7 @@ from symacct.explore.plots.default_orders import default_orders
 from symacct.explore.plots.drawing import Drawing
 from symacct.explore.plots.lines import PlotLine
 from symacct.export.figures import save
-from symacct.results.rounding import rational_float
+from symacct.kernel.answer import rational_float
 
 pytest.importorskip("matplotlib", reason="matplotlib is an extra: symacct[plot]")
 

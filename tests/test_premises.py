@@ -29,9 +29,9 @@ from symacct import (
     sampled_descent,
     truncated_poisson,
 )
-from symacct.core.claims import Relation, adjacency
 from symacct.export.description import OF_OUTSIDE, describe, own_premises, premises
-from symacct.expressions.node import kinds
+from symacct.kernel.claims import Relation, adjacency
+from symacct.kernel.node import kinds
 from tests.support import INFINITE, LEAVES
 from tests.thinning import examples
 
@@ -115,7 +115,7 @@ def test_every_node_says_what_it_asks():
     assert set(ASKED) | OF_NUMBERS == set(PACKAGE)
     assert {*OVER, *LEAVES, *INFINITE} == set(PACKAGE)
     for name, kind in PACKAGE.items():
-        base = symacct.mechanisms.mechanism.Mechanism
+        base = symacct.kernel.node.Mechanism
         own = [one for one in kind.__mro__ if one.__module__ != base.__module__]
         own = [one for one in own if one.__name__ not in ("Operation", "Node")]
         states = any({"premises", "premises_for"} & vars(one).keys() for one in own)

@@ -11,10 +11,10 @@ import flint
 import mpmath
 import pytest
 
-from symacct.accountant.accountant import Accountant
-from symacct.core.claims import Kind
 from symacct.evidence.vectors import FILES, count_of, line
 from symacct.evidence.vectors.answers import double, node_of
+from symacct.kernel.accountant import Accountant
+from symacct.kernel.claims import Kind
 from tests.soak.checks import checks
 from tests.thinning import some
 from tests.vector_checks import NoMethodError, check

@@ -16,9 +16,9 @@ from symacct import (
     PrecisionError,
     RandomAllocation,
 )
-from symacct.arithmetic import BALL
-from symacct.numerics.balls import ball
-from symacct.numerics.lognormal import Lognormal, LognormalMoments
+from symacct.analysis.lognormal import Lognormal, LognormalMoments
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.sums.balls import ball
 from symacct.theory.amplification import allocation
 from tests import independent
 from tests.support import holds

@@ -3,7 +3,7 @@
 import pytest
 
 import symacct as sa
-from symacct.core.errors import DomainError, LimitError, ParseError
+from symacct.kernel.errors import DomainError, LimitError, ParseError
 from symacct.text import parse_open
 
 STEP = sa.PoissonSubsample(sa.Gaussian(4), "1/10")

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 
 import symacct
 from symacct.cli import main
-from symacct.core.errors import DomainError, LimitError
 from symacct.explore.reference import reference_table
+from symacct.kernel.errors import DomainError, LimitError
 
 
 def run(*words: str):

@@ -28,7 +28,7 @@ from symacct import (
     sweep,
 )
 from symacct.cli import main
-from symacct.core.errors import CurveAloneError, InfiniteError
+from symacct.kernel.errors import CurveAloneError, InfiniteError
 
 G = Gaussian(5)
 STEP = PoissonSubsample(G, "1/9")

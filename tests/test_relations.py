@@ -11,7 +11,7 @@ from symacct import (
     parse,
 )
 from symacct.cli import main
-from symacct.core.claims import ADD_REMOVE, EITHER, REPLACE_ONE, adjacency
+from symacct.kernel.claims import ADD_REMOVE, EITHER, REPLACE_ONE, adjacency
 from symacct.text import parse_open
 from tests.command_lines import GOOD
 from tests.test_messages import EXPRESSIONS

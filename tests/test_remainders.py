@@ -14,7 +14,7 @@ from pkgutil import iter_modules
 import pytest
 
 import symacct
-from symacct.core.errors import PrecisionError
+from symacct.kernel.errors import PrecisionError
 from tests import remainders
 from tests.remainders.rows import ROWS
 from tests.soak.mutants import bounds, mutants, sections
@@ -54,7 +54,7 @@ STEERING = {
     # Of which only the first order is read; how many digits are tried.
     "profile.fourier.contour": ["in: line = OrderLine(-lam", "_ALIAS_NEED"],
     # Bits and widths that are tried, and loops without an end; fewer ways of proof.
-    "numerics.worst_triangle": [
+    "analysis.worst_triangle": [
         "in: half = bits // 2",
         "width /= 4",
         "width = min(self.width, high - low)",
@@ -78,7 +78,7 @@ STEERING = {
     # What is beyond the last place is far below the error wherever its bound is finite.
     "numerics.lognormal:moments": ["up_to(right)", "geometric_tail((theta * h * end)"],
     "profile.best_of_runs": ["rate.lower()", "falls(runs).lower()"],
-    "numerics.differences": ["0 < abs(log_moment).upper()"],
+    "kernel.sums.differences": ["0 < abs(log_moment).upper()"],
     # D falls: of a ball of y what it is at the lower end, 1 − a, is more than at any other.
     "operations.truncated": ["cut.min(kept).lower()"],
     # What a line is high, of 64 bits, of which nodes are chosen so that it is far below the error.
@@ -103,7 +103,7 @@ ELSEWHERE = {
     "profile.losses.density.densities": ["arb(arc).union(arb(arc + 1))"],
     "profile.losses.density.monotone_mixture": ["left.union(right)"],
     "profile.tradeoff": ["top.union("],
-    "numerics.worst_triangle": [
+    "analysis.worst_triangle": [
         "rise.lower() \u2192",
         "self.value(square).lower()",
         "found.bend.upper()",

@@ -8,11 +8,11 @@ import random
 import pytest
 
 from symacct import Accountant, Compose, DomainError, Gaussian, Laplace, PoissonSubsample, limits
-from symacct.core import limits as sizes
-from symacct.core.exact import order
-from symacct.core.lru_table import Remembered
 from symacct.interop import EventAccountant
-from symacct.rdp.curve import LeafCurve
+from symacct.kernel import limits as sizes
+from symacct.kernel.evaluation import LeafCurve
+from symacct.kernel.exact import order
+from symacct.kernel.memory import Remembered
 
 STEP = PoissonSubsample(Gaussian(3), "1/50")
 M = 100 * STEP + Laplace(4)

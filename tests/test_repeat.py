@@ -28,8 +28,8 @@ from symacct import (
     laws,
     parse,
 )
-from symacct.expressions.theorem_registry import named
 from symacct.interop.runs import gamma_of_mean, mean_above
+from symacct.kernel.theorem_registry import named
 from tests import independent
 from tests.support import INFINITY, holds
 from tests.thinning import covering

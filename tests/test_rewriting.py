@@ -25,8 +25,8 @@ from symacct import (
     SubsampleWithoutReplacement,
     parse,
 )
-from symacct.core.exact import INFINITY
-from symacct.core.symbols import alpha as ALPHA
+from symacct.kernel.exact import INFINITY
+from symacct.kernel.symbols import alpha as ALPHA
 from symacct.mechanisms import ScalarGaussian
 from tests.support import decimal_overlaps, overlap
 from tests.thinning import covering

@@ -41,8 +41,8 @@ from symacct import (
     risk,
 )
 from symacct.cli import main
-from symacct.core.deadline import Budget
-from symacct.results.enclosure import to_fraction
+from symacct.kernel.answer import to_fraction
+from symacct.kernel.deadline import Budget
 from tests import independent
 from tests.support import holds
 

@@ -29,9 +29,9 @@ from symacct import (
 )
 from symacct.accountant.currencies.curve_tests import profile_of_curve
 from symacct.cli import main
-from symacct.core.deadline import Budget
 from symacct.explore.risk import Risk
-from symacct.results.enclosure import to_fraction
+from symacct.kernel.answer import to_fraction
+from symacct.kernel.deadline import Budget
 from tests.thinning import examples
 
 CURVES = [

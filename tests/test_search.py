@@ -35,10 +35,10 @@ from symacct import (
     TreeAggregation,
     laws,
 )
-from symacct.arithmetic.ball import precision
-from symacct.numerics import order_search
-from symacct.rdp import steering
-from symacct.rdp.question import EpsilonDelta
+from symacct.kernel import optimal_order
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.question import EpsilonDelta
+from symacct.kernel.sums import order_search
 from symacct.theory.conversion import named
 from tests import independent
 from tests.support import INFINITY, LEAVES, OPERATIONS
@@ -91,7 +91,7 @@ def from_a_guess(curve):
         asked.add(alpha)
         return curve(alpha)
 
-    found = steering.whole_valley(
+    found = optimal_order.whole_valley(
         question, counted, lambda alpha: converted(counted(alpha), alpha), 2, 10**4
     )
     best = min(range(2, 500), key=lambda alpha: float(converted(curve(alpha), alpha)))
@@ -390,7 +390,7 @@ def test_a_callable_s_own_precision_is_the_one_asked_for():
     assert mpmath.mp.dps == 15
 
 
-@pytest.mark.filterwarnings("ignore::symacct.core.errors.OrderGridWarning")
+@pytest.mark.filterwarnings("ignore::symacct.kernel.errors.OrderGridWarning")
 @pytest.mark.parametrize(
     ("m", "delta"),
     [

@@ -41,7 +41,7 @@ from symacct.explore.comparison import compare_epsilon
 from symacct.export.description import in_few_words
 from symacct.export.spoken import value
 from symacct.export.tables import table
-from symacct.results.rounding import found_order
+from symacct.kernel.answer import found_order
 from symacct.testing import UnsoundError, assert_sound
 from tests.independent import fraction
 

@@ -9,8 +9,6 @@ import pytest
 from flint import arb
 
 from symacct import AssumptionError, DomainError, Kind, OrderError, PureDP
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision, rational
 from symacct.baselines import (
     shuffled,
     shuffled_closed,
@@ -23,6 +21,8 @@ from symacct.baselines import (
     shuffled_responses_rdp,
 )
 from symacct.baselines.shuffled_renyi import Signs
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision, rational
 from tests import independent
 from tests.support import holds
 

@@ -72,7 +72,7 @@ def test_below_the_theorem_is_not_below_the_curve():
 def test_the_value_lies_between_and_few_orders_are_asked():
     mechanism = sa.Gaussian(37)
     m = sa.PoissonSubsample(mechanism, "1/1000")
-    from symacct.accountant.accountant import default_accountant
+    from symacct.kernel.accountant import default_accountant
 
     before = default_accountant("ball").oracle_calls(mechanism)
     low, high = softmax_bounds(m, 100_000)

@@ -16,13 +16,12 @@ from symacct import (
     theorem,
     theorems,
 )
-from symacct.core.claims import infer
-from symacct.expressions.attained import ADDED, UNKNOWN, why_no_one_way
-from symacct.expressions.node import Node, kinds
+from symacct.kernel import conversion as conversion_register
+from symacct.kernel.claims import ADDED, UNKNOWN, infer, why_no_one_way
+from symacct.kernel.conversion import Conversion, register
+from symacct.kernel.node import Node, kinds
 from symacct.mechanisms import Mechanism
-from symacct.theory.conversion import conversion as conversion_register
 from symacct.theory.conversion import of_one_order
-from symacct.theory.conversion.conversion import Conversion, register
 
 CURVE = ("curve", "excess", "at_one", "at_infinity")
 DECIDING = ("kind", "attained", "convex", "source")

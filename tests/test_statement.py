@@ -37,14 +37,14 @@ from symacct import (
     theorems,
 )
 from symacct.cli import main
-from symacct.core.claims import Source
-from symacct.core.sources import WORKS
 from symacct.export.citation import each_work
 from symacct.export.description import describe
 from symacct.export.spoken import value
+from symacct.kernel.answer import exact_decimal
+from symacct.kernel.claims import Source
+from symacct.kernel.sources import WORKS
 from symacct.papers.fingerprint import fingerprint
 from symacct.papers.statement import _FORMS, statement, training
-from symacct.results.rounding import exact_decimal
 from symacct.theory.conversion import conversions
 from tests.independent import fraction
 

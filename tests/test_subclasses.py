@@ -14,11 +14,11 @@ from symacct import (
     laws,
     theorem,
 )
-from symacct.core.claims import ADD_REMOVE, FINITE_ORDERS, Kind
-from symacct.core.errors import SoundnessError
-from symacct.expressions.node import Node, kinds
-from symacct.expressions.theorem_registry import always, forget, is_about, theorems
-from symacct.operations.operation import Operation
+from symacct.kernel.claims import ADD_REMOVE, FINITE_ORDERS, Kind
+from symacct.kernel.errors import SoundnessError
+from symacct.kernel.node import Node, kinds
+from symacct.kernel.operation import Operation
+from symacct.kernel.theorem_registry import always, forget, is_about, theorems
 
 ORDERS = (2, 5, "5/2", "inf")
 

@@ -22,20 +22,20 @@ from symacct import (
     RandomizedResponse,
     laws,
 )
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision
+from symacct.analysis import triangles
+from symacct.analysis.jets import Jet, JetsOfBalls, _positive_factors, evaluator
+from symacct.analysis.lognormal import Line, Lognormal
+from symacct.analysis.triangles import Triple
 from symacct.codegen.constants import in_float64
 from symacct.codegen.context import CodeArithmetic
 from symacct.codegen.interpret import FloatMachine
 from symacct.codegen.trace import trace
-from symacct.core import symbols
 from symacct.distributions.closed_forms import GeometricDirection
 from symacct.distributions.normal import blend_matrices, matrix
+from symacct.kernel import symbols
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision
 from symacct.mechanisms.mixtures import MixtureDirection, Overlap
-from symacct.numerics import triangles
-from symacct.numerics.jets import Jet, JetsOfBalls, _positive_factors, evaluator
-from symacct.numerics.lognormal import Line, Lognormal
-from symacct.numerics.triangles import Triple
 from symacct.profile.losses.fixed_size.equilateral import Equilateral
 from symacct.profile.losses.fixed_size.gaussian import FixedSizeGaussian, _Frame
 from symacct.profile.losses.sampled_gaussian.frame import SampledFrame

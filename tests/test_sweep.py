@@ -33,10 +33,10 @@ from symacct import (
     sweep,
 )
 from symacct.cli import main
-from symacct.core import exact
 from symacct.explore.grids import grid, whole_numbers
 from symacct.explore.sweeps import worker
 from symacct.explore.sweeps.results import source_digest
+from symacct.kernel import exact
 
 SIGMA, GAMMA = sympy.symbols("sigma gamma", positive=True)
 STEP = PoissonSubsample(Gaussian(SIGMA), GAMMA)

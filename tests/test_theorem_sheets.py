@@ -11,8 +11,8 @@ from click.testing import CliRunner
 import symacct as sa
 from symacct import theorem, theorems
 from symacct.cli import main
-from symacct.core.errors import DomainError
 from symacct.export import theorem_sheets
+from symacct.kernel.errors import DomainError
 from symacct.theory import catalogue
 from tests.test_cli import run
 

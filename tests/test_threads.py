@@ -18,9 +18,9 @@ from symacct import (
     limits,
     parse,
 )
-from symacct.arithmetic.ball import _flint
-from symacct.core.limits import current
-from symacct.rdp.curve import LeafCurve
+from symacct.kernel.arithmetic.ball import _flint
+from symacct.kernel.evaluation import LeafCurve
+from symacct.kernel.limits import current
 
 THREADS = 8
 TEXTS = [

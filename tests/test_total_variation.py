@@ -21,11 +21,11 @@ from symacct import (
     SymacctError,
     limits,
 )
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision
 from symacct.explore.comparison import compare_epsilon
-from symacct.rdp.question import least_divergence
-from symacct.theory.conversion import conversion as conversion_register
+from symacct.kernel import conversion as conversion_register
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.question import least_divergence
 from symacct.theory.conversion import named, total_variation
 from tests import independent
 from tests.support import LEAVES, OPERATIONS

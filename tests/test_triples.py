@@ -38,14 +38,14 @@ from symacct import (
     parse,
     softmax_bounds,
 )
-from symacct.arithmetic.ball import precision
-from symacct.core.claims import INTEGER_ORDERS
+from symacct.analysis import worst_triangle as worst_triangles
+from symacct.analysis.triangles import SlopeSeries, Triangles, on_a_piece, triple_log_excess
+from symacct.analysis.worst_triangle import RiseBounds
 from symacct.interop.opacus import to_opacus_history
-from symacct.numerics import worst_triangle as worst_triangles
-from symacct.numerics.balls import ball
-from symacct.numerics.triangles import SlopeSeries, Triangles, on_a_piece, triple_log_excess
-from symacct.numerics.worst_triangle import RiseBounds
-from symacct.rdp.evaluation import OperationCurve
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.claims import INTEGER_ORDERS
+from symacct.kernel.evaluation import OperationCurve
+from symacct.kernel.sums.balls import ball
 from symacct.theory.amplification.triples import gaussian
 from symacct.verify.judging.truth import parts_of
 from tests import independent

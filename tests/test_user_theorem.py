@@ -23,10 +23,10 @@ from symacct import (
     theorem,
     theorems,
 )
-from symacct.core.claims import ADD_REMOVE, FINITE_ORDERS, INTEGER_ORDERS
-from symacct.core.errors import EqualTheoremWarning, SoundnessError
 from symacct.export.explanation import explain
-from symacct.expressions.theorem_registry import always, forget, named
+from symacct.kernel.claims import ADD_REMOVE, FINITE_ORDERS, INTEGER_ORDERS
+from symacct.kernel.errors import EqualTheoremWarning, SoundnessError
+from symacct.kernel.theorem_registry import always, forget, named
 
 NODE = PoissonSubsample(Gaussian(5), "1/100")
 

@@ -17,9 +17,9 @@ import pytest
 from click.testing import CliRunner
 
 from symacct.cli import main
-from symacct.core.errors import DomainError, PrecisionError
 from symacct.evidence.vectors import FILES, count_of, line, write
 from symacct.evidence.vectors.decimals import both_forms, outward
+from symacct.kernel.errors import DomainError, PrecisionError
 
 ROOT = Path(__file__).parents[1] / "vectors"
 EACH = 12  # questions of a file that are made again

@@ -21,16 +21,15 @@ from symacct import (
 )
 from symacct.codegen.targets import TARGETS
 from symacct.codegen.targets.c import CWriter
-from symacct.core.claims import ALL_ORDERS, EITHER
-from symacct.core.exact import INFINITY, exact
 from symacct.explore.comparison import compare_epsilon
-from symacct.expressions.attained import ADDED, SWAPPED
-from symacct.expressions.node import Node, as_node
-from symacct.expressions.parameters import positive, rate
-from symacct.expressions.theorem_registry import always, forget
+from symacct.kernel import conversion as conversions
+from symacct.kernel.claims import ADDED, ALL_ORDERS, EITHER, SWAPPED
+from symacct.kernel.exact import INFINITY, exact
+from symacct.kernel.node import Node, as_node
+from symacct.kernel.operation import Operation
+from symacct.kernel.parameters import positive, rate
+from symacct.kernel.theorem_registry import always, forget
 from symacct.mechanisms import Mechanism
-from symacct.operations.operation import Operation
-from symacct.theory.conversion import conversion as conversions
 
 
 @pytest.fixture

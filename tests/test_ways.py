@@ -8,7 +8,7 @@ import mpmath
 
 from symacct import Curve, Gaussian, sample_with_replacement
 from symacct.baselines.ways import SPENT, ways
-from symacct.core.claims import Kind
+from symacct.kernel.claims import Kind
 
 
 def test_rare_draws_cost_hardly_anything() -> None:

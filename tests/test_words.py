@@ -9,9 +9,9 @@ import sympy
 from symacct import Gaussian, PoissonSubsample, PostProcess, theorem, theorems
 from symacct.export.description import describe, describe_tex
 from symacct.export.latex.sentences import mathematics, tex
-from symacct.expressions.node import kinds
-from symacct.expressions.theorem_registry import forget
-from symacct.expressions.words import Marked, pieces
+from symacct.kernel.node import kinds
+from symacct.kernel.theorem_registry import forget
+from symacct.kernel.words import Marked, pieces
 from symacct.papers.statement import statement, training
 from tests.symbolic import LEAVES, OPERATIONS
 

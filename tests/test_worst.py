@@ -11,19 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symacct import Accountant, Gaussian, Kind, SubsampleWithoutReplacement
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision
-from symacct.numerics import worst_triangle as worst_triangles
-from symacct.numerics.balls import ball
-from symacct.numerics.order_search import root, saddle
-from symacct.numerics.triangles import Triangles, triple_excess
-from symacct.numerics.worst_triangle import (
+from symacct.analysis import worst_triangle as worst_triangles
+from symacct.analysis.triangles import Triangles, triple_excess
+from symacct.analysis.worst_triangle import (
     MeasuredRiseBounds,
     RiseBounds,
     Summit,
     TriangleEnd,
     worst,
 )
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.sums.balls import ball
+from symacct.kernel.sums.order_search import root, saddle
 from symacct.theory.amplification.triples import gaussian
 from tests.thinning import covering
 

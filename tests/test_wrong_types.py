@@ -7,7 +7,7 @@ import pytest
 
 import symacct
 from symacct import Accountant, Node, baselines, interop
-from symacct.core.interning import Interned
+from symacct.kernel.memory import Interned
 from tests import wrong_types
 
 CALLS = sorted(wrong_types.all_calls())

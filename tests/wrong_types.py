@@ -30,9 +30,9 @@ from symacct import (
     verify,
 )
 from symacct.codegen import code
-from symacct.core.claims import INTEGER_ORDERS
 from symacct.export.expansions import expansion, optimum
 from symacct.export.tables import table
+from symacct.kernel.claims import INTEGER_ORDERS
 from symacct.papers.document import paper
 from symacct.verify.peer.incidents import Incidents
 from symacct.verify.reporting.judgement import Judgement

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import symacct
-from symacct.core.claims import Kind
-from symacct.expressions.theorem_registry import Theorem
+from symacct.kernel.claims import Kind
+from symacct.kernel.theorem_registry import Theorem
 
 HEAD = """# Theorems in use
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from symacct.adversary.claims import CLAIMS
 from symacct.adversary.falsify import Attack, Trial, falsify
-from symacct.expressions.theorem_registry import theorems
-from symacct.results.rounding import format_shared
+from symacct.kernel.answer import format_shared
+from symacct.kernel.theorem_registry import theorems
 from symacct.theory.conversion import of_one_order
 
 PAGE = Path("docs") / "falsify.md"

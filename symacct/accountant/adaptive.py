@@ -14,13 +14,15 @@ from typing import Any, Self
 
 from flint import arb
 
-from symacct.accountant.accountant import Accountant, certified_number
 from symacct.accountant.currencies import concentrated
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import doubled, precision
-from symacct.core import arguments, deadline, limits
-from symacct.core.claims import Claim, Kind
-from symacct.core.errors import (
+from symacct.kernel import arguments, deadline, limits
+from symacct.kernel.accountant import Accountant, certified_number
+from symacct.kernel.answer import Enclosure
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import doubled, precision
+from symacct.kernel.claims import Claim, Kind
+from symacct.kernel.conversion import Conversion, named
+from symacct.kernel.errors import (
     BudgetError,
     DomainError,
     ParseError,
@@ -28,16 +30,14 @@ from symacct.core.errors import (
     SoundnessError,
     echo,
 )
-from symacct.core.exact import INFINITY, Numeric, Order, exact, order, text
-from symacct.core.forking import new_lock
-from symacct.expressions.node import Node, as_node
-from symacct.expressions.parameters import given_delta, rational
+from symacct.kernel.evaluation import Evaluation, exact_pure, goal_of
+from symacct.kernel.exact import INFINITY, Numeric, Order, exact, order, text
+from symacct.kernel.memory import new_lock
+from symacct.kernel.node import Node, as_node
+from symacct.kernel.parameters import given_delta, rational
 from symacct.operations import Compose
-from symacct.rdp.evaluation import Evaluation, exact_pure, goal_of
-from symacct.results.enclosure import Enclosure
 from symacct.text import from_json, to_json
 from symacct.text.json_documents import is_format, read_json
-from symacct.theory.conversion.conversion import Conversion, named
 
 #: The orders that share δ where none are given; ∞ takes no share, and is always among them.
 ORDERS = (Fraction(3, 2), 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128)

@@ -12,8 +12,8 @@ from symacct.adversary.schemes.raised import RaisedResponse
 from symacct.adversary.schemes.replaced import Replaced
 from symacct.adversary.schemes.scheme import USUAL_RELATION, Scheme
 from symacct.adversary.schemes.tradeoff import HockeyStick, TrueEpsilon
-from symacct.arithmetic import Arithmetic, Number
-from symacct.core.claims import (
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.claims import (
     EITHER,
     FINITE_ORDERS,
     INFINITE_ORDER,
@@ -22,8 +22,8 @@ from symacct.core.claims import (
     Orders,
     Source,
 )
-from symacct.core.exact import Order
-from symacct.expressions.theorem_registry import Bound, Theorem, always
+from symacct.kernel.exact import Order
+from symacct.kernel.theorem_registry import Bound, Theorem, always
 from symacct.theory.amplification.fixed_size import wbk19
 from symacct.theory.amplification.fixed_size.ternary import loss_spread
 from symacct.theory.amplification.poisson import zw19

@@ -11,14 +11,14 @@ from flint import arb
 from symacct.adversary.candidates.arrays import ARRAYS
 from symacct.adversary.candidates.finite import Candidates
 from symacct.adversary.schemes.scheme import Scheme
-from symacct.arithmetic import BALL, Number
-from symacct.arithmetic.ball import precision
-from symacct.core.claims import Kind
-from symacct.core.errors import NoNumberError, SymacctError
-from symacct.core.exact import INFINITY, Order
-from symacct.expressions.node import Node
-from symacct.expressions.theorem_registry import Theorem, always
-from symacct.rdp.evaluation import Evaluation
+from symacct.kernel.arithmetic import BALL, Number
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.claims import Kind
+from symacct.kernel.errors import NoNumberError, SymacctError
+from symacct.kernel.evaluation import Evaluation
+from symacct.kernel.exact import INFINITY, Order
+from symacct.kernel.node import Node
+from symacct.kernel.theorem_registry import Theorem, always
 
 _POPULATION = 64
 _KEPT = 8

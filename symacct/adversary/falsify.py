@@ -7,12 +7,12 @@ import numpy as np
 from symacct.adversary.candidates.outcome import Attack, Trial
 from symacct.adversary.search import Search, tasks
 from symacct.adversary.statements import statements
-from symacct.core import limits
-from symacct.core.claims import INTEGER_ORDERS, Kind, Orders
-from symacct.core.claims import orders as named_orders
-from symacct.expressions.parameters import whole
-from symacct.expressions.theorem_registry import Bound, Theorem
-from symacct.results.progress import progress
+from symacct.kernel import limits
+from symacct.kernel.claims import INTEGER_ORDERS, Kind, Orders
+from symacct.kernel.claims import orders as named_orders
+from symacct.kernel.deadline import progress
+from symacct.kernel.parameters import whole
+from symacct.kernel.theorem_registry import Bound, Theorem
 from symacct.theory.conversion import Conversion
 
 

@@ -13,10 +13,10 @@ from symacct.adversary.candidates.outcome import Trial
 from symacct.adversary.climb import Found, Ruler, Task, climb
 from symacct.adversary.schemes.scheme import Scheme
 from symacct.adversary.schemes.schemes import attacking
-from symacct.arithmetic import Number
-from symacct.core.claims import Kind
-from symacct.core.exact import INFINITY, Order
-from symacct.expressions.theorem_registry import Theorem, covers
+from symacct.kernel.arithmetic import Number
+from symacct.kernel.claims import Kind
+from symacct.kernel.exact import INFINITY, Order
+from symacct.kernel.theorem_registry import Theorem, covers
 
 _WHOLE = (2, 3, 4, 5, 6, 8, 12)
 _REAL = (1, Fraction(5, 4), Fraction(3, 2), 2, Fraction(5, 2), 3, Fraction(9, 2), 8)

@@ -8,16 +8,15 @@ from dataclasses import replace
 from symacct.adversary.claims import CLAIMS, conjectured
 from symacct.adversary.schemes.scheme import Scheme
 from symacct.adversary.schemes.schemes import SCHEMES
-from symacct.arithmetic import Arithmetic, Number
-from symacct.core import arguments
-from symacct.core.claims import EITHER, FINITE_ORDERS, Kind, Orders, Source
-from symacct.core.claims import kind as named_kind
-from symacct.core.errors import DomainError, echo, suggestion
-from symacct.core.exact import Order
-from symacct.expressions import theorem_registry
-from symacct.expressions.theorem_registry import Bound, Theorem, always
+from symacct.kernel import arguments, theorem_registry
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.claims import EITHER, FINITE_ORDERS, Kind, Orders, Source
+from symacct.kernel.claims import kind as named_kind
+from symacct.kernel.conversion import Conversion
+from symacct.kernel.errors import DomainError, echo, suggestion
+from symacct.kernel.exact import Order
+from symacct.kernel.theorem_registry import Bound, Theorem, always
 from symacct.theory.conversion import of_one_order
-from symacct.theory.conversion.conversion import Conversion
 from symacct.theory.rdp_curve import RDPCurve
 
 #: A theorem, and the schemes that attack it where they are chosen for it.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from flint import arb
 
-from symacct.arithmetic import BALL
 from symacct.baselines.result import enclose
-from symacct.core.claims import EITHER, INTEGER_ORDERS, Kind
-from symacct.core.errors import OrderError, echo
-from symacct.core.exact import INFINITY, Numeric, order
-from symacct.core.sources import AKL21
-from symacct.expressions.parameters import positive
-from symacct.results.enclosure import Bound
+from symacct.kernel.answer import Bound
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.claims import EITHER, INTEGER_ORDERS, Kind
+from symacct.kernel.errors import OrderError, echo
+from symacct.kernel.exact import INFINITY, Numeric, order
+from symacct.kernel.parameters import positive
+from symacct.kernel.sources import AKL21
 
 
 def skellam_bound(

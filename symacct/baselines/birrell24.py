@@ -13,16 +13,16 @@ from functools import cache
 
 from flint import arb
 
-from symacct.arithmetic import BALL
 from symacct.baselines.result import enclose
-from symacct.core import deadline
-from symacct.core.claims import ABOVE_ONE, REPLACE_ONE, Kind
-from symacct.core.errors import DomainError, OrderError, echo
-from symacct.core.exact import INFINITY, Numeric, order
-from symacct.core.sources import BEBP24
-from symacct.expressions.parameters import nonnegative, positive, rate, whole
-from symacct.numerics.balls import ball
-from symacct.results.enclosure import Bound
+from symacct.kernel import deadline
+from symacct.kernel.answer import Bound
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.claims import ABOVE_ONE, REPLACE_ONE, Kind
+from symacct.kernel.errors import DomainError, OrderError, echo
+from symacct.kernel.exact import INFINITY, Numeric, order
+from symacct.kernel.parameters import nonnegative, positive, rate, whole
+from symacct.kernel.sources import BEBP24
+from symacct.kernel.sums.balls import ball
 
 _LAST = 1000  # orders and terms together: the moments take their square of steps
 

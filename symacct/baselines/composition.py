@@ -9,16 +9,16 @@ from fractions import Fraction
 import numpy as np
 from flint import arb
 
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision
 from symacct.baselines.result import Baseline, probability_or_zero
-from symacct.core import deadline, limits
-from symacct.core.claims import Kind
-from symacct.core.errors import AssumptionError, DomainError, echo
-from symacct.core.exact import Numeric
-from symacct.core.sources import DKM06, DRV10, KOV15, WBK19
-from symacct.expressions.parameters import rational, whole
-from symacct.numerics.balls import ball, up_to
+from symacct.kernel import deadline, limits
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.claims import Kind
+from symacct.kernel.errors import AssumptionError, DomainError, echo
+from symacct.kernel.exact import Numeric
+from symacct.kernel.parameters import rational, whole
+from symacct.kernel.sources import DKM06, DRV10, KOV15, WBK19
+from symacct.kernel.sums.balls import ball, up_to
 
 _SEARCH_BITS = 128
 _GOLDEN = Fraction(381966, 1_000_000)

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from symacct.arithmetic import BALL
 from symacct.baselines.result import enclose
-from symacct.core.claims import ABOVE_ONE, EITHER, Kind
-from symacct.core.errors import OrderError, echo
-from symacct.core.exact import INFINITY, Numeric, order
-from symacct.core.sources import SYMACCT
+from symacct.kernel.answer import Bound
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.claims import ABOVE_ONE, EITHER, Kind
+from symacct.kernel.errors import OrderError, echo
+from symacct.kernel.exact import INFINITY, Numeric, order
+from symacct.kernel.sources import SYMACCT
 from symacct.mechanisms import DiscreteGaussianSum
-from symacct.results.enclosure import Bound
 
 
 def discrete_sum_rdp(

@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 from flint import arb
 
-from symacct.accountant.accountant import certified_number
-from symacct.arithmetic import BALL, Arithmetic, Number
-from symacct.core.claims import ABOVE_ONE, EITHER, Claim, Kind
-from symacct.core.errors import DomainError, echo
-from symacct.core.exact import Numeric, is_infinite
-from symacct.core.sources import WBK19, ZW19
-from symacct.expressions.parameters import above_one, nonnegative, positive, rate, rational
-from symacct.results.enclosure import Enclosure
+from symacct.kernel.accountant import certified_number
+from symacct.kernel.answer import Enclosure
+from symacct.kernel.arithmetic import BALL, Arithmetic, Number
+from symacct.kernel.claims import ABOVE_ONE, EITHER, Claim, Kind
+from symacct.kernel.errors import DomainError, echo
+from symacct.kernel.exact import Numeric, is_infinite
+from symacct.kernel.parameters import above_one, nonnegative, positive, rate, rational
+from symacct.kernel.sources import WBK19, ZW19
 
 _CHI = Claim(Kind.UPPER, EITHER, ABOVE_ONE, sources=(WBK19.at("Lemma 31, corrected"),))
 # Attained where the sampled law is P with the record and Q without it, for an (ε, δ) that P and Q

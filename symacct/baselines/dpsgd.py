@@ -7,16 +7,16 @@ from fractions import Fraction
 
 from flint import arb
 
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision
+from symacct.analysis.normal_tails import hockey_stick
 from symacct.baselines.result import Baseline
-from symacct.core import arguments
-from symacct.core.claims import Kind
-from symacct.core.errors import DomainError
-from symacct.core.exact import Numeric
-from symacct.core.sources import BLOG
-from symacct.expressions.parameters import positive, rate, rational, whole
-from symacct.numerics.normal_tails import hockey_stick
+from symacct.kernel import arguments
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.claims import Kind
+from symacct.kernel.errors import DomainError
+from symacct.kernel.exact import Numeric
+from symacct.kernel.parameters import positive, rate, rational, whole
+from symacct.kernel.sources import BLOG
 
 _SEARCH_BITS = 96
 _GRID = 60

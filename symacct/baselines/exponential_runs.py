@@ -12,16 +12,16 @@ from math import ceil, expm1, log
 
 from flint import arb, fmpz
 
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision
 from symacct.baselines.result import Baseline, probability_or_zero
-from symacct.core import deadline
-from symacct.core.claims import Kind
-from symacct.core.errors import DomainError, echo
-from symacct.core.exact import Numeric
-from symacct.core.sources import SYMACCT
-from symacct.expressions.parameters import positive, rational, whole
-from symacct.numerics.balls import up_to
+from symacct.kernel import deadline
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.claims import Kind
+from symacct.kernel.errors import DomainError, echo
+from symacct.kernel.exact import Numeric
+from symacct.kernel.parameters import positive, rational, whole
+from symacct.kernel.sources import SYMACCT
+from symacct.kernel.sums.balls import up_to
 
 _NAME = "exponential mechanisms, chosen beforehand"
 _MOST_RUNS, _LEAST_RANGE, _MOST_RANGE = 1000, Fraction(1, 10**9), 100

@@ -7,16 +7,16 @@ from fractions import Fraction
 
 from flint import arb
 
-from symacct.arithmetic import BALL
+from symacct.analysis.normal_tails import hockey_stick, hockey_stick_inverse
 from symacct.baselines.result import Baseline, enclose, probability_or_zero
-from symacct.core.claims import ABOVE_ONE, REPLACE_ONE, Kind
-from symacct.core.errors import DomainError, OrderError, echo
-from symacct.core.exact import INFINITY, Numeric, order
-from symacct.core.sources import BW18, WBK19
-from symacct.expressions.parameters import positive, rate, rational, whole
-from symacct.numerics.balls import ball
-from symacct.numerics.normal_tails import hockey_stick, hockey_stick_inverse
-from symacct.results.enclosure import Enclosure
+from symacct.kernel.answer import Enclosure
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.claims import ABOVE_ONE, REPLACE_ONE, Kind
+from symacct.kernel.errors import DomainError, OrderError, echo
+from symacct.kernel.exact import INFINITY, Numeric, order
+from symacct.kernel.parameters import positive, rate, rational, whole
+from symacct.kernel.sources import BW18, WBK19
+from symacct.kernel.sums.balls import ball
 
 _SOURCE = BW18.at("Theorem 8")
 

@@ -24,17 +24,17 @@ from itertools import pairwise
 
 from flint import arb
 
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision
-from symacct.core import deadline
-from symacct.core.claims import ADD_REMOVE, FINITE_ORDERS, Claim, Kind
-from symacct.core.errors import DomainError
-from symacct.core.exact import Numeric
-from symacct.core.sources import BLOG
-from symacct.expressions.parameters import rational, whole
-from symacct.numerics.balls import ball, normal_tail
-from symacct.numerics.sampled_gaussian import sampled_gaussian_excess
-from symacct.results.enclosure import Enclosure, from_ball
+from symacct.analysis.sampled_gaussian import sampled_gaussian_excess
+from symacct.kernel import deadline
+from symacct.kernel.answer import Enclosure, from_ball
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.claims import ADD_REMOVE, FINITE_ORDERS, Claim, Kind
+from symacct.kernel.errors import DomainError
+from symacct.kernel.exact import Numeric
+from symacct.kernel.parameters import rational, whole
+from symacct.kernel.sources import BLOG
+from symacct.kernel.sums.balls import ball, normal_tail
 
 _CLAIM = Claim(Kind.EXACT, ADD_REMOVE, FINITE_ORDERS, sources=(BLOG.at("Claim 26, part 2"),))
 _BLOCKS = 2000  # blocks halved before what is proved by then is given back

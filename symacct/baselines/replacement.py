@@ -11,15 +11,15 @@ from fractions import Fraction
 
 from flint import arb
 
-from symacct.arithmetic import BALL
 from symacct.baselines.result import Baseline, noise_of, probability_or_zero
-from symacct.core.claims import REPLACE_ONE, Adjacency, Kind
-from symacct.core.claims import adjacency as named_adjacency
-from symacct.core.errors import DomainError, echo
-from symacct.core.exact import Numeric
-from symacct.core.sources import SYMACCT
-from symacct.expressions.node import Node
-from symacct.expressions.parameters import whole
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.claims import REPLACE_ONE, Adjacency, Kind
+from symacct.kernel.claims import adjacency as named_adjacency
+from symacct.kernel.errors import DomainError, echo
+from symacct.kernel.exact import Numeric
+from symacct.kernel.node import Node
+from symacct.kernel.parameters import whole
+from symacct.kernel.sources import SYMACCT
 from symacct.mechanisms import Gaussian
 from symacct.operations.replacement import chances, moved_by_draws, told_draws
 

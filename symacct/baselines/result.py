@@ -8,13 +8,13 @@ from fractions import Fraction
 
 from flint import arb
 
-from symacct.accountant.accountant import certified_number
-from symacct.arithmetic import BALL
-from symacct.core.claims import ALL_ORDERS, EITHER, Adjacency, Claim, Kind, Orders, Source
-from symacct.core.errors import DomainError, echo
-from symacct.core.exact import Exact, Numeric
-from symacct.expressions.parameters import nonnegative, positive
-from symacct.results.enclosure import Bound, bound
+from symacct.kernel.accountant import certified_number
+from symacct.kernel.answer import Bound, bound
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.claims import ALL_ORDERS, EITHER, Adjacency, Claim, Kind, Orders, Source
+from symacct.kernel.errors import DomainError, echo
+from symacct.kernel.exact import Exact, Numeric
+from symacct.kernel.parameters import nonnegative, positive
 
 _LEAST_NOISE = Fraction(1, 1000)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from flint import arb
 
-from symacct.accountant.accountant import certified_number
-from symacct.arithmetic import BALL
-from symacct.core.claims import ADD_REMOVE, FINITE_ORDERS, Claim, Kind
-from symacct.core.errors import DomainError, OrderError
-from symacct.core.exact import INFINITY, Numeric, is_infinite, order
-from symacct.core.sources import ZW19
-from symacct.expressions.parameters import nonnegative, rate
-from symacct.results.enclosure import Enclosure
+from symacct.kernel.accountant import certified_number
+from symacct.kernel.answer import Enclosure
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.claims import ADD_REMOVE, FINITE_ORDERS, Claim, Kind
+from symacct.kernel.errors import DomainError, OrderError
+from symacct.kernel.exact import INFINITY, Numeric, is_infinite, order
+from symacct.kernel.parameters import nonnegative, rate
+from symacct.kernel.sources import ZW19
 
 _SOURCE = ZW19.at("Appendix A, (5) and the line below")
 _CLAIM = Claim(Kind.UPPER, ADD_REMOVE, FINITE_ORDERS, sources=(_SOURCE,))

@@ -14,16 +14,16 @@ from typing import TypeAlias
 
 from flint import arb, fmpz
 
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import ends_of, precision
 from symacct.baselines.result import Baseline, probability_or_zero
-from symacct.core import deadline
-from symacct.core.claims import Kind, Source
-from symacct.core.errors import AssumptionError, DomainError, echo
-from symacct.core.exact import Numeric
-from symacct.core.sources import FMT21, SYMACCT
-from symacct.expressions.parameters import positive, rational, whole
-from symacct.numerics.balls import up_to
+from symacct.kernel import deadline
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import ends_of, precision
+from symacct.kernel.claims import Kind, Source
+from symacct.kernel.errors import AssumptionError, DomainError, echo
+from symacct.kernel.exact import Numeric
+from symacct.kernel.parameters import positive, rational, whole
+from symacct.kernel.sources import FMT21, SYMACCT
+from symacct.kernel.sums.balls import up_to
 
 _MOST_LOCAL = 10**6  # of a randomizer that hides anything
 _MOST_PEOPLE = 10**7

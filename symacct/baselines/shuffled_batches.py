@@ -13,20 +13,20 @@ from fractions import Fraction
 
 from flint import arb
 
-from symacct.accountant.accountant import Accountant
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import doubled, floor, precision
 from symacct.baselines.result import probability_or_zero
-from symacct.core import arguments
-from symacct.core.claims import ADD_REMOVE, REPLACE_ONE, Adjacency, Claim, Kind
-from symacct.core.claims import adjacency as named_adjacency
-from symacct.core.errors import AdjacencyError, DomainError, PrecisionError, echo
-from symacct.core.exact import Exact, Numeric, exact
-from symacct.core.sources import CGK24
-from symacct.expressions.node import Node
-from symacct.expressions.parameters import positive, rational, whole
+from symacct.kernel import arguments
+from symacct.kernel.accountant import Accountant
+from symacct.kernel.answer import Enclosure, from_ball
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import doubled, floor, precision
+from symacct.kernel.claims import ADD_REMOVE, REPLACE_ONE, Adjacency, Claim, Kind
+from symacct.kernel.claims import adjacency as named_adjacency
+from symacct.kernel.errors import AdjacencyError, DomainError, PrecisionError, echo
+from symacct.kernel.exact import Exact, Numeric, exact
+from symacct.kernel.node import Node
+from symacct.kernel.parameters import positive, rational, whole
+from symacct.kernel.sources import CGK24
 from symacct.mechanisms import DistributionPair
-from symacct.results.enclosure import Enclosure, from_ball
 
 _LEAST_NOISE, _MOST_NOISE = Fraction(1, 10), 10**6
 _MOST_STEPS, _MOST_EPOCHS = 10**9, 10**4

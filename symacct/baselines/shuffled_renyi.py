@@ -14,16 +14,16 @@ from fractions import Fraction
 
 from flint import arb, arb_series, ctx, fmpz
 
-from symacct.arithmetic import BALL
 from symacct.baselines.result import enclose
 from symacct.baselines.shuffle import Share, crowd_size, local_epsilon, of_any, of_responses, window
-from symacct.core import deadline
-from symacct.core.claims import ABOVE_ONE, REPLACE_ONE, Kind, Source
-from symacct.core.errors import DomainError, OrderError, echo
-from symacct.core.exact import INFINITY, Numeric, Order, order
-from symacct.core.sources import FMT21, SYMACCT
-from symacct.numerics.balls import up_to
-from symacct.results.enclosure import Bound
+from symacct.kernel import deadline
+from symacct.kernel.answer import Bound
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.claims import ABOVE_ONE, REPLACE_ONE, Kind, Source
+from symacct.kernel.errors import DomainError, OrderError, echo
+from symacct.kernel.exact import INFINITY, Numeric, Order, order
+from symacct.kernel.sources import FMT21, SYMACCT
+from symacct.kernel.sums.balls import up_to
 
 _MOST_PEOPLE, _MOST_LOSS = 10_000, 100  # beyond both a value takes minutes
 _MOST_TERMS = 400  # of a power series, before the outcomes are summed one by one

@@ -16,22 +16,21 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from symacct.accountant.accountant import default_accountant
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision, rational
-from symacct.core.claims import Kind, Proof
 from symacct.distributions.law import Law
 from symacct.distributions.laws import Normal, NormalMixture
-from symacct.expressions.node import Node
+from symacct.kernel.accountant import default_accountant
+from symacct.kernel.answer import Guarantee, first_bits, from_ball, to_ball
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision, rational
+from symacct.kernel.claims import Kind, Proof
+from symacct.kernel.node import Node
+from symacct.kernel.operation import Compose
+from symacct.kernel.sums.balls import within_floats
 from symacct.mechanisms import DistributionPair
-from symacct.numerics.balls import within_floats
-from symacct.operations.compose import Compose
 from symacct.operations.postprocess import PostProcess
 from symacct.profile.answer import ProfileAnswer, profile
 from symacct.profile.discretized.many_parts import delta_above, epsilon_above
 from symacct.profile.proofs import MANY_PARTS
-from symacct.results.enclosure import Guarantee, from_ball, to_ball
-from symacct.results.precision import first_bits
 from symacct.theory.catalogue import proof
 
 SPENT = Fraction(1, 4)  # of δ, at most: a part that is left out makes ε smaller and sooner known

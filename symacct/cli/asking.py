@@ -9,16 +9,16 @@ from typing import Annotated, Any
 
 import click
 
-from symacct.accountant.accountant import ENGINES, Accountant, asked_of
 from symacct.cli.frame import HOW, Orders, Reply, command, in_numbers
-from symacct.core.claims import Adjacency, said_of
-from symacct.core.exact import order
-from symacct.core.pinning import By
 from symacct.export.description import OWN_CURVE, about, is_open, kind_label
-from symacct.expressions.node import Node
+from symacct.kernel.accountant import ENGINES, Accountant, asked_of
+from symacct.kernel.answer import Guarantee
+from symacct.kernel.arguments import By
+from symacct.kernel.claims import Adjacency, said_of
+from symacct.kernel.deadline import progress
+from symacct.kernel.exact import order
+from symacct.kernel.node import Node
 from symacct.papers.report import PrivacyReport, Row
-from symacct.results.enclosure import Guarantee
-from symacct.results.progress import progress
 from symacct.results.screen import Tabled
 
 #: What to type where a relation is left open.

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import click
 
-from symacct.accountant.accountant import asked_of
 from symacct.adversary.falsify import Attack, falsify
 from symacct.cli.frame import (
     InputError,
@@ -20,15 +19,16 @@ from symacct.cli.frame import (
     print_note,
     show,
 )
-from symacct.core import limits
-from symacct.core.errors import DomainError, cut, echo, reason
 from symacct.evidence.certificates import FORMS
 from symacct.evidence.certificates.forms import of_the_reported
 from symacct.evidence.vectors import write
 from symacct.explore.sweeps.worker import NEEDED
+from symacct.kernel import limits
+from symacct.kernel.accountant import asked_of
+from symacct.kernel.deadline import progress
+from symacct.kernel.errors import DomainError, cut, echo, reason
 from symacct.papers import paper_check
 from symacct.papers.paper_check import CheckedNumbers
-from symacct.results.progress import progress
 
 _LONGEST_PATH = 300  # characters of a file's name in a message
 

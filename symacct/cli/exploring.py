@@ -28,9 +28,6 @@ from symacct.cli.frame import (
     print_note,
     write_to,
 )
-from symacct.core.claims import EITHER, Adjacency
-from symacct.core.errors import ExecutorError
-from symacct.core.pinning import By
 from symacct.explore.calibration import Calibration, calibrate
 from symacct.explore.grids import grid, whole_numbers
 from symacct.explore.plots import plot, plot_runs, plot_sweep
@@ -39,7 +36,10 @@ from symacct.explore.risk_calibration import calibrate_risk
 from symacct.explore.sweeps import Sweep, sweep
 from symacct.explore.sweeps.worker import NEEDED
 from symacct.export.figures import save
-from symacct.expressions.node import Node
+from symacct.kernel.arguments import By
+from symacct.kernel.claims import EITHER, Adjacency
+from symacct.kernel.errors import ExecutorError
+from symacct.kernel.node import Node
 from symacct.operations import Compose
 from symacct.papers.report import PrivacyReport
 from symacct.results.screen import Labelled

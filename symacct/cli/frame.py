@@ -21,12 +21,12 @@ import click
 from rich.text import Text
 from rich.tree import Tree
 
-from symacct.core import limits
-from symacct.core.claims import adjacency
-from symacct.core.errors import DomainError, SymacctError, cut, echo, reason, suggestion
-from symacct.core.pinning import By
 from symacct.explore.grids import grid
-from symacct.expressions.node import Node
+from symacct.kernel import limits
+from symacct.kernel.arguments import By
+from symacct.kernel.claims import adjacency
+from symacct.kernel.errors import DomainError, SymacctError, cut, echo, reason, suggestion
+from symacct.kernel.node import Node
 from symacct.results.screen import Branch, Labelled, Note, Part, Tabled, Verbatim
 from symacct.results.terminal import print_pairs, print_prose, print_table, print_whole
 from symacct.text import parse_open

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import click
 
-from symacct.accountant.accountant import Accountant, asked_of
 from symacct.cli.asking import answer
 from symacct.cli.frame import (
     Expressions,
@@ -22,7 +21,6 @@ from symacct.cli.frame import (
     print_note,
     show,
 )
-from symacct.core.exact import order
 from symacct.explore.comparison import Comparison, compare, compare_epsilon
 from symacct.explore.risk import risk
 from symacct.export.description import about
@@ -30,10 +28,12 @@ from symacct.export.explanation import explain
 from symacct.export.figures import save
 from symacct.export.tables import as_printed
 from symacct.export.theorem_sheets import ListedTheorems
-from symacct.expressions.node import Node
+from symacct.kernel.accountant import Accountant, asked_of
+from symacct.kernel.answer import Bound
+from symacct.kernel.deadline import progress
+from symacct.kernel.exact import order
+from symacct.kernel.node import Node
 from symacct.papers.report import PrivacyReport
-from symacct.results.enclosure import Bound
-from symacct.results.progress import progress
 from symacct.results.screen import Tabled
 from symacct.text import parse_open
 from symacct.theory import catalogue

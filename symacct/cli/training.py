@@ -7,24 +7,23 @@ from typing import Annotated, Any
 import click
 import sympy
 
-from symacct.accountant.accountant import asked_of
 from symacct.cli.asking import reported
 from symacct.cli.exploring import to_digits
 from symacct.cli.frame import InputError, Like, Reply, command
 from symacct.cli.writing import stated
-from symacct.core import symbols
-from symacct.core.errors import ParseError, echo
 from symacct.explore.calibration import Calibration, calibrate, number
 from symacct.explore.grids import grid
 from symacct.export.description import describe, neighbours
 from symacct.export.tables import booktabs
-from symacct.expressions.formula_reader import parse_formula
+from symacct.kernel import symbols
+from symacct.kernel.accountant import asked_of
+from symacct.kernel.answer import Guarantee, given
+from symacct.kernel.deadline import progress
+from symacct.kernel.errors import ParseError, echo
+from symacct.kernel.formula import parse_formula
 from symacct.operations import dp_sgd
 from symacct.papers import statement as statements
 from symacct.papers.training_run import TrainingRun
-from symacct.results.enclosure import Guarantee
-from symacct.results.progress import progress
-from symacct.results.rounding import given
 from symacct.results.screen import Part, Tabled, Verbatim
 
 _NOISE = sympy.Symbol("noise", positive=True)

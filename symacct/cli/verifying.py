@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import click
 
 from symacct.cli.frame import File, Like, command, findings_alone_are_1, print_note, show
-from symacct.core.errors import SymacctError, echo, reason
-from symacct.results.progress import progress, tell_so_far
+from symacct.kernel.deadline import progress, tell_so_far
+from symacct.kernel.errors import SymacctError, echo, reason
 from symacct.verify import FULL, QUICK, PeerError, Report, adapters, verify
 from symacct.verify.judging.verdict import VERDICTS
 from symacct.verify.peer import peers

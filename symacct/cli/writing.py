@@ -11,7 +11,6 @@ from typing import Annotated, Any
 
 import click
 
-from symacct.accountant.accountant import asked_of
 from symacct.cli.asking import answer
 from symacct.cli.frame import (
     HOW,
@@ -25,10 +24,6 @@ from symacct.cli.frame import (
     print_note,
     text_reply,
 )
-from symacct.core.claims import Source
-from symacct.core.errors import echo
-from symacct.core.pinning import By
-from symacct.core.sources import WORKS
 from symacct.export.citation import bibtex, claim_at
 from symacct.export.description import about, is_open
 from symacct.export.expansions.expansion import Expansion
@@ -39,12 +34,17 @@ from symacct.export.latex.display import latex
 from symacct.export.latex.laws import UnwrittenError
 from symacct.export.latex.number_formula import number_latex, profile_latex
 from symacct.export.tables import table
-from symacct.expressions.node import Node
+from symacct.kernel.accountant import asked_of
+from symacct.kernel.answer import Guarantee
+from symacct.kernel.arguments import By
+from symacct.kernel.claims import Source
+from symacct.kernel.deadline import progress
+from symacct.kernel.errors import echo
+from symacct.kernel.node import Node
+from symacct.kernel.sources import WORKS
 from symacct.papers import statement
 from symacct.papers.document import paper
 from symacct.papers.report import PrivacyReport
-from symacct.results.enclosure import Guarantee
-from symacct.results.progress import progress
 from symacct.results.screen import Labelled
 from symacct.text import parse_open
 from symacct.theory.conversion import BEST

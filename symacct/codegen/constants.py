@@ -12,14 +12,14 @@ from typing import Any
 
 from flint import arb
 
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import doubled, ends_of, precision, rational
 from symacct.codegen.ir import Expr, Num, Op, Var, is_constant
 from symacct.codegen.trace import Program
-from symacct.core import limits
-from symacct.core.errors import PrecisionError
-from symacct.core.exact import text
-from symacct.results.rounding import nearest_float
+from symacct.kernel import limits
+from symacct.kernel.answer import nearest_float
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import doubled, ends_of, precision, rational
+from symacct.kernel.errors import PrecisionError
+from symacct.kernel.exact import text
 
 _FIRST_BITS = 128
 _LONGEST_TEXT = 60

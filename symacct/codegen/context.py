@@ -11,10 +11,6 @@ from typing import Protocol
 import sympy
 from flint import arb
 
-from symacct.accountant.formula_values import FormulaEvaluation
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision, rational
-from symacct.arithmetic.expression import evaluate
 from symacct.codegen.ir import (
     Difference,
     Expr,
@@ -27,9 +23,13 @@ from symacct.codegen.ir import (
     variables,
 )
 from symacct.codegen.number import Operand, Traced, UntraceableError, apply, choose, lesser, logged
-from symacct.core.exact import INFINITY, exact
-from symacct.expressions.node import Node
-from symacct.rdp.evaluation import goal_of
+from symacct.kernel.accountant import FormulaEvaluation
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision, rational
+from symacct.kernel.arithmetic.expression import evaluate
+from symacct.kernel.evaluation import goal_of
+from symacct.kernel.exact import INFINITY, exact
+from symacct.kernel.node import Node
 from symacct.theory.amplification.fixed_size import ternary
 
 _SMALL_BINOMIAL = 3  # C(n, k) up to this k is written out

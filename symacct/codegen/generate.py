@@ -33,14 +33,14 @@ from symacct.codegen.targets import TARGETS
 from symacct.codegen.targets.multiprecision import GUARD_DIGITS
 from symacct.codegen.trace import Program, as_typed, trace
 from symacct.codegen.writer import Writer
-from symacct.core import arguments, limits
-from symacct.core.errors import DomainError, PrecisionError, echo
-from symacct.core.exact import Numeric, Order, exact
-from symacct.core.pinning import By
 from symacct.export.description import about
-from symacct.expressions.node import Node, as_node
-from symacct.expressions.parameters import positive, whole
-from symacct.expressions.theorem_registry import Theorem, all_named, theorems
+from symacct.kernel import arguments, limits
+from symacct.kernel.arguments import By
+from symacct.kernel.errors import DomainError, PrecisionError, echo
+from symacct.kernel.exact import Numeric, Order, exact
+from symacct.kernel.node import Node, as_node
+from symacct.kernel.parameters import positive, whole
+from symacct.kernel.theorem_registry import Theorem, all_named, theorems
 from symacct.results.written import Written
 from symacct.version import __version__
 

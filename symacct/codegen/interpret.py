@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from symacct.arithmetic import Number
 from symacct.codegen import ir
 from symacct.codegen.constants import FloatProgram
 from symacct.codegen.runtime import digits, plain
 from symacct.codegen.trace import Program
-from symacct.core.exact import Exact
+from symacct.kernel.arithmetic import Number
+from symacct.kernel.exact import Exact
 
 Names = dict[str, Number]
 Compiled = Callable[[Names], Number]

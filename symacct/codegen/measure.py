@@ -13,15 +13,15 @@ from typing import TypeAlias
 import mpmath
 import sympy
 
-from symacct.accountant.formula_values import FormulaAccountant
 from symacct.codegen.interpret import order_kind
-from symacct.core.claims import Claim, Kind
-from symacct.core.errors import DomainError, PrecisionError, SymacctError
-from symacct.core.exact import INFINITY, Order
-from symacct.core.pinning import By
-from symacct.expressions.node import Node
-from symacct.results.enclosure import Enclosure, to_fraction
-from symacct.results.progress import progress
+from symacct.kernel.accountant import FormulaAccountant
+from symacct.kernel.answer import Enclosure, to_fraction
+from symacct.kernel.arguments import By
+from symacct.kernel.claims import Claim, Kind
+from symacct.kernel.deadline import progress
+from symacct.kernel.errors import DomainError, PrecisionError, SymacctError
+from symacct.kernel.exact import INFINITY, Order
+from symacct.kernel.node import Node
 
 _SPARE_DIGITS = 8  # certified digits beyond the accuracy that is measured
 _GOLDEN = (math.sqrt(5) - 1) / 2

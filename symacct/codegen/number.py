@@ -12,8 +12,8 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from symacct.codegen.ir import Compare, Expr, If, Num, Op
-from symacct.core.errors import SymacctError
-from symacct.results.rounding import nearest_float
+from symacct.kernel.answer import nearest_float
+from symacct.kernel.errors import SymacctError
 
 INFINITE = math.inf
 _EXACT_POWER = 64  # a power of a rational up to this one is formed exactly

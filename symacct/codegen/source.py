@@ -17,7 +17,7 @@ from symacct.codegen.ir import Compare
 from symacct.codegen.measure import Measured, box
 from symacct.codegen.trace import IN_WORDS
 from symacct.codegen.writer import Scope, Writer, indented, one_line
-from symacct.core.claims import Kind
+from symacct.kernel.claims import Kind
 
 _WIDTH = 96
 

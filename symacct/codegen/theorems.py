@@ -8,25 +8,25 @@ from collections.abc import Callable
 from functools import singledispatch
 from typing import cast
 
-from symacct.accountant.formula_values import FormulaEvaluation
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision
 from symacct.codegen.context import MOST_TERMS, CodeArithmetic, CodeCurve
 from symacct.codegen.ir import Num, Op, Var
 from symacct.codegen.number import Operand, Traced, UntraceableError, choose, logged
-from symacct.core.errors import DomainError
-from symacct.core.exact import INFINITY, Exact
 from symacct.distributions.direction import FiniteDirection, Mean, expected, log_ratio
-from symacct.expressions.theorem_registry import Theorem
+from symacct.kernel.accountant import FormulaEvaluation
+from symacct.kernel.answer import nearest_float
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.errors import DomainError
+from symacct.kernel.evaluation import goal_of
+from symacct.kernel.exact import INFINITY, Exact
+from symacct.kernel.node import Mechanism
+from symacct.kernel.sums.binomial_sums import Terms, binomial_sum
+from symacct.kernel.sums.hull import hull_of_curve
+from symacct.kernel.theorem_registry import Theorem
 from symacct.mechanisms import DistributionPair, Gaussian
-from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.pair import mixture
-from symacct.numerics.binomial_sums import Terms, binomial_sum
-from symacct.numerics.hull import hull_of_curve
 from symacct.operations import Compose, Convexify
 from symacct.operations.subsample import Sampling
-from symacct.rdp.evaluation import goal_of
-from symacct.results.rounding import nearest_float
 from symacct.theory.amplification.fixed_size.ternary import Branches, loss_spread
 from symacct.theory.amplification.fixed_size.wbk19 import ternary_sum
 from symacct.theory.amplification.poisson.acg16 import chosen_sum, double_factorial

@@ -11,25 +11,24 @@ from typing import Any, cast
 
 import sympy
 
-from symacct.arithmetic import Number, SymbolicArithmetic
 from symacct.codegen import triples as _triples  # noqa: F401  # puts its forms on the list
 from symacct.codegen import whole_numbers as _whole_numbers  # noqa: F401  # and these
 from symacct.codegen.context import CodeArithmetic
 from symacct.codegen.ir import Call, Compare, Difference, Expr, Num, TableEntry, Var, walk
 from symacct.codegen.number import Operand, Traced, UntraceableError
 from symacct.codegen.theorems import FORMS, leaf_curve, where_it_holds, within
-from symacct.core import deadline
-from symacct.core.claims import Kind
-from symacct.core.errors import DomainError, LimitError, SymacctError
-from symacct.core.exact import INFINITY, Order
-from symacct.core.pinning import By
 from symacct.export.writing import ends_unstated
-from symacct.expressions.node import Node
-from symacct.expressions.theorem_registry import Theorem
+from symacct.kernel import deadline
+from symacct.kernel.arguments import By
+from symacct.kernel.arithmetic import Number, SymbolicArithmetic
+from symacct.kernel.claims import Kind
+from symacct.kernel.errors import DomainError, LimitError, SymacctError
+from symacct.kernel.evaluation import Evaluation, goal_of
+from symacct.kernel.exact import INFINITY, Order
+from symacct.kernel.node import Mechanism, Node
+from symacct.kernel.theorem_registry import Theorem
 from symacct.mechanisms import Curve
-from symacct.mechanisms.mechanism import Mechanism
 from symacct.operations import GroupPrivacy
-from symacct.rdp.evaluation import Evaluation, goal_of
 
 _MOST_NODES = 500
 _RATES = ("gamma", "p")  # parameters that lie below 1

@@ -8,11 +8,11 @@ from typing import cast
 from symacct.codegen.context import CodeArithmetic, CodeCurve
 from symacct.codegen.number import Operand, Traced, UntraceableError
 from symacct.codegen.theorems import form, largest_of
-from symacct.core.exact import INFINITY
-from symacct.expressions.theorem_registry import Theorem
+from symacct.kernel.exact import INFINITY
+from symacct.kernel.node import Mechanism
+from symacct.kernel.theorem_registry import Theorem
 from symacct.mechanisms import Gaussian
 from symacct.mechanisms.integers.integer_noise import IntegerNoise
-from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.response import ResponsePair
 from symacct.operations.subsample import Sampling
 from symacct.theory.amplification.poisson.sampled_pairs import shape_ratio

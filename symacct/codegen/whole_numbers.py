@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from symacct.arithmetic.ball import precision
 from symacct.codegen.context import CodeArithmetic, DigitsArithmetic, middle
 from symacct.codegen.number import Traced, UntraceableError, choose, logged
 from symacct.codegen.theorems import NO_ANSWER, Rdp, leaf_curve
+from symacct.kernel.arithmetic.ball import precision
 from symacct.mechanisms import DiscreteGaussian
 from symacct.mechanisms.integers.integer_noise import LatticeNoise, float_above
 from symacct.mechanisms.integers.skellam import over_differences

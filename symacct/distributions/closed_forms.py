@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from symacct.arithmetic import Arithmetic, Number
-from symacct.arithmetic.signs import log_sign
-from symacct.arithmetic.special import digamma, log_gamma
-from symacct.core.exact import INFINITY, Order
-from symacct.core.lazy_import import sympy
 from symacct.distributions.direction import Direction, FamilyDirection, FiniteDirection
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.arithmetic.expression import digamma, log_gamma
+from symacct.kernel.arithmetic.signs import log_sign
+from symacct.kernel.exact import INFINITY, Order, sympy
 
 
 def converges(value: Any) -> bool:

@@ -10,18 +10,26 @@ from typing import Any, Self
 
 from flint import arb
 
-from symacct.arithmetic import Arithmetic, Number, SymbolicArithmetic
-from symacct.arithmetic.ball import precision
-from symacct.core import arguments, symbols
-from symacct.core.errors import DomainError, PrecisionError, echo
-from symacct.core.exact import INFINITY, Exact, Numeric, expression, is_infinite, text, typed_value
-from symacct.core.forking import cached_property
-from symacct.core.lazy_import import sympy
+from symacct.analysis.densities import Cut, Kernel, Side, corners, mass, sides
+from symacct.analysis.jets import log_of
 from symacct.distributions.law import Law
 from symacct.distributions.mass import log_mass
-from symacct.expressions.formula_reader import parse_formula
-from symacct.numerics.densities import Cut, Kernel, Side, corners, mass, sides
-from symacct.numerics.jets import log_of
+from symacct.kernel import arguments, symbols
+from symacct.kernel.arithmetic import Arithmetic, Number, SymbolicArithmetic
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.errors import DomainError, PrecisionError, echo
+from symacct.kernel.exact import (
+    INFINITY,
+    Exact,
+    Numeric,
+    expression,
+    is_infinite,
+    sympy,
+    text,
+    typed_value,
+)
+from symacct.kernel.formula import parse_formula
+from symacct.kernel.memory import cached_property
 
 _CHECK_BITS = 100  # to which the integral of a density is compared with what it should be
 _MOST_OPERATIONS = 400

@@ -8,9 +8,9 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import Any, cast
 
-from symacct.arithmetic import BALL, Arithmetic, Float64Arithmetic, Number
-from symacct.core.errors import OrderError, echo
-from symacct.core.exact import INFINITY, Exact, Order
+from symacct.kernel.arithmetic import BALL, Arithmetic, Float64Arithmetic, Number
+from symacct.kernel.errors import OrderError, echo
+from symacct.kernel.exact import INFINITY, Exact, Order
 
 
 class Direction:

@@ -8,12 +8,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, Self
 
-from symacct.arithmetic import Arithmetic, Number
-from symacct.arithmetic.special import log_gamma
-from symacct.core import symbols
-from symacct.core.errors import DomainError, echo
-from symacct.core.exact import INFINITY, expression, typed_value
-from symacct.core.lazy_import import sympy
+from symacct.analysis.densities import Kernel, Progression
 from symacct.distributions.closed_forms import (
     BetaDirection,
     BinomialDirection,
@@ -26,14 +21,18 @@ from symacct.distributions.closed_forms import (
 )
 from symacct.distributions.direction import ConstantDirection, Direction
 from symacct.distributions.law import Law, kernel_of, log_x
-from symacct.expressions.parameters import (
+from symacct.kernel import symbols
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.arithmetic.expression import log_gamma
+from symacct.kernel.errors import DomainError, echo
+from symacct.kernel.exact import INFINITY, expression, sympy, typed_value
+from symacct.kernel.parameters import (
     above_minus_one,
     nonnegative,
     number_of_trials,
     positive,
     probability,
 )
-from symacct.numerics.densities import Kernel, Progression
 
 _MOST_TRIALS, _MOST_BITS = 256, 2**15  # of a binomial law whose outcomes are all listed
 

@@ -7,15 +7,14 @@ from dataclasses import fields
 from fractions import Fraction
 from typing import Any, ClassVar, Self, TypeAlias
 
-from symacct.arithmetic import Arithmetic, Number
-from symacct.core import symbols
-from symacct.core.errors import DomainError, echo
-from symacct.core.exact import INFINITY, Exact, expression
-from symacct.core.lazy_import import sympy
+from symacct.analysis.densities import Kernel, Progression
+from symacct.analysis.normal_mixtures import NormalParts
 from symacct.distributions.direction import Direction
-from symacct.expressions.formula_writer import value_text
-from symacct.numerics.densities import Kernel, Progression
-from symacct.numerics.normal_mixtures import NormalParts
+from symacct.kernel import symbols
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.errors import DomainError, echo
+from symacct.kernel.exact import INFINITY, Exact, expression, sympy
+from symacct.kernel.formula import value_text
 
 #: (value, name) ↦ the exact value, or DomainError.
 Domain: TypeAlias = Callable[[Any, str], Exact]

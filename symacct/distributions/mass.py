@@ -7,19 +7,18 @@ from functools import lru_cache
 from math import isfinite
 from typing import Any
 
-from symacct.arithmetic import (
+from symacct.analysis.densities import Kernel, mass, plain_mass
+from symacct.kernel import symbols
+from symacct.kernel.arithmetic import (
     Arithmetic,
     BallArithmetic,
     MpmathArithmetic,
     Number,
     SymbolicArithmetic,
 )
-from symacct.arithmetic.symbolic import written
-from symacct.core import symbols
-from symacct.core.errors import DomainError
-from symacct.core.exact import expression
-from symacct.core.lazy_import import sympy
-from symacct.numerics.densities import Kernel, mass, plain_mass
+from symacct.kernel.arithmetic.symbolic import written
+from symacct.kernel.errors import DomainError
+from symacct.kernel.exact import expression, sympy
 
 
 def log_mass(ctx: Arithmetic, kernel: Kernel) -> Number:

@@ -9,16 +9,15 @@ from typing import Any, Self
 
 from flint import fmpq, fmpq_mat
 
-from symacct.arithmetic import Arithmetic, Number
-from symacct.core import arguments, limits, symbols
-from symacct.core.errors import DomainError, echo
-from symacct.core.exact import INFINITY, Exact, Order, expression, typed_value
-from symacct.core.lazy_import import sympy
+from symacct.analysis.densities import Kernel
+from symacct.analysis.normal_mixtures import NormalParts
 from symacct.distributions.direction import Direction, FamilyDirection
 from symacct.distributions.law import Law, kernel_of, log_x
-from symacct.expressions.parameters import positive
-from symacct.numerics.densities import Kernel
-from symacct.numerics.normal_mixtures import NormalParts
+from symacct.kernel import arguments, limits, symbols
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.errors import DomainError, echo
+from symacct.kernel.exact import INFINITY, Exact, Order, expression, sympy, typed_value
+from symacct.kernel.parameters import positive
 
 
 @dataclass(frozen=True, repr=False)

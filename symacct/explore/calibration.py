@@ -11,7 +11,11 @@ from typing import Any, overload
 
 import mpmath
 
-from symacct.accountant.best import (
+from symacct.explore.steered import steered_epsilon
+from symacct.export.cards import card, guarantee_card
+from symacct.export.description import sensitivity
+from symacct.kernel import arguments, exact, upward
+from symacct.kernel.accountant import (
     BY_ORDERS,
     CLOSEST,
     TRUE,
@@ -22,21 +26,15 @@ from symacct.accountant.best import (
     noted,
     pinned_conversion,
 )
-from symacct.core import arguments, exact, upward
-from symacct.core.claims import Adjacency, Kind
-from symacct.core.errors import DomainError, PrecisionError, SymacctError, echo
-from symacct.core.exact import INFINITY, Numeric
-from symacct.core.lazy_import import sympy
-from symacct.core.pinning import By
-from symacct.explore.steered import steered_epsilon
-from symacct.export.cards import card, guarantee_card
-from symacct.export.description import sensitivity
-from symacct.expressions.node import Node, as_node
-from symacct.expressions.parameters import rational
-from symacct.rdp.evaluation import exact_pure
-from symacct.results.enclosure import Guarantee, shortened
-from symacct.results.progress import progress
-from symacct.results.rounding import exact_decimal
+from symacct.kernel.answer import Guarantee, exact_decimal, shortened
+from symacct.kernel.arguments import By
+from symacct.kernel.claims import Adjacency, Kind
+from symacct.kernel.deadline import progress
+from symacct.kernel.errors import DomainError, PrecisionError, SymacctError, echo
+from symacct.kernel.evaluation import exact_pure
+from symacct.kernel.exact import INFINITY, Numeric, sympy
+from symacct.kernel.node import Node, as_node
+from symacct.kernel.parameters import rational
 from symacct.theory.conversion import BEST
 
 _REACH = 64  # steps that are tried towards the target, each twice or half the one before

@@ -7,15 +7,15 @@ from dataclasses import replace
 
 from flint import arb
 
-from symacct.accountant.accountant import Accountant, certified_number
-from symacct.arithmetic import BALL
-from symacct.core.claims import Claim, Kind
-from symacct.core.errors import SoundnessError, echo
-from symacct.core.exact import Numeric
-from symacct.core.sources import WBK19
-from symacct.expressions.node import Node, as_node
-from symacct.expressions.parameters import whole
-from symacct.results.enclosure import Enclosure
+from symacct.kernel.accountant import Accountant, certified_number
+from symacct.kernel.answer import Enclosure
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.claims import Claim, Kind
+from symacct.kernel.errors import SoundnessError, echo
+from symacct.kernel.exact import Numeric
+from symacct.kernel.node import Node, as_node
+from symacct.kernel.parameters import whole
+from symacct.kernel.sources import WBK19
 from symacct.theory.amplification.fixed_size.ternary import differences, loss_spread, ternary_power
 from symacct.theory.rdp_curve import RDPCurve
 

@@ -10,12 +10,16 @@ from typing import Any, TypeVar
 
 import mpmath
 
-from symacct.accountant.accountant import Accountant
-from symacct.accountant.best import late
-from symacct.core import limits
-from symacct.core.claims import Kind
-from symacct.core.deadline import Budget
-from symacct.core.errors import (
+from symacct.explore.grids import axis_values
+from symacct.export.cards import grid
+from symacct.export.description import KIND_LABELS, about, kind_label
+from symacct.kernel import limits
+from symacct.kernel.accountant import Accountant, late
+from symacct.kernel.answer import Enclosure, Guarantee, format_shared, order_text
+from symacct.kernel.arguments import By
+from symacct.kernel.claims import Kind
+from symacct.kernel.deadline import Budget, progress
+from symacct.kernel.errors import (
     DomainError,
     NoNumberError,
     OrderError,
@@ -23,18 +27,10 @@ from symacct.core.errors import (
     SymacctError,
     echo,
 )
-from symacct.core.exact import Numeric, Order, order
-from symacct.core.lazy_import import sympy
-from symacct.core.pinning import By
-from symacct.explore.grids import axis_values
-from symacct.export.cards import grid
-from symacct.export.description import KIND_LABELS, about, kind_label
-from symacct.expressions.node import Node, as_node
-from symacct.expressions.parameters import given_delta
-from symacct.expressions.theorem_registry import PROVED, Theorem, is_about, theorems
-from symacct.results.enclosure import Enclosure, Guarantee
-from symacct.results.progress import progress
-from symacct.results.rounding import format_shared, order_text
+from symacct.kernel.exact import Numeric, Order, order, sympy
+from symacct.kernel.node import Node, as_node
+from symacct.kernel.parameters import given_delta
+from symacct.kernel.theorem_registry import PROVED, Theorem, is_about, theorems
 from symacct.results.screen import Part, Tabled
 from symacct.theory.conversion import conversions
 

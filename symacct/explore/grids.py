@@ -9,9 +9,9 @@ from typing import Any
 
 import flint
 
-from symacct.arithmetic.ball import precision
-from symacct.core import arguments, exact, limits
-from symacct.core.errors import DomainError, echo
+from symacct.kernel import arguments, exact, limits
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.errors import DomainError, echo
 
 _WHOLE = re.compile(r"(\d+)\.\.(\d+)", re.ASCII)
 _SPACED = re.compile(r"([^:]+):([^:]+)(?::(\d+)(:log)?)?", re.ASCII)

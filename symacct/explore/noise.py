@@ -6,15 +6,15 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
-from symacct.core import arguments
-from symacct.core.claims import Adjacency
-from symacct.core.exact import Numeric
 from symacct.explore.calibration import Target, neighbours
-from symacct.expressions.node import Node
-from symacct.expressions.parameters import rational
+from symacct.kernel import arguments
+from symacct.kernel.answer import rational_float
+from symacct.kernel.claims import Adjacency
+from symacct.kernel.deadline import progress
+from symacct.kernel.exact import Numeric
+from symacct.kernel.node import Node
+from symacct.kernel.parameters import rational
 from symacct.operations import dp_sgd
-from symacct.results.progress import progress
-from symacct.results.rounding import rational_float
 from symacct.theory.conversion import BEST
 
 

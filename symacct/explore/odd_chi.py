@@ -11,25 +11,25 @@ from typing import Any
 
 from flint import arb
 
-from symacct.accountant.accountant import certified_number
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision
-from symacct.core import limits
-from symacct.core.claims import Claim, Kind
-from symacct.core.errors import PrecisionError
-from symacct.core.exact import Numeric
-from symacct.core.sources import ZW19
 from symacct.distributions.direction import Direction
 from symacct.explore.chi_divergence import chi_divergence
 from symacct.export.cards import card
-from symacct.expressions.node import Node, as_node
-from symacct.expressions.parameters import whole
+from symacct.kernel import limits
+from symacct.kernel.accountant import certified_number
+from symacct.kernel.answer import Enclosure, shortened
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.claims import Claim, Kind
+from symacct.kernel.errors import PrecisionError
+from symacct.kernel.exact import Numeric
+from symacct.kernel.node import Node, as_node
+from symacct.kernel.parameters import whole
+from symacct.kernel.sources import ZW19
+from symacct.kernel.sums.differences import differences_at
 from symacct.mechanisms.gaussian import Gaussian
 from symacct.mechanisms.laplace import Laplace
 from symacct.mechanisms.mixtures import has_closed_form
 from symacct.mechanisms.pair import DistributionPair
-from symacct.numerics.differences import differences_at
-from symacct.results.enclosure import Enclosure, shortened
 
 FORWARD, BACKWARD = "P‖Q", "Q‖P"
 _SIGN_BITS = 32  # of a χ^l that decide its sign

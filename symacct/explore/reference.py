@@ -10,13 +10,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from symacct.accountant.accountant import Accountant
-from symacct.core import exact, limits
-from symacct.core.errors import DomainError, SymacctError, echo
 from symacct.explore.sweeps.worker import NEEDED, shown
-from symacct.expressions.node import Node, as_node
-from symacct.results.enclosure import Enclosure, Guarantee
-from symacct.results.progress import progress
+from symacct.kernel import exact, limits
+from symacct.kernel.accountant import Accountant
+from symacct.kernel.answer import Enclosure, Guarantee
+from symacct.kernel.deadline import progress
+from symacct.kernel.errors import DomainError, SymacctError, echo
+from symacct.kernel.node import Node, as_node
 from symacct.theory.conversion import BEST
 from symacct.version import __version__
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
-from symacct.accountant.accountant import certified_number, refuse_symbols
 from symacct.accountant.currencies.concentrated import zcdp
 from symacct.accountant.currencies.curve_tests import (
     CurveProfile,
@@ -20,12 +19,19 @@ from symacct.accountant.currencies.curve_tests import (
 )
 from symacct.accountant.currencies.gdp import gdp, is_gaussian, or_fewer_digits, regret
 from symacct.accountant.currencies.tradeoff import nearest_first
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision
-from symacct.core import arguments, limits
-from symacct.core.claims import Adjacency, Claim, Kind
-from symacct.core.deadline import Budget
-from symacct.core.errors import (
+from symacct.explore.plots.risks import FPRS, roc
+from symacct.explore.risk_table import Row, note_of, rows_of
+from symacct.explore.risk_words import CURVE_ALONE, kind_of, listed, number, sentences, wrapped
+from symacct.export.cards import grid
+from symacct.export.description import about, neighbours, pictured, sensitivity
+from symacct.kernel import arguments, limits
+from symacct.kernel.accountant import certified_number, refuse_symbols
+from symacct.kernel.answer import Bound, bound, from_ball, given
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.claims import Adjacency, Claim, Kind
+from symacct.kernel.deadline import Budget
+from symacct.kernel.errors import (
     AssumptionError,
     DomainError,
     InfiniteError,
@@ -34,24 +40,17 @@ from symacct.core.errors import (
     SoundnessError,
     echo,
 )
-from symacct.core.exact import Numeric
-from symacct.core.forking import cached_property
-from symacct.core.sources import DRS22, SYMACCT
-from symacct.explore.plots.risks import FPRS, roc
-from symacct.explore.risk_table import Row, note_of, rows_of
-from symacct.explore.risk_words import CURVE_ALONE, kind_of, listed, number, sentences, wrapped
-from symacct.export.cards import grid
-from symacct.export.description import about, neighbours, pictured, sensitivity
-from symacct.expressions.node import Node, as_node
-from symacct.expressions.parameters import rational
-from symacct.numerics.balls import ball
+from symacct.kernel.exact import Numeric
+from symacct.kernel.memory import cached_property
+from symacct.kernel.node import Node, as_node
+from symacct.kernel.parameters import rational
+from symacct.kernel.sources import DRS22, SYMACCT
+from symacct.kernel.sums.balls import ball
 from symacct.profile import Profile, profile_below
 from symacct.profile.answer import BestOfRuns
 from symacct.profile.dominating.below import products_below
 from symacct.profile.gaussian_tradeoff import smallest_mu
 from symacct.profile.tradeoff import HockeySticks, largest_power
-from symacct.results.enclosure import Bound, bound, from_ball
-from symacct.results.rounding import given
 from symacct.results.screen import Note, Part, Tabled
 
 if TYPE_CHECKING:

@@ -7,20 +7,19 @@ from fractions import Fraction
 from typing import Any
 
 from symacct.accountant.currencies.concentrated import zcdp_in_fractions
-from symacct.core import arguments, exact
-from symacct.core.claims import Adjacency, Kind
-from symacct.core.errors import DomainError, PrecisionError, echo
-from symacct.core.exact import Numeric
 from symacct.explore.calibration import Target, neighbours, number
 from symacct.explore.risk import Risk
 from symacct.export.cards import card
 from symacct.export.citation import source_line
 from symacct.export.description import about
-from symacct.expressions.node import Node, as_node
-from symacct.expressions.parameters import rational
-from symacct.results.enclosure import Bound, shown
-from symacct.results.progress import progress
-from symacct.results.rounding import given
+from symacct.kernel import arguments, exact
+from symacct.kernel.answer import Bound, given, shown
+from symacct.kernel.claims import Adjacency, Kind
+from symacct.kernel.deadline import progress
+from symacct.kernel.errors import DomainError, PrecisionError, echo
+from symacct.kernel.exact import Numeric
+from symacct.kernel.node import Node, as_node
+from symacct.kernel.parameters import rational
 
 _DIGITS = 30  # of a risk that fewer do not tell from the target
 _FEW = 15  # below which a bound that may be above the target is taken to be

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from symacct.accountant.best import late
-from symacct.core import limits
-from symacct.core.claims import Kind
-from symacct.core.deadline import Budget
-from symacct.core.errors import AssumptionError, SymacctError
-from symacct.core.exact import INFINITY, typed_value
-from symacct.results.enclosure import Bound
-from symacct.results.rounding import given
+from symacct.kernel import limits
+from symacct.kernel.accountant import late
+from symacct.kernel.answer import Bound, given
+from symacct.kernel.claims import Kind
+from symacct.kernel.deadline import Budget
+from symacct.kernel.errors import AssumptionError, SymacctError
+from symacct.kernel.exact import INFINITY, typed_value
 
 if TYPE_CHECKING:
     from symacct.explore.risk import Risk

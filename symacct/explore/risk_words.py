@@ -6,12 +6,11 @@ import textwrap
 from collections.abc import Iterable
 from fractions import Fraction
 
-from symacct.core.claims import Adjacency, Relation
-from symacct.core.exact import typed_value
 from symacct.export.description import is_local, is_open
-from symacct.expressions.node import Node
-from symacct.results.enclosure import Bound, to_fraction
-from symacct.results.rounding import given, rational_text
+from symacct.kernel.answer import Bound, given, rational_text, to_fraction
+from symacct.kernel.claims import Adjacency, Relation
+from symacct.kernel.exact import typed_value
+from symacct.kernel.node import Node
 
 CURVE_ALONE = (
     "Only a Rényi curve is known: each number is the most that the curve implies, and no test "

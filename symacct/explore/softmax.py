@@ -16,18 +16,18 @@ from typing import Any
 
 from flint import arb
 
-from symacct.accountant.accountant import Accountant, certified_number
-from symacct.core.claims import INTEGER_ORDERS, Claim, Kind
-from symacct.core.errors import AssumptionError, OrderError, echo
-from symacct.core.exact import Numeric, expression
-from symacct.core.exact import order as exact_order
-from symacct.core.sources import WBK19
-from symacct.expressions.node import Node
+from symacct.kernel.accountant import Accountant, certified_number
+from symacct.kernel.answer import Enclosure
+from symacct.kernel.claims import INTEGER_ORDERS, Claim, Kind
+from symacct.kernel.errors import AssumptionError, OrderError, echo
+from symacct.kernel.evaluation import as_decimal
+from symacct.kernel.exact import Numeric, expression
+from symacct.kernel.exact import order as exact_order
+from symacct.kernel.node import Node
+from symacct.kernel.sources import WBK19
 from symacct.mechanisms import Gaussian
 from symacct.operations import PoissonSubsample
 from symacct.operations.subsample import Sampling
-from symacct.rdp.decimals import as_decimal
-from symacct.results.enclosure import Enclosure
 
 
 def softmax_bounds(m: Node, alpha: Numeric, digits: int = 30) -> tuple[Enclosure, Enclosure]:

@@ -8,20 +8,20 @@ from fractions import Fraction
 
 from flint import arb
 
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision
-from symacct.core.claims import Kind
-from symacct.core.errors import DomainError, PrecisionError, echo
-from symacct.core.exact import Numeric, Order
-from symacct.core.pinning import By
-from symacct.expressions.node import Node
-from symacct.expressions.parameters import given_delta
-from symacct.numerics import order_search
-from symacct.rdp.evaluation import Evaluation, theorem_node
-from symacct.rdp.question import EpsilonDelta
-from symacct.rdp.steering import Steering, is_steered, last_order, whole_valley
+from symacct.kernel.arguments import By
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.claims import Kind
+from symacct.kernel.conversion import Conversion, OrderOne
+from symacct.kernel.errors import DomainError, PrecisionError, echo
+from symacct.kernel.evaluation import Evaluation, theorem_node
+from symacct.kernel.exact import Numeric, Order
+from symacct.kernel.node import Node
+from symacct.kernel.optimal_order import Steering, is_steered, last_order, whole_valley
+from symacct.kernel.parameters import given_delta
+from symacct.kernel.question import EpsilonDelta
+from symacct.kernel.sums import order_search
 from symacct.theory.conversion import proved
-from symacct.theory.conversion.conversion import Conversion, OrderOne
 
 _BITS = 80
 _ORDER = Fraction(1, 2**20)  # of α − 1, beside which an ε at its least is level

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from symacct.core.claims import Kind
 from symacct.export.description import float_note, in_few_words, neighbours
-from symacct.expressions.theorem_registry import Theorem
-from symacct.results import rounding
-from symacct.results.enclosure import Enclosure, Guarantee, shortened, shown
+from symacct.kernel import answer
+from symacct.kernel.answer import Enclosure, Guarantee, shortened, shown
+from symacct.kernel.claims import Kind
+from symacct.kernel.theorem_registry import Theorem
 
 _DIGITS = 6
 _SHORT = 40  # letters of a cell that is not broken
@@ -32,7 +32,7 @@ def guarantee_card(guarantee: Guarantee) -> str:
     g, letters = guarantee, ("ε", "δ")
     asked, given = letters if g.epsilon is g.asked else letters[::-1]
     pair = f"{asked} = {shown(g.asked, _DIGITS)} at {given} = {shown(g.given)}"
-    order = "" if g.needs_no_order else f" at order {rounding.found_order(g.alpha)}"
+    order = "" if g.needs_no_order else f" at order {answer.found_order(g.alpha)}"
     m = g.mechanism
     note = "" if m is None else float_note(m)
     rows = [

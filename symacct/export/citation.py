@@ -6,17 +6,17 @@ import re
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision
-from symacct.core.claims import Claim, Source
-from symacct.core.errors import AssumptionError, OrderError, PrecisionError, SymacctError
-from symacct.core.exact import INFINITY, Numeric, order
-from symacct.core.pinning import By
-from symacct.core.sources import SECTIONS, SYMACCT, WORKS
 from symacct.export.latex.plain_tex import plain_tex
-from symacct.expressions.node import Node
-from symacct.rdp.evaluation import Evaluation, goal_of
-from symacct.results.enclosure import Guarantee
+from symacct.kernel.answer import Guarantee
+from symacct.kernel.arguments import By
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.claims import Claim, Source
+from symacct.kernel.errors import AssumptionError, OrderError, PrecisionError, SymacctError
+from symacct.kernel.evaluation import Evaluation, goal_of
+from symacct.kernel.exact import INFINITY, Numeric, order
+from symacct.kernel.node import Node
+from symacct.kernel.sources import SECTIONS, SYMACCT, WORKS
 from symacct.results.written import Written
 from symacct.theory.conversion import named as named_conversion
 

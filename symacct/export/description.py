@@ -9,11 +9,6 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias
 
-from symacct.core import symbols
-from symacct.core.claims import Adjacency, Claim, Kind, Relation, said_of
-from symacct.core.errors import is_float
-from symacct.core.exact import expression, text
-from symacct.core.lazy_import import sympy
 from symacct.export.spoken import (
     LISTED,
     filled,
@@ -24,14 +19,16 @@ from symacct.export.spoken import (
     value,
     written,
 )
-from symacct.expressions.node import Node
-from symacct.expressions.words import Counted
+from symacct.kernel import symbols
+from symacct.kernel.claims import Adjacency, Claim, Kind, Relation, said_of
+from symacct.kernel.errors import is_float
+from symacct.kernel.exact import expression, sympy, text
+from symacct.kernel.node import Mechanism, Node
+from symacct.kernel.operation import Count, Operation
+from symacct.kernel.words import Counted
 from symacct.mechanisms.matrix import UNIT_OF
-from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.response import OF_ABSENT, RandomizedResponse, response_of
 from symacct.operations import Compose, GroupPrivacy, PostProcess
-from symacct.operations.compose import Count
-from symacct.operations.operation import Operation
 from symacct.operations.subsample import Sampling
 
 if TYPE_CHECKING:

@@ -9,20 +9,19 @@ from html import escape
 from operator import attrgetter
 from typing import Any, TypeAlias
 
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision
-from symacct.core import exact
-from symacct.core.claims import Claim, Kind
-from symacct.core.exact import Numeric, Order, order
-from symacct.core.sources import SYMACCT
 from symacct.export.cards import card
 from symacct.export.description import own_premises
 from symacct.export.spoken import value
-from symacct.expressions.node import Node
-from symacct.operations.compose import Compose, Count
-from symacct.rdp.curve import LeafCurve, NodeCurve
-from symacct.rdp.evaluation import Evaluation, OperationCurve
-from symacct.results.rounding import order_text
+from symacct.kernel import exact
+from symacct.kernel.answer import order_text
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.claims import Claim, Kind
+from symacct.kernel.evaluation import Evaluation, LeafCurve, NodeCurve, OperationCurve
+from symacct.kernel.exact import Numeric, Order, order
+from symacct.kernel.node import Node
+from symacct.kernel.operation import Compose, Count
+from symacct.kernel.sources import SYMACCT
 from symacct.results.screen import Branch, Part
 from symacct.text import heading
 

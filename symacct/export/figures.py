@@ -10,10 +10,10 @@ from shutil import which
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from symacct.core import arguments
-from symacct.core.errors import DomainError, StorageError, echo, reason
-from symacct.core.exact import INFINITY
 from symacct.export.tables import Table
+from symacct.kernel import arguments
+from symacct.kernel.errors import DomainError, StorageError, echo, reason
+from symacct.kernel.exact import INFINITY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,18 +11,18 @@ from typing import Any
 import sympy
 from sympy.core.function import AppliedUndef
 
-from symacct.arithmetic import BALL
-from symacct.arithmetic.symbolic import SymbolicArithmetic, check_numbers, with_indices
-from symacct.core import limits
-from symacct.core.claims import Claim
-from symacct.core.errors import AssumptionError, DomainError, OrderError, SymacctError
-from symacct.core.exact import INFINITY, Numeric, Order, order
-from symacct.core.pinning import By
-from symacct.core.symbols import alpha as ALPHA
 from symacct.export.writing import REAL, WHOLE, Named, Names, Writing, has_formula
-from symacct.expressions.node import Node, as_node
-from symacct.expressions.theorem_registry import Theorem, all_named
-from symacct.rdp.evaluation import Evaluation, goal_of
+from symacct.kernel import limits
+from symacct.kernel.arguments import By
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.symbolic import SymbolicArithmetic, check_numbers, with_indices
+from symacct.kernel.claims import Claim
+from symacct.kernel.errors import AssumptionError, DomainError, OrderError, SymacctError
+from symacct.kernel.evaluation import Evaluation, goal_of
+from symacct.kernel.exact import INFINITY, Numeric, Order, order
+from symacct.kernel.node import Node, as_node
+from symacct.kernel.symbols import alpha as ALPHA
+from symacct.kernel.theorem_registry import Theorem, all_named
 from symacct.theory.amplification.fixed_size.ternary import differences
 
 #: Operations in a formula up to which it is written again rather than named.

@@ -8,10 +8,10 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from symacct.core.errors import MissingPackageError
-from symacct.expressions.formula_writer import value_text
-from symacct.expressions.node import Node
-from symacct.operations.compose import Compose
+from symacct.kernel.errors import MissingPackageError
+from symacct.kernel.formula import value_text
+from symacct.kernel.node import Node
+from symacct.kernel.operation import Compose
 from symacct.text import heading
 
 _BRANCH, _LAST, _ON, _PAST = "├── ", "└── ", "│   ", "    "

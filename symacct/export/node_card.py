@@ -5,14 +5,14 @@ from __future__ import annotations
 from contextlib import suppress
 from html import escape
 
-from symacct.core.claims import Kind
-from symacct.core.errors import SymacctError
-from symacct.core.lazy_import import sympy
 from symacct.export.cards import card, scrolled
 from symacct.export.description import float_note, in_few_words, neighbours
 from symacct.export.latex.display import inline
-from symacct.expressions.node import Node
-from symacct.results.enclosure import shortened
+from symacct.kernel.answer import shortened
+from symacct.kernel.claims import Kind
+from symacct.kernel.errors import SymacctError
+from symacct.kernel.exact import sympy
+from symacct.kernel.node import Node
 
 
 def node_card(m: Node) -> str:

@@ -10,22 +10,21 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from symacct.accountant.accountant import Accountant
-from symacct.core import arguments
-from symacct.core.claims import Kind
-from symacct.core.errors import DomainError, OrderError, SymacctError, echo
-from symacct.core.exact import INFINITY, Numeric, Order, order, text
-from symacct.core.pinning import By
 from symacct.export.description import describe, describe_tex, neighbours
 from symacct.export.formula import formula
 from symacct.export.latex import sentences
 from symacct.export.latex.plain_tex import plain_tex
-from symacct.expressions.node import Node, as_node
-from symacct.expressions.theorem_registry import all_named
-from symacct.expressions.words import Marked
-from symacct.results.enclosure import Enclosure
-from symacct.results.progress import progress
-from symacct.results.rounding import safe
+from symacct.kernel import arguments
+from symacct.kernel.accountant import Accountant
+from symacct.kernel.answer import Enclosure, safe
+from symacct.kernel.arguments import By
+from symacct.kernel.claims import Kind
+from symacct.kernel.deadline import progress
+from symacct.kernel.errors import DomainError, OrderError, SymacctError, echo
+from symacct.kernel.exact import INFINITY, Numeric, Order, order, text
+from symacct.kernel.node import Node, as_node
+from symacct.kernel.theorem_registry import all_named
+from symacct.kernel.words import Marked
 
 _NUMBER = re.compile(r"(\d+)(?:\.(\d+))?(?:e(-?)(\d+))?")
 _FORMULAS = {"ε(α)": r"$\epsilon(\alpha)$"}

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from textwrap import shorten
 from typing import Any
 
-from symacct.core.claims import Kind, Relation, adjacency
-from symacct.core.sources import SECTIONS, SYMACCT, WORKS
 from symacct.export.description import neighbours
-from symacct.expressions import theorem_registry
-from symacct.expressions.theorem_registry import PROVED, REFUTED, Theorem
+from symacct.kernel import theorem_registry
+from symacct.kernel.claims import Kind, Relation, adjacency
+from symacct.kernel.sources import SECTIONS, SYMACCT, WORKS
+from symacct.kernel.theorem_registry import PROVED, REFUTED, Theorem
 from symacct.results.screen import Labelled, Part, Tabled
 from symacct.text import parse
 from symacct.theory.catalogue import CatalogueRow, papers

@@ -14,27 +14,24 @@ from typing import Any
 
 import sympy
 
-from symacct.arithmetic import BALL, Number, SymbolicArithmetic
-from symacct.arithmetic.ball import precision
-from symacct.core import limits
-from symacct.core.claims import Claim, Kind
-from symacct.core.errors import DomainError, LimitError, OrderError, PrecisionError, SymacctError
-from symacct.core.exact import INFINITY, Order, expression
-from symacct.core.forking import cached_property
-from symacct.core.lru_table import Remembered
-from symacct.core.pinning import By
-from symacct.core.symbols import alpha as ALPHA
-from symacct.expressions.bounded import bits
-from symacct.expressions.node import Node
-from symacct.expressions.theorem_registry import Theorem
+from symacct.kernel import limits
+from symacct.kernel.arguments import By
+from symacct.kernel.arithmetic import BALL, Number, SymbolicArithmetic
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.claims import Claim, Kind
+from symacct.kernel.errors import DomainError, LimitError, OrderError, PrecisionError, SymacctError
+from symacct.kernel.evaluation import Evaluation, LeafCurve, NodeCurve, OperationCurve
+from symacct.kernel.exact import INFINITY, Order, expression
+from symacct.kernel.memory import Remembered, cached_property
+from symacct.kernel.node import Mechanism, Node
+from symacct.kernel.parameters import bits
+from symacct.kernel.sums.hull import hull_of_curve
+from symacct.kernel.symbols import alpha as ALPHA
+from symacct.kernel.theorem_registry import Theorem
 from symacct.mechanisms import Curve, DistributionPair
-from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.mixtures import Overlap
-from symacct.numerics.hull import hull_of_curve
 from symacct.operations import Convexify
 from symacct.operations.subsample import Sampling
-from symacct.rdp.curve import LeafCurve, NodeCurve
-from symacct.rdp.evaluation import Evaluation, OperationCurve
 from symacct.theory.amplification.fixed_size.ternary import Differences, differences
 
 #: The order as a symbol for whole orders, and for the real ones between them.

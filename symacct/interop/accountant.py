@@ -9,14 +9,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from symacct.accountant.accountant import Accountant
-from symacct.core import arguments
-from symacct.core.errors import AdjacencyError, DomainError, InfiniteError, SymacctError, echo
-from symacct.core.exact import INFINITY, Numeric, is_infinite
-from symacct.core.pinning import By
-from symacct.expressions import theorem_registry
-from symacct.expressions.node import Node
-from symacct.expressions.parameters import delta_or_one, nonnegative, whole
 from symacct.interop import floats
 from symacct.interop.dp_event_writer import to_dp_event
 from symacct.interop.dp_events import NO_PRIVACY, from_dp_event
@@ -27,8 +19,15 @@ from symacct.interop.dp_types import (
     their_relation,
 )
 from symacct.interop.floats import scalar
+from symacct.kernel import arguments, theorem_registry
+from symacct.kernel.accountant import Accountant
+from symacct.kernel.answer import Enclosure, Guarantee
+from symacct.kernel.arguments import By
+from symacct.kernel.errors import AdjacencyError, DomainError, InfiniteError, SymacctError, echo
+from symacct.kernel.exact import INFINITY, Numeric, is_infinite
+from symacct.kernel.node import Node
+from symacct.kernel.parameters import delta_or_one, nonnegative, whole
 from symacct.operations import Compose
-from symacct.results.enclosure import Enclosure, Guarantee
 from symacct.theory.conversion import BEST
 from symacct.theory.conversion import named as conversion_named
 

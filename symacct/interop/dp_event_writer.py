@@ -5,14 +5,14 @@ from __future__ import annotations
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from symacct.core.arguments import package
-from symacct.core.claims import EITHER
-from symacct.core.errors import DomainError, MissingPackageError, echo
 from symacct.distributions.families import Binomial, TruncatedNegativeBinomial
-from symacct.expressions.node import Node, as_node
 from symacct.interop import floats
 from symacct.interop.mixtures import mixture_parts
 from symacct.interop.runs import mean_above
+from symacct.kernel.arguments import package
+from symacct.kernel.claims import EITHER
+from symacct.kernel.errors import DomainError, MissingPackageError, echo
+from symacct.kernel.node import Node, as_node
 from symacct.mechanisms import (
     ZCDP,
     DiscreteGaussian,

@@ -14,16 +14,20 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision
-from symacct.arithmetic.ball import rational as ball_number
-from symacct.core import limits
-from symacct.core.claims import ADD_REMOVE
-from symacct.core.errors import DomainError, SymacctError, echo
-from symacct.core.exact import exact, is_infinite
 from symacct.distributions.families import Poisson, TruncatedNegativeBinomial
-from symacct.expressions.node import Node
-from symacct.expressions.parameters import (
+from symacct.interop.dp_types import UnreadEventError, UnreadRelationError, relation_named
+from symacct.interop.floats import scalar
+from symacct.interop.mixtures import mixture_of
+from symacct.interop.runs import gamma_of_mean
+from symacct.kernel import limits
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.arithmetic.ball import rational as ball_number
+from symacct.kernel.claims import ADD_REMOVE
+from symacct.kernel.errors import DomainError, SymacctError, echo
+from symacct.kernel.exact import exact, is_infinite
+from symacct.kernel.node import Node
+from symacct.kernel.parameters import (
     above_minus_one,
     delta_or_one,
     nonnegative,
@@ -32,10 +36,6 @@ from symacct.expressions.parameters import (
     rational,
     whole,
 )
-from symacct.interop.dp_types import UnreadEventError, UnreadRelationError, relation_named
-from symacct.interop.floats import scalar
-from symacct.interop.mixtures import mixture_of
-from symacct.interop.runs import gamma_of_mean
 from symacct.mechanisms import (
     ZCDP,
     DiscreteGaussian,

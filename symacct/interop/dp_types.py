@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from symacct.core.errors import AdjacencyError, DomainError, echo
+from symacct.kernel.errors import AdjacencyError, DomainError, echo
 
 PrivacyAccountant: Any = object
 UnsupportedEventError: Any = Exception

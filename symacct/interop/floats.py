@@ -8,9 +8,9 @@ from typing import Any
 
 import sympy
 
-from symacct.core.errors import DomainError, echo
-from symacct.core.exact import Exact, binary, exact
-from symacct.results.rounding import rational_float
+from symacct.kernel.answer import rational_float
+from symacct.kernel.errors import DomainError, echo
+from symacct.kernel.exact import Exact, binary, exact
 
 
 def down(x: Exact, what: str) -> float:

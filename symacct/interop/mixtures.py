@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from symacct.core import arguments
-from symacct.core.claims import ADD_REMOVE
-from symacct.core.errors import DomainError, echo
 from symacct.distributions import laws
-from symacct.expressions.node import Node
-from symacct.expressions.parameters import positive, rational
 from symacct.interop import floats
+from symacct.kernel import arguments
+from symacct.kernel.claims import ADD_REMOVE
+from symacct.kernel.errors import DomainError, echo
+from symacct.kernel.node import Node
+from symacct.kernel.parameters import positive, rational
 from symacct.mechanisms import DistributionPair
 from symacct.operations import Compose
 

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from symacct.core import arguments
-from symacct.core.errors import DomainError, echo
-from symacct.core.exact import Exact, Numeric
-from symacct.expressions.node import Node, as_node
 from symacct.interop import floats
 from symacct.interop.dp_events import NO_PRIVACY
 from symacct.interop.floats import scalar
+from symacct.kernel import arguments
+from symacct.kernel.errors import DomainError, echo
+from symacct.kernel.exact import Exact, Numeric
+from symacct.kernel.node import Node, as_node
 from symacct.mechanisms import Gaussian
 from symacct.operations import Compose, PoissonSubsample
 

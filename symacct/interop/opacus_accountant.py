@@ -7,9 +7,9 @@ from typing import Any
 
 from opacus.accountants import IAccountant
 
-from symacct.core.exact import Numeric
 from symacct.interop.accountant import EventAccountant
 from symacct.interop.opacus import from_opacus_history
+from symacct.kernel.exact import Numeric
 from symacct.theory.conversion import BEST
 
 

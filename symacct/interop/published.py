@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from symacct.accountant.accountant import Accountant
-from symacct.core.errors import OrderError, echo
-from symacct.core.exact import Numeric
-from symacct.expressions.node import Node
 from symacct.interop.accountant import LISTED, EventAccountant
 from symacct.interop.dp_events import NO_PRIVACY, Reading, unread_event
 from symacct.interop.dp_types import UnreadEventError
+from symacct.kernel.accountant import Accountant
+from symacct.kernel.answer import Enclosure
+from symacct.kernel.errors import OrderError, echo
+from symacct.kernel.exact import Numeric
+from symacct.kernel.node import Node
 from symacct.mechanisms import Gaussian
 from symacct.operations import Compose, SubsampleWithoutReplacement
 from symacct.operations.subsample import Sampling
-from symacct.results.enclosure import Enclosure
 
 #: By what RdpAccountant answers for what is sampled or repeated.
 THEOREMS = ("MTZ19-EXACT", "WBK19-T27", "PS22-T2-PRINTED", "PS22-T6-PRINTED")

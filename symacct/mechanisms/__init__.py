@@ -1,5 +1,6 @@
 """Leaves: what a mechanism is and its curve, a file per family."""
 
+from symacct.kernel.node import Mechanism
 from symacct.mechanisms.concentrated import TCDP, ZCDP
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.exponential_family import ExponentialFamily
@@ -12,7 +13,6 @@ from symacct.mechanisms.integers.skellam import Skellam
 from symacct.mechanisms.iteration import NoisyDescent, NoisyPass
 from symacct.mechanisms.laplace import Laplace, VectorLaplace
 from symacct.mechanisms.matrix import MatrixMechanism, TreeAggregation
-from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.pair import DistributionPair
 from symacct.mechanisms.response import ApproximateDP, PureDP, RandomizedResponse
 from symacct.mechanisms.selecting.noisy_max import GaussianNoisyMax, NoisyMax

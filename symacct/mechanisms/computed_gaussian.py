@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from symacct.core.claims import Kind
-from symacct.core.exact import Exact, expression
-from symacct.core.lazy_import import sympy
-from symacct.expressions.attained import SWAPPED
+from symacct.kernel.claims import SWAPPED, Kind
+from symacct.kernel.exact import Exact, expression, sympy
 from symacct.mechanisms.gaussian import Gaussian
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from symacct.arithmetic import Arithmetic, Number
-from symacct.core.claims import Adjacency, Kind
-from symacct.core.claims import adjacency as named_adjacency
-from symacct.core.exact import INFINITY, Exact, Numeric, Order
-from symacct.core.sources import BDRS18, BS16
-from symacct.expressions.parameters import above_one, nonnegative
-from symacct.mechanisms.asked import AskedValues
-from symacct.mechanisms.mechanism import STATED_OF_IT, Mechanism
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.claims import Adjacency, Kind
+from symacct.kernel.claims import adjacency as named_adjacency
+from symacct.kernel.exact import INFINITY, Exact, Numeric, Order
+from symacct.kernel.node import STATED_OF_IT, AskedValues, Mechanism
+from symacct.kernel.parameters import above_one, nonnegative
+from symacct.kernel.sources import BDRS18, BS16
 
 
 class ZCDP(Mechanism):

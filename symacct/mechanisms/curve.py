@@ -10,23 +10,29 @@ from typing import Any, TypeAlias
 import mpmath
 import numpy as np
 
-from symacct.arithmetic import Arithmetic, Number
-from symacct.arithmetic.expression import evaluate
-from symacct.arithmetic.float64 import Float64Arithmetic, LogNumber
-from symacct.arithmetic.symbolic import SymbolicArithmetic
-from symacct.core import symbols
-from symacct.core.claims import Adjacency, Claim, Kind, Source, check_stated
-from symacct.core.claims import adjacency as named_adjacency
-from symacct.core.claims import kind as named_kind
-from symacct.core.errors import AdjacencyError, DomainError, OrderError, echo
-from symacct.core.exact import INFINITY, Numeric, Order, exact, expression, is_infinite, typed_value
-from symacct.core.forking import new_lock
-from symacct.core.lazy_import import sympy
-from symacct.expressions.attained import ADDED
-from symacct.expressions.bounded import replaced
-from symacct.expressions.formula_reader import parse_formula
-from symacct.expressions.parameters import nonnegative
-from symacct.mechanisms.mechanism import STATED_OF_IT, Mechanism
+from symacct.kernel import symbols
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.arithmetic.expression import evaluate
+from symacct.kernel.arithmetic.float64 import Float64Arithmetic, LogNumber
+from symacct.kernel.arithmetic.symbolic import SymbolicArithmetic
+from symacct.kernel.claims import ADDED, Adjacency, Claim, Kind, Source, check_stated
+from symacct.kernel.claims import adjacency as named_adjacency
+from symacct.kernel.claims import kind as named_kind
+from symacct.kernel.errors import AdjacencyError, DomainError, OrderError, echo
+from symacct.kernel.exact import (
+    INFINITY,
+    Numeric,
+    Order,
+    exact,
+    expression,
+    is_infinite,
+    sympy,
+    typed_value,
+)
+from symacct.kernel.formula import parse_formula
+from symacct.kernel.memory import new_lock
+from symacct.kernel.node import STATED_OF_IT, Mechanism
+from symacct.kernel.parameters import nonnegative, replaced
 
 _KIND_REMEDY = (
     'kind="upper" for a bound, kind="exact" where one pair attains it at every order, '

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from symacct.arithmetic import Arithmetic, Number
-from symacct.core import symbols
-from symacct.core.claims import Adjacency, Kind
-from symacct.core.claims import adjacency as named_adjacency
-from symacct.core.errors import DomainError, echo
-from symacct.core.exact import (
+from symacct.kernel import symbols
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.claims import Adjacency, Kind
+from symacct.kernel.claims import adjacency as named_adjacency
+from symacct.kernel.errors import DomainError, echo
+from symacct.kernel.exact import (
     INFINITY,
     Exact,
     Numeric,
@@ -18,14 +18,14 @@ from symacct.core.exact import (
     exact,
     expression,
     is_infinite,
+    sympy,
     typed_value,
 )
-from symacct.core.lazy_import import sympy
-from symacct.core.sources import WBK19
-from symacct.expressions.formula_reader import parse_formula
-from symacct.expressions.parameters import nonnegative, positive
+from symacct.kernel.formula import parse_formula
+from symacct.kernel.node import Mechanism
+from symacct.kernel.parameters import nonnegative, positive
+from symacct.kernel.sources import WBK19
 from symacct.mechanisms.curve import Curve
-from symacct.mechanisms.mechanism import Mechanism
 
 
 class ExponentialFamily(Mechanism):

@@ -9,18 +9,17 @@ from typing import Any
 
 from flint import fmpq, fmpq_poly
 
-from symacct.arithmetic import Arithmetic, Number
-from symacct.core import arguments, limits
-from symacct.core.claims import Adjacency, Kind
-from symacct.core.claims import adjacency as named_adjacency
-from symacct.core.errors import DomainError, echo
-from symacct.core.exact import Numeric, Order, typed_value
-from symacct.core.forking import cached_property
-from symacct.core.sources import VEH14
 from symacct.distributions.direction import FiniteDirection
-from symacct.expressions.attained import ANY_OF_SEVERAL, SWAPPED, AttainedBy
-from symacct.expressions.parameters import whole
-from symacct.mechanisms.mechanism import Mechanism
+from symacct.kernel import arguments, limits
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.claims import ANY_OF_SEVERAL, SWAPPED, Adjacency, AttainedBy, Kind
+from symacct.kernel.claims import adjacency as named_adjacency
+from symacct.kernel.errors import DomainError, echo
+from symacct.kernel.exact import Numeric, Order, typed_value
+from symacct.kernel.memory import cached_property
+from symacct.kernel.node import Mechanism
+from symacct.kernel.parameters import whole
+from symacct.kernel.sources import VEH14
 from symacct.mechanisms.pair import Given, probabilities
 
 Masses = tuple[tuple[Fraction, Fraction], ...]

@@ -6,14 +6,14 @@ import math
 import operator
 from fractions import Fraction
 
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import ends_of, precision, rational
-from symacct.core.errors import DomainError, echo
-from symacct.core.exact import INFINITY, Numeric, is_infinite
-from symacct.core.forking import cached_property
-from symacct.core.sources import SYMACCT
-from symacct.expressions.parameters import positive, whole
-from symacct.expressions.parameters import rational as rational_number
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import ends_of, precision, rational
+from symacct.kernel.errors import DomainError, echo
+from symacct.kernel.exact import INFINITY, Numeric, is_infinite
+from symacct.kernel.memory import cached_property
+from symacct.kernel.parameters import positive, whole
+from symacct.kernel.parameters import rational as rational_number
+from symacct.kernel.sources import SYMACCT
 from symacct.mechanisms.computed_gaussian import ComputedGaussian
 
 _BITS = 320  # of a power that is written out

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from symacct.arithmetic import Arithmetic, Number
-from symacct.core.claims import Kind
-from symacct.core.exact import INFINITY, Exact, Numeric, Order
-from symacct.core.sources import MIR17, ZW19
-from symacct.expressions.attained import SWAPPED
-from symacct.expressions.parameters import positive
-from symacct.mechanisms.asked import AskedValues
-from symacct.mechanisms.mechanism import Mechanism
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.claims import SWAPPED, Kind
+from symacct.kernel.exact import INFINITY, Exact, Numeric, Order
+from symacct.kernel.node import AskedValues, Mechanism
+from symacct.kernel.parameters import positive
+from symacct.kernel.sources import MIR17, ZW19
 
 
 class LaplacePair(Mechanism):

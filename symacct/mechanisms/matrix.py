@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
-from symacct.core import arguments, limits
-from symacct.core.claims import Relation
-from symacct.core.errors import DomainError, echo
-from symacct.core.exact import Numeric, typed_value
-from symacct.core.forking import cached_property
-from symacct.core.sources import SYMACCT
-from symacct.expressions.parameters import positive, whole
-from symacct.mechanisms.asked import AskedValues
+from symacct.kernel import arguments, limits
+from symacct.kernel.claims import Relation
+from symacct.kernel.errors import DomainError, echo
+from symacct.kernel.exact import Numeric, typed_value
+from symacct.kernel.memory import cached_property
+from symacct.kernel.node import AskedValues
+from symacct.kernel.parameters import positive, whole
+from symacct.kernel.sources import SYMACCT
 from symacct.mechanisms.computed_gaussian import ComputedGaussian
 from symacct.mechanisms.participation import Rows, squared_sensitivity
 

@@ -11,32 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from symacct.arithmetic import (
-    BALL,
-    Arithmetic,
-    BallArithmetic,
-    Float64Arithmetic,
-    MpmathArithmetic,
-    Number,
-    SymbolicArithmetic,
-)
-from symacct.arithmetic.ball import precision, rational
-from symacct.arithmetic.symbolic import written
-from symacct.core import symbols
-from symacct.core.errors import DomainError, echo
-from symacct.core.exact import INFINITY, Exact, Order, expression
-from symacct.core.forking import cached_property
-from symacct.core.lazy_import import sympy
-from symacct.distributions.density import Density
-from symacct.distributions.direction import Direction
-from symacct.distributions.families import Laplace as LaplaceLaw
-from symacct.distributions.law import Law
-from symacct.distributions.mass import interval_of, no_integrals
-from symacct.distributions.normal import LogNormal, MultivariateNormal, Normal
-from symacct.mechanisms.gaussian import Gaussian
-from symacct.mechanisms.laplace import Laplace
-from symacct.mechanisms.mechanism import Mechanism
-from symacct.numerics.densities import (
+from symacct.analysis.densities import (
     ChiDivergence,
     Entropy,
     Excess,
@@ -51,7 +26,31 @@ from symacct.numerics.densities import (
     plain_expectation,
     sides,
 )
-from symacct.numerics.normal_mixtures import NormalParts, power_integral, relative_entropy
+from symacct.analysis.normal_mixtures import NormalParts, power_integral, relative_entropy
+from symacct.distributions.density import Density
+from symacct.distributions.direction import Direction
+from symacct.distributions.families import Laplace as LaplaceLaw
+from symacct.distributions.law import Law
+from symacct.distributions.mass import interval_of, no_integrals
+from symacct.distributions.normal import LogNormal, MultivariateNormal, Normal
+from symacct.kernel import symbols
+from symacct.kernel.arithmetic import (
+    BALL,
+    Arithmetic,
+    BallArithmetic,
+    Float64Arithmetic,
+    MpmathArithmetic,
+    Number,
+    SymbolicArithmetic,
+)
+from symacct.kernel.arithmetic.ball import precision, rational
+from symacct.kernel.arithmetic.symbolic import written
+from symacct.kernel.errors import DomainError, echo
+from symacct.kernel.exact import INFINITY, Exact, Order, expression, sympy
+from symacct.kernel.memory import cached_property
+from symacct.kernel.node import Mechanism
+from symacct.mechanisms.gaussian import Gaussian
+from symacct.mechanisms.laplace import Laplace
 
 
 @dataclass(frozen=True)

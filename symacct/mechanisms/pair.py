@@ -8,23 +8,31 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar, TypeAlias
 
-from symacct.arithmetic import BALL, Arithmetic, Float64Arithmetic, Number
-from symacct.core import arguments
-from symacct.core.claims import ADD_REMOVE, Adjacency, Claim, Kind, Orders, Source
-from symacct.core.claims import adjacency as named_adjacency
-from symacct.core.errors import AdjacencyError, DomainError, PrecisionError, cut, echo
-from symacct.core.exact import Numeric, Order, directed_order, typed_value
-from symacct.core.forking import cached_property
-from symacct.core.lazy_import import sympy
-from symacct.core.sources import GAL13, VEH14
 from symacct.distributions.direction import Direction, FiniteDirection, RoundedDirection
 from symacct.distributions.law import Law
-from symacct.expressions.attained import ANY_OF_SEVERAL, LARGER, SWAPPED, AttainedBy
-from symacct.expressions.parameters import number_of_records, rate
-from symacct.mechanisms.mechanism import Mechanism, order_by_order
+from symacct.kernel import arguments
+from symacct.kernel.answer import Enclosure, from_ball, to_digits
+from symacct.kernel.arithmetic import BALL, Arithmetic, Float64Arithmetic, Number
+from symacct.kernel.claims import (
+    ADD_REMOVE,
+    ANY_OF_SEVERAL,
+    LARGER,
+    SWAPPED,
+    Adjacency,
+    AttainedBy,
+    Claim,
+    Kind,
+    Orders,
+    Source,
+)
+from symacct.kernel.claims import adjacency as named_adjacency
+from symacct.kernel.errors import AdjacencyError, DomainError, PrecisionError, cut, echo
+from symacct.kernel.exact import Numeric, Order, directed_order, sympy, typed_value
+from symacct.kernel.memory import cached_property
+from symacct.kernel.node import Mechanism, order_by_order
+from symacct.kernel.parameters import number_of_records, rate
+from symacct.kernel.sources import GAL13, VEH14
 from symacct.mechanisms.mixtures import between, has_closed_form
-from symacct.results.enclosure import Enclosure, from_ball
-from symacct.results.precision import to_digits
 
 Masses = tuple[tuple[Fraction, Fraction], ...]
 _SHOWN = 120  # characters of a formula in a message

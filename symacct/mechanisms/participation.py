@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from flint import fmpq, fmpq_mat
 
-from symacct.core import deadline
+from symacct.kernel import deadline
 
 #: A matrix as its rows, and a symmetric one of whole numbers.
 Rows: TypeAlias = tuple[tuple[Fraction, ...], ...]

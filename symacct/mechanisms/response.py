@@ -7,26 +7,23 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, cast
 
-from symacct.arithmetic import Arithmetic, Number
-from symacct.core.claims import Adjacency, Kind, Relation
-from symacct.core.claims import adjacency as named_adjacency
-from symacct.core.errors import DomainError
-from symacct.core.exact import (
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.claims import SWAPPED, Adjacency, Kind, Relation
+from symacct.kernel.claims import adjacency as named_adjacency
+from symacct.kernel.errors import DomainError
+from symacct.kernel.exact import (
     INFINITY,
     Exact,
     Numeric,
     Order,
     exact,
     expression,
+    sympy,
     without_long_numbers,
 )
-from symacct.core.lazy_import import sympy
-from symacct.core.sources import KOV15, MIR17
-from symacct.expressions.attained import SWAPPED
-from symacct.expressions.node import Node, kinds
-from symacct.expressions.parameters import nonnegative, probability, whole
-from symacct.mechanisms.asked import AskedValues
-from symacct.mechanisms.mechanism import STATED_OF_IT, Mechanism
+from symacct.kernel.node import STATED_OF_IT, AskedValues, Mechanism, Node, kinds
+from symacct.kernel.parameters import nonnegative, probability, whole
+from symacct.kernel.sources import KOV15, MIR17
 
 OF_ABSENT = (
     "for a person who is not in the data, randomized response draws an answer as for a fixed value"

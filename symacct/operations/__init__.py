@@ -1,7 +1,7 @@
 """Operations: what was done to mechanisms. No bounds here; those are in amplification/."""
 
+from symacct.kernel.operation import Compose
 from symacct.operations.allocation import RandomAllocation
-from symacct.operations.compose import Compose
 from symacct.operations.convexify import Convexify
 from symacct.operations.descent import sampled_descent
 from symacct.operations.either import Either

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from symacct.core.claims import ADD_REMOVE
-from symacct.core.errors import DomainError, echo
-from symacct.core.exact import Numeric
-from symacct.expressions.attained import LARGER, UNKNOWN, AttainedBy
-from symacct.expressions.node import Node, as_node
-from symacct.expressions.parameters import whole
-from symacct.operations.operation import Operation
+from symacct.kernel.claims import ADD_REMOVE, LARGER, UNKNOWN, AttainedBy
+from symacct.kernel.errors import DomainError, echo
+from symacct.kernel.exact import Numeric
+from symacct.kernel.node import Node, as_node
+from symacct.kernel.operation import Operation
+from symacct.kernel.parameters import whole
 
 _MOST_STEPS = 10**9
 _DRAWN = (

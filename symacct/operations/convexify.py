@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from symacct.core import limits
-from symacct.core.claims import Kind
-from symacct.core.errors import SoundnessError
-from symacct.core.exact import Numeric
-from symacct.expressions.node import Node, as_node
-from symacct.expressions.parameters import whole
-from symacct.operations.operation import Operation
+from symacct.kernel import limits
+from symacct.kernel.claims import Kind
+from symacct.kernel.errors import SoundnessError
+from symacct.kernel.exact import Numeric
+from symacct.kernel.node import Node, as_node
+from symacct.kernel.operation import Operation
+from symacct.kernel.parameters import whole
 
 
 class Convexify(Operation):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import bisect
 from fractions import Fraction
 
-from symacct.core.errors import DomainError, OrderError, echo
-from symacct.core.exact import INFINITY, Numeric
-from symacct.core.exact import order as named_order
-from symacct.expressions.node import Node, as_node
-from symacct.expressions.parameters import nonnegative, rational, whole
+from symacct.kernel.errors import DomainError, OrderError, echo
+from symacct.kernel.exact import INFINITY, Numeric
+from symacct.kernel.exact import order as named_order
+from symacct.kernel.node import Node, as_node
+from symacct.kernel.parameters import nonnegative, rational, whole
 from symacct.mechanisms import Gaussian, NoisyPass
 from symacct.mechanisms.iteration import contraction_factor
 from symacct.operations.postprocess import PostProcess

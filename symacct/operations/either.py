@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from symacct.core.exact import Exact, Numeric
-from symacct.core.forking import cached_property
-from symacct.expressions.attained import AttainedBy, together
-from symacct.expressions.node import Node, as_node
-from symacct.expressions.parameters import rate
-from symacct.operations.operation import Operation
+from symacct.kernel.claims import AttainedBy, together
+from symacct.kernel.exact import Exact, Numeric
+from symacct.kernel.memory import cached_property
+from symacct.kernel.node import Node, as_node
+from symacct.kernel.operation import Operation
+from symacct.kernel.parameters import rate
 
 
 class Either(Operation):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from symacct.core.exact import Numeric, typed_value
-from symacct.expressions.attained import AttainedBy
-from symacct.expressions.node import Node, as_node
-from symacct.expressions.parameters import probability
+from symacct.kernel.claims import AttainedBy
+from symacct.kernel.exact import Numeric, typed_value
+from symacct.kernel.failures import Failures, failures, failures_of
+from symacct.kernel.node import Node, as_node
+from symacct.kernel.operation import Operation
+from symacct.kernel.parameters import probability
 from symacct.mechanisms import ApproximateDP, PureDP
 from symacct.operations.either import Either
-from symacct.operations.failures import Failures, failures, failures_of
-from symacct.operations.operation import Operation
 from symacct.operations.postprocess import PostProcess
 
 

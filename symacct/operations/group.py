@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
-from symacct.core.claims import Adjacency, Claim
-from symacct.core.errors import DomainError, echo
-from symacct.core.exact import Numeric
-from symacct.expressions.attained import ANY_OF_SEVERAL, UNKNOWN, AttainedBy
-from symacct.expressions.node import Node, as_node
-from symacct.expressions.parameters import whole
-from symacct.mechanisms.mechanism import Mechanism
-from symacct.operations.compose import Compose
-from symacct.operations.operation import Operation
+from symacct.kernel.claims import ANY_OF_SEVERAL, UNKNOWN, Adjacency, AttainedBy, Claim
+from symacct.kernel.errors import DomainError, echo
+from symacct.kernel.exact import Numeric
+from symacct.kernel.node import Mechanism, Node, as_node
+from symacct.kernel.operation import Compose, Operation
+from symacct.kernel.parameters import whole
 
 _MOST_RECORDS = 2**30
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from symacct.core import arguments
-from symacct.core.errors import DomainError, echo
-from symacct.core.exact import Numeric, Order
-from symacct.core.forking import cached_property
-from symacct.expressions.attained import AttainedBy
-from symacct.expressions.node import Node, as_node
-from symacct.expressions.parameters import number_of_records
-from symacct.operations.operation import Operation
+from symacct.kernel import arguments
+from symacct.kernel.claims import AttainedBy
+from symacct.kernel.errors import DomainError, echo
+from symacct.kernel.exact import Numeric, Order
+from symacct.kernel.memory import cached_property
+from symacct.kernel.node import Node, as_node
+from symacct.kernel.operation import Operation
+from symacct.kernel.parameters import number_of_records
 
 
 class PostProcess(Operation):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from symacct.core.errors import DomainError, echo
 from symacct.distributions.families import Binomial, Poisson, TruncatedNegativeBinomial
-from symacct.expressions.node import Node, as_node
-from symacct.operations.operation import Operation
+from symacct.kernel.errors import DomainError, echo
+from symacct.kernel.node import Node, as_node
+from symacct.kernel.operation import Operation
 
 #: The laws of the number of runs that something is proved of.
 Runs = Binomial | Poisson | TruncatedNegativeBinomial

@@ -6,15 +6,15 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from symacct.arithmetic.ball import precision, rational
-from symacct.core import limits
-from symacct.core.claims import ADD_REMOVE, REPLACE_ONE, Adjacency
-from symacct.core.claims import adjacency as named_adjacency
-from symacct.core.errors import AdjacencyError, DomainError, echo
-from symacct.core.exact import Numeric, exact
 from symacct.distributions.laws import Normal, NormalMixture
-from symacct.expressions.node import Node, as_node
-from symacct.expressions.parameters import whole
+from symacct.kernel import limits
+from symacct.kernel.arithmetic.ball import precision, rational
+from symacct.kernel.claims import ADD_REMOVE, REPLACE_ONE, Adjacency
+from symacct.kernel.claims import adjacency as named_adjacency
+from symacct.kernel.errors import AdjacencyError, DomainError, echo
+from symacct.kernel.exact import Numeric, exact
+from symacct.kernel.node import Node, as_node
+from symacct.kernel.parameters import whole
 from symacct.mechanisms import DistributionPair, Gaussian
 from symacct.operations.either import Either
 from symacct.operations.postprocess import PostProcess

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from symacct.core.exact import Exact, Numeric, Order
-from symacct.expressions.attained import AttainedBy, Pairs
-from symacct.expressions.node import Node, as_node
-from symacct.expressions.parameters import nonnegative
-from symacct.mechanisms.mechanism import STATED_OF_IT
-from symacct.operations.compose import Compose
-from symacct.operations.operation import Operation
+from symacct.kernel.claims import AttainedBy, Pairs
+from symacct.kernel.exact import Exact, Numeric, Order
+from symacct.kernel.node import STATED_OF_IT, Node, as_node
+from symacct.kernel.operation import Compose, Operation
+from symacct.kernel.parameters import nonnegative
 
 
 class Scale(Operation):

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-from symacct.core.claims import ADD_REMOVE, REPLACE_ONE, Adjacency, Claim, Kind, Relation
-from symacct.core.claims import adjacency as named_adjacency
-from symacct.core.errors import AdjacencyError, SymacctError
-from symacct.core.exact import Exact, Numeric
-from symacct.core.forking import cached_property
-from symacct.core.lazy_import import sympy
-from symacct.expressions.attained import ANY_OF_SEVERAL, AttainedBy
-from symacct.expressions.node import Node, as_node
-from symacct.expressions.parameters import rate
+from symacct.kernel.claims import (
+    ADD_REMOVE,
+    ANY_OF_SEVERAL,
+    REPLACE_ONE,
+    Adjacency,
+    AttainedBy,
+    Claim,
+    Kind,
+    Relation,
+)
+from symacct.kernel.claims import adjacency as named_adjacency
+from symacct.kernel.errors import AdjacencyError, SymacctError
+from symacct.kernel.exact import Exact, Numeric, sympy
+from symacct.kernel.memory import cached_property
+from symacct.kernel.node import Node, as_node
+from symacct.kernel.operation import Compose, Operation
+from symacct.kernel.parameters import rate
 from symacct.mechanisms import Gaussian
-from symacct.operations.compose import Compose
-from symacct.operations.operation import Operation
 
 _QUERIES = (
     "Gaussian queries on one Poisson sample are one query, their squares of sensitivity over "

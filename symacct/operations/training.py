@@ -8,20 +8,19 @@ from collections.abc import Iterable
 from fractions import Fraction
 from itertools import zip_longest
 
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import ceiling, floor, precision
-from symacct.core import arguments
-from symacct.core.claims import ADD_REMOVE, REPLACE_ONE, Adjacency
-from symacct.core.claims import adjacency as named_adjacency
-from symacct.core.errors import AdjacencyError, DomainError, RoundedWarning, echo, warn
-from symacct.core.exact import Exact, Numeric
-from symacct.core.lazy_import import sympy
-from symacct.expressions.node import Node
-from symacct.expressions.parameters import positive, whole
+from symacct.kernel import arguments
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import ceiling, floor, precision
+from symacct.kernel.claims import ADD_REMOVE, REPLACE_ONE, Adjacency
+from symacct.kernel.claims import adjacency as named_adjacency
+from symacct.kernel.errors import AdjacencyError, DomainError, RoundedWarning, echo, warn
+from symacct.kernel.exact import Exact, Numeric, sympy
+from symacct.kernel.node import Node
+from symacct.kernel.operation import Compose
+from symacct.kernel.parameters import positive, whole
 from symacct.mechanisms import Gaussian
 from symacct.mechanisms.matrix import rows_of
 from symacct.operations.allocation import RandomAllocation
-from symacct.operations.compose import Compose
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 

@@ -8,16 +8,16 @@ from fractions import Fraction
 
 from flint import arb
 
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import floor, precision, rational
-from symacct.core import limits
-from symacct.core.claims import ADD_REMOVE, REPLACE_ONE, Adjacency
-from symacct.core.claims import adjacency as named_adjacency
-from symacct.core.errors import DomainError, echo
-from symacct.core.exact import Numeric, text
-from symacct.expressions.node import Node, as_node
-from symacct.expressions.parameters import rate, whole
-from symacct.numerics.balls import up_to
+from symacct.kernel import limits
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import floor, precision, rational
+from symacct.kernel.claims import ADD_REMOVE, REPLACE_ONE, Adjacency
+from symacct.kernel.claims import adjacency as named_adjacency
+from symacct.kernel.errors import DomainError, echo
+from symacct.kernel.exact import Numeric, text
+from symacct.kernel.node import Node, as_node
+from symacct.kernel.parameters import rate, whole
+from symacct.kernel.sums.balls import up_to
 from symacct.operations.either import Either
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement

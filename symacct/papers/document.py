@@ -7,13 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import sympy
 
-from symacct.accountant.accountant import asked_of
-from symacct.core import arguments
-from symacct.core.claims import Claim, Kind, Relation, Source
-from symacct.core.errors import DomainError, echo
-from symacct.core.exact import INFINITY, Numeric, expression, typed_value
-from symacct.core.pinning import By
-from symacct.core.sources import WORKS
 from symacct.export.citation import STATED, each_work, sources_of
 from symacct.export.description import described_by_names
 from symacct.export.latex import sentences
@@ -24,12 +17,17 @@ from symacct.export.latex.number_formula import number_latex
 from symacct.export.latex.plain_tex import plain_tex, tex_number
 from symacct.export.latex.printer import PaperPrinter
 from symacct.export.tables import table
-from symacct.expressions.node import Node, as_node
-from symacct.expressions.theorem_registry import Theorem
-from symacct.expressions.words import Marked
-from symacct.mechanisms.mechanism import Mechanism
-from symacct.results.enclosure import Guarantee
-from symacct.results.rounding import found_order, given
+from symacct.kernel import arguments
+from symacct.kernel.accountant import asked_of
+from symacct.kernel.answer import Guarantee, found_order, given
+from symacct.kernel.arguments import By
+from symacct.kernel.claims import Claim, Kind, Relation, Source
+from symacct.kernel.errors import DomainError, echo
+from symacct.kernel.exact import INFINITY, Numeric, expression, typed_value
+from symacct.kernel.node import Mechanism, Node, as_node
+from symacct.kernel.sources import WORKS
+from symacct.kernel.theorem_registry import Theorem
+from symacct.kernel.words import Marked
 from symacct.results.written import Written
 
 #: What the document needs beyond LaTeX's own classes, and what its tables need as well.

@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import Any
 
-from symacct.expressions.node import Node
+from symacct.kernel.node import Node
 
 
 def fingerprint(m: Node) -> str:

@@ -38,15 +38,15 @@ from typing import Any, TypeGuard
 
 import sympy
 
-from symacct.accountant.accountant import Accountant
-from symacct.core import limits
-from symacct.core.claims import Kind
-from symacct.core.errors import ParseError, SymacctError, echo, suggestion
-from symacct.core.exact import INFINITY, order, typed_value
-from symacct.core.pinning import By
 from symacct.explore.sweeps.worker import NEEDED
 from symacct.export.formula import formula
-from symacct.results.enclosure import Enclosure, to_fraction
+from symacct.kernel import limits
+from symacct.kernel.accountant import Accountant
+from symacct.kernel.answer import Enclosure, to_fraction
+from symacct.kernel.arguments import By
+from symacct.kernel.claims import Kind
+from symacct.kernel.errors import ParseError, SymacctError, echo, suggestion
+from symacct.kernel.exact import INFINITY, order, typed_value
 from symacct.results.screen import Part, Tabled
 from symacct.text import parse
 from symacct.theory.conversion import BEST

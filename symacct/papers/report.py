@@ -10,15 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from symacct.accountant.accountant import Accountant, asked_of, default_accountant
-from symacct.accountant.best import BY_ORDERS, late, says_least
 from symacct.accountant.currencies.concentrated import zcdp_at_once
-from symacct.core import limits
-from symacct.core.claims import Kind
-from symacct.core.deadline import Budget
-from symacct.core.errors import SymacctError
-from symacct.core.exact import Numeric, text
-from symacct.core.forking import cached_property
 from symacct.explore.comparison import ratio
 from symacct.export.cards import card
 from symacct.export.citation import source_line
@@ -31,10 +23,31 @@ from symacct.export.description import (
     pressing_premises,
 )
 from symacct.export.explanation import Explanation, explain, explain_profile
-from symacct.expressions.node import Node, as_node
+from symacct.kernel import limits
+from symacct.kernel.accountant import (
+    BY_ORDERS,
+    Accountant,
+    asked_of,
+    default_accountant,
+    late,
+    says_least,
+)
+from symacct.kernel.answer import (
+    Bound,
+    Enclosure,
+    Guarantee,
+    found_order,
+    given,
+    rational_text,
+    to_fraction,
+)
+from symacct.kernel.claims import Kind
+from symacct.kernel.deadline import Budget
+from symacct.kernel.errors import SymacctError
+from symacct.kernel.exact import Numeric, text
+from symacct.kernel.memory import cached_property
+from symacct.kernel.node import Node, as_node
 from symacct.operations.repeat import NUMBER_OF_RUNS
-from symacct.results.enclosure import Bound, Enclosure, Guarantee, to_fraction
-from symacct.results.rounding import found_order, given, rational_text
 from symacct.results.screen import Labelled, Part
 
 _WIDTH = 80  # columns of a printed report

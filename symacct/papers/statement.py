@@ -10,12 +10,6 @@ from importlib.metadata import version
 
 import flint
 
-from symacct.accountant.failing import may_fail
-from symacct.core import arguments
-from symacct.core.claims import Kind, Source
-from symacct.core.errors import DomainError, echo
-from symacct.core.exact import INFINITY, Exact
-from symacct.core.sources import WORKS
 from symacct.export.citation import STATED, places, sources_of
 from symacct.export.description import (
     describe,
@@ -28,12 +22,17 @@ from symacct.export.description import (
 )
 from symacct.export.latex import sentences as latex
 from symacct.export.latex.plain_tex import plain_tex
-from symacct.expressions.node import Node
-from symacct.expressions.words import Marked
+from symacct.kernel import arguments
+from symacct.kernel.answer import Enclosure, Guarantee, found_order, given
+from symacct.kernel.claims import Kind, Source
+from symacct.kernel.errors import DomainError, echo
+from symacct.kernel.exact import INFINITY, Exact
+from symacct.kernel.failures import may_fail
+from symacct.kernel.node import Node
+from symacct.kernel.sources import WORKS
+from symacct.kernel.words import Marked
 from symacct.mechanisms.curve import Curve
 from symacct.papers.fingerprint import fingerprint
-from symacct.results.enclosure import Enclosure, Guarantee
-from symacct.results.rounding import found_order, given
 from symacct.results.written import Written
 from symacct.theory import catalogue
 from symacct.theory.conversion import WholeProfile

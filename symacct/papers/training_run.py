@@ -10,18 +10,18 @@ from fractions import Fraction
 from typing import Any
 
 from symacct.baselines import shuffled_batches_epsilon
-from symacct.core.claims import Relation
-from symacct.core.errors import DomainError, RoundedWarning
-from symacct.core.exact import text
 from symacct.export.spoken import value
-from symacct.expressions.node import Node
-from symacct.expressions.parameters import rational, whole
+from symacct.kernel.answer import Enclosure, Guarantee
+from symacct.kernel.claims import Relation
+from symacct.kernel.errors import DomainError, RoundedWarning
+from symacct.kernel.exact import text
+from symacct.kernel.node import Node
+from symacct.kernel.parameters import rational, whole
 from symacct.mechanisms import Gaussian
 from symacct.operations import Compose, GroupPrivacy, dp_sgd
 from symacct.operations.training import records_of_a_batch, roundings
 from symacct.papers import statement
 from symacct.papers.report import PrivacyReport, Row
-from symacct.results.enclosure import Enclosure, Guarantee
 from symacct.theory import catalogue
 
 _UNITS = "σ and the sensitivity are in units of the norm that each record's gradient is clipped to"

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 from flint import arb, ctx
 
-from symacct.arithmetic.ball import doubled
-from symacct.core.errors import LimitError, PrecisionError
+from symacct.kernel.arithmetic.ball import doubled
+from symacct.kernel.errors import LimitError, PrecisionError
 
 _TELLING = (0.0, 3.0, 12.0, 40.0)  # digits of a value, one after the other
 _MOSTLY_TELL = 3.0

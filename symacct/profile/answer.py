@@ -14,18 +14,14 @@ from typing import NamedTuple, ParamSpec, TypeVar
 import numpy as np
 from flint import arb
 
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision, rational
-from symacct.core.claims import Claim, Kind, Proof, Source
-from symacct.core.errors import (
-    AssumptionError,
-    InfiniteError,
-    LimitError,
-    PrecisionError,
-)
-from symacct.core.forking import cached_property
-from symacct.expressions.node import Node
-from symacct.numerics.balls import ball, within_floats
+from symacct.kernel.answer import Enclosure, Guarantee, first_bits, from_ball
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision, rational
+from symacct.kernel.claims import Claim, Kind, Proof, Source
+from symacct.kernel.errors import AssumptionError, InfiniteError, LimitError, PrecisionError
+from symacct.kernel.memory import cached_property
+from symacct.kernel.node import Node
+from symacct.kernel.sums.balls import ball, within_floats
 from symacct.operations.repeat import RepeatAndSelect
 from symacct.profile import best_of_runs
 from symacct.profile.accuracy import log_float_of
@@ -39,8 +35,6 @@ from symacct.profile.losses.finite import Atoms
 from symacct.profile.part import Part
 from symacct.profile.proofs import BEST_OF_RUNS, NAME, OF_A_CURVE, PAIRS, SMOOTHED, SOURCE
 from symacct.profile.solve import CompositionProfile
-from symacct.results.enclosure import Enclosure, Guarantee, from_ball
-from symacct.results.precision import first_bits
 
 #: Works that leaves name for a Rényi curve, which no profile reads.
 _OF_CURVES = ("MIR17", "ZW19", "VEH14", "WBK19")

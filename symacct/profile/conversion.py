@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
-from symacct.arithmetic.ball import precision
-from symacct.core import limits
-from symacct.core.errors import DomainError, OrderError
-from symacct.core.exact import Numeric
-from symacct.expressions.node import Node
+from symacct.kernel import limits
+from symacct.kernel.answer import Enclosure, Guarantee, first_bits
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.conversion import Memory, WholeProfile, register
+from symacct.kernel.errors import DomainError, OrderError
+from symacct.kernel.exact import Numeric
+from symacct.kernel.node import Node
 from symacct.profile.answer import Profile, ProfileAnswer, lower_bound, profile
 from symacct.profile.proofs import NAME, SOURCE
-from symacct.results.enclosure import Enclosure, Guarantee
-from symacct.results.precision import first_bits
-from symacct.theory.conversion.conversion import Memory, WholeProfile, register
 
 
 class Exact(WholeProfile):

@@ -18,11 +18,11 @@ from typing import NamedTuple
 import numpy as np
 from flint import arb
 
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import rational
-from symacct.core import deadline
-from symacct.core.errors import DomainError, PrecisionError
-from symacct.numerics.balls import ball, normal_tail, within_floats
+from symacct.kernel import deadline
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import rational
+from symacct.kernel.errors import DomainError, PrecisionError
+from symacct.kernel.sums.balls import ball, normal_tail, within_floats
 from symacct.profile.tradeoff import HockeySticks, best_test, is_narrow
 
 _MOST_POINTS, _FIRST_CELLS = 600, 8

@@ -9,8 +9,8 @@ from typing import NoReturn, Protocol
 import numpy as np
 from flint import acb, arb, arb_poly
 
-from symacct.core.errors import PrecisionError
-from symacct.core.exact import Exact
+from symacct.kernel.errors import PrecisionError
+from symacct.kernel.exact import Exact
 
 # What a Rényi curve is at real orders, F(z) = E_Q[(P/Q)^z] is at complex ones.
 Floats = np.ndarray

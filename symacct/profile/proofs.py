@@ -3,7 +3,7 @@
 Each has a code, under which the table of results (theory/catalogue.toml) has its statement.
 """
 
-from symacct.core.sources import ZDW22
+from symacct.kernel.sources import ZDW22
 from symacct.theory.catalogue import proof
 
 #: The conversion that a profile answers, and the work that it is of.

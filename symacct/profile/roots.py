@@ -8,9 +8,9 @@ from functools import cache
 
 from flint import arb, ctx
 
-from symacct.arithmetic.ball import BALL, ends_of
-from symacct.core import deadline
-from symacct.numerics.balls import within
+from symacct.kernel import deadline
+from symacct.kernel.arithmetic.ball import BALL, ends_of
+from symacct.kernel.sums.balls import within
 from symacct.profile.accuracy import accuracy
 
 _WIDENINGS, _NEWTON_STEPS, _HALVINGS, _BRACKETINGS = 12, 40, 240, 60

@@ -8,12 +8,13 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import rational
-from symacct.core.errors import InfiniteError
-from symacct.core.exact import Exact
-from symacct.core.forking import cached_property
-from symacct.numerics.balls import ball, up_to
+from symacct.kernel.answer import given, rational_text
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import rational
+from symacct.kernel.errors import InfiniteError
+from symacct.kernel.exact import Exact
+from symacct.kernel.memory import cached_property
+from symacct.kernel.sums.balls import ball, up_to
 from symacct.profile.accuracy import precisions
 from symacct.profile.fourier.shape import Moments
 from symacct.profile.losses.density.densities import DensityLoss
@@ -21,7 +22,6 @@ from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.part import Part, ProfileOnly
-from symacct.results.rounding import given, rational_text
 
 Runs = tuple[tuple[Part, int], ...]
 

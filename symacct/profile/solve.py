@@ -15,10 +15,10 @@ from functools import partial
 
 from flint import arb, ctx
 
-from symacct.core.claims import Proof
-from symacct.core.errors import PrecisionError
-from symacct.core.forking import cached_property
-from symacct.numerics.balls import ball
+from symacct.kernel.claims import Proof
+from symacct.kernel.errors import PrecisionError
+from symacct.kernel.memory import cached_property
+from symacct.kernel.sums.balls import ball
 from symacct.profile.accuracy import accuracy, bits_for, float_of, precisions, to_digits, undecided
 from symacct.profile.closed_form.dispatch import proved_form
 from symacct.profile.closed_form.finite import are_few, conditioned_profile, finite_and_others

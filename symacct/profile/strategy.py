@@ -10,8 +10,8 @@ from typing import Protocol, TypeVar
 
 from flint import arb
 
-from symacct.core.claims import Proof
-from symacct.core.errors import LimitError, PrecisionError
+from symacct.kernel.claims import Proof
+from symacct.kernel.errors import LimitError, PrecisionError
 
 CANNOT = math.inf
 

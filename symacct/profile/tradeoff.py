@@ -16,13 +16,13 @@ from typing import NamedTuple
 import numpy as np
 from flint import arb, ctx
 
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import rational
-from symacct.core import deadline
-from symacct.core.claims import Kind
-from symacct.core.errors import LimitError, PrecisionError
-from symacct.core.forking import cached_property
-from symacct.numerics.balls import ball, up_to, within_floats
+from symacct.kernel import deadline
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import rational
+from symacct.kernel.claims import Kind
+from symacct.kernel.errors import LimitError, PrecisionError
+from symacct.kernel.memory import cached_property
+from symacct.kernel.sums.balls import ball, up_to, within_floats
 from symacct.profile.answer import Profile
 from symacct.profile.solve import CompositionProfile
 

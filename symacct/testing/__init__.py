@@ -14,17 +14,16 @@ from fractions import Fraction
 from itertools import count
 from typing import Any
 
-from symacct.accountant.accountant import Accountant
-from symacct.core import arguments
-from symacct.core.claims import Kind
-from symacct.core.errors import DomainError, SymacctError, echo
-from symacct.core.exact import binary, exact
-from symacct.expressions.node import Node, as_node
-from symacct.expressions.parameters import rational
+from symacct.kernel import arguments
+from symacct.kernel.accountant import Accountant
+from symacct.kernel.answer import Guarantee, nearest_float
+from symacct.kernel.claims import Kind
+from symacct.kernel.deadline import progress
+from symacct.kernel.errors import DomainError, SymacctError, echo
+from symacct.kernel.exact import binary, exact
+from symacct.kernel.node import Node, as_node
+from symacct.kernel.parameters import rational
 from symacct.operations import Compose, PoissonSubsample, SubsampleWithoutReplacement
-from symacct.results.enclosure import Guarantee
-from symacct.results.progress import progress
-from symacct.results.rounding import nearest_float
 from symacct.text import parse
 from symacct.verify.judging.bounds import Bound, decimal_text, ends, share_text
 

@@ -6,14 +6,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from symacct.core import arguments
-from symacct.core.claims import Relation
-from symacct.core.errors import ParseError, echo, nearest
-from symacct.core.lazy_import import sympy
 from symacct.distributions.law import OTHER_LAWS, Law
-from symacct.expressions.formula_reader import CONSTANTS, HEADS, Reader, is_number
-from symacct.expressions.node import Node, kinds
-from symacct.expressions.tokens import Token
+from symacct.kernel import arguments
+from symacct.kernel.claims import Relation
+from symacct.kernel.errors import ParseError, echo, nearest
+from symacct.kernel.exact import sympy
+from symacct.kernel.formula import CONSTANTS, HEADS, Reader, Token, is_number
+from symacct.kernel.node import Node, kinds
 from symacct.operations import (
     Compose,
     band_mf,

@@ -6,13 +6,12 @@ import inspect
 from collections.abc import Callable
 from operator import itemgetter
 
-from symacct.core import limits
-from symacct.core.exact import Exact
-from symacct.core.lazy_import import sympy
-from symacct.expressions.formula_writer import is_default, value_text
-from symacct.expressions.node import Node
+from symacct.kernel import limits
+from symacct.kernel.exact import Exact, sympy
+from symacct.kernel.formula import is_default, value_text
+from symacct.kernel.node import Node
+from symacct.kernel.operation import Compose, Count
 from symacct.mechanisms.response import response_of
-from symacct.operations.compose import Compose, Count
 
 
 def to_text(node: Node) -> str:

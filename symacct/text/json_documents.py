@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, TypeAlias
 
-from symacct.core import limits, symbols
-from symacct.core.errors import DomainError, ParseError, echo
-from symacct.core.lazy_import import sympy
 from symacct.distributions.law import Law
-from symacct.expressions.formula_reader import parse_formula
-from symacct.expressions.formula_writer import formula_text, is_default, plain_text, value_text
-from symacct.expressions.node import Node, kinds
-from symacct.operations.compose import Compose
+from symacct.kernel import limits, symbols
+from symacct.kernel.errors import DomainError, ParseError, echo
+from symacct.kernel.exact import sympy
+from symacct.kernel.formula import formula_text, is_default, parse_formula, plain_text, value_text
+from symacct.kernel.node import Node, kinds
+from symacct.kernel.operation import Compose
 from symacct.text.expression_reader import parse_law
 
 Json: TypeAlias = dict[str, Any] | list[Any] | str | None

@@ -3,6 +3,6 @@
 Who registers a theorem of their own finds `always` and `forget` here too.
 """
 
-from symacct.expressions.theorem_registry import always, forget
+from symacct.kernel.theorem_registry import always, forget
 
 __all__ = ["always", "forget"]

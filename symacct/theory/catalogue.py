@@ -14,10 +14,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from symacct.core.claims import Proof, Source
-from symacct.core.errors import DomainError, echo, nearest, suggestion
-from symacct.core.sources import WORKS
-from symacct.expressions import theorem_registry
+from symacct.kernel import theorem_registry
+from symacct.kernel.claims import Proof, Source
+from symacct.kernel.errors import DomainError, echo, nearest, suggestion
+from symacct.kernel.sources import WORKS
 
 _RESULTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["results"]
 #: Headings of what no paper states.

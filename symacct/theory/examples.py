@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from symacct.core.errors import SymacctError
-from symacct.core.exact import INFINITY, order
-from symacct.expressions.node import Node
-from symacct.expressions.theorem_registry import Theorem
+from symacct.kernel.errors import SymacctError
+from symacct.kernel.exact import INFINITY, order
+from symacct.kernel.node import Node
+from symacct.kernel.theorem_registry import Theorem
 from symacct.text import parse
 
 _LEAVES = (
@@ -54,7 +54,7 @@ _ORDERS = ("4", "8", "5/2", "3/2", "1", "inf")
 def example(theorem: Theorem) -> tuple[str, str] | None:
     """An expression and an order that the theorem answers, as text; None for one of the user's own.
 
-    >>> from symacct.expressions.theorem_registry import named
+    >>> from symacct.kernel.theorem_registry import named
     >>> example(named("ZW19-T8"))
     ('PoissonSubsample(Gaussian(2), 1/100)', '4')
     """

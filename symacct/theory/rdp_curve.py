@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from symacct.arithmetic.context import Arithmetic
-from symacct.expressions.node import Node
-from symacct.numerics.binomial_sums import SummedCurve
-from symacct.numerics.local import LocalProduct
+from symacct.kernel.arithmetic.context import Arithmetic
+from symacct.kernel.node import Node
+from symacct.kernel.sums.binomial_sums import SummedCurve
+from symacct.kernel.sums.local import LocalProduct
 
 
 class RDPCurve(SummedCurve, Protocol):

@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
-from symacct.core.errors import DomainError, echo
-from symacct.core.exact import Numeric
-from symacct.expressions.parameters import probability, rational, whole
-from symacct.results.rounding import nearest_float
+from symacct.kernel.answer import nearest_float
+from symacct.kernel.errors import DomainError, echo
+from symacct.kernel.exact import Numeric
+from symacct.kernel.parameters import probability, rational, whole
 from symacct.verify.asking.questions import FULL, Extent
 from symacct.verify.asking.session import Session
 from symacct.verify.judging.verdict import ALLOWANCE, Count

@@ -9,8 +9,8 @@ from click.testing import CliRunner
 
 from symacct import Gaussian, PoissonSubsample, StorageError, sweep
 from symacct.cli import main
-from symacct.core import limits
-from symacct.core.errors import ParseError
+from symacct.kernel import limits
+from symacct.kernel.errors import ParseError
 from symacct.papers.paper_check import Malformed, PaperEntry, Verdict, check
 from tests.damaged import mutations
 

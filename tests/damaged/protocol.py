@@ -8,7 +8,7 @@ import subprocess
 from decimal import Decimal
 from fractions import Fraction
 
-from symacct.results.rounding import nearest_float
+from symacct.kernel.answer import nearest_float
 from symacct.verify.asking import questions
 from symacct.verify.asking.questions import Extent
 from symacct.verify.asking.session import Session

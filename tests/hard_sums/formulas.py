@@ -22,7 +22,7 @@ from symacct import (
     RandomizedResponse,
     SubsampleWithoutReplacement,
 )
-from symacct.arithmetic import BALL
+from symacct.kernel.arithmetic import BALL
 
 DIGITS = 30
 INFINITY = math.inf

@@ -18,8 +18,8 @@ from symacct import (
     chi_divergence,
     ternary_bound,
 )
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision
 from tests.hard_sums.formulas import (
     DIGITS,
     FULL,

@@ -15,7 +15,7 @@ from symacct import (
     RandomizedResponse,
     SubsampleWithoutReplacement,
 )
-from symacct.accountant.formula_values import FormulaAccountant
+from symacct.kernel.accountant import FormulaAccountant
 from tests.hard_sums.formulas import (
     DIGITS,
     NEAR_ONE,

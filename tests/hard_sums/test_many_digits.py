@@ -7,8 +7,8 @@ import pytest
 from flint import ctx as flint_ctx
 
 from symacct import Gaussian, PoissonSubsample
-from symacct.numerics import sampled_gaussian
-from symacct.numerics.sampled_gaussian import (
+from symacct.analysis import sampled_gaussian
+from symacct.analysis.sampled_gaussian import (
     FEW_NODES,
     TrapezoidNodes,
     excess_by_series,

@@ -13,7 +13,7 @@ from symacct import (
     Laplace,
     PoissonSubsample,
 )
-from symacct.arithmetic import BallArithmetic
+from symacct.kernel.arithmetic import BallArithmetic
 from tests.hard_sums.formulas import (
     CUSTOM,
     DIGITS,

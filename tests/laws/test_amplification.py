@@ -31,9 +31,8 @@ from symacct import (
     TreeAggregation,
     laws,
 )
-from symacct.core.claims import EITHER
-from symacct.expressions.theorem_choice import bounding
-from symacct.expressions.theorem_registry import is_about, named, theorems
+from symacct.kernel.claims import EITHER
+from symacct.kernel.theorem_registry import bounding, is_about, named, theorems
 from tests import independent
 from tests.support import (
     BASES,

@@ -15,7 +15,7 @@ from symacct import (
     RandomizedResponse,
     SubsampleWithoutReplacement,
 )
-from symacct.core.claims import Kind
+from symacct.kernel.claims import Kind
 from tests.brute_force import (
     FLOATS,
     INFINITY,

@@ -27,7 +27,7 @@ from symacct import (
     sampled_descent,
 )
 from symacct.cli import main
-from symacct.expressions.theorem_registry import named
+from symacct.kernel.theorem_registry import named
 from tests import independent
 from tests.laws.test_amplification import ask, said, sampled
 from tests.support import (

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symacct import Accountant, Gaussian, Kind, Laplace, PoissonSubsample, theorems
-from symacct.accountant.formula_values import FormulaAccountant
-from symacct.expressions.node import kinds
+from symacct.kernel.accountant import FormulaAccountant
+from symacct.kernel.node import kinds
 from tests import independent
 from tests.support import (
     INFINITY,

@@ -27,10 +27,10 @@ from symacct import (
     SubsampleWithoutReplacement,
     parse,
 )
-from symacct.arithmetic import MpmathArithmetic
-from symacct.core.claims import ADD_REMOVE, Adjacency, Kind, Relation
-from symacct.core.errors import AssumptionError, DomainError, ParseError, SoundnessError
-from symacct.core.exact import INFINITY
+from symacct.kernel.arithmetic import MpmathArithmetic
+from symacct.kernel.claims import ADD_REMOVE, Adjacency, Kind, Relation
+from symacct.kernel.errors import AssumptionError, DomainError, ParseError, SoundnessError
+from symacct.kernel.exact import INFINITY
 from symacct.mechanisms import ScalarGaussian
 from symacct.text import from_json
 from symacct.theory.amplification.groups import LONGEST_CHAIN, chain, doublings, pure

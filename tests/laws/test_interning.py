@@ -26,7 +26,7 @@ from symacct import (
     Scale,
     parse,
 )
-from symacct.expressions.node import Node
+from symacct.kernel.node import Node
 from tests.support import leaves
 
 FIVES = [

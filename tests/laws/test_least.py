@@ -29,9 +29,9 @@ from symacct import (
     theorems,
 )
 from symacct.baselines import advanced, naive, optimal, with_replacement
-from symacct.core import limits
-from symacct.core.exact import INFINITY
-from symacct.expressions.theorem_registry import is_about
+from symacct.kernel import limits
+from symacct.kernel.exact import INFINITY
+from symacct.kernel.theorem_registry import is_about
 from tests.thinning import examples
 
 DIGITS = 4

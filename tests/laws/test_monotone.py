@@ -23,7 +23,7 @@ from symacct import (
     RandomizedResponse,
     SubsampleWithoutReplacement,
 )
-from symacct.core.errors import SymacctError
+from symacct.kernel.errors import SymacctError
 from tests.thinning import examples, some
 
 INFINITY = float("inf")

@@ -25,7 +25,7 @@ from symacct import (
     SoundnessError,
     SubsampleWithoutReplacement,
 )
-from symacct.core.claims import Relation
+from symacct.kernel.claims import Relation
 from tests import independent
 from tests.support import (
     BASES,

@@ -35,10 +35,9 @@ from symacct import (
 from symacct.cli import main
 from symacct.explore.reference import reference_table
 from symacct.export.tables import table
+from symacct.kernel.answer import Guarantee, bound, rational_float, rational_text
+from symacct.kernel.answer import given as stated
 from symacct.papers.document import paper
-from symacct.results.enclosure import Guarantee, bound
-from symacct.results.rounding import given as stated
-from symacct.results.rounding import rational_float, rational_text
 from tests.independent import fraction
 from tests.test_enclosure import balls
 from tests.thinning import covering, examples

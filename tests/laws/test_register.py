@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 
 from symacct import Compose, SymacctError, theorems
-from symacct.expressions.node import Node, kinds
-from symacct.expressions.theorem_registry import named
+from symacct.kernel.node import Node, kinds
+from symacct.kernel.theorem_registry import named
 from symacct.mechanisms import Mechanism
 from tests import independent, support
 from tests.thinning import examples

@@ -36,7 +36,7 @@ from symacct import (
     SymacctError,
     laws,
 )
-from symacct.accountant.formula_values import FormulaAccountant
+from symacct.kernel.accountant import FormulaAccountant
 from tests import independent
 from tests.thinning import covering, some
 

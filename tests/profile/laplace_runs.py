@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from flint import acb, arb
 
-from symacct.arithmetic import BALL
-from symacct.numerics.balls import integral, within
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.sums.balls import integral, within
 from symacct.profile.losses.laplace import LaplaceLoss
 
 

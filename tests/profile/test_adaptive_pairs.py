@@ -28,12 +28,12 @@ from symacct import (
     laws,
     parse,
 )
-from symacct.core.exact import INFINITY
+from symacct.kernel.answer import to_fraction
+from symacct.kernel.exact import INFINITY
 from symacct.profile import Profile
 from symacct.profile.answer import lower_bound, profile
 from symacct.profile.dominating import envelope
 from symacct.profile.dominating.pairs import products
-from symacct.results.enclosure import to_fraction
 from tests.thinning import examples
 
 FINDERS = (

@@ -19,7 +19,7 @@ from symacct import (
     RandomAllocation,
     RandomizedResponse,
 )
-from symacct.numerics.lognormal import Lognormal, LognormalMoments, Shortfall, hyperbola
+from symacct.analysis.lognormal import Lognormal, LognormalMoments, Shortfall, hyperbola
 from symacct.profile.losses.allocated import AllocatedGaussian
 from tests import independent
 from tests.support import holds

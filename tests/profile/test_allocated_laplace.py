@@ -8,7 +8,7 @@ import pytest
 from flint import arb, ctx
 
 from symacct import AssumptionError, Kind, Laplace, PoissonSubsample, RandomAllocation
-from symacct.numerics.laplace_sums import Bent, LaplaceRatio, Straight
+from symacct.analysis.laplace_sums import Bent, LaplaceRatio, Straight
 from symacct.profile.losses.allocated_laplace import AllocatedLaplace
 from symacct.profile.losses.laplace import LaplaceLoss
 from tests import independent

@@ -40,6 +40,7 @@ from symacct import (
     sweep,
 )
 from symacct.interop import EventAccountant
+from symacct.kernel.answer import to_fraction
 from symacct.profile.answer import profile
 from symacct.profile.conversion import EXACT
 from symacct.profile.fourier.contour import Contour
@@ -47,7 +48,6 @@ from symacct.profile.fourier.contours import Contours
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from symacct.profile.solve import CompositionProfile
-from symacct.results.enclosure import to_fraction
 from symacct.testing import UnsoundError, assert_sound
 from tests.support import line_for_any_arithmetic
 from tests.thinning import covering

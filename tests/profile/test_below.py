@@ -21,10 +21,10 @@ from symacct import (
     laws,
     limits,
 )
-from symacct.numerics.balls import ball
+from symacct.kernel.answer import to_fraction
+from symacct.kernel.sums.balls import ball
 from symacct.profile.dominating.below import products_below, triangles_below
 from symacct.profile.part import OrderLine
-from symacct.results.enclosure import to_fraction
 from tests.support import BASES, OPERATIONS, fractions
 from tests.thinning import covering, examples
 

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symacct import Accountant, parse
+from symacct.kernel.answer import to_fraction
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from symacct.profile.solve import CompositionProfile
-from symacct.results.enclosure import to_fraction
 from tests.profile.laws import MP, contains, mp
 from tests.profile.laws import SampledGaussian as Normal
 from tests.thinning import examples

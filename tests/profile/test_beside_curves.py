@@ -24,8 +24,8 @@ from symacct import (
     SubsampleWithoutReplacement,
     risk,
 )
+from symacct.kernel.answer import to_fraction
 from symacct.profile.dominating.pairs import products
-from symacct.results.enclosure import to_fraction
 from tests.thinning import examples
 
 HALF = ApproximateDP("1/2", "1e-5")

@@ -10,7 +10,7 @@ import pytest
 from flint import acb, arb, ctx
 
 from symacct import Accountant, DistributionPair, Gaussian, Kind, PoissonSubsample, laws
-from symacct.core.errors import AssumptionError
+from symacct.kernel.errors import AssumptionError
 from symacct.mechanisms.mixtures import Overlap
 from symacct.profile.accuracy import accuracy
 from symacct.profile.answer import _directions

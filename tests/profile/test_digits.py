@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 import symacct as sa
 from benchmarks import answered
 from symacct import Accountant, Gaussian, PoissonSubsample
-from symacct.core.errors import InfiniteError, LimitError, PrecisionError
+from symacct.kernel.errors import InfiniteError, LimitError, PrecisionError
+from symacct.kernel.question import by_the_profile
 from symacct.profile.fourier import contours
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from symacct.profile.part import OrderLine
-from symacct.rdp.question import by_the_profile
 from tests.extremes import Hang, bounded
 from tests.independent import fraction
 from tests.profile.laws import MP, mp

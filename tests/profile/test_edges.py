@@ -18,13 +18,13 @@ from symacct import (
     PoissonSubsample,
     RandomizedResponse,
 )
-from symacct.arithmetic.ball import precision
+from symacct.kernel.answer import to_fraction
+from symacct.kernel.arithmetic.ball import precision
 from symacct.profile.closed_form import binomial
 from symacct.profile.closed_form.binomial import Tails, profile_for
 from symacct.profile.closed_form.dispatch import closed_form
 from symacct.profile.losses.finite import Atoms, binary_profile
 from symacct.profile.solve import CompositionProfile
-from symacct.results.enclosure import to_fraction
 from tests.profile.laws import MP, contains, mp
 from tests.profile.laws import SampledGaussian as Normal
 

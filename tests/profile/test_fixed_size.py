@@ -20,7 +20,8 @@ from symacct import (
     RandomizedResponse,
     SubsampleWithoutReplacement,
 )
-from symacct.numerics.triangles import BellMajorant
+from symacct.analysis.triangles import BellMajorant
+from symacct.kernel.answer import to_fraction
 from symacct.profile.dominating.below import triangles_below
 from symacct.profile.fourier.contour import Contour
 from symacct.profile.fourier.plan import ContourPlan
@@ -31,7 +32,6 @@ from symacct.profile.losses.fixed_size.laplace import FixedSizeLaplace
 from symacct.profile.part import OrderLine
 from symacct.profile.runs import DirectedRuns
 from symacct.profile.sums.tail_maximum import TransformOnLine, second_moment_bound
-from symacct.results.enclosure import to_fraction
 from tests.profile.laws import MP, contains, contains_complex, mp
 from tests.thinning import covering, examples, in_a_soak
 

@@ -21,7 +21,7 @@ from symacct import (
     RandomizedResponse,
     laws,
 )
-from symacct.core.errors import LimitError, PrecisionError
+from symacct.kernel.errors import LimitError, PrecisionError
 from symacct.mechanisms.mixtures import Overlap
 from symacct.profile.accuracy import accuracy
 from symacct.profile.closed_form.dispatch import closed_form

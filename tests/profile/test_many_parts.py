@@ -12,11 +12,11 @@ import pytest
 from flint import arb, ctx
 
 from symacct import DiscreteGaussian, Gaussian, PoissonSubsample
+from symacct.analysis.normal_tails import RELATIVE_ERROR, upper_tail
 from symacct.baselines.ways import ways
-from symacct.core import deadline
-from symacct.core.claims import Kind
-from symacct.core.errors import PrecisionError
-from symacct.numerics.normal_tails import RELATIVE_ERROR, upper_tail
+from symacct.kernel import deadline
+from symacct.kernel.claims import Kind
+from symacct.kernel.errors import PrecisionError
 from symacct.profile.discretized.float_laws import laid, of_tails
 from symacct.profile.discretized.many_parts import UpperProfile, delta_above, epsilon_above
 from symacct.profile.losses.finite import Atoms

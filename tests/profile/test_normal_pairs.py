@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from symacct import DistributionPair, Gaussian, PoissonSubsample, sample_with_replacement
 from symacct.distributions.laws import NormalMixture
-from symacct.expressions.node import Node
+from symacct.kernel.node import Node
 from tests.thinning import examples
 
 

@@ -14,7 +14,7 @@ from symacct import (
     RandomizedResponse,
     SubsampleWithoutReplacement,
 )
-from symacct.numerics.worst_triangle import equilateral_order
+from symacct.analysis.worst_triangle import equilateral_order
 from symacct.profile.dominating.pairs import products
 from symacct.profile.losses.fixed_size.equilateral import Equilateral
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian

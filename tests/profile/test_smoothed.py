@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symacct import DiscreteGaussian, Laplace, PoissonSubsample, RandomizedResponse
-from symacct.core.errors import LimitError
+from symacct.kernel.errors import LimitError
 from symacct.profile.fourier.alternatives import SmoothedContour, contour, smoothed
 from symacct.profile.fourier.plan import plan
 from symacct.profile.fourier.shape import Moments

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from symacct import Accountant, Laplace, PoissonSubsample
-from symacct.core.errors import LimitError
+from symacct.kernel.errors import LimitError
 from symacct.profile.closed_form import few_laplace
 from symacct.profile.closed_form.unsampled import profile
 from symacct.profile.losses.laplace import LaplaceLoss

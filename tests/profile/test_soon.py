@@ -19,6 +19,7 @@ from symacct import (
     SubsampleWithoutReplacement,
     laws,
 )
+from symacct.kernel.answer import to_fraction
 from symacct.mechanisms.mixtures import Overlap
 from symacct.profile.answer import profile
 from symacct.profile.discretized.discretize import laws_of, step_for
@@ -27,7 +28,6 @@ from symacct.profile.losses.density.charts import DensityPair
 from symacct.profile.losses.density.densities import DensityLoss
 from symacct.profile.losses.finite import multinomial_laws
 from symacct.profile.losses.pointwise_maximum import PointwiseMaximum
-from symacct.results.enclosure import to_fraction
 from tests.thinning import examples
 
 SAMPLES = (PoissonSubsample, SubsampleWithoutReplacement)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import symacct as sa
 from symacct import Gaussian, Laplace, PoissonSubsample, RandomizedResponse
-from symacct.core.errors import LimitError, PrecisionError
+from symacct.kernel.errors import LimitError, PrecisionError
 from symacct.profile.closed_form.unsampled import profile
 from symacct.profile.dominating.pairs import products
 from symacct.profile.fourier import alternatives

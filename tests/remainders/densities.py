@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 from flint import acb, arb
 
-from symacct.numerics.jets import Jet
+from symacct.analysis.jets import Jet
 from tests.remainders.rows import FEW, few_bits, mp, normal, number, row
 
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from flint import arb
 
-from symacct.numerics.triangles import Bell, PlaneRule
+from symacct.analysis.triangles import Bell, PlaneRule
 from tests.remainders.rows import known, mp, normal, number, of_a_whole, refused, row
 from tests.remainders.sampled_gaussian import ROUND, gaussian_sticks, tail_of, tilted
 

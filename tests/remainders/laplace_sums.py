@@ -18,7 +18,7 @@ def one_ratio(place):
 
 @row("numerics.laplace_sums:on a hyperbola")
 def laplace_on_few_nodes(m):
-    ratio = sys.modules["symacct.numerics.laplace_sums"].LaplaceRatio(Fraction(1))
+    ratio = sys.modules["symacct.analysis.laplace_sums"].LaplaceRatio(Fraction(1))
     for place in (0.5, 1, 2):
         for log_error in (1.0, 0.0, -1.0, -2.0, -4.0):
             yield m.Bent(ratio, 1, arb(place), log_error).value(arb(place)), one_ratio(place)
@@ -27,8 +27,8 @@ def laplace_on_few_nodes(m):
 @row("numerics.laplace_sums:on a line")
 def laplace_on_a_short_line(m):
     """Against the hyperbola, which has a row of its own."""
-    ratio = sys.modules["symacct.numerics.laplace_sums"].LaplaceRatio(Fraction(1))
-    bent = sys.modules["symacct.numerics.laplace_sums"]
+    ratio = sys.modules["symacct.analysis.laplace_sums"].LaplaceRatio(Fraction(1))
+    bent = sys.modules["symacct.analysis.laplace_sums"]
     for place in (20, 30, 40):
         truth = bent.Bent(ratio, 30, arb(place), -40.0).value(arb(place))
         for log_error in (2.0, 0.0, -2.0, -4.0):

@@ -29,7 +29,7 @@ def lognormal_from_above(m):
 
 @row("numerics.lognormal:the shortfall")
 def shortfall_of_wide_pieces(m):
-    law = sys.modules["symacct.numerics.lognormal"].Lognormal(Fraction(1))
+    law = sys.modules["symacct.analysis.lognormal"].Lognormal(Fraction(1))
     asked = m.Shortfall(law, 1, 8.0, SimpleNamespace(scale=1.0, log_error=-40.0))
     asked.__dict__["_tilt"] = lambda u: 0.0
     most = asked._log_most(acb(arb(1).union(arb(4)), arb(0)))
@@ -56,7 +56,7 @@ def shortfall_of_wide_pieces(m):
 @row("numerics.lognormal:moments")
 def lognormal_moments(m):
     m.LognormalMoments._need = property(lambda self: self.bits * math.log(2))
-    law = sys.modules["symacct.numerics.lognormal"].Lognormal(Fraction(1))
+    law = sys.modules["symacct.analysis.lognormal"].Lognormal(Fraction(1))
     for z in (Fraction(-1, 2), Fraction(-3), Fraction(1, 2), Fraction(5, 2)):
         for bits in (3, 5):
             found = m.LognormalMoments(law, 1, bits).moment(z)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 from flint import acb, arb
 
-from symacct.core.errors import PrecisionError
+from symacct.kernel.errors import PrecisionError
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from tests.remainders.rows import (

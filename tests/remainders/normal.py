@@ -109,7 +109,7 @@ def roots_from_bad_guesses(m):
     yield m.hockey_stick_inverse(arb(1) / 10, arb(1)).atan(), mp.atan(truth)
 
 
-@row("numerics.normal_mixtures")
+@row("analysis.normal_mixtures")
 def mixtures_by_wide_steps(m):
     p = m.NormalParts((Fraction(1, 3), Fraction(2, 3)), (Fraction(0), Fraction(1)), Fraction(1))
     q = m.NormalParts((Fraction(1, 2), Fraction(1, 2)), (Fraction(-1), Fraction(1)), Fraction(1))

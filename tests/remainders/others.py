@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from flint import arb
 
-from symacct.arithmetic import BALL
+from symacct.kernel.arithmetic import BALL
 from tests.remainders.rows import mp, number, row
 
 

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 from flint import acb, arb, ctx
 
 from symacct import laws
-from symacct.arithmetic import BALL
-from symacct.core.errors import PrecisionError
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.errors import PrecisionError
 from symacct.mechanisms.mixtures import Overlap
 from symacct.profile.closed_form import few_laplace
 from symacct.profile.losses.density.charts import DensityPair

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import mpmath
 from flint import arb, ctx
 
-from symacct.numerics import sampled_laplace
+from symacct.analysis import sampled_laplace
 from tests.soak.mutants import edited, edits, faults, sections
 
 mp = mpmath.mp.clone()

@@ -9,7 +9,7 @@ from flint import arb, arb_poly, ctx
 from tests.remainders.rows import mp, number, row
 
 
-@row("numerics.alternating")
+@row("analysis.alternating")
 def series_of_few_terms(m):
     """log 2, and ∫(1+x)^α dμ for the uniform law on [0, 1/2]."""
     for n in (1, 2, 3, 4):
@@ -22,7 +22,7 @@ def series_of_few_terms(m):
         yield found, (mp.mpf("1.5") ** power - 1) / power * 2
 
 
-@row("numerics.theta")
+@row("analysis.theta")
 def theta_of_few_terms(m):
     """At a precision of few bits, where a term is the last."""
     for sigma, x in itertools.product((0.25, 0.45, 0.5, 0.75), (Fraction(1, 3), Fraction(1, 2))):
@@ -39,7 +39,7 @@ def theta_of_few_terms(m):
             yield found[1], theta(0)
 
 
-@row("numerics.local")
+@row("kernel.sums.local")
 def products_of_polynomials(m):
     """At few bits the terms of a product are left out; its errors multiply."""
     for size, other_size in ((0, 0), (0.5, 0.25)):
@@ -54,7 +54,7 @@ def products_of_polynomials(m):
             yield found(arb(t)), (1 + mp.mpf(one)) * (1 + mp.mpf(other)) - 1
 
 
-@row("numerics.differences")
+@row("kernel.sums.differences")
 def differences_of_few_terms(m):
     """Σ (−1)^{l−i} C(l,i) e^{K_i} at few bits, of which the first terms are left out."""
     for base, bits in itertools.product((3, 8, 40), (2, 3, 5, 8)):

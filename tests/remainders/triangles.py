@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 from flint import arb, ctx
 
-from symacct.numerics import triangles
-from symacct.numerics.balls import ball
-from symacct.numerics.triangles import Gram, Triple
+from symacct.analysis import triangles
+from symacct.analysis.triangles import Gram, Triple
+from symacct.kernel.sums.balls import ball
 from tests.remainders.rows import at_least, few_bits, known, mp, normal, number, refused, row
 
 
@@ -324,7 +324,7 @@ def linear(slope, top):
 
 
 @row(
-    "numerics.worst_triangle",
+    "analysis.worst_triangle",
     "refined", "is_far_beyond", "bounds", "rise", "rise_between", "stays_below",
     "by_slope", "raised_end",
 )  # fmt: skip

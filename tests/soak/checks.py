@@ -25,11 +25,11 @@ from pathlib import Path
 
 from mpmath import mp
 
-from symacct.accountant.accountant import Accountant
-from symacct.core.claims import Kind
-from symacct.core.errors import SymacctError
 from symacct.evidence.vectors import FILES, count_of, line
 from symacct.evidence.vectors.answers import double, node_of
+from symacct.kernel.accountant import Accountant
+from symacct.kernel.claims import Kind
+from symacct.kernel.errors import SymacctError
 from tests.vector_checks import NoMethodError, check
 
 CHECKER = Path(__file__).parents[2] / "checker" / "check.py"

@@ -1,6 +1,6 @@
 """Small faults put into a module, one at a time: which ones do the tests that concern it not see?
 
-`python -m tests.soak.mutants numerics/densities.py`, or `make mutants MODULE=…`, works on
+`python -m tests.soak.mutants analysis/densities.py`, or `make mutants MODULE=…`, works on
 copies in a temporary directory, prints every survivor as `line: before → after, in: …` and ends
 with status 1 if there is one. MUTANTS bounds how many are drawn, from the seed SEED; JOBS run at
 once; FAULTS=bounds turns round ends of balls and unions alone. Many a survivor is none: a
@@ -33,36 +33,36 @@ MIXTURE = "tests/sums/test_mixture.py tests/sums/test_exponentials.py"
 #: The tests that concern a module; of the names that begin its path the longest counts.
 CONCERNED = {
     "": "tests",
-    "core/claims.py": "tests/test_claims.py tests/test_user_theorem.py",
+    "kernel/claims.py": "tests/test_claims.py tests/test_user_theorem.py",
     "theory/conversion/": "tests/test_conversions.py tests/test_search.py",
     "baselines/exponential_runs.py": "tests/test_exponential_runs.py",
     "baselines/shuffled_renyi.py": "tests/test_shuffle.py",
-    "numerics/hull.py": "tests/test_convexity.py tests/laws/test_operations.py",
+    "kernel/sums/hull.py": "tests/test_convexity.py tests/laws/test_operations.py",
     "numerics/": f"{PAIRS} tests/test_pairs.py {SAMPLED}",
-    "numerics/sampled_gaussian.py": SAMPLED,
-    "numerics/sampled_laplace.py": SAMPLED,
-    "numerics/lognormal.py": "tests/profile/test_allocated.py",
-    "numerics/laplace_sums.py": "tests/profile/test_allocated_laplace.py",
+    "analysis/sampled_gaussian.py": SAMPLED,
+    "analysis/sampled_laplace.py": SAMPLED,
+    "analysis/lognormal.py": "tests/profile/test_allocated.py",
+    "analysis/laplace_sums.py": "tests/profile/test_allocated_laplace.py",
     "profile/losses/allocated.py": "tests/profile/test_allocated.py",
     "profile/losses/allocated_laplace.py": "tests/profile/test_allocated_laplace.py",
-    "numerics/triangles.py": "tests/test_bounds_of_balls.py tests/test_worst.py "
+    "analysis/triangles.py": "tests/test_bounds_of_balls.py tests/test_worst.py "
     "tests/test_lattice.py",
-    "numerics/worst_triangle.py": "tests/test_worst.py tests/test_lattice.py",
+    "analysis/worst_triangle.py": "tests/test_worst.py tests/test_lattice.py",
     "profile/": "tests/test_bounds_of_balls.py tests/profile",
     "adversary/climb.py": "tests/test_bounds_of_balls.py tests/test_falsify.py",
-    "numerics/normal_mixtures.py": "tests/test_normal_mixtures.py",
+    "analysis/normal_mixtures.py": "tests/test_normal_mixtures.py",
     "mechanisms/participation.py": "tests/test_matrix.py",
     "mechanisms/selecting/noisy_max.py": "tests/test_sparse_vector.py",
     "mechanisms/selecting/sparse_vector.py": "tests/test_sparse_vector.py",
     "mechanisms/": f"tests/test_pairs.py {PAIRS}",
     "operations/descent.py": "tests/test_sampled_descent.py",
     "operations/replacement.py": "tests/test_replacement.py",
-    "numerics/order_search.py": "tests/test_search.py",
+    "kernel/sums/order_search.py": "tests/test_search.py",
     **{
         f"numerics/{name}.py": "tests/sums"
         for name in ("balls", "alternating", "theta", "local", "differences", "sum_moments")
     },
-    "numerics/binomial_sums.py": MIXTURE,
+    "kernel/sums/binomial_sums.py": MIXTURE,
 }
 
 ARITHMETIC = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult}

@@ -14,7 +14,7 @@ BLOCKS = 100
 CASES = extremes.selection(len(extremes.cases()) // 2, int(os.environ.get("SOAK_SEED", "0")))
 
 
-@pytest.mark.filterwarnings("ignore::symacct.core.errors.OrderGridWarning")
+@pytest.mark.filterwarnings("ignore::symacct.kernel.errors.OrderGridWarning")
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_every_case_is_answered_or_refused_with_a_typed_error(block, record_property):
     failed = []

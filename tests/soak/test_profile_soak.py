@@ -22,15 +22,15 @@ from symacct import (
     SubsampleWithoutReplacement,
     laws,
 )
-from symacct.core.errors import LimitError, PrecisionError
-from symacct.core.limits import limits
+from symacct.kernel.answer import to_fraction
+from symacct.kernel.errors import LimitError, PrecisionError
+from symacct.kernel.limits import limits
 from symacct.mechanisms.mixtures import Overlap
 from symacct.profile.conversion import EXACT
 from symacct.profile.losses.density.charts import DensityPair
 from symacct.profile.losses.density.densities import DensityLoss
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from symacct.profile.solve import CompositionProfile
-from symacct.results.enclosure import to_fraction
 from symacct.verify.judging.bounds import ends
 from tests.profile.laws import rare_jumps
 

@@ -23,7 +23,7 @@ from symacct import (
     RandomizedResponse,
     SubsampleWithoutReplacement,
 )
-from symacct.results.enclosure import to_fraction
+from symacct.kernel.answer import to_fraction
 from symacct.theory.amplification.fixed_size import wbk19
 from tests.hard_sums.formulas import (
     epsilon_objective,

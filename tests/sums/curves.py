@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from flint import arb, fmpq
 
-from symacct.numerics.differences import LogMoment, differences_at
+from symacct.kernel.sums.differences import LogMoment, differences_at
 
 
 def ball(value: int | str | Fraction) -> arb:

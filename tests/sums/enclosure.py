@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from flint import arb, ctx
 
-from symacct.numerics.binomial_sums import (
+from symacct.kernel.sums.binomial_sums import (
     LINE_BITS,
     LOG_2,
     SHAPES,

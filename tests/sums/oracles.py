@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from symacct.numerics.binomial_sums import Exponentials, Terms, certified_mixture
+from symacct.kernel.sums.binomial_sums import Exponentials, Terms, certified_mixture
 from tests.sums.enclosure import enclosed_mixture
 
 Oracle = Callable[[int], arb]

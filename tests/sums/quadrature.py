@@ -8,14 +8,20 @@ from fractions import Fraction
 
 from flint import acb, arb, ctx
 
-from symacct.numerics.balls import ball, normal_tail, steered_by_floats, to_relative_accuracy, up_to
-from symacct.numerics.sampled_laplace import ComplexFunction, _bits, _laplace_expectation, integrate
-from symacct.numerics.steering import (
+from symacct.analysis.sampled_laplace import ComplexFunction, _bits, _laplace_expectation, integrate
+from symacct.analysis.steering import (
     LOG2,
     log_gaussian_excess,
     log_laplace_kl,
     log_mixture,
     reach_of,
+)
+from symacct.kernel.sums.balls import (
+    ball,
+    normal_tail,
+    steered_by_floats,
+    to_relative_accuracy,
+    up_to,
 )
 
 Density = Callable[[acb, acb, acb], acb]

@@ -8,13 +8,13 @@ import pytest
 from flint import arb, ctx
 
 from symacct import PrecisionError
-from symacct.numerics.alternating import (
+from symacct.analysis.alternating import (
     accelerated_sum,
     acceleration_weights,
     alternating_sum,
     binomial_integral,
 )
-from symacct.numerics.balls import ball, to_relative_accuracy
+from symacct.kernel.sums.balls import ball, to_relative_accuracy
 
 
 @pytest.fixture(autouse=True)

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symacct import Accountant, Gaussian, Laplace, PoissonSubsample, PureDP, RandomizedResponse
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision
-from symacct.numerics import binomial_sums
-from symacct.numerics.balls import ball
-from symacct.numerics.binomial_sums import LOW, Terms, dense_sum
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.sums import binomial_sums
+from symacct.kernel.sums.balls import ball
+from symacct.kernel.sums.binomial_sums import LOW, Terms, dense_sum
 from tests.support import fractions
 from tests.thinning import examples
 

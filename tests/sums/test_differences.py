@@ -13,9 +13,9 @@ import pytest
 from flint import arb, fmpq
 
 from symacct import LimitError, PrecisionError, limits
-from symacct.numerics import differences
-from symacct.numerics.differences import differences_at
-from symacct.numerics.sampled_gaussian import GaussianChi
+from symacct.analysis.sampled_gaussian import GaussianChi
+from symacct.kernel.sums import differences
+from symacct.kernel.sums.differences import differences_at
 from tests.sums import chi, curves
 from tests.sums.curves import forward_differences
 

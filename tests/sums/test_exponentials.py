@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from flint import arb, ctx, fmpq
 
-from symacct.arithmetic import BALL
-from symacct.numerics import binomial_sums
-from symacct.numerics.binomial_sums import Majorant, Weights, binomial_weights, over_run
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.sums import binomial_sums
+from symacct.kernel.sums.binomial_sums import Majorant, Weights, binomial_weights, over_run
 from tests.sums.oracles import certified_binomial_sum, terms_of
 from tests.thinning import covering
 

@@ -8,9 +8,7 @@ from flint import arb, arb_poly, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symacct.numerics.balls import ball, within
-from symacct.numerics.local import REACH, Local, LocalProduct, times
-from symacct.numerics.sampled_gaussian import (
+from symacct.analysis.sampled_gaussian import (
     _ALIKE_LOCALLY,
     _nodes_over,
     _taylor,
@@ -19,6 +17,8 @@ from symacct.numerics.sampled_gaussian import (
     sampled_gaussian_excess,
     sampled_gaussian_local,
 )
+from symacct.kernel.sums.balls import ball, within
+from symacct.kernel.sums.local import REACH, Local, LocalProduct, times
 from tests.sums.quadrature import sampled_gaussian_excess_by_quadrature
 from tests.thinning import examples
 

@@ -7,8 +7,8 @@ import random
 import pytest
 from flint import arb, ctx, fmpq
 
-from symacct.numerics import binomial_sums
-from symacct.numerics.binomial_sums import SHAPES, Majorant, Span, Weights
+from symacct.kernel.sums import binomial_sums
+from symacct.kernel.sums.binomial_sums import SHAPES, Majorant, Span, Weights
 from tests.sums import enclosure
 from tests.sums.oracles import (
     Oracle,

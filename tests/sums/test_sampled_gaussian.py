@@ -16,10 +16,9 @@ from flint import acb, arb, ctx
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from symacct.numerics import sampled_gaussian
-from symacct.numerics.balls import ball
-from symacct.numerics.normal_mixtures import sampled_relative_entropy
-from symacct.numerics.sampled_gaussian import (
+from symacct.analysis import sampled_gaussian
+from symacct.analysis.normal_mixtures import sampled_relative_entropy
+from symacct.analysis.sampled_gaussian import (
     Rim,
     TrapezoidNodes,
     _left_moments,
@@ -31,8 +30,9 @@ from symacct.numerics.sampled_gaussian import (
     sampled_gaussian_excess,
     split,
 )
-from symacct.numerics.sampled_laplace import integrate
-from symacct.numerics.steering import log_gaussian_excess
+from symacct.analysis.sampled_laplace import integrate
+from symacct.analysis.steering import log_gaussian_excess
+from symacct.kernel.sums.balls import ball
 from tests import support
 from tests.sums.quadrature import (
     against_normal,
@@ -234,7 +234,7 @@ def test_dropped_blocks_widen_the_ball(monkeypatch: pytest.MonkeyPatch) -> None:
         for dropped, kept in ((blocks[0], (start, grid.last)), (blocks[1], (grid.first, end))):
             forced = [kept], [dropped]
             monkeypatch.setattr(
-                "symacct.numerics.sampled_gaussian.split", lambda *_, forced=forced: forced
+                "symacct.analysis.sampled_gaussian.split", lambda *_, forced=forced: forced
             )
             value = TrapezoidNodes((alpha, alpha), q, sigma, guessed, grid).excess(alpha)
             monkeypatch.undo()

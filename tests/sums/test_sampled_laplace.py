@@ -10,15 +10,15 @@ import pytest
 from flint import acb, arb, ctx
 
 from symacct import Accountant, PoissonSubsample, RandomizedResponse
-from symacct.numerics.balls import ball
-from symacct.numerics.sampled_laplace import (
+from symacct.analysis.sampled_laplace import (
     _excess,
     sampled_laplace_excess,
     sampled_laplace_excess_by_quadrature,
     sampled_laplace_excess_by_series,
     sampled_laplace_kl,
 )
-from symacct.results.enclosure import to_fraction
+from symacct.kernel.answer import to_fraction
+from symacct.kernel.sums.balls import ball
 from tests.sums.quadrature import sampled_laplace_kl_by_quadrature
 from tests.thinning import covering
 
@@ -137,11 +137,11 @@ def test_laplace_accuracy_over_digits(digits: int) -> None:
 def test_laplace_integrand_reports_the_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     monkeypatch.setattr(
-        "symacct.numerics.sampled_laplace.integrate",
+        "symacct.analysis.sampled_laplace.integrate",
         lambda f, points, tolerance: seen.append(f) or arb(0),
     )
     monkeypatch.setattr(
-        "symacct.numerics.sampled_laplace.to_relative_accuracy", lambda evaluate: evaluate(50)
+        "symacct.analysis.sampled_laplace.to_relative_accuracy", lambda evaluate: evaluate(50)
     )
     sampled_laplace_excess_by_quadrature(Fraction(5, 2), Fraction(1, 2), Fraction(2))
     sampled_laplace_kl_by_quadrature(Fraction(1, 2), Fraction(2))

@@ -8,7 +8,7 @@ import pytest
 from flint import ctx
 
 from symacct import Accountant, Gaussian, PoissonSubsample
-from symacct.numerics.sampled_gaussian import (
+from symacct.analysis.sampled_gaussian import (
     TrapezoidNodes,
     guess,
     plan,

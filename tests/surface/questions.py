@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 import symacct as sa
-from symacct.core import deadline
+from symacct.kernel import deadline
 
 DIGITS = 9
 DELTA, EPSILON = "1e-5", "1"

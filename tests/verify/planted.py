@@ -16,7 +16,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import ClassVar
 
-from symacct.core.errors import SymacctError
+from symacct.kernel.errors import SymacctError
 from symacct.verify import FULL, QUICK, verify
 from symacct.verify.asking import session
 from symacct.verify.judging.truth import Oracle

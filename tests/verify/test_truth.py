@@ -14,10 +14,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from symacct import Accountant, Gaussian, OrderGridWarning, PoissonSubsample
-from symacct.accountant.formula_values import FormulaAccountant
-from symacct.core.claims import Claim, Kind
+from symacct.kernel.accountant import FormulaAccountant
+from symacct.kernel.answer import Enclosure
+from symacct.kernel.claims import Claim, Kind
 from symacct.profile.fourier.contour import Contour
-from symacct.results.enclosure import Enclosure
 from symacct.verify.judging import matching
 from symacct.verify.judging.bounds import Truth, decimal_text, ends
 from symacct.verify.judging.excess import excess

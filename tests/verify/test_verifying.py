@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from symacct import Accountant, parse
 from symacct.cli import main
-from symacct.core.errors import DomainError
+from symacct.kernel.errors import DomainError
 from symacct.testing import UndecidedError, UnsoundError, assert_sound
 from symacct.verify import adapters
 from symacct.verify.peer.peers import pinned

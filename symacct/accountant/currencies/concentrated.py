@@ -10,22 +10,25 @@ from typing import NamedTuple
 
 from flint import arb
 
-from symacct.accountant.accountant import Accountant, certified_number, refuse_symbols
-from symacct.accountant.formula_values import FormulaEvaluation
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision, rational
-from symacct.core.claims import Claim, Kind, combine
-from symacct.core.errors import AssumptionError, DomainError, PrecisionError, SoundnessError, echo
-from symacct.core.exact import INFINITY, Numeric, Order
-from symacct.expressions.node import Node, as_node
-from symacct.expressions.parameters import above_one
-from symacct.numerics.balls import ball
-from symacct.operations.compose import Compose
+from symacct.kernel.accountant import (
+    Accountant,
+    FormulaEvaluation,
+    certified_number,
+    refuse_symbols,
+)
+from symacct.kernel.answer import Bound, Enclosure, bound
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision, rational
+from symacct.kernel.claims import Claim, Kind, combine
+from symacct.kernel.errors import AssumptionError, DomainError, PrecisionError, SoundnessError, echo
+from symacct.kernel.evaluation import NodeCurve, as_decimal, in_fractions
+from symacct.kernel.exact import INFINITY, Numeric, Order
+from symacct.kernel.node import Node, as_node
+from symacct.kernel.operation import Compose
+from symacct.kernel.parameters import above_one
+from symacct.kernel.sums.balls import ball
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import Sampling
-from symacct.rdp.curve import NodeCurve
-from symacct.rdp.decimals import as_decimal, in_fractions
-from symacct.results.enclosure import Bound, Enclosure, bound
 
 _MOST_ORDERS, _TIMES = 5_000, 4
 

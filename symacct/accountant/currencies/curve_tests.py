@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from symacct.accountant.accountant import default_accountant
 from symacct.accountant.currencies.tradeoff import known_profile
-from symacct.core.claims import ALL_ORDERS, Kind
-from symacct.core.errors import AssumptionError
-from symacct.expressions.node import Node
+from symacct.kernel.accountant import default_accountant
+from symacct.kernel.claims import ALL_ORDERS, Kind
+from symacct.kernel.errors import AssumptionError
+from symacct.kernel.node import Node
 from symacct.profile import Profile
 from symacct.profile.dominating.curve_alone import pair_of_curve
 from symacct.profile.dominating.products import PairProduct

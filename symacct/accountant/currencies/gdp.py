@@ -10,14 +10,15 @@ from functools import singledispatch
 
 from flint import arb
 
-from symacct.accountant.accountant import Accountant, certified_number, refuse_symbols
 from symacct.accountant.currencies.curve_tests import profile_or_curve
 from symacct.accountant.currencies.tradeoff import known_profile, nearest_first
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision
-from symacct.core import arguments
-from symacct.core.claims import Claim, Kind, Source
-from symacct.core.errors import (
+from symacct.kernel import arguments
+from symacct.kernel.accountant import Accountant, certified_number, refuse_symbols
+from symacct.kernel.answer import Bound, bound, first_bits, from_ball, to_fraction
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.claims import Claim, Kind, Source
+from symacct.kernel.errors import (
     AssumptionError,
     DomainError,
     LimitError,
@@ -25,23 +26,21 @@ from symacct.core.errors import (
     SoundnessError,
     echo,
 )
-from symacct.core.exact import INFINITY, Exact, Numeric, exact
-from symacct.core.sources import DRS22, SYMACCT
-from symacct.expressions.node import Node, as_node
-from symacct.expressions.parameters import rational
+from symacct.kernel.exact import INFINITY, Exact, Numeric, exact
+from symacct.kernel.node import Node, as_node
+from symacct.kernel.operation import Compose
+from symacct.kernel.parameters import rational
+from symacct.kernel.sources import DRS22, SYMACCT
+from symacct.kernel.sums.balls import ball
 from symacct.mechanisms import Gaussian
 from symacct.mechanisms.laplace import LaplacePair
 from symacct.mechanisms.response import ResponsePair
-from symacct.numerics.balls import ball
-from symacct.operations.compose import Compose
 from symacct.operations.group import GroupPrivacy
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import Sampling
 from symacct.profile import Profile, profile, profile_below
 from symacct.profile.gaussian_tradeoff import largest_regret, smallest_mu
 from symacct.profile.tradeoff import HockeySticks
-from symacct.results.enclosure import Bound, bound, from_ball, to_fraction
-from symacct.results.precision import first_bits
 
 _SOURCES = (
     DRS22.at("μ-GDP, its composition and its groups"),

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from symacct.accountant.accountant import certified_number, refuse_symbols
-from symacct.core.errors import AssumptionError, DomainError, echo
-from symacct.core.exact import Numeric
-from symacct.core.sources import DRS22
-from symacct.expressions.node import Node, as_node
-from symacct.expressions.parameters import rational
+from symacct.kernel.accountant import certified_number, refuse_symbols
+from symacct.kernel.answer import ErrorBound, error_bound
+from symacct.kernel.errors import AssumptionError, DomainError, echo
+from symacct.kernel.exact import Numeric
+from symacct.kernel.node import Node, as_node
+from symacct.kernel.parameters import rational
+from symacct.kernel.sources import DRS22
 from symacct.profile import Profile, profile
 from symacct.profile.tradeoff import HockeySticks, least_second_error
-from symacct.results.enclosure import ErrorBound, error_bound
 
 
 def tradeoff(m: Node, alpha: Numeric, digits: int = 30) -> ErrorBound:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from symacct.adversary.candidates.finite import Pair, divergence
-from symacct.arithmetic import Arithmetic, Number
-from symacct.arithmetic.context import PlainGaps
-from symacct.core.exact import Order
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.arithmetic.context import PlainGaps
+from symacct.kernel.exact import Order
 from symacct.theory.amplification.fixed_size.ternary import differences
 from symacct.theory.rdp_curve import RDPCurve
 

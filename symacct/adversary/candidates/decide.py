@@ -9,12 +9,12 @@ from flint import arb
 from symacct.adversary.candidates.finite import Candidates
 from symacct.adversary.candidates.outcome import Trial
 from symacct.adversary.climb import Task
-from symacct.arithmetic.ball import doubled, precision
-from symacct.core.claims import Claim, Kind
-from symacct.core.errors import SymacctError
-from symacct.core.exact import INFINITY
-from symacct.numerics.balls import ball
-from symacct.results.enclosure import Enclosure, from_ball
+from symacct.kernel.answer import Enclosure, from_ball
+from symacct.kernel.arithmetic.ball import doubled, precision
+from symacct.kernel.claims import Claim, Kind
+from symacct.kernel.errors import SymacctError
+from symacct.kernel.exact import INFINITY
+from symacct.kernel.sums.balls import ball
 
 _FIRST_BITS = 128
 _DIGITS = 15

@@ -11,11 +11,10 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from symacct.arithmetic import Arithmetic, Number
-from symacct.core.claims import Kind, Source
-from symacct.core.exact import INFINITY, Order
-from symacct.expressions.attained import ADDED, SWAPPED, AttainedBy, Pairs, Way
-from symacct.mechanisms.mechanism import Mechanism
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.claims import ADDED, SWAPPED, AttainedBy, Kind, Pairs, Source, Way
+from symacct.kernel.exact import INFINITY, Order
+from symacct.kernel.node import Mechanism
 
 #: An array (candidates, outcomes) of float64, or of Fractions for one candidate.
 Law: TypeAlias = NDArray[Any]

@@ -1,7 +1,7 @@
 """Gaussian and Laplace noise: tails, curves, and expectations over the two laws a step apart.
 
 Q is centred at 0, P at 1, and log P/Q = ℓ. An expectation under Q is a sum over a grid for the
-search, and flint's integral with proved tails for the proof: nothing of symacct.numerics.densities.
+search, and flint's integral with proved tails for the proof: nothing of symacct.analysis.densities.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import TypeAlias
 import numpy as np
 from flint import acb, arb, ctx
 
-from symacct.arithmetic import Number
-from symacct.arithmetic.ball import ceiling, floor, precision
-from symacct.core.exact import INFINITY, Order
 from symacct.distributions import laws
 from symacct.distributions.laws import Law
+from symacct.kernel.arithmetic import Number
+from symacct.kernel.arithmetic.ball import ceiling, floor, precision
+from symacct.kernel.exact import INFINITY, Order
+from symacct.kernel.sums.balls import ball, integral, normal_tail, up_to
 from symacct.mechanisms import Gaussian, Laplace, ScalarGaussian
-from symacct.numerics.balls import ball, integral, normal_tail, up_to
 
 _NODES = 1200
 

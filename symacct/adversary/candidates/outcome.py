@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from symacct.core.claims import Kind
-from symacct.core.exact import INFINITY, Order
 from symacct.export.cards import card
-from symacct.results.enclosure import Enclosure
+from symacct.kernel.answer import Enclosure
+from symacct.kernel.claims import Kind
+from symacct.kernel.exact import INFINITY, Order
 
 
 @dataclass(frozen=True)

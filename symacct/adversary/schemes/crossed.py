@@ -28,12 +28,12 @@ from symacct.adversary.schemes.scheme import (
     reversed_law,
 )
 from symacct.adversary.schemes.thresholds import NoisyRecord
-from symacct.arithmetic import Number
-from symacct.core.claims import ADD_REMOVE, REPLACE_ONE, Adjacency, Kind
-from symacct.core.exact import Order
-from symacct.expressions.node import Node
+from symacct.kernel.arithmetic import Number
+from symacct.kernel.claims import ADD_REMOVE, REPLACE_ONE, Adjacency, Kind
+from symacct.kernel.exact import Order
+from symacct.kernel.node import Node
+from symacct.kernel.sums.balls import ball, integral, up_to
 from symacct.mechanisms import FiniteMechanism, PureDP
-from symacct.numerics.balls import ball, integral, up_to
 
 
 def left_out(scheme: Scheme) -> Scheme:

@@ -21,10 +21,10 @@ from symacct.adversary.schemes.scheme import (
     largest_ratio,
 )
 from symacct.adversary.schemes.thresholds import NoisyRecord
-from symacct.arithmetic import Arithmetic, Number
-from symacct.core.claims import Kind
-from symacct.core.exact import Order
-from symacct.expressions.node import Node
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.claims import Kind
+from symacct.kernel.exact import Order
+from symacct.kernel.node import Node
 from symacct.mechanisms import ZCDP, DistributionPair
 from symacct.operations import GroupPrivacy, RandomAllocation
 

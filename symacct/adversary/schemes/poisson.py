@@ -8,10 +8,10 @@ import numpy as np
 
 from symacct.adversary.candidates.finite import Candidates, FiniteLaws, Law, Pair, excess, fractions
 from symacct.adversary.schemes.scheme import RATE, Scheme, both, largest_ratio, mixed, reversed_law
-from symacct.arithmetic import Number
-from symacct.core.claims import Kind
-from symacct.core.exact import INFINITY, Order
-from symacct.expressions.node import Node
+from symacct.kernel.arithmetic import Number
+from symacct.kernel.claims import Kind
+from symacct.kernel.exact import INFINITY, Order
+from symacct.kernel.node import Node
 from symacct.mechanisms import DistributionPair, RandomizedResponse
 
 

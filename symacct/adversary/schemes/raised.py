@@ -12,10 +12,10 @@ from symacct.adversary.candidates.arrays import ArrayCurve
 from symacct.adversary.candidates.finite import Candidates, FiniteLaws
 from symacct.adversary.schemes.poisson import Mirrored
 from symacct.adversary.schemes.scheme import Scheme, evaluated
-from symacct.arithmetic import Arithmetic, Number
-from symacct.arithmetic.ball import precision
-from symacct.core.exact import Order
-from symacct.expressions.node import Node
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.exact import Order
+from symacct.kernel.node import Node
 
 _LAST = 8
 

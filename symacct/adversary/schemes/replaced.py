@@ -17,9 +17,9 @@ from symacct.adversary.schemes.poisson import (
     ResponseAttained,
 )
 from symacct.adversary.schemes.scheme import RATE, Scheme, both, largest_ratio, mixed
-from symacct.arithmetic import Arithmetic, Number
-from symacct.core.claims import Kind
-from symacct.expressions.node import Node
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.claims import Kind
+from symacct.kernel.node import Node
 from symacct.mechanisms import TCDP
 
 #: Datasets [x, …, x, x′] and [x, …, x]: P where x′ is sampled, R where x alone is.

@@ -23,11 +23,11 @@ from symacct.adversary.candidates.finite import (
     divergence,
     fractions,
 )
-from symacct.arithmetic import BALL, Arithmetic, Number
-from symacct.core.claims import ADD_REMOVE, REPLACE_ONE, Adjacency, Kind
-from symacct.core.exact import Order
-from symacct.expressions.node import Node, kinds
-from symacct.rdp.evaluation import Evaluation
+from symacct.kernel.arithmetic import BALL, Arithmetic, Number
+from symacct.kernel.claims import ADD_REMOVE, REPLACE_ONE, Adjacency, Kind
+from symacct.kernel.evaluation import Evaluation
+from symacct.kernel.exact import Order
+from symacct.kernel.node import Node, kinds
 
 #: The relation that each sampling's neighbours are of, where nothing else is said.
 USUAL_RELATION = {"PoissonSubsample": ADD_REMOVE, "SubsampleWithoutReplacement": REPLACE_ONE}

@@ -7,8 +7,8 @@ from symacct.adversary.schemes.poisson import SkewedRight
 from symacct.adversary.schemes.raised import RaisedCurve
 from symacct.adversary.schemes.scheme import USUAL_RELATION, Scheme
 from symacct.adversary.schemes.tradeoff import HockeyStick, TrueEpsilon
-from symacct.core.claims import EITHER
-from symacct.expressions.theorem_registry import Theorem
+from symacct.kernel.claims import EITHER
+from symacct.kernel.theorem_registry import Theorem
 
 SCHEMES: tuple[Scheme, ...] = (
     *poisson.SCHEMES,

@@ -19,13 +19,13 @@ from symacct.adversary.candidates.noise import (
     half_open,
 )
 from symacct.adversary.schemes.scheme import BOTH_SIDES, LEFT_OUT, RATE, Scheme, Worded, both, mixed
-from symacct.arithmetic import Number
-from symacct.arithmetic.ball import precision
-from symacct.core.claims import ADD_REMOVE, Adjacency, Kind
-from symacct.core.exact import INFINITY, Order
-from symacct.expressions.node import Node
+from symacct.kernel.arithmetic import Number
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.claims import ADD_REMOVE, Adjacency, Kind
+from symacct.kernel.exact import INFINITY, Order
+from symacct.kernel.node import Node
+from symacct.kernel.sums.balls import ball
 from symacct.mechanisms import DistributionPair
-from symacct.numerics.balls import ball
 
 _SAMPLING = {"PoissonSubsample": "Poisson", "SubsampleWithoutReplacement": "without replacement"}
 

@@ -9,9 +9,9 @@ from flint import arb
 
 from symacct.adversary.candidates.finite import Candidates
 from symacct.adversary.schemes.scheme import Scheme
-from symacct.arithmetic import Arithmetic, Number
-from symacct.core.exact import Order
-from symacct.numerics.balls import ball
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.exact import Order
+from symacct.kernel.sums.balls import ball
 
 
 class HockeyStick(Scheme):

@@ -9,7 +9,7 @@ from symacct.codegen.ir import Difference, UnitIntegral
 from symacct.codegen.source import Facts, comment, conditions, joined, needed, python_functions
 from symacct.codegen.targets.python import PythonWriter
 from symacct.codegen.writer import ATOM, PRODUCT, UNARY, Loop, Scope, indented
-from symacct.core.exact import text
+from symacct.kernel.exact import text
 
 GUARD_DIGITS = 20
 

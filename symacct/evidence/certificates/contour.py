@@ -16,7 +16,7 @@ import numpy as np
 
 from symacct.evidence.certificates.expression import LAWS, LEAVES
 from symacct.evidence.certificates.refusal import no_certificate
-from symacct.expressions.node import Node
+from symacct.kernel.node import Node
 from symacct.mechanisms import Gaussian, PureDP
 from symacct.operations.subsample import PoissonSubsample
 

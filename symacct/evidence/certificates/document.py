@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from symacct.core.errors import DomainError
 from symacct.evidence.certificates.expression import written
 from symacct.evidence.certificates.profile import by_profile
 from symacct.evidence.certificates.refusal import no_certificate, number_text
 from symacct.evidence.certificates.renyi import by_renyi
-from symacct.results.enclosure import Guarantee
+from symacct.kernel.answer import Guarantee
+from symacct.kernel.errors import DomainError
 from symacct.results.written import Document
 
 FORMAT, VERSION = "symacct certificate", "1"

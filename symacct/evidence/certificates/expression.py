@@ -6,12 +6,13 @@ from fractions import Fraction
 from operator import itemgetter
 from typing import Any
 
-from symacct.core.claims import EITHER
 from symacct.evidence.certificates.refusal import no_certificate, number_text
 from symacct.export.description import describe
 from symacct.export.spoken import value as described
-from symacct.expressions.formula_writer import value_text
-from symacct.expressions.node import Node
+from symacct.kernel.claims import EITHER
+from symacct.kernel.formula import value_text
+from symacct.kernel.node import Node
+from symacct.kernel.operation import Compose
 from symacct.mechanisms import (
     ZCDP,
     DistributionPair,
@@ -22,7 +23,6 @@ from symacct.mechanisms import (
     RandomizedResponse,
 )
 from symacct.mechanisms.response import response_of
-from symacct.operations.compose import Compose
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 
 SAMPLES = (PoissonSubsample, SubsampleWithoutReplacement)

@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from symacct.accountant.best import BY_ORDERS
-from symacct.core.errors import DomainError
 from symacct.evidence.certificates.coq import coq
 from symacct.evidence.certificates.document import certificate
-from symacct.results.enclosure import Guarantee
+from symacct.kernel.accountant import BY_ORDERS
+from symacct.kernel.answer import Guarantee
+from symacct.kernel.errors import DomainError
 
 _COQ_DIGITS = 9  # an integral to so many takes Coq a minute
 

@@ -6,13 +6,14 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from symacct.core.claims import ADD_REMOVE
 from symacct.evidence.certificates.contour import ContourLine, plan
 from symacct.evidence.certificates.expression import LAWS, parts_of, written
 from symacct.evidence.certificates.refusal import no_certificate
 from symacct.evidence.certificates.renyi import claimed_digits
 from symacct.evidence.certificates.rounding import above, upper
-from symacct.expressions.node import Node
+from symacct.kernel.answer import Bound, Guarantee, to_fraction
+from symacct.kernel.claims import ADD_REMOVE
+from symacct.kernel.node import Node
 from symacct.mechanisms import (
     DistributionPair,
     FiniteMechanism,
@@ -22,7 +23,6 @@ from symacct.mechanisms import (
 )
 from symacct.operations.subsample import PoissonSubsample
 from symacct.profile.answer import profile
-from symacct.results.enclosure import Bound, Guarantee, to_fraction
 
 _MOST_TERMS = 20_000  # of a sum over answers
 _PROFILE_DIGITS = 8  # more than are claimed

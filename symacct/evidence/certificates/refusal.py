@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from symacct.core.errors import DomainError, cut
+from symacct.kernel.errors import DomainError, cut
 
 _WHAT_THERE_IS = (
     "there is one for Gaussian, Laplace, RandomizedResponse, PureDP and ZCDP, their Poisson "

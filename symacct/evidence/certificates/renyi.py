@@ -6,16 +6,16 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision
-from symacct.core.errors import PrecisionError, SymacctError
-from symacct.core.exact import INFINITY
 from symacct.evidence.certificates.expression import LAWS, SAMPLES, parts_of
 from symacct.evidence.certificates.refusal import no_certificate, number_text
 from symacct.evidence.certificates.rounding import above, upper
-from symacct.expressions.node import Node
+from symacct.kernel.answer import Bound, Guarantee, to_fraction
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.errors import PrecisionError, SymacctError
+from symacct.kernel.exact import INFINITY
+from symacct.kernel.node import Node
 from symacct.mechanisms import ZCDP, Gaussian, Laplace, PureDP, RandomizedResponse
-from symacct.results.enclosure import Bound, Guarantee, to_fraction
 from symacct.theory.conversion import Conversion, named
 from symacct.theory.conversion.asoodeh21 import TwoPointPairs
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from symacct.arithmetic.ball import rational
+from symacct.kernel.arithmetic.ball import rational
 
 _MARGIN = 64  # a bound is above what it bounds by at least this part of its last digit
 

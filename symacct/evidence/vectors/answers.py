@@ -8,19 +8,18 @@ from typing import Any
 
 from flint import arb
 
-from symacct.accountant.accountant import Accountant
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import ends_of, precision, rational
-from symacct.core.claims import Claim, Kind, Source
-from symacct.core.errors import SoundnessError
-from symacct.core.exact import INFINITY, exact
-from symacct.core.lazy_import import sympy
 from symacct.evidence.vectors.decimals import DIGITS, Ends, outward, scientific
 from symacct.explore.calibration import calibrate
-from symacct.expressions.node import Node
+from symacct.kernel.accountant import Accountant
+from symacct.kernel.answer import Enclosure
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import ends_of, precision, rational
+from symacct.kernel.claims import Claim, Kind, Source
+from symacct.kernel.errors import SoundnessError
+from symacct.kernel.exact import INFINITY, exact, sympy
+from symacct.kernel.node import Node
 from symacct.mechanisms import DiscreteGaussian, Gaussian, Laplace, RandomizedResponse
 from symacct.operations import Compose, PoissonSubsample, SubsampleWithoutReplacement
-from symacct.results.enclosure import Enclosure
 from symacct.theory.conversion import Conversion, conversions
 
 #: A question: doubles as [decimal, base 16], whole numbers, words, and the `parts` composed.

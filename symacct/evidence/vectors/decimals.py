@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TypeAlias
 
-from symacct.core.errors import PrecisionError
+from symacct.kernel.errors import PrecisionError
 
 #: The two ends of what encloses a number, exact.
 Ends: TypeAlias = tuple[Fraction, Fraction]

@@ -9,15 +9,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from symacct.core.claims import Source
-from symacct.core.errors import DomainError, echo, suggestion
 from symacct.evidence.vectors import profiles, renyi
 from symacct.evidence.vectors.answers import MEANINGS, answer
 from symacct.evidence.vectors.chance import Chance
 from symacct.evidence.vectors.decimals import both_forms
 from symacct.evidence.vectors.recipes import BASES, Recipe
 from symacct.evidence.vectors.schema import SCHEMA
-from symacct.results.progress import progress
+from symacct.kernel.claims import Source
+from symacct.kernel.deadline import progress
+from symacct.kernel.errors import DomainError, echo, suggestion
 from symacct.version import __version__
 
 SEED = "31"

@@ -7,14 +7,13 @@ from bisect import bisect_right
 from fractions import Fraction
 from itertools import pairwise
 
-from symacct.accountant.accountant import Accountant
-from symacct.accountant.best import BY_ORDERS
-from symacct.core import limits
-from symacct.core.deadline import Budget
-from symacct.core.errors import SymacctError
-from symacct.core.exact import INFINITY, Order
-from symacct.core.pinning import By
-from symacct.expressions.node import Node
+from symacct.kernel import limits
+from symacct.kernel.accountant import BY_ORDERS, Accountant
+from symacct.kernel.arguments import By
+from symacct.kernel.deadline import Budget
+from symacct.kernel.errors import SymacctError
+from symacct.kernel.exact import INFINITY, Order
+from symacct.kernel.node import Node
 
 #: The δ of which the best order is looked for.
 DELTA = Fraction(1, 10**5)

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from itertools import cycle, pairwise, product
 from typing import TYPE_CHECKING, Any, cast
 
-from symacct.core.claims import Kind
-from symacct.core.errors import DomainError, GapWarning, echo, warn
 from symacct.explore.plots.lines import PlotLine
 from symacct.export.figures import legend_above, matplotlib_module, picture
+from symacct.kernel.claims import Kind
+from symacct.kernel.errors import DomainError, GapWarning, echo, warn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

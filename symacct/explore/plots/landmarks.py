@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from symacct.accountant.accountant import Accountant
-from symacct.expressions.node import Node, as_node
-from symacct.expressions.parameters import whole
+from symacct.kernel.accountant import Accountant
+from symacct.kernel.node import Node, as_node
+from symacct.kernel.parameters import whole
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 
 _LARGEST = 2**17

@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from symacct.accountant.accountant import Accountant
-from symacct.core.claims import Kind
-from symacct.core.errors import DomainError, OrderError, SymacctError, echo
-from symacct.core.exact import INFINITY, Order, exact, is_infinite
-from symacct.core.pinning import By
-from symacct.expressions.node import Node
-from symacct.results.enclosure import Enclosure
-from symacct.results.rounding import rational_float
+from symacct.kernel.accountant import Accountant
+from symacct.kernel.answer import Enclosure, rational_float
+from symacct.kernel.arguments import By
+from symacct.kernel.claims import Kind
+from symacct.kernel.errors import DomainError, OrderError, SymacctError, echo
+from symacct.kernel.exact import INFINITY, Order, exact, is_infinite
+from symacct.kernel.node import Node
 
 DIGITS = 8
 _KINDS = {

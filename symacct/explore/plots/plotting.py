@@ -10,11 +10,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import sympy
 
-from symacct.core import arguments, exact
-from symacct.core.claims import Kind
-from symacct.core.errors import DomainError
-from symacct.core.exact import INFINITY, Numeric, Order
-from symacct.core.pinning import By
 from symacct.explore.grids import axis_values
 from symacct.explore.plots import lines
 from symacct.explore.plots.default_orders import default_orders
@@ -23,9 +18,14 @@ from symacct.explore.plots.landmarks import phase_transition, takeover
 from symacct.explore.sweeps import Values, sweep
 from symacct.explore.sweeps.worker import NEEDED
 from symacct.export.description import pictured
-from symacct.expressions.node import Node, as_node
-from symacct.expressions.theorem_registry import all_named
-from symacct.results.progress import progress
+from symacct.kernel import arguments, exact
+from symacct.kernel.arguments import By
+from symacct.kernel.claims import Kind
+from symacct.kernel.deadline import progress
+from symacct.kernel.errors import DomainError
+from symacct.kernel.exact import INFINITY, Numeric, Order
+from symacct.kernel.node import Node, as_node
+from symacct.kernel.theorem_registry import all_named
 from symacct.theory.conversion import BEST
 
 if TYPE_CHECKING:

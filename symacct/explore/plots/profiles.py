@@ -7,20 +7,26 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from symacct.accountant.accountant import Accountant
 from symacct.baselines import naive, optimal
-from symacct.core import arguments
-from symacct.core.claims import Kind
-from symacct.core.errors import AssumptionError, DomainError, LimitError, OrderError, PrecisionError
-from symacct.core.exact import Numeric
 from symacct.explore.plots import lines
 from symacct.explore.plots.drawing import Drawing
 from symacct.explore.plots.lines import PlotLine, line
 from symacct.export.description import pictured
-from symacct.expressions.node import Node, as_node
-from symacct.expressions.parameters import probability, rational, whole
-from symacct.operations.compose import Compose
-from symacct.results.enclosure import Enclosure, bound, shortened, to_fraction
+from symacct.kernel import arguments
+from symacct.kernel.accountant import Accountant
+from symacct.kernel.answer import Enclosure, bound, shortened, to_fraction
+from symacct.kernel.claims import Kind
+from symacct.kernel.errors import (
+    AssumptionError,
+    DomainError,
+    LimitError,
+    OrderError,
+    PrecisionError,
+)
+from symacct.kernel.exact import Numeric
+from symacct.kernel.node import Node, as_node
+from symacct.kernel.operation import Compose
+from symacct.kernel.parameters import probability, rational, whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

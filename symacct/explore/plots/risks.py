@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from symacct.explore.plots.drawing import Drawing
 from symacct.explore.plots.lines import line
-from symacct.results.enclosure import Bound
+from symacct.kernel.answer import Bound
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,8 +15,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from symacct.core import limits
-from symacct.core.errors import StorageError, reason
+from symacct.kernel import limits
+from symacct.kernel.errors import StorageError, reason
 
 try:
     import fcntl

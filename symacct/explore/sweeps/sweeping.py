@@ -13,9 +13,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, overload
 
-from symacct.core import arguments, exact, limits
-from symacct.core.claims import Kind
-from symacct.core.errors import (
+from symacct.explore.grids import axis_values
+from symacct.explore.sweeps.results import Record, ResultsFile, source_digest
+from symacct.explore.sweeps.worker import NEEDED, answer
+from symacct.export.cards import grid
+from symacct.export.description import KIND_LABELS, OWN_CURVE, about
+from symacct.kernel import arguments, exact, limits
+from symacct.kernel.arguments import By
+from symacct.kernel.claims import Kind
+from symacct.kernel.deadline import progress as shown_progress
+from symacct.kernel.errors import (
     DomainError,
     ExecutorError,
     StorageError,
@@ -23,16 +30,8 @@ from symacct.core.errors import (
     echo,
     reason,
 )
-from symacct.core.exact import Numeric
-from symacct.core.lazy_import import sympy
-from symacct.core.pinning import By
-from symacct.explore.grids import axis_values
-from symacct.explore.sweeps.results import Record, ResultsFile, source_digest
-from symacct.explore.sweeps.worker import NEEDED, answer
-from symacct.export.cards import grid
-from symacct.export.description import KIND_LABELS, OWN_CURVE, about
-from symacct.expressions.node import Node, as_node
-from symacct.results.progress import progress as shown_progress
+from symacct.kernel.exact import Numeric, sympy
+from symacct.kernel.node import Node, as_node
 from symacct.results.screen import Part, Tabled
 from symacct.theory.conversion import BEST
 from symacct.version import __version__

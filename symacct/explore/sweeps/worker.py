@@ -6,16 +6,15 @@ import json
 from itertools import groupby
 from typing import Any
 
-from symacct.accountant.accountant import Accountant
-from symacct.core import exact, limits
-from symacct.core.claims import Kind
-from symacct.core.errors import SymacctError
-from symacct.core.exact import INFINITY
 from symacct.export.description import OWN_CURVE
 from symacct.export.tables import in_full
-from symacct.expressions.node import Node
-from symacct.results.enclosure import Enclosure, Guarantee
-from symacct.results.rounding import found_order, order_text
+from symacct.kernel import exact, limits
+from symacct.kernel.accountant import Accountant
+from symacct.kernel.answer import Enclosure, Guarantee, found_order, order_text
+from symacct.kernel.claims import Kind
+from symacct.kernel.errors import SymacctError
+from symacct.kernel.exact import INFINITY
+from symacct.kernel.node import Node
 from symacct.text import from_json
 
 Answer = dict[str, Any]

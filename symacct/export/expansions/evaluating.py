@@ -6,13 +6,6 @@ from fractions import Fraction
 
 import sympy
 
-from symacct.arithmetic.ball import BALL, precision
-from symacct.core.claims import Claim, Kind
-from symacct.core.errors import DomainError
-from symacct.core.exact import INFINITY, Order, expression
-from symacct.core.lru_table import Remembered
-from symacct.core.pinning import By
-from symacct.core.symbols import alpha as ALPHA
 from symacct.export.expansions.series import (
     NoSeriesError,
     Series,
@@ -21,16 +14,21 @@ from symacct.export.expansions.series import (
     no_series,
 )
 from symacct.export.expansions.taylor import TaylorArithmetic
-from symacct.expressions.node import Node
-from symacct.expressions.theorem_registry import Theorem
+from symacct.kernel.arguments import By
+from symacct.kernel.arithmetic.ball import BALL, precision
+from symacct.kernel.claims import Claim, Kind
+from symacct.kernel.errors import DomainError
+from symacct.kernel.evaluation import Evaluation, LeafCurve, NodeCurve, OperationCurve
+from symacct.kernel.exact import INFINITY, Order, expression
+from symacct.kernel.memory import Remembered
+from symacct.kernel.node import Mechanism, Node
+from symacct.kernel.sums.binomial_sums import Terms, binomial_sum
+from symacct.kernel.symbols import alpha as ALPHA
+from symacct.kernel.theorem_registry import Theorem
 from symacct.mechanisms import Gaussian
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.laplace import LaplacePair
-from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.response import ResponsePair
-from symacct.numerics.binomial_sums import Terms, binomial_sum
-from symacct.rdp.curve import LeafCurve, NodeCurve
-from symacct.rdp.evaluation import Evaluation, OperationCurve
 from symacct.theory.amplification.poisson.sampled_pairs import expectation, shape_ratio
 from symacct.theory.amplification.triples import dominated
 

@@ -9,11 +9,19 @@ from typing import Any
 
 import sympy
 
-from symacct.arithmetic import BALL, Number
-from symacct.core import limits
-from symacct.core.claims import Claim
-from symacct.core.errors import DomainError, PrecisionError, SymacctError, echo
-from symacct.core.exact import (
+from symacct.export.cards import card
+from symacct.export.expansions import taylor
+from symacct.export.expansions.evaluating import Expanding
+from symacct.export.expansions.series import Series, SeriesArithmetic, TooFewTerms, no_series
+from symacct.export.latex.display import typeset
+from symacct.kernel import limits
+from symacct.kernel.answer import Enclosure, from_ball
+from symacct.kernel.arguments import By
+from symacct.kernel.arithmetic import BALL, Number
+from symacct.kernel.claims import Claim
+from symacct.kernel.errors import DomainError, PrecisionError, SymacctError, echo
+from symacct.kernel.evaluation import Evaluation, goal_of
+from symacct.kernel.exact import (
     Numeric,
     Order,
     expression,
@@ -23,20 +31,11 @@ from symacct.core.exact import (
     without_long_numbers,
     written,
 )
-from symacct.core.exact import order as checked_order
-from symacct.core.pinning import By
-from symacct.core.symbols import alpha as ALPHA
-from symacct.export.cards import card
-from symacct.export.expansions import taylor
-from symacct.export.expansions.evaluating import Expanding
-from symacct.export.expansions.series import Series, SeriesArithmetic, TooFewTerms, no_series
-from symacct.export.latex.display import typeset
-from symacct.expressions.node import Node, as_node
-from symacct.expressions.theorem_choice import stating
+from symacct.kernel.exact import order as checked_order
+from symacct.kernel.node import Mechanism, Node, as_node
+from symacct.kernel.symbols import alpha as ALPHA
+from symacct.kernel.theorem_registry import stating
 from symacct.mechanisms.curve import Curve
-from symacct.mechanisms.mechanism import Mechanism
-from symacct.rdp.evaluation import Evaluation, goal_of
-from symacct.results.enclosure import Enclosure, from_ball
 
 _MORE_TERMS = 8  # looked at beyond those asked for, until the leading one is found
 _EXACT = 10**9  # the exponent of the O of a series that is 0 itself

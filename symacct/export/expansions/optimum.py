@@ -8,15 +8,15 @@ from typing import Any
 
 import sympy
 
-from symacct.core.claims import Claim, Kind
-from symacct.core.errors import DomainError, SoundnessError, echo
-from symacct.core.exact import Numeric, expression, typed_value, written
-from symacct.core.symbols import alpha as ALPHA
 from symacct.export.cards import card
 from symacct.export.citation import claim_at
 from symacct.export.formula import formula
 from symacct.export.latex.display import typeset
-from symacct.expressions.node import Node, as_node
+from symacct.kernel.claims import Claim, Kind
+from symacct.kernel.errors import DomainError, SoundnessError, echo
+from symacct.kernel.exact import Numeric, expression, typed_value, written
+from symacct.kernel.node import Node, as_node
+from symacct.kernel.symbols import alpha as ALPHA
 from symacct.mechanisms import ZCDP, Curve, Gaussian
 from symacct.operations import Compose, PostProcess, Scale
 from symacct.theory.conversion import BEST

@@ -13,12 +13,12 @@ from typing import TypeAlias
 
 import sympy
 
-from symacct.arithmetic import SymbolicArithmetic
-from symacct.arithmetic.ball import BALL, decide, precision
-from symacct.arithmetic.expression import evaluate
-from symacct.core.errors import DomainError, OrderError
-from symacct.core.exact import expression, without_long_numbers
-from symacct.core.symbols import alpha as ALPHA
+from symacct.kernel.arithmetic import SymbolicArithmetic
+from symacct.kernel.arithmetic.ball import BALL, decide, precision
+from symacct.kernel.arithmetic.expression import evaluate
+from symacct.kernel.errors import DomainError, OrderError
+from symacct.kernel.exact import expression, without_long_numbers
+from symacct.kernel.symbols import alpha as ALPHA
 
 T = sympy.Dummy("t", positive=True)
 _TEST_BITS = 256

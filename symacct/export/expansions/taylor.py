@@ -16,11 +16,11 @@ import flint
 import sympy
 from flint import arb, arb_series
 
-from symacct.arithmetic.ball import BALL, precision
-from symacct.arithmetic.context import Number, PlainGaps
-from symacct.arithmetic.expression import evaluate
-from symacct.core.exact import Exact, Order
-from symacct.mechanisms.mechanism import Mechanism
+from symacct.kernel.arithmetic.ball import BALL, precision
+from symacct.kernel.arithmetic.context import Number, PlainGaps
+from symacct.kernel.arithmetic.expression import evaluate
+from symacct.kernel.exact import Exact, Order
+from symacct.kernel.node import Mechanism
 from symacct.theory.amplification.poisson.sampled_pairs import expectation
 
 #: A ball, or a Taylor series of balls.

@@ -9,19 +9,19 @@ from typing import Any
 
 import sympy
 
-from symacct.arithmetic.symbolic import SymbolicArithmetic
-from symacct.core.claims import Kind
-from symacct.core.errors import DomainError, SymacctError
-from symacct.core.exact import INFINITY, Numeric
-from symacct.core.pinning import By
-from symacct.core.symbols import alpha as ALPHA
 from symacct.export.formula import named_formulas
 from symacct.export.latex.names import SymbolNames
 from symacct.export.latex.printer import WIDTH, PaperPrinter, bracketed
 from symacct.export.latex.width import width_of
 from symacct.export.writing import REAL, WHOLE
-from symacct.expressions.node import Node
-from symacct.rdp.evaluation import Evaluation
+from symacct.kernel.arguments import By
+from symacct.kernel.arithmetic.symbolic import SymbolicArithmetic
+from symacct.kernel.claims import Kind
+from symacct.kernel.errors import DomainError, SymacctError
+from symacct.kernel.evaluation import Evaluation
+from symacct.kernel.exact import INFINITY, Numeric
+from symacct.kernel.node import Node
+from symacct.kernel.symbols import alpha as ALPHA
 from symacct.results.written import Written
 
 #: Nodes up to which a notebook shows the formula rather than the expression.

@@ -9,7 +9,7 @@ from typing import Any
 
 import sympy
 
-from symacct.core.errors import DomainError, echo
+from symacct.kernel.errors import DomainError, echo
 
 GREEK = (  # noqa: SIM905  # a line of words reads better than a column
     "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi "

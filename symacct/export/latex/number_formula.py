@@ -8,28 +8,27 @@ from typing import Any
 
 import sympy
 
-from symacct.arithmetic.symbolic import SymbolicArithmetic
-from symacct.core.claims import Kind
-from symacct.core.errors import AssumptionError, DomainError
-from symacct.core.exact import INFINITY, Exact, expression
-from symacct.core.pinning import By
-from symacct.core.symbols import alpha as ALPHA
 from symacct.export.latex.display import Display
 from symacct.export.latex.laws import BREAK, Laws, UnwrittenError, laws_of, product
 from symacct.export.latex.names import SymbolNames
 from symacct.export.latex.plain_tex import tex_number
 from symacct.export.latex.printer import WIDTH, PaperPrinter
 from symacct.export.latex.width import width_of
-from symacct.expressions.node import Node
-from symacct.operations.failures import Failures, failures
+from symacct.kernel.answer import Enclosure, Guarantee, found_order, given
+from symacct.kernel.arguments import By
+from symacct.kernel.arithmetic.symbolic import SymbolicArithmetic
+from symacct.kernel.claims import Kind
+from symacct.kernel.errors import AssumptionError, DomainError
+from symacct.kernel.exact import INFINITY, Exact, expression
+from symacct.kernel.failures import Failures, failures
+from symacct.kernel.node import Node
+from symacct.kernel.symbols import alpha as ALPHA
 from symacct.profile.answer import BestOfRuns, Profile, profile
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.pointwise_maximum import PointwiseMaximum
 from symacct.profile.part import Part
 from symacct.profile.runs import Runs
 from symacct.profile.solve import CompositionProfile
-from symacct.results.enclosure import Enclosure, Guarantee
-from symacct.results.rounding import found_order, given
 from symacct.results.written import Written
 from symacct.theory.conversion import Conversion, OrderOne
 from symacct.theory.conversion import named as named_conversion

@@ -10,9 +10,9 @@ import sympy
 from sympy.core.function import AppliedUndef
 from sympy.printing.latex import LatexPrinter
 
-from symacct.core.exact import text
 from symacct.export.latex.names import SymbolNames
 from symacct.export.latex.width import width_of
+from symacct.kernel.exact import text
 
 #: Width of a line, in the widths of a letter: what the text of an article leaves room for.
 WIDTH = 56

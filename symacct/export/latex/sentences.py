@@ -7,7 +7,7 @@ import re
 from symacct.export.latex.names import greek
 from symacct.export.latex.plain_tex import by_marks, in_powers, plain_tex
 from symacct.export.latex.plain_tex import mathematics as mark
-from symacct.expressions.words import Marked, pieces
+from symacct.kernel.words import Marked, pieces
 
 _SIGNS = {
     "<=": r"\leq ",

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from symacct.arithmetic import (
+from symacct.analysis.theta import log_theta_ratio, theta_at_0
+from symacct.kernel import limits
+from symacct.kernel.arithmetic import (
     BALL,
     Arithmetic,
     BallArithmetic,
@@ -20,25 +22,20 @@ from symacct.arithmetic import (
     Number,
     SymbolicArithmetic,
 )
-from symacct.arithmetic.symbolic import written
-from symacct.core import limits
-from symacct.core.claims import Kind
-from symacct.core.errors import DomainError
-from symacct.core.exact import INFINITY, Exact, Numeric, Order
-from symacct.core.lazy_import import sympy
-from symacct.core.sources import CKS20
-from symacct.expressions.attained import SWAPPED
-from symacct.expressions.parameters import positive, whole
-from symacct.mechanisms.asked import AskedValues
+from symacct.kernel.arithmetic.symbolic import written
+from symacct.kernel.claims import SWAPPED, Kind
+from symacct.kernel.errors import DomainError
+from symacct.kernel.exact import INFINITY, Exact, Numeric, Order, sympy
+from symacct.kernel.node import AskedValues, order_by_order
+from symacct.kernel.parameters import positive, whole
+from symacct.kernel.sources import CKS20
+from symacct.kernel.sums.balls import geometric_tail
 from symacct.mechanisms.integers.integer_noise import (
     LatticeNoise,
     check_terms,
     float_above,
     scale_in_float,
 )
-from symacct.mechanisms.mechanism import order_by_order
-from symacct.numerics.balls import geometric_tail
-from symacct.numerics.theta import log_theta_ratio, theta_at_0
 
 _SPARE = 5.0  # nats
 

@@ -6,15 +6,13 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from symacct.arithmetic import Arithmetic, Number
-from symacct.core import limits
-from symacct.core.claims import Kind
-from symacct.core.exact import INFINITY, Exact, Numeric, Order, expression
-from symacct.core.lazy_import import sympy
-from symacct.core.sources import SYMACCT
-from symacct.expressions.attained import SWAPPED
-from symacct.expressions.parameters import positive, whole
-from symacct.mechanisms.asked import AskedValues
+from symacct.kernel import limits
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.claims import SWAPPED, Kind
+from symacct.kernel.exact import INFINITY, Exact, Numeric, Order, expression, sympy
+from symacct.kernel.node import AskedValues
+from symacct.kernel.parameters import positive, whole
+from symacct.kernel.sources import SYMACCT
 from symacct.mechanisms.integers.integer_noise import IntegerNoise
 
 

@@ -10,19 +10,18 @@ from functools import lru_cache
 import numpy as np
 from flint import arb, ctx
 
-from symacct.arithmetic import BALL, Arithmetic, BallArithmetic, MpmathArithmetic, Number
-from symacct.core import deadline, limits
-from symacct.core.claims import Kind
-from symacct.core.errors import DomainError, LimitError, echo
-from symacct.core.exact import INFINITY, Exact, Numeric, Order, expression
-from symacct.core.forking import cached_property
-from symacct.core.lazy_import import sympy
-from symacct.core.sources import KLS21
-from symacct.expressions.parameters import positive, whole
+from symacct.kernel import deadline, limits
+from symacct.kernel.arithmetic import BALL, Arithmetic, BallArithmetic, MpmathArithmetic, Number
+from symacct.kernel.claims import Kind
+from symacct.kernel.errors import DomainError, LimitError, echo
+from symacct.kernel.exact import INFINITY, Exact, Numeric, Order, expression, sympy
+from symacct.kernel.memory import cached_property
+from symacct.kernel.node import Mechanism
+from symacct.kernel.parameters import positive, whole
+from symacct.kernel.sources import KLS21
+from symacct.kernel.sums.balls import geometric_tail, up_to, within
 from symacct.mechanisms.integers.discrete_gaussian import DiscreteGaussian
 from symacct.mechanisms.integers.integer_noise import IntegerSums, check_terms, float_above
-from symacct.mechanisms.mechanism import Mechanism
-from symacct.numerics.balls import geometric_tail, up_to, within
 
 _MOST_PARTIES = 10**9
 _MOST_WIDTH = 100.0  # standard deviation of a sum whose outcomes a curve is summed over

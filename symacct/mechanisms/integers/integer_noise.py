@@ -8,12 +8,12 @@ from collections.abc import Callable
 import numpy as np
 from flint import arb, ctx
 
-from symacct.arithmetic import BALL, Arithmetic, Number
-from symacct.core import deadline, limits
-from symacct.core.errors import LimitError, PrecisionError, echo
-from symacct.core.exact import Exact, Order
-from symacct.mechanisms.mechanism import Mechanism
-from symacct.numerics.balls import within
+from symacct.kernel import deadline, limits
+from symacct.kernel.arithmetic import BALL, Arithmetic, Number
+from symacct.kernel.errors import LimitError, PrecisionError, echo
+from symacct.kernel.exact import Exact, Order
+from symacct.kernel.node import Mechanism
+from symacct.kernel.sums.balls import within
 
 _LEAST_SCALE = 1e-100
 _MOST_TERMS = 100_000

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from flint import arb, ctx
 
-from symacct.arithmetic import (
+from symacct.kernel import deadline
+from symacct.kernel.arithmetic import (
     BALL,
     Arithmetic,
     BallArithmetic,
@@ -20,24 +21,20 @@ from symacct.arithmetic import (
     Number,
     SymbolicArithmetic,
 )
-from symacct.arithmetic.ball import precision
-from symacct.arithmetic.symbolic import written
-from symacct.core import deadline
-from symacct.core.claims import Kind
-from symacct.core.exact import INFINITY, Exact, Numeric, Order
-from symacct.core.lazy_import import sympy
-from symacct.core.sources import AKL21
-from symacct.expressions.attained import SWAPPED
-from symacct.expressions.parameters import positive, whole
-from symacct.mechanisms.asked import AskedValues
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.arithmetic.symbolic import written
+from symacct.kernel.claims import SWAPPED, Kind
+from symacct.kernel.exact import INFINITY, Exact, Numeric, Order, sympy
+from symacct.kernel.node import AskedValues, order_by_order
+from symacct.kernel.parameters import positive, whole
+from symacct.kernel.sources import AKL21
+from symacct.kernel.sums.balls import geometric_tail, within
 from symacct.mechanisms.integers.integer_noise import (
     LatticeNoise,
     check_terms,
     float_above,
     scale_in_float,
 )
-from symacct.mechanisms.mechanism import order_by_order
-from symacct.numerics.balls import geometric_tail, within
 
 _FLOAT_BITS = 128
 _FLOAT_NATS = 50.0

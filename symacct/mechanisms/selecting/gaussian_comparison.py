@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from symacct.arithmetic import Arithmetic, Number
-from symacct.core.claims import Kind
-from symacct.core.exact import INFINITY, Order
-from symacct.mechanisms.mechanism import Mechanism
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.claims import Kind
+from symacct.kernel.exact import INFINITY, Order
+from symacct.kernel.node import Mechanism
 
 
 class GaussianComparison(Mechanism):

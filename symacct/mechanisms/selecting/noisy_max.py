@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from symacct.arithmetic import Arithmetic, Number
-from symacct.core.claims import Kind
-from symacct.core.exact import Exact, Numeric
-from symacct.core.sources import SYMACCT
-from symacct.expressions.parameters import positive, whole
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.claims import Kind
+from symacct.kernel.exact import Exact, Numeric
+from symacct.kernel.parameters import positive, whole
+from symacct.kernel.sources import SYMACCT
 from symacct.mechanisms.gaussian import Gaussian
 from symacct.mechanisms.laplace import LaplacePair
 from symacct.mechanisms.selecting.gaussian_comparison import GaussianComparison

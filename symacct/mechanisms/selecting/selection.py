@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from symacct.arithmetic import Arithmetic, Number
-from symacct.core.claims import Adjacency, Kind
-from symacct.core.claims import adjacency as named_adjacency
-from symacct.core.exact import Exact, Numeric, Order
-from symacct.core.sources import DDR20, MS20
-from symacct.expressions.attained import ANY_OF_SEVERAL
-from symacct.expressions.parameters import positive
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.claims import ANY_OF_SEVERAL, Adjacency, Kind
+from symacct.kernel.claims import adjacency as named_adjacency
+from symacct.kernel.exact import Exact, Numeric, Order
+from symacct.kernel.node import Mechanism
+from symacct.kernel.parameters import positive
+from symacct.kernel.sources import DDR20, MS20
 from symacct.mechanisms.laplace import LaplacePair
-from symacct.mechanisms.mechanism import Mechanism
 
 CHOSEN_ALONE = (
     "only the candidate that was chosen is released, without its score, and which candidates there "

@@ -6,16 +6,16 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from symacct.arithmetic import Arithmetic, Number
-from symacct.core import limits
-from symacct.core.claims import Kind
-from symacct.core.errors import DomainError
-from symacct.core.exact import Exact, Numeric, Order
-from symacct.core.sources import SYMACCT
-from symacct.expressions.parameters import positive, whole
+from symacct.kernel import limits
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.claims import Kind
+from symacct.kernel.errors import DomainError
+from symacct.kernel.exact import Exact, Numeric, Order
+from symacct.kernel.node import Mechanism
+from symacct.kernel.parameters import positive, whole
+from symacct.kernel.sources import SYMACCT
 from symacct.mechanisms.gaussian import Gaussian
 from symacct.mechanisms.laplace import Laplace
-from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.response import PureDP
 from symacct.mechanisms.selecting.gaussian_comparison import GaussianComparison
 

@@ -8,8 +8,8 @@ from functools import lru_cache, partial
 
 from flint import arb, ctx
 
-from symacct.core import deadline
-from symacct.numerics.balls import up_to
+from symacct.kernel import deadline
+from symacct.kernel.sums.balls import up_to
 from symacct.profile.losses.finite import Atoms, binary_profile, crossing, losses
 
 _MOST_TERMS = 2**17

@@ -8,12 +8,12 @@ from functools import partial
 
 from flint import arb, ctx
 
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import ends_of, floor
-from symacct.core import limits
+from symacct.analysis.theta import log_theta_ratio
+from symacct.kernel import limits
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import ends_of, floor
+from symacct.kernel.sums.balls import ball, within
 from symacct.mechanisms import DiscreteGaussian
-from symacct.numerics.balls import ball, within
-from symacct.numerics.theta import log_theta_ratio
 from symacct.profile.closed_form.one_lattice import unsampled_gaussian
 from symacct.profile.roots import Value
 from symacct.profile.runs import Runs

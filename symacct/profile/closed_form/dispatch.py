@@ -7,7 +7,7 @@ from functools import partial
 
 from flint import arb
 
-from symacct.core.claims import Proof
+from symacct.kernel.claims import Proof
 from symacct.profile.closed_form.discrete_gaussian import discrete_gaussian_form
 from symacct.profile.closed_form.few_laplace import laplace_form
 from symacct.profile.closed_form.finite import finite_form

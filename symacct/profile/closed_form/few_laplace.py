@@ -17,10 +17,10 @@ from functools import lru_cache, partial
 import numpy as np
 from flint import acb, acb_mat, arb, ctx
 
-from symacct.arithmetic.ball import floor
-from symacct.core import deadline, limits
-from symacct.core.forking import cached_property
-from symacct.numerics.balls import legendre, within
+from symacct.kernel import deadline, limits
+from symacct.kernel.arithmetic.ball import floor
+from symacct.kernel.memory import cached_property
+from symacct.kernel.sums.balls import legendre, within
 from symacct.profile.closed_form.sides import Terms, side, ways
 from symacct.profile.fourier.shape import Moments, shift
 from symacct.profile.losses.laplace import LaplaceLoss

@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 
 from flint import arb, ctx
 
-from symacct.core import limits
+from symacct.kernel import limits
 from symacct.profile.closed_form.binomial import profile_for
 from symacct.profile.closed_form.one_lattice import on_one_lattice, unsampled_gaussian
 from symacct.profile.losses.finite import Atoms, multinomial_laws

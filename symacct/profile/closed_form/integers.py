@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 
 from flint import arb, ctx
 
-from symacct.numerics.balls import up_to
+from symacct.kernel.sums.balls import up_to
 from symacct.profile.losses.finite import multinomial_laws
 from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.roots import Value

@@ -13,11 +13,11 @@ from functools import lru_cache, partial
 
 from flint import arb, ctx, fmpz, fmpz_poly
 
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import floor
-from symacct.core.exact import Exact, exact
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import floor
+from symacct.kernel.exact import Exact, exact
+from symacct.kernel.sums.balls import up_to
 from symacct.mechanisms import DiscreteGaussian
-from symacct.numerics.balls import up_to
 from symacct.profile.discretized.nodes import Nodes
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.integer_noise import IntegerLoss

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from symacct.core.claims import Proof
-from symacct.numerics.balls import ball
+from symacct.kernel.claims import Proof
+from symacct.kernel.sums.balls import ball
 from symacct.profile.accuracy import (
     accuracy,
     bits_for,

@@ -15,10 +15,10 @@ from functools import lru_cache, partial
 
 from flint import arb, fmpz_poly
 
-from symacct.arithmetic import BALL
-from symacct.core import deadline
-from symacct.core.exact import Exact
-from symacct.numerics.balls import normal_tail
+from symacct.kernel import deadline
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.exact import Exact
+from symacct.kernel.sums.balls import normal_tail
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.roots import Value

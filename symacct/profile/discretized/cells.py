@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from flint import acb, arb, arb_mat, arb_poly, ctx
 
-from symacct.core import deadline
-from symacct.numerics.balls import within
+from symacct.kernel import deadline
+from symacct.kernel.sums.balls import within
 from symacct.profile.losses.density.densities import RHO, DensityLoss, Panel, pieces
 from symacct.profile.sums import chebyshev
 

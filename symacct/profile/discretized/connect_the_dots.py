@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from flint import arb
 
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import floor
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import floor
 from symacct.profile.discretized.cells import Tail
 from symacct.profile.part import Part
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from flint import arb
 
-from symacct.arithmetic.ball import floor
-from symacct.core import deadline
+from symacct.kernel import deadline
+from symacct.kernel.arithmetic.ball import floor
 from symacct.profile.discretized.cells import reach, tails
 from symacct.profile.discretized.connect_the_dots import (
     DottedLaw,

@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 from flint import arb, ctx
 
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import float_above
-from symacct.core.errors import PrecisionError
-from symacct.core.exact import Exact
+from symacct.analysis.normal_tails import FARTHEST_TAIL, RELATIVE_ERROR, upper_tail
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import float_above
+from symacct.kernel.errors import PrecisionError
+from symacct.kernel.exact import Exact
 from symacct.mechanisms import DiscreteGaussian
-from symacct.numerics.normal_tails import FARTHEST_TAIL, RELATIVE_ERROR, upper_tail
 from symacct.profile.discretized.discretize import FARTHEST, laws_of
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.gaussian import GaussianLoss

@@ -18,11 +18,12 @@ from typing import Any, TypeVar
 import numpy as np
 from flint import arb, ctx
 
-from symacct.arithmetic.ball import ceiling, float_above, floor
-from symacct.core import deadline
-from symacct.core.errors import PrecisionError
-from symacct.core.forking import cached_property
-from symacct.numerics.balls import ball
+from symacct.kernel import deadline
+from symacct.kernel.arithmetic.ball import ceiling, float_above, floor
+from symacct.kernel.deadline import progress
+from symacct.kernel.errors import PrecisionError
+from symacct.kernel.memory import cached_property
+from symacct.kernel.sums.balls import ball
 from symacct.profile.accuracy import accuracy, decided, log_float_of
 from symacct.profile.discretized.connect_the_dots import DottedLaw
 from symacct.profile.discretized.discretize import FARTHEST, laws_of, step_for
@@ -37,7 +38,6 @@ from symacct.profile.proofs import GRIDS
 from symacct.profile.roots import bracket, enclosed
 from symacct.profile.runs import DirectedRuns
 from symacct.profile.strategy import CANNOT, Number
-from symacct.results.progress import progress
 
 _SPARE_BITS = 32
 _TINY = 1e-290  # for what is lost of floats below it

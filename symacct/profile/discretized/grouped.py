@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from flint import arb, ctx
 
-from symacct.arithmetic.ball import ends_of
+from symacct.kernel.arithmetic.ball import ends_of
 from symacct.profile.discretized.connect_the_dots import LineCell
 from symacct.profile.losses.finite import Atoms, multinomial_laws
 from symacct.profile.losses.integer_noise import IntegerLoss

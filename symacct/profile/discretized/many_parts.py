@@ -17,11 +17,11 @@ from fractions import Fraction
 import numpy as np
 from flint import arb, ctx
 
-from symacct.arithmetic import BALL
-from symacct.core import deadline
-from symacct.core.errors import LimitError, PrecisionError
-from symacct.core.forking import cached_property
-from symacct.numerics.balls import ball
+from symacct.kernel import deadline
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.errors import LimitError, PrecisionError
+from symacct.kernel.memory import cached_property
+from symacct.kernel.sums.balls import ball
 from symacct.profile.accuracy import log_float_of
 from symacct.profile.discretized.float_laws import FloatLaw, laid
 from symacct.profile.discretized.masses import Masses, Products

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from flint import fmpz, fmpz_poly
 
-from symacct.core import deadline
-from symacct.core.errors import PrecisionError
+from symacct.kernel import deadline
+from symacct.kernel.errors import PrecisionError
 
 
 class Masses(NamedTuple):

@@ -7,9 +7,9 @@ from typing import Any
 
 from flint import arb, arb_poly
 
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import ends_of
-from symacct.core.forking import cached_property
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import ends_of
+from symacct.kernel.memory import cached_property
 
 _BLOCK = 256  # nodes that are summed at once
 

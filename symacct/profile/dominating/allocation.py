@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 
-from symacct.core import limits
-from symacct.core.claims import Kind
-from symacct.core.errors import AssumptionError
-from symacct.core.exact import Exact
+from symacct.kernel import limits
+from symacct.kernel.claims import Kind
+from symacct.kernel.errors import AssumptionError
+from symacct.kernel.exact import Exact
 from symacct.profile.dominating.products import PairProduct, one_part
 from symacct.profile.losses.allocated import AllocatedGaussian
 from symacct.profile.losses.allocated_laplace import AllocatedLaplace

@@ -13,11 +13,11 @@ import math
 from fractions import Fraction
 from functools import singledispatch
 
-from symacct.core.claims import REPLACE_ONE, Kind
-from symacct.core.errors import AssumptionError
-from symacct.core.exact import Exact, exact, expression
-from symacct.core.lazy_import import sympy
-from symacct.expressions.node import Node
+from symacct.kernel.claims import REPLACE_ONE, Kind
+from symacct.kernel.errors import AssumptionError
+from symacct.kernel.exact import Exact, exact, expression, sympy
+from symacct.kernel.node import Node
+from symacct.kernel.operation import Compose
 from symacct.mechanisms import (
     DistributionPair,
     ExponentialMechanism,
@@ -28,7 +28,6 @@ from symacct.mechanisms import (
     RandomizedResponse,
     SparseVector,
 )
-from symacct.operations.compose import Compose
 from symacct.operations.convexify import Convexify
 from symacct.operations.either import Either
 from symacct.operations.failing import Failing

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from contextlib import suppress
 from fractions import Fraction
 
-from symacct.arithmetic.ball import precision, rational
-from symacct.core import deadline, limits
-from symacct.core.errors import InfiniteError, LimitError, PrecisionError
-from symacct.core.exact import INFINITY
-from symacct.expressions.node import Node
-from symacct.numerics.balls import ball
+from symacct.kernel import deadline, limits
+from symacct.kernel.answer import Enclosure, to_fraction
+from symacct.kernel.arithmetic.ball import precision, rational
+from symacct.kernel.errors import InfiniteError, LimitError, PrecisionError
+from symacct.kernel.exact import INFINITY
+from symacct.kernel.node import Node
+from symacct.kernel.sums.balls import ball
 from symacct.profile.dominating.hull import pair_above
 from symacct.profile.losses.finite import Atoms
-from symacct.results.enclosure import Enclosure, to_fraction
 
 _DIGITS, _BITS, _PLACES = 8, 96, 96
 _LOG2 = Fraction(69, 100)  # log 2, rounded down

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-from symacct.core import deadline
+from symacct.kernel import deadline
 
 Point = tuple[Fraction, Fraction]  # x, and what H(x) is at most
 Enclosed = tuple[Fraction, Fraction, Fraction]  # x, and what H(x) is at least and at most

@@ -9,17 +9,17 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import singledispatch
 
-from symacct.core.claims import REPLACE_ONE, Kind
-from symacct.core.errors import (
+from symacct.kernel.claims import REPLACE_ONE, Kind
+from symacct.kernel.errors import (
     AssumptionError,
     CurveAloneError,
     InfiniteError,
     SoundnessError,
     echo,
 )
-from symacct.core.exact import Exact, exact, expression
-from symacct.core.lazy_import import sympy
-from symacct.expressions.node import Node
+from symacct.kernel.exact import Exact, exact, expression, sympy
+from symacct.kernel.node import Mechanism, Node
+from symacct.kernel.operation import Compose, Count
 from symacct.mechanisms import (
     ApproximateDP,
     DiscreteGaussianSum,
@@ -37,10 +37,8 @@ from symacct.mechanisms import (
 )
 from symacct.mechanisms.integers.discrete_sum import SummedNoise
 from symacct.mechanisms.integers.integer_noise import LatticeNoise
-from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.mixtures import Overlap, noise, one_dimensional
 from symacct.operations.allocation import RandomAllocation
-from symacct.operations.compose import Compose, Count
 from symacct.operations.convexify import Convexify
 from symacct.operations.either import Either
 from symacct.operations.failing import Failing

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from symacct.core.claims import Kind, combine
-from symacct.core.errors import AssumptionError, echo
-from symacct.core.exact import Exact
-from symacct.expressions.node import Node
-from symacct.numerics.worst_triangle import equilateral_order
-from symacct.operations.compose import Compose
+from symacct.analysis.worst_triangle import equilateral_order
+from symacct.kernel.claims import Kind, combine
+from symacct.kernel.errors import AssumptionError, echo
+from symacct.kernel.exact import Exact
+from symacct.kernel.node import Node
+from symacct.kernel.operation import Compose
 from symacct.operations.either import Either
 from symacct.profile.dominating.envelope import adaptive, in_blocks
 from symacct.profile.losses.finite import Atoms

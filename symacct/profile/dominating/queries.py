@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from symacct.core.claims import Kind
-from symacct.core.exact import exact
-from symacct.expressions.node import Node
+from symacct.kernel.claims import Kind
+from symacct.kernel.exact import exact
+from symacct.kernel.node import Node
 from symacct.mechanisms import Gaussian
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement, one_query
 from symacct.profile.losses.fixed_size.equilateral import Equilateral

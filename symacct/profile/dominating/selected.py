@@ -18,15 +18,15 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision, rational
-from symacct.core import deadline
-from symacct.core.claims import Kind
-from symacct.core.errors import InfiniteError, LimitError, PrecisionError
-from symacct.core.exact import Exact
-from symacct.core.forking import cached_property
 from symacct.distributions.families import Binomial, Poisson
-from symacct.numerics.balls import ball
+from symacct.kernel import deadline
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision, rational
+from symacct.kernel.claims import Kind
+from symacct.kernel.errors import InfiniteError, LimitError, PrecisionError
+from symacct.kernel.exact import Exact
+from symacct.kernel.memory import cached_property
+from symacct.kernel.sums.balls import ball
 from symacct.operations.repeat import Runs
 from symacct.profile.dominating.hull import Masses, pair_below
 from symacct.profile.dominating.products import PairProduct

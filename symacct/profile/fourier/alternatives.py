@@ -21,9 +21,9 @@ from fractions import Fraction
 import numpy as np
 from flint import acb, arb, ctx
 
-from symacct.core.errors import LimitError, PrecisionError
-from symacct.core.forking import cached_property
-from symacct.numerics.balls import up_to
+from symacct.kernel.errors import LimitError, PrecisionError
+from symacct.kernel.memory import cached_property
+from symacct.kernel.sums.balls import up_to
 from symacct.profile.fourier.contour import Contour, FloatContour
 from symacct.profile.fourier.plan import ContourPlan, plan
 from symacct.profile.fourier.shape import Moments, shift

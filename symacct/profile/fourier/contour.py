@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from flint import acb, acb_mat, acb_poly, arb, ctx
 
-from symacct.core import deadline
-from symacct.core.forking import cached_property
+from symacct.kernel import deadline
+from symacct.kernel.memory import cached_property
 from symacct.profile.fourier.plan import Block, ContourPlan
 from symacct.profile.fourier.taper import Taper
 from symacct.profile.part import Factor, Floats, OrderLine, Part

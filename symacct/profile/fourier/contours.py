@@ -11,8 +11,8 @@ from typing import TypeVar
 
 from flint import arb, ctx
 
-from symacct.core.errors import PrecisionError
-from symacct.numerics.balls import ball, up_to
+from symacct.kernel.errors import PrecisionError
+from symacct.kernel.sums.balls import ball, up_to
 from symacct.profile.accuracy import (
     accuracy,
     bits_for,

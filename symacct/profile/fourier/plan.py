@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from symacct.core import deadline, limits
-from symacct.core.errors import PrecisionError
+from symacct.kernel import deadline, limits
+from symacct.kernel.errors import PrecisionError
 from symacct.profile.fourier.shape import Moments
 from symacct.profile.fourier.taper import Taper, how_many, shortest_taper
 from symacct.profile.losses.density.densities import DensityLoss

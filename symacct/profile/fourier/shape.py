@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from symacct.core import deadline
-from symacct.core.forking import cached_property
+from symacct.kernel import deadline
+from symacct.kernel.memory import cached_property
 from symacct.profile.losses.sampled_gaussian.many import merged_runs
 from symacct.profile.part import Factor, Floats, Part
 

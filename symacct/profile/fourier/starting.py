@@ -11,8 +11,8 @@ from functools import partial
 import numpy as np
 from flint import arb, ctx
 
-from symacct.core.errors import LimitError, PrecisionError
-from symacct.numerics.balls import ball
+from symacct.kernel.errors import LimitError, PrecisionError
+from symacct.kernel.sums.balls import ball
 from symacct.profile.accuracy import log_float_of
 from symacct.profile.fourier.alternatives import smoothed
 from symacct.profile.fourier.contour import float_nodes

@@ -18,8 +18,8 @@ from typing import TypeVar
 import numpy as np
 from flint import acb, acb_poly, arb, arb_poly, ctx
 
-from symacct.core import deadline
-from symacct.core.forking import cached_property
+from symacct.kernel import deadline
+from symacct.kernel.memory import cached_property
 from symacct.profile.part import Floats, Part, rounded_down
 
 Runs = Sequence[tuple[Part, int]]

@@ -15,13 +15,13 @@ from functools import lru_cache
 import numpy as np
 from flint import arb, ctx
 
-from symacct.core import deadline
-from symacct.core.errors import AssumptionError, PrecisionError
-from symacct.core.exact import Exact
-from symacct.core.forking import cached_property
-from symacct.numerics.balls import normal_tail
-from symacct.numerics.lognormal import Lognormal, Shortfall, Sketch, hyperbola
-from symacct.numerics.normal_tails import hockey_stick
+from symacct.analysis.lognormal import Lognormal, Shortfall, Sketch, hyperbola
+from symacct.analysis.normal_tails import hockey_stick
+from symacct.kernel import deadline
+from symacct.kernel.errors import AssumptionError, PrecisionError
+from symacct.kernel.exact import Exact
+from symacct.kernel.memory import cached_property
+from symacct.kernel.sums.balls import normal_tail
 from symacct.profile.accuracy import accuracy
 from symacct.profile.part import Floats, Part, ProfileOnly
 

@@ -13,12 +13,12 @@ from functools import lru_cache
 import numpy as np
 from flint import arb, ctx
 
-from symacct.arithmetic import BALL
-from symacct.core.errors import PrecisionError
-from symacct.core.exact import Exact
-from symacct.core.forking import cached_property
-from symacct.numerics.balls import up_to
-from symacct.numerics.laplace_sums import Bent, LaplaceRatio, Straight
+from symacct.analysis.laplace_sums import Bent, LaplaceRatio, Straight
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.errors import PrecisionError
+from symacct.kernel.exact import Exact
+from symacct.kernel.memory import cached_property
+from symacct.kernel.sums.balls import up_to
 from symacct.profile.losses.allocated import AllocationLoss
 from symacct.profile.part import Floats
 

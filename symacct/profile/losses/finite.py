@@ -11,12 +11,12 @@ from fractions import Fraction
 import numpy as np
 from flint import acb, arb, arb_poly
 
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import decide
-from symacct.core import deadline, limits
-from symacct.core.errors import PrecisionError, echo
-from symacct.core.exact import Exact
-from symacct.core.forking import cached_property
+from symacct.kernel import deadline, limits
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import decide
+from symacct.kernel.errors import PrecisionError, echo
+from symacct.kernel.exact import Exact
+from symacct.kernel.memory import cached_property
 from symacct.profile.part import Floats, OrderLine, log_turning
 from symacct.profile.sums.power_sums import sums_on_a_line
 

@@ -9,9 +9,9 @@ from fractions import Fraction
 import numpy as np
 from flint import acb, arb
 
-from symacct.arithmetic import BALL
-from symacct.core.exact import Exact
-from symacct.numerics.normal_tails import hockey_stick
+from symacct.analysis.normal_tails import hockey_stick
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.exact import Exact
 from symacct.profile.losses.fixed_size.gaussian import FixedSizeGaussian
 from symacct.profile.losses.normal_mixtures import NormalMixtures
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian

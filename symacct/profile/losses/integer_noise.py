@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from flint import arb, ctx
 
-from symacct.arithmetic import BALL
-from symacct.core.exact import Exact
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.exact import Exact
 from symacct.mechanisms.integers.integer_noise import IntegerSums
 from symacct.profile.losses.summed import Sample, SummedLoss
 from symacct.profile.part import Floats, OrderLine, Part

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from flint import acb, arb, arb_poly, ctx
 
-from symacct.arithmetic import BALL
-from symacct.core import deadline
-from symacct.core.forking import cached_property
-from symacct.numerics.balls import acb_within, geometric_tail
+from symacct.kernel import deadline
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.memory import cached_property
+from symacct.kernel.sums.balls import acb_within, geometric_tail
 from symacct.profile.losses.laplace import LaplaceLoss
 
 _FEW_TERMS = 64  # of a continued fraction, up to which it is as quick as a series

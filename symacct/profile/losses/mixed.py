@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 from flint import acb, arb
 
-from symacct.arithmetic import BALL
-from symacct.core.errors import AssumptionError
-from symacct.core.exact import Exact
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.errors import AssumptionError
+from symacct.kernel.exact import Exact
 from symacct.profile.part import Floats, OrderLine, Part, UsualPart
 
 _NEAR = 1e-3  # of an order, by which its neighbour tells the mean of the loss

@@ -17,11 +17,11 @@ from functools import lru_cache
 import numpy as np
 from flint import acb, arb, ctx
 
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import float_above
-from symacct.core.exact import Exact
-from symacct.core.forking import cached_property
-from symacct.numerics.balls import legendre, legendre_floats
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import float_above
+from symacct.kernel.exact import Exact
+from symacct.kernel.memory import cached_property
+from symacct.kernel.sums.balls import legendre, legendre_floats
 from symacct.profile.losses.finite import Atoms, multinomial_laws
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.laplace import LaplaceLoss

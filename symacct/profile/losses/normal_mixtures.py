@@ -17,11 +17,11 @@ from typing import NamedTuple
 import numpy as np
 from flint import acb, arb, ctx
 
-from symacct.arithmetic import BALL
-from symacct.core import deadline, limits
-from symacct.core.exact import Exact
-from symacct.core.forking import cached_property
-from symacct.numerics.balls import normal_tail, tilted_tail, up_to
+from symacct.kernel import deadline, limits
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.exact import Exact
+from symacct.kernel.memory import cached_property
+from symacct.kernel.sums.balls import normal_tail, tilted_tail, up_to
 from symacct.profile.losses.summed import Sample, SummedLoss
 from symacct.profile.part import Floats, OrderLine, rounded_down
 from symacct.profile.roots import enclosed

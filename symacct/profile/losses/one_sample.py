@@ -14,9 +14,9 @@ from functools import lru_cache
 import numpy as np
 from flint import arb, ctx
 
-from symacct.arithmetic import BALL
-from symacct.core.exact import Exact
-from symacct.numerics.balls import up_to
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.exact import Exact
+from symacct.kernel.sums.balls import up_to
 from symacct.profile.losses.summed import float_moments_of_atoms
 from symacct.profile.part import Floats, Part, ProfileOnly
 from symacct.profile.solve import CompositionProfile

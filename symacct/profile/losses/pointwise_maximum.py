@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from flint import arb
 
-from symacct.arithmetic import BALL
-from symacct.core.exact import Exact
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.exact import Exact
 from symacct.profile.losses.density.densities import DensityLoss
 from symacct.profile.part import Floats, Part, ProfileOnly
 

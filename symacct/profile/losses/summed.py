@@ -10,10 +10,10 @@ from functools import lru_cache
 import numpy as np
 from flint import acb, arb
 
-from symacct.core import deadline
-from symacct.core.errors import AssumptionError, LimitError
-from symacct.core.exact import Exact
-from symacct.numerics.balls import within
+from symacct.kernel import deadline
+from symacct.kernel.errors import AssumptionError, LimitError
+from symacct.kernel.exact import Exact
+from symacct.kernel.sums.balls import within
 from symacct.profile.part import Floats, OrderLine, Part, UsualPart, log_turning
 from symacct.profile.sums.power_sums import sums_on_a_line
 from symacct.profile.sums.tail_maximum import SHARE, End, TransformOnLine, second_moment_bound

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 
 from flint import acb, acb_mat, arb
 
-from symacct.core import deadline
-from symacct.numerics.balls import acb_within
+from symacct.kernel import deadline
+from symacct.kernel.sums.balls import acb_within
 from symacct.profile.part import OrderLine
 
 _ROWS = 256  # of a matrix product at once

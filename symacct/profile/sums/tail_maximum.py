@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from symacct.core import deadline
+from symacct.kernel import deadline
 
 _MOST_STEPS = 1200
 SHARE = 20

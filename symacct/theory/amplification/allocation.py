@@ -8,18 +8,18 @@ from fractions import Fraction
 
 from flint import arb
 
-from symacct.arithmetic import BALL, Arithmetic, BallArithmetic, MpmathArithmetic, Number
-from symacct.arithmetic.ball import precision, rational
-from symacct.core.claims import ABOVE_ONE, ADD_REMOVE, Kind
-from symacct.core.errors import DomainError
-from symacct.core.exact import Order, exact
-from symacct.core.sources import SYMACCT
-from symacct.expressions.node import Node
-from symacct.expressions.theorem_registry import theorem
+from symacct.analysis.laplace_sums import LaplaceMoments, LaplaceRatio
+from symacct.analysis.lognormal import Lognormal, LognormalMoments
+from symacct.analysis.sum_moments import SumMoments
+from symacct.kernel.arithmetic import BALL, Arithmetic, BallArithmetic, MpmathArithmetic, Number
+from symacct.kernel.arithmetic.ball import precision, rational
+from symacct.kernel.claims import ABOVE_ONE, ADD_REMOVE, Kind
+from symacct.kernel.errors import DomainError
+from symacct.kernel.exact import Order, exact
+from symacct.kernel.node import Node
+from symacct.kernel.sources import SYMACCT
+from symacct.kernel.theorem_registry import theorem
 from symacct.mechanisms import Gaussian, VectorLaplace
-from symacct.numerics.laplace_sums import LaplaceMoments, LaplaceRatio
-from symacct.numerics.lognormal import Lognormal, LognormalMoments
-from symacct.numerics.sum_moments import SumMoments
 from symacct.operations.allocation import RandomAllocation
 from symacct.theory.amplification.poisson.sampled_pairs import shape_ratio
 from symacct.theory.rdp_curve import RDPCurve

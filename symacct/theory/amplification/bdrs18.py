@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from symacct.arithmetic import Arithmetic, Number
-from symacct.core.claims import REPLACE_ONE, Kind, Orders
-from symacct.core.exact import INFINITY, Exact, Order
-from symacct.core.sources import BDRS18
-from symacct.expressions.node import Node
-from symacct.expressions.theorem_registry import theorem
-from symacct.expressions.validity import Inequality, Regime
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.claims import REPLACE_ONE, Kind, Orders
+from symacct.kernel.exact import INFINITY, Exact, Order
+from symacct.kernel.node import Node
+from symacct.kernel.sources import BDRS18
+from symacct.kernel.theorem_registry import Inequality, Regime, theorem
 from symacct.mechanisms import TCDP, ZCDP, Gaussian
 from symacct.operations.subsample import SubsampleWithoutReplacement
 from symacct.theory.amplification.poisson.gaussian_ratio import noise_ratio

@@ -14,20 +14,28 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import Any
 
-from symacct.arithmetic import BALL, Arithmetic, BallArithmetic, MpmathArithmetic, Number
-from symacct.arithmetic.ball import precision, rational
-from symacct.core.claims import ADD_REMOVE, ALL_ORDERS, EITHER, INTEGER_ORDERS, Kind
-from symacct.core.errors import DomainError, OrderError
-from symacct.core.exact import INFINITY, Exact, Order, exact
-from symacct.core.sources import SYMACCT
 from symacct.distributions.families import Laplace as LaplaceLaw
 from symacct.distributions.normal import Normal
-from symacct.expressions.attained import Pairs, Way, why_no_one_way
-from symacct.expressions.node import Node
-from symacct.expressions.theorem_registry import theorem
+from symacct.kernel.arithmetic import BALL, Arithmetic, BallArithmetic, MpmathArithmetic, Number
+from symacct.kernel.arithmetic.ball import precision, rational
+from symacct.kernel.claims import (
+    ADD_REMOVE,
+    ALL_ORDERS,
+    EITHER,
+    INTEGER_ORDERS,
+    Kind,
+    Pairs,
+    Way,
+    why_no_one_way,
+)
+from symacct.kernel.errors import DomainError, OrderError
+from symacct.kernel.exact import INFINITY, Exact, Order, exact
+from symacct.kernel.node import Node
+from symacct.kernel.operation import Compose, Count
+from symacct.kernel.sources import SYMACCT
+from symacct.kernel.theorem_registry import theorem
 from symacct.mechanisms import DistributionPair, Gaussian, RandomizedResponse, VectorLaplace
 from symacct.operations.allocation import RandomAllocation
-from symacct.operations.compose import Compose, Count
 from symacct.operations.subsample import PoissonSubsample, Sampling
 from symacct.theory.amplification.allocation import is_gaussian, is_laplace
 from symacct.theory.amplification.allocation import log_moment as allocated_moment

@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from symacct.arithmetic import Arithmetic, Number
-from symacct.core.claims import ALL_ORDERS, EITHER, Kind, Source
-from symacct.core.exact import Order
-from symacct.core.sources import MIR17
-from symacct.expressions.attained import why_no_one_way
-from symacct.expressions.node import Node
-from symacct.expressions.theorem_registry import always, theorem
-from symacct.numerics.local import LocalProduct, times
-from symacct.operations.compose import Compose, Count
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.claims import ALL_ORDERS, EITHER, Kind, Source, why_no_one_way
+from symacct.kernel.exact import Order
+from symacct.kernel.node import Node
+from symacct.kernel.operation import Compose, Count
+from symacct.kernel.sources import MIR17
+from symacct.kernel.sums.local import LocalProduct, times
+from symacct.kernel.theorem_registry import always, theorem
 from symacct.operations.scale import Scale
 from symacct.theory.rdp_curve import RDPCurve
 

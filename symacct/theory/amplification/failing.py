@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from symacct.arithmetic import Arithmetic, Number
-from symacct.core.claims import ALL_ORDERS, EITHER, Kind
-from symacct.core.exact import INFINITY, Exact, Order
-from symacct.core.sources import SYMACCT
-from symacct.expressions.theorem_registry import always, theorem
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.claims import ALL_ORDERS, EITHER, Kind
+from symacct.kernel.exact import INFINITY, Exact, Order
+from symacct.kernel.sources import SYMACCT
+from symacct.kernel.theorem_registry import always, theorem
 from symacct.operations.failing import Failing
 from symacct.theory.rdp_curve import RDPCurve
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from fractions import Fraction
 
-from symacct.arithmetic import Arithmetic, MpmathArithmetic, Number
-from symacct.core.claims import ABOVE_ONE, ADD_REMOVE, ALL_ORDERS, Kind
-from symacct.core.errors import OrderError, echo
-from symacct.core.exact import Order
-from symacct.core.sources import FS25, SYMACCT
-from symacct.expressions.theorem_registry import always, theorem
+from symacct.kernel.arithmetic import Arithmetic, MpmathArithmetic, Number
+from symacct.kernel.claims import ABOVE_ONE, ADD_REMOVE, ALL_ORDERS, Kind
+from symacct.kernel.errors import OrderError, echo
+from symacct.kernel.exact import Order
+from symacct.kernel.sources import FS25, SYMACCT
+from symacct.kernel.theorem_registry import always, theorem
 from symacct.operations.allocation import RandomAllocation
 from symacct.theory.rdp_curve import RDPCurve
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import functools
 from typing import cast
 
-from symacct.arithmetic import Arithmetic, Number
-from symacct.core.claims import ALL_ORDERS, EITHER, Kind
-from symacct.core.exact import INFINITY, Order
-from symacct.core.sources import MIR17, SYMACCT
-from symacct.expressions.node import Node
-from symacct.expressions.orders import larger_order
-from symacct.expressions.theorem_registry import always, theorem
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.claims import ALL_ORDERS, EITHER, Kind
+from symacct.kernel.exact import INFINITY, Order
+from symacct.kernel.node import Mechanism, Node
+from symacct.kernel.parameters import larger_order
+from symacct.kernel.sources import MIR17, SYMACCT
+from symacct.kernel.theorem_registry import always, theorem
 from symacct.mechanisms import ZCDP
-from symacct.mechanisms.mechanism import Mechanism
 from symacct.operations.group import GroupPrivacy
 from symacct.theory.rdp_curve import RDPCurve
 

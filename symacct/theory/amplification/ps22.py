@@ -12,18 +12,18 @@ from typing import TypeAlias
 
 from flint import arb
 
-from symacct.arithmetic import BALL, Arithmetic, Number
-from symacct.arithmetic.ball import precision
-from symacct.arithmetic.symbolic import SymbolicArithmetic
-from symacct.core.claims import ALL_ORDERS, EITHER, FINITE_ORDERS, Kind
-from symacct.core.errors import OrderError
-from symacct.core.exact import INFINITY, Order
-from symacct.core.sources import PS22, SYMACCT
 from symacct.distributions.families import TruncatedNegativeBinomial
-from symacct.expressions.node import Node
-from symacct.expressions.orders import larger_order
-from symacct.expressions.theorem_registry import Condition, theorem
-from symacct.numerics import order_search
+from symacct.kernel.arithmetic import BALL, Arithmetic, Number
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.arithmetic.symbolic import SymbolicArithmetic
+from symacct.kernel.claims import ALL_ORDERS, EITHER, FINITE_ORDERS, Kind
+from symacct.kernel.errors import OrderError
+from symacct.kernel.exact import INFINITY, Order
+from symacct.kernel.node import Node
+from symacct.kernel.parameters import larger_order
+from symacct.kernel.sources import PS22, SYMACCT
+from symacct.kernel.sums import order_search
+from symacct.kernel.theorem_registry import Condition, theorem
 from symacct.operations.repeat import RepeatAndSelect
 from symacct.theory.amplification.groups import of_pure
 from symacct.theory.rdp_curve import RDPCurve

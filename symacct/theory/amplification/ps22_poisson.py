@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from symacct.arithmetic import BALL, Arithmetic, Number
-from symacct.arithmetic.ball import precision, rational
-from symacct.arithmetic.symbolic import SymbolicArithmetic
-from symacct.core.claims import ALL_ORDERS, FINITE_ORDERS
-from symacct.core.errors import OrderError
-from symacct.core.exact import INFINITY, Order
-from symacct.core.sources import PS22
 from symacct.distributions.families import Poisson
-from symacct.expressions.node import Node
-from symacct.expressions.orders import larger_order
+from symacct.kernel.arithmetic import BALL, Arithmetic, Number
+from symacct.kernel.arithmetic.ball import precision, rational
+from symacct.kernel.arithmetic.symbolic import SymbolicArithmetic
+from symacct.kernel.claims import ALL_ORDERS, FINITE_ORDERS
+from symacct.kernel.errors import OrderError
+from symacct.kernel.exact import INFINITY, Order
+from symacct.kernel.node import Node
+from symacct.kernel.parameters import larger_order
+from symacct.kernel.sources import PS22
 from symacct.theory.amplification.groups import of_pure
 from symacct.theory.amplification.ps22 import (
     NEAREST,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from symacct.arithmetic import Arithmetic, Number
-from symacct.core.claims import ALL_ORDERS, EITHER, FINITE_ORDERS, Kind, Orders
-from symacct.core.exact import INFINITY, Order
-from symacct.core.sources import VEH14
-from symacct.expressions.orders import floor_order
-from symacct.expressions.theorem_registry import always, theorem
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.claims import ALL_ORDERS, EITHER, FINITE_ORDERS, Kind, Orders
+from symacct.kernel.exact import INFINITY, Order
+from symacct.kernel.parameters import floor_order
+from symacct.kernel.sources import VEH14
+from symacct.kernel.theorem_registry import always, theorem
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import SAMPLINGS
 from symacct.theory.amplification.poisson.zw19 import sampled_pure

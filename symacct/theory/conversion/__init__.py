@@ -1,7 +1,6 @@
 """RDP ⇒ (ε, δ), a file per paper; importing this registers the conversions."""
 
-from symacct.theory.conversion import asoodeh21, bbghs20, mir17, total_variation
-from symacct.theory.conversion.conversion import (
+from symacct.kernel.conversion import (
     BEST,
     Conversion,
     OrderOne,
@@ -11,6 +10,7 @@ from symacct.theory.conversion.conversion import (
     of_one_order,
     proved,
 )
+from symacct.theory.conversion import asoodeh21, bbghs20, mir17, total_variation
 
 __all__ = [
     "BEST",

@@ -17,15 +17,15 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from symacct.arithmetic import BALL, Arithmetic
-from symacct.arithmetic.ball import precision
-from symacct.core import deadline
-from symacct.core.errors import PrecisionError
-from symacct.core.forking import cached_property
-from symacct.core.sources import ALCKS21
-from symacct.numerics.balls import up_to, within
+from symacct.kernel import deadline
+from symacct.kernel.arithmetic import BALL, Arithmetic
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.conversion import Conversion, register
+from symacct.kernel.errors import PrecisionError
+from symacct.kernel.memory import cached_property
+from symacct.kernel.sources import ALCKS21
+from symacct.kernel.sums.balls import up_to, within
 from symacct.theory.conversion import bbghs20
-from symacct.theory.conversion.conversion import Conversion, register
 
 _STARTS = (0, 6, 30)  # bits of where Newton steps start
 _FLOAT_STEPS = 80

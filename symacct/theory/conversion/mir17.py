@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from symacct.arithmetic import Arithmetic, Number
-from symacct.core.sources import MIR17
-from symacct.theory.conversion.conversion import Conversion, register
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.conversion import Conversion, register
+from symacct.kernel.sources import MIR17
 
 
 def epsilon(ctx: Arithmetic, eps: Number, alpha: Number, delta: Number) -> Number:

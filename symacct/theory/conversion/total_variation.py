@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from flint import arb
 
-from symacct.arithmetic import Arithmetic
-from symacct.core.sources import SYMACCT
-from symacct.theory.conversion.conversion import OrderOne, register
+from symacct.kernel.arithmetic import Arithmetic
+from symacct.kernel.conversion import OrderOne, register
+from symacct.kernel.sources import SYMACCT
 
 _UNKNOWN = arb(0, "inf")
 

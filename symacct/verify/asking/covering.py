@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import combinations, islice, product
 from typing import Any, TypeVar
 
-from symacct.mechanisms.asked import Size
+from symacct.kernel.node import Size
 from symacct.verify.asking.beyond import STRATEGIES
 from symacct.verify.asking.questions import Extent, in_turn, part_of, short
 from symacct.verify.asking.values import SCALED, STRATEGY, WHOLE

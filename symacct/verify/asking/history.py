@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
 
-from symacct.results.rounding import nearest_float
+from symacct.kernel.answer import nearest_float
 from symacct.verify.judging.verdict import CHANCE, SYMPTOMS, Finding, Judge
 from symacct.verify.peer.protocol import Answer, Ask, Asked
 from symacct.verify.reporting.clusters import Cluster, in_common

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from symacct.results.rounding import nearest_float
+from symacct.kernel.answer import nearest_float
 from symacct.verify.judging.laws import curves
 from symacct.verify.judging.truth import Oracle
 from symacct.verify.judging.verdict import Finding, Judge, explained_by_rounding

@@ -12,7 +12,7 @@ from fractions import Fraction
 from itertools import count, islice, product, zip_longest
 from typing import Any, TypeVar
 
-from symacct.results.rounding import exact_decimal
+from symacct.kernel.answer import exact_decimal
 from symacct.verify.asking.values import (
     DELTAS,
     EPSILONS,

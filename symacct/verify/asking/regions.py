@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from symacct.core.deadline import OutOfTimeError
+from symacct.kernel.deadline import OutOfTimeError
 from symacct.verify.asking.questions import short
 from symacct.verify.judging.verdict import Finding
 from symacct.verify.peer.protocol import Answer, Ask

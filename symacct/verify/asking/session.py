@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import islice
 
-from symacct.core.deadline import OutOfTimeError
+from symacct.kernel.deadline import OutOfTimeError
 from symacct.verify.asking import beyond, covering, questions, usual
 from symacct.verify.asking.history import History, said
 from symacct.verify.asking.jumps import Jumps

@@ -9,7 +9,7 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
-from symacct.core.deadline import OutOfTimeError
+from symacct.kernel.deadline import OutOfTimeError
 from symacct.verify.asking.questions import short
 from symacct.verify.asking.regions import RIGHT_AT, Right, bounded
 from symacct.verify.asking.values import SCALED, WHOLE

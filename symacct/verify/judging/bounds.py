@@ -8,8 +8,7 @@ from fractions import Fraction
 
 import mpmath
 
-from symacct.results.enclosure import Enclosure, to_fraction
-from symacct.results.rounding import rational_text
+from symacct.kernel.answer import Enclosure, rational_text, to_fraction
 
 Bound = Fraction | float
 #: Beyond 2^±4096 float64 has no numbers, and fractions grow without bound.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from symacct.results.rounding import nearest_float
+from symacct.kernel.answer import nearest_float
 from symacct.verify.judging.bounds import Bound, Truth, decimal_text
 
 

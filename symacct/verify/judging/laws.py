@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import pairwise
 
-from symacct.results.rounding import nearest_float
+from symacct.kernel.answer import nearest_float
 from symacct.verify.judging.verdict import ALLOWANCE, Finding, explained_by_rounding
 from symacct.verify.peer.protocol import Answer, Ask, Asked
 

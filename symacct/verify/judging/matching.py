@@ -9,10 +9,10 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from symacct.core.claims import Kind
-from symacct.core.errors import SymacctError
-from symacct.expressions import theorem_registry
-from symacct.results.rounding import nearest_float
+from symacct.kernel import theorem_registry
+from symacct.kernel.answer import nearest_float
+from symacct.kernel.claims import Kind
+from symacct.kernel.errors import SymacctError
 from symacct.verify.judging.bounds import Bound, ends
 from symacct.verify.judging.truth import SAMPLINGS, Oracle, readings, relation_of, step
 from symacct.verify.peer.protocol import Ask, AskedPart

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 
-from symacct.results.rounding import nearest_float
+from symacct.kernel.answer import nearest_float
 from symacct.verify.judging import matching
 from symacct.verify.judging.truth import Oracle
 from symacct.verify.judging.verdict import Finding, explained_by_rounding

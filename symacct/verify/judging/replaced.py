@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from symacct.arithmetic.ball import BALL, precision, rational
+from symacct.kernel.arithmetic.ball import BALL, precision, rational
 from symacct.verify.peer.protocol import Ask, AskedPart
 
 _BITS = 80

@@ -12,23 +12,22 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from symacct.accountant.accountant import Accountant
-from symacct.arithmetic.ball import BALL, ends_of, precision, rational
-from symacct.core import deadline, limits
-from symacct.core.claims import Kind
-from symacct.core.deadline import OutOfTimeError
-from symacct.core.errors import LimitError, OrderGridWarning, SymacctError
-from symacct.core.exact import Numeric, exact
-from symacct.core.lazy_import import sympy
 from symacct.explore.calibration import Calibration, calibrate
-from symacct.expressions.node import Node
+from symacct.kernel import deadline, limits
+from symacct.kernel.accountant import Accountant
+from symacct.kernel.answer import Enclosure
+from symacct.kernel.arithmetic.ball import BALL, ends_of, precision, rational
+from symacct.kernel.claims import Kind
+from symacct.kernel.deadline import OutOfTimeError
+from symacct.kernel.errors import LimitError, OrderGridWarning, SymacctError
+from symacct.kernel.exact import Numeric, exact, sympy
+from symacct.kernel.node import Node
 from symacct.operations import (
     Compose,
     GroupPrivacy,
     PoissonSubsample,
     SubsampleWithoutReplacement,
 )
-from symacct.results.enclosure import Enclosure
 from symacct.verify.judging import replaced
 from symacct.verify.judging.bounds import Bound, Truth, ends
 from symacct.verify.peer.protocol import (

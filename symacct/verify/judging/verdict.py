@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from symacct.core.errors import SymacctError
-from symacct.results.rounding import nearest_float
+from symacct.kernel.answer import nearest_float
+from symacct.kernel.errors import SymacctError
 from symacct.verify.judging import matching
 from symacct.verify.judging.bounds import Bound, Truth, decimal_text
 from symacct.verify.judging.excess import excess

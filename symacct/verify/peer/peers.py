@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from symacct.core.errors import echo, reason, suggestion
+from symacct.kernel.errors import echo, reason, suggestion
 from symacct.verify.peer.process import PeerError
 
 _FOLDER = Path(__file__).parents[1] / "adapters"

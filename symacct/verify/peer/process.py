@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import IO, Any
 
-from symacct.core import arguments
-from symacct.core.deadline import OutOfTimeError
-from symacct.core.errors import DomainError, SymacctError, echo, reason
-from symacct.core.exact import Numeric
-from symacct.core.forking import new_lock
-from symacct.expressions.parameters import positive
+from symacct.kernel import arguments
+from symacct.kernel.deadline import OutOfTimeError
+from symacct.kernel.errors import DomainError, SymacctError, echo, reason
+from symacct.kernel.exact import Numeric
+from symacct.kernel.memory import new_lock
+from symacct.kernel.parameters import positive
 from symacct.verify.peer import work
 from symacct.verify.peer.incidents import Incidents
 from symacct.verify.peer.protocol import HELLO_LINE, Answer, Ask, Hello

@@ -9,8 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from symacct import mechanisms
-from symacct.mechanisms.asked import AskedValues
-from symacct.mechanisms.mechanism import Mechanism
+from symacct.kernel.node import AskedValues, Mechanism
 
 #: Of the questions: 2 has batches, groups, sensitivities, streams, and noise, ρ and μ as answers.
 VERSION = 2

@@ -10,8 +10,8 @@ from dataclasses import fields
 from fractions import Fraction
 from typing import TypeVar
 
-from symacct.core.errors import DomainError, LimitError, SymacctError
-from symacct.core.exact import exact
+from symacct.kernel.errors import DomainError, LimitError, SymacctError
+from symacct.kernel.exact import exact
 from symacct.verify.peer.protocol import (
     ADJACENCIES,
     CALIBRATED,

@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from symacct.core.errors import SymacctError, echo, reason
+from symacct.kernel.errors import SymacctError, echo, reason
 from symacct.verify.peer.process import PeerError
 from symacct.verify.peer.protocol import Ask
 from symacct.verify.reporting import page

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from symacct.core import arguments
-from symacct.core.errors import SymacctError, echo, reason
+from symacct.kernel import arguments
+from symacct.kernel.errors import SymacctError, echo, reason
 from symacct.verify.judging.verdict import VERDICTS, Finding
 from symacct.verify.peer.protocol import Ask
 from symacct.verify.reporting.clusters import Cluster

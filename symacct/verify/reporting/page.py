@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from symacct.core import arguments
+from symacct.kernel import arguments
 from symacct.verify.judging.verdict import ALLOWANCE
 from symacct.verify.reporting.defects import Defect
 from symacct.verify.reporting.document import ReportDocument

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from symacct.core.errors import SymacctError
-from symacct.expressions import theorem_registry
-from symacct.results.rounding import rational_text
+from symacct.kernel import theorem_registry
+from symacct.kernel.answer import rational_text
+from symacct.kernel.errors import SymacctError
 from symacct.verify.asking.regions import RIGHT_AT
 from symacct.verify.judging.bounds import decimal_text
 from symacct.verify.judging.factors import EVERY

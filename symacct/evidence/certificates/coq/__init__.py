@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from symacct.core.errors import echo
-from symacct.core.exact import INFINITY
 from symacct.evidence.certificates.coq.proofs import LONGEST_SUM, proof
 from symacct.evidence.certificates.coq.spending import CONVERSIONS, Spending, orders
 from symacct.evidence.certificates.coq.terms import none_yet, terms
-from symacct.results.enclosure import Enclosure, Guarantee
+from symacct.kernel.answer import Enclosure, Guarantee
+from symacct.kernel.errors import echo
+from symacct.kernel.exact import INFINITY
 
 __all__ = ["coq"]
 

@@ -7,15 +7,15 @@ from math import ceil
 
 from flint import arb
 
-from symacct.arithmetic.ball import precision
 from symacct.evidence.certificates.coq.spending import Spending, shift, short_above
 from symacct.evidence.certificates.coq.terms import comment, composed, real, repeated, term
 from symacct.evidence.certificates.rounding import upper
-from symacct.expressions.node import Node
+from symacct.kernel.answer import given, order_text
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.node import Node
+from symacct.kernel.sums.balls import ball
 from symacct.mechanisms import Gaussian, Laplace, RandomizedResponse
-from symacct.numerics.balls import ball
 from symacct.operations import PoissonSubsample
-from symacct.results.rounding import given, order_text
 
 #: Terms of a sum over orders, which Coq sees in half a minute.
 LONGEST_SUM = 256

@@ -11,15 +11,14 @@ from math import ceil, floor, log2
 
 from flint import arb
 
-from symacct.arithmetic.ball import precision
 from symacct.evidence.certificates.coq.terms import Terms
 from symacct.evidence.certificates.rounding import upper
-from symacct.expressions.node import Node
+from symacct.kernel.answer import rational_text, to_fraction
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.node import Node
+from symacct.kernel.sums.balls import ball
 from symacct.mechanisms import Gaussian, Laplace, PureDP, RandomizedResponse, ScalarGaussian
-from symacct.numerics.balls import ball
 from symacct.operations import PoissonSubsample
-from symacct.results.enclosure import to_fraction
-from symacct.results.rounding import rational_text
 
 _BITS, _DIGITS = 512, 60
 _STEEPEST = Fraction(5, 2)  # shift in units of the noise, beyond which Coq's integrals take minutes

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from symacct.core.claims import ADD_REMOVE
-from symacct.core.errors import DomainError, echo
-from symacct.core.exact import Exact
-from symacct.expressions.node import Node
+from symacct.kernel.claims import ADD_REMOVE
+from symacct.kernel.errors import DomainError, echo
+from symacct.kernel.exact import Exact
+from symacct.kernel.node import Node
 from symacct.mechanisms import (
     ZCDP,
     Gaussian,

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from flint import acb, arb
 
-from symacct.core import deadline
+from symacct.kernel import deadline
 from symacct.profile.losses.density.charts import Chart
 from symacct.profile.sums.tail_maximum import End
 

@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 from flint import acb, arb, ctx
 
-from symacct.arithmetic import BALL
-from symacct.core.errors import PrecisionError
-from symacct.core.exact import Exact
-from symacct.core.forking import cached_property
+from symacct.analysis.densities import Side, doublings
+from symacct.analysis.jets import ComplexBalls, Evaluator, Jet, JetsOfBalls
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.errors import PrecisionError
+from symacct.kernel.exact import Exact
+from symacct.kernel.memory import cached_property
+from symacct.kernel.sums.balls import ball
 from symacct.mechanisms.mixtures import Overlap
-from symacct.numerics.balls import ball
-from symacct.numerics.densities import Side, doublings
-from symacct.numerics.jets import ComplexBalls, Evaluator, Jet, JetsOfBalls
 
 _BEND = 64  # from this T on its logarithm is the variable
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from flint import acb, arb, ctx
 
-from symacct.arithmetic import BALL
-from symacct.numerics.balls import up_to, within
-from symacct.numerics.densities import integrate
+from symacct.analysis.densities import integrate
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.sums.balls import up_to, within
 from symacct.profile.losses.density.charts import Chart, DensityPair, mean_values
 from symacct.profile.roots import enclosed
 

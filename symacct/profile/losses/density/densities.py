@@ -15,13 +15,13 @@ from typing import NamedTuple
 import numpy as np
 from flint import acb, arb, ctx
 
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import float_above
-from symacct.core import deadline
-from symacct.core.errors import LimitError, PrecisionError
-from symacct.core.exact import Exact
-from symacct.numerics.balls import legendre, up_to
-from symacct.numerics.densities import largest_log_ratio
+from symacct.analysis.densities import largest_log_ratio
+from symacct.kernel import deadline
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import float_above
+from symacct.kernel.errors import LimitError, PrecisionError
+from symacct.kernel.exact import Exact
+from symacct.kernel.sums.balls import legendre, up_to
 from symacct.profile.losses.density import by_parts
 from symacct.profile.losses.density.charts import Chart, DensityPair
 from symacct.profile.losses.density.crossings import hockey_stick

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from flint import arb
 
-from symacct.arithmetic import BALL
-from symacct.core import limits
-from symacct.numerics.balls import up_to
+from symacct.kernel import limits
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.sums.balls import up_to
 from symacct.profile.losses.density.charts import DensityPair
 from symacct.profile.part import Floats
 from symacct.profile.roots import enclosed

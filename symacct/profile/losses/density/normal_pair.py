@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from symacct.core.exact import Exact, exact
+from symacct.kernel.exact import Exact, exact
 from symacct.profile.losses.density.charts import DensityPair
 from symacct.profile.losses.density.densities import DensityLoss
 from symacct.profile.losses.gaussian import GaussianLoss

@@ -17,12 +17,12 @@ from functools import lru_cache
 import numpy as np
 from flint import arb, ctx
 
-from symacct.arithmetic import BALL
-from symacct.core import deadline
-from symacct.core.errors import LimitError
-from symacct.core.exact import Exact
-from symacct.numerics.balls import ball, normal_tail, up_to
-from symacct.numerics.triangles import BellMajorant, PlaneRule, Triple, rows_of, shifted_planes
+from symacct.analysis.triangles import BellMajorant, PlaneRule, Triple, rows_of, shifted_planes
+from symacct.kernel import deadline
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.errors import LimitError
+from symacct.kernel.exact import Exact
+from symacct.kernel.sums.balls import ball, normal_tail, up_to
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from symacct.profile.losses.summed import Sample, SummedLoss
 from symacct.profile.part import Floats, OrderLine, rounded_down

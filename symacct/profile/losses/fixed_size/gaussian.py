@@ -18,9 +18,9 @@ from itertools import pairwise
 import numpy as np
 from flint import acb, arb, ctx
 
-from symacct.arithmetic import BALL
-from symacct.core.exact import Exact
-from symacct.numerics.balls import legendre, legendre_floats, normal_tail, tilted_tail
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.exact import Exact
+from symacct.kernel.sums.balls import legendre, legendre_floats, normal_tail, tilted_tail
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from symacct.profile.losses.summed import Sample, SummedLoss, fixed_size_hockey_stick
 from symacct.profile.part import Floats, OrderLine, rounded_down

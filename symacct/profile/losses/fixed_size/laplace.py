@@ -17,9 +17,9 @@ from functools import lru_cache
 import numpy as np
 from flint import acb, arb, ctx
 
-from symacct.arithmetic import BALL
-from symacct.core.exact import Exact
-from symacct.numerics.balls import legendre, legendre_floats
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.exact import Exact
+from symacct.kernel.sums.balls import legendre, legendre_floats
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.summed import Sample, SummedLoss, fixed_size_hockey_stick
 from symacct.profile.part import Floats, OrderLine

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from flint import acb, arb, arb_poly
 
-from symacct.numerics.balls import normal_tail, tilted_tail
+from symacct.kernel.sums.balls import normal_tail, tilted_tail
 from symacct.profile.part import rounded_down
 
 _SLOW_ANGLE = 1.45

@@ -14,10 +14,10 @@ from functools import lru_cache
 import numpy as np
 from flint import acb, arb, arb_poly
 
-from symacct.arithmetic import BALL
-from symacct.core.exact import Exact
-from symacct.core.forking import cached_property
-from symacct.numerics.balls import acb_within, normal_tail
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.exact import Exact
+from symacct.kernel.memory import cached_property
+from symacct.kernel.sums.balls import acb_within, normal_tail
 from symacct.profile.losses.sampled_gaussian import real_line
 from symacct.profile.losses.sampled_gaussian.frame import (
     CHORDS,

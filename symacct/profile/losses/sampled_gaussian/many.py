@@ -17,11 +17,11 @@ from fractions import Fraction
 import numpy as np
 from flint import acb, acb_mat, arb, arb_mat, ctx, fmpq
 
-from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import float_above
-from symacct.core.exact import Exact
-from symacct.core.forking import cached_property
-from symacct.numerics.balls import acb_within, normal_tail
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import float_above
+from symacct.kernel.exact import Exact
+from symacct.kernel.memory import cached_property
+from symacct.kernel.sums.balls import acb_within, normal_tail
 from symacct.profile.losses.sampled_gaussian import real_line
 from symacct.profile.losses.sampled_gaussian.frame import SampledFrame
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian

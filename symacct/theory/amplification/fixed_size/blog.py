@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from symacct.arithmetic import Arithmetic, Number
-from symacct.core.claims import EITHER, FINITE_ORDERS, INTEGER_ORDERS, REPLACE_ONE, Kind
-from symacct.core.exact import Order
-from symacct.core.sources import BLOG
-from symacct.expressions.theorem_registry import always, theorem
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.claims import EITHER, FINITE_ORDERS, INTEGER_ORDERS, REPLACE_ONE, Kind
+from symacct.kernel.exact import Order
+from symacct.kernel.sources import BLOG
+from symacct.kernel.theorem_registry import always, theorem
 from symacct.operations.subsample import SAMPLINGS, SubsampleWithoutReplacement
 from symacct.theory.amplification.poisson.gaussian_ratio import not_gaussian
 from symacct.theory.amplification.poisson.zw19 import log_moment

@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 
 from flint import arb
 
-from symacct.arithmetic import (
+from symacct.analysis.sampled_gaussian import GaussianChi
+from symacct.kernel import limits
+from symacct.kernel.arithmetic import (
     BALL,
     Arithmetic,
     BallArithmetic,
@@ -18,14 +20,12 @@ from symacct.arithmetic import (
     MpmathArithmetic,
     Number,
 )
-from symacct.arithmetic.ball import doubled, precision
-from symacct.core import limits
-from symacct.core.errors import PrecisionError
-from symacct.core.exact import INFINITY, Order
+from symacct.kernel.arithmetic.ball import doubled, precision
+from symacct.kernel.errors import PrecisionError
+from symacct.kernel.exact import INFINITY, Order
+from symacct.kernel.sums.binomial_sums import Terms
+from symacct.kernel.sums.differences import GUARD_BITS, differences_at
 from symacct.mechanisms import Gaussian
-from symacct.numerics.binomial_sums import Terms
-from symacct.numerics.differences import GUARD_BITS, differences_at
-from symacct.numerics.sampled_gaussian import GaussianChi
 from symacct.theory.amplification.poisson.gaussian_ratio import noise_ratio
 from symacct.theory.rdp_curve import RDPCurve
 

@@ -11,9 +11,9 @@ from typing import Any, cast
 import numpy as np
 from flint import arb, arb_poly
 
-from symacct.arithmetic import Arithmetic, BallArithmetic, Number, SymbolicArithmetic
-from symacct.core import deadline, limits
-from symacct.core.claims import (
+from symacct.kernel import deadline, limits
+from symacct.kernel.arithmetic import Arithmetic, BallArithmetic, Number, SymbolicArithmetic
+from symacct.kernel.claims import (
     ALL_ORDERS,
     EITHER,
     FINITE_ORDERS,
@@ -22,16 +22,15 @@ from symacct.core.claims import (
     REPLACE_ONE,
     Kind,
 )
-from symacct.core.errors import PrecisionError
-from symacct.core.exact import INFINITY, Order
-from symacct.core.sources import WBK19
-from symacct.expressions.node import Node
-from symacct.expressions.orders import floor_order, larger_order
-from symacct.expressions.theorem_registry import always, theorem
-from symacct.mechanisms.mechanism import order_by_order
-from symacct.numerics.balls import up_to
-from symacct.numerics.binomial_sums import Terms, binomial_sum
-from symacct.numerics.hull import Point, chord_at, hull_of_curve
+from symacct.kernel.errors import PrecisionError
+from symacct.kernel.exact import INFINITY, Order
+from symacct.kernel.node import Node, order_by_order
+from symacct.kernel.parameters import floor_order, larger_order
+from symacct.kernel.sources import WBK19
+from symacct.kernel.sums.balls import up_to
+from symacct.kernel.sums.binomial_sums import Terms, binomial_sum
+from symacct.kernel.sums.hull import Point, chord_at, hull_of_curve
+from symacct.kernel.theorem_registry import always, theorem
 from symacct.operations.convexify import Convexify
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 from symacct.theory.amplification.fixed_size.ternary import (

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from symacct.arithmetic import Arithmetic, Number
-from symacct.core.claims import INTEGER_ORDERS, REPLACE_ONE, Kind
-from symacct.core.exact import INFINITY, Order
-from symacct.core.sources import WBK19
-from symacct.expressions.theorem_registry import theorem
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.claims import INTEGER_ORDERS, REPLACE_ONE, Kind
+from symacct.kernel.exact import INFINITY, Order
+from symacct.kernel.sources import WBK19
+from symacct.kernel.theorem_registry import theorem
 from symacct.operations.subsample import SubsampleWithoutReplacement
 from symacct.theory.amplification.poisson.tau_terms import is_nondecreasing
 from symacct.theory.rdp_curve import RDPCurve

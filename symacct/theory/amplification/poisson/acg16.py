@@ -8,13 +8,11 @@ from typing import Any
 
 from flint import fmpz
 
-from symacct.arithmetic import Arithmetic, Number
-from symacct.core.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
-from symacct.core.exact import Exact, Order
-from symacct.core.lazy_import import sympy
-from symacct.core.sources import ACG16
-from symacct.expressions.theorem_registry import theorem
-from symacct.expressions.validity import Inequality, Regime
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
+from symacct.kernel.exact import Exact, Order, sympy
+from symacct.kernel.sources import ACG16
+from symacct.kernel.theorem_registry import Inequality, Regime, theorem
 from symacct.operations.subsample import PoissonSubsample
 from symacct.theory.amplification.poisson.gaussian_ratio import (
     noise_ratio,

@@ -21,18 +21,18 @@ from typing import Any, cast
 
 from flint import arb
 
-from symacct.arithmetic import BALL, Arithmetic, BallArithmetic, Number, SymbolicArithmetic
-from symacct.arithmetic.ball import precision
-from symacct.core.claims import ADD_REMOVE, ALL_ORDERS, REPLACE_ONE, Kind
-from symacct.core.errors import echo
-from symacct.core.exact import INFINITY, Exact, Order
-from symacct.core.sources import VEH14, WBK19
 from symacct.distributions.direction import FiniteDirection
-from symacct.expressions.node import Node
-from symacct.expressions.theorem_registry import rough_curve, theorem
+from symacct.kernel.arithmetic import BALL, Arithmetic, BallArithmetic, Number, SymbolicArithmetic
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.claims import ADD_REMOVE, ALL_ORDERS, REPLACE_ONE, Kind
+from symacct.kernel.errors import echo
+from symacct.kernel.exact import INFINITY, Exact, Order
+from symacct.kernel.node import Node
+from symacct.kernel.sources import VEH14, WBK19
+from symacct.kernel.sums.binomial_sums import Terms
+from symacct.kernel.theorem_registry import rough_curve, theorem
 from symacct.mechanisms.mixtures import MixtureDirection, has_closed_form, mixed, why_not_mixed
 from symacct.mechanisms.pair import DistributionPair, largest_of, mixture
-from symacct.numerics.binomial_sums import Terms
 from symacct.operations.subsample import SAMPLINGS, SubsampleWithoutReplacement
 from symacct.theory.amplification.poisson.sampled_pairs import rising_in_rate
 from symacct.theory.amplification.poisson.zw19 import log_sum, sampled_pure

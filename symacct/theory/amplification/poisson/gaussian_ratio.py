@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from symacct.core.exact import Exact
-from symacct.expressions.node import Node
+from symacct.kernel.exact import Exact
+from symacct.kernel.node import Node
 from symacct.mechanisms import Gaussian
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from symacct.arithmetic import Arithmetic, Number
-from symacct.core.claims import ADD_REMOVE, Kind, Orders
-from symacct.core.exact import Exact, Order
-from symacct.core.sources import MTZ19
-from symacct.expressions.theorem_registry import theorem
-from symacct.expressions.validity import Inequality, Regime
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.claims import ADD_REMOVE, Kind, Orders
+from symacct.kernel.exact import Exact, Order
+from symacct.kernel.sources import MTZ19
+from symacct.kernel.theorem_registry import Inequality, Regime, theorem
 from symacct.operations.subsample import PoissonSubsample
 from symacct.theory.amplification.poisson.gaussian_ratio import (
     noise_ratio,

@@ -9,20 +9,19 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from symacct.arithmetic import Arithmetic, BallArithmetic, Number
-from symacct.core.claims import ADD_REMOVE, ALL_ORDERS, FINITE_ORDERS, Kind
-from symacct.core.exact import INFINITY, Exact, Order
-from symacct.core.sources import MTZ19
-from symacct.expressions.node import Node
-from symacct.expressions.theorem_registry import theorem
+from symacct.analysis.sampled_gaussian import sampled_gaussian_local
+from symacct.kernel.arithmetic import Arithmetic, BallArithmetic, Number
+from symacct.kernel.claims import ADD_REMOVE, ALL_ORDERS, FINITE_ORDERS, Kind
+from symacct.kernel.exact import INFINITY, Exact, Order
+from symacct.kernel.node import Mechanism, Node
+from symacct.kernel.sources import MTZ19
+from symacct.kernel.sums.local import LocalProduct
+from symacct.kernel.theorem_registry import theorem
 from symacct.mechanisms import DistributionPair, Gaussian
 from symacct.mechanisms.integers.integer_noise import IntegerNoise
 from symacct.mechanisms.laplace import LaplacePair
-from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.mixtures import noise
 from symacct.mechanisms.response import ResponsePair
-from symacct.numerics.local import LocalProduct
-from symacct.numerics.sampled_gaussian import sampled_gaussian_local
 from symacct.operations.subsample import SAMPLINGS
 from symacct.theory.amplification.poisson.finite_pairs import is_pair, largest_divergence
 from symacct.theory.amplification.poisson.sampled_pairs import (

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from symacct.arithmetic import Arithmetic, Number
-from symacct.core.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
-from symacct.core.exact import Order
-from symacct.core.sources import S22
-from symacct.expressions.theorem_registry import always, theorem
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
+from symacct.kernel.exact import Order
+from symacct.kernel.sources import S22
+from symacct.kernel.theorem_registry import always, theorem
 from symacct.operations.subsample import SAMPLINGS
 from symacct.theory.amplification.poisson.zw19 import log_moment
 from symacct.theory.rdp_curve import RDPCurve

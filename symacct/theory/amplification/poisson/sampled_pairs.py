@@ -13,7 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from symacct.arithmetic import (
+from symacct.analysis.normal_mixtures import sampled_relative_entropy
+from symacct.analysis.sampled_gaussian import Known, sampled_gaussian_excess
+from symacct.analysis.sampled_laplace import sampled_laplace_excess, sampled_laplace_kl
+from symacct.kernel.arithmetic import (
     BALL,
     Arithmetic,
     BallArithmetic,
@@ -23,20 +26,16 @@ from symacct.arithmetic import (
     RuledArithmetic,
     SymbolicArithmetic,
 )
-from symacct.arithmetic.ball import rational_ends
-from symacct.arithmetic.mp import quadrature
-from symacct.arithmetic.symbolic import written
-from symacct.core.errors import PrecisionError
-from symacct.core.exact import Exact, Order, exact
-from symacct.core.lazy_import import sympy
-from symacct.expressions.theorem_registry import Bound
+from symacct.kernel.arithmetic.ball import rational_ends
+from symacct.kernel.arithmetic.mp import quadrature
+from symacct.kernel.arithmetic.symbolic import written
+from symacct.kernel.errors import PrecisionError
+from symacct.kernel.exact import Exact, Order, exact, sympy
+from symacct.kernel.node import Mechanism, order_by_order
+from symacct.kernel.theorem_registry import Bound
 from symacct.mechanisms import Gaussian
 from symacct.mechanisms.integers.integer_noise import IntegerNoise
-from symacct.mechanisms.mechanism import Mechanism, order_by_order
 from symacct.mechanisms.response import ResponsePair
-from symacct.numerics.normal_mixtures import sampled_relative_entropy
-from symacct.numerics.sampled_gaussian import Known, sampled_gaussian_excess
-from symacct.numerics.sampled_laplace import sampled_laplace_excess, sampled_laplace_kl
 
 _NUMERIC = BallArithmetic | MpmathArithmetic | Float64Arithmetic
 _MOST_STEPS = 1 << 9  # of mpmath's quadrature, each some milliseconds

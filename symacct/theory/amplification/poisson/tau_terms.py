@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from symacct.arithmetic import Arithmetic, Number, SymbolicArithmetic
-from symacct.core.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
-from symacct.core.exact import INFINITY, Order
-from symacct.core.sources import ZW19
-from symacct.expressions.node import Node
-from symacct.expressions.theorem_registry import theorem
-from symacct.mechanisms.mechanism import order_by_order
+from symacct.kernel.arithmetic import Arithmetic, Number, SymbolicArithmetic
+from symacct.kernel.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
+from symacct.kernel.exact import INFINITY, Order
+from symacct.kernel.node import Node, order_by_order
+from symacct.kernel.sources import ZW19
+from symacct.kernel.theorem_registry import theorem
 from symacct.operations.subsample import SAMPLINGS
 from symacct.theory.amplification.poisson.zw19 import (
     general_bound,
@@ -72,7 +71,7 @@ def tau_terms(
     if isinstance(alpha, np.ndarray):
         return order_by_order(ctx, lambda one: tau_terms(ctx, eps, one, gamma, tau, sides))(alpha)
     if _is_whole_sum(tau, alpha):
-        # numerics/binomial_sums.py finds which terms matter, and bounds the rest on both sides.
+        # kernel/sums/binomial_sums.py finds which terms matter, and bounds the rest on both sides.
         return tight_bound(ctx, eps, alpha, gamma)
     top = eps(alpha - tau if sides == 2 else alpha)
     excess = middle_excess(ctx, alpha, gamma, top) + replaced_terms(

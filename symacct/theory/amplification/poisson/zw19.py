@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from symacct.arithmetic import Arithmetic, BallArithmetic, Number
-from symacct.core import limits
-from symacct.core.claims import ADD_REMOVE, INFINITE_ORDER, INTEGER_ORDERS, Kind
-from symacct.core.exact import INFINITY, Order
-from symacct.core.sources import ZW19
-from symacct.expressions.attained import Way
-from symacct.expressions.node import Node
-from symacct.expressions.theorem_registry import always, theorem
-from symacct.numerics.balls import within
-from symacct.numerics.binomial_sums import (
+from symacct.kernel import limits
+from symacct.kernel.arithmetic import Arithmetic, BallArithmetic, Number
+from symacct.kernel.claims import ADD_REMOVE, INFINITE_ORDER, INTEGER_ORDERS, Kind, Way
+from symacct.kernel.exact import INFINITY, Order
+from symacct.kernel.node import Node
+from symacct.kernel.sources import ZW19
+from symacct.kernel.sums.balls import within
+from symacct.kernel.sums.binomial_sums import (
     HUGE,
     Terms,
     binomial_sum,
@@ -25,6 +23,7 @@ from symacct.numerics.binomial_sums import (
     float_log,
     to_float,
 )
+from symacct.kernel.theorem_registry import always, theorem
 from symacct.operations.subsample import SAMPLINGS
 from symacct.theory.rdp_curve import RDPCurve
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symacct.arithmetic import (
+from symacct.kernel.arithmetic import (
     BALL,
     Arithmetic,
     Float64Arithmetic,
@@ -15,7 +15,7 @@ from symacct.arithmetic import (
     MpmathArithmetic,
     Number,
 )
-from symacct.core.exact import Exact, Order, array_order
+from symacct.kernel.exact import Exact, Order, array_order
 from symacct.theory.rdp_curve import RDPCurve
 
 #: (arithmetic, the mechanism's curve in it, α, γ) → a number >= 0.

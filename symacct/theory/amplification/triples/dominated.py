@@ -7,26 +7,25 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import Any
 
-from symacct.arithmetic import (
+from symacct.analysis.sampled_laplace import gaussian_upper_half, laplace_upper_half
+from symacct.kernel.arithmetic import (
     Arithmetic,
     BallArithmetic,
     MpmathArithmetic,
     Number,
     SymbolicArithmetic,
 )
-from symacct.arithmetic.mp import quadrature
-from symacct.arithmetic.symbolic import written
-from symacct.core.claims import FINITE_ORDERS, REPLACE_ONE, Kind
-from symacct.core.exact import Exact, Order, expression
-from symacct.core.lazy_import import sympy
-from symacct.core.sources import SYMACCT
-from symacct.expressions.node import Node
-from symacct.expressions.theorem_registry import theorem
+from symacct.kernel.arithmetic.mp import quadrature
+from symacct.kernel.arithmetic.symbolic import written
+from symacct.kernel.claims import FINITE_ORDERS, REPLACE_ONE, Kind
+from symacct.kernel.exact import Exact, Order, expression, sympy
+from symacct.kernel.node import Node
+from symacct.kernel.sources import SYMACCT
+from symacct.kernel.theorem_registry import theorem
 from symacct.mechanisms import Gaussian
 from symacct.mechanisms.integers.integer_noise import IntegerNoise
 from symacct.mechanisms.laplace import LaplacePair
 from symacct.mechanisms.response import ResponsePair
-from symacct.numerics.sampled_laplace import gaussian_upper_half, laplace_upper_half
 from symacct.operations.subsample import SubsampleWithoutReplacement, one_query
 from symacct.theory.amplification.poisson.sampled_pairs import (
     falling_in,

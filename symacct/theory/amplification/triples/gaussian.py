@@ -11,25 +11,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from symacct.arithmetic import (
-    Arithmetic,
-    BallArithmetic,
-    Float64Arithmetic,
-    LogNumber,
-    MpmathArithmetic,
-    Number,
-)
-from symacct.arithmetic.ball import nearest_rational, precision
-from symacct.core.claims import REPLACE_ONE, Kind, Orders
-from symacct.core.errors import DomainError, PrecisionError
-from symacct.core.exact import Exact, Order, array_order
-from symacct.core.sources import SYMACCT
-from symacct.expressions.node import Node
-from symacct.expressions.theorem_registry import theorem
-from symacct.mechanisms import ScalarGaussian
-from symacct.numerics.balls import steered_by_floats, up_to
-from symacct.numerics.differences import GUARD_BITS
-from symacct.numerics.triangles import (
+from symacct.analysis.triangles import (
     WIDE,
     BellMajorant,
     Triangles,
@@ -40,7 +22,25 @@ from symacct.numerics.triangles import (
     triple_excess,
     triple_log_excess,
 )
-from symacct.numerics.worst_triangle import Place, highest, is_far_beyond, raised_end, worst
+from symacct.analysis.worst_triangle import Place, highest, is_far_beyond, raised_end, worst
+from symacct.kernel.arithmetic import (
+    Arithmetic,
+    BallArithmetic,
+    Float64Arithmetic,
+    LogNumber,
+    MpmathArithmetic,
+    Number,
+)
+from symacct.kernel.arithmetic.ball import nearest_rational, precision
+from symacct.kernel.claims import REPLACE_ONE, Kind, Orders
+from symacct.kernel.errors import DomainError, PrecisionError
+from symacct.kernel.exact import Exact, Order, array_order
+from symacct.kernel.node import Node
+from symacct.kernel.sources import SYMACCT
+from symacct.kernel.sums.balls import steered_by_floats, up_to
+from symacct.kernel.sums.differences import GUARD_BITS
+from symacct.kernel.theorem_registry import theorem
+from symacct.mechanisms import ScalarGaussian
 from symacct.operations.subsample import SubsampleWithoutReplacement
 from symacct.theory.amplification.poisson.sampled_pairs import (
     falling_in,

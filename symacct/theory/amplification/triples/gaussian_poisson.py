@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from symacct.arithmetic import (
+from symacct.analysis.normal_mixtures import sampled_relative_entropy
+from symacct.analysis.triangles import Triple, line_excess, line_log_excess
+from symacct.kernel.arithmetic import (
     Arithmetic,
     BallArithmetic,
     Float64Arithmetic,
@@ -17,17 +19,14 @@ from symacct.arithmetic import (
     Number,
     SymbolicArithmetic,
 )
-from symacct.arithmetic.mp import quadrature
-from symacct.arithmetic.symbolic import written
-from symacct.core.claims import FINITE_ORDERS, REPLACE_ONE, Kind
-from symacct.core.exact import Exact, Order
-from symacct.core.lazy_import import sympy
-from symacct.core.sources import SYMACCT
-from symacct.expressions.node import Node
-from symacct.expressions.theorem_registry import theorem
+from symacct.kernel.arithmetic.mp import quadrature
+from symacct.kernel.arithmetic.symbolic import written
+from symacct.kernel.claims import FINITE_ORDERS, REPLACE_ONE, Kind
+from symacct.kernel.exact import Exact, Order, sympy
+from symacct.kernel.node import Node
+from symacct.kernel.sources import SYMACCT
+from symacct.kernel.theorem_registry import theorem
 from symacct.mechanisms import Gaussian
-from symacct.numerics.normal_mixtures import sampled_relative_entropy
-from symacct.numerics.triangles import Triple, line_excess, line_log_excess
 from symacct.operations.subsample import PoissonSubsample
 from symacct.theory.amplification.poisson.sampled_pairs import (
     falling_in,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from symacct.arithmetic import Arithmetic, Number
-from symacct.core.claims import FINITE_ORDERS, INTEGER_ORDERS, REPLACE_ONE, Kind
-from symacct.core.exact import Exact, Order
-from symacct.core.sources import SYMACCT
-from symacct.expressions.node import Node
-from symacct.expressions.theorem_registry import theorem
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.claims import FINITE_ORDERS, INTEGER_ORDERS, REPLACE_ONE, Kind
+from symacct.kernel.exact import Exact, Order
+from symacct.kernel.node import Node
+from symacct.kernel.sources import SYMACCT
+from symacct.kernel.theorem_registry import theorem
 from symacct.mechanisms import Laplace, ScalarGaussian
 from symacct.operations.subsample import SubsampleWithoutReplacement
 from symacct.theory.amplification.poisson.pairs import from_pair

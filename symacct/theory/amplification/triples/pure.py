@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from symacct.arithmetic import Arithmetic, Number, SymbolicArithmetic
-from symacct.core.claims import ALL_ORDERS, REPLACE_ONE, Kind
-from symacct.core.exact import INFINITY, Exact, Order
-from symacct.core.sources import SYMACCT
-from symacct.expressions.node import Node
-from symacct.expressions.theorem_registry import theorem
+from symacct.kernel.arithmetic import Arithmetic, Number, SymbolicArithmetic
+from symacct.kernel.claims import ALL_ORDERS, REPLACE_ONE, Kind
+from symacct.kernel.exact import INFINITY, Exact, Order
+from symacct.kernel.node import Node
+from symacct.kernel.sources import SYMACCT
+from symacct.kernel.theorem_registry import theorem
 from symacct.mechanisms import PureDP
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 from symacct.theory.amplification.triples.careful import carefully

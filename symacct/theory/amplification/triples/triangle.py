@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from symacct.arithmetic import Arithmetic, Number
-from symacct.core.claims import INTEGER_ORDERS, REPLACE_ONE, Kind, Orders
-from symacct.core.exact import INFINITY, Order
-from symacct.core.sources import SYMACCT
-from symacct.expressions.theorem_registry import always, theorem
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.claims import INTEGER_ORDERS, REPLACE_ONE, Kind, Orders
+from symacct.kernel.exact import INFINITY, Order
+from symacct.kernel.sources import SYMACCT
+from symacct.kernel.theorem_registry import always, theorem
 from symacct.operations.subsample import PoissonSubsample
 from symacct.theory.amplification.poisson.zw19 import has_one_pair, log_moment, sampled_pure
 from symacct.theory.rdp_curve import RDPCurve

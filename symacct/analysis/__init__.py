@@ -1,0 +1,1 @@
+"""Certified integrals and searches over laws and densities. No privacy in here."""

@@ -1,0 +1,543 @@
+"""A SymPy expression in x over balls, with derivatives, and what it does past a point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, lru_cache, reduce
+from operator import add, mul
+from typing import Any
+
+from flint import acb, arb, ctx
+
+from symacct.kernel import symbols
+from symacct.kernel.arithmetic.ball import BALL
+from symacct.kernel.arithmetic.expression import evaluate
+from symacct.kernel.errors import DomainError
+from symacct.kernel.exact import sympy
+from symacct.kernel.sums.balls import ball
+
+# --- values and derivatives
+#
+# A SymPy expression in x as a value with its derivative, over complex balls or over germs.
+#
+# One walk for both: `of(expression, x)` applies the rules of differentiation to a Jet, whose two
+# parts are numbers of either sort. Over complex balls the expression is continued analytically from
+# the real line, where every logarithm must be of a positive number: what is not, is not finite.
+
+NAN = acb("nan")
+
+Evaluator = Callable[["Jet"], "Jet"]
+
+
+@dataclass(slots=True, eq=False)
+class Jet:
+    """A number and its derivative; `sort` has the functions of the numbers."""
+
+    sort: Any
+    value: Any
+    slope: Any
+
+    def __add__(self, other: Jet) -> Jet:
+        return Jet(self.sort, self.value + other.value, self.slope + other.slope)
+
+    def __sub__(self, other: Jet) -> Jet:
+        return Jet(self.sort, self.value - other.value, self.slope - other.slope)
+
+    def __neg__(self) -> Jet:
+        return Jet(self.sort, -self.value, -self.slope)
+
+    def __mul__(self, other: Jet) -> Jet:
+        slope = self.slope * other.value + self.value * other.slope
+        return Jet(self.sort, self.value * other.value, slope)
+
+    def whole_power(self, n: int) -> Jet:
+        """The power n, of a base of either sign."""
+        slope = self.sort.whole_power(self.value, n - 1) * self.slope
+        return Jet(self.sort, self.sort.whole_power(self.value, n), self.sort.number(n) * slope)
+
+    def power(self, c: Fraction) -> Jet:
+        """The power c, of a positive base."""
+        slope = self.sort.number(ball(c)) * self.sort.power(self.value, c - 1) * self.slope
+        return Jet(self.sort, self.sort.power(self.value, c), slope)
+
+    def exp(self) -> Jet:
+        """e to it."""
+        value = self.sort.exp(self.value)
+        return Jet(self.sort, value, value * self.slope)
+
+    def log(self) -> Jet:
+        """The logarithm of the jet; not finite unless its value is positive."""
+        inverse = self.sort.whole_power(self.value, -1)
+        return Jet(self.sort, self.sort.log(self.value), inverse * self.slope)
+
+    def larger(self, other: Jet) -> Jet:
+        """The larger of both."""
+        value, slope = self.sort.larger(self, other)
+        return Jet(self.sort, value, slope)
+
+
+@dataclass(frozen=True)
+class ComplexBalls:
+    """Complex balls of acb; `analytic` is what flint's integration asks of an integrand."""
+
+    analytic: bool = False
+
+    def number(self, value: int | arb) -> acb:
+        return acb(value)
+
+    def constant(self, value: arb) -> Jet:
+        """A number whose derivative is 0."""
+        return Jet(self, acb(value), acb(0))
+
+    def whole_power(self, z: acb, n: int) -> acb:
+        return z**n
+
+    def power(self, z: acb, c: Fraction) -> acb:
+        return (acb(ball(c)) * self.log(z)).exp()
+
+    def exp(self, z: acb) -> acb:
+        return z.exp()
+
+    def log(self, z: acb) -> acb:
+        if z.imag.contains(0) and not z.real > 0:
+            return NAN
+        return z.log(analytic=self.analytic)
+
+    def larger(self, one: Jet, other: Jet) -> tuple[acb, acb]:
+        gap = (one.value - other.value).real
+        if gap > 0 or gap < 0:
+            winner = one if gap > 0 else other
+            return winner.value, winner.slope
+        return one.value.real_max(other.value, analytic=self.analytic), NAN
+
+    def leads(self, one: acb, other: acb) -> bool:
+        """Is the first the larger near the middle? Either answer is right, one converges."""
+        return bool(one.real.mid() >= other.real.mid())
+
+
+@dataclass(frozen=True)
+class JetsOfBalls:
+    """Jets over complex balls as the numbers of other jets: these have second derivatives."""
+
+    balls: ComplexBalls = ComplexBalls()
+
+    def number(self, value: int | arb | acb) -> Jet:
+        return Jet(self.balls, acb(value), acb(0))
+
+    def constant(self, value: arb) -> Jet:
+        """A number whose derivatives are 0."""
+        return Jet(self, self.number(value), self.number(0))
+
+    def whole_power(self, z: Jet, n: int) -> Jet:
+        return z.whole_power(n)
+
+    def power(self, z: Jet, c: Fraction) -> Jet:
+        return z.power(c)
+
+    def exp(self, z: Jet) -> Jet:
+        return z.exp()
+
+    def log(self, z: Jet) -> Jet:
+        return z.log()
+
+    def larger(self, one: Jet, other: Jet) -> tuple[Jet, Jet]:
+        gap = (one.value - other.value).value.real
+        winner = one if gap > 0 else other
+        return (winner.value, winner.slope) if gap > 0 or gap < 0 else (self.number(NAN),) * 2
+
+    def leads(self, one: Jet, other: Jet) -> bool:
+        return self.balls.leads(one.value, other.value)
+
+
+def evaluator(expression: sympy.Expr, symbol: sympy.Symbol | None = None) -> Evaluator:
+    """The function of a Jet that the expression in x states; DomainError for a head not known."""
+    symbol = symbols.x if symbol is None else symbol
+    if not expression.has(symbol):
+        return _constant(expression)
+    if expression == symbol:
+        return lambda x: x
+    if isinstance(expression, sympy.log) and (parts := log_parts(expression.args[0])):
+        return _log_of_sum(parts, symbol)
+    if isinstance(expression, sympy.Pow):
+        return _power(expression, symbol)
+    arguments = [evaluator(argument, symbol) for argument in expression.args]
+    combine = _combinations().get(expression.func)
+    if combine is None:
+        raise DomainError(
+            f"found {expression.func.__name__} in a density, needed +, *, /, powers, exp, log, "
+            "sqrt, cosh, sinh, tanh, Abs, Min and Max of formulas, gamma of constants"
+        )
+    return lambda x: combine(*(argument(x) for argument in arguments))
+
+
+def real_value(function: Evaluator, place: arb) -> arb:
+    """The function at a real place."""
+    found: arb = function(Jet(ComplexBalls(), acb(place), acb(1))).value.real
+    return found
+
+
+def constants(expression: sympy.Expr) -> acb:
+    """The value of an expression without symbols."""
+    return acb(evaluate(BALL, expression))
+
+
+def _constant(expression: sympy.Expr) -> Evaluator:
+    known: dict[int, Any] = {}
+
+    def at(x: Jet) -> Jet:
+        if ctx.prec not in known:
+            known[ctx.prec] = evaluate(BALL, expression)
+        return Jet(x.sort, x.sort.number(known[ctx.prec]), x.sort.number(0))
+
+    return at
+
+
+def _power(expression: sympy.Pow, symbol: sympy.Symbol) -> Evaluator:
+    base, exponent = expression.args
+    if not isinstance(exponent, sympy.Rational):
+        raise DomainError(f"found {expression} in a density, needed rational exponents")
+    inner = evaluator(base, symbol)
+    if isinstance(exponent, sympy.Integer):
+        n = int(exponent)
+        return lambda x: inner(x).whole_power(n)
+    c = Fraction(int(exponent.p), int(exponent.q))
+    return lambda x: inner(x).power(c)
+
+
+@cache
+def _combinations() -> dict[Any, Callable[..., Jet]]:
+    """What each head of an expression makes of its arguments."""
+    return {
+        sympy.Add: lambda *jets: reduce(add, jets),
+        sympy.Mul: lambda *jets: reduce(mul, jets),
+        sympy.exp: lambda jet: jet.exp(),
+        sympy.log: lambda jet: jet.log(),
+        sympy.Abs: lambda jet: jet.larger(-jet),
+        sympy.Max: lambda *jets: reduce(lambda a, b: a.larger(b), jets),
+        sympy.Min: lambda *jets: -reduce(lambda a, b: a.larger(b), [-jet for jet in jets]),
+    }
+
+
+# --- logarithms
+
+
+def log_of(f: sympy.Expr) -> sympy.Expr:
+    """log f for f > 0, with the logarithms of products, powers and exponentials taken apart."""
+    if isinstance(f, sympy.exp):
+        return f.args[0]
+    if isinstance(f, sympy.Mul) and f.args[0] is not sympy.S.NegativeOne:
+        return sympy.Add(*(log_of(factor) for factor in _positive_factors(f)))
+    if isinstance(f, sympy.Pow):
+        base, exponent = f.args
+        if exponent.is_Integer and exponent % 2 == 0 and not log_parts(base):
+            return exponent / 2 * sympy.log(base**2)
+        return exponent * log_of(base)
+    return sympy.log(f)
+
+
+def _positive_factors(f: sympy.Mul) -> list[sympy.Expr]:
+    """The factors of f, a sign in front given to one that may be negative itself."""
+    factors = list(f.args)
+    if factors[0].is_negative:
+        for i, factor in enumerate(factors[1:], start=1):
+            if isinstance(factor, sympy.Add | sympy.Symbol):
+                factors[0], factors[i] = -factors[0], -factor
+                break
+    return factors
+
+
+def log_parts(f: sympy.Expr) -> list[sympy.Expr]:
+    """The logarithms of the terms of a sum of exponentials, each positive; else []."""
+    if not isinstance(f, sympy.Add) or not f.has(sympy.exp):
+        return []
+    parts = []
+    for term in f.args:
+        rest = [factor for factor in sympy.Mul.make_args(term) if not isinstance(factor, sympy.exp)]
+        if not all(factor.is_positive for factor in rest):
+            return []
+        parts.append(log_of(term))
+    return parts
+
+
+def _log_of_sum(parts: list[sympy.Expr], symbol: sympy.Symbol) -> Evaluator:
+    """log Σ e^g = g_k + log(1 + Σ e^{g−g_k}), k the term that leads: nothing winds about 0."""
+    plain = [evaluator(part, symbol) for part in parts]
+    gaps = {
+        (i, k): evaluator(sympy.expand(part - top), symbol)
+        for k, top in enumerate(parts)
+        for i, part in enumerate(parts)
+        if i != k
+    }
+
+    def at(x: Jet) -> Jet:
+        leader, values = 0, [g(x) for g in plain]
+        for i in range(1, len(values)):
+            if not x.sort.leads(values[leader].value, values[i].value):
+                leader = i
+        one = Jet(x.sort, x.sort.number(1), x.sort.number(0))
+        others = [gaps[i, leader](x).exp() for i in range(len(plain)) if i != leader]
+        return values[leader] + reduce(add, others, one).log()
+
+    return at
+
+
+# --- germs at infinity
+#
+# What an expression does past a point: for all y >= Y it lies in [low, high]·y^power.
+
+_INFINITE = arb("inf")
+_ZERO = arb(0)
+_MANY = 8  # the power of y that an exponential beats
+
+
+@dataclass(frozen=True)
+class Germ:
+    """Numbers between low·y^power and high·y^power for all y >= start; ends may be infinite."""
+
+    start: arb
+    power: Fraction
+    low: arb
+    high: arb
+
+    def _scaled(self, power: Fraction) -> tuple[arb, arb]:
+        """The ends as multiples of a higher power of y, whose ratio to this one lies in (0, t]."""
+        if power == self.power:
+            return self.low, self.high
+        t = self.start ** ball(self.power - power)
+        return _times(self.low, t).min(_ZERO), _times(self.high, t).max(_ZERO)
+
+    def __add__(self, other: Germ) -> Germ:
+        power = max(self.power, other.power)
+        if self._is_zero() or other._is_zero():
+            return other if self._is_zero() else self
+        (a, b), (c, d) = self._scaled(power), other._scaled(power)
+        return Germ(self.start, power, _sum(a, c, -_INFINITE), _sum(b, d, _INFINITE))
+
+    def __neg__(self) -> Germ:
+        return Germ(self.start, self.power, -self.high, -self.low)
+
+    def __sub__(self, other: Germ) -> Germ:
+        return self + -other
+
+    def __mul__(self, other: Germ) -> Germ:
+        ends = [_times(a, b) for a in (self.low, self.high) for b in (other.low, other.high)]
+        low, high = ends[0], ends[0]
+        for end in ends[1:]:
+            low, high = low.min(end), high.max(end)
+        return Germ(self.start, self.power + other.power, low, high)
+
+    def _is_zero(self) -> bool:
+        return bool(self.low == 0) and bool(self.high == 0)
+
+    def inverse(self) -> Germ:
+        """1 over it; unbounded where it may be 0."""
+        if self.low > 0 or self.high < 0:
+            return Germ(self.start, -self.power, _reciprocal(self.high), _reciprocal(self.low))
+        return Germ(self.start, -self.power, -_INFINITE, _INFINITE)
+
+    def least(self) -> arb:
+        """A lower bound for all y >= start."""
+        return -(-self).most()
+
+    def most(self) -> arb:
+        """An upper bound for all y >= start."""
+        if self.power == 0:
+            return self.high
+        at_start = _times(self.high, self.start ** ball(self.power))
+        if self.high > 0:
+            return _INFINITE if self.power > 0 else at_start
+        return at_start if self.power > 0 else _ZERO
+
+
+@dataclass(frozen=True)
+class Germs:
+    """The functions of germs at `start`; a derivative is with respect to log y."""
+
+    start: arb
+
+    def number(self, value: int | arb) -> Germ:
+        one = arb(value)
+        return Germ(self.start, Fraction(0), one, one)
+
+    def variable(self) -> Jet:
+        """y itself."""
+        y = Germ(self.start, Fraction(1), arb(1), arb(1))
+        return Jet(self, y, y)
+
+    def whole_power(self, f: Germ, n: int) -> Germ:
+        if n < 0:
+            return self.whole_power(f.inverse(), -n)
+        if n == 0:
+            return self.number(1)
+        if f.low >= 0:
+            return Germ(self.start, f.power * n, f.low**n, f.high**n)
+        if n % 2 == 0:
+            square = f * f
+            square = Germ(self.start, square.power, square.low.max(_ZERO), square.high)
+            return self.whole_power(square, n // 2)
+        return f * self.whole_power(f, n - 1)
+
+    def power(self, f: Germ, c: Fraction) -> Germ:
+        if c < 0:
+            return self.power(f.inverse(), -c)
+        if not f.low >= 0:
+            return Germ(self.start, f.power * c, -_INFINITE, _INFINITE)
+        return Germ(self.start, f.power * c, f.low ** ball(c), f.high ** ball(c))
+
+    def exp(self, f: Germ) -> Germ:
+        if f.power > 0 and f.low > 0:
+            return self._growing(f)
+        low, high = f.least().exp(), f.most().exp()
+        if f.power > 0 and f.high < 0:
+            # y^m e^{c y^p} falls once m <= −cp y^p.
+            fall = -f.high * ball(f.power) * self.start ** ball(f.power)
+            if fall >= _MANY:
+                return Germ(self.start, Fraction(-_MANY), _ZERO, high * self.start**_MANY)
+        return Germ(self.start, Fraction(0), low, high)
+
+    def _growing(self, f: Germ) -> Germ:
+        """e^f >= f^n/n!"""
+        n = max(1, int(_MANY / f.power))
+        return Germ(self.start, f.power * n, f.low**n / arb(n + 1).gamma(), _INFINITE)
+
+    def log(self, f: Germ) -> Germ:
+        """log c + p log y, and log y >= log(start)."""
+        low = f.low.log() if f.low > 0 else -_INFINITE
+        high = f.high.log() if f.high.is_finite() and f.high > 0 else _INFINITE
+        rise = ball(f.power) * self.start.log()
+        if f.power > 0:
+            low, high = low + rise, _INFINITE
+        elif f.power < 0:
+            low, high = -_INFINITE, high + rise
+        return Germ(self.start, Fraction(0), low, high)
+
+    def larger(self, one: Jet, other: Jet) -> tuple[Germ, Germ]:
+        gap = one.value - other.value
+        if gap.low >= 0 or gap.high <= 0:
+            winner = one if gap.low >= 0 else other
+            return winner.value, winner.slope
+        value = _hull(one.value, other.value)
+        return value, _hull(one.slope, other.slope)
+
+    def leads(self, one: Germ, other: Germ) -> bool:
+        """Is the first the larger from here on?"""
+        return bool((one - other).low >= 0)
+
+
+def _hull(one: Germ, other: Germ) -> Germ:
+    power = max(one.power, other.power)
+    (a, b), (c, d) = one._scaled(power), other._scaled(power)
+    return Germ(one.start, power, a.min(c), b.max(d))
+
+
+def _times(a: arb, b: arb) -> arb:
+    """The product, with 0·∞ = 0."""
+    return _ZERO if a == 0 or b == 0 else a * b
+
+
+def _sum(a: arb, b: arb, unknown: arb) -> arb:
+    """The sum of two lower or two upper ends; the trivial bound where it is ∞ − ∞."""
+    total = a + b
+    return unknown if total.is_nan() else total
+
+
+def _reciprocal(x: arb) -> arb:
+    return _ZERO if not x.is_finite() else 1 / x
+
+
+# --- exponents
+#
+# The exponents of densities in the distance T from an end, as functions of balls and of germs.
+
+#: The distance from a finite end of a piece, or towards an infinite one.
+REMEMBERED = 4096  # exponents, of which each order of a pair has a few
+_FAR = arb(2) ** 10  # where a sum shows which of its terms leads
+
+
+def multiplied_out(expression: sympy.Expr) -> sympy.Expr:
+    """The terms multiplied out, so that equal ones cancel; what stands in functions is left."""
+    return sympy.Add(*(term.expand(deep=False) for term in sympy.Add.make_args(expression)))
+
+
+def collected(expression: sympy.Expr) -> sympy.Expr:
+    """Multiplied out, the multiples of each exponential together: what cancels is gone."""
+    flat = sympy.expand(expression)
+    heads = flat.atoms(sympy.exp)
+    return sympy.collect(flat, sorted(heads, key=str)) if heads else flat
+
+
+def _leading_apart(log: sympy.Expr, infinite: bool) -> sympy.Expr:
+    """A logarithm, each log Σ t in it as log t of the term that leads far out and of a rest."""
+    far = Jet(ComplexBalls(), acb(_FAR if infinite else 1 / _FAR), acb(1))
+
+    def apart(node: sympy.log) -> sympy.Expr:
+        total = node.args[0]
+        if not isinstance(total, sympy.Add):
+            return node
+        values = [(evaluator(term, symbols.t)(far).value.real, term) for term in total.args]
+        value, lead = max(values, key=lambda one: abs(one[0]).mid())
+        if not value > 0:
+            return node
+        return log_of(lead) + sympy.log(sympy.expand(sympy.Add(*(t / lead for t in total.args))))
+
+    return log.replace(lambda node: isinstance(node, sympy.log), apart)
+
+
+def leading_exponent(log: sympy.Expr) -> sympy.Expr:
+    """The logarithm for all T, what leads in logarithms of exponentials added up: it may cancel."""
+    sums = log.atoms(sympy.log)
+    led = {one: _leading_apart(one, infinite=True) for one in sums if log_parts(one.args[0])}
+    return multiplied_out(log.xreplace(led)) if led else log
+
+
+def over_logarithm(log: sympy.Expr, weight: int, infinite: bool) -> Evaluator:
+    """Of X = log T, the weight times X added: what cancels is gone before balls see it."""
+    apart = _leading_apart(log, infinite).xreplace({symbols.t: sympy.exp(symbols.x)})
+    return evaluator(sympy.expand(apart, deep=False) + weight * symbols.x)
+
+
+def in_balls(log: sympy.Expr) -> Evaluator:
+    """As `evaluator`; a polynomial of degree 2 as a(T + h)² + c, sharp over a wide ball."""
+    polynomial = log.as_poly(symbols.t)
+    if polynomial is None or not 1 <= polynomial.degree() <= 2 or not log.is_real:
+        return evaluator(log, symbols.t)
+    a, b, c = (polynomial.coeff_monomial(symbols.t**k) for k in (2, 1, 0))
+    if a:
+        return _polynomial(a, b / (2 * a), c - b**2 / (4 * a))
+    return _polynomial(a, b, c)
+
+
+def _polynomial(a: sympy.Expr, b: sympy.Expr, c: sympy.Expr) -> Evaluator:
+    """a(T + b)² + c, or bT + c where a is 0, of jets of balls."""
+    known: dict[int, tuple[acb, ...]] = {}
+
+    def at(x: Jet) -> Jet:
+        if ctx.prec not in known:
+            known[ctx.prec] = tuple(constants(one) for one in (a, b, c))
+        zero = x.sort.number(0)
+        first, second, third = (Jet(x.sort, x.sort.number(c), zero) for c in known[ctx.prec])
+        if not a:
+            return second * x + third
+        return first * (x + second).whole_power(2) + third
+
+    return at
+
+
+@lru_cache(REMEMBERED)
+def in_distance(exponent: sympy.Expr) -> Evaluator:
+    return evaluator(exponent, symbols.t)
+
+
+@lru_cache(REMEMBERED)
+def at_end(expression: sympy.Expr, infinite: bool, density: bool) -> tuple[Evaluator, ...]:
+    """The expression in y, what leads at the end set apart, and as it is.
+
+    A density takes dT = dy/y² in at a finite end, where T = 1/y.
+    """
+    turned = expression if infinite else collected(expression.xreplace({symbols.t: 1 / symbols.t}))
+    if density and not infinite:
+        turned -= 2 * sympy.log(symbols.t)
+    apart = collected(_leading_apart(turned, infinite=True))
+    return tuple(evaluator(one, symbols.t) for one in dict.fromkeys((apart, turned)))

@@ -1,0 +1,512 @@
+"""E(K − S)₊ and E[S^z] of a sum S of likelihood ratios of Laplace noise, in balls."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from flint import acb, acb_poly, arb, arb_poly, ctx
+
+from symacct.analysis.steering import lowest
+from symacct.analysis.sum_moments import SumMoments
+from symacct.kernel import deadline
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import floor
+from symacct.kernel.errors import PrecisionError
+from symacct.kernel.exact import Exact
+from symacct.kernel.memory import cached_property
+from symacct.kernel.sums.balls import geometric_tail, rounded_down, up_to, within
+
+# --- one ratio
+#
+# The likelihood ratio W of one run of Laplace noise, and its transform φ(u) = E e^{−uW}.
+#
+# Without the record W = e^{−s} has the probability ½ and W = e^s the probability e^{−s}/2; between
+# them the density is ¼e^{−s/2}w^{−3/2}. With H(z) = 1 − √(πz) e^z erfc(√z)
+#
+# φ(u) = ½(1 + H(ue^{−s})) e^{−ue^{−s}} + ½e^{−s}(1 − H(ue^s)) e^{−ue^s},
+#
+# and |H(z)| <= H((Re √z)²) <= 1 for |arg z| < π (docs/proofs.md, section 30).
+
+Ball = TypeVar("Ball", arb, acb)
+
+_FAR = 1e4  # where H is a small part of what bounds it, and erfc of a ball soon a wide one
+_HALF = arb(0.5)
+_EXTRA, _ROUNDS = 64, 8  # bits beyond those asked for, which are doubled
+
+
+def rest(z: Ball) -> Ball:
+    """1 − H(z) = √(πz) e^z erfc(√z) = √z U(½, ½, z)."""
+    root = z.sqrt()
+    if abs(z) > _FAR:
+        return root * z.hypgeom_u(_HALF, _HALF)
+    return arb.pi().sqrt() * root * z.exp() * root.erfc()
+
+
+def _most(z: arb) -> arb:
+    """At least H(z), z > 0, which is below 1/(2z)."""
+    return 1 - rest(z) if z < _FAR else 1 / (2 * z)
+
+
+@dataclass(frozen=True)
+class LaplaceRatio:
+    """`shift` s = Δ/b > 0 of one run; all is worked out at flint's current precision."""
+
+    shift: Exact
+
+    @property
+    def low(self) -> arb:
+        """e^{−s}, the least W."""
+        return (-BALL.number(self.shift)).exp()
+
+    @property
+    def high(self) -> arb:
+        """e^s, the largest W."""
+        return BALL.number(self.shift).exp()
+
+    @property
+    def width(self) -> arb:
+        """e^s − e^{−s}."""
+        return 2 * BALL.number(self.shift).sinh()
+
+    @property
+    def variance(self) -> arb:
+        """E W² − 1 = (2e^s + e^{−2s})/3 − 1, as a sum of which no term cancels."""
+        s = BALL.number(self.shift)
+        return (8 * (s / 2).sinh() ** 2 + (-s).expm1() ** 2) / 3
+
+    def amplitudes(self, u: Ball) -> tuple[Ball, Ball]:
+        """What e^{−ue^{−s}} and e^{−ue^s} are multiplied by in φ(u)."""
+        low, high = self.low, self.high
+        return 1 - rest(u * low) / 2, low * rest(u * high) / 2
+
+    def most(self, v: arb) -> tuple[arb, arb]:
+        """What neither amplitude exceeds at any u with (Re √u)² >= v > 0."""
+        low, high = self.low, self.high
+        return (1 + _most(v * low)) / 2, low * (1 + _most(v * high)) / 2
+
+    def transform(self, u: Ball) -> Ball:
+        """φ(u), |arg u| < π."""
+        first, last = self.amplitudes(u)
+        return first * (-u * self.low).exp() + last * (-u * self.high).exp()
+
+    def moments(self, n: int) -> list[arb]:
+        """E[W^k], 0 <= k <= n."""
+        s = BALL.number(self.shift)
+        return [
+            (k * ((k - 1) * s).exp() + (k - 1) * (-k * s).exp()) / (2 * k - 1) for k in range(n + 1)
+        ]
+
+    def weighted(self, log_u: arb, n: int, bits: int) -> list[arb]:
+        """E[W^k e^{−uW}], 0 <= k <= n, to about so many bits where log u is exact."""
+        extra = _EXTRA
+        for _ in range(_ROUNDS):
+            with ctx.workprec(bits + extra):
+                found = self._weighted(log_u.exp(), n)
+            if min(x.rel_accuracy_bits() for x in found) >= bits:
+                break
+            extra *= 2
+        return found
+
+    def _weighted(self, u: arb, n: int) -> list[arb]:
+        """Both atoms, and ¼e^{−s/2} ∫ w^{k−3/2} e^{−uw} dw between them.
+
+        The integral of k = n+1 is a difference of incomplete gamma functions; by parts each of the
+        others follows from the next.
+        """
+        s = BALL.number(self.shift)
+        low, high = (-u * self.low).exp(), (-u * self.high).exp()
+        order = n + 1 - _HALF
+        over, under = (
+            (way * order * s).exp() * (u * (way * s).exp()).gamma_lower(order, regularized=2)
+            for way in (1, -1)
+        )
+        between, found = order.gamma() * (over - under), []
+        for k in range(n, -1, -1):
+            order = k - _HALF
+            between = u * between + (order * s).exp() * high - (-order * s).exp() * low
+            between /= order
+            atoms = (-k * s).exp() * low + ((k - 1) * s).exp() * high
+            found.append(atoms / 2 + (-s / 2).exp() * between / 4)
+        return found[::-1]
+
+
+# --- on a hyperbola
+#
+# E(K − S)₊ of t ratios on a hyperbola, φᵗ expanded by how many ratios are the largest.
+#
+# With `amplitudes` a and b of φ, E(K − S)₊ = Σ_k (1/2πi)∫ C(t, k) a^{t−k} b^k e^{ux_k} u^{−2} du
+# over the k of which x_k = K − (t−k)e^{−s} − ke^s is positive; the others are 0. On u = μ(1 − sin(α
+# − iθ)) it is a trapezoidal sum, and Re √u >= √(μ(1 − sin α)) bounds all (docs/proofs.md, section
+# 30).
+
+_HYPERBOLA_BITS, _HYPERBOLA_GUARD = (
+    96,
+    40,
+)  # of what bounds, and of what is summed beyond what is lost
+_LEFT, _RIGHT = (0.8, 0.5, 0.3, 0.15, 0.06, 0.02), (1.0, 1.6, 2.5)  # of the best vertex
+_PART = 2.0  # nats: each error is this much below all of them
+_THETA, _FARTHEST = 0.5, 2000.0
+
+Bound = Callable[[arb, arb], arb]
+
+
+class Plan(NamedTuple):
+    """The vertex μ of the angle 0, the angle that is summed and the largest, and the nodes."""
+
+    vertex: float
+    angle: float
+    left: float
+    step: float
+    last: int
+    log_largest: float
+
+
+@dataclass(frozen=True, eq=False)
+class Bent:
+    """One hyperbola, laid for a place K₀ to about e^{log_error}; places near it do as well."""
+
+    ratio: LaplaceRatio
+    count: int
+    place: arb  # exact
+    log_error: float
+
+    @property
+    def ends(self) -> int:
+        """How many of the ratios may be the largest: the sum is a polynomial of this degree."""
+        return max(self._most(self.place) or 0, 0)
+
+    def value(self, place: arb) -> arb:
+        """E(K − S)₊, at flint's current precision at most; NaN where that does not tell k."""
+        lost = max(self.plan.log_largest - self.log_error, 0.0) / math.log(2)
+        grown = math.log2(1 + self.plan.vertex * float(self.place)) + 2 * math.log2(1 + self.count)
+        # A box that is turned grows by a factor of √2 at most, at each of the polynomial's steps.
+        with ctx.workprec(math.ceil(lost + grown + self.ends / 2) + _HYPERBOLA_GUARD):
+            most = self._most(place)
+            if most is None:
+                return arb.nan()
+            if most < 0:
+                return arb(0)
+            first, *others = self._summed(place, most)
+            total = (first / 2 + sum(others, arb(0))) * arb(self.plan.step) / arb.pi()
+        with ctx.workprec(self._bits):
+            off = self._off(place, most)
+        return total + within(off)
+
+    def _most(self, place: arb) -> int | None:
+        """The largest k with x_k > 0."""
+        share = (place - self.count * self.ratio.low) / self.ratio.width
+        found = floor(share)
+        return min(found, self.count) if share < found + 1 else None
+
+    # --- the sum
+
+    def _summed(self, place: arb, most: int) -> list[arb]:
+        ways = acb_poly(self._ways(most))
+        return [(base * (u * place).exp() * ways(share)).real for u, share, base in self._nodes]
+
+    @cached_property
+    def _bits(self) -> int:
+        """Bits of what bounds, more of them next to the least S."""
+        with ctx.workprec(4 * ctx.prec + _HYPERBOLA_BITS):
+            start = (self.place - self.count * self.ratio.low) / self.place
+            return _HYPERBOLA_BITS - min(2 * floor(start.log()), 0)
+
+    @cached_property
+    def _nodes(self) -> list[tuple[acb, acb, acb]]:
+        """u, the quotient of both terms of φ, and all that depends on neither K nor k."""
+        plan, ratio, found = self.plan, self.ratio, []
+        for n in range(plan.last + 1):
+            turned = acb(plan.angle, -arb(plan.step) * n)
+            u = arb(plan.vertex) * (1 - turned.sin())
+            first, last = ratio.amplitudes(u)
+            share = last / first * (-u * ratio.width).exp()
+            slope = arb(plan.vertex) * turned.cos()
+            base = (first * (-u * ratio.low).exp()) ** self.count * slope / (u * u)
+            found.append((u, share, base))
+        return found
+
+    def _ways(self, most: int) -> list[arb]:
+        """C(t, k) for k <= most."""
+        found = [arb(1)]
+        for k in range(most):
+            found.append(found[-1] * (self.count - k) / (k + 1))
+        return found
+
+    # --- what it is off by
+
+    def _off(self, place: arb, most: int) -> arb:
+        """Both edges of the strip, and the nodes beyond the last."""
+        plan = self.plan
+        bound = self._bound(place, most)
+        angle, step, mu = arb(plan.angle), arb(plan.step), arb(plan.vertex)
+        edges = [(arb(0), angle), (arb(plan.left), arb(plan.left) - angle)]
+        total = arb(0)
+        for edge, apart in edges:
+            sine, v = edge.sin(), mu * (1 - edge.sin())
+            length = ((1 + sine) / (1 - sine)).sqrt() * (arb.pi() + 2 * edge) / edge.cos()
+            total += bound(v, v) * length / (2 * arb.pi() * apart / step).expm1()
+        return (total + _beyond(plan, bound, step * plan.last)) / (2 * arb.pi() * mu)
+
+    def _bound(self, place: arb, most: int) -> Bound:
+        """Of what is integrated, times u², by Re u and a number that (Re √u)² is at least."""
+        ways, ratio = arb_poly(self._ways(most)), self.ratio
+        start, width = place - self.count * ratio.low, ratio.width
+
+        def bound(real: arb, v: arb) -> arb:
+            first, last = ratio.most(v)
+            share = last / first * (-real * width).exp()
+            return (real * start).exp() * first**self.count * ways(share)
+
+        return bound
+
+    # --- where: chosen in few bits
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The widest step of some."""
+        with ctx.workprec(self._bits):
+            bound = self._bound(self.place, self.ends)
+            goal = self.log_error - _PART
+
+            def size(log_v: float) -> float:
+                v = arb(log_v).exp()
+                return float(bound(v, v).log().mid()) - log_v
+
+            start = self.place - self.count * self.ratio.low
+            best = lowest(size, -float(start.log().mid()))  # e^{vx_k} is at most e there
+            plans = [
+                self._plan(size, best + math.log(right), best + math.log(left), goal)
+                for left in _LEFT
+                for right in _RIGHT
+            ]
+            found = max(plans, key=lambda plan: plan.step)
+            theta = _THETA
+            while not (_beyond(found, bound, arb(theta)) / found.vertex).log() < goal:
+                deadline.check()
+                theta += _THETA
+                if theta > _FARTHEST:
+                    raise PrecisionError(
+                        f"a sum of {self.count} ratios of Laplace noise: found no end of its "
+                        "contour, needed fewer digits"
+                    )
+            return found._replace(last=math.ceil(theta / found.step))
+
+    def _plan(self, size: Callable[[float], float], right: float, left: float, goal: float) -> Plan:
+        vertex = math.exp(right)
+        angle = math.asin(1 - math.exp(left - right))
+        needs = [max(size(end) - goal, 1.0) for end in (right, left)]
+        inner = angle * needs[0] / sum(needs)
+        middle = size(math.log(vertex * (1 - math.sin(inner))))
+        step = 2 * math.pi * angle / sum(needs)
+        return Plan(vertex, inner, angle, step, 0, middle)
+
+
+def _beyond(plan: Plan, bound: Bound, theta: arb) -> arb:
+    """2πμ times what the nodes beyond θ on both sides are worth."""
+    cosh, sine, mu = theta.cosh(), arb(plan.angle).sin(), arb(plan.vertex)
+    real, v = mu * (1 - sine * cosh), mu * (1 - sine) * (theta / 2).cosh() ** 2
+    length = ((cosh + sine) / (cosh - sine)).sqrt() * 4 * (-theta).exp() / (1 - sine / cosh)
+    return bound(real, v) * length
+
+
+# --- on a line
+#
+# E(K − S)₊ of t ratios on a line Re u = c, for so many that hardly any S has atoms left.
+#
+# S lies in an interval of length L = t(e^s − e^{−s}), so that of the equally spaced sum of step
+# 2π/L all aliases are known: it has no error but the nodes left out (docs/proofs.md, section 30).
+
+_LINE_BITS, _LINE_GUARD = 128, 40  # of what bounds, and of what is summed beyond what is lost
+_BLOCK = 32  # nodes that are one polynomial
+_FARTHER = 1.01  # than where what is beyond is small
+_MOST = 2000  # places at which a bound is worked out
+
+
+@dataclass(frozen=True, eq=False)
+class Straight:
+    """One line, laid for a place K₀ to about e^{log_error}; places near it do as well."""
+
+    ratio: LaplaceRatio
+    count: int
+    place: arb  # exact
+    log_error: float
+
+    @property
+    def cost(self) -> float:
+        """How many values of a transform are summed; ∞ where the sum does not end."""
+        return self._left_out[0]
+
+    def value(self, place: arb) -> arb:
+        """E(K − S)₊, at flint's current precision at most, te^{−s} <= K <= te^s."""
+        t, c = self.count, arb(self.real)
+        lost = max(self._log_largest - self.log_error, 0.0) / math.log(2)
+        # A box that is turned grows by a factor of √2 at most, at each step of a polynomial.
+        with ctx.workprec(math.ceil(lost + 2 * math.log2(t + 1) + _BLOCK / 2) + _LINE_GUARD):
+            length = t * self.ratio.width
+            turn = 2 * arb.pi() * place / length
+            total = self._turned(turn) * (c * place).exp() / length
+            once = (-c * length).exp()
+            aliases = once / (1 - once) * (place - t + length / (1 - once))
+        with ctx.workprec(_LINE_BITS):
+            off = (c * place).exp() * self._left_out[1]
+        return total - aliases + within(off)
+
+    def _turned(self, turn: arb) -> arb:
+        """Re Σ_n a_n e^{inθ}, by polynomials in e^{iθ} of some terms each."""
+        once, total = acb(0, turn).exp(), arb(0)
+        for i, block in enumerate(self._blocks):
+            total += (block(once) * acb(0, i * _BLOCK * turn).exp()).real
+        return total
+
+    @cached_property
+    def _blocks(self) -> list[acb_poly]:
+        terms = self._terms
+        return [acb_poly(terms[i : i + _BLOCK]) for i in range(0, len(terms), _BLOCK)]
+
+    @cached_property
+    def _terms(self) -> list[acb]:
+        """φ(u)ᵗ/u² at the nodes, those off the axis twice."""
+        found = []
+        for n in range(int(self.cost) + 1):
+            u = acb(arb(self.real), n * self._spacing)
+            found.append(self.ratio.transform(u) ** self.count / (u * u) * (2 if n else 1))
+        return found
+
+    @property
+    def _spacing(self) -> arb:
+        return 2 * arb.pi() / (self.count * self.ratio.width)
+
+    @cached_property
+    def _log_largest(self) -> float:
+        """About log of the largest term."""
+        with ctx.workprec(_LINE_BITS):
+            return self._log_size(math.log(self.real))
+
+    def _log_size(self, log_c: float) -> float:
+        """log of e^{cK}φ(c)ᵗ/c."""
+        u = arb(log_c).exp()
+        found = u * self.place + self.count * self.ratio.transform(u).log() - u.log()
+        return float(found.mid())
+
+    @cached_property
+    def real(self) -> float:
+        """About where that is least, c > 0."""
+        with ctx.workprec(_LINE_BITS):
+            return math.exp(lowest(self._log_size, -math.log(self.count) / 2))
+
+    # --- what is left out
+
+    @cached_property
+    def _left_out(self) -> tuple[float, arb]:
+        """The last node, and what those beyond it are worth but for e^{cK}.
+
+        |φ|² at c + iv has a second derivative of 2Var·φ(c)² at most, so it is little above its
+        values at two places between them; far away it is at most (A + C/v)², by parts.
+        """
+        with ctx.workprec(_LINE_BITS):
+            goal = arb(self.log_error - _PART).exp() / (arb(self.real) * self.place).exp()
+            far, total = self._beyond(goal)
+            if not total < goal:
+                return math.inf, total
+            last, step = far, self._spacing
+            for low, high, most in reversed(self._between(far)):
+                more = most**self.count * (high - low + step) / (low * low * arb.pi())
+                if not total + more < goal:
+                    break
+                last, total = low, total + more
+            return math.ceil(float(last / step)), total
+
+    def _beyond(self, goal: arb) -> tuple[arb, arb]:
+        """A place, and Σ |φ|ᵗ/|u|² 2/L at most beyond: (A + C/v)ᵗ/(πv)."""
+        ratio, c = self.ratio, arb(self.real)
+        low, high = (-c * ratio.low).exp(), (-c * ratio.high).exp()
+        atoms, varies = (low + ratio.low * high) / 2, ratio.high * low / 2
+        need = (goal.log() / self.count).exp()  # of |φ|
+        if not need > atoms:
+            return arb(1), arb("inf")
+        v = ((varies / (need - atoms)).max(2 * self._spacing) * _FARTHER).mid()
+        return v, (atoms + varies / v) ** self.count / (arb.pi() * (v - self._spacing))
+
+    def _between(self, far: arb) -> list[tuple[arb, arb, arb]]:
+        """Places from the second node to a far one, and what |φ| is at most between two."""
+        ratio, c = self.ratio, arb(self.real)
+        most = ratio.transform(c)
+        curved = ratio.variance * (-c * ratio.low).exp() * most  # at least Var·φ(c)²
+        place, found = self._spacing.mid(), [(arb(0), most * most)]
+        while place < far and len(found) < _MOST:
+            deadline.check()
+            value = abs(ratio.transform(acb(c, place)))
+            found.append((place, value * value))
+            missing = (most * most - value * value) / curved
+            place = (place + (missing.sqrt() if missing > 0 else place)).mid()
+        found.append((far, abs(ratio.transform(acb(c, far))) ** 2))
+        return [
+            (v, w, (p.max(q) + curved * (w - v) ** 2 / 4).sqrt())
+            for (v, p), (w, q) in itertools.pairwise(found[1:])
+        ]
+
+
+# --- moments
+#
+# E[S^z] of a sum S of t independent likelihood ratios of Laplace noise, at every real z, in balls.
+#
+# No ratio is below e^{−s}, so that e^{−uS} falls at least like e^{−ute^{−s}}; and at a complex u
+# nothing is larger than at its real part (docs/proofs.md, section 30).
+
+_ANGLES = np.linspace(0.01, 1.0, 100) * 1.55  # half the height of a strip, below π/2
+_MOST_NODES = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class LaplaceMoments(SumMoments):
+    """Of `count` ratios, to so many bits."""
+
+    called = "ratios of Laplace noise"
+    ratio: LaplaceRatio
+    count: int
+    bits: int
+
+    def moments_of_one(self, n: int) -> list[arb]:
+        return self.ratio.moments(n)
+
+    def _integral(self, n: int, theta: arb) -> arb:
+        about, need = float(theta), self.bits + math.ceil(math.log2(self.count))
+        widest, turned = max((self._spacing(d, about), d) for d in _ANGLES.tolist())
+        spacing = rounded_down(widest)
+        h = arb(spacing)
+
+        def term(j: int) -> arb:
+            (power,) = self._powers(n, self.ratio.weighted(h * j, n, need))
+            return (theta * h * j).exp() * power
+
+        first = last = round(math.log(about / self.count) / spacing)
+        total = end = term(first)
+        (whole,) = self._powers(n, self.moments_of_one(n))  # E[Sⁿ], which E[Sⁿe^{−uS}] is at most
+        least = self.count * self.ratio.low
+        while True:
+            deadline.check()
+            left = whole * geometric_tail((theta * h * (first - 1)).exp(), (-theta * h).exp())
+            ratio = (theta * h - least * (h * last).exp() * h.expm1()).exp()
+            right, rest = geometric_tail(end * ratio, ratio), arb(2) ** -self.bits * total
+            if left < rest and right < rest:
+                break
+            if last - first > _MOST_NODES:
+                raise PrecisionError(
+                    f"a moment of {self.count} {self.called}: found more than {_MOST_NODES} "
+                    "points to sum over, needed fewer digits, or more noise"
+                )
+            if not left < rest:
+                total += term(first := first - 1)
+            if not right < rest:
+                total += (end := term(last := last + 1))
+        off = 2 / (arb(turned).cos() ** theta * (2 * arb.pi() * arb(turned) / h).expm1())
+        return h * (total + up_to(left) + up_to(right)) / (1 + within(off))
+
+    def _spacing(self, turned: float, theta: float) -> float:
+        """At which the sum is off by about as much as is wanted."""
+        return 2 * math.pi * turned / (self._need - theta * math.log(math.cos(turned)))

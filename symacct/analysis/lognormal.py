@@ -1,0 +1,788 @@
+"""E(K − S)₊ and E[S^z] of a sum S of independent lognormal variables, in balls."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from flint import acb, arb, ctx
+
+from symacct.analysis.sum_moments import SumMoments
+from symacct.kernel import deadline
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import ends_of, floor
+from symacct.kernel.errors import PrecisionError
+from symacct.kernel.exact import Exact
+from symacct.kernel.memory import cached_property
+from symacct.kernel.sums.balls import (
+    acb_within,
+    geometric_tail,
+    normal_tail,
+    rounded_down,
+    up_to,
+    within,
+)
+
+# --- the Laplace transform
+#
+# φ(u) = E e^{−uW} of a lognormal W = e^{sZ − s²/2}, of mean 1, at complex u with Im u >= 0.
+#
+# On the line Im z = −y the integrand decays where Re(u e^{−isy}) >= 0, and it is at most e^{y²/2}
+# times what it is at a real u: so |φ(u)| <= e^{y²/2} φ(Re(u e^{−isy})), and the trapezoidal rule on
+# such a line has a strip around it (docs/proofs.md, section 30).
+
+Floats = np.ndarray
+
+
+_BOUND_BITS, _BOUND_NEED, _BOUND_MOST = 128, 40.0, 4000.0  # nats of what bounds read
+_PLACES = 32  # of an octave at which log φ is known
+_TRANSFORM_SPARE = 3.0  # nats of each of three errors below what is needed
+_BLOCK = 16  # nodes that share a line
+_LINES = 24  # that are looked at for a block
+_INSIDE = 1 - 2.0**-20  # of the widest strip
+_LOG_LOW, _LOG_HIGH, _LOG_STEP = -60.0, 90.0, 0.1  # of the table in float64
+_LEAST_FLOAT, _CANCELS = 1e-300, 0.9
+_SMALL = 1e-7  # where log φ + u is its first term
+_ANGLES = np.array([0.1, 0.25, 0.4, 0.55, 0.7, 0.85, 1.0])  # of arg u
+_TRANSFORM_ASIDE = np.array([0.0003, 0.003, 0.03, 0.2])  # beyond the least on which it falls
+_MARGIN = 1e-4  # of |u|: for roundings
+_TILTS = np.array([0.05, 0.15, 0.3, 0.5, 0.75, 1.0, 1.3])  # of what is best for small u
+
+
+def _octave() -> arb:
+    return arb(2).log() / _PLACES
+
+
+def _power(j: int) -> arb:
+    """2^{j/32}."""
+    return (j * _octave()).exp()
+
+
+class Line(NamedTuple):
+    """Im z = −y, half the width of the strip around it, and the spacing of nodes on it."""
+
+    y: float
+    w: float
+    spacing: float
+
+
+@dataclass(frozen=True)
+class Lognormal:
+    """`ratio` is s² > 0."""
+
+    ratio: Exact
+
+    @property
+    def square(self) -> arb:
+        """s², at flint's current precision."""
+        return BALL.number(self.ratio)
+
+    @cached_property
+    def s(self) -> float:
+        """About s."""
+        return math.sqrt(float(self.ratio))
+
+    @cached_property
+    def variance(self) -> float:
+        """About e^{s²} − 1."""
+        return math.expm1(float(self.ratio))
+
+    # --- float64: where to look
+
+    @cached_property
+    def _table(self) -> tuple[Floats, Floats, Floats]:
+        """log u, log(u + log φ(u)) there, and log φ(u)."""
+        logs = np.arange(_LOG_LOW - self.s**2, _LOG_HIGH, _LOG_STEP)
+        x = np.arange(-40.0, 10.0, min(0.2, 0.3 / self.s))
+        log_w = self.s * x - self.s**2 / 2
+        rows = []
+        for log_u in logs:
+            exponents = -np.exp(np.minimum(log_u + log_w, 300.0)) - x**2 / 2
+            rows.append(np.logaddexp.reduce(exponents))
+        log_phi = np.array(rows) - np.logaddexp.reduce(-(x**2) / 2)
+        u = np.exp(logs)
+        first = u**2 * self.variance / 2
+        excess = np.where(u * math.exp(self.s**2) < _SMALL, first, np.maximum(u + log_phi, 1e-300))
+        return logs, np.log(np.maximum(excess, 1e-300)), log_phi
+
+    @property
+    def log_places(self) -> Floats:
+        """log of the u at which φ is known in float64."""
+        return self._table[0]
+
+    @property
+    def log_phi(self) -> Floats:
+        """About log φ at these."""
+        return self._table[2]
+
+    def about_log_phi(self, u: Floats) -> Floats:
+        """About log φ(u), u > 0, next to −u where that is most of it; ∞ elsewhere."""
+        log_u = np.log(np.maximum(u, _LEAST_FLOAT))
+        excess = np.exp(np.interp(log_u, *self._table[:2]))
+        found = np.where(excess < _CANCELS * u, excess - u, np.interp(log_u, *self._table[::2]))
+        return np.where(u > 0, found, np.inf)
+
+    def log_negative_moments(self, orders: Floats, count: int) -> Floats:
+        """About log E[(S/t)^{−λ}], λ > 0, by ∫ u^{λ−1} φ(u)^t du."""
+        log_u, _, log_phi = self._table
+        rows = orders[:, None] * (log_u + math.log(count)) + count * log_phi
+        log_gammas = np.array([math.lgamma(order) for order in orders])
+        return np.asarray(np.logaddexp.reduce(rows, axis=1) + math.log(_LOG_STEP) - log_gammas)
+
+    def tilts(self, u: Floats) -> Floats:
+        """Some y for each u, the first axis, of which one bounds φ well."""
+        beta, size = np.angle(u), np.abs(u)
+        by_angle = _ANGLES[:, None] * beta / self.s
+        least = np.maximum(beta - math.pi / 2, 0.0) / self.s
+        by_tilt = _TILTS[:, None] * size * self.s * np.sin(beta)
+        aside = least + _TRANSFORM_ASIDE[:, None] / self.s
+        found = np.concatenate([np.zeros((1, u.size)), by_angle, by_tilt, least + by_tilt, aside])
+        return np.asarray(np.clip(found, 0.0, math.pi / self.s * _INSIDE))
+
+    def log_bounds(self, u: Floats, place: float, count: float) -> tuple[Floats, Floats]:
+        """About the least bound of log|e^{uK} φ(u)^t|, and the y of it."""
+        y = self.tilts(u)
+        every = self._log_bounds(u, y, place, count)
+        best = every.argmin(axis=0), np.arange(u.size)
+        return every[best], y[best]
+
+    def tilt_for_all(self, u: Floats, place: float, count: float) -> float:
+        """About the y that bounds the largest best."""
+        y = self.tilts(u).reshape(-1, 1)
+        every = self._log_bounds(u, y, place, count).max(axis=1)
+        return float(y[every.argmin(), 0])
+
+    def _log_bounds(self, u: Floats, y: Floats, place: float, count: float) -> Floats:
+        rho = (u * np.exp(-1j * self.s * y)).real
+        with np.errstate(all="ignore"):
+            every = place * u.real + count * (y**2 / 2 + self.about_log_phi(rho))
+        return np.where(rho > _MARGIN * np.abs(u), every, np.inf)
+
+    # --- balls: what is proved
+
+    def chord(self, low: arb, high: arb) -> tuple[arb, arb, arb]:
+        """A place, a height there and a slope of a line above log φ between two real numbers > 0.
+
+        log φ is convex, and so below its chords, which end at powers of 2^{1/32}.
+        """
+        first = floor(low.log() / _octave())
+        last = -floor(-high.log() / _octave())
+        left, right = self._log_above(first), self._log_above(max(last, first + 1))
+        x = _power(first)
+        slope = (right - left) / (_power(max(last, first + 1)) - x)
+        return x, left, slope if -1 <= slope <= 0 else arb(0)  # log φ falls
+
+    def log_above(self, u: arb) -> arb:
+        """At least log φ(u), of a real u > 0: it falls."""
+        return self._log_above(floor(u.log() / _octave()))
+
+    def _log_above(self, j: int) -> arb:
+        """At least log φ, and little more, at 2^{j/32}."""
+        if j not in self._known:
+            with ctx.workprec(_BOUND_BITS):
+                u = _power(j)
+                about = float(u)
+                need = _BOUND_NEED - float(self.about_log_phi(np.array([about]))[0])
+                (value,) = self._block([acb(u)], min(need, _BOUND_MOST))
+                self._known[j] = value.real.upper().log().upper()
+        return self._known[j]
+
+    @cached_property
+    def _known(self) -> dict[int, arb]:
+        return {}
+
+    def values(self, nodes: Sequence[acb], needs: Sequence[float]) -> list[acb]:
+        """φ at nodes in the upper half plane, each to an absolute error of about e^{−need}."""
+        found: list[acb] = []
+        for first in range(0, len(nodes), _BLOCK):
+            deadline.check()
+            found.extend(
+                self._block(nodes[first : first + _BLOCK], max(needs[first : first + _BLOCK]))
+            )
+        return found
+
+    def _block(self, nodes: Sequence[acb], need: float) -> Iterator[acb]:
+        need = max(need, 1.0) + _TRANSFORM_SPARE
+        angles = [float(u.arg().mid()) for u in nodes]
+        line = self._best_line(min(angles), max(angles), need)
+        turn = acb(0, -self._s * arb(line.y)).exp()
+        least = min((u * turn).real.lower() for u in nodes)
+        points, reach = self._points(line, need, arb(0).max(least))
+        strip = self._strip(line)
+        for u in nodes:
+            deadline.check()
+            self._check(u, line)
+            total = acb(0)
+            for weight, w in points:
+                total += weight * (-u * w).exp()
+            yield total + acb_within(strip + self._left_out(line, (u * turn).real, reach))
+
+    @property
+    def _s(self) -> arb:
+        return self.square.sqrt()
+
+    def _check(self, u: acb, line: Line) -> None:
+        """The integrand decays on both edges of the strip, and so between."""
+        half, angle = arb.pi() / 2, u.arg()
+        edges = (line.y - line.w, line.y + line.w)
+        if not all(abs(angle - self._s * arb(edge)) <= half for edge in edges):
+            raise PrecisionError(
+                "the transform of a lognormal variable: found no strip in which it falls, needed "
+                "a less extreme variance"
+            )
+
+    def _best_line(self, low: float, high: float, need: float) -> Line:
+        """Of the widest spacing, for all angles between two."""
+        ends = (high - math.pi / 2) / self.s, (low + math.pi / 2) / self.s
+        lines = [
+            self._line(max(0.0, ends[0]) + share * (ends[1] - max(0.0, ends[0])), low, high, need)
+            for share in np.linspace(0.0, 1.0, _LINES)[:-1] ** 2
+        ]
+        return max(lines, key=lambda line: line.spacing)
+
+    def _line(self, y: float, low: float, high: float, need: float) -> Line:
+        widest = min(y - (high - math.pi / 2) / self.s, (low + math.pi / 2) / self.s - y)
+        w = min(widest * _INSIDE, math.sqrt(2 * need + y * y))
+        if not w > 0:
+            return Line(y, 0.0, 0.0)
+        spacing = 2 * math.pi * w / ((y + w) ** 2 / 2 + need + 1)
+        return Line(y, w, rounded_down(spacing))
+
+    def _points(
+        self, line: Line, need: float, least: arb
+    ) -> tuple[list[tuple[acb, acb]], tuple[int, int]]:
+        """Weights and values of W on the line, and the first and the last of their numbers."""
+        reach = math.sqrt(2 * (need + line.y**2 / 2 + _TRANSFORM_SPARE))
+        first, last = -math.ceil(reach / line.spacing), math.ceil(reach / line.spacing)
+        rho = float(least)
+        goal = need + line.y**2 / 2 + _TRANSFORM_SPARE
+        if rho > 0:
+            # where ρe^{sx−s²/2} is as much as is needed
+            far = (math.log(goal / rho) + self.s**2 / 2) / self.s
+            last = min(last, max(first + 1, math.ceil(far / line.spacing)))
+        h, y, s, half = arb(line.spacing), arb(line.y), self._s, self.square / 2
+        scale = h / (2 * arb.pi()).sqrt()
+        found = []
+        for k in range(first, last + 1):
+            deadline.check()
+            z = acb(h * k, -y)
+            found.append((scale * (-z * z / 2).exp(), (s * z - half).exp()))
+        return found, (first, last)
+
+    def _strip(self, line: Line) -> arb:
+        """The error of the sum over all nodes of a line."""
+        y, w = arb(line.y), arb(line.w)
+        grown = ((y + w) ** 2 / 2).exp() + ((y - w) ** 2 / 2).exp()
+        return grown / (2 * arb.pi() * w / arb(line.spacing)).expm1()
+
+    def _left_out(self, line: Line, rho: arb, reach: tuple[int, int]) -> arb:
+        """What the nodes beyond both ends are worth: e^{−ρW} falls to the right."""
+        h, y = arb(line.spacing), arb(line.y)
+        left, right = -h * reach[0], h * reach[1]
+        fallen = (-rho.max(arb(0)) * (self._s * right - self.square / 2).exp()).exp()
+        return (y * y / 2).exp() * (normal_tail(left) + fallen * self._right(right))
+
+    def _right(self, x: arb) -> arb:
+        """Σ h φ(kh) beyond a node x, be it left of 0: at most 1 and a node at 0."""
+        return normal_tail(x) if x >= 0 else arb(2)
+
+
+# --- hyperbolas
+#
+# Where E(K − S)₊ is summed: hyperbolas u = μ(1 − sin(α − iθ)), chosen in float64.
+#
+# Between the angles `left` and `right` lies the strip around the one that is summed.
+
+_SCALES = [0.6, 1.0, 1.6, 2.5]  # of the saddle
+_LEFT = np.array([0.0, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.2])
+_RIGHT = np.array([-0.7, -0.5, -0.35, -0.2, -0.1])
+_HYPERBOLA_FARTHEST, _HYPERBOLA_STEP = 30.0, 0.15  # θ
+_PLAN_SPARE, _MOST = 6.0, 20_000  # nats, and nodes
+
+
+class Hyperbola(NamedTuple):
+    """2N+1 nodes of spacing h on the angle `angle`, to errors of about e^{log_error}.
+
+    Beyond the last one the path goes on at the angle `tail`.
+    """
+
+    scale: float
+    angle: float
+    left: float
+    right: float
+    tail: float
+    step: float
+    last: int
+    log_error: float
+    log_largest: float
+
+    @property
+    def end(self) -> float:
+        """θ where the strip ends, half a step beyond the last node."""
+        return self.step * (self.last + 0.5)
+
+
+def saddle(law: Lognormal, place: float, count: int) -> tuple[float, float]:
+    """Where e^{uK}φ(u)^t/u² is least, u > 0, and its logarithm."""
+    u = np.exp(law.log_places)
+    values = place * u + count * law.about_log_phi(u) - 2 * law.log_places
+    best = int(values.argmin())
+    return float(u[best]), float(values[best])
+
+
+def hyperbola(law: Lognormal, place: float, count: int, log_error: float) -> Hyperbola:
+    """The one of the fewest nodes."""
+    centre, _ = saddle(law, place, count)
+    theta = np.arange(0.0, _HYPERBOLA_FARTHEST, _HYPERBOLA_STEP)
+    found = []
+    for scale in _SCALES:
+        found.extend(_choices(law, place, count, log_error, rounded_down(scale * centre), theta))
+    best = min(found, key=lambda x: x.last, default=None)
+    if best is None or best.last > _MOST:
+        raise PrecisionError(
+            f"a sum of {count} lognormal variables: found no contour, needed a point nearer to "
+            "its mean, or fewer digits"
+        )
+    return best
+
+
+def _choices(
+    law: Lognormal, place: float, count: int, log_error: float, scale: float, theta: Floats
+) -> list[Hyperbola]:
+    angles = np.concatenate([_RIGHT, _LEFT])
+    rows = np.array([_log_sizes(law, place, count, scale, angle, theta) for angle in angles])
+    beyond = np.maximum.accumulate(rows[:, ::-1], axis=1)[:, ::-1]
+    goal, zero, found = log_error - _PLAN_SPARE, len(_RIGHT), []
+    for right in range(len(angles) - 1):
+        deadline.check()
+        for left in range(max(right + 1, zero), len(angles)):
+            tails = [left, max(right, zero)]
+            most = np.maximum(rows[right : left + 1].max(axis=0), beyond[tails].min(axis=0))
+            ends = np.nonzero(most < goal)[0]
+            if not len(ends):
+                continue
+            end = int(ends[0])
+            tail = min(tails, key=lambda i: beyond[i, end])
+            sides = [
+                float(np.logaddexp.reduce(rows[i][: end + 1])) + math.log(_HYPERBOLA_STEP)
+                for i in (right, left)
+            ]
+            needs = [max(side - goal, 1.0) for side in sides]
+            width = float(angles[left] - angles[right])
+            step = rounded_down(2 * math.pi * width / sum(needs))
+            angle = float(angles[right]) + width * needs[0] / sum(needs)
+            last = math.ceil(theta[end] / step)
+            middle = rows[right : left + 1, : end + 1].min(axis=0).max()
+            found.append(
+                Hyperbola(
+                    scale,
+                    rounded_down(angle),
+                    rounded_down(float(angles[left])),
+                    rounded_down(float(angles[right])),
+                    rounded_down(float(angles[tail])),
+                    step,
+                    last,
+                    log_error,
+                    max(float(middle), float(rows[right, 0])),
+                )
+            )
+    return found
+
+
+def places(scale: float, angle: float, theta: Floats) -> tuple[Floats, Floats]:
+    """u and log|du/dθ| − 2 log|u|."""
+    turned = angle - 1j * theta
+    u = scale * (1 - np.sin(turned))
+    return u, np.log(scale * np.abs(np.cos(turned))) - 2 * np.log(np.abs(u))
+
+
+def _log_sizes(
+    law: Lognormal, place: float, count: int, scale: float, angle: float, theta: Floats
+) -> Floats:
+    with np.errstate(all="ignore"):
+        u, log_weight = places(scale, angle, theta)
+        bounds, _ = law.log_bounds(u, place, count)
+        found = bounds + log_weight
+    return np.where(np.isfinite(found) | (found == -np.inf), found, np.inf)
+
+
+# --- moments
+#
+# E[S^z] of a sum S of t independent lognormal variables of mean 1, at every real z, in balls.
+#
+# W under the weight W^k is e^{ks²}W: E[W^k e^{−uW}] is m_k φ(ue^{ks²}), m_k = e^{s²k(k−1)/2}
+# (docs/proofs.md, section 30).
+
+_WIDEST = 1.5  # the angle that no y turns away, below π/2
+_SHARES = np.linspace(0.02, 1.0, 50)
+_MOST_NODES, _MOST_NEED = 20_000, 5000.0
+
+
+class LogGrid(NamedTuple):
+    """s² in so many parts, and how many of them lie between two places of log u."""
+
+    parts: int
+    step: int
+
+
+@dataclass(frozen=True, eq=False)
+class LognormalMoments(SumMoments):
+    """Of `count` variables, to so many bits; values of φ are kept."""
+
+    called = "lognormal variables"
+    law: Lognormal
+    count: int
+    bits: int
+    _known: dict[tuple[int, int], arb] = field(default_factory=dict)
+
+    def moments_of_one(self, n: int) -> list[arb]:
+        half = self.law.square / 2
+        return [(half * (k * (k - 1))).exp() for k in range(n + 1)]
+
+    def _integral(self, n: int, theta: arb) -> arb:
+        """∫ e^{θx} E[Sⁿ e^{−e^x S}] dx, by a sum whose terms are all positive."""
+        about = float(theta)
+        turned, tilt = self._strip(about)
+        grid = self._grid(self._spacing(turned, tilt, about))
+        first, last = self._ends(about, grid)
+        h = grid.step * self._unit(grid)
+
+        def term(j: int) -> arb:
+            return (theta * h * j).exp() * self._weighted(n, grid, grid.step * j)
+
+        total = sum((term(j) for j in range(first, last + 1)), arb(0))
+        whole = self._powers(n, self.moments_of_one(n))[0]  # E[Sⁿ], which E[Sⁿe^{−uS}] is at most
+        while True:
+            deadline.check()
+            left, right = (self._beyond(theta, grid, x, way) for x, way in ((first, -1), (last, 1)))
+            if n:
+                left = geometric_tail((theta * h * (first - 1)).exp(), (-theta * h).exp())
+            rest, left, right = arb(2) ** -self.bits * total, whole * left, whole * right
+            if (left < rest and right < rest) or last - first > _MOST_NODES:
+                break
+            if not left < rest:
+                total += term(first := first - 1)
+            if not right < rest:
+                total += term(last := last + 1)
+        value = h * (total + up_to(left) + up_to(right))
+        y, angle = arb(tilt), arb(turned) - self._s * arb(tilt)
+        grown = (self.count * y * y / 2).exp() / angle.cos() ** theta
+        off = 2 * grown / (2 * arb.pi() * arb(turned) / h).expm1()
+        return value / (1 + within(off))
+
+    @property
+    def _s(self) -> arb:
+        return self.law.square.sqrt()
+
+    # --- the grid on which log u lies
+
+    def _grid(self, spacing: float) -> LogGrid:
+        """No wider; of s² in parts of a power of 2, that orders share values."""
+        square = self.law.s**2
+        parts = 2 ** max(0, math.ceil(math.log2(square / spacing)))
+        return LogGrid(parts, max(1, math.floor(spacing * parts / square)))
+
+    def _unit(self, grid: LogGrid) -> arb:
+        return self.law.square / grid.parts
+
+    def _strip(self, theta: float) -> tuple[float, float]:
+        """Half the height of the strip, and the y on its edges."""
+        s = self.law.s
+        tilts = np.concatenate([[0.0], _SHARES * math.pi / s])
+        sides = _SHARES * _WIDEST
+        spacings = [
+            (self._spacing(s * y + a, y, theta), s * y + a, y) for y in tilts for a in sides
+        ]
+        _, turned, tilt = max(spacings)
+        return turned, tilt
+
+    def _spacing(self, turned: float, tilt: float, theta: float) -> float:
+        grown = self.count * tilt**2 / 2 - theta * math.log(math.cos(turned - self.law.s * tilt))
+        return 2 * math.pi * turned / (self._need + grown)
+
+    def _ends(self, theta: float, grid: LogGrid) -> tuple[int, int]:
+        """About the first and the last place that counts; float64."""
+        h = grid.step * self.law.s**2 / grid.parts
+        log_u = self.law.log_places
+        logs = theta * log_u + self.count * self.law.log_phi  # E[Sⁿe^{−uS}] is at most E[Sⁿ] times
+        inside = np.nonzero(logs > logs.max() - self._need)[0]
+        first, last = math.floor(log_u[inside[0]] / h), math.ceil(log_u[inside[-1]] / h)
+        if last - first > _MOST_NODES:
+            raise PrecisionError(
+                f"a moment of {self.count} lognormal variables: found {last - first} points to "
+                f"sum over, needed {_MOST_NODES} at most"
+            )
+        return first, last
+
+    # --- values
+
+    def _weighted(self, n: int, grid: LogGrid, place: int) -> arb:
+        """E[Sⁿ e^{−uS}] at so many units of log u."""
+        phi = (self._phi(grid, place + k * grid.parts) for k in range(n + 1))
+        terms = [m * value for m, value in zip(self.moments_of_one(n), phi, strict=True)]
+        return self._powers(n, terms)[0]
+
+    def _log_phi(self, u: float) -> float:
+        return float(self.law.about_log_phi(np.array([u]))[0])
+
+    def _phi(self, grid: LogGrid, index: int) -> arb:
+        """φ at so many units of log u."""
+        if (grid.parts, index) not in self._known:
+            u = (self._unit(grid) * index).exp()
+            need = self._need + math.log(self.count) - self._log_phi(float(u))
+            if need > _MOST_NEED:
+                raise PrecisionError(
+                    f"a moment of {self.count} lognormal variables: found that its transform is "
+                    f"needed to {need:.0f} nats, needed at most {_MOST_NEED:.0f}",
+                    remedy="ask for a lower order",
+                )
+            (value,) = self.law.values([acb(u)], [need])
+            self._known[grid.parts, index] = value.real
+        return self._known[grid.parts, index]
+
+    def _beyond(self, theta: arb, grid: LogGrid, end: int, way: int) -> arb:
+        """Σ e^{θx} φ(e^x)^t beyond a place, on one side: θx + t log φ(e^x) is concave."""
+        before, here = (self._phi(grid, grid.step * j) for j in (end - way, end))
+        if not (before > 0 and here > 0):
+            return arb("inf")
+        h = grid.step * self._unit(grid)
+        ratio = (way * theta * h).exp() * (here / before) ** self.count
+        return geometric_tail((theta * h * end).exp() * here**self.count * ratio, ratio)
+
+
+# --- the sum in float64
+#
+# E(K − S)₊ on a hyperbola in float64, to choose where it is asked for in balls.
+
+_REACH, _SKETCH_STEP = 12.0, 0.1  # of a line, and the spacing on it in units of 1/s at most
+_SKETCH_ASIDE = 0.4  # of an angle, by which a line is off one on which nothing falls
+_NOISE = 1e-15
+
+
+@dataclass(frozen=True, eq=False)
+class Sketch:
+    """The nodes of a plan."""
+
+    law: Lognormal
+    count: int
+    place: float
+    plan: Hyperbola
+
+    @cached_property
+    def _terms(self) -> tuple[Floats, Floats]:
+        """u, and log of its term without e^{uK}."""
+        plan, law = self.plan, self.law
+        u, _ = places(plan.scale, plan.angle, plan.step * np.arange(plan.last + 1))
+        _, y = law.log_bounds(u, self.place, self.count)
+        least = (np.angle(u) - math.pi / 2 + _SKETCH_ASIDE) / law.s
+        y = np.maximum(y, np.maximum(least, 0.0))[:, None]
+        x = np.arange(-_REACH, _REACH, min(_SKETCH_STEP, _SKETCH_STEP / law.s))
+        z = x - 1j * y
+        exponents = -(z**2) / 2 - u[:, None] * np.exp(law.s * z - law.s**2 / 2)
+        phi = np.exp(exponents).sum(axis=1) * (x[1] - x[0]) / math.sqrt(2 * math.pi)
+        slope = plan.scale * np.cos(plan.angle - 1j * plan.step * np.arange(plan.last + 1))
+        shares = np.full(u.size, plan.step / math.pi)
+        shares[0] /= 2
+        return u, self.count * np.log(phi) + np.log(slope / u**2 * shares)
+
+    def value(self, place: float) -> tuple[float, float]:
+        """E(K − S)₊ and about how much of it is rounding."""
+        u, logs = self._terms
+        with np.errstate(all="ignore"):
+            terms = np.exp(logs + u * place)
+        noise = _NOISE * (1 + self.count) * float(np.abs(terms).max())
+        return float(terms.real.sum()), noise
+
+
+# --- the shortfall
+#
+# E(K − S)₊ of a sum S of t independent lognormal variables of mean 1, in balls.
+#
+# It is (1/2πi)∫ e^{uK} φ(u)^t u^{−2} du on a line Re u = c > 0, which is bent into a hyperbola and
+# summed by the trapezoidal rule (docs/proofs.md, section 30).
+
+_SHORTFALL_BITS = 96
+_PIECE, _SIDES = 0.1, 4  # θ of a piece of an edge, and pieces of a side
+_SLACK, _HALVINGS = 2.0, 8  # nats that a piece's bound may be above its middle's
+_GUARD = 40  # bits
+_FARTHER, _SHORTFALL_FARTHEST = 0.5, 60.0  # θ beyond the strip's end
+_ABOVE = 1.001  # of the least y whose bound falls along an edge
+_SHORTFALL_SPARE = 10.0  # nats below the error of all, from which on a piece does not count
+
+
+class Piece(NamedTuple):
+    """On a piece of an edge |e^{uK}φ(u)^t u^{−2} du| is at most e^{log_bound + (K − K₀) Re u}."""
+
+    log_bound: arb
+    real: arb
+    share: arb  # of the error, per unit of the bound
+
+
+@dataclass(frozen=True, eq=False)
+class Shortfall:
+    """One hyperbola, laid for a place K₀; other places near it do as well."""
+
+    law: Lognormal
+    count: int
+    place: float
+    plan: Hyperbola
+
+    @cached_property
+    def bits(self) -> int:
+        """Bits at which all is worked out."""
+        lost = self.plan.log_largest - self.plan.log_error + math.log(self.count)
+        grown = self._steepest
+        return math.ceil((max(lost, 0.0) + grown) / math.log(2)) + _GUARD
+
+    @property
+    def _steepest(self) -> float:
+        """About log of |u|K and of t at the nodes, whose roundings the exponent makes larger."""
+        return math.log1p(self.place * self.plan.scale) + 2 * math.log1p(self.count)
+
+    def value(self, place: arb) -> arb:
+        """E(K − S)₊, at flint's current precision at most."""
+        with ctx.workprec(self.bits):
+            first, *others = (term * (u * place).exp() for u, term in self._terms)
+            total = first.real / 2 + sum((x.real for x in others), arb(0))
+            value = total * arb(self.plan.step) / arb.pi()
+        with ctx.workprec(_SHORTFALL_BITS):
+            off = self._off(place)
+        return value + within(off)
+
+    @cached_property
+    def _terms(self) -> list[tuple[acb, acb]]:
+        """u and φ(u)^t u^{−2} du/(i dθ)."""
+        nodes = [self._place(arb(self.plan.angle), arb(self.plan.step) * n) for n in self._numbers]
+        values = self.law.values([u for u, _ in nodes], self._needs)
+        return [
+            (u, value**self.count * slope / (u * u))
+            for (u, slope), value in zip(nodes, values, strict=True)
+        ]
+
+    @property
+    def _numbers(self) -> range:
+        return range(self.plan.last + 1)
+
+    def _place(self, angle: arb, theta: arb) -> tuple[acb, acb]:
+        """u and du/(i dθ)."""
+        turned = acb(angle, -theta)
+        scale = arb(self.plan.scale)
+        return scale * (1 - turned.sin()), scale * turned.cos()
+
+    @cached_property
+    def _needs(self) -> list[float]:
+        """The nats that φ is needed to at each node."""
+        plan, t = self.plan, self.count
+        u, log_weights = places(plan.scale, plan.angle, plan.step * np.arange(plan.last + 1))
+        bounds, _ = self.law.log_bounds(u, self.place, t)
+        log_phi = (bounds - self.place * u.real) / t
+        off = plan.log_error - math.log(plan.step * (plan.last + 1) * t)
+        needs = log_weights + bounds - log_phi - off
+        least = _SLACK + math.log(t) - log_phi  # for the power not to grow what φ is off by
+        return [max(pair) for pair in zip(needs, least, strict=True)]
+
+    # --- what the sum is off by
+
+    def _off(self, place: arb) -> arb:
+        """Both edges of the strip, its ends, and what is beyond them."""
+        moved = place - arb(self.place)
+        total = arb(0)
+        for piece in self._pieces:
+            total += piece.share * (piece.log_bound + piece.real * moved).exp()
+        return total / arb.pi()
+
+    @cached_property
+    def _pieces(self) -> list[Piece]:
+        plan = self.plan
+        end, h = arb(plan.end), arb(plan.step)
+        found: list[Piece] = []
+        for edge in (plan.left, plan.right):
+            apart = abs(arb(edge) - arb(plan.angle))
+            share = 1 / (2 * arb.pi() * apart / h).expm1()
+            count = math.ceil(plan.end / _PIECE)
+            for i in range(count):
+                low, high = end * i / count, end * (i + 1) / count
+                found += self._along(arb(edge), arb(edge), low, high, share * (high - low))
+        width = arb(plan.left) - arb(plan.right)
+        for i in range(_SIDES):
+            low = arb(plan.right) + width * i / _SIDES
+            high = arb(plan.right) + width * (i + 1) / _SIDES
+            found += self._along(low, high, end, end, 2 * (high - low))
+        return [*found, *self._farther()]
+
+    def _along(
+        self, low: arb, high: arb, first: arb, last: arb, share: arb, halvings: int = 0
+    ) -> Iterator[Piece]:
+        """The bound over angles or θ between two, halved where it is much above the middle's."""
+        piece = self._piece(low.union(high), first.union(last), share)
+        middle = self._piece((low + high) / 2, (first + last) / 2, share)
+        enough = (middle.log_bound + _SLACK).max(
+            self.plan.log_error - share.log() - _SHORTFALL_SPARE
+        )
+        if halvings == _HALVINGS or piece.log_bound < enough:
+            if not piece.log_bound.is_finite():
+                raise self._unknown()
+            yield piece
+            return
+        centre, between = (low + high) / 2, (first + last) / 2
+        yield from self._along(low, centre, first, between, share / 2, halvings + 1)
+        yield from self._along(centre, high, between, last, share / 2, halvings + 1)
+
+    def _piece(self, angle: arb, theta: arb, share: arb) -> Piece:
+        deadline.check()
+        u, slope = self._place(angle, theta)
+        weight = abs(slope).upper() / abs(u).lower() ** 2
+        return Piece(self._log_most(u) + weight.log(), u.real, share)
+
+    def _tilt(self, u: acb) -> float:
+        x, y = u.real, u.imag
+        corners = [complex(float(a), float(b)) for a in ends_of(x) for b in ends_of(y)]
+        return self.law.tilt_for_all(np.array(corners), self.place, self.count)
+
+    def _log_most(self, u: acb) -> arb:
+        """At least log|e^{uK₀}φ(u)^t| over the ball u."""
+        s = self.law.square.sqrt()
+        y = arb(self._tilt(u))
+        turn = acb(0, -s * y).exp()
+        rho = (u * turn).real
+        if not rho > 0:
+            return arb("inf")
+        start, height, slope = self.law.chord(rho.lower(), rho.upper())
+        bent = (u * (arb(self.place) + self.count * slope * turn)).real
+        return (bent + self.count * (height - slope * start + y * y / 2)).upper()
+
+    def _farther(self) -> Iterator[Piece]:
+        """From the strip's end on, up to where all three factors fall."""
+        edge, low = arb(self.plan.tail), arb(self.plan.end)
+        while True:
+            deadline.check()
+            beyond = self._beyond(low)
+            if beyond.log_bound + beyond.share.log() < self.plan.log_error - _SHORTFALL_SPARE:
+                yield beyond
+                return
+            if low > _SHORTFALL_FARTHEST:
+                raise self._unknown()
+            high = low + _FARTHER
+            yield from self._along(edge, edge, low, high, high - low)
+            low = high
+
+    def _beyond(self, end: arb) -> Piece:
+        """What is beyond θ at the last angle, where e^{uK} falls, and φ's bound with one y."""
+        angle, s = arb(self.plan.tail), self.law.square.sqrt()
+        u, _ = self._place(angle, end)
+        share = 1 / (arb(self.plan.scale) * angle.cos() ** 2 * end.sinh())
+        y = arb(max(self._tilt(u), _ABOVE * self.plan.tail / self.law.s))
+        rho = (u * acb(0, -s * y).exp()).real.lower()
+        if not (rho > 0 and s * y >= angle and s * y <= arb.pi()):
+            return Piece(arb("inf"), u.real, share)
+        most = arb(self.place) * u.real + self.count * (y * y / 2 + self.law.log_above(rho))
+        return Piece(most.upper(), u.real, share)
+
+    def _unknown(self) -> PrecisionError:
+        return PrecisionError(
+            f"a sum of {self.count} lognormal variables: found no bound of its transform, "
+            "needed fewer digits, or a point nearer to its mean"
+        )

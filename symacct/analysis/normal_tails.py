@@ -1,0 +1,109 @@
+"""The hockey-stick divergence of two normal laws, and normal tails for arrays of floats."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from flint import arb, ctx
+
+from symacct.kernel import deadline
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.float64 import Array
+from symacct.kernel.sums.balls import normal_tail
+
+# --- the hockey-stick divergence
+#
+# The hockey-stick divergence of N(s, 1) from N(0, 1), and the ε at which it is δ.
+
+_WIDENINGS = 60
+
+
+def hockey_stick(eps: arb, ratio: arb) -> arb:
+    """Φ(s/2 − ε/s) − e^ε Φ(−s/2 − ε/s), s = Δ/σ (Balle and Wang 2018)."""
+    return normal_tail(eps / ratio - ratio / 2) - eps.exp() * normal_tail(eps / ratio + ratio / 2)
+
+
+def hockey_stick_inverse(delta: arb, ratio: arb) -> arb:
+    """The ε >= 0 at which the falling function `hockey_stick` is δ; 0 where it starts below."""
+    if hockey_stick(arb(0), ratio) <= delta:
+        return arb(0)
+    eps = _solved(delta.mid(), ratio.mid())
+    width = abs(eps) * arb(2) ** (8 - BALL.bits) + delta.rad() + ratio.rad()
+    for _ in range(_WIDENINGS):
+        low = (eps - width).max(arb(0))
+        if hockey_stick(eps + width, ratio) <= delta and hockey_stick(low, ratio) >= delta:
+            return low.union(eps + width)
+        width *= 4
+    return arb(0, "inf")
+
+
+def _solved(delta: arb, ratio: arb) -> arb:
+    """A midpoint close to the root: doubling, bisection, then Newton steps on log δ."""
+    high = ratio
+    while hockey_stick(high, ratio).mid() > delta and high < arb(2) ** 60:
+        deadline.check()
+        high *= 2
+    low = arb(0)
+    for _ in range(40):
+        middle = ((low + high) / 2).mid()
+        if hockey_stick(middle, ratio).mid() > delta:
+            low = middle
+        else:
+            high = middle
+    eps = high.mid()
+    for _ in range(20):
+        value = hockey_stick(eps, ratio).mid()
+        fall = (eps.exp() * normal_tail(eps / ratio + ratio / 2)).mid()
+        step = (value * (value / delta).log() / fall).mid()
+        if not step.is_finite():
+            break
+        eps = (eps + step).mid()
+        if abs(step) <= abs(eps) * arb(2) ** (4 - BALL.bits):
+            break
+    return eps
+
+
+# --- tails in float64
+#
+# Φ(−x) for arrays of floats, with a proved error: Taylor's polynomials about every 32nd.
+
+#: The x beyond which Φ(−x) is taken for 0.
+FARTHEST_TAIL = 12.0
+#: Of values from Φ(−12) on.
+RELATIVE_ERROR = 64 * 2.0**-53
+_FARTHEST, _PARTS, _DEGREE = int(FARTHEST_TAIL), 32, 12
+_BITS = 128
+
+
+def upper_tail(x: Array) -> Array:
+    """Φ(−x), off by RELATIVE_ERROR of it at most (docs/proofs.md, section 45); 0 for x > 12."""
+    near = x <= _FARTHEST
+    x = np.clip(x, -_FARTHEST, _FARTHEST)
+    place = np.rint(_PARTS * x)
+    beside, rows = x - place / _PARTS, place.astype(np.int64) + _PARTS * _FARTHEST
+    table = _table()
+    found = table[-1][rows]
+    for coefficients in table[-2::-1]:
+        found = found * beside + coefficients[rows]
+    return np.where(near, found, 0.0)
+
+
+@cache
+def _table() -> Array:
+    """The coefficients at each place, those of one power in a row.
+
+    Φ(−c) and (−1)^i He_{i−1}(c) φ(c)/i!, by He_{i+1}(c) = c·He_i(c) − i·He_{i−1}(c).
+    """
+    with ctx.workprec(_BITS):
+        found = []
+        for n in range(-_PARTS * _FARTHEST, _PARTS * _FARTHEST + 1):
+            c = arb(n) / _PARTS
+            row, before, hermite = [(c / arb(2).sqrt()).erfc() / 2], arb(0), arb(1)
+            scale = (-c * c / 2).exp() / (2 * arb.pi()).sqrt()
+            for i in range(1, _DEGREE + 1):
+                scale = -scale / i
+                row.append(scale * hermite)
+                before, hermite = hermite, c * hermite - (i - 1) * before
+            found.append([float(x.mid()) for x in row])
+    return np.array(found).T.copy()

@@ -1,0 +1,879 @@
+"""A_α − 1 of the sampled Gaussian mechanism at every real order, certified."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from itertools import accumulate
+from operator import mul
+from typing import Any, TypeAlias
+
+from flint import arb, arb_mat, arb_poly, ctx, fmpz, fmpz_mat, fmpz_poly
+
+from symacct.analysis.alternating import binomial_integral
+from symacct.analysis.steering import (
+    LOG2,
+    cgf_order,
+    crossing,
+    log_gaussian_excess,
+    log_mixture,
+    reach_of,
+)
+from symacct.kernel import deadline
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.deadline import progress
+from symacct.kernel.errors import PrecisionError
+from symacct.kernel.sums.balls import (
+    ball,
+    geometric_tail,
+    steered_by_floats,
+    to_relative_accuracy,
+    up_to,
+    within,
+)
+from symacct.kernel.sums.local import LOST, REACH, Local
+
+# --- trapezoids
+#
+# A_α − 1 of the sampled Gaussian by trapezoids, with a proved error (docs/proofs.md, 8).
+
+#: The least and the largest of some orders.
+Orders: TypeAlias = tuple[Fraction, Fraction]
+
+_BOUND_BITS = 64
+FEW_NODES = 512  # that are kept for the next order
+_BLOCK = 128  # nodes summed with as many bits each
+_BLOCK_BITS = 20  # lost by the products within one
+_LARGEST_ROOT = 16
+_MOST_TERMS = 128  # of a polynomial in the order
+_TOGETHER = 6  # of its coefficients, found at a time; even
+_WIDEST_ANGLE = 3.1415926  # below π, where the branch points of the integrand lie
+
+
+@dataclass(frozen=True)
+class TrapezoidGrid:
+    """Nodes jh, first ≤ j < last, and the height θσ² of the strip that bounds the error."""
+
+    step: float
+    angle: float
+    first: int
+    last: int
+
+    @property
+    def nodes(self) -> int:
+        """The number of nodes before negligible ones are left out."""
+        return self.last - self.first
+
+
+@dataclass(frozen=True)
+class Guess:
+    """The parameters in float64, and the logarithms that steer step, window and precision."""
+
+    lam: float
+    rate: float
+    rest: float
+    sigma: float
+    log_excess: float
+    log_tolerance: float
+
+    def log_weight(self, z: float) -> float:
+        """log of m(z)^α e^{−z²/(2σ²)}."""
+        return self.log_power(z) - z * z / (2 * self.sigma**2)
+
+    def log_power(self, z: float) -> float:
+        """log of m(z)^α, a convex function of z."""
+        log_ratio = (z - 0.5) / self.sigma**2
+        return (1 + self.lam) * log_mixture(log_ratio, self.rate, self.rest)
+
+
+def guess(alpha: Fraction, q: Fraction, sigma: Fraction, bits: int) -> Guess:
+    """float64 parameters with the error aimed at, 2^(−bits−3)(A_α − 1)."""
+    log_excess = log_gaussian_excess(alpha, q, sigma)
+    lam, rate, rest = cgf_order(alpha), float(q), float(1 - q)
+    return Guess(lam, rate, rest, float(sigma), log_excess, log_excess - (bits + 3) * LOG2)
+
+
+def plan(guessed: Guess) -> TrapezoidGrid:
+    """The widest step whose strip bound meets the tolerance, and the nodes that matter."""
+    angle_limit, need = _strip_need(guessed)
+    sigma = guessed.sigma
+    if 2 * (math.pi * sigma) ** 2 >= need * (2 * math.pi / angle_limit) ** 2:
+        step = math.pi * sigma * math.sqrt(2 / need)
+        angle = 2 * math.pi / step
+    else:
+        angle = angle_limit
+        step = 2 * math.pi * angle * sigma**2 / (need + (angle * sigma) ** 2 / 2)
+    left = sigma * reach_of(guessed.log_power(0.0) - guessed.log_tolerance)
+    peak = 1 + guessed.lam
+    right = peak + sigma * reach_of(guessed.log_weight(peak) - guessed.log_tolerance)
+    return TrapezoidGrid(step, angle, math.floor(-left / step), math.ceil(right / step) + 1)
+
+
+def _strip_need(guessed: Guess) -> tuple[float, float]:
+    """The widest angle, and −log of the e^{…} that has to multiply the strip bound."""
+    lam, rate = guessed.lam, guessed.rate
+    alpha = 1 + lam
+    pole_free = guessed.log_excess - guessed.log_tolerance
+    product = alpha * lam * rate
+    constant = math.log(4 * product) + math.log(rate) - guessed.log_excess
+    need = pole_free + LOG2 + _log_sum(math.log1p(2 * product), constant)
+    if alpha >= 2:
+        return _WIDEST_ANGLE, need
+    slack = min(1.0, 2 / need)
+    return _WIDEST_ANGLE - slack, need - (1 - lam) * math.log(slack / 2)
+
+
+def _log_sum(a: float, b: float) -> float:
+    """log(e^a + e^b)."""
+    return max(a, b) + math.log1p(math.exp(-abs(a - b)))
+
+
+class TrapezoidNodes:
+    """What the sums over one grid have in common, for all orders low <= α <= high.
+
+    log m, m = 1−q+q e^{(2z−1)/(2σ²)}, and −z²/(2σ²) at the nodes that are summed, and what bounds
+    all else. Where low < high both are at least 2.
+    """
+
+    def __init__(
+        self, orders: Orders, q: Fraction, sigma: Fraction, guessed: Guess, grid: TrapezoidGrid
+    ) -> None:
+        kept, dropped = split(guessed, grid)
+        self.log_tolerance = guessed.log_tolerance
+        self.bits = _working_bits(guessed, grid)
+        self.many = Blocks(q, sigma, guessed, grid, kept)
+        self.logarithms: list[tuple[arb, arb]] = []
+        with ctx.workprec(self.bits):
+            if self.many.nodes <= FEW_NODES:
+                runs = (_logarithms(q, sigma, grid.step, *span) for span in kept)
+                self.logarithms = [pair for run in runs for pair in run]
+            self.share = arb(grid.step) / (ball(sigma) * (2 * arb.pi()).sqrt())
+            self.constant, shift = _theta_excess(grid.step, ball(sigma))
+            self.slope = ball(q) * (shift - self.constant)
+        with ctx.workprec(_BOUND_BITS):
+            rim = Rim(orders, q, sigma)
+            self.left_out = rim.outside(grid)
+            for first, last in dropped:
+                self.left_out += rim.block(grid.step, first, last)
+            self.factor, self.error = strip_bound(orders[1], q, ball(sigma), grid)
+
+    def excess(self, alpha: Fraction) -> arb:
+        """A_α − 1 = h Σ_j φ(jh)·m(jh)^α − 1 with all errors as a radius."""
+        with ctx.workprec(self.bits):
+            power, total = ball(alpha), arb(0) if self.logarithms else self.many.total(alpha)
+            for log_ratio, log_weight in self.logarithms:
+                deadline.check()
+                total += (log_ratio * power + log_weight).exp()
+            excess = total * self.share - 1 - self.constant - power * self.slope
+        return excess + self._error(excess)
+
+    def _error(self, excess: arb) -> arb:
+        """What the integral may be off a sum in this ball, nodes left out and the step together."""
+        with ctx.workprec(_BOUND_BITS):
+            if not self.factor < 1:
+                return arb.nan()
+            error = self.left_out + self.factor * abs(excess) + self.error
+            return within(error / (1 - self.factor))
+
+    def local(self, middle: int) -> Local | None:
+        """A_α − 1 by Taylor's formula about n = middle; None where it takes too many terms."""
+        with ctx.workprec(self.bits):
+            found = _taylor(self.logarithms, middle, arb(self.log_tolerance).exp() / self.share)
+            if found is None:
+                return None
+            polynomial = found[0] * self.share
+            polynomial -= arb_poly([1 + self.constant + self.slope * middle, self.slope])
+            rest = within(self.share * found[1])
+            everywhere = polynomial(within(ball(REACH))) + rest
+            return Local(polynomial, rest + self._error(everywhere))
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Nodes too many to keep, summed for one order, a block in the bits that its weight needs."""
+
+    q: Fraction
+    sigma: Fraction
+    guessed: Guess
+    grid: TrapezoidGrid
+    kept: list[tuple[int, int]]
+
+    @property
+    def nodes(self) -> int:
+        """How many are summed."""
+        return sum(last - first for first, last in self.kept)
+
+    def total(self, alpha: Fraction) -> arb:
+        """Σ_j m(jh)^α e^{−(jh)²/(2σ²)}."""
+        total = arb(0)
+        with progress("integral, nodes", self.nodes) as advance:
+            for start, end in self.kept:
+                for first in range(start, end, _BLOCK):
+                    deadline.check()
+                    last = min(first + _BLOCK, end)
+                    with ctx.workprec(min(ctx.prec, self._bits(first, last))):
+                        block = self._block(alpha, first, last)
+                    total += block
+                    advance(last - first)
+        return total
+
+    def _bits(self, first: int, last: int) -> int:
+        """Bits for an absolute error of each term far below the tolerance."""
+        step = self.grid.step
+        above = _log_chord_bound(self.guessed, first * step, last * step)
+        relative = max(0.0, above - self.guessed.log_tolerance) / LOG2
+        return int(relative + _growth(self.guessed, self.grid)) + _BLOCK_BITS
+
+    def _block(self, alpha: Fraction, first: int, last: int) -> arb:
+        """By products alone, but for the power."""
+        h, variance = Fraction(self.grid.step), self.sigma * self.sigma
+        rest, power = ball(1 - self.q), _power(alpha)
+        weighed = ball(self.q) * ball((2 * first * h - 1) / (2 * variance)).exp()
+        weight = ball(-((first * h) ** 2) / (2 * variance)).exp()
+        fall = ball(-(2 * first + 1) * h * h / (2 * variance)).exp()
+        ratio, faster = ball(h / variance).exp(), ball(-h * h / variance).exp()
+        total = arb(0)
+        for _ in range(first, last):
+            total += power(weighed + rest) * weight
+            weighed *= ratio
+            weight *= fall
+            fall *= faster
+        return total
+
+
+def is_root(alpha: Fraction) -> bool:
+    """Is a power found sooner by a root than by a logarithm, at thousands of bits?"""
+    return alpha.denominator <= _LARGEST_ROOT
+
+
+def _power(alpha: Fraction) -> Callable[[arb], arb]:
+    """x ↦ x^α."""
+    if not is_root(alpha):
+        exponent = ball(alpha)
+        return lambda x: (x.log() * exponent).exp()
+    whole, part = divmod(alpha.numerator, alpha.denominator)
+    if not part:
+        return lambda x: x**whole
+    return lambda x: x**whole * x.root(alpha.denominator) ** part
+
+
+def _taylor(
+    logarithms: list[tuple[arb, arb]], middle: int, negligible: arb
+) -> tuple[arb_poly, arb] | None:
+    """Σ_j w_j e^{l_j t} = Σ_j e^{l_j n + …} e^{l_j t} as a polynomial, and what bounds the rest.
+
+    In two halves: the first nodes, whose l is small, need fewer terms than the others.
+    """
+    polynomial, rest, half = arb_poly([]), arb(0), len(logarithms) // 2
+    for part in filter(None, (logarithms[:half], logarithms[half:])):
+        weights = [(x * middle + weight).exp() for x, weight in part]
+        found = _taylor_of([log_ratio for log_ratio, _ in part], weights, negligible / 2)
+        if found is None:
+            return None
+        polynomial, rest = polynomial + found[0], rest + found[1]
+    return polynomial, rest
+
+
+def _taylor_of(logs: list[arb], terms: list[arb], negligible: arb) -> tuple[arb_poly, arb] | None:
+    """Taylor coefficients by products of a matrix of first powers of l_j with terms w_j l_j^k.
+
+    Σ_{k>=N} w abs(l t)^k/k! <= w l^N/(2^N N!) e^{abs(l)/2} for an even N.
+    """
+    growth = (abs(logs[0]).max(abs(logs[-1])) * ball(REACH)).exp()
+    *rows, power = accumulate([logs] * _TOGETHER, _products, initial=[arb(1)] * len(logs))
+    table = arb_mat(rows)
+    coefficients: list[arb] = []
+    while len(coefficients) < _MOST_TERMS:
+        deadline.check()
+        for moment in (table * arb_mat(len(terms), 1, terms)).entries():
+            coefficients.append(moment / math.factorial(len(coefficients)))
+        ahead = growth * abs(coefficients[-2]) / (1 << len(coefficients) - 2)
+        if ahead < negligible:
+            return arb_poly(coefficients[:-2]), ahead
+        terms = _products(terms, power)
+    return None
+
+
+def _products(some: list[arb], others: list[arb]) -> list[arb]:
+    """One of each with one of each."""
+    return list(map(mul, some, others))
+
+
+def _working_bits(guessed: Guess, grid: TrapezoidGrid) -> int:
+    """Bits for an absolute error of the sum at the tolerance."""
+    scale = _log_sum(max(guessed.log_excess, 0.0), 0.0)
+    return int((scale - guessed.log_tolerance) / LOG2 + _growth(guessed, grid)) + 4
+
+
+def _growth(guessed: Guess, grid: TrapezoidGrid) -> float:
+    """Bits that the roundings of exponents and of the sum add up to."""
+    top = max(guessed.log_weight(grid.first * grid.step), guessed.log_weight(1 + guessed.lam), 0)
+    exponent = (abs(guessed.log_weight(grid.last * grid.step)) + abs(top) + 1) * 4
+    return math.log2((1 + guessed.lam) * (grid.nodes + 4) + exponent)
+
+
+def _logarithms(
+    q: Fraction, sigma: Fraction, step: float, first: int, last: int
+) -> Iterator[tuple[arb, arb]]:
+    """log m(jh) and −(jh)²/(2σ²) over first ≤ j < last."""
+    h, variance, rest = Fraction(step), sigma * sigma, ball(1 - q)
+    weighed = ball(q) * ball((2 * first * h - 1) / (2 * variance)).exp()
+    ratio = ball(h / variance).exp()
+    decay = ball(-h * h / (2 * variance))
+    for j in range(first, last):
+        yield (weighed + rest).log(), decay * (j * j)
+        weighed *= ratio
+
+
+def _theta_excess(step: float, sigma: arb) -> tuple[arb, arb]:
+    """h Σ φ(jh) − 1 and h Σ φ(jh−1) − 1, by Poisson's summation formula."""
+    h = arb(step)
+    exponent = -2 * (arb.pi() * sigma / h) ** 2
+    constant, shift = arb(0), arb(0)
+    k = 1
+    while (term := 2 * (exponent * k * k).exp()) > arb(2) ** (-ctx.prec):
+        deadline.check()
+        constant += term
+        shift += term * (2 * k / h).cos_pi()
+        k += 1
+    rest = within(term / (1 - exponent.exp()))
+    return constant + rest, shift + rest
+
+
+def strip_bound(alpha: Fraction, q: Fraction, sigma: arb, grid: TrapezoidGrid) -> tuple[arb, arb]:
+    """(c₁, c₂) with |h Σ f(jh) − ∫f| ≤ c₁(A_α − 1) + c₂ for f = φ·(m^α − 1 − α(m − 1)).
+
+    From order 2 on both grow with α.
+    """
+    angle = arb(grid.angle)
+    period = (2 * arb.pi() * angle * sigma**2 / arb(grid.step)).expm1()
+    scale = 2 * ((angle * sigma) ** 2 / 2).exp() / period
+    if alpha >= 2:
+        return scale * (1 + ball(2 * alpha * (alpha - 1) * q)), scale * ball(
+            4 * alpha * (alpha - 1) * q * q
+        )
+    scale *= (angle / 2).cos() ** ball(alpha - 2)
+    return scale, scale * ball(4 * (alpha - 1) * q * q)
+
+
+def split(
+    guessed: Guess, grid: TrapezoidGrid
+) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Index ranges to sum, and ranges whose terms are all negligible by a chord bound."""
+    if 1 + guessed.lam < 8 * guessed.sigma:
+        return [(grid.first, grid.last)], []
+    kept: list[tuple[int, int]] = []
+    dropped: list[tuple[int, int]] = []
+    for first, last, negligible in _blocks(guessed, grid, grid.first, grid.last):
+        deadline.check()
+        if negligible:
+            dropped.append((first, last))
+        elif kept and kept[-1][1] == first:
+            kept[-1] = (kept[-1][0], last)
+        else:
+            kept.append((first, last))
+    return kept, dropped
+
+
+def _blocks(
+    guessed: Guess, grid: TrapezoidGrid, first: int, last: int
+) -> Iterator[tuple[int, int, bool]]:
+    """Blocks from left to right, each negligible, or short and not shown to be."""
+    left, right = first * grid.step, last * grid.step
+    threshold = guessed.log_tolerance - math.log(64 * grid.nodes * grid.step / guessed.sigma)
+    if _log_chord_bound(guessed, left, right) < threshold:
+        yield first, last, True
+    elif right - left < guessed.sigma or last - first < 16:
+        yield first, last, False
+    else:
+        middle = (first + last) // 2
+        yield from _blocks(guessed, grid, first, middle)
+        yield from _blocks(guessed, grid, middle, last)
+
+
+def _log_chord_bound(guessed: Guess, left: float, right: float) -> float:
+    """Maximum over [left, right] of (chord of log m^α) − z²/(2σ²)."""
+    variance = guessed.sigma**2
+    start = guessed.log_power(left)
+    slope = (guessed.log_power(right) - start) / (right - left)
+    z = min(max(slope * variance, left), right)
+    return start + slope * (z - left) - z * z / (2 * variance)
+
+
+class Rim:
+    """Bounds in balls on the nodes that are not summed, for all orders low <= α <= high."""
+
+    def __init__(self, orders: Orders, q: Fraction, sigma: Fraction) -> None:
+        self.low, self.high = map(ball, orders)
+        self.q, self.sigma = ball(q), ball(sigma)
+        self.density = 1 / (self.sigma * (2 * arb.pi()).sqrt())
+
+    def log_power(self, z: arb) -> arb:
+        """The largest log of m(z)^α, at one of the two ends; a convex function of z."""
+        log_ratio = (1 - self.q + self.q * ((z - 0.5) / self.sigma**2).exp()).log()
+        return (self.low * log_ratio).max(self.high * log_ratio)
+
+    def outside(self, grid: TrapezoidGrid) -> arb:
+        """h Σ φ m^α over j < first and j ≥ last: Mills' ratio at 0 and, tilted, at α."""
+        left, right = arb(grid.step) * grid.first, arb(grid.step) * (grid.last - 1)
+        return self._mills(left, -left) + self._mills(right, right - self.high)
+
+    def _mills(self, z: arb, distance: arb) -> arb:
+        """m(z)^α φ(z) σ²/distance, for a distance > 0."""
+        if not distance > 0:
+            return arb.pos_inf()
+        exponent = self.log_power(z) - (z / self.sigma) ** 2 / 2
+        return exponent.exp() * self.density * self.sigma**2 / distance
+
+    def block(self, step: float, first: int, last: int) -> arb:
+        """h Σ φ m^α over first ≤ j < last, with log m^α replaced by its chord."""
+        left, right = arb(step) * first, arb(step) * last
+        variance = self.sigma**2
+        start, end = self.log_power(left), self.log_power(right)
+        slope = (end - start) / (right - left)
+        if slope * variance <= left:
+            top = start - left**2 / (2 * variance)
+        elif slope * variance >= right:
+            top = end - right**2 / (2 * variance)
+        else:
+            top = start - slope * left + slope**2 * variance / 2
+        return (last - first) * arb(step) * self.density * top.exp()
+
+
+# --- Newton's series
+#
+# A_α − 1 of a sampled pair by Newton's series in the order, about a whole one (docs/proofs.md, 8).
+#
+# With u = γ(P/Q − 1), A_α = E_Q[(1+u)^α] = Σ_k C(α,k) E_Q[u^k], which converges at no order and
+# yet has a remainder far below the digits asked where γ^k e^{k²/(2σ²)} gets small enough.
+
+_MOST = 96  # terms, up to which a sum over them costs less than an integral
+_TABLES = 32  # of orders, each some thousand whole numbers
+_ROOM = 24  # bits for what rounding adds up
+
+
+def log_second_term(middle: int, rate: float, slope: float) -> float:
+    """log C(α,2) E_Q[u²] for the least order about the middle: about that of the sum, or less."""
+    log_square = 2 * (math.log(rate) + slope) + math.log(-math.expm1(-2 * slope))
+    return log_square + math.log((middle - 0.5) * (middle - 1.5) / 2)
+
+
+def newton_length(middle: int, rate: float, slope: float, log_tolerance: float) -> int | None:
+    """The even number of terms that leave less than the tolerance; None where there is none.
+
+    log E_Q[u^k] is taken to be k log γ + slope·k(k−1), of which it is seldom above.
+    """
+    if not 0 < rate < 1:
+        return None  # beyond floats
+    last, log_rate, log_rest = _even_beyond(middle), math.log(rate), math.log1p(-rate)
+    beyond = last * (log_rate + slope * (last - 1))
+    log_term = 0.0  # of |C(α,k)| at most, over the orders about the middle
+    for k in range(_MOST):
+        deadline.check()
+        if k > 0 and k % 2 == 0:
+            tail = k * (log_rate + slope * (k - 1))
+            if k < last:
+                tail = max(tail, beyond) + (last - k) * LOG2
+            else:
+                tail += (middle - 1 - k) * log_rest
+            if log_term + tail < log_tolerance:
+                return k
+        if k > middle and log_rate + 2 * slope * k > 0:
+            return None  # from here on the terms grow
+        log_term += math.log((abs(middle - k) + 0.5) / (k + 1))
+    return None
+
+
+def _even_beyond(middle: int) -> int:
+    """The first even number above all orders about the middle."""
+    return middle + 2 - middle % 2
+
+
+def newton_local(middle: int, rate: Fraction, growth: Fraction, length: int) -> Local:
+    """E_Q[(1+u)^α] − 1 where log E_Q[(P/Q)^i] = growth·i(i−1), by an even number of terms."""
+    with ctx.workprec(ctx.prec + _guard(middle, ball(rate), ball(growth))):
+        gamma, slope = ball(rate), ball(growth)
+        differences = _differences(gamma, slope, length)
+        table, most = _falling_factorials(middle, length)
+        row = arb_mat(1, length, differences[:length]) * table
+        rest = most * _remainder(differences[length], middle, gamma, slope, length)
+        return Local(arb_poly(row.entries()), within(rest))
+
+
+def _remainder(difference: arb, middle: int, gamma: arb, slope: arb, length: int) -> arb:
+    """What bounds E_Q[abs((1+u)^α − Σ_{k<N} C(α,k) u^k)], divided by N! abs(C(α,N)).
+
+    E_Q[u^N]/N! is the difference. For α <= N it is multiplied by (1−γ)^{α−N}, as u >= −γ; else
+    with an even L >= α it is 2^{L−N} (E_Q[u^N] + E_Q[u^L])/N!, and u^L <= γ^L (1 + (P/Q)^L).
+    """
+    last = _even_beyond(middle)
+    bound: arb = difference / (1 - gamma) ** max(0, length + 1 - middle)
+    if length < last:
+        top = gamma**last * (1 + (slope * (last * (last - 1))).exp())
+        bound += 2 ** (last - length) * (difference + top / math.factorial(length))
+    return bound
+
+
+def _guard(middle: int, gamma: arb, slope: arb) -> int:
+    """Bits that the differences cancel, of a sum that is slope·γ² at least."""
+    lost = middle * (1 + 2 * gamma).log() - slope.log().min(arb(0))
+    return _ROOM + int(float(lost) / LOG2) if lost.is_finite() else _ROOM
+
+
+def _differences(gamma: arb, slope: arb, length: int) -> list[arb]:
+    """E_Q[u^k]/k! for 0 <= k <= length, 0 in the place of the first: e^{−γx} Σ m_i (γx)^i/i!"""
+    growth = (2 * slope).exp()
+    weights, moments, moment, ratio = [arb(1), gamma], [arb(0), arb(0)], arb(1), arb(1)
+    for i in range(2, length + 1):
+        deadline.check()
+        ratio *= growth
+        moment *= ratio
+        weights.append(weights[-1] * gamma / i)
+        moments.append((moment - 1) * weights[-1])
+    decay = arb_poly([-one if i % 2 else one for i, one in enumerate(weights)])
+    return (arb_poly(moments) * decay).truncate(length + 1).coeffs()
+
+
+@lru_cache(_TABLES)
+def _falling_factorials(middle: int, length: int) -> tuple[arb_mat, fmpz]:
+    """The coefficients of (n+t)(n+t−1)…(n+t−k+1) in t, a row each; what bounds them for k = N."""
+    rows, product, most = [], fmpz_poly([1]), 1
+    for k in range(length):
+        rows.append(product.coeffs() + [0] * (length - k - 1))
+        product *= fmpz_poly([middle - k, 1])
+        most *= 2 * abs(middle - k) + 1
+    return arb_mat(fmpz_mat(rows)), -(-fmpz(most) // 2**length)
+
+
+# --- small rates
+#
+# ∫ m log(m/n) of two sampled normal laws by their moments, where the rate is small.
+
+_TERMS = 31  # the most that are tried
+_SPARE_BITS = 16
+
+
+def terms(gamma: Fraction, ratio: Fraction, bits: int) -> int | None:
+    """An odd n whose moments n + 1 are below the second ones by so many bits, or None."""
+    falls = math.log2(gamma.denominator) - math.log2(gamma.numerator)
+    for n in range(3, _TERMS + 1, 2):
+        left = (n - 1) * falls - math.log2(math.factorial(n + 1)) - bits - _SPARE_BITS
+        if left > Fraction(3 * n * (n + 1), 4) / ratio**2:
+            return n
+    return None
+
+
+def relative_entropy(gamma: Fraction, ratio: Fraction, other: int, n: int, bits: int) -> arb:
+    """∫ m log(m/n), m = (1−γ)N(0) + γN(1), n = (1−γ)N(0) + γN(other), of standard deviation ratio.
+
+    Under N(0), u = m/N(0) − 1 and v alike, it is E[(1+u)log(1+u) − u] less
+    E[(1+u)log(1+v) − v], by Taylor's series up to order n, odd (docs/proofs.md, section 29).
+    """
+    with ctx.workprec(2 * bits + _SPARE_BITS):
+        rate, square = ball(gamma), ball(1 / ratio**2)
+
+        def moment(i: int, j: int) -> arb:
+            """E[u^i v^j]"""
+            total = arb(0)
+            for a in range(i + 1):
+                for b in range(j + 1):
+                    mean = (a + b * other) ** 2 - a - b * other**2
+                    sign = (-1) ** (i + j - a - b)
+                    total += sign * math.comb(i, a) * math.comb(j, b) * (square * mean / 2).exp()
+            return rate ** (i + j) * total
+
+        total = sum(((-1) ** k * moment(k, 0) / (k * (k - 1)) for k in range(2, n + 1)), arb(0))
+        left_out = moment(n + 1, 0) / n
+        if other:
+            total += sum(((-1) ** k * moment(0, k) / k for k in range(2, n + 1)), arb(0))
+            total += sum(((-1) ** k * moment(1, k) / k for k in range(1, n)), arb(0))
+            left_out += moment(n + 1, 0) / n + 2 * moment(0, n + 1) / n
+        return total + within(left_out / (1 - rate) ** (n + 1))
+
+
+# --- even χ-moments
+#
+# B(l) = E_Q[(P/Q − 1)^l] of Gaussian noise at even l, by trapezoids (docs/proofs.md, 5).
+#
+# P/Q − 1 = e^{st} − 1 at z = s/2 + t for z ~ N(0, 1) and s = Δ/σ. The nodes t = (j + ½)h are the
+# same for every l: a value is Σ e^{l·log|e^{st}−1| − z²/2} over those about its two peaks.
+
+_SPARE = 24  # bits of the exponents' size, and of their sum
+_HALVINGS = 8  # of the step
+_STRIP = 1 + math.e  # the error is about e^{strip·a²/2 − 2πa/h} at most
+
+
+class GaussianChi:
+    """l ↦ B(l) to so many bits, remembered with what it is made of."""
+
+    def __init__(self, shift: Fraction, bits: int) -> None:
+        self.shift, self.bits = shift, bits
+        self._float = float(shift)
+        self._known: dict[int, arb] = {0: arb(1)}
+        self._use(2 * math.pi / math.sqrt(2 * _STRIP * (bits + 8) * math.log(2)))
+
+    def _use(self, step: float) -> None:
+        self.step = step
+        self._nodes: dict[tuple[int, int], tuple[arb, arb]] = {}
+
+    @steered_by_floats
+    def __call__(self, l: int) -> arb:
+        """B(l) for even l; PrecisionError where no step is fine enough."""
+        for _ in range(_HALVINGS):
+            deadline.check()
+            if l in self._known:
+                return self._known[l]
+            with precision(self.bits + l.bit_length() + _SPARE):
+                total = self._trapezoids(l)
+                off = self._share_off(l, total)
+                if off <= arb(2) ** -self.bits:
+                    self._known[l] = total + within(total * off / (1 - off))
+                else:
+                    self._use(self.step / 2)
+        raise PrecisionError(
+            f"B({l}): found no step that is small enough", remedy="ask for fewer digits"
+        )
+
+    def _share_off(self, l: int, total: arb) -> arb:
+        """k with T/(1+k) <= B <= T/(1−k), from the strip |Im t| <= a and Minkowski's inequality."""
+        with precision(_BOUND_BITS):
+            height = arb(2 * math.pi / self.step / _STRIP)
+            n, s = l // 2, ball(self.shift)
+            mean = (total / 2).root(n)
+            turned = ((s * height) ** 2).min(arb(4)) * ((n - 1) * s**2 / 2).exp()
+            growth = (height**2 / 2).exp() * (1 + turned / mean) ** n
+            off = 2 * growth / (2 * arb.pi() * height / arb(self.step)).expm1()
+            return off if off < 1 else arb("inf")
+
+    def _trapezoids(self, l: int) -> arb:
+        """h Σ φ(z)(e^{st} − 1)^l"""
+        total = self._side(l, -1) + self._side(l, 1)
+        return total * arb(self.step) / (2 * arb.pi()).sqrt()
+
+    def _side(self, l: int, side: int) -> arb:
+        """Σ over t > 0 or t < 0: a window about the peak of what is log-concave there."""
+        reach = math.sqrt(2 * math.log(2) * (self.bits + _SPARE))
+        peak = self._peak(l, side)
+        first, last = (max(0, math.floor((peak + x * reach) / self.step)) for x in (-1, 1))
+        terms = []
+        for k in range(first, last + 1):
+            log, weight = self._node(k if side > 0 else -1 - k)
+            terms.append((log * l + weight).exp())
+        beyond = geometric_tail(terms[-1] ** 2 / terms[-2], terms[-1] / terms[-2])
+        if first > 0:
+            beyond += geometric_tail(terms[0] ** 2 / terms[1], terms[0] / terms[1])
+        return sum(terms, arb(0)) + up_to(beyond)
+
+    def _node(self, j: int) -> tuple[arb, arb]:
+        """log|e^{st} − 1| and −z²/2 at t = (j + ½)h."""
+        if (j, ctx.prec) not in self._nodes:
+            s, t = ball(self.shift), arb(self.step) * (2 * j + 1) / 2
+            self._nodes[j, ctx.prec] = abs((s * t).expm1()).log(), -((s / 2 + t) ** 2) / 2
+        return self._nodes[j, ctx.prec]
+
+    def _peak(self, l: int, side: int) -> float:
+        """About how far from 0 on one side t + s/2 = ls/(1 − e^{−st})."""
+        s, far = self._float, 1.0
+
+        def lies_ahead(distance: float) -> bool:
+            t = side * distance
+            slope = l * s / -math.expm1(min(-s * t, 700.0)) - (t + s / 2)
+            return slope * side > 0
+
+        while lies_ahead(far):
+            deadline.check()
+            far *= 2
+        low = 0.0
+        for _ in range(40):
+            middle = (low + far) / 2
+            low, far = (middle, far) if lies_ahead(middle) else (low, middle)
+        return far
+
+
+# --- every order
+#
+# A_α − 1 of the sampled Gaussian mechanism for every real order α > 1, certified.
+
+# Costs measured in trapezoidal nodes, each a logarithm and an exponential, at 60 to 4,000 bits.
+_TRAPEZOID_START = 40
+_ERFC_COST = 4.5
+_ROOT_BITS = 500  # bits to which a node by a square root costs half of one by a logarithm
+_BINOMIAL_COST = 0.4
+_ALIKE = 3.0  # nats between two values of which one is found as well as the other on one grid
+_ALIKE_LOCALLY = 12.0  # the same where many orders are going to be asked
+
+#: (⌈α⌉, q, σ, bits) ↦ the grid for the orders up to ⌈α⌉, None where each has its own.
+Known: TypeAlias = dict[Any, TrapezoidNodes | None]
+
+
+@steered_by_floats
+def sampled_gaussian_excess(
+    alpha: Fraction, q: Fraction, sigma: Fraction, known: Known | None = None
+) -> arb:
+    """A_α − 1, A_α = E_{N(0,σ²)}[(1−q+q e^{(2z−1)/(2σ²)})^α], α > 1 (Mironov–Talwar–Zhang 2019).
+
+    What is `known` of one interval between whole orders serves the next order in it.
+    """
+    known = {} if known is None else known
+
+    def evaluate(bits: int) -> arb:
+        nodes = None
+        if alpha.denominator > 1:
+            asked = math.ceil(alpha), q, sigma, bits
+            if asked not in known:
+                if len(known) > 1:  # an irrational σ is between two
+                    known.clear()
+                known[asked] = shared_nodes(*asked)
+            nodes = known[asked]
+        return _cheapest(alpha, q, sigma, bits) if nodes is None else nodes.excess(alpha)
+
+    return to_relative_accuracy(evaluate)
+
+
+def shared_nodes(top: int, q: Fraction, sigma: Fraction, bits: int) -> TrapezoidNodes | None:
+    """One grid for all orders from top − 1 to top, where it does for each what its own would do."""
+    if top < 3:
+        return None
+    return _nodes_over((Fraction(top - 1), Fraction(top)), q, sigma, bits, _ALIKE)
+
+
+def _nodes_over(
+    orders: Orders, q: Fraction, sigma: Fraction, bits: int, alike: float
+) -> TrapezoidNodes | None:
+    """One grid for all orders between two, unless the logs of the values differ by more."""
+    low, high = (guess(alpha, q, sigma, bits) for alpha in orders)
+    if high.log_excess - low.log_excess > alike:
+        return None
+    guessed = replace(high, log_tolerance=low.log_tolerance)
+    grid = plan(guessed)
+    cost = _trapezoid_cost(guessed, grid, bits)
+    if grid.nodes > FEW_NODES or _ERFC_COST * _series_length(guessed, bits) < cost:
+        return None
+    return TrapezoidNodes(orders, q, sigma, guessed, grid)
+
+
+@steered_by_floats
+def sampled_gaussian_local(middle: int, q: Fraction, sigma: Fraction) -> Local | None:
+    """A_α − 1 for all α within ½ of a whole order; None where each has to be found by itself."""
+    orders = middle - REACH, middle + REACH
+    bits = ctx.prec - LOST // 2
+    slope = 1 / (2 * sigma * sigma)
+    steering = middle, float(q), float(slope)
+    length = newton_length(*steering, log_second_term(*steering) - (bits + 3) * LOG2)
+    if length is not None:
+        found: Local | None = newton_local(middle, q, slope, length)
+    else:
+        nodes = None if orders[0] < 2 else _nodes_over(orders, q, sigma, bits, _ALIKE_LOCALLY)
+        found = None if nodes is None else nodes.local(middle)
+    return found if found is not None and found.is_accurate else None
+
+
+def _cheapest(alpha: Fraction, q: Fraction, sigma: Fraction, bits: int) -> arb:
+    """The value by whichever of the three proved ways should take the least time."""
+    guessed = guess(alpha, q, sigma, bits)
+    grid = plan(guessed)
+    cost = _trapezoid_cost(guessed, grid, bits)
+    if alpha.denominator == 1 and _BINOMIAL_COST * float(alpha) < cost:
+        return excess_by_binomial(alpha, q, sigma, guessed)
+    erfc_cost = _ERFC_COST
+    if grid.nodes > FEW_NODES and is_root(alpha):  # whose nodes cost products and a root
+        erfc_cost *= 1 + bits / (_ROOT_BITS * alpha.denominator)
+    if erfc_cost * _series_length(guessed, bits) < cost:
+        return excess_by_series(alpha, q, sigma, guessed)
+    return TrapezoidNodes((alpha, alpha), q, sigma, guessed, grid).excess(alpha)
+
+
+def _trapezoid_cost(guessed: Guess, grid: TrapezoidGrid, bits: int) -> float:
+    """In nodes, of which those far from both peaks are left out."""
+    window = 2 * math.sqrt(2 * bits * LOG2) * guessed.sigma / grid.step
+    return _TRAPEZOID_START + min(grid.nodes, 2 * window)
+
+
+def _series_length(guessed: Guess, bits: int) -> float:
+    """About how many erfc the two series take together."""
+    alpha = 1 + guessed.lam
+    middle = crossing(guessed.rate, guessed.rest, guessed.sigma)
+    most = alpha + 0.4 * bits
+    left = _side_length(guessed, middle, guessed.log_weight(min(0.0, middle)))
+    right = _side_length(guessed, alpha - middle, guessed.log_weight(max(alpha, middle)))
+    return min(left, most) + min(right, most)
+
+
+def _side_length(guessed: Guess, distance: float, log_weight: float) -> float:
+    """Terms until one is below 2^{i−α} of the tolerance; infinite where they fall too slowly."""
+    alpha, variance = 1 + guessed.lam, guessed.sigma**2
+    fall = log_weight + alpha * LOG2 - guessed.log_tolerance
+    decay = distance / variance - math.log(alpha)
+    if fall <= 0:
+        return 1.0
+    if decay <= 0 or decay * decay * variance <= 2 * fall:
+        return math.inf
+    return 2 + variance * (decay - math.sqrt(decay * decay - 2 * fall / variance))
+
+
+def excess_by_binomial(alpha: Fraction, q: Fraction, sigma: Fraction, guessed: Guess) -> arb:
+    """A_α − 1 = Σ_{k=2}^α C(α,k)(1−q)^{α−k}q^k (e^{(k²−k)/(2σ²)} − 1) for integer α ≥ 2."""
+    order = int(alpha)
+    relative = guessed.log_excess - guessed.log_tolerance
+    lost = 2 * math.log2(max(1.0, guessed.sigma)) + 2 * math.log2(order)
+    with ctx.workprec(int(relative / LOG2 + lost) + 12):
+        odds, growth = ball(q / (1 - q)), ball(1 / (sigma * sigma)).exp()
+        weight = ball(1 - q) ** (order - 2) * ball(q * q) * (order * (order - 1) // 2)
+        factor = power = growth
+        total = arb(0)
+        for k in range(2, order + 1):
+            deadline.check()
+            total += weight * (power - 1)
+            factor *= growth
+            power *= factor
+            weight = weight * odds * (order - k) / (k + 1)
+        return total
+
+
+def excess_by_series(alpha: Fraction, q: Fraction, sigma: Fraction, guessed: Guess) -> arb:
+    """A_α − 1 by the two-sided erfc series split at z₁, ∫(1+x)^α dμ on [0, 1] (MTZ19)."""
+    with ctx.workprec(_series_bits(guessed)):
+        tolerance = arb(guessed.log_tolerance).exp()
+        left, right = _left_moments(alpha, q, sigma), _right_moments(alpha, q, sigma)
+        below = binomial_integral(alpha, left, arb(1), tolerance)
+        return below + binomial_integral(alpha, right, arb(1), tolerance) - 1
+
+
+def _series_bits(guessed: Guess) -> int:
+    """Bits for an absolute error of the series at the tolerance."""
+    scale = max(guessed.log_excess, 0.0) - guessed.log_tolerance
+    terms = 1 + guessed.lam + scale
+    exponent = (terms / guessed.sigma) ** 2 + (guessed.sigma * math.log(guessed.rate)) ** 2
+    return int(scale / LOG2 + math.log2(terms * terms * (exponent + 1))) + 12
+
+
+def _left_moments(alpha: Fraction, q: Fraction, sigma: Fraction) -> Iterator[arb]:
+    """(1−q)^{α−i} q^i e^{(i²−i)/(2σ²)} erfc((i−z₁)/(√2σ))/2 for i = 0, 1, …"""
+    variance, odds = ball(sigma * sigma), ball(q / (1 - q))
+    crossing = 0.5 - variance * odds.log()
+    return _erfc_progression(ball(1 - q) ** ball(alpha), odds, -crossing, variance)
+
+
+def _right_moments(alpha: Fraction, q: Fraction, sigma: Fraction) -> Iterator[arb]:
+    """(1−q)^i q^{α−i} e^{((α−i)²−(α−i))/(2σ²)} erfc((z₁−α+i)/(√2σ))/2 for i = 0, 1, …"""
+    variance, odds, order = ball(sigma * sigma), ball(q / (1 - q)), ball(alpha)
+    crossing = 0.5 - variance * odds.log()
+    factor = ball(q) ** order * (ball(alpha * (alpha - 1)) / (2 * variance)).exp()
+    ratio = (ball(1 - alpha) / variance).exp() / odds
+    return _erfc_progression(factor, ratio, crossing - order, variance)
+
+
+def _erfc_progression(factor: arb, ratio: arb, start: arb, variance: arb) -> Iterator[arb]:
+    """factor·ratio^i·e^{(i²−i)/(2σ²)}·erfc((start+i)/(√2σ))/2 for i = 0, 1, …"""
+    growth, scale = (1 / variance).exp(), 1 / (2 * variance).sqrt()
+    factor = factor / 2
+    i = 0
+    while True:
+        deadline.check()
+        yield factor * ((start + i) * scale).erfc()
+        factor *= ratio
+        ratio *= growth
+        i += 1

@@ -1,0 +1,439 @@
+"""Which triangle of fixed-size sampling is the worst, and a proof of it.
+
+Balls of few bits prove where G is the largest (docs/proofs.md, section 14): about each place that
+may be it there is a cell on which nothing is larger, as G rises up to the end B = δ², or is
+concave; on what is left G is walked along from cell to cell, and stays below.
+
+Where that proves nothing, G − 1 exceeds that of the larger end by a stated share at most.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from flint import arb, ctx
+
+from symacct.analysis.triangles import (
+    OnAPiece,
+    Triangles,
+    Triple,
+    derivatives_of_slope,
+    lattice_of,
+    on_a_piece,
+    slope_at,
+    slopes,
+    triple_log_excess,
+)
+from symacct.kernel import deadline
+from symacct.kernel.errors import LimitError, PrecisionError
+from symacct.kernel.sums.balls import ball
+from symacct.kernel.sums.order_search import crossing, golden_valley
+
+_BITS = 24  # of places that are tried
+_SURE = 12  # of its bits, when the rest is found
+_LOOK_BITS = 20  # of G in float64, where only places are compared
+_ORDER_BITS = 12  # of an order: one look serves all that agree in them
+_NEARLY = 3  # bits of a place that is seen at an order close by
+_VALUE_BITS = 48  # of G: a place inside may be the highest by little
+_APART = 1e-6  # of logarithms in float64 that differ beyond doubt
+_PIECES = 200  # looked at before it is given up
+_PIECES_NEAR = 48  # where only a share is lost by it
+_FEW_PIECES = 240  # of the slope by integrals, which take about a second together at most
+_SOME_NODES = 400_000  # of G itself, where it is asked for again and again
+_NARROWEST = Fraction(1, 2**14)  # of the range, a piece that is tried
+_SHORT = Fraction(1, 2**6)  # of the range: a way on that is worth no more than an integral
+_LEAST_SQUARES, _MOST_SQUARES = 8, 32  # at which G is looked at in float64
+_NEAR = 0.02  # of a logarithm at one of these, to the largest
+_SECTIONS = 16  # of what lies between two of these
+_PART = Fraction(5, 8)  # of a way on that is too far
+_GUARD_BITS = 8
+_ZERO = Fraction(0)
+_DOUBLE, _BITS_OF_ORDER = 53, 9
+_LEAST_ORDER, _MOST_ORDER = 1.5, 4096.0  # that are looked at for the equilateral triangle
+_LITTLE_NOISE = 4  # sensitivities to a deviation
+_TOLERANCE = 2.0**-8  # of the order from which on it is not the worst
+_SHARES_OF_ORDER = (1.0, 0.98, 0.95, 0.9, 0.8, 0.6)
+#: Shares of G − 1 by which the maximum may exceed the larger end; the last is proved for all.
+SHARES = (Fraction(1, 1000), Fraction(1, 50), Fraction(3, 20), Fraction(1, 2))
+
+
+@dataclass(frozen=True)
+class TriangleEnd:
+    """An end, which may be the maximum, on whose cell nothing is larger."""
+
+    triple: Triple
+    low: Fraction
+    high: Fraction
+
+    def refined(self, bits: int) -> tuple[Triple, arb]:
+        """The triple, and 0: nothing is above it."""
+        return self.triple, arb(0)
+
+
+@dataclass(frozen=True)
+class Summit:
+    """A maximum inside: on its cell G″ <= −bend < 0."""
+
+    triangles: Triangles
+    low: Fraction
+    high: Fraction
+    bend: arb
+
+    def refined(self, bits: int) -> tuple[Triple, arb]:
+        """A triple, and at most the share of its G − 1 by which the maximum is above it.
+
+        G′²/(2 bend): as much as a parabola rises on from there.
+        """
+        half = bits // 2 + _GUARD_BITS
+        place = turning(self.triangles, self.low, self.high, half)
+        with ctx.workprec(bits):
+            above = slope_at(self.triangles, place, half) ** 2 / (2 * self.bend)
+            return self.triangles.at(place), above / self.triangles.excess(place)
+
+
+Place = TriangleEnd | Summit
+
+
+def turning(triangles: Triangles, low: Fraction, high: Fraction, bits: int) -> Fraction:
+    """A place between, and above 0, where dG/dB is about 0, falling; by few bits first."""
+    if bits > _BITS:
+        place, reach = turning(triangles, low, high, _BITS), (high - low) / 2**_SURE
+        low, high = max(place - reach, low), min(place + reach, high)
+
+    @functools.cache
+    def slope(square: Fraction) -> arb:
+        return slope_at(triangles, square, bits)
+
+    with ctx.workprec(bits):
+        return crossing(slope, lambda square: arb(0), max(low, high / 2**_SURE), high)
+
+
+def is_far_beyond(triangles: Triangles, bits: int) -> bool:
+    """Is B = 0 proved to be the maximum to `bits` bits of G − 1, no triangle being looked at?"""
+    rise = ball(triangles.delta**2) * triangles.steepest(triangles.delta**2)
+    return bool(rise * arb(2) ** bits <= triangles.excess(Fraction(0)))
+
+
+def worst(triangles: Triangles) -> tuple[Place, ...] | None:
+    """Of which one is proved to be the maximum; None where nothing is."""
+    ends = RiseBounds(triangles).worst_ends()
+    if ends is not None or not _is_quick(triangles):
+        return ends
+    return MeasuredRiseBounds(triangles).worst()
+
+
+@functools.lru_cache(maxsize=256)
+def equilateral_order(gamma: Fraction, delta: Fraction) -> Fraction | None:
+    """About the largest order at which B = δ² is proved to be the worst; None if none is found.
+
+    Nothing rests on where it is looked for: at some share of the order from which on float64 sees
+    the other end above. Of little noise it would take seconds to find an order near 1.
+    """
+    if delta > _LITTLE_NOISE:
+        return None
+
+    def is_above(alpha: float) -> bool:
+        with suppress(PrecisionError, LimitError):
+            first, last = Triangles(_few_bits(alpha), gamma, delta).ends_in_floats
+            return last > first
+        return False
+
+    with ctx.workprec(_DOUBLE):
+        low, high = _LEAST_ORDER, _MOST_ORDER
+        if is_above(high):
+            low = high
+        while high > low * (1 + _TOLERANCE):
+            deadline.check()
+            middle = math.sqrt(low * high)
+            low, high = (middle, high) if is_above(middle) else (low, middle)
+        for share in _SHARES_OF_ORDER:
+            alpha = _few_bits(low * share)
+            if alpha < _LEAST_ORDER:
+                break
+            with suppress(PrecisionError, LimitError):
+                triangles = Triangles(alpha, gamma, delta)
+                places = worst(triangles)
+                if places is not None and all(_is_equilateral(place) for place in places):
+                    return alpha
+    return None
+
+
+def _is_equilateral(place: Place) -> bool:
+    """Else it is the end B = 0, or lies inside."""
+    return isinstance(place, TriangleEnd) and place.high > 0
+
+
+def _few_bits(alpha: float) -> Fraction:
+    """An order to 1 in 512, from below."""
+    step = Fraction(2) ** (math.frexp(alpha)[1] - _BITS_OF_ORDER)
+    return math.floor(Fraction(alpha) / step) * step
+
+
+def _is_quick(triangles: Triangles) -> bool:
+    return lattice_of(triangles.ends[1], _BITS).nodes <= _SOME_NODES
+
+
+def raised_end(triangles: Triangles) -> tuple[Triple, Fraction]:
+    """The larger end, and the least share of G − 1 that is proved to be enough."""
+    ways = [
+        RiseBounds(triangles),
+        *([MeasuredRiseBounds(triangles)] if _is_quick(triangles) else []),
+    ]
+    first, last = triangles.end_excesses
+    best, most = (1, last) if last > first else (0, first)
+    top = triangles.delta**2
+    for share in SHARES[:-1]:
+        spare = most * (1 + ball(share)) - first
+        if any(looks.stays_below(_ZERO, top, spare, _PIECES_NEAR) for looks in ways):
+            return triangles.ends[best], share
+    if not (last > first or first > last):
+        raise PrecisionError(
+            f"TRIPLE-GAUSSIAN-NEAR at order {triangles.alpha}: found two ends that cannot be told "
+            "apart, needed another order, or another theorem"
+        )
+    return triangles.ends[best], SHARES[-1]
+
+
+class RiseBounds:
+    """What is proved of G along B by a sum of exponentials, or else by the steepest rise."""
+
+    def __init__(self, triangles: Triangles) -> None:
+        self.triangles = triangles
+        self.top = triangles.delta**2
+        self.width = self.top / 4  # of a piece that is tried first
+        self.exponentials = slopes(triangles.alpha, triangles.gamma, triangles.delta)
+        self.factor = triangles.factor / ball((1 - triangles.gamma) ** 2)
+
+    def worst_ends(self) -> tuple[Place, ...] | None:
+        """The ends of which one is proved to be the maximum; None if neither is."""
+        first, last = self.triangles.ends_in_floats
+        if last <= first and self.stays_below(_ZERO, self.top, arb(0)):
+            return (self.line,)
+        if last < first - _APART:
+            return None
+        rise = self.triangles.end_excesses[1] - self.triangles.end_excesses[0]
+        rises = self.equilateral()
+        if not self.stays_below(_ZERO, rises.low, rise.lower().max(arb(0))):
+            return None
+        return (rises,) if rise > 0 else (self.line, rises)
+
+    @property
+    def line(self) -> TriangleEnd:
+        """The end B = 0."""
+        return TriangleEnd(self.triangles.ends[0], _ZERO, _ZERO)
+
+    def equilateral(self) -> TriangleEnd:
+        """The end B = δ², and from where on G is proved to rise to it."""
+        high, width = self.top, self.width
+        for _ in range(_PIECES):
+            if high <= 0 or width < _NARROWEST * self.top:
+                break
+            low = max(high - width, _ZERO)
+            if self.bounds(low, high)[0] > 0:
+                high = low
+            else:
+                width /= 2
+        return TriangleEnd(self.triangles.ends[1], high, self.top)
+
+    def bounds(self, low: Fraction, high: Fraction) -> tuple[arb, arb]:
+        """At least and at most what the slope of G is on the piece."""
+        if self.exponentials is None:
+            return arb("-inf"), self.triangles.steepest(high)
+        least, most = self.exponentials.over(low, high)
+        return self.factor * least, self.factor * most
+
+    def rise(self, low: Fraction, high: Fraction) -> arb:
+        """At most G(B) − G(low) at any B of the piece."""
+        return (ball(high - low) * self.bounds(low, high)[1]).max(arb(0))
+
+    def rise_between(self, low: Fraction, high: Fraction) -> arb:
+        """At most G(high) − G(low)."""
+        if self.exponentials is None:
+            return self.rise(low, high)
+        return self.factor * self.exponentials.rise_between(low, high)
+
+    def stays_below(self, low: Fraction, high: Fraction, spare: arb, pieces: int = _PIECES) -> bool:
+        """Is G − G(low) on the piece proved to be at most what is to spare, in so many steps?"""
+        width = min(self.width, high - low)
+        for _ in range(pieces):
+            if low >= high or width < _NARROWEST * self.top:
+                break
+            width = min(width, high - low)
+            if self.rise(low, low + width) <= spare:
+                spare -= self.rise_between(low, low + width)
+                low, width = low + width, 2 * width
+            else:
+                width /= 4
+        return low >= high
+
+
+class MeasuredRiseBounds(RiseBounds):
+    """Looks with G itself from place to place, and with balls of the slope's integral."""
+
+    def __init__(self, triangles: Triangles) -> None:
+        super().__init__(triangles)
+        drift, derivatives = derivatives_of_slope(triangles.alpha)
+        steepest = min(drift.least(power) for powers in derivatives for power in powers)
+        if steepest:
+            self.width = min(self.width, -1 / steepest)
+        self.asked = 0
+
+        @functools.cache
+        def value(square: Fraction) -> arb:
+            return triangles.excess(square, _VALUE_BITS)
+
+        self.value = value
+
+    def worst(self) -> tuple[Place, ...] | None:
+        """The places of which one is proved to be the maximum; None where nothing is."""
+        squares = self.candidates()
+        places = [place for square in squares if (place := self.place(square))]
+        if len(places) < len(squares):
+            return None
+        most = functools.reduce(arb.max, (self.value(square).lower() for square in squares))
+        edges = [_ZERO, *(edge for place in places for edge in (place.low, place.high)), self.top]
+        for low, high in zip(edges[::2], edges[1::2], strict=True):
+            spare = most - self.value(low)
+            if low in squares:  # so that G there is no more than what the places hold
+                spare = spare.max(arb(0))
+            if not self.stays_below(low, high, spare):
+                return None
+        return tuple(places)
+
+    def candidates(self) -> list[Fraction]:
+        """Where G is the largest, as far as float64 tells."""
+        found = heights(self.triangles)
+        best = max(found.values())
+        return sorted(square for square, height in found.items() if height > best - _APART)
+
+    def place(self, square: Fraction) -> Place | None:
+        """The place `square` with a cell about it on which nothing is larger, if one is proved."""
+        if square == 0:
+            return self.line
+        rises = self.equilateral()
+        if square == rises.high and rises.low < rises.high:
+            return rises
+        width = self.width
+        while width >= _NARROWEST * self.top:
+            deadline.check()
+            low, high = max(square - width / 2, _ZERO), min(square + width / 2, self.top)
+            found = self.piece(low, high)
+            if square == self.top and found.slope > 0:
+                return TriangleEnd(rises.triple, low, high)
+            if square < self.top and found.bend < 0:
+                return Summit(self.triangles, low, high, -found.bend.upper())
+            width /= 2
+        return None
+
+    def piece(self, low: Fraction, high: Fraction) -> OnAPiece:
+        """By integrals, as long as these take no seconds."""
+        self.asked += 1
+        if self.asked > _FEW_PIECES:
+            return OnAPiece(arb.nan(), arb.nan())
+        return on_a_piece(self.triangles, low, high)
+
+    def stays_below(self, low: Fraction, high: Fraction, spare: arb, pieces: int = _PIECES) -> bool:
+        """Is G below throughout? G is measured where a sum shows no way on, near it its slope."""
+        measured, most = low, self.value(low) + spare
+        for _ in range(pieces):
+            if low >= high:
+                break
+            right = self.proved_end(low, high, spare)
+            if right == low and measured != low:
+                measured, spare = low, most - self.value(low)
+                right = self.proved_end(low, high, spare)
+            if right > low:
+                spare -= self.rise_between(low, right)
+            else:
+                right, rise = self.by_slope(low, high, spare)
+                spare -= rise
+            if right == low:
+                break
+            low = right
+        return low >= high
+
+    def proved_end(self, low: Fraction, high: Fraction, spare: arb) -> Fraction:
+        """As far as a sum shows a way on that is worth more than an integral."""
+        right = high
+        while right == high or right - low > _SHORT * self.top:
+            deadline.check()
+            if self.rise(low, right) <= spare:
+                return right
+            right = low + (right - low) * _PART
+        return low
+
+    def by_slope(self, low: Fraction, high: Fraction, spare: arb) -> tuple[Fraction, arb]:
+        """The end of a piece on which an integral shows no larger rise, and at most the rise."""
+        while self.width >= _NARROWEST * self.top:
+            deadline.check()
+            right = min(low + self.width, high)
+            rise = ball(right - low) * self.piece(low, right).slope
+            if rise.max(arb(0)) <= spare:
+                self.width *= 2
+                return right, rise.upper()
+            if rise > spare:
+                break
+            self.width /= 4
+        return low, arb(0)
+
+
+# --- float64: where it may be, of which nothing is proved
+
+
+def highest(triangles: Triangles, bits: int) -> Fraction:
+    """Where G is the largest, inside to so many bits; by what is seen at an order close by."""
+    first, last = triangles.ends_in_floats
+    top = triangles.delta**2
+    ends = {_ZERO: first, top: last}
+    if _is_quick(triangles):
+        ends |= _measured(triangles, _tops(replace(triangles, alpha=_close(triangles.alpha))))
+    square = max(ends, key=ends.__getitem__)
+    reach = min(square, top - square) / 2**_NEARLY
+    return turning(triangles, square - reach, square + reach, bits) if reach else square
+
+
+def heights(triangles: Triangles) -> dict[Fraction, float]:
+    """log(G − 1) at the ends and where it is higher than about."""
+    ends = dict(zip((_ZERO, triangles.delta**2), triangles.ends_in_floats, strict=True))
+    return ends | _measured(triangles, _tops(triangles))
+
+
+def _measured(triangles: Triangles, squares: Iterable[Fraction]) -> dict[Fraction, float]:
+    return {square: triple_log_excess(triangles.at(square)) for square in squares}
+
+
+@functools.lru_cache(maxsize=1024)
+def _tops(triangles: Triangles) -> tuple[Fraction, ...]:
+    """Where inside the slope is 0, about those of some squares that are above their neighbours."""
+    top = triangles.delta**2
+    count = min(max(_LEAST_SQUARES, math.ceil(triangles.alpha * top / 2)), _MOST_SQUARES)
+    squares = [top * k / count for k in range(count + 1)]
+    values = [triple_log_excess(triangles.at(square), _LOOK_BITS) for square in squares]
+    found = (
+        _turning_between(triangles, squares[k - 1], squares[k + 1])
+        for k in range(1, count)
+        if values[k] >= max(values[k - 1], values[k + 1], max(values) - _NEAR)
+    )
+    return tuple(square for square in found if 0 < square < top)
+
+
+def _turning_between(triangles: Triangles, low: Fraction, high: Fraction) -> Fraction:
+    """Golden sections, until secants of the slope go the right way."""
+    width = (high - low) / _SECTIONS
+
+    def depth(square: Fraction) -> arb:
+        return arb(-triple_log_excess(triangles.at(square), _LOOK_BITS))
+
+    near = golden_valley(depth, low, high, width)
+    return turning(triangles, max(near - width, low), min(near + width, high), _BITS)
+
+
+def _close(alpha: Fraction) -> Fraction:
+    """An order that is as good to look at, the same one for many."""
+    step = Fraction(2) ** (math.frexp(alpha - 1)[1] - _ORDER_BITS)
+    return 1 + round((alpha - 1) / step) * step

@@ -1,1 +1,0 @@
-"""What everything rests on: errors, limits, exact numbers, claims, sources, arguments."""

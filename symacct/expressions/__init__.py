@@ -1,1 +1,0 @@
-"""The expression DAG: nodes, their parameters, and the register of theorems about them."""

@@ -1,0 +1,1 @@
+"""The kernel: numbers, expressions, theorems, sums, evaluation, conversions and answers."""

@@ -1,0 +1,844 @@
+"""Accountant: answers in balls, mpmath or float64, by whichever conversion proves the most."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, overload
+from weakref import WeakKeyDictionary
+
+import mpmath
+import numpy as np
+from flint import arb
+
+from symacct.kernel import arguments, limits, theorem_registry, upward
+from symacct.kernel.answer import Enclosure, Guarantee, first_bits, from_ball, to_digits, undecided
+from symacct.kernel.arguments import By
+from symacct.kernel.arithmetic import (
+    BALL,
+    FLOAT64,
+    Arithmetic,
+    LogNumber,
+    MpmathArithmetic,
+    Number,
+    UpwardMpmathArithmetic,
+)
+from symacct.kernel.arithmetic.ball import doubled, precision
+from symacct.kernel.claims import Claim, Kind
+from symacct.kernel.conversion import Conversion, OrderOne, WholeProfile
+from symacct.kernel.deadline import Budget, progress, tell_so_far
+from symacct.kernel.errors import (
+    AssumptionError,
+    CurveAloneError,
+    DomainError,
+    InfiniteError,
+    LimitError,
+    SoundnessError,
+    SymacctError,
+    echo,
+)
+from symacct.kernel.evaluation import (
+    CurveKey,
+    Evaluation,
+    NodeCurve,
+    as_decimal,
+    goal_of,
+    theorem_node,
+)
+from symacct.kernel.exact import (
+    INFINITY,
+    Numeric,
+    Order,
+    OrderArray,
+    array_order,
+    order,
+    typed_value,
+)
+from symacct.kernel.failures import may_fail
+from symacct.kernel.memory import Key, Remembered, new_lock
+from symacct.kernel.node import Node, as_node
+from symacct.kernel.optimal_order import BestOrder
+from symacct.kernel.parameters import given_delta, rational
+from symacct.kernel.question import (
+    LARGER,
+    EpsilonDelta,
+    at_order_one,
+    by_the_profile,
+    no_larger_at_one,
+)
+from symacct.theory.conversion import BEST
+from symacct.theory.conversion import proved as proved_conversion
+
+# --- the smallest number in time
+#
+# The smallest number that is proved within a question's time, by whichever conversion proves it.
+#
+# A question has `limits(seconds=…)` seconds of processor time for all that it asks. What is proved
+# by then is the answer, and a note says so where more time may prove a smaller number.
+
+#: Conversions: the usual one of a Rényi order, all that an order proves, and the exact profile.
+BY_ORDERS, CLOSEST, TRUE = "improved", "optimal", "exact"
+#: Digits of a screen, those that the exact profile is asked for first, and where these take long.
+SCREEN_DIGITS, _SOME_DIGITS, _FEW_DIGITS = 6, 4, 2
+_MORE_TIME = 3  # times the seconds that a note proposes
+#: Shares of the time that is left, of each way when it is its turn; the rest is for the last one.
+_EXACT = _BY_ORDERS = _ROUGHLY = Fraction(1, 2)
+_OTHER = Fraction(3, 4)
+_ALL = Fraction(1)
+#: Seconds of a few orders, though a way before them was longer than its share: half of the one that
+#: a question may be late by.
+_LEAST = 0.5
+
+
+class OfAKind(Protocol):
+    """What is answered by one conversion or another: true, or an upper bound of what is."""
+
+    @property
+    def kind(self) -> Kind: ...
+
+
+_T = TypeVar("_T", bound=OfAKind)
+_S = TypeVar("_S")
+
+
+@dataclass(frozen=True)
+class Ways(Generic[_T]):
+    """How an answer is asked for, and how two answers compare.
+
+    `exact` ask the exact profile, each for more digits than the one before, and `roughly` asks for
+    few, where the first of them is out of time. `by_orders` asks by Rényi orders, and
+    `by_few_orders` tries some of them while there is time, one at least, where either is out of
+    time. `closest` asks for all that an order proves. `others` lists ways to a bound that are about
+    few expressions, or where the exact profile is not known; None says that one proves nothing.
+    `against` says why an exact answer is not the better of two, or nothing, and `shown` is a short
+    text of an answer for the line of progress.
+    """
+
+    exact: tuple[Callable[[], _T], ...]
+    roughly: Callable[[], _T]
+    by_orders: Callable[[], _T]
+    by_few_orders: Callable[[], _T]
+    closest: Callable[[], _T]
+    others: Callable[[bool], Iterable[Callable[[], _T | None]]]
+    against: Callable[[_T, _T | None], str]
+    is_less: Callable[[_T, _T], bool]
+    shown: Callable[[_T], str]
+
+
+@dataclass(frozen=True)
+class Best(Generic[_T]):
+    """The best answer that is proved, why the exact profile does not give it, and what time did.
+
+    `in_time` is false where more time may prove a better one.
+    """
+
+    answer: _T
+    not_exact: str = ""
+    in_time: bool = True
+
+
+def best(ways: Ways[_T]) -> Best[_T]:
+    """The best answer that is proved within the question's time; an error where there is none.
+
+    The exact profile comes first, as it is mostly the least; where it is a bound, orders do too.
+    Where its time is over a few orders come next: they are cheap, and the first of them may take
+    all that is left.
+    """
+    seconds = limits.current().seconds
+    with progress(f"looking for the smallest number proved in {seconds} s", piped=True):
+        return _Search(ways, Budget(seconds)).best()
+
+
+class _Search(Generic[_T]):
+    """The ways that are tried, each in its share of the question's time, and what they gave."""
+
+    def __init__(self, ways: Ways[_T], budget: Budget) -> None:
+        self.ways, self.budget = ways, budget
+        #: Did each way that was tried end before its time?
+        self.in_time = True
+
+    def best(self) -> Best[_T]:
+        ways = self.ways
+        exact, untrue = self._exactly()
+        if exact is not None and exact.kind is Kind.EXACT and not ways.against(exact, None):
+            return Best(exact)
+        if exact is None and untrue is None:
+            few, _ = self._tried(_ALL, ways.by_few_orders, _LEAST)
+            known = self._less(few, self._others(False))
+            by_orders, refused = self._tried(_BY_ORDERS, ways.by_orders)
+            exact, untrue = self._tried(_ROUGHLY, ways.roughly)
+        else:
+            by_orders, refused = self._by_orders()
+            known = self._others(exact is not None)
+        if by_orders is not None:
+            closest, _ = self._tried(_ALL, ways.closest)
+            known = self._less(self._less(by_orders, closest), known)
+        if exact is not None:
+            not_exact = ways.against(exact, known)
+            if not not_exact:
+                return Best(exact, "", self.in_time)
+        else:
+            not_exact = f"not {late()}" if untrue is None else _not_known(untrue)
+        if known is not None:
+            return Best(known, not_exact, self.in_time)
+        # That no finite answer is true says more than that no order gives one.
+        if isinstance(untrue, InfiniteError) or (untrue is not None and refused is None):
+            raise untrue
+        raise refused or LimitError(
+            f"found nothing that is {late()}; needed more time, {_more_time()}"
+        )
+
+    def _others(self, has_profile: bool) -> _T | None:
+        """The best of the bounds that are about few expressions, if any is about this one."""
+        least: _T | None = None
+        for other in self.ways.others(has_profile):
+            found, _ = self._tried(_OTHER, other)
+            least = self._less(found, least)
+        return least
+
+    def _exactly(self) -> tuple[_T | None, SymacctError | None]:
+        """The exact profile's answer to as many digits as are had, or the error that refuses it."""
+        first, *others = self.ways.exact
+        found, refused = self._tried(_EXACT, first)
+        for more in others:
+            if found is None:
+                break
+            tell_so_far(self.ways.shown(found))
+            better, _ = _tried(functools.partial(self.budget.ask, _EXACT, more))
+            if better is None:
+                break
+            found = better
+        return found, refused
+
+    def _by_orders(self) -> tuple[_T | None, SymacctError | None]:
+        """What Rényi orders give, or where they are out of time a few of them."""
+        found, refused = self._tried(_BY_ORDERS, self.ways.by_orders)
+        if found is None and refused is None:
+            found, refused = self._tried(_ALL, self.ways.by_few_orders, _LEAST)
+        return found, refused
+
+    def _tried(
+        self, share: Fraction, way: Callable[[], _T | None], least: float = 0.0
+    ) -> tuple[_T | None, SymacctError | None]:
+        """The answer, or the error that refuses it; neither where its time is over."""
+        ended = False
+
+        def question() -> _T | None:
+            nonlocal ended
+            found = way()
+            ended = True
+            return found
+
+        found, refused = _tried(lambda: self.budget.ask(share, question, least))
+        self.in_time = self.in_time and (ended or refused is not None)
+        return found, refused
+
+    def _less(self, one: _T | None, other: _T | None) -> _T | None:
+        """The better of two answers, of which each may not be there."""
+        if one is None or other is None:
+            return other if one is None else one
+        return other if self.ways.is_less(other, one) else one
+
+
+def _tried(question: Callable[[], _S | None]) -> tuple[_S | None, SymacctError | None]:
+    """The answer, or the error that refuses it."""
+    try:
+        return question(), None
+    except SymacctError as error:
+        return None, error
+
+
+def late() -> str:
+    """What is said of what was not found in the question's time."""
+    return f"computed within {limits.current().seconds} s"
+
+
+def _more_time() -> str:
+    return f"{_MORE_TIME * limits.current().seconds} seconds"
+
+
+def _not_known(error: SymacctError) -> str:
+    """Why the true number is not known; the remedy was taken, which is to ask by orders."""
+    if isinstance(error, CurveAloneError):
+        return (
+            f"not known: {error.name} fixes only a bound on the Rényi curve; the number to report "
+            "is a bound that follows from it"
+        )
+    return f"not known: {error.finding}"
+
+
+def pinned_conversion(conversion: str, orders: object, by: By) -> str:
+    """The conversion asked for; orders or a theorem pin BY_ORDERS in the place of BEST."""
+    is_pinned = orders is not None or by is not None
+    return BY_ORDERS if conversion == BEST and is_pinned else conversion
+
+
+def best_guarantee(
+    ask: Callable[[str, int], Guarantee],
+    by_few_orders: Callable[[], Guarantee],
+    others: Callable[[bool], Iterable[Callable[[], Guarantee | None]]],
+    digits: int,
+    are_asked: bool,
+) -> Guarantee:
+    """The guarantee with the smallest number that is proved within the question's time.
+
+    `ask` is asked by a conversion to so many digits, and `others` are bounds by no conversion.
+    Fewer digits than `digits` are noted where `are_asked` says that somebody asked for them.
+    """
+
+    counts = sorted({min(count, digits) for count in (_SOME_DIGITS, SCREEN_DIGITS, digits)})
+    found = best(
+        Ways(
+            exact=tuple(functools.partial(ask, TRUE, count) for count in counts),
+            roughly=lambda: ask(TRUE, min(_FEW_DIGITS, digits)),
+            by_orders=lambda: ask(BY_ORDERS, digits),
+            by_few_orders=by_few_orders,
+            closest=lambda: ask(CLOSEST, digits),
+            others=others,
+            against=against,
+            is_less=is_less,
+            shown=lambda g: f"{g.letter} = {g.asked.rounded(SCREEN_DIGITS)}",
+        )
+    )
+    answer, had = found.answer, found.answer.asked.digits_asked
+    if answer.conversion == TRUE and had < min(digits, SCREEN_DIGITS):
+        answer = _as_bound(answer, digits)
+        found = replace(found, in_time=False)
+    elif answer.conversion == TRUE and had < digits and are_asked:
+        answer = _of_fewer(answer, digits)
+    answer = replace(answer, is_best=True, not_exact=found.not_exact)
+    return answer if found.in_time else noted(answer, may_be_smaller(answer))
+
+
+def noted(g: Guarantee, note: str) -> Guarantee:
+    """The guarantee with one more thing to know about its number, said once."""
+    return g if note in g.note else replace(g, note="; ".join(filter(None, [g.note, note])))
+
+
+def may_be_smaller(g: Guarantee) -> str:
+    """A note that more time may prove a smaller number, and how it is given."""
+    return (
+        f"this is what is {late()}; {_more_time()} may prove a smaller {g.letter}, and "
+        f"conversion {TRUE} runs to its end"
+    )
+
+
+def _of_fewer(g: Guarantee, digits: int) -> Guarantee:
+    """The exact profile's guarantee to fewer digits than were asked for."""
+    had = g.asked.digits_asked
+    note = f"{had} digits of the {digits} asked for are {late()}; the number is safe to report"
+    return noted(g, note)
+
+
+def _as_bound(g: Guarantee, digits: int) -> Guarantee:
+    """What few digits of the exact profile prove from above, with a note what is true at least."""
+    name = "epsilon" if g.epsilon is g.asked else "delta"
+    claim = replace(g.asked.claim, kind=Kind.UPPER)
+    bound = replace(g.asked, claim=claim, digits_asked=digits, exactly=None)
+    asked: dict[str, Any] = {name: bound}
+    found = replace(g, kind=Kind.UPPER, **asked)
+    if g.kind is not Kind.EXACT:
+        return found
+    return noted(found, f"{_no_less(g)}{g.asked.rounded_down(3)} is true")
+
+
+def says_least(g: Guarantee) -> bool:
+    """Does the note of the guarantee say what the true number is at least?"""
+    return _no_less(g) in g.note
+
+
+def _no_less(g: Guarantee) -> str:
+    return f"no {g.letter} below "
+
+
+#: In the place of LARGER where nobody asked for the exact conversion.
+_ONLY = "not known: the pairs that dominate prove only"
+
+
+def against(exact: Guarantee, by_orders: Guarantee | None) -> str:
+    """Why the exact profile's guarantee is not to be reported, or nothing where it is.
+
+    It has to be proved, of the same neighbours, and no larger than the other.
+    """
+    if not (exact.needs_no_order and exact.asked.certified and exact.claim.certified):
+        return exact.note.replace(LARGER, _ONLY) or "the exact profile is not certified"
+    if by_orders is None:
+        return ""
+    if exact.claim.adjacency != by_orders.claim.adjacency:
+        return f"the exact profile is that under {exact.claim.adjacency}"
+    if is_less(by_orders, exact):
+        return f"the dominating pair gives no less than {exact.asked.rounded(6)}"
+    return ""
+
+
+def is_less(one: Guarantee, than: Guarantee) -> bool:
+    """Is it less in the digits that are printed? Ends beyond differ by how far each was found."""
+    a, b = one.asked, than.asked
+    same = a.exactly is not None and a.exactly == b.exactly
+    return bool(not same and a.upper < b.upper and a.rounded() != b.rounded())
+
+
+# --- accountants
+#
+# Accountant: answers in balls, mpmath or float64, and remembers every curve value.
+
+ENGINES = ("ball", "mpmath", "float64")
+Asked: TypeAlias = str | Iterable[Numeric] | None  # what orders= may be
+_END_BITS = 256  # of the ends of what float64 knows
+_FEW_ORDER_DIGITS = 4  # of a bound by a few orders, which is not the best
+_FLOAT_ERROR = 2.0**-40  # of float64, however few operations there were
+# Values of the curve and of its moments are oracle calls; what was derived from them is not.
+_COUNTED = ("", "excess", "dense")
+
+
+class Accountant:
+    """An accountant answers questions about expressions and remembers every curve value.
+
+    `digits` is the default number of significant digits. `engine` is "ball" (certified), "mpmath"
+    (an independent computation, not certified) or "float64" (fast, not certified). With "float64"
+    some theorems, such as TRIPLE-GAUSSIAN, answer by an upper bound, because the proof for each
+    order would take long. An answer never depends on earlier questions: a stored value is found
+    again only if everything that could change it is the same. Raises DomainError for digits that
+    are no whole number, LimitError for too many, and DomainError for another engine.
+
+    >>> from symacct import Gaussian, PoissonSubsample
+    >>> accountant = Accountant(digits=12)
+    >>> print(accountant.rdp(PoissonSubsample(Gaussian(5), "1/1000"), 100))
+    2.04884750703e-6
+    """
+
+    def __init__(self, digits: int = 30, engine: str = "ball") -> None:
+        self.digits = arguments.digits(digits)
+        self.engine = arguments.one_of(engine, "engine", ENGINES)
+        self._memo: WeakKeyDictionary[Node, dict[Key, Remembered]] = WeakKeyDictionary()
+        self._lock = new_lock()
+        self._touched: dict[int, tuple[Remembered, str]] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, or what a pickle gives back: the settings alone."""
+        return type(self), (self.digits, self.engine)
+
+    # --- remembering
+
+    def oracle_calls(self, m: Node) -> int:
+        """The number of distinct orders at which m's curve was evaluated and is still remembered.
+
+        The polynomial that is summed once for all orders near a whole order is not counted, and
+        neither are the values that are read from it.
+        """
+        with self._lock:
+            tables = self._memo.get(as_node(m, "oracle_calls").rewritten, {}).items()
+            asked = [
+                table
+                for key, table in tables
+                if isinstance(key, CurveKey) and not key.told_apart and key.derived in _COUNTED
+            ]
+            return len({alpha for t in asked for alpha in t.all()})
+
+    def clear(self) -> None:
+        """Forget every value."""
+        with self._asking():
+            self._memo.clear()
+
+    @contextlib.contextmanager
+    def _asking(self) -> Iterator[None]:
+        """One question at a time."""
+        within = self._lock._is_owned()  # a question within a question forgets nothing
+        with self._lock:
+            try:
+                yield
+            finally:
+                if not within:
+                    for table, limit in self._touched.values():
+                        table.forget(getattr(limits.current(), limit))
+                    self._touched.clear()
+
+    def _evaluation(self, ctx: Arithmetic, goal: Kind, by: By) -> Evaluation:
+        return Evaluation(ctx, goal, by, self._table)
+
+    def _table(self, node: Node, key: Key, limit: str = "values") -> Remembered:
+        """What is remembered of a node's curve under a key of all that changes a value."""
+        tables = self._memo.get(node)
+        if tables is None:
+            tables = self._memo[node] = {}
+        table = tables.get(key)
+        if table is None:
+            table = tables[key] = Remembered()
+        self._touched[id(table)] = table, limit
+        return table
+
+    def curve(self, m: Node, by: By = None) -> NodeCurve:
+        """m's curve in balls at flint's current precision, its values remembered."""
+        return self._evaluation(BALL, goal_of(m, by), by).curve(m)
+
+    # --- questions about the curve
+
+    @overload
+    def rdp(
+        self, m: Node, alpha: Numeric, by: By = None, digits: int | None = None
+    ) -> Enclosure: ...
+    @overload
+    def rdp(
+        self, m: Node, alpha: OrderArray, by: By = None, digits: int | None = None
+    ) -> np.ndarray: ...
+    def rdp(
+        self, m: Node, alpha: Numeric | OrderArray, by: By = None, digits: int | None = None
+    ) -> Enclosure | np.ndarray:
+        """ε(α) in nats as an Enclosure; with engine "float64" `alpha` may be an array of orders."""
+        goal = goal_of(m, by)
+        if self.engine == "float64" and isinstance(alpha, np.ndarray | list | tuple | range):
+            return self._array(m, alpha, goal, by)
+        return self._enclose(m, order(alpha), goal, by, digits)
+
+    def cgf(self, m: Node, lam: Numeric, by: By = None, digits: int | None = None) -> Enclosure:
+        """K(λ) = λ ε(λ+1) as an Enclosure; λ >= 0, or −1, where it is 0."""
+        if typed_value(lam, "lam") == -1:
+            return self._at_minus_one(m, digits)
+        factor = rational(lam, "lam")
+        return self._enclose(m, order(factor + 1), goal_of(m, by), by, digits, factor)
+
+    def _at_minus_one(self, m: Node, digits: int | None) -> Enclosure:
+        """K(−1) = log Q(P > 0) = 0: a finite ε(1) says that P and Q have one support."""
+        found = self._enclose(m, 1, goal_of(m, None), None, digits)
+        if found.upper == INFINITY:
+            raise AssumptionError(
+                f"lam = -1: found ε(1) = ∞ for {echo(m)}, needed a finite ε(1): if the privacy "
+                "loss may be infinite, K(-1) is not known to be 0"
+            )
+        zero = self._enclose(m, 1, goal_of(m, None), None, digits, 0)
+        return replace(zero, claim=replace(zero.claim, kind=Kind.EXACT))
+
+    def lower_bound(self, m: Node, alpha: Numeric, digits: int | None = None) -> Enclosure:
+        """The largest proved lower bound of ε(α), of kind `lower` even if it is the exact value."""
+        as_node(m, "lower_bound")
+        found = self._enclose(m, order(alpha), Kind.LOWER, None, digits)
+        return replace(found, claim=replace(found.claim, kind=Kind.LOWER))
+
+    def _enclose(
+        self,
+        m: Node,
+        alpha: Order,
+        goal: Kind,
+        by: By,
+        digits: int | None,
+        factor: Fraction | int = 1,
+    ) -> Enclosure:
+        """The value factor · ε(α), at a precision that is doubled until the digits are there."""
+        refuse_symbols(m, alpha)
+        digits = self.digits if digits is None else arguments.digits(digits)
+        ask = {"ball": self._by_balls, "mpmath": self._by_mpmath, "float64": self._by_float64}
+        with self._asking():
+            return ask[self.engine](m, alpha, goal, by, digits, factor)
+
+    def _by_balls(
+        self, m: Node, alpha: Order, goal: Kind, by: By, digits: int, factor: Fraction | int
+    ) -> Enclosure:
+        def value() -> tuple[arb, Claim]:
+            curve = self._evaluation(BALL, goal, by).curve(m)
+            ball = curve(alpha) if factor else arb(0)  # K(0) = 0, whatever ε(1) is
+            return (ball if factor == 1 else ball * BALL.number(factor)), curve.claim(alpha)
+
+        ball, claim, _ = to_digits(value, digits, lambda: f"{echo(m)} at order {echo(alpha)}")
+        found = from_ball(ball, claim, digits, claim.certified)
+        return as_decimal(found, m, alpha, goal, by, factor)
+
+    def _by_mpmath(
+        self, m: Node, alpha: Order, goal: Kind, by: By, digits: int, factor: Fraction | int
+    ) -> Enclosure:
+        """Two precisions that agree to the digits asked; not a proof."""
+        coarse: Number = None
+        # In turn, for what is lost in a rounding downwards is not in one upwards.
+        directions = itertools.cycle((MpmathArithmetic, UpwardMpmathArithmetic))
+        for bits in doubled(first_bits(digits)):
+            ctx = next(directions)(bits)
+            curve = self._evaluation(ctx, goal, by).curve(m)
+            fine = curve(alpha) if factor else ctx.number(0)
+            if ctx.is_infinite(fine):
+                return _uncertified(fine, fine, curve.claim(alpha), digits)
+            fine = fine * ctx.number(factor)
+            if coarse is not None and fine >= 0:
+                error = abs(fine - coarse)
+                if fine == coarse or error <= abs(fine) * ctx.number(Fraction(1, 10**digits)) / 2:
+                    return _uncertified(fine - error, fine + error, curve.claim(alpha), digits)
+            coarse = fine
+        raise undecided(f"{echo(m)} at order {alpha}", digits)
+
+    def _by_float64(
+        self, m: Node, alpha: Order, goal: Kind, by: By, digits: int, factor: Fraction | int
+    ) -> Enclosure:
+        """About 12 digits less what cancels, whatever was asked; not a proof."""
+        curve = self._evaluation(FLOAT64, goal, by).curve(m)
+        value = curve(alpha) if factor else FLOAT64.number(0)
+        if not FLOAT64.is_infinite(value):
+            value = value * FLOAT64.number(factor)
+        return _uncertified(*_ends(value), curve.claim(alpha), digits)
+
+    def _array(self, m: Node, alphas: OrderArray, goal: Kind, by: By) -> np.ndarray:
+        refuse_symbols(m)
+        orders = np.asarray(alphas, dtype=np.float64)
+        if orders.size == 0 or np.isnan(orders).any() or (orders < 1).any():
+            raise DomainError("order alpha: found NaN, an order below 1 or none, needed 1 <= alpha")
+        with self._lock:
+            curve = self._evaluation(FLOAT64, goal, by).curve(m)
+            found = np.array(curve(orders.ravel()).known())
+            for i in np.flatnonzero(np.isnan(found)):  # ∞ on the way, which an array does not tell
+                value = curve(array_order(orders.flat[i]))
+                found[i] = INFINITY if FLOAT64.is_infinite(value) else value.known()
+            return found.reshape(orders.shape)
+
+    # --- (ε, δ)
+
+    def epsilon(
+        self,
+        m: Node,
+        delta: Numeric,
+        conversion: str = BEST,
+        orders: Asked = None,
+        by: By = None,
+        digits: int | None = None,
+    ) -> Guarantee:
+        """The Guarantee with the smallest ε for δ ∈ [0, 1); see `Node.epsilon`."""
+        return self._ask(m, "delta", given_delta(delta), conversion, orders, by, digits)
+
+    def delta(
+        self,
+        m: Node,
+        epsilon: Numeric,
+        conversion: str = BEST,
+        orders: Asked = None,
+        by: By = None,
+        digits: int | None = None,
+    ) -> Guarantee:
+        """The Guarantee with the smallest δ for ε >= 0; see `Node.delta`."""
+        given = rational(epsilon, "epsilon")
+        return self._ask(m, "epsilon", given, conversion, orders, by, digits)
+
+    def _ask(
+        self,
+        m: Node,
+        given: str,
+        value: Fraction,
+        conversion: str,
+        orders: Asked,
+        by: By,
+        digits: int | None,
+    ) -> Guarantee:
+        """The Guarantee by the conversion that is asked for, or the best that is proved in time."""
+        conversion = pinned_conversion(conversion, orders, by)
+        made = None if conversion == BEST else proved_conversion(conversion)
+        usual = made or proved_conversion(BY_ORDERS)
+        question = EpsilonDelta(m=m, by=by, conversion=usual, given=given, value=value)
+        self._check(question)
+        is_default, digits = digits is None, self.digits if digits is None else digits
+        digits = arguments.digits(digits)
+        if made is not None:
+            return self._guarantee(question, orders, digits, is_default)
+        return self._best(question, digits, is_default)
+
+    def lower_epsilon(self, m: Node, delta: Numeric, digits: int | None = None) -> Enclosure:
+        """A lower bound of the true ε(δ), of kind `lower`; see `Node.lower_epsilon`."""
+        return self._lower(m, True, given_delta(delta), digits)
+
+    def lower_delta(self, m: Node, epsilon: Numeric, digits: int | None = None) -> Enclosure:
+        """A lower bound of the true δ(ε), of kind `lower`; see `Node.lower_epsilon`."""
+        return self._lower(m, False, rational(epsilon, "epsilon"), digits)
+
+    def _lower(self, m: Node, asks_epsilon: bool, given: Fraction, digits: int | None) -> Enclosure:
+        m = as_node(m, "lower_epsilon")
+        refuse_symbols(m)
+        digits = self.digits if digits is None else arguments.digits(digits)
+        if (parts := may_fail(m)) is not None:
+            return parts.lower(
+                asks_epsilon, given, digits, lambda m, at: self._lower(m, asks_epsilon, at, digits)
+            )
+        with self._asking(), precision(first_bits(digits)):
+            exact = proved_conversion(TRUE)
+            assert isinstance(exact, WholeProfile)  # noqa: S101  # it is registered as that
+            return exact.lower_bound(m, asks_epsilon, given, digits)
+
+    def _check(self, question: EpsilonDelta) -> None:
+        """Raises what keeps a question from being answered by any conversion."""
+        m = as_node(question.m, "epsilon")
+        refuse_symbols(m)
+        if goal_of(m, question.by) is Kind.LOWER:
+            raise SoundnessError(
+                f"{echo(m)}: found only a lower bound, which guarantees nothing; "
+                "needed an exact curve or an upper bound"
+            )
+        theorem_registry.refuse_unproved(question.by)
+        if self.engine != "ball":
+            raise DomainError(
+                f"engine: found {echo(self.engine)}, needed 'ball': a guarantee has to be certified"
+            )
+
+    def _best(self, question: EpsilonDelta, digits: int, is_default: bool) -> Guarantee:
+        """The smallest number that is proved in time; it is remembered with the limits in force."""
+
+        def ask(conversion: str, digits: int) -> Guarantee:
+            made = replace(question, conversion=proved_conversion(conversion))
+            return self._guarantee(made, None, digits, True)
+
+        def by_few_orders() -> Guarantee:
+            few = replace(question, m=theorem_node(question.m, question.by))
+            return self._search(few, min(digits, _FEW_ORDER_DIGITS)).over_few_orders()
+
+        def others(has_profile: bool) -> Iterator[Callable[[], Guarantee | None]]:
+            given = question.m, question.value, min(digits, SCREEN_DIGITS)
+            for way in upward.ways.ways(question.m, has_profile):
+                yield functools.partial(way.epsilon if question.asks_epsilon else way.delta, *given)
+
+        def answer() -> Guarantee:
+            return best_guarantee(ask, by_few_orders, others, digits, not is_default)
+
+        return self._remembered(question.m, (question.key, BEST, digits, is_default), answer)
+
+    def _guarantee(
+        self, question: EpsilonDelta, orders: Asked, digits: int, is_default: bool
+    ) -> Guarantee:
+        if orders is not None and not isinstance(orders, str):
+            with self._asking():
+                return self._answer(question, orders, digits, is_default).of(question.m)
+        asked = (*question.key, orders, digits, is_default)
+        return self._remembered(
+            question.m, asked, lambda: self._answer(question, orders, digits, is_default)
+        )
+
+    def _remembered(self, m: Node, asked: Key, answer: Callable[[], Guarantee]) -> Guarantee:
+        """The guarantee, found once for all questions of this key and under these limits."""
+        with self._asking():
+            key = ("guarantees", limits.current(), theorem_registry.revision())
+            answers = self._table(m, key, "answers")
+            found: Guarantee | None = answers[asked]
+            if found is None:
+                # What is remembered of a node must not keep it alive.
+                found = answers[asked] = replace(answer(), mechanism=None)
+            return found.of(m)
+
+    def _answer(
+        self, question: EpsilonDelta, orders: Asked, digits: int, is_default: bool = False
+    ) -> Guarantee:
+        if (parts := may_fail(question.m)) is not None:
+            return parts.guarantee(
+                question, digits, lambda rest: self._answer(rest, orders, digits, is_default)
+            )
+        by = question.by
+        if (m := theorem_node(question.m, by)) is not question.m:
+            question = replace(question, m=m)
+        if isinstance(question.conversion, Conversion):
+            search = self._search(question, digits)
+            if isinstance(question.conversion, OrderOne):
+                return at_order_one(search, orders)
+            found = search.answer(orders)
+            free = orders is None or isinstance(orders, str)
+            return no_larger_at_one(found, search) if free else found
+        exact, asked = question.conversion, (question.m, question.asks_epsilon, question.value)
+        exact.refuse_pinned(orders, question.by)
+        by_curve = replace(question, conversion=proved_conversion(BY_ORDERS))
+        return by_the_profile(
+            lambda digits: question.with_exact_epsilon(
+                exact.guarantee(*asked, digits, self._table)
+            ),
+            digits,
+            is_default,
+            (lambda: self._answer(by_curve, None, digits))
+            if exact.may_exceed_curve(question.m, self._table)
+            else None,
+        )
+
+    def _search(self, question: EpsilonDelta, digits: int) -> BestOrder:
+        """The search for the order that answers best."""
+        by = question.by
+        return BestOrder(question, digits, lambda: self._evaluation(BALL, Kind.UPPER, by))
+
+
+def certified_number(
+    value: Callable[[Accountant], tuple[arb, Claim]], digits: int, what: str, signed: bool = False
+) -> Enclosure:
+    """The Enclosure of a number computed from the default accountant's curves, to the digits."""
+    digits, accountant = arguments.digits(digits), default_accountant()
+    with accountant._asking():
+        ball, claim, _ = to_digits(lambda: value(accountant), digits, lambda: what)
+    return from_ball(ball, claim, digits, claim.certified, signed)
+
+
+def default_accountant(engine: str = "ball") -> Accountant:
+    """The accountant that the questions asked of a node go to, one for each engine."""
+    return _default_accountant(arguments.one_of(engine, "engine", ENGINES))
+
+
+def asked_of(
+    m: Node, delta: Numeric | None = None, epsilon: Numeric | None = None, **how: Any
+) -> Guarantee:
+    """The default accountant's guarantee at this δ, or at this ε: one of the two is given.
+
+    `how` is that of `Node.epsilon`. Raises DomainError for both of them, or none.
+    """
+    if (delta is None) == (epsilon is None):
+        raise DomainError(
+            f"found delta={echo(delta)} and epsilon={echo(epsilon)}, needed one of them"
+        )
+    accountant = default_accountant()
+    if delta is not None:
+        return accountant.epsilon(m, delta, **how)
+    assert epsilon is not None  # noqa: S101  # one of the two is given
+    return accountant.delta(m, epsilon, **how)
+
+
+@functools.cache
+def _default_accountant(engine: str) -> Accountant:
+    return Accountant(engine=engine)
+
+
+def refuse_symbols(m: Node, alpha: Order = 2) -> None:
+    """DomainError for an expression or an order with a symbol left open."""
+    symbols = sorted(map(str, as_node(m, "expression").free_symbols))
+    if not isinstance(alpha, int | float | Fraction):
+        symbols += sorted(map(str, alpha.free_symbols)) or [str(alpha)]
+    if symbols:
+        raise DomainError(
+            f"found the free symbol {', '.join(symbols)}, needed a number",
+            remedy="put a number in its place, or ask for the formula",
+        )
+
+
+def _uncertified(low: mpmath.mpf, high: mpmath.mpf, claim: Claim, digits: int) -> Enclosure:
+    low, high = (mpmath.mp.make_mpf(x._mpf_) for x in (low, high))
+    return Enclosure(max(low, mpmath.mpf(0)), high, replace(claim, certified=False), False, digits)
+
+
+def _ends(x: LogNumber) -> tuple[mpmath.mpf, mpmath.mpf]:
+    """Between what numbers a LogNumber >= 0 lies, by its own bound; 0 and ∞ if it knows nothing."""
+    mp = MpmathArithmetic(_END_BITS).mp
+    log, error = mp.mpf(float(x.log)), mp.mpf(max(float(x.error), _FLOAT_ERROR))
+    if not mp.isfinite(float(x.error)) or x.sign < 0:
+        return mp.zero, mp.inf
+    return mp.exp(log - error), mp.exp(log + error)
+
+
+# --- the numbers of a formula
+#
+# The numbers of a formula, which is written by theorems that give a value at every order.
+
+
+class FormulaEvaluation(Evaluation):
+    """An evaluation in numbers by the theorems that formulas and code are written by."""
+
+    told_apart = ("stating",)
+
+    @property
+    def states(self) -> bool:
+        return True
+
+    def with_theorem(self, ctx: Arithmetic, by: By) -> Evaluation:
+        return FormulaEvaluation(ctx, self.goal, by, self.memo)
+
+
+class FormulaAccountant(Accountant):
+    """Certified values of what formulas and code say, which may lie above `rdp`'s values."""
+
+    def _evaluation(self, ctx: Arithmetic, goal: Kind, by: By) -> Evaluation:
+        return FormulaEvaluation(ctx, goal, by, self._table)

@@ -1,0 +1,789 @@
+"""Answers: enclosures and guarantees to the digits asked for, and how they are rounded."""
+
+from __future__ import annotations
+
+import decimal
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Self
+
+import mpmath
+from flint import arb, fmpq, fmpz
+from mpmath.libmp import MPZ
+
+from symacct.kernel import arguments, limits, upward
+from symacct.kernel.arithmetic.ball import doubled, ends_of, precision
+from symacct.kernel.claims import Adjacency, Claim, Kind
+from symacct.kernel.errors import DomainError, LimitError, PrecisionError, SoundnessError
+from symacct.kernel.exact import INFINITY, Numeric, Order, exact, is_infinite, text
+
+if TYPE_CHECKING:
+    from symacct.kernel.node import Node
+
+
+# --- rounding
+#
+# How numbers are printed: a bound on its safe side, a stated one as stated, all else outwards.
+
+_SPEC = re.compile(r"(.*?)(?:\.(\d+))?([eEfFgGn%]?)", re.DOTALL)
+_DIGITS = 6  # of a format that names none, as for a float
+_SHORT = 24  # signs up to which a number that was stated is printed in full
+_STATED_DIGITS = 17
+_FOUND_DIGITS, _FOUND_LONG = 4, 6  # of an order, and of one that is printed as it is
+_PLACES = 60  # decimals up to which a number is written as a decimal
+
+
+def safe(low: mpmath.mpf, high: mpmath.mpf, kind: Kind, digits: int) -> str:
+    """The number in [low, high] to `digits` digits, on the safe side of what is proved."""
+    return format_down(low, digits) if kind is Kind.LOWER else format_up(high, digits)
+
+
+def safe_float(low: mpmath.mpf, high: mpmath.mpf, kind: Kind) -> float:
+    """The number in [low, high] as the nearest float64 on the safe side of what is proved."""
+    return float_below(low) if kind is Kind.LOWER else float_above(high)
+
+
+def safe_decimal(low: mpmath.mpf, high: mpmath.mpf, kind: Kind, places: int) -> Decimal:
+    """The number in [low, high] to `places` decimals, on the safe side of what is proved."""
+    x = low if kind is Kind.LOWER else high
+    if mpmath.isinf(x):
+        return Decimal("inf") if x > 0 else Decimal("-inf")
+    return Decimal(f"{fmpz(_units(x, places, up=kind is not Kind.LOWER))}e{-places}")
+
+
+def safe_format(low: mpmath.mpf, high: mpmath.mpf, kind: Kind, spec: str) -> str:
+    """The number in [low, high] as e, f, g or % of an f-string print it, on the safe side."""
+    match = _SPEC.fullmatch(spec)
+    assert match is not None  # noqa: S101  # it takes any text
+    front, letter = match[1], match[3]
+    precision = int((match[2] or str(_DIGITS))[:_SHORT])
+    limits.check("digits", precision, "format, digits")
+    if letter in ("f", "F", "%"):
+        number = safe_decimal(low, high, kind, precision + 2 * (letter == "%"))
+    else:
+        digits = precision + 1 if letter in ("e", "E") else max(1, precision)
+        number = _as_decimal(safe(low, high, kind, digits))
+    shown: Any = number if number.is_finite() else float(number)
+    try:
+        return format(shown, f"{front}.{precision}{letter}")
+    except ValueError:
+        raise DomainError(f"format: found {spec!r}, needed one such as .6g, .3f, .2e") from None
+
+
+def given(x: Fraction) -> str:
+    """A stated number, which holds for every larger one: in full where short, else rounded up."""
+    full = (exact_decimal(x), text(x))
+    short = [one for one in full if one is not None and len(one) <= _SHORT]
+    return short[0] if short else rational_text(x, _STATED_DIGITS, up=True)
+
+
+def exact_decimal(number: Fraction) -> str | None:
+    """The decimal that equals the number, 1e-5 for a small power of ten; None if there is none."""
+    rest, places = number.denominator, 0
+    while places <= _PLACES and (rest % 2 == 0 or rest % 5 == 0):
+        rest //= next(factor for factor in (10, 2, 5) if rest % factor == 0)
+        places += 1
+    if rest != 1 or places > _PLACES:
+        return None
+    scaled = number * 10**places
+    digits, sign = str(fmpz(abs(scaled.numerator))), "-" if number < 0 else ""
+    if places == 0:
+        return sign + digits
+    if len(digits.rstrip("0")) == 1 and places - len(digits) >= 3:
+        zeros = len(digits) - len(digits.rstrip("0"))
+        return f"{sign}{digits.rstrip('0')}e-{places - zeros}"
+    digits = digits.rjust(places + 1, "0")
+    return f"{sign}{digits[:-places]}.{digits[-places:]}".rstrip("0").rstrip(".")
+
+
+def rational_text(x: Fraction, digits: int, up: bool) -> str:
+    """A fraction rounded once, up or down; all its digits where they are fewer.
+
+    >>> rational_text(Fraction(1, 3), 5, up=True), rational_text(Fraction(1, 4), 5, up=True)
+    ('0.33334', '0.25')
+    """
+    rounding = decimal.ROUND_CEILING if up else decimal.ROUND_FLOOR
+    wide = decimal.Context(digits, rounding, decimal.MIN_EMIN, decimal.MAX_EMAX)
+    found = wide.divide(Decimal(x.numerator), Decimal(x.denominator))
+    return f"{found:f}" if -6 < found.adjusted() < digits else f"{found:e}".replace("+", "")
+
+
+def order_text(alpha: int | float | Fraction, digits: int = 6) -> str:
+    """An order to so many digits, which is no bound: the nearest, above where floats end."""
+    if alpha == INFINITY:
+        return "∞"
+    if alpha < 10**300:
+        return f"{float(alpha):.{digits}g}"
+    return rational_text(Fraction(alpha), digits, up=True)
+
+
+def found_order(alpha: int | float | Fraction) -> str:
+    """An order that a search found: a short decimal as it is, else four digits of α and of α − 1.
+
+    ε is flat about its best order, so its digits settle only half as many of the order.
+    """
+    if 1 < alpha < 10**_FOUND_LONG:
+        full = exact_decimal(Fraction(alpha))
+        if full is not None and len(full) <= _FOUND_LONG:
+            return full
+        ones = -math.floor(math.log10(Fraction(alpha) - 1))
+        return order_text(alpha, _FOUND_DIGITS + max(0, ones, -ones - _FOUND_DIGITS + 1))
+    return order_text(alpha, _FOUND_DIGITS)
+
+
+def nearest_float(x: Fraction | float) -> float:
+    """The float64 next to x; ±∞ where it is out of range."""
+    try:
+        return float(x)
+    except OverflowError:
+        return math.inf if x > 0 else -math.inf
+
+
+def rational_float(x: Fraction) -> float:
+    """The smallest float64 >= x."""
+    near = nearest_float(x)
+    return near if near >= x else math.nextafter(near, math.inf)
+
+
+def float_above(x: mpmath.mpf) -> float:
+    """The smallest float64 >= x; the global precision of mpmath plays no part."""
+    near = mpmath.libmp.to_float(x._mpf_)  # next to x; ±∞ or 0 out of range
+    return near if near >= x else math.nextafter(near, math.inf)
+
+
+def float_below(x: mpmath.mpf) -> float:
+    """The largest float64 <= x."""
+    near = mpmath.libmp.to_float(x._mpf_)
+    return near if near <= x else math.nextafter(near, -math.inf)
+
+
+def format_shared(low: mpmath.mpf, high: mpmath.mpf, digits: int) -> str:
+    """The digits that both ends share, at most `digits`; or the decimal that 9s and 0s round to."""
+    if mpmath.isinf(high):
+        return "inf" if mpmath.isinf(low) else f"[{format_down(low, 5)}, inf]"
+    if high < 0:
+        return "-" + format_shared(minus(high), minus(low), digits)
+    for count in range(_most_shared(low, high, digits), 0, -1):
+        for rounding in (arb.floor, _nearest):
+            a, b = (_rounded(end, count, rounding) for end in (low, high))
+            if a == b:
+                return _decimal_text(*a)
+    return f"[{format_down(low, 3)}, {format_up(high, 3)}]"
+
+
+def format_up(x: mpmath.mpf, digits: int) -> str:
+    """x rounded upwards to `digits` significant digits."""
+    if x < 0:
+        return "-" + format_down(minus(x), digits)
+    return "inf" if mpmath.isinf(x) else _decimal_text(*_rounded(x, digits, arb.ceil))
+
+
+def format_down(x: mpmath.mpf, digits: int) -> str:
+    """x rounded downwards to `digits` significant digits."""
+    if x < 0:
+        return "-" + format_up(minus(x), digits)
+    return "inf" if mpmath.isinf(x) else _decimal_text(*_rounded(x, digits, arb.floor))
+
+
+def _most_shared(low: mpmath.mpf, high: mpmath.mpf, digits: int) -> int:
+    """No more than this many digits, at most `digits`, can two ends share, low <= high, high >= 0.
+
+    Ends that truncate or round to the same `count` digits are less than a unit of the last one
+    apart, or low rounds up to 10^count of its units and high is less than 5.5 away. In each case
+    low/(high − low) > 10^{count−1}.
+    """
+    if low == high:
+        return digits
+    return min(digits, log_closeness(low, high) + 1) if low > 0 else 0
+
+
+def log_closeness(low: mpmath.mpf, high: mpmath.mpf) -> int:
+    """⌊log₁₀(low/(high − low))⌋ for 0 < low < high < ∞, or −1 where it is below 0."""
+    if high > mpmath.ldexp(low, 1):
+        return -1
+    return _log_ratio(low, mpmath.fsub(high, low, exact=True))
+
+
+def _rounded(x: mpmath.mpf, digits: int, whole: Callable[[arb], arb]) -> tuple[int, int]:
+    """(exponent of ten, `digits` leading digits as a whole number) of x >= 0."""
+    if x == 0:
+        return 0, 0
+    exponent = _log_ratio(x, mpmath.mpf(1))
+
+    def rounded() -> fmpz | None:
+        return whole(_times_ten_to(x, digits - 1 - exponent)).unique_fmpz()
+
+    leading = int(_first_answer(bits(x) + 4 * digits, rounded))
+    return (exponent + 1, leading // 10) if leading == 10**digits else (exponent, leading)
+
+
+def _nearest(x: arb) -> arb:
+    return (x + arb(0.5)).floor()
+
+
+def _log_ratio(x: mpmath.mpf, unit: mpmath.mpf) -> int:
+    """⌊log₁₀(x/unit)⌋ for x, unit > 0."""
+
+    def largest() -> int | None:
+        log = (_ball(x) / _ball(unit)).log() / arb(10).log()
+        if not log.rad() < 0.25:
+            return None
+        nearest: Any = (log.mid() + 0.5).floor().unique_fmpz()
+        near = int(nearest)
+        left = _times_ten_to(x, -near) / _ball(unit)
+        if left >= 1:
+            return near
+        return near - 1 if left < 1 else None
+
+    return int(_first_answer(bits(x, unit), largest))
+
+
+def _first_answer(bits: int, question: Callable[[], Any]) -> Any:
+    """What balls of growing precision answer first; None is no answer.
+
+    As few bits are used as the answer needs: exact powers of ten may have millions. Ties are
+    decided too, for then all the numbers are exact at the bits of the longest mantissa.
+    """
+    answer = None
+    while answer is None:
+        bits = 2 * bits + 64
+        with precision(bits):
+            answer = question()
+    return answer
+
+
+def _times_ten_to(x: mpmath.mpf, power: int) -> arb:
+    """x·10^power, exact where that is a short number."""
+    ten = arb(10) ** abs(power)
+    return _ball(x) * ten if power >= 0 else _ball(x) / ten
+
+
+def _ball(x: mpmath.mpf) -> arb:
+    """A finite mpf >= 0 exactly."""
+    _, mantissa, power, _ = x._mpf_
+    return arb((int(mantissa), int(power)))
+
+
+def bits(*numbers: mpmath.mpf) -> int:
+    """The bits of the longest mantissa."""
+    return max(int(x._mpf_[3]) for x in numbers)
+
+
+def _decimal_text(exponent: int, leading: int) -> str:
+    """Leading digits at a power of ten, as 0.0123, 123.4 or 1.234e-8."""
+    if leading == 0:
+        return "0"
+    text = str(fmpz(leading))  # unlike int, fmpz prints any number of digits
+    if -5 <= exponent < 0:
+        return "0." + "0" * (-exponent - 1) + text
+    if 0 <= exponent < len(text):
+        whole, decimals = text[: exponent + 1], text[exponent + 1 :]
+        return f"{whole}.{decimals}" if decimals else whole
+    mantissa = text[0] + ("." + text[1:] if len(text) > 1 else "")
+    return f"{mantissa}e{fmpz(exponent)}"
+
+
+def _units(x: mpmath.mpf, places: int, up: bool) -> int:
+    """x in units of 10^−places, rounded up or down to a whole number."""
+    if x < 0:
+        return -_units(minus(x), places, not up)
+    size = int(x._mpf_[2] + x._mpf_[3])  # 2^size > x
+    limits.check("digits", max(0, math.ceil(size * math.log10(2))) + places, "format, digits")
+    whole = arb.ceil if up else arb.floor
+    return int(_first_answer(bits(x), lambda: whole(_times_ten_to(x, places)).unique_fmpz()))
+
+
+def _as_decimal(shown: str) -> Decimal:
+    try:
+        return Decimal(shown)
+    except decimal.InvalidOperation:
+        raise LimitError(f"format: found {shown}, an exponent beyond what decimals have") from None
+
+
+def minus(x: mpmath.mpf) -> mpmath.mpf:
+    """−x exactly: mpmath's own minus sign rounds to its global precision."""
+    return mpmath.fneg(x, exact=True)
+
+
+# --- enclosures and guarantees
+#
+# Answers: Enclosure, a number between two proven ends, and Guarantee, an (ε, δ) statement.
+
+_SHOWN_DIGITS = 10  # of a guarantee in one line
+_FAR = 10**6  # bits: of numbers as far from 1 no decimal is written out
+_LONGEST = 200  # characters of an expression in a line
+
+
+@dataclass(frozen=True)
+class Enclosure:
+    """A number between two proved ends: lower <= the number <= upper.
+
+    The ends are mpf numbers, rounded outwards. `claim` says what the number is. `certified` is
+    False if the ends were not proved, as with another engine or a trusted function. `float(x)`,
+    `f"{x:.6g}"`, `round(x, 3)` and the value in JSON are rounded to the safe side: not below
+    `upper`, or not above `lower` for a lower bound. `str(x)` prints only the digits that both ends
+    share. The comparisons <, <=, > and >= raise PrecisionError if the ends do not decide them.
+
+    >>> from symacct import Gaussian
+    >>> epsilon = Gaussian(3).rdp(2, digits=5)
+    >>> print(epsilon, epsilon.lower <= epsilon.upper, epsilon.certified)
+    0.11111 True True
+    """
+
+    lower: mpmath.mpf
+    upper: mpmath.mpf
+    claim: Claim
+    certified: bool = True
+    digits_asked: int = field(default=30, compare=False)
+    #: The number itself, where it is known to be this fraction: 0.02, and not a little above.
+    exactly: Fraction | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def digits(self) -> float:
+        """How many significant decimal digits are proven; ∞ for an exact value."""
+        return INFINITY if self.exactly is not None else _shared_digits(self.lower, self.upper)
+
+    @property
+    def _errs(self) -> Kind:
+        """The kind of bound that a rounded value stays."""
+        return self.claim.kind
+
+    def __float__(self) -> float:
+        return safe_float(self.lower, self.upper, self._errs)
+
+    def known_to_be(self, value: Fraction | None) -> Self:
+        """This enclosure of a number that is the fraction, if that is within its ends."""
+        if value is None or mpmath.isinf(self.upper):
+            return self
+        within = to_fraction(self.lower) <= value <= to_fraction(self.upper)
+        return replace(self, exactly=value) if within else self
+
+    def decimal(self, digits: int | None = None) -> Fraction | None:
+        """The one number of so many digits between the ends, where there is one."""
+        ends = self.lower, self.upper
+        if mpmath.isinf(self.upper) or any(abs(end._mpf_[2]) > _FAR for end in ends):
+            return None
+        up = rational_text(to_fraction(self.lower), self._shown(digits), up=True)
+        found = Fraction(Decimal(up))  # Python reads no integer of more than 4,300 digits
+        return found if found <= to_fraction(self.upper) else None
+
+    def __str__(self) -> str:
+        if self.exactly is not None:
+            return self.rounded()
+        return format_shared(self.lower, self.upper, self.digits_asked)
+
+    def __format__(self, spec: str) -> str:
+        if not spec:
+            return str(self)
+        return safe_format(self.lower, self.upper, self._errs, spec)
+
+    def __round__(self, places: int | None = None) -> Decimal | int:
+        rounded = safe_decimal(self.lower, self.upper, self._errs, places or 0)
+        return int(rounded) if places is None else rounded
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self}, {self.claim})"
+
+    def __lt__(self, other: Enclosure | Numeric) -> bool:
+        low, high = _ends(other, bits(self.lower, self.upper))
+        return _decided(self.upper < low, self.lower >= high, self, other)
+
+    def __le__(self, other: Enclosure | Numeric) -> bool:
+        low, high = _ends(other, bits(self.lower, self.upper))
+        return _decided(self.upper <= low, self.lower > high, self, other)
+
+    def __gt__(self, other: Enclosure | Numeric) -> bool:
+        return not self <= other
+
+    def __ge__(self, other: Enclosure | Numeric) -> bool:
+        return not self < other
+
+    def rounded(self, digits: int | None = None) -> str:
+        """The number rounded to `digits` significant digits: upwards, a lower bound downwards."""
+        if self.exactly is not None:
+            up = self._errs is not Kind.LOWER
+            return rational_text(self.exactly, self._shown(digits), up)
+        return safe(self.lower, self.upper, self._errs, digits or self.digits_asked)
+
+    def how_rounded(self, digits: int | None = None) -> str:
+        """What `rounded` does: "exactly" where it prints the number itself, else "rounded up"."""
+        if self.exactly is not None and Fraction(self.rounded(digits)) == self.exactly:
+            return "exactly"
+        return "rounded down" if self._errs is Kind.LOWER else "rounded up"
+
+    def rounded_up(self, digits: int | None = None) -> str:
+        """The upper end, rounded upwards to `digits` significant digits."""
+        if self.exactly is not None:
+            return rational_text(self.exactly, self._shown(digits), up=True)
+        return format_up(self.upper, self._shown(digits))
+
+    def rounded_down(self, digits: int | None = None) -> str:
+        """The lower end, rounded downwards to `digits` significant digits."""
+        if self.exactly is not None:
+            return rational_text(self.exactly, self._shown(digits), up=False)
+        return format_down(self.lower, self._shown(digits))
+
+    def _shown(self, digits: int | None) -> int:
+        return self.digits_asked if digits is None else arguments.digits(digits)
+
+    def _repr_html_(self) -> str:
+
+        return upward.cards.enclosure_card(self)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The enclosure for JSON: the rounded value, the ends rounded outwards, and the claim."""
+        width = self.digits_asked + 5
+        return {
+            "value": self.rounded(),
+            "lower": self.rounded_down(width),
+            "upper": self.rounded_up(width),
+            "digits": None if self.digits == INFINITY else self.digits,
+            "certified": self.certified,
+            "claim": self.claim.as_dict(),
+        }
+
+
+class Bound(Enclosure):
+    """An ε or δ to be relied on: `str(x)` too is on the safe side of what is proved."""
+
+    def __str__(self) -> str:
+        return self.rounded()
+
+
+class ErrorBound(Bound):
+    """An error of an attacker's test to be relied on: less of it is said than is proved."""
+
+    @property
+    def _errs(self) -> Kind:
+        return Kind.LOWER
+
+
+def bound(x: Enclosure, kind: Kind) -> Bound:
+    """An enclosed number as a Bound of this kind."""
+    if isinstance(x, Bound) and x.claim.kind is kind:
+        return x
+    claim = x.claim if x.claim.kind is kind else replace(x.claim, kind=kind)
+    return Bound(x.lower, x.upper, claim, x.certified, x.digits_asked, x.exactly)
+
+
+def error_bound(x: Enclosure) -> ErrorBound:
+    """An enclosed number as an ErrorBound."""
+    return ErrorBound(x.lower, x.upper, x.claim, x.certified, x.digits_asked, x.exactly)
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """An (ε, δ) guarantee: the number that was asked for is an Enclosure, the given one is exact.
+
+    `kind` is the kind of the number that was asked for: `exact` if it is the smallest true number,
+    and otherwise `upper`. A conversion from a Rényi order is `upper`, even for an exact curve.
+    `claim` is about the curve. `alpha` is the Rényi order. `optimal` says that no allowed order
+    gives a smaller number; if it is False, the number at `alpha` is still a sound guarantee. If δ
+    is near the total variation, `alpha` is 1 and `conversion` is "total-variation", also if the
+    improved or the optimal conversion was asked for. `float(g)` is the number asked for, rounded
+    to the safe side. Raises SoundnessError for a lower bound. ε is in nats.
+
+    >>> from symacct import Gaussian
+    >>> guarantee = Gaussian(5).epsilon("1e-5", digits=5)
+    >>> print(guarantee.epsilon.rounded_up(5), guarantee.delta, guarantee.kind)
+    0.72553 1/100000 exact
+    >>> by_orders = Gaussian(5).epsilon("1e-5", digits=5, conversion="improved")
+    >>> print(by_orders.epsilon.rounded_up(5), by_orders.kind)
+    0.79432 upper
+    """
+
+    epsilon: Bound | Any  # the number asked; what was given is a Fraction
+    delta: Bound | Any
+    alpha: Order
+    conversion: str
+    kind: Kind
+    claim: Claim
+    optimal: bool
+    #: Why the number is not final, in words: fewer digits than asked, or no exact profile in time.
+    note: str = ""
+    #: Is it the profile itself, which is no conversion of one order?
+    needs_no_order: bool = field(default=False, repr=False, compare=False)
+    #: The expression that was asked, for `statement()`.
+    mechanism: Node | None = field(default=None, repr=False, compare=False)
+    #: Was the smallest number asked for that is proved, by whichever conversion?
+    is_best: bool = field(default=False, repr=False, compare=False)
+    #: Why the exact profile does not give it, in words, where that was asked.
+    not_exact: str = field(default="", repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if Kind.LOWER in (self.kind, self.claim.kind):
+            raise SoundnessError("Guarantee: found a lower bound, which guarantees nothing")
+        name = "epsilon" if isinstance(self.epsilon, Enclosure) else "delta"
+        asked = bound(getattr(self, name), self.kind)
+        if name == "delta" and asked.upper > 1:  # what was worked out may exceed it, δ does not
+            most = mpmath.mpf(1)
+            asked = replace(asked, lower=min(asked.lower, most), upper=most)
+        object.__setattr__(self, name, asked)
+
+    def __float__(self) -> float:
+        return float(self.asked)
+
+    def of(self, mechanism: Node) -> Guarantee:
+        """This guarantee for the expression that was asked."""
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__, mechanism=mechanism)
+        return made
+
+    # What follows asks the rooms above this one.
+
+    def cite(self) -> str:
+        """BibTeX of the works behind this guarantee: theorems, curves and conversion."""
+        return upward.citation.bibtex(upward.citation.sources_of(self))
+
+    def _repr_html_(self) -> str:
+        return upward.cards.guarantee_card(self)
+
+    def statement(self, form: str = "text", digits: int = 6, preface: str = "") -> str:
+        """A paragraph for a privacy section, as "text", "markdown" or "latex"; or one "short" line.
+
+        `preface` is put first: sentences of your own about the run.
+        """
+        return upward.statement.statement(self, form, digits, preface)
+
+    def latex(self) -> str:
+        """The formula of this number as a LaTeX display: δ(ε) of its laws, or of its order."""
+        return upward.number_formula.number_latex(self)
+
+    def under(self, adjacency: str | Adjacency) -> Guarantee:
+        """This guarantee, with the relation said for which the parameters were stated.
+
+        `adjacency` is "add_remove" or "replace_one". Raises AdjacencyError where the mechanism's
+        own relation is another one.
+        """
+        return replace(self, claim=self.claim.under(adjacency))
+
+    def certificate(self) -> dict[str, Any]:
+        """A JSON document from which `checker/check.py` proves this guarantee again.
+
+        Raises DomainError, "no certificate yet for …", if the checker knows no such proof.
+        """
+        return upward.certificates.certificate(self)
+
+    def _best(self) -> str:
+        if self.needs_no_order:
+            return str(self.kind)
+        best = "no order does better" if self.optimal else "another order may do better"
+        return "; ".join(filter(None, [str(self.kind), best, self.may_be_less]))
+
+    @property
+    def asked(self) -> Bound:
+        """The number that was asked for."""
+        return self.epsilon if isinstance(self.epsilon, Bound) else self.delta
+
+    @property
+    def letter(self) -> str:
+        """ε or δ: the one that was asked for."""
+        return "ε" if self.epsilon is self.asked else "δ"
+
+    @property
+    def given(self) -> Fraction:
+        """The number that was given."""
+        number: Fraction
+        (number,) = (x for x in (self.epsilon, self.delta) if not isinstance(x, Bound))
+        return number
+
+    def __str__(self) -> str:
+        return self._pair(shown(self.asked))
+
+    def _pair(self, asked: str) -> str:
+        """What is guaranteed, the number asked printed so, and how."""
+        given = shown(self.given)
+        pair = f"{asked}, {given}" if self.epsilon is self.asked else f"{given}, {asked}"
+        relation = str(self.claim.adjacency).replace("either", "either relation")
+        note = f"; {self.note}" if self.note else ""
+        return f"({pair})-DP under {relation}{self._by}{note}"
+
+    @property
+    def _by(self) -> str:
+        """By what it is proved; what is only an upper bound is never called exact."""
+        if not self.needs_no_order:
+            order = found_order(self.alpha)
+            return f" at order {order} by the {self.conversion} conversion"
+        if self.kind is Kind.EXACT:
+            return f" by the {self.conversion} conversion"
+        return ", an upper bound by the profile of a dominating pair"
+
+    def __format__(self, spec: str) -> str:
+        """As `str`, the number asked as the format says, on its safe side."""
+        return self._pair(format(self.asked, spec)) if spec else str(self)
+
+    @property
+    def may_be_less(self) -> str:
+        """How a smaller number may be had, in words; nothing if this is the number to report."""
+        if self.needs_no_order or self.is_best:
+            return ""
+        question = "epsilon" if self.epsilon is self.asked else "delta"
+        value = given(self.given)
+        return f"m.{question}('{value}') may give a smaller {self.letter}"
+
+    def __repr__(self) -> str:
+        lines = [f"Guarantee: {self}", self._best(), f"of the curve: {self.claim}"]
+        if self.mechanism is not None:
+            what = (shortened(repr(self.mechanism)), upward.description.sensitivity(self.mechanism))
+            lines += [
+                f"of: {', '.join(filter(None, what))}",
+                upward.description.float_note(self.mechanism),
+            ]
+        return "\n  ".join(filter(None, lines))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The guarantee for JSON; `alpha` and `optimal` are null where no order gave it."""
+        alpha = "inf" if self.alpha == INFINITY else text(Fraction(self.alpha))
+        return {
+            "epsilon": _as_json(self.epsilon),
+            "delta": _as_json(self.delta),
+            "alpha": None if self.needs_no_order else alpha,
+            "optimal": None if self.needs_no_order else self.optimal,
+            "conversion": self.conversion,
+            "kind": str(self.kind),
+            **({"note": self.note} if self.note else {}),
+            "claim": self.claim.as_dict(),
+        }
+
+
+def from_ball(
+    x: arb, claim: Claim, digits_asked: int, certified: bool, signed: bool = False
+) -> Enclosure:
+    """The Enclosure of a ball; unless `signed` the value is known not to be below 0."""
+    bits = 64
+    if x.is_finite():
+        # A midpoint of few bits may have a radius far below them.
+        close = 0 if x.is_exact() else max(0, x.rel_accuracy_bits())
+        bits += x.bits() + min(close, limits.current().bits)
+    with precision(bits):
+        low, high = ends_of(x)
+    if low < 0 and not signed:
+        low = arb(0)
+    return Enclosure(_mpf(low), _mpf(high), claim, certified, digits_asked)
+
+
+def relative_digits(x: arb) -> float:
+    """How many significant digits both ends of a ball share; ∞ for an exact one, <= 0 for none."""
+    if x.is_exact():
+        return INFINITY
+    if not x.is_finite():
+        return -INFINITY
+    return (x.rel_accuracy_bits() - 1) * math.log10(2)  # the width is twice the radius
+
+
+def to_fraction(x: mpmath.mpf) -> Fraction:
+    """The exact value of a finite mpf."""
+    sign, mantissa, power, _ = x._mpf_
+    whole = -int(mantissa) if sign else int(mantissa)
+    return Fraction(whole << power) if power >= 0 else Fraction(whole, 1 << -power)
+
+
+def to_ball(x: mpmath.mpf) -> arb:
+    """The exact value as a ball: a tail of e^(−10¹⁰) has no fraction that memory holds."""
+    if not mpmath.isfinite(x):
+        return arb("inf") if x > 0 else arb.nan()
+    sign, mantissa, power, _ = x._mpf_
+    return arb((-int(mantissa) if sign else int(mantissa), int(power)))
+
+
+def _shared_digits(low: mpmath.mpf, high: mpmath.mpf) -> float:
+    if low == high:
+        return INFINITY
+    if high < 0:
+        low, high = minus(high), minus(low)
+    if mpmath.isinf(high) or low <= 0:
+        return 0
+    return max(0, log_closeness(low, high))
+
+
+def _mpf(x: arb) -> mpmath.mpf:
+    if not x.is_finite():
+        return mpmath.inf
+    mantissa, power = x.man_exp()
+    whole = MPZ(int(mantissa))  # odd, as mpmath has it, or 0
+    return mpmath.mp.make_mpf((int(whole < 0), abs(whole), int(power), whole.bit_length()))
+
+
+def _ends(other: Enclosure | Numeric, bits: int) -> tuple[mpmath.mpf, mpmath.mpf]:
+    """Both ends of what is compared with numbers of so many bits.
+
+    A number m/2^k that is not p/q differs from it by 1/(q 2^k) at least.
+    """
+    if isinstance(other, Enclosure):
+        return other.lower, other.upper
+    if is_infinite(other):
+        return mpmath.inf, mpmath.inf
+    value = exact(other)
+    if not isinstance(value, Fraction):
+        raise PrecisionError(f"found {other}, needed a rational number to compare with")
+    bits += value.numerator.bit_length() + value.denominator.bit_length() + 64
+    with precision(bits):
+        ball = arb(fmpq(value.numerator, value.denominator))
+        low, high = ends_of(ball)
+        return _mpf(low), _mpf(high)
+
+
+def _decided(yes: bool, no: bool, left: Enclosure, right: Enclosure | Numeric) -> bool:
+    if not yes and not no:
+        raise PrecisionError(
+            f"cannot decide how {left} compares with {right}: the enclosures overlap",
+            remedy="ask for more digits",
+        )
+    return yes
+
+
+def shown(x: Enclosure | Fraction, digits: int = _SHOWN_DIGITS) -> str:
+    """A number asked to a few digits on its safe side, or a number given."""
+    return x.rounded(digits) if isinstance(x, Enclosure) else given(x)
+
+
+def shortened(expression: str) -> str:
+    """The head of a long expression: whole terms of a sum, or at least whole numbers."""
+    if len(expression) <= _LONGEST:
+        return expression
+    head = expression[:_LONGEST]
+    terms, plus, _ = head.rpartition(" + ")
+    return f"{terms} + …" if plus else f"{head.rpartition(' ')[0]} …"
+
+
+def _as_json(x: Bound | Fraction) -> dict[str, Any] | str:
+    return x.as_dict() if isinstance(x, Enclosure) else text(x)
+
+
+# --- the digits asked for
+#
+# The digits asked for: a precision that is doubled until they are there.
+
+GUARD_BITS = 32
+
+
+def to_digits(
+    value: Callable[[], tuple[arb, Claim]], digits: int, what: Callable[[], str], bits: int = 0
+) -> tuple[arb, Claim, int]:
+    """A ball with the digits asked, at a precision doubled until it has them."""
+    ball = arb(0)
+    for working in doubled(bits or first_bits(digits)):
+        with precision(working):
+            ball, claim = value()
+            if ball.is_exact() or relative_digits(ball) >= digits:
+                return ball, claim, working
+    raise undecided(what(), digits, ball.is_nan())
+
+
+def undecided(what: str, digits: int, is_none: bool = False) -> PrecisionError:
+    """What to raise where the digits asked are beyond the limit on bits."""
+    remedy = "ask for fewer digits, or raise the limit bits"
+    if is_none:
+        remedy = "the formula gave no number at all; in a class of your own state finite_up_to, in "
+        remedy += "a theorem of your own orders that leave out those at which it divides by 0 or ∞"
+    at = f"at {limits.current().bits:,} bits"
+    return PrecisionError(f"{what}: {digits} digits not reached {at}", remedy=remedy)
+
+
+def first_bits(digits: int) -> int:
+    """The precision at which so many digits are first asked for."""
+    return math.ceil(digits * math.log2(10)) + GUARD_BITS

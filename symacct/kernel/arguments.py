@@ -1,0 +1,146 @@
+"""What an argument may be: each function gives it back or says what was needed."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterable, Mapping, Set
+from importlib import import_module
+from itertools import islice
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from symacct.kernel import limits
+from symacct.kernel.errors import DomainError, MissingPackageError, PrecisionError, echo, suggestion
+
+# --- words and digits
+#
+# What an argument that is no number may be: each gives it back or says what was needed.
+
+_LONGEST_PATH = 1000  # characters: a message names the file
+
+
+def one_of(value: object, name: str, names: Iterable[str]) -> str:
+    """One of these texts."""
+    known = tuple(names)
+    if not isinstance(value, str) or value not in known:
+        needed = f"one of {', '.join(known)}"
+        raise DomainError(f"{name}: found {echo(value)}{suggestion(value, known, needed)}")
+    return value
+
+
+def text(value: object, name: str) -> str:
+    """A text, such as a name."""
+    if not isinstance(value, str):
+        raise DomainError(f"{name}: found {echo(value)}, needed text")
+    return value
+
+
+def members(value: object, name: str, example: str, limit: str = "points") -> list[Any]:
+    """The members of any iterable but a text or a mapping, counted as they come: it may not end."""
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
+        with contextlib.suppress(TypeError):  # an array without dimensions cannot be iterated
+            found = list(islice(value, getattr(limits.current(), limit) + 1))
+            limits.check(limit, len(found), f"{name}, {limit} or entries")
+            return found
+    raise DomainError(f"{name}: found {echo(value)}, needed a list such as {example}")
+
+
+def orders(value: Any) -> str | list[Any] | None:
+    """What `orders=` may be, and can be read again: None, a text, or the members of an iterable."""
+    if value is None or isinstance(value, str):
+        return value
+    return members(value, "orders", "[2, 4, 8]")
+
+
+def ordered_members(value: object, name: str, example: str) -> list[Any]:
+    """The members in their order, which a set does not have: of a law or of a matrix."""
+    if isinstance(value, Set):
+        raise DomainError(f"{name}: found {echo(value)}, needed a list such as {example}")
+    return members(value, name, example, "outcomes")
+
+
+def mapping(value: object, name: str, example: str) -> Mapping[Any, Any]:
+    """A mapping; None is an empty one."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise DomainError(f"{name}: found {echo(value)}, needed a mapping such as {example}")
+    return value
+
+
+def flag(value: object, name: str) -> bool:
+    """True or False."""
+    if not isinstance(value, bool):
+        raise DomainError(f"{name}: found {echo(value)}, needed True or False")
+    return value
+
+
+def path(value: object, name: str) -> Path:
+    """The path of a file, which can be written in UTF-8 and holds no NUL."""
+    try:
+        text = str(Path(value)) if isinstance(value, str | PathLike) else None
+    except TypeError:  # a path of bytes
+        text = None
+    too_long = text is not None and len(text) > _LONGEST_PATH
+    if (
+        not text
+        or too_long
+        or "\0" in text
+        or any("\ud800" <= letter <= "\udfff" for letter in text)
+    ):
+        raise DomainError(f"{name}: found {echo(value)}, needed the path of a file")
+    return Path(text)
+
+
+def package(module: str, what: str, remedy: str) -> Any:
+    """An optional package's module, imported where it is needed."""
+    try:
+        return import_module(module)
+    except ImportError:
+        name = module.partition(".")[0].replace("_", "-")
+        raise MissingPackageError(f"{what}: found no {name}, needed it", remedy=remedy) from None
+
+
+def digits(value: object) -> int:
+    """A number of significant digits within the limit."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        is_word = isinstance(value, str) and value.replace("-", "").isalpha()
+        meant = f"; write conversion={value!r} for a conversion" if is_word else ""
+        raise PrecisionError(f"digits: found {echo(value)}, needed a whole number >= 1{meant}")
+    allowed = limits.current().digits
+    if value > allowed:
+        raise PrecisionError(
+            f"digits: found {echo(value)}, needed at most {allowed:,}",
+            remedy="raise the limit digits",
+        )
+    return value
+
+
+# --- theorems asked for by name
+#
+# What `by=` may be, and what is set beside a theorem's name: "ZW19-T11:tau=50".
+
+#: A theorem's name; several, of which each node is answered by the one that speaks of it; or none.
+By: TypeAlias = str | tuple[str, ...] | None
+
+
+def chosen(text: str, theorem: str, values: Mapping[str, range]) -> dict[str, int]:
+    """The options in a text such as "tau=50"; DomainError for what is no option of the theorem."""
+    found: dict[str, int] = {}
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\w+)\s*=\s*(\d{1,9})\s*", part, re.ASCII)
+        if match is None or int(match[2]) not in values.get(match[1], ()):
+            needed = ", ".join(
+                f"{key}=<whole number> from {some[0]} to {some[-1]}" for key, some in values.items()
+            )
+            raise DomainError(
+                f"by: found option {echo(part)} of {theorem}, needed {needed or 'no option'}"
+            )
+        if match[1] in found:
+            raise DomainError(
+                f"by: found {match[1]} twice in {echo(text)}, needed each option once"
+            )
+        found[match[1]] = int(match[2])
+    return found

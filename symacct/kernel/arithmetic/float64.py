@@ -1,0 +1,449 @@
+"""float64 as a sign, log|x| and a bound on its error that every operation carries on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from functools import reduce
+from typing import TypeAlias
+
+import numpy as np
+from flint import arb
+
+from symacct.kernel import limits
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.arithmetic.expression import evaluate
+from symacct.kernel.errors import PrecisionError
+from symacct.kernel.exact import INFINITY, Numeric, exact
+
+Array: TypeAlias = np.ndarray
+#: Plain floats, one or an array of them.
+Floats: TypeAlias = Array | float
+#: What stands beside a LogNumber.
+Real: TypeAlias = "LogNumber | Array | float"
+
+_UNIT = 2.0**-53
+_FUNCTION = 8 * _UNIT  # relative error of an elementary function, of a few units at most
+_TINY = 5e-324
+_NO_DIGIT = 0.5  # an error of the log as large as this
+# Below this log, x, e^x − 1 and log(1 + x) are one float64.
+_NEGLIGIBLE = -37.0
+_TERMS = 80  # of a series whose terms fall at least by halves
+_BLOCK = 1 << 18  # terms of a long sum formed at once
+
+
+class LogNumber:
+    """A real number, or an array of them, as (sign, log|x|); `error` bounds that of the log."""
+
+    __slots__ = ("error", "log", "sign")
+    __array_ufunc__ = None  # numpy scalars on the left leave the work to us
+
+    def __init__(self, sign: Floats, log: Floats, error: Floats = 0.0) -> None:
+        self.sign = np.asarray(sign, dtype=np.float64)
+        self.log = np.asarray(log, dtype=np.float64)
+        error = np.asarray(error, dtype=np.float64)
+        self.error = np.where(np.isnan(error) | np.isnan(self.log), np.inf, error)
+
+    @classmethod
+    def of(cls, x: Real) -> LogNumber:
+        """The LogNumber of an int (of any size), or of exact floats."""
+        if isinstance(x, LogNumber):
+            return x
+        if isinstance(x, int):
+            return _rounded(np.sign(x), _log_int(abs(x)), 0.0)
+        x = np.asarray(x, dtype=np.float64)
+        with np.errstate(divide="ignore"):
+            return _rounded(np.sign(x), np.log(np.abs(x)), 0.0)
+
+    @classmethod
+    def from_parts(
+        cls, shape: tuple[int, ...], parts: Iterable[tuple[Array | int, LogNumber]]
+    ) -> LogNumber:
+        """An array put together from those at some of its places each."""
+        fields = [np.empty(shape) for _ in range(3)]
+        for chosen, part in parts:
+            for field, values in zip(fields, (part.sign, part.log, part.error), strict=True):
+                field[chosen] = values
+        return cls(*fields)
+
+    def known(self) -> Array:
+        """The plain values, NaN where not even one digit is known."""
+        return np.where(self.error < _NO_DIGIT, self.value(), np.nan)
+
+    def value(self) -> Array:
+        """The plain float64 value; ±inf and 0 where the magnitude is out of range."""
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            return np.where(self.sign == 0, 0.0, self.sign * np.exp(self.log))
+
+    def __neg__(self) -> LogNumber:
+        return LogNumber(-self.sign, self.log, self.error)
+
+    def __add__(self, other: Real) -> LogNumber:
+        return _add(self, LogNumber.of(other))
+
+    def __sub__(self, other: Real) -> LogNumber:
+        return _add(self, -LogNumber.of(other))
+
+    def __rsub__(self, other: Real) -> LogNumber:
+        return _add(LogNumber.of(other), -self)
+
+    def __mul__(self, other: Real) -> LogNumber:
+        other = LogNumber.of(other)
+        sign = self.sign * other.sign
+        with np.errstate(invalid="ignore"):
+            log = np.where(sign == 0, -np.inf, self.log + other.log)
+        zero = self._is_zero() | other._is_zero()
+        return _rounded(sign, log, np.where(zero, 0.0, self.error + other.error))
+
+    def __truediv__(self, other: Real) -> LogNumber:
+        other = LogNumber.of(other)
+        with np.errstate(invalid="ignore"):
+            log = np.where(self.sign == 0, -np.inf, self.log - other.log)
+        sign = np.where(other.sign == 0, np.nan, self.sign * other.sign)
+        error = np.where(self._is_zero(), 0.0, self.error + other.error)
+        return _rounded(sign, log, np.where(other.sign == 0, np.inf, error))
+
+    def __rtruediv__(self, other: Real) -> LogNumber:
+        return LogNumber.of(other) / self
+
+    def __floordiv__(self, other: Real) -> LogNumber:
+        return LogNumber.of(np.floor((self / other).value()))
+
+    def __pow__(self, exponent: Real) -> LogNumber:
+        """Whole powers of any number, real powers of a nonnegative one; 0^0 = 1."""
+        power, off = _exponent(exponent)
+        with np.errstate(invalid="ignore"):
+            log = np.where(power == 0, 0.0, self.log * power)
+            error = np.where(self.error == 0, 0.0, self.error * np.abs(power))
+            error = error + np.where(np.isfinite(log), np.abs(log) * off, 0.0)
+        odd = np.mod(power, 2) == 1
+        sign = np.where(odd | (self.sign >= 0), self.sign, np.abs(self.sign))
+        return _rounded(np.where(power == 0, 1.0, sign), log, np.where(power == 0, 0.0, error))
+
+    def __lt__(self, other: LogNumber | float) -> bool:
+        """Is every element smaller?"""
+        return bool(np.all((self - other).sign < 0))
+
+    def __gt__(self, other: LogNumber | float) -> bool:
+        """Is every element larger?"""
+        return bool(np.all((self - other).sign > 0))
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def total(self) -> LogNumber:
+        """The sum of the elements of an array, which are not negative."""
+        top = np.max(self.log)
+        if not np.isfinite(top):
+            return LogNumber(float(top > 0), top, np.max(self.error))
+        with np.errstate(invalid="ignore", over="ignore"):
+            shares = np.where(self.sign == 0, 0.0, np.exp(self.log - top))
+            whole = np.sum(shares)
+            # The logarithm of a sum moves by at most the mean of what its terms move by.
+            off = np.where(shares > 0, np.expm1(self.error) + _UNIT * (top - self.log), 0.0)
+            error = np.log1p(np.sum(shares * off) / whole) + 2 * _FUNCTION
+        return _rounded(1.0, top + np.log(whole), error)
+
+    def _is_zero(self) -> Array:
+        zero: Array = (self.sign == 0) & (self.error == 0)
+        return zero
+
+
+def _rounded(sign: Floats, log: Floats, error: Floats) -> LogNumber:
+    """The number whose log has just been rounded."""
+    off = np.where(np.isfinite(log), 4 * _UNIT * np.abs(log), 0.0)
+    return LogNumber(sign, log, error + off)
+
+
+def _exponent(x: Real) -> tuple[Array, Floats]:
+    """An exponent as a float, and a bound on its relative error."""
+    if isinstance(x, LogNumber):
+        return x.value(), np.expm1(x.error) + _FUNCTION
+    power = np.asarray(x, dtype=np.float64)
+    return power, np.where(power == np.floor(power), 0.0, _UNIT)
+
+
+def _log_int(x: int) -> float:
+    """log x of an int of any size; −∞ at 0."""
+    if x == 0:
+        return -np.inf
+    shift = max(0, x.bit_length() - 60)
+    return float(np.log(float(x >> shift)) + shift * np.log(2.0))
+
+
+def _log1mexp(x: Array) -> Array:
+    """log(1 − e^x), x <= 0"""
+    with np.errstate(divide="ignore"):
+        log: Array = np.where(x > -0.7, np.log(-np.expm1(x)), np.log1p(-np.exp(x)))
+    return log
+
+
+def _add(a: LogNumber, b: LogNumber) -> LogNumber:
+    """log|a ± b| from the larger magnitude, so that nothing overflows."""
+    with np.errstate(invalid="ignore", over="ignore", under="ignore"):
+        swap = b.log > a.log
+        high, low = np.where(swap, b.log, a.log), np.where(swap, a.log, b.log)
+        sign, other = np.where(swap, b.sign, a.sign), np.where(swap, a.sign, b.sign)
+        above, below = np.where(swap, b.error, a.error), np.where(swap, a.error, b.error)
+        down = np.where(np.isneginf(low), -np.inf, low - high)
+        down = np.where(np.isposinf(high) & np.isposinf(low), 0.0, down)
+        # How far the smaller one may move against the larger one.
+        below = below + np.where(np.isfinite(down), _UNIT * np.abs(down), 0.0)
+        sums = _sum_of_logs(down, below - above), _difference_of_logs(down, below + above)
+        apart = sign * other < 0
+        change, error = (np.where(apart, sums[1][k], sums[0][k]) for k in (0, 1))
+        log = high + change
+        error = above + error + 3 * _FUNCTION * np.abs(change) + _TINY * (low > -np.inf)
+    error = np.where(np.isposinf(high) & ~apart, above, error)
+    error = np.where(np.isneginf(low) & (below > 0), np.inf, error)  # it may be any number
+    gone = np.isneginf(log)
+    both = np.where(a._is_zero() & b._is_zero(), 0.0, np.inf)
+    exactly = np.where((a.error == 0) & (b.error == 0), 0.0, both)
+    return _rounded(np.where(gone, 0.0, sign), log, np.where(gone, exactly, error))
+
+
+def _sum_of_logs(down: Array, moves: Array) -> tuple[Array, Array]:
+    """log(1 + e^down), and by how much it grows where `down` does."""
+    change = np.logaddexp(0.0, down)
+    grown = np.where(np.isneginf(down), 0.0, np.logaddexp(0.0, down + moves) - change)
+    return change, grown
+
+
+def _difference_of_logs(down: Array, moves: Array) -> tuple[Array, Array]:
+    """log(1 − e^down), and by how much it falls where `down` grows; ∞ where that may be 0."""
+    change = _log1mexp(down)
+    fallen = change - _log1mexp(np.minimum(down + moves, 0.0))
+    return change, np.where(np.isneginf(down), 0.0, fallen)
+
+
+def _better(a: LogNumber, b: LogNumber, where: Array | bool = True) -> LogNumber:
+    """Of two forms of one number the one that errs less, element by element; b only `where`."""
+    chosen = where & (b.error < a.error)
+    return LogNumber(
+        np.where(chosen, b.sign, a.sign),
+        np.where(chosen, b.log, a.log),
+        np.where(chosen, b.error, a.error),
+    )
+
+
+def _extreme(a: LogNumber, b: LogNumber, least: bool) -> LogNumber:
+    """The smaller or the larger of two; where their errors overlap, of either."""
+    side = 1.0 if least else -1.0
+    first, second = side * a.sign, side * b.sign
+    with np.errstate(invalid="ignore"):
+        below = (first < second) | ((first == second) & (first * a.log <= first * b.log))
+    sign, log = np.where(below, a.sign, b.sign), np.where(below, a.log, b.log)
+    error = np.where(below, a.error, b.error)
+    ends = np.minimum if least else np.maximum
+    with np.errstate(invalid="ignore"):
+        low, high = (ends(a.log + k * a.error, b.log + k * b.error) for k in (-1.0, 1.0))
+        overlap = np.maximum(np.maximum(log - low, high - log), 0.0)
+    both = (a.sign > 0) & (b.sign > 0) & ~(np.isposinf(a.log) | np.isposinf(b.log))
+    unknown = np.isposinf(a.error) | np.isposinf(b.error)
+    return LogNumber(sign, log, np.where(both, overlap, np.where(unknown, np.inf, error)))
+
+
+class Float64Arithmetic:
+    """LogNumbers: about 15 digits less what cancels; meant for pictures and for searching."""
+
+    certified = False
+    rounds = True
+    bits = 53
+
+    def number(self, value: Numeric | LogNumber | Array) -> LogNumber:
+        if isinstance(value, LogNumber | np.ndarray | int):
+            return LogNumber.of(value)
+        if value == INFINITY:
+            return LogNumber(1.0, np.inf)
+        value = exact(value)
+        return _of_fraction(value) if isinstance(value, Fraction) else evaluate(self, value)
+
+    def near(self, x: Real) -> LogNumber:
+        """Numbers whose nearest float64 these are."""
+        return LogNumber.of(x) * LogNumber(1.0, 0.0, _FUNCTION)
+
+    def from_balls(self, question: Callable[[], arb]) -> LogNumber:
+        """A certified number >= 0, to the digits that float64 has."""
+        bits, limit = 2 * self.bits, limits.current().bits
+        while True:
+            with precision(bits):
+                ball = question()
+                if (ball.is_finite() and ball.rel_accuracy_bits() >= self.bits) or bits >= limit:
+                    return self.of_ball(ball)
+            bits = min(2 * bits, limit)
+
+    def of_ball(self, ball: arb) -> LogNumber:
+        """A ball of a number >= 0; what is not known at all may be anything."""
+        if ball == 0 or ball == arb("inf"):
+            return self.number(INFINITY if ball > 0 else 0)
+        log = ball.log()
+        middle, error = float(log.mid()), float(log.rad())
+        known = np.isfinite(middle) and np.isfinite(error)
+        return _rounded(1.0, middle if known else 0.0, error if known else np.inf)
+
+    def pi(self) -> LogNumber:
+        return self.near(np.pi)
+
+    def exp(self, x: LogNumber) -> LogNumber:
+        value = x.value()
+        with np.errstate(invalid="ignore", over="ignore"):
+            error = np.abs(value) * (np.expm1(x.error) + _FUNCTION) + _TINY * (x.sign != 0)
+        endless = np.isinf(value)
+        error = np.where(endless, np.where(np.isposinf(x.log), x.error, np.inf), error)
+        return LogNumber(np.where(np.isneginf(value), 0.0, 1.0), value, error)
+
+    def expm1(self, x: LogNumber) -> LogNumber:
+        value = x.value()
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            large = np.maximum(value, 0.0)
+            rest = np.where(value == 0, -np.inf, _log1mexp(-np.abs(value)))
+            moved = np.where(x.error == 0, 0.0, x.error * (1 + large * np.exp(x.error)))
+            error = moved + _FUNCTION * (large + 3 * np.abs(rest)) + _TINY * np.isfinite(x.log)
+        small, endless = x.log < _NEGLIGIBLE, np.isinf(value)
+        beyond = endless & np.isfinite(x.log)  # too large even for its logarithm
+        error = np.where(endless, np.where(beyond & (value > 0), np.inf, x.error), error)
+        error = np.where(small, x.error + np.abs(value) + _TINY * (x.sign != 0), error)
+        return LogNumber(x.sign, np.where(small, x.log, large + rest), error)
+
+    def log(self, x: LogNumber) -> LogNumber:
+        if np.any((x.sign < 0) & np.isfinite(x.error)):
+            raise PrecisionError(
+                "float64: found the logarithm of a negative number; needed another engine, or "
+                "finite_up_to stated of a curve that is infinite from some order on"
+            )
+        found = LogNumber.of(x.log)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(x.error == 0, 0.0, x.error / np.abs(x.log))
+            error = np.where(share < 1, -np.log1p(-np.minimum(share, 1.0)), np.inf)
+        return LogNumber(found.sign, found.log, found.error + error)
+
+    def log1p(self, x: LogNumber) -> LogNumber:
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            positive, least = (np.logaddexp(0.0, l) for l in (x.log, x.log - x.error))
+            negative, most = (-_log1mexp(np.minimum(l, 0.0)) for l in (x.log, x.log + x.error))
+            log = np.log(np.where(x.sign < 0, negative, positive))
+            moved = np.where(x.sign < 0, np.log(most) - log, log - np.log(least))
+            moved = np.where(x.error == 0, 0.0, moved)
+            error = moved + _FUNCTION * (2 + np.where(np.isfinite(log), np.abs(log), 0.0))
+        error = np.where((x.sign < 0) & (x.log > 0), np.inf, error)
+        small = x.log < _NEGLIGIBLE
+        near = x.error + np.exp(np.minimum(x.log, 0.0))
+        error = np.where(small, np.where(x._is_zero(), 0.0, near), error)
+        return LogNumber(x.sign, np.where(small, x.log, log), error)
+
+    def sqrt(self, x: LogNumber) -> LogNumber:
+        return _rounded(x.sign, x.log / 2, x.error / 2)
+
+    def power(self, x: LogNumber, y: Real) -> LogNumber:
+        return x**y
+
+    def exp_gap(self, x: LogNumber) -> LogNumber:
+        """e^x − 1 − x, by its series where the difference would cancel."""
+        near = np.clip(x.value(), -0.5, 0.5)
+        series = np.ones_like(near)
+        for k in range(16, 2, -1):  # 2·0.5^15/17! is below half a unit in the last place
+            series = 1 + series * near / k
+        by_series = x * x * _near_one(series / 2, x.error)
+        return _better(self.expm1(x) - x, by_series, np.abs(x.value()) <= 0.5)
+
+    def power_gap(self, gamma: LogNumber, x: LogNumber, lam: LogNumber) -> LogNumber:
+        """(1+u)^{λ+1} − 1 − (λ+1)u for u = γ(e^x − 1), by its series where u is small."""
+        u = gamma * self.expm1(x)
+        plain = (u + 1) * self.expm1(lam * self.log1p(u)) - lam * u
+        small = np.abs(u.value() * (lam.value() + 1)) < 0.5
+        step, order = np.where(small, u.value(), 0.0), np.where(small, lam.value() + 1, 2.0)
+        series = _series(lambda k: step * (order - k) / (k + 1))
+        start = lam * (lam + 1) * (u * u)
+        return _better(plain, start * _near_one(series / 2, u.error + lam.error), small)
+
+    def entropy_gap(self, gamma: LogNumber, x: LogNumber) -> LogNumber:
+        """(1+u) log(1+u) − u for u = γ(e^x − 1), by its series where u is small."""
+        u = gamma * self.expm1(x)
+        plain = (u + 1) * self.log1p(u) - u
+        small = np.abs(u.value()) < 0.25
+        step = np.where(small, u.value(), 0.0)
+        series = _series(lambda k: -step * (k - 1) / (k + 1))
+        return _better(plain, u * u * _near_one(series / 2, u.error), small)
+
+    def binomial(self, n: int | Array, k: int) -> LogNumber:
+        result = LogNumber.of(1)
+        for i in range(k):
+            result = result * (np.asarray(n, dtype=np.float64) - i) / (i + 1)
+        return result
+
+    def sum(self, term: Callable[[int], Real], first: int, last: int | Array) -> LogNumber:
+        last = np.asarray(last)
+        total = LogNumber(0.0, -np.inf) * np.ones(last.shape)
+        for i in range(first, int(np.max(last)) + 1):
+            total = total + LogNumber.of(term(i)) * np.where(i <= last, 1.0, 0.0)
+        return total
+
+    def long_sum(self, term: Callable[[LogNumber], LogNumber], last: LogNumber) -> LogNumber:
+        """Σ term(i) for 0 <= i <= last, of terms that are not negative, many at a time."""
+        count = _count(last) + 1
+        result = LogNumber.of(0)
+        for start in range(0, count, _BLOCK):
+            block = np.arange(start, min(start + _BLOCK, count), dtype=np.float64)
+            result = result + term(LogNumber.of(block)).total()
+        return result
+
+    def integral(self, value: Callable[[LogNumber], LogNumber], pieces: LogNumber) -> LogNumber:
+        """∫_0^1 value(z) dz of a function smooth on equally many pieces, by Gauss–Legendre."""
+        rule = np.polynomial.legendre.leggauss(16)
+        nodes, weights = (self.near(x) for x in rule)
+        result = LogNumber.of(0)
+        for piece in range(_count(pieces)):
+            found = value((piece + (nodes + 1) / 2) / pieces)
+            result = result + (found * weights).total()
+        return result / (2 * pieces)
+
+    def grid_nats(self) -> LogNumber:
+        """How many nats below a sum over a grid its errors must be."""
+        return LogNumber.of(50)
+
+    def minimum(self, *xs: LogNumber) -> LogNumber:
+        return reduce(lambda a, b: _extreme(a, b, least=True), xs)
+
+    def maximum(self, *xs: LogNumber) -> LogNumber:
+        return reduce(lambda a, b: _extreme(a, b, least=False), xs)
+
+    def is_zero(self, x: LogNumber) -> bool:
+        return bool(np.all(x._is_zero()))
+
+    def is_infinite(self, x: LogNumber) -> bool:
+        return bool(np.all(np.isposinf(x.log) & (x.sign > 0)))
+
+
+def _of_fraction(value: Fraction) -> LogNumber:
+    """A rational number, to full precision of its log near ±1 too."""
+    top, bottom = abs(value.numerator), value.denominator
+    if not bottom < 2 * top < 4 * bottom:
+        return LogNumber.of(value.numerator) / LogNumber.of(bottom)
+    off = _TINY if top != bottom else 0.0
+    return _rounded(1.0 if value > 0 else -1.0, np.log1p((top - bottom) / bottom), off)
+
+
+def _count(x: LogNumber) -> int:
+    """How many terms a sum has, the whole number nearest to x; LimitError for too many of them."""
+    count = round(min(float(x.value()), 1e18))
+    limits.check("order", count, "terms of a sum in float64, which the engine ball does without")
+    return count
+
+
+def _near_one(series: Array, moved: Array) -> LogNumber:
+    """The sum of a series of falling terms, whose argument may move by that share of itself."""
+    return _rounded(1.0, np.log(series), 4 * _FUNCTION + moved)
+
+
+def _series(ratio: Callable[[int], Array]) -> Array:
+    """1 + r(2) + r(2) r(3) + …"""
+    total = term = np.ones_like(ratio(2))
+    for k in range(2, 2 + _TERMS):
+        term = term * ratio(k)
+        total = total + term
+        if not np.any(np.abs(term) > 1e-18 * total):
+            break
+    return total
+
+
+FLOAT64 = Float64Arithmetic()

@@ -1,0 +1,106 @@
+"""Numbers of mpmath in a context of their own: the second, independent engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Any
+
+from mpmath.ctx_mp import MPContext
+
+from symacct.kernel import deadline
+from symacct.kernel.arithmetic.context import Number, PlainGaps
+from symacct.kernel.arithmetic.expression import evaluate
+from symacct.kernel.exact import INFINITY, Numeric, exact
+
+
+class MpmathArithmetic(PlainGaps):
+    """Numbers of a private context of mpmath; roundings, all downwards, are not tracked."""
+
+    certified = False
+    rounds = True
+    rounding = "f"
+
+    def __init__(self, bits: int) -> None:
+        self.mp = MPContext()
+        self.mp.prec = bits
+        self.mp._prec_rounding[1] = self.rounding
+        self.exp, self.log, self.log1p = self.mp.exp, self.mp.log, self.mp.log1p
+        self.sqrt, self.binomial = self.mp.sqrt, self.mp.binomial
+
+    @property
+    def bits(self) -> int:
+        return int(self.mp.prec)
+
+    def number(self, value: Numeric) -> Number:
+        if isinstance(value, int):
+            return self.mp.mpf(value)
+        if value == INFINITY:
+            return self.mp.inf
+        value = exact(value)
+        if isinstance(value, Fraction):
+            return self.mp.mpf(value.numerator) / value.denominator
+        return evaluate(self, value)
+
+    def pi(self) -> Number:
+        return +self.mp.pi
+
+    def expm1(self, x: Number) -> Number:
+        """e^x − 1, at as many bits more as cancel."""
+        lost = -self.mp.mag(x)
+        if lost > self.bits:
+            return self.mp.expm1(x)
+        return self.mp.exp(x, prec=self.bits + max(lost, 0) + 10) - 1
+
+    def exp_gap(self, x: Number) -> Number:
+        return self._of_second_order(x, super().exp_gap, x)
+
+    def power_gap(self, gamma: Number, x: Number, lam: Number) -> Number:
+        return self._of_second_order(gamma * self.expm1(x), super().power_gap, gamma, x, lam)
+
+    def entropy_gap(self, gamma: Number, x: Number) -> Number:
+        return self._of_second_order(gamma * self.expm1(x), super().entropy_gap, gamma, x)
+
+    def _of_second_order(self, u: Number, gap: Callable[..., Number], *xs: Number) -> Number:
+        """What is of the second order in u loses as many digits as u is small."""
+        spare = max(0, -2 * self.mp.mag(u)) if u and self.mp.isfinite(u) else 0
+        with self.mp.workprec(2 * self.bits + spare):
+            value = gap(*xs)
+        return +value
+
+    def power(self, x: Number, y: Number) -> Number:
+        return x if x == 0 and y > 0 else self.mp.power(x, y)
+
+    def log_gamma(self, x: Number) -> Number:
+        return self.mp.loggamma(x)
+
+    def digamma(self, x: Number) -> Number:
+        return self.mp.digamma(x)
+
+    def sum(self, term: Callable[[int], Number], first: int, last: int) -> Number:
+        return self.mp.fsum(term(i) for i in range(first, last + 1))
+
+    def minimum(self, *xs: Number) -> Number:
+        return min(xs)
+
+    def maximum(self, *xs: Number) -> Number:
+        return max(xs)
+
+    def is_infinite(self, x: Number) -> bool:
+        return bool(x == self.mp.inf)
+
+
+class UpwardMpmathArithmetic(MpmathArithmetic):
+    """Numbers of a private context of mpmath; roundings, all upwards, are not tracked."""
+
+    rounding = "c"
+
+
+def quadrature(mp: Any, integrand: Callable[[Any], Any], places: Iterable[Any], **how: Any) -> Any:
+    """The quadrature of mpmath between the places, which ends when the question's time does."""
+
+    def looked(x: Any) -> Any:
+        deadline.check()
+        return integrand(x)
+
+    return mp.quad(looked, places, **how)

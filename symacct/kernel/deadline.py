@@ -1,0 +1,287 @@
+"""The processor time of a question: its end, looked at and never imposed, and how it is shown."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, TypeAlias, TypeVar
+
+from symacct.kernel.errors import ipython_shell
+from symacct.kernel.memory import new_lock
+
+# --- the end
+#
+# The end of the time that a question has, by the processor's clock: looked at, never imposed.
+#
+# A question is asked `within` so many seconds; loops that may be long `check` whether these are
+# over. Nothing is raised anywhere else, so that what is remembered is whole when a question is
+# given up. A user's own function is looked into only where it reads a curve, and not at all what
+# mpmath works out before a quadrature, which takes a second or two of the second engine.
+
+T = TypeVar("T")
+
+
+class OutOfTimeError(BaseException):
+    """The time is over: no answer, and nothing on its way takes it for one, as an interrupt."""
+
+
+@dataclass
+class _Deadline:
+    """Seconds of a thread's processor time from now on.
+
+    No thread uses more than passes on the wall, whose clock is read much sooner: the processor's
+    is not read before `look`. In another thread or a forked process, which share the context and
+    not the clock, the seconds are the wall's.
+    """
+
+    seconds: float
+
+    def __post_init__(self) -> None:
+        self._of = _here()
+        self._began = time.monotonic()
+        self._end = time.thread_time() + self.seconds
+        self.look = self._began + self.seconds
+
+    def remaining(self) -> float:
+        """Seconds that are left."""
+        if _here() == self._of:
+            return max(0.0, self._end - time.thread_time())
+        return max(0.0, self._began + self.seconds - time.monotonic())
+
+    def check(self) -> None:
+        """OutOfTimeError from the end on."""
+        now = time.monotonic()
+        if now >= self.look:
+            if not (left := self.remaining()):
+                raise OutOfTimeError
+            self.look = now + left
+
+
+def _here() -> tuple[int, int]:
+    """This thread of this process, to which its clock of processor time belongs."""
+    return os.getpid(), threading.get_ident()
+
+
+_deadline: ContextVar[_Deadline | None] = ContextVar("symacct_deadline", default=None)
+
+
+@contextmanager
+def within(seconds: float | Fraction) -> Iterator[None]:
+    """So many seconds of this thread's processor time for the `with` block.
+
+    A block within a block ends when the first of the two does. Nothing is caught here.
+
+    >>> with within(5), within(60):
+    ...     remaining() <= 5
+    True
+    """
+    left = min(float(seconds), remaining())
+    token = _deadline.set(_Deadline(left) if left < math.inf else None)
+    try:
+        yield
+    finally:
+        _deadline.reset(token)
+
+
+def check() -> None:
+    """OutOfTimeError where the time is over; cheap enough for an inner loop."""
+    deadline = _deadline.get()
+    if deadline is not None:
+        deadline.check()
+
+
+def each(items: Iterable[T]) -> Iterator[T]:
+    """The items, with a look at the time before each."""
+    for item in items:
+        check()
+        yield item
+
+
+def remaining() -> float:
+    """Seconds of processor time that are left, ∞ where nothing limits them."""
+    deadline = _deadline.get()
+    return math.inf if deadline is None else deadline.remaining()
+
+
+class Budget:
+    """A question's processor time, shared among the ways that it is tried by.
+
+    Only what is asked by `ask` looks at it, so that what was found can be compared and printed when
+    the time is over.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._deadline = _Deadline(seconds)
+
+    def remaining(self) -> float:
+        """Seconds that are left."""
+        return self._deadline.remaining()
+
+    def ask(
+        self, share: float | Fraction, question: Callable[[], T], least: float = 0.0
+    ) -> T | None:
+        """The answer, within a share of the time that is left, or `least` seconds; else None."""
+        with suppress(OutOfTimeError), within(max(float(share) * self.remaining(), least)):
+            return question()
+        return None
+
+
+# --- progress
+#
+# What takes long says so in a line, gone when it is done, where a person reads it.
+
+_QUIET = 2.0  # seconds before anything is shown
+_PACE = 0.2  # seconds between two looks
+_ERASE = "\r\x1b[2K"
+#: Shows a line in the place of the one before.
+Show: TypeAlias = Callable[[str], None]
+
+
+@dataclass(eq=False)
+class _Task:
+    """Something under way, and how much of it is done."""
+
+    what: str
+    total: int | None
+    done: int
+    #: The best answer so far, in words.
+    so_far: str = ""
+    started: float = field(default_factory=time.monotonic)
+
+    def advance(self, count: int = 1) -> None:
+        self.done += count
+
+    def __str__(self) -> str:
+        share = "" if self.total is None else f" {self.done:,} of {self.total:,},"
+        so_far = f"; so far {self.so_far}" if self.so_far else ""
+        return f"{self.what}:{share} {time.monotonic() - self.started:.0f} s{so_far}"
+
+
+def _on_terminal(line: str) -> None:
+    sys.stderr.write(_ERASE + line)
+    sys.stderr.flush()
+
+
+class _Cell:
+    """An output of a notebook's cell, which is made with the first line and empty in the end."""
+
+    def __init__(self, display: Callable[..., Any]) -> None:
+        self._display = display
+        self._handle: Any = None
+
+    def __call__(self, line: str) -> None:
+        shown = {"text/plain": line}
+        if self._handle is None:
+            self._handle = self._display(shown, raw=True, display_id=True)
+        else:
+            self._handle.update(shown, raw=True)
+
+
+class _Pipe:
+    """Standard error that nobody watches: one line in a process says why it is silent so long."""
+
+    def __init__(self) -> None:
+        self._is_said = False
+
+    def __call__(self, line: str) -> None:
+        if line and not self._is_said:
+            self._is_said = True
+            print(line, file=sys.stderr, flush=True)
+
+
+_in_a_pipe = _Pipe()
+
+
+class _Screen:
+    """What is under way, shown by one thread that ends when it finds nothing to show.
+
+    A thread for each task would cost more than most questions do. In a forked child `_watching`
+    stays as it was: a parent shows what its children do.
+    """
+
+    def __init__(self) -> None:
+        self.tasks: list[_Task] = []
+        self._lock = new_lock()
+        self._watching = self._written = False
+        self._show: Show = _on_terminal
+
+    def begin(self, task: _Task, show: Show) -> None:
+        with self._lock:
+            self._show = self._show if self.tasks else show
+            self.tasks.append(task)
+            if not self._watching:
+                self._watching = True
+                threading.Thread(target=self._watch, name="progress", daemon=True).start()
+
+    def tell(self, so_far: str) -> None:
+        with self._lock:
+            if self.tasks:
+                self.tasks[-1].so_far = so_far
+
+    def end(self, task: _Task) -> None:
+        with self._lock:
+            self.tasks.remove(task)
+            if self._written and not self.tasks:
+                self._write("")
+
+    def _watch(self) -> None:
+        while self._watching:
+            time.sleep(_PACE)
+            with self._lock:
+                self._watching = bool(self.tasks)
+                if self.tasks and time.monotonic() - self.tasks[0].started >= _QUIET:
+                    self._write(str(self.tasks[-1])[: shutil.get_terminal_size().columns - 1])
+
+    def _write(self, line: str) -> None:
+        with suppress(Exception):  # what shows a question must not end it
+            self._show(line)
+        self._written = bool(line)
+
+
+_screen = _Screen()
+
+
+def tell_so_far(answer: str) -> None:
+    """Have the line of what is under way show the best answer so far."""
+    _screen.tell(answer)
+
+
+@contextmanager
+def progress(
+    what: str, total: int | None = None, done: int = 0, wanted: bool = True, piped: bool = False
+) -> Iterator[Callable[[int], None]]:
+    """Gives advance(count); of what is nested the innermost is shown. It decorates, too.
+
+    What is `piped` says so in one line even where no person reads along.
+    """
+    task = _Task(what, total, done)
+    show = _watched() if wanted else None
+    if show is None and piped:
+        show = _in_a_pipe
+    if show is None:
+        yield task.advance
+        return
+    _screen.begin(task, show)
+    try:
+        yield task.advance
+    finally:
+        _screen.end(task)
+
+
+def _watched() -> Show | None:
+    """How a line is shown where a person reads it: a terminal, or what a Jupyter kernel runs."""
+    with suppress(AttributeError, ValueError):  # there is no standard error, or it is closed
+        if sys.stderr.isatty():
+            return _on_terminal
+    if not hasattr(ipython_shell(), "kernel"):
+        return None
+    return _Cell(sys.modules["IPython"].display.display)

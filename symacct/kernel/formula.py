@@ -1,0 +1,445 @@
+"""Numbers and formulas as text, by a closed grammar: read and written, never executed."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from functools import cache, singledispatch
+from typing import Any, NamedTuple, TypeGuard
+
+from symacct.kernel import exact, limits, parameters, symbols
+from symacct.kernel.claims import Adjacency
+from symacct.kernel.errors import ParseError, echo, suggestion
+from symacct.kernel.exact import Exact, sympy
+
+# --- tokens
+#
+# The tokens of a formula's text.
+
+
+class Token(NamedTuple):
+    """A part of the text that has a meaning of its own."""
+
+    sort: str  # "number", "text", "name", "end", or the operator itself
+    text: str
+    column: int
+
+    @property
+    def end(self) -> int:
+        """The column behind it."""
+        return self.column + len(self.text)
+
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+    r"|(?P<name>(?:laws\.)?[^\W\d]\w*(?:\.[a-z_]\w*)?)"
+    r"|(?P<text>'[^'\\\n]*'|\"[^\"\\\n]*\")"
+    r"|(?P<operator>\*\*|[-+*/^(),=\[\]]))",
+    re.ASCII,
+)
+
+
+def tokens_of(text: str) -> list[Token]:
+    """What the text is made of, up to the first sign that cannot be read, and the end."""
+    tokens: list[Token] = []
+    place, depth, last = 0, 0, len(text.rstrip())
+    while place < last:
+        match = _TOKEN.match(text, place)
+        if match is None:
+            # What follows cannot be read; the reader says so if it gets as far.
+            column = place + len(text[place:]) - len(text[place:].lstrip())
+            return [*tokens, Token("unknown", text[column], column)]
+        sort = match.lastgroup or ""
+        found = match[sort]
+        column = match.start(sort)
+        depth += (found == "(") - (found == ")")
+        limits.check("depth", depth // 2, "text, nesting depth")
+        tokens.append(Token(found if sort == "operator" else sort, found, column))
+        place = match.end()
+    return [*tokens, Token("end", "the end", len(text))]
+
+
+# --- the writer
+#
+# Parameters and formulas as text: valid Python with the same meaning.
+
+
+@singledispatch
+def value_text(value: object) -> str:
+    """A field that is no node, as Python with the same meaning."""
+    if isinstance(value, sympy.Expr) and value.is_Rational:
+        value = Fraction(int(value.p), int(value.q))
+    if isinstance(value, sympy.Expr):
+        # Only a curve's formula speaks of alpha, and is quoted; a parameter stands bare.
+        return repr(formula_text(value)) if value.has(symbols.alpha) else formula_text(value)
+    if isinstance(value, Fraction | int) and value.denominator == 1:
+        return exact.text(Fraction(value))
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(value_text, value))}]"
+    if callable(value):
+        return f"<function {getattr(value, '__name__', '?')}>"
+    return repr(plain_text(value))
+
+
+def plain_text(value: object) -> str:
+    """A field that is no node and no formula, as the text that its constructor takes."""
+    if isinstance(value, Fraction | sympy.Expr) or type(value) is int:
+        return exact.text(value if isinstance(value, sympy.Expr) else Fraction(value))
+    if isinstance(value, Adjacency):
+        return value.relation.value
+    return str(value)
+
+
+def is_default(value: object, default: object) -> bool:
+    if isinstance(default, str):
+        return plain_text(value) == default
+    return value is default if default is None else value == default
+
+
+@cache
+def _printer() -> Any:
+    """SymPy expressions as valid Python: symbols and fractions spelled out, alpha bare."""
+
+    class FormulaPrinter(exact.printer()):  # type: ignore[misc]  # made where SymPy is
+        def _print_Symbol(self, symbol: sympy.Symbol) -> str:  # noqa: N802
+            if symbol == symbols.alpha:
+                return str(symbol.name)
+            stated = [f", {k}={v}" for k, v in sorted(symbol._assumptions_orig.items())]
+            return f"Symbol('{symbol.name}'{''.join(stated)})"
+
+        def _print_Rational(self, number: sympy.Rational) -> str:  # noqa: N802
+            ends = (exact.text(Fraction(int(end))) for end in (number.p, number.q))
+            return f"Rational({', '.join(ends)})"
+
+    return FormulaPrinter()
+
+
+def formula_text(value: sympy.Expr) -> str:
+    """A formula as Python with the same meaning."""
+    return str(_printer().doprint(value))
+
+
+# --- the reader
+#
+# Numbers and formulas read from text by a closed grammar; nothing is ever executed.
+#
+#     sum   = product { ("+" | "-") product }      product = unary { ("*" | "/") unary }
+#     unary = "-" unary | power                    power   = atom [ "**" unary ]
+#     atom  = number | quoted text | "(" sum ")" | name [ "(" argument { "," argument } ")" ]
+#           | "[" [ sum { "," sum } ] "]"
+#
+# Names are a few of SymPy's, and those that whoever reads adds. Numbers are exact, quoted or not.
+# Lists hold numbers, or lists.
+
+
+def parse_formula(text: str, symbol: sympy.Symbol, more: Iterable[str] = ()) -> sympy.Expr:
+    """The formula written in `text`, in one bare symbol, e.g. "alpha/50 + log(2)".
+
+    `more` names further functions of SymPy's, of one number each.
+    """
+    further = {name: _formula_head(name, 1, _function(name)) for name in more}
+    reader = Reader(text, HEADS | further, {symbol.name: symbol})
+    reader.needed = f"a number or the variable, which is {symbol.name}"
+    return exact.expression(reader.whole())
+
+
+_CLOSES = {"(": ")", "[": "]"}
+_OPENS = {")": "(", "]": "["}
+
+
+class Reader:
+    """Recursive descent over the grammar at the top of this file."""
+
+    def __init__(
+        self, text: str, heads: Mapping[str, Callable[..., Any]], names: Mapping[str, Any]
+    ) -> None:
+        if not isinstance(text, str):
+            raise ParseError(f"found {type(text).__name__}, needed text")
+        limits.check("text_bytes", len(text.encode("utf-8", "surrogatepass")), "text, in bytes")
+        self.text = text
+        self.tokens = tokens_of(text)
+        self.place = 0
+        self.depth = 0
+        self.heads = heads
+        self.names = {**CONSTANTS, **names}
+
+    def whole(self) -> Any:
+        """What all of the text says."""
+        value = self.sum()
+        self.expect("end")
+        self.check(value)
+        return value
+
+    def check(self, value: Any) -> None:
+        """Is it what the text is asked for?"""
+        if not is_number(value):
+            raise ParseError(f"found {echo(value)}, needed a formula such as alpha/50")
+
+    @property
+    def token(self) -> Token:
+        return self.tokens[self.place]
+
+    def take(self, *sorts: str) -> Token | None:
+        """The next token if it is one of these, else None."""
+        token = self.token
+        if token.sort not in sorts:
+            return None
+        self.place += 1
+        return token
+
+    def expect(self, sort: str, opened: Token | None = None) -> Token:
+        """The next token, which is to be this one; `opened` is the bracket that is still open."""
+        token = self.take(sort)
+        if token is not None:
+            return token
+        found, needed = self.found, repr(sort)
+        if sort == "end":
+            needed = "an operator such as * or the end"
+            if opens := _OPENS.get(self.token.sort):
+                found, needed = f"{found} that closes no {opens!r}", "the end"
+        if opened is not None:
+            needed = " or ".join(dict.fromkeys([needed, repr(_CLOSES[opened.sort])]))
+            needed += f" for the {opened.sort!r} at column {opened.column + 1}"
+        raise self.error(f"found {found}, needed {needed}")
+
+    @property
+    def found(self) -> str:
+        """The next token as a message names it."""
+        return self.token.text if self.token.sort == "end" else echo(self.token.text)
+
+    def error(self, message: str, column: int | None = None) -> ParseError:
+        column = self.token.column if column is None else column
+        return ParseError(f"column {column + 1}: {message}")
+
+    def sum(self) -> Any:
+        self.depth += 1
+        limits.check("depth", self.depth // 2, "text, nesting depth")
+        parts = [self.product()]
+        while operator := self.take("+", "-"):
+            right = self.product()
+            self.check_terms(operator, parts[0], right)
+            parts.append(right if operator.sort == "+" else self.negative(right, operator))
+        self.depth -= 1
+        return parts[0] if len(parts) == 1 else self.added(parts)
+
+    def check_terms(self, operator: Token, left: Any, right: Any) -> None:
+        """Are both numbers?"""
+        if not is_number(left) or not is_number(right):
+            raise self.no_number(operator, left, right)
+
+    def added(self, parts: list[Any]) -> Any:
+        return parameters.added(parts)
+
+    def no_number(self, operator: Token, *values: Any) -> ParseError:
+        """The error about an operator between values of which one is no number."""
+        found = next(value for value in values if not is_number(value))
+        return self.error(
+            f"found {echo(found)} at the {operator.text!r}, needed a number", operator.column
+        )
+
+    def negative(self, value: object, operator: Token) -> Exact:
+        if not is_number(value):
+            raise self.no_number(operator, value)
+        return -value
+
+    def product(self) -> Any:
+        value = self.unary()
+        while operator := self.take("*", "/"):
+            value = self.combined(operator, value, self.unary())
+        return value
+
+    def combined(self, operator: Token, left: Any, right: Any) -> Any:
+        if not is_number(left) or not is_number(right):
+            raise self.no_number(operator, left, right)
+        if operator.sort == "/" and right == 0:
+            raise self.error("found a division by 0", operator.column)
+        return (parameters.multiplied if operator.sort == "*" else parameters.divided)(left, right)
+
+    def unary(self) -> Any:
+        signs = []
+        while operator := self.take("-"):
+            signs.append(operator)
+        limits.check("depth", len(signs) // 2, "text, signs in a row")
+        value = self.power()
+        if not signs:
+            return value
+        return self.negative(value, signs[0]) if len(signs) % 2 else -self.negative(value, signs[0])
+
+    def power(self) -> Any:
+        base = self.atom()
+        operator = self.take("**", "^")
+        if operator is None:
+            return base
+        self.depth += 2
+        limits.check("depth", self.depth // 2, "text, nesting depth")
+        exponent = self.unary()
+        self.depth -= 2
+        if not is_number(base) or not is_number(exponent):
+            raise self.no_number(operator, base, exponent)
+        if operator.sort == "^":
+            raise self.error("found '^', needed '**'", operator.column)
+        return parameters.raised(base, exponent)
+
+    def atom(self) -> Any:
+        if token := self.take("number"):
+            return exact.exact(token.text)
+        if token := self.take("text"):
+            return token.text[1:-1]
+        if token := self.take("("):
+            value = self.sum()
+            self.expect(")", token)
+            return value
+        if token := self.take("["):
+            return self.listed(token)
+        if token := self.take("name"):
+            return self.named(token)
+        raise self.error(f"found {self.found}, needed a number, a name or '('")
+
+    def listed(self, opened: Token) -> list[Any]:
+        values: list[Any] = []
+        while not self.take("]"):
+            column = self.token.column
+            values.append(self.sum())
+            if not isinstance(values[-1], str | list) and not is_number(values[-1]):
+                raise self.error("found a mechanism or a law in a list, needed numbers", column)
+            if self.token.sort != "]":
+                self.expect(",", opened)
+        return values
+
+    def named(self, token: Token) -> Any:
+        if self.token.sort != "(":
+            return self.bare(token)
+        head = self.heads.get(token.text)
+        if head is None:
+            raise self.unknown(token, self.heads, self.called)
+        values, keywords = self.arguments()
+        try:
+            return head(*values, **keywords)
+        except TypeError as error:
+            told = _signature_fault(token.text, error, head, values, keywords)
+            raise self.error(told, token.column) from None
+
+    def bare(self, token: Token) -> Any:
+        """What a name without arguments stands for."""
+        if token.text in self.names:
+            found = self.names[token.text]
+            return CONSTANTS[token.text]() if found is CONSTANTS.get(token.text) else found
+        if token.text in self.heads:
+            raise self.error(f"found {token.text} alone, needed {token.text}(…)", token.column)
+        raise self.unknown(token, self.names, self.needed)
+
+    needed = "a number"
+    called = "a function such as log(2)"
+
+    def unknown(self, token: Token, known: Iterable[str], needed: str) -> ParseError:
+        """The error about a name that means nothing here, with the nearest that does."""
+        found = f"found the name {echo(token.text)}{suggestion(token.text, known, needed)}"
+        return self.error(found, token.column)
+
+    def arguments(self) -> tuple[list[Any], dict[str, Any]]:
+        values: list[Any] = []
+        keywords: dict[str, Any] = {}
+        opened = self.expect("(")
+        while not self.take(")"):
+            if self.token.sort == "name" and self.tokens[self.place + 1].sort == "=":
+                name = self.expect("name")
+                self.expect("=")
+                if name.text in keywords:
+                    raise self.error(f"found {echo(name.text)} twice, needed it once", name.column)
+                keywords[name.text] = self.keyword(name.text)
+            elif keywords:
+                raise self.error(
+                    "found a value without a name after a named one, needed name=value"
+                )
+            else:
+                values.append(self.sum())
+            if self.token.sort != ")":
+                self.expect(",", opened)
+        return values, keywords
+
+    def keyword(self, name: str) -> Any:
+        """The value after name=."""
+        return self.sum()
+
+
+def is_number(value: object) -> TypeGuard[Exact]:
+    """Is this a number, and neither a node, a law, a list nor quoted text?"""
+    # True and False are names for assumptions, and integers to Python.
+    return isinstance(value, Fraction | sympy.Expr)
+
+
+def _signature_fault(
+    name: str,
+    error: TypeError,
+    head: Callable[..., Any],
+    values: list[Any],
+    keywords: dict[str, Any],
+) -> str:
+    """What is wrong with the arguments of what the text calls by this name."""
+    try:
+        signature = inspect.signature(head)
+        signature.bind(*values, **keywords)
+    except ValueError:  # a function of SymPy's has no signature
+        return f"{name}: {error}"
+    except TypeError:
+        given = ", ".join([*("…" for _ in values), *(f"{key}=…" for key in keywords)])
+        bare = [one.replace(annotation=one.empty) for one in signature.parameters.values()]
+        return f"found {name}({given}), needed {name}{inspect.Signature(bare)}"
+    return f"{name}: {error}"
+
+
+def _symbol(name: object, **assumptions: Any) -> sympy.Symbol:
+    if not isinstance(name, str) or re.fullmatch(r"[^\W\d]\w{0,63}", name) is None:
+        raise ParseError(f"Symbol: found {echo(name)}, needed a quoted name")
+    unknown = set(assumptions) - {"positive", "nonnegative", "real", "integer", "negative"}
+    if unknown:
+        raise ParseError(
+            f"Symbol: found the assumption {echo(sorted(unknown)[0])}, needed positive"
+        )
+    if not all(isinstance(value, bool) for value in assumptions.values()):
+        raise ParseError("Symbol: found a value that is neither True nor False")
+    return sympy.Symbol(name, **assumptions)
+
+
+def _formula_head(name: str, arity: int | None, compute: Callable[..., Any]) -> Any:
+    """The function that a text calls by this name: `arity` numbers, or one and more."""
+
+    def build(*numbers: object) -> Any:
+        fits = len(numbers) == (arity or max(1, len(numbers)))
+        if not fits or not all(map(is_number, numbers)):
+            found = ", ".join(map(echo, numbers)) or "nothing"
+            needed = "numbers" if arity is None else f"{arity} number{'s' * (arity > 1)}"
+            raise ParseError(f"{name}: found {found}, needed {needed}")
+        return compute(*numbers)
+
+    return build
+
+
+def _function(name: str) -> Callable[..., Any]:
+    """SymPy's function of this name."""
+    return lambda *values: parameters.called(getattr(sympy, name), values)
+
+
+HEADS: dict[str, Callable[..., Any]] = {
+    "Symbol": _symbol,
+    "Rational": _formula_head("Rational", 2, parameters.divided),
+    "exp": _formula_head("exp", 1, _function("exp")),
+    "log": _formula_head("log", 1, _function("log")),
+    "sqrt": _formula_head("sqrt", 1, lambda value: parameters.raised(value, Fraction(1, 2))),
+    "Min": _formula_head("Min", None, _function("Min")),
+    "Max": _formula_head("Max", None, _function("Max")),
+    "Abs": _formula_head("Abs", 1, _function("Abs")),
+    # What SymPy makes of Abs where a symbol is not said to be real: |e^x| = e^{re x}.
+    "re": _formula_head("re", 1, _function("re")),
+    "im": _formula_head("im", 1, _function("im")),
+    "arg": _formula_head("arg", 1, _function("arg")),
+}
+#: Each with what makes it, where it is met.
+CONSTANTS: dict[str, Callable[[], Any]] = {
+    "pi": lambda: sympy.pi,
+    "E": lambda: sympy.E,
+    "True": lambda: True,
+    "False": lambda: False,
+}

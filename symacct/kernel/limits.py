@@ -1,0 +1,103 @@
+"""Sizes beyond which an input is refused at once, and the one place where they are raised."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, fields, replace
+
+from symacct.kernel.errors import DomainError, LimitError, echo
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What is refused or left out; each is a count, or whole seconds."""
+
+    digits: int = 10_000  # decimal digits asked of an answer
+    bits: int = 2**17  # working precision, in bits, before a PrecisionError
+    order: int = 10**7  # largest finite order at which a sum is evaluated
+    search_order: int = 10**100  # largest order that a search over orders tries
+    search_sum: int = 2**17  # and where the curve of a sampled mechanism takes a sum at each
+    hull: int = 2**12  # orders evaluated for the convex hull of a curve not known to be convex
+    parameter_bits: int = 2**16  # size of a numerator or denominator
+    formula_bits: int = 2**11  # of a parameter in a formula of sums, which SymPy sorts as text
+    written_bits: int = 2**13  # of a number that a formula works out at an order
+    root_bits: int = 2**10  # what stands under the roots of one product: it is factored
+    terms: int = 64  # arguments of Min or Max, which are compared with each other
+    text_bytes: int = 2**22  # length of a text or JSON document
+    depth: int = 60  # nesting of operations
+    nodes: int = 100_000  # distinct nodes of one expression
+    points: int = 1_000_000  # of a sweep's grid
+    values: int = 2**18  # remembered of one curve at one precision, between questions
+    answers: int = 2**12  # (ε, δ) remembered of one node, between questions
+    outcomes: int = 10_000  # of a finite distribution, or entries of a matrix
+    contour: int = 2**34  # of an exact profile: bits of all the terms that it sums
+    seconds: int = 5  # of processor time for the smallest number that is proved of a question
+
+
+#: How far a limit can be raised: what walks an expression recurses, and Python's stack is finite;
+#: Python writes no integer of more than 4,300 digits.
+CEILINGS = {"depth": 64, "formula_bits": 2**12, "written_bits": 14_000}
+
+_limits: ContextVar[Limits] = ContextVar("symacct_limits", default=Limits())  # noqa: B039  # frozen
+
+
+def current() -> Limits:
+    """The limits in force here."""
+    return _limits.get()
+
+
+def limits(**raised: int) -> AbstractContextManager[Limits]:
+    """Limits for the `with` block, e.g. `with symacct.limits(seconds=60): ...`.
+
+    `raised` are limits by name, with their values in the block. Outside of a `with` block they
+    change nothing. Raises DomainError at once for an unknown name, for a value that is not a
+    positive whole number, and for one above the limit's own ceiling. The names and their units:
+
+    seconds: of processor time, for one question that is answered by the smallest number that is
+    proved by then, and for what stands beside it (a function of yours, as in Curve, runs to its
+    end each time that it is called);
+    digits: decimal digits of an answer; bits, contour: bits of the numbers that are worked with;
+    parameter_bits, formula_bits, written_bits, root_bits: bits of one number that is given or
+    written; order, search_order, search_sum: the largest Rényi order of a sum and of a search;
+    hull: orders; terms: arguments of Min or Max; text_bytes: bytes; depth: levels; nodes: nodes;
+    points: points of a grid; values, answers: values and answers remembered; outcomes: outcomes.
+
+    >>> from symacct import Gaussian
+    >>> with limits(digits=20_000):
+    ...     value = Gaussian(5).rdp(2, digits=15_000)
+    >>> value.digits_asked
+    15000
+    """
+    known = {field.name for field in fields(Limits)}
+    for name, value in raised.items():
+        if name not in known:
+            raise DomainError(f"found limit {echo(name)}, needed one of {', '.join(sorted(known))}")
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise DomainError(f"limit {name}: found {echo(value)}, needed a whole number >= 1")
+        most = CEILINGS.get(name, value)
+        if value > most:
+            raise DomainError(f"limit {name}: found {echo(value)}, needed at most {most}")
+    return _in_force(raised)
+
+
+@contextmanager
+def _in_force(raised: dict[str, int]) -> Iterator[Limits]:
+    token = _limits.set(replace(_limits.get(), **raised))
+    try:
+        yield _limits.get()
+    finally:
+        _limits.reset(token)
+
+
+def check(name: str, found: int, what: str) -> None:
+    """LimitError if `found` exceeds the limit `name`."""
+    allowed = getattr(current(), name)
+    if found > allowed:
+        shown = f"{found:,}" if found < 10**18 else "more than 10^18"
+        remedy = f"raise the limit {name}"
+        if allowed >= CEILINGS.get(name, math.inf):
+            remedy = "it cannot be raised: needed a smaller one"
+        raise LimitError(f"{what}: found {shown}, the limit is {allowed:,}", remedy=remedy)

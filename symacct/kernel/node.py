@@ -1,0 +1,659 @@
+"""Node: a record of what was done; and Mechanism, a leaf, with a curve of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain, count
+from typing import Any, ClassVar, overload
+
+import numpy as np
+
+from symacct.kernel import limits, upward
+from symacct.kernel.answer import Enclosure, Guarantee
+from symacct.kernel.arguments import By
+from symacct.kernel.arithmetic import Arithmetic, LogNumber, Number
+from symacct.kernel.claims import (
+    EITHER,
+    UNKNOWN,
+    Adjacency,
+    AttainedBy,
+    Claim,
+    Kind,
+    Relation,
+    Source,
+    check_sorts,
+    check_stated,
+    combine,
+)
+from symacct.kernel.currencies import Currencies
+from symacct.kernel.deadline import progress
+from symacct.kernel.errors import DomainError, SoundnessError, echo
+from symacct.kernel.exact import (
+    INFINITY,
+    Exact,
+    Numeric,
+    Order,
+    OrderArray,
+    array_order,
+    expression,
+    sympy,
+    typed_value,
+)
+from symacct.kernel.memory import Interned, cached_property
+from symacct.kernel.paper_output import PaperOutput
+from symacct.kernel.parameters import replaced
+from symacct.kernel.pictures import Pictures
+
+# --- nodes
+#
+# Node: a record of what was done, and the questions that it answers.
+
+
+class Node(Currencies, PaperOutput, Pictures, Interned):
+    """A mechanism or an operation. The fields are the parameters of the constructor.
+
+    A subclass writes a constructor `__new__(cls, field, ...)`, which brings each field to its exact
+    form and ends in `cls._intern(field=value, ...)`. The method `_infer` infers the claim. Every ε
+    and every curve of a node is in nats.
+
+    >>> from symacct import Gaussian, PoissonSubsample
+    >>> m = PoissonSubsample(Gaussian(5), "1/1000")
+    >>> isinstance(m, Node), m.children
+    (True, (Gaussian(5),))
+    """
+
+    claim: Claim
+    depth: int
+    #: Arguments that JSON leaves out where they are at their default, as documents of before do.
+    json_optional: ClassVar[tuple[str, ...]] = ()
+    #: Those that documents of before have in place of others, with what to write now.
+    json_former: ClassVar[Mapping[str, str]] = {}
+    #: Its other constructors by their names, which a text may call as well.
+    makers: ClassVar[tuple[str, ...]] = ()
+    #: Which pair of laws attains the curve, and in which direction.
+    attained: AttainedBy = UNKNOWN
+    #: The order up to which ε(α)/α is proved to be at most ε(1), and so is zCDP's ρ (proofs, 26).
+    steepest_up_to: Order = 1
+    #: Is it stated for a number of records, so that it holds where there are so many?
+    counts_records: bool = False
+    #: The rate γ at which it draws records at random, if it does.
+    sampling_rate: Exact | None = None
+    #: The order up to which the curve is read at whole orders alone, and is their hull between.
+    hull_up_to: Order = 0
+    #: Is it 0-DP by its statement?
+    tells_nothing: bool = False
+    #: What it is called in a sentence: a noun phrase with the fields in their places, and with
+    #: mathematics between dollar signs, as in "noise of $σ = {sigma}$". {steps:step} counts steps.
+    words: str = ""
+    #: What has to be true of the program that ran, in sentences with the fields in their places,
+    #: as in "at most {steps} steps"; `premises_for` says what depends on the neighbours.
+    premises: tuple[str, ...] = ()
+    #: Are they about which records take part in what is run? What `PostProcess(premise=)` says of
+    #: that stands in their place.
+    says_who_takes_part: bool = False
+
+    def _settle(self, fields: dict[str, Any]) -> None:
+        """Depth and claim of a new node; errors of adjacency and soundness are raised here."""
+        # PureDP's parameter epsilon must not hide the question .epsilon(delta), and so on.
+        hidden = {name for name in fields if hasattr(type(self), name)} - {"adjacency"}
+        self.__dict__.update({k: v for k, v in fields.items() if k not in hidden})
+        depth = 1 + max((child.depth for child in self.children), default=0)
+        limits.check("depth", depth, f"{type(self).__name__}, nesting depth")
+        self.__dict__["depth"] = depth
+        self.__dict__["claim"] = self._infer()
+
+    def _infer(self) -> Claim:
+        raise NotImplementedError
+
+    def __reduce__(self) -> tuple[Any, ...]:
+
+        return upward.text.from_json, (self.to_json(),)
+
+    @cached_property
+    def children(self) -> tuple[Node, ...]:
+        """The nodes this one was made of."""
+        return tuple(value for value in self.fields().values() if isinstance(value, Node))
+
+    @cached_property
+    def adjacency(self) -> Adjacency:
+        """The relation between neighbouring datasets that this is about.
+
+        It is `either` where the parameters were stated for one of the two relations, as those of
+        noise are.
+
+        >>> from symacct import Gaussian, PoissonSubsample
+        >>> print(Gaussian(5).adjacency, PoissonSubsample(Gaussian(5), "1/1000").adjacency)
+        either add_remove
+        """
+        return self.claim.adjacency
+
+    def is_one_step(self) -> bool:
+        """Are the laws on neighbours made of laws that are neighbours of the relation read?
+
+        A theorem that leaves the relation open is about such operations.
+        """
+        return True
+
+    def premises_for(self, relation: Relation) -> tuple[str, ...]:
+        """The premises for neighbours of this relation."""
+        return self.premises
+
+    def for_group(self, size: int) -> Node | None:
+        """The mechanism whose laws are this one's for groups of so many records, where it is known.
+
+        Such is noise for as many times the sensitivity.
+        """
+        return None
+
+    @property
+    def convex(self) -> bool:
+        """Is the curve's CGF, as evaluated at integer orders, proved convex? True ones are."""
+        return self.claim.kind is Kind.EXACT
+
+    @cached_property
+    def sizes(self) -> tuple[int, float]:
+        """The least and the largest number of records that it is stated for: 1 and ∞ for any."""
+        every = [child.sizes for child in self.children]
+        least = max((low for low, _ in every), default=1)
+        return least, min((high for _, high in every), default=INFINITY)
+
+    def parameters(self) -> dict[str, Any]:
+        """The fields that are not nodes: what a theorem about this node may read."""
+        return {name: v for name, v in self.fields().items() if not isinstance(v, Node)}
+
+    def walk(self) -> Iterator[Node]:
+        """Every distinct node below and including this one, children before parents."""
+        return chain(self._below, (self,))
+
+    @cached_property
+    def _below(self) -> tuple[Node, ...]:
+        """The nodes below this one: a node that kept itself would stay when nobody has it."""
+        return tuple(dict.fromkeys(node for child in self.children for node in child.walk()))
+
+    @cached_property
+    def free_symbols(self) -> frozenset[sympy.Symbol]:
+        """The SymPy symbols left open in any parameter below."""
+        own = [value.free_symbols for value in self.symbolic_parameters()]
+        return frozenset().union(*own, *(child.free_symbols for child in self.children))
+
+    def symbolic_parameters(self) -> list[sympy.Expr]:
+        """The parameters kept as SymPy expressions."""
+        return [v for v in self.parameters().values() if isinstance(v, sympy.Expr)]
+
+    def subs(self, replacements: Mapping[str | sympy.Symbol, Numeric]) -> Node:
+        """The node with symbols replaced by numbers or expressions.
+
+        A symbol is given itself or by name. Raises DomainError for a name that no free symbol has.
+
+        >>> import sympy
+        >>> from symacct import Gaussian
+        >>> sigma = sympy.Symbol("sigma", positive=True)
+        >>> Gaussian(sigma).subs({sigma: "5/2"})
+        Gaussian('5/2')
+        """
+        if not isinstance(replacements, Mapping):
+            raise DomainError(
+                f"subs: found {echo(replacements)}, needed a mapping such as {{'sigma': 5}}"
+            )
+        table: dict[Any, Any] = {}
+        for key, value in replacements.items():
+            table.update(
+                dict.fromkeys(self._symbols_named(key), typed_value(value, f"subs, {key}"))
+            )
+        done: dict[Node, Node] = {}
+        for node in self.walk():
+            done[node] = node.rebuild(done, lambda x: replaced(x, table))
+        return done[self]
+
+    def _symbols_named(self, name: object) -> list[sympy.Symbol]:
+        """The free symbols of this name; symbols of other assumptions are other symbols."""
+        if isinstance(name, sympy.Symbol):
+            return [name]
+        if not isinstance(name, str):
+            raise DomainError(f"subs: found the key {echo(name)}, needed a symbol or its name")
+        found = [symbol for symbol in self.free_symbols if symbol.name == name]
+        if not found:
+            free = ", ".join(sorted(symbol.name for symbol in self.free_symbols)) or "none"
+            raise DomainError(
+                f"subs: found the name {echo(name)}, needed one of the free symbols: {free}"
+            )
+        return found
+
+    def rebuild(self, nodes: Mapping[Node, Node], replace: Callable[[sympy.Expr], Exact]) -> Node:
+        """A copy of this node with other children and other symbolic parameters."""
+        fields = self.fields()
+        for name, value in fields.items():
+            if isinstance(value, Node):
+                fields[name] = nodes[value]
+            elif isinstance(value, sympy.Expr):
+                fields[name] = replace(value)
+        return type(self)(**fields)
+
+    def _of_same_curve(self) -> tuple[Node, str]:
+        """A mechanism of the same curve, its parts being so, and why it is one; itself for none."""
+        return self, ""
+
+    @property
+    def rewritten(self) -> Node:
+        """A mechanism of the same curve, of which more is known; what was written is printed."""
+        return self._same_curve[0] or self
+
+    @property
+    def rewrites(self) -> tuple[str, ...]:
+        """By what the one that was written has the curve of that, in words."""
+        return self._same_curve[1]
+
+    @cached_property
+    def _same_curve(self) -> tuple[Node | None, tuple[str, ...]]:
+        """A node that kept itself would stay when nobody has it: None for itself."""
+        found: dict[Node, Node] = {}
+        reasons: dict[str, None] = {}
+        for node in self.walk():
+            parts = any(found[child] is not child for child in node.children)
+            found[node], why = (
+                node.rebuild(found, lambda x: x) if parts else node
+            )._of_same_curve()
+            reasons |= {why: None} if why else {}
+        return None if found[self] is self else found[self], tuple(reasons)
+
+    def __add__(self, other: object) -> Node:
+        """Both mechanisms run on the same data: adaptive composition."""
+        return kinds()["Compose"](self, other) if isinstance(other, Node) else NotImplemented
+
+    def __radd__(self, other: object) -> Node:
+        """0 + m, with which sum([…]) begins: the sum of mechanisms is their composition."""
+        return self if type(other) is int and other == 0 else NotImplemented
+
+    def __mul__(self, count: object) -> Node:
+        """The mechanism run `count` times."""
+        return NotImplemented if isinstance(count, Node) else kinds()["Compose"]({self: count})
+
+    __rmul__ = __mul__
+
+    def convexify(self, max_order: int) -> Node:
+        """The lower convex hull of this bound's CGF up to `max_order`; see `Convexify`."""
+        return kinds()["Convexify"](self, max_order)
+
+    # What follows asks the rooms above this one.
+
+    @overload
+    def rdp(
+        self, alpha: Numeric, digits: int = 30, by: By = None, engine: str = "ball"
+    ) -> Enclosure: ...
+    @overload
+    def rdp(
+        self, alpha: OrderArray, digits: int = 30, by: By = None, engine: str = "ball"
+    ) -> np.ndarray: ...
+    @progress("rdp")
+    def rdp(
+        self,
+        alpha: Numeric | OrderArray,
+        digits: int = 30,
+        by: By = None,
+        engine: str = "ball",
+    ) -> Enclosure | np.ndarray:
+        """The Rényi privacy loss ε(α) in nats as an Enclosure, for one order α ∈ [1, ∞].
+
+        `by` names a theorem, such as "ZW19-T5", to use in place of the best one. A tuple names
+        several, and each is used for the parts to which it applies. `engine` is "ball" (certified),
+        "mpmath" or "float64". With engine="float64", `alpha` may also be an array of orders, and
+        the answer is an array. Raises OrderError, AssumptionError, SoundnessError, PrecisionError.
+
+        >>> from symacct import Gaussian
+        >>> print(Gaussian(5).rdp(8, digits=3))
+        0.16
+        """
+        return upward.accountant.default_accountant(engine).rdp(self, alpha, by=by, digits=digits)
+
+    def cgf(self, lam: Numeric, digits: int = 30, by: By = None, engine: str = "ball") -> Enclosure:
+        """The CGF K(λ) = λ ε(λ+1) as an Enclosure, for λ >= 0, or for λ = −1 if ε(1) is finite."""
+        return upward.accountant.default_accountant(engine).cgf(self, lam, by=by, digits=digits)
+
+    def lower_bound(self, alpha: Numeric, digits: int = 30, engine: str = "ball") -> Enclosure:
+        """The best known lower bound of ε(α); never a guarantee."""
+        return upward.accountant.default_accountant(engine).lower_bound(self, alpha, digits=digits)
+
+    @progress("epsilon")
+    def epsilon(
+        self,
+        delta: Numeric,
+        digits: int | None = None,
+        conversion: str = "best",
+        orders: str | Iterable[Numeric] | None = None,
+        by: By = None,
+    ) -> Guarantee:
+        """The Guarantee (ε, δ) with the smallest ε for this δ that is proved in time.
+
+        `delta` is the δ at which ε is asked for, in [0, 1).
+        The time is `limits(seconds=…)`. Where it is short, the `note` says that more may prove a
+        smaller ε. Another `conversion` ("exact", "improved", "optimal", "classic") answers alone
+        and runs to its end. `orders`, "integer" or an iterable of orders, or a theorem named by
+        `by` pin an answer by Rényi orders, by the conversion "improved" if none is named. `digits`
+        is 30 by default; if fewer are had in time, the guarantee has those. Raises DomainError for
+        δ outside [0, 1), and SoundnessError if only a lower bound is known.
+
+        >>> from symacct import Gaussian
+        >>> g = Gaussian(5).epsilon("1e-5", digits=6)
+        >>> print(g.epsilon, g.conversion, Gaussian(5).epsilon("1e-5", 6, "improved").epsilon)
+        0.725522 exact 0.794315
+        """
+        return upward.accountant.default_accountant().epsilon(
+            self, delta, conversion=conversion, orders=orders, by=by, digits=digits
+        )
+
+    @progress("delta")
+    def delta(
+        self,
+        epsilon: Numeric,
+        digits: int | None = None,
+        conversion: str = "best",
+        orders: str | Iterable[Numeric] | None = None,
+        by: By = None,
+    ) -> Guarantee:
+        """The Guarantee (ε, δ) with the smallest δ for this ε; see `epsilon`.
+
+        `epsilon` is the ε at which δ is asked for, at least 0.
+        """
+        return upward.accountant.default_accountant().delta(
+            self, epsilon, conversion=conversion, orders=orders, by=by, digits=digits
+        )
+
+    def lower_epsilon(self, delta: Numeric, digits: int = 30) -> Enclosure:
+        """A proved lower bound of the true ε(δ), which is never a guarantee.
+
+        The bound is the exact profile of a post-processing of the mechanism. The answer is 0 if no
+        two output laws are known.
+
+        >>> from symacct import Gaussian, SubsampleWithoutReplacement
+        >>> m = 100 * SubsampleWithoutReplacement(Gaussian(2), "1/10")
+        >>> print(m.lower_epsilon("1e-5", digits=6))
+        2.33739
+        """
+        return upward.accountant.default_accountant().lower_epsilon(self, delta, digits)
+
+    def lower_delta(self, epsilon: Numeric, digits: int = 30) -> Enclosure:
+        """A proved lower bound of the true δ(ε); see `lower_epsilon`."""
+        return upward.accountant.default_accountant().lower_delta(self, epsilon, digits)
+
+    @progress("report")
+    def report(
+        self,
+        delta: Numeric | None = None,
+        epsilon: Numeric | None = None,
+        digits: int = 6,
+        adjacency: str | None = None,
+    ) -> upward.report.PrivacyReport:
+        """The number to report: the smallest proved ε for `delta`, or δ for `epsilon`.
+
+        It is the number of `epsilon` or `delta`, printed with its relation, what it is of and how
+        it was found. Its `guarantee` is the Guarantee; `details()` has what it rests on and what
+        Rényi orders give. `adjacency`, "add_remove" or "replace_one", says for which neighbours the
+        parameters were stated, if the expression leaves that open. Raises DomainError unless one of
+        `delta` and `epsilon` is given, AdjacencyError if the relation does not hold, and
+        SoundnessError if only a lower bound is known.
+
+        >>> from symacct import Gaussian
+        >>> print(Gaussian(5).report("1e-5").epsilon, Gaussian(5).epsilon("1e-5", digits=6).epsilon)
+        0.725522 0.725522
+        """
+        return upward.report.report(self, delta, epsilon, digits, adjacency)
+
+    def to_json(self) -> str:
+        """The expression as JSON text, which `symacct.from_json` reads.
+
+        A node that occurs several times is written once.
+        """
+        return upward.text.to_json(self)
+
+    def __repr__(self) -> str:
+
+        return upward.text.to_text(self)
+
+
+def kinds() -> dict[str, Callable[..., Node]]:
+    """The constructor of every kind of node by its name: the only names a text may use."""
+    return dict(Node._kinds)
+
+
+def as_node(value: object, what: str) -> Node:
+    """`value` if it is a Node; DomainError otherwise."""
+    if not isinstance(value, Node):
+        raise DomainError(
+            f"{what}: found {echo(value)}, needed a mechanism such as Gaussian(5)",
+            remedy="symacct.parse() turns text into one",
+        )
+    return value
+
+
+# --- what verify asks
+#
+# What `verify` asks other accountants about a mechanism: values of its parameters.
+
+#: A number as it is, or one between two ends, log-uniformly.
+Size = str | tuple[float, float]
+#: Noise from next to none to much, in units of what a record moves.
+_OF_SCALES: tuple[Size, ...] = (
+    (0.3, 0.6), (0.6, 1), (1, 2), (2, 4.5), (4.5, 12), (12, 60), (60, 3000), "1", "2",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskedValues:
+    """Values of a mechanism's first parameter that are worth a question; numbers are exact text.
+
+    An ask of docs/protocol.md names the mechanism by its class, and gives the `parameters`.
+    """
+
+    #: What a report calls it: Gaussian noise.
+    called: str
+    parameters: tuple[str, ...]
+    #: From harmless to extreme; the first of them are what `--quick` asks.
+    values: tuple[str, ...]
+    #: A value at which a run tells next to nothing.
+    harmless: str
+    #: What a value that shows a fault is replaced with where that shows it too, the simplest first.
+    simple: tuple[str, ...]
+    #: Where training lies.
+    typical: tuple[float, float]
+    #: The ends of what is drawn log-uniformly at random.
+    drawn: tuple[float, float]
+    #: What meets all other levels of a question once.
+    covered: tuple[Size, ...] = _OF_SCALES
+    #: About the ρ of one run.
+    rho: Callable[[float], float] = lambda scale: 1 / (2 * scale**2)
+    #: Values of the parameters beyond the first, where no level says another.
+    rest: tuple[str, ...] = ()
+    #: Is the first parameter the size of the noise, in the units of the query?
+    is_scale: bool = True
+    #: Is it a probability, of which the distance from 1 is drawn?
+    is_probability: bool = False
+    #: Is it of sums over many steps, of which a record is in one?
+    is_stream: bool = False
+
+
+# --- leaves
+#
+# Mechanism: a leaf of the expression, with a curve of its own.
+
+_CURVE = {"curve", "excess", "at_one", "at_infinity"}
+_REMEDIES = {
+    "kind": "kind = Kind.EXACT if a pair attains the curve at every order, else Kind.UPPER or "
+    "Kind.LOWER",
+    "attained": "attained = SWAPPED if one pair attains it at every order and an involution swaps "
+    "it, ADDED if it is one pair and its first law is that with the record, LARGER if either law "
+    "of it may be the first one, ANY_OF_SEVERAL or UNKNOWN (of symacct.kernel.claims)",
+    "convex": "convex = True if λε(λ+1) is proved convex, else False",
+    "source": "source = Source(work, place)",
+}
+
+#: Of a mechanism that is known by what is said of its privacy alone.
+STATED_OF_IT = "what is stated of a mechanism's privacy holds of it"
+
+
+class Mechanism(Node):
+    """A leaf: its kind, its source, the parts of its curve; a class states what they are."""
+
+    kind: Kind
+    source: Source
+    #: What of it is stated for neighbours, where it is open for which: its parameters or its laws.
+    stated_by = "parameters"
+    #: Of noise on a query that two records may move the opposite ways, so that its curve for a
+    #: group is that for as many times its `sensitivity` (docs/proofs.md, section 18): the name of
+    #: its other parameter.
+    noise_scale: str = ""
+    #: What `verify` asks other accountants about it; of a subclass, what it states itself.
+    asked: ClassVar[AskedValues | None] = None
+    #: Does a value of the curve cost no more than a few elementary functions? This only steers.
+    is_cheap = False
+    #: Is the curve a user's, whose values are checked?
+    is_of_user = False
+    #: The curve is finite below this order, at it if `is_finite_there`, and ∞ beyond, where neither
+    #: `curve` nor `excess` is asked. An exact number, or a SymPy expression if it is irrational.
+    finite_up_to: Exact | float = INFINITY
+    is_finite_there = False
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        _refuse_another_curve(cls)
+        if not cls.__dict__.keys() & {*_CURVE, "__new__"}:
+            return
+        own = _up_to_its_curve(cls)
+        stated: dict[str, Any] = {n: True for one in own for n in (*one.constructor, *one.__dict__)}
+        needed = _needed(cls, own) | ({"source"} if "__new__" in cls.__dict__ else set())
+        stated["source"] = hasattr(cls, "source") or None
+        check_stated(
+            f"class {cls.__name__}", {k: v for k, v in _REMEDIES.items() if k in needed}, stated
+        )
+        if isinstance(cls.__dict__.get("kind"), str):  # else it is stated, a field or a property
+            check_sorts(f"class {cls.__name__}", {"kind": Kind}, _REMEDIES, vars(cls))
+
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """α ↦ ε(α) at exact 1 < α < ∞; a class gives this, or `excess` instead."""
+        excess = self.excess_in(ctx)
+        if excess is None:
+            raise NotImplementedError(f"{type(self).__name__} has neither curve nor excess")
+        return lambda alpha: ctx.log1p(excess(alpha)) / (ctx.number(alpha) - 1)
+
+    def excess(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
+        """The function α ↦ e^{(α−1)ε(α)} − 1, where it is the simpler one."""
+        return None
+
+    def stable_excess(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
+        """The excess where nothing cancels, for arithmetics that round; `excess` unless given."""
+        return self.excess(ctx)
+
+    def sharper(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
+        """A bound that is smaller at some 1 <= α < ∞ and has no formula: in numbers it counts too.
+
+        Where it says nothing it raises a LimitError or a PrecisionError."""
+        return None
+
+    def excess_in(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
+        """The form of the excess that this arithmetic needs."""
+        return self.stable_excess(ctx) if ctx.rounds else self.excess(ctx)
+
+    def excesses(self, ctx: Arithmetic) -> Iterator[Number]:
+        """The excess at 2, 3, … in turn, by its own formula or by that of the curve."""
+        direct = self.excess_in(ctx)
+        if direct is None:
+            curve = self.curve(ctx)
+            direct = lambda l: ctx.expm1((l - 1) * curve(l))  # noqa: E731
+        return map(self.within(ctx, direct), count(2))
+
+    def is_finite_at(self, alpha: Order) -> Any:
+        """Is the curve finite at α? SymPy's condition on what is left open."""
+        end = self.finite_up_to
+        if end == INFINITY:
+            return True
+        if isinstance(end, float):
+            raise DomainError(
+                f"class {type(self).__name__}, finite_up_to: found the float {end}, needed an "
+                "exact number, as a Fraction, or a SymPy expression such as 1 + sympy.exp(s)"
+            )
+        if isinstance(alpha, sympy.Expr) or isinstance(end, sympy.Expr):
+            alpha, end = expression(alpha), expression(end)
+        return alpha <= end if self.is_finite_there else alpha < end
+
+    def within(
+        self, ctx: Arithmetic, of_order: Callable[[Order], Number]
+    ) -> Callable[[Order], Number]:
+        """A function of the order, ∞ where the curve is; what is open is taken to lie below."""
+        if self.finite_up_to == INFINITY:
+            return of_order
+
+        def value(alpha: Order) -> Number:
+            beyond = self.is_finite_at(alpha) in (False, sympy.false)
+            return ctx.number(INFINITY) if beyond else of_order(alpha)
+
+        return order_by_order(ctx, value)
+
+    def at_one(self, ctx: Arithmetic) -> Number:
+        """ε(1), the Kullback–Leibler bound."""
+        raise self._unwritten("at_one", "ε(1), the limit of ε(α) at α = 1")
+
+    def at_infinity(self, ctx: Arithmetic) -> Number:
+        """ε(∞), the pure-DP bound."""
+        raise self._unwritten("at_infinity", "ε(∞), ctx.number(INFINITY) if it is not finite")
+
+    def _unwritten(self, name: str, what: str) -> NotImplementedError:
+        return NotImplementedError(
+            f"class {type(self).__name__}: found no {name}, needed {name}(self, ctx), {what}"
+        )
+
+    def stated_adjacency(self) -> Adjacency:
+        """The neighbouring relation the curve is stated for: its parameter, or else it is open."""
+        relation: Adjacency = self.fields().get("adjacency", EITHER)
+        return relation
+
+    def for_group(self, size: int) -> Node | None:
+        """The noise for `size` times the sensitivity, of the class that states `noise_scale`."""
+        if not self.noise_scale:
+            return None
+        kind: Any = next(one for one in type(self).__mro__ if "noise_scale" in vars(one))
+        known: Any = self
+        grown: Node = kind(getattr(known, self.noise_scale), size * known.sensitivity)
+        return grown
+
+    def _infer(self) -> Claim:
+        kind = combine([self.kind], type(self).__name__)
+        return Claim(kind, self.stated_adjacency(), sources=(self.source,))
+
+
+def order_by_order(ctx: Arithmetic, curve: Callable[[Order], Number]) -> Callable[[Order], Number]:
+    """A curve that decides something exactly at each order, made to take arrays of orders too."""
+
+    def each(alpha: Order) -> Any:
+        if isinstance(alpha, np.ndarray):
+            parts = [(k, curve(array_order(one))) for k, one in enumerate(alpha)]
+            return LogNumber.from_parts(alpha.shape, parts)
+        return curve(alpha)
+
+    return each
+
+
+def _refuse_another_curve(cls: type[Mechanism]) -> None:
+    """SoundnessError for a curve of its own in the place of a base's, whose law theorems go by."""
+    parts = {*_CURVE, "stable_excess", "excesses"}
+    for base in cls.__mro__[1 : cls.__mro__.index(Mechanism)]:
+        if cls.__dict__.keys() & parts and base.__dict__.keys() & _CURVE:
+            raise SoundnessError(
+                f"class {cls.__name__}: found a curve of its own beside that of "
+                f"{base.__name__}, whose noise theorems take it to have; needed one curve: "
+                "derive from Mechanism, or keep that curve and choose its parameters"
+            )
+
+
+def _up_to_its_curve(cls: type[Mechanism]) -> list[type[Mechanism]]:
+    """The class and its bases, up to the first that gives a part of the curve."""
+    bases = cls.__mro__[: cls.__mro__.index(Mechanism)]
+    gives = (i for i, one in enumerate(bases) if _CURVE & one.__dict__.keys())
+    return list(bases[: next(gives, len(bases)) + 1])
+
+
+def _needed(cls: type[Mechanism], own: list[type[Mechanism]]) -> set[str]:
+    """What the classes that make the curve have to state of it."""
+    kind = next((one.__dict__["kind"] for one in own if "kind" in one.__dict__), None)
+    of_a_base = cls.__mro__[len(own) : cls.__mro__.index(Mechanism)]
+    restated = {name for one in of_a_base for name in one.__dict__ if name in _REMEDIES}
+    return {"kind"} | restated | (set() if kind is Kind.UPPER else {"attained"})

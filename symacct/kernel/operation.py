@@ -1,0 +1,233 @@
+"""Operation: a node made of others; and Compose, mechanisms run on the same data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from types import MappingProxyType
+from typing import TypeAlias
+
+from symacct.kernel import arguments, limits
+from symacct.kernel.claims import (
+    ALL_ORDERS,
+    EITHER,
+    Adjacency,
+    AttainedBy,
+    Claim,
+    Kind,
+    combine,
+    narrowed_claim,
+    together,
+    why_no_one_way,
+)
+from symacct.kernel.errors import DomainError, echo
+from symacct.kernel.exact import INFINITY, Exact, Numeric, Order, sympy, typed_value
+from symacct.kernel.memory import cached_property
+from symacct.kernel.node import Node, as_node
+from symacct.kernel.parameters import whole
+from symacct.kernel.theorem_registry import answering_always, bounding
+
+# --- operations
+#
+# Operation: a node made of other nodes; its claim comes from the theorems about it.
+
+#: An order of the kind that every theorem about an operation speaks of.
+TYPICAL_ORDER = 2
+
+
+class Operation(Node):
+    """What was done to one or more mechanisms."""
+
+    #: The neighbouring relation that the operation's result is about, where it fixes one.
+    fixed_adjacency: Adjacency = EITHER
+    #: The relation that it reads its mechanism's curve for, where it fixes one.
+    read_adjacency: Adjacency = EITHER
+    #: How it draws records at random, in few words, if it does.
+    drawing: str = ""
+    #: Is what is below run on another number of records than there are?
+    changes_size: bool = False
+
+    def carried(self, premises: Iterable[Claim], what: str) -> list[Claim]:
+        """The premises as claims about the result's relation; or AdjacencyError."""
+        if self.fixed_adjacency == self.read_adjacency:
+            return list(premises)
+        what = f"{what}, which reads the mechanism for {self.read_adjacency} neighbours"
+        read = [
+            narrowed_claim(premise, premise.adjacency.meet(self.read_adjacency, what))
+            for premise in premises
+        ]
+        return [replace(premise, adjacency=self.fixed_adjacency) for premise in read]
+
+    def _refuse_counting(self) -> None:
+        """DomainError where what is below is stated for a number of records."""
+        counting = next((node for node in self._below if node.counts_records), None)
+        if counting is not None:
+            raise DomainError(
+                f"{type(self).__name__}: found {echo(counting)}, which is stated for a given "
+                "number of records, inside an operation that changes this number; needed a "
+                "mechanism for any number of records, or one scheme that draws from all of the "
+                "records"
+            )
+
+    def _refuse_other_sizes(self) -> None:
+        """DomainError where the parts are stated for different numbers of records."""
+        least, most = self.sizes
+        if least > most:
+            raise DomainError(
+                f"{type(self).__name__}: found parts for {most:,} records and for {least:,}, "
+                "needed one number of records, as all parts are about the same data"
+            )
+
+    def _infer(self) -> Claim:
+        self._refuse_other_sizes()
+        if self.changes_size:
+            self._refuse_counting()
+        premises = [child.claim for child in self.children]
+        lower = any(claim.kind is Kind.LOWER for claim in premises)
+        goal = Kind.LOWER if lower else Kind.UPPER
+        answering = answering_always(bounding(self, TYPICAL_ORDER, goal))
+        claim = answering[0].infer(self, premises, TYPICAL_ORDER)
+        adjacency = claim.adjacency
+        if self.fixed_adjacency is not EITHER:
+            adjacency = adjacency.meet(self.fixed_adjacency, type(self).__name__)
+        return replace(claim, adjacency=adjacency, orders=ALL_ORDERS)
+
+
+# --- composition
+#
+# Composition: a multiset of mechanisms run on the same data.
+
+#: How often a mechanism is run: a whole number, or a SymPy expression that stands for one.
+Count: TypeAlias = int | sympy.Expr
+_COUNTED = 10**9  # up to which a count is told in full
+
+
+class Compose(Operation):
+    """Mechanisms that run one after the other, adaptively, on the same data: their curves add.
+
+    `Compose(m1, m2, ...)`, `Compose({m: count, ...})`, `m1 + m2` and `n * m` all build a
+    composition. Equal `parts` are counted and not repeated, so a million runs of a thousand
+    mechanisms take a thousand entries. A count may be a SymPy symbol. Raises DomainError,
+    AdjacencyError, and SoundnessError if an upper bound meets a lower bound. ε(α) is in nats.
+
+    >>> from symacct import Gaussian, Laplace
+    >>> Compose(Gaussian(5), Laplace(2), Gaussian(5))
+    2*Gaussian(5) + Laplace(2)
+    """
+
+    terms: Mapping[Node, Count]
+
+    def __new__(cls, *parts: Node | Mapping[Node, Numeric] | Iterable[Node]) -> Node:  # type: ignore[misc]
+        counts: dict[Node, Count] = {}
+        for part in parts:
+            _count(counts, part, 1)
+        return cls._of(counts)
+
+    @classmethod
+    def _of(cls, counts: dict[Node, Count]) -> Node:
+        """The interned composition; one part run once is that part."""
+        if len(counts) == 1:
+            ((part, count),) = counts.items()
+            if count == 1:
+                return part
+        # The order of the parts is none of the key's.
+        return cls._interned(frozenset(counts.items()), terms=MappingProxyType(counts))
+
+    @cached_property
+    def children(self) -> tuple[Node, ...]:
+        return tuple(self.terms)
+
+    @property
+    def runs(self) -> Count:
+        """How many mechanisms are run in all."""
+        return sum(self.terms.values())
+
+    def symbolic_parameters(self) -> list[sympy.Expr]:
+        return [count for count in self.terms.values() if isinstance(count, sympy.Expr)]
+
+    @cached_property
+    def attained(self) -> AttainedBy:
+        """The product of dominating pairs dominates, and the involutions act side by side."""
+        return together(part.attained for part in self.terms)
+
+    @property
+    def steepest_up_to(self) -> Order:  # type: ignore[override]
+        """Where each ε_i(α)/α is at most ε_i(1), so is their sum."""
+        return min((part.steepest_up_to for part in self.terms), default=INFINITY)
+
+    @property
+    def convex(self) -> bool:
+        return all(part.convex for part in self.terms)
+
+    def rebuild(self, nodes: Mapping[Node, Node], replace: Callable[[sympy.Expr], Exact]) -> Node:
+        counts: dict[Node, Count] = {}
+        for part, count in self.terms.items():
+            times = _runs(replace(count)) if isinstance(count, sympy.Expr) else count
+            _count(counts, nodes[part], times)
+        return type(self)._of(counts)
+
+    def _infer(self) -> Claim:
+        self._refuse_other_sizes()
+        what = "Compose"
+        adjacency: Adjacency = EITHER
+        if self.terms:
+            adjacency, *rest = {part.claim.adjacency for part in self.terms}
+            for other in rest:
+                adjacency = adjacency.meet(other, what)
+        if why_no_one_way((part.attained for part in self.terms), TYPICAL_ORDER):
+            return super()._infer()
+        kind = combine((narrowed_claim(part.claim, adjacency).kind for part in self.terms), what)
+        certified = all(part.claim.certified for part in self.terms)
+        return Claim(kind, adjacency, ALL_ORDERS, certified=certified)
+
+
+def _count(counts: dict[Node, Count], part: object, times: Count, depth: int = 0) -> None:
+    """Add `times` runs of a part: a node, a mapping of counts, or an iterable of parts."""
+    if times == 0 and isinstance(part, Node):
+        pass  # what is not run is no part
+    elif isinstance(part, Compose):
+        for node, count in part.terms.items():
+            counts[node] = _bounded(counts.get(node, 0) + times * count)
+    elif isinstance(part, Node):
+        counts[part] = _bounded(counts.get(part, 0) + times)
+    elif isinstance(part, Mapping):
+        for node, count in part.items():
+            _count(counts, as_node(node, "Compose"), times * _runs(count))
+    elif isinstance(part, Iterable) and not isinstance(part, str | bytes):
+        limits.check("depth", depth, "Compose, lists in lists")
+        for one in arguments.members(part, "Compose", "[Gaussian(5), Laplace(2)]"):
+            _count(counts, one, times, depth + 1)
+    else:
+        raise DomainError(f"Compose: found {echo(part)}, needed mechanisms such as Gaussian(5)")
+    limits.check("nodes", len(counts), "Compose, distinct mechanisms")
+
+
+def _bounded(count: Count) -> Count:
+    """The count, if it is not too long a number to be written down and read again."""
+    if isinstance(count, int):
+        limits.check("parameter_bits", count.bit_length(), "Compose, number of runs in bits")
+    return count
+
+
+def _runs(count: Numeric) -> Count:
+    """A whole number >= 0, or an open one: what its symbols leave open is the user's to assume."""
+    name = "Compose, number of runs"
+    try:
+        number = typed_value(count, name)
+        if isinstance(number, sympy.Expr) and number.free_symbols:
+            if number.is_integer is False or number.is_negative:
+                raise DomainError(f"{name}: found {echo(count)}, needed a whole number >= 0")
+            return number
+        if isinstance(number, Fraction) and number.denominator > 1 and 0 < number < _COUNTED:
+            # A run begun is a run: epochs·n/batch is not rounded for the user, but said to be.
+            raise DomainError(
+                f"{name}: found {float(number):,.10g}, needed a whole number >= 0: "
+                f"round up to {math.ceil(number):,}"
+            )
+        return whole(count, name)
+    except DomainError as error:
+        raise DomainError(
+            f"{error}", remedy="Scale(m, c) multiplies a curve by any c >= 0"
+        ) from None

@@ -1,0 +1,361 @@
+"""What a parameter or an order may be: its exact value, or what was needed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from functools import lru_cache, reduce
+from math import gcd
+from typing import Any, TypeAlias
+
+import numpy as np
+from flint import arb
+
+from symacct.kernel import limits, symbols
+from symacct.kernel.arithmetic.ball import BALL, decide, precision
+from symacct.kernel.arithmetic.expression import evaluate
+from symacct.kernel.arithmetic.symbolic import written
+from symacct.kernel.errors import DomainError, PrecisionError, echo
+from symacct.kernel.exact import Exact, Numeric, Order, exact, expression, sympy, typed_value
+
+# --- arithmetic within limits
+#
+# Arithmetic on exact numbers that refuses a result before it could grow past the limits.
+#
+# SymPy works out at once what it can: 2**(9**9), the factors of a radicand, exp(n·log 2) = 2**n,
+# and which of two numbers is the larger. Whatever a text or a substitution asks for is measured
+# first.
+
+_PRECISIONS = (64, 256, 1024, 4096)  # bits at which the size of a constant is looked for
+
+
+def added(parts: Iterable[Exact]) -> Exact:
+    """Σ parts."""
+    values = list(parts)
+    if all(isinstance(value, Fraction) for value in values):
+        return reduce(lambda total, one: exact(total + one), values, Fraction(0))
+    _check_bits(sum(map(bits, values)), "sum")
+    return _checked(sympy.Add(*map(expression, values)))
+
+
+def multiplied(left: Exact, right: Exact) -> Exact:
+    """left · right."""
+    if isinstance(left, Fraction) and isinstance(right, Fraction):
+        return exact(left * right)
+    _check_bits(bits(left) + bits(right), "product")
+    # Radicands under one root are multiplied, and the product is factored.
+    _check_radicand(_radicand(left) + _radicand(right))
+    return _checked(expression(left) * expression(right))
+
+
+def divided(left: Exact, right: Exact) -> Exact:
+    """left / right; DomainError for a division by 0."""
+    return multiplied(left, raised(right, Fraction(-1)))
+
+
+def raised(base: Exact, exponent: Exact) -> Exact:
+    """base ** exponent."""
+    whole = isinstance(exponent, Fraction) and exponent.denominator == 1
+    if base == 0 and isinstance(exponent, Fraction) and exponent < 0:
+        raise DomainError("found a division by 0")
+    content = bits(base)
+    if not whole and expression(exponent).has(sympy.log):
+        content += bits(exponent)  # exp(c·log(x)) is worked out as x**c
+    _check_bits(max(content, 1) * _largest(exponent), "power")
+    if isinstance(base, Fraction) and whole:
+        return base ** int(exponent)
+    if not whole:
+        _check_radicand(max(content, _under_root(expression(base), exponent)))
+    return _checked(expression(base) ** expression(exponent))
+
+
+def called(head: Callable[..., Any], values: Iterable[Exact]) -> Exact:
+    """head(values), `head` being a function of SymPy's."""
+    arguments = list(values)
+    if head is sympy.exp:
+        return raised(sympy.E, *arguments)
+    _check_bits(sum(map(bits, arguments)), getattr(head, "__name__", "function"))
+    limits.check("terms", len(arguments), f"{getattr(head, '__name__', 'function')}, arguments")
+    return _checked(head(*map(expression, arguments)))
+
+
+def replaced(formula: sympy.Expr, values: Mapping[Any, Exact]) -> Exact:
+    """The formula with symbols replaced, rebuilt from below."""
+    if formula in values:
+        return values[formula]
+    if not formula.args or not formula.free_symbols:
+        return exact(formula)
+    arguments = [replaced(argument, values) for argument in formula.args]
+    if formula.func is sympy.Add:
+        return added(arguments)
+    if formula.func is sympy.Mul:
+        return reduce(multiplied, arguments)
+    if formula.func is sympy.Pow:
+        return raised(*arguments)
+    return called(formula.func, arguments)
+
+
+# --- sizes
+
+
+def _checked(value: sympy.Expr) -> Exact:
+    """The value, if it is real and its size within the limits."""
+    if not value.has(sympy.nan, sympy.zoo, sympy.oo, sympy.I):
+        _check_bits(bits(value), "result")
+        check_magnitude(value)
+    return exact(value)
+
+
+def _check_bits(found: int, what: str) -> None:
+    limits.check("parameter_bits", found, f"{what}, in bits")
+
+
+def _check_radicand(bits: int) -> None:
+    limits.check("root_bits", bits, "what stands under a root, in bits")
+
+
+def check_magnitude(value: sympy.Expr) -> None:
+    """LimitError for a constant beyond 2^±limit, PrecisionError for one whose size is not found."""
+    if value.free_symbols:
+        return
+    most = limits.current().parameter_bits
+    for bits in _PRECISIONS:
+        ball = _ball(value, bits)
+        if ball.is_finite():
+            low, high = ball.abs_lower(), ball.abs_upper()
+            if high > 0 and high < arb(2) ** -most:
+                limits.check("parameter_bits", _log2(high), "number, 1/size in bits")
+            if low > arb(2) ** most:
+                limits.check("parameter_bits", _log2(low), "number, size in bits")
+            return
+    raise PrecisionError(f"found {echo(value)}, needed a real number whose size can be decided")
+
+
+def _log2(x: arb) -> int:
+    """About |log₂ x|, as far as it is of interest."""
+    size = abs(x.log() / arb(2).log()).abs_upper()
+    return int(float(size)) + 1 if size < 1e15 else 10**15
+
+
+@lru_cache(maxsize=4096)
+def _ball(value: sympy.Expr, bits: int) -> arb:
+    """The constant as a ball at this precision, from those of its parts."""
+    parts = {part: _ball(part, bits) for part in value.args if not value.is_Rational}
+    with precision(bits):
+        found: arb = evaluate(BALL, value, parts)
+    return found
+
+
+def bits(value: Exact) -> int:
+    """The bits of all numerators and denominators in it."""
+    if isinstance(value, Fraction):
+        return _size(value)
+    return _bits_of(value)
+
+
+@lru_cache(maxsize=4096)
+def _bits_of(value: sympy.Expr) -> int:
+    if isinstance(value, sympy.Rational):
+        return _size(Fraction(int(value.p), int(value.q)))
+    return sum(map(_bits_of, value.args))
+
+
+def _size(value: Fraction) -> int:
+    """The bits that its powers multiply: none for 1 and −1."""
+    return 0 if abs(value) == 1 else value.numerator.bit_length() + value.denominator.bit_length()
+
+
+def _largest(value: Exact) -> int:
+    """The largest numerator in an exponent, rounded up where it is a fraction."""
+    if isinstance(value, Fraction):
+        return -(-abs(value.numerator) // value.denominator)
+    rationals = value.atoms(sympy.Rational)
+    return max((abs(int(one.p)) for one in rationals), default=1)
+
+
+def _radicand(value: Exact) -> int:
+    """The bits of the numbers under its roots."""
+    return 0 if isinstance(value, Fraction) else _radicand_of(value)
+
+
+@lru_cache(maxsize=4096)
+def _radicand_of(value: sympy.Expr) -> int:
+    if isinstance(value, sympy.Pow) and not isinstance(value.exp, sympy.Integer):
+        return _under_root(value.base, exact(value.exp))
+    return sum(map(_radicand_of, value.args)) if isinstance(value, sympy.Mul) else 0
+
+
+def _under_root(base: sympy.Expr, exponent: Exact) -> int:
+    """The bits of the base, or of what SymPy leaves under one root of base^{p/q} if that is more.
+
+    It is factored again; a base that is too long is not factored here to find that out.
+    """
+    content = _bits_of(base)
+    if content > limits.current().root_bits or not isinstance(exponent, Fraction):
+        return content
+    numbers = base.atoms(sympy.Rational)
+    return max(content, sum(_left(n.p, exponent) + _left(n.q, -exponent) for n in numbers))
+
+
+def _left(n: int, exponent: Fraction) -> int:
+    """The bits of Π f^{r/g}, r = ep mod q, over the factors f^e of n and the r's common divisor."""
+    factors = sympy.Integer(abs(n)).factors(limit=2**15) if n else {}  # as SymPy does
+    rest = {f: e * exponent.numerator % exponent.denominator for f, e in factors.items() if f > 1}
+    common = gcd(*rest.values()) or 1
+    return sum(int(f).bit_length() * r // common for f, r in rest.items())
+
+
+# --- orders
+#
+# What is done with an order, whatever it is: a number, a symbol, or an array of numbers.
+
+
+def floor_order(alpha: Order | np.ndarray) -> Order | np.ndarray:
+    """⌊α⌋ for an exact order, a symbol, or an array of orders."""
+    if isinstance(alpha, np.ndarray):
+        return np.floor(alpha)
+    return sympy.floor(alpha) if isinstance(alpha, sympy.Expr) else math.floor(alpha)
+
+
+def larger_order(alpha: Order | np.ndarray, least: int) -> Order | np.ndarray:
+    """max(α, least); a symbol for whole orders is taken to be the larger."""
+    if isinstance(alpha, np.ndarray):
+        return np.maximum(alpha, least)
+    if isinstance(alpha, sympy.Expr):
+        return alpha if alpha.is_integer else written.Max(alpha, least)
+    return max(alpha, least)
+
+
+def is_real(alpha: sympy.Expr) -> bool:
+    """Does a symbolic order stand for the real ones between the whole ones, or for real ones?"""
+    if alpha.is_integer is None:
+        return any(symbol.is_integer is False for symbol in alpha.free_symbols)
+    return not alpha.is_integer
+
+
+# --- parameters
+#
+# What a parameter may be: each function gives back the exact value or says what was needed.
+
+#: Of a rational, an expression or a ball; a comparison of balls holds where it is certain.
+Condition: TypeAlias = Callable[[Any], Any]
+_DECIDED_BITS = 2**12  # of the integers in a formula whose sign SymPy is asked for
+
+
+def positive(value: Numeric, name: str) -> Exact:
+    """A number > 0."""
+    return _within(value, name, "> 0", (lambda x: x > 0,))
+
+
+def nonnegative(value: Numeric, name: str) -> Exact:
+    """A number >= 0."""
+    return _within(value, name, ">= 0", (lambda x: x >= 0,))
+
+
+def above_one(value: Numeric, name: str) -> Exact:
+    """A number > 1."""
+    return _within(value, name, "> 1", (lambda x: x - 1 > 0,))
+
+
+def above_minus_one(value: Numeric, name: str) -> Exact:
+    """A number > −1."""
+    return _within(value, name, "> -1", (lambda x: x + 1 > 0,))
+
+
+def rate(value: Numeric, name: str) -> Exact:
+    """A sampling rate in [0, 1]."""
+    conditions = (lambda x: x >= 0, lambda x: 1 - x >= 0)
+    return _within(value, name, "0 <= rate <= 1", conditions)
+
+
+def delta_or_one(value: Numeric, name: str) -> Exact:
+    """A δ in [0, 1]."""
+    return _within(value, name, "0 <= delta <= 1", (lambda x: x >= 0, lambda x: 1 - x >= 0))
+
+
+def probability(value: Numeric, name: str) -> Exact:
+    """A probability strictly between 0 and 1."""
+    conditions = (lambda x: x > 0, lambda x: 1 - x > 0)
+    return _within(value, name, "0 < probability < 1", conditions)
+
+
+def whole(value: Numeric, name: str, least: int = 0) -> int:
+    """A whole number >= `least`, on which it depends what an expression is made of."""
+    number = typed_value(value, name)
+    if isinstance(number, sympy.Expr) and number.free_symbols:
+        raise DomainError(
+            f"{name}: found {echo(value)}, a parameter without a value, needed a whole number >= "
+            f"{least}",
+            remedy=(
+                "write a number, and one expression for each number, because the expression "
+                "is made of other parts for each"
+            ),
+        )
+    if not isinstance(number, Fraction) or number.denominator != 1 or number < least:
+        raise DomainError(f"{name}: found {echo(value)}, needed a whole number >= {least}")
+    return int(number)
+
+
+def number_of_trials(value: Numeric, name: str) -> Fraction:
+    """A whole number >= 1."""
+    return Fraction(whole(value, name, least=1))
+
+
+def number_of_records(value: Numeric | None, name: str) -> int | None:
+    """How many records there are; None where nothing is said of it."""
+    return None if value is None else whole(value, name, least=1)
+
+
+def _within(value: Numeric, name: str, needed: str, conditions: tuple[Condition, ...]) -> Exact:
+    """The exact number, of which the conditions hold."""
+    number = typed_value(value, name)
+    if not isinstance(number, Fraction) and symbols.alpha in number.free_symbols:
+        raise DomainError(
+            f"{name}: found {echo(value)}, needed a number or another symbol: alpha is the order"
+        )
+    for condition in conditions:
+        rational = isinstance(number, Fraction)
+        if not (condition(number) if rational else _holds(condition, number, name)):
+            raise DomainError(f"{name}: found {echo(value)}, needed {needed}")
+    return number
+
+
+def _holds(condition: Condition, number: sympy.Expr, name: str) -> bool:
+    """Does it hold of a formula? What symbols leave open is taken as the user's assumption."""
+    if number.free_symbols:
+        # SymPy takes long over large integers.
+        return bits(number) > _DECIDED_BITS or condition(number) is not sympy.false
+
+    def ball_holds(x: arb) -> bool | None:
+        # A ball comparison is True only where it is certain.
+        return True if condition(x) else (False if _certainly_not(condition, x) else None)
+
+    answer = decide(ball_holds, number)
+    if answer is None:
+        raise PrecisionError(
+            f"{name}: found {echo(number)}, too close to the edge of its domain to decide",
+            remedy="write it as a rational number",
+        )
+    return answer
+
+
+def _certainly_not(condition: Condition, x: arb) -> bool:
+    """No point of the ball satisfies the condition: neither of its ends does."""
+    return not condition(x.lower()) and not condition(x.upper()) and not x.contains(0)
+
+
+def given_delta(delta: Numeric) -> Fraction:
+    """A δ in [0, 1)."""
+    given = nonnegative(delta, "delta")
+    if not isinstance(given, Fraction) or given >= 1:
+        raise DomainError(f"delta: found {echo(delta)}, needed 0 <= delta < 1")
+    return given
+
+
+def rational(value: Numeric, name: str) -> Fraction:
+    """A rational number >= 0: an ε, a λ, a parameter of a baseline."""
+    given = nonnegative(value, name)
+    if not isinstance(given, Fraction):
+        raise DomainError(f"{name}: found {echo(value)}, needed a rational number >= 0")
+    return given

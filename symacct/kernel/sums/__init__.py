@@ -1,0 +1,1 @@
+"""Certified sums, hulls and the search over orders. No privacy in here: numbers only."""

@@ -1,0 +1,47 @@
+"""Lower convex hulls of points, from balls."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+
+from symacct.kernel.arithmetic import Arithmetic, Number
+
+Point = tuple[int, Number]
+
+
+def lower_hull(points: Sequence[Point]) -> list[Point]:
+    """The lower convex hull's corners; an undecided one is left out, for its chord holds too."""
+    hull: list[Point] = []
+    for point in points:
+        while len(hull) > 1 and not _turns_up(hull[-2], hull[-1], point):
+            hull.pop()
+        hull.append(point)
+    return hull
+
+
+def hull_of_curve(
+    ctx: Arithmetic, eps: Callable[[int], Number], orders: Iterable[int]
+) -> list[Point]:
+    """The corners of the hull of (l−1, (l−1)ε(l)) over these orders, where it is finite, and 0."""
+    points = [(l - 1, (l - 1) * eps(l)) for l in orders]
+    finite = [point for point in points if not ctx.is_infinite(point[1])]
+    return lower_hull([(0, ctx.number(0)), *finite])
+
+
+def chord_at(
+    hull: Sequence[Point], place: int | Fraction, number: Callable[[int | Fraction], Number]
+) -> Number:
+    """The hull's value at `place`, an exact number; `number` brings one into the arithmetic."""
+    index = min(max(bisect_left([x for x, _ in hull], place), 1), len(hull) - 1)
+    (left, low), (right, high) = hull[index - 1], hull[index]
+    if place == right:  # no digit is lost to a share that is 1
+        return high
+    share = number(place - left) / (right - left)
+    return low * (1 - share) + high * share
+
+
+def _turns_up(a: Point, b: Point, c: Point) -> bool:
+    """Does the hull bend upwards at b on the way from a to c?"""
+    return bool((b[1] - a[1]) * (c[0] - b[0]) < (c[1] - b[1]) * (b[0] - a[0]))

@@ -1,1 +1,0 @@
-"""Numerics without privacy: certified sums, quadrature, hulls, and searches over the order."""

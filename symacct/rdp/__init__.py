@@ -1,1 +1,0 @@
-"""The Rényi curve of an expression, and the order that answers an (ε, δ) question best."""
