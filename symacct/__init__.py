@@ -8,6 +8,7 @@ from symacct.kernel import symbols
 from symacct.kernel.accountant import Accountant
 from symacct.kernel.answer import Enclosure, Guarantee
 from symacct.kernel.claims import Adjacency, Claim, Kind, Orders, Source
+from symacct.kernel.conversion import conversions
 from symacct.kernel.errors import (
     AdjacencyError,
     AssumptionError,
@@ -80,7 +81,7 @@ from symacct.operations import (
 from symacct.profile.conversion import EXACT as EXACT
 from symacct.text import from_json, parse
 from symacct.theory import amplification
-from symacct.theory.conversion import conversions
+from symacct.theory import conversion as conversion
 from symacct.version import __version__ as __version__
 
 if TYPE_CHECKING:

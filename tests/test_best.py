@@ -34,12 +34,12 @@ from symacct.cli import main
 from symacct.kernel import deadline, limits
 from symacct.kernel.accountant import Ways, against, asked_of, best, is_less
 from symacct.kernel.claims import Relation
+from symacct.kernel.conversion import proved
 from symacct.kernel.deadline import OutOfTimeError
 from symacct.kernel.optimal_order import BestOrder
 from symacct.kernel.question import EpsilonDelta
 from symacct.papers.report import PrivacyReport
 from symacct.profile.conversion import Exact
-from symacct.theory.conversion import proved
 from tests.command_lines import GOOD
 
 

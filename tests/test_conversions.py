@@ -23,7 +23,8 @@ from symacct import (
 from symacct.baselines import gaussian_epsilon
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
-from symacct.theory.conversion import asoodeh21, named, of_one_order
+from symacct.kernel.conversion import named, of_one_order
+from symacct.theory.conversion import asoodeh21
 from tests import independent
 from tests.thinning import covering, examples
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 import symacct
 from symacct import Gaussian, parse
 from symacct.cli import main
-from symacct.theory.conversion import BEST
+from symacct.kernel.conversion import BEST
 
 #: Of one the true number is known, of the other a curve alone.
 _AT = {"Gaussian": ("Gaussian(5)", "Gaussian(sigma)", "sigma=5"),

@@ -18,9 +18,9 @@ from symacct.adversary.schemes.thresholds import NoisyAnswer
 from symacct.adversary.search import tasks
 from symacct.cli import main
 from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.conversion import of_one_order
 from symacct.mechanisms import Gaussian, Laplace, RandomizedResponse
 from symacct.operations import PoissonSubsample, SubsampleWithoutReplacement
-from symacct.theory.conversion import of_one_order
 from tests.thinning import covering
 
 #: Sound, only looser: nothing can refute them. Their docstrings say so.

@@ -31,7 +31,7 @@ def title(row):
 #: What steers, costs time, or refuses: no number rests on it.
 STEERING = {
     # The logarithm of a negative cosine is none either.
-    "numerics.triangles:nodes of a lattice": ["turned < arb.pi() or angle < arb.pi()"],
+    "analysis.triangles:nodes of a lattice": ["turned < arb.pi() or angle < arb.pi()"],
     # Nodes are symmetric; log(1 + (e^s − 1)) is s; one mass is as good as another.
     "profile.losses.laplace": ["1 + u \u2192 1 - u", "1 \u2192 2, in: if self.gamma == 1:"],
     "profile.losses.noisy_sample": ["1 + u \u2192 1 - u", "-1 \u2192 1, in: mass"],
@@ -65,18 +65,18 @@ STEERING = {
         "in: if not (last > first or first > last)",
     ],
     # Times a height of 0 on a line; the last row is there.
-    "numerics.triangles:nodes of a line or a plane": [
+    "analysis.triangles:nodes of a line or a plane": [
         "0 \u2192 1, in: places = ball(triple.a)",
         "last + 1 \u2192",
     ],
     # The least place on which nodes are chosen; the last unit of 128 bits, and of 96.
-    "numerics.lognormal:the Laplace transform": [
+    "analysis.lognormal:the Laplace transform": [
         "(u * turn).real.lower()",
         "value.real.upper().log().upper()",
     ],
-    "numerics.lognormal:the shortfall": ["most.upper()"],
+    "analysis.lognormal:the shortfall": ["most.upper()"],
     # What is beyond the last place is far below the error wherever its bound is finite.
-    "numerics.lognormal:moments": ["up_to(right)", "geometric_tail((theta * h * end)"],
+    "analysis.lognormal:moments": ["up_to(right)", "geometric_tail((theta * h * end)"],
     "profile.best_of_runs": ["rate.lower()", "falls(runs).lower()"],
     "kernel.sums.differences": ["0 < abs(log_moment).upper()"],
     # D falls: of a ball of y what it is at the lower end, 1 − a, is more than at any other.
@@ -87,7 +87,7 @@ STEERING = {
 }
 #: What the tests of whole profiles and tests/test_bounds_of_balls.py see.
 ELSEWHERE = {
-    "numerics.lognormal:the shortfall": [
+    "analysis.lognormal:the shortfall": [
         "within(off)",
         "rho.lower() \u2192",
         "(u * acb(0, -s * y).exp()).real.lower()",
@@ -119,10 +119,13 @@ ELSEWHERE = {
 #: Modules whose remainders and ends are seen in tests/test_bounds_of_balls.py and in those of
 #: whole sums and profiles, as CONTRIBUTING.md records; three of their ends only steer.
 HELD = {
-    "numerics": {
+    "kernel.sums": {
         "balls:balls and integrals", "binomial_sums:lines about the curve",
-        "binomial_sums:truncated sums", "densities:sides of the line", "densities:whole numbers",
-        "laplace_sums:moments", "order_search", "sum_moments",
+        "binomial_sums:truncated sums", "order_search",
+    },
+    "analysis": {
+        "densities:sides of the line", "densities:whole numbers", "laplace_sums:moments",
+        "sum_moments",
     },
     "profile": {
         "answer",  # its ends are last units of balls, rounded up where a pair is made of them
@@ -142,7 +145,7 @@ HELD = {
 def bounding(room):
     """The modules that bound something, each section by itself."""
     top = Path(symacct.__file__).parent
-    for path in Path(top, room).rglob("*.py"):
+    for path in Path(top, *room.split(".")).rglob("*.py"):
         source = path.read_text()
         name = ".".join(path.relative_to(top).with_suffix("").parts)
         parts = {f"{name}:{head}": lines for head, lines in sections(source).items()}

@@ -37,9 +37,9 @@ from symacct import (
 )
 from symacct.kernel import optimal_order
 from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.conversion import named
 from symacct.kernel.question import EpsilonDelta
 from symacct.kernel.sums import order_search
-from symacct.theory.conversion import named
 from tests import independent
 from tests.support import INFINITY, LEAVES, OPERATIONS
 from tests.thinning import examples

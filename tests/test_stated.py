@@ -18,10 +18,9 @@ from symacct import (
 )
 from symacct.kernel import conversion as conversion_register
 from symacct.kernel.claims import ADDED, UNKNOWN, infer, why_no_one_way
-from symacct.kernel.conversion import Conversion, register
+from symacct.kernel.conversion import Conversion, of_one_order, register
 from symacct.kernel.node import Node, kinds
 from symacct.mechanisms import Mechanism
-from symacct.theory.conversion import of_one_order
 
 CURVE = ("curve", "excess", "at_one", "at_infinity")
 DECIDING = ("kind", "attained", "convex", "source")

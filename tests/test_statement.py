@@ -42,10 +42,10 @@ from symacct.export.description import describe
 from symacct.export.spoken import value
 from symacct.kernel.answer import exact_decimal
 from symacct.kernel.claims import Source
+from symacct.kernel.conversion import conversions
 from symacct.kernel.sources import WORKS
 from symacct.papers.fingerprint import fingerprint
 from symacct.papers.statement import _FORMS, statement, training
-from symacct.theory.conversion import conversions
 from tests.independent import fraction
 
 STEP = PoissonSubsample(Gaussian(5), "1/1000")

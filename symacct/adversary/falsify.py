@@ -10,10 +10,10 @@ from symacct.adversary.statements import statements
 from symacct.kernel import limits
 from symacct.kernel.claims import INTEGER_ORDERS, Kind, Orders
 from symacct.kernel.claims import orders as named_orders
+from symacct.kernel.conversion import Conversion
 from symacct.kernel.deadline import progress
 from symacct.kernel.parameters import whole
 from symacct.kernel.theorem_registry import Bound, Theorem
-from symacct.theory.conversion import Conversion
 
 
 @progress("falsify")

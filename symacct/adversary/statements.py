@@ -12,11 +12,10 @@ from symacct.kernel import arguments, theorem_registry
 from symacct.kernel.arithmetic import Arithmetic, Number
 from symacct.kernel.claims import EITHER, FINITE_ORDERS, Kind, Orders, Source
 from symacct.kernel.claims import kind as named_kind
-from symacct.kernel.conversion import Conversion
+from symacct.kernel.conversion import Conversion, of_one_order
 from symacct.kernel.errors import DomainError, echo, suggestion
 from symacct.kernel.exact import Order
 from symacct.kernel.theorem_registry import Bound, Theorem, always
-from symacct.theory.conversion import of_one_order
 from symacct.theory.rdp_curve import RDPCurve
 
 #: A theorem, and the schemes that attack it where they are chosen for it.

@@ -38,13 +38,13 @@ from symacct.explore.sweeps.worker import NEEDED
 from symacct.export.figures import save
 from symacct.kernel.arguments import By
 from symacct.kernel.claims import EITHER, Adjacency
+from symacct.kernel.conversion import BEST
 from symacct.kernel.errors import ExecutorError
 from symacct.kernel.node import Node
 from symacct.operations import Compose
 from symacct.papers.report import PrivacyReport
 from symacct.results.screen import Labelled
 from symacct.text import parse_open
-from symacct.theory.conversion import BEST
 
 
 @command("sweep", f"ask {HOW}", sweep)

@@ -25,12 +25,12 @@ from symacct.explore.grids import grid
 from symacct.kernel import limits
 from symacct.kernel.arguments import By
 from symacct.kernel.claims import adjacency
+from symacct.kernel.conversion import BEST
 from symacct.kernel.errors import DomainError, SymacctError, cut, echo, reason, suggestion
 from symacct.kernel.node import Node
 from symacct.results.screen import Branch, Labelled, Note, Part, Tabled, Verbatim
 from symacct.results.terminal import print_pairs, print_prose, print_table, print_whole
 from symacct.text import parse_open
-from symacct.theory.conversion import BEST
 from symacct.version import __version__
 
 EPILOG = (

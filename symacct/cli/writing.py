@@ -38,6 +38,7 @@ from symacct.kernel.accountant import asked_of
 from symacct.kernel.answer import Guarantee
 from symacct.kernel.arguments import By
 from symacct.kernel.claims import Source
+from symacct.kernel.conversion import BEST
 from symacct.kernel.deadline import progress
 from symacct.kernel.errors import echo
 from symacct.kernel.node import Node
@@ -47,7 +48,6 @@ from symacct.papers.document import paper
 from symacct.papers.report import PrivacyReport
 from symacct.results.screen import Labelled
 from symacct.text import parse_open
-from symacct.theory.conversion import BEST
 
 
 @command("statement", f"delta epsilon {HOW} adjacency")

@@ -29,13 +29,13 @@ from symacct.kernel.accountant import (
 from symacct.kernel.answer import Guarantee, exact_decimal, shortened
 from symacct.kernel.arguments import By
 from symacct.kernel.claims import Adjacency, Kind
+from symacct.kernel.conversion import BEST
 from symacct.kernel.deadline import progress
 from symacct.kernel.errors import DomainError, PrecisionError, SymacctError, echo
 from symacct.kernel.evaluation import exact_pure
 from symacct.kernel.exact import INFINITY, Numeric, sympy
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.parameters import rational
-from symacct.theory.conversion import BEST
 
 _REACH = 64  # steps that are tried towards the target, each twice or half the one before
 _REACH_BACK = 12  # and the other way, should ε not be monotone

@@ -18,6 +18,7 @@ from symacct.kernel.accountant import Accountant, late
 from symacct.kernel.answer import Enclosure, Guarantee, format_shared, order_text
 from symacct.kernel.arguments import By
 from symacct.kernel.claims import Kind
+from symacct.kernel.conversion import conversions
 from symacct.kernel.deadline import Budget, progress
 from symacct.kernel.errors import (
     DomainError,
@@ -32,7 +33,6 @@ from symacct.kernel.node import Node, as_node
 from symacct.kernel.parameters import given_delta
 from symacct.kernel.theorem_registry import PROVED, Theorem, is_about, theorems
 from symacct.results.screen import Part, Tabled
-from symacct.theory.conversion import conversions
 
 _RATIO_BITS = 128
 _DIGITS = 6  # of a value in a table

@@ -10,12 +10,12 @@ from symacct.explore.calibration import Target, neighbours
 from symacct.kernel import arguments
 from symacct.kernel.answer import rational_float
 from symacct.kernel.claims import Adjacency
+from symacct.kernel.conversion import BEST
 from symacct.kernel.deadline import progress
 from symacct.kernel.exact import Numeric
 from symacct.kernel.node import Node
 from symacct.kernel.parameters import rational
 from symacct.operations import dp_sgd
-from symacct.theory.conversion import BEST
 
 
 @progress("noise")

@@ -14,10 +14,10 @@ from symacct.explore.sweeps.worker import NEEDED, shown
 from symacct.kernel import exact, limits
 from symacct.kernel.accountant import Accountant
 from symacct.kernel.answer import Enclosure, Guarantee
+from symacct.kernel.conversion import BEST
 from symacct.kernel.deadline import progress
 from symacct.kernel.errors import DomainError, SymacctError, echo
 from symacct.kernel.node import Node, as_node
-from symacct.theory.conversion import BEST
 from symacct.version import __version__
 
 _RESULTS = ("lower", "upper", "kind", "theorems", "order", "conversion", "error")

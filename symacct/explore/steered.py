@@ -12,7 +12,7 @@ from symacct.kernel.arguments import By
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.claims import Kind
-from symacct.kernel.conversion import Conversion, OrderOne
+from symacct.kernel.conversion import Conversion, OrderOne, proved
 from symacct.kernel.errors import DomainError, PrecisionError, echo
 from symacct.kernel.evaluation import Evaluation, theorem_node
 from symacct.kernel.exact import Numeric, Order
@@ -21,7 +21,6 @@ from symacct.kernel.optimal_order import Steering, is_steered, last_order, whole
 from symacct.kernel.parameters import given_delta
 from symacct.kernel.question import EpsilonDelta
 from symacct.kernel.sums import order_search
-from symacct.theory.conversion import proved
 
 _BITS = 80
 _ORDER = Fraction(1, 2**20)  # of α − 1, beside which an ε at its least is level

@@ -12,13 +12,13 @@ from symacct.kernel.arguments import By
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.claims import Claim, Source
+from symacct.kernel.conversion import named as named_conversion
 from symacct.kernel.errors import AssumptionError, OrderError, PrecisionError, SymacctError
 from symacct.kernel.evaluation import Evaluation, goal_of
 from symacct.kernel.exact import INFINITY, Numeric, order
 from symacct.kernel.node import Node
 from symacct.kernel.sources import SECTIONS, SYMACCT, WORKS
 from symacct.results.written import Written
-from symacct.theory.conversion import named as named_conversion
 
 # Which theorem is best at an order shows at a modest precision.
 _BITS = 128

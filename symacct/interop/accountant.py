@@ -23,13 +23,13 @@ from symacct.kernel import arguments, theorem_registry
 from symacct.kernel.accountant import Accountant
 from symacct.kernel.answer import Enclosure, Guarantee
 from symacct.kernel.arguments import By
+from symacct.kernel.conversion import BEST
+from symacct.kernel.conversion import named as conversion_named
 from symacct.kernel.errors import AdjacencyError, DomainError, InfiniteError, SymacctError, echo
 from symacct.kernel.exact import INFINITY, Numeric, is_infinite
 from symacct.kernel.node import Node
 from symacct.kernel.parameters import delta_or_one, nonnegative, whole
 from symacct.operations import Compose
-from symacct.theory.conversion import BEST
-from symacct.theory.conversion import named as conversion_named
 
 if TYPE_CHECKING:
     from dp_accounting.dp_event import DpEvent

@@ -9,8 +9,8 @@ from opacus.accountants import IAccountant
 
 from symacct.interop.accountant import EventAccountant
 from symacct.interop.opacus import from_opacus_history
+from symacct.kernel.conversion import BEST
 from symacct.kernel.exact import Numeric
-from symacct.theory.conversion import BEST
 
 
 class SymacctAccountant(IAccountant):  # type: ignore[misc]  # Opacus ships no types

@@ -29,7 +29,8 @@ from symacct.kernel.arithmetic import (
 )
 from symacct.kernel.arithmetic.ball import doubled, precision
 from symacct.kernel.claims import Claim, Kind
-from symacct.kernel.conversion import Conversion, OrderOne, WholeProfile
+from symacct.kernel.conversion import BEST, Conversion, OrderOne, WholeProfile
+from symacct.kernel.conversion import proved as proved_conversion
 from symacct.kernel.deadline import Budget, progress, tell_so_far
 from symacct.kernel.errors import (
     AssumptionError,
@@ -70,8 +71,6 @@ from symacct.kernel.question import (
     by_the_profile,
     no_larger_at_one,
 )
-from symacct.theory.conversion import BEST
-from symacct.theory.conversion import proved as proved_conversion
 
 # --- the smallest number in time
 #

@@ -28,6 +28,7 @@ from symacct.kernel.arguments import By
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.claims import Claim, Kind
+from symacct.kernel.conversion import proved
 from symacct.kernel.deadline import OutOfTimeError
 from symacct.kernel.errors import (
     DomainError,
@@ -49,7 +50,6 @@ from symacct.kernel.operation import Compose
 from symacct.kernel.question import EpsilonDelta, smaller
 from symacct.kernel.sums import order_search
 from symacct.kernel.theorem_registry import Bound, Theorem
-from symacct.theory.conversion import proved
 
 # --- where the search starts
 #

@@ -20,7 +20,7 @@ from symacct.kernel.arguments import By
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.claims import Kind
-from symacct.kernel.conversion import Conversion, WholeProfile
+from symacct.kernel.conversion import Conversion, WholeProfile, proved
 from symacct.kernel.errors import (
     DomainError,
     InfiniteError,
@@ -33,7 +33,6 @@ from symacct.kernel.errors import (
 from symacct.kernel.evaluation import NodeCurve, exact_pure
 from symacct.kernel.exact import INFINITY, Numeric, Order
 from symacct.kernel.node import Node
-from symacct.theory.conversion import proved
 
 if TYPE_CHECKING:
     from symacct.kernel.optimal_order import BestOrder

@@ -13,7 +13,6 @@ from symacct.kernel.exact import LazyModule
 
 if TYPE_CHECKING:
     from symacct import codegen, text
-    from symacct.accountant import accountant
     from symacct.accountant.currencies import concentrated, gdp, tradeoff
     from symacct.baselines import ways
     from symacct.evidence import certificates
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     )
     from symacct.export.expansions import expansion, optimum
     from symacct.export.latex import display, number_formula
+    from symacct.kernel import accountant
     from symacct.papers import document, report, statement
 else:
     accountant = LazyModule("symacct.kernel.accountant")

@@ -45,11 +45,11 @@ from symacct.kernel.accountant import Accountant
 from symacct.kernel.answer import Enclosure, to_fraction
 from symacct.kernel.arguments import By
 from symacct.kernel.claims import Kind
+from symacct.kernel.conversion import BEST
 from symacct.kernel.errors import ParseError, SymacctError, echo, suggestion
 from symacct.kernel.exact import INFINITY, order, typed_value
 from symacct.results.screen import Part, Tabled
 from symacct.text import parse
-from symacct.theory.conversion import BEST
 
 FORMAT = 1
 _OPTIONAL = {"by", "conversion", "orders", "direction", "comment"}

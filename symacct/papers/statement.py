@@ -25,6 +25,8 @@ from symacct.export.latex.plain_tex import plain_tex
 from symacct.kernel import arguments
 from symacct.kernel.answer import Enclosure, Guarantee, found_order, given
 from symacct.kernel.claims import Kind, Source
+from symacct.kernel.conversion import WholeProfile
+from symacct.kernel.conversion import named as named_conversion
 from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import INFINITY, Exact
 from symacct.kernel.failures import may_fail
@@ -35,8 +37,6 @@ from symacct.mechanisms.curve import Curve
 from symacct.papers.fingerprint import fingerprint
 from symacct.results.written import Written
 from symacct.theory import catalogue
-from symacct.theory.conversion import WholeProfile
-from symacct.theory.conversion import named as named_conversion
 from symacct.version import __version__
 
 _DIGITS = 6  # of the number asked for, as everywhere

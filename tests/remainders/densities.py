@@ -9,7 +9,7 @@ from symacct.analysis.jets import Jet
 from tests.remainders.rows import FEW, few_bits, mp, normal, number, row
 
 
-@row("numerics.sampled_laplace:the upper half")
+@row("analysis.sampled_laplace:the upper half")
 def windows_of_the_upper_half(m):
     """E_Q[(t^α − 1)(1 − t^{1−α}); L > 1]"""
     alpha, gamma, shift = Fraction(3), Fraction(9, 10), Fraction(3, 2)
@@ -23,7 +23,7 @@ def windows_of_the_upper_half(m):
         yield few_bits(m, lambda m: m.gaussian_upper_half(alpha, gamma, shift), bits), truth
 
 
-@row("numerics.densities:integrals over a side")
+@row("analysis.densities:integrals over a side")
 def cut_integrals(m):
     """±t for a bound t of what lies beyond the first Y at which it is small."""
     stretch = SimpleNamespace(_starts=lambda: map(arb, (1, 2, 4)))
@@ -32,7 +32,7 @@ def cut_integrals(m):
         yield rest, side * mp.exp(-2)
 
 
-@row("numerics.densities:the largest ratio")
+@row("analysis.densities:the largest ratio")
 def suprema_to_few_bits(m):
     """Of polynomials on [0, 1], and of what goes on to ∞, to half a digit."""
 

@@ -16,7 +16,7 @@ def one_ratio(place):
     return between + (place - mp.exp(-1)) / 2
 
 
-@row("numerics.laplace_sums:on a hyperbola")
+@row("analysis.laplace_sums:on a hyperbola")
 def laplace_on_few_nodes(m):
     ratio = sys.modules["symacct.analysis.laplace_sums"].LaplaceRatio(Fraction(1))
     for place in (0.5, 1, 2):
@@ -24,7 +24,7 @@ def laplace_on_few_nodes(m):
             yield m.Bent(ratio, 1, arb(place), log_error).value(arb(place)), one_ratio(place)
 
 
-@row("numerics.laplace_sums:on a line")
+@row("analysis.laplace_sums:on a line")
 def laplace_on_a_short_line(m):
     """Against the hyperbola, which has a row of its own."""
     ratio = sys.modules["symacct.analysis.laplace_sums"].LaplaceRatio(Fraction(1))

@@ -15,7 +15,7 @@ def lognormal(u):
     return mp.quad(lambda z: normal(z) * mp.exp(-u * mp.exp(z - 0.5)), [-9, -4, 0, 4, 9])
 
 
-@row("numerics.lognormal:the Laplace transform")
+@row("analysis.lognormal:the Laplace transform")
 def lognormal_from_above(m):
     m._BOUND_BITS, m._BOUND_NEED = 20, 1.0
     law = m.Lognormal(Fraction(1))
@@ -27,7 +27,7 @@ def lognormal_from_above(m):
             yield value.real, mp.re(lognormal(mp.mpc(1, 0.5)))
 
 
-@row("numerics.lognormal:the shortfall")
+@row("analysis.lognormal:the shortfall")
 def shortfall_of_wide_pieces(m):
     law = sys.modules["symacct.analysis.lognormal"].Lognormal(Fraction(1))
     asked = m.Shortfall(law, 1, 8.0, SimpleNamespace(scale=1.0, log_error=-40.0))
@@ -53,7 +53,7 @@ def shortfall_of_wide_pieces(m):
         yield found.union(arb(-99)), mp.log(lognormal(u) * mp.cos(a) / u**2)
 
 
-@row("numerics.lognormal:moments")
+@row("analysis.lognormal:moments")
 def lognormal_moments(m):
     m.LognormalMoments._need = property(lambda self: self.bits * math.log(2))
     law = sys.modules["symacct.analysis.lognormal"].Lognormal(Fraction(1))

@@ -32,7 +32,7 @@ def sampled_entropy(gamma, sigma, other):
     return mp.quad(at, mp.linspace(-8 * sigma - 1, 8 * sigma + 1, 9))
 
 
-@row("numerics.sampled_gaussian:small rates")
+@row("analysis.sampled_gaussian:small rates")
 def series_of_few_moments(m):
     for gamma in (Fraction(1, 3), Fraction(1, 8)):
         for other in (0, -1):
@@ -40,7 +40,7 @@ def series_of_few_moments(m):
             yield found, sampled_entropy(gamma, Fraction(2), other)
 
 
-@row("numerics.sampled_gaussian:Newton's series")
+@row("analysis.sampled_gaussian:Newton's series")
 def newtons_series_of_few_terms(m):
     """At orders about a whole one, by 2 and 4 terms."""
     for middle, length in ((2, 2), (5, 2), (5, 4)):
@@ -52,7 +52,7 @@ def newtons_series_of_few_terms(m):
     yield arb(0).union(rest), mp.mpf(2) ** (4 - mp.mpf("1.5"))
 
 
-@row("numerics.sampled_gaussian:even χ-moments")
+@row("analysis.sampled_gaussian:even χ-moments")
 def chi_divergences_by_wide_steps(m):
     """E[(e^{sx − s²/2} − 1)^l] by the widest steps, and a side of a sum by short windows."""
     for shift, l in itertools.product((Fraction(1), Fraction(1, 2), Fraction(1, 4)), (2, 4)):
@@ -94,7 +94,7 @@ def mixtures():
     return [mp.quad(f, range(-16, 20, 4)) for f in (power, entropy)]
 
 
-@row("numerics.normal_tails:the hockey-stick divergence")
+@row("analysis.normal_tails:the hockey-stick divergence")
 def roots_from_bad_guesses(m):
     """The ε at which Gaussian noise has δ = 1/10, from a guess on either side of it."""
 
@@ -149,7 +149,7 @@ def sampled_excess(alpha):
     return mp.quad(at, range(-12, 20, 4)) - 1
 
 
-@row("numerics.sampled_gaussian:trapezoids")
+@row("analysis.sampled_gaussian:trapezoids")
 def trapezoids_by_wide_steps(m):
     q, sigma = Fraction(1, 3), Fraction(1)
     for step, reach in ((1.25, 12), (1.5, 12), (0.25, 3), (0.25, 4), (0.5, 5)):

@@ -14,7 +14,7 @@ from symacct.kernel.sums.balls import ball
 from tests.remainders.rows import at_least, few_bits, known, mp, normal, number, refused, row
 
 
-@row("numerics.triangles:nodes of a line or a plane")
+@row("analysis.triangles:nodes of a line or a plane")
 def lines_by_wide_steps(m):
     triple = Triple(Fraction(3), Fraction(1, 3), Fraction(1), Fraction(-1, 2), Fraction(0))
 
@@ -41,7 +41,7 @@ def slopes_along(delta, share):
     return family, places, [number(slope.mid()) for slope in slopes]
 
 
-@row("numerics.triangles:families of triangles")
+@row("analysis.triangles:families of triangles")
 def slopes_along_long_pieces(m):
     shares = Fraction(1, 2), Fraction(1, 2048)
     for share, first in itertools.product(shares, range(4)):
@@ -62,7 +62,7 @@ def log_at(bell, gram, at):
 
 
 @row(
-    "numerics.triangles:nodes of a line or a plane",
+    "analysis.triangles:nodes of a line or a plane",
     "line_excess", "discretisation", "shifted_planes", "_outside", "_tail", "weighted", "_square",
     "left_out",
 )  # fmt: skip
@@ -145,7 +145,7 @@ def bounds_of_nodes_in_a_plane(m):
 
 
 @row(
-    "numerics.triangles:nodes of a lattice",
+    "analysis.triangles:nodes of a lattice",
     "_sums", "_values", "_error", "_lost", "_shifted", "growth", "_outside", "denominator",
     "_bells", "_bell", "_dot",
 )  # fmt: skip
@@ -259,7 +259,7 @@ def expanded_rise(degree):
 
 
 @row(
-    "numerics.triangles:slopes",
+    "analysis.triangles:slopes",
     "over", "rise_between", "_derivative", "binomials", "moment", "left_out", "cut", "_weights",
     "_last", "_both", "_power_of_x",
 )  # fmt: skip

@@ -38,7 +38,7 @@ CONCERNED = {
     "baselines/exponential_runs.py": "tests/test_exponential_runs.py",
     "baselines/shuffled_renyi.py": "tests/test_shuffle.py",
     "kernel/sums/hull.py": "tests/test_convexity.py tests/laws/test_operations.py",
-    "numerics/": f"{PAIRS} tests/test_pairs.py {SAMPLED}",
+    "analysis/": f"{PAIRS} tests/test_pairs.py {SAMPLED}",
     "analysis/sampled_gaussian.py": SAMPLED,
     "analysis/sampled_laplace.py": SAMPLED,
     "analysis/lognormal.py": "tests/profile/test_allocated.py",
@@ -58,10 +58,15 @@ CONCERNED = {
     "operations/descent.py": "tests/test_sampled_descent.py",
     "operations/replacement.py": "tests/test_replacement.py",
     "kernel/sums/order_search.py": "tests/test_search.py",
-    **{
-        f"numerics/{name}.py": "tests/sums"
-        for name in ("balls", "alternating", "theta", "local", "differences", "sum_moments")
-    },
+    **dict.fromkeys(
+        (
+            "kernel/sums/",
+            "analysis/alternating.py",
+            "analysis/theta.py",
+            "analysis/sum_moments.py",
+        ),
+        "tests/sums",
+    ),
     "kernel/sums/binomial_sums.py": MIXTURE,
 }
 

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from symacct import falsify, theorems
-from symacct.theory.conversion import of_one_order
+from symacct.kernel.conversion import of_one_order
 from tests.test_falsify import COSTLY, PROVED, SOUND, STATED, WRONG
 
 SEED = int(os.environ.get("SOAK_SEED", "1"))

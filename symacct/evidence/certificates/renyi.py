@@ -12,11 +12,11 @@ from symacct.evidence.certificates.rounding import above, upper
 from symacct.kernel.answer import Bound, Guarantee, to_fraction
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.conversion import Conversion, named
 from symacct.kernel.errors import PrecisionError, SymacctError
 from symacct.kernel.exact import INFINITY
 from symacct.kernel.node import Node
 from symacct.mechanisms import ZCDP, Gaussian, Laplace, PureDP, RandomizedResponse
-from symacct.theory.conversion import Conversion, named
 from symacct.theory.conversion.asoodeh21 import TwoPointPairs
 
 #: The theorems on samples, and by which ones, of the same number, the checker proves them.

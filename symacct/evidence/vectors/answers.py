@@ -15,12 +15,12 @@ from symacct.kernel.answer import Enclosure
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import ends_of, precision, rational
 from symacct.kernel.claims import Claim, Kind, Source
+from symacct.kernel.conversion import Conversion, conversions
 from symacct.kernel.errors import SoundnessError
 from symacct.kernel.exact import INFINITY, exact, sympy
 from symacct.kernel.node import Node
 from symacct.mechanisms import DiscreteGaussian, Gaussian, Laplace, RandomizedResponse
 from symacct.operations import Compose, PoissonSubsample, SubsampleWithoutReplacement
-from symacct.theory.conversion import Conversion, conversions
 
 #: A question: doubles as [decimal, base 16], whole numbers, words, and the `parts` composed.
 Question = Mapping[str, Any]

@@ -21,12 +21,12 @@ from symacct.export.description import pictured
 from symacct.kernel import arguments, exact
 from symacct.kernel.arguments import By
 from symacct.kernel.claims import Kind
+from symacct.kernel.conversion import BEST
 from symacct.kernel.deadline import progress
 from symacct.kernel.errors import DomainError
 from symacct.kernel.exact import INFINITY, Numeric, Order
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.theorem_registry import all_named
-from symacct.theory.conversion import BEST
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -21,6 +21,7 @@ from symacct.export.description import KIND_LABELS, OWN_CURVE, about
 from symacct.kernel import arguments, exact, limits
 from symacct.kernel.arguments import By
 from symacct.kernel.claims import Kind
+from symacct.kernel.conversion import BEST
 from symacct.kernel.deadline import progress as shown_progress
 from symacct.kernel.errors import (
     DomainError,
@@ -33,7 +34,6 @@ from symacct.kernel.errors import (
 from symacct.kernel.exact import Numeric, sympy
 from symacct.kernel.node import Node, as_node
 from symacct.results.screen import Part, Tabled
-from symacct.theory.conversion import BEST
 from symacct.version import __version__
 
 if TYPE_CHECKING:

@@ -13,14 +13,14 @@ from symacct.export.citation import claim_at
 from symacct.export.formula import formula
 from symacct.export.latex.display import typeset
 from symacct.kernel.claims import Claim, Kind
+from symacct.kernel.conversion import BEST
+from symacct.kernel.conversion import named as named_conversion
 from symacct.kernel.errors import DomainError, SoundnessError, echo
 from symacct.kernel.exact import Numeric, expression, typed_value, written
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.symbols import alpha as ALPHA
 from symacct.mechanisms import ZCDP, Curve, Gaussian
 from symacct.operations import Compose, PostProcess, Scale
-from symacct.theory.conversion import BEST
-from symacct.theory.conversion import named as named_conversion
 
 #: Nodes whose formula in α holds at every order 1 < α < ∞.
 _EVERYWHERE = (Gaussian, ZCDP, Compose, PostProcess, Scale)

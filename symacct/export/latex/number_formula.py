@@ -18,6 +18,8 @@ from symacct.kernel.answer import Enclosure, Guarantee, found_order, given
 from symacct.kernel.arguments import By
 from symacct.kernel.arithmetic.symbolic import SymbolicArithmetic
 from symacct.kernel.claims import Kind
+from symacct.kernel.conversion import Conversion, OrderOne
+from symacct.kernel.conversion import named as named_conversion
 from symacct.kernel.errors import AssumptionError, DomainError
 from symacct.kernel.exact import INFINITY, Exact, expression
 from symacct.kernel.failures import Failures, failures
@@ -30,8 +32,6 @@ from symacct.profile.part import Part
 from symacct.profile.runs import Runs
 from symacct.profile.solve import CompositionProfile
 from symacct.results.written import Written
-from symacct.theory.conversion import Conversion, OrderOne
-from symacct.theory.conversion import named as named_conversion
 
 _RELATIONS = {Kind.EXACT: "=", Kind.UPPER: r"\leq", Kind.LOWER: r"\geq"}
 _MOST_WAYS = 8  # pairs in one maximum
