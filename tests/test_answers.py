@@ -167,8 +167,8 @@ def test_what_no_person_waits_for_is_silent_in_a_pipe(pipe):
 def test_the_number_to_report_is_looked_for_aloud():
     """In a process of its own, whose patience is nothing, by a command and by Python."""
     ask = (
-        "import sys; from symacct.results import progress; progress._QUIET = 0; "
-        "progress._PACE = .001; from symacct.cli import main; import symacct; "
+        "import sys; from symacct.kernel import deadline; deadline._QUIET = 0; "
+        "deadline._PACE = .001; from symacct.cli import main; import symacct; "
     )
     text = "100*PoissonSubsample(Gaussian(2), 1/100)"
     asked = [

@@ -124,7 +124,7 @@ def test_a_cell_of_a_notebook_shows_it_and_is_empty_in_the_end():
     nbformat = pytest.importorskip("nbformat", reason="needs nbformat")
     cell = """
 import time
-from symacct.results import progress as module
+from symacct.kernel import deadline as module
 module._QUIET, module._PACE = 0, 0.001
 shown = []
 write = module._Cell.__call__

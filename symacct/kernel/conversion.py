@@ -113,12 +113,12 @@ BEST = "best"
 
 
 def conversions() -> list[Conversion | WholeProfile]:
-    """Every registered conversion, and the exact profile.
+    """Every registered conversion, those of one order first.
 
     >>> [conversion.name for conversion in conversions()]
     ['improved', 'optimal', 'classic', 'total-variation', 'exact']
     """
-    return list(_conversions.values())
+    return sorted(_conversions.values(), key=lambda one: isinstance(one, WholeProfile))
 
 
 def of_one_order() -> list[Conversion]:
@@ -144,7 +144,7 @@ def named(name: str) -> Conversion | WholeProfile:
                 f"conversion: found {BEST!r}, which is whichever of exact, improved and optimal "
                 "proves the smallest number, needed one of them"
             ) from None
-        known = (*_conversions, BEST)
+        known = (*(one.name for one in conversions()), BEST)
         needed = f"one of {', '.join(map(repr, known))}"
         raise DomainError(
             f"conversion: found {echo(name)}{suggestion(name, known, needed)}"
