@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from symacct.distributions import laws
+from symacct import laws
 from symacct.kernel import symbols
 from symacct.kernel.accountant import Accountant
 from symacct.kernel.answer import Enclosure, Guarantee

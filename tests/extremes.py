@@ -27,8 +27,8 @@ from symacct import (
     SymacctError,
     laws,
 )
-from symacct.distributions import families, normal
 from symacct.kernel.exact import exact
+from symacct.laws import families, normal
 
 SMALL = ("1e-324", "1e-400", "1e-5000")
 LARGE = ("1e324", "1e400", "1e5000")

@@ -22,9 +22,9 @@ from symacct import (
     sweep,
 )
 from symacct.cli import main
-from symacct.distributions.families import Poisson, TruncatedNegativeBinomial
 from symacct.export.tables import table
 from symacct.interop import EventAccountant
+from symacct.laws.families import Poisson, TruncatedNegativeBinomial
 from symacct.papers.paper_check import Verdict, check
 
 SAMPLED = PoissonSubsample(Gaussian(4), "1/50")

@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 from symacct import Accountant, DistributionPair, PoissonSubsample
-from symacct.distributions.laws import Density
 from symacct.kernel.theorem_registry import rough_curve
+from symacct.laws import Density
 from symacct.mechanisms import mixtures
 from tests.support import overlap
 

@@ -10,8 +10,8 @@ from flint import arb
 from symacct import DistributionPair, PoissonSubsample, PrecisionError, laws
 from symacct.analysis import densities
 from symacct.analysis.densities import ChiDivergence, Entropy, Excess, ReverseEntropy
-from symacct.distributions import families
 from symacct.kernel.arithmetic.ball import precision
+from symacct.laws import families
 from symacct.mechanisms.mixtures import Overlap
 from tests.thinning import some
 

@@ -12,7 +12,7 @@ from symacct import Accountant, Compose, Gaussian, PoissonSubsample, PureDP
 from symacct.analysis.sampled_gaussian import sampled_gaussian_local
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.evaluation import OperationCurve
-from symacct.theory.amplification.poisson import pairs
+from symacct.theory.amplification import pairs
 from tests.thinning import examples
 
 

@@ -43,7 +43,7 @@ from symacct.kernel.claims import ADD_REMOVE, INTEGER_ORDERS, Proof, Source
 from symacct.kernel.conversion import named as named_conversion
 from symacct.kernel.theorem_registry import always
 from symacct.profile import proofs
-from symacct.theory.amplification.poisson.s22 import pointwise_gap
+from symacct.theory.amplification.s22 import pointwise_gap
 from tests import independent
 from tests.support import MP, holds
 

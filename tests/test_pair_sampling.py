@@ -27,8 +27,8 @@ from symacct import (
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.mechanisms import mixtures
-from symacct.theory.amplification.poisson import pairs
-from symacct.theory.amplification.poisson.finite_pairs import _largest_of as largest_of
+from symacct.theory.amplification import pairs
+from symacct.theory.amplification.pairs import _largest_of as largest_of
 from tests.support import overlap
 from tests.thinning import covering, examples
 

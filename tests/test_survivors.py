@@ -30,16 +30,16 @@ from symacct.codegen.constants import in_float64
 from symacct.codegen.context import CodeArithmetic
 from symacct.codegen.interpret import FloatMachine
 from symacct.codegen.trace import trace
-from symacct.distributions.closed_forms import GeometricDirection
-from symacct.distributions.normal import blend_matrices, matrix
 from symacct.kernel import symbols
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
+from symacct.laws.families import GeometricDirection
+from symacct.laws.normal import blend_matrices, matrix
 from symacct.mechanisms.mixtures import MixtureDirection, Overlap
 from symacct.profile.losses.fixed_size.equilateral import Equilateral
 from symacct.profile.losses.fixed_size.gaussian import FixedSizeGaussian, _Frame
 from symacct.profile.losses.sampled_gaussian.frame import SampledFrame
-from symacct.theory.amplification.poisson.s22 import pointwise_gap
+from symacct.theory.amplification.s22 import pointwise_gap
 from symacct.verify.asking import usual
 from symacct.verify.judging.truth import Oracle, Truth
 from symacct.verify.judging.verdict import Judge

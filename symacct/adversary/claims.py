@@ -24,9 +24,8 @@ from symacct.kernel.claims import (
 )
 from symacct.kernel.exact import Order
 from symacct.kernel.theorem_registry import Bound, Theorem, always
-from symacct.theory.amplification.fixed_size import wbk19
-from symacct.theory.amplification.fixed_size.ternary import loss_spread
-from symacct.theory.amplification.poisson import zw19
+from symacct.theory.amplification import wbk19, zw19
+from symacct.theory.amplification.wbk19 import loss_spread
 from symacct.theory.conversion import bbghs20
 from symacct.theory.rdp_curve import RDPCurve
 

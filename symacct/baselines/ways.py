@@ -16,8 +16,6 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from symacct.distributions.law import Law
-from symacct.distributions.laws import Normal, NormalMixture
 from symacct.kernel.accountant import default_accountant
 from symacct.kernel.answer import Guarantee, first_bits, from_ball, to_ball
 from symacct.kernel.arithmetic import BALL
@@ -26,6 +24,8 @@ from symacct.kernel.claims import Kind, Proof
 from symacct.kernel.node import Node
 from symacct.kernel.operation import Compose
 from symacct.kernel.sums.balls import within_floats
+from symacct.laws import Normal, NormalMixture
+from symacct.laws.law import Law
 from symacct.mechanisms import DistributionPair
 from symacct.operations.postprocess import PostProcess
 from symacct.profile.answer import ProfileAnswer, profile

@@ -30,7 +30,7 @@ from symacct.kernel.arithmetic.expression import evaluate
 from symacct.kernel.evaluation import goal_of
 from symacct.kernel.exact import INFINITY, exact
 from symacct.kernel.node import Node
-from symacct.theory.amplification.fixed_size import ternary
+from symacct.theory.amplification import wbk19
 
 _SMALL_BINOMIAL = 3  # C(n, k) up to this k is written out
 _NODES = 16  # of a Gauss–Legendre rule; its error on a piece is below 1e-16 of the value
@@ -247,7 +247,7 @@ class CodeArithmetic:
         orders = range(2, last + 2, 2)
         with precision(_TABLE_BITS):
             curve = FormulaEvaluation(BALL, goal_of(eps.node, None)).curve(eps.node)
-            balls = ternary.differences(BALL, curve, orders)
+            balls = wbk19.differences(BALL, curve, orders)
             logs = [Traced.of(middle(balls(l).log())) for l in orders]
         entry = self.table(logs)
         return lambda l: logged(entry(l / 2 - 1).as_plain())

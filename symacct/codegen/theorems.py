@@ -11,7 +11,6 @@ from typing import cast
 from symacct.codegen.context import MOST_TERMS, CodeArithmetic, CodeCurve
 from symacct.codegen.ir import Num, Op, Var
 from symacct.codegen.number import Operand, Traced, UntraceableError, choose, logged
-from symacct.distributions.direction import FiniteDirection, Mean, expected, log_ratio
 from symacct.kernel.accountant import FormulaEvaluation
 from symacct.kernel.answer import nearest_float
 from symacct.kernel.arithmetic import BALL
@@ -23,18 +22,14 @@ from symacct.kernel.node import Mechanism
 from symacct.kernel.sums.binomial_sums import Terms, binomial_sum
 from symacct.kernel.sums.hull import hull_of_curve
 from symacct.kernel.theorem_registry import Theorem
+from symacct.laws.direction import FiniteDirection, Mean, expected, log_ratio
 from symacct.mechanisms import DistributionPair, Gaussian
 from symacct.mechanisms.pair import mixture
 from symacct.operations import Compose, Convexify
 from symacct.operations.subsample import Sampling
-from symacct.theory.amplification.fixed_size.ternary import Branches, loss_spread
-from symacct.theory.amplification.fixed_size.wbk19 import ternary_sum
-from symacct.theory.amplification.poisson.acg16 import chosen_sum, double_factorial
-from symacct.theory.amplification.poisson.sampled_pairs import (
-    by_quadrature,
-    expectation,
-    shape_ratio,
-)
+from symacct.theory.amplification.acg16 import chosen_sum, double_factorial
+from symacct.theory.amplification.pairs import by_quadrature, expectation, shape_ratio
+from symacct.theory.amplification.wbk19 import Branches, loss_spread, ternary_sum
 from symacct.theory.rdp_curve import RDPCurve
 
 Lowered = Callable[..., Traced]

@@ -12,10 +12,10 @@ from symacct.kernel.exact import INFINITY
 from symacct.kernel.node import Mechanism
 from symacct.kernel.theorem_registry import Theorem
 from symacct.mechanisms import Gaussian
-from symacct.mechanisms.integers.integer_noise import IntegerNoise
+from symacct.mechanisms.integer_noise import IntegerNoise
 from symacct.mechanisms.response import ResponsePair
 from symacct.operations.subsample import Sampling
-from symacct.theory.amplification.poisson.sampled_pairs import shape_ratio
+from symacct.theory.amplification.pairs import shape_ratio
 from symacct.theory.amplification.triples.dominated import expectation as dominated_expectation
 from symacct.theory.amplification.triples.dominated import of_answers
 from symacct.theory.amplification.triples.finite import worst_directions

@@ -9,8 +9,8 @@ from symacct.codegen.number import Traced, UntraceableError, choose, logged
 from symacct.codegen.theorems import NO_ANSWER, Rdp, leaf_curve
 from symacct.kernel.arithmetic.ball import precision
 from symacct.mechanisms import DiscreteGaussian
-from symacct.mechanisms.integers.integer_noise import LatticeNoise, float_above
-from symacct.mechanisms.integers.skellam import over_differences
+from symacct.mechanisms.integer_noise import LatticeNoise, float_above
+from symacct.mechanisms.skellam import over_differences
 
 _TABLE_BITS = 160
 _TABLE_NATS = 50.0

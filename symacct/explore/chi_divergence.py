@@ -16,7 +16,7 @@ from symacct.kernel.exact import Numeric
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.parameters import whole
 from symacct.kernel.sources import WBK19
-from symacct.theory.amplification.fixed_size.ternary import differences, loss_spread, ternary_power
+from symacct.theory.amplification.wbk19 import differences, loss_spread, ternary_power
 from symacct.theory.rdp_curve import RDPCurve
 
 

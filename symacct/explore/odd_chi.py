@@ -11,7 +11,6 @@ from typing import Any
 
 from flint import arb
 
-from symacct.distributions.direction import Direction
 from symacct.explore.chi_divergence import chi_divergence
 from symacct.export.cards import card
 from symacct.kernel import limits
@@ -26,6 +25,7 @@ from symacct.kernel.node import Node, as_node
 from symacct.kernel.parameters import whole
 from symacct.kernel.sources import ZW19
 from symacct.kernel.sums.differences import differences_at
+from symacct.laws.direction import Direction
 from symacct.mechanisms.gaussian import Gaussian
 from symacct.mechanisms.laplace import Laplace
 from symacct.mechanisms.mixtures import has_closed_form

@@ -23,7 +23,7 @@ from symacct.kernel.exact import INFINITY, Numeric, Order, order
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.symbols import alpha as ALPHA
 from symacct.kernel.theorem_registry import Theorem, all_named
-from symacct.theory.amplification.fixed_size.ternary import differences
+from symacct.theory.amplification.wbk19 import differences
 
 #: Operations in a formula up to which it is written again rather than named.
 SHORT = 10

@@ -9,13 +9,13 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from symacct.distributions.density import Density
-from symacct.distributions.law import Law
 from symacct.kernel.answer import exact_decimal
 from symacct.kernel.errors import in_few_digits, is_long
 from symacct.kernel.exact import INFINITY, LazyModule, printers, sympy, text
 from symacct.kernel.formula import value_text
 from symacct.kernel.words import pieces
+from symacct.laws.density import Density
+from symacct.laws.law import Law
 
 if TYPE_CHECKING:
     from symacct.export.latex import plain_tex, printer, sentences

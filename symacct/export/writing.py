@@ -32,7 +32,7 @@ from symacct.mechanisms import Curve, DistributionPair
 from symacct.mechanisms.mixtures import Overlap
 from symacct.operations import Convexify
 from symacct.operations.subsample import Sampling
-from symacct.theory.amplification.fixed_size.ternary import Differences, differences
+from symacct.theory.amplification.wbk19 import Differences, differences
 
 #: The order as a symbol for whole orders, and for the real ones between them.
 WHOLE = sympy.Symbol(ALPHA.name, positive=True, integer=True)

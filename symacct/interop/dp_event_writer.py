@@ -5,7 +5,6 @@ from __future__ import annotations
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from symacct.distributions.families import Binomial, TruncatedNegativeBinomial
 from symacct.interop import floats
 from symacct.interop.mixtures import mixture_parts
 from symacct.interop.runs import mean_above
@@ -13,6 +12,7 @@ from symacct.kernel.arguments import package
 from symacct.kernel.claims import EITHER
 from symacct.kernel.errors import DomainError, MissingPackageError, echo
 from symacct.kernel.node import Node, as_node
+from symacct.laws.families import Binomial, TruncatedNegativeBinomial
 from symacct.mechanisms import (
     ZCDP,
     DiscreteGaussian,

@@ -14,7 +14,6 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from symacct.distributions.families import Poisson, TruncatedNegativeBinomial
 from symacct.interop.dp_types import UnreadEventError, UnreadRelationError, relation_named
 from symacct.interop.floats import scalar
 from symacct.interop.mixtures import mixture_of
@@ -36,6 +35,7 @@ from symacct.kernel.parameters import (
     rational,
     whole,
 )
+from symacct.laws.families import Poisson, TruncatedNegativeBinomial
 from symacct.mechanisms import (
     ZCDP,
     DiscreteGaussian,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from symacct.distributions import laws
+from symacct import laws
 from symacct.interop import floats
 from symacct.kernel import arguments
 from symacct.kernel.claims import ADD_REMOVE

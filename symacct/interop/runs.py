@@ -6,9 +6,9 @@ from fractions import Fraction
 
 from flint import arb
 
-from symacct.distributions.families import TruncatedNegativeBinomial
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision, rational
+from symacct.laws.families import TruncatedNegativeBinomial
 from symacct.theory.amplification.ps22 import log_mean
 
 _BITS = 128

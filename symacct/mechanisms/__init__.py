@@ -3,21 +3,21 @@
 from symacct.kernel.node import Mechanism
 from symacct.mechanisms.concentrated import TCDP, ZCDP
 from symacct.mechanisms.curve import Curve
+from symacct.mechanisms.discrete_gaussian import DiscreteGaussian
+from symacct.mechanisms.discrete_laplace import DiscreteLaplace
+from symacct.mechanisms.discrete_sum import DiscreteGaussianSum
 from symacct.mechanisms.exponential_family import ExponentialFamily
 from symacct.mechanisms.finite import FiniteMechanism
 from symacct.mechanisms.gaussian import Gaussian, ScalarGaussian
-from symacct.mechanisms.integers.discrete_gaussian import DiscreteGaussian
-from symacct.mechanisms.integers.discrete_laplace import DiscreteLaplace
-from symacct.mechanisms.integers.discrete_sum import DiscreteGaussianSum
-from symacct.mechanisms.integers.skellam import Skellam
 from symacct.mechanisms.iteration import NoisyDescent, NoisyPass
 from symacct.mechanisms.laplace import Laplace, VectorLaplace
 from symacct.mechanisms.matrix import MatrixMechanism, TreeAggregation
+from symacct.mechanisms.noisy_max import GaussianNoisyMax, NoisyMax
 from symacct.mechanisms.pair import DistributionPair
 from symacct.mechanisms.response import ApproximateDP, PureDP, RandomizedResponse
-from symacct.mechanisms.selecting.noisy_max import GaussianNoisyMax, NoisyMax
-from symacct.mechanisms.selecting.selection import ExponentialMechanism, PermuteAndFlip
-from symacct.mechanisms.selecting.sparse_vector import GaussianSparseVector, SparseVector
+from symacct.mechanisms.selection import ExponentialMechanism, PermuteAndFlip
+from symacct.mechanisms.skellam import Skellam
+from symacct.mechanisms.sparse_vector import GaussianSparseVector, SparseVector
 
 __all__ = [
     "TCDP",

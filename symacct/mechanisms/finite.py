@@ -9,7 +9,6 @@ from typing import Any
 
 from flint import fmpq, fmpq_poly
 
-from symacct.distributions.direction import FiniteDirection
 from symacct.kernel import arguments, limits
 from symacct.kernel.arithmetic import Arithmetic, Number
 from symacct.kernel.claims import ANY_OF_SEVERAL, SWAPPED, Adjacency, AttainedBy, Kind
@@ -20,6 +19,7 @@ from symacct.kernel.memory import cached_property
 from symacct.kernel.node import Mechanism
 from symacct.kernel.parameters import whole
 from symacct.kernel.sources import VEH14
+from symacct.laws.direction import FiniteDirection
 from symacct.mechanisms.pair import Given, probabilities
 
 Masses = tuple[tuple[Fraction, Fraction], ...]

@@ -1,16 +1,21 @@
-"""The Gaussian mechanism."""
+"""The Gaussian mechanism, and what is one of a sensitivity that is worked out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from typing import Any
 
 from symacct.kernel.arithmetic import Arithmetic, Number
 from symacct.kernel.claims import SWAPPED, Kind
-from symacct.kernel.exact import INFINITY, Exact, Numeric, Order
+from symacct.kernel.exact import INFINITY, Exact, Numeric, Order, expression, sympy
 from symacct.kernel.node import AskedValues, Mechanism
 from symacct.kernel.parameters import positive
 from symacct.kernel.sources import MIR17
+
+# --- given sensitivity
+#
+# The Gaussian mechanism.
 
 
 class Gaussian(Mechanism):
@@ -110,3 +115,33 @@ class ScalarGaussian(Gaussian):
             sigma=positive(sigma, "ScalarGaussian, sigma"),
             sensitivity=positive(sensitivity, "ScalarGaussian, sensitivity"),
         )
+
+
+# --- computed sensitivity
+#
+# What is a Gaussian mechanism of a sensitivity that is worked out and not given.
+
+
+class ComputedGaussian(Gaussian):
+    """Gaussian noise of σ on what one record moves by at most Δ."""
+
+    attained = SWAPPED  # as of any Gaussian
+
+    @property
+    def squared_sensitivity(self) -> tuple[Fraction, bool]:
+        """Δ², and whether it is attained."""
+        raise NotImplementedError
+
+    @property
+    def sensitivity(self) -> Exact:  # type: ignore[override]
+        """Δ, a fraction wherever it is one."""
+        found = sympy.sqrt(expression(self.squared_sensitivity[0]))
+        return Fraction(int(found.p), int(found.q)) if isinstance(found, sympy.Rational) else found
+
+    @property
+    def kind(self) -> Kind:  # type: ignore[override]
+        return Kind.EXACT if self.squared_sensitivity[1] else Kind.UPPER
+
+    def symbolic_parameters(self) -> list[sympy.Expr]:
+        """The numbers of the pair that are no fractions; what is computed is one of them."""
+        return [x for x in (self.sigma, self.sensitivity) if isinstance(x, sympy.Expr)]

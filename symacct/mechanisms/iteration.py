@@ -14,7 +14,7 @@ from symacct.kernel.memory import cached_property
 from symacct.kernel.parameters import positive, whole
 from symacct.kernel.parameters import rational as rational_number
 from symacct.kernel.sources import SYMACCT
-from symacct.mechanisms.computed_gaussian import ComputedGaussian
+from symacct.mechanisms.gaussian import ComputedGaussian
 
 _BITS = 320  # of a power that is written out
 _TINY = Fraction(1, 2**_BITS)

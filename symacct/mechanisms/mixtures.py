@@ -27,12 +27,6 @@ from symacct.analysis.densities import (
     sides,
 )
 from symacct.analysis.normal_mixtures import NormalParts, power_integral, relative_entropy
-from symacct.distributions.density import Density
-from symacct.distributions.direction import Direction
-from symacct.distributions.families import Laplace as LaplaceLaw
-from symacct.distributions.law import Law
-from symacct.distributions.mass import interval_of, no_integrals
-from symacct.distributions.normal import LogNormal, MultivariateNormal, Normal
 from symacct.kernel import symbols
 from symacct.kernel.arithmetic import (
     BALL,
@@ -49,6 +43,11 @@ from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import INFINITY, Exact, Order, expression, sympy
 from symacct.kernel.memory import cached_property
 from symacct.kernel.node import Mechanism
+from symacct.laws.density import Density, interval_of, no_integrals
+from symacct.laws.direction import Direction
+from symacct.laws.families import Laplace as LaplaceLaw
+from symacct.laws.law import Law
+from symacct.laws.normal import LogNormal, MultivariateNormal, Normal
 from symacct.mechanisms.gaussian import Gaussian
 from symacct.mechanisms.laplace import Laplace
 

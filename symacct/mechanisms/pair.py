@@ -8,8 +8,6 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar, TypeAlias
 
-from symacct.distributions.direction import Direction, FiniteDirection, RoundedDirection
-from symacct.distributions.law import Law
 from symacct.kernel import arguments
 from symacct.kernel.answer import Enclosure, from_ball, to_digits
 from symacct.kernel.arithmetic import BALL, Arithmetic, Float64Arithmetic, Number
@@ -32,6 +30,8 @@ from symacct.kernel.memory import cached_property
 from symacct.kernel.node import Mechanism, order_by_order
 from symacct.kernel.parameters import number_of_records, rate
 from symacct.kernel.sources import GAL13, VEH14
+from symacct.laws.direction import Direction, FiniteDirection, RoundedDirection
+from symacct.laws.law import Law
 from symacct.mechanisms.mixtures import between, has_closed_form
 
 Masses = tuple[tuple[Fraction, Fraction], ...]

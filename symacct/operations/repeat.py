@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from symacct.distributions.families import Binomial, Poisson, TruncatedNegativeBinomial
 from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.operation import Operation
+from symacct.laws.families import Binomial, Poisson, TruncatedNegativeBinomial
 
 #: The laws of the number of runs that something is proved of.
 Runs = Binomial | Poisson | TruncatedNegativeBinomial

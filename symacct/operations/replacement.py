@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from symacct.distributions.laws import Normal, NormalMixture
 from symacct.kernel import limits
 from symacct.kernel.arithmetic.ball import precision, rational
 from symacct.kernel.claims import ADD_REMOVE, REPLACE_ONE, Adjacency
@@ -15,6 +14,7 @@ from symacct.kernel.errors import AdjacencyError, DomainError, echo
 from symacct.kernel.exact import Numeric, exact
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.parameters import whole
+from symacct.laws import Normal, NormalMixture
 from symacct.mechanisms import DistributionPair, Gaussian
 from symacct.operations.either import Either
 from symacct.operations.postprocess import PostProcess

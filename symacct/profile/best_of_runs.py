@@ -14,11 +14,11 @@ from fractions import Fraction
 
 from flint import arb
 
-from symacct.distributions.families import Binomial, Poisson, TruncatedNegativeBinomial
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision, rational
 from symacct.kernel.errors import LimitError, PrecisionError
 from symacct.kernel.sums.balls import ball
+from symacct.laws.families import Binomial, Poisson, TruncatedNegativeBinomial
 from symacct.operations.repeat import Runs
 from symacct.theory.amplification.ps22 import log_mean, log_of
 

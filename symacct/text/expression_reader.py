@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from symacct.distributions.law import OTHER_LAWS, Law
 from symacct.kernel import arguments
 from symacct.kernel.claims import Relation
 from symacct.kernel.errors import ParseError, echo, nearest
 from symacct.kernel.exact import sympy
 from symacct.kernel.formula import CONSTANTS, HEADS, Reader, Token, is_number
 from symacct.kernel.node import Node, kinds
+from symacct.laws.law import OTHER_LAWS, Law
 from symacct.operations import (
     Compose,
     band_mf,

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, TypeAlias
 
-from symacct.distributions.law import Law
 from symacct.kernel import limits, symbols
 from symacct.kernel.errors import DomainError, ParseError, echo
 from symacct.kernel.exact import sympy
 from symacct.kernel.formula import formula_text, is_default, parse_formula, plain_text, value_text
 from symacct.kernel.node import Node, kinds
 from symacct.kernel.operation import Compose
+from symacct.laws.law import Law
 from symacct.text.expression_reader import parse_law
 
 Json: TypeAlias = dict[str, Any] | list[Any] | str | None

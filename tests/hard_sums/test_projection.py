@@ -21,7 +21,7 @@ from symacct import (
     limits,
     parse,
 )
-from symacct.theory.amplification.fixed_size import wbk19
+from symacct.theory.amplification import wbk19
 from tests.hard_sums.formulas import (
     DIGITS,
     SEEDS,

@@ -23,7 +23,7 @@ from symacct import (
     SubsampleWithoutReplacement,
     chi_divergence,
 )
-from symacct.theory.amplification.fixed_size import wbk19
+from symacct.theory.amplification import wbk19
 from tests.hard_sums.formulas import (
     DIGITS,
     FULL,

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symacct import DistributionPair, Gaussian, PoissonSubsample, sample_with_replacement
-from symacct.distributions.laws import NormalMixture
 from symacct.kernel.node import Node
+from symacct.laws import NormalMixture
 from tests.thinning import examples
 
 

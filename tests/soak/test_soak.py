@@ -24,7 +24,7 @@ from symacct import (
     SubsampleWithoutReplacement,
 )
 from symacct.kernel.answer import to_fraction
-from symacct.theory.amplification.fixed_size import wbk19
+from symacct.theory.amplification import wbk19
 from tests.hard_sums.formulas import (
     epsilon_objective,
     gaussian,

@@ -16,7 +16,7 @@ from symacct.analysis.sampled_gaussian import (
     sampled_gaussian_local,
     shared_nodes,
 )
-from symacct.theory.amplification.poisson import pairs
+from symacct.theory.amplification import pairs
 from tests.sums.quadrature import sampled_gaussian_excess_by_quadrature
 
 

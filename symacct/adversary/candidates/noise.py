@@ -16,12 +16,12 @@ from typing import TypeAlias
 import numpy as np
 from flint import acb, arb, ctx
 
-from symacct.distributions import laws
-from symacct.distributions.laws import Law
+from symacct import laws
 from symacct.kernel.arithmetic import Number
 from symacct.kernel.arithmetic.ball import ceiling, floor, precision
 from symacct.kernel.exact import INFINITY, Order
 from symacct.kernel.sums.balls import ball, integral, normal_tail, up_to
+from symacct.laws import Law
 from symacct.mechanisms import Gaussian, Laplace, ScalarGaussian
 
 _NODES = 1200

@@ -14,11 +14,11 @@ from flint import arb
 from symacct.adversary.candidates.arrays import ARRAYS
 from symacct.adversary.candidates.finite import Candidates, Law, divergence
 from symacct.adversary.schemes.scheme import RATE, Scheme
-from symacct.distributions.families import Binomial, Poisson, TruncatedNegativeBinomial
 from symacct.kernel.arithmetic import BALL, Arithmetic, Number
 from symacct.kernel.claims import Kind
 from symacct.kernel.exact import INFINITY, Order
 from symacct.kernel.node import Node
+from symacct.laws.families import Binomial, Poisson, TruncatedNegativeBinomial
 from symacct.operations import RepeatAndSelect
 from symacct.operations.repeat import Runs
 

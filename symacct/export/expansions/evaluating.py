@@ -29,7 +29,7 @@ from symacct.mechanisms import Gaussian
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.laplace import LaplacePair
 from symacct.mechanisms.response import ResponsePair
-from symacct.theory.amplification.poisson.sampled_pairs import expectation, shape_ratio
+from symacct.theory.amplification.pairs import expectation, shape_ratio
 from symacct.theory.amplification.triples import dominated
 
 _NEAR_ONE = 1 + Fraction(1, 10**6)

@@ -21,7 +21,7 @@ from symacct.kernel.arithmetic.context import Number, PlainGaps
 from symacct.kernel.arithmetic.expression import evaluate
 from symacct.kernel.exact import Exact, Order
 from symacct.kernel.node import Mechanism
-from symacct.theory.amplification.poisson.sampled_pairs import expectation
+from symacct.theory.amplification.pairs import expectation
 
 #: A ball, or a Taylor series of balls.
 Taylor: TypeAlias = Number

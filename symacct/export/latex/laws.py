@@ -14,12 +14,12 @@ from functools import singledispatch
 import sympy
 from sympy.functions.elementary.hyperbolic import HyperbolicFunction
 
-from symacct.distributions.law import Law
 from symacct.export.latex.names import SymbolNames
 from symacct.export.latex.printer import PaperPrinter
 from symacct.export.latex.width import width_of
 from symacct.kernel.errors import DomainError
 from symacct.kernel.exact import INFINITY, Exact, exact, expression
+from symacct.laws.law import Law
 from symacct.profile.losses.allocated import AllocatedGaussian
 from symacct.profile.losses.allocated_laplace import AllocatedLaplace
 from symacct.profile.losses.density.bounded_range import BoundedRange

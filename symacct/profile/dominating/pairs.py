@@ -35,8 +35,8 @@ from symacct.mechanisms import (
     SparseVector,
     VectorLaplace,
 )
-from symacct.mechanisms.integers.discrete_sum import SummedNoise
-from symacct.mechanisms.integers.integer_noise import LatticeNoise
+from symacct.mechanisms.discrete_sum import SummedNoise
+from symacct.mechanisms.integer_noise import LatticeNoise
 from symacct.mechanisms.mixtures import Overlap, noise, one_dimensional
 from symacct.operations.allocation import RandomAllocation
 from symacct.operations.convexify import Convexify

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from symacct.distributions.families import Binomial, Poisson
 from symacct.kernel import deadline
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision, rational
@@ -27,6 +26,7 @@ from symacct.kernel.errors import InfiniteError, LimitError, PrecisionError
 from symacct.kernel.exact import Exact
 from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import ball
+from symacct.laws.families import Binomial, Poisson
 from symacct.operations.repeat import Runs
 from symacct.profile.dominating.hull import Masses, pair_below
 from symacct.profile.dominating.products import PairProduct

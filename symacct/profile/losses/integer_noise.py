@@ -13,7 +13,7 @@ from flint import arb, ctx
 
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.exact import Exact
-from symacct.mechanisms.integers.integer_noise import IntegerSums
+from symacct.mechanisms.integer_noise import IntegerSums
 from symacct.profile.losses.summed import Sample, SummedLoss
 from symacct.profile.part import Floats, OrderLine, Part
 

@@ -21,7 +21,7 @@ from symacct.kernel.sources import SYMACCT
 from symacct.kernel.theorem_registry import theorem
 from symacct.mechanisms import Gaussian, VectorLaplace
 from symacct.operations.allocation import RandomAllocation
-from symacct.theory.amplification.poisson.sampled_pairs import shape_ratio
+from symacct.theory.amplification.pairs import shape_ratio
 from symacct.theory.rdp_curve import RDPCurve
 
 _GUARD = 16  # bits of a moment beyond those that its logarithm has

@@ -13,7 +13,7 @@ from symacct.kernel.sources import BDRS18
 from symacct.kernel.theorem_registry import Inequality, Regime, theorem
 from symacct.mechanisms import TCDP, ZCDP, Gaussian
 from symacct.operations.subsample import SubsampleWithoutReplacement
-from symacct.theory.amplification.poisson.gaussian_ratio import noise_ratio
+from symacct.theory.amplification.mtz19 import noise_ratio
 from symacct.theory.rdp_curve import RDPCurve
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from symacct.distributions.families import Binomial
 from symacct.kernel.arithmetic import BALL, Arithmetic, Number
 from symacct.kernel.claims import ALL_ORDERS, FINITE_ORDERS
 from symacct.kernel.exact import INFINITY, Order
 from symacct.kernel.parameters import larger_order
+from symacct.laws.families import Binomial
 from symacct.theory.amplification import ps22_poisson
 from symacct.theory.amplification.groups import of_pure
 from symacct.theory.amplification.ps22 import (

@@ -14,8 +14,6 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import Any
 
-from symacct.distributions.families import Laplace as LaplaceLaw
-from symacct.distributions.normal import Normal
 from symacct.kernel.arithmetic import BALL, Arithmetic, BallArithmetic, MpmathArithmetic, Number
 from symacct.kernel.arithmetic.ball import precision, rational
 from symacct.kernel.claims import (
@@ -34,18 +32,16 @@ from symacct.kernel.node import Node
 from symacct.kernel.operation import Compose, Count
 from symacct.kernel.sources import SYMACCT
 from symacct.kernel.theorem_registry import theorem
+from symacct.laws.families import Laplace as LaplaceLaw
+from symacct.laws.normal import Normal
 from symacct.mechanisms import DistributionPair, Gaussian, RandomizedResponse, VectorLaplace
 from symacct.operations.allocation import RandomAllocation
 from symacct.operations.subsample import PoissonSubsample, Sampling
 from symacct.theory.amplification.allocation import is_gaussian, is_laplace
 from symacct.theory.amplification.allocation import log_moment as allocated_moment
 from symacct.theory.amplification.elementary import composition
-from symacct.theory.amplification.poisson.finite_pairs import (
-    DirectionCurve,
-    is_pair,
-    sampled_directions,
-)
-from symacct.theory.amplification.poisson.zw19 import log_moment, sampled_pure
+from symacct.theory.amplification.pairs import DirectionCurve, is_pair, sampled_directions
+from symacct.theory.amplification.zw19 import log_moment, sampled_pure
 from symacct.theory.rdp_curve import RDPCurve
 
 SECTION = SYMACCT.at("docs/proofs.md, section 42")

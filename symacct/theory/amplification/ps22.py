@@ -12,7 +12,6 @@ from typing import TypeAlias
 
 from flint import arb
 
-from symacct.distributions.families import TruncatedNegativeBinomial
 from symacct.kernel.arithmetic import BALL, Arithmetic, Number
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.arithmetic.symbolic import SymbolicArithmetic
@@ -24,6 +23,7 @@ from symacct.kernel.parameters import larger_order
 from symacct.kernel.sources import PS22, SYMACCT
 from symacct.kernel.sums import order_search
 from symacct.kernel.theorem_registry import Condition, theorem
+from symacct.laws.families import TruncatedNegativeBinomial
 from symacct.operations.repeat import RepeatAndSelect
 from symacct.theory.amplification.groups import of_pure
 from symacct.theory.rdp_curve import RDPCurve

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from symacct.distributions.families import Poisson
 from symacct.kernel.arithmetic import BALL, Arithmetic, Number
 from symacct.kernel.arithmetic.ball import precision, rational
 from symacct.kernel.arithmetic.symbolic import SymbolicArithmetic
@@ -14,6 +13,7 @@ from symacct.kernel.exact import INFINITY, Order
 from symacct.kernel.node import Node
 from symacct.kernel.parameters import larger_order
 from symacct.kernel.sources import PS22
+from symacct.laws.families import Poisson
 from symacct.theory.amplification.groups import of_pure
 from symacct.theory.amplification.ps22 import (
     NEAREST,

@@ -10,7 +10,7 @@ from symacct.kernel.sources import VEH14
 from symacct.kernel.theorem_registry import always, theorem
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import SAMPLINGS
-from symacct.theory.amplification.poisson.zw19 import sampled_pure
+from symacct.theory.amplification.zw19 import sampled_pure
 from symacct.theory.rdp_curve import RDPCurve
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symacct.mechanisms.integers.integer_noise import IntegerNoise
+from symacct.mechanisms.integer_noise import IntegerNoise
 from symacct.verify.peer.protocol import ASKED, LEAVES
 
 #: Whose parameter is the size of the noise.

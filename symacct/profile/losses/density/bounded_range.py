@@ -12,10 +12,10 @@ from functools import lru_cache
 
 from flint import acb, arb, ctx
 
-from symacct.distributions.density import Density
 from symacct.kernel import symbols
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.exact import Exact, expression, sympy
+from symacct.laws.density import Density
 from symacct.mechanisms.mixtures import Overlap
 from symacct.profile.losses.density.charts import DensityPair
 from symacct.profile.losses.density.densities import DensityLoss

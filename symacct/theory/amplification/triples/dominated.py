@@ -23,15 +23,11 @@ from symacct.kernel.node import Node
 from symacct.kernel.sources import SYMACCT
 from symacct.kernel.theorem_registry import theorem
 from symacct.mechanisms import Gaussian
-from symacct.mechanisms.integers.integer_noise import IntegerNoise
+from symacct.mechanisms.integer_noise import IntegerNoise
 from symacct.mechanisms.laplace import LaplacePair
 from symacct.mechanisms.response import ResponsePair
 from symacct.operations.subsample import SubsampleWithoutReplacement, one_query
-from symacct.theory.amplification.poisson.sampled_pairs import (
-    falling_in,
-    rising_in_rate,
-    shape_ratio,
-)
+from symacct.theory.amplification.pairs import falling_in, rising_in_rate, shape_ratio
 from symacct.theory.amplification.triples.careful import carefully
 from symacct.theory.rdp_curve import RDPCurve
 

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from itertools import permutations, product
 from typing import Any
 
-from symacct.distributions.direction import FiniteDirection
 from symacct.kernel.arithmetic import Arithmetic, Number
 from symacct.kernel.claims import ADD_REMOVE, ALL_ORDERS, REPLACE_ONE, Kind
 from symacct.kernel.exact import INFINITY, Exact, Order
 from symacct.kernel.node import Node
 from symacct.kernel.sources import SYMACCT
 from symacct.kernel.theorem_registry import theorem
+from symacct.laws.direction import FiniteDirection
 from symacct.mechanisms import FiniteMechanism, RandomizedResponse
 from symacct.mechanisms.finite import alike_once
 from symacct.operations.subsample import SAMPLINGS

@@ -42,11 +42,7 @@ from symacct.kernel.sums.differences import GUARD_BITS
 from symacct.kernel.theorem_registry import theorem
 from symacct.mechanisms import ScalarGaussian
 from symacct.operations.subsample import SubsampleWithoutReplacement
-from symacct.theory.amplification.poisson.sampled_pairs import (
-    falling_in,
-    rising_in_rate,
-    shape_ratio,
-)
+from symacct.theory.amplification.pairs import falling_in, rising_in_rate, shape_ratio
 from symacct.theory.amplification.triples.gaussian_poisson import is_gaussian
 from symacct.theory.rdp_curve import RDPCurve
 

@@ -28,11 +28,7 @@ from symacct.kernel.sources import SYMACCT
 from symacct.kernel.theorem_registry import theorem
 from symacct.mechanisms import Gaussian
 from symacct.operations.subsample import PoissonSubsample
-from symacct.theory.amplification.poisson.sampled_pairs import (
-    falling_in,
-    rising_in_rate,
-    shape_ratio,
-)
+from symacct.theory.amplification.pairs import falling_in, rising_in_rate, shape_ratio
 from symacct.theory.rdp_curve import RDPCurve
 
 

@@ -12,9 +12,8 @@ from symacct.kernel.sources import SYMACCT
 from symacct.kernel.theorem_registry import theorem
 from symacct.mechanisms import Laplace, ScalarGaussian
 from symacct.operations.subsample import SubsampleWithoutReplacement
-from symacct.theory.amplification.poisson.pairs import from_pair
-from symacct.theory.amplification.poisson.sampled_pairs import rising_in_rate
-from symacct.theory.amplification.poisson.zw19 import log_moment
+from symacct.theory.amplification.pairs import from_pair, rising_in_rate
+from symacct.theory.amplification.zw19 import log_moment
 from symacct.theory.rdp_curve import RDPCurve
 
 _SHARED: dict[str, Any] = {

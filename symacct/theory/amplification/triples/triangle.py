@@ -8,7 +8,7 @@ from symacct.kernel.exact import INFINITY, Order
 from symacct.kernel.sources import SYMACCT
 from symacct.kernel.theorem_registry import always, theorem
 from symacct.operations.subsample import PoissonSubsample
-from symacct.theory.amplification.poisson.zw19 import has_one_pair, log_moment, sampled_pure
+from symacct.theory.amplification.zw19 import has_one_pair, log_moment, sampled_pure
 from symacct.theory.rdp_curve import RDPCurve
 
 

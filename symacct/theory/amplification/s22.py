@@ -14,7 +14,7 @@ from symacct.kernel.exact import Order
 from symacct.kernel.sources import S22
 from symacct.kernel.theorem_registry import always, theorem
 from symacct.operations.subsample import SAMPLINGS
-from symacct.theory.amplification.poisson.zw19 import log_moment
+from symacct.theory.amplification.zw19 import log_moment
 from symacct.theory.rdp_curve import RDPCurve
 
 

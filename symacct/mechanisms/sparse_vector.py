@@ -16,8 +16,8 @@ from symacct.kernel.parameters import positive, whole
 from symacct.kernel.sources import SYMACCT
 from symacct.mechanisms.gaussian import Gaussian
 from symacct.mechanisms.laplace import Laplace
+from symacct.mechanisms.noisy_max import GaussianComparison
 from symacct.mechanisms.response import PureDP
-from symacct.mechanisms.selecting.gaussian_comparison import GaussianComparison
 
 _PREMISES = (
     "one record changes each query by no more than its sensitivity",

@@ -14,11 +14,7 @@ from symacct.kernel.exact import Exact, Order, sympy
 from symacct.kernel.sources import ACG16
 from symacct.kernel.theorem_registry import Inequality, Regime, theorem
 from symacct.operations.subsample import PoissonSubsample
-from symacct.theory.amplification.poisson.gaussian_ratio import (
-    noise_ratio,
-    not_gaussian,
-    rate_and_noise,
-)
+from symacct.theory.amplification.mtz19 import noise_ratio, not_gaussian, rate_and_noise
 from symacct.theory.rdp_curve import RDPCurve
 
 

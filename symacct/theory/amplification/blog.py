@@ -8,8 +8,8 @@ from symacct.kernel.exact import Order
 from symacct.kernel.sources import BLOG
 from symacct.kernel.theorem_registry import always, theorem
 from symacct.operations.subsample import SAMPLINGS, SubsampleWithoutReplacement
-from symacct.theory.amplification.poisson.gaussian_ratio import not_gaussian
-from symacct.theory.amplification.poisson.zw19 import log_moment
+from symacct.theory.amplification.mtz19 import not_gaussian
+from symacct.theory.amplification.zw19 import log_moment
 from symacct.theory.rdp_curve import RDPCurve
 
 

@@ -20,8 +20,8 @@ from symacct.kernel.node import Mechanism
 from symacct.kernel.parameters import positive, whole
 from symacct.kernel.sources import KLS21
 from symacct.kernel.sums.balls import geometric_tail, up_to, within
-from symacct.mechanisms.integers.discrete_gaussian import DiscreteGaussian
-from symacct.mechanisms.integers.integer_noise import IntegerSums, check_terms, float_above
+from symacct.mechanisms.discrete_gaussian import DiscreteGaussian
+from symacct.mechanisms.integer_noise import IntegerSums, check_terms, float_above
 
 _MOST_PARTIES = 10**9
 _MOST_WIDTH = 100.0  # standard deviation of a sum whose outcomes a curve is summed over

@@ -11,13 +11,13 @@ from flint import fmpq, fmpq_mat
 
 from symacct.analysis.densities import Kernel
 from symacct.analysis.normal_mixtures import NormalParts
-from symacct.distributions.direction import Direction, FamilyDirection
-from symacct.distributions.law import Law, kernel_of, log_x
 from symacct.kernel import arguments, limits, symbols
 from symacct.kernel.arithmetic import Arithmetic, Number
 from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import INFINITY, Exact, Order, expression, sympy, typed_value
 from symacct.kernel.parameters import positive
+from symacct.laws.direction import Direction, FamilyDirection
+from symacct.laws.law import Law, kernel_of, log_x
 
 
 @dataclass(frozen=True, repr=False)

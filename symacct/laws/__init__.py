@@ -5,10 +5,12 @@
 0.50000
 """
 
+from __future__ import annotations
+
 from typing import NoReturn
 
-from symacct.distributions.density import Density
-from symacct.distributions.families import (
+from symacct.laws.density import Density
+from symacct.laws.families import (
     Bernoulli,
     Beta,
     Binomial,
@@ -24,14 +26,8 @@ from symacct.distributions.families import (
     Uniform,
     Weibull,
 )
-from symacct.distributions.law import OTHER_LAWS, Law
-from symacct.distributions.normal import (
-    HalfNormal,
-    LogNormal,
-    MultivariateNormal,
-    Normal,
-    NormalMixture,
-)
+from symacct.laws.law import OTHER_LAWS, Law
+from symacct.laws.normal import HalfNormal, LogNormal, MultivariateNormal, Normal, NormalMixture
 
 __all__ = [
     "Bernoulli",

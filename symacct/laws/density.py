@@ -1,22 +1,28 @@
-"""A law given by the formula of its density."""
+"""A law given by the formula of its density, and the integral of one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise, product
 from math import isfinite
 from typing import Any, Self
 
 from flint import arb
 
-from symacct.analysis.densities import Cut, Kernel, Side, corners, mass, sides
+from symacct.analysis.densities import Cut, Kernel, Side, corners, mass, plain_mass, sides
 from symacct.analysis.jets import log_of
-from symacct.distributions.law import Law
-from symacct.distributions.mass import log_mass
 from symacct.kernel import arguments, symbols
-from symacct.kernel.arithmetic import Arithmetic, Number, SymbolicArithmetic
+from symacct.kernel.arithmetic import (
+    Arithmetic,
+    BallArithmetic,
+    MpmathArithmetic,
+    Number,
+    SymbolicArithmetic,
+)
 from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.arithmetic.symbolic import written
 from symacct.kernel.errors import DomainError, PrecisionError, echo
 from symacct.kernel.exact import (
     INFINITY,
@@ -30,6 +36,47 @@ from symacct.kernel.exact import (
 )
 from symacct.kernel.formula import parse_formula
 from symacct.kernel.memory import cached_property
+from symacct.laws.law import Law
+
+# --- integrals
+#
+# The integral of a density that is given by its formula, in each arithmetic.
+
+
+def log_mass(ctx: Arithmetic, kernel: Kernel) -> Number:
+    """log ∫ e^log of a density given by its formula."""
+    if isinstance(ctx, BallArithmetic):
+        return _log_mass(kernel, ctx.bits)
+    if isinstance(ctx, MpmathArithmetic):
+        return ctx.log(plain_mass(ctx, kernel))
+    if isinstance(ctx, SymbolicArithmetic):
+        return sympy.log(written.Integral(sympy.exp(kernel.log), interval_of(kernel)))
+    raise no_integrals(ctx)
+
+
+def interval_of(kernel: Kernel) -> tuple[sympy.Symbol, sympy.Expr, sympy.Expr]:
+    """x and the ends of what a formula integrates over."""
+    ends = (kernel.cuts[0], kernel.cuts[-1])
+    low, high = (expression(Fraction(c)) if isfinite(c) else c * sympy.oo for c in ends)
+    return symbols.x, low, high
+
+
+def no_integrals(ctx: Arithmetic) -> DomainError:
+    return DomainError(
+        f"a pair of laws: found the arithmetic {type(ctx).__name__}, which cannot integrate",
+        remedy="ask for the value, or for the formula",
+    )
+
+
+@lru_cache(256)
+def _log_mass(kernel: Kernel, bits: int) -> Any:
+    """Every order of a pair asks for it at the same few precisions."""
+    return mass(kernel, bits).log()
+
+
+# --- the law
+#
+# A law given by the formula of its density.
 
 _CHECK_BITS = 100  # to which the integral of a density is compared with what it should be
 _MOST_OPERATIONS = 400

@@ -1,4 +1,4 @@
-"""Report-noisy-max: which of many noisy scores is the largest."""
+"""Report-noisy-max, and what Gaussian noise costs where only comparisons are told."""
 
 from __future__ import annotations
 
@@ -6,13 +6,46 @@ from collections.abc import Callable
 
 from symacct.kernel.arithmetic import Arithmetic, Number
 from symacct.kernel.claims import Kind
-from symacct.kernel.exact import Exact, Numeric
+from symacct.kernel.exact import INFINITY, Exact, Numeric, Order
+from symacct.kernel.node import Mechanism
 from symacct.kernel.parameters import positive, whole
 from symacct.kernel.sources import SYMACCT
 from symacct.mechanisms.gaussian import Gaussian
 from symacct.mechanisms.laplace import LaplacePair
-from symacct.mechanisms.selecting.gaussian_comparison import GaussianComparison
-from symacct.mechanisms.selecting.selection import CHOSEN_ALONE
+from symacct.mechanisms.selection import CHOSEN_ALONE
+
+# --- comparisons of noisy numbers
+#
+# What Gaussian noise on numbers costs where only comparisons of them are told.
+
+
+class GaussianComparison(Mechanism):
+    """The smaller of two bounds: as if every noisy number were told, or by what is told."""
+
+    kind = Kind.UPPER
+
+    def every(self, ctx: Arithmetic) -> Number:
+        """ε(α)/α if every noisy number were told."""
+        raise NotImplementedError
+
+    def bound_by_outcomes(self, ctx: Arithmetic) -> Callable[[Number], Number]:
+        """α ↦ the bound by the outcomes that there are, for α >= 1."""
+        raise NotImplementedError
+
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        every, told = self.every(ctx), self.bound_by_outcomes(ctx)
+        return lambda alpha: ctx.minimum(ctx.number(alpha) * every, told(ctx.number(alpha)))
+
+    def at_one(self, ctx: Arithmetic) -> Number:
+        return ctx.minimum(self.every(ctx), self.bound_by_outcomes(ctx)(ctx.number(1)))
+
+    def at_infinity(self, ctx: Arithmetic) -> Number:
+        return ctx.number(INFINITY)
+
+
+# --- noisy max
+#
+# Report-noisy-max: which of many noisy scores is the largest.
 
 _PREMISES = ("one record changes each score by no more than its sensitivity", CHOSEN_ALONE)
 

@@ -4,19 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import Any
 
 from symacct.kernel.arithmetic import Arithmetic, Number
 from symacct.kernel.claims import ADD_REMOVE, Kind, Orders
 from symacct.kernel.exact import Exact, Order
+from symacct.kernel.node import Node
 from symacct.kernel.sources import MTZ19
 from symacct.kernel.theorem_registry import Inequality, Regime, theorem
+from symacct.mechanisms import Gaussian
 from symacct.operations.subsample import PoissonSubsample
-from symacct.theory.amplification.poisson.gaussian_ratio import (
-    noise_ratio,
-    not_gaussian,
-    rate_and_noise,
-)
 from symacct.theory.rdp_curve import RDPCurve
+
+# --- what such closed forms share
+#
+# What the closed-form theorems about the sampled Gaussian mechanism share.
+
+
+def noise_ratio(mechanism: Any) -> Exact:
+    """σ/Δ, the only thing that a bound on the Gaussian mechanism depends on."""
+    ratio: Exact = mechanism.sigma / mechanism.sensitivity
+    return ratio
+
+
+def not_gaussian(node: Node) -> str | None:
+    """The reason why the mechanism below is not the Gaussian one; None if it is."""
+    mechanism = node.mechanism  # type: ignore[attr-defined]
+    if isinstance(mechanism, Gaussian):
+        return None
+    return f"it is about the Gaussian mechanism, got {type(mechanism).__name__}"
+
+
+def rate_and_noise(mechanism: Node, gamma: Exact) -> tuple[Exact, Exact]:
+    """q and σ/Δ."""
+    return gamma, noise_ratio(mechanism)
+
+
+# --- the closed form
+#
+# Mironov, Talwar, Zhang 2019: the closed form for the sampled Gaussian mechanism.
 
 
 def few_and_noisy(ctx: Arithmetic, q: Number, sigma: Number) -> Iterator[Inequality]:

@@ -9,12 +9,12 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 from symacct.analysis.densities import Kernel, Progression
 from symacct.analysis.normal_mixtures import NormalParts
-from symacct.distributions.direction import Direction
 from symacct.kernel import symbols
 from symacct.kernel.arithmetic import Arithmetic, Number
 from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import INFINITY, Exact, expression, sympy
 from symacct.kernel.formula import value_text
+from symacct.laws.direction import Direction
 
 #: (value, name) ↦ the exact value, or DomainError.
 Domain: TypeAlias = Callable[[Any, str], Exact]

@@ -29,12 +29,7 @@ from symacct.kernel.node import AskedValues, order_by_order
 from symacct.kernel.parameters import positive, whole
 from symacct.kernel.sources import AKL21
 from symacct.kernel.sums.balls import geometric_tail, within
-from symacct.mechanisms.integers.integer_noise import (
-    LatticeNoise,
-    check_terms,
-    float_above,
-    scale_in_float,
-)
+from symacct.mechanisms.integer_noise import LatticeNoise, check_terms, float_above, scale_in_float
 
 _FLOAT_BITS = 128
 _FLOAT_NATS = 50.0

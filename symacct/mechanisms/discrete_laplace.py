@@ -13,7 +13,7 @@ from symacct.kernel.exact import INFINITY, Exact, Numeric, Order, expression, sy
 from symacct.kernel.node import AskedValues
 from symacct.kernel.parameters import positive, whole
 from symacct.kernel.sources import SYMACCT
-from symacct.mechanisms.integers.integer_noise import IntegerNoise
+from symacct.mechanisms.integer_noise import IntegerNoise
 
 
 class DiscreteLaplace(IntegerNoise):

@@ -30,12 +30,7 @@ from symacct.kernel.node import AskedValues, order_by_order
 from symacct.kernel.parameters import positive, whole
 from symacct.kernel.sources import CKS20
 from symacct.kernel.sums.balls import geometric_tail
-from symacct.mechanisms.integers.integer_noise import (
-    LatticeNoise,
-    check_terms,
-    float_above,
-    scale_in_float,
-)
+from symacct.mechanisms.integer_noise import LatticeNoise, check_terms, float_above, scale_in_float
 
 _SPARE = 5.0  # nats
 

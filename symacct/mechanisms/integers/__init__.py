@@ -1,1 +1,0 @@
-"""Noise on whole numbers, and sums of it."""

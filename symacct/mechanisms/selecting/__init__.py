@@ -1,1 +1,0 @@
-"""Choosing among candidates or queries: exponential mechanism, noisy max, sparse vector."""

@@ -1,1 +1,0 @@
-"""Sampling without replacement, a file a paper."""

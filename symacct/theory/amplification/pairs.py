@@ -1,0 +1,707 @@
+"""Mechanisms whose worst pair is known: the sampled curve itself, at every real order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache, partial, singledispatch, wraps
+from typing import Any, cast
+
+import numpy as np
+from flint import arb
+
+from symacct.analysis.normal_mixtures import sampled_relative_entropy
+from symacct.analysis.sampled_gaussian import Known, sampled_gaussian_excess, sampled_gaussian_local
+from symacct.analysis.sampled_laplace import sampled_laplace_excess, sampled_laplace_kl
+from symacct.kernel.arithmetic import (
+    BALL,
+    Arithmetic,
+    BallArithmetic,
+    Float64Arithmetic,
+    MpmathArithmetic,
+    Number,
+    RuledArithmetic,
+    SymbolicArithmetic,
+)
+from symacct.kernel.arithmetic.ball import precision, rational_ends
+from symacct.kernel.arithmetic.mp import quadrature
+from symacct.kernel.arithmetic.symbolic import written
+from symacct.kernel.claims import ADD_REMOVE, ALL_ORDERS, FINITE_ORDERS, REPLACE_ONE, Kind
+from symacct.kernel.errors import PrecisionError, echo
+from symacct.kernel.exact import INFINITY, Exact, Order, exact, sympy
+from symacct.kernel.node import Mechanism, Node, order_by_order
+from symacct.kernel.sources import MTZ19, VEH14, WBK19
+from symacct.kernel.sums.binomial_sums import Terms
+from symacct.kernel.sums.local import LocalProduct
+from symacct.kernel.theorem_registry import Bound, rough_curve, theorem
+from symacct.laws.direction import FiniteDirection
+from symacct.mechanisms import DistributionPair, Gaussian
+from symacct.mechanisms.integer_noise import IntegerNoise
+from symacct.mechanisms.laplace import LaplacePair
+from symacct.mechanisms.mixtures import (
+    MixtureDirection,
+    has_closed_form,
+    mixed,
+    noise,
+    why_not_mixed,
+)
+from symacct.mechanisms.pair import DistributionPair, largest_of, mixture
+from symacct.mechanisms.response import ResponsePair
+from symacct.operations.subsample import SAMPLINGS, SubsampleWithoutReplacement
+from symacct.theory.amplification.zw19 import log_sum, sampled_pure
+from symacct.theory.rdp_curve import RDPCurve
+
+# --- expectations over a sampled pair
+#
+# E_Q[m^α] − 1 and E_Q[m log m] for m = 1−γ+γP/Q of a known pair, in each arithmetic.
+#
+# Balls have proved formulas of their own (integrals/); mpmath integrates the definition, float64
+# and generated code sum it by one rule, and SymPy writes it down.
+
+_NUMERIC = BallArithmetic | MpmathArithmetic | Float64Arithmetic
+_MOST_STEPS = 1 << 9  # of mpmath's quadrature, each some milliseconds
+
+
+def excess(
+    ctx: Arithmetic, mechanism: Mechanism, alpha: Order, gamma: Exact, known: Known
+) -> Number:
+    """E_Q[m^α] − 1 = E_Q[(1+u)^α − 1 − αu], u = γ(P/Q − 1), for real α > 1.
+
+    What is `known` of the sampled Gaussian in balls near one order serves the next.
+    """
+    if isinstance(mechanism, Gaussian) and isinstance(ctx, BallArithmetic):
+        asked, rate = Fraction(alpha), Fraction(gamma)
+        return falling_in(
+            shape_ratio(mechanism), lambda scale: sampled_gaussian_excess(asked, rate, scale, known)
+        )
+    if isinstance(mechanism, IntegerNoise):
+        return _over_integers(ctx, mechanism, gamma, alpha)
+    if not isinstance(mechanism, ResponsePair):
+        return expectation(ctx, mechanism, gamma, alpha)
+    order = ctx.number(alpha)
+    if ctx.rounds:
+        return mechanism.over_answers(ctx, _gap(ctx, gamma, order - 1))
+    return _over_answers(ctx, mechanism, gamma, lambda log_m: ctx.expm1(order * log_m))
+
+
+def relative_entropy(ctx: Arithmetic, mechanism: Mechanism, gamma: Exact) -> Number:
+    """E_Q[m log m], the Kullback–Leibler divergence of the mixture from Q."""
+    if isinstance(mechanism, IntegerNoise):
+        return _over_integers(ctx, mechanism, gamma, None)
+    if not isinstance(mechanism, ResponsePair):
+        return expectation(ctx, mechanism, gamma, None)
+    if ctx.rounds:
+        return mechanism.over_answers(ctx, _gap(ctx, gamma, None))
+    return _over_answers(ctx, mechanism, gamma, lambda log_m: ctx.exp(log_m) * log_m)
+
+
+def _gap(ctx: Arithmetic, gamma: Exact, lam: Any) -> Callable[[Order], Number]:
+    """log(P/Q) ↦ (1+u)^α − 1 − αu, or (1+u) log(1+u) − u where λ is None: never below 0."""
+    rate = ctx.number(gamma)
+    if lam is None:
+        return lambda x: ctx.entropy_gap(rate, x)
+    return lambda x: ctx.power_gap(rate, x, lam)
+
+
+def _over_integers(
+    ctx: Arithmetic, mechanism: IntegerNoise, gamma: Exact, alpha: Order | None
+) -> Number:
+    """E_Q[(1+u)^α − 1 − αu], or E_Q[(1+u) log(1+u) − u] where alpha is None."""
+    if isinstance(ctx, SymbolicArithmetic):
+        written = mechanism.expected(ctx, _written(ctx, gamma, alpha), alpha or 2)
+        return written if alpha is None else written - 1
+    if isinstance(alpha, np.ndarray):
+        each = order_by_order(ctx, lambda one: _over_integers(ctx, mechanism, gamma, one))
+        return each(alpha)
+    lam = None if alpha is None else ctx.number(alpha) - 1
+    return mechanism.expected(ctx, _gap(ctx, gamma, lam), 2 if alpha is None else alpha)
+
+
+def _written(
+    ctx: SymbolicArithmetic, gamma: Exact, alpha: Order | None
+) -> Callable[[sympy.Expr], sympy.Expr]:
+    """log(P/Q) ↦ m^α, or m log m where alpha is None."""
+
+    def value(log_ratio: sympy.Expr) -> sympy.Expr:
+        m = 1 - ctx.number(gamma) + ctx.number(gamma) * sympy.exp(log_ratio)
+        return m * sympy.log(m) if alpha is None else m ** ctx.number(alpha)
+
+    return value
+
+
+def _over_answers(
+    ctx: Arithmetic, mechanism: ResponsePair, gamma: Exact, value: Callable[[Order], Number]
+) -> Number:
+    """(1−p)·value(log m₁) + p·value(log m₂), m₁ = 1−γ+γp/(1−p), m₂ = 1−γ+γ(1−p)/p."""
+    p, log_odds = mechanism.truth_probability(ctx), mechanism.log_odds(ctx)
+    rate = ctx.number(gamma)
+    first = ctx.log1p(rate * ctx.expm1(log_odds))
+    second = ctx.log1p(rate * ctx.expm1(-log_odds))
+    return (1 - p) * value(first) + p * value(second)
+
+
+def shape_ratio(mechanism: Any) -> Exact:
+    """σ/Δ of Gaussian noise, b/Δ of Laplace noise: the pair depends on nothing else."""
+    if isinstance(mechanism, Gaussian):
+        return exact(mechanism.sigma / mechanism.sensitivity)
+    return exact(1 / mechanism.pure)
+
+
+@singledispatch
+def expectation(ctx: Arithmetic, mechanism: Mechanism, gamma: Number, alpha: Order) -> Number:
+    """E_Q[m^α] − 1, or E_Q[m log m] where alpha is None."""
+    raise TypeError(f"no expectation for {type(ctx).__name__}")
+
+
+def falling_in(ratio: Exact, value: Callable[[Fraction], Number]) -> Number:
+    """A value that falls in the ratio: an irrational one's is between those of rational ones."""
+    first, *other = map(value, rational_ends(ratio, BALL.bits))
+    return first.union(*other) if other else first
+
+
+def rising_in_rate(bound: Bound) -> Bound:
+    """A bound that never falls in γ, told rational rates: an irrational one's is between theirs.
+
+    D_f((1−γ)q + γp ‖ (1−γ)q + γp′) is convex in γ, never below 0, and 0 at γ = 0.
+    """
+
+    @wraps(bound)
+    def between(ctx: Any, eps: Any, alpha: Any, gamma: Exact, **near: Any) -> Number:
+        if isinstance(gamma, Fraction) or gamma.free_symbols or not isinstance(ctx, _NUMERIC):
+            return bound(ctx, eps, alpha, gamma, **near)
+        ends = (min(end, Fraction(1)) for end in rational_ends(gamma, ctx.bits))
+        least, most = (bound(ctx, eps, alpha, end, **near) for end in ends)
+        return least.union(most) if isinstance(ctx, BallArithmetic) else least
+
+    return between
+
+
+@expectation.register
+def _(ctx: BallArithmetic, mechanism: Mechanism, gamma: Fraction, alpha: Order) -> Number:
+    def value(scale: Fraction) -> Number:
+        if isinstance(mechanism, Gaussian):
+            if alpha is None:
+                return sampled_relative_entropy(gamma, scale)
+            return sampled_gaussian_excess(Fraction(alpha), gamma, scale)
+        if alpha is None:
+            return sampled_laplace_kl(gamma, scale)
+        return sampled_laplace_excess(Fraction(alpha), gamma, scale)
+
+    return falling_in(shape_ratio(mechanism), value)
+
+
+@expectation.register
+def _(ctx: SymbolicArithmetic, mechanism: Mechanism, gamma: Number, alpha: Order) -> Number:
+    z = sympy.Dummy("z", real=True)
+    scale, value = ctx.number(shape_ratio(mechanism)), _written(ctx, gamma, alpha)
+    one = 0 if alpha is None else 1
+    if isinstance(mechanism, Gaussian):
+        density = sympy.exp(-(z**2) / (2 * scale**2)) / (sympy.sqrt(2 * sympy.pi) * scale)
+        whole = (z, -sympy.oo, sympy.oo)
+        return written.Integral(density * value((2 * z - 1) / (2 * scale**2)), whole) - one
+    s = 1 / scale
+    inside = written.Integral(sympy.exp(-s * z) * value(s * (2 * z - 1)), (z, 0, 1))
+    return (value(-s) + sympy.exp(-s) * value(s) + s * inside) / 2 - one
+
+
+@expectation.register
+def _(ctx: MpmathArithmetic, mechanism: Mechanism, gamma: Fraction, alpha: Order) -> Number:
+    """By mpmath's quadrature of the convex integrand, which is nonnegative: nothing cancels."""
+    mp = ctx.mp
+    scale, order = ctx.number(shape_ratio(mechanism)), ctx.number(1 if alpha is None else alpha)
+    gap = _gap(ctx, gamma, None if alpha is None else order - 1)
+    if isinstance(mechanism, Gaussian):
+        reach = mp.sqrt(2 * ctx.bits) * scale
+        last = reach + order
+        steps = int(mp.ceil((reach + last) / (2 * scale)))
+        if steps > _MOST_STEPS:
+            raise PrecisionError(
+                f"an integral in mpmath: found {steps:,} steps for noise so small, needed at most "
+                f"{_MOST_STEPS:,}",
+                remedy="ask the engine ball, or a whole order",
+            )
+        points = [-reach + (reach + last) * k / steps for k in range(steps + 1)]
+        half_square = 2 * scale**2
+        total = quadrature(
+            mp,
+            lambda z: mp.exp(-z * z / half_square) * gap((2 * z - 1) / half_square),
+            points,
+            method="gauss-legendre",
+        )
+        return total / (scale * mp.sqrt(2 * mp.pi))
+    s = 1 / scale
+    inside = quadrature(mp, lambda z: mp.exp(-s * z) * gap(s * (2 * z - 1)), [0, mp.mpf(1) / 2, 1])
+    return (gap(-s) + mp.exp(-s) * gap(s) + s * inside) / 2
+
+
+@expectation.register
+def _(ctx: Float64Arithmetic, mechanism: Mechanism, gamma: Fraction, alpha: Order) -> Number:
+    if isinstance(alpha, np.ndarray):
+        return order_by_order(ctx, lambda one: expectation(ctx, mechanism, gamma, one))(alpha)
+    return by_quadrature(ctx, mechanism, gamma, alpha)
+
+
+def by_quadrature(ctx: RuledArithmetic, mechanism: Mechanism, gamma: Exact, alpha: Order) -> Number:
+    """The expectation of the gap by a fixed rule, in an arithmetic that has rules."""
+    scale, order = ctx.number(shape_ratio(mechanism)), ctx.number(1 if alpha is None else alpha)
+    gap = _gap(ctx, gamma, None if alpha is None else order - 1)
+    rule = _over_gaussian if isinstance(mechanism, Gaussian) else _over_laplace
+    return rule(ctx, scale, order, gap)
+
+
+def _over_gaussian(
+    ctx: RuledArithmetic, sigma: Any, order: Any, gap: Callable[[Order], Number]
+) -> Number:
+    """E_{z~N(0,σ²)}[gap((2z−1)/(2σ²))], a sum over the grid −Rσ, −Rσ + σ/k, … α + Rσ.
+
+    With T nats of precision, R = √(2T); the integrand is analytic up to |Im z| < πσ², so the
+    sum over a grid of step σ/k errs by e^{−2π²σk + π²σ²/2} or e^{−2π²k²}, whichever is larger.
+    """
+    nats, square = ctx.grid_nats(), 2 * ctx.pi() ** 2
+    per_sigma = ctx.sqrt(nats / square) + nats / square / sigma
+    reach, step = ctx.sqrt(2 * nats) * sigma, sigma / per_sigma
+
+    def term(i: Any) -> Any:
+        z = step * i - reach
+        half = z / sigma
+        return ctx.exp(-(half * half / 2)) * gap((2 * z - 1) / (2 * sigma**2))
+
+    total = ctx.long_sum(term, (order + 2 * reach) // step)
+    return total / (per_sigma * ctx.sqrt(2 * ctx.pi()))
+
+
+def _over_laplace(
+    ctx: RuledArithmetic, scale: Any, order: Any, gap: Callable[[Order], Number]
+) -> Number:
+    """½ gap(−s) + ½ e^{−s} gap(s) + (s/2) ∫_0^1 e^{−sz} gap(s(2z−1)) dz, s = Δ/b."""
+    s = 1 / scale
+    pieces = s * (order + 1) // 3 + 1
+    inside = ctx.integral(lambda z: ctx.exp(-(s * z)) * gap(s * (2 * z - 1)), pieces)
+    return (gap(-s) + ctx.exp(-s) * gap(s) + s * inside) / 2
+
+
+# --- pairs of laws
+#
+# Pairs of laws: the sampled curve itself, at every real order.
+#
+# A DistributionPair says that the outputs on two neighbouring datasets have the laws P and Q, and
+# does not say which of the two datasets is the one with the record, unless with_record="P": then of
+# the roles below there is one, in both directions, at every order. With the record x, the sampled
+# output is a mixture over the samples S of the others: (1−γ)M(S) + γM(S∪{x}), and M(S) without it.
+# D_α is jointly quasi-convex (VEH14 Theorem 13), so the worst S counts alone; either law may be
+# M(S∪{x}); and D_α has two directions. The largest of these four divergences is attained where x
+# is the only record, so it is the exact value. Where a symmetry swaps the laws there is one role,
+# and the mixture from the law without the record is the larger direction (MTZ19 Theorem 5). At
+# every order from 2 on the largest is one of the two from the mixture (docs/theorems.md,
+# S22-POISSON, steps 4 and 5); at whole ones it is a sum over the moments of the pair.
+
+_FEW_BITS = 32
+
+
+def is_finite_pair(node: Node) -> str | None:
+    """The mechanism is given by the probabilities of finitely many outcomes."""
+    mechanism = node.mechanism  # type: ignore[attr-defined]
+    if isinstance(mechanism, DistributionPair) and mechanism.masses is not None:
+        return None
+    return "the mechanism is not given as a pair of finite distributions"
+
+
+def is_pair(node: Node) -> str | None:
+    """The mechanism is given by two laws whose mixture can be integrated or summed."""
+    mechanism = node.mechanism  # type: ignore[attr-defined]
+    if not isinstance(mechanism, DistributionPair):
+        return "the mechanism is not given as a pair of distributions"
+    if mechanism.masses is not None:
+        return None
+    needed = why_not_mixed(mechanism.P, mechanism.Q)
+    return needed and f"found {echo(mechanism)}, needed {needed}"
+
+
+def is_infinite_pair(node: Node) -> str | None:
+    """The mechanism is given by two laws that are not of finitely many outcomes."""
+    if is_finite_pair(node) is None:
+        return "the pair is of finite distributions, which PAIR-FINITE-WOR is about"
+    return is_pair(node)
+
+
+@theorem(
+    "PAIR-FINITE",
+    operation=SAMPLINGS,
+    kind=Kind.EXACT,
+    source=VEH14.at("Definition 2 and Theorem 13"),
+    orders=ALL_ORDERS,
+    adjacency=ADD_REMOVE,
+    assumes="neighbouring datasets give the laws $P$ and $Q$, of finitely many outcomes, in any "
+    "order",
+    applies=is_finite_pair,
+    tight=True,
+    takes_exact=True,
+    monotone=True,
+    status="proved",
+)
+def sampled_either_way(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
+    """ε′(α) = max{ D_α(m‖q), D_α(q‖m) } over m = (1−γ)q + γp, (p, q) = (P, Q) and (Q, P);
+    over (P, Q) alone if P is stated to be the law with the record"""
+    return largest_divergence(ctx, eps, alpha, gamma)
+
+
+@theorem(
+    "PAIR-FINITE-WOR",
+    operation=SubsampleWithoutReplacement,
+    kind=Kind.LOWER,
+    source=WBK19.at("Proposition 11, its datasets with P and Q themselves"),
+    orders=ALL_ORDERS,
+    adjacency=REPLACE_ONE,
+    assumes="neighbouring datasets give the laws $P$ and $Q$, of finitely many outcomes, in any "
+    "order",
+    applies=is_finite_pair,
+    takes_exact=True,
+    monotone=True,
+    status="proved",
+)
+def replaced_record(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
+    """ε′(α) >= max{ D_α(m‖q), D_α(q‖m) } over m = (1−γ)q + γp, (p, q) = (P, Q) and (Q, P),
+    for the datasets [x,…,x,x′] and [x,…,x], whose samples give q unless they contain x′"""
+    return largest_divergence(ctx, eps, alpha, gamma)
+
+
+@theorem(
+    "PAIR-WOR",
+    operation=SubsampleWithoutReplacement,
+    kind=Kind.LOWER,
+    source=WBK19.at("Proposition 11, its datasets with P and Q themselves"),
+    orders=ALL_ORDERS,
+    adjacency=REPLACE_ONE,
+    assumes="neighbouring datasets give the laws $P$ and $Q$, which have infinitely many outcomes",
+    applies=is_infinite_pair,
+    takes_exact=True,
+    monotone=True,
+    status="proved",
+)
+@rising_in_rate
+def replaced_record_of_laws(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
+    """ε′(α) >= max{ D_α(m‖q), D_α(q‖m) } over m = (1−γ)q + γp, (p, q) = (P, Q) and (Q, P),
+    which is evaluated by certified integrals and sums"""
+    return largest_divergence(ctx, eps, alpha, gamma)
+
+
+def largest_divergence(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
+    """The largest divergence at α; what does not depend on the order is remembered."""
+    if gamma == 0 or gamma == 1:
+        return eps(alpha) if gamma == 1 else ctx.number(0)
+    pair = pair_of(eps)
+    if isinstance(alpha, float) and alpha == INFINITY and pair.masses is None:
+        return _largest_log_ratio(ctx, pair, gamma)
+    if pair.masses is None and has_closed_form(pair.P, pair.Q) and not _has_one_role(pair):
+        if ctx.is_infinite(eps(alpha)):
+            return ctx.number(INFINITY)  # so is that of the mixture, m/q >= γp/q
+        if isinstance(ctx, BallArithmetic) and isinstance(alpha, int) and alpha > 1:
+            logs = [_log_moment(ctx, eps, role, gamma)(alpha) for role in _roles(pair)]
+            return ctx.maximum(*logs) / (alpha - 1)
+    known = eps.remember("sampled directions")
+    if gamma not in known:
+        directions = _directions(pair, gamma)
+        known[gamma] = directions, [direction.curve(ctx) for direction in directions]
+    directions, curves = known[gamma]
+    if isinstance(alpha, int | float) and alpha in (1, INFINITY):
+        return ctx.maximum(*(direction.at(ctx, alpha) for direction in directions))
+    if pair.masses is None:
+        return _largest_of(ctx, _that_count(ctx, eps, directions, alpha), alpha)
+    return ctx.maximum(*(curve(alpha) for curve in curves))
+
+
+def _largest_log_ratio(ctx: Arithmetic, pair: DistributionPair, gamma: Exact) -> Number:
+    """The largest log-ratio of a mixture m = (1−γ)q + γp and q, in either direction.
+
+    log(1 + γ(e^s − 1)) for m to q and −log(1 + γ(e^{−s} − 1)) for q to m, s the pair's log-ratios.
+    """
+    rate = ctx.number(gamma)
+
+    def largest(*roles: DistributionPair) -> Number:
+        return largest_of(ctx, (partial(role.direction().at_infinity, ctx) for role in roles))
+
+    gained = sampled_pure(ctx, largest(*pair.roles), rate)
+    if not _has_one_role(pair):
+        return gained  # the other is nearer to 0
+    lost = largest(pair.swapped())
+    least = -rate if ctx.is_infinite(lost) else rate * ctx.expm1(-lost)
+    return ctx.maximum(gained, -ctx.log1p(least))
+
+
+def _has_one_role(pair: DistributionPair) -> bool:
+    """Is P the law with the record, and no symmetry makes the mixture's the larger direction?"""
+    return pair.with_record == "P" and not pair.swap_symmetric
+
+
+def _rough_curve(node: Any) -> Callable[[Order], float] | None:
+    """About the same by floats, for the laws that are integrated; None for what takes no time."""
+    if not isinstance(node.mechanism, DistributionPair):
+        return None
+    known = node._derived("rough curve")
+    if "rough" not in known:  # with the node, which is then no longer kept than it was
+        known["rough"] = _float_curve_of(node, node.mechanism, node.gamma)
+    found: Callable[[Order], float] | None = known["rough"]
+    return found
+
+
+for _sampling in SAMPLINGS:
+    rough_curve.register(_sampling)(_rough_curve)
+
+
+def _float_curve_of(
+    node: Node, pair: DistributionPair, gamma: Exact
+) -> Callable[[Order], float] | None:
+    if is_pair(node) or pair.masses is not None or has_closed_form(pair.P, pair.Q):
+        return None
+    if not isinstance(gamma, Fraction) or not 0 < gamma < 1:
+        return None
+    directions = _directions(pair, gamma)
+    if directions[0].overlap.rules is None:
+        return None
+
+    def at(alpha: Order) -> float:
+        order = Fraction(cast(Fraction, alpha))
+        every = order < 2 or _has_one_role(pair)
+        values: list[float] = [
+            d.float_divergence(order) for d in directions if every or not d.reverse
+        ]
+        return max(values)
+
+    return at
+
+
+def pair_of(eps: RDPCurve) -> DistributionPair:
+    """The two laws whose curve is read."""
+    return cast(DistributionPair, eps.node)
+
+
+def _roles(pair: DistributionPair) -> tuple[bool, ...]:
+    """Is Q the law with the record? Both, or one where a symmetry swaps them."""
+    return (False, True)[: len(pair.roles)]
+
+
+def _log_moment(
+    ctx: BallArithmetic, eps: RDPCurve, role: bool, gamma: Exact
+) -> Callable[[int], arb]:
+    """L(n) = log E_q[(m/q)^n] at whole n >= 1, by the moments of the pair:
+
+    E_q[(m/q)^n] − 1 = Σ_{l>=2} C(n,l)(1−γ)^{n−l}γ^l (e^{(l−1)D_l(p‖q)} − 1).
+    """
+    terms, rate = _moments(ctx, eps, role), ctx.number(gamma)
+    known: dict[int, arb] = eps.remember(f"logarithms of sampled moments, {role}, {gamma}")
+
+    def at(n: int) -> arb:
+        if n not in known:
+            known[n] = ctx.number(0) if n == 1 else log_sum(ctx, terms, n, rate)
+        return known[n]
+
+    return at
+
+
+def _moments(ctx: BallArithmetic, eps: RDPCurve, reverse: bool) -> Terms:
+    """e^{(l−1)D_l} − 1 of one direction of the pair."""
+    known: dict[str, Terms] = eps.remember(f"moments of one direction, {reverse}")
+    if "terms" not in known:
+        known["terms"] = Terms(DirectionCurve(ctx, pair_of(eps).direction(reverse).curve(ctx)))
+    return known["terms"]
+
+
+class DirectionCurve:
+    """D_l of one direction of a pair, remembered; its CGF (l−1)D_l is convex and 0 at 1."""
+
+    shape = "convex"
+
+    def __init__(self, ctx: BallArithmetic, at: Callable[[Order], Number]) -> None:
+        self.ctx = ctx
+        self._at = cache(at)
+
+    def __call__(self, alpha: Order) -> arb:
+        value: arb = self._at(alpha)
+        return value
+
+    def excesses(self) -> Callable[[Number], arb]:
+        return lambda l: self.ctx.expm1((l - 1) * self(l))
+
+    def exponentials(self) -> None:
+        """Nothing is known of what makes it up."""
+
+    def dense(self, orders: range) -> None:
+        """Nothing is known of what it costs."""
+
+
+def _that_count(
+    ctx: Arithmetic, eps: RDPCurve, directions: list[MixtureDirection], alpha: Order
+) -> list[MixtureDirection]:
+    """The directions of which one is the largest: from order 2 on, the ones from the mixture.
+
+    The closed forms at whole orders may show which of these two it is: L is convex and L(1) = 0,
+    so that it lies below a chord between its ends and above the chord beyond them.
+    """
+    pair = pair_of(eps)
+    if not isinstance(alpha, int | Fraction) or alpha < 2 or _has_one_role(pair):
+        return directions
+    found = [direction for direction in directions if not direction.reverse]
+    if (
+        len(found) == 1
+        or not isinstance(ctx, BallArithmetic)
+        or not has_closed_form(pair.P, pair.Q)
+    ):
+        return found
+    first, second = (
+        _around(_log_moment(ctx, eps, role, direction.gamma), Fraction(alpha))
+        for role, direction in zip(_roles(pair), found, strict=True)
+    )
+    if first[1] < second[0]:
+        return found[1:]
+    return found[:1] if second[1] < first[0] else found
+
+
+def _around(log_moment: Callable[[int], Any], alpha: Fraction) -> tuple[Any, Any]:
+    """Bounds of L(α) from below and from above."""
+    floor = alpha.__floor__()
+    share = BALL.number(alpha - floor)
+    before, at, after = (log_moment(floor + step) for step in (-1, 0, 1))
+    return at + share * (at - before), at + share * (after - at)
+
+
+@singledispatch
+def _largest_of(ctx: Arithmetic, directions: list[MixtureDirection], alpha: Order) -> Number:
+    """The largest of some divergences that take time: balls of few bits say which need not."""
+    if len(directions) > 1:
+        values = []
+        with precision(_FEW_BITS):
+            for direction in directions:
+                values.append(direction.at(BALL, alpha))
+                if BALL.is_infinite(values[-1]):
+                    return ctx.number(INFINITY)
+            best = BALL.maximum(*values)
+        directions = [d for d, value in zip(directions, values, strict=True) if not value < best]
+    return ctx.maximum(*(direction.at(ctx, alpha) for direction in directions))
+
+
+@_largest_of.register
+def _(ctx: SymbolicArithmetic, directions: list[MixtureDirection], alpha: Order) -> Number:
+    return ctx.maximum(*(direction.at(ctx, alpha) for direction in directions))
+
+
+def _directions(pair: DistributionPair, gamma: Exact) -> list[Any]:
+    """Both directions for each role of the laws; of densities one where a symmetry swaps them."""
+    added = sampled_directions(pair, gamma, removed=False)
+    if pair.masses is None and pair.swap_symmetric:
+        return added
+    return [*added, *sampled_directions(pair, gamma, removed=True)]
+
+
+def sampled_directions(pair: DistributionPair, gamma: Exact, removed: bool) -> list[Any]:
+    """m from q, m = (1−γ)q + γp, or q from m if `removed`, for each p that may have the record."""
+    if pair.masses is None:
+        return [mixed(role.P, role.Q, gamma)[removed] for role in pair.roles]
+    found = [mixture(role.masses or (), gamma) for role in pair.roles]
+    return [FiniteDirection([(q, m) for m, q in one] if removed else one) for one in found]
+
+
+# --- mechanisms with a known pair
+#
+# Mechanisms whose worst pair is known: the sampled curve itself, at every real order.
+#
+# If one pair (P, Q) dominates and an involution that preserves the measure swaps P and Q, then
+# E_Q[m^α], m = (1−γ) + γP/Q, is at least the other direction (MTZ19 Theorem 5), so
+# ε′(α) = log E_Q[m^α]/(α−1) for every real α > 1, and ε′(1) = E_Q[m log m].
+
+_SWAPPED = "one pair $(P, Q)$ dominates, and an involution that preserves the measure swaps it"
+
+
+def is_gaussian(node: Node) -> str | None:
+    """The worst pair is N(Δ, σ²) against N(0, σ²)."""
+    mechanism = as_noise(node.mechanism)  # type: ignore[attr-defined]
+    return None if isinstance(mechanism, Gaussian) else "the mechanism is not the Gaussian one"
+
+
+def has_known_pair(node: Node) -> str | None:
+    """The worst pair is that of randomized response or of noise, or the two laws given."""
+    if isinstance(node.mechanism, DistributionPair):  # type: ignore[attr-defined]
+        return is_pair(node)
+    if isinstance(as_noise(node.mechanism), ResponsePair | LaplacePair | IntegerNoise):  # type: ignore[attr-defined]
+        return None
+    return "no closed form is known for the mechanism's worst pair"
+
+
+def as_noise(mechanism: Node) -> Node:
+    """The Gaussian or Laplace mechanism that two laws of one shape are; else as it is."""
+    if isinstance(mechanism, DistributionPair) and mechanism.masses is None:
+        return noise(mechanism.P, mechanism.Q) or mechanism
+    return mechanism
+
+
+def _sampled_gaussian_local(eps: RDPCurve, middle: int, gamma: Exact) -> LocalProduct | None:
+    """E_Q[m^α] at a rational γ of noise whose σ/Δ is rational."""
+    ratio = shape_ratio(as_noise(eps.node))
+    if not isinstance(ratio, Fraction) or not isinstance(gamma, Fraction):
+        return None
+    found = sampled_gaussian_local(middle, gamma, ratio)
+    return None if found is None else LocalProduct(1, found)
+
+
+@theorem(
+    "MTZ19-EXACT",
+    operation=SAMPLINGS,
+    kind=Kind.EXACT,
+    source=MTZ19.at("Theorems 4 and 5, Corollary 7, Section 3.3"),
+    orders=FINITE_ORDERS,
+    adjacency=ADD_REMOVE,
+    assumes=_SWAPPED,
+    applies=is_gaussian,
+    local=_sampled_gaussian_local,
+    tight=True,
+    takes_exact=True,
+    monotone=True,
+    status="proved",
+)
+@rising_in_rate
+def sampled_gaussian(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
+    """ε′(α) = log E_{z~N(0,σ²)}[ (1−γ+γe^{(2Δz−Δ²)/(2σ²)})^α ]/(α−1), for any real
+    α > 1"""
+    return from_pair(ctx, eps, alpha, gamma)
+
+
+@theorem(
+    "PAIR-EXACT",
+    operation=SAMPLINGS,
+    kind=Kind.EXACT,
+    source=MTZ19.at(
+        "Theorem 5, for randomized response, noise and laws that an involution swaps; "
+        "VEH14 Theorem 13 for other laws"
+    ),
+    orders=ALL_ORDERS,
+    adjacency=ADD_REMOVE,
+    assumes=f"{_SWAPPED}; or neighbouring datasets give two known laws, in any order "
+    "unless the pair states the order",
+    applies=has_known_pair,
+    tight=True,
+    takes_exact=True,
+    monotone=True,
+    status="proved",
+)
+@rising_in_rate
+def sampled_pair(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
+    """ε′(α) = log E_Q[ (1−γ+γP/Q)^α ]/(α−1), for any real α > 1; for two known laws it is
+    the largest of this, of log E_Q[ (1−γ+γP/Q)^{1−α} ]/(α−1), and of both with P and Q
+    exchanged, unless P is stated to be the law with the record"""
+    if isinstance(as_noise(eps.node), DistributionPair):
+        return largest_divergence(ctx, eps, alpha, gamma)
+    return from_pair(ctx, eps, alpha, gamma)
+
+
+def from_pair(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
+    """log E_Q[m^α]/(α−1), and E_Q[m log m] at α = 1, of the mechanism's worst pair."""
+    if gamma == 0:
+        return ctx.number(0)
+    if gamma == 1:
+        return eps(alpha)
+    if isinstance(alpha, float) and alpha == INFINITY:
+        return sampled_pure(ctx, eps(INFINITY), ctx.number(gamma))
+    mechanism: Mechanism = as_noise(eps.node)  # type: ignore[assignment]
+    if isinstance(alpha, int) and alpha == 1:
+        return relative_entropy(ctx, mechanism, gamma)
+    known = eps.remember("grids") if isinstance(ctx, BallArithmetic) else {}
+    return ctx.log1p(excess(ctx, mechanism, alpha, gamma, known)) / (ctx.number(alpha) - 1)

@@ -1,1 +1,0 @@
-"""Poisson sampling, a file a paper."""
