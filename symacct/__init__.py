@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from symacct import laws
+from symacct.kernel import conversion as _conversion
 from symacct.kernel import symbols
 from symacct.kernel.accountant import Accountant
 from symacct.kernel.answer import Enclosure, Guarantee
@@ -29,6 +30,7 @@ from symacct.kernel.errors import (
 )
 from symacct.kernel.exact import binary
 from symacct.kernel.limits import limits
+from symacct.kernel.memory import Homes as _Homes
 from symacct.kernel.node import Node
 from symacct.kernel.theorem_registry import Theorem, theorems
 from symacct.mechanisms import (
@@ -78,10 +80,8 @@ from symacct.operations import (
     sampled_descent,
     truncated_poisson,
 )
-from symacct.profile.conversion import EXACT as EXACT
 from symacct.text import from_json, parse
 from symacct.theory import amplification
-from symacct.theory import conversion as conversion
 from symacct.version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -222,6 +222,10 @@ __all__ = [
     "theorems",
     "truncated_poisson",
 ]
+
+# Conversions are read when a question first asks for one, the exact profile by its name.
+_conversion.homes.add("symacct.theory.conversion")
+_conversion.homes_by_name["exact"] = _Homes("symacct.profile.conversion")
 
 #: The rooms that are opened when something of theirs is first asked for.
 _ROOMS = {

@@ -12,6 +12,7 @@ from symacct.kernel.arithmetic import Arithmetic, Number
 from symacct.kernel.claims import UNSTATED, Source, check_stated
 from symacct.kernel.errors import DomainError, echo, suggestion
 from symacct.kernel.exact import Numeric
+from symacct.kernel.memory import Homes
 from symacct.kernel.node import Node
 from symacct.kernel.theorem_registry import STATUS_REMEDY, check_proved, check_status
 
@@ -94,6 +95,9 @@ class WholeProfile:
 
 
 _conversions: dict[str, Conversion | WholeProfile] = {}
+#: Where conversions of one order are stated, and where a conversion of this name is.
+homes = Homes()
+homes_by_name: dict[str, Homes] = {}
 
 
 def register(conversion: Conversion | WholeProfile) -> None:
@@ -118,6 +122,9 @@ def conversions() -> list[Conversion | WholeProfile]:
     >>> [conversion.name for conversion in conversions()]
     ['improved', 'optimal', 'classic', 'total-variation', 'exact']
     """
+    homes.open()
+    for home in homes_by_name.values():
+        home.open()
     return sorted(_conversions.values(), key=lambda one: isinstance(one, WholeProfile))
 
 
@@ -137,6 +144,7 @@ def proved(name: str) -> Conversion | WholeProfile:
 def named(name: str) -> Conversion | WholeProfile:
     """The conversion called `name`; DomainError for an unknown one."""
     try:
+        homes_by_name.get(name, homes).open()
         return _conversions[name]
     except (KeyError, TypeError):
         if name == BEST:

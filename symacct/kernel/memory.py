@@ -6,6 +6,7 @@ import inspect
 import os
 import threading
 from collections.abc import Callable, Hashable, Iterator
+from importlib import import_module
 from itertools import islice
 from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar, overload
 from weakref import WeakKeyDictionary, WeakValueDictionary
@@ -36,6 +37,36 @@ def _renew() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew)
+
+
+class Homes:
+    """Modules that fill a register when they are imported, which is when it is first read."""
+
+    def __init__(self, *modules: str) -> None:
+        self._modules = list(modules)
+        self._lock, self._is_opening = new_lock(self._begin), False
+
+    def _begin(self) -> None:
+        self._is_opening = False
+
+    def add(self, module: str) -> None:
+        """A module's full name."""
+        self._modules.append(module)
+
+    def open(self) -> None:
+        """Import the modules; other threads wait, and a module that reads meanwhile does not."""
+        if not self._modules:
+            return
+        with self._lock:
+            if self._is_opening:
+                return
+            self._is_opening = True
+            try:
+                for module in self._modules:
+                    import_module(module)
+                self._modules = []
+            finally:
+                self._is_opening = False
 
 
 class cached_property(Generic[_V]):  # noqa: N801  # named as what it stands for

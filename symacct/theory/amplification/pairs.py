@@ -35,7 +35,7 @@ from symacct.kernel.sums.binomial_sums import Terms
 from symacct.kernel.sums.local import LocalProduct
 from symacct.kernel.theorem_registry import Bound, rough_curve, theorem
 from symacct.laws.direction import FiniteDirection
-from symacct.mechanisms import DistributionPair, Gaussian
+from symacct.mechanisms import Gaussian
 from symacct.mechanisms.integer_noise import IntegerNoise
 from symacct.mechanisms.laplace import LaplacePair
 from symacct.mechanisms.mixtures import (
