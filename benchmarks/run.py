@@ -35,7 +35,7 @@ from symacct.analysis import worst_triangle as worst_triangles
 from symacct.analysis.triangles import Triangles, triple_excess
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.sums.differences import differences_at
-from symacct.theory.amplification.triples import gaussian as triangles
+from symacct.theory.amplification import triples as triangles
 
 HERE = Path(__file__).parent
 OUT = Path("out")

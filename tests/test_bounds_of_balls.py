@@ -25,7 +25,7 @@ from symacct.kernel.sums.balls import acb_within, up_to, within
 from symacct.kernel.sums.binomial_sums import Majorant, Weights, affine_sum, at_rates
 from symacct.kernel.theorem_registry import always
 from symacct.mechanisms import DiscreteGaussian, DiscreteLaplace, Skellam
-from symacct.mechanisms.mixtures import MixtureDirection, Overlap
+from symacct.mechanisms.pair import MixtureDirection, Overlap
 from symacct.profile.closed_form import few_laplace, one_lattice
 from symacct.profile.discretized import cells, connect_the_dots, grid, grouped
 from symacct.profile.dominating.pairs import products

@@ -9,7 +9,7 @@ import pytest
 from symacct import Accountant, DistributionPair, PoissonSubsample
 from symacct.kernel.theorem_registry import rough_curve
 from symacct.laws import Density
-from symacct.mechanisms import mixtures
+from symacct.mechanisms import pair
 from tests.support import overlap
 
 PAIRS = {
@@ -45,11 +45,11 @@ def test_few_integrals_for_the_best_order(monkeypatch):
     """The search by integrals alone, 332 of them, gave 0.01566799469 at the same order."""
     asked = []
 
-    def counted(overlap, question, in_balls=mixtures.Overlap.in_balls):
+    def counted(overlap, question, in_balls=pair.Overlap.in_balls):
         asked.append(question)
         return in_balls(overlap, question)
 
-    monkeypatch.setattr(mixtures.Overlap, "in_balls", counted)
+    monkeypatch.setattr(pair.Overlap, "in_balls", counted)
     found = Accountant(6).epsilon(sampled("Cauchy", "1/100"), "1e-5", "improved")
     assert float(found.epsilon) == pytest.approx(0.01566799469, rel=1e-9)
     assert round(found.alpha) == 3939
@@ -63,7 +63,7 @@ def test_no_answer_rests_on_the_floats(monkeypatch):
     def off(direction, alpha):
         return 1e-3 + float(alpha - 30) ** 2 / 10**6
 
-    monkeypatch.setattr(mixtures.MixtureDirection, "float_divergence", off)
+    monkeypatch.setattr(pair.MixtureDirection, "float_divergence", off)
     step = sampled("Cauchy", "1/50")
     found = Accountant(4).epsilon(step, "1e-5", "improved")
     assert not found.optimal

@@ -12,7 +12,7 @@ from symacct.analysis import densities
 from symacct.analysis.densities import ChiDivergence, Entropy, Excess, ReverseEntropy
 from symacct.kernel.arithmetic.ball import precision
 from symacct.laws import families
-from symacct.mechanisms.mixtures import Overlap
+from symacct.mechanisms.pair import Overlap
 from tests.thinning import some
 
 mp = mpmath.mp.clone()

@@ -34,8 +34,7 @@ from symacct import (
 )
 from symacct.kernel.answer import to_fraction
 from symacct.kernel.conversion import named
-from symacct.kernel.failures import may_fail
-from symacct.kernel.question import EpsilonDelta
+from symacct.kernel.question import EpsilonDelta, may_fail
 from tests import independent
 from tests.support import holds
 from tests.thinning import examples

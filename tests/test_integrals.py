@@ -24,7 +24,7 @@ from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.arithmetic.float64 import Float64Arithmetic
 from symacct.kernel.arithmetic.mp import MpmathArithmetic
 from symacct.kernel.symbols import x as X
-from symacct.mechanisms.mixtures import MixtureDirection, Overlap
+from symacct.mechanisms.pair import MixtureDirection, Overlap
 from tests.thinning import covering
 
 MP = mpmath.mp.clone()

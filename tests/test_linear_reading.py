@@ -9,7 +9,7 @@ from symacct.explore.grids import grid
 from symacct.kernel.exact import exact, order
 from symacct.kernel.formula import parse_formula
 from symacct.kernel.symbols import alpha
-from symacct.text.expression_reader import parse_law, parse_open
+from symacct.text.expressions import parse_law, parse_open
 from tests.extremes import bounded
 
 COUNTED = ("strip", "lstrip", "rstrip", "split", "partition", "replace", "encode", "__getitem__")

@@ -26,7 +26,7 @@ from symacct import (
 from symacct.analysis import normal_mixtures
 from symacct.interop import from_dp_event, mixtures
 from symacct.kernel.arithmetic.ball import precision
-from symacct.mechanisms.mixtures import Overlap
+from symacct.mechanisms.pair import Overlap
 from symacct.profile.losses.density import densities
 from symacct.profile.losses.density.charts import DensityPair
 from symacct.profile.losses.density.densities import DensityLoss

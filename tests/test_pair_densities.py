@@ -27,7 +27,7 @@ from symacct.analysis.jets import Germs, evaluator
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.symbols import t as T
-from symacct.mechanisms.mixtures import MixtureDirection, Overlap
+from symacct.mechanisms.pair import MixtureDirection, Overlap
 from tests.thinning import covering
 
 INFINITY = float("inf")

@@ -26,7 +26,7 @@ from symacct import (
 )
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
-from symacct.mechanisms import mixtures
+from symacct.mechanisms import pair as mixtures
 from symacct.theory.amplification import pairs
 from symacct.theory.amplification.pairs import _largest_of as largest_of
 from tests.support import overlap

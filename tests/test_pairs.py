@@ -30,7 +30,7 @@ from symacct import (
     parse,
     theorems,
 )
-from symacct.kernel.arithmetic.signs import log_sign
+from symacct.kernel.arithmetic.ball import log_sign
 from symacct.kernel.errors import SoundnessError
 from symacct.kernel.theorem_registry import is_about
 from tests.support import overlap

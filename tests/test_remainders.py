@@ -80,7 +80,7 @@ STEERING = {
     "profile.best_of_runs": ["rate.lower()", "falls(runs).lower()"],
     "kernel.sums.differences": ["0 < abs(log_moment).upper()"],
     # D falls: of a ball of y what it is at the lower end, 1 − a, is more than at any other.
-    "operations.truncated": ["cut.min(kept).lower()"],
+    "operations.recipes:truncated Poisson batches": ["cut.min(kept).lower()"],
     # What a line is high, of 64 bits, of which nodes are chosen so that it is far below the error.
     "profile.losses.normal_mixtures": ["(total * shrunk * (height ** 2 / 2).exp()).upper()"],
     "profile.losses.one_sample": ["up_to(rate * b.max(arb(0)))"],

@@ -26,7 +26,7 @@ from symacct import (
     sample_with_replacement,
 )
 from symacct.baselines import with_replacement
-from symacct.operations.replacement import chances, told_draws
+from symacct.operations.recipes import chances, told_draws
 from tests import independent
 from tests.support import holds
 

@@ -35,7 +35,7 @@ from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.laws.families import GeometricDirection
 from symacct.laws.normal import blend_matrices, matrix
-from symacct.mechanisms.mixtures import MixtureDirection, Overlap
+from symacct.mechanisms.pair import MixtureDirection, Overlap
 from symacct.profile.losses.fixed_size.equilateral import Equilateral
 from symacct.profile.losses.fixed_size.gaussian import FixedSizeGaussian, _Frame
 from symacct.profile.losses.sampled_gaussian.frame import SampledFrame

@@ -22,7 +22,7 @@ from symacct import (
     dp_sgd,
 )
 from symacct.cli import main
-from symacct.operations.training import roundings
+from symacct.operations.recipes import roundings
 from tests.thinning import examples
 
 MNIST = {"n": 60000, "batch_size": 256, "noise_multiplier": "1.1"}

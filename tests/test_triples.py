@@ -46,7 +46,7 @@ from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.claims import INTEGER_ORDERS
 from symacct.kernel.evaluation import OperationCurve
 from symacct.kernel.sums.balls import ball
-from symacct.theory.amplification.triples import gaussian
+from symacct.theory.amplification import triples
 from symacct.verify.judging.truth import parts_of
 from tests import independent
 from tests.support import MP, answers, decimal_overlaps, overlap, stated
@@ -343,9 +343,9 @@ def test_an_end_is_proved_where_the_steepest_rise_is_far_too_steep():
 def test_600_000_runs_of_gaussian_noise_prove_the_triangle_at_one_order(monkeypatch):
     """0.84083608317476 by an independent two-dimensional rule over real orders."""
     decided = []
-    worst = gaussian.worst
-    monkeypatch.setattr(gaussian, "worst", lambda t: decided.append(t) or worst(t))
-    gaussian._worst.cache_clear()
+    worst = triples.worst
+    monkeypatch.setattr(triples, "worst", lambda t: decided.append(t) or worst(t))
+    triples._worst.cache_clear()
     node = 600_000 * SubsampleWithoutReplacement(Gaussian(5), "1/1000")
     guarantee = Accountant().epsilon(node, "1e-8", by="TRIPLE-GAUSSIAN", digits=12)
     assert decimal_overlaps(guarantee.epsilon, "0.84083608317476", 12)
@@ -398,10 +398,10 @@ def test_where_nothing_is_proved_the_exact_theorem_stands_aside(monkeypatch):
     node = SubsampleWithoutReplacement(Gaussian("100000000/70710678"), "3.16e-6")
     with monkeypatch.context() as patched:
         patched.setattr(worst_triangles, "_FEW_PIECES", 2)  # more prove it, see test_worst.py
-        gaussian._worst.cache_clear()
+        triples._worst.cache_clear()
         with pytest.raises(PrecisionError, match="-NEAR"):
             node.rdp(50, by="TRIPLE-GAUSSIAN", digits=6)
-    gaussian._worst.cache_clear()
+    triples._worst.cache_clear()
     found = node.rdp(50, by="TRIPLE-GAUSSIAN-NEAR", digits=6)
     assert found.claim.kind is Kind.UPPER
     inside = 0.740293 * 50 * 49 / 2 * 3.16e-6**2

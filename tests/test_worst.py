@@ -24,7 +24,7 @@ from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.sums.balls import ball
 from symacct.kernel.sums.order_search import root, saddle
-from symacct.theory.amplification.triples import gaussian
+from symacct.theory.amplification import triples
 from tests.thinning import covering
 
 # The largest Σ_l C(α,l)κ^{α−l}γ^l e^{l(l−1)δ²/2} E[(κ+γe^V)^{1−α}] − 1, V ~ N((l−1)B/2, B), over B,
@@ -40,10 +40,10 @@ LARGEST = {
 def test_a_maximum_inside_to_twenty_four_digits(setting):
     triangles = Triangles(*map(Fraction, setting))
     with precision(90):
-        found, truth = gaussian._of_worst(BALL, triangles), arb(LARGEST[setting])
+        found, truth = triples._of_worst(BALL, triangles), arb(LARGEST[setting])
         assert found.overlaps(truth * (1 + arb(0, 1e-23)))
         assert found.rel_accuracy_bits() > 80
-    (place,) = gaussian._worst(triangles)
+    (place,) = triples._worst(triangles)
     assert isinstance(place, Summit)
 
 
@@ -53,7 +53,7 @@ def test_the_share_above_a_triple_near_the_summit_is_enough(bits, monkeypatch):
     setting = (50, "3.16e-6", "0.70710678118654752440084436210485")
     triangles, truth = Triangles(*map(Fraction, setting)), arb(LARGEST[setting])
     with precision(53):
-        (summit,) = gaussian._worst(triangles)
+        (summit,) = triples._worst(triangles)
         for place in (None, summit.low, summit.high):
             if place is not None:
                 monkeypatch.setattr(worst_triangles, "turning", lambda *_, at=place: at)
@@ -144,7 +144,7 @@ def test_about_the_jump_the_worst_is_found_and_nothing_is_above_it(alpha, sigma,
     gamma = Fraction(f"{at_the_jump(float(alpha), float(sigma), off):.3g}")
     triangles = Triangles(alpha, gamma, 1 / sigma)
     with precision(53):
-        found = gaussian._of_worst(BALL, triangles)
+        found = triples._of_worst(BALL, triangles)
     assert found.rel_accuracy_bits() > 40
     delta = 1 / float(sigma)
     values = [moment(float(alpha), float(gamma), delta, delta**2 * k / 20) for k in range(21)]

@@ -34,10 +34,9 @@ from symacct.analysis.jets import (
 )
 from symacct.kernel import deadline, symbols
 from symacct.kernel.arithmetic import BALL, FLOAT64, LogNumber, MpmathArithmetic, Number
-from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.arithmetic.ball import log_sign, precision
 from symacct.kernel.arithmetic.expression import evaluate
 from symacct.kernel.arithmetic.mp import quadrature
-from symacct.kernel.arithmetic.signs import log_sign
 from symacct.kernel.errors import PrecisionError
 from symacct.kernel.exact import INFINITY, sympy
 from symacct.kernel.memory import cached_property

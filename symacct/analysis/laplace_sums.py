@@ -11,8 +11,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from flint import acb, acb_poly, arb, arb_poly, ctx
 
+from symacct.analysis.series import SumMoments
 from symacct.analysis.steering import lowest
-from symacct.analysis.sum_moments import SumMoments
 from symacct.kernel import deadline
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import floor

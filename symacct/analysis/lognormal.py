@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from flint import acb, arb, ctx
 
-from symacct.analysis.sum_moments import SumMoments
+from symacct.analysis.series import SumMoments
 from symacct.kernel import deadline
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import ends_of, floor

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from flint import arb, arb_mat, arb_poly, ctx, fmpz, fmpz_mat, fmpz_poly
 
-from symacct.analysis.alternating import binomial_integral
+from symacct.analysis.series import binomial_integral
 from symacct.analysis.steering import (
     LOG2,
     cgf_order,

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from flint import acb, arb, ctx
 
-from symacct.analysis.alternating import binomial_integral
+from symacct.analysis.series import binomial_integral
 from symacct.analysis.steering import LOG2, log_laplace_excess, log_laplace_kl, log_mixture
 from symacct.kernel import deadline, limits
 from symacct.kernel.errors import PrecisionError

@@ -21,7 +21,7 @@ from symacct.kernel.node import Node
 from symacct.kernel.parameters import whole
 from symacct.kernel.sources import SYMACCT
 from symacct.mechanisms import Gaussian
-from symacct.operations.replacement import chances, moved_by_draws, told_draws
+from symacct.operations.recipes import chances, moved_by_draws, told_draws
 
 _MOST_DRAWS, _MOST_RECORDS = 60, 10**12
 _TRIED = 2  # numbers of draws from which on δ pays

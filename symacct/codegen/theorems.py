@@ -22,7 +22,7 @@ from symacct.kernel.node import Mechanism
 from symacct.kernel.sums.binomial_sums import Terms, binomial_sum
 from symacct.kernel.sums.hull import hull_of_curve
 from symacct.kernel.theorem_registry import Theorem
-from symacct.laws.direction import FiniteDirection, Mean, expected, log_ratio
+from symacct.laws.law import FiniteDirection, Mean, expected, log_ratio
 from symacct.mechanisms import DistributionPair, Gaussian
 from symacct.mechanisms.pair import mixture
 from symacct.operations import Compose, Convexify

@@ -16,14 +16,10 @@ from symacct.mechanisms.integer_noise import IntegerNoise
 from symacct.mechanisms.response import ResponsePair
 from symacct.operations.subsample import Sampling
 from symacct.theory.amplification.pairs import shape_ratio
-from symacct.theory.amplification.triples.dominated import expectation as dominated_expectation
-from symacct.theory.amplification.triples.dominated import of_answers
-from symacct.theory.amplification.triples.finite import worst_directions
-from symacct.theory.amplification.triples.gaussian_poisson import log_moment as opposite_log_moment
-from symacct.theory.amplification.triples.gaussian_poisson import (
-    relative_entropy as opposite_entropy,
-)
-from symacct.theory.amplification.triples.pure import numbers
+from symacct.theory.amplification.triples import expectation as dominated_expectation
+from symacct.theory.amplification.triples import gaussian_log_moment as opposite_log_moment
+from symacct.theory.amplification.triples import numbers, of_answers, worst_directions
+from symacct.theory.amplification.triples import relative_entropy as opposite_entropy
 from symacct.theory.rdp_curve import RDPCurve
 
 

@@ -25,11 +25,10 @@ from symacct.kernel.node import Node, as_node
 from symacct.kernel.parameters import whole
 from symacct.kernel.sources import ZW19
 from symacct.kernel.sums.differences import differences_at
-from symacct.laws.direction import Direction
+from symacct.laws.law import Direction
 from symacct.mechanisms.gaussian import Gaussian
 from symacct.mechanisms.laplace import Laplace
-from symacct.mechanisms.mixtures import has_closed_form
-from symacct.mechanisms.pair import DistributionPair
+from symacct.mechanisms.pair import DistributionPair, has_closed_form
 
 FORWARD, BACKWARD = "P‖Q", "Q‖P"
 _SIGN_BITS = 32  # of a χ^l that decide its sign

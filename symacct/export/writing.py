@@ -29,7 +29,7 @@ from symacct.kernel.sums.hull import hull_of_curve
 from symacct.kernel.symbols import alpha as ALPHA
 from symacct.kernel.theorem_registry import Theorem
 from symacct.mechanisms import Curve, DistributionPair
-from symacct.mechanisms.mixtures import Overlap
+from symacct.mechanisms.pair import Overlap
 from symacct.operations import Convexify
 from symacct.operations.subsample import Sampling
 from symacct.theory.amplification.wbk19 import Differences, differences

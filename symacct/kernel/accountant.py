@@ -59,7 +59,6 @@ from symacct.kernel.exact import (
     order,
     typed_value,
 )
-from symacct.kernel.failures import may_fail
 from symacct.kernel.memory import Key, Remembered, new_lock
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.optimal_order import BestOrder
@@ -69,6 +68,7 @@ from symacct.kernel.question import (
     EpsilonDelta,
     at_order_one,
     by_the_profile,
+    may_fail,
     no_larger_at_one,
 )
 

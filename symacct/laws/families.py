@@ -12,8 +12,8 @@ from typing import Any, Self
 from symacct.analysis.densities import Kernel, Progression
 from symacct.kernel import symbols
 from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.arithmetic.ball import log_sign
 from symacct.kernel.arithmetic.expression import digamma, log_gamma
-from symacct.kernel.arithmetic.signs import log_sign
 from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import INFINITY, Order, expression, sympy, typed_value
 from symacct.kernel.parameters import (
@@ -23,8 +23,15 @@ from symacct.kernel.parameters import (
     positive,
     probability,
 )
-from symacct.laws.direction import ConstantDirection, Direction, FamilyDirection, FiniteDirection
-from symacct.laws.law import Law, kernel_of, log_x
+from symacct.laws.law import (
+    ConstantDirection,
+    Direction,
+    FamilyDirection,
+    FiniteDirection,
+    Law,
+    kernel_of,
+    log_x,
+)
 
 # --- closed forms (Gil, Alajaji, Linder 2013)
 #

@@ -1,20 +1,207 @@
-"""Law: what every family of distributions says of itself, for pairs of two of its laws."""
+"""Law: what a family of laws says of itself; and D_α(P‖Q), one direction of a pair of laws."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any, ClassVar, Self, TypeAlias
+from functools import singledispatch
+from typing import Any, ClassVar, Self, TypeAlias, cast
 
 from symacct.analysis.densities import Kernel, Progression
 from symacct.analysis.normal_mixtures import NormalParts
 from symacct.kernel import symbols
-from symacct.kernel.arithmetic import Arithmetic, Number
-from symacct.kernel.errors import DomainError, echo
-from symacct.kernel.exact import INFINITY, Exact, expression, sympy
+from symacct.kernel.arithmetic import BALL, Arithmetic, Float64Arithmetic, Number
+from symacct.kernel.errors import DomainError, OrderError, echo
+from symacct.kernel.exact import INFINITY, Exact, Order, expression, sympy
 from symacct.kernel.formula import value_text
-from symacct.laws.direction import Direction
+
+# --- one direction of a pair
+#
+# D_α(P‖Q), one direction of a pair, and its closed form for finitely many outcomes.
+
+
+class Direction:
+    """P against Q: the Rényi divergence at every order, in any arithmetic."""
+
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """The function α ↦ D_α(P‖Q) for 1 < α < ∞; ∞ where the integral diverges."""
+        raise NotImplementedError
+
+    def at_one(self, ctx: Arithmetic) -> Number:
+        """The Kullback–Leibler divergence E_P[log(P/Q)]."""
+        raise NotImplementedError
+
+    def at_infinity(self, ctx: Arithmetic) -> Number:
+        """The essential supremum of log(P/Q)."""
+        raise NotImplementedError
+
+    def below_one(self, ctx: Arithmetic, alpha: Order) -> Number:
+        """D_α(P‖Q) for 0 <= α < 1, −log Q(P > 0) at 0: finite where the laws overlap."""
+        raise OrderError(
+            f"order alpha: found {echo(alpha)}, needed alpha >= 1; orders below 1 are known for "
+            "finitely many outcomes, and for normal and other exponential families"
+        )
+
+    def moment(self, l: int) -> Fraction | None:
+        """E_Q[(P/Q)^l] for whole l >= 2, where it is known to be a rational number."""
+        return None
+
+    def at(self, ctx: Arithmetic, alpha: Order) -> Number:
+        """D_α(P‖Q) at any order α ∈ [0, ∞]."""
+        if isinstance(alpha, Fraction) and alpha < 1:
+            return self.below_one(ctx, alpha)
+        if isinstance(alpha, int | float) and alpha in (1, INFINITY):
+            return self.at_one(ctx) if alpha == 1 else self.at_infinity(ctx)
+        return self.curve(ctx)(alpha)
+
+
+class FamilyDirection(Direction):
+    """Two laws of an exponential family, of one support: the closed form holds below 1 as well."""
+
+    def below_one(self, ctx: Arithmetic, alpha: Order) -> Number:
+        return self.curve(ctx)(alpha) if alpha else ctx.number(0)
+
+
+@dataclass(frozen=True)
+class FiniteDirection(Direction):
+    """Finitely many outcomes: D_α = log( Σ p (p/q)^{α−1} )/(α−1), ∞ where p > 0 = q somewhere.
+
+    `masses` are the (p, q), exact; one that is no rational is a mixture, and positive.
+    """
+
+    masses: Sequence[tuple[Exact, Exact]]
+
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        excess = self.stable_excess(ctx) if ctx.rounds else self.excess(ctx)
+        return lambda alpha: ctx.log1p(excess(alpha)) / (ctx.number(alpha) - 1)
+
+    def excess(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """α ↦ Σ p ((p/q)^{α−1} − 1): as Σ p = 1, what Σ p (p/q)^{α−1} exceeds 1."""
+        if not self._is_dominated():
+            return lambda alpha: ctx.number(INFINITY)
+        parts = [(ctx.number(p), log) for p, log in self._logs(ctx) if p != 0]
+
+        def excess(alpha: Order) -> Any:
+            lam = ctx.number(alpha - 1)
+            return sum((p * ctx.expm1(lam * log) for p, log in parts), ctx.number(0))
+
+        return excess
+
+    def stable_excess(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """α ↦ Σ q ((1+u)^α − 1 − αu), u = p/q − 1, which equals the excess, as Σ qu = 0."""
+        if not self._is_dominated():
+            return lambda alpha: ctx.number(INFINITY)
+        one, mean = ctx.number(1), expected(ctx, self)
+
+        def excess(alpha: Order) -> Any:
+            lam = ctx.number(alpha) - 1
+            return mean(lambda x: ctx.power_gap(one, x, lam))
+
+        return excess
+
+    def at_one(self, ctx: Arithmetic) -> Number:
+        """Σ p log(p/q), or Σ q ((1+u) log(1+u) − u)."""
+        if not self._is_dominated():
+            return ctx.number(INFINITY)
+        if ctx.rounds:
+            return expected(ctx, self)(lambda x: ctx.entropy_gap(ctx.number(1), x))
+        logs = self._logs(ctx)
+        return sum((ctx.number(p) * log for p, log in logs if p != 0), ctx.number(0))
+
+    def below_one(self, ctx: Arithmetic, alpha: Order) -> Number:
+        """log( Σ p^α q^{1−α} )/(α−1) over the outcomes of both"""
+        both = [(p, q) for p, q in self.masses if p != 0 and q != 0]
+        if not both:
+            return ctx.number(INFINITY)
+        # Σ p^α q^{1−α} − 1: what Q lacks of 1, and Σ q((p/q)^α − 1).
+        lacking = sum((q for _, q in both), Fraction(0)) - 1
+        order = ctx.number(alpha)
+        rise = sum(
+            (ctx.number(q) * ctx.expm1(order * log_ratio(ctx, p, q)) for p, q in both),
+            ctx.number(lacking),
+        )
+        return ctx.log1p(rise) / (order - 1)
+
+    def at_infinity(self, ctx: Arithmetic) -> Number:
+        if not self._is_dominated():
+            return ctx.number(INFINITY)
+        return ctx.maximum(*(log for p, log in self._logs(ctx) if p != 0))
+
+    def _is_dominated(self) -> bool:
+        """Is q > 0 wherever p > 0?"""
+        return all(p == 0 or q != 0 for p, q in self.masses)
+
+    def _logs(self, ctx: Arithmetic) -> list[tuple[Exact, Any]]:
+        """(p, log(p/q)) for every outcome of Q; where p = q the logarithm is exactly 0."""
+        return [(p, log_ratio(ctx, p, q)) for p, q in self.masses if q != 0]
+
+
+def log_ratio(ctx: Arithmetic, p: Exact, q: Exact) -> Number:
+    """log(p/q), −∞ where p = 0; in balls p/q − 1 is exact where it is small."""
+    if p == 0:
+        return -ctx.number(INFINITY)
+    # An arithmetic that rounds has the logarithm of a fraction to full precision.
+    if isinstance(p / q, Fraction) and (ctx.rounds or not q < 2 * p < 4 * q):
+        return ctx.log(ctx.number(p / q))
+    return ctx.log1p(ctx.number((p - q) / q))
+
+
+Mean = Callable[[Callable[[Order], Number]], Any]
+
+
+@singledispatch
+def expected(ctx: Arithmetic, direction: FiniteDirection) -> Mean:
+    """gap ↦ Σ q gap(log(p/q)); an outcome with p = q has no gap."""
+    outcomes = [
+        (ctx.number(q), log_ratio(ctx, p, q)) for p, q in direction.masses if p != q and q != 0
+    ]
+    return lambda gap: sum((q * gap(log) for q, log in outcomes), ctx.number(0))
+
+
+@dataclass(frozen=True)
+class RoundedDirection(Direction):
+    """Another direction in float64, by its certified values: its closed form cancels there."""
+
+    of: Direction
+
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        return lambda alpha: cast(Float64Arithmetic, ctx).from_balls(
+            lambda: self.of.at(BALL, alpha)
+        )
+
+    def at_one(self, ctx: Arithmetic) -> Number:
+        return cast(Float64Arithmetic, ctx).from_balls(lambda: self.of.at_one(BALL))
+
+    def at_infinity(self, ctx: Arithmetic) -> Number:
+        return cast(Float64Arithmetic, ctx).from_balls(lambda: self.of.at_infinity(BALL))
+
+
+@dataclass(frozen=True)
+class ConstantDirection(Direction):
+    """D_α = log(ratio) at every order: Q restricted to an event of probability 1/ratio, or ∞."""
+
+    ratio: Fraction | float
+
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        value = self.at_infinity(ctx)
+        return lambda alpha: value
+
+    def at_one(self, ctx: Arithmetic) -> Number:
+        return self.at_infinity(ctx)
+
+    def at_infinity(self, ctx: Arithmetic) -> Number:
+        if self.ratio == INFINITY:
+            return ctx.number(INFINITY)
+        return ctx.log(ctx.number(self.ratio))
+
+    def moment(self, l: int) -> Fraction | None:
+        return None if self.ratio == INFINITY else Fraction(self.ratio) ** (l - 1)
+
+
+# --- families of laws
+#
+# Law: what every family of distributions says of itself, for pairs of two of its laws.
 
 #: (value, name) ↦ the exact value, or DomainError.
 Domain: TypeAlias = Callable[[Any, str], Exact]

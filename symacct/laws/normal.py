@@ -16,8 +16,7 @@ from symacct.kernel.arithmetic import Arithmetic, Number
 from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import INFINITY, Exact, Order, expression, sympy, typed_value
 from symacct.kernel.parameters import positive
-from symacct.laws.direction import Direction, FamilyDirection
-from symacct.laws.law import Law, kernel_of, log_x
+from symacct.laws.law import Direction, FamilyDirection, Law, kernel_of, log_x
 
 
 @dataclass(frozen=True, repr=False)

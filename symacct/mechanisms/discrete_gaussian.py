@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from symacct.analysis.theta import log_theta_ratio, theta_at_0
+from symacct.analysis.series import log_theta_ratio, theta_at_0
 from symacct.kernel import limits
 from symacct.kernel.arithmetic import (
     BALL,

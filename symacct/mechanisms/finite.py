@@ -19,7 +19,7 @@ from symacct.kernel.memory import cached_property
 from symacct.kernel.node import Mechanism
 from symacct.kernel.parameters import whole
 from symacct.kernel.sources import VEH14
-from symacct.laws.direction import FiniteDirection
+from symacct.laws.law import FiniteDirection
 from symacct.mechanisms.pair import Given, probabilities
 
 Masses = tuple[tuple[Fraction, Fraction], ...]

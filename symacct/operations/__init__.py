@@ -8,12 +8,10 @@ from symacct.operations.either import Either
 from symacct.operations.failing import Failing
 from symacct.operations.group import GroupPrivacy
 from symacct.operations.postprocess import PostProcess
+from symacct.operations.recipes import band_mf, dp_sgd, sample_with_replacement, truncated_poisson
 from symacct.operations.repeat import RepeatAndSelect
-from symacct.operations.replacement import sample_with_replacement
 from symacct.operations.scale import Scale
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
-from symacct.operations.training import band_mf, dp_sgd
-from symacct.operations.truncated import truncated_poisson
 
 __all__ = [
     "Compose",

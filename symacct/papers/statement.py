@@ -29,8 +29,8 @@ from symacct.kernel.conversion import WholeProfile
 from symacct.kernel.conversion import named as named_conversion
 from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import INFINITY, Exact
-from symacct.kernel.failures import may_fail
 from symacct.kernel.node import Node
+from symacct.kernel.question import may_fail
 from symacct.kernel.sources import WORKS
 from symacct.kernel.words import Marked
 from symacct.mechanisms.curve import Curve

@@ -19,7 +19,7 @@ from symacct.kernel.node import Node
 from symacct.kernel.parameters import rational, whole
 from symacct.mechanisms import Gaussian
 from symacct.operations import Compose, GroupPrivacy, dp_sgd
-from symacct.operations.training import records_of_a_batch, roundings
+from symacct.operations.recipes import records_of_a_batch, roundings
 from symacct.papers import statement
 from symacct.papers.report import PrivacyReport, Row
 from symacct.theory import catalogue

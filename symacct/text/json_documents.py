@@ -14,7 +14,7 @@ from symacct.kernel.formula import formula_text, is_default, parse_formula, plai
 from symacct.kernel.node import Node, kinds
 from symacct.kernel.operation import Compose
 from symacct.laws.law import Law
-from symacct.text.expression_reader import parse_law
+from symacct.text.expressions import parse_law
 
 Json: TypeAlias = dict[str, Any] | list[Any] | str | None
 FORMAT = 1  # of the JSON documents

@@ -11,7 +11,7 @@ from flint import acb, arb, ctx
 
 from symacct import Accountant, DistributionPair, Gaussian, Kind, PoissonSubsample, laws
 from symacct.kernel.errors import AssumptionError
-from symacct.mechanisms.mixtures import Overlap
+from symacct.mechanisms.pair import Overlap
 from symacct.profile.accuracy import accuracy
 from symacct.profile.answer import _directions
 from symacct.profile.dominating.products import PairProduct

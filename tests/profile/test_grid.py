@@ -22,7 +22,7 @@ from symacct import (
     laws,
 )
 from symacct.kernel.errors import LimitError, PrecisionError
-from symacct.mechanisms.mixtures import Overlap
+from symacct.mechanisms.pair import Overlap
 from symacct.profile.accuracy import accuracy
 from symacct.profile.closed_form.dispatch import closed_form
 from symacct.profile.closed_form.unsampled import profile

@@ -20,7 +20,7 @@ from symacct import (
     laws,
 )
 from symacct.kernel.answer import to_fraction
-from symacct.mechanisms.mixtures import Overlap
+from symacct.mechanisms.pair import Overlap
 from symacct.profile.answer import profile
 from symacct.profile.discretized.discretize import laws_of, step_for
 from symacct.profile.fourier.contours import Contours

@@ -42,7 +42,7 @@ def binomial_tails_at_few_bits(m):
         yield m._tail(20, k, arb.bin_uiui(20, k) / arb(2) ** 20), truth
 
 
-@row("operations.truncated")
+@row("operations.recipes:truncated Poisson batches")
 def tails_rounded_up(m):
     m._BITS = 2
     for first in (6, 8, 11):

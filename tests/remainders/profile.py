@@ -10,7 +10,7 @@ from flint import acb, arb, ctx
 from symacct import laws
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.errors import PrecisionError
-from symacct.mechanisms.mixtures import Overlap
+from symacct.mechanisms.pair import Overlap
 from symacct.profile.closed_form import few_laplace
 from symacct.profile.losses.density.charts import DensityPair
 from symacct.profile.losses.density.densities import DensityLoss

@@ -9,7 +9,7 @@ from flint import arb, arb_poly, ctx
 from tests.remainders.rows import mp, number, row
 
 
-@row("analysis.alternating")
+@row("analysis.series:alternating series")
 def series_of_few_terms(m):
     """log 2, and ∫(1+x)^α dμ for the uniform law on [0, 1/2]."""
     for n in (1, 2, 3, 4):
@@ -22,7 +22,7 @@ def series_of_few_terms(m):
         yield found, (mp.mpf("1.5") ** power - 1) / power * 2
 
 
-@row("analysis.theta")
+@row("analysis.series:theta sums")
 def theta_of_few_terms(m):
     """At a precision of few bits, where a term is the last."""
     for sigma, x in itertools.product((0.25, 0.45, 0.5, 0.75), (Fraction(1, 3), Fraction(1, 2))):

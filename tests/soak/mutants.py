@@ -56,14 +56,14 @@ CONCERNED = {
     "mechanisms/sparse_vector.py": "tests/test_sparse_vector.py",
     "mechanisms/": f"tests/test_pairs.py {PAIRS}",
     "operations/descent.py": "tests/test_sampled_descent.py",
-    "operations/replacement.py": "tests/test_replacement.py",
+    "operations/recipes.py": "tests/test_replacement.py",
     "kernel/sums/order_search.py": "tests/test_search.py",
     **dict.fromkeys(
         (
             "kernel/sums/",
-            "analysis/alternating.py",
-            "analysis/theta.py",
-            "analysis/sum_moments.py",
+            "analysis/series.py",
+            "analysis/series.py",
+            "analysis/series.py",
         ),
         "tests/sums",
     ),

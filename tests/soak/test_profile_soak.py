@@ -25,7 +25,7 @@ from symacct import (
 from symacct.kernel.answer import to_fraction
 from symacct.kernel.errors import LimitError, PrecisionError
 from symacct.kernel.limits import limits
-from symacct.mechanisms.mixtures import Overlap
+from symacct.mechanisms.pair import Overlap
 from symacct.profile.conversion import EXACT
 from symacct.profile.losses.density.charts import DensityPair
 from symacct.profile.losses.density.densities import DensityLoss

@@ -8,7 +8,7 @@ import pytest
 from flint import arb, ctx
 
 from symacct import PrecisionError
-from symacct.analysis.alternating import (
+from symacct.analysis.series import (
     accelerated_sum,
     acceleration_weights,
     alternating_sum,

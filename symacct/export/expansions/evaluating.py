@@ -29,8 +29,8 @@ from symacct.mechanisms import Gaussian
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.laplace import LaplacePair
 from symacct.mechanisms.response import ResponsePair
+from symacct.theory.amplification import triples
 from symacct.theory.amplification.pairs import expectation, shape_ratio
-from symacct.theory.amplification.triples import dominated
 
 _NEAR_ONE = 1 + Fraction(1, 10**6)
 _NEAR_BITS = 128
@@ -270,19 +270,19 @@ def _near_one(ctx: SeriesArithmetic, mechanism: Mechanism, gamma: SeriesNumber) 
     return Series(ctx, 1, values, ctx.terms)
 
 
-@dominated.expectation.register
+@triples.expectation.register
 def _(
     ctx: SeriesArithmetic, mechanism: Mechanism, alpha: Order, gamma: SeriesNumber
 ) -> SeriesNumber:
     """Σ_{k>=1} t^k E_Q[m L^k + (−L)^k; P > Q]/k!, L = log m, m = 1−γ+γP/Q, at α = 1 + t."""
     order = None if alpha is None else ctx.number(alpha)
     if isinstance(mechanism, ResponsePair):
-        return dominated.of_answers(ctx, mechanism, alpha, gamma)
+        return triples.of_answers(ctx, mechanism, alpha, gamma)
     if not isinstance(order, Series) or order.first != 0:
         raise no_series("an expectation over the outcomes where P > Q")
 
     def mean(k: int) -> sympy.Expr:
-        return dominated.above_one_of(
+        return triples.above_one_of(
             mechanism, gamma, lambda m: m * sympy.log(m) ** k + (-sympy.log(m)) ** k
         )
 

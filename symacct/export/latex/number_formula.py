@@ -22,8 +22,8 @@ from symacct.kernel.conversion import Conversion, OrderOne
 from symacct.kernel.conversion import named as named_conversion
 from symacct.kernel.errors import AssumptionError, DomainError
 from symacct.kernel.exact import INFINITY, Exact, expression
-from symacct.kernel.failures import Failures, failures
 from symacct.kernel.node import Node
+from symacct.kernel.question import Failures, failures
 from symacct.kernel.symbols import alpha as ALPHA
 from symacct.profile.answer import BestOfRuns, Profile, profile
 from symacct.profile.losses.gaussian import GaussianLoss

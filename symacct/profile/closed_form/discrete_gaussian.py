@@ -8,7 +8,7 @@ from functools import partial
 
 from flint import arb, ctx
 
-from symacct.analysis.theta import log_theta_ratio
+from symacct.analysis.series import log_theta_ratio
 from symacct.kernel import limits
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import ends_of, floor

@@ -37,7 +37,7 @@ from symacct.mechanisms import (
 )
 from symacct.mechanisms.discrete_sum import SummedNoise
 from symacct.mechanisms.integer_noise import LatticeNoise
-from symacct.mechanisms.mixtures import Overlap, noise, one_dimensional
+from symacct.mechanisms.pair import Overlap, noise, one_dimensional
 from symacct.operations.allocation import RandomAllocation
 from symacct.operations.convexify import Convexify
 from symacct.operations.either import Either

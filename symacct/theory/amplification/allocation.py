@@ -1,28 +1,33 @@
-"""Each record in one step of many, exactly: moments of a mean of ratios; docs/proofs.md, 30."""
+"""Random allocation, each record in one step of many: exactly, and by Feldman and Shenfeld."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from fractions import Fraction
 
 from flint import arb
 
 from symacct.analysis.laplace_sums import LaplaceMoments, LaplaceRatio
 from symacct.analysis.lognormal import Lognormal, LognormalMoments
-from symacct.analysis.sum_moments import SumMoments
+from symacct.analysis.series import SumMoments
 from symacct.kernel.arithmetic import BALL, Arithmetic, BallArithmetic, MpmathArithmetic, Number
 from symacct.kernel.arithmetic.ball import precision, rational
-from symacct.kernel.claims import ABOVE_ONE, ADD_REMOVE, Kind
-from symacct.kernel.errors import DomainError
+from symacct.kernel.claims import ABOVE_ONE, ADD_REMOVE, ALL_ORDERS, Kind
+from symacct.kernel.errors import DomainError, OrderError, echo
 from symacct.kernel.exact import Order, exact
 from symacct.kernel.node import Node
-from symacct.kernel.sources import SYMACCT
-from symacct.kernel.theorem_registry import theorem
+from symacct.kernel.sources import FS25, SYMACCT
+from symacct.kernel.theorem_registry import always, theorem
 from symacct.mechanisms import Gaussian, VectorLaplace
 from symacct.operations.allocation import RandomAllocation
 from symacct.theory.amplification.pairs import shape_ratio
 from symacct.theory.rdp_curve import RDPCurve
+
+# --- moments of a mean of ratios
+#
+# Each record in one step of many, exactly: moments of a mean of ratios; docs/proofs.md, 30.
 
 _GUARD = 16  # bits of a moment beyond those that its logarithm has
 
@@ -127,3 +132,82 @@ def _moments(mechanism: Node, steps: int) -> SumMoments:
 def _bits(variance: arb, steps: int) -> int:
     lost = float((steps / variance).log()) / math.log(2) if variance < steps else 0.0
     return BALL.bits + math.ceil(lost) + _GUARD
+
+
+# --- Feldman, Shenfeld 2025
+#
+# Feldman, Shenfeld 2025: each record in one step of many; docs/proofs.md, section 30.
+
+LAST = 256  # order: its square is about the number of products
+_TIMES = 4  # the bits asked
+
+
+@theorem(
+    "ALLOCATION-TOLD",
+    operation=RandomAllocation,
+    kind=Kind.UPPER,
+    source=SYMACCT.at("docs/proofs.md, section 30"),
+    orders=ALL_ORDERS,
+    adjacency=ADD_REMOVE,
+    applies=always,
+    monotone=True,
+    status="proved",
+)
+def told(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> Number:
+    """ε′(α) <= ε(α), as if the step were revealed"""
+    return eps(alpha)
+
+
+@theorem(
+    "FS25-DIRECT",
+    operation=RandomAllocation,
+    kind=Kind.UPPER,
+    source=FS25.at(
+        "the direct bounds of the authors' program; SYMACCT, docs/proofs.md, section 30"
+    ),
+    orders=ABOVE_ONE,
+    adjacency=ADD_REMOVE,
+    assumes=f"$α <= {LAST}$",
+    applies=always,
+    monotone=True,
+    partial=True,
+    status="proved",
+)
+def direct(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> Number:
+    """ε′(α) <= max( ε(1 + (α−1)/T), log M(α)/(α−1) ), M(α) = α! T^{−α} [z^α] (Σ_k e^{(k−1)ε(k)}
+    z^k/k!)^T at whole orders, log M a chord between them"""
+    if not isinstance(alpha, int | Fraction):
+        raise OrderError(
+            "FS25-DIRECT: found a symbol without a value, needed numbers, because "
+            "the order is the last term of sums"
+        )
+    if alpha > LAST:
+        raise OrderError(f"FS25-DIRECT: found {echo(alpha)}, needed an order up to {LAST}")
+    below, above = math.floor(alpha), math.ceil(alpha)
+    if ctx.is_infinite(eps(above)):
+        return eps(above)
+    part, (low, high) = ctx.number(alpha - below), log_moments(ctx, eps, steps, (below, above))
+    removed = ((1 - part) * low + part * high) / ctx.number(alpha - 1)
+    return ctx.maximum(removed, eps(1 + Fraction(alpha - 1) / steps))
+
+
+def log_moments(ctx: Arithmetic, eps: RDPCurve, steps: int, orders: Iterable[int]) -> list[Number]:
+    """log M(n) at these n >= 1, by the coefficients of h = f^T: f·h′ = T·f′·h and f(0) = 1.
+
+    So each follows from those before it, which are remembered.
+    """
+    known, excess, one = eps.remember("allocated"), eps.excesses(), ctx.number(1)
+    terms, power = known[steps] or ([one, one], [one])
+    known[steps] = terms, power
+
+    def log_moment(order: int) -> Number:
+        for n in range(len(power), order + 1):
+            if n > 1:
+                terms.append((1 + excess(n)) / math.factorial(n))
+            parts = ((k * (steps + 1) - n) * terms[k] * power[n - k] for k in range(1, n + 1))
+            power.append(sum(parts, ctx.number(0)) / n)
+        return ctx.log(power[order] * math.factorial(order) / ctx.number(steps) ** order)
+
+    # Moments are next to 1, which balls tell by themselves.
+    with ctx.mp.workprec(_TIMES * ctx.bits) if isinstance(ctx, MpmathArithmetic) else nullcontext():
+        return [ctx.number(0) if order == 1 else log_moment(order) for order in orders]

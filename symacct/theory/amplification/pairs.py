@@ -34,18 +34,20 @@ from symacct.kernel.sources import MTZ19, VEH14, WBK19
 from symacct.kernel.sums.binomial_sums import Terms
 from symacct.kernel.sums.local import LocalProduct
 from symacct.kernel.theorem_registry import Bound, rough_curve, theorem
-from symacct.laws.direction import FiniteDirection
+from symacct.laws.law import FiniteDirection
 from symacct.mechanisms import Gaussian
 from symacct.mechanisms.integer_noise import IntegerNoise
 from symacct.mechanisms.laplace import LaplacePair
-from symacct.mechanisms.mixtures import (
+from symacct.mechanisms.pair import (
+    DistributionPair,
     MixtureDirection,
     has_closed_form,
+    largest_of,
     mixed,
+    mixture,
     noise,
     why_not_mixed,
 )
-from symacct.mechanisms.pair import DistributionPair, largest_of, mixture
 from symacct.mechanisms.response import ResponsePair
 from symacct.operations.subsample import SAMPLINGS, SubsampleWithoutReplacement
 from symacct.theory.amplification.zw19 import log_sum, sampled_pure

@@ -16,7 +16,7 @@ from symacct.kernel import symbols
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.exact import Exact, expression, sympy
 from symacct.laws.density import Density
-from symacct.mechanisms.mixtures import Overlap
+from symacct.mechanisms.pair import Overlap
 from symacct.profile.losses.density.charts import DensityPair
 from symacct.profile.losses.density.densities import DensityLoss
 

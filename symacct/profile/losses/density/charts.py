@@ -21,7 +21,7 @@ from symacct.kernel.errors import PrecisionError
 from symacct.kernel.exact import Exact
 from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import ball
-from symacct.mechanisms.mixtures import Overlap
+from symacct.mechanisms.pair import Overlap
 
 _BEND = 64  # from this T on its logarithm is the variable
 

@@ -1,28 +1,165 @@
-"""DP-SGD and BandMF as expressions: what is run, how often, with which sensitivity."""
+"""Whole training runs as expressions: what is drawn, how often, with which sensitivity."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import zip_longest
 
-from symacct.kernel import arguments
+from flint import arb
+
+from symacct.kernel import arguments, limits
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import ceiling, floor, precision
+from symacct.kernel.arithmetic.ball import ceiling, floor, precision, rational
 from symacct.kernel.claims import ADD_REMOVE, REPLACE_ONE, Adjacency
 from symacct.kernel.claims import adjacency as named_adjacency
 from symacct.kernel.errors import AdjacencyError, DomainError, RoundedWarning, echo, warn
-from symacct.kernel.exact import Exact, Numeric, sympy
-from symacct.kernel.node import Node
+from symacct.kernel.exact import Exact, Numeric, exact, sympy, text
+from symacct.kernel.node import Node, as_node
 from symacct.kernel.operation import Compose
-from symacct.kernel.parameters import positive, whole
-from symacct.mechanisms import Gaussian
+from symacct.kernel.parameters import positive, rate, whole
+from symacct.kernel.sums.balls import up_to
+from symacct.laws import Normal, NormalMixture
+from symacct.mechanisms import DistributionPair, Gaussian
 from symacct.mechanisms.matrix import rows_of
 from symacct.operations.allocation import RandomAllocation
+from symacct.operations.either import Either
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
+
+# --- truncated Poisson batches
+#
+# Poisson batches that are cut to a largest size, as an expression; proofs.md, section 27.
+
+_BITS, _DIGITS = 256, 20  # of the sums, and of the numbers that are written
+_MOST_RECORDS = 10**7
+_CUT = (
+    "each of the {n} records is kept independently with probability {gamma}; if more than {batch} "
+    "are kept, {batch} of them are drawn at random; each batch is drawn anew, and which records it "
+    "has is kept secret (symacct, docs/proofs.md, section 27)"
+)
+
+
+def truncated_poisson(
+    mechanism: Node,
+    gamma: Numeric,
+    n: Numeric,
+    batch: Numeric,
+    adjacency: str | Adjacency = "add_remove",
+) -> Node:
+    """A Poisson sample of n records that is cut to `batch` random records if it has more.
+
+    The result is an upper bound for add/remove neighbours, where n is the size of the larger
+    dataset, or for a replaced record. With the probability that a batch is cut, the bound counts
+    the noise for a record that takes another's place, and otherwise the sampled noise. `mechanism`
+    is noise for the sensitivity of one record, `gamma` is the rate of the sample, and `adjacency`
+    is "add_remove" or "replace_one". No sampling may be put above it. ε(α) is in nats. Raises
+    DomainError.
+
+    >>> from symacct import Gaussian
+    >>> truncated_poisson(Gaussian(1), "1/2", 4, 4)
+    PoissonSubsample(Gaussian(1), '1/2')
+    >>> print(truncated_poisson(Gaussian(4), "1/100", 1000, 30).rdp(8, digits=4))
+    0.00002589
+    """
+    noise = as_node(mechanism, "truncated_poisson, mechanism")
+    replaced = noise.for_group(2)
+    if replaced is None:
+        raise DomainError(
+            f"truncated_poisson, mechanism: found {echo(mechanism)}, needed noise such as "
+            "Gaussian(5), for which the cost of a replaced record is known"
+        )
+    share = rate(gamma, "truncated_poisson, gamma")
+    records = whole(n, "truncated_poisson, n", least=1)
+    most = whole(batch, "truncated_poisson, batch", least=1)
+    if not isinstance(share, Fraction) or 1 - Fraction(1, 10**_DIGITS) < share < 1:
+        raise DomainError(
+            f"gamma: found {echo(gamma)}, needed a rational number that is not close to 1"
+        )
+    if records > _MOST_RECORDS:
+        raise DomainError(f"n: found {echo(n)}, needed n <= {_MOST_RECORDS:,}")
+    relation = named_adjacency(adjacency)
+    if relation not in (ADD_REMOVE, REPLACE_ONE):
+        raise DomainError(
+            f"truncated_poisson, adjacency: found {echo(adjacency)}, needed 'add_remove' or "
+            "'replace_one'"
+        )
+    if most >= records or share == 0:
+        return PoissonSubsample(noise, share, relation)
+    in_a_place = SubsampleWithoutReplacement if relation == REPLACE_ONE else PoissonSubsample
+    premise = _CUT.format(n=records, gamma=text(share), batch=most)
+    if share == 1:
+        return PostProcess(in_a_place(replaced, Fraction(most, records)), records, premise)
+    cut, rate_of_cut, grown = _rounded_up(share, records, most)
+    sampled = PoissonSubsample(noise, grown, relation)
+    return PostProcess(Either(in_a_place(replaced, rate_of_cut), sampled, cut), records, premise)
+
+
+def _rounded_up(gamma: Fraction, n: int, batch: int) -> tuple[Fraction, Fraction, Fraction]:
+    """P[J >= B], γ̄ = B P[Bin(n, γ) > B]/(n P[J >= B]), J ~ Bin(n−1, γ), and γ, to so many digits.
+
+    What rounding the first adds to one part, what is added to γ gives the other one more.
+    """
+    with precision(_BITS):
+        cut, kept = tails(n - 1, gamma, batch)
+        bits = floor(-cut.min(kept).log() / arb.const_log2())
+        limits.check("parameter_bits", bits, "truncated_poisson, chance of a cut batch in bits")
+        more, _ = tails(n, gamma, batch + 1)
+        rate_of_cut = (batch * more / (n * cut)).min(arb(1))
+        step = _unit(rational(cut.min(kept).lower()))
+        share = _up(cut, step)
+        grown = gamma * (1 + Fraction(4, 10**_DIGITS))
+        return min(share, Fraction(1)), _up(rate_of_cut, _unit(rational(rate_of_cut))), grown
+
+
+def _unit(x: Fraction) -> Fraction:
+    """10^k, not above x/10^digits."""
+    return Fraction(10) ** (math.floor(_log10(x) - 1e-6) - _DIGITS)
+
+
+def _log10(x: Fraction) -> float:
+    return math.log10(x.numerator) - math.log10(x.denominator)
+
+
+def _up(x: arb, unit: Fraction) -> Fraction:
+    return math.ceil(rational(x.upper()) / unit) * unit
+
+
+def tails(count: int, gamma: Fraction, first: int) -> tuple[arb, arb]:
+    """P[Bin(count, γ) >= first] and the rest, the smaller one summed: its quotients fall."""
+    odds = BALL.number(gamma / (1 - gamma))
+    if first > count * gamma:
+        mass, steps = binomial_mass(count, gamma, first), range(first, count + 1)
+        above = _summed(mass, (odds * (count - k) / (k + 1) for k in steps))
+        return above, 1 - above
+    mass, steps = binomial_mass(count, gamma, first - 1), range(first - 1, -1, -1)
+    below = _summed(mass, (arb(k) / ((count - k + 1) * odds) for k in steps))
+    return 1 - below, below
+
+
+def binomial_mass(count: int, gamma: Fraction, k: int) -> arb:
+    """C(count, k) γ^k (1−γ)^{count−k}"""
+    ways = arb(count + 1).lgamma() - arb(k + 1).lgamma() - arb(count - k + 1).lgamma()
+    rate_log, kept_log = BALL.number(gamma).log(), BALL.number(1 - gamma).log()
+    return (ways + k * rate_log + (count - k) * kept_log).exp()
+
+
+def _summed(mass: arb, quotients: Iterable[arb]) -> arb:
+    """The sum of terms whose quotients fall, the first being `mass`; a geometric rest."""
+    total, least = arb(0), arb(2) ** -_BITS
+    for quotient in quotients:
+        total += mass
+        if quotient < 1 and mass < total * least:
+            return total + up_to(mass * quotient / (1 - quotient))
+        mass *= quotient
+    return total
+
+
+# --- DP-SGD and BandMF
+#
+# DP-SGD and BandMF as expressions: what is run, how often, with which sensitivity.
 
 #: Each sampling with what two of its samples can move a sum of records clipped to norm 1 by: one
 #: holds the record or not, or holds another record in its place.
@@ -313,3 +450,105 @@ def _columns(strategy: object, steps: int, bands: int) -> tuple[Counter[Fraction
 
 def _square(column: Iterable[Fraction]) -> Fraction:
     return sum((x * x for x in column), Fraction(0))
+
+
+# --- samples with replacement
+#
+# Samples drawn with replacement, as a pair of mixtures; proofs.md, section 33.
+
+_BITS, _DIGITS = 256, 20  # of the chances, and of the numbers that are written
+_TOLD_DIGITS = 9  # of the chances that a coin has
+_NAME = "sample_with_replacement"
+
+
+def sample_with_replacement(
+    mechanism: Node, n: Numeric, batch: Numeric, adjacency: str | Adjacency = "add_remove"
+) -> Node:
+    """The mechanism on a sample that is drawn with replacement: `batch` draws from n records.
+
+    A record that is drawn j times, with j ~ Bin(batch, 1/n), moves the query by jΔ. `mechanism` is
+    Gaussian noise with the sensitivity of replacing one record of the batch. The result is exact
+    for add/remove neighbours, where n is the size of the larger dataset, and a bound for
+    replace-one neighbours. It is no smaller for fewer records: GroupPrivacy wants the size at the
+    start of its last step, and no sampling, which leaves fewer records, may be put above it. The
+    possible numbers of draws are told apart up to the limit "terms". For (ε, δ), conversion="exact"
+    gives the truth, because Rényi orders also pay for numbers of draws that never occur.
+    `baselines.with_replacement` is a bound for many steps, for larger batches and for a replaced
+    record. `adjacency` names the neighbours. ε(α) is in nats. Raises DomainError, LimitError.
+
+    >>> from symacct import Gaussian
+    >>> print(sample_with_replacement(Gaussian(4), 1000, 10).rdp(2, digits=6))
+    6.45318e-6
+    """
+    noise = as_node(mechanism, f"{_NAME}, mechanism")
+    draws = whole(batch, f"{_NAME}, batch", least=1)
+    records = whole(n, f"{_NAME}, n", least=2)
+    limits.check("terms", draws + 1, f"{_NAME}, numbers of times that a record may be drawn")
+    return moved_by_draws(noise, chances(records, draws, draws)[0], adjacency, records)
+
+
+def moved_by_draws(
+    noise: Node,
+    weights: tuple[Fraction, ...],
+    adjacency: str | Adjacency,
+    records: int | None = None,
+) -> Node:
+    """Noise moved by jΔ with the j-th weight, against noise, or against it moved the other way."""
+    if not isinstance(noise, Gaussian) or not noise.is_one_query:
+        raise DomainError(
+            f"{_NAME}, mechanism: found {echo(noise)}, needed Gaussian noise on one query"
+        )
+    relation = named_adjacency(adjacency)
+    if relation not in (ADD_REMOVE, REPLACE_ONE):
+        raise AdjacencyError(
+            f"{_NAME}: found adjacency {relation}, needed 'add_remove' or 'replace_one'"
+        )
+    variance = exact(noise.sigma**2)
+    moves = [j * noise.sensitivity for j in range(len(weights))]
+    P = NormalMixture(moves, weights, variance)  # noqa: N806
+    if relation == ADD_REMOVE:
+        return DistributionPair(P, Normal(0, variance), ADD_REMOVE, "P", records)
+    other = NormalMixture([-x for x in moves], weights, variance)
+    return PostProcess(DistributionPair(P, other, REPLACE_ONE, records=records))
+
+
+def told_draws(noise: Gaussian, weights: tuple[Fraction, ...], spare: Fraction) -> Node:
+    """What a batch tells of a record replaced, by a coin that tells j >= 1 with probability λ_j.
+
+    The record is then drawn j times with probability p_j/λ_j, else never. λ_j is
+    P[J = j | J >= 1], and `spare`, at most P[J = 0], goes to more draws than one.
+    """
+    unit, drawn = 10**_TOLD_DIGITS, 1 - weights[0]
+    told = [
+        Fraction(math.ceil(unit * ((1 - spare) * p / drawn + spare / 2**j)), unit)
+        for j, p in enumerate(weights[2:], 1)
+    ]
+    shares = (1 - sum(told, Fraction(0)), *told)
+    moved = (Gaussian(noise.sigma, j * noise.sensitivity) for j in range(1, len(weights)))
+    parts = zip(shares, weights[1:], moved, strict=True)
+    return _by_a_coin([(s, SubsampleWithoutReplacement(m, p / s)) for s, p, m in parts])
+
+
+def _by_a_coin(parts: Sequence[tuple[Fraction, Node]]) -> Node:
+    """One of them, with their chances, as few coins above each other as can be."""
+    if len(parts) == 1:
+        return parts[0][1]
+    middle = len(parts) // 2
+    first, every = (sum(share for share, _ in some) for some in (parts[:middle], parts))
+    return Either(_by_a_coin(parts[:middle]), _by_a_coin(parts[middle:]), first / every)
+
+
+def chances(n: int, draws: int, most: int) -> tuple[tuple[Fraction, ...], Fraction]:
+    """P[J = j | J <= most], J ~ Bin(draws, 1/n), rounded to the largest j, and P[J > most]."""
+    share = Fraction(1, n)
+    if most >= draws:
+        every = range(draws + 1)
+        exactly = (math.comb(draws, j) * share**j * (1 - share) ** (draws - j) for j in every)
+        return tuple(exactly), Fraction(0)
+    with precision(_BITS):
+        lost, kept = tails(draws, share, most + 1)
+        parts = [binomial_mass(draws, share, j) / kept for j in range(most + 1)]
+        unit = Fraction(1, 10 ** (_DIGITS - math.floor(float(parts[-1].log()) / math.log(10))))
+        lower = [math.floor(rational(part.lower()) / unit) * unit for part in parts[:-1]]
+        above = math.ceil(rational(lost.upper()) / unit) * unit
+    return (*lower, 1 - sum(lower, Fraction(0))), above

@@ -1,0 +1,1080 @@
+"""The largest Rényi divergence of a sampled mechanism, as that of three laws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache, singledispatch
+from itertools import permutations, product
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from symacct.analysis.normal_mixtures import sampled_relative_entropy
+from symacct.analysis.sampled_laplace import gaussian_upper_half, laplace_upper_half
+from symacct.analysis.triangles import (
+    WIDE,
+    BellMajorant,
+    Triangles,
+    Triple,
+    lattice_of,
+    line_excess,
+    line_log_excess,
+    plan,
+    rows_of,
+    triple_excess,
+    triple_log_excess,
+)
+from symacct.analysis.worst_triangle import Place, highest, is_far_beyond, raised_end, worst
+from symacct.kernel.arithmetic import (
+    BALL,
+    Arithmetic,
+    BallArithmetic,
+    Float64Arithmetic,
+    LogNumber,
+    MpmathArithmetic,
+    Number,
+    SymbolicArithmetic,
+)
+from symacct.kernel.arithmetic.ball import nearest_rational, precision
+from symacct.kernel.arithmetic.mp import quadrature
+from symacct.kernel.arithmetic.symbolic import written
+from symacct.kernel.claims import (
+    ADD_REMOVE,
+    ALL_ORDERS,
+    FINITE_ORDERS,
+    INTEGER_ORDERS,
+    REPLACE_ONE,
+    Kind,
+    Orders,
+)
+from symacct.kernel.errors import DomainError, PrecisionError
+from symacct.kernel.exact import INFINITY, Exact, Order, array_order, expression, sympy
+from symacct.kernel.node import Node
+from symacct.kernel.sources import SYMACCT
+from symacct.kernel.sums.balls import steered_by_floats, up_to
+from symacct.kernel.sums.differences import GUARD_BITS
+from symacct.kernel.theorem_registry import always, theorem
+from symacct.laws.law import FiniteDirection
+from symacct.mechanisms import (
+    FiniteMechanism,
+    Gaussian,
+    Laplace,
+    PureDP,
+    RandomizedResponse,
+    ScalarGaussian,
+)
+from symacct.mechanisms.finite import alike_once
+from symacct.mechanisms.integer_noise import IntegerNoise
+from symacct.mechanisms.laplace import LaplacePair
+from symacct.mechanisms.response import ResponsePair
+from symacct.operations.subsample import (
+    SAMPLINGS,
+    PoissonSubsample,
+    SubsampleWithoutReplacement,
+    one_query,
+)
+from symacct.theory.amplification.pairs import falling_in, from_pair, rising_in_rate, shape_ratio
+from symacct.theory.amplification.zw19 import has_one_pair, log_moment, sampled_pure
+from symacct.theory.rdp_curve import RDPCurve
+
+# --- formulas that cancel
+#
+# A formula whose leading terms cancel, evaluated in each arithmetic to all of its digits.
+
+#: (arithmetic, the mechanism's curve in it, α, γ) → a number >= 0.
+Formula = Callable[[Any, Any, Any, Any], Any]
+
+
+def carefully(
+    ctx: Arithmetic, formula: Formula, eps: RDPCurve, alpha: Order, gamma: Exact
+) -> Number:
+    """The formula itself: a ball says how many digits it lost, and an expression loses none."""
+    if isinstance(ctx, MpmathArithmetic):
+        return _with_digits_to_spare(ctx, formula, eps, alpha, gamma)
+    if isinstance(ctx, Float64Arithmetic):
+        return _rounded(ctx, formula, eps, alpha, gamma)
+    return formula(ctx, eps, alpha, gamma)
+
+
+def _with_digits_to_spare(
+    ctx: MpmathArithmetic, formula: Formula, eps: RDPCurve, alpha: Order, gamma: Exact
+) -> Number:
+    """A value that is the square of what it is made of loses half of its digits."""
+    finer = MpmathArithmetic(4 * ctx.bits)
+    return ctx.mp.mpf(1) * ctx.mp.make_mpf(formula(finer, eps.using(finer), alpha, gamma)._mpf_)
+
+
+def _rounded(
+    ctx: Float64Arithmetic, formula: Formula, eps: RDPCurve, alpha: Order, gamma: Exact
+) -> LogNumber:
+    """Certified values: float64 has no digits to lose."""
+    if isinstance(alpha, np.ndarray):
+        found = [_rounded(ctx, formula, eps, array_order(one), gamma) for one in alpha.ravel()]
+        parts = zip(*((one.sign, one.log, one.error) for one in found), strict=True)
+        return LogNumber(*(np.reshape(part, alpha.shape) for part in parts))
+    return ctx.from_balls(lambda: formula(BALL, eps.using(BALL), alpha, gamma))
+
+
+# --- a dominating pair
+#
+# Fixed size, a record replaced, from one pair that dominates all neighbours: one expectation.
+
+
+def has_dominating_pair(node: Node) -> str | None:
+    """One pair dominates, and its expectations are known: noise and two answers."""
+    mechanism = one_query(node.mechanism)  # type: ignore[attr-defined]
+    if not isinstance(mechanism, Gaussian | LaplacePair | IntegerNoise | ResponsePair):
+        return (
+            "it is computed for noise, Gaussian compositions, randomized response and pure DP, "
+            f"got {type(mechanism).__name__}"
+        )
+    return None
+
+
+@theorem(
+    "TRIPLE-DOMINATED",
+    operation=SubsampleWithoutReplacement,
+    kind=Kind.UPPER,
+    source=SYMACCT.at("docs/proofs.md, section 14, Theorem U"),
+    orders=FINITE_ORDERS,
+    adjacency=REPLACE_ONE,
+    assumes="one pair $(P, Q)$ dominates every neighbouring pair, in either order",
+    applies=has_dominating_pair,
+    monotone=False,
+    default=True,
+    tight=False,
+    takes_exact=True,
+    status="proved",
+)
+@rising_in_rate
+def above_one(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
+    """(α−1) ε′(α) <= log( 1 + E_Q[ψ(1−γ+γL); L > 1] ), L = P/Q, ψ(t) = (t^α − 1)(1 − t^{1−α})"""
+    if gamma == 0:
+        return ctx.number(0)
+    value = carefully(ctx, _expected, eps, alpha, gamma)
+    if isinstance(alpha, int) and alpha == 1:
+        return value
+    return ctx.log1p(value) / (ctx.number(alpha) - 1)
+
+
+def _expected(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
+    return expectation(ctx, one_query(eps.node), None if alpha == 1 else alpha, gamma)
+
+
+def psi(ctx: Arithmetic, alpha: Order, log_t: Any) -> Number:
+    """(t^α − 1)(1 − t^{1−α}), and (t−1) log t where α is None."""
+    if alpha is None:
+        return ctx.expm1(log_t) * log_t
+    order = ctx.number(alpha)
+    return -(ctx.expm1(order * log_t) * ctx.expm1((1 - order) * log_t))
+
+
+@singledispatch
+def expectation(ctx: Arithmetic, mechanism: Any, alpha: Order, gamma: Exact) -> Number:
+    """E_Q[ψ(1−γ+γL); L > 1]"""
+    raise TypeError(f"no expectation for {type(ctx).__name__}")
+
+
+def of_answers(ctx: Arithmetic, mechanism: ResponsePair, alpha: Order, gamma: Exact) -> Number:
+    """ψ(u)/(e+1), u = 1−γ+γe"""
+    pure = mechanism.at_infinity(ctx)
+    log_u = ctx.log1p(ctx.number(gamma) * ctx.expm1(pure))
+    return psi(ctx, alpha, log_u) / (ctx.exp(pure) + 1)
+
+
+def over_integers(ctx: Arithmetic, mechanism: IntegerNoise, alpha: Order, gamma: Exact) -> Number:
+    """Σ Q ψ(1−γ+γL) over L > 1, where 0 <= ψ(t) <= t^α, or t² for α = 1"""
+    rate = ctx.number(gamma)
+
+    def value(log_ratio: Number) -> Number:
+        return psi(ctx, alpha, ctx.log1p(rate * ctx.expm1(log_ratio)))
+
+    return mechanism.expected(ctx, value, 2 if alpha is None else alpha, above_one=True)
+
+
+@expectation.register
+def _(ctx: BallArithmetic, mechanism: Any, alpha: Order, gamma: Fraction) -> Number:
+    if isinstance(mechanism, ResponsePair):
+        return of_answers(ctx, mechanism, alpha, gamma)
+    if isinstance(mechanism, IntegerNoise):
+        return over_integers(ctx, mechanism, alpha, gamma)
+    order = None if alpha is None else Fraction(alpha)
+    half = gaussian_upper_half if isinstance(mechanism, Gaussian) else laplace_upper_half
+    return falling_in(shape_ratio(mechanism), lambda ratio: half(order, gamma, 1 / ratio))
+
+
+@expectation.register
+def _(ctx: MpmathArithmetic, mechanism: Any, alpha: Order, gamma: Fraction) -> Number:
+    if isinstance(mechanism, ResponsePair):
+        return of_answers(ctx, mechanism, alpha, gamma)
+    if isinstance(mechanism, IntegerNoise):
+        return over_integers(ctx, mechanism, alpha, gamma)
+    mp, rate = ctx.mp, ctx.number(gamma)
+
+    def value(log_ratio: Any) -> Any:
+        return psi(ctx, alpha, mp.log1p(rate * mp.expm1(log_ratio)))
+
+    s = 1 / ctx.number(shape_ratio(mechanism))
+    if isinstance(mechanism, LaplacePair):
+        inside = quadrature(
+            mp, lambda y: value(s * y) * mp.exp(-s * (1 + y) / 2), [0, mp.mpf(1) / 2, 1]
+        )
+        return inside * s / 4 + value(s) * mp.exp(-s) / 2
+    high = (1 if alpha is None else ctx.number(alpha)) * s + mp.sqrt(2 * ctx.bits)
+    places = mp.linspace(s / 2, high, int(high * (1 + s) / 4) + 4)
+    total = quadrature(
+        mp, lambda x: value(s * x - s * s / 2) * mp.exp(-x * x / 2), places, method="gauss-legendre"
+    )
+    return total / mp.sqrt(2 * mp.pi)
+
+
+@expectation.register
+def _(ctx: SymbolicArithmetic, mechanism: Any, alpha: Order, gamma: Exact) -> Number:
+    if isinstance(mechanism, ResponsePair):
+        return of_answers(ctx, mechanism, alpha, gamma)
+    order = None if alpha is None else ctx.number(alpha)
+    if isinstance(mechanism, IntegerNoise):
+        rate = ctx.number(gamma)
+        return mechanism.expected(
+            ctx,
+            lambda x: written_psi(order, 1 - rate + rate * sympy.exp(x)),
+            alpha or 2,
+            above_one=True,
+        )
+    return above_one_of(mechanism, gamma, lambda t: written_psi(order, t))
+
+
+def written_psi(order: Any, t: sympy.Expr) -> sympy.Expr:
+    """ψ as it is printed."""
+    return (t - 1) * sympy.log(t) if order is None else (t**order - 1) * (1 - t ** (1 - order))
+
+
+def above_one_of(
+    mechanism: Any, gamma: Any, value: Callable[[sympy.Expr], sympy.Expr]
+) -> sympy.Expr:
+    """E_Q[value(1−γ+γL); L > 1] as an integral over the noise's shape."""
+    z, rate = sympy.Dummy("z", real=True), expression(gamma)
+    s = 1 / expression(shape_ratio(mechanism))
+
+    def at(log_ratio: sympy.Expr) -> sympy.Expr:
+        return value(1 - rate + rate * sympy.exp(log_ratio))
+
+    if isinstance(mechanism, LaplacePair):
+        inside = written.Integral(sympy.exp(-s * (1 + z) / 2) * at(s * z), (z, 0, 1))
+        return s * inside / 4 + at(s) * sympy.exp(-s) / 2
+    density = sympy.exp(-(z**2) / 2) / sympy.sqrt(2 * sympy.pi)
+    return written.Integral(density * at(s * z - s**2 / 2), (z, s / 2, sympy.oo))
+
+
+# --- finitely many laws
+#
+# Mechanisms given by all of their laws: the largest over finitely many triples.
+
+Law = tuple[Any, ...]
+FiniteTriple = tuple[Law, Law, Law]
+
+
+def has_finitely_many_laws(node: Node) -> str | None:
+    """All laws of the mechanism are known, and they are finitely many."""
+    if isinstance(node.mechanism, FiniteMechanism | RandomizedResponse):  # type: ignore[attr-defined]
+        return None
+    return "the mechanism is not given by all of its laws; FiniteMechanism states one that is"
+
+
+@theorem(
+    "TRIPLE-FINITE",
+    operation=SAMPLINGS,
+    kind=Kind.EXACT,
+    source=SYMACCT.at("docs/proofs.md, section 14, Theorem 1"),
+    orders=ALL_ORDERS,
+    adjacency=REPLACE_ONE,
+    assumes="finitely many laws, any two of which are those of neighbours; it is attained if "
+    "$0 < γ < 1$ and there is a third record",
+    applies=has_finitely_many_laws,
+    monotone=True,
+    default=True,
+    tight=True,
+    takes_exact=True,
+    status="proved",
+)
+def record_replaced(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
+    """ε′(α) = max D_α( (1−γ)q + γp ‖ (1−γ)q + γp′ ) over the laws p, p′ and q"""
+    return largest(ctx, eps, alpha, gamma, "TRIPLE-FINITE")
+
+
+@theorem(
+    "TRIPLE-FINITE-ONE",
+    operation=SAMPLINGS,
+    kind=Kind.EXACT,
+    source=SYMACCT.at("docs/proofs.md, section 14, Theorem 1"),
+    orders=ALL_ORDERS,
+    adjacency=ADD_REMOVE,
+    assumes="finitely many laws, any two of which are those of neighbours",
+    applies=has_finitely_many_laws,
+    monotone=True,
+    default=True,
+    tight=True,
+    takes_exact=True,
+    status="proved",
+)
+def record_added_or_removed(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
+    """ε′(α) = max{ D_α(m‖q), D_α(q‖m) } over m = (1−γ)q + γp and the laws p and q"""
+    return largest(ctx, eps, alpha, gamma, "TRIPLE-FINITE-ONE")
+
+
+def largest(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact, name: str) -> Number:
+    """The largest D_α over the triples; what does not depend on the order is remembered."""
+    if gamma == 0:
+        return ctx.number(0)
+    known = eps.remember(f"triples of laws, {name}")
+    if gamma not in known:
+        directions = worst_directions(eps.node, gamma, name)
+        known[gamma] = directions, [one.curve(ctx) for one in directions]
+    directions, curves = known[gamma]
+    if isinstance(alpha, int | float) and alpha in (1, INFINITY):
+        return ctx.maximum(*(one.at(ctx, alpha) for one in directions))
+    return ctx.maximum(*(curve(alpha) for curve in curves))
+
+
+def worst_directions(mechanism: Any, gamma: Exact, name: str) -> list[FiniteDirection]:
+    """The pairs of mixtures of which one is the worst: of any three laws, or of two."""
+    triples = _any_three if name == "TRIPLE-FINITE" else _one_is_the_third
+    return [FiniteDirection(masses) for masses in mixtures(triples(laws_of(mechanism)), gamma)]
+
+
+def laws_of(mechanism: Any) -> tuple[Law, ...]:
+    """All laws of the mechanism."""
+    if isinstance(mechanism, RandomizedResponse):
+        p = mechanism.p
+        return (p, 1 - p), (1 - p, p)
+    laws: tuple[Law, ...] = mechanism.laws
+    return laws
+
+
+def _any_three(laws: tuple[Law, ...]) -> Iterator[FiniteTriple]:
+    """(p, p′, q) with p ≠ p′."""
+    return ((p, other, q) for (p, other), q in product(permutations(laws, 2), laws))
+
+
+def _one_is_the_third(laws: tuple[Law, ...]) -> Iterator[FiniteTriple]:
+    """(p, q, q) and (q, p, q)."""
+    for p, q in permutations(laws, 2):
+        yield from ((p, q, q), (q, p, q))
+
+
+def mixtures(triples: Iterable[FiniteTriple], gamma: Exact) -> tuple[Any, ...]:
+    """(m, n) for every outcome of each triple, those alike but once."""
+
+    def mixed(triple: FiniteTriple) -> tuple[tuple[Any, Any], ...]:
+        return tuple(
+            (q + gamma * (p - q), q + gamma * (other - q))
+            for p, other, q in zip(*triple, strict=True)
+        )
+
+    return alike_once(map(mixed, triples))
+
+
+# --- Gaussian noise, Poisson sampling
+#
+# Gaussian noise, Poisson sampling, a record replaced: the two records at opposite ends.
+
+
+def is_gaussian(node: Node) -> str | None:
+    """The Gaussian mechanism; two normal laws are not all of it."""
+    if isinstance(node.mechanism, Gaussian):  # type: ignore[attr-defined]
+        return None
+    return "the mechanism is not the Gaussian one"
+
+
+@theorem(
+    "TRIPLE-GAUSSIAN-POISSON",
+    operation=PoissonSubsample,
+    kind=Kind.EXACT,
+    source=SYMACCT.at("docs/proofs.md, section 14, Gaussian noise"),
+    orders=FINITE_ORDERS,
+    adjacency=REPLACE_ONE,
+    assumes="a Gaussian mechanism, of any dimension; it is attained if $0 < γ < 1$",
+    applies=is_gaussian,
+    monotone=True,
+    default=True,
+    tight=True,
+    takes_exact=True,
+    status="proved",
+)
+@rising_in_rate
+def at_opposite_ends(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
+    """ε′(α) = log E_{x~N(0,1)}[ (1−γ+γe^{δx−δ²/2})^α (1−γ+γe^{−δx−δ²/2})^{1−α} ]/(α−1),
+    δ = Δ/σ, any real α > 1"""
+    if gamma == 0:
+        return ctx.number(0)
+    if gamma == 1:
+        return 4 * eps(alpha)
+    shift = 1 / shape_ratio(eps.node)
+    if isinstance(alpha, int) and alpha == 1:
+        return relative_entropy(ctx, gamma, shift)
+    return gaussian_log_moment(ctx, alpha, gamma, shift) / (ctx.number(alpha) - 1)
+
+
+@singledispatch
+def gaussian_log_moment(ctx: Arithmetic, alpha: Order, gamma: Number, shift: Any) -> Number:
+    """(α−1) ε′(α)"""
+    raise TypeError(f"no expectation for {type(ctx).__name__}")
+
+
+@singledispatch
+def relative_entropy(ctx: Arithmetic, gamma: Number, shift: Any) -> Number:
+    """E[m log(m/n)]"""
+    raise TypeError(f"no expectation for {type(ctx).__name__}")
+
+
+@gaussian_log_moment.register
+def _(ctx: BallArithmetic, alpha: Order, gamma: Fraction, shift: Fraction) -> Number:
+    def excess(ratio: Fraction) -> Number:
+        return line_excess(Triple(Fraction(alpha), gamma, 1 / ratio, -1 / ratio))
+
+    return falling_in(1 / shift, excess).log1p()
+
+
+@relative_entropy.register
+def _(ctx: BallArithmetic, gamma: Fraction, shift: Fraction) -> Number:
+    return falling_in(1 / shift, lambda ratio: sampled_relative_entropy(gamma, ratio, -1))
+
+
+@gaussian_log_moment.register
+def _(ctx: SymbolicArithmetic, alpha: Order, gamma: Number, shift: Any) -> Number:
+    order = ctx.number(alpha)
+    return ctx.log(_integral(ctx, gamma, shift, lambda m, n: m**order * n ** (1 - order)))
+
+
+@relative_entropy.register
+def _(ctx: SymbolicArithmetic, gamma: Number, shift: Any) -> Number:
+    return _integral(ctx, gamma, shift, lambda m, n: m * sympy.log(m / n))
+
+
+def _integral(ctx: SymbolicArithmetic, gamma: Number, shift: Any, value: Any) -> sympy.Expr:
+    x = sympy.Dummy("z", real=True)
+    rate, delta = ctx.number(gamma), ctx.number(shift)
+    m, n = (1 - rate + rate * sympy.exp(s * delta * x - delta**2 / 2) for s in (1, -1))
+    density = sympy.exp(-(x**2) / 2) / sympy.sqrt(2 * sympy.pi)
+    return written.Integral(density * value(m, n), (x, -sympy.oo, sympy.oo))
+
+
+@gaussian_log_moment.register
+def _(ctx: MpmathArithmetic, alpha: Order, gamma: Fraction, shift: Fraction) -> Number:
+    """By mpmath's own quadrature of the convex integrand, which is nonnegative."""
+    order = ctx.number(alpha)
+
+    def gap(mp: Any, u: Any, w: Any) -> Any:
+        growth = order * mp.log1p(u) + (1 - order) * mp.log1p(w)
+        return mp.expm1(growth) - order * u - (1 - order) * w
+
+    return ctx.log1p(_by_quadrature(ctx, gamma, shift, order, gap))
+
+
+@relative_entropy.register
+def _(ctx: MpmathArithmetic, gamma: Fraction, shift: Fraction) -> Number:
+    def gap(mp: Any, u: Any, w: Any) -> Any:
+        return (1 + u) * (mp.log1p(u) - mp.log1p(w)) - u + w
+
+    return _by_quadrature(ctx, gamma, shift, ctx.number(1), gap)
+
+
+def _by_quadrature(
+    ctx: MpmathArithmetic, gamma: Number, shift: Any, order: Any, gap: Any
+) -> Number:
+    mp = ctx.mp
+    with mp.workprec(3 * ctx.bits):
+        rate, delta = ctx.number(gamma), ctx.number(shift)
+        reach = mp.sqrt(4 * ctx.bits)
+        low, high = -reach, reach + order * delta
+
+        def integrand(x: Any) -> Any:
+            u, w = (rate * mp.expm1(s * delta * x - delta**2 / 2) for s in (1, -1))
+            return mp.exp(-x * x / 2) * gap(mp, u, w)
+
+        places = mp.linspace(low, high, int((high - low) * (1 + delta) / 4) + 4)
+        total = quadrature(mp, integrand, places, method="gauss-legendre") / mp.sqrt(2 * mp.pi)
+    return +total
+
+
+@gaussian_log_moment.register
+def _(ctx: Float64Arithmetic, alpha: Order, gamma: Fraction, shift: Fraction) -> Number:
+    """By the nodes that the proof would take."""
+    a, orders = Fraction(float(shift)), np.asarray(alpha)
+    each = map(Fraction, orders.ravel().tolist())
+    logs = [line_log_excess(Triple(one, gamma, a, -a)) for one in each]
+    return ctx.log1p(LogNumber(1.0, np.reshape(np.array(logs), orders.shape)))
+
+
+@relative_entropy.register
+def _(ctx: Float64Arithmetic, gamma: Fraction, shift: Fraction) -> Number:
+    a = Fraction(float(shift))
+    return LogNumber(1.0, Triple(Fraction(1), gamma, a, -a).floats.log_entropy())
+
+
+# --- Gaussian noise, fixed size
+#
+# Gaussian noise of any dimension, fixed size, a record replaced: a triangle, found and proved.
+
+_GAUSSIAN_SHARED: dict[str, Any] = {
+    "operation": SubsampleWithoutReplacement,
+    "source": SYMACCT.at("docs/proofs.md, section 14, Gaussian noise"),
+    "orders": Orders(1, above=True, infinite=False),
+    "adjacency": REPLACE_ONE,
+    "monotone": True,
+    "partial": True,
+    "takes_exact": True,
+    "status": "proved",
+}
+
+
+def in_numbers(node: Node) -> str | None:
+    """Gaussian noise in numbers, of a query that is not declared to be a real number.
+
+    Which triangle is the worst is decided by the numbers.
+    """
+    if isinstance(node.mechanism, ScalarGaussian):  # type: ignore[attr-defined]
+        return "on a line there is no triangle; TRIPLE-LINE is exact there"
+    reason = is_gaussian(node)
+    if reason is None and node.free_symbols:
+        return (
+            "found a symbol without a value, needed numbers: they decide which triangle is "
+            "the worst"
+        )
+    return reason
+
+
+def of_one_query(node: Node) -> str | None:
+    """Gaussian noise, in numbers, on one query: nothing that came before chooses a triangle."""
+    mechanism: Any = node.mechanism  # type: ignore[attr-defined]
+    reason = in_numbers(node)
+    if reason is None and not mechanism.is_one_query:
+        return (
+            "it is about one query, fixed beforehand: where a record's moves may follow what came "
+            f"before, no one triangle is the worst, got {type(mechanism).__name__}"
+        )
+    return reason
+
+
+def of_vectors(node: Node) -> str | None:
+    """Gaussian noise, in numbers, of which three records may make a triangle."""
+    mechanism: Any = node.mechanism  # type: ignore[attr-defined]
+    reason = in_numbers(node)
+    if reason is None and not mechanism.is_of_vectors:
+        return f"needed answers that records move in any direction, got {type(mechanism).__name__}"
+    return reason
+
+
+@theorem(
+    "TRIPLE-GAUSSIAN-LOWER",
+    kind=Kind.LOWER,
+    default=False,
+    assumes="a Gaussian mechanism, of two dimensions or more, parameters that are numbers, "
+    "$0 < γ < 1$ and a third record",
+    applies=of_vectors,
+    **_GAUSSIAN_SHARED,
+)
+@rising_in_rate
+def larger_end(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
+    """ε′(α) >= log max{G(0), G(δ²)}/(α−1), with G as for TRIPLE-GAUSSIAN"""
+    return _gaussian_value(ctx, eps, alpha, gamma, _of_ends)
+
+
+@rising_in_rate
+def float_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
+    """The larger end in float64, which orders are compared by."""
+    return _gaussian_value(ctx, eps, alpha, gamma, _of_ends_in_floats)
+
+
+@rising_in_rate
+def triangle_near(
+    ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact, near: Order
+) -> Number:
+    """The triangle that is the worst at the order `near`, as far as float64 tells, at α."""
+
+    def excess_of_one(ctx: Arithmetic, triangles: Triangles) -> Number:
+        square = _square_of(replace(triangles, alpha=Fraction(near)), ctx.bits)
+        return excess(ctx, triangles.at(square))
+
+    return _gaussian_value(ctx, eps, alpha, gamma, excess_of_one)
+
+
+@theorem(
+    "TRIPLE-GAUSSIAN",
+    kind=Kind.EXACT,
+    default=True,
+    tight=True,
+    steer=float_bound,
+    below=triangle_near,
+    assumes="one Gaussian query, fixed beforehand, of any dimension, parameters that are numbers, "
+    "and a proof of the place of the maximum at this order, without which it gives no value; it is "
+    "attained if $0 < γ < 1$ and there are two dimensions and a third record",
+    applies=of_one_query,
+    **_GAUSSIAN_SHARED,
+)
+@rising_in_rate
+def worst_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
+    """ε′(α) = log max G(B)/(α−1) over 0 <= B <= δ² = (Δ/σ)², G(B) = E[m^α n^{1−α}],
+    m = 1−γ+γX, n = 1−γ+γY, log X ~ N(−δ²/2, δ²), log Y ~ N(−B/2, B) with covariance B/2"""
+    return _gaussian_value(ctx, eps, alpha, gamma, _of_worst)
+
+
+@theorem(
+    "TRIPLE-GAUSSIAN-NEAR",
+    kind=Kind.UPPER,
+    default=True,
+    steer=float_bound,
+    assumes="one Gaussian query, fixed beforehand, of any dimension, parameters that are numbers",
+    applies=of_one_query,
+    **_GAUSSIAN_SHARED,
+)
+@rising_in_rate
+def raised_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
+    """ε′(α) <= log( 1 + (1+s)(max{G(0), G(δ²)} − 1) )/(α−1), with G as for TRIPLE-GAUSSIAN;
+    s is one of 1/1000, 1/50, 3/20 and 1/2 for which no B in [0, δ²] gives more, and 0 for γ = 1"""
+    return _gaussian_value(ctx, eps, alpha, gamma, _of_raised)
+
+
+@theorem(
+    "TRIPLE-GAUSSIAN-UPPER",
+    kind=Kind.UPPER,
+    default=False,
+    assumes="one Gaussian query, fixed beforehand, of any dimension, parameters that are numbers",
+    applies=of_one_query,
+    **_GAUSSIAN_SHARED,
+)
+@rising_in_rate
+def dominating_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
+    """ε′(α) <= log E[m^α n^{1−α}]/(α−1), m = 1−γ+γX, n = 1−γ+γY, log X ~ N(−Aδ²/2, Aδ²),
+    log Y ~ N(−δ²/2, δ²) with covariance δ²/2, A = (161/144)² > 5/4, δ = Δ/σ"""
+    if gamma == 1:
+        return ctx.number(WIDE**2) * eps(alpha)
+    return _gaussian_value(ctx, eps, alpha, gamma, _of_dominating)
+
+
+def _of_dominating(ctx: Arithmetic, triangles: Triangles) -> Number:
+    return excess(ctx, triangles.dominating)
+
+
+def _of_ends(ctx: Arithmetic, triangles: Triangles) -> Number:
+    return ctx.maximum(*(excess(ctx, end) for end in triangles.ends))
+
+
+def _of_ends_in_floats(ctx: Arithmetic, triangles: Triangles) -> Number:
+    return ctx.exp(ctx.number(max(triangles.ends_in_floats)))
+
+
+def _of_worst(ctx: Arithmetic, triangles: Triangles) -> Number:
+    bits = ctx.bits + GUARD_BITS
+    if is_far_beyond(triangles, bits):
+        found = [(triangles.ends[0], arb(2) ** -bits)]
+    else:
+        found = [place.refined(bits) for place in _places(triangles)]
+    return ctx.maximum(*(_at_most(ctx, excess(ctx, triple), share) for triple, share in found))
+
+
+def _at_most(ctx: Arithmetic, value: Number, share: arb) -> Number:
+    """Between a value and what is larger by this share; other arithmetics give the value."""
+    return value * (1 + up_to(share)) if isinstance(ctx, BallArithmetic) else value
+
+
+def _places(triangles: Triangles) -> tuple[Place, ...]:
+    """Of which one is the worst."""
+    places = _worst(triangles)
+    if places is None:
+        raise PrecisionError(
+            f"TRIPLE-GAUSSIAN at order {triangles.alpha}: found no proof of which triangle is the "
+            "worst",
+            remedy="take TRIPLE-GAUSSIAN-NEAR",
+        )
+    return places
+
+
+def _of_raised(ctx: Arithmetic, triangles: Triangles) -> Number:
+    end, share = _raised_end(triangles)
+    return excess(ctx, end) * ctx.number(1 + share)
+
+
+@lru_cache(maxsize=4096)
+def _worst(triangles: Triangles) -> tuple[Place, ...] | None:
+    with precision(53):
+        return worst(triangles)
+
+
+@lru_cache(maxsize=4096)
+def _square_of(triangles: Triangles, bits: int) -> Fraction:
+    """|b|² of the worst triangle, as far as float64 tells, to half of the bits."""
+    with precision(53):
+        return highest(triangles, bits // 2)
+
+
+@lru_cache(maxsize=4096)
+def _raised_end(triangles: Triangles) -> tuple[Triple, Fraction]:
+    with precision(53):
+        return raised_end(triangles)
+
+
+@steered_by_floats
+def _gaussian_value(
+    ctx: Arithmetic,
+    eps: RDPCurve,
+    alpha: Order,
+    gamma: Exact,
+    largest: Callable[[Arithmetic, Triangles], Number],
+) -> Number:
+    if gamma == 0:
+        return ctx.number(0)
+    if gamma == 1:
+        return eps(alpha)
+    if isinstance(alpha, np.ndarray):
+        found = [
+            _gaussian_value(ctx, eps, array_order(one), gamma, largest).value()
+            for one in alpha.ravel()
+        ]
+        return ctx.number(np.reshape(np.array(found, dtype=np.float64), alpha.shape))
+
+    def of_ratio(ratio: Fraction) -> Number:
+        return largest(ctx, Triangles(Fraction(alpha), Fraction(gamma), 1 / ratio))
+
+    ratio = shape_ratio(eps.node)
+    is_ball = isinstance(ctx, BallArithmetic)
+    value = falling_in(ratio, of_ratio) if is_ball else of_ratio(nearest_rational(ratio, ctx.bits))
+    return ctx.log1p(value) / (ctx.number(alpha) - 1)
+
+
+@singledispatch
+def excess(ctx: Arithmetic, triple: Triple) -> Number:
+    """E[m^α n^{1−α}] − 1 of one triangle."""
+    raise DomainError(
+        f"TRIPLE-GAUSSIAN: found {type(ctx).__name__}, needed balls or float64: which triangle is "
+        "the worst is decided by numbers, so there is no one formula"
+    )
+
+
+@excess.register
+def _(ctx: BallArithmetic, triple: Triple) -> Number:
+    return triple_excess(triple)
+
+
+@excess.register
+def _(ctx: MpmathArithmetic, triple: Triple) -> Number:
+    """By the nodes and weights of the balls, summed in mpmath with digits to spare."""
+    nodes = _on_a_line(ctx, triple) if triple.on_a_line else _in_the_plane(ctx, triple)
+    with ctx.mp.workprec(3 * ctx.bits):
+        total = ctx.mp.fsum(nodes) - 1
+    return +total
+
+
+def _on_a_line(ctx: MpmathArithmetic, triple: Triple) -> Iterator[Number]:
+    """hφ(z) m^α n^{1−α} at the nodes z = hi."""
+    with precision(ctx.bits):
+        rule = plan(triple, ctx.bits)
+        rows = list(rows_of(rule, BellMajorant.best(triple, rule.log_tolerance)))
+    mp = ctx.mp
+    with mp.workprec(3 * ctx.bits):
+        alpha, step = ctx.number(triple.alpha), mp.mpf(rule.steps[0])
+        for i, _, _ in rows:
+            z = step * i
+            m, n = (_mixture(ctx, triple, t * t, ctx.number(t) * z) for t in (triple.a, triple.b))
+            yield step * mp.npdf(z) * m**alpha * n ** (1 - alpha)
+
+
+def _in_the_plane(ctx: MpmathArithmetic, triple: Triple) -> Iterator[Number]:
+    """The rows over the nodes (hi, kj) of a·x and b·x."""
+    with precision(ctx.bits):
+        lattice = lattice_of(triple, ctx.bits)
+        (h, k), (rows, places) = map(ctx.mp.mpf, lattice.steps), lattice.box
+    mp, gram = ctx.mp, triple.gram
+    with mp.workprec(3 * ctx.bits):
+        alpha, (first, mixed, second) = ctx.number(triple.alpha), map(ctx.number, gram)
+        double = 2 * ctx.number(gram.determinant)
+        columns = [
+            _mixture(ctx, triple, second, k * j) ** (1 - alpha)
+            * mp.exp(-first * (k * j) ** 2 / double)
+            for j in places
+        ]
+        scale = h * k / (mp.pi * mp.sqrt(2 * double))
+        for i in rows:
+            m, tie = _mixture(ctx, triple, first, h * i), 2 * mixed * h * k * i / double
+            row = mp.polyval(columns[::-1], mp.exp(tie)) * mp.exp(tie * places[0])
+            yield scale * m**alpha * mp.exp(-second * (h * i) ** 2 / double) * row
+
+
+def _mixture(ctx: MpmathArithmetic, triple: Triple, square: Number, log_ratio: Number) -> Number:
+    """1 − γ + γe^{log_ratio − square/2}"""
+    gamma = ctx.number(triple.gamma)
+    return 1 - gamma + gamma * ctx.mp.exp(ctx.number(log_ratio) - ctx.number(square) / 2)
+
+
+@excess.register
+def _(ctx: Float64Arithmetic, triple: Triple) -> LogNumber:
+    return LogNumber(1.0, triple_log_excess(triple))
+
+
+# --- symmetric log-concave noise
+#
+# Symmetric log-concave noise on a real-valued query: the record replaced is the third one.
+
+_LINE_SHARED: dict[str, Any] = {
+    "operation": SubsampleWithoutReplacement,
+    "kind": Kind.EXACT,
+    "source": SYMACCT.at("docs/proofs.md, section 14, Theorem L"),
+    "adjacency": REPLACE_ONE,
+    "assumes": "a real-valued query with Laplace or Gaussian noise; it is attained if "
+    "$0 < γ < 1$ and there is a third record",
+    "monotone": True,
+    "default": True,
+    "tight": True,
+    "status": "proved",
+}
+
+
+def is_on_the_line(node: Node) -> str | None:
+    """Laplace noise, or Gaussian noise that is declared to be of one dimension."""
+    mechanism = node.mechanism  # type: ignore[attr-defined]
+    if isinstance(mechanism, Laplace | ScalarGaussian):
+        return None
+    return (
+        "it is about noise on a real-valued query: Laplace(b), or ScalarGaussian(sigma) for "
+        f"Gaussian noise, got {type(mechanism).__name__}"
+    )
+
+
+@theorem(
+    "TRIPLE-LINE", orders=FINITE_ORDERS, applies=is_on_the_line, takes_exact=True, **_LINE_SHARED
+)
+@rising_in_rate
+def on_the_line(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
+    """ε′(α) = log E_Q[ (1−γ+γP/Q)^α ]/(α−1), where Q is the noise and P is Q moved by Δ"""
+    return from_pair(ctx, eps, alpha, gamma)
+
+
+@theorem("TRIPLE-LINE-WHOLE", orders=INTEGER_ORDERS, applies=is_on_the_line, **_LINE_SHARED)
+def at_whole_orders(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
+    """ε′(α) = log A(α)/(α−1),
+    A(α) = (1−γ)^{α−1}(αγ−γ+1) + Σ_{l=2}^{α} C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)}"""
+    return log_moment(ctx, eps, alpha, gamma) / (ctx.number(alpha) - 1)
+
+
+# --- pure DP
+#
+# Pure DP: the triples whose ratios are as far from each other as ε₀ allows.
+#
+# With e = e^{ε₀}, u = 1−γ+γe, v = 1−γ+γ/e the largest moment is that of two or three answers, in
+# closed form at every real order (docs/proofs.md, section 14).
+
+
+def is_pure(node: Node) -> str | None:
+    """The mechanism is any ε₀-DP one."""
+    if isinstance(node.mechanism, PureDP):  # type: ignore[attr-defined]
+        return None
+    return "what is largest over all ε₀-DP mechanisms need not be attained by this one"
+
+
+def is_no_class(node: Node) -> str | None:
+    """The mechanism is one of the ε₀-DP mechanisms, not all of them."""
+    return "for all ε₀-DP mechanisms there is an exact theorem" if is_pure(node) is None else None
+
+
+def _states(name: str, operation: type[Node], place: str, reads: str) -> Callable[[Order], Number]:
+    """Register the bound as exact for all ε₀-DP mechanisms, and as an upper one for each."""
+
+    def register(bound: Any) -> Any:
+        shared: dict[str, Any] = {
+            "operation": operation,
+            "source": SYMACCT.at(f"docs/proofs.md, section 14, {place}"),
+            "orders": ALL_ORDERS,
+            "adjacency": REPLACE_ONE,
+            "monotone": True,  # with ε₀ the class of mechanisms grows
+            "takes_exact": True,
+            "status": "proved",
+        }
+        theorem(
+            name,
+            kind=Kind.EXACT,
+            assumes=f"all $ε₀$-DP mechanisms, for {reads} neighbours; it is attained for "
+            "$0 < γ < 1$",
+            applies=is_pure,
+            tight=True,
+            default=True,
+            **shared,
+        )(bound)
+        theorem(
+            f"{name}-UPPER",
+            kind=Kind.UPPER,
+            assumes=f"a finite $ε(∞)$, for {reads} neighbours; otherwise there is no bound",
+            applies=is_no_class,
+            tight=False,
+            default=True,
+            **shared,
+        )(bound)
+        return bound
+
+    return register
+
+
+@_states("TRIPLE-PURE", SubsampleWithoutReplacement, "Theorem 2", "replace-one")
+def of_fixed_size(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
+    """(α−1) ε′(α) = log max{ (u^α + e v^α)/(e+1), (u^α + u^{1−α} + e(1−γ) + γ)/(e+2) },
+    e = e^{ε(∞)}, u = 1−γ+γe, v = 1−γ+γ/e"""
+    return _pure_value(ctx, eps, alpha, gamma, _FIXED_SIZE)
+
+
+@_states("TRIPLE-PURE-POISSON", PoissonSubsample, "Theorem 3", "add/remove")
+def of_poisson(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
+    """(α−1) ε′(α) = log( (u^α v^{1−α} + v^α u^{1−α} + (e−1)v)/(e+1) ),
+    e = e^{ε(∞)}, u = 1−γ+γe, v = 1−γ+γ/e"""
+    return _pure_value(ctx, eps, alpha, gamma, _POISSON)
+
+
+class FixedSize:
+    """The largest of the moment of two answers and that of three."""
+
+    def excess(self, ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
+        """max{ u^α − 1 + e(v^α − 1), (e+1)/(e+2) (u^α − 1)(u^α − u)/u^α }/(e+1)"""
+        e, step, log_u, log_v = numbers(ctx, eps, gamma)
+        order = ctx.number(alpha)
+        rise = ctx.expm1(order * log_u)
+        two = (rise + e * ctx.expm1(order * log_v)) / (e + 1)
+        three = rise * (rise - step) / ((rise + 1) * (e + 2))
+        return ctx.maximum(two, three)
+
+    def moment(self, ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
+        """max{ (u^α + e v^α)/(e+1), (u^α + u^{1−α} + e(1−γ) + γ)/(e+2) }, as it is printed."""
+        e, u, v = printed(ctx, eps, gamma)
+        order = ctx.number(alpha)
+        two = (u**order + e * v**order) / (e + 1)
+        three = (u**order + u ** (1 - order) + e * (1 - gamma) + gamma) / (e + 2)
+        return ctx.maximum(two, three)
+
+    def relative_entropy(
+        self, ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number
+    ) -> Number:
+        """max{ (u log u + e v log v)/(e+1), (u−1) log u/(e+2) }"""
+        e, step, log_u, log_v = numbers(ctx, eps, gamma)
+        two = (ctx.exp(log_u) * log_u + e * ctx.exp(log_v) * log_v) / (e + 1)
+        return ctx.maximum(two, step * log_u / (e + 2))
+
+    def largest_ratio(self, ctx: Arithmetic, eps: RDPCurve, gamma: Number) -> Number:
+        """log u"""
+        return numbers(ctx, eps, gamma)[2]
+
+
+class AntitheticCoupling:
+    """The antithetic coupling: the one ratio is e where the other is 1/e."""
+
+    def excess(self, ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
+        """v (1 − t^{1−α})(t^α − 1)/(e+1), t = u/v"""
+        e, _, log_u, log_v = numbers(ctx, eps, gamma)
+        order, log_t = ctx.number(alpha), log_u - log_v
+        rise = -(ctx.expm1((1 - order) * log_t) * ctx.expm1(order * log_t))
+        return ctx.exp(log_v) * rise / (e + 1)
+
+    def moment(self, ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
+        """(u^α v^{1−α} + v^α u^{1−α} + (e−1)v)/(e+1), as it is printed."""
+        e, u, v = printed(ctx, eps, gamma)
+        order = ctx.number(alpha)
+        there, back = u**order * v ** (1 - order), v**order * u ** (1 - order)
+        return (there + back + (e - 1) * v) / (e + 1)
+
+    def relative_entropy(
+        self, ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number
+    ) -> Number:
+        """(u − v) log(u/v)/(e+1)"""
+        e, _, log_u, log_v = numbers(ctx, eps, gamma)
+        log_t = log_u - log_v
+        return ctx.exp(log_v) * ctx.expm1(log_t) * log_t / (e + 1)
+
+    def largest_ratio(self, ctx: Arithmetic, eps: RDPCurve, gamma: Number) -> Number:
+        """log(u/v)"""
+        _, _, log_u, log_v = numbers(ctx, eps, gamma)
+        return log_u - log_v
+
+
+_FIXED_SIZE, _POISSON = FixedSize(), AntitheticCoupling()
+
+
+def numbers(ctx: Arithmetic, eps: RDPCurve, gamma: Exact) -> tuple[Any, Any, Any, Any]:
+    """e, u − 1, log u and log v, without cancellation for small γ or ε₀."""
+    if isinstance(ctx, SymbolicArithmetic):
+        e, u, v = printed(ctx, eps, gamma)
+        return e, u - 1, ctx.log(u), ctx.log(v)
+    pure = eps(INFINITY)
+    rise = ctx.expm1(pure)
+    e, step = rise + 1, ctx.number(gamma) * rise
+    # Where γ = 1 the other is −ε₀, which 1 + (e^{−ε₀} − 1) would lose.
+    return e, step, ctx.log1p(step), -pure if gamma == 1 else ctx.log1p(-step / e)
+
+
+def printed(ctx: Arithmetic, eps: RDPCurve, gamma: Exact) -> tuple[Any, Any, Any]:
+    """e, u and v."""
+    e, rate = ctx.exp(eps(INFINITY)), ctx.number(gamma)
+    return e, 1 - rate + rate * e, 1 - rate + rate / e
+
+
+def _pure_value(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact, worst: Any) -> Number:
+    """ε′(α) of the worst triple."""
+    if gamma == 0:
+        return ctx.number(0)
+    if ctx.is_infinite(eps(INFINITY)):
+        return ctx.number(INFINITY)
+    if isinstance(alpha, float) and alpha == INFINITY:
+        return worst.largest_ratio(ctx, eps, gamma)
+    if isinstance(alpha, int) and alpha == 1:
+        return carefully(ctx, worst.relative_entropy, eps, alpha, gamma)
+    if isinstance(ctx, SymbolicArithmetic):
+        log_moment = ctx.log(worst.moment(ctx, eps, alpha, ctx.number(gamma)))
+    else:
+        log_moment = ctx.log1p(carefully(ctx, worst.excess, eps, alpha, gamma))
+    return log_moment / (ctx.number(alpha) - 1)
+
+
+# --- any mechanism, Poisson sampling
+#
+# Poisson sampling under replace-one, any mechanism: through the law without either record.
+
+
+@theorem(
+    "TRIPLE-ANY-POISSON",
+    operation=PoissonSubsample,
+    kind=Kind.UPPER,
+    source=SYMACCT.at("docs/proofs.md, section 14, Hölder; S22, tight subsampled RDP"),
+    orders=INTEGER_ORDERS,
+    adjacency=REPLACE_ONE,
+    assumes="$ε$ bounds both directions, as it does for add/remove neighbours",
+    applies=always,
+    monotone=True,
+    default=True,
+    status="proved",
+)
+def through_neither(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
+    """ε′(α) <= ( log A(2α) + α log A(2α−1)/(α−1) )/(2α−1),
+    A(n) = (1−γ)^{n−1}(nγ−γ+1) + Σ_{l=2}^{n} C(n,l)(1−γ)^{n−l}γ^l e^{(l−1)ε(l)}"""
+    there, back = (log_moment(ctx, eps, n, gamma) for n in (2 * alpha, 2 * alpha - 1))
+    order = ctx.number(alpha)
+    return (there + order * back / (order - 1)) / (2 * order - 1)
+
+
+@theorem(
+    "TRIPLE-LOWER-POISSON",
+    operation=PoissonSubsample,
+    kind=Kind.LOWER,
+    source=SYMACCT.at("docs/proofs.md, section 14, p′ = q; ZW19, Theorem 6"),
+    orders=Orders(2, whole=True),
+    adjacency=REPLACE_ONE,
+    assumes="the same as ZW19-T6, and another record that changes nothing",
+    applies=has_one_pair,
+    monotone=True,
+    default=True,
+    status="proved",
+)
+def of_one_record(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
+    """ε′(α) >= log A(α)/(α−1),
+    A(α) = (1−γ)^{α−1}(αγ−γ+1) + Σ_{l=2}^{α} C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)};
+    ε′(∞) >= log(1 + γ(e^{ε(∞)} − 1))"""
+    if isinstance(alpha, float) and alpha == INFINITY:
+        return sampled_pure(ctx, eps(INFINITY), gamma)
+    return log_moment(ctx, eps, alpha, gamma) / (ctx.number(alpha) - 1)
