@@ -26,7 +26,6 @@ from symacct.kernel.operation import Compose, Count
 from symacct.laws.law import OTHER_LAWS, Law
 from symacct.mechanisms.response import response_of
 from symacct.operations import (
-    Compose,
     band_mf,
     dp_sgd,
     sample_with_replacement,

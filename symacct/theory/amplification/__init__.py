@@ -9,19 +9,16 @@ upper (add_remove; integer orders >= 2) by S22-POISSON
 
 # ruff: isort: off
 from symacct.theory.amplification import acg16 as acg16
-from symacct.theory.amplification import allocation
+from symacct.theory.amplification import allocation as allocation
 from symacct.theory.amplification import bdrs18 as bdrs18
 from symacct.theory.amplification import blog as blog
 from symacct.theory.amplification import either as either
 from symacct.theory.amplification import elementary as elementary
 from symacct.theory.amplification import failing as failing
 from symacct.theory.amplification import pairs as pairs
-from symacct.theory.amplification import allocation as fs25
 from symacct.theory.amplification import groups as groups
 from symacct.theory.amplification import mtz19 as mtz19
-from symacct.theory.amplification import ps22
-from symacct.theory.amplification import ps22 as ps22_poisson
-from symacct.theory.amplification import ps22 as binomial_runs
+from symacct.theory.amplification import ps22 as ps22
 from symacct.theory.amplification import s22 as s22
 from symacct.theory.amplification import tau_terms as tau_terms
 from symacct.theory.amplification import triples as triples
