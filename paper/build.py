@@ -60,7 +60,7 @@ def main():
     PLACE.mkdir(parents=True)
     for file in (*HERE.glob("*.tex"), HERE / "references.bib"):
         shutil.copy(file, PLACE)
-    shutil.copy(Path(sa.__file__).parent / "core" / "sources.bib", PLACE)
+    shutil.copy(Path(sa.__file__).parent / "kernel" / "sources.bib", PLACE)
     jobs = [write_values, draw_edge, draw_runs, draw_nodes, draw_lost]
     with progress("numbers and pictures", len(jobs)) as done:
         for job in jobs:

@@ -24,7 +24,7 @@ def test_no_result_is_typed(note):
 
 @pytest.mark.parametrize("note", NOTES, ids=lambda note: note.stem)
 def test_what_is_cited_is_in_a_bibliography(note):
-    sources = Path(build.sa.__file__).parent / "core" / "sources.bib"
+    sources = Path(build.sa.__file__).parent / "kernel" / "sources.bib"
     entries = (build.HERE / "references.bib").read_text() + sources.read_text()
     known = set(re.findall(r"@\w+\{(\w+)", entries))
     cited = {key for keys in re.findall(r"\\cite[tp](?:\[[^]]*\])?\{([^}]*)\}", text(note))

@@ -33,6 +33,7 @@ from symacct.kernel.errors import (
 from symacct.kernel.exact import INFINITY, Order, sympy
 from symacct.kernel.memory import Key, Remembered, cached_property
 from symacct.kernel.node import Mechanism, Node, as_node, order_by_order
+from symacct.kernel.operation import Operation
 from symacct.kernel.parameters import floor_order, larger_order
 from symacct.kernel.sums.binomial_sums import EXPONENTIALS, ExponentialSum, over_run
 from symacct.kernel.sums.local import REACH, LocalProduct
@@ -395,7 +396,9 @@ class OperationCurve(NodeCurve):
         self._bounds: dict[str, Callable[[Order], Number]] = {}
         self._rate = node.sampling_rate
         #: Is it run on all of the data, whose neighbours are those that its curve is read for?
-        self._takes_all = node.sampling_rate == 1 and node.is_one_step()
+        self._takes_all = (
+            isinstance(node, Operation) and node.sampling_rate == 1 and node.is_one_step()
+        )
 
     @property
     def _is_pinned(self) -> bool:

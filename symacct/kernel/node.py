@@ -128,13 +128,6 @@ class Node(Currencies, PaperOutput, Pictures, Interned):
         """
         return self.claim.adjacency
 
-    def is_one_step(self) -> bool:
-        """Are the laws on neighbours made of laws that are neighbours of the relation read?
-
-        A theorem that leaves the relation open is about such operations.
-        """
-        return True
-
     def premises_for(self, relation: Relation) -> tuple[str, ...]:
         """The premises for neighbours of this relation."""
         return self.premises

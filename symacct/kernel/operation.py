@@ -49,6 +49,13 @@ class Operation(Node):
     #: Is what is below run on another number of records than there are?
     changes_size: bool = False
 
+    def is_one_step(self) -> bool:
+        """Are the laws on neighbours made of laws that are neighbours of the relation read?
+
+        A theorem that leaves the relation open is about such operations.
+        """
+        return True
+
     def carried(self, premises: Iterable[Claim], what: str) -> list[Claim]:
         """The premises as claims about the result's relation; or AdjacencyError."""
         if self.fixed_adjacency == self.read_adjacency:
