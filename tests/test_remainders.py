@@ -125,7 +125,7 @@ HELD = {
     },
     "analysis": {
         "densities:sides of the line", "densities:whole numbers", "laplace_sums:moments",
-        "sum_moments",
+        "series:moments of sums",
     },
     "profile": {
         "answer",  # its ends are last units of balls, rounded up where a pair is made of them
