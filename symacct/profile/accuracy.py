@@ -71,10 +71,10 @@ def undecided(what: str, digits: float) -> PrecisionError:
     )
 
 
-def to_digits(value: Callable[[], arb], digits: float, what: str) -> arb:
+def at_digits(value: Callable[[], arb], digits: float, what: Callable[[], str]) -> arb:
     """A value at the precision that so many digits take; PrecisionError where none does."""
     for bits in precisions(digits):
         with ctx.workprec(bits):
             if accuracy(found := value()) >= digits or found.is_exact():
                 return found
-    raise undecided(what, digits)
+    raise undecided(what(), digits)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import NoReturn, Protocol
@@ -11,6 +12,7 @@ from flint import acb, arb, arb_poly
 
 from symacct.kernel.errors import PrecisionError
 from symacct.kernel.exact import Exact
+from symacct.kernel.sums import balls
 
 # What a Rényi curve is at real orders, F(z) = E_Q[(P/Q)^z] is at complex ones.
 Floats = np.ndarray
@@ -31,10 +33,8 @@ class OrderLine:
         return range(self.first, self.last + 1)
 
 
-def rounded_down(x: float) -> float:
-    """x, rounded down to 24 bits: multiples of it are exact at few bits."""
-    mantissa, exponent = math.frexp(x)
-    return math.ldexp(math.floor(math.ldexp(mantissa, 24)), exponent - 24)
+#: The orders and steps of a line have 24 bits, so that its nodes are exact at few.
+rounded_down = functools.partial(balls.rounded_down, bits=24)
 
 
 def log_turning(log_weights: Floats, losses: Floats, line: OrderLine) -> Floats:

@@ -19,7 +19,7 @@ from symacct.kernel.claims import Proof
 from symacct.kernel.errors import PrecisionError
 from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import ball
-from symacct.profile.accuracy import accuracy, bits_for, float_of, precisions, to_digits, undecided
+from symacct.profile.accuracy import accuracy, at_digits, bits_for, float_of, precisions, undecided
 from symacct.profile.closed_form.dispatch import proved_form
 from symacct.profile.closed_form.finite import are_few, conditioned_profile, finite_and_others
 from symacct.profile.closed_form.strategy import ClosedForm
@@ -161,7 +161,7 @@ class CompositionProfile:
             return arb(0)
         if delta == self.runs.exact_mass_at_infinity:
             self.proof = LARGEST_LOSS
-            return to_digits(lambda: self.runs.largest, digits, "the largest loss")
+            return at_digits(lambda: self.runs.largest, digits, lambda: "the largest loss")
         return self._proved(digits, lambda way: way.root(delta, digits))
 
     def _proved(self, digits: float, ask: Callable[[Strategy], arb]) -> arb:

@@ -73,10 +73,10 @@ def tilted_tail(log_tilt: arb, x: arb) -> arb:
     return (log_tilt - x * x / 2).exp() * (_MILLS / x).min(_HALF)
 
 
-def rounded_down(x: float) -> float:
-    """x, rounded down to 16 bits: multiples of it are exact at few bits."""
+def rounded_down(x: float, bits: int = 16) -> float:
+    """x, rounded down to so many bits: multiples of it are exact at few bits."""
     mantissa, exponent = math.frexp(x)
-    return math.ldexp(math.floor(math.ldexp(mantissa, 16)), exponent - 16)
+    return math.ldexp(math.floor(math.ldexp(mantissa, bits)), exponent - bits)
 
 
 def within(error: arb) -> arb:

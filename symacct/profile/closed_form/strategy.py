@@ -11,6 +11,7 @@ from symacct.kernel.claims import Proof
 from symacct.kernel.sums.balls import ball
 from symacct.profile.accuracy import (
     accuracy,
+    at_digits,
     bits_for,
     decided_by_digits,
     float_of,
@@ -42,12 +43,7 @@ class ClosedForm:
 
     def delta(self, y: Number, digits: float) -> arb:
         """D(y) to so many digits, at growing precision."""
-        for bits in precisions(digits):
-            with ctx.workprec(bits):
-                found = self.value(y())
-            if found.is_exact() or accuracy(found) >= digits:
-                return found
-        raise undecided(f"δ at ε = {float_of(y):.6g}", digits)
+        return at_digits(lambda: self.value(y()), digits, lambda: f"δ at ε = {float_of(y):.6g}")
 
     def is_within(self, y: Number, bound: Number) -> bool | None:
         """Is D(y) at most the bound?"""
