@@ -39,7 +39,7 @@ def rows_of(words, monkeypatch):
         names.extend((title if title == COMPARED else "", name) for name, _ in pairs)
         return print_pairs(pairs, title)
 
-    monkeypatch.setattr("symacct.cli.frame.print_pairs", keep)
+    monkeypatch.setattr("symacct.results.terminal.print_pairs", keep)
     ended = CliRunner().invoke(main, words)
     assert ended.exit_code in (0, 2), ended.output
     return names

@@ -375,7 +375,7 @@ def test_the_command(tmp_path):
     runs = ["plot", repr(M), "--delta", "1e-5", "--out", str(tmp_path / "r.png")]
     assert run(main, runs).exit_code == 0
     for arguments, fault in [
-        ([*runs[1:], "--by", "ZW19-T5"], "found --delta with"),
+        ([*runs[1:], "--by", "ZW19-T5"], "found --by with --delta"),
         ([*over[1:], "--also", "ZW19-T5"], "found --also with --over"),
         ([repr(M), "--out", str(tmp_path / "p.gif")], "found the suffix '.gif'"),
         ([repr(M), "--out", str(tmp_path / "no" / "p.png")], "name another file"),
@@ -429,7 +429,7 @@ def test_the_command_draws_the_number_to_report_against_a_parameter(monkeypatch,
     twice = [*words, "--over", "delta=1e-5", "--delta", "1e-6"]
     refused = CliRunner().invoke(main, ["plot", *twice])
     assert refused.exit_code
-    assert "found --delta with --over delta=VALUES" in refused.output
+    assert "--over: found delta twice" in refused.output
 
 
 def test_a_name_keeps_its_underscores_in_every_format(tmp_path):

@@ -180,15 +180,16 @@ ON_THE_COMMAND_LINE = {
         "DomainError: delta: found '1/n', needed a number such as 5, 1/1000 or 1e-8"),
     "values without a name": (
         ["sweep", "Gaussian(sigma)", "--over", "1,2"],
-        "DomainError: --over: found '1,2', needed NAME=VALUES such as sigma=1,2,5"),
+        "--over: found '1,2', needed NAME=VALUES such as sigma=1,2,5"),
     "half a target": (
         ["calibrate", "Gaussian(sigma)", "--epsilon", "1"],
-        "found --epsilon alone, needed an ε and a δ; add --delta 1e-5"),
+        "needed a target, such as --epsilon 1 --delta 1e-5, --rho 0.5, --advantage 0.1, or --tpr, "
+        "--mu, --bayes-success or --reconstruction"),
     "no length of a run": (
         ["dpsgd", "--n", "9", "--batch-size", "3", "--noise-multiplier", "1", "--delta", "1e-5"],
-        "needed --epochs or --steps, and one of them only, as in --epochs 15"),
+        "dpsgd: needed --epochs or --steps, and one of them only"),
     "a file that is not there": (
-        ["check", "nowhere.json"], "nowhere.json: No such file or directory"),
+        ["check", "nowhere.json"], "StorageError: nowhere.json: No such file or directory"),
     "an argument that is no text": (
         ["rdp", "Gaussian(\udcff)", "--alpha", "2"],
         r"found 'Gaussian(\udcff)', needed an argument that is text in UTF-8"),

@@ -1,4 +1,4 @@
-"""Questions over many parameters: sweep, plot, calibrate, reference."""
+"""Questions over orders, theorems and parameters: compare, sweep, plot, calibrate, risk, …"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import click
 import sympy
 
-from symacct.cli.asking import relation, reported
+from symacct.cli.asking import answer, relation, reported
 from symacct.cli.frame import (
     HOW,
     Axes,
@@ -20,31 +20,44 @@ from symacct.cli.frame import (
     File,
     InputError,
     Like,
+    Orders,
     Reply,
     axes_of,
     command,
     in_numbers,
+    one_of,
     orders_option,
     print_note,
-    write_to,
+    refuse,
+    show,
+    writing,
 )
 from symacct.explore.calibration import Calibration, calibrate
-from symacct.explore.grids import grid, whole_numbers
+from symacct.explore.comparison import Comparison, compare, compare_epsilon
+from symacct.explore.grids import counts_of, whole_numbers
 from symacct.explore.plots import plot, plot_runs, plot_sweep
 from symacct.explore.reference import reference_table
+from symacct.explore.risk import risk
 from symacct.explore.risk_calibration import calibrate_risk
 from symacct.explore.sweeps import Sweep, sweep
 from symacct.explore.sweeps.worker import NEEDED
+from symacct.export.description import about
+from symacct.export.explanation import explain
 from symacct.export.figures import save
+from symacct.export.tables import as_printed
+from symacct.export.theorem_sheets import ListedTheorems
+from symacct.kernel.accountant import Accountant, asked_of
+from symacct.kernel.answer import Bound
 from symacct.kernel.arguments import By
 from symacct.kernel.claims import EITHER, Adjacency
-from symacct.kernel.conversion import BEST
+from symacct.kernel.deadline import progress
 from symacct.kernel.errors import ExecutorError
+from symacct.kernel.exact import order
 from symacct.kernel.node import Node
-from symacct.operations import Compose
 from symacct.papers.report import PrivacyReport
-from symacct.results.screen import Labelled
+from symacct.results.screen import Labelled, Tabled
 from symacct.text import parse_open
+from symacct.theory import catalogue
 
 
 @command("sweep", f"ask {HOW}", sweep)
@@ -70,10 +83,7 @@ def sweep_command(
     file: Keep the results in this JSONL file. An interrupted sweep is resumed from it.
     csv: Write the results to this CSV file.
     """
-    over = _with_delta(over, delta)
-    axes = axes_of("--over", over)
-    m = _parsed(expr, axes)
-    axes = _with_whole_counts(over, axes, [m])
+    (m,), axes = _gridded([expr], over, delta)
     with _executor(jobs) as executor:
         swept = sweep(m, axes, executor=executor, file=file, **how)
     if csv is not None:
@@ -88,7 +98,7 @@ def plot_command(
     by: By,
     also: tuple[str, ...],
     ask: str,
-    orders: Annotated[str | None, Like(metavar="VALUES")] = None,
+    orders: Annotated[Any, Like(metavar="VALUES", read=orders_option)] = None,
     over: Annotated[tuple[str, ...], Like(metavar="NAME=VALUES")] = (),
     delta: str | None = None,
     out: Path = Path("plot.png"),
@@ -111,70 +121,34 @@ def plot_command(
     out: The file to write, which ends in .png, .svg, .pdf or .pgf.
     """
     if over:
-        over, delta = _with_delta(over, delta), None
-    if delta is not None and (orders or by or also or len(exprs) > 1):
-        raise InputError(
-            "found --delta with --orders, --by, --also or more than one EXPR, needed --delta "
-            "alone; with --over NAME=VALUES these are allowed"
-        )
-    if over and also:
-        raise InputError(
-            "found --also with --over, needed one of them; --by chooses a theorem for --over"
-        )
-    if delta is not None:
+        refuse("with --over, needed one of them; --by chooses a theorem for --over", "also")
+        nodes, axes = _gridded(exprs, over, delta)
+        curves = dict(zip(exprs, nodes, strict=True))
+        figure = plot_sweep(curves, axes, ask, by=by, orders=orders)
+    elif delta is not None:
+        refuse("with --delta and no --over, needed one of them", "orders", "by", "also")
+        if len(exprs) > 1:
+            raise InputError("--delta: found more than one EXPR and no --over, needed one EXPR")
         figure = plot_runs(in_numbers(exprs[0]), delta)
-    elif over:
-        axes = axes_of("--over", over)
-        nodes = {text: _parsed(text, axes) for text in exprs}
-        axes = _with_whole_counts(over, axes, nodes.values())
-        chosen = None if orders is None else orders_option(orders)
-        figure = plot_sweep(nodes, axes, ask, by=by, orders=chosen)
     else:
-        nodes = {text: in_numbers(text) for text in exprs}
-        figure = plot(nodes, None if orders is None else grid(orders), also, pinned=by)
+        figure = plot({text: in_numbers(text) for text in exprs}, orders, also, pinned=by)
     click.echo(save(figure, out))
 
 
-def _with_delta(over: tuple[str, ...], delta: str | None) -> tuple[str, ...]:
-    """The axes with a δ of one value, as of any other parameter."""
-    if delta is None:
-        return over
-    if any(text.partition("=")[0].strip() == "delta" for text in over):
-        raise InputError("found --delta with --over delta=VALUES, needed one of them")
-    return (*over, f"delta={delta}")
-
-
-def _parsed(text: str, axes: Iterable[str]) -> Node:
-    """The expression, the names of the axes open in it but for the question's own."""
-    m = parse_open(text)
-    asked = {symbol.name for symbol in m.free_symbols} & set(NEEDED.values()) & set(axes)
-    if asked:
-        name = asked.pop()
-        raise InputError(
-            f"found the parameter {name} in EXPR, needed another name, because the question "
-            "itself uses this one; rename it"
-        )
-    return m
-
-
-def _with_whole_counts(
-    over: Iterable[str], axes: dict[str, list[str]], nodes: Iterable[Node]
-) -> dict[str, list[str]]:
-    """The axes, those spaced over a count of runs rounded to whole numbers, and that said."""
-    counts = {name for m in nodes for name in _counts(m)}
-    spaced = {text.partition("=")[0].strip() for text in over if ":" in text}
-    rounded = {name: whole_numbers(axes[name]) for name in counts & spaced if name in axes}
-    for name, values in rounded.items():
-        if values != axes[name]:
-            print_note(f"{name} is a count, taken at {', '.join(values)}")
-    return axes | rounded
-
-
-def _counts(m: Node) -> set[str]:
-    """The symbols that say how many times something is run."""
-    composed = (node for node in m.walk() if isinstance(node, Compose))
-    runs = (count for node in composed for count in node.symbolic_parameters())
-    return {symbol.name for count in runs for symbol in count.free_symbols}
+def _gridded(
+    exprs: Iterable[str], over: tuple[str, ...], delta: str | None
+) -> tuple[list[Node], dict[str, list[str]]]:
+    """The expressions, and the values by name; those spaced over a count of runs are rounded."""
+    if delta is not None:
+        over = (*over, f"delta={delta}")
+    nodes, axes = list(map(parse_open, exprs)), axes_of("--over", over)
+    counts = {symbol.name for m in nodes for symbol in counts_of(m)}
+    for name in counts.intersection(text.partition("=")[0].strip() for text in over if ":" in text):
+        whole = whole_numbers(axes[name])
+        if whole != axes[name]:
+            print_note(f"{name} is a count, taken at {', '.join(whole)}")
+        axes[name] = whole
+    return nodes, axes
 
 
 def _executor(jobs: int) -> AbstractContextManager[Executor | None]:
@@ -188,8 +162,8 @@ def _executor(jobs: int) -> AbstractContextManager[Executor | None]:
 
 @command(
     "calibrate",
-    "epsilon delta advantage tpr fpr mu rho bayes_success reconstruction baseline conversion by "
-    "seconds digits adjacency more",
+    "epsilon delta advantage tpr fpr mu rho bayes_success prior reconstruction baseline "
+    "conversion by seconds digits adjacency more",
     calibrate_risk,
 )
 def calibrate_command(
@@ -203,8 +177,7 @@ def calibrate_command(
     adjacency: Adjacency | None,
     more: bool,
     whole: bool = False,
-    prior: str | None = None,
-    **risks: str | None,
+    **risks: Any,
 ) -> Reply:
     """Find the least noise, or the largest rate or count, that meets a target.
 
@@ -222,48 +195,33 @@ def calibrate_command(
     epsilon: The ε to be met at the δ of --delta.
     delta: The δ to be met, together with --epsilon.
     whole: Search whole numbers only, as a count of runs always is.
-    prior: The probability of membership before the output is seen, for --bayes-success. The
-        default is 1/2.
     """
     m = parse_open(expr)
-    counts = _counts(m)
-    m = m.subs({one: _count(one.name) for one in m.free_symbols if whole or one.name in counts})
+    if whole:
+        m = m.subs({x: sympy.Symbol(x.name, integer=True, positive=True) for x in m.free_symbols})
     relation(m, adjacency)  # another one is refused before anything is computed
-    said, risks = adjacency or EITHER, risks | {"prior": prior}
-    if any(risks.values()):
-        if epsilon or delta or conversion != BEST or by:
-            raise InputError(
-                "found --rho or a risk with --epsilon, --delta, --conversion or --by, needed one "
-                "target; leave these options out"
-            )
-        asked: Any = {name: at for name, at in risks.items() if at is not None}
-        at_risk = calibrate_risk(m, digits=digits, **asked).under(said)
-        shown = replace(at_risk, value=replace(at_risk.value, digits_asked=digits))
-        return Reply(at_risk.as_dict, lambda: [Labelled(shown.rows())])
+    said = adjacency or EITHER
+    risks = {name: at for name, at in risks.items() if at is not None}
+    if risks.keys() - {"prior"}:
+        refuse("with --rho or a risk, needed one target", "epsilon", "delta", "conversion", "by")
+        found = calibrate_risk(m, digits=digits, **risks).under(said)
+        shown = replace(found, value=replace(found.value, digits_asked=digits))
+        return Reply(found.as_dict, lambda: [Labelled(shown.rows())])
     if epsilon is None or delta is None:
-        if epsilon or delta:
-            found, missing = (
-                ("--epsilon", "--delta 1e-5") if epsilon else ("--delta", "--epsilon 1")
-            )
-            raise InputError(f"found {found} alone, needed an ε and a δ; add {missing}")
         raise InputError(
             "needed a target, such as --epsilon 1 --delta 1e-5, --rho 0.5, --advantage 0.1, or "
             "--tpr, --mu, --bayes-success or --reconstruction"
         )
     answer = calibrate(m, epsilon, delta, digits=digits, conversion=conversion, by=by).under(said)
-    answer = to_digits(answer, digits)
+    answer = shown_to(answer, digits)
     values = [(answer.symbol, answer.values)]
     return reported(PrivacyReport(answer.guarantee), more, answer.as_dict(), values)
 
 
-def to_digits(found: Calibration, digits: int) -> Calibration:
+def shown_to(found: Calibration, digits: int) -> Calibration:
     """The calibration, its ε printed to so many digits."""
     epsilon = replace(found.guarantee.epsilon, digits_asked=digits)
     return replace(found, guarantee=replace(found.guarantee, epsilon=epsilon))
-
-
-def _count(name: str) -> sympy.Symbol:
-    return sympy.Symbol(name, integer=True, positive=True)
 
 
 _EXPRESSION = "PoissonSubsample(Gaussian(sigma), gamma)"
@@ -308,12 +266,166 @@ def reference_command(
     if set(values) <= needed:
         values = {name: usual[name] for name in usual if name in needed} | values
     table = replace(reference_table(node, values, ask, digits, conversion), expression=expr)
-    if json is not None:
-        write_to(json, table.to_json() + "\n")
-    if csv is not None or json is None:
-        write_to(csv or "-", table.to_csv())
+    files = ((json, f"{table.to_json()}\n"), (csv if json or csv else "-", table.to_csv()))
+    for file, text in files:
+        if file == "-":
+            click.echo(text, nl=False)
+        elif file is not None:
+            with writing(file):
+                Path(file).write_text(text, encoding="utf-8")
     errors = [row["error"] for row in table.rows if "error" in row]
     if errors:
         counted = f"{len(errors):,} of {len(table.rows):,} rows have"
         print_note(f"{counted} an error in place of a value, such as {errors[0]}")
         raise SystemExit(1)
+
+
+@command("risk", "digits adjacency least_error", risk)
+def risk_command(
+    expr: str, /, plot: Path | None = None, as_json: bool = False, **question: Any
+) -> None:
+    """Print how much an attacker can learn at most: membership, guesses, records.
+
+    TPR at FPR 0.01: an attacker who wrongly accuses at most 1 % of the people who are not in the
+    data recognises at most this share of those who are. Reconstruction, baseline 0.1: an attacker
+    who would guess a record right with probability 10 % reconstructs it with at most this
+    probability. μ: no test tells whether a person is in the data better than the best test tells a
+    draw of N(0, 1) from one of N(μ, 1). Regret: by how much this μ overstates how often the best
+    guess is right. The table is repeated in words below it.
+
+    \b
+    Example:
+      symacct risk "1000 * PoissonSubsample(Gaussian(2), 1/100)"
+    \f
+    plot: Write a picture to this file.
+    """
+    m = in_numbers(expr)
+    with progress("risk"):
+        found = risk(m, **question)
+        rows = found.rows
+    if not any(isinstance(most, Bound) for _, most, _ in rows):
+        raise click.ClickException(
+            f"risk: found no bound on any of the risks; {found.open_ends[0][1]}; needed fewer "
+            "runs, or a mechanism of which a Rényi curve bounds them"
+        )
+    show(found, as_json)
+    if plot is not None:
+        click.echo(save(found.plot(), plot), err=as_json)
+
+
+@command("compare", "delta digits")
+def compare_command(
+    exprs: Expressions, /, delta: str | None, digits: int, alpha: Orders = ()
+) -> Reply | Comparison[Any]:
+    """Compare the theorems that apply to EXPR, or several expressions.
+
+    For one EXPR and --alpha, each row is a theorem. Lower bounds come first, and each value is
+    followed by its ratio to the best known value. With --delta, each row is an ε by one conversion
+    and theorem. The smallest proved ε comes first. If the true ε is not known, its best lower bound
+    comes last. For several EXPR, each row is the best proved value of one of them.
+
+    \b
+    Examples:
+      symacct compare "PoissonSubsample(Gaussian(5), 1/1000)" --alpha 8
+      symacct compare "Gaussian(2)" "Laplace(2)" --delta 1e-5
+    """
+    one_of("compare", alpha=alpha or None, delta=delta)
+    nodes = list(map(in_numbers, exprs))
+    if len(nodes) == 1:
+        (m,) = nodes
+        return compare(m, alpha, digits) if delta is None else compare_epsilon(m, delta, digits)
+    if delta is not None:
+        reports = {m: PrivacyReport(asked_of(m, delta, digits=digits)) for m in nodes}
+        headers = [f"ε to report at δ = {delta}", "how"]
+        cells = {m: [x.epsilon.rounded(), x.how] for m, x in reports.items()}
+        documents = {m: x.as_dict() for m, x in reports.items()}
+    else:
+        accountant = Accountant(digits)
+        values = {m: [accountant.rdp(m, a) for a in alpha] for m in nodes}
+        headers = [f"ε({a})" for a in alpha]
+        orders = [order(a) for a in alpha]
+        cells = {
+            m: [as_printed(x, m, at, None, digits) for x, at in zip(row, orders, strict=True)]
+            for m, row in values.items()
+        }
+        documents = {m: {"values": [x.as_dict() for x in row]} for m, row in values.items()}
+    return Reply(
+        lambda: [{"expression": repr(m), **document} for m, document in documents.items()],
+        lambda: [
+            Tabled(
+                ("expression", *headers, "relation"),
+                [(repr(m), *row, about(m)) for m, row in cells.items()],
+            )
+        ],
+    )
+
+
+@command("explain", "delta epsilon digits")
+def explain_command(
+    expr: str, /, alpha: str | None = None, as_json: bool = False, **question: Any
+) -> None:
+    """Describe EXPR, and name the theorem that bounds each of its parts.
+
+    With --delta or --epsilon the number is the one that the commands epsilon and delta report. It
+    may come from the exact privacy profile.
+
+    \b
+    Examples:
+      symacct explain "1000 * PoissonSubsample(Gaussian(2), 1/100)" --alpha 8
+      symacct explain "1000 * PoissonSubsample(Gaussian(2), 1/100)" --delta 1e-6
+    \f
+    alpha: Explain ε(α) at this Rényi order. The default order is 2.
+    """
+    if question["delta"] is None and question["epsilon"] is None:
+        show(explain(parse_open(expr), alpha), as_json)
+        if alpha is None and not as_json:
+            show("This is about ε(2); --delta explains the number to report.")
+        return
+    one_of("explain", alpha=alpha, **{name: question[name] for name in ("delta", "epsilon")})
+    with progress("explain"):
+        found = answer(expr, **question)
+    show(PrivacyReport(found).explain(), as_json)
+
+
+@command("graph", prints_json=False)
+def graph_command(
+    expr: str, /, form: Annotated[str, click.Choice(["tree", "mermaid", "dot", "svg"])] = "tree"
+) -> None:
+    """Print the parts of EXPR as a tree or as a drawing.
+
+    The drawing is text for Mermaid, text for Graphviz (dot), or an SVG picture for a browser.
+
+    \b
+    Example:
+      symacct graph "1000 * PoissonSubsample(Gaussian(2), 1/100)" --form mermaid
+    \f
+    form: What is printed.
+    """
+    graph = parse_open(expr).graph()
+    shown = {"tree": graph.__str__, "svg": graph.svg}
+    click.echo(shown[form]() if form in shown else getattr(graph, form))
+
+
+@command("theorems", epilog=None)
+def theorems_command(
+    words: Annotated[tuple[str, ...], Like(metavar="[NAME]")] = (), /
+) -> ListedTheorems:
+    """List the theorems of the papers, or those that match NAME.
+
+    NAME is the code of a theorem, such as ZW19-T8, or words of its row. A row is listed if it has
+    each of the words, and the rows that are about the words come first. If no row has all of the
+    words, the rows that have the most of them are listed. If none has one, the rows of a similar
+    word are listed. Without NAME, or if many rows match, each row has one line. Otherwise the
+    command shows what a theorem says, what it assumes, where its proof is, and a command and a line
+    of Python that compute it.
+
+    \b
+    Examples:
+      symacct theorems ZW19-T8
+      symacct theorems shuffle
+      symacct theorems poisson gaussian
+    """
+    rows, instead = catalogue.matching(" ".join(words)) if words else (catalogue.rows(), "")
+    if instead:
+        print_note(f"Note: {instead}")
+    return ListedTheorems(rows, bool(words))

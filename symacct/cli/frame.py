@@ -18,18 +18,16 @@ from pathlib import Path
 from typing import IO, Annotated, Any, get_args, get_origin, get_type_hints
 
 import click
-from rich.text import Text
-from rich.tree import Tree
 
 from symacct.explore.grids import grid
 from symacct.kernel import limits
 from symacct.kernel.arguments import By
 from symacct.kernel.claims import adjacency
 from symacct.kernel.conversion import BEST
-from symacct.kernel.errors import DomainError, SymacctError, cut, echo, reason, suggestion
+from symacct.kernel.errors import SymacctError, cut, echo, reason, suggestion
 from symacct.kernel.node import Node
-from symacct.results.screen import Branch, Labelled, Note, Part, Tabled, Verbatim
-from symacct.results.terminal import print_pairs, print_prose, print_table, print_whole
+from symacct.results.screen import Labelled, Note, Part, Verbatim
+from symacct.results.terminal import print_part
 from symacct.text import parse_open
 from symacct.version import __version__
 
@@ -42,66 +40,54 @@ EPILOG = (
 )
 
 
-#: Every command by what one comes for, with the room that it is in and what it says of itself.
+#: Every command by what one comes for, with what it says of itself.
 JOBS = {
     "Ask": {
-        "epsilon": ("asking", "Print the smallest ε that is proved for EXPR at a δ."),
-        "delta": ("asking", "Print the smallest δ that is proved for EXPR at an ε."),
-        "rdp": ("asking", "Print the Rényi privacy loss ε(α) of EXPR at orders α."),
-        "dpsgd": ("training", "Print the ε of a DP-SGD training run, or the noise that it needs."),
-        "calibrate": (
-            "exploring",
-            "Find the least noise, or the largest rate or count, that meets a target.",
-        ),
-        "risk": (
-            "looking",
-            "Print how much an attacker can learn at most: membership, guesses, records.",
-        ),
-        "sweep": ("exploring", "Ask one question at every point of a grid of parameters."),
-        "optimum": ("writing", "Print the best Rényi order of EXPR and its (ε, δ) as formulas."),
+        "epsilon": "Print the smallest ε that is proved for EXPR at a δ.",
+        "delta": "Print the smallest δ that is proved for EXPR at an ε.",
+        "rdp": "Print the Rényi privacy loss ε(α) of EXPR at orders α.",
+        "dpsgd": "Print the ε of a DP-SGD training run, or the noise that it needs.",
+        "calibrate": "Find the least noise, or the largest rate or count, that meets a target.",
+        "risk": "Print how much an attacker can learn at most: membership, guesses, records.",
+        "sweep": "Ask one question at every point of a grid of parameters.",
+        "optimum": "Print the best Rényi order of EXPR and its (ε, δ) as formulas.",
     },
     "Look": {
-        "compare": ("looking", "Compare the theorems that apply to EXPR, or several expressions."),
-        "explain": (
-            "looking",
-            "Describe EXPR, and name the theorem that bounds each of its parts.",
-        ),
-        "graph": ("looking", "Print the parts of EXPR as a tree or as a drawing."),
-        "plot": ("exploring", "Draw ε(α) against the order, or ε or δ against a parameter."),
-        "expand": ("writing", "Expand ε(α) of EXPR as a power series in one of its parameters."),
-        "theorems": ("looking", "List the theorems of the papers, or those that match NAME."),
+        "compare": "Compare the theorems that apply to EXPR, or several expressions.",
+        "explain": "Describe EXPR, and name the theorem that bounds each of its parts.",
+        "graph": "Print the parts of EXPR as a tree or as a drawing.",
+        "plot": "Draw ε(α) against the order, or ε or δ against a parameter.",
+        "expand": "Expand ε(α) of EXPR as a power series in one of its parameters.",
+        "theorems": "List the theorems of the papers, or those that match NAME.",
     },
     "Write": {
-        "statement": (
-            "writing",
-            "Write a paragraph about EXPR for the privacy section of a paper.",
-        ),
-        "cite": ("writing", "Print BibTeX entries of the works that a result of EXPR rests on."),
-        "latex": (
-            "writing",
-            "Print a formula of EXPR in LaTeX: of ε(α), or of the number to report.",
-        ),
-        "table": ("writing", "Print a table of ε(α) of EXPR for a paper."),
-        "code": ("writing", "Print a function in another language that computes ε(α) of EXPR."),
-        "reference": ("exploring", "Print a table of certified lower and upper ends."),
-        "vectors": ("evidence", "Write test vectors for other accountants, as JSON files."),
+        "statement": "Write a paragraph about EXPR for the privacy section of a paper.",
+        "cite": "Print BibTeX entries of the works that a result of EXPR rests on.",
+        "latex": "Print a formula of EXPR in LaTeX: of ε(α), or of the number to report.",
+        "table": "Print a table of ε(α) of EXPR for a paper.",
+        "code": "Print a function in another language that computes ε(α) of EXPR.",
+        "reference": "Print a table of certified lower and upper ends.",
+        "vectors": "Write test vectors for other accountants, as JSON files.",
     },
     "Verify": {
-        "verify": ("verifying", "Test another accountant against certified enclosures."),
-        "certificate": (
-            "evidence",
-            "Write a guarantee of EXPR with a proof that others can check.",
-        ),
-        "check": ("evidence", "Check the printed numbers of a paper, or one number of EXPR."),
-        "falsify": ("evidence", "Search for a small mechanism that violates THEOREM."),
+        "verify": "Test another accountant against certified enclosures.",
+        "certificate": "Write a guarantee of EXPR with a proof that others can check.",
+        "check": "Check the printed numbers of a paper, or one number of EXPR.",
+        "falsify": "Search for a small mechanism that violates THEOREM.",
     },
 }
-_ROOMS = {name: room for listed in JOBS.values() for name, (room, _) in listed.items()}
+#: The commands of each file, which is opened where one of them is asked for.
+_FILES = {
+    "asking": "epsilon delta rdp",
+    "exploring": "calibrate risk sweep compare explain graph plot theorems reference",
+    "training": "dpsgd",
+    "verifying": "verify certificate check falsify vectors",
+    "writing": "optimum expand statement cite latex table code",
+}
+_ROOMS = {name: file for file, names in _FILES.items() for name in names.split()}
 
 
 _LONGEST = 120  # characters of what was given, in an error that click words
-
-_MANY = 200  # values of an axis, from which on fewer are offered
 _GIVEN = "symacct.given"  # the words of the command line, in click's notes of a run
 
 
@@ -198,10 +184,10 @@ class Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for job, listed in JOBS.items():
             with formatter.section(job):
-                formatter.write_dl([(name, line) for name, (_, line) in listed.items()])
+                formatter.write_dl(list(listed.items()))
 
     def list_commands(self, ctx: click.Context | None = None) -> list[str]:
-        return list(_ROOMS)
+        return [name for listed in JOBS.values() for name in listed]
 
     def get_command(self, ctx: click.Context | None, name: str) -> click.Command | None:
         """The command, whose room is opened where it is asked for."""
@@ -214,7 +200,7 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does, and for a name that is none the one that is most like it."""
         if args and args[0] not in _ROOMS and not args[0].startswith("-"):
-            needed = f"one of {', '.join(_ROOMS)}"
+            needed = f"one of {', '.join(self.list_commands())}"
             ctx.fail(f"No such command {echo(args[0])}{suggestion(args[0], _ROOMS, needed)}")
         return super().resolve_command(ctx, args)
 
@@ -251,12 +237,7 @@ def one_or_several(names: tuple[str, ...]) -> By:
 
 
 def orders_option(text: str) -> str | list[str]:
-    return text if text == "integer" else [part.strip() for part in text.split(",") if part.strip()]
-
-
-def listed_orders(given: Iterable[str]) -> tuple[str, ...]:
-    """The orders of an option that can be repeated, each time with one order or several."""
-    return tuple(one for text in given for one in grid(text) or [text])
+    return text if text == "integer" else grid(text)
 
 
 def _give_seconds(value: int) -> None:
@@ -329,7 +310,7 @@ Orders = Annotated[
     Like(
         "A Rényi order from 1 to inf, or several, as in 2,8,inf or 2..64. This option can be "
         "repeated.",
-        read=listed_orders,
+        read=lambda texts: tuple(order for text in texts for order in grid(text) or [text]),
     ),
 ]
 Axes = Annotated[
@@ -492,33 +473,12 @@ def show(answer: Any, as_json: bool = False) -> None:
 
 def _print(part: Part) -> None:
     match part:
-        case Tabled():
-            print_table(part.headers, (map(_cell, row) for row in part.rows))
-        case Labelled():
-            print_pairs(part.rows, part.title)
-        case Branch():
-            print_whole(_tree(part))
         case Note():
             print_note(part.text)
         case Verbatim():
             click.secho(part.text.removesuffix("\n"), dim=part.is_dim)
-        case str():
-            print_prose(part)
         case _:
-            print_prose(*part)
-
-
-def _cell(cell: str | tuple[str, str]) -> str | Text:
-    return cell if isinstance(cell, str) else Text(*cell)
-
-
-def _tree(branch: Branch) -> Tree:
-    tree = Tree(Text(branch.title, style="bold"))
-    for label, said in branch.rows:
-        tree.add(Text.assemble((f"{label}: ", "dim"), said))
-    for part in branch.branches:
-        tree.add(_tree(part))
-    return tree
+            print_part(part)
 
 
 def _document(answer: Any) -> Any:
@@ -531,19 +491,30 @@ def _document(answer: Any) -> Any:
 def one_of(verb: str, **given: object) -> None:
     """InputError unless exactly one of the options was given."""
     if sum(value is not None for value in given.values()) != 1:
-        needed = " or ".join(f"--{name}" for name in given)
-        raise InputError(f"{verb}: needed {needed}, and one of them only, as in --delta 1e-5")
+        needed = " or ".join(map(_flag, given))
+        raise InputError(f"{verb}: needed {needed}, and one of them only")
 
 
-def write_to(file: str, text: str) -> None:
-    """Write the text to a file, or print it where the file is "-"."""
-    if file == "-":
-        click.echo(text, nl=False)
-        return
+def typed(name: str) -> bool:
+    """Was the option of this parameter given on the command line?"""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is click.core.ParameterSource.COMMANDLINE
+
+
+def refuse(beside: str, *names: str) -> None:
+    """InputError for an option that was typed where it does not belong, `beside` what it stood."""
+    for one in click.get_current_context().command.params:
+        if one.name in names and typed(one.name):
+            raise InputError(f"found {one.opts[0]} {beside}")
+
+
+@contextlib.contextmanager
+def writing(file: str | Path) -> Iterator[None]:
+    """InputError for a file that cannot be written."""
     try:
-        Path(file).write_text(text, encoding="utf-8")
+        yield
     except OSError as error:
-        raise DomainError(f"file: {echo(file)} cannot be written ({reason(error)})") from None
+        raise InputError(f"{echo(str(file))} cannot be written ({reason(error)})") from None
 
 
 def in_numbers(text: str) -> Node:
@@ -561,22 +532,13 @@ def in_numbers(text: str) -> Node:
 def axes_of(option: str, texts: Iterable[str]) -> dict[str, list[str]]:
     """The values by the names of all NAME=VALUES of an option, each of which is given once."""
     axes: dict[str, list[str]] = {}
-    for name, values in (axis(option, text) for text in texts):
-        if name in axes:
-            both = ",".join(dict.fromkeys((*axes[name], *values)))
-            raise InputError(f"found {option} {name} twice; write {option} {name}={both}")
-        axes[name] = values
-        if len(values) > _MANY and ":" not in "".join(texts):
-            print_note(
-                f"Note: {name} has {len(values):,} values; {option} "
-                f"{name}={values[0]}:{values[-1]}:20:log asks at 20 of them."
+    for text in texts:
+        name, equals, values = map(str.strip, text.partition("="))
+        if not equals:
+            raise InputError(
+                f"{option}: found {echo(text)}, needed NAME=VALUES such as sigma=1,2,5"
             )
+        if name in axes:
+            raise InputError(f"{option}: found {name} twice, needed all its values in one")
+        axes[name] = grid(values)
     return axes
-
-
-def axis(option: str, text: str) -> tuple[str, list[str]]:
-    """The name and the values of NAME=VALUES, as an option gave it."""
-    name, equals, values = text.partition("=")
-    if not equals:
-        raise DomainError(f"{option}: found {echo(text)}, needed NAME=VALUES such as sigma=1,2,5")
-    return name.strip(), grid(values.strip())

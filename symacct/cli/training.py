@@ -8,8 +8,8 @@ import click
 import sympy
 
 from symacct.cli.asking import reported
-from symacct.cli.exploring import to_digits
-from symacct.cli.frame import InputError, Like, Reply, command
+from symacct.cli.exploring import shown_to
+from symacct.cli.frame import InputError, Like, Reply, command, one_of, refuse
 from symacct.cli.writing import stated
 from symacct.explore.calibration import Calibration, calibrate, number
 from symacct.explore.grids import grid
@@ -81,18 +81,18 @@ def dpsgd_command(
         --sampling.
     group: How many records a person has at most. The guarantee is for all of them together.
     runs: How many such runs on the same data are released, as in a search for parameters.
-    delta: The δ of the guarantee, in [0, 1).
     statement: Print a paragraph for a privacy section, or one short sentence for a model card.
     form: How the table of several ε is printed; for LaTeX it needs the package booktabs.
     """
-    if (noise_multiplier is None) == (epsilon is None):
-        raise InputError(
-            "needed --noise-multiplier or --epsilon, and one of them only, as in "
-            "--noise-multiplier 1"
+    one_of("dpsgd", noise_multiplier=noise_multiplier, epsilon=epsilon)
+    one_of("dpsgd", epochs=run["epochs"], steps=run["steps"])
+    try:
+        noise = (
+            _NOISE if noise_multiplier is None else parse_formula(noise_multiplier, symbols.alpha)
         )
-    if (run["epochs"] is None) == (run["steps"] is None):
-        raise InputError("needed --epochs or --steps, and one of them only, as in --epochs 15")
-    noise = _NOISE if noise_multiplier is None else _number(noise_multiplier)
+    except ParseError as error:
+        wrong = f"--noise-multiplier: found {echo(noise_multiplier)}, needed a number > 0"
+        raise InputError(wrong) from error
     training = TrainingRun(group=group, runs=runs, **run)
     m = training.expression(noise)
     how: Any = {"digits": digits, "conversion": conversion}
@@ -105,29 +105,17 @@ def dpsgd_command(
             return _reported(training, g, more, {"expression": repr(m)})
         text = g.statement(statement, digits, training.preface(statement, str(noise_multiplier)))
         return stated(training.report(g), text, statement, repr(m), given(g.given), _DEFINING)
-    if statement is not None:
-        raise InputError("--statement: found no --noise-multiplier, needed one")
+    refuse("with --epsilon, needed --noise-multiplier", "statement")
     targets = grid(epsilon)
     found = [calibrate(m, target, delta, **how) for target in targets]
     if len(found) > 1 or form == "latex":
         return _several(targets, delta, found, form, digits)
-    one = to_digits(found[0], digits)
+    one = shown_to(found[0], digits)
     values = {"noise multiplier": one.values}
     return _reported(training, one.guarantee, more, one.as_dict(), values)
 
 
 _DEFINING = "".join(f" --work {key}" for key in statements.DEFINING)
-
-
-def _number(text: str) -> Any:
-    """A noise multiplier, which may be a formula of numbers."""
-    try:
-        return parse_formula(text, symbols.alpha)
-    except ParseError as error:
-        if text.strip().isidentifier():
-            wrong = f"--noise-multiplier: found {echo(text)}, needed a number > 0"
-            raise InputError(wrong) from error
-        raise InputError(f"--noise-multiplier: {error}") from error
 
 
 def _reported(

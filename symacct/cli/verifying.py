@@ -1,20 +1,38 @@
-"""Is an accountant right? The command `verify`."""
+"""What is checked, and what others can check: verify, check, falsify, certificate, vectors."""
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import click
 
-from symacct.cli.frame import File, Like, command, findings_alone_are_1, print_note, show
+from symacct.adversary.falsify import Attack, falsify
+from symacct.cli.frame import (
+    File,
+    Like,
+    command,
+    findings_alone_are_1,
+    in_numbers,
+    one_of,
+    print_note,
+    refuse,
+    show,
+    writing,
+)
+from symacct.evidence.certificates import FORMS
+from symacct.evidence.certificates.forms import of_the_reported
+from symacct.evidence.vectors import write
+from symacct.explore.sweeps.worker import NEEDED
+from symacct.kernel.accountant import asked_of
 from symacct.kernel.deadline import progress, tell_so_far
-from symacct.kernel.errors import SymacctError, echo, reason
+from symacct.kernel.errors import SymacctError
+from symacct.papers import paper_check
+from symacct.papers.paper_check import CheckedNumbers
 from symacct.verify import FULL, QUICK, PeerError, Report, adapters, verify
 from symacct.verify.judging.verdict import VERDICTS
 from symacct.verify.peer import peers
@@ -25,8 +43,6 @@ from symacct.verify.reporting.judgement import Judgement, KnownFindings, read
 
 _TIMEOUT, _QUICK_TIMEOUT = 10.0, 2.5  # seconds of one answer, where nothing else is said
 _PACE = 20  # questions between two lines of progress
-#: Told the reports and the peers that have none.
-_SoFar = Callable[[list[Report], list[tuple[str, str]]], None]
 
 
 @command("verify", prints_json=False, epilog=None)
@@ -82,29 +98,52 @@ def verify_command(
     replay: Ask the worst questions of earlier runs again. FILE keeps them.
     timeout: How many seconds one answer may take.
     """
+    if (peer is not None) + every + (command is not None) != 1:
+        raise PeerError(f"needed one of PEER ({', '.join(adapters())}), --command or --all")
+    if every:
+        refuse("with --all, needed one PEER", "version", "map_file", "replay")
+    if command is not None:
+        refuse("with --command, needed PEER, whose packages are known", "install")
+    if not install:
+        refuse("without --install, needed both", "version")
+    if any(map(math.isnan, filter(None, (timeout, seconds)))):
+        raise PeerError("--timeout, --seconds: found nan, needed a number of seconds")
     known = {} if baseline is None else read(baseline)
     before = [] if replay is None else accuracy.replayed(replay)
-    extent = QUICK if quick else FULL
-    run = _Run(
-        peer, every, command, python, install, version,
-        extent if seconds is None else replace(extent, seconds=seconds), seed, allowance,
-        timeout or (_QUICK_TIMEOUT if quick else _TIMEOUT), known, before,
-    )  # fmt: skip
-    if every and (map_file or replay):
-        raise PeerError("--map and --replay: found --all beside them, needed one PEER")
     if map_file is not None:
         accuracy.needs(map_file)
     files = json, html, map_file, replay
     for file in files:
-        _writable(file)
+        _refuse_unwritable(file)
     if html is not None:
         page.needs()
+    extent = QUICK if quick else FULL
+    extent = extent if seconds is None else replace(extent, seconds=seconds)
+    timeout = timeout or (_QUICK_TIMEOUT if quick else _TIMEOUT)
 
-    def so_far(reports: list[Report], absent: list[tuple[str, str]]) -> None:
-        """Write what is known by now: a run of all that is cut loses one peer."""
-        _write(json, _as_json(reports, absent, every))
+    def asks(name: str) -> tuple[Ask, ...]:
+        """What the baseline knows of a peer, and the worst cases: to be asked again."""
+        worst = (one.ask for one in before)
+        return tuple(dict.fromkeys((*known.get(name, KnownFindings()).asks, *worst)))
 
-    reports, absent = run.all(so_far)
+    reports: list[Report] = []
+    absent: list[tuple[str, str]] = []
+    left = list(adapters()) if every else [peer]
+    with peers.environments(python, install, version) as words:
+        while left:
+            name = left.pop(0)
+            try:
+                asked = words(str(name)) if command is None else peers.words(command)
+                with progress("verify"):
+                    reports.append(verify(asked, extent, seed, timeout, _tell, allowance, asks))
+            except SymacctError as error:
+                if not every:
+                    raise
+                kind = "" if isinstance(error, PeerError) else f"{type(error).__name__}: "
+                absent.append((str(name), f"{kind}{error}"))
+            # A run of all that is cut loses one peer, and what it knew is written.
+            unreached = [(str(name), "not reached yet") for name in left]
+            _write(json, _as_json(reports, [*absent, *unreached], every))
     for name, why in absent:
         print_note(f"{name}: not run: {why}")
     judged = [
@@ -114,12 +153,11 @@ def verify_command(
     documents = [document(one) for one in judged]
     for said in documents:
         show(said)
-    if map_file is not None:
-        with _as_a_fault(map_file):
-            if map_file.endswith(".md"):
-                _write(map_file, accuracy.table(reports[0]))
-            else:
-                accuracy.draw(reports[0], map_file)
+    if map_file is not None and map_file.endswith(".md"):
+        _write(map_file, accuracy.table(reports[0]))
+    elif map_file is not None:
+        with writing(map_file):
+            accuracy.draw(reports[0], map_file)
     _write(replay, accuracy.grown(before, reports[0]) if replay else "")
     _write(html, page.page(documents, absent) if html else "")
     for file in dict.fromkeys(files):
@@ -133,98 +171,9 @@ def verify_command(
     raise SystemExit(min((one.status for one in judged if one.status), default=0))
 
 
-@dataclass(frozen=True)
-class _Run:
-    """What is asked to be verified, and how; PeerError for what does not go together."""
-
-    peer: str | None
-    every: bool
-    command: str | None
-    python: str | None
-    install: bool
-    version: str | None
-    extent: Any
-    seed: int
-    allowance: str
-    timeout: float
-    known: Mapping[str, KnownFindings]
-    replayed: Sequence[accuracy.Worst]
-
-    def __post_init__(self) -> None:
-        if (self.peer is not None) + self.every + (self.command is not None) != 1:
-            known = ", ".join(adapters()) or "none"
-            raise PeerError(f"needed one of PEER ({known}), --command or --all")
-        if self.version is not None and not self.install:
-            raise PeerError("--version: needed --install beside it, to install that version")
-        if self.install and self.command is not None:
-            raise PeerError(
-                "--install: found --command beside it, needed PEER, whose packages are known"
-            )
-        if self.version is not None and self.every:
-            raise PeerError("--version: found --all beside it, needed one PEER")
-        for name, value in (("--timeout", self.timeout), ("--seconds", self.extent.seconds)):
-            if math.isnan(value):
-                raise PeerError(f"{name}: found nan, needed a number of seconds")
-
-    def all(self, so_far: _SoFar) -> tuple[list[Report], list[tuple[str, str]]]:
-        """A report for each peer; with several, one that cannot be run is said and left out.
-
-        `so_far` is told after each of them what there is by then.
-        """
-        reports: list[Report] = []
-        absent: list[tuple[str, str]] = []
-        made: dict[str, str] = {}
-        with contextlib.ExitStack() as stack:
-            if not self.every:
-                reports = [self.one(self.words(self.peer, stack, made))]
-                so_far(reports, absent)
-                return reports, absent
-            left = list(adapters())
-            while left:
-                name = left.pop(0)
-                try:
-                    reports.append(self.one(self.words(name, stack, made)))
-                except SymacctError as error:
-                    kind = "" if isinstance(error, PeerError) else f"{type(error).__name__}: "
-                    absent.append((name, f"{kind}{error}"))
-                so_far(reports, [*absent, *((name, "not reached yet") for name in left)])
-        return reports, absent
-
-    def one(self, words: Sequence[str]) -> Report:
-        """The report on one peer."""
-
-        def shown(stage: str, asked: int) -> None:
-            if asked % _PACE == 0:
-                tell_so_far(f"{stage}, {asked:,} questions asked")
-
-        with progress("verify"):
-            return verify(
-                words, self.extent, self.seed, self.timeout, shown, self.allowance, self.asks
-            )
-
-    def asks(self, peer: str) -> tuple[Ask, ...]:
-        """What the baseline knows of a peer, and the worst cases: to be asked again."""
-        worst = (one.ask for one in self.replayed)
-        return tuple(dict.fromkeys((*self.known.get(peer, KnownFindings()).asks, *worst)))
-
-    def words(
-        self, name: str | None, stack: contextlib.ExitStack, made: dict[str, str]
-    ) -> list[str]:
-        """The words to run; with --install in an environment of what pip has to install for it.
-
-        An environment is made once for all adapters of a package, and is gone with the stack.
-        """
-        if self.command is not None:
-            return peers.words(self.command)
-        adapter, own = peers.adapter(str(name)), peers.interpreter(self.python)
-        if self.install:
-            needed = " ".join(adapter.requirements)
-            if needed not in made:
-                with progress(f"installing {needed}"):
-                    installed = peers.throwaway(adapter, own, self.version)
-                    made[needed] = stack.enter_context(installed)
-            own = made[needed]
-        return adapter.command(own)
+def _tell(stage: str, asked: int) -> None:
+    if asked % _PACE == 0:
+        tell_so_far(f"{stage}, {asked:,} questions asked")
 
 
 def _as_json(reports: list[Report], absent: list[tuple[str, str]], every: bool) -> str:
@@ -237,21 +186,12 @@ def _as_json(reports: list[Report], absent: list[tuple[str, str]], every: bool) 
     )
 
 
-@contextlib.contextmanager
-def _as_a_fault(of: str) -> Iterator[None]:
-    """PeerError for a report that cannot be written."""
-    try:
-        yield
-    except OSError as error:
-        raise PeerError(f"report: {echo(of)} cannot be written ({reason(error)})") from None
-
-
-def _writable(file: str | None) -> None:
-    """PeerError before the run, not after it, for a report that could not be written."""
+def _refuse_unwritable(file: str | None) -> None:
+    """InputError before the run, not after it, for a report that could not be written."""
     if file is None:
         return
     path = Path(file)
-    with _as_a_fault(file):
+    with writing(file):
         existed = path.exists()
         with path.open("a", encoding="utf-8"):
             pass
@@ -261,5 +201,141 @@ def _writable(file: str | None) -> None:
 
 def _write(file: str | None, text: str) -> None:
     if file is not None:
-        with _as_a_fault(file):
-            Path(file).write_text(text + "\n", encoding="utf-8")
+        with writing(file):
+            Path(file).write_text(f"{text}\n", encoding="utf-8")
+
+
+@command("certificate", "delta epsilon conversion orders by seconds", prints_json=False)
+def certificate_command(
+    expr: str,
+    /,
+    delta: str | None,
+    epsilon: str | None,
+    form: Annotated[str, click.Choice(list(FORMS))] = "json",
+    digits: Annotated[
+        int, Like("How many digits the claim has: at most 12, and at most 9 for Coq.")
+    ] = 6,
+    out: Path | None = None,
+    **how: Any,
+) -> None:
+    """Write a guarantee of EXPR with a proof that others can check.
+
+    It is the guarantee that the commands epsilon and delta report first, if symacct can write a
+    certificate for it. Otherwise it is the guarantee by Rényi orders, and a note gives the reason.
+
+    "python checker/check.py FILE" checks a JSON certificate without symacct. Coq with the package
+    coq-interval checks a Coq certificate, with the library in the folder coq/ of symacct.
+
+    \b
+    Example:
+      symacct certificate "100 * Gaussian(50)" --delta 1e-5 --out run.json
+    \f
+    form: The form of the certificate: JSON for checker/check.py, or a file for Coq.
+    out: The file to write. By default the certificate is printed.
+    """
+    m = in_numbers(expr)
+    one_of("certificate", delta=delta, epsilon=epsilon)
+    with progress("certificate"):
+        ask = functools.partial(asked_of, m, delta, epsilon, digits=digits)
+        text, note = of_the_reported(ask, how, FORMS[form])
+    if note:
+        print_note(f"Note: {note}")
+    if out is None:
+        click.echo(text, nl=False)
+        return
+    with writing(out):
+        out.write_text(text, encoding="utf-8")
+    checked = {"json": f"python checker/check.py {out}"}.get(
+        form, "Coq, as docs/certificates.md says,"
+    )
+    click.echo(f"{out} holds the {form} certificate; {checked} checks it without symacct")
+
+
+@command("check", "delta epsilon conversion by", epilog=None)
+@findings_alone_are_1()
+def check_command(
+    what: Annotated[str, Like(metavar="FILE|EXPR")],
+    /,
+    prints: str | None = None,
+    alpha: str | None = None,
+    direction: Annotated[str, click.Choice(paper_check.DIRECTIONS)] = paper_check.SAFE,
+    as_json: bool = False,
+    **how: Any,
+) -> None:
+    """Check the printed numbers of a paper, or one number of EXPR.
+
+    FILE is a JSON file of the numbers that a paper prints, or a file whose name ends in .csv, of
+    lines EXPR,delta,printed. With --prints, one number is checked, and --delta, --epsilon or
+    --alpha says which question it answers. A guarantee that is rounded down is not true as printed,
+    even if its digits are right. A guarantee that is larger than the value rounded up is true but
+    loose. The exit status is 1 if a number is not true as printed. It is 2 if an entry of FILE
+    cannot be read. The other entries are still checked.
+
+    \b
+    Examples:
+      symacct check examples/papers.json
+      symacct check "Gaussian(5)" --alpha 2 --prints 0.04
+    \f
+    prints: One printed number, which is checked for EXPR.
+    alpha: The Rényi order at which the printed number is ε(α).
+    direction: How the paper rounds the number: safe is up, as a guarantee is rounded, and down for
+        a lower bound.
+    """
+    asked = {"delta": how.pop("delta"), "epsilon": how.pop("epsilon"), "alpha": alpha}
+    if prints is not None:
+        one_of("check", **asked)
+        ((name, number),) = ((name, at) for name, at in asked.items() if at is not None)
+        in_numbers(what)  # a parameter without a value is refused before anything is computed
+        ask = next(ask for ask, needed in NEEDED.items() if needed == name)
+        of = paper_check.PaperEntry(what, ask, number, prints, "command line", direction, **how)
+        checked = CheckedNumbers([paper_check.check_entry(of)], is_one=True)
+    else:
+        refuse(
+            "and no --prints, needed the number printed, as in --prints 0.73; in a FILE each entry "
+            "has a field for it",
+            *asked, "direction", "conversion", "by",
+        )  # fmt: skip
+        checked = CheckedNumbers(list(paper_check.check_file(Path(what))))
+    show(checked, as_json)
+    if checked.status:
+        raise SystemExit(checked.status)
+
+
+@command("vectors", "seed", write, prints_json=False, epilog=None)
+def vectors_command(
+    out: Annotated[str, Like(metavar="DIR")] = "vectors",
+    only: Annotated[tuple[str, ...], Like(metavar="FILE")] = (),
+    *,
+    seed: str,
+) -> None:
+    """Write test vectors for other accountants, as JSON files.
+
+    Each vector is a question with a lower and an upper end of its answer. The same seed makes the
+    same bytes on every machine.
+
+    \b
+    Example:
+      symacct vectors --out vectors --only rdp_randomized_response
+    \f
+    out: Write into DIR.
+    only: Write only FILE, such as rdp_laplace. This option can be repeated.
+    seed: The questions are drawn by this seed.
+    """
+    with writing(out):
+        written = write(Path(out), only, seed)
+    for path in written:
+        click.echo(path)
+
+
+@command("falsify", "budget seed", falsify, epilog=None)
+def falsify_command(theorem: str, /, budget: int, seed: int) -> Attack:
+    """Search for a small mechanism that violates THEOREM.
+
+    THEOREM is the code of a theorem, such as ZW19-T5, or the name of a conversion, such as
+    improved.
+
+    \b
+    Example:
+      symacct falsify ZW19-T5 --budget 200
+    """
+    return falsify(theorem, budget, seed)

@@ -19,11 +19,13 @@ from symacct.cli.frame import (
     Reply,
     command,
     in_numbers,
-    listed_orders,
     one_of,
     print_note,
+    refuse,
     text_reply,
+    typed,
 )
+from symacct.explore.grids import grid
 from symacct.export.citation import bibtex, claim_at
 from symacct.export.description import about, is_open
 from symacct.export.expansions.expansion import Expansion
@@ -96,14 +98,12 @@ def stated(
 
 def _asked_how() -> Iterator[str]:
     """The options typed that decide by which theorems the number is found, as they were typed."""
-    ctx = click.get_current_context()
-    for name in ("conversion", "orders", "by", "digits"):
-        if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            value = ctx.params[name]
-            if isinstance(value, list):  # of orders, which one option lists
-                value = ",".join(map(str, value))
-            for one in value if isinstance(value, tuple) else (value,):
-                yield f" --{name} {shlex.quote(str(one))}"
+    for name in filter(typed, ("conversion", "orders", "by", "digits")):
+        value = click.get_current_context().params[name]
+        if isinstance(value, list):  # of orders, which one option lists
+            value = ",".join(map(str, value))
+        for one in value if isinstance(value, tuple) else (value,):
+            yield f" --{name} {shlex.quote(str(one))}"
 
 
 @command("cite", f"delta {HOW}")
@@ -127,16 +127,12 @@ def cite_command(
     work: Add the entry of this work, such as ACG16 for DP-SGD. May be given several times.
     """
     m = parse_open(expr)
-    if delta is not None and alpha is not None:
-        raise InputError("found --alpha and --delta, needed one of them")
     if delta is None:
-        for name, default in (("conversion", BEST), ("orders", None)):
-            if how[name] != default:
-                needed = "needed one, as in --delta 1e-5"
-                raise InputError(f"cite: found --{name} and no --delta, {needed}")
+        refuse("and no --delta, needed one, as in --delta 1e-5", "conversion", "orders")
         sources = claim_at(m, alpha, how["by"]).sources
         text = bibtex(sources)
     else:
+        refuse("with --delta, needed one of them", "alpha")
         guarantee = asked_of(m, delta, **how)
         text, sources = guarantee.cite(), guarantee.claim.sources
     unknown = ", ".join(map(echo, (key for key in work if key not in WORKS)))
@@ -180,22 +176,16 @@ def latex_command(
     document: Write a whole document, with a table of values.
     rdp: Print the formula of ε(α) as well, below the other.
     """
-    if sum(one is not None for one in (alpha, delta, epsilon)) > 1 and not document:
-        raise InputError("latex: needed one of --alpha, --delta and --epsilon")
-    if document and epsilon is not None:
-        raise InputError("found --epsilon with --document, needed --delta: a document is about ε")
     asked = (delta, epsilon) != (None, None)
-    if not asked and (conversion != BEST or rdp):
-        option = "--rdp" if conversion == BEST else "--conversion"
-        raise InputError(f"found {option} without --delta or --epsilon, needed one of them")
-    if document and (conversion != BEST or rdp):
-        raise InputError(
-            "found --conversion or --rdp with --document, needed neither: a document has the "
-            "best number that is proved, and the one by Rényi orders"
-        )
+    if document:
+        refuse("with --document, needed one of them", "epsilon", "conversion", "rdp")
+    elif asked or alpha is not None:
+        one_of("latex", alpha=alpha, delta=delta, epsilon=epsilon)
+    if not asked:
+        refuse("without --delta or --epsilon, needed one of them", "conversion", "rdp")
     m, names = parse_open(expr), _named(name)
     if document:
-        written = paper(m, None if alpha is None else listed_orders([alpha]), delta, names, by=by)
+        written = paper(m, None if alpha is None else grid(alpha), delta, names, by=by)
     elif not asked:
         written = latex(m, alpha, names, by)
     elif m.free_symbols and (by or conversion not in ("exact", BEST)):
@@ -267,8 +257,7 @@ def table_command(
     form: The form of the table.
     caption: The caption of a LaTeX table, as plain text.
     """
-    orders = listed_orders([alpha] if alpha.strip(", ") else [])
-    found = table(in_numbers(expr), orders, digits, [by or (), *also])
+    found = table(in_numbers(expr), grid(alpha), digits, [by or (), *also])
     if figure is not None:
         save(drawn(found), figure)
     click.echo(found.csv() if form == "csv" else found.latex(caption), nl=False)

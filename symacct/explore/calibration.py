@@ -11,6 +11,7 @@ from typing import Any, overload
 
 import mpmath
 
+from symacct.explore.grids import counts_of
 from symacct.explore.steered import steered_epsilon
 from symacct.export.cards import card, guarantee_card
 from symacct.export.description import sensitivity
@@ -139,11 +140,11 @@ def calibrate(
     meets the target, and one that misses it. Certified enclosures decide both, so ε need not be
     monotone in the symbol; if it is, the threshold lies between the two values. The values are
     decimals that differ by one unit of the last of `digits` significant digits, or adjacent whole
-    numbers if the symbol is an integer. `epsilon` is in nats. `delta`, `conversion`, `orders` and
-    `by` are those of `Node.epsilon`: by default the value is the best that is proved in
-    `limits(seconds=…)`, to fewer digits where all of them take longer, and a conversion that is
-    named runs to its end. Raises DomainError if no such values are found or if m has not exactly
-    one free symbol, and PrecisionError if an ε cannot be told from the target.
+    numbers if the symbol is an integer or a count of runs. `epsilon` is in nats. `delta`,
+    `conversion`, `orders` and `by` are those of `Node.epsilon`: by default the value is the best
+    that is proved in `limits(seconds=…)`, to fewer digits where all of them take longer, and a
+    conversion that is named runs to its end. Raises DomainError if no such values are found or if m
+    has not exactly one free symbol, and PrecisionError if an ε cannot be told from the target.
 
     >>> import sympy
     >>> from symacct import Gaussian, calibrate
@@ -231,6 +232,7 @@ class Target:
             raise DomainError(f"calibrate: found {found}, needed exactly one", remedy=remedy)
         self.m = m
         self.symbol: sympy.Symbol = free[0]
+        self.is_whole = self.symbol.is_integer or self.symbol in counts_of(m)
         self.prepare(rational(epsilon, "epsilon"), delta, digits, how)
 
     def prepare(self, epsilon: Fraction, delta: Numeric, digits: int, how: dict[str, Any]) -> None:
@@ -286,7 +288,7 @@ class Target:
 
     def start(self) -> Fraction:
         """1, or where m does not exist there the middle of all probabilities."""
-        if not self.symbol.is_integer:
+        if not self.is_whole:
             for value in (Fraction(1), Fraction(1, 2)):
                 with contextlib.suppress(DomainError):
                     self.met(value)
@@ -358,11 +360,7 @@ def _steered_neighbours(
 def neighbours(target: Target, digits: int) -> tuple[Fraction, Fraction]:
     """Two values next to each other of which one meets the target and the other does not."""
     low, high = _bracket(target)
-    unit = (
-        Fraction(1)
-        if target.symbol.is_integer
-        else Fraction(10) ** (_decimal_exponent(low) - digits + 1)
-    )
+    unit = Fraction(1) if target.is_whole else Fraction(10) ** (_decimal_exponent(low) - digits + 1)
     below, above = math.floor(low / unit), math.ceil(high / unit)
     first = target.met(below * unit)
     if target.met(above * unit) is first:
@@ -384,7 +382,7 @@ def _bracket(target: Target) -> tuple[Fraction, Fraction]:
     """Two values of which one meets the target: powers of two, or such as near a domain's end."""
     start = target.start()
     first = target.met(start)
-    ways = (1,) if target.symbol.is_integer else target.ways(start)
+    ways = (1,) if target.is_whole else target.ways(start)
     for sign, reach in zip(ways, (_REACH, _REACH_BACK), strict=False):
         before, out = start, None
         for _ in range(reach):
@@ -392,7 +390,7 @@ def _bracket(target: Target) -> tuple[Fraction, Fraction]:
             try:
                 met = target.met(value)
             except DomainError:
-                if target.symbol.is_integer:
+                if target.is_whole:
                     break
                 out = value
                 continue
@@ -400,7 +398,7 @@ def _bracket(target: Target) -> tuple[Fraction, Fraction]:
                 return min(before, value), max(before, value)
             before = value
     said = "meets" if first else "does not meet"
-    if target.symbol.is_integer and not first and start in target.asked:
+    if target.is_whole and not first and start in target.asked:
         least = target.asked[start][1].epsilon.rounded_up(6)
         raise DomainError(
             f"{target.symbol}: found that already {target.symbol} = {start} has ε = {least}, "

@@ -12,6 +12,9 @@ import flint
 from symacct.kernel import arguments, exact, limits
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.errors import DomainError, echo
+from symacct.kernel.exact import sympy
+from symacct.kernel.node import Node
+from symacct.operations import Compose
 
 _WHOLE = re.compile(r"(\d+)\.\.(\d+)", re.ASCII)
 _SPACED = re.compile(r"([^:]+):([^:]+)(?::(\d+)(:log)?)?", re.ASCII)
@@ -61,6 +64,17 @@ def whole_numbers(values: list[str]) -> list[str]:
     ['1', '3', '6', '16', '40', '100']
     """
     return list(dict.fromkeys(exact.text(Fraction(round(exact.exact(x, "grid")))) for x in values))
+
+
+def counts_of(m: Node) -> set[sympy.Symbol]:
+    """The symbols of m that say how many times something is run."""
+    composed = (node for node in m.walk() if isinstance(node, Compose))
+    return {
+        symbol
+        for node in composed
+        for count in node.symbolic_parameters()
+        for symbol in count.free_symbols
+    }
 
 
 def _counted(count: int, text: str) -> int:

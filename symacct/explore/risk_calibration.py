@@ -108,10 +108,10 @@ def calibrate_risk(
     rate of the test that `tpr` bounds. `mu` is the μ of Gaussian DP, for tests with errors from
     1e-10. `rho` is the ρ of zero-concentrated differential privacy. `bayes_success` is how often a
     guess of membership may be right. `prior` is the probability of membership before the output is
-    seen. `reconstruction` is how often a record may be reconstructed. `baseline` is how often
-    `reconstruction` succeeds without the output. The answer is two adjacent values as in
-    `calibrate`, decided by certified enclosures, with `digits` significant digits. Raises the
-    errors of `calibrate` and `risk`.
+    seen, for `bayes_success`. `reconstruction` is how often a record may be reconstructed.
+    `baseline` is how often `reconstruction` succeeds without the output. The answer is two adjacent
+    values as in `calibrate`, decided by certified enclosures, with `digits` significant digits.
+    Raises the errors of `calibrate` and `risk`.
 
     >>> import sympy
     >>> from symacct import Gaussian, PoissonSubsample

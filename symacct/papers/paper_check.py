@@ -34,6 +34,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, TypeGuard
 
 import sympy
@@ -46,7 +47,16 @@ from symacct.kernel.answer import Enclosure, to_fraction
 from symacct.kernel.arguments import By
 from symacct.kernel.claims import Kind
 from symacct.kernel.conversion import BEST
-from symacct.kernel.errors import ParseError, SymacctError, echo, suggestion
+from symacct.kernel.deadline import progress
+from symacct.kernel.errors import (
+    ParseError,
+    StorageError,
+    SymacctError,
+    cut,
+    echo,
+    reason,
+    suggestion,
+)
 from symacct.kernel.exact import INFINITY, order, typed_value
 from symacct.results.screen import Part, Tabled
 from symacct.text import parse
@@ -65,6 +75,7 @@ COLUMNS = ("EXPR", "delta", "printed")
 SAFE = "safe"
 DIRECTIONS = (SAFE, "nearest", "upper", "lower", "at most", "at least")
 _MORE_DIGITS = (6, 30, 120)  # beyond those printed, until the printed number is decided on
+_LONGEST_PATH = 300  # characters of a file's name in a message
 _PRINTED = re.compile(r"(?=\.?\d)(\d{0,400})(?:\.(\d{1,400}))?(?:[eE]([+-]?\d{1,4}))?", re.ASCII)
 
 
@@ -212,16 +223,34 @@ def _by_others(entry: PaperEntry) -> Iterator[str]:
             yield f"{conversion} gives {other.value.rounded(_SHOWN_DIGITS)}{true}"
 
 
+def check_file(path: Path) -> Iterator[CheckedEntry | Malformed]:
+    """Every entry of a paper file; one whose name ends in .csv is read as CSV."""
+    name = cut(str(path), _LONGEST_PATH)
+    try:
+        with open(path, "rb") as opened:  # no more is read than is allowed
+            content = opened.read(limits.current().text_bytes + 1)
+        limits.check("text_bytes", len(content), f"{path}, in bytes (or more)")
+        text = content.decode()
+    except OSError as error:
+        raise StorageError(f"{name}: {reason(error)}") from None
+    except UnicodeDecodeError as error:
+        raise ParseError(f"{name}: no UTF-8 ({error})") from None
+    return check(text, "csv" if path.suffix.lower() == ".csv" else "json")
+
+
 def check(text: str, form: str = "json") -> Iterator[CheckedEntry | Malformed]:
     """Every entry of a paper file in turn; what cannot be asked is Malformed, or ParseError."""
-    for place, entry in enumerate(entries(text, form), 1):
-        with warnings.catch_warnings(record=True) as said:
-            warnings.simplefilter("always")
-            found = _checked(entry, place)
-        for one in said:
-            place_and_source = f"entry {place} {entry.source}".rstrip()
-            warnings.warn(f"{place_and_source}: {one.message}", one.category, stacklevel=2)
-        yield found
+    listed = entries(text, form)
+    with progress("checking", len(listed)) as advance:
+        for place, entry in enumerate(listed, 1):
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                found = _checked(entry, place)
+            for one in said:
+                place_and_source = f"entry {place} {entry.source}".rstrip()
+                warnings.warn(f"{place_and_source}: {one.message}", one.category, stacklevel=2)
+            yield found
+            advance(1)
 
 
 def _checked(entry: PaperEntry | Malformed, place: int) -> CheckedEntry | Malformed:

@@ -15,12 +15,12 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from symacct.results.screen import Branch, Cell, Labelled, Tabled
+
 _PIPED = 100  # columns of a table in a pipe or a file, which people read; programs read JSON
 _WIDEST = 10_000  # columns, of which a tree fills each of its lines
 _TALLEST = 4  # lines of a cell, above which a row reads better as a list
 _INDENT = "  "
-
-Cell = str | Text
 
 
 def console(stderr: bool = False) -> Console:
@@ -41,6 +41,21 @@ def _is_bounded(screen: Console) -> bool:
         if int(os.environ.get("COLUMNS", "")) > 0:
             return True
     return screen.is_terminal
+
+
+def print_part(part: Tabled | Labelled | Branch | Cell) -> None:
+    """What an answer shows, but for a note or a text of fixed lines."""
+    match part:
+        case Tabled():
+            print_table(part.headers, part.rows)
+        case Labelled():
+            print_pairs(part.rows, part.title)
+        case Branch():
+            print_whole(_tree(part))
+        case str():
+            print_prose(part)
+        case _:
+            print_prose(*part)
 
 
 def print_table(headers: Sequence[str], rows: Iterable[Iterable[Cell]]) -> None:
@@ -153,7 +168,16 @@ def _wrapped(line: str, width: int) -> list[str]:
 
 def _text(cell: Cell) -> Text:
     """The cell as text in which brackets are no markup."""
-    return cell if isinstance(cell, Text) else Text(cell)
+    return Text(cell) if isinstance(cell, str) else Text(*cell)
+
+
+def _tree(branch: Branch) -> Tree:
+    tree = Tree(Text(branch.title, style="bold"))
+    for label, said in branch.rows:
+        tree.add(Text.assemble((f"{label}: ", "dim"), said))
+    for part in branch.branches:
+        tree.add(_tree(part))
+    return tree
 
 
 def _longest_line(text: Text) -> int:

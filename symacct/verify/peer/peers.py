@@ -11,11 +11,12 @@ import sys
 import tempfile
 import tomllib
 import venv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from symacct.kernel.deadline import progress
 from symacct.kernel.errors import echo, reason, suggestion
 from symacct.verify.peer.process import PeerError
 
@@ -90,6 +91,28 @@ def interpreter(path: str | None) -> str:
     if found is None:
         raise PeerError(f"--python: found {path!r}, needed a Python interpreter that exists")
     return found
+
+
+@contextlib.contextmanager
+def environments(
+    python: str | None, install: bool, version: str | None
+) -> Iterator[Callable[[str], list[str]]]:
+    """The words that run a peer, by its name; with `install` in an environment that pip fills.
+
+    An environment is made once for all adapters of a package, and is gone at the end.
+    """
+    made: dict[tuple[str, ...], str] = {}
+    with contextlib.ExitStack() as stack:
+
+        def words_of(name: str) -> list[str]:
+            one, own = adapter(name), interpreter(python)
+            needed = one.requirements
+            if install and needed not in made:
+                with progress(f"installing {' '.join(needed)}"):
+                    made[needed] = stack.enter_context(throwaway(one, own, version))
+            return one.command(made[needed] if install else own)
+
+        yield words_of
 
 
 @contextlib.contextmanager
