@@ -22,12 +22,18 @@ from symacct import (
 from symacct.export.description import describe_tex
 from symacct.export.latex.display import latex
 from symacct.export.latex.number_formula import number_latex, profile_latex
-from symacct.export.latex.sentences import tex
 from symacct.export.tables import table
+from symacct.export.wording import sentence, written
 from symacct.kernel.accountant import asked_of
 from symacct.kernel.words import Marked
 from tests.symbolic import ALPHA, LEAVES, NEED_NUMBERS, OPERATIONS, A, N, Q, pairs
 from tests.thinning import thinned
+
+
+def tex(words):
+    """A sentence in LaTeX, what is marked in it as mathematics."""
+    return written("latex", lambda: sentence(words))
+
 
 SIGMA, GAMMA, B = sympy.symbols("sigma gamma b", positive=True)
 

@@ -27,7 +27,7 @@ from symacct import (
 )
 from symacct.cli import main
 from symacct.export.citation import STATED, bibtex, each_work, sources_of
-from symacct.export.latex.plain_tex import plain_tex
+from symacct.export.latex.sentences import plain_tex
 from symacct.kernel.claims import ADD_REMOVE, FINITE_ORDERS, Proof
 from symacct.kernel.node import kinds
 from symacct.kernel.sources import SYMACCT, WORKS

@@ -26,9 +26,9 @@ from symacct import (
     symbols,
 )
 from symacct.cli import main
-from symacct.export.expansions import evaluating, expansion, optimum
-from symacct.export.expansions.series import SeriesArithmetic
-from symacct.export.expansions.taylor import coefficient_over, taylor_precision
+from symacct.export.expansions import expansion, optimum
+from symacct.export.expansions.expansion import _by_moments
+from symacct.export.expansions.series import SeriesArithmetic, coefficient_over, taylor_precision
 from symacct.kernel.accountant import FormulaAccountant
 from tests import independent
 from tests.extremes import bounded
@@ -544,7 +544,7 @@ def test_a_binomial_sum_by_moments_is_the_sum_itself():
     """Also where the rates do not add up to 1."""
     ctx = SeriesArithmetic(sympy.Symbol("t", positive=True), sympy.S.Zero, 2, inner=False)
     u, v = sympy.Integer(2), sympy.Integer(3)
-    found = evaluating._by_moments(ctx, 4, u, v, lambda l: l**2 + 1, 1)
+    found = _by_moments(ctx, 4, u, v, lambda l: l**2 + 1, 1)
     truth = sum(sympy.binomial(4, l) * 2**l * 3 ** (4 - l) * (l**2 + 1) for l in range(1, 5))
     assert found.coefficients == [truth]
 

@@ -494,6 +494,6 @@ def test_an_order_without_a_formula_is_refused_before_any_number_is_asked(monkey
     """Of two densities e^{−x⁴} whether the curve ends somewhere takes integrals, and long."""
     law = 'Density("exp(-(x-{})**4)", mass="any")'
     m = parse(f"DistributionPair({law.format(0)}, {law.format(1)})")
-    monkeypatch.setattr("symacct.export.writing.ends_unstated", lambda *_: pytest.fail("asked"))
+    monkeypatch.setattr("symacct.export.formula.ends_unstated", lambda *_: pytest.fail("asked"))
     with pytest.raises(DomainError, match="order ∞ of a pair of densities"):
         m.latex()

@@ -11,7 +11,7 @@ import sympy
 from symacct import Compose, Curve, DiscreteGaussian, Gaussian, Laplace, RandomizedResponse, parse
 from symacct.export.description import describe, describe_tex
 from symacct.export.latex.display import latex
-from symacct.export.latex.plain_tex import plain_tex
+from symacct.export.latex.sentences import plain_tex
 from symacct.export.tables import table
 from symacct.papers.document import paper
 
@@ -93,10 +93,10 @@ def test_responses_of_several_answers_are_described_as_such(form, k):
 
 def test_a_response_whose_odds_are_rational_is_one():
     m = 20 * parse("RandomizedResponse.of_epsilon(log(3), 4)")
-    said = "randomized response with 4 answers (the true one with probability 1/2, else"
+    said = "randomized response with 4 answers (the true one with probability 0.5, else"
     assert f"output of 20 runs of {said}" in m.statement("1e-5")
     # A coin that is no such response, and one that lies, are what they are.
     for p, share in (("3/4", "1/4"), ("1/4", "1/3"), ("1/4", "3/4")):
         coin = parse(f"Either(Compose(), RandomizedResponse({p}), {share})")
-        assert describe(coin).startswith("no answer at all with probability ")
+        assert describe(coin).startswith("no mechanism at all with probability ")
         assert "answers" not in describe(coin)

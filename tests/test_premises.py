@@ -29,9 +29,10 @@ from symacct import (
     sampled_descent,
     truncated_poisson,
 )
-from symacct.export.description import OF_OUTSIDE, describe, own_premises, premises
+from symacct.export.description import describe, own_premises, premises
 from symacct.kernel.claims import Relation, adjacency
 from symacct.kernel.node import kinds
+from symacct.mechanisms.response import OF_OUTSIDE
 from tests.support import INFINITE, LEAVES
 from tests.thinning import examples
 

@@ -8,11 +8,12 @@ import sympy
 
 from symacct import Gaussian, PoissonSubsample, PostProcess, theorem, theorems
 from symacct.export.description import describe, describe_tex
-from symacct.export.latex.sentences import mathematics, tex
+from symacct.export.latex.sentences import mathematics
 from symacct.kernel.node import kinds
 from symacct.kernel.theorem_registry import forget
 from symacct.kernel.words import Marked, pieces
 from symacct.papers.statement import statement, training
+from tests.outputs import tex
 from tests.symbolic import LEAVES, OPERATIONS
 
 OURS = {name: kind for name, kind in kinds().items() if kind.__module__.startswith("symacct.")}

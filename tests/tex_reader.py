@@ -10,7 +10,7 @@ import re
 
 TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+|[^\s]")
 IGNORED = {r"\left", r"\right", r"\biggl", r"\biggr", r"\quad", r"\qquad", r"\;", r"\mathcal"}
-CLOSING = {"(": ")", r"\{": r"\}", "{": "}", r"\lfloor": r"\rfloor", r"\lvert": r"\rvert"}
+CLOSING = {"(": ")", r"\{": r"\}", "{": "}", r"\lfloor": r"\rfloor"}
 STOPS = {
     *CLOSING.values(),
     "&",
@@ -155,6 +155,11 @@ class Reader:
             return lambda env: number
         if piece in CLOSING:
             return self.enclosed(piece)
+        if piece == "|":
+            self.take()
+            inside = self.group()
+            self.take("|")
+            return lambda env: abs(inside(env))
         if piece in (r"\epsilon", "B") and self.tokens[1] == "_":
             return self.function(self.take())
         method = getattr(self, f"read_{piece.lstrip(chr(92))}", None) if piece[0] == "\\" else None
@@ -176,8 +181,6 @@ class Reader:
         inside = self.bracket()
         if opening == r"\lfloor":
             return lambda env: self.mp.floor(inside(env))
-        if opening == r"\lvert":
-            return lambda env: abs(inside(env))
         return inside
 
     def function(self, letter):

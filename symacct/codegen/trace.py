@@ -17,7 +17,7 @@ from symacct.codegen.context import CodeArithmetic
 from symacct.codegen.ir import Call, Compare, Difference, Expr, Num, TableEntry, Var, walk
 from symacct.codegen.number import Operand, Traced, UntraceableError
 from symacct.codegen.theorems import FORMS, leaf_curve, where_it_holds, within
-from symacct.export.writing import ends_unstated
+from symacct.export.formula import ends_unstated
 from symacct.kernel import deadline
 from symacct.kernel.arguments import By
 from symacct.kernel.arithmetic import Number, SymbolicArithmetic

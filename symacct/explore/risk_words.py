@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable
 from fractions import Fraction
 
-from symacct.export.description import is_local, is_open
+from symacct.export.description import is_open
 from symacct.kernel.answer import Bound, given, rational_text, to_fraction
 from symacct.kernel.claims import Adjacency, Relation
 from symacct.kernel.exact import typed_value
@@ -28,7 +28,7 @@ def sentences(
     least_error: str,
 ) -> tuple[str, ...]:
     """A sentence for each number that is known, and for a relation left open what they are then."""
-    of_values = relation.relation is Relation.REPLACE_ONE or is_local(m)
+    of_values = relation.relation is Relation.REPLACE_ONE or m.is_local
     found = [
         in_words(name, argument, most, least_error, of_values)
         for name, argument, most in asked

@@ -1,15 +1,25 @@
-"""What a notebook shows of an answer: a small HTML table."""
+"""What a notebook shows of an expression and of an answer: a small HTML table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from html import escape
+from typing import TYPE_CHECKING
 
 from symacct.export.description import float_note, in_few_words, neighbours
 from symacct.kernel import answer
 from symacct.kernel.answer import Enclosure, Guarantee, shortened, shown
 from symacct.kernel.claims import Kind
+from symacct.kernel.errors import SymacctError
+from symacct.kernel.exact import LazyModule, sympy
+from symacct.kernel.node import Node
 from symacct.kernel.theorem_registry import Theorem
+
+if TYPE_CHECKING:
+    from symacct.export.latex import display
+else:  # which loads SymPy
+    display = LazyModule("symacct.export.latex.display")
 
 _DIGITS = 6
 _SHORT = 40  # letters of a cell that is not broken
@@ -118,3 +128,42 @@ def _column(said: str) -> str:
 
 def _cell(tag: str, said: str, style: str) -> str:
     return f'<{tag} style="text-align:left;vertical-align:top;{style}">{escape(said)}</{tag}>'
+
+
+def node_card(m: Node) -> str:
+    """What was done, what may be asked of it next, and its Rényi curve as a formula."""
+    rows = [
+        ("what", in_few_words(m)),
+        ("relation", neighbours(m.claim.adjacency)),
+        ("note", float_note(m)),
+        ("expression", shortened(repr(m))),
+        ("ask next", _questions(m)),
+    ]
+    curve = display.inline(m)
+    formula = "" if curve is None else f"<p>Its Rényi curve:</p>{scrolled(escape(curve))}"
+    return card((name, said) for name, said in rows if said) + formula
+
+
+def _fitting(m: Node, symbol: sympy.Symbol) -> int | str | None:
+    """A number that the symbol may stand for: a rate is at most 1."""
+    for given in (2, "1/2", 10, "1/100"):
+        with suppress(SymacctError):
+            m.subs({symbol: given})
+            return given
+    return None
+
+
+def _questions(m: Node) -> str:
+    """What to type after the name of the expression, and what it answers."""
+    if m.free_symbols:
+        first = min(m.free_symbols, key=lambda symbol: symbol.name)
+        if (given := _fitting(m, first)) is None:
+            return ".latex() is the formula for a paper"
+        puts = f".subs({{{first.name!r}: {given!r}}}) puts in a number"
+        return f"{puts}, .latex() is the formula for a paper"
+    if m.claim.kind not in (Kind.EXACT, Kind.UPPER):
+        return ".rdp(2) is the value of this curve at an order"
+    return (
+        ".report('1e-5') gives the ε to report at δ = 1e-5, .explain(delta='1e-5') says what it "
+        "rests on, .plot() draws the Rényi curve and .plot_profile() δ against ε"
+    )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
-from symacct.export.latex.plain_tex import plain_tex
+from symacct.export.latex.sentences import cite_key, plain_tex
 from symacct.kernel.answer import Guarantee
 from symacct.kernel.arguments import By
 from symacct.kernel.arithmetic import BALL
@@ -135,8 +135,7 @@ def _entry(key: str, places: list[str]) -> str:
         # Text between entries is ignored, but for the sign that starts one.
         return f"% stated by the user, nothing to cite: {note or 'a curve'}\n".replace("@", "at")
     # A source of the user's own theorem is not in the bibliography: its key and place are known.
-    name = re.sub(r"[^\w.:-]", "-", key)
-    return f"@misc{{{name},\n  title = {{{{{plain_tex(key)}}}}},\n{_note(note)}}}\n"
+    return f"@misc{{{cite_key(key)},\n  title = {{{{{plain_tex(key)}}}}},\n{_note(note)}}}\n"
 
 
 def _entitled(found: re.Match[str]) -> str:

@@ -7,35 +7,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from symacct.export.spoken import (
-    LISTED,
-    filled,
-    in_tex,
-    in_words,
-    marked,
-    spoken,
-    value,
-    written,
-)
-from symacct.kernel import symbols
+from symacct.export.wording import LISTED, filled, maths, shown, value, written
 from symacct.kernel.claims import Adjacency, Claim, Kind, Relation, said_of
 from symacct.kernel.errors import is_float
-from symacct.kernel.exact import expression, sympy, text
-from symacct.kernel.node import Mechanism, Node
-from symacct.kernel.operation import Count, Operation
-from symacct.kernel.words import Counted
-from symacct.mechanisms.matrix import UNIT_OF
-from symacct.mechanisms.response import OF_ABSENT, RandomizedResponse, response_of
-from symacct.operations import Compose, GroupPrivacy, PostProcess
-from symacct.operations.subsample import Sampling
+from symacct.kernel.exact import text
+from symacct.kernel.node import Node
+from symacct.kernel.operation import Compose, Count, Operation
+from symacct.kernel.words import Pressing
 
 if TYPE_CHECKING:
     from symacct.export.latex.printer import PaperPrinter
 
 _SENSITIVITIES = 4  # that are named one by one
-_BITS = 2  # answers of randomized response that is not said to have more
 _FEW = 600  # characters of a description beside a number
 _BRACKETS = re.compile(r"\([^()]*\)")
 _UNWRITTEN = 10**4300  # the first number that Python writes by no f"{n:,}"
@@ -52,14 +37,12 @@ def describe(m: Node) -> str:
     return _described(m, _Way(LISTED))
 
 
-def describe_tex(m: Node) -> str:
-    """What was done, as a noun phrase in LaTeX."""
-    return in_tex(lambda: describe(m))
-
-
-def described_by_names(m: Node, names: Mapping[Node, str], printer: PaperPrinter) -> str:
-    """What was done to parts that have names in LaTeX, as a noun phrase in LaTeX."""
-    return in_tex(lambda: _described(m, _Way(len(m.children) + 1, names)), printer)
+def describe_tex(
+    m: Node, names: Mapping[Node, str] | None = None, printer: PaperPrinter | None = None
+) -> str:
+    """What was done, as a noun phrase in LaTeX; to parts that have `names` there, by these."""
+    way = _Way(LISTED) if names is None else _Way(len(m.children) + 1, names)
+    return written("latex", lambda: _described(m, way), printer)
 
 
 @dataclass(frozen=True)
@@ -71,61 +54,34 @@ class _Way:
 
 
 def _described(m: Node, way: _Way, drawn: str = "") -> str:
-    """What was done, compositions of up to so many mechanisms named one by one.
+    """What was done, by the template of its class.
 
     `drawn` is said before how a sample in it is drawn: by each of several runs, or by all parts.
     """
     if isinstance(m, Compose):
         return _composition(m, way)
-    if response := _response(m):
-        return response
-    if isinstance(m, Sampling):
-        if m.gamma == 1:
-            return f"{_inner(m.mechanism, way, drawn)} on all of the records"
-        if isinstance(m.mechanism, Compose) and m.mechanism not in way.names:
-            said = {"mechanism": _described(m.mechanism, way), "each": drawn or ", all"}
-            return filled(m.words, _parameters(m) | said)
+    is_bare = "{each}" in m.words
+    each = drawn
+    if is_bare and any(isinstance(x, Compose) and x not in way.names for x in m.children):
+        drawn, each = "", drawn or ", all"
     if "words" in vars(type(m)):  # a subclass is not what its parent is called
-        parts = {k: _inner(v, way, drawn) for k, v in m.fields().items() if isinstance(v, Node)}
-        return filled(m.words, _parameters(m) | parts | {"each": drawn})
+        given = {k: _part(x, way, drawn, is_bare) for k, x in m.word_fields().items()}
+        return filled(m.words, **given, each=each)
     # The relation is said where the guarantee is.
-    fields = {k: v for k, v in m.fields().items() if v is not None and k != "adjacency"}
-    given = ", ".join(f"{k} = {in_words(v)}" for k, v in fields.items())
-    return f"the mechanism {type(m).__name__} ({given})"
+    known = {k: v for k, v in m.fields().items() if v is not None and k != "adjacency"}
+    placed = shown({k: _part(x, way, drawn) for k, x in known.items()})
+    listed = ", ".join(f"{k} = {x}" for k, x in placed.items())
+    return f"the mechanism {type(m).__name__} ({listed})"
 
 
-def _parameters(m: Node) -> dict[str, str]:
-    """What stands in the places of a template, but for the parts."""
-    return {
-        k: Counted(value(_of_greek(v))) for k, v in m.fields().items() if not isinstance(v, Node)
-    }
-
-
-def _of_greek(parameter: object) -> object:
-    """A formula in the order with that letter as readers know it."""
-    if isinstance(parameter, sympy.Expr) and parameter.has(symbols.alpha):
-        return parameter.xreplace({symbols.alpha: sympy.Symbol("α")})
-    return parameter
-
-
-def _response(m: Node) -> str:
-    """Randomized response by ε, or of several answers, in a statistician's words; else nothing."""
-    made = response_of(m)
-    if made is None:
-        return ""
-    epsilon, k = made
-    odds = sympy.exp(expression(epsilon))
-    if odds.is_Rational:
-        p = Fraction(int(odds.p), int(odds.p + (k - 1) * odds.q))
-        truth = marked(text(p))
-    else:
-        shown = written(odds)
-        shown = f"({shown})" if odds.is_Add else shown
-        truth = marked(f"{shown}/({shown} + {k - 1})")
-    if k == _BITS:
-        return filled(RandomizedResponse.words, {"p": truth})
-    given = {"answers": f"{k:,}", "others": f"{k - 1:,}", "p": truth}
-    return filled(RandomizedResponse.words_for_more_answers, given)
+def _part(x: object, way: _Way, drawn: str, is_bare: bool = False) -> object:
+    """A parameter as it is; a mechanism by its name or in words, several runs in brackets."""
+    if not isinstance(x, Node):
+        return x
+    if x in way.names:
+        return maths(way.names[x])
+    words = _described(x, way, drawn)
+    return f"({words})" if isinstance(x, Compose) and x.terms and not is_bare else words
 
 
 def _composition(m: Compose, way: _Way) -> str:
@@ -145,18 +101,16 @@ def _runs_of_parts(m: Compose, way: _Way) -> list[tuple[str, Count]]:
 
 def _of_run(part: Node, count: Count, way: _Way) -> str:
     """What is run; of several runs it is said that each has a sample of its own."""
-    if part in way.names:
-        return marked(way.names[part])
     own = count != 1 and _samples_said(part) == 1
-    return _described(part, way, ", each" if own else "")
+    return str(_part(part, way, ", each" if own else ""))
 
 
 def _samples_said(m: Node) -> int:
     """How many samples the words of m say to be drawn, those in a composition left out."""
-    if isinstance(m, Compose) or response_of(m) is not None:
+    if isinstance(m, Compose):
         return 0
-    own = isinstance(m, Sampling) and m.gamma != 1
-    return own + sum(map(_samples_said, m.children))
+    told = (x for x in m.word_fields().values() if isinstance(x, Node))
+    return ("{each}" in m.words) + sum(map(_samples_said, told))
 
 
 def _together(runs: list[str]) -> str:
@@ -175,24 +129,10 @@ def _has_comma(words: str) -> bool:
 
 
 def _runs(n: Count) -> str:
-    return "one run" if n == 1 else f"{_counted(n)} runs"
-
-
-def _counted(n: Count) -> str:
-    """With commas, where Python writes it."""
-    if isinstance(n, sympy.Expr):
-        return spoken(n)
-    return f"{n:,}" if n < _UNWRITTEN else text(Fraction(n))
-
-
-def _inner(m: Node, way: _Way, drawn: str) -> str:
-    """A part: a composition is put in brackets."""
-    if m in way.names:
-        return marked(way.names[m])
-    if m == Compose():
-        return "no answer at all"
-    words = _described(m, way, drawn)
-    return f"({words})" if isinstance(m, Compose) else words
+    if isinstance(n, int):
+        counted = f"{n:,}" if n < _UNWRITTEN else text(Fraction(n))
+        return "one run" if n == 1 else f"{counted} runs"
+    return f"{value(n)} runs"
 
 
 OWN_CURVE = "the mechanism's own curve"  # where no theorem is behind a number
@@ -221,31 +161,20 @@ def neighbours(adjacency: Adjacency, m: Node | None = None) -> str:
         return f"neighbouring datasets differ by adding or removing {one}"
     if adjacency.relation is Relation.REPLACE_ONE:
         return f"neighbouring datasets differ by replacing {one}"
-    if m is not None and is_local(m):
+    if m is not None and m.is_local:
         answer = "the true answer" if adjacency.group == 1 else "the true answers"
         return f"neighbouring datasets differ in {answer} of {one} (local differential privacy)"
-    leaves = [] if m is None else [node for node in m.walk() if isinstance(node, Mechanism)]
-    stated = next((leaf.stated_by for leaf in leaves if leaf.stated_by != _USUAL), _USUAL)
+    stated = {node.stated_by: None for node in m.walk()} if m is not None else {}
+    stated.pop(Node.stated_by, None)
     return (
         f"neighbouring datasets differ by adding or removing {one}, or by replacing {one}, "
-        f"whichever the mechanism's {stated} were stated for"
+        f"whichever the mechanism's {next(iter(stated), Node.stated_by)} were stated for"
     )
-
-
-_USUAL = Mechanism.stated_by
-
-
-def is_local(m: Node) -> bool:
-    """Is all that is run randomized response, by which each person hides the own answer?"""
-    if response_of(m) is not None or isinstance(m, RandomizedResponse):
-        return True
-    is_plain = isinstance(m, Compose | GroupPrivacy | PostProcess)
-    return is_plain and bool(m.children) and all(map(is_local, m.children))
 
 
 def is_open(adjacency: Adjacency, m: Node | None) -> bool:
     """Does it have to be said which of the two relations the parameters were stated for?"""
-    return adjacency.relation is Relation.EITHER and not (m is not None and is_local(m))
+    return adjacency.relation is Relation.EITHER and not (m is not None and m.is_local)
 
 
 def neighbours_short(adjacency: Adjacency) -> str:
@@ -262,45 +191,31 @@ _SHORT = {
 
 def samplings(m: Node) -> list[str]:
     """How records are drawn in m, in few words: Poisson sampling."""
-    drawing = (node for node in _as_run(m) if isinstance(node, Operation) and node.drawing)
-    return list(dict.fromkeys(one.drawing for one in drawing if one.fields().get("gamma") != 1))
+    nodes = [node for node, _, run, _ in _contexts(m, m.claim.adjacency.relation) if run]
+    drawing = [one.drawing for one in nodes if isinstance(one, Operation) and one.changes_size]
+    return list(filter(None, dict.fromkeys(drawing)))
 
 
-def _as_run(m: Node) -> list[Node]:
-    """The nodes of m that say what was run, and not only what costs as much as the run."""
-    return [node for node, _, run, _ in _contexts(m, m.claim.adjacency.relation) if run]
-
-
-Context: TypeAlias = tuple[Node, Relation, bool, bool]
-
-
-def _contexts(m: Node, relation: Relation) -> list[Context]:
+def _contexts(m: Node, relation: Relation) -> list[tuple[Node, Relation, bool, bool]]:
     """Each node of m, the relation it is read for, and whether it was run, and on a sample.
 
     Mechanisms come before what was done to them. A node was not run where a premise says what was,
     and the node only costs as much.
     """
-    found: dict[Context, None] = {(m, relation, True, False): None}
+    found = {(m, relation, True, False): None}
     left = list(found)
     while left:
         node, read, run, sampled = left.pop()
-        if isinstance(node, Operation) and node.read_adjacency.relation is not Relation.EITHER:
-            read = node.read_adjacency.relation
-        below = (read, run and node.fields().get("premise") is None, sampled or _samples(node))
-        new = [(child, *below) for child in node.children if (child, *below) not in found]
+        if isinstance(node, Operation):
+            if node.read_adjacency.relation is not Relation.EITHER:
+                read = node.read_adjacency.relation
+            run, sampled = run and node.is_run_below, sampled or node.changes_size
+        new = [context for x in node.children if (context := (x, read, run, sampled)) not in found]
         left += new
         found |= dict.fromkeys(new)
     return list(reversed(found))
 
 
-def _samples(node: Node) -> bool:
-    return isinstance(node, Operation) and node.changes_size
-
-
-OF_OUTSIDE = (
-    "nobody sees whose answers a sample holds, because randomized response draws an answer as for "
-    "a fixed value for a person outside of it"
-)
 ALWAYS = (
     "the mechanism runs as it is described, with ideal randomness",
     "nothing else about the data is released",
@@ -321,19 +236,17 @@ def own_premises(m: Node, adjacency: Adjacency | None = None) -> list[str]:
 
 def _premises(m: Node, adjacency: Adjacency | None) -> Iterator[str]:
     for node, relation, run, sampled in _contexts(m, (adjacency or m.claim.adjacency).relation):
-        if (not run and node.says_who_takes_part) or (response_of(node) and node.children):
-            continue
-        is_response = sampled and isinstance(node, RandomizedResponse)
-        for premise in node.premises_for(relation):
-            if premise != OF_ABSENT or not is_response:
-                yield _filled(premise, node)
-        if is_response:
-            yield OF_OUTSIDE
+        if run or not node.says_who_takes_part:
+            asked = node.premises_in_sample if sampled else node.premises_for
+            yield from (_filled(premise, node) for premise in asked(relation))
 
 
 def _filled(premise: str, node: Node) -> str:
     """The sentence with the parameters of the node in their places."""
-    return premise if "{" not in premise else premise.format(**_parameters(node))
+    if "{" not in premise:
+        return premise
+    fields = {k: v for k, v in node.fields().items() if not isinstance(v, Node)}
+    return premise.format(**shown(fields))
 
 
 def pressing_premises(m: Node, adjacency: Adjacency | None = None) -> list[str]:
@@ -342,9 +255,7 @@ def pressing_premises(m: Node, adjacency: Adjacency | None = None) -> list[str]:
     They are about persons whose answers are missing, about the unit of noise for a replaced record,
     and what an author stated.
     """
-    stated = [node.fields().get("premise") for node in m.walk()]
-    pressing = {OF_ABSENT, OF_OUTSIDE, UNIT_OF[Relation.REPLACE_ONE], *stated}
-    return [said for said in own_premises(m, adjacency) if said in pressing]
+    return [one for one in own_premises(m, adjacency) if isinstance(one, Pressing)]
 
 
 def premises(m: Node, adjacency: Adjacency | None = None) -> list[str]:

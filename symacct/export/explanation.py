@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from html import escape
@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from symacct.export.cards import card
 from symacct.export.description import own_premises
-from symacct.export.spoken import value
+from symacct.export.wording import value
 from symacct.kernel import exact
 from symacct.kernel.answer import order_text
 from symacct.kernel.arithmetic import BALL
@@ -68,8 +68,7 @@ class Explanation:
             return
         if self.theorem:
             yield "theorem", f"{self.theorem} ({self.claim.sources[0]})"
-            yield "says", self.statement
-            yield "assumes", self.assumes
+            yield from [("says", self.statement), ("assumes", self.assumes)]
         else:
             yield "curve", str(self.claim.sources[0])
         if self.sensitivity:
@@ -97,15 +96,12 @@ class Explanation:
 
     def as_dict(self) -> dict[str, Any]:
         """The explanation for JSON."""
+        same = {"same_curve_as": self.rewritten, "because": self.rewrites} if self.rewritten else {}
         return {
             "node": self.title,
             "count": self.count,
             **dict(self.answer),
-            **(
-                {"same_curve_as": self.rewritten, "because": self.rewrites}
-                if self.rewritten
-                else {}
-            ),
+            **same,
             "theorem": self.theorem or None,
             "says": self.statement,
             "assumes": self.assumes or None,
@@ -134,13 +130,20 @@ def explain_profile(m: Node, answer: Answer) -> Explanation:
 
 
 def _parts(node: Node, count: Count) -> Explanation:
-    counts = _counts(node)
-    parts = tuple(sorted((_parts(part, n) for part, n in counts.items()), key=attrgetter("title")))
-    title = _title(node) if counts else repr(node)
-    shown = value(node.fields().get("sensitivity", ""))
+    parts = _sorted(_parts(part, n) for part, n in node.parts.items())
+    title = _title(node) if parts else repr(node)
+    noise = _sensitivity(node)
     return Explanation(
-        title, count, "", "", "", node.claim, parts, sensitivity=shown, by_profile=True
+        title, count, "", "", "", node.claim, parts, sensitivity=noise, by_profile=True
     )
+
+
+def _sorted(parts: Iterable[Explanation]) -> tuple[Explanation, ...]:
+    return tuple(sorted(parts, key=attrgetter("title")))
+
+
+def _sensitivity(node: Node) -> str:
+    return value(node.fields().get("sensitivity", ""))
 
 
 def _of_all(found: Explanation, m: Node) -> Explanation:
@@ -163,28 +166,16 @@ def _explain(evaluation: Evaluation, curve: NodeCurve, alpha: Order, count: int)
     claim = curve.claim(alpha)
     if isinstance(curve, LeafCurve):
         statement = (type(node).__doc__ or "").split("\n\n")[0]
-        sensitivity = value(node.fields().get("sensitivity", ""))
-        return Explanation(repr(node), count, "", statement, "", claim, (), sensitivity=sensitivity)
+        noise = _sensitivity(node)
+        return Explanation(repr(node), count, "", statement, "", claim, (), sensitivity=noise)
     assert isinstance(curve, OperationCurve)  # noqa: S101  # there are only these two
     theorem = curve.best(alpha)
     read = 2 if theorem.orders.whole or theorem.reads == "itself" else alpha
-    parts = [
-        _explain(evaluation, evaluation.curve(part), read, n) for part, n in _counts(node).items()
-    ]
-    return Explanation(
-        _title(node),
-        count,
-        theorem.name,
-        " ".join(theorem.statement.split()),
-        theorem.assumes,
-        claim,
-        tuple(sorted(parts, key=attrgetter("title"))),
+    parts = _sorted(
+        _explain(evaluation, evaluation.curve(part), read, n) for part, n in node.parts.items()
     )
-
-
-def _counts(node: Node) -> Mapping[Node, Count]:
-    """The parts of a node, and how often each is run."""
-    return node.terms if isinstance(node, Compose) else dict.fromkeys(node.children, 1)
+    says = " ".join(theorem.statement.split())
+    return Explanation(_title(node), count, theorem.name, says, theorem.assumes, claim, parts)
 
 
 def _shown(count: Count) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import textwrap
+from functools import cache
 from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING, Any
@@ -162,11 +163,21 @@ def _literal(text: str) -> str:
 
 
 def picture(size: tuple[float, float]) -> Figure:
-    """An empty figure of this size in inches, which a notebook shows by itself."""
+    """An empty figure of this size in inches, which any notebook shows by itself."""
     matplotlib_module()
-    from symacct.export.picture import Picture  # with matplotlib, which is an extra
+    return _picture()(figsize=size, layout="constrained")
 
-    return Picture(figsize=size, layout="constrained")
+
+@cache
+def _picture() -> type[Figure]:
+    """A Figure that is a picture also before pyplot or %matplotlib is met."""
+    from matplotlib.figure import Figure  # which is an extra
+
+    class Picture(Figure):
+        def _repr_png_(self) -> bytes:
+            return _drawn(self, "png")
+
+    return Picture
 
 
 def matplotlib_module() -> Any:

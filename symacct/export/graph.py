@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from symacct.kernel.errors import MissingPackageError
 from symacct.kernel.formula import value_text
 from symacct.kernel.node import Node
-from symacct.kernel.operation import Compose
 from symacct.text import heading
 
 _BRANCH, _LAST, _ON, _PAST = "├── ", "└── ", "│   ", "    "
@@ -95,12 +94,8 @@ class Graph:
 
 def _parts(node: Node) -> Iterator[tuple[Node, str]]:
     """What a node is made of, with how many times where it is more than one."""
-    if isinstance(node, Compose):
-        for child, count in sorted(node.terms.items(), key=lambda term: heading(term[0])):
-            yield child, "" if count == 1 else value_text(count).strip("'")
-    else:
-        for child in node.children:
-            yield child, ""
+    for child, count in sorted(node.parts.items(), key=lambda part: heading(part[0])):
+        yield child, "" if count == 1 else value_text(count).strip("'")
 
 
 def _tree(node: Node, margin: str, seen: set[Node]) -> Iterator[str]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from symacct.export.description import describe, describe_tex, neighbours
+from symacct.export.description import describe, neighbours
 from symacct.export.formula import formula
-from symacct.export.latex import sentences
-from symacct.export.latex.plain_tex import plain_tex
+from symacct.export.latex.sentences import plain_tex
+from symacct.export.wording import filled, written
 from symacct.kernel import arguments
 from symacct.kernel.accountant import Accountant
 from symacct.kernel.answer import Enclosure, safe
@@ -24,7 +24,6 @@ from symacct.kernel.errors import DomainError, OrderError, SymacctError, echo
 from symacct.kernel.exact import INFINITY, Numeric, Order, order, text
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.theorem_registry import all_named
-from symacct.kernel.words import Marked
 
 _NUMBER = re.compile(r"(\d+)(?:\.(\d+))?(?:e(-?)(\d+))?")
 _FORMULAS = {"ε(α)": r"$\epsilon(\alpha)$"}
@@ -77,9 +76,7 @@ class Table:
         formats = "".join(f" S[table-format={siunitx_format(column)}]" for column in cells)
         names = (_FORMULAS.get(one.heading) or plain_tex(one.heading) for one in self.columns)
         heads = " & ".join(["{$\\alpha$}", *(f"{{{name}}}" for name in names)])
-        shown = (
-            self._caption(describe_tex, sentences.tex) if caption is None else plain_tex(caption)
-        )
+        shown = written("latex", self.caption) if caption is None else plain_tex(caption)
         lines = [
             r"\begin{table}[htbp]",
             r"\centering",
@@ -96,18 +93,19 @@ class Table:
 
     def caption(self) -> str:
         """How to read the numbers."""
-        return self._caption(describe, str)
-
-    def _caption(self, described: Callable[[Node], str], words: Callable[[str], str]) -> str:
         values = [cell.value for column in self.columns for cell in column.cells if cell]
         lower = [value.claim.kind is Kind.LOWER for value in values]
-        text = f", where {neighbours(self.m.claim.adjacency, self.m)}, the last digit rounded "
-        text += "down." if all(lower) else "up."
-        if any(lower) and not all(lower):
-            text = text.replace("up.", "up, that of lower bounds down.")
-        if not all(value.certified for value in values):
-            text += " Not certified: digits of a function or of an unproved statement, on trust."
-        return words(Marked("Rényi-DP bounds $ε(α)$ in nats of ")) + described(self.m) + words(text)
+        up = "up, that of lower bounds down" if any(lower) else "up"
+        is_certified = all(value.certified for value in values)
+        trust = (
+            ""
+            if is_certified
+            else (" Not certified: digits of a function or of an unproved statement, on trust.")
+        )
+        return filled("Rényi-DP bounds $ε(α)$ in nats of ") + (
+            f"{describe(self.m)}, where {neighbours(self.m.claim.adjacency, self.m)}, the last "
+            f"digit rounded {'down' if all(lower) else up}.{trust}"
+        )
 
 
 @progress("table")

@@ -92,6 +92,8 @@ class Node(Currencies, PaperOutput, Pictures, Interned):
     #: Are they about which records take part in what is run? What `PostProcess(premise=)` says of
     #: that stands in their place.
     says_who_takes_part: bool = False
+    #: What of it is stated for neighbours, where it is open for which: its parameters or its laws.
+    stated_by: str = "parameters"
 
     def _settle(self, fields: dict[str, Any]) -> None:
         """Depth and claim of a new node; errors of adjacency and soundness are raised here."""
@@ -115,6 +117,19 @@ class Node(Currencies, PaperOutput, Pictures, Interned):
         """The nodes this one was made of."""
         return tuple(value for value in self.fields().values() if isinstance(value, Node))
 
+    #: Does the formula of its curve hold at every order 1 < α < ∞?
+    has_one_formula: bool = False
+
+    @property
+    def has_formula(self) -> bool:
+        """Can its own curve be written down? A Python function of the user's may not."""
+        return True
+
+    @property
+    def parts(self) -> Mapping[Node, Any]:
+        """The nodes this one was made of, and how often each is run."""
+        return dict.fromkeys(self.children, 1)
+
     @cached_property
     def adjacency(self) -> Adjacency:
         """The relation between neighbouring datasets that this is about.
@@ -131,6 +146,19 @@ class Node(Currencies, PaperOutput, Pictures, Interned):
     def premises_for(self, relation: Relation) -> tuple[str, ...]:
         """The premises for neighbours of this relation."""
         return self.premises
+
+    def premises_in_sample(self, relation: Relation) -> tuple[str, ...]:
+        """The premises where it is run on a sample, and read for neighbours of this relation."""
+        return self.premises_for(relation)
+
+    def word_fields(self) -> Mapping[str, Any]:
+        """What stands in the places of `words`: the fields."""
+        return self.fields()
+
+    @property
+    def is_local(self) -> bool:
+        """Is all that is run randomized response, by which each person hides the own answer?"""
+        return False
 
     def for_group(self, size: int) -> Node | None:
         """The mechanism whose laws are this one's for groups of so many records, where it is known.
@@ -489,8 +517,6 @@ class Mechanism(Node):
 
     kind: Kind
     source: Source
-    #: What of it is stated for neighbours, where it is open for which: its parameters or its laws.
-    stated_by = "parameters"
     #: Of noise on a query that two records may move the opposite ways, so that its curve for a
     #: group is that for as many times its `sensitivity` (docs/proofs.md, section 18): the name of
     #: its other parameter.
@@ -520,6 +546,11 @@ class Mechanism(Node):
         )
         if isinstance(cls.__dict__.get("kind"), str):  # else it is stated, a field or a property
             check_sorts(f"class {cls.__name__}", {"kind": Kind}, _REMEDIES, vars(cls))
+
+    @property
+    def never_ends(self) -> bool:
+        """Is it known to be finite at every order, though no `finite_up_to` is stated?"""
+        return False
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         """α ↦ ε(α) at exact 1 < α < ∞; a class gives this, or `excess` instead."""

@@ -48,6 +48,8 @@ class Operation(Node):
     drawing: str = ""
     #: Is what is below run on another number of records than there are?
     changes_size: bool = False
+    #: Is what is below run, and not only what it costs as much as?
+    is_run_below: bool = True
 
     def is_one_step(self) -> bool:
         """Are the laws on neighbours made of laws that are neighbours of the relation read?
@@ -125,6 +127,7 @@ class Compose(Operation):
     """
 
     terms: Mapping[Node, Count]
+    has_one_formula = True
 
     def __new__(cls, *parts: Node | Mapping[Node, Numeric] | Iterable[Node]) -> Node:  # type: ignore[misc]
         counts: dict[Node, Count] = {}
@@ -145,6 +148,14 @@ class Compose(Operation):
     @cached_property
     def children(self) -> tuple[Node, ...]:
         return tuple(self.terms)
+
+    @property
+    def parts(self) -> Mapping[Node, Count]:
+        return self.terms
+
+    @property
+    def is_local(self) -> bool:
+        return bool(self.terms) and all(part.is_local for part in self.terms)
 
     @property
     def runs(self) -> Count:

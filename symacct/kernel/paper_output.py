@@ -37,7 +37,7 @@ class PaperOutput:
         return upward.display.inline(cast("Node", self))
 
     def _repr_html_(self) -> str:
-        return upward.node_card.node_card(cast("Node", self))
+        return upward.cards.node_card(cast("Node", self))
 
     def paper(
         self,

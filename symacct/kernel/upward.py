@@ -24,7 +24,6 @@ if TYPE_CHECKING:
         explanation,
         formula,
         graph,
-        node_card,
     )
     from symacct.export.expansions import expansion, optimum
     from symacct.export.latex import display, number_formula
@@ -45,7 +44,6 @@ else:
     formula = LazyModule("symacct.export.formula")
     gdp = LazyModule("symacct.accountant.currencies.gdp")
     graph = LazyModule("symacct.export.graph")
-    node_card = LazyModule("symacct.export.node_card")
     number_formula = LazyModule("symacct.export.latex.number_formula")
     optimum = LazyModule("symacct.export.expansions.optimum")
     plots = LazyModule("symacct.explore.plots")
@@ -71,7 +69,6 @@ __all__ = [
     "formula",
     "gdp",
     "graph",
-    "node_card",
     "number_formula",
     "optimum",
     "plots",

@@ -1,7 +1,7 @@
 """Sentences that have their mathematics marked: "noise of $σ = {sigma}$" in a template.
 
 A mechanism, an operation or a theorem states its own. In text the mathematics reads as it stands,
-and in LaTeX `symacct.export.latex.sentences` writes it as a formula.
+and in LaTeX `symacct.export.wording` writes it as a formula.
 """
 
 from __future__ import annotations
@@ -42,6 +42,15 @@ class Marked(str):
         made = super().__new__(cls, unmarked(template))
         made.template = template.template if isinstance(template, Marked) else template
         return made
+
+
+class Pressing(str):
+    """A premise that many a run does not meet, so that it is said beside the number itself."""
+
+    __slots__ = ()
+
+    def format(self, *values: object, **fields: object) -> Pressing:
+        return Pressing(super().format(*values, **fields))
 
 
 class Counted(str):

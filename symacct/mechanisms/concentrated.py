@@ -43,6 +43,7 @@ class ZCDP(Mechanism):
         is_scale=False,
     )
     words = "a zero-concentrated differentially private mechanism ($ρ = {rho}$, $ξ = {xi}$)"
+    has_one_formula = True
     source = BS16.at("Definition 1.1")
     premises = (STATED_OF_IT,)
 

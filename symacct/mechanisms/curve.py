@@ -18,7 +18,7 @@ from symacct.kernel.arithmetic.symbolic import SymbolicArithmetic
 from symacct.kernel.claims import ADDED, Adjacency, Claim, Kind, Source, check_stated
 from symacct.kernel.claims import adjacency as named_adjacency
 from symacct.kernel.claims import kind as named_kind
-from symacct.kernel.errors import AdjacencyError, DomainError, OrderError, echo
+from symacct.kernel.errors import AdjacencyError, DomainError, OrderError, SymacctError, echo
 from symacct.kernel.exact import (
     INFINITY,
     Numeric,
@@ -128,6 +128,22 @@ class Curve(Mechanism):
     def is_formula(self) -> bool:
         """Was the curve given as a SymPy expression?"""
         return isinstance(self.f, sympy.Expr)
+
+    @property
+    def has_one_formula(self) -> bool:  # type: ignore[override]
+        return self.is_formula
+
+    @property
+    def has_formula(self) -> bool:
+        """Unless a function decides by numbers, or calls functions of its own."""
+        if self.is_formula or self.is_mpmath_callable:
+            return self.is_formula
+        whole = sympy.Symbol(symbols.alpha.name, positive=True, integer=True)
+        try:
+            value = self.curve(SymbolicArithmetic())(whole)
+        except (SymacctError, TypeError, ValueError, AttributeError):
+            return False
+        return isinstance(value, sympy.Expr)
 
     @property
     def is_mpmath_callable(self) -> bool:

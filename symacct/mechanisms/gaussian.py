@@ -43,6 +43,7 @@ class Gaussian(Mechanism):
     )
     noise_scale = "sigma"
     words = "the Gaussian mechanism ($σ = {sigma}$, sensitivity {sensitivity})"
+    has_one_formula = True
     source = MIR17.at("Table II")
     premises: tuple[str, ...] = (
         "one record changes the query by no more than its sensitivity, in the Euclidean norm",

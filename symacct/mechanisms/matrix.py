@@ -19,6 +19,7 @@ from symacct.kernel.memory import cached_property
 from symacct.kernel.node import AskedValues
 from symacct.kernel.parameters import positive, whole
 from symacct.kernel.sources import SYMACCT
+from symacct.kernel.words import Pressing
 from symacct.mechanisms.gaussian import ComputedGaussian
 
 # --- records that take part in several steps
@@ -125,14 +126,16 @@ def _one_sign(gram: Whole, steps: Sequence[int]) -> bool:
 # The matrix mechanism: sums of what many steps bring in, with Gaussian noise.
 
 #: What neighbours may differ by in a step, which is what σ is measured in.
-UNIT_OF = {
+_UNIT_OF = {
     Relation.EITHER: "neighbouring datasets differ in the steps of one record alone, in each by a "
     "vector of Euclidean norm at most 1, the unit of σ",
     Relation.ADD_REMOVE: "a record adds a vector of Euclidean norm at most 1, the unit of σ, to "
     "each step that it is in, and changes no other step",
-    Relation.REPLACE_ONE: "a replaced record stays in its steps, and changes each of them by a "
-    "vector of Euclidean norm at most 1, the unit of σ, which is twice the norm that the vectors "
-    "of records are clipped to",
+    Relation.REPLACE_ONE: Pressing(
+        "a replaced record stays in its steps, and changes each of them by a vector of Euclidean "
+        "norm at most 1, the unit of σ, which is twice the norm that the vectors of records are "
+        "clipped to"
+    ),
 }
 _FIXED = "what a record brings to a step does not depend on outputs"
 
@@ -195,7 +198,7 @@ class MatrixMechanism(ComputedGaussian):
     def premises_for(self, relation: Relation) -> tuple[str, ...]:
         """The unit of σ; and if C is not lower triangular, that the steps are fixed beforehand."""
         is_lower = not any(x for i, row in enumerate(self.strategy) for x in row[i + 1 :])
-        return (UNIT_OF[relation], *([] if is_lower else [_FIXED]))
+        return (_UNIT_OF[relation], *([] if is_lower else [_FIXED]))
 
     @cached_property
     def squared_sensitivity(self) -> tuple[Fraction, bool]:
@@ -245,7 +248,7 @@ class TreeAggregation(ComputedGaussian):
 
     def premises_for(self, relation: Relation) -> tuple[str, ...]:
         """The unit of σ."""
-        return (UNIT_OF[relation],)
+        return (_UNIT_OF[relation],)
 
     @property
     def squared_sensitivity(self) -> tuple[Fraction, bool]:

@@ -493,6 +493,11 @@ class DistributionPair(Mechanism):
             return GAL13.at("closed forms of the univariate and the normal families")
         return VEH14.at("Definition 2")
 
+    @property
+    def never_ends(self) -> bool:
+        """Of mixtures of normal laws the curve is finite at every order."""
+        return self.masses is None and Overlap(self.P, self.Q).normal_parts is not None
+
     @cached_property
     def masses(self) -> Masses | None:
         """(p, q) for every outcome, where there are finitely many."""

@@ -24,9 +24,19 @@ from symacct.kernel.exact import (
 from symacct.kernel.node import STATED_OF_IT, AskedValues, Mechanism, Node, kinds
 from symacct.kernel.parameters import nonnegative, probability, whole
 from symacct.kernel.sources import KOV15, MIR17
+from symacct.kernel.words import Pressing
 
-OF_ABSENT = (
+OF_ABSENT = Pressing(
     "for a person who is not in the data, randomized response draws an answer as for a fixed value"
+)
+OF_OUTSIDE = Pressing(
+    "nobody sees whose answers a sample holds, because randomized response draws an answer as for "
+    "a fixed value for a person outside of it"
+)
+#: Randomized response of `answers` answers, of which `others` are not the true one.
+SEVERAL_ANSWERS = (
+    "randomized response with {answers} answers (the true one with probability {p}, else one of "
+    "the other {others}, each equally likely)"
 )
 
 
@@ -115,11 +125,6 @@ class RandomizedResponse(ResponsePair):
         is_probability=True,
     )
     words = "randomized response (the true answer with probability {p})"
-    #: The same of `answers` answers, of which `others` are not the true one.
-    words_for_more_answers = (
-        "randomized response with {answers} answers (the true one with probability {p}, else one "
-        "of the other {others}, each equally likely)"
-    )
     source = MIR17.at("Table II")
     makers = ("of_epsilon",)
     premises = ("a person gives one answer in each response",)
@@ -127,6 +132,14 @@ class RandomizedResponse(ResponsePair):
     def premises_for(self, relation: Relation) -> tuple[str, ...]:
         """The two laws are those of two values: a person who is absent has none."""
         return self.premises + ((OF_ABSENT,) if relation is Relation.ADD_REMOVE else ())
+
+    def premises_in_sample(self, relation: Relation) -> tuple[str, ...]:
+        """A person outside of the sample has no value, whichever the neighbours are."""
+        return (*self.premises, OF_OUTSIDE)
+
+    @property
+    def is_local(self) -> bool:
+        return True
 
     def __new__(cls, p: Numeric) -> RandomizedResponse:
         return cls._intern(p=probability(p, "RandomizedResponse, p"))
@@ -208,6 +221,16 @@ def response_of(node: Node) -> tuple[Exact, int] | None:
     except DomainError:  # it tells lies more often than the truth
         return None
     return (exact(epsilon), int(k)) if made is node else None
+
+
+def several_answers(node: Node) -> dict[str, Any]:
+    """What stands in the places of `SEVERAL_ANSWERS`, for what `of_epsilon` makes; else nothing."""
+    made = response_of(node)
+    if made is None:
+        return {}
+    epsilon, k = made
+    odds = sympy.exp(expression(epsilon))
+    return {"answers": f"{k:,}", "others": f"{k - 1:,}", "p": exact(odds / (odds + k - 1))}
 
 
 def _odds(p: Exact) -> Exact:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from symacct.kernel.claims import AttainedBy, together
 from symacct.kernel.exact import Exact, Numeric
 from symacct.kernel.memory import cached_property
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.operation import Operation
 from symacct.kernel.parameters import rate
+from symacct.mechanisms.response import SEVERAL_ANSWERS, response_of, several_answers
 
 
 class Either(Operation):
@@ -34,8 +38,25 @@ class Either(Operation):
         )
 
     says_who_takes_part = True
-    words = "{first} with probability {share}, and otherwise {second}"
-    premises = ("which of the two mechanisms is run, a coin decides that does not see the data",)
+
+    @property
+    def words(self) -> str:  # type: ignore[override]
+        """Two mechanisms, or the randomized response of several answers that they are."""
+        by_coin = "{first} with probability {share}, and otherwise {second}"
+        return SEVERAL_ANSWERS if self.is_local else by_coin
+
+    def word_fields(self) -> Mapping[str, Any]:
+        return several_answers(self) or super().word_fields()
+
+    @property
+    def premises(self) -> tuple[str, ...]:  # type: ignore[override]
+        """About the coin, which is none of a randomized response."""
+        coin = "which of the two mechanisms is run, a coin decides that does not see the data"
+        return () if self.is_local else (coin,)
+
+    @cached_property
+    def is_local(self) -> bool:
+        return response_of(self) is not None
 
     @cached_property
     def attained(self) -> AttainedBy:

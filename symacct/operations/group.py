@@ -49,6 +49,10 @@ class GroupPrivacy(Operation):
         return mechanism if records == 1 else cls._intern(mechanism=mechanism, size=records)
 
     @property
+    def is_local(self) -> bool:
+        return self.mechanism.is_local
+
+    @property
     def sizes(self) -> tuple[int, float]:
         """The mechanism is stated for the last step, which may have fewer records."""
         least, most = super().sizes

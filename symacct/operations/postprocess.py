@@ -12,6 +12,7 @@ from symacct.kernel.memory import cached_property
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.operation import Operation
 from symacct.kernel.parameters import number_of_records
+from symacct.kernel.words import Pressing
 
 
 class PostProcess(Operation):
@@ -32,6 +33,7 @@ class PostProcess(Operation):
     records: int | None
     premise: str | None
     json_optional: ClassVar[tuple[str, ...]] = ("records", "premise")
+    has_one_formula = True
 
     def __new__(
         cls, mechanism: Node, records: Numeric | None = None, premise: str | None = None
@@ -55,10 +57,19 @@ class PostProcess(Operation):
         told = (
             "what is released is made of the output alone"
             if self.premise is None
-            else self.premise.replace("{", "{{").replace("}", "}}")
+            else Pressing(self.premise.replace("{", "{{").replace("}", "}}"))
         )
         sized = ("the larger of two neighbouring datasets has {records} records",)
         return (told, *(sized if self.counts_records else ()))
+
+    @property
+    def is_run_below(self) -> bool:  # type: ignore[override]
+        """Unless a premise says what was run."""
+        return self.premise is None
+
+    @property
+    def is_local(self) -> bool:
+        return self.mechanism.is_local
 
     @property
     def counts_records(self) -> bool:  # type: ignore[override]

@@ -167,8 +167,19 @@ _SAMPLINGS = {
     "poisson": (PoissonSubsample, 1),
     "without_replacement": (SubsampleWithoutReplacement, 2),
 }
-
-
+#: How the `records` of a batch are drawn, by the sampling.
+BATCHES = {
+    "poisson": "{records} records on average{noise}; each of the {n:,} records is in a batch with "
+    "probability {batch}/{n}, independently",
+    "without_replacement": "exactly {records} of the {n:,} records, drawn without "
+    "replacement{noise}",
+    "balls_and_bins": "about {records} records{noise}; in an epoch each of the {n:,} records draws "
+    "one of {bins:,} batches, independently",
+    "shuffled": "{records} records{noise}; each epoch cuts a new order of the {n:,} records into "
+    "batches, of which neighbouring datasets have the same number, and costs no more than one run "
+    "of the Gaussian mechanism on all of them, even if it is published which batch each record "
+    "was in",
+}
 _RATE_DIGITS, _RATE_BITS = 8, 128  # of a rate that is rounded up
 _APART = (
     "the strategy has at most {bands} diagonals; of {steps} steps, a record that was in a "

@@ -23,6 +23,7 @@ class Scale(Operation):
 
     mechanism: Node
     c: Exact
+    has_one_formula = True
     words = "a mechanism whose Rényi curve is stated to be {c} times that of {mechanism}"
     premises = (STATED_OF_IT,)
 

@@ -74,6 +74,12 @@ class Sampling(Operation):
         """None where all of the data is taken, as of batches that are told."""
         return () if self.gamma == 1 else self._drawn
 
+    def _on(self, sample: str) -> str:
+        """The mechanism on this sample, or on all of the data where no record is left out."""
+        if self.gamma == 1:
+            return "{mechanism} on all of the records"
+        return f"{{mechanism}}{{each}} on {sample}"
+
     _drawn = ("each sample is drawn anew and at random, and is kept secret",)
 
     @cached_property
@@ -130,10 +136,13 @@ class PoissonSubsample(Sampling):
     read_adjacency = ADD_REMOVE
     nested = "a Poisson sample of a Poisson sample is a Poisson sample, at the product of the rates"
     drawing = "Poisson sampling"
-    words = (
-        "{mechanism}{each} on a fresh Poisson sample (each record kept independently with "
-        "probability {gamma})"
-    )
+
+    @property
+    def words(self) -> str:  # type: ignore[override]
+        """How the sample is drawn."""
+        return self._on(
+            "a fresh Poisson sample (each record kept independently with probability {gamma})"
+        )
 
     def __new__(
         cls, mechanism: Node, gamma: Numeric, adjacency: str | Adjacency = "add_remove"
@@ -171,10 +180,14 @@ class SubsampleWithoutReplacement(Sampling):
     read_adjacency = REPLACE_ONE
     nested = "a uniform subset of a uniform subset is a uniform subset, at the product of the rates"
     drawing = "samples of a fixed size"
-    words = (
-        "{mechanism}{each} on a fresh uniform sample without replacement (a share {gamma} of "
-        "the records, of fixed size)"
-    )
+
+    @property
+    def words(self) -> str:  # type: ignore[override]
+        """How the sample is drawn."""
+        return self._on(
+            "a fresh uniform sample without replacement (a share {gamma} of the records, of fixed "
+            "size)"
+        )
 
     def __new__(
         cls, mechanism: Node, gamma: Numeric, adjacency: str | Adjacency = "replace_one"

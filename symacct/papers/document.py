@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 
 import sympy
 
 from symacct.export.citation import STATED, each_work, sources_of
-from symacct.export.description import described_by_names
-from symacct.export.latex import sentences
+from symacct.export.description import describe_tex, neighbours
 from symacct.export.latex.display import Display
 from symacct.export.latex.laws import UnwrittenError
-from symacct.export.latex.names import SymbolNames
 from symacct.export.latex.number_formula import number_latex
-from symacct.export.latex.plain_tex import plain_tex, tex_number
 from symacct.export.latex.printer import PaperPrinter
+from symacct.export.latex.sentences import SymbolNames, cite_key, plain_tex
 from symacct.export.tables import table
+from symacct.export.wording import sentence, written
 from symacct.kernel import arguments
 from symacct.kernel.accountant import asked_of
-from symacct.kernel.answer import Guarantee, found_order, given
+from symacct.kernel.answer import Guarantee
 from symacct.kernel.arguments import By
-from symacct.kernel.claims import Claim, Kind, Relation, Source
+from symacct.kernel.claims import Kind, Source
 from symacct.kernel.errors import DomainError, echo
-from symacct.kernel.exact import INFINITY, Numeric, expression, typed_value
+from symacct.kernel.exact import Numeric, expression, typed_value
 from symacct.kernel.node import Mechanism, Node, as_node
 from symacct.kernel.sources import WORKS
 from symacct.kernel.theorem_registry import Theorem
 from symacct.kernel.words import Marked
+from symacct.papers.statement import citations, statement
 from symacct.results.written import Written
 
 #: What the document needs beyond LaTeX's own classes, and what its tables need as well.
@@ -43,11 +44,6 @@ _KINDS = {
     Kind.UPPER: "This is an upper bound.",
     Kind.LOWER: "This is a lower bound, and no guarantee.",
     Kind.NEITHER: "This is refuted, and no bound.",
-}
-_RELATIONS = {
-    Relation.ADD_REMOVE: "that differ in one record, added or removed",
-    Relation.REPLACE_ONE: "that differ in one record, replaced by another",
-    Relation.EITHER: "that are neighbours, by addition and removal or by replacement alike",
 }
 
 
@@ -85,7 +81,7 @@ def paper(
         parts.append(_section("Guarantee", _guarantees(g, names, by, digits)))
         sources += sources_of(g)
     parts += [
-        _section("Formula", _formula(display, display.formulas[0].claim)),
+        _section("Formula", _formula(m, display)),
         _section("Theorems", _theorems(theorems, m)),
     ]
     if isinstance(alphas, str):
@@ -133,19 +129,17 @@ def _mechanism(m: Node, display: Display) -> Iterator[str]:
     yield r"\begin{description}"
     for part in parts:
         kind = rf"\textsf{{{plain_tex(type(part).__name__)}}}"
-        yield rf"\item[${names[part]}$] {kind}: {described_by_names(part, names, display.printer)}."
+        yield rf"\item[${names[part]}$] {kind}: {describe_tex(part, names, display.printer)}."
     yield r"\end{description}"
 
 
-def _formula(display: Display, claim: Claim) -> Iterator[str]:
+def _formula(m: Node, display: Display) -> Iterator[str]:
+    claim = display.formulas[0].claim
     yield r"The R\'enyi differential privacy of $\mathcal{M}$, in nats, is"
     yield r"\begin{align*}"
     yield " \\\\\n".join(display.rows())
     yield r"\end{align*}"
-    group = claim.adjacency.group
-    steps = f" in up to {group} such steps" if group > 1 else ""
-    neighbours = _RELATIONS[claim.adjacency.relation]
-    yield f"{_KINDS[claim.kind]} It holds for datasets {neighbours}{steps}."
+    yield f"{_KINDS[claim.kind]} Here {neighbours(claim.adjacency, m)}."
     if not claim.certified:
         yield "Part of it is stated by the user, or not proved."
 
@@ -154,26 +148,27 @@ def _theorems(theorems: Iterable[Theorem], m: Node) -> Iterator[str]:
     """What the formula rests on, with its assumptions."""
     yield r"\begin{description}"
     for theorem in theorems:
-        status = "" if theorem.status == "proved" else f" This is {plain_tex(theorem.status)}."
-        orders = sentences.tex(Marked(theorem.orders.words))
-        yield (
-            rf"\item[{plain_tex(theorem.name)}] {_cited(theorem.source)}, for {orders}. "
-            f"Assumes {sentences.tex(theorem.assumes)}.{status}"
-        )
+        yield _item(theorem.name, partial(_about, theorem))
     for leaf in dict.fromkeys(type(one) for one in m.walk() if isinstance(one, Mechanism)):
         sources = [s for one in m.walk() if type(one) is leaf for s in one.claim.sources]
-        yield rf"\item[{plain_tex(leaf.__name__)}] {_cited(sources[0])}."
+        yield _item(leaf.__name__, partial(_cited, sources[0]))
     yield r"\end{description}"
+
+
+def _item(name: str, said: Callable[[], str]) -> str:
+    return rf"\item[{plain_tex(name)}] {written('latex', said)}."
+
+
+def _about(theorem: Theorem) -> str:
+    orders, assumes = sentence(Marked(theorem.orders.words)), sentence(theorem.assumes)
+    status = "" if theorem.status == "proved" else f". This is {theorem.status}"
+    return f"{_cited(theorem.source)}, for {orders}. Assumes {assumes}{status}"
 
 
 def _cited(source: Source) -> str:
     """The places in each work, with a reference to it."""
-    if source.key == STATED:
-        return "stated by the user" + (f": {plain_tex(source.place)}" if source.place else "")
-    return "; ".join(
-        rf"\cite{{{_key(one.key)}}}" + (f", {plain_tex(one.place)}" if one.place else "")
-        for one in each_work(source)
-    )
+    stated = f"stated by the user: {source.place}".removesuffix(": ")
+    return stated if source.key == STATED else citations((source,)).strip()
 
 
 def _values(
@@ -200,27 +195,10 @@ def _guarantees(
     digits: int,
 ) -> Iterator[str]:
     """The number to report with its formula."""
-    yield _guarantee(g, digits)
+    yield statement(g, "latex", digits)
     with contextlib.suppress(UnwrittenError):
         if g.needs_no_order:
             yield f"The number is that of the formula\n{number_latex(g, names, by)}"
-
-
-def _guarantee(found: Guarantee, digits: int) -> str:
-    epsilon, delta = tex_number(found.epsilon.rounded(digits)), tex_number(given(found.given))
-    rounded = found.epsilon.how_rounded(digits)
-    if found.needs_no_order:
-        is_true = found.kind is Kind.EXACT
-        by = "exact privacy profile" if is_true else "privacy profile of a pair above it"
-        how = f"by the {by}, with no R\\'enyi order, {'; '.join(map(_cited, found.claim.sources))}"
-    else:
-        at = r"\infty" if found.alpha == INFINITY else found_order(found.alpha)
-        conversion = f"the {plain_tex(found.conversion)} conversion"
-        how = rf"by R\'enyi order ${at}$ and {conversion} {_cited(sources_of(found)[-1])}"
-    return (
-        rf"$\mathcal{{M}}$ is $(\varepsilon, \delta)$-differentially private with "
-        rf"$\varepsilon = {epsilon}$, {rounded}, at $\delta = {delta}$: {how}."
-    )
 
 
 def _bibliography(sources: Iterable[Source]) -> Iterator[str]:
@@ -232,7 +210,7 @@ def _bibliography(sources: Iterable[Source]) -> Iterator[str]:
     yield r"\begin{thebibliography}{99}"
     for key in keys:
         work = WORKS.get(key)
-        yield rf"\bibitem{{{_key(key)}}}"
+        yield rf"\bibitem{{{cite_key(key)}}}"
         if work is None:
             yield f"{plain_tex(key)}."
             continue
@@ -244,8 +222,3 @@ def _bibliography(sources: Iterable[Source]) -> Iterator[str]:
             f"{', '.join(dict.fromkeys([*where, *eprint]))}, {known['year']}."
         )
     yield r"\end{thebibliography}"
-
-
-def _key(key: str) -> str:
-    """A key that \\cite takes."""
-    return "".join(sign if sign.isascii() and sign.isalnum() else "-" for sign in key)

@@ -119,24 +119,17 @@ class PrivacyReport:
     def how(self) -> str:
         """How the number was found, in a sentence."""
         g, letter = self.guarantee, self.guarantee.letter
-        theorems = ", ".join(g.claim.theorems) or OWN_CURVE
+        said = f"This is an upper bound on {letter}, from "
         if g.kind is Kind.EXACT:
-            said = (
-                f"No smaller {letter} is true: this one is from the exact privacy profile "
-                f"({theorems})"
-            )
+            said = f"No smaller {letter} is true: this one is from the exact privacy profile ({{}})"
         elif g.needs_no_order:
-            said = (
-                f"This is an upper bound on {letter}, from the profile of a dominating pair "
-                f"({theorems})"
-            )
+            said += "the profile of a dominating pair ({})"
         else:
-            said = (
-                f"This is an upper bound on {letter}, from Rényi order {found_order(g.alpha)} by "
-                f"{theorems} and the {g.conversion} conversion"
-            )
+            order = found_order(g.alpha)
+            said += f"Rényi order {order} by {{}} and the {g.conversion} conversion"
         certified = g.asked.certified and g.claim.certified
-        return f"{said}; {'every digit is proved' if certified else 'not certified'}."
+        trust = "every digit is proved" if certified else "not certified"
+        return f"{said.format(', '.join(g.claim.theorems) or OWN_CURVE)}; {trust}."
 
     def headline(self) -> list[Row]:
         """The number, and then whom it is for and how it was found."""
@@ -146,14 +139,13 @@ class PrivacyReport:
             ("relation", "; ".join(filter(None, [self._relation, self.relation_why]))),
             *([] if g.mechanism is None else [("of", self.of or in_few_words(g.mechanism))]),
             ("how", self.how),
-            *(("note", note) for note in self._most_urgent),
+            *(("note", note) for note in self._all_notes[:_NOTES]),
         ]
 
     @property
-    def _most_urgent(self) -> list[str]:
-        """The notes of the headline, of which it has no more than two."""
-        notes = [self._not_final, *self.notes, *self._assumed, *self.also]
-        return list(filter(None, notes))[:_NOTES]
+    def _all_notes(self) -> list[str]:
+        """The notes, of which the headline has no more than two."""
+        return list(filter(None, [self._not_final, *self.notes, *self._assumed, *self.also]))
 
     @property
     def _assumed(self) -> list[str]:
@@ -327,8 +319,7 @@ class PrivacyReport:
 
     def further(self) -> list[Row]:
         """The notes that the headline has no room for."""
-        every = [self._not_final, *self.notes, *self._assumed, *self.also]
-        return [("note", note) for note in list(filter(None, every))[_NOTES:]]
+        return [("note", note) for note in self._all_notes[_NOTES:]]
 
     __repr__ = __str__
 
@@ -343,14 +334,16 @@ class PrivacyReport:
         """The report for JSON: its own number stands at the top."""
         g = self.guarantee
         report = f"{_pair(g)}: {self._relation}"
-        why = {"relation_why": self.relation_why} if self.relation_why else {}
-        late = {"not_final": said} if (said := self._not_final) else {}
-        large = {"large_delta": said} if (said := self.large_delta) else {}
-        large |= {"large_epsilon": said} if (said := self.large_epsilon) else {}
-        assumed = {"assumed": taken[0]} if (taken := self._assumed) else {}
-        also = {"also": list(self.also)} if self.also else {}
-        notes = {**why, **late, **large, **assumed, **also}
-        return {"report": report, "how": self.how, **notes, **g.as_dict()}
+        notes = {
+            "relation_why": self.relation_why,
+            "not_final": self._not_final,
+            "large_delta": self.large_delta,
+            "large_epsilon": self.large_epsilon,
+            "assumed": "".join(self._assumed),
+            "also": list(self.also),
+        }
+        known = {name: note for name, note in notes.items() if note}
+        return {"report": report, "how": self.how, **known, **g.as_dict()}
 
 
 def report(

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import platform
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from importlib.metadata import version
+from typing import Any
 
 import flint
 
+from symacct.export import wording
 from symacct.export.citation import STATED, places, sources_of
 from symacct.export.description import (
     describe,
-    describe_tex,
     in_few_words,
     neighbours,
     premises,
     pressing_premises,
     samplings,
 )
-from symacct.export.latex import sentences as latex
-from symacct.export.latex.plain_tex import plain_tex
+from symacct.export.wording import cited, code, filled, sentence, written
 from symacct.kernel import arguments
 from symacct.kernel.answer import Enclosure, Guarantee, found_order, given
 from symacct.kernel.claims import Kind, Source
@@ -31,13 +32,43 @@ from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import INFINITY, Exact
 from symacct.kernel.node import Node
 from symacct.kernel.question import may_fail
-from symacct.kernel.sources import WORKS
 from symacct.kernel.words import Marked
-from symacct.mechanisms.curve import Curve
-from symacct.papers.fingerprint import fingerprint
+from symacct.operations.recipes import BATCHES
 from symacct.results.written import Written
 from symacct.theory import catalogue
 from symacct.version import __version__
+
+
+def fingerprint(m: Node) -> str:
+    """SHA-256, in hex, of the expression's JSON with each part replaced by its own fingerprint.
+
+    The order in which a composition was written plays no part. Raises DomainError for a curve
+    made of a Python function, which has no text.
+
+    >>> from symacct import Gaussian, Laplace
+    >>> fingerprint(Gaussian(1) + Laplace(2)) == fingerprint(Laplace("2.0") + Gaussian("1e0"))
+    True
+    """
+    document = json.loads(m.to_json())
+    digests: list[str] = []
+    for entry in document["nodes"]:
+        digests.append(_digest([document["symacct"], _closed(entry, digests)]))
+    return digests[-1]
+
+
+def _closed(entry: dict[str, Any], digests: list[str]) -> dict[str, Any]:
+    """A node's JSON with the parts by fingerprint, those of a composition in a fixed order."""
+    if entry["type"] == "Compose":
+        terms = sorted([digests[place], count] for place, count in entry["terms"])
+        return {"type": "Compose", "terms": terms}
+    parts = {k: v["node"] for k, v in entry.items() if isinstance(v, dict) and set(v) == {"node"}}
+    return {**entry, **{name: {"node": digests[place]} for name, place in parts.items()}}
+
+
+def _digest(value: object) -> str:
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
 
 _DIGITS = 6  # of the number asked for, as everywhere
 _KINDS = {
@@ -47,55 +78,6 @@ _KINDS = {
 _HASH = 12  # digits of a hash that tell expressions apart in a text
 
 
-@dataclass(frozen=True)
-class Form:
-    """How a text is written: sentences, what was done, code, and a citation."""
-
-    words: Callable[[str], str]
-    described: Callable[[Node], str]
-    code: Callable[[str], str]
-    cited: Callable[[str, str], str]
-
-
-def _markdown(words: str) -> str:
-    return re.sub(r"([\\`*_\[\]<>#|])", r"\\\1", words)
-
-
-def _tex_words(words: str) -> str:
-    """Sentences with ε as authors write it in a text; displays have the other letter."""
-    return latex.tex(words).replace(r"\epsilon", r"\varepsilon")
-
-
-def _tex_described(m: Node) -> str:
-    return describe_tex(m).replace(r"\epsilon", r"\varepsilon")
-
-
-def _tex_code(code: str) -> str:
-    return rf"\texttt{{{plain_tex(code)}}}"
-
-
-def _tex_citation(key: str, place: str) -> str:
-    where = f"[{{{_tex_words(place)}}}]" if place else ""
-    return rf"\cite{where}{{{key}}}"
-
-
-def _named_citation(key: str, place: str) -> str:
-    work = WORKS[key].named if key in WORKS else key
-    return f"[{work}, {place}]" if place else f"[{work}]"
-
-
-_FORMS = {
-    "text": Form(str, describe, str, _named_citation),
-    "markdown": Form(
-        _markdown,
-        lambda m: _markdown(describe(m)),
-        lambda code: f"`{code}`",
-        lambda key, place: _markdown(_named_citation(key, place)),
-    ),
-    "latex": Form(_tex_words, _tex_described, _tex_code, _tex_citation),
-}
-
-
 _CITED = re.compile(r"\[@([\w.:-]+)\]")
 #: What a run is named by, and what it is said to be: not works that its number rests on.
 DEFINING = ("ACG16", "DKM06")
@@ -103,7 +85,7 @@ _DEFINED = "DP-SGD is described in [@{}], and ($ε$, $δ$)-differential privacy 
     *DEFINING
 )
 SHORT = "short"
-FORMS = (*_FORMS, SHORT)
+FORMS = (*wording.FORMS, SHORT)
 
 
 def statement(
@@ -129,12 +111,12 @@ def statement(
         )
     if not isinstance(preface, str):
         raise DomainError(f"preface: found {echo(preface)}, needed text")
+    m, digits = guarantee.mechanism, arguments.digits(digits)
     if form == SHORT:
-        return Written(_short(guarantee, guarantee.mechanism, arguments.digits(digits), preface))
-    written = _FORMS[form]
-    sentences = _sentences(guarantee, guarantee.mechanism, written, arguments.digits(digits))
-    text = " ".join([*([_preface(preface, written)] if preface else []), *sentences])
-    return Written(text)
+        return Written(_short(guarantee, m, digits, preface))
+    text = written(form, lambda: " ".join(_sentences(guarantee, m, digits, preface)))
+    # In a text authors write ε so; displays have the other letter.
+    return Written(text.replace(r"\epsilon", r"\varepsilon") if form == "latex" else text)
 
 
 def _short(guarantee: Guarantee, m: Node, digits: int, preface: str) -> str:
@@ -171,35 +153,23 @@ def training(
     """
     taken = _counted(steps, "step")
     passes = f"{_counted(epochs, 'epoch')} ({taken})" if epochs else taken
-    batches = {
-        "poisson": "Each step took a Poisson sample: each record was in the batch with probability "
-        f"{batch_size}/{n}, independently of all else, so that a batch had {batch_size:,} records "
-        "on average.",
-        "without_replacement": f"Each step took a batch of exactly {batch_size:,} records, drawn "
-        "anew without replacement.",
-        "balls_and_bins": f"In each epoch each record was put into one of {n // batch_size:,} "
-        "batches, drawn at random and independently of all else.",
-        "shuffled": "In each epoch the records were put into a new random order and cut into "
-        f"batches of {batch_size:,}; neighbouring datasets have the same number of batches. The "
-        "guarantee holds even if it is published which batch each record was in: an epoch then "
-        "costs no more than one run of the Gaussian mechanism on all of the records.",
-    }
+    batch = BATCHES[sampling].format(
+        records=f"{batch_size:,}", n=n, batch=batch_size, bins=n // batch_size, noise=""
+    )
     models, each = ("A model was", "") if runs == 1 else (f"{runs:,} models were", ", each")
     return Marked(
-        f"{models} trained by DP-SGD on {n:,} records{each} for {passes}. {batches[sampling]} The "
-        "gradient of each record was clipped to a Euclidean norm of at most $C$, and Gaussian "
-        f"noise of standard deviation ${noise_multiplier} C$ was added once to each coordinate of "
-        f"the sum over a batch. {_DEFINED}"
+        f"{models} trained by DP-SGD on {n:,} records{each} for {passes}. Each step took a batch "
+        f"of {batch}. The gradient of each record was clipped to a Euclidean norm of at most $C$, "
+        f"and Gaussian noise of standard deviation ${noise_multiplier} C$ was added once to each "
+        f"coordinate of the sum over a batch. {_DEFINED}"
     )
 
 
-def _preface(words: str, form: Form) -> str:
+def _preface(words: str) -> str:
     """The words with [@KEY] as a citation of that work."""
     read: type[str] = Marked if isinstance(words, Marked) else str
     parts = _CITED.split(words.template if isinstance(words, Marked) else words)
-    return "".join(
-        form.cited(part, "") if i % 2 else form.words(read(part)) for i, part in enumerate(parts)
-    )
+    return "".join(cited(x, "") if i % 2 else sentence(read(x)) for i, x in enumerate(parts))
 
 
 def _counted(count: int | str, what: str) -> str:
@@ -208,30 +178,32 @@ def _counted(count: int | str, what: str) -> str:
     return f"{number} {what}" if number == "1" else f"{number} {what}s"
 
 
-def _sentences(guarantee: Guarantee, m: Node, form: Form, digits: int) -> Iterator[str]:
-    words = form.words
-    yield words("The released results are the output of ") + form.described(m) + words(".")
+def _sentences(guarantee: Guarantee, m: Node, digits: int, preface: str) -> Iterator[str]:
+    if preface:
+        yield _preface(preface)
     epsilon, delta = (_number(x, digits) for x in (guarantee.epsilon, guarantee.delta))
-    private = words(Marked(f"They are ($ε = {epsilon}$, $δ = {delta}$)-differentially private"))
-    yield private + words(f", where {neighbours(guarantee.claim.adjacency, m)}.")
+    yield f"The released results are the output of {describe(m)}."
+    yield filled(
+        "They are ($ε = {epsilon}$, $δ = {delta}$)-differentially private, where {neighbours}.",
+        epsilon=epsilon,
+        delta=delta,
+        neighbours=neighbours(guarantee.claim.adjacency, m),
+    )
     if m.rewritten is not m:
-        why = "; ".join(m.rewrites)
-        same = form.described(m.rewritten)
-        yield f"{words('Their curve is that of the output of ')}{same}{words(f': {why}.')}"
-    yield _rounding(guarantee, form, digits)
+        same, why = describe(m.rewritten), "; ".join(m.rewrites)
+        yield f"Their curve is that of the output of {same}: {why}."
+    yield _rounding(guarantee, digits)
     if (parts := may_fail(m)) is not None:
-        yield words(
-            Marked(
-                f"With a probability of at most ${parts.least}$, which is part of $δ$, something "
-                "fails, and all of the data may be told; what follows is about all that does not "
-                "fail."
-            )
+        yield filled(
+            "With a probability of at most ${least}$, which is part of $δ$, something fails, and "
+            "all of the data may be told; what follows is about all that does not fail.",
+            least=parts.least,
         )
-    yield _accounting(guarantee, form)
+    yield _accounting(guarantee)
     if guarantee.note:
-        yield form.words(f"The number is not final: {guarantee.note}.")
-    yield from _reservations(guarantee, m, form)
-    yield _computed(m, form)
+        yield f"The number is not final: {guarantee.note}."
+    yield from _reservations(guarantee, m)
+    yield _computed(m)
 
 
 def _number(value: Enclosure | Exact, digits: int) -> str:
@@ -239,78 +211,66 @@ def _number(value: Enclosure | Exact, digits: int) -> str:
     return value.rounded(digits) if isinstance(value, Enclosure) else given(value)
 
 
-def _rounding(guarantee: Guarantee, form: Form, digits: int) -> str:
+def _rounding(guarantee: Guarantee, digits: int) -> str:
     letter = "$ε$" if isinstance(guarantee.epsilon, Enclosure) else "$δ$"
-    what = _KINDS[guarantee.kind].format(letter)
-    if guarantee.asked.how_rounded(digits) == "exactly":
-        return form.words(Marked(f"The value of {letter} is not rounded; it is {what}."))
-    return form.words(
-        Marked(
-            f"The value of {letter} is rounded up to {digits} significant digits; before rounding "
-            f"it is {what}."
-        )
+    is_rounded = guarantee.asked.how_rounded(digits) != "exactly"
+    how = (
+        f"rounded up to {digits} significant digits; before rounding"
+        if is_rounded
+        else "not rounded;"
     )
+    return filled(f"The value of {letter} is {how} it is {_KINDS[guarantee.kind].format(letter)}.")
 
 
-def _accounting(guarantee: Guarantee, form: Form) -> str:
+def _accounting(guarantee: Guarantee) -> str:
     """The curve's sources, the order and the conversion; or the profile's alone."""
     if isinstance(named_conversion(guarantee.conversion), WholeProfile):
         is_true = guarantee.kind is Kind.EXACT
         by = "its exact privacy profile" if is_true else "the privacy profile of a pair above it"
-        said = f"The privacy loss was accounted by {by}, with no Rényi order"
-        return form.words(said) + _citations(guarantee.claim.sources, form) + "."
+        accounted = f"The privacy loss was accounted by {by}, with no Rényi order"
+        return f"{accounted}{citations(guarantee.claim.sources)}."
     sources = sources_of(guarantee)
     curve = sources[: len(guarantee.claim.sources)]
     exact = guarantee.claim.kind is Kind.EXACT
     kind = "the exact Rényi curve" if exact else "an upper bound on the Rényi curve"
-    start = form.words(f"The privacy loss was accounted by {kind}") + _citations(curve, form)
+    accounted = f"The privacy loss was accounted by {kind}{citations(curve)} at order "
     if guarantee.alpha == INFINITY:
-        beyond = " at order $∞$, where it bounds pure differential privacy."
-        return start + form.words(Marked(beyond))
+        return f"{accounted}{filled('$∞$')}, where it bounds pure differential privacy."
+    order = filled("$α = {order}$", order=found_order(guarantee.alpha))
     best = " (the best of the orders allowed)" if guarantee.optimal else ""
-    order = form.words(Marked(f" at order $α = {found_order(guarantee.alpha)}$"))
-    order += form.words(f"{best}, and by the {guarantee.conversion} conversion")
-    return start + order + _citations(sources[len(curve) :], form) + "."
+    by = f"and by the {guarantee.conversion} conversion{citations(sources[len(curve) :])}"
+    return f"{accounted}{order}{best}, {by}."
 
 
-def _citations(sources: tuple[Source, ...], form: Form) -> str:
+def citations(sources: tuple[Source, ...]) -> str:
+    """The places in each work, all of one work behind each other."""
     found = places(source for source in sources if source.key != STATED)
-    return "".join(" " + form.cited(key, "; ".join(known)) for key, known in found.items())
+    return "".join(f" {cited(key, '; '.join(known))}" for key, known in found.items())
 
 
-def _reservations(guarantee: Guarantee, m: Node, form: Form) -> Iterator[str]:
+def _reservations(guarantee: Guarantee, m: Node) -> Iterator[str]:
     """What a reader has to know that is not a theorem."""
     if not guarantee.claim.certified:
-        yield form.words(
+        yield (
             "The curve of a mechanism was computed by a function of the authors' own and taken on "
             "trust: this number is not certified."
         )
     else:
-        yield form.words("The number is certified by interval arithmetic.")
-    if any(isinstance(node, Curve) for node in m.walk()):
-        yield form.words("That the stated curve holds for the mechanism is the authors' claim.")
-    assumed = "; ".join(premises(m, guarantee.claim.adjacency))
-    yield form.words(f"What is assumed: {assumed}.")
+        yield "The number is certified by interval arithmetic."
+    yield f"What is assumed: {'; '.join(premises(m, guarantee.claim.adjacency))}."
     stated = dict.fromkeys(map(catalogue.assumed, guarantee.claim.theorems))
-    held = "; ".join(map(form.words, filter(None, stated)))
-    if held:
-        asked = form.words("What the theorems ask of such a mechanism was checked: ")
-        yield f"{asked}{held}."
+    if held := "; ".join(map(sentence, filter(None, stated))):
+        yield f"What the theorems ask of such a mechanism was checked: {held}."
 
 
-def _computed(m: Node, form: Form) -> str:
+def _computed(m: Node) -> str:
     """The programs and the expression, so that the number can be had again."""
-    programs = (
-        f"symacct {__version__}, python-flint {version('python-flint')} "
-        f"(FLINT {flint.__FLINT_VERSION__}), SymPy {version('sympy')}, "
-        f"mpmath {version('mpmath')}, Python {platform.python_version()}"
-    )
-    return form.words(f"Computed with {programs}; ") + _identity(m, form)
-
-
-def _identity(m: Node, form: Form) -> str:
     try:
-        digest = fingerprint(m)
+        identity = f"the expression's SHA-256 begins with {code(fingerprint(m)[:_HASH])}"
     except DomainError:
-        return form.words("the expression contains a Python function and has no hash.")
-    return form.words("the expression's SHA-256 begins with ") + form.code(digest[:_HASH]) + "."
+        identity = "the expression contains a Python function and has no hash"
+    return (
+        f"Computed with symacct {__version__}, python-flint {version('python-flint')} "
+        f"(FLINT {flint.__FLINT_VERSION__}), SymPy {version('sympy')}, "
+        f"mpmath {version('mpmath')}, Python {platform.python_version()}; {identity}."
+    )

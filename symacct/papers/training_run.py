@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from symacct.baselines import shuffled_batches_epsilon
-from symacct.export.spoken import value
+from symacct.export.wording import value
 from symacct.kernel.answer import Enclosure, Guarantee
 from symacct.kernel.claims import Relation
 from symacct.kernel.errors import DomainError, RoundedWarning
@@ -19,7 +19,7 @@ from symacct.kernel.node import Node
 from symacct.kernel.parameters import rational, whole
 from symacct.mechanisms import Gaussian
 from symacct.operations import Compose, GroupPrivacy, dp_sgd
-from symacct.operations.recipes import records_of_a_batch, roundings
+from symacct.operations.recipes import BATCHES, records_of_a_batch, roundings
 from symacct.papers import statement
 from symacct.papers.report import PrivacyReport, Row
 from symacct.theory import catalogue
@@ -51,18 +51,6 @@ _ALL_TOLD = (
     "the best of a random number of runs costs less (RepeatAndSelect)"
 )
 _ONE_DRAW = "the parts of a batch are those of one draw, so that no record is in a batch twice"
-#: How the records of a batch are drawn, by the sampling.
-_DRAWN = {
-    "poisson": "{records} records on average, noise ({noise}) added once to each; each of the "
-    "{n:,} records is in a batch with probability {batch}/{n}, independently",
-    "without_replacement": "exactly {records} of the {n:,} records, drawn without replacement, "
-    "noise ({noise}) added once to each",
-    "balls_and_bins": "about {records} records, noise ({noise}) added once to each; in an epoch "
-    "each of the {n:,} records draws one of {bins:,} batches, independently",
-    "shuffled": "{records} records, noise ({noise}) added once to each; each epoch cuts a new "
-    "order of the {n:,} records into batches, and costs no more than one run of the Gaussian "
-    "mechanism on all of them",
-}
 
 
 @dataclass(frozen=True)
@@ -178,9 +166,9 @@ class TrainingRun:
         n, batch = self._size
         loads, runs = whole(self.accumulation, "accumulation"), whole(self.runs, "runs")
         records = f"{batch:,}" if loads == 1 else f"{batch:,} ({loads:,} · {self.batch_size})"
-        steps, sigma = self._steps, f"σ = {value(noise)}"
-        drawn = _DRAWN[self.sampling].format(
-            records=records, n=n, batch=batch, bins=n // batch, noise=sigma
+        steps, added = self._steps, f", noise (σ = {value(noise)}) added once to each"
+        drawn = BATCHES[self.sampling].format(
+            records=records, n=n, batch=batch, bins=n // batch, noise=added
         )
         such = f"; {runs:,} such trainings" if runs > 1 else ""
         return f"{steps:,} batch{'es' * (steps != 1)} of {drawn}{such}"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from symacct import parse
 from symacct.export.figures import figure, save
-from symacct.export.latex.plain_tex import plain_tex
+from symacct.export.latex.sentences import plain_tex
 from symacct.export.tables import table
 from symacct.papers.document import PACKAGES
 from tests import outputs

@@ -8,7 +8,7 @@ from typing import Any
 
 from symacct.evidence.certificates.refusal import no_certificate, number_text
 from symacct.export.description import describe
-from symacct.export.spoken import value as described
+from symacct.export.wording import value as described
 from symacct.kernel.claims import EITHER
 from symacct.kernel.formula import value_text
 from symacct.kernel.node import Node

@@ -19,11 +19,6 @@ from symacct.kernel.errors import DomainError, SoundnessError, echo
 from symacct.kernel.exact import Numeric, expression, typed_value, written
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.symbols import alpha as ALPHA
-from symacct.mechanisms import ZCDP, Curve, Gaussian
-from symacct.operations import Compose, PostProcess, Scale
-
-#: Nodes whose formula in α holds at every order 1 < α < ∞.
-_EVERYWHERE = (Gaussian, ZCDP, Compose, PostProcess, Scale)
 
 
 @dataclass(frozen=True, repr=False)
@@ -113,7 +108,7 @@ def claim_at_line(m: Node) -> Claim:
 def _line(m: Node) -> tuple[sympy.Expr, sympy.Expr]:
     """ξ and ρ."""
     for node in m.walk():
-        if not isinstance(node, _EVERYWHERE) and not (isinstance(node, Curve) and node.is_formula):
+        if not node.has_one_formula:
             raise DomainError(
                 f"optimum: found {type(node).__name__}, needed a curve that is a line ξ + ρα, as "
                 "Gaussian noise and zCDP have",

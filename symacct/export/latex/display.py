@@ -9,11 +9,9 @@ from typing import Any
 
 import sympy
 
-from symacct.export.formula import named_formulas
-from symacct.export.latex.names import SymbolNames
-from symacct.export.latex.printer import WIDTH, PaperPrinter, bracketed
-from symacct.export.latex.width import width_of
-from symacct.export.writing import REAL, WHOLE
+from symacct.export.formula import REAL, WHOLE, named_formulas
+from symacct.export.latex.printer import WIDTH, PaperPrinter, bracketed, width_of
+from symacct.export.latex.sentences import SymbolNames
 from symacct.kernel.arguments import By
 from symacct.kernel.arithmetic.symbolic import SymbolicArithmetic
 from symacct.kernel.claims import Kind

@@ -14,9 +14,8 @@ from functools import singledispatch
 import sympy
 from sympy.functions.elementary.hyperbolic import HyperbolicFunction
 
-from symacct.export.latex.names import SymbolNames
-from symacct.export.latex.printer import PaperPrinter
-from symacct.export.latex.width import width_of
+from symacct.export.latex.printer import PaperPrinter, width_of
+from symacct.export.latex.sentences import SymbolNames
 from symacct.kernel.errors import DomainError
 from symacct.kernel.exact import INFINITY, Exact, exact, expression
 from symacct.laws.law import Law

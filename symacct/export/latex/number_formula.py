@@ -10,10 +10,8 @@ import sympy
 
 from symacct.export.latex.display import Display
 from symacct.export.latex.laws import BREAK, Laws, UnwrittenError, laws_of, product
-from symacct.export.latex.names import SymbolNames
-from symacct.export.latex.plain_tex import tex_number
-from symacct.export.latex.printer import WIDTH, PaperPrinter
-from symacct.export.latex.width import width_of
+from symacct.export.latex.printer import WIDTH, PaperPrinter, width_of
+from symacct.export.latex.sentences import SymbolNames, tex_number
 from symacct.kernel.answer import Enclosure, Guarantee, found_order, given
 from symacct.kernel.arguments import By
 from symacct.kernel.arithmetic.symbolic import SymbolicArithmetic

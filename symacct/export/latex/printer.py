@@ -10,9 +10,98 @@ import sympy
 from sympy.core.function import AppliedUndef
 from sympy.printing.latex import LatexPrinter
 
-from symacct.export.latex.names import SymbolNames
-from symacct.export.latex.width import width_of
+from symacct.export.latex.sentences import SymbolNames
 from symacct.kernel.exact import text
+
+_PIECE = re.compile(r"\\[A-Za-z]+|\\.|[{}^_]|\s+|.")
+_WIDE = {"log": 2.8, "min": 3.6, "max": 3.6, "sum": 2.4, "int": 1.6, "quad": 2, "qquad": 4}
+_NONE = {
+    "left",
+    "right",
+    "biggl",
+    "biggr",
+    "bigl",
+    "bigr",
+    "mathbf",
+    "mathcal",
+    "mathrm",
+    "text",
+    "displaystyle",
+    "begin",
+}
+_SPACED = set("+-=<>") | {
+    r"\leq",
+    r"\geq",
+    r"\neq",
+    r"\cdot",
+    r"\times",
+    r"\otimes",
+    r"\oplus",
+    r"\ast",
+}
+
+
+def width_of(tex: str) -> float:
+    """The width of a line of mathematics, in the widths of a letter; scripts count two thirds."""
+    return _Widths(_PIECE.findall(tex)).row()
+
+
+class _Widths:
+    def __init__(self, pieces: list[str]) -> None:
+        self.pieces = pieces
+        self.place = 0
+        self.depth = 0  # of scripts, within which limits stand beside their sign
+
+    def row(self) -> float:
+        total = 0.0
+        while self.place < len(self.pieces) and self.pieces[self.place] != "}":
+            total += self.one()
+        return total
+
+    def group(self) -> float:
+        while self.pieces[self.place].isspace():
+            self.place += 1
+        if self.pieces[self.place] != "{":
+            return self.one()
+        self.place += 1
+        inside = self.row()
+        self.place += 1
+        return inside
+
+    def one(self) -> float:
+        piece = self.pieces[self.place]
+        if piece == "{":
+            return self.group()
+        self.place += 1
+        if piece.isspace():
+            return 0
+        if piece in ("^", "_"):
+            return self.script()
+        name = piece[1:] if piece[0] == "\\" else ""
+        if name == "frac":
+            return max(self.group(), self.group()) + 0.5
+        if name == "binom":
+            return max(self.group(), self.group()) * 0.8 + 1.6
+        if name in ("sum", "int"):
+            return self.limits(_WIDE[name])
+        if piece in _SPACED:
+            return 2.2
+        return 0 if name in _NONE else _WIDE.get(name, 1)
+
+    def script(self) -> float:
+        self.depth += 1
+        width = self.group() * 2 / 3
+        self.depth -= 1
+        return width
+
+    def limits(self, width: float) -> float:
+        """A sign with limits above and below it; in a script both beside it."""
+        beside = width if self.depth else 0
+        while self.place < len(self.pieces) and self.pieces[self.place] in ("^", "_"):
+            self.place += 1
+            width = max(width, beside + self.script())
+        return width
+
 
 #: Width of a line, in the widths of a letter: what the text of an article leaves room for.
 WIDTH = 56
@@ -63,33 +152,19 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
     _print_loggamma = _applied(r"\log\Gamma")
     _print_polygamma = _applied(r"\psi", 1)
 
-    def _print_besseli(self, e: sympy.Expr, exp: str | None = None) -> str:
-        order, place = self._script(e.args[0]), bracketed(self._print(e.args[1]))
-        return f"I_{{{order}}}{'' if exp is None else f'^{{{exp}}}'}{place}"
-
     def _print_exp(self, e: sympy.Expr, exp: str | None = None) -> str:
         base, exponent = as_power(e)
         return f"{'e' if base is sympy.E else self._base(base)}^{{{self._script(exponent)}}}"
 
     _print_ExpBase = _print_exp  # noqa: N815
 
-    def _print_factorial(self, e: sympy.Expr, exp: str | None = None) -> str:
-        return f"{self._factor(e.args[0])}!"
-
-    def _print_factorial2(self, e: sympy.Expr, exp: str | None = None) -> str:
-        return f"{self._factor(e.args[0])}!!"
-
-    def _print_floor(self, e: sympy.Expr, exp: str | None = None) -> str:
-        with_script = rf"\lfloor {self._script(e.args[0])} \rfloor"
-        return with_script if exp is None else f"{with_script}^{{{exp}}}"
-
     def _print_binomial(self, e: sympy.Expr, exp: str | None = None) -> str:
         upper, lower = map(self._script, e.args)
         plain = rf"\binom{{{upper}}}{{{lower}}}"
         return plain if exp is None else f"{plain}^{{{exp}}}"
 
-    def _print_Abs(self, e: sympy.Expr, exp: str | None = None) -> str:  # noqa: N802
-        return bracketed(self._print(e.args[0]), "|")
+    def _add_parens(self, s: str) -> str:
+        return bracketed(s)
 
     def _print_Min(self, e: sympy.Expr, exp: str | None = None) -> str:  # noqa: N802
         listed = r",\, ".join(map(self._print, in_order(e.args)))
@@ -443,7 +518,7 @@ def bracketed(text: str, opening: str = "(") -> str:
     left, right = _BRACKETS[opening]
     if _TALL.search(text):
         return rf"\left{left} {text} \right{right}"
-    return f"{left} {text} {right}" if opening == "|" else f"{left}{text}{right}"
+    return f"{left}{text}{right}"
 
 
-_BRACKETS = {"(": ("(", ")"), "{": (r"\{", r"\}"), "|": (r"\lvert", r"\rvert")}
+_BRACKETS = {"(": ("(", ")"), "{": (r"\{", r"\}")}

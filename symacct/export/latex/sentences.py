@@ -1,61 +1,253 @@
-"""Sentences whose mathematics is marked, "$ε(α) <= ρα$ for $α < ω$", as LaTeX."""
+"""Names of symbols, words and the mathematics of sentences in LaTeX.
+
+A user's names are read by a closed grammar.
+"""
 
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-from symacct.export.latex.names import greek
-from symacct.export.latex.plain_tex import by_marks, in_powers, plain_tex
-from symacct.export.latex.plain_tex import mathematics as mark
-from symacct.kernel.words import Marked, pieces
+from symacct.kernel.errors import DomainError, echo
+from symacct.kernel.exact import sympy
 
+if TYPE_CHECKING:
+    from pylatexenc.latexencode import UnicodeToLatexEncoder
+
+
+GREEK = (  # noqa: SIM905  # a line of words reads better than a column
+    "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi "
+    "pi varpi rho varrho sigma varsigma tau upsilon phi varphi chi psi omega Gamma Delta Theta "
+    "Lambda Xi Pi Sigma Upsilon Phi Psi Omega"
+).split()
+_ALPHABETS = "mathcal mathrm mathbf mathbb mathsf mathit mathfrak boldsymbol text".split()  # noqa: SIM905
+_ACCENTS = "hat tilde bar vec dot widehat widetilde overline underline".split()  # noqa: SIM905
+_NAMED_SIGNS = (  # noqa: SIM905
+    "ell infty prime star ast dagger circ bullet partial nabla hbar imath jmath Re Im aleph "
+    "pm mp times cdot mid to min max langle rangle"
+).split()
+#: The commands that a name given by the user may hold.
+NAMING_COMMANDS = frozenset([*GREEK, *_ALPHABETS, *_ACCENTS, *_NAMED_SIGNS])
+
+_TAKING = frozenset([*_ALPHABETS, *_ACCENTS])
+
+_ESCAPED = {
+    "\\": r"\backslash ",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\wedge ",
+    "~": r"\sim ",
+    "'": r"\prime ",
+    '"': r"\prime\prime ",
+    "`": r"\prime ",
+    " ": r"\ ",
+}
+_PART = re.compile(r"[A-Za-z]+|\d+")
+_NAME = re.compile(r"(?:c*a(?:_a(?:\^a)?|\^a(?:_a)?)?)*")
+_GROUP = re.compile(rf"\{{{_NAME.pattern}\}}")
+_DEEPEST = 20
+_ANY_TOKEN = re.compile(r"\\[A-Za-z]+|\\.|.", re.DOTALL)
+_TOKEN = re.compile(r"\\[A-Za-z]+|\\[ ,;:!]|[{}^_]|[A-Za-z0-9 .,:;+\-=()|*/]", re.ASCII)
+
+
+def symbol_latex(name: str) -> str:
+    r"""A symbol's name in LaTeX's mathematics.
+
+    >>> symbol_latex("sigma_max"), symbol_latex("x2"), symbol_latex(r"\input{x}%")
+    ('\\sigma_{\\mathrm{max}}', 'x_{2}', '\\mathrm{\\backslash input\\{x\\}\\%}')
+    """
+    head, *subscripts = name.split("_")
+    parts = _PART.findall(head)
+    if "".join(parts) != head or not 1 <= len(parts) <= 2 or parts[0].isdigit():
+        return _spelled(name)
+    if not all(part.isascii() and part.isalnum() for part in subscripts):
+        return _spelled(name)
+    indices = [*parts[1:], *subscripts]
+    if not indices:
+        return _word(head)
+    return f"{_word(parts[0])}_{{{','.join(map(_word, indices))}}}"
+
+
+def _word(word: str) -> str:
+    if word in GREEK:
+        return f"\\{word}"
+    if len(word) == 1 or word.isdigit():
+        return word
+    return rf"\mathrm{{{word}}}"
+
+
+def _spelled(name: str) -> str:
+    """Any name, sign by sign; Greek letters as their commands."""
+    letter = greek(name)
+    if letter is not None:
+        return letter
+    signs = [_ESCAPED.get(sign) or greek(sign) or sign for sign in name]
+    odd = (sign for sign in signs if len(sign) == 1 and not (" " <= sign <= "~"))
+    unknown = next(odd, None)
+    if unknown is not None or not name:
+        raise DomainError(
+            f"the symbol {echo(name)} contains the character {echo(unknown)}, which LaTeX's "
+            "mathematics lacks; give it a name: latex(names={" + repr(name) + r': r"\xi"})'
+        )
+    return rf"\mathrm{{{''.join(signs)}}}"
+
+
+def greek(sign: str) -> str | None:
+    """A Greek letter's command; None for another sign."""
+    if len(sign) != 1 or sign.isascii():
+        return None
+    words = unicodedata.name(sign, "").split()
+    if words[:2] not in (["GREEK", "SMALL"], ["GREEK", "CAPITAL"]) or len(words) != 4:
+        return None
+    name = words[3].lower().replace("lamda", "lambda")
+    name = name if words[1] == "SMALL" else name.capitalize()
+    return f"\\{name}" if name in GREEK else None
+
+
+class SymbolNames:
+    """The LaTeX of every symbol: what the user maps, else what its name says.
+
+    `names` maps symbols, or their names, to LaTeX. Raises DomainError for LaTeX that is not a
+    name: commands beyond `NAMING_COMMANDS`, braces that do not match, special signs.
+    """
+
+    def __init__(self, names: Mapping[Any, str] | None = None) -> None:
+        self._given: dict[str, str] = {}
+        if names is not None and not isinstance(names, Mapping):
+            raise DomainError(
+                f'names: found {echo(names)}, needed a mapping such as {{"gamma": "q"}}'
+            )
+        for key, tex in (names or {}).items():
+            if not isinstance(key, str | sympy.Symbol):
+                raise DomainError(f"names: found the key {echo(key)}, needed a symbol or its name")
+            self._given[key if isinstance(key, str) else key.name] = checked(tex, str(key))
+
+    def __call__(self, name: str) -> str:
+        return self._given.get(name) or symbol_latex(name)
+
+
+def checked(tex: object, what: str) -> str:
+    """`tex` if it is LaTeX that names something, and nothing else."""
+    fault = _fault(tex) if isinstance(tex, str) and tex.strip() else "text"
+    if fault is not None:
+        raise DomainError(
+            f"names: found {echo(tex)} for {what}, needed {fault}",
+            remedy=(
+                "a name is made of letters, "
+                r"digits, _, ^, {} and commands such as \sigma, \hat{x}, \mathcal{M}"
+            ),
+        )
+    return str(tex).strip()
+
+
+def is_formed(tex: str) -> bool:
+    """Do braces match, and has each _ and ^ an item before and behind it, and no second one?"""
+    return _NAME.fullmatch(_shape(tex)) is not None
+
+
+def _shape(tex: str) -> str:
+    """The atoms a, scripts and commands c that take one, braces that match left out."""
+    pieces = (piece for piece in _ANY_TOKEN.findall(tex) if not piece.isspace())
+    shape = "".join(
+        "c" if piece[1:] in _TAKING else piece if piece in "{}^_" else "a" for piece in pieces
+    )
+    for _ in range(_DEEPEST):
+        shape = _GROUP.sub("a", shape)  # the innermost braces
+    return shape
+
+
+def _fault(tex: str) -> str | None:
+    """What is needed instead where this is no name = { item }; None where it is one.
+
+    item = atom with at most one "_" atom and one "^" atom behind it,
+    atom = letter | sign | "{" name "}" | command [ atom ], no bare command [ atom ] as a script.
+    """
+    pieces = _TOKEN.findall(tex)
+    for piece in pieces:
+        if piece[0] == "\\" and piece[1:].isalpha() and piece[1:] not in NAMING_COMMANDS:
+            return f"no command {piece}"
+    if "".join(pieces) != tex:
+        return "no other sign"
+    shape = _shape(tex)
+    if "{" in shape or "}" in shape:
+        return f"matching braces, nested at most {_DEEPEST} deep"
+    return (
+        None
+        if _NAME.fullmatch(shape)
+        else ("a character before and after each _ and ^, and no _ or ^ twice")
+    )
+
+
+# Signs that the table of the library lacks; and braces, which BibTeX counts even when escaped.
+_OURS = {
+    "ε": r"{\ensuremath{\epsilon}}",  # as in the formulas
+    "′": "'",
+    "{": r"{\ensuremath{\lbrace}}",
+    "}": r"{\ensuremath{\rbrace}}",
+}
+#: Signs of mathematics that are more than one, or other commands than they are among words.
 _SIGNS = {
     "<=": r"\leq ",
     ">=": r"\geq ",
     "−": "-",
     "·": r"\cdot ",
     "×": r"\times ",
-    "∞": r"\infty ",
-    "⌊": r"\lfloor ",
-    "⌋": r"\rfloor ",
-    "⌈": r"\lceil ",
-    "⌉": r"\rceil ",
+    "…": r"\dots ",
     "~": r"\sim ",
     "‖": r"\| ",
     "Σ": r"\sum ",
     "√": r"\surd ",
     "′": r"^{\prime}",
-    "²": "^{2}",
-    "₀": "_{0}",
-    "₁": "_{1}",
-    "₂": "_{2}",
-    "…": r"\dots ",
-    "∇": r"\nabla ",
-    "η*": r"\eta^{\ast}",
-    "∝": r"\propto ",
-    "⪯": r"\preceq ",
-    "⁻¹": "^{-1}",
     "ᵀ": r"^{\mathsf{T}}",
-    "ℓ": r"\ell ",
-    "≈": r"\approx ",
+    "η*": r"\eta^{\ast}",
+    "⁻¹": "^{-1}",
 }
 _FUNCTIONS = ("log", "min", "max", "exp")
-_PLAIN = re.compile(r"[A-Za-z0-9 +\-*/=<>()\[\],.;:|!]")
+_NUMBER = r"\d[\d.]*e-?\d+"
+_PIECE = re.compile(
+    rf"{_NUMBER}|(?<![\^_])[A-Za-z]+|{'|'.join(map(re.escape, _SIGNS))}|.", re.DOTALL
+)
+_PLAIN = re.compile(r"[A-Za-z0-9 +\-*/=<>()\[\],.;:|!^_]")
 _SPACE = re.compile(r"(?<=[A-Za-z]) (?=[()\],}^_])")  # that no command needs behind it
+_OF_WORDS = re.compile(r"\{\\ensuremath\{(.*)\}\}")
 _LETTER = re.compile(r"\{\\ensuremath\{(\\[a-zA-Z]+)\}\}")
-_OF_FLOAT = " (as float64)"  # what is said of a number, and is no part of it
-_NUMBER = re.compile(r"\d[\d.]*e-?\d+")
+_SCRIPTS = {"<super>": "^", "<sub>": "_"}
 
 
-def tex(sentence: str) -> str:
-    r"""LaTeX of a sentence; of mathematics that we do not know, as it reads.
+@cache
+def _encoder() -> UnicodeToLatexEncoder:
+    from pylatexenc.latexencode import UnicodeToLatexEncoder  # which takes 10 ms
 
-    >>> print(tex(Marked("a rate $γ <= 1/5$, and 100% of it")))
-    a rate $\gamma \leq 1/5$, and 100{\%} of it
+    return UnicodeToLatexEncoder(
+        replacement_latex_protection="braces-all",
+        unknown_char_policy="replace",
+        unknown_char_warning=False,
+    )
+
+
+def plain_tex(text: str) -> str:
+    r"""`text` such that TeX and BibTeX set it as it reads.
+
+    >>> print(plain_tex("Rényi, 5 % & ε"))
+    R{\'e}nyi, 5 {\%} {\&} {\ensuremath{\epsilon}}
     """
-    template = sentence.template if isinstance(sentence, Marked) else ""
-    parts = pieces(template) if template else [(sentence, False)]
-    return "".join(formula(part) if is_maths else words(part) for part, is_maths in parts)
+    return "".join(map(_of_word, text))
+
+
+def _of_word(sign: str) -> str:
+    sort, _, code = unicodedata.decomposition(sign).partition(" ")
+    if sort in _SCRIPTS:  # of which versions of the library know some
+        raised = chr(int(code, 16)).replace("\N{MINUS SIGN}", "-")
+        return rf"{{\ensuremath{{{_SCRIPTS[sort]}{{{raised}}}}}}}"
+    return _OURS.get(sign) or str(_encoder().unicode_to_latex(sign))
 
 
 def words(text: str) -> str:
@@ -63,74 +255,63 @@ def words(text: str) -> str:
     return _LETTER.sub(r"$\1$", plain_tex(text))
 
 
-def formula(text: str) -> str:
-    """Mathematics as a formula in a text; as it reads where it has signs that we do not know."""
-    found = mathematics(text)
-    return words(text) if found is None else f"${found.strip()}$"
-
-
-def marked_mathematics(text: str) -> str:
-    """Mathematics, formulas in LaTeX among it, as one formula that is marked as such."""
-    number, of_float, _ = text.partition(_OF_FLOAT)
-    parts = by_marks(number)
-    plain = [mathematics(part) if part else "" for part in parts[::2]]
-    if None in plain:
-        return text
-    parts[::2] = [part or "" for part in plain]
-    left, _, right = "".join(parts).partition(" = ")
-    same = left.strip() == right.strip()  # a letter for a symbol that is that letter
-    return mark(left.strip() if same else "".join(parts).strip()) + of_float
-
-
 def mathematics(text: str) -> str | None:
     """The text as mathematics; None for signs that we do not know, or scripts that do not match."""
     out: list[str] = []
-    closing: list[tuple[str, set[str]]] = []
-    scripts: set[str] = set()  # those of the sign at hand: each at most once
-    place = 0
-    while place < len(text):
-        piece, length = _piece(text, place)
-        is_script = bool(out) and out[-1] in ("^", "_")
-        if piece is None or (is_script and piece[0] in "^_"):
-            return None
-        if piece[0] in "^_":
-            if not out or piece[0] in scripts:
-                return None
-            scripts.add(piece[0])
-        elif piece == "{":
-            closing.append(("}" if is_script else r"\}", scripts))
-            scripts = set()
-            piece = "{" if is_script else r"\{"
+    closing: list[str] = []
+    for piece in _PIECE.findall(text):
+        found: str | None = piece
+        if piece == "{":
+            is_script = bool(out) and out[-1] in ("^", "_")
+            closing.append("}" if is_script else r"\}")
+            found = "{" if is_script else r"\{"
         elif piece == "}":
-            if not closing:
-                return None
-            piece, scripts = closing.pop()
-        elif not is_script:
-            scripts = set()
-        if piece.startswith(r"\mathrm") and out and out[-1] == "-":
-            out[-1] = r"\text{-}"
-        out.append(piece)
-        place += length
-    if closing or out[-1] in ("^", "_"):
-        return None
-    return _SPACE.sub("", re.sub(" +", " ", "".join(out)))
+            found = closing.pop() if closing else None
+        else:
+            found = _of_mathematics(piece)
+        if found is None:
+            return None
+        out.append(found)
+    formula = _SPACE.sub("", re.sub(" +", " ", "".join(out))).strip()
+    return formula if not closing and is_formed(formula) else None
 
 
-def _piece(text: str, place: int) -> tuple[str | None, int]:
-    """The LaTeX of the sign or word at a place, and how long that is."""
-    if number := _NUMBER.match(text, place):
-        return in_powers(number[0]), len(number[0])
-    word = re.match(r"[A-Za-z]+", text[place:])
-    if word and text[place - 1 : place] not in ("^", "_"):
-        if word[0] in _FUNCTIONS:
-            return rf"\{word[0]} ", len(word[0])
-        if len(word[0]) > 2:
-            return rf"\mathrm{{{word[0]}}}", len(word[0])
-    for length in (2, 1):
-        sign = text[place : place + length]
-        if sign in _SIGNS:
-            return _SIGNS[sign], length
-    if sign in "{}^_" or _PLAIN.fullmatch(sign):
-        return sign, 1
-    letter = greek(sign)
-    return (f"{letter} " if letter else None), 1
+def _of_mathematics(piece: str) -> str | None:
+    """The LaTeX of a number, a word or a sign; None for a sign that we do not know."""
+    if piece in _SIGNS:
+        return _SIGNS[piece]
+    if re.fullmatch(_NUMBER, piece):
+        return in_powers(piece)
+    if piece in _FUNCTIONS:
+        return rf"\{piece} "
+    if len(piece) > 2:
+        return rf"\mathrm{{{piece}}}"
+    if len(piece) == 2 or _PLAIN.fullmatch(piece):
+        return piece
+    known = _OF_WORDS.fullmatch(_of_word(piece))
+    letter = greek(piece) or (known and known[1])
+    return f"{letter} " if letter else None
+
+
+def cite_key(key: str) -> str:
+    """A key that \\cite and BibTeX take."""
+    return re.sub(r"[^A-Za-z0-9.:_-]", "-", key)
+
+
+def tex_number(shown: str) -> str:
+    r"""A number as it is printed, as TeX sets it.
+
+    >>> tex_number("1e-5"), tex_number("2.05e-11"), tex_number("0.837")
+    ('\\ensuremath{10^{-5}}', '\\ensuremath{2.05 \\cdot 10^{-11}}', '0.837')
+    """
+    formula = in_powers(shown)
+    return shown if formula == shown else rf"\ensuremath{{{formula}}}"
+
+
+def in_powers(shown: str) -> str:
+    """A number as it is printed, in mathematics."""
+    digits, power, exponent = shown.partition("e")
+    if not power or not digits:  # a decimal, or the letter e
+        return shown
+    times = "" if digits == "1" else rf"{digits} \cdot "
+    return rf"{times}10^{{{exponent}}}"
