@@ -16,14 +16,14 @@ from typing import Any
 BEGIN, END = "<!-- verify --all: begin -->", "<!-- verify --all: end -->"
 _HEAD = (
     "| peer | version | questions | judged | below the truth | nan, inf, exception, slow "
-    "| loose | laws, jumps, ways of writing | another formula | defects |"
+    "| loose | ways of writing | another formula | defects |"
 )
 #: The verdicts that each column of the table counts.
 _COUNTED = (
     ("unsound", "negative", "zero"),
     ("nan", "inf", "exception", "slow"),
     ("loose",),
-    ("inconsistent", "jump"),
+    ("inconsistent",),
     ("wrong-formula",),
 )
 

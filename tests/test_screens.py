@@ -25,9 +25,9 @@ from symacct.cli.frame import JOBS, show
 from symacct.results.terminal import print_pairs, print_table
 from symacct.verify.judging.bounds import Truth
 from symacct.verify.judging.verdict import Finding
-from symacct.verify.peer.incidents import Incidents
+from symacct.verify.peer.process import Incidents
 from symacct.verify.peer.protocol import Answer, Ask, AskedPart
-from symacct.verify.reporting.clusters import Cluster
+from symacct.verify.reporting.defects import Cluster
 from symacct.verify.reporting.document import document
 from symacct.verify.reporting.judgement import Judgement
 from symacct.verify.reporting.report import Report

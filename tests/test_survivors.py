@@ -40,7 +40,7 @@ from symacct.profile.losses.fixed_size.equilateral import Equilateral
 from symacct.profile.losses.fixed_size.gaussian import FixedSizeGaussian, _Frame
 from symacct.profile.losses.sampled_gaussian.frame import SampledFrame
 from symacct.theory.amplification.s22 import pointwise_gap
-from symacct.verify.asking import usual
+from symacct.verify.asking import questions
 from symacct.verify.judging.truth import Oracle, Truth
 from symacct.verify.judging.verdict import Judge
 from symacct.verify.peer.protocol import Ask, AskedPart
@@ -321,5 +321,5 @@ def test_what_is_less_than_the_theorem_that_it_names_is_short(value, short):
 )
 def test_a_twin_has_less_noise_and_is_a_mechanism(name, value, moved):
     """Whatever σ is, and a p as long as it is below 1."""
-    twins = usual._moved(AskedPart("a mechanism", ((name, value),)), Decimal("0.1"))
+    twins = questions._moved(AskedPart("a mechanism", ((name, value),)), Decimal("0.1"))
     assert {twin.parameters for twin in twins} == {((name, text),) for text in moved}

@@ -47,7 +47,6 @@ from symacct.kernel.claims import INTEGER_ORDERS
 from symacct.kernel.evaluation import OperationCurve
 from symacct.kernel.sums.balls import ball
 from symacct.theory.amplification import triples
-from symacct.verify.judging.truth import parts_of
 from tests import independent
 from tests.support import MP, answers, decimal_overlaps, overlap, stated
 from tests.thinning import covering, examples, some
@@ -645,7 +644,6 @@ def test_what_knows_one_relation_alone_refuses_the_other():
         to_opacus_history(crossed)
     with pytest.raises(AssumptionError):
         softmax_bounds(crossed, 4)
-    assert parts_of(crossed) is None
 
 
 # --- finitely many laws

@@ -34,7 +34,7 @@ from symacct.export.expansions import expansion, optimum
 from symacct.export.tables import table
 from symacct.kernel.claims import INTEGER_ORDERS
 from symacct.papers.document import paper
-from symacct.verify.peer.incidents import Incidents
+from symacct.verify.peer.process import Incidents
 from symacct.verify.reporting.judgement import Judgement
 
 

@@ -94,7 +94,7 @@ def verify_command(
     baseline: A file of an earlier --json. Only new findings fail.
     allowance: The relative error that is tolerated.
     allow_rounding: Do not fail by findings that rounding to float64 explains.
-    map_file: Write the largest errors to FILE, as a table (.md) or as a picture.
+    map_file: Write the largest errors to FILE, as a table in Markdown.
     replay: Ask the worst questions of earlier runs again. FILE keeps them.
     timeout: How many seconds one answer may take.
     """
@@ -110,8 +110,6 @@ def verify_command(
         raise PeerError("--timeout, --seconds: found nan, needed a number of seconds")
     known = {} if baseline is None else read(baseline)
     before = [] if replay is None else accuracy.replayed(replay)
-    if map_file is not None:
-        accuracy.needs(map_file)
     files = json, html, map_file, replay
     for file in files:
         _refuse_unwritable(file)
@@ -153,11 +151,7 @@ def verify_command(
     documents = [document(one) for one in judged]
     for said in documents:
         show(said)
-    if map_file is not None and map_file.endswith(".md"):
-        _write(map_file, accuracy.table(reports[0]))
-    elif map_file is not None:
-        with writing(map_file):
-            accuracy.draw(reports[0], map_file)
+    _write(map_file, accuracy.table(reports[0]) if map_file else "")
     _write(replay, accuracy.grown(before, reports[0]) if replay else "")
     _write(html, page.page(documents, absent) if html else "")
     for file in dict.fromkeys(files):

@@ -485,6 +485,8 @@ class AskedValues:
     rho: Callable[[float], float] = lambda scale: 1 / (2 * scale**2)
     #: Values of the parameters beyond the first, where no level says another.
     rest: tuple[str, ...] = ()
+    #: Values of the second parameter that meet all other levels.
+    rest_covered: tuple[str, ...] = ()
     #: Is the first parameter the size of the noise, in the units of the query?
     is_scale: bool = True
     #: Is it a probability, of which the distance from 1 is drawn?

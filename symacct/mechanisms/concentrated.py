@@ -40,6 +40,7 @@ class ZCDP(Mechanism):
         covered=((1e-5, 1e-3), (1e-3, 0.03), (0.03, 0.5), (0.5, 5)),
         rho=lambda rho: rho,
         rest=("0",),
+        rest_covered=("0", "0.25", "1"),
         is_scale=False,
     )
     words = "a zero-concentrated differentially private mechanism ($ρ = {rho}$, $ξ = {xi}$)"

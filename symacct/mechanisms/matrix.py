@@ -233,6 +233,7 @@ class TreeAggregation(ComputedGaussian):
         typical=(0.4, 20),
         drawn=(0.2, 1000),
         rest=("1000",),
+        rest_covered=("1", "2", "7", "8", "1000"),
         is_stream=True,
     )
     words = (

@@ -14,11 +14,11 @@ from symacct.verify.asking.questions import Extent
 from symacct.verify.asking.session import Session
 from symacct.verify.judging.truth import Oracle
 from symacct.verify.judging.verdict import Judge
-from symacct.verify.peer.incidents import Incidents
+from symacct.verify.peer.process import Incidents
 from symacct.verify.peer.protocol import Answer, Ask, AskedPart, Hello
 from symacct.verify.peer.reading import ProtocolError, read_answer, read_hello, read_object
 from symacct.verify.reporting import page
-from symacct.verify.reporting.clusters import Clusters
+from symacct.verify.reporting.defects import Clusters
 from symacct.verify.reporting.document import document
 from symacct.verify.reporting.judgement import Judgement
 from symacct.verify.reporting.report import Report

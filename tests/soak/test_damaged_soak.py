@@ -38,7 +38,7 @@ def test_broken_input_is_a_typed_error_or_the_right_answer(name, tmp_path, recor
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_adapter_answers_every_line(name, folders, record_property):  # noqa: F811
-    command = [sys.executable, "-P", str(adapters()[name].script)]
+    command = [sys.executable, "-P", str(adapters()[name].script), name]
     first = drawn()
     for seed in range(first, first + 4):
         check_adapter(command, environment(folders[name]), seed, 500)

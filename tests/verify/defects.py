@@ -270,7 +270,7 @@ CAUGHT = {
     "a count forgotten when repeated": "inconsistent",
     "int handled differently": "inconsistent",
     "an int order handled differently": "inconsistent",
-    "another formula from an order on": "jump",
+    "another formula from an order on": "loose",
     "another, unsound formula from an order on": "unsound",
     "adjacency ignored": "unsound",
     "a wrong conversion": "unsound",

@@ -77,14 +77,12 @@ class _ChargedSession(session.Session):
 @contextlib.contextmanager
 def shared():
     """One oracle for every run within."""
-    from symacct.verify import run
-
-    own = session.Oracle, run.Session
-    session.Oracle, run.Session = SharedOracle, _ChargedSession
+    own = session.Oracle, session.Session
+    session.Oracle, session.Session = SharedOracle, _ChargedSession
     try:
         yield
     finally:
-        session.Oracle, run.Session = own
+        session.Oracle, session.Session = own
 
 
 @dataclass(frozen=True)

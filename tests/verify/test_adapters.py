@@ -346,7 +346,7 @@ def environment(folder, **more):
 @pytest.fixture(scope="module", params=NAMES)
 def talk(request, folders):
     # -P: as with -I, the script's own folder is not searched; PYTHONPATH is.
-    command = [sys.executable, "-P", str(adapters()[request.param].script)]
+    command = [sys.executable, "-P", str(adapters()[request.param].script), request.param]
     running = Talk(command, environment(folders[request.param], STAND_IN_NOISE="1"))
     running.name, running.folder = request.param, folders[request.param]
     yield running
@@ -407,7 +407,7 @@ def test_no_two_adapters_are_peers_of_one_name(folders):
     names = []
     for name in NAMES:
         talk = Talk(
-            [sys.executable, "-P", str(adapters()[name].script)], environment(folders[name])
+            [sys.executable, "-P", str(adapters()[name].script), name], environment(folders[name])
         )
         names.append(talk.hello.peer)
         talk.close()
@@ -499,13 +499,13 @@ def test_a_way_is_really_another_way(talk, how, inside):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_adapter_answers_every_line_whatever_it_holds(folders, name):
-    command = [sys.executable, "-P", str(adapters()[name].script)]
+    command = [sys.executable, "-P", str(adapters()[name].script), name]
     check_adapter(command, environment(folders[name]), seed=1, lines=60)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_peer_that_is_not_installed_is_an_error_and_no_crash(name, tmp_path):
-    command = [sys.executable, "-P", "-S", str(adapters()[name].script)]
+    command = [sys.executable, "-P", "-S", str(adapters()[name].script), name]
     done = subprocess.run(
         command,
         input='{"id": 0, "ask": "hello"}\n',

@@ -12,8 +12,7 @@ import pytest
 from symacct import parse
 from symacct.verify import ProtocolError, verify
 from symacct.verify.asking import session
-from symacct.verify.asking.beyond import beyond
-from symacct.verify.asking.questions import Extent
+from symacct.verify.asking.questions import Extent, beyond
 from symacct.verify.judging.truth import Oracle, node
 from symacct.verify.peer.protocol import BUDGETED, HELLO_LINE, KINDS, Ask, AskedPart
 from symacct.verify.peer.reading import Number, read_answer, read_hello, read_object

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from symacct.verify.asking import covering
-from symacct.verify.asking.questions import FULL, QUICK
+from symacct.verify.asking.questions import FULL, QUICK, others
 from symacct.verify.asking.simplify import other_side
-from symacct.verify.asking.usual import others
 from symacct.verify.judging import matching
 from symacct.verify.judging.truth import Oracle
 from symacct.verify.judging.verdict import Judge

@@ -9,7 +9,7 @@ import pytest
 
 from symacct.verify import verify
 from symacct.verify.asking.questions import Extent
-from symacct.verify.asking.regions import bounded
+from symacct.verify.asking.simplify import bounded
 from symacct.verify.judging.bounds import Truth
 from symacct.verify.judging.matching import claimed
 from symacct.verify.judging.truth import Oracle
@@ -60,8 +60,6 @@ def said_to_be_right(report):
     """(ask, the words) for each place that some finding of the report calls right."""
     for cluster in report.clusters:
         ask, note = cluster.shown.ask, cluster.shown.note
-        for order in re.findall(r"right at the order (\d+)", note):
-            yield replace(ask, at=order), note
         for places in re.findall(r"right with (.*?) instead", note):
             for place in places.split(" or "):
                 yield at(ask, *place.split(" = ")), note

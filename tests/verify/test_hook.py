@@ -62,7 +62,7 @@ def test_a_right_accountant_passes_and_a_wrong_one_does_not(root):
     (root / "myacct" / "__init__.py").write_text(wrong, encoding="utf-8")
     done = run(root)
     assert done.returncode == 1
-    assert "The answer is too small by 33.3 % of the truth." in done.stdout
+    assert "The answer is too small" in done.stdout
 
 
 def test_a_package_that_is_elsewhere_is_named_with_the_remedy(root):

@@ -10,18 +10,17 @@ from itertools import islice
 import pytest
 
 from symacct.verify import verify
-from symacct.verify.asking import usual
+from symacct.verify.asking import questions
 from symacct.verify.asking.history import History
 from symacct.verify.asking.questions import Extent
-from symacct.verify.asking.regions import as_runs, bounded
-from symacct.verify.asking.simplify import simplest
+from symacct.verify.asking.simplify import as_runs, bounded, simplest
 from symacct.verify.judging import matching
 from symacct.verify.judging.bounds import Truth
-from symacct.verify.judging.precision import explained, form
+from symacct.verify.judging.explanation import explained, form
 from symacct.verify.judging.truth import Oracle
 from symacct.verify.judging.verdict import Finding, Judge
 from symacct.verify.peer.protocol import Answer, Ask, AskedPart, Hello, Support
-from symacct.verify.reporting.prose import sentences
+from symacct.verify.reporting.document import sentences
 from symacct.verify.reporting.report import Report
 from tests.verify import planted
 from tests.verify.peers import program
@@ -43,18 +42,18 @@ def gaussian(sigma="2", count=1, gamma=None):
 
 
 def test_the_first_twenty_questions_are_the_ends_of_training_runs():
-    first = list(usual.usual(HELLO, 0))
+    first = list(questions.usual(HELLO, 0))
     assert len(first) == 20
     epsilons = [ask for ask in first if ask.kind == "epsilon"]
     assert len(epsilons) >= 4
     asked = {(dict(p.parameters).get("sigma"), p.gamma, p.count) for a in epsilons for p in a.parts}
-    assert {(sigma, gamma, runs) for sigma, gamma, runs, _ in usual.RUNS[:3]} <= asked
+    assert {(sigma, gamma, runs) for sigma, gamma, runs, _ in questions.RUNS[:3]} <= asked
     assert {"rdp", "delta"} <= {ask.kind for ask in first}
 
 
 @pytest.mark.parametrize("kind", ENDS)
 def test_every_kind_has_questions_of_its_own(kind):
-    asks = list(islice(usual.of_kind(HELLO, HELLO.supports[0], kind, 0), 30))
+    asks = list(islice(questions.of_kind(HELLO, HELLO.supports[0], kind, 0), 30))
     assert {ask.kind for ask in asks} == {kind}
     assert len(set(asks)) == 30
 
@@ -71,7 +70,7 @@ def test_a_twin_loses_a_little_more(ask):
     """So that a memo which takes it for the question answers too little."""
     oracle = Oracle()
     least = oracle.truth(ask)
-    twins = list(usual.twins(ask))
+    twins = list(questions.twins(ask))
     assert len({twin.parts for twin in twins}) > 8
     for twin in twins:
         truth = oracle.truth(twin)
@@ -106,7 +105,7 @@ def test_an_overflow_is_named_and_where_it_begins_is_said_once():
         return Finding("inf", ask, Answer(value=float("inf")), TRUTH) if wrong else None
 
     found = simplest(probe(Ask("rdp", (gaussian("1", gamma="0.5"),), "64")), probe, edges=90)
-    assert (found.ask.at, found.note) == ("39", "the answer is right at the order 38")
+    assert (found.ask.at, found.note) == ("39", "the answer is right with α = 38 instead")
     (defect,) = report(found).defects
     assert sentences(defect)[-1] == "Likely cause: exp overflows above 1.8e308; sum logarithms."
 

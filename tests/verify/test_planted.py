@@ -25,7 +25,7 @@ SMALL = Extent(
 )
 
 
-#: Unsound, exception, inf, inconsistent, jump, wrong-formula; all are asked of in the soak.
+#: Unsound, exception, inf, inconsistent, loose, wrong-formula; all are asked of in the soak.
 CAUGHT_IN_A_SMALL_RUN = (
     "an absolute stopping test",
     "overflow",

@@ -17,8 +17,8 @@ from symacct import (
 from symacct.testing import UnsoundError, assert_sound
 from symacct.verify import verify
 from symacct.verify.asking.questions import Extent
-from symacct.verify.judging.truth import Oracle, parts_of
-from symacct.verify.peer.protocol import Ask
+from symacct.verify.judging.truth import Oracle
+from symacct.verify.peer.protocol import Ask, AskedPart
 from tests.thinning import covering
 
 PEER = Path(__file__).with_name("profile_accountant.py")
@@ -92,7 +92,8 @@ def test_two_planted_accountants_half_a_percent_too_small(sigma, gamma, steps, l
     assert assert_sound(lambda _: right, m, what=lowered, at=[at]) == 1
     with pytest.raises(UnsoundError, match=r"0\.995"):
         assert_sound(lambda _: 0.995 * right, m, what=lowered, at=[at])
-    truth = Oracle().truth(Ask(lowered, parts_of(m), at))
+    part = AskedPart("Gaussian", (("sigma", str(sigma)),), "poisson", gamma, steps)
+    truth = Oracle().truth(Ask(lowered, (part,), at))
     assert truth.exact
     assert 0.995 * right < truth.lower <= right * (1 + 1e-12)
 

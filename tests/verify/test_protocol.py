@@ -111,7 +111,7 @@ def test_an_ask_says_the_same_as_text_and_as_fields():
 
 def test_sampling_without_replacement_has_its_sizes():
     part = AskedPart("Gaussian", (("sigma", "5"),), "without_replacement", "0.002")
-    assert {"sample_size": 1, "dataset_size": 500}.items() <= part.fields().items()
+    assert {"sample_size": 1, "dataset_size": 500}.items() <= part.line().items()
 
 
 @pytest.mark.parametrize(

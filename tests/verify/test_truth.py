@@ -20,10 +20,8 @@ from symacct.kernel.claims import Claim, Kind
 from symacct.profile.fourier.contour import Contour
 from symacct.verify.judging import matching
 from symacct.verify.judging.bounds import Truth, decimal_text, ends
-from symacct.verify.judging.excess import excess
-from symacct.verify.judging.replaced import renyi_lower
-from symacct.verify.judging.truth import Oracle, node, parts_of, readings
-from symacct.verify.judging.verdict import Finding, Judge, explained_by_rounding
+from symacct.verify.judging.truth import Oracle, node, readings, renyi_lower
+from symacct.verify.judging.verdict import Finding, Judge, excess, explained_by_rounding
 from symacct.verify.peer.protocol import LARGEST, Answer, Ask, AskedPart, Hello, Support
 
 ONE = Truth(Fraction(1), Fraction(1), exact=True)
@@ -132,7 +130,7 @@ def test_profiles_in_closed_form(part, epsilon, delta):
 
 
 def three_points(sigma, gamma, alpha, width=0.02):
-    """D_α of the laws of replaced.py by a midpoint rule in the plane."""
+    """D_α of the laws of three points by a midpoint rule in the plane."""
     h = math.sqrt(3) / 2
     x, y = np.arange(-9, 11, width), np.arange(-12, 14, width)
     zero = density(x, 0, sigma)[:, None] * density(y, 0, sigma)
@@ -519,13 +517,6 @@ def test_the_same_value_but_for_rounding():
 def test_ends_are_of_bounded_size(low, high, expected):
     claim = Claim(Kind.EXACT)
     assert ends(Enclosure(mpmath.mpf(low), mpmath.mpf(high), claim)) == expected
-
-
-def test_parts_of_a_node():
-    for parts in [(GAUSSIAN,), (SAMPLED, GAUSSIAN), (FIXED,)]:
-        relation = "replace_one" if FIXED in parts else "add_remove"
-        again = parts_of(node(Ask("rdp", parts, "2", relation)))
-        assert node(Ask("rdp", again, "2", relation)) is node(Ask("rdp", parts, "2", relation))
 
 
 def test_replacing_a_record_of_a_poisson_sample_costs_more_than_removing_one():

@@ -1,8 +1,11 @@
 # /// script
 # requires-python = ">=3.9"
 # dependencies = ["autodp"]
+#
+# [tool.symacct]
+# peers = ["autodp", "autodp-general"]
 # ///
-"""The peer autodp with its "improved" bounds, for worst-case pairs (else autodp_general.py)."""
+"""The peer autodp with its "improved" bounds, for worst-case pairs, or its general ones."""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).with_name("shared")))
 import line_protocol as line
 
-GENERAL = globals().get("GENERAL", False)
+GENERAL = sys.argv[-1] == "autodp-general"  # its default for sampling
 IMPORTS = [
     "import numpy as np",
     "from autodp import mechanism_zoo as zoo, transformer_zoo as transformers",
@@ -147,12 +150,8 @@ def answer(ask):
         mechanism.get_RDP(3.5), mechanism.get_approxDP(1e-3)
     for _ in range(2 if way == "twice" else 1):
         value = getattr(mechanism, question)(target)
-    return {
-        "value": repr(float(value)),
-        "seconds": time.perf_counter() - begun,
-        "reproduce": [*lines, f"print({name}.{question}({target!r}))"],
-        **claimed(ask, mechanism),
-    }
+    lines = [*lines, f"print({name}.{question}({target!r}))"]
+    return line.answered(value, begun, lines, **claimed(ask, mechanism))
 
 
 def claimed(ask, mechanism):
@@ -189,4 +188,4 @@ def hello():
 
 
 if __name__ == "__main__":
-    line.speak(hello, answer)
+    line.speak(("autodp", hello, answer), ("autodp-general", hello, answer))

@@ -1,8 +1,14 @@
 # /// script
 # requires-python = ">=3.9"
 # dependencies = ["dp-accounting"]
+#
+# [tool.symacct]
+# peers = ["dp-accounting", "dp-accounting-pld"]
 # ///
-"""Google's dp-accounting: its RdpAccountant over DpEvents; the noise is over the sensitivity."""
+"""Google's dp-accounting: its RdpAccountant and PLDAccountant over DpEvents.
+
+The noise is over the sensitivity.
+"""
 
 from __future__ import annotations
 
@@ -149,18 +155,13 @@ def answer(ask):
         value, best = getattr(accountant, f"get_{ask['ask']}_and_optimal_order")(target)
         question = f"a.get_{ask['ask']}({target!r})"
         extra["alpha"] = repr(float(best))
-    extra["seconds"] = time.perf_counter() - begun
     shown = "" if named is None else line.shown_orders(named)
     lines = [*IMPORTS, f"a = RdpAccountant({shown}, NeighboringRelation.{relation})"]
     if named is None:
         lines[-1] = f"a = RdpAccountant(neighboring_relation=NeighboringRelation.{relation})"
     lines += [f"a.compose({event!r}, {count})" for event, count in given]
-    return {
-        "value": repr(float(value)),
-        "reproduce": [*lines, f"print({question})"],
-        **line.claimed(ask),
-        **extra,
-    }
+    lines.append(f"print({question})")
+    return line.answered(value, begun, lines, **line.claimed(ask), **extra)
 
 
 def or_unsupported(answer):
@@ -193,5 +194,48 @@ def hello():
     return line.hello_of("dp-accounting", kinds, asks, how=HOW, **grid)
 
 
+# --- without RDP
+
+
+def answer_by_losses(ask):
+    """ε or δ of the PLDAccountant, pessimistic by default."""
+    from dp_accounting.pld import PLDAccountant
+    from dp_accounting.privacy_accountant import NeighboringRelation
+
+    if ask["ask"] == "rdp":
+        raise line.Unsupported("no RDP: ε and δ of the privacy loss itself")
+    relation, way = RELATIONS[ask["adjacency"]], ask["how"].get("after")
+    given = calls(ask)
+    accountant = PLDAccountant(NeighboringRelation[relation])
+    if way == "asked":
+        accountant.supports(given[0][0])
+    begun = time.perf_counter()
+    for event, count in given:
+        accountant.compose(event, count)
+    question = f"get_{ask['ask']}"
+    at = ask["delta_float" if ask["ask"] == "epsilon" else "epsilon_float"]
+    for _ in range(2 if way == "twice" else 1):
+        value = getattr(accountant, question)(at)
+    lines = [*IMPORTS[:3], "from dp_accounting.pld import PLDAccountant"]
+    lines.append(f"a = PLDAccountant(NeighboringRelation.{relation})")
+    lines += [f"a.compose({event!r}, {count})" for event, count in given]
+    return line.answered(value, begun, [*lines, f"print(a.{question}({at!r}))"])
+
+
+def hello_by_losses():
+    """The PLDAccountant, which goes through no RDP."""
+    import dp_accounting.pld  # noqa: F401
+
+    kinds = [("Gaussian", s, a) for s in ("none", "poisson") for a in RELATIONS]
+    kinds += [("Laplace", sampling, "add_remove") for sampling in ("none", "poisson")]
+    kinds += [("RandomizedResponse", "none", "replace_one")]
+    asks, how = ["epsilon", "delta"], {key: ways for key, ways in HOW.items() if key != "alpha"}
+    peer = "dp-accounting (PLDAccountant)"
+    return line.hello_of("dp-accounting", kinds, asks, peer=peer, how=how, conversion="none")
+
+
 if __name__ == "__main__":
-    line.speak(hello, or_unsupported(answer))
+    line.speak(
+        ("dp-accounting", hello, or_unsupported(answer)),
+        ("dp-accounting-pld", hello_by_losses, or_unsupported(answer_by_losses)),
+    )

@@ -1,8 +1,11 @@
 # /// script
 # requires-python = ">=3.11"
 # dependencies = ["jax-privacy"]
+#
+# [tool.symacct]
+# peers = ["jax-privacy", "jax-privacy-pld"]
 # ///
-"""JAX Privacy: ε of its DpsgdTrainingAccountant through RDP; noise, rate and runs for an ε."""
+"""JAX Privacy's DpsgdTrainingAccountant by RDP and on losses: ε; noise, rate and runs for an ε."""
 
 from __future__ import annotations
 
@@ -19,7 +22,6 @@ HOW = {"numbers": line.NUMBERS, "after": ["fresh", "twice"]}
 ASKS = ["epsilon", "noise", "rate", "runs"]
 #: A rate is a batch of so many records: those that are asked about have no more digits.
 RECORDS = 10**8
-CONFIG = "RdpAccountantConfig"
 SAMPLINGS = {"poisson": "POISSON", "none": "POISSON", "without_replacement": "FIXED_BATCH_SIZE"}
 
 
@@ -83,9 +85,7 @@ def answer_by(config):
             given = ", ".join(f"{name}={x!r}" for name, x in named.items())
             params = f"a.DpParams({given}, sampling_method=a.SamplingMethod.{method})"
             shown = f"{made}.compute_epsilon({runs}, {params})"
-        seconds = time.perf_counter() - begun
-        reproduce = [*IMPORTS, f"print({shown})"]
-        return {"value": repr(float(value)), "seconds": seconds, "reproduce": reproduce}
+        return line.answered(value, begun, [*IMPORTS, f"print({shown})"])
 
     return answer
 
@@ -110,5 +110,13 @@ def hello():
     return hello_by(default_orders=searched)
 
 
+def hello_by_losses():
+    """The accountant that goes through no RDP."""
+    return hello_by(peer="jax-privacy (PLD)", conversion="none")
+
+
 if __name__ == "__main__":
-    line.speak(hello, answer_by(CONFIG))
+    line.speak(
+        ("jax-privacy", hello, answer_by("RdpAccountantConfig")),
+        ("jax-privacy-pld", hello_by_losses, answer_by("PldAccountantConfig")),
+    )

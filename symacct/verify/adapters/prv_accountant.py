@@ -1,8 +1,11 @@
 # /// script
 # requires-python = ">=3.9"
 # dependencies = ["prv-accountant"]
+#
+# [tool.symacct]
+# peers = ["prv-accountant", "prv-accountant-interval"]
 # ///
-"""Microsoft's prv-accountant: the RDP of its random variables, and its RDP class's ε."""
+"""Microsoft's prv-accountant: the RDP of its random variables, and ε by RDP and by its interval."""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ IMPORTS = [
 ]
 MOST_REPEATS = 200
 HOW = {**line.HOW, "alpha": [*line.NUMBERS, "list"], "sharing": ["copied", "shared"]}
+EPSILON_ERROR, DELTA_SHARE = 0.01, 1e-3
 
 
 def build(part, how):
@@ -94,9 +98,7 @@ def answer(ask):
         sources = ", ".join(source for _, source, _ in found)
         grid = "" if named is None else f", orders={named!r}"
         shown = f"RDP([{sources}]{grid}).compute_epsilon({delta!r}, {counts!r})"
-    seconds = time.perf_counter() - begun
-    reproduce = [*IMPORTS, f"print({shown})"]
-    return {"value": repr(float(value)), "seconds": seconds, "reproduce": reproduce}
+    return line.answered(value, begun, [*IMPORTS, f"print({shown})"])
 
 
 def hello():
@@ -109,5 +111,43 @@ def hello():
     return line.hello_of("prv-accountant", under, ["rdp", "epsilon"], how=HOW, **grid)
 
 
+# --- without RDP
+
+
+def answer_by_interval(ask):
+    """The upper end of the PRVAccountant's interval."""
+    from prv_accountant import PRVAccountant
+
+    if ask["ask"] != "epsilon":
+        raise line.Unsupported("only ε: of the privacy loss itself")
+    found, delta = runs(ask), ask["delta_float"]
+    counts = [n for _, _, n in found]
+    limits = {"eps_error": EPSILON_ERROR, "delta_error": DELTA_SHARE * delta}
+    begun = time.perf_counter()
+    accountant = PRVAccountant([v for v, _, _ in found], max_self_compositions=counts, **limits)
+    for _ in range(2 if ask["how"].get("after") == "twice" else 1):
+        value = accountant.compute_epsilon(delta, counts)[2]
+    made = f"[{', '.join(source for _, source, _ in found)}], max_self_compositions={counts!r}"
+    shown = ", ".join(f"{key}={value!r}" for key, value in limits.items())
+    imported = [*IMPORTS[:2], "from prv_accountant import PRVAccountant"]
+    lines = [f"a = PRVAccountant({made}, {shown})"]
+    lines.append(f"print(a.compute_epsilon({delta!r}, {counts!r})[2])")
+    return line.answered(value, begun, [*imported, *lines])
+
+
+def hello_by_interval():
+    """The PRVAccountant, which goes through no RDP."""
+    import prv_accountant  # noqa: F401
+
+    kinds = [(m, s, "add_remove") for m, s in (("Gaussian", "poisson"), ("Gaussian", "none"))]
+    kinds += [("Laplace", "none", "add_remove"), ("PureDP", "none", "add_remove")]
+    ways = {key: known for key, known in HOW.items() if key != "alpha"}
+    how = {"peer": "prv-accountant (PRVAccountant)", "how": ways, "conversion": "none"}
+    return line.hello_of("prv-accountant", kinds, ["epsilon"], **how)
+
+
 if __name__ == "__main__":
-    line.speak(hello, answer)
+    line.speak(
+        ("prv-accountant", hello, answer),
+        ("prv-accountant-interval", hello_by_interval, answer_by_interval),
+    )

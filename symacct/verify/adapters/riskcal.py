@@ -62,9 +62,7 @@ def answer(ask):
         value = dpsgd.create_dpsgd_epsilon_evaluator(rate, runs, delta)(sigma).epsilon
         evaluator = f"dpsgd.create_dpsgd_epsilon_evaluator({rate!r}, {runs}, {delta!r})"
         shown = f"{evaluator}({sigma!r}).epsilon"
-    seconds = time.perf_counter() - begun
-    reproduce = [*IMPORTS, f"print({shown})"]
-    return {"value": repr(float(value)), "seconds": seconds, "reproduce": reproduce}
+    return line.answered(value, begun, [*IMPORTS, f"print({shown})"])
 
 
 def hello():
@@ -77,4 +75,4 @@ def hello():
 
 
 if __name__ == "__main__":
-    line.speak(hello, answer)
+    line.speak(("riskcal", hello, answer))

@@ -74,4 +74,6 @@ def hello():
 
 
 if __name__ == "__main__":
-    line.speak(hello, lambda ask: {**ANSWER(ask), **line.claimed(ask)})
+    line.speak(
+        ("tensorflow-privacy", hello, lambda ask: {**ANSWER(ask), **line.claimed(ask)}),
+    )

@@ -14,14 +14,20 @@ from itertools import combinations, islice, product
 from typing import Any, TypeVar
 
 from symacct.kernel.node import Size
-from symacct.verify.asking.beyond import STRATEGIES
-from symacct.verify.asking.questions import Extent, in_turn, part_of, short
-from symacct.verify.asking.values import SCALED, STRATEGY, WHOLE
+from symacct.verify.asking.questions import (
+    SCALED,
+    STRATEGIES,
+    STRATEGY,
+    WHOLE,
+    Extent,
+    in_turn,
+    part_of,
+    short,
+)
 from symacct.verify.peer.protocol import (
     ASKED,
     BUDGETED,
     ENDS,
-    MECHANISMS,
     Ask,
     AskedPart,
     Hello,
@@ -57,8 +63,7 @@ _COMMON_ORDERS = (
 )  # fmt: skip
 _NEAR_ONE = ("1",), ("1.0001", "1.01", "1.1")
 _SIZES, _WHOLE_SIZES = ("1", "2", "0.5", "3", "0.125", "10", "1.7"), ("1", "2", "3", "5")
-_GROUPS, _INNER, _STEPS = ("1", "2", "3", "10"), ("1", "2", "5", "30"), ("1", "2", "7", "8", "1000")
-_XI = ("0", "0.25", "1")
+_GROUPS, _INNER = ("1", "2", "3", "10"), ("1", "2", "5", "30")
 #: What is spent, as about Σ 1/(2σ²) of all runs.
 _LOSSES: tuple[Size, ...] = ((0.3, 1), (0.01, 0.1), (1, 3), (0.1, 0.3), (3, 12), (1e-4, 0.01))
 _MORE_LOSS: tuple[Size, ...] = ((12, 60),)
@@ -170,19 +175,21 @@ def _levels(row: Support, kind: str) -> dict[str, Sequence[Any]]:
         given["rate"] = _RATES if kind == "rdp" or row.sampling == "poisson" else _RATES[:-2]
     if kind != "runs":
         given["count"] = _counts(row, kind)
-    if row.mechanism == "ZCDP":
-        given["xi"] = _XI
-    if row.mechanism == "TreeAggregation":
-        given["steps"] = _STEPS
+    if ASKED[row.mechanism].rest_covered:
+        given["rest"] = ASKED[row.mechanism].rest_covered
     if row.mechanism == "MatrixMechanism":
         given["strategy"] = (STRATEGY, *STRATEGIES)
     if row.sensitivity:
-        given["sensitivity"] = _WHOLE_SIZES if row.mechanism in WHOLE else _SIZES
+        given["sensitivity"] = _sizes(row)
     if row.group:
         given["group"] = _GROUPS
     if row.inner:
         given["inner"] = _INNER
     return given
+
+
+def _sizes(row: Support) -> Sequence[str]:
+    return _WHOLE_SIZES if row.mechanism in WHOLE else _SIZES
 
 
 def _answers(row: Support) -> Sequence[tuple[int, int]]:
@@ -237,11 +244,10 @@ def _single(row: Support, kind: str, chosen: dict[str, Any], chance: random.Rand
         values = (value,)
     elif "noise" in chosen:
         values = (_drawn(chosen["noise"], chance),)
-    if row.mechanism in ("ZCDP", "TreeAggregation"):
-        last = chosen.get("xi") or chosen["steps"]
-        values = (*values, last)
+    if "rest" in chosen:
+        values = (*values, chosen["rest"])
     part = replace(
-        _part(row, values, gamma, count),
+        part_of(row, values, gamma, count),
         inner=inner,
         sensitivity=size,
         strategy=chosen.get("strategy", ()),
@@ -256,12 +262,6 @@ def _single(row: Support, kind: str, chosen: dict[str, Any], chance: random.Rand
     elif kind == "delta":
         at = _epsilon_about(loss, at)
     return Ask(kind, (part,), at, row.adjacency, group=group, within=within)
-
-
-def _part(row: Support, values: tuple[str, ...], gamma: str | None, count: int) -> AskedPart:
-    names = MECHANISMS[row.mechanism][-len(values) :] if values else ()
-    named = tuple(zip(names, values, strict=True))
-    return AskedPart(row.mechanism, named, row.sampling, gamma, count)
 
 
 def _spending(
@@ -384,19 +384,15 @@ def _drawn_part(row: Support, chance: random.Random) -> AskedPart:
     rest = ASKED[row.mechanism].rest
     part = part_of(row, (value, *rest), gamma, count)
     if row.sensitivity and chance.random() < 0.3:
-        part = replace(
-            part, sensitivity=chance.choice(_WHOLE_SIZES if row.mechanism in WHOLE else _SIZES)
-        )
+        part = replace(part, sensitivity=chance.choice(_sizes(row)))
     return replace(part, inner=chance.choice((1, 1, 2, 3))) if row.inner else part
 
 
 def _other_value(row: Support, part: AskedPart, chance: random.Random) -> AskedPart:
-    (name, value), *rest = part.parameters
-    if row.mechanism == "RandomizedResponse":
-        other = short(1 - (1 - float(value)) * chance.uniform(0.4, 0.8))
-    else:
-        other = short(float(value) * chance.uniform(1.3, 2.5))
-    return replace(part, parameters=((name, other), *rest))
+    value = float(part.parameters[0][1])
+    if ASKED[row.mechanism].is_probability:
+        return part.valued(short(1 - (1 - value) * chance.uniform(0.4, 0.8)))
+    return part.valued(short(value * chance.uniform(1.3, 2.5)))
 
 
 def _other_rate(row: Support, part: AskedPart, chance: random.Random) -> AskedPart | None:
@@ -410,9 +406,7 @@ def _other_count(row: Support, part: AskedPart, chance: random.Random) -> AskedP
 
 
 def _other_size(row: Support, part: AskedPart, chance: random.Random) -> AskedPart | None:
-    sizes = [
-        s for s in (_WHOLE_SIZES if row.mechanism in WHOLE else _SIZES) if s != part.sensitivity
-    ]
+    sizes = [size for size in _sizes(row) if size != part.sensitivity]
     return replace(part, sensitivity=chance.choice(sizes)) if row.sensitivity else None
 
 
@@ -421,8 +415,8 @@ def _other_inner(row: Support, part: AskedPart, chance: random.Random) -> AskedP
 
 
 def _other_stream(row: Support, part: AskedPart, chance: random.Random) -> AskedPart | None:
-    if row.mechanism == "TreeAggregation":
-        steps = chance.choice(_STEPS[:-1])
+    if ASKED[row.mechanism].is_stream and ASKED[row.mechanism].rest_covered:
+        steps = chance.choice(ASKED[row.mechanism].rest_covered[:-1])
         return replace(part, parameters=(part.parameters[0], ("steps", steps)))
     if row.mechanism == "MatrixMechanism":
         return replace(part, strategy=chance.choice(STRATEGIES))

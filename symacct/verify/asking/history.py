@@ -7,9 +7,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 from symacct.kernel.answer import nearest_float
-from symacct.verify.judging.verdict import CHANCE, SYMPTOMS, Finding, Judge
+from symacct.verify.judging.verdict import CHANCE, SYMPTOM, Finding, Judge
 from symacct.verify.peer.protocol import Answer, Ask, Asked
-from symacct.verify.reporting.clusters import Cluster, in_common
+from symacct.verify.reporting.defects import Cluster, in_common
 
 #: Earlier questions tried for one answer that changed, and in all.
 _CULPRITS, _ALL_CULPRITS = 12, 40
@@ -86,7 +86,7 @@ class History:
 
     def _otherwise(self, found: Finding) -> tuple[Asked, Answer] | None:
         """(what was answered, what is answered now) where that is not the same."""
-        two = [found.other] if found.other and found.verdict in SYMPTOMS else []
+        two = [found.other] if found.other and found.verdict == SYMPTOM else []
         for ask, answer in [(found.ask, found.answer), *two]:
             if not self.agree(again := self._ask(ask), answer):
                 return (ask, answer), again
@@ -110,21 +110,15 @@ class History:
         """A new process answers otherwise: by chance, or by what was asked before."""
         ask, later = was
         if self.by_chance(ask):
+            law = CHANCE
             note = f"two new processes, asked this {_REPEATED} times each, give different answers"
-            return replace(
-                found, verdict="inconsistent", ask=ask, answer=later, note=note,
-                other=(ask, alone), law=CHANCE, truth=self._judge.oracle.truth(ask),
-            )  # fmt: skip
+        else:
+            law = ""
+            note = f"asked first, the peer answers {said(alone)}, and later {said(later)}"
         return replace(
-            found,
-            verdict="inconsistent",
-            ask=ask,
-            answer=later,
-            note=f"asked first, the peer answers {said(alone)}, and later {said(later)}",
-            other=(ask, alone),
-            law="",
-            truth=self._judge.oracle.truth(ask),
-        )
+            found, verdict="inconsistent", ask=ask, answer=later, note=note, other=(ask, alone),
+            law=law, truth=self._judge.oracle.truth(ask),
+        )  # fmt: skip
 
     def culprit(self, ask: Ask, alone: Answer) -> Ask | None:
         """An earlier question after which the answer is another one."""

@@ -1,47 +1,63 @@
-"""What is asked: grids that reach the edges, random points, ε(δ) and δ(ε), structure."""
+"""What is asked: the numbers and orders, what training asks, grids and random points, structure."""
 
 from __future__ import annotations
 
 import math
 import random
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from itertools import count, islice, product, zip_longest
+from itertools import count, cycle, islice, product, zip_longest
 from typing import Any, TypeVar
 
 from symacct.kernel.answer import exact_decimal
-from symacct.verify.asking.values import (
-    DELTAS,
-    EPSILONS,
-    FRACTIONAL_GRID,
-    FRACTIONAL_ORDERS,
-    INNER,
-    LARGE_ORDERS,
-    MOST_RUNS,
-    NEGATIVE,
-    RATES,
-    SCALED,
-    SHORT_GRID,
-    STRATEGY,
-    TYPICAL_DELTAS,
-    TYPICAL_RATES,
-    TYPICAL_RUNS,
-    WHOLE_ORDERS,
-)
+from symacct.mechanisms.integer_noise import IntegerNoise
 from symacct.verify.peer.protocol import (
     ASKED,
     BUDGETED,
     ENDS,
     HOW,
+    LEAVES,
     MECHANISMS,
     Ask,
     AskedPart,
     Hello,
     Support,
 )
+from symacct.verify.reporting.defects import region
+
+# --- the numbers that are asked about, from harmless to extreme
+
+#: Whose parameter is the size of the noise.
+SCALED = tuple(name for name, one in ASKED.items() if one.is_scale)
+#: Noise on whole numbers, whose query moves by a whole one.
+WHOLE = tuple(name for name, kind in LEAVES.items() if issubclass(kind, IntegerNoise))
+#: The rows of a matrix.
+STRATEGY = (("1", "0", "0"), ("0.5", "1", "0"), ("0.375", "0.5", "1"))
+RATES = ["0.001", "0.1", "1e-9", "0.999", "0.01", "0.5", "1e-6", "1e-4", "0.9", "0.999999999"]
+WHOLE_ORDERS = ["2", "8", "64", "1024", "3", "32", "256", "4096", "4", "16", "128", "512"]
+FRACTIONAL_ORDERS = [
+    "1.5", "2.5", "1.00000001", "10.5", "1000.5", "1.1", "33.3", "1.01", "1.0001", "1.999999",
+    "2.000001", "3.7", "100.1", "4095.5",
+]  # fmt: skip
+#: Beyond what most tables have.
+LARGE_ORDERS = ["20000", "5000", "100000", "10000.5"]
+MOST_RUNS = 1e6
+#: Of what is sampled, where that may be several runs.
+INNER = (1, 1, 3, 100)
+DELTAS = ["1e-5", "1e-8", "0.001", "1e-12"]
+EPSILONS = ["1", "0.1", "5"]
+NEGATIVE = ["-0.1", "-1", "-0.01"]
+#: Orders to be searched, where the peer can be told: what it then answers is known exactly.
+SHORT_GRID = ("2", "3", "5", "8", "16", "32", "64")
+FRACTIONAL_GRID = ("1.25", "1.75", "2.5", "3.75", "5.5", "8.5", "16.5", "33.5")
+
+#: Where training lies: sampling rate, runs.
+TYPICAL_RATES, TYPICAL_RUNS = (1e-4, 0.2), (1, 1e5)
+TYPICAL_DELTAS = 1e-12, 0.01
+
 
 _T = TypeVar("_T")
 _FLOAT32 = struct.Struct("f")
@@ -83,8 +99,9 @@ QUICK = Extent(4, 4, 5, 150, 16, 2, 8, 60, 90.0, 200, 5, 26, 200, 800)
 
 
 def part_of(row: Support, values: tuple[str, ...], gamma: str | None, runs: int = 1) -> AskedPart:
-    """A part of the row's kind."""
-    named = tuple(zip(MECHANISMS[row.mechanism], values, strict=True))
+    """A part of the row's kind; where values are missing, the first parameter is asked for."""
+    names = MECHANISMS[row.mechanism]
+    named = tuple(zip(names[len(names) - len(values) :], values, strict=True))
     part = AskedPart(row.mechanism, named, row.sampling, gamma, runs)
     return replace(part, strategy=STRATEGY) if row.mechanism == "MatrixMechanism" else part
 
@@ -277,7 +294,7 @@ _UNKNOWN: dict[str, Any] = {
 def training(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
     """Where training lies: RDP evenly spread, so that no region is left out for long; else ends."""
     chance = random.Random(seed + 4)  # noqa: S311
-    starts = [chance.random() for _ in _STEPS]
+    starts = [chance.random() for _ in _SPREAD]
     rows = [row for row in hello.supports if "rdp" in row.asks]
     searched = [(row, orders) for row in rows if (orders := default_orders(hello, row))]
     ends_only = [row for row in hello.supports if row.ends and "rdp" not in row.asks]
@@ -290,13 +307,13 @@ def training(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
 
 def place(starts: list[float], i: int) -> list[float]:
     """The i-th of evenly spread places in the unit cube of noise, rate and order."""
-    return [(start + i * step) % 1 for start, step in zip(starts, _STEPS, strict=True)]
+    return [(start + i * step) % 1 for start, step in zip(starts, _SPREAD, strict=True)]
 
 
 #: Where there is no rate to be asked of, so many times fewer fill the space.
 _FEWER = 8
 #: Multiples of these fill the unit cube evenly: 1/g, 1/g², 1/g³ for g⁴ = g + 1.
-_STEPS = (0.8191725133961645, 0.6710436067037893, 0.5497004779019703)
+_SPREAD = (0.8191725133961645, 0.6710436067037893, 0.5497004779019703)
 
 
 def default_orders(hello: Hello, row: Support) -> list[str]:
@@ -398,11 +415,10 @@ def _with_size(ask: Ask, sizes: Iterator[int]) -> Ask:
     """The ask with whole numbers not asked before as parameters, where they may be whole."""
 
     def moved(part: AskedPart) -> AskedPart:
-        if part.mechanism == "RandomizedResponse":
-            return replace(part, parameters=(("p", str(1 - Decimal(1) / (4 + next(sizes) % 60))),))
-        name, _ = part.parameters[0]
+        if ASKED[part.mechanism].is_probability:
+            return part.valued(str(1 - Decimal(1) / (4 + next(sizes) % 60)))
         size = next(sizes) if part.mechanism in SCALED else 1 + next(sizes) % 12
-        return replace(part, parameters=((name, str(size)), *part.parameters[1:]))
+        return part.valued(str(size))
 
     return replace(ask, parts=tuple(map(moved, ask.parts)))
 
@@ -443,3 +459,258 @@ def _can_be(way: str, text: str) -> bool:
 def sums(ask: Ask) -> list[Ask]:
     """The single runs that a composition's RDP is the sum of."""
     return [replace(ask, parts=(replace(part, count=1),)) for part in ask.parts]
+
+
+# --- the usual training runs, near twins, and what every kind is asked at least
+
+#: Noise, sampling rate and steps of published training runs, and of tutorials; δ.
+RUNS = (
+    ("1.1", "0.0042666666666666667", 14063, "1e-5"),  # MNIST: 256 of 60,000, 60 epochs
+    ("0.8", "0.004", 5000, "1e-6"),
+    ("1.5", "0.01", 10000, "1e-5"),  # CIFAR-10: batches of 500, 100 epochs
+    ("2", "0.1", 1000, "1e-5"),
+    ("10", "0.2", 2000, "1e-6"),
+    ("0.6", "0.001", 30000, "1e-8"),
+    ("5", "0.05", 100000, "1e-8"),
+    ("4", "0.32768", 2500, "1e-5"),  # batches of 16,384
+)
+_USUAL_ORDERS = ("8", "2", "32", "3.5")
+_EARLY = 20
+#: Steps next to a number: to what a key of a memo may be rounded, or printed.
+_NEXT_TO = ("1e-3", "1e-5", "1e-7", "1e-9")
+
+
+def usual(hello: Hello, seed: int, least: int = 0) -> Iterator[Ask]:
+    """Twenty questions: the ends of training runs, and some RDP of the same runs beside them.
+
+    Of a peer without RDP, whose answers may take long, then so many of every kind at the `least`.
+    """
+    chance = random.Random(seed + 5)  # noqa: S311
+    rows = [row for row in hello.supports if row.ends]
+    asked = [list(islice(_ends(row, chance), _EARLY)) for row in rows]
+    curves = [list(_curve(row)) for row in rows if "rdp" in row.asks]
+    both = mixed_evenly(
+        list(in_turn(asked))[: _EARLY - 4 * bool(curves)],
+        list(in_turn(curves))[:4],
+    )
+    yield from both
+    if not hello.has_curves:
+        kinds = [of_kind(hello, row, kind, seed) for row in hello.supports for kind in row.asks]
+        yield from in_turn([list(islice(asks, least)) for asks in kinds])
+
+
+def _ends(row: Support, chance: random.Random) -> Iterator[Ask]:
+    """ε of the runs, or δ; of other mechanisms what is as much."""
+    plain = row.mechanism == "Gaussian" and row.sampling != "none"
+    for sigma, gamma, runs, delta in RUNS if plain else ():
+        part = part_of(row, (sigma,), gamma, runs)
+        if "epsilon" in row.asks:
+            yield Ask("epsilon", (part,), delta, row.adjacency)
+        if "delta" in row.asks:
+            yield Ask("delta", (part,), "2", row.adjacency)
+    while True:
+        yield typical(row, chance)
+
+
+def _curve(row: Support) -> Iterator[Ask]:
+    sampled = row.sampling != "none"
+    for alpha, (sigma, gamma, _, _) in zip(_USUAL_ORDERS, RUNS, strict=False):
+        if row.takes(Fraction(alpha)) and row.mechanism == "Gaussian":
+            part = part_of(row, (sigma,), gamma if sampled else None)
+            yield Ask("rdp", (part,), alpha, row.adjacency)
+
+
+def of_kind(hello: Hello, row: Support, kind: str, seed: int) -> Iterator[Ask]:
+    """Questions of one kind, evenly spread over where training lies."""
+    chance = random.Random(seed + 6)  # noqa: S311
+    return _plain(hello, row, kind, chance, _even_places(chance))
+
+
+def _even_places(chance: random.Random) -> Iterator[list[float]]:
+    start = [chance.random() for _ in _SPREAD]
+    for i in count():
+        yield place(start, i)
+
+
+def _plain(
+    hello: Hello,
+    row: Support,
+    kind: str,
+    chance: random.Random,
+    places: Iterator[list[float]] | None = None,
+) -> Iterator[Ask]:
+    """Questions of one kind: RDP at the places or at random ones, of others what is typical."""
+    orders = default_orders(hello, row) or orders_of(row, 12)
+    while kind != "rdp" or orders:
+        if kind == "rdp":
+            at = next(places) if places else [chance.random() for _ in _SPREAD]
+            yield placed(row, orders, at)
+        else:
+            yield typical(row, chance, kind)
+
+
+def row_of(ask: Ask) -> object:
+    """The row of a hello that a question of one part is about."""
+    (part,) = ask.parts
+    return part.mechanism, part.sampling, ask.adjacency
+
+
+def of_every_kind(
+    asks: Iterable[Ask], kind: Callable[[Ask], object] = region, many: bool = False
+) -> list[Ask]:
+    """The plain ones of one part or of `many`, one of each kind in turn, the shortest first."""
+    found: dict[object, list[Ask]] = {}
+    plain = [ask for ask in asks if not ask.how and not ask.batch and (len(ask.parts) == 1) != many]
+    for ask in sorted(plain, key=lambda ask: len(ask.expression) + len(ask.at)):
+        found.setdefault(kind(ask), []).append(ask)
+    return [*in_turn([*found.values()])]
+
+
+def twins(ask: Ask) -> Iterator[Ask]:
+    """The question with one number moved a little, each to where more is lost.
+
+    A memo whose key is rounded answers them alike, and so too little.
+    """
+    (part,) = ask.parts
+    for step in _NEXT_TO:
+        for moved in _moved(part, Decimal(step)):
+            yield replace(ask, parts=(moved,))
+        if ask.at:
+            more = Decimal(step) if ask.kind == "rdp" else -Decimal(step)
+            yield replace(ask, at=_beside(ask.at, more))
+    if part.count:
+        yield replace(ask, parts=(replace(part, count=part.count + 1),))
+
+
+#: What is put in a number's place, one at a time, where no memo may take it for the first.
+_OTHERS: tuple[dict[str, Any], ...] = (
+    {"inner": 2}, {"inner": 5}, {"sampling": "none", "gamma": None},
+    {"sampling": "poisson"}, {"sampling": "without_replacement"},
+)  # fmt: skip
+_ADJACENCIES = ("add_remove", "replace_one", "replace_special")
+
+
+def others(ask: Ask) -> Iterator[Ask]:
+    """The question with one of its fields another: a memo whose key lacks it answers them alike."""
+    for i, part in enumerate(ask.parts):
+        changed = [replace(part, **one) for one in _OTHERS if "gamma" in one or part.gamma]
+        changed += [replace(part, sensitivity="3"), replace(part, count=3 * part.count + 1)]
+        if part.gamma is not None and part.sampling == "poisson":
+            changed.append(replace(part, gamma=_beside(part.gamma, Decimal("-0.5"))))
+        for name, value in part.parameters[:1]:
+            if name != "p":
+                changed.append(part.valued(_beside(value, Decimal(1))))
+        for one in changed:
+            if one != part and (one.sampling == "none" or one.gamma is not None):
+                yield ask.with_part(i, one)
+    yield from (replace(ask, group=n) for n in (2, 5) if n != ask.group)
+    yield from (replace(ask, adjacency=a) for a in _ADJACENCIES if a != ask.adjacency)
+    if ask.kind in ("epsilon", "delta"):
+        yield replace(ask, at={"epsilon": "1e-9", "delta": "0.7"}[ask.kind])
+    elif ask.kind == "rdp" and not ask.batch:
+        yield replace(ask, at=str(2 * Fraction(ask.at).numerator))
+
+
+def _moved(part: AskedPart, step: Decimal) -> Iterator[AskedPart]:
+    """Less noise, and a higher rate."""
+    for name, value in part.parameters[:1]:
+        moved = _beside(value, -step if name in ("sigma", "b", "mu") else step)
+        if name != "p" or Fraction(moved) < 1:
+            yield part.valued(moved)
+    fixed = part.sampling == "without_replacement"  # whose rate is a quotient of small numbers
+    if part.gamma is not None and not fixed and Fraction(rate := _beside(part.gamma, step)) < 1:
+        yield replace(part, gamma=rate)
+
+
+def _beside(text: str, step: Decimal) -> str:
+    """The number and a share of it more, to as many digits as a float64 has."""
+    number = Decimal(text) if "/" not in text else Decimal(float(Fraction(text)))
+    return f"{number * (1 + step):.15g}"
+
+
+# --- beyond one record, one order and a curve
+
+
+_GROUPS = (2, 3, 10)
+_SENSITIVITIES = ("2", "0.5", "3", "0.125")
+_WHOLE = ("2", "3", "5")
+#: Around the powers of two, where the height of a tree changes.
+_TREE_STEPS = ("1", "2", "3", "4", "7", "8", "1023", "1024", "1000000")
+#: Differences, one with more rows than steps, and two whose columns and rows differ.
+STRATEGIES = (
+    (("1", "0"), ("-1", "1")),
+    (("1", "0"), ("1", "1"), ("0.5", "2")),
+    (("1", "0", "0"), ("1", "2", "0"), ("1", "2", "4")),
+    (("0.25", "0", "0"), ("0.5", "1", "0"), ("3", "0", "1")),
+)
+_BATCH = 6
+
+
+def beyond(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
+    """What each row offers of this, in turn."""
+    chance = random.Random(seed + 7)  # noqa: S311  # the same seed asks the same questions
+    kinds = [
+        islice(_plain(hello, row, kind, chance), extent.ends // 2)
+        for row in hello.supports
+        for kind in row.asks
+        if kind not in ("rdp", "epsilon", "delta")
+    ]
+    more = [
+        islice(asked(hello, row, chance), extent.ends)
+        for row in hello.supports
+        for asked in (_groups, _sensitivities, _batches, _streams, _at_zero)
+    ]
+    return in_turn([*map(list, kinds), *map(list, more)])
+
+
+def _in_turn(hello: Hello, row: Support, chance: random.Random) -> Iterator[Ask]:
+    """Questions of all kinds of the row."""
+    own = [_plain(hello, row, kind, chance) for kind in row.asks]
+    while True:
+        yield from filter(None, [next(asks, None) for asks in own])
+
+
+def _groups(hello: Hello, row: Support, chance: random.Random) -> Iterator[Ask]:
+    if row.group:
+        for ask in _in_turn(hello, row, chance):
+            yield replace(ask, group=chance.choice(_GROUPS))
+
+
+def _sensitivities(hello: Hello, row: Support, chance: random.Random) -> Iterator[Ask]:
+    sizes = _WHOLE if row.mechanism in WHOLE else None
+    if row.sensitivity:
+        for ask in _in_turn(hello, row, chance):
+            (part,) = ask.parts
+            size = chance.choice(sizes or _SENSITIVITIES)
+            yield replace(ask, parts=(replace(part, sensitivity=size),))
+
+
+def _batches(hello: Hello, row: Support, chance: random.Random) -> Iterator[Ask]:
+    """Several orders at once, in any sequence, whole and fractional ones together."""
+    known = default_orders(hello, row) + orders_of(row, 12)
+    orders = list(dict.fromkeys(known))
+    if row.batch and "rdp" in row.asks and len(orders) > 1:
+        for ask in _plain(hello, row, "rdp", chance):
+            batch = tuple(chance.sample(orders, min(_BATCH, len(orders))))
+            yield replace(ask, at=batch[0], orders=batch)
+
+
+def _streams(hello: Hello, row: Support, chance: random.Random) -> Iterator[Ask]:
+    """Trees of other heights, and other matrices."""
+    if row.mechanism not in ("TreeAggregation", "MatrixMechanism"):
+        return
+    strategies, steps = cycle(STRATEGIES), cycle(_TREE_STEPS)
+    for ask in _in_turn(hello, row, chance):
+        (part,) = ask.parts
+        if row.mechanism == "MatrixMechanism":
+            part = replace(part, strategy=next(strategies))
+        else:
+            part = replace(part, parameters=(part.parameters[0], ("steps", next(steps))))
+        yield replace(ask, parts=(part,))
+
+
+def _at_zero(hello: Hello, row: Support, chance: random.Random) -> Iterator[Ask]:
+    """δ(0), the largest advantage of an attacker."""
+    if "delta" in row.asks:
+        asks = (typical(row, chance, "delta") for _ in range(2))
+        yield from (replace(ask, at="0") for ask in asks)

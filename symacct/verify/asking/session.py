@@ -1,33 +1,33 @@
-"""A run: asks a peer all that is to be asked, and gathers, confirms and simplifies the findings."""
+"""A run: asks a peer all that is to be asked, gathers and confirms the findings, and reports."""
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import islice
 
+from symacct.kernel.answer import nearest_float
 from symacct.kernel.deadline import OutOfTimeError
-from symacct.verify.asking import beyond, covering, questions, usual
+from symacct.kernel.errors import DomainError, echo
+from symacct.kernel.exact import Numeric
+from symacct.kernel.parameters import probability, rational, whole
+from symacct.verify.asking import covering, questions
 from symacct.verify.asking.history import History, said
-from symacct.verify.asking.jumps import Jumps
-from symacct.verify.asking.questions import Extent
-from symacct.verify.asking.regions import as_runs
-from symacct.verify.asking.simplify import nearby, other_side, simplest
-from symacct.verify.judging import laws
-from symacct.verify.judging.factors import with_factor
-from symacct.verify.judging.precision import explained, form
+from symacct.verify.asking.questions import FULL, Extent
+from symacct.verify.asking.simplify import as_runs, nearby, other_side, simplest
+from symacct.verify.judging.explanation import explained, form, with_factor
 from symacct.verify.judging.truth import DIGITS, Oracle
-from symacct.verify.judging.verdict import ALLOWANCE, LOOSE, Finding, Judge
-from symacct.verify.peer.process import Peer, PeerGoneError
+from symacct.verify.judging.verdict import ALLOWANCE, LOOSE, Count, Finding, Judge, sum_law
+from symacct.verify.peer.process import Clock, Peer, PeerGoneError
 from symacct.verify.peer.protocol import Answer, Ask, Asked, Hello
-from symacct.verify.peer.work import Clock
-from symacct.verify.reporting.clusters import Cluster, Clusters, about, region
-from symacct.verify.reporting.defects import grouped
+from symacct.verify.reporting.defects import Cluster, Clusters, about, grouped, region
+from symacct.verify.reporting.report import PlottedError, Report
 
 Progress = Callable[[str, int], None]
 _AHEAD, _HANGS, _REFINED = 16, 2, 12
@@ -103,15 +103,15 @@ class Session:
     def run(self) -> None:
         """Every stage; a peer that is gone for good, or the end of the time, ends it early."""
         drawn = self.hello, self.extent, self.seed
-        first = usual.usual(self.hello, self.seed, self.extent.least)
+        first = questions.usual(self.hello, self.seed, self.extent.least)
         stages = {
             "knowing": self._know,
             "usual": lambda: self._judged(first),
             "covering": lambda: self._judged(filter(self._may, covering.covering(*drawn))),
             "points": self._points,
             "ends": lambda: self._judged(questions.ends(*drawn)),
-            "beyond": lambda: self._judged(beyond.beyond(*drawn)),
-            "structure": self._structure,
+            "beyond": lambda: self._judged(questions.beyond(*drawn)),
+            "structure": self._compositions,
             "remembering": self._remembering,
             "searching": self._search,
             "refining": self._refine,
@@ -261,24 +261,26 @@ class Session:
 
     def _remembering(self) -> None:
         """Near twins in one process, and the same questions backwards in a new one."""
-        chosen = usual.of_every_kind(self.history.answers)
+        chosen = questions.of_every_kind(self.history.answers)
         self._least()
-        rows = usual.of_every_kind(self.history.answers, usual.row)
+        rows = questions.of_every_kind(self.history.answers, questions.row_of)
         for ask in rows[: _TWINS * len(self.hello.supports)]:
-            self._judged(filter(self._may, [ask, *usual.twins(ask)]))
-        kinds = usual.of_every_kind(self.history.answers, lambda ask: (ask.kind, usual.row(ask)))
+            self._judged(filter(self._may, [ask, *questions.twins(ask)]))
+        kinds = questions.of_every_kind(
+            self.history.answers, lambda ask: (ask.kind, questions.row_of(ask))
+        )
         for ask in kinds[: len(self.judge.kinds)]:
-            self._judged(filter(self._may, [ask, *usual.others(ask)]))
-        mixed = usual.of_every_kind(self.history.answers, lambda ask: ask.kind, many=True)
+            self._judged(filter(self._may, [ask, *questions.others(ask)]))
+        mixed = questions.of_every_kind(self.history.answers, lambda ask: ask.kind, many=True)
         for ask in mixed[: _MIXED * len(self.composed)]:
-            self._judged(filter(self._may, [ask, *usual.others(ask)]))
+            self._judged(filter(self._may, [ask, *questions.others(ask)]))
         for found in self.history.backwards(chosen[:_BACKWARDS]):
             self.clusters.note(found, _nothing)
 
     def _least(self) -> None:
         """Of every kind so many questions that could be judged, if there are as many."""
         for row, kind in self.judge.kinds:
-            asks = usual.of_kind(self.hello, row, kind, self.seed)
+            asks = questions.of_kind(self.hello, row, kind, self.seed)
             for ask in islice(asks, 3 * self.extent.least):
                 if self.judge.count(row, kind).judged >= self.extent.least:
                     break
@@ -297,10 +299,6 @@ class Session:
             for found in self.judge.every(ask, answer):
                 self.clusters.note(found, self._probe)
 
-    def _structure(self) -> None:
-        self._curves()
-        self._compositions()
-
     def _compositions(self) -> None:
         for base in questions.compositions(self.hello, self.extent, self.seed):
             self.clusters.note(self._probe(base), self._probe)
@@ -311,26 +309,8 @@ class Session:
                 self.clusters.note(found, self._variant if found and found.ask.how else self._probe)
             self.clusters.note(self._sum(base), self._sum)
 
-    def _curves(self) -> None:
-        """The laws along each curve that was asked at several orders."""
-        for curve in laws.curves(point for point in self.points if self._is_the_curve(*point)):
-            for found in laws.curve_laws(curve, self.allowance):
-                self.clusters.note(found, _nothing)
-
-    def _is_the_curve(self, ask: Ask, answer: Answer) -> bool:
-        """Is the exact value known, and the answer no looser bound? Those keep none of its laws."""
-        if self.judge.as_claimed(ask, answer):
-            return False
-        truth = self.oracle.truth(ask)
-        if truth is None or not truth.exact:
-            return False
-        return answer.finite is None or answer.finite <= truth.upper * (1 + self.allowance)
-
     def _refine(self) -> None:
-        """The orders between which an error appears, and points around the worst of each kind."""
-        jumps = Jumps(self.judge, self._offered)
-        for low, high in jumps.brackets(self.points):
-            self.clusters.note(jumps.between(low, high), _nothing)
+        """Points around the worst of each kind."""
         chance = random.Random(self.seed + 3)  # noqa: S311
         for cluster in self._numeric():
             near = [nearby(cluster.worst.ask, chance) for _ in range(self.extent.refinements)]
@@ -377,10 +357,6 @@ class Session:
     def _probe(self, ask: Ask) -> Finding | None:
         """The finding at one question."""
         return self.judge.judge(ask, self._one(ask)) if self._may(ask) else None
-
-    def _offered(self, ask: Ask) -> Answer:
-        """The answer to a question that the peer may not offer."""
-        return self._one(ask) if self._may(ask) else Answer(unsupported="not in the hello")
 
     def _may(self, ask: Ask) -> bool:
         """Does the peer say that it takes this question?"""
@@ -435,7 +411,7 @@ class Session:
         if ask.kind != "rdp" or sum(part.count for part in ask.parts) == 1:
             return None
         runs = [(single, self._one(single)) for single in questions.sums(ask)]
-        return laws.sum_law(ask, self._one(ask), runs, self.allowance)
+        return sum_law(ask, self._one(ask), runs, self.allowance)
 
     # --- findings
 
@@ -455,3 +431,97 @@ class Session:
 
 def _nothing(_: Ask) -> None:
     """The probe of a finding that is about more than one question."""
+
+
+# --- the whole
+
+
+_TIMEOUT = 10.0
+_MAX_POINTS = 5000
+
+
+def verify(
+    command: Sequence[str],
+    extent: Extent = FULL,
+    seed: int = 0,
+    timeout: Numeric = _TIMEOUT,
+    progress: Callable[[str, int], None] = lambda stage, asked: None,
+    allowance: Numeric = ALLOWANCE,
+    known: Callable[[str], Iterable[Ask]] = lambda peer: (),
+) -> Report:
+    """A Report on the program that `command` runs; or PeerError, ProtocolError.
+
+    `allowance` is the share of the truth that an answer may be off and still be right. What is
+    `known` of a peer, by its name, is asked first.
+    """
+    if not isinstance(extent, Extent):
+        raise DomainError(f"verify, extent: found {echo(extent)}, needed FULL or QUICK")
+    if not callable(progress):
+        raise DomainError(f"verify, progress: found {echo(progress)}, needed a function")
+    probability(allowance, "verify, allowance")
+    allowed = rational(allowance, "verify, allowance")
+    seed, begun = whole(seed, "verify, seed"), time.monotonic()
+    with Peer(command, timeout) as peer:
+        session = Session(peer, extent, seed, progress, allowed, tuple(known(peer.hello.peer)))
+        session.run()
+    return Report(
+        peer=peer.hello.peer,
+        version=peer.hello.version,
+        command=peer.command,
+        asked=session.asked,
+        unsupported=session.unsupported,
+        seconds=time.monotonic() - begun,
+        worked=session.clock(),
+        seed=seed,
+        clusters=session.clusters.ranked(),
+        incidents=peer.incidents,
+        judged=len(session.judge.judged),
+        answered=len(session.judge.answered),
+        gone=session.gone,
+        allowance=allowed,
+        within_rounding=len(session.judge.within_rounding),
+        worst_within=session.judge.worst_within,
+        skipped=session.skipped,
+        searched=session.searched,
+        again=session.again,
+        undecided=len(session.judge.undecided),
+        kinds=_kinds(session),
+        least=extent.least,
+        cut=[*session.cut, *_cut_short(session.short)],
+        given=extent.seconds,
+        points=_points(session),
+    )
+
+
+def _kinds(session: Session) -> list[Count]:
+    """What was judged of each kind: of the rows, and of compositions that could be asked."""
+    judge = session.judge
+    rows = [judge.count(*kind) for kind in judge.kinds]
+    return rows + [judge.count_composed(kind) for kind in session.composed]
+
+
+def _cut_short(stages: Sequence[str]) -> list[str]:
+    """One sentence about all stages that had too little time."""
+    names, many = ", ".join(stages), len(stages)
+    cut = f"{many} stages of the run were" if many > 1 else "One stage of the run was"
+    return [f"{cut} cut short, because the time was used up: {names}."] if stages else []
+
+
+def _points(session: Session) -> list[PlottedError]:
+    found = (_point(session, ask, answer) for ask, answer in session.points[:_MAX_POINTS])
+    return [point for point in found if point is not None]
+
+
+def _point(session: Session, ask: Ask, answer: Answer) -> PlottedError | None:
+    truth = session.oracle.known(ask)
+    if truth is None or answer.finite is None or truth.upper in (0, math.inf) or not truth.lower:
+        return None
+    end = truth.lower if answer.finite < truth.lower else truth.upper
+    inside = truth.lower <= answer.finite <= truth.upper
+    try:
+        error = 0.0 if inside else float(answer.finite / Fraction(end) - 1)
+    except OverflowError:
+        return None
+    unit = Fraction(math.ulp(nearest_float(Fraction(end))))
+    ulps = 0.0 if inside else nearest_float(abs(answer.finite - Fraction(end)) / unit)
+    return PlottedError(ask, error, ulps)

@@ -1,22 +1,22 @@
-"""Questions beside one that shows a finding: the simplest that still does, and others close by."""
+"""Questions beside one that shows a finding: the simplest that still does, and where it begins."""
 
 from __future__ import annotations
 
+import contextlib
 import math
 import random
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
 from symacct.kernel.deadline import OutOfTimeError
-from symacct.verify.asking.questions import short
-from symacct.verify.asking.regions import RIGHT_AT, Right, bounded
-from symacct.verify.asking.values import SCALED, WHOLE
-from symacct.verify.judging.verdict import Finding
-from symacct.verify.peer.protocol import ASKED, BUDGETED, Ask, AskedPart
+from symacct.verify.asking.questions import SCALED, WHOLE, short
+from symacct.verify.judging.verdict import Finding, Probe
+from symacct.verify.peer.protocol import ASKED, BUDGETED, Answer, Ask, AskedPart
 
-Probe = Callable[[Ask], Finding | None]
+# --- the simplest question
+
 
 #: Steps of a tree, and the ε that noise is asked for.
 _STEPS, _WITHIN = ("1", "2", "3", "4", "7", "8", "1000"), ("1", "0.1", "10")
@@ -26,7 +26,7 @@ _AT = {
     "epsilon": ("1e-5", "0.001"),
     "delta": ("1", "0.1"),
 } | dict.fromkeys(BUDGETED, ("1e-5", "0.001"))
-_BISECTIONS = 16
+_ORDER_BISECTIONS = 16
 #: What an implementation falls into from some order on, and the size of what it gives says nothing.
 _EDGES = ("nan", "inf", "exception", "zero")
 #: The share of the worst error that a simpler question has to show.
@@ -66,7 +66,7 @@ def simplest(
         before = found
         for simpler in SIMPLER:
             found = next(filter(None, map(shows, simpler(found.ask))), found)
-    left = _BISECTIONS
+    left = _ORDER_BISECTIONS
     if found.verdict in _EDGES:
         found = _at_the_edge(found, shows, right)
     left = edges
@@ -108,7 +108,7 @@ def _at_the_edge(found: Finding, shows: Probe, is_right: Right) -> Finding:
             right = int(middle.at)
         else:
             break
-    note = "; ".join(filter(None, (found.note, RIGHT_AT.format(right))))
+    note = "; ".join(filter(None, (found.note, RIGHT_WITH.format(f"α = {right}"))))
     return replace(found, note=note)
 
 
@@ -132,7 +132,7 @@ def _fewer_records(ask: Ask) -> Iterator[Ask]:
     yield from (replace(ask, group=n) for n in (1, 2) if n < ask.group)
     for i, part in enumerate(ask.parts):
         for size in () if part.sensitivity == "1" else _before(("1", "2"), part.sensitivity):
-            yield _with(ask, i, replace(part, sensitivity=size))
+            yield ask.with_part(i, replace(part, sensitivity=size))
 
 
 def _fewer_steps(ask: Ask) -> Iterator[Ask]:
@@ -142,7 +142,7 @@ def _fewer_steps(ask: Ask) -> Iterator[Ask]:
         for steps in _STEPS if "steps" in named else ():
             if int(steps) < int(named["steps"]):
                 own = (part.parameters[0], ("steps", steps))
-                yield _with(ask, i, replace(part, parameters=own))
+                yield ask.with_part(i, replace(part, parameters=own))
 
 
 def _bold(ask: Ask) -> Iterator[Ask]:
@@ -155,14 +155,14 @@ def _bold(ask: Ask) -> Iterator[Ask]:
 
 def _fewer_inside(ask: Ask) -> Iterator[Ask]:
     for i, part in enumerate(ask.parts):
-        yield from (_with(ask, i, replace(part, inner=n)) for n in (1, 2, 3) if n < part.inner)
+        yield from (ask.with_part(i, replace(part, inner=n)) for n in (1, 2, 3) if n < part.inner)
 
 
 def _fewer_runs(ask: Ask) -> Iterator[Ask]:
     for count in (1, 2, 6, 10, 100, 1000, 10_000, 100_000):
         for i, part in enumerate(ask.parts):
             if part.count > count:
-                yield _with(ask, i, replace(part, count=count))
+                yield ask.with_part(i, replace(part, count=count))
 
 
 def _simpler_place(ask: Ask) -> Iterator[Ask]:
@@ -181,11 +181,7 @@ def _plain(part: AskedPart, gamma: str) -> AskedPart:
     """One run with the first of the known values."""
     rate = None if part.gamma is None else gamma
     one = min(part.count, 1)  # none where the number of runs is asked for
-    return replace(_first(part, ASKED[part.mechanism].simple[0]), gamma=rate, count=one, inner=1)
-
-
-def _with(ask: Ask, i: int, part: AskedPart) -> Ask:
-    return replace(ask, parts=(*ask.parts[:i], part, *ask.parts[i + 1 :]))
+    return replace(part.valued(ASKED[part.mechanism].simple[0]), gamma=rate, count=one, inner=1)
 
 
 def _before(known: tuple[str, ...], text: str) -> Iterator[str]:
@@ -211,7 +207,7 @@ def _simpler_rates(ask: Ask) -> Iterator[Ask]:
     for i, part in enumerate(ask.parts):
         given = part.gamma
         known = () if given is None else (*_before(_RATES, given), *_shorter(given, high="1"))
-        yield from (_with(ask, i, replace(part, gamma=gamma)) for gamma in known)
+        yield from (ask.with_part(i, replace(part, gamma=gamma)) for gamma in known)
 
 
 def _simpler_values(ask: Ask) -> Iterator[Ask]:
@@ -221,7 +217,7 @@ def _simpler_values(ask: Ask) -> Iterator[Ask]:
         given = part.parameters[0][1]
         limits = ("0.5", "1") if part.mechanism == "RandomizedResponse" else ("0", "Infinity")
         for value in (*_before(ASKED[part.mechanism].simple, given), *_shorter(given, *limits)):
-            yield _with(ask, i, _first(part, value))
+            yield ask.with_part(i, part.valued(value))
 
 
 #: Each of these gives simpler questions, the simplest first; the boldest ways first.
@@ -229,14 +225,6 @@ SIMPLER = (
     _fewer_parts, _fewer_orders, _fewer_records, _bold, _fewer_inside, _fewer_runs,
     _simpler_place, _simpler_rates, _simpler_values, _fewer_steps,
 )  # fmt: skip
-
-
-def _first(part: AskedPart, value: str) -> AskedPart:
-    """The part with another first parameter, if it has any."""
-    if not part.parameters:
-        return part
-    (name, _), *rest = part.parameters
-    return replace(part, parameters=((name, value), *rest))
 
 
 def other_side(ask: Ask) -> Iterator[Ask]:
@@ -248,11 +236,11 @@ def other_side(ask: Ask) -> Iterator[Ask]:
         size = Fraction(part.sensitivity)
         if size != 1:
             whole = part.mechanism in WHOLE
-            yield _with(ask, i, replace(part, sensitivity=_number(1 / size if not whole else 2)))
+            yield ask.with_part(i, replace(part, sensitivity=_number(1 / size if not whole else 2)))
         if part.parameters and part.mechanism in SCALED and Fraction(part.parameters[0][1]) != 1:
-            yield _with(ask, i, _first(part, _number(1 / Fraction(part.parameters[0][1]))))
+            yield ask.with_part(i, part.valued(_number(1 / Fraction(part.parameters[0][1]))))
         if part.gamma is not None and part.sampling == "poisson" and part.rate < 1:
-            yield _with(ask, i, replace(part, gamma=_number(1 - part.rate)))
+            yield ask.with_part(i, replace(part, gamma=_number(1 - part.rate)))
     if ask.kind == "rdp" and not ask.batch and Fraction(ask.at) > 2:
         alpha = Fraction(ask.at)
         yield replace(ask, at="2" if alpha.denominator == 1 else _number(1 + 1 / (alpha - 1)))
@@ -272,12 +260,9 @@ def nearby(ask: Ask, chance: random.Random) -> Ask:
 
     def moved_part(part: AskedPart) -> AskedPart:
         gamma = None if part.gamma is None else moved(part.gamma, 0, 1)
-        named = part.parameters
-        if named:
-            name, value = named[0]
-            limits = (0.5, 1) if name == "p" else (0, None)
-            named = ((name, moved(value, *limits)), *named[1:])
-        return replace(part, parameters=named, gamma=gamma)
+        for name, value in part.parameters[:1]:
+            part = part.valued(moved(value, *((0.5, 1) if name == "p" else (0, None))))
+        return replace(part, gamma=gamma)
 
     at = ask.at
     if ask.kind == "rdp" and not ask.batch:
@@ -286,3 +271,144 @@ def nearby(ask: Ask, chance: random.Random) -> Ask:
         at = moved(at, 1, 4097)
         at = str(max(2, round(Fraction(at)))) if whole else at
     return replace(ask, parts=tuple(map(moved_part, ask.parts)), at=at)
+
+
+# --- the edges between which a defect shows
+
+#: Was this question asked, and is the answer right for a reason that tells? See History.is_right.
+Right = Callable[[Ask], bool]
+#: What is known of the places next to those that show it.
+RIGHT_WITH = "the answer is right with {} instead"
+#: Factors by which a number is moved until the answer is right; then the edge is bisected.
+_FACTORS = (2, 8, 64)
+_EDGE_BISECTIONS = 7
+_MOST_RUNS, _MOST_ORDER = 10**6, 4096
+_MODULI = tuple(2**bits for bits in (32, 31, 24, 16, 15, 8))
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """One number of a question: its name, what it is now, and the question with another."""
+
+    name: str
+    value: Fraction
+    moved: Callable[[str], Ask]
+    low: Fraction
+    high: Fraction
+    whole: bool = False
+
+    def text(self, x: Fraction) -> str:
+        return str(round(x)) if self.whole else short(float(x))
+
+    def at(self, x: Fraction) -> Ask | None:
+        """The question there; None outside of what the number may be."""
+        text = self.text(x)
+        inside = self.low < Fraction(text) < self.high and Fraction(text) != self.value
+        return self.moved(text) if inside else None
+
+
+def bounded(found: Finding, shows: Probe, right: Right = lambda ask: True) -> Finding:
+    """The finding with the edges between which it shows, at the fewest runs that show it.
+
+    Only what was asked and answered rightly is named. A rounding error has no edges.
+    """
+    if not found.beyond_rounding or len(found.ask.parts) > 1:
+        return found
+    said = []
+    with contextlib.suppress(OutOfTimeError):
+        for axes in (_runs, _axes):  # the fewest runs first: the other edges are those of that many
+            for axis in axes(found.ask):
+                below, above = (_edge(axis, shows, right, up) for up in (False, True))
+                if axis.name == "runs" and below is not None:
+                    found = shows(axis.moved(axis.text(below[1]))) or found
+                edges = (below, None if axis.name == "runs" else above)
+                texts = [axis.text(edge[0]) for edge in edges if edge is not None]
+                places = " or ".join(f"{axis.name} = {x}" for x in texts)
+                note = RIGHT_WITH.format(places)
+                said += [note] if places and note not in found.note.split("; ") else []
+    return replace(found, note="; ".join(filter(None, (found.note, *said))))
+
+
+def _runs(ask: Ask) -> Iterator[_Axis]:
+    (part,) = ask.parts
+    if part.count:
+
+        def moved(text: str) -> Ask:
+            return replace(ask, parts=(replace(part, count=int(text)),))
+
+        most = Fraction(_MOST_RUNS + 1)
+        yield _Axis("runs", Fraction(part.count), moved, Fraction(0), most, True)
+
+
+def _axes(ask: Ask) -> Iterator[_Axis]:
+    (part,) = ask.parts
+
+    def with_part(**changes: object) -> Ask:
+        return replace(ask, parts=(replace(part, **changes),))  # type: ignore[arg-type]
+
+    for name, value in part.parameters[:1]:
+        most = (Fraction(1, 2), Fraction(1)) if name == "p" else (Fraction(0), Fraction(10**9))
+        yield _Axis(name, Fraction(value), lambda x: ask.with_part(0, part.valued(x)), *most)
+    if part.gamma is not None and part.sampling == "poisson":
+        rate = Fraction(part.gamma)
+        yield _Axis("γ", rate, lambda text: with_part(gamma=text), Fraction(0), Fraction(1))
+    if ask.kind == "rdp" and not ask.batch:
+        order = Fraction(ask.at)
+        whole = order.denominator == 1
+        limits = (Fraction(1), Fraction(_MOST_ORDER + 1))
+        yield _Axis("α", order, lambda text: replace(ask, at=text), *limits, whole)
+
+
+def _edge(axis: _Axis, shows: Probe, right: Right, up: bool) -> tuple[Fraction, Fraction] | None:
+    """(right, wrong) next to each other on this side; None where none is known to be right."""
+    wrong = axis.value
+    for factor in _FACTORS:
+        place = axis.value * factor if up else axis.value / factor
+        if axis.name == "α":  # which begins at 1
+            place = 1 + (axis.value - 1) * factor if up else 1 + (axis.value - 1) / factor
+        if axis.whole:
+            place = Fraction(round(place))
+        ask = axis.at(place)
+        if ask is None:
+            return None
+        if shows(ask) is None:
+            return _bisected(axis, shows, right, (place, wrong)) if right(ask) else None
+        wrong = place
+    return None
+
+
+def _bisected(
+    axis: _Axis, shows: Probe, right: Right, edge: tuple[Fraction, Fraction]
+) -> tuple[Fraction, Fraction]:
+    """Whole numbers to neighbours, others to where three digits are the same."""
+    good, bad = edge
+    for _ in range(20 if axis.whole else _EDGE_BISECTIONS):
+        middle = Fraction(axis.text((good + bad) / 2))
+        if middle in (good, bad):
+            break
+        ask = axis.at(middle)
+        if ask is None:
+            break
+        if shows(ask) is not None:
+            bad = middle
+        elif right(ask):
+            good = middle
+        else:
+            break  # neither right nor wrong: nothing closer is known
+    return good, bad
+
+
+def as_runs(found: Finding, answers: Mapping[Ask, Answer]) -> Finding:
+    """The finding with how many runs its value is, where that is another number: a modulus."""
+    (part, *more), value = found.ask.parts, found.answer.finite
+    single = answers.get(replace(found.ask, parts=(replace(part, count=1),)))
+    one = None if single is None or more or found.ask.kind != "rdp" else single.finite
+    if not one or value is None:
+        return found
+    runs = round(value / one)
+    if runs == part.count or abs(value - runs * one) > Fraction(1, 10**9) * abs(value):
+        return found
+    modulus = next((m for m in _MODULI if m <= part.count and part.count % m == runs), None)
+    counted = "" if modulus is None else f", their number modulo {modulus:,}"
+    said = f"the answer is that of {runs:,} of the {part.count:,} runs{counted}"
+    return replace(found, note="; ".join(filter(None, (found.note, said))))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -12,17 +12,62 @@ from symacct.kernel.answer import nearest_float
 from symacct.kernel.errors import SymacctError
 from symacct.verify.judging import matching
 from symacct.verify.judging.bounds import Bound, Truth, decimal_text
-from symacct.verify.judging.excess import excess
 from symacct.verify.judging.truth import Oracle
-from symacct.verify.peer.protocol import CONVERTED, LARGEST, Answer, Ask, Hello, Support
+from symacct.verify.peer.protocol import CONVERTED, LARGEST, Answer, Ask, Asked, Hello, Support
+
+# --- what is above the truth, and why
+
+
+def excess(
+    value: Fraction,
+    truth: Truth | None,
+    methods: tuple[Truth, Truth, Truth | None],
+    given: bool = False,
+    by_variation: bool = False,
+) -> tuple[tuple[tuple[str, float], ...], str]:
+    """The excess over the truth, where it is known, as RDP + conversion + order grid + series.
+
+    With a sentence about the largest part that is the peer's own; of orders that were `given` only
+    the last part is.
+    """
+    least, every, grid = methods
+    known = truth is not None and truth.exact
+    rows = [("RDP", _minus(least.upper, truth.upper))] if truth and known else []
+    rows.append(("conversion", _minus(every.upper, least.upper)))
+    if grid is None:
+        rows.append(("orders and series", _minus(value, every.upper)))
+    else:
+        # The total variation comes from the order 1 alone: no other orders give as little.
+        name = "total variation at order 1" if by_variation else "order grid"
+        rows.append((name, _minus(grid.upper, every.upper)))
+        rows.append(("series", _minus(value, grid.upper)))
+    return tuple(rows), _mostly(rows[-1:] if given else rows, every.upper)
+
+
+def _minus(a: Bound, b: Bound) -> float:
+    return math.inf if math.inf in (a, b) else nearest_float(Fraction(a) - Fraction(b))
+
+
+def _mostly(split: list[tuple[str, float]], every: Bound) -> str:
+    own = [row for row in split if row[0] != "RDP"]
+    name, part = max(own, key=lambda row: row[1])
+    every = every if name == "order grid" else math.inf
+    whole = sum(x for _, x in own)
+    # Of a part that is larger than the whole another one takes away: it does better than declared.
+    share = "all" if part >= whole else f"{part:.3g}"
+    without = f"; over all orders it would be {decimal_text(every, True, 3)}" * (every < math.inf)
+    return f"mostly from the {name}: {share} of the excess of {whole:.3g}{without}"
+
+
+# --- the verdict
 
 #: The worst first.
 VERDICTS = (
     "unsound", "negative", "zero", "nan", "inf", "exception",
-    "wrong-formula", "inconsistent", "jump", "slow", "loose",
+    "wrong-formula", "inconsistent", "slow", "loose",
 )  # fmt: skip
 #: What only shows that some value is wrong; it belongs to what says which.
-SYMPTOMS = ("jump", "inconsistent")
+SYMPTOM = "inconsistent"
 #: The law that a peer breaks whose answers change from one time to the next.
 CHANCE = "one question has one answer"
 #: Relative distance from the truth up to which a float64 computation is taken to be right.
@@ -58,7 +103,7 @@ class Finding:
     #: ε or δ of a peer that goes through RDP.
     converted: bool = False
     note: str = ""
-    #: For "inconsistent" and "jump": the other answer, and the ask that it answers.
+    #: For "inconsistent": the other answer, and the ask that it answers.
     other: tuple[Ask, Answer] | None = None
     split: tuple[tuple[str, float], ...] = ()
     #: For "inconsistent": the law that is broken, if it is one.
@@ -90,6 +135,10 @@ class Finding:
         if ratio is None:
             return self.answer.seconds
         return math.inf if ratio <= 0 or math.isinf(ratio) else abs(math.log(ratio))
+
+
+#: The finding at a question, None where its answer is right; OutOfTimeError where it is too late.
+Probe = Callable[[Ask], Finding | None]
 
 
 def _quotient(a: Fraction, b: Fraction) -> float:
@@ -143,10 +192,6 @@ def _is_about(ask: Ask, row: Support, kind: str) -> bool:
     (part, *more) = ask.parts
     same = part.mechanism == row.mechanism and part.sampling == row.sampling
     return same and not more and (ask.kind, ask.adjacency) == (kind, row.adjacency)
-
-
-def _is_composed(ask: Ask, kind: str) -> bool:
-    return ask.kind == kind and len(set(ask.parts)) > 1
 
 
 class Judge:
@@ -207,23 +252,21 @@ class Judge:
 
     def count(self, row: Support, kind: str) -> Count:
         """How many questions of one kind were answered, and could be judged."""
-        answered, judged = (
-            len({ask for ask, _ in seen if _is_about(ask, row, kind)})
-            for seen in (self.answered, self.judged)
-        )
-        refused = any(_is_about(ask, row, kind) for ask in self.refused)
         sampling = row.sampling.replace("_", " ")
         name = f"{kind} of {row.mechanism} ({sampling}), {row.adjacency.replace('_', '/')}"
-        return Count(name, answered, judged, refused and not answered)
+        return self._count(name, lambda ask: _is_about(ask, row, kind))
 
     def count_composed(self, kind: str) -> Count:
         """How many questions of unlike parts were answered, and could be judged."""
-        answered, judged = (
-            len({ask for ask, _ in seen if _is_composed(ask, kind)})
-            for seen in (self.answered, self.judged)
+        return self._count(
+            f"{kind} of compositions", lambda ask: ask.kind == kind and len(set(ask.parts)) > 1
         )
-        refused = any(_is_composed(ask, kind) for ask in self.refused)
-        return Count(f"{kind} of compositions", answered, judged, refused and not answered)
+
+    def _count(self, name: str, is_one: Callable[[Ask], bool]) -> Count:
+        answered, judged = (
+            len({ask for ask, _ in seen if is_one(ask)}) for seen in (self.answered, self.judged)
+        )
+        return Count(name, answered, judged, not answered and any(map(is_one, self.refused)))
 
     def as_claimed(self, ask: Ask, answer: Answer) -> bool:
         """Is it the value of the proved bound that the peer names? Then the truth is no more."""
@@ -499,3 +542,20 @@ def explained_by_rounding(ask: Ask, gap: Fraction, size: Fraction, bits: int = 5
     terms = 64 * max(alpha, Fraction(8))
     moment = max(Fraction(1), (alpha - 1) * size / runs)
     return gap <= runs * terms * moment * Fraction(1, 2**bits) / (alpha - 1)
+
+
+def sum_law(
+    ask: Ask, answer: Answer, runs: list[Asked], allowance: Fraction = ALLOWANCE
+) -> Finding | None:
+    """n-fold is n times, and a composition is the sum: against the peer's own single runs."""
+    if answer.finite is None or any(run.finite is None for _, run in runs):
+        return None
+    values = [run.finite or Fraction() for _, run in runs]
+    total = sum((part.count * x for part, x in zip(ask.parts, values, strict=True)), Fraction())
+    if abs(answer.finite - total) <= allowance * max(abs(answer.finite), abs(total)):
+        return None
+    what = " + ".join(
+        f"{part.count}·({nearest_float(x):.12g})" for part, x in zip(ask.parts, values, strict=True)
+    )
+    note = f"the runs it is made of give {what} = {nearest_float(total):.12g}"
+    return Finding("inconsistent", ask, answer, note=note, other=runs[0], law="sum of its runs")

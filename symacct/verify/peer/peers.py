@@ -28,7 +28,7 @@ _INSTALL_SECONDS = 900
 
 @dataclass(frozen=True)
 class Adapter:
-    """A bundled script that speaks the protocol for one peer."""
+    """A peer that a bundled script speaks the protocol for."""
 
     name: str
     script: Path
@@ -41,25 +41,37 @@ class Adapter:
     @property
     def without_dependencies(self) -> bool:
         """Are the requirements all that is needed, whatever the packages themselves ask for?"""
-        return bool(self._metadata.get("tool", {}).get("symacct", {}).get("no-deps"))
+        return bool(_own(self._metadata).get("no-deps"))
 
     @property
     def _metadata(self) -> dict[str, Any]:
-        found = _METADATA.search(self.script.read_text(encoding="utf-8"))
-        if found is None:
-            return {}
-        lines = (line[2:] if line.startswith("# ") else "" for line in found["content"].split("\n"))
-        return tomllib.loads("\n".join(lines))
+        return _metadata(self.script)
 
     def command(self, python: str) -> list[str]:
         """The adapter in an interpreter; isolated, so that it never meets symacct or itself."""
-        return [python, "-I", str(self.script)]
+        return [python, "-I", str(self.script), self.name]
+
+
+def _metadata(script: Path) -> dict[str, Any]:
+    found = _METADATA.search(script.read_text(encoding="utf-8"))
+    if found is None:
+        return {}
+    lines = (line[2:] if line.startswith("# ") else "" for line in found["content"].split("\n"))
+    return tomllib.loads("\n".join(lines))
+
+
+def _own(metadata: dict[str, Any]) -> dict[str, Any]:
+    return dict(metadata.get("tool", {}).get("symacct", {}))
 
 
 def adapters() -> dict[str, Adapter]:
-    """Every bundled adapter by the name of its peer."""
-    scripts = sorted(_FOLDER.glob("[a-z]*.py"))
-    return {name: Adapter(name, s) for s in scripts if (name := s.stem.replace("_", "-"))}
+    """Every bundled adapter by the name of its peer; a script may speak for several."""
+    named = (
+        Adapter(name, script)
+        for script in _FOLDER.glob("[a-z]*.py")
+        for name in _own(_metadata(script)).get("peers", [script.stem.replace("_", "-")])
+    )
+    return {one.name: one for one in sorted(named, key=lambda one: one.name)}
 
 
 def adapter(name: str) -> Adapter:

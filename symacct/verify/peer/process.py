@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import os
+import re
 import selectors
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 from typing import IO, Any
 
 from symacct.kernel import arguments
@@ -21,8 +24,6 @@ from symacct.kernel.errors import DomainError, SymacctError, echo, reason
 from symacct.kernel.exact import Numeric
 from symacct.kernel.memory import new_lock
 from symacct.kernel.parameters import positive
-from symacct.verify.peer import work
-from symacct.verify.peer.incidents import Incidents
 from symacct.verify.peer.protocol import HELLO_LINE, Answer, Ask, Hello
 from symacct.verify.peer.reading import (
     Number,
@@ -37,6 +38,79 @@ from symacct.verify.peer.reading import (
     read_object,
     shown,
 )
+
+# --- what a peer did beside answering
+
+
+_QUOTES = 5
+_DIGITS = re.compile(r"\d+")
+
+
+@dataclass
+class Incidents:
+    """What a peer did beside answering; the first of each kind are quoted, once."""
+
+    noise: int = 0
+    out_of_order: int = 0
+    malformed: int = 0
+    ends: int = 0
+    timeouts: int = 0
+    quotes: list[str] = field(default_factory=list)
+
+    def add(self, kind: str, quote: str) -> None:
+        """Count one, and quote it if it is among the first."""
+        setattr(self, kind, getattr(self, kind) + 1)
+        said = f"{kind.replace('_', ' ')}: {printable(quote, 200)}"
+        alike = {_DIGITS.sub("", quote) for quote in self.quotes}
+        if getattr(self, kind) <= _QUOTES and _DIGITS.sub("", said) not in alike:
+            self.quotes.append(said)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return dict(vars(self))
+
+
+# --- time by work: on a busy machine nothing ends earlier, and nothing is called slow
+
+
+Clock = Callable[[], float]
+#: So many seconds of the wall clock count as one of work where nobody works: all is bounded.
+IDLE = 4.0
+
+
+#: Does the system say what time its processes took?
+TOLD = Path("/proc/self/stat").exists()
+
+
+def of_process(pid: int) -> float | None:
+    """Processor seconds of a process and of its children that ended; None of one that is gone."""
+    row = _row(f"/proc/{pid}/stat")
+    if row is None:
+        return None
+    # After the name, which may hold anything: its own and its children's, user and system.
+    ticks = row.rpartition(")")[2].split()[11:15]
+    return sum(map(int, ticks)) / _ticks()
+
+
+def _row(path: str) -> str | None:
+    """A file of /proc, which is looked at for every answer."""
+    try:
+        file = os.open(path, os.O_RDONLY)
+        try:
+            return os.read(file, 4096).decode(errors="replace")
+        finally:
+            os.close(file)
+    except OSError:
+        return None
+
+
+@functools.cache
+def _ticks() -> int:
+    return os.sysconf("SC_CLK_TCK")
+
+
+# --- the process
+
 
 HELLO_SECONDS = 60.0
 #: So long nobody works before the first answer, until it is said what is waited for.
@@ -95,14 +169,14 @@ class Peer:
         self.command = _words(command)
         self.timeout = _seconds(timeout)
         #: When, by this clock, no answer is waited for any more.
-        self.clock: work.Clock = time.monotonic
+        self.clock: Clock = time.monotonic
         self.until = math.inf
         self.incidents = Incidents()
         #: The times are read while another thread asks: none is read in the middle of a change.
         self._times = new_lock()
         self._child: _Child | None = None
-        #: The seconds that it took to start and to answer the hello; all that starts took.
-        self.greeted = self._starts = 0.0
+        #: The seconds that all starts took, with the hello.
+        self._starts = 0.0
         self._starting: float | None = None
         #: Processor seconds of children that are gone; of this one, when it had said hello.
         self._gone = self._before = self._last = 0.0
@@ -162,16 +236,16 @@ class Peer:
         child = self._child
         if child is None:
             return 0.0
-        if not work.TOLD:
+        if not TOLD:
             return time.monotonic()
-        used = work.of_process(child.process.pid)
+        used = of_process(child.process.pid)
         self._last = self._last if used is None else used
         return self._last
 
     def _stopwatch(self) -> Callable[[], float]:
         """Seconds of work from now on; idle ones count less."""
         busy, wall = self.busy, time.monotonic()
-        return lambda: max(self.busy - busy, (time.monotonic() - wall) / work.IDLE)
+        return lambda: max(self.busy - busy, (time.monotonic() - wall) / IDLE)
 
     def _over(self, spent: Callable[[], float]) -> bool:
         return spent() >= self.timeout or self.clock() >= self.until
@@ -228,9 +302,7 @@ class Peer:
         begun = time.monotonic()
         try:
             row = self._exchange(HELLO_LINE, 0, lambda: self._silent(time.monotonic() - begun))
-            hello = read_hello(row)
-            self.greeted = time.monotonic() - begun
-            return hello
+            return read_hello(row)
         except TimeoutError:
             self._kill()
             self._in_time()

@@ -107,22 +107,28 @@ class AskedPart:
         return inner if self.count == 1 else f"{self.count or 'n'} * {inner}"
 
     def fields(self) -> dict[str, Any]:
-        """The part as the ask's fields."""
-        row: dict[str, Any] = {"mechanism": self.mechanism}
-        for name, value in self.parameters:
-            row |= number_fields(name, value)
-        if self.strategy:
-            row["strategy"] = [list(entries) for entries in self.strategy]
-            row["strategy_float"] = [[float(Fraction(x)) for x in r] for r in self.strategy]
-        if self.sensitivity != "1":
-            row |= number_fields("sensitivity", self.sensitivity)
+        """The part as the ask's fields, each number as its exact text."""
+        row: dict[str, Any] = {"mechanism": self.mechanism, **dict(self.parameters)}
+        row |= {"strategy": [list(line) for line in self.strategy]} if self.strategy else {}
+        row |= {} if self.sensitivity == "1" else {"sensitivity": self.sensitivity}
         row["sampling"] = self.sampling
-        if self.gamma is not None:
-            row |= number_fields("gamma", self.gamma)
-        if self.sampling == "without_replacement":
-            row |= {"sample_size": self.rate.numerator, "dataset_size": self.rate.denominator}
+        row |= {} if self.gamma is None else {"gamma": self.gamma}
         row |= {} if self.inner == 1 else {"inner": self.inner}
         return row | ({"count": self.count} if self.count else {})
+
+    def line(self) -> dict[str, Any]:
+        """The part in the ask's line, beside each number the nearest float64."""
+        row = _with_floats(self.fields())
+        if self.sampling == "without_replacement":
+            row |= {"sample_size": self.rate.numerator, "dataset_size": self.rate.denominator}
+        return row
+
+    def valued(self, value: str) -> AskedPart:
+        """The part with another first parameter, if it has any."""
+        if not self.parameters:
+            return self
+        (name, _), *rest = self.parameters
+        return replace(self, parameters=((name, value), *rest))
 
 
 @dataclass(frozen=True)
@@ -168,20 +174,13 @@ class Ask:
 
     def line(self, number: int) -> str:
         """The ask as one line of JSON."""
-        row: dict[str, Any] = {"id": number, "ask": self.kind}
-        row |= number_fields(AT[self.kind], self.at) if self.at else {}
-        row |= {} if self.within is None else number_fields("epsilon", self.within)
-        row |= {} if self.group == 1 else {"group": self.group}
-        row |= {
-            "expression": self.expression,
-            "parts": [part.fields() for part in self.parts],
-            "adjacency": self.adjacency,
-            "how": dict(self.how),
-        }
-        if self.orders is not None:
-            row["orders"] = list(self.orders)
-            row["orders_float"] = [float(Fraction(order)) for order in self.orders]
-        return json.dumps(row)
+        row = {"id": number, "ask": self.kind, **_with_floats(self.parameters())}
+        row |= {"expression": self.expression, "how": dict(self.how)}
+        return json.dumps(row | {"parts": [part.line() for part in self.parts]})
+
+    def with_part(self, i: int, part: AskedPart) -> Ask:
+        """The question with another part in the place of the i-th."""
+        return replace(self, parts=(*self.parts[:i], part, *self.parts[i + 1 :]))
 
     def built(self, **how: str) -> Ask:
         """This question built another way."""
@@ -193,15 +192,7 @@ class Ask:
         row |= {} if self.within is None else {"epsilon": self.within}
         row |= {} if self.group == 1 else {"group": self.group}
         row["adjacency"] = self.adjacency
-        row["parts"] = [
-            {"mechanism": p.mechanism, **dict(p.parameters), "sampling": p.sampling}
-            | ({} if p.gamma is None else {"gamma": p.gamma})
-            | ({} if p.inner == 1 else {"inner": p.inner})
-            | ({} if p.sensitivity == "1" else {"sensitivity": p.sensitivity})
-            | ({} if not p.strategy else {"strategy": [list(row) for row in p.strategy]})
-            | ({"count": p.count} if p.count else {})
-            for p in self.parts
-        ]
+        row["parts"] = [part.fields() for part in self.parts]
         if self.how:
             row["how"] = dict(self.how)
         if self.orders is not None:
@@ -247,9 +238,22 @@ def _number(text: str) -> str:
     return text
 
 
-def number_fields(name: str, text: str) -> dict[str, Any]:
-    """A number as its exact text and as the nearest float64."""
-    return {name: text, f"{name}_float": float(Fraction(text))}
+#: The fields of an ask that hold no number.
+_WORDS = ("mechanism", "sampling", "adjacency", "parts", "how")
+
+
+def _with_floats(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields, with the nearest float64 beside each number's exact text."""
+    found: dict[str, Any] = {}
+    for name, value in row.items():
+        found[name] = value
+        if name not in _WORDS and not isinstance(value, int):
+            found[f"{name}_float"] = _floats(value)
+    return found
+
+
+def _floats(value: Any) -> Any:
+    return [*map(_floats, value)] if isinstance(value, list) else float(Fraction(value))
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,8 @@ import json
 import math
 import re
 from collections.abc import Callable
-from dataclasses import fields
 from fractions import Fraction
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from symacct.kernel.errors import DomainError, LimitError, SymacctError
 from symacct.kernel.exact import exact
@@ -54,8 +53,6 @@ _ANSWER = {
     "reproduce",
     "seconds",
 }
-_HELLO = {"id", *(field.name for field in fields(Hello))}
-_SUPPORT = {field.name for field in fields(Support)}
 
 
 class ProtocolError(SymacctError):
@@ -105,7 +102,7 @@ def misplaced(row: Row, number: int) -> str:
     if "ask" in row:
         found = f"it echoes the question: found {shown(row)}"
         return f"{found}; needed an answer, such as {line_needed(number)}"
-    if not set(row) & (((_ANSWER if number else _HELLO) | {"error"}) - {"id", "version"}):
+    if not set(row) & (((_ANSWER if number else {"id", *_HELLO}) | {"error"}) - {"id", "version"}):
         return ""
     other = f"with the id {_json(row['id'])}" if "id" in row else 'without an "id"'
     needed = f"the id of the question: {line_needed(number)}"
@@ -180,40 +177,14 @@ def read_hello(row: Row) -> Hello:
 
 
 def _hello(row: Row) -> Hello:
-    _only(row, _HELLO)
-    return Hello(
-        peer=_text(_required(row, "peer"), 80),
-        version=_if_given(row, "version", _version) or "unknown",
-        supports=tuple(
-            map(_support, _listed(_required(row, "supports"), "supports", _MOST_SUPPORTS))
-        ),
-        compose=_if_given(row, "compose", _flag) or False,
-        conversion=_if_given(row, "conversion", lambda value: _one_of(value, CONVERSIONS)),
-        default_orders=_if_given(row, "default_orders", _orders),
-        order_grid=_if_given(row, "order_grid", _flag) or False,
-        negative_epsilon=_if_given(row, "negative_epsilon", _flag) or False,
-        how=_if_given(row, "how", _how) or {},
-    )
+    given = _read({key: value for key, value in row.items() if key != "id"}, _HELLO)
+    return Hello(**{"version": "unknown", **given})
 
 
 def _support(item: object) -> Support:
     if not isinstance(item, dict):
         raise _needed(item, "an object with a 'mechanism'")
-    _only(item, _SUPPORT)
-    row = Support(
-        mechanism=_one_of(_required(item, "mechanism"), tuple(MECHANISMS)),
-        sampling=_if_given(item, "sampling", lambda x: _one_of(x, SAMPLINGS)) or SAMPLINGS[0],
-        adjacency=_if_given(item, "adjacency", lambda x: _one_of(x, ADJACENCIES)) or ADJACENCIES[0],
-        orders=_if_given(item, "orders", lambda x: _one_of(x, ("real", "integer"))) or "real",
-        asks=_if_given(item, "asks", _asks) or ("rdp",),
-        min_order=_if_given(item, "min_order", _order) or Fraction(1),
-        max_order=_if_given(item, "max_order", _order),
-        order_one=_if_given(item, "order_one", _flag) or False,
-        inner=_if_given(item, "inner", _flag) or False,
-        batch=_if_given(item, "batch", _flag) or False,
-        group=_if_given(item, "group", _flag) or False,
-        sensitivity=_if_given(item, "sensitivity", _flag) or False,
-    )
+    row = Support(**_read(item, _SUPPORT))
     _asked_somewhere(row)
     _means_something(row)
     return row
@@ -252,10 +223,6 @@ def _means_something(row: Support) -> None:
         raise _needed(f"'rate' of {row.mechanism}, {row.sampling}", "a row of Poisson samples")
 
 
-def _asks(value: object) -> tuple[str, ...]:
-    return tuple(_one_of(one, KINDS) for one in _listed(value, "asks", len(KINDS)))
-
-
 def _orders(value: object) -> tuple[Fraction, ...] | str:
     if value == "real":
         return "real"
@@ -284,6 +251,10 @@ def _ways(value: object, known: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(way for way in known if way in given)
 
 
+def _among(known: tuple[str, ...]) -> Callable[[object], str]:
+    return lambda value: _one_of(value, known)
+
+
 # --- fields
 
 
@@ -295,10 +266,13 @@ def _only(row: Row, known: set[str]) -> None:
         )
 
 
-def _required(row: Row, key: str) -> object:
-    if key not in row:
-        raise _needed(row, f"{key!r}")
-    return row[key]
+def _read(row: Row, readers: dict[str, Callable[[object], Any]]) -> dict[str, Any]:
+    """The fields that are given, as their readers have them; an error where one is missing."""
+    _only(row, set(readers))
+    for key in _REQUIRED:
+        if key in readers and row.get(key) is None:
+            raise _needed(row, f"{key!r}")
+    return {key: read(row[key]) for key, read in readers.items() if row.get(key) is not None}
 
 
 def _if_given(row: Row, key: str, read: Callable[[object], _T]) -> _T | None:
@@ -313,7 +287,7 @@ def _text(value: object, most: int) -> str:
 
 
 def _version(value: object) -> str:
-    return _text(str(value) if isinstance(value, Number) else value, 80)
+    return _text(str(value) if isinstance(value, Number) else value, 80) or "unknown"
 
 
 def _flag(value: object) -> bool:
@@ -357,6 +331,28 @@ def _seconds(row: Row, measured: float) -> float:
 
 def _needed(found: object, needed: str) -> ProtocolError:
     return ProtocolError(f"found {shown(found)}, needed {needed}")
+
+
+#: How each field is read; one that is absent or null is what the class of the row says.
+_SUPPORT: dict[str, Callable[[object], Any]] = {
+    "mechanism": _among(tuple(MECHANISMS)),
+    "sampling": _among(SAMPLINGS),
+    "adjacency": _among(ADJACENCIES),
+    "orders": _among(("real", "integer")),
+    "asks": lambda value: tuple(map(_among(KINDS), _listed(value, "asks", len(KINDS)))),
+    **dict.fromkeys(("min_order", "max_order"), _order),
+    **dict.fromkeys(("order_one", "inner", "batch", "group", "sensitivity"), _flag),
+}
+_HELLO: dict[str, Callable[[object], Any]] = {
+    "peer": lambda value: _text(value, 80),
+    "version": _version,
+    "supports": lambda value: tuple(map(_support, _listed(value, "supports", _MOST_SUPPORTS))),
+    "conversion": _among(CONVERSIONS),
+    "default_orders": _orders,
+    **dict.fromkeys(("compose", "order_grid", "negative_epsilon"), _flag),
+    "how": _how,
+}
+_REQUIRED = ("mechanism", "peer", "supports")
 
 
 # --- what is shown of a peer's text

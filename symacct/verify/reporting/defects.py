@@ -1,21 +1,155 @@
-"""Findings of one cause counted as one defect: what a maintainer mends once."""
+"""Findings of one kind counted together, and those of one cause as what a maintainer mends once."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 
-from symacct.verify.judging.verdict import ALLOWANCE, CHANCE, SYMPTOMS, VERDICTS, Finding
-from symacct.verify.peer.protocol import ENDS, LARGEST, SAMPLINGS, Ask
-from symacct.verify.reporting.clusters import (
-    BEYOND,
-    NEAR_1,
-    Cluster,
-    about,
-    beyond,
-    region_of_orders,
-)
+from symacct.verify.judging.verdict import ALLOWANCE, CHANCE, SYMPTOM, VERDICTS, Finding, Probe
+from symacct.verify.peer.protocol import ADJACENCIES, ASKED, ENDS, LARGEST, SAMPLINGS, Ask
+
+# --- findings of one kind
+
+
+_LARGE = 4096
+#: Both ends of the axis of orders.
+NEAR_1, BEYOND = "near 1", f"beyond {_LARGE}"
+
+
+@dataclass
+class Cluster:
+    """Findings of one kind, and how to look for the same at another question."""
+
+    worst: Finding
+    probe: Probe
+    count: int = 1
+    simple: Finding | None = None
+    #: A new process, asked nothing else, gives the worst answer again.
+    alone: bool = False
+    #: The same in every run that finds the same kind.
+    identity: str = ""
+
+    @property
+    def shown(self) -> Finding:
+        """The finding to report."""
+        return self.simple or self.worst
+
+    @property
+    def is_simpler(self) -> bool:
+        """Is it shown at another question than the worst, which says all?"""
+        return self.shown.ask != self.worst.ask and self.shown.before is None
+
+    def add(self, found: Finding) -> None:
+        """Count one more, and keep the worse."""
+        self.count += 1
+        if found.severity > self.worst.severity:
+            self.worst = found
+
+
+class Clusters:
+    """All that was found."""
+
+    def __init__(self) -> None:
+        self._of: dict[tuple[str, ...], Cluster] = {}
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+    def note(self, found: Finding | None, probe: Probe) -> None:
+        """Count a finding, if it is one."""
+        if found is None:
+            return
+        key = _key(found)
+        if key in self._of:
+            self._of[key].add(found)
+        else:
+            self._of[key] = Cluster(found, probe, identity="/".join(filter(None, key)))
+
+    def drop(self, cluster: Cluster) -> None:
+        """Forget a cluster that was not confirmed."""
+        self._of = {key: c for key, c in self._of.items() if c is not cluster}
+
+    def complete(self, finish: Callable[[Finding], Finding]) -> None:
+        """Replace what is shown of each by its completed form."""
+        for cluster in self.ranked():
+            cluster.simple = finish(cluster.shown)
+
+    def ranked(self) -> list[Cluster]:
+        """What fails a run first, then what rounding does not explain, then the worst."""
+        return sorted(self._of.values(), key=_rank)
+
+
+def _key(found: Finding) -> tuple[str, ...]:
+    """What findings have in common that are counted as one."""
+    error = found.note.split(":")[0] if found.verdict == "exception" else ""
+    below, rounding = "below" * found.below, "" if found.beyond_rounding else "rounding"
+    return (found.verdict, below, rounding, about(found.ask, found.law), error)
+
+
+def _rank(cluster: Cluster) -> tuple[object, ...]:
+    found = cluster.shown
+    verdict = 0 if found.below else VERDICTS.index(found.verdict)
+    return not found.below, not found.beyond_rounding, verdict, -cluster.worst.severity
+
+
+def region(ask: Ask) -> tuple[object, ...]:
+    """Questions that are alike in what they cost."""
+    parts = tuple((part.mechanism, part.sampling) for part in ask.parts)
+    how = dict(ask.how).get("count"), *beyond(ask)
+    return ask.kind, parts, ask.adjacency, region_of_orders(ask), *how
+
+
+def in_common(a: Ask, b: Ask) -> int:
+    """How much two questions have in common."""
+    same = int(a.at == b.at)
+    for part, other in zip(a.parts, b.parts, strict=False):
+        same += (part.mechanism == other.mechanism) + 2 * (part.parameters == other.parameters)
+        same += part.gamma == other.gamma
+        if part.parameters and other.parameters:
+            near = abs(Fraction(part.parameters[0][1]) / Fraction(other.parameters[0][1]) - 1)
+            same += near < Fraction(1, 100)
+    return same
+
+
+def region_of_orders(ask: Ask) -> str:
+    """Where on the axis of orders an RDP question lies."""
+    if ask.kind != "rdp":
+        return ""
+    alpha = Fraction(ask.at)
+    if alpha < Fraction(11, 10):
+        return NEAR_1
+    if alpha > _LARGE:
+        return BEYOND
+    if alpha.denominator == 1:
+        return "whole" if alpha <= 64 else "whole, large"
+    return "fractional" if alpha <= 64 else "fractional, large"
+
+
+def beyond(ask: Ask) -> list[str]:
+    """What a question is about beside one record, one order and the sensitivity 1."""
+    another = any(part.sensitivity != "1" for part in ask.parts)
+    said = {
+        "several orders at once": ask.batch > 0,
+        "groups of records": ask.group > 1,
+        "another sensitivity": another,
+    }
+    return [what for what, holds in said.items() if holds]
+
+
+def about(ask: Ask, law: str = "") -> str:
+    """What a question is about, without its numbers; a law is not about one region of orders."""
+    parts = sorted({f"{part.mechanism} ({part.sampling.replace('_', ' ')})" for part in ask.parts})
+    region = law or (region_of_orders(ask) and f"{region_of_orders(ask)} orders")
+    how = (f"{key} = {way}" for key, way in ask.how)
+    what = (f"{ask.kind} of {' + '.join(parts)}", ask.adjacency.replace("_", "/"), region, *how)
+    what = (*what, *beyond(ask))
+    return ", ".join(filter(None, what))
+
+
+# --- defects
+
 
 _BELOW = ("unsound", "negative", "zero")
 SIDES = ("too small", "too large")
@@ -150,7 +284,7 @@ def _one_mechanism(cause: Cause, defect: Defect) -> Cause:
 
 def _plainness(cluster: Cluster) -> tuple[bool, bool, bool, int, bool, bool]:
     found = cluster.shown
-    symptom = found.verdict in SYMPTOMS or found.ask.kind != "rdp"
+    symptom = found.verdict == SYMPTOM or found.ask.kind != "rdp"
     parts = len(found.ask.parts)
     rounds = not found.below, not found.beyond_rounding
     nothing = found.beyond_rounding and found.verdict in _BELOW[1:]
@@ -243,7 +377,7 @@ class _Causes:
     def _curves(self, found: Finding) -> Iterator[Cause]:
         """The wrong curves that a finding may be a consequence of, the likeliest first."""
         rounded = not (found.beyond_rounding or found.below) and about(found.ask) in self.kinds
-        symptom = rounded or found.verdict in SYMPTOMS
+        symptom = rounded or found.verdict == SYMPTOM
         ends = [(f"orders {region}",) for region in _ENDS] if symptom else []
         many = [("several runs",)] if any(part.count > 1 for part in found.ask.parts) else []
         whats = self._whats(found)[::-1]
@@ -298,7 +432,7 @@ def _by_itself(found: Finding, what: Cause) -> Cause:
     """The cause of a finding on curves that are right."""
     if not found.beyond_rounding:
         return _ROUNDING
-    if found.verdict in SYMPTOMS:
+    if found.verdict == SYMPTOM:
         return found.law or found.verdict, *what
     if found.split and "series" not in found.note.split(":")[0]:
         return _side(found), found.note.split(":")[0]  # the curve is right, so no series is wrong
@@ -357,7 +491,7 @@ def _side(found: Finding) -> str:
     """Does the answer say that too little is lost, or too much?"""
     largest = found.ask.kind in LARGEST
     small = found.below or found.short or (found.verdict in _BELOW and not largest)
-    if found.verdict in SYMPTOMS and found.ratio is not None:
+    if found.verdict == SYMPTOM and found.ratio is not None:
         small = small or (found.ratio < 1) != largest
     return SIDES[0] if small else SIDES[1]
 
@@ -378,3 +512,34 @@ def _whats(ask: Ask) -> list[Cause]:
     more_than_one = [("in a composition",)] if len(ask.parts) > 1 else []
     asked = [(what,) for what in beyond(ask)]
     return [*more_than_one, *asked, *inside, *several, *single]
+
+
+_SAMPLED = {
+    "none": "without sampling",
+    "poisson": "with Poisson sampling",
+    "without replacement": "with batches of a fixed size",
+}
+
+
+def title(cause: str) -> str:
+    """A cause in the field's words, where it names a kind of sampling in the protocol's.
+
+    >>> title("too small: none: add/remove: Gaussian")
+    'too small: Gaussian noise without sampling, add/remove'
+    >>> title("too small: poisson: add/remove")
+    'too small: mechanisms with Poisson sampling, add/remove'
+    """
+    words = cause.split(": ")
+    place = next((i for i, word in enumerate(words) if word in _SAMPLED), None)
+    if place is None:
+        return cause
+    rest = words[place + 1 :]
+    relations = [word for word in rest if word.replace("/", "_") in ADJACENCIES]
+    mechanisms = [_called(word) for word in rest if word not in relations]
+    what = f"{' '.join(mechanisms) or 'mechanisms'} {_SAMPLED[words[place]]}"
+    return ": ".join((*words[:place], ", ".join((what, *relations))))
+
+
+def _called(word: str) -> str:
+    """A mechanism in words, where the word names one."""
+    return ASKED[word].called if word in ASKED else word

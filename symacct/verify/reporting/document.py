@@ -1,16 +1,200 @@
-"""What is said of a peer, collected once: a terminal, pytest and a page show it."""
+"""What is said of a peer, in sentences, collected once: a terminal, pytest and a page show it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 
+from symacct.kernel import theorem_registry
+from symacct.kernel.answer import rational_text
+from symacct.kernel.errors import SymacctError
 from symacct.results.screen import Part, Verbatim
-from symacct.verify.reporting.defects import Defect
+from symacct.verify.asking.simplify import RIGHT_WITH
+from symacct.verify.judging.bounds import decimal_text
+from symacct.verify.judging.explanation import EVERY, is_float32
+from symacct.verify.judging.verdict import Finding
+from symacct.verify.peer.protocol import CONVERTED, LARGEST, Answer, Ask
+from symacct.verify.reporting.defects import BOTH, SIDES, Defect, title
 from symacct.verify.reporting.judgement import Judgement
-from symacct.verify.reporting.prose import sentences, title
-from symacct.verify.reporting.report import Report, reproduce
+from symacct.verify.reporting.report import Report, reproduce, value_for_json
+
+# --- a defect in sentences
+
+
+_DIGITS = 14
+#: Off by so little, and a float32 number: it may be computed in float32.
+_NEAR = 1e-5
+_FROM_AN_ORDER = RIGHT_WITH.partition("{}")[0] + "α = "
+_MEANT = {
+    "rdp": "the Rényi divergence ε(α) at α = {at}",
+    "epsilon": "the ε at δ = {at}",
+    "delta": "the δ at ε = {at}",
+    "noise": "the least noise for ε = {within} and δ = {at}",
+    "rate": "the largest sampling rate for ε = {within} and δ = {at}",
+    "runs": "the largest number of runs for ε = {within} and δ = {at}",
+    "rho": "the least ρ of zero-concentrated DP",
+    "mu": "the least μ of Gaussian DP",
+    "advantage": "the largest advantage of an attacker, δ(0),",
+}
+#: Where a cause lies, by the word that names it.
+_PLACES = {
+    "rounding to float64": "rounding to float64, where a moment is close to 1",
+    "conversion from RDP": "the conversion from RDP to ε and δ, such as the sign of log δ or the "
+    "division by α − 1; a wrong curve would be a defect of its own",
+    "several runs": "the composition of several runs: no single run was found to be wrong",
+    "several runs in a sample": "the runs that share one sample",
+    "in a composition": "the composition of different mechanisms: none of them alone was found to "
+    "be wrong",
+    "depends on what was asked before": "something that is kept from one question to the next",
+    "answers change by chance": "random numbers",
+}
+
+
+def sentences(defect: Defect) -> list[str]:
+    """What an engineer has to know to mend it, a line each, but for what reproduces it."""
+    found = defect.shown
+    lines = [
+        f"The question: what is {_question(found.ask)}?",
+        " ".join((_answered(found), *_true(found), *_off(found))),
+        _risk(found),
+        *_where(found),
+    ]
+    cause = _cause(defect)
+    if cause:
+        lines.append(f"Likely cause: {cause}.")
+    if defect.advice:
+        lines.append(defect.advice)
+    return lines
+
+
+def _question(ask: Ask) -> str:
+    what = _MEANT[ask.kind].format(at=ask.at, within=ask.within)
+    ways = ", ".join(f"{key} as {way}" for key, way in ask.how)
+    more = [f"under {ask.adjacency.replace('_', '/')}"]
+    more += [f"for datasets that differ in {ask.group} records"] if ask.group > 1 else []
+    more += [f"among the orders {', '.join(ask.orders)}"] if ask.orders is not None else []
+    more += [f"built with {ways}"] if ways else []
+    return f"{what} of {ask.expression}, {', '.join(more)}"
+
+
+def _answered(found: Finding) -> str:
+    if found.verdict == "slow":
+        return f"The peer took {found.note or 'too long'} and was not waited for any longer."
+    if found.verdict == "exception":
+        return f"The peer has no number, but this error: {found.note}."
+    said = f"The peer answers {_number(found.answer)}"
+    if found.other is None or found.note:
+        return f"{said}."
+    ask, other = found.other
+    return f"{said}, and to the question “{_question(ask)}” it answers {_number(other)}."
+
+
+def _number(answer: Answer) -> str:
+    value = value_for_json(answer)
+    if isinstance(value, float) and value.is_integer() and abs(value) < 10**15:
+        return f"{value:.0f}"
+    return str(answer.error if value is None else value)
+
+
+def _true(found: Finding) -> list[str]:
+    truth = found.truth
+    if truth is None:
+        return []
+    low, high = (
+        decimal_text(end, up, _DIGITS) for end, up in ((truth.lower, False), (truth.upper, True))
+    )
+    if low == high:
+        return [f"The truth is {low}."]
+    if truth.exact or found.verdict != "loose":
+        return [f"The truth lies between {low} and {high}."]
+    best = "the best by Rényi orders is" if _is_by_orders(found) else "it is proved to be at most"
+    return [f"The truth is at least {low}, and {best} {high}."]
+
+
+def _is_by_orders(found: Finding) -> bool:
+    """Is it held against the best of all Rényi orders? The exact profile may prove less."""
+    kind = found.ask.kind
+    return kind in CONVERTED and kind not in LARGEST and found.verdict == "loose"
+
+
+def _off(found: Finding) -> list[str]:
+    """By how much, and in which direction."""
+    value, truth = found.answer.finite, found.truth
+    if value is None or truth is None or found.verdict in ("slow", "exception"):
+        return []
+    small = value < truth.lower
+    if not small and value <= truth.upper:
+        return []
+    end, side = (truth.lower, "small") if small else (truth.upper, "large")
+    if end in (0, math.inf) or value <= 0:
+        return [f"The answer is too {side}."]
+    share = value / Fraction(end)
+    what = "the truth" if truth.exact else "what is proved"
+    if abs(share - 1) < Fraction(1, 10**4):
+        gap = rational_text(abs(share - 1), 3, up=False)
+        return [f"The answer is too {side} by a share of {gap} of {what}."]
+    times = rational_text(share, 3, up=False)
+    return [f"The answer is too {side}: it is {times} times {what}."]
+
+
+def _risk(found: Finding) -> str:
+    if found.below and found.beyond_rounding:
+        return "Users of the peer are at risk: less privacy is left than such an answer promises."
+    if found.below:
+        return "Rounding to float64 hardly puts a user at risk, but the answer is no guarantee."
+    if found.verdict == "loose":
+        less = "fewer runs" if found.ask.kind in LARGEST else "more noise"
+        return f"No user is at risk: the guarantee holds, with {less} than needed."
+    if found.answer.finite is None:
+        return "No user is at risk by a wrong number, as the peer gives no number to use."
+    return "This answer puts no user at risk by itself, but other answers of the code may."
+
+
+def _where(found: Finding) -> list[str]:
+    """The notes on a finding as sentences; errors and seconds are in the answer."""
+    if not found.note or found.verdict in ("slow", "exception"):
+        return []
+    return [
+        f"{note[0].upper() if note[0].isascii() else note[0]}{note[1:]}."
+        for note in found.note.split("; ")
+    ]
+
+
+def _cause(defect: Defect) -> str:
+    """What explains the question shown; of answers that depend on earlier ones, that alone."""
+    found = defect.shown
+    if defect.remembers:
+        return _PLACES[defect.cause]
+    if found.formula is not None:
+        if found.formula.startswith(EVERY):
+            return found.formula
+        try:
+            theorem_registry.named(found.formula)
+        except SymacctError:
+            return f"{found.formula}; the answer is what this mistake gives"
+        return f"the answer is the value of the theorem {found.formula}"
+    if found.verdict == "inf" and found.ask.kind == "rdp" and _FROM_AN_ORDER in found.note:
+        return "exp overflows above 1.8e308; sum logarithms"
+    if found.form:
+        return f"the numbers are {found.form}"
+    if found.split:  # whose note says where most of it comes from
+        return ""
+    ratio = found.ratio
+    near = ratio is not None and 0 < abs(ratio - 1) < _NEAR
+    if near and found.answer.finite is not None and is_float32(found.answer.finite):
+        return "a float32 in the computation, as the answer is a float32 number"
+    words = defect.cause.split(": ")
+    known = (_PLACES[word] for word in words if word in _PLACES)
+    if words[0] in (*SIDES, BOTH):
+        where = title(": ".join(words[1:]))
+        return next(known, f"this answer does not show it; look at the code for {where}")
+    return next(known, "")
+
+
+# --- the document
+
 
 _SHOWN, _KINDS = 25, 4  # defects on a screen, and kinds of questions of each
 

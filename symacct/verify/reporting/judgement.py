@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 import functools
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from symacct.kernel import arguments
-from symacct.kernel.errors import SymacctError, echo, reason
 from symacct.verify.judging.verdict import VERDICTS, Finding
 from symacct.verify.peer.protocol import Ask
-from symacct.verify.reporting.clusters import Cluster
-from symacct.verify.reporting.defects import SIDES, Defect
-from symacct.verify.reporting.prose import title
-from symacct.verify.reporting.report import Report
+from symacct.verify.reporting.defects import SIDES, Cluster, Defect, title
+from symacct.verify.reporting.report import Report, stored
 
-_MOST_BYTES = 2**26
 #: A known finding is a new one once it is off by twice as much at its own question, in
 #: |log(value/truth)|, and by so many times as much at any other.
 _WORSE, _MUCH_WORSE = 2.0, 1000.0
 SMALL, LARGE = SIDES
 #: The exit status where too little could be judged, and of a defect of symacct itself.
 NOT_JUDGED = 3
-
-
-class BaselineError(SymacctError):
-    """A file is not the JSON report of an earlier run."""
 
 
 @dataclass(frozen=True)
@@ -202,29 +192,16 @@ class Judgement:
 
 def read(file: str) -> dict[str, KnownFindings]:
     """The findings in what `symacct verify --json` wrote, of each peer."""
-    try:
-        with Path(file).open("rb") as stream:
-            text = stream.read(_MOST_BYTES + 1)
-        if len(text) > _MOST_BYTES:
-            raise BaselineError(f"baseline {echo(file)}: found more than {_MOST_BYTES >> 20} MiB")
-        row = json.loads(text)
+
+    def found(row: Mapping[str, Any]) -> dict[str, KnownFindings]:
         return {
             report["peer"]: KnownFindings(
-                {found["id"]: _known(found, report) for found in report["findings"]}
+                {one["id"]: _known(one, report) for one in report["findings"]}
             )
             for report in row.get("peers", [row])
         }
-    except FileNotFoundError:
-        raise BaselineError(
-            f"baseline {echo(file)}: no such file", remedy="write it first with --json FILE"
-        ) from None
-    except OSError as error:
-        raise BaselineError(f"baseline {echo(file)}: cannot be read ({reason(error)})") from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise BaselineError(
-            f"baseline {echo(file)}: found {type(error).__name__} {echo(error)}, "
-            "needed the JSON that `symacct verify --json` writes"
-        ) from None
+
+    return stored(file, "--json", found)
 
 
 def _known(row: Mapping[str, Any], report: Mapping[str, Any]) -> KnownFinding:

@@ -7,35 +7,51 @@ import json
 import math
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
+from symacct.kernel.errors import SymacctError, echo, reason
 from symacct.verify.judging.bounds import decimal_text
 from symacct.verify.judging.verdict import ALLOWANCE, VERDICTS, Count, Finding
-from symacct.verify.peer.incidents import Incidents
+from symacct.verify.peer.process import Incidents
 from symacct.verify.peer.protocol import AT, HELLO_LINE, Answer, Ask
-from symacct.verify.reporting.clusters import Cluster
-from symacct.verify.reporting.defects import Defect, grouped
+from symacct.verify.reporting.defects import Cluster, Defect, grouped
 from symacct.version import __version__
 
+_MOST_BYTES = 2**26
+_T = TypeVar("_T")
 #: Of the JSON document, described in docs/verification.md; another number when a field changes.
 SCHEMA = 2
 
 
 @dataclass(frozen=True)
 class PlottedError:
-    """One answer for a plot: its relative error, against order, noise and rate."""
+    """One answer to a question of one mechanism, and how far it is from the truth."""
 
-    alpha: float
-    scale: float
-    gamma: float | None
-    error: float
-    label: str
     ask: Ask
-    #: The distance from the truth in units in its last place.
+    #: Relative to the truth, negative where it is below.
+    error: float
+    #: In units in the last place of the truth.
     ulps: float = 0.0
+
+    @property
+    def alpha(self) -> float:
+        """The order."""
+        return float(Fraction(self.ask.at))
+
+    @property
+    def scale(self) -> float:
+        """The first parameter of the mechanism."""
+        return float(Fraction(self.ask.parts[0].parameters[0][1]))
+
+    @property
+    def gamma(self) -> float | None:
+        """The sampling rate; None where nothing is sampled."""
+        part = self.ask.parts[0]
+        return None if part.gamma is None else float(Fraction(part.gamma))
 
 
 @dataclass
@@ -207,7 +223,7 @@ def call(ask: Ask) -> str:
 def reproduce(found: Finding, command: Sequence[str]) -> str:
     """Lines that show the finding in the peer alone: its own code, or the protocol's line."""
     asks = [] if found.before is None else [found.before]
-    if found.verdict in ("inconsistent", "jump") and found.other is not None:
+    if found.verdict == "inconsistent" and found.other is not None:
         other_ask, other = found.other
         if other.reproduce and found.answer.reproduce and found.before is None:
             return "\n".join([*other.reproduce, *_going_on(other, found.answer)])
@@ -240,3 +256,26 @@ def value_for_json(answer: Answer) -> float | str | None:
 def finite_or_text(x: float | None) -> float | str | None:
     """x for JSON, which has no inf."""
     return x if x is None or math.isfinite(x) else str(x)
+
+
+class StoredError(SymacctError):
+    """A file is not what an earlier run wrote."""
+
+
+def stored(file: str, option: str, read: Callable[[Any], _T]) -> _T:
+    """What `read` has of the JSON that an earlier run wrote by this option."""
+    try:
+        with Path(file).open("rb") as stream:
+            text = stream.read(_MOST_BYTES + 1)
+        if len(text) > _MOST_BYTES:
+            raise StoredError(f"{echo(file)}: found more than {_MOST_BYTES >> 20} MiB")
+        return read(json.loads(text))
+    except OSError as error:
+        hint = f"write it first with {option} FILE" if isinstance(error, FileNotFoundError) else ""
+        found = f"{echo(file)}: cannot be read ({reason(error)})"
+        raise StoredError(found, remedy=hint) from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise StoredError(
+            f"{echo(file)}: found {type(error).__name__} {echo(error)}, "
+            f"needed the JSON that `symacct verify {option}` wrote"
+        ) from None

@@ -123,6 +123,12 @@ def claimed(ask):
     return {"claims": "WBK19-T27" if alpha <= 256 else "WBK19-T9"}
 
 
+def answered(value, begun, lines, **more):
+    """The fields of a value: the time since it was begun, and the lines that print it."""
+    seconds = time.perf_counter() - begun
+    return {"value": repr(float(value)), "seconds": seconds, "reproduce": lines, **more}
+
+
 def hello_of(distribution, kinds, asks, **more):
     """Who computes, and what may be asked: `kinds` are (mechanism, sampling, adjacency)."""
     return {
@@ -175,7 +181,7 @@ def by_module(place, needed, functions, spent, taken=lambda ask, at: at, summed=
         at, total = taken(ask, at), summed or total_rdp
         if way in ("asked", "twice"):
             total(peer, ask, given, at if way == "twice" else 3.5)
-        begun, extra = time.perf_counter(), dict[str, object]()
+        begun, extra = time.perf_counter(), {}
         rdp, source = total(peer, ask, given, at)
         if ask["ask"] == "rdp":
             value, item = (rdp, "") if index is None else (rdp[index], f"[{index}]")
@@ -183,10 +189,9 @@ def by_module(place, needed, functions, spent, taken=lambda ask, at: at, summed=
             lines = [f"print(({whole}){item})"]
         else:
             value, best, question = spent(peer, ask, at, rdp)
-            extra["alpha"] = repr(float(best))
+            extra = {"alpha": repr(float(best))}
             lines = [f"orders = {shown_orders(at)}", f"rdp = {source}", f"print({question})"]
-        extra["seconds"] = time.perf_counter() - begun
-        return {"value": repr(float(value)), "reproduce": [*loading(place), *lines], **extra}
+        return answered(value, begun, [*loading(place), *lines], **extra)
 
     return answer
 
@@ -223,8 +228,13 @@ def total_rdp(peer, ask, given, at):
 # --- line by line
 
 
-def speak(hello, answer):
-    """Answer line by line: hello() and answer(ask) give an answer's fields, or raise."""
+def speak(*peers):
+    """Answer line by line as the peer that the command names, or the first.
+
+    Each is a name, a hello() and an answer(ask), which give an answer's fields or raise.
+    """
+    named = {name: (hello, answer) for name, hello, answer in peers}
+    hello, answer = named[sys.argv[1] if len(sys.argv) > 1 else peers[0][0]]
     warnings.simplefilter("ignore")
     for line in sys.stdin.buffer:
         given, ask = _read(line)
