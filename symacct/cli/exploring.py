@@ -207,7 +207,10 @@ def calibrate_command(
         found = calibrate_risk(m, digits=digits, **risks).under(said)
         shown = replace(found, value=replace(found.value, digits_asked=digits))
         return Reply(found.as_dict, lambda: [Labelled(shown.rows())])
-    if epsilon is None or delta is None:
+    if (epsilon is None) != (delta is None):
+        given, rest = ("--epsilon", "--delta 1e-5") if delta is None else ("--delta", "--epsilon 1")
+        raise InputError(f"found {given} alone; add {rest}")
+    if epsilon is None:
         raise InputError(
             "needed a target, such as --epsilon 1 --delta 1e-5, --rho 0.5, --advantage 0.1, or "
             "--tpr, --mu, --bayes-success or --reconstruction"

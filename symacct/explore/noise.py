@@ -66,7 +66,8 @@ class _RunTarget(Target):
         self.shown = arguments.digits(digits)
         self.run = run
         self.prepare(rational(epsilon, "epsilon"), delta, self.shown, how)
-        self.symbol: Any = SimpleNamespace(name="noise_multiplier", is_integer=False)
+        self.symbol: Any = SimpleNamespace(name="noise_multiplier")
+        self.is_whole = False
 
     def at(self, value: Fraction) -> Node:
         return dp_sgd(noise_multiplier=value, **self.run)
