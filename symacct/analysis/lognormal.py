@@ -142,12 +142,10 @@ class Lognormal:
         found = np.concatenate([np.zeros((1, u.size)), by_angle, by_tilt, least + by_tilt, aside])
         return np.asarray(np.clip(found, 0.0, math.pi / self.s * _INSIDE))
 
-    def log_bounds(self, u: Floats, place: float, count: float) -> tuple[Floats, Floats]:
-        """About the least bound of log|e^{uK} φ(u)^t|, and the y of it."""
-        y = self.tilts(u)
-        every = self._log_bounds(u, y, place, count)
-        best = every.argmin(axis=0), np.arange(u.size)
-        return every[best], y[best]
+    def log_bounds(self, u: Floats, place: float, count: float) -> Floats:
+        """About the least bound of log|e^{uK} φ(u)^t|."""
+        found: Floats = self._log_bounds(u, self.tilts(u), place, count).min(axis=0)
+        return found
 
     def tilt_for_all(self, u: Floats, place: float, count: float) -> float:
         """About the y that bounds the largest best."""
@@ -404,8 +402,7 @@ def _log_sizes(
 ) -> Floats:
     with np.errstate(all="ignore"):
         u, log_weight = places(scale, angle, theta)
-        bounds, _ = law.log_bounds(u, place, count)
-        found = bounds + log_weight
+        found = law.log_bounds(u, place, count) + log_weight
     return np.where(np.isfinite(found) | (found == -np.inf), found, np.inf)
 
 
@@ -553,50 +550,6 @@ class LognormalMoments(SumMoments):
         return geometric_tail((theta * h * end).exp() * here**self.count * ratio, ratio)
 
 
-# --- the sum in float64
-#
-# E(K − S)₊ on a hyperbola in float64, to choose where it is asked for in balls.
-
-_REACH, _SKETCH_STEP = 12.0, 0.1  # of a line, and the spacing on it in units of 1/s at most
-_SKETCH_ASIDE = 0.4  # of an angle, by which a line is off one on which nothing falls
-_NOISE = 1e-15
-
-
-@dataclass(frozen=True, eq=False)
-class Sketch:
-    """The nodes of a plan."""
-
-    law: Lognormal
-    count: int
-    place: float
-    plan: Hyperbola
-
-    @cached_property
-    def _terms(self) -> tuple[Floats, Floats]:
-        """u, and log of its term without e^{uK}."""
-        plan, law = self.plan, self.law
-        u, _ = places(plan.scale, plan.angle, plan.step * np.arange(plan.last + 1))
-        _, y = law.log_bounds(u, self.place, self.count)
-        least = (np.angle(u) - math.pi / 2 + _SKETCH_ASIDE) / law.s
-        y = np.maximum(y, np.maximum(least, 0.0))[:, None]
-        x = np.arange(-_REACH, _REACH, min(_SKETCH_STEP, _SKETCH_STEP / law.s))
-        z = x - 1j * y
-        exponents = -(z**2) / 2 - u[:, None] * np.exp(law.s * z - law.s**2 / 2)
-        phi = np.exp(exponents).sum(axis=1) * (x[1] - x[0]) / math.sqrt(2 * math.pi)
-        slope = plan.scale * np.cos(plan.angle - 1j * plan.step * np.arange(plan.last + 1))
-        shares = np.full(u.size, plan.step / math.pi)
-        shares[0] /= 2
-        return u, self.count * np.log(phi) + np.log(slope / u**2 * shares)
-
-    def value(self, place: float) -> tuple[float, float]:
-        """E(K − S)₊ and about how much of it is rounding."""
-        u, logs = self._terms
-        with np.errstate(all="ignore"):
-            terms = np.exp(logs + u * place)
-        noise = _NOISE * (1 + self.count) * float(np.abs(terms).max())
-        return float(terms.real.sum()), noise
-
-
 # --- the shortfall
 #
 # E(K − S)₊ of a sum S of t independent lognormal variables of mean 1, in balls.
@@ -677,7 +630,7 @@ class Shortfall:
         """The nats that φ is needed to at each node."""
         plan, t = self.plan, self.count
         u, log_weights = places(plan.scale, plan.angle, plan.step * np.arange(plan.last + 1))
-        bounds, _ = self.law.log_bounds(u, self.place, t)
+        bounds = self.law.log_bounds(u, self.place, t)
         log_phi = (bounds - self.place * u.real) / t
         off = plan.log_error - math.log(plan.step * (plan.last + 1) * t)
         needs = log_weights + bounds - log_phi - off

@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 from flint import arb, ctx
 
-from symacct.analysis.lognormal import Lognormal, Shortfall, Sketch, hyperbola
+from symacct.analysis.lognormal import Lognormal, Shortfall, hyperbola
 from symacct.analysis.normal_tails import hockey_stick
 from symacct.kernel import deadline
 from symacct.kernel.errors import AssumptionError, PrecisionError
@@ -30,8 +30,6 @@ _SPARE, _ROUNDED = 3.0, 4.0  # nats
 _FAR, _ENOUGH = 6.5, 192  # s beyond which no contour is short, and bits that tell all there is
 _PARTS = np.linspace(0.4, 0.9, 11).tolist()  # of log K
 _CELL, _WIDEST = 0.5, 0.25  # of the loss's deviation, and losses: places that share a contour
-_NEARBY = 4.0  # cells that a sketch serves
-_SKETCHED, _TELLS = 20.0, 1e3  # nats of a sketch, and times its rounding of what it tells
 _ATTEMPTS, _HALVINGS, _FARTHEST, _TINY = 5, 60, 1e4, 1e-300
 _FEW_BITS = 64
 _ORDERS = np.geomspace(0.1, 1e6, 120)
@@ -101,40 +99,8 @@ class AllocatedGaussian(AllocationLoss):
         return np.asarray(found)
 
     def about_root(self, log_delta: float, reverse: bool) -> float:
-        """About the ε of a δ, by the sum in float64 where that tells."""
-        y = _halved(lambda y: self._log_about(y, reverse) - log_delta)
-        for _ in range(_ATTEMPTS):
-            try:
-                sketch, start = self._sketch(y, reverse, log_delta), y
-            except PrecisionError:
-                return y
-
-            def above(y: float, sketch: Sketch = sketch) -> float:
-                return self._log_sketched(sketch, y, reverse) - log_delta
-
-            width = _NEARBY * self._cell
-            low, high = max(start - width, 0.0), start + width
-            if not (math.isfinite(above(low)) and math.isfinite(above(high))):
-                return start
-            y = _halved(above, low, high)
-            if low < y < high:
-                break
-        return y
-
-    def _sketch(self, y: float, reverse: bool, log_delta: float) -> Sketch:
-        place = self.steps * math.exp(-y if reverse else y)
-        log_error = log_delta + math.log(self.steps) - (y if reverse else 0.0) - _SKETCHED
-        plan = hyperbola(self.law, place, self.steps, log_error)
-        return Sketch(self.law, self.steps, place, plan)
-
-    def _log_sketched(self, sketch: Sketch, y: float, reverse: bool) -> float:
-        """log D(y), or NaN where rounding is most of it."""
-        t = self.steps
-        value, noise = sketch.value(t * math.exp(-y if reverse else y))
-        if not reverse:
-            value -= t * math.expm1(y)
-        scale = y - math.log(t) if reverse else -math.log(t)
-        return math.log(value) + scale if value > _TELLS * noise else math.nan
+        """About the ε of a δ, as if log S were normal, or one W far from 1."""
+        return _halved(lambda y: self._log_about(y, reverse) - log_delta)
 
     def _log_about(self, y: float, reverse: bool) -> float:
         """log D(y) as if log S were normal, or one W far from 1; added by a moment."""
@@ -255,13 +221,12 @@ def _log_size(value: arb) -> float:
         return float(abs(value).upper().log()) if value.is_finite() else math.inf
 
 
-def _halved(above: Callable[[float], float], low: float = 0.0, high: float = 0.0) -> float:
-    """Where a falling function crosses 0; its upper end is looked for if none is given."""
-    if not high:
-        high = 1.0
-        while above(high) > 0 and high < _FARTHEST:
-            deadline.check()
-            high *= 2
+def _halved(above: Callable[[float], float]) -> float:
+    """Where a falling function crosses 0."""
+    low, high = 0.0, 1.0
+    while above(high) > 0 and high < _FARTHEST:
+        deadline.check()
+        high *= 2
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if above(middle) > 0 else (low, middle)
