@@ -6,11 +6,10 @@ Its profile is the largest one of all of them, (e^{ε/2} − e^{y/2})²/(e^ε �
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import lru_cache
 
-from flint import acb, arb, ctx
+from flint import arb, ctx
 
 from symacct.kernel import symbols
 from symacct.kernel.arithmetic import BALL
@@ -35,19 +34,6 @@ class BoundedRange(DensityLoss):
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
         return several_runs(self.pure, 1, y)
-
-    def log_decay(self, a: float, t: float) -> float:
-        """At most by |sinh((z−½)ε)| <= cosh((a−½)ε) in F: far away no sum of float64 tells."""
-        size = float(self.pure)
-        most = math.cosh((a - 0.5) * size) / math.sinh(size / 2)
-        return min(super().log_decay(a, t), math.log(most / math.hypot(2 * a - 1, 2 * t)))
-
-    def decay(self, a: float, t: float, slack: float) -> arb:
-        """At most by |sinh((z−½)ε)| <= cosh((a−½)ε) in F, where that is less."""
-        half = BALL.number(self.pure) / 2
-        most = ((2 * arb(a) - 1) * half).cosh() / half.sinh()
-        far: arb = (most / abs(acb(2 * arb(a) - 1, 2 * arb(t)))).log()
-        return far.min(super().decay(a, t, slack))
 
     def largest(self, reverse: bool) -> arb:
         return BALL.number(self.pure)
