@@ -1,9 +1,38 @@
-"""Part: one mechanism's pair (P, Q), by the law of its privacy loss L = log dP/dQ."""
+"""The base class of the privacy losses, and what a new one has to say.
+
+A loss is the law of L = log dP/dQ for one pair (P, Q): two laws that one run of a mechanism may
+have on neighbouring datasets. Over the outcomes that both laws have, F(z) = E_Q[(P/Q)^z] is what a
+Rényi curve is at real orders, here at complex ones. Each kind of loss is one class, a frozen
+dataclass in `profile/losses/`, whose fields are exact numbers and define the two laws. All that
+the ways to a profile, the operations and the printers want to know of a loss they ask the loss, by
+the names of this page; none of them asks which class it is.
+
+Who adds a loss writes:
+
+- always `symmetric`, `mass_at_infinity`, `hockey_stick` (the profile of one run, in balls) and
+  `float_moments` (float64, which steers and proves nothing); `sampled`, where a pair is known for
+  a sample;
+- for a sum over complex orders of many runs the four `log_decay`, `log_values` (complex128),
+  `terms` and `transform` (balls), and `decay`, a bound of |F| far out. A loss that is summed over
+  nodes gets them from `SummedLoss`, a mean of other losses from `MixtureMoments`; one whose
+  moments are not known at complex orders is a `ProfileOnly` and is laid on a grid by
+  `hockey_stick` alone;
+- its ends: `largest`, and `exact_largest` where a number is known;
+- where it has them, the traits below, each with a default that is on the safe side: is it atomic,
+  or of densities, do its ends have mass, does its F turn at some frequencies, how long does a value
+  take;
+- where they are known, other laws made of it: `exchanged`, `fixed_size_pair`, `allocated`;
+  `joined`, runs that are one loss; and its closed forms: `finite`, `lattice`, `form_of_runs`;
+- `proof`, where the profile of one run is proved, and `in_latex`, the two laws as they are printed.
+
+The operations' pairs (`dominating/pairs.py`) then say which mechanism has the loss.
+"""
 
 from __future__ import annotations
 
 import functools
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import NoReturn, Protocol
 
@@ -14,7 +43,6 @@ from symacct.kernel.errors import PrecisionError
 from symacct.kernel.exact import Exact
 from symacct.kernel.sums import balls
 
-# What a Rényi curve is at real orders, F(z) = E_Q[(P/Q)^z] is at complex ones.
 Floats = np.ndarray
 
 
@@ -65,87 +93,103 @@ class Factor(Protocol):
         """ess sup of the finite L under P; of −L under Q if `reverse`; ∞ where there is none."""
 
 
-class Part(Factor, Protocol):
-    """A pair (P, Q) that one run of a mechanism has.
+class Part(ABC):
+    """A pair (P, Q) that one run of a mechanism has, by the law of its privacy loss.
 
-    Over the outcomes that both laws have F(z) = E_Q[(P/Q)^z]. `symmetric` where an involution that
-    keeps the measure exchanges P and Q. What steers is float64 and proves nothing; the rest is
-    balls at flint's current precision.
+    What steers is float64 and proves nothing; the rest is balls at flint's current precision.
     """
 
+    # --- traits
+
+    has_moments = True  # at complex orders, which a contour sums
+    is_costly = False  # a value of D takes as long as thousands of others
+    has_an_end = False  # a largest loss, next to which D falls like a power of what is left
+
     @property
+    @abstractmethod
     def symmetric(self) -> bool:
-        """Has (Q, P) the same profile?"""
+        """Does an involution that keeps the measure exchange P and Q? Then so do their profiles."""
 
     @property
     def decays_slowly(self) -> bool:
         """May its moments not fall, or too slowly for a contour of few runs?"""
+        return False
 
+    # --- laws that are made of it
+
+    @abstractmethod
     def sampled(self, gamma: Exact) -> Part:
-        """(1−γ)Q + γP against Q, 0 < γ < 1."""
+        """(1−γ)Q + γP against Q, 0 < γ < 1; AssumptionError where it is not known."""
 
+    # --- float64: where to look
+
+    @abstractmethod
     def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
         """log F and the variance of L under the tilted law, at real orders; float64."""
 
+    @abstractmethod
     def log_decay(self, a: float, t: float) -> float:
         """About `decay`; float64."""
 
+    @abstractmethod
     def log_values(self, line: OrderLine) -> Floats:
         """About log of `transform`, on a line from 0 on; complex128."""
-
-    def frequencies(self) -> list[arb]:
-        """The losses ℓ at which F turns, F(a+iu) = Σ e^{iuℓ} f(u); [] where f would not be slow."""
-
-    def amplitude_bounds(self, a: float, t: float, length: int) -> list[arb_poly]:
-        """Bounds of |f^{(j)}(u)|/j! for all u >= t > 0 and j < length, for each of these losses."""
-
-    def hockey_stick(self, y: arb, reverse: bool) -> arb:
-        """H_{e^y}(P‖Q) = P(L > y) − e^y Q(L > y) in closed form; of (Q, P) if `reverse`."""
-
-    def exact_largest(self, reverse: bool) -> Exact | None:
-        """The largest loss as an exact number, where one is known."""
-
-    def mass_at_infinity(self, reverse: bool) -> Exact:
-        """P(L = ∞); Q(L = −∞) if `reverse`."""
-
-
-class UsualPart:
-    """What many pairs have: no largest loss that is known, and none where F turns.
-
-    All of it is on the safe side; how much has an infinite loss each pair says for itself.
-    """
-
-    def frequencies(self) -> list[arb]:
-        """None."""
-        return []
-
-    def amplitude_bounds(self, a: float, t: float, length: int) -> list[arb_poly]:
-        """None."""
-        return []
-
-    def largest(self, reverse: bool) -> arb:
-        """No loss is the largest."""
-        return arb("inf")
-
-    def exact_largest(self, reverse: bool) -> Exact | None:
-        """None is known."""
-        return None
-
-
-class ProfileOnly(UsualPart):
-    """What parts share of which D(y) is known, and mostly no moment at a complex order.
-
-    They are laid on a grid.
-    """
-
-    decays_slowly = True
-    has_moments = False  # at complex orders; but some have
-    is_costly = False  # a value of D
-    has_an_end = False  # a largest loss, next to which D falls like a power of what is left
 
     def about_root(self, log_delta: float, reverse: bool) -> float | None:
         """About where D is e^{log_delta}, in float64, where that is told without moments."""
         return None
+
+    # --- balls: what is proved
+
+    @abstractmethod
+    def terms(self, line: OrderLine, need: float) -> int:
+        """How many are summed for each node of `transform`."""
+
+    @abstractmethod
+    def transform(self, line: OrderLine, need: float) -> list[acb]:
+        """F on a line, each to an absolute error of about e^{−need} F(a)."""
+
+    @abstractmethod
+    def decay(self, a: float, t: float, slack: float) -> arb:
+        """An upper bound of log|F(a+is)| for all |s| >= t, within about `slack` of the best."""
+
+    def frequencies(self) -> list[arb]:
+        """The losses ℓ at which F turns, F(a+iu) = Σ e^{iuℓ} f(u); [] where f would not be slow."""
+        return []
+
+    def amplitude_bounds(self, a: float, t: float, length: int) -> list[arb_poly]:
+        """Bounds of |f^{(j)}(u)|/j! for all u >= t > 0 and j < length, for each of these losses."""
+        return []
+
+    @abstractmethod
+    def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        """H_{e^y}(P‖Q) = P(L > y) − e^y Q(L > y) in closed form; of (Q, P) if `reverse`."""
+
+    def largest(self, reverse: bool) -> arb:
+        """ess sup of the finite L under P; of −L under Q if `reverse`; ∞ where there is none."""
+        return arb("inf")
+
+    def exact_largest(self, reverse: bool) -> Exact | None:
+        """The largest loss as an exact number, where one is known."""
+        return None
+
+    @abstractmethod
+    def mass_at_infinity(self, reverse: bool) -> Exact:
+        """P(L = ∞); Q(L = −∞) if `reverse`."""
+
+
+class ProfileOnly(Part):
+    """What losses share of which D(y) is known, and mostly no moment at a complex order.
+
+    They are laid on a grid.
+    """
+
+    has_moments = False  # but some have
+
+    @property
+    def decays_slowly(self) -> bool:
+        """No moment is known to fall."""
+        return True
 
     def log_decay(self, a: float, t: float) -> float:
         """No moment is known."""

@@ -21,7 +21,7 @@ from symacct.profile.losses.density.densities import DensityLoss
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.integer_noise import IntegerLoss
-from symacct.profile.part import Part, ProfileOnly
+from symacct.profile.part import Part
 
 Runs = tuple[tuple[Part, int], ...]
 
@@ -77,28 +77,24 @@ class DirectedRuns:
     @property
     def have_moments(self) -> bool:
         """Are there moments at complex orders, which a contour sums?"""
-        return all(part.has_moments for part in self._by_their_profile)
+        return all(part.has_moments for part, _ in self.runs)
 
     @property
     def are_costly(self) -> bool:
         """Does a value of some part's profile take as long as thousands of others?"""
-        return any(part.is_costly for part in self._by_their_profile)
-
-    @property
-    def _by_their_profile(self) -> list[ProfileOnly]:
-        return [part for part, _ in self.runs if isinstance(part, ProfileOnly)]
+        return any(part.is_costly for part, _ in self.runs)
 
     @property
     def have_an_end(self) -> bool:
         """Is there a largest loss, next to which D falls like a power, and a value of D cheap?"""
-        cheap = self.densities or any(part.has_an_end for part in self._by_their_profile)
+        cheap = self.densities or any(part.has_an_end for part, _ in self.runs)
         return bool(cheap and self.largest.is_finite())
 
     def about_root(self, log_delta: float) -> float:
         """About the ε of a δ: by the part that is run, if it tells, or by moments; float64."""
         found = None
-        if len(self.runs) == 1 and self.count == 1 and self._by_their_profile:
-            found = self._by_their_profile[0].about_root(log_delta, self.reverse)
+        if len(self.runs) == 1 and self.count == 1:
+            found = self.runs[0][0].about_root(log_delta, self.reverse)
         return self.moments.saddle_epsilon(log_delta) if found is None else found
 
     # --- ends of the loss

@@ -17,7 +17,7 @@ from symacct.kernel.arithmetic.ball import decide
 from symacct.kernel.errors import PrecisionError, echo
 from symacct.kernel.exact import Exact
 from symacct.kernel.memory import cached_property
-from symacct.profile.part import Floats, OrderLine, log_turning
+from symacct.profile.part import Floats, OrderLine, Part, log_turning
 from symacct.profile.sums.power_sums import sums_on_a_line
 
 _EXPONENTIAL = 16  # products that one takes
@@ -26,7 +26,7 @@ Masses = tuple[tuple[Exact, Exact], ...]
 
 
 @dataclass(frozen=True)
-class Atoms:
+class Atoms(Part):
     """The exact masses (p, q) of every outcome, and the sampling rate `gamma` in (0, 1].
 
     F(z) = Σ q (p/q)^z over the outcomes that both laws have.

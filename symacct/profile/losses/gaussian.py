@@ -15,17 +15,16 @@ from symacct.kernel.exact import Exact
 from symacct.profile.losses.fixed_size.gaussian import FixedSizeGaussian
 from symacct.profile.losses.normal_mixtures import NormalMixtures
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
-from symacct.profile.part import Floats, OrderLine, UsualPart
+from symacct.profile.part import Floats, OrderLine, Part
 
 
 @dataclass(frozen=True)
-class GaussianLoss(UsualPart):
+class GaussianLoss(Part):
     """`ratio` = Δ²/σ², summed over all the Gaussian runs: F(z) = e^{(z²−z)s²/2}."""
 
     ratio: Exact
 
     symmetric = True  # z ↦ 1 − z exchanges the two laws
-    decays_slowly = False
 
     def sampled(self, gamma: Exact) -> SampledGaussian:
         """(1−γ)Q + γP against Q."""

@@ -43,7 +43,7 @@ class IntegerLoss(SummedLoss):
     decays_slowly = True
 
     @property
-    def symmetric(self) -> bool:  # type: ignore[override]
+    def symmetric(self) -> bool:
         """Does k ↦ Δ − k exchange the two laws?"""
         return self.gamma == 1
 

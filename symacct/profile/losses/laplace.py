@@ -40,7 +40,7 @@ class LaplaceLoss(SummedLoss):
     decays_slowly = True
 
     @property
-    def symmetric(self) -> bool:  # type: ignore[override]
+    def symmetric(self) -> bool:
         """x ↦ s − x exchanges the two laws where nothing is sampled."""
         return self.gamma == 1
 

@@ -11,7 +11,7 @@ from flint import acb, arb
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.errors import AssumptionError
 from symacct.kernel.exact import Exact
-from symacct.profile.part import Floats, OrderLine, Part, UsualPart
+from symacct.profile.part import Floats, OrderLine, Part
 
 _NEAR = 1e-3  # of an order, by which its neighbour tells the mean of the loss
 
@@ -55,7 +55,7 @@ class MixtureMoments:
 
 
 @dataclass(frozen=True)
-class MixedLoss(MixtureMoments, UsualPart):
+class MixedLoss(MixtureMoments, Part):
     """The pair `first` with probability `share`, else `second`; F(z) is the mean of theirs."""
 
     first: Part

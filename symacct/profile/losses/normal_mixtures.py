@@ -130,7 +130,7 @@ class NormalMixtures(SummedLoss):
     decays_slowly = True
 
     @property
-    def symmetric(self) -> bool:  # type: ignore[override]
+    def symmetric(self) -> bool:
         """Does x ↦ −x, moved, exchange them?"""
         centre = self.upper[0][1] + self.lower[-1][1]
         return tuple((w, centre - j) for w, j in reversed(self.lower)) == self.upper

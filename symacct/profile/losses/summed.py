@@ -14,7 +14,7 @@ from symacct.kernel import deadline
 from symacct.kernel.errors import AssumptionError, LimitError
 from symacct.kernel.exact import Exact
 from symacct.kernel.sums.balls import within
-from symacct.profile.part import Floats, OrderLine, Part, UsualPart, log_turning
+from symacct.profile.part import Floats, OrderLine, Part, log_turning
 from symacct.profile.sums.power_sums import sums_on_a_line
 from symacct.profile.sums.tail_maximum import SHARE, End, TransformOnLine, second_moment_bound
 
@@ -43,16 +43,19 @@ class Sample:
         return sum(self.weights, within(self.error))
 
 
-class SummedLoss(UsualPart):
+class SummedLoss(Part):
     """What pairs share that are swapped by an involution and summed over nodes.
 
     A subclass says `floats`, `sample` and `decay_constants`, and `least_order`, the least order
     that it may be asked at.
     """
 
-    symmetric = True
-    decays_slowly = False
     least_order = -math.inf
+
+    @property
+    def symmetric(self) -> bool:
+        """An involution swaps the two laws."""
+        return True
 
     def floats(self, least: float, most: float) -> Grid:
         """log of Q's masses, and the losses, for orders from `least` to `most`; float64.

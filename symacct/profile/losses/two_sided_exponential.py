@@ -17,11 +17,11 @@ from flint import acb, arb
 from symacct.kernel.errors import AssumptionError
 from symacct.kernel.exact import Exact
 from symacct.kernel.sums.balls import ball
-from symacct.profile.part import Floats, OrderLine, UsualPart
+from symacct.profile.part import Floats, OrderLine, Part
 
 
 @dataclass(frozen=True)
-class TwoSidedExponential(UsualPart):
+class TwoSidedExponential(Part):
     """`alpha` > 1, at which the moments end."""
 
     alpha: Fraction

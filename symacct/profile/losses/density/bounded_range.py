@@ -29,7 +29,7 @@ class BoundedRange(DensityLoss):
     pure: Exact
 
     @property
-    def symmetric(self) -> bool:  # type: ignore[override]
+    def symmetric(self) -> bool:
         return True
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:

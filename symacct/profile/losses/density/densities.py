@@ -97,7 +97,7 @@ class DensityLoss(SummedLoss):
     decays_slowly = True
 
     @property
-    def symmetric(self) -> bool:  # type: ignore[override]
+    def symmetric(self) -> bool:
         """Does a known involution exchange the two laws?"""
         P, Q = self.pair.overlap.P, self.pair.overlap.Q  # noqa: N806
         return self.pair.gamma == 1 and type(P) is type(Q) and P.is_swapped_with(Q)

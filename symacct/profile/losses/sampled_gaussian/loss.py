@@ -26,7 +26,7 @@ from symacct.profile.losses.sampled_gaussian.frame import (
     log_shrink,
     lowest,
 )
-from symacct.profile.part import Floats, OrderLine, UsualPart, log_turning, rounded_down
+from symacct.profile.part import Floats, OrderLine, Part, log_turning, rounded_down
 from symacct.profile.sums.power_sums import power_sums
 
 _ANGLES = np.array([0.1, 0.3, 0.5, 0.7, 0.9, 1.05, 1.2])
@@ -39,14 +39,13 @@ _DEARER = 1.25  # a node off the real line than one on it
 
 
 @dataclass(frozen=True)
-class SampledGaussian(UsualPart):
+class SampledGaussian(Part):
     """`variance` = σ²/Δ², the sampling rate `gamma` in (0, 1): at 1 it is a GaussianLoss."""
 
     variance: Exact
     gamma: Exact
 
     symmetric = False
-    decays_slowly = False
 
     def sampled(self, gamma: Exact) -> SampledGaussian:
         """Sampled once more."""
