@@ -30,7 +30,6 @@ from symacct.profile.dominating.below import one_run_each, products_below, trian
 from symacct.profile.dominating.hull import pair_above
 from symacct.profile.dominating.pairs import products
 from symacct.profile.dominating.products import PairProduct, kind_of
-from symacct.profile.losses.density.densities import DensityLoss
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.part import Part
 from symacct.profile.proofs import BEST_OF_RUNS, NAME, OF_A_CURVE, PAIRS, SMOOTHED, SOURCE
@@ -388,7 +387,7 @@ def _directions(found: list[PairProduct]) -> list[CompositionProfile]:
 
 def _oriented(product: PairProduct, reverse: bool) -> tuple[frozenset[tuple[Part, int]], bool]:
     """The pairs as they stand, where they are known so the other way round too."""
-    exchanged = [(_exchanged(part), k) for part, k in product.runs]
+    exchanged = [(part.exchanged, k) for part, k in product.runs]
     turned = [(part, k) for part, k in exchanged if part is not None]
     if reverse and len(turned) == len(exchanged):
         return _counted(turned), False
@@ -401,9 +400,3 @@ def _counted(runs: Iterable[tuple[Part, int]]) -> frozenset[tuple[Part, int]]:
     for part, k in runs:
         counts[part] += k
     return frozenset(counts.items())
-
-
-def _exchanged(part: Part) -> Part | None:
-    if part.symmetric:
-        return part
-    return part.exchanged if isinstance(part, Atoms | DensityLoss) else None

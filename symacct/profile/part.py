@@ -33,15 +33,21 @@ from __future__ import annotations
 import functools
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NoReturn, Protocol
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 from flint import acb, arb, arb_poly
 
-from symacct.kernel.errors import PrecisionError
+from symacct.kernel.errors import AssumptionError, PrecisionError
 from symacct.kernel.exact import Exact
 from symacct.kernel.sums import balls
+
+if TYPE_CHECKING:
+    from symacct.mechanisms import DiscreteGaussian
+    from symacct.profile.losses.finite import Atoms
 
 Floats = np.ndarray
 
@@ -93,6 +99,18 @@ class Factor(Protocol):
         """ess sup of the finite L under P; of −L under Q if `reverse`; ∞ where there is none."""
 
 
+class Lattice(NamedTuple):
+    """Losses that are all equally far apart.
+
+    How far, about the deviation of their number, and for either direction and so many bits the
+    least one with the P-masses from there on.
+    """
+
+    apart: Exact
+    deviation: float
+    masses: Callable[[bool, int], tuple[arb, list[arb]]]
+
+
 class Part(ABC):
     """A pair (P, Q) that one run of a mechanism has, by the law of its privacy loss.
 
@@ -101,6 +119,7 @@ class Part(ABC):
 
     # --- traits
 
+    is_atomic = False  # all losses are atoms, and no moment falls
     has_moments = True  # at complex orders, which a contour sums
     is_costly = False  # a value of D takes as long as thousands of others
     has_an_end = False  # a largest loss, next to which D falls like a power of what is left
@@ -120,6 +139,53 @@ class Part(ABC):
     @abstractmethod
     def sampled(self, gamma: Exact) -> Part:
         """(1−γ)Q + γP against Q, 0 < γ < 1; AssumptionError where it is not known."""
+
+    @property
+    def exchanged(self) -> Part | None:
+        """(Q, P), where it is known as a loss."""
+        return self if self.symmetric else None
+
+    def fixed_size_pair(self, gamma: Exact) -> Part | None:
+        """What dominates a sample of fixed size both ways, a record replaced.
+
+        None where that is known one way only, as (1−γ)Q + γP against Q.
+        """
+        return None
+
+    def allocated(self, steps: int) -> Part:
+        """The mean over so many runs of the laws with the record in one of them, against none."""
+        raise AssumptionError(
+            "found RandomAllocation of noise that is not Gaussian, Laplace or "
+            "of finitely many outcomes, needed one of these",
+            where="conversion exact",
+            remedy="use conversion improved",
+        )
+
+    # --- closed forms
+
+    @property
+    def finite(self) -> Atoms | None:
+        """The loss as finitely many outcomes, where they are no more."""
+        return None
+
+    @property
+    def discrete_gaussian(self) -> DiscreteGaussian | None:
+        """The noise whose loss it is, not sampled, linear in the outcome."""
+        return None
+
+    @property
+    def lattice(self) -> Lattice | None:
+        """The lattice of the losses, where all of them are known to be on one."""
+        return None
+
+    @property
+    def exact_total_variation(self) -> Fraction | None:
+        """D(0) as a fraction, where it is one."""
+        return None
+
+    def outcomes_but_for(self, need: float, reverse: bool) -> tuple[list[tuple[arb, arb]], arb]:
+        """(p, q) of an atomic loss's outcomes but for masses of about e^{−need}; what these are."""
+        raise NotImplementedError
 
     # --- float64: where to look
 

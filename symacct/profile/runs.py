@@ -18,9 +18,7 @@ from symacct.kernel.sums.balls import ball, up_to
 from symacct.profile.accuracy import precisions
 from symacct.profile.fourier.shape import Moments
 from symacct.profile.losses.density.densities import DensityLoss
-from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.gaussian import GaussianLoss
-from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.part import Part
 
 Runs = tuple[tuple[Part, int], ...]
@@ -72,7 +70,7 @@ class DirectedRuns:
     @property
     def are_atoms(self) -> bool:
         """Are the losses all atoms? No moment of them falls."""
-        return all(isinstance(part, Atoms | IntegerLoss) for part, _ in self.runs)
+        return all(part.is_atomic for part, _ in self.runs)
 
     @property
     def have_moments(self) -> bool:
@@ -185,11 +183,7 @@ class DirectedRuns:
     @cached_property
     def exact_total_variation(self) -> Fraction | None:
         """D(0) as a fraction, of one run of a finite pair that has one."""
-        if len(self.runs) == 1 and self.runs[0][1] == 1 and isinstance(self.runs[0][0], Atoms):
-            surplus = [p - q for p, q in self.runs[0][0].laws]
-            if all(isinstance(x, Fraction) for x in surplus):
-                return sum((max(x, Fraction(0)) for x in surplus), Fraction(0))
-        return None
+        return self.runs[0][0].exact_total_variation if self.count == 1 else None
 
     def is_above_at_0(self, delta: Fraction) -> bool | None:
         """Is D(0) > δ? So it is where it is for one run, and it is not where all add up to less.

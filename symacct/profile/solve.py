@@ -26,7 +26,6 @@ from symacct.profile.closed_form.strategy import ClosedForm
 from symacct.profile.discretized.grid import Grids
 from symacct.profile.fourier.contours import Contours
 from symacct.profile.fourier.shape import shift
-from symacct.profile.losses.finite import Atoms
 from symacct.profile.proofs import AT_0, FINITE, LARGEST_LOSS
 from symacct.profile.runs import DirectedRuns, Runs
 from symacct.profile.strategy import Number, Strategy, by_the_cheapest
@@ -91,7 +90,7 @@ class CompositionProfile:
     @cached_property
     def _given_finite(self) -> list[Strategy]:
         """A sum over what few finite parts leave of the others, and contours that may be sooner."""
-        if not any(isinstance(part, Atoms) for part, _ in self.pairs) or self._is_for_a_grid:
+        if all(part.finite is None for part, _ in self.pairs) or self._is_for_a_grid:
             return []
         finite, others = finite_and_others(self.pairs)
         if not (others and are_few(finite, others)):

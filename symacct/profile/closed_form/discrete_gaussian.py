@@ -14,7 +14,6 @@ from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import ends_of, floor
 from symacct.kernel.sums.balls import ball, within
 from symacct.mechanisms import DiscreteGaussian
-from symacct.profile.closed_form.one_lattice import unsampled_gaussian
 from symacct.profile.roots import Value
 from symacct.profile.runs import Runs
 
@@ -24,7 +23,7 @@ _SPARE_BITS = 32
 
 def discrete_gaussian_form(runs: Runs, reverse: bool) -> Value | None:
     """D of runs of discrete Gaussian noise that is not sampled; alike both ways."""
-    if len(runs) > 1 or (noise := unsampled_gaussian(runs[0][0])) is None:
+    if len(runs) > 1 or (noise := runs[0][0].discrete_gaussian) is None:
         return None
     return partial(several_runs, noise, runs[0][1])
 

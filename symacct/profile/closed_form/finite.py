@@ -9,7 +9,7 @@ from flint import arb, ctx
 
 from symacct.kernel import limits
 from symacct.profile.closed_form.binomial import profile_for
-from symacct.profile.closed_form.one_lattice import on_one_lattice, unsampled_gaussian
+from symacct.profile.closed_form.one_lattice import on_one_lattice
 from symacct.profile.losses.finite import Atoms, multinomial_laws
 from symacct.profile.roots import Value
 from symacct.profile.runs import Runs, total_mass_at_infinity
@@ -22,14 +22,16 @@ Finite = tuple[tuple[Atoms, int], ...]
 
 def finite_form(runs: Runs, reverse: bool) -> Value | None:
     """D of finite laws, of so few outcomes that they may be summed; of more there are grids."""
-    finite, _ = finite_and_others(runs)
-    return partial(_profile, finite, reverse) if _are_within_limit(finite) else None
+    finite, others = finite_and_others(runs)
+    if others or not _are_within_limit(finite):
+        return None
+    return partial(_profile, finite, reverse)
 
 
 def finite_and_others(runs: Runs) -> tuple[Finite, Runs]:
     """The finite parts, and the others."""
-    finite = tuple((part, k) for part, k in runs if isinstance(part, Atoms))
-    return finite, tuple((part, k) for part, k in runs if not isinstance(part, Atoms))
+    finite = tuple((own, k) for part, k in runs if (own := part.finite) is not None)
+    return finite, tuple((part, k) for part, k in runs if part.finite is None)
 
 
 def are_few(runs: Finite, others: Runs = ()) -> bool:
@@ -39,7 +41,7 @@ def are_few(runs: Finite, others: Runs = ()) -> bool:
     of discrete Gaussian noise alone, which are summed in closed form.
     """
     outcomes = math.prod(part.outcomes(k) for part, k in runs)
-    is_one = len(others) == 1 and unsampled_gaussian(others[0][0]) is not None
+    is_one = len(others) == 1 and others[0][0].discrete_gaussian is not None
     is_closed = is_one or on_one_lattice(others)
     count = 0 if is_closed else sum(k for _, k in others)
     return outcomes <= _SUMMED and outcomes * count**2 <= _SUMMED_BESIDE

@@ -17,11 +17,8 @@ from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import floor
 from symacct.kernel.exact import Exact, exact
 from symacct.kernel.sums.balls import up_to
-from symacct.mechanisms import DiscreteGaussian
 from symacct.profile.discretized.nodes import Nodes
-from symacct.profile.losses.finite import Atoms
-from symacct.profile.losses.integer_noise import IntegerLoss
-from symacct.profile.part import Part
+from symacct.profile.part import Lattice
 from symacct.profile.roots import Value
 from symacct.profile.runs import Runs
 
@@ -38,10 +35,12 @@ def lattice_form(runs: Runs, reverse: bool) -> Value | None:
 
 def on_one_lattice(runs: Runs) -> bool:
     """Are all losses known to be on one lattice of few nodes?"""
-    found = _lattice(tuple(part for part, _ in runs))
+    lattices = _lattices(runs)
+    found = _common_step(tuple(one.apart for one in lattices))
     if found is None:
         return False
-    squares = (k * (n * _deviation(part)) ** 2 for n, (part, k) in zip(found[1], runs, strict=True))
+    strides = zip(found[1], lattices, runs, strict=True)
+    squares = (k * (n * one.deviation) ** 2 for n, one, (_, k) in strides)
     return 2 * math.sqrt(2 * _USUAL * sum(squares)) <= _MOST_NODES
 
 
@@ -53,14 +52,19 @@ def lattice_profile(runs: Runs, reverse: bool, y: arb) -> arb:
     return found + up_to(missing)
 
 
+def _lattices(runs: Runs) -> list[Lattice]:
+    """That of each part; none where one has none."""
+    found = [one for part, _ in runs if (one := part.lattice) is not None]
+    return found if len(found) == len(runs) else []
+
+
 @lru_cache(64)
-def _lattice(parts: tuple[Part, ...]) -> tuple[Exact, tuple[int, ...]] | None:
-    """The widest step of a lattice of all losses, and how many of it those of each part are apart.
+def _common_step(apart: tuple[Exact, ...]) -> tuple[Exact, tuple[int, ...]] | None:
+    """The widest step of a lattice of all these, and how many of it each of them is.
 
     None where there may be no such lattice.
     """
-    apart = [found for part in parts if (found := _apart(part)) is not None]
-    if not apart or len(apart) < len(parts):
+    if not apart:
         return None
     shares = [exact(x / apart[0]) for x in apart]
     fractions = [share for share in shares if isinstance(share, Fraction)]
@@ -72,39 +76,18 @@ def _lattice(parts: tuple[Part, ...]) -> tuple[Exact, tuple[int, ...]] | None:
     return apart[0] * Fraction(common, scale), tuple(n // common for n in whole)
 
 
-def _apart(part: Part) -> Exact | None:
-    """How far apart neighbouring losses are, where all are equally far."""
-    if (noise := unsampled_gaussian(part)) is not None:
-        return exact(noise.sensitivity / noise.sigma**2)
-    if isinstance(part, Atoms) and part.gamma == 1 and part.pure is not None:
-        return exact(2 * part.pure / (len(part.laws) - 1))
-    return None
-
-
-def unsampled_gaussian(part: Part) -> DiscreteGaussian | None:
-    """The discrete Gaussian noise that the part is, whose losses are linear in the outcome."""
-    if isinstance(part, IntegerLoss) and part.gamma == 1:
-        return part.noise if isinstance(part.noise, DiscreteGaussian) else None
-    return None
-
-
-def _deviation(part: Part) -> float:
-    """At most about that of the number of the outcome."""
-    if (noise := unsampled_gaussian(part)) is not None:
-        return float(noise.in_float)
-    return (len(part.laws) - 1) / 2 if isinstance(part, Atoms) else math.inf
-
-
 @lru_cache(8)
 def _law(runs: Runs, reverse: bool, bits: int) -> tuple[Nodes, arb]:
     """The law of the loss of all runs at this precision, and what is missing of it."""
-    lattice = _lattice(tuple(part for part, _ in runs))
-    assert lattice is not None  # noqa: S101  # so it was asked
-    (step, strides), fine = lattice, bits + _SPARE_BITS
+    lattices = _lattices(runs)
+    common = _common_step(tuple(one.apart for one in lattices))
+    assert common is not None  # noqa: S101  # so it was asked
+    (step, strides), fine = common, bits + _SPARE_BITS
     first, masses = arb(0), fmpz_poly([1 << fine])
     with ctx.workprec(fine):
-        for stride, (part, k) in zip(strides, runs, strict=True):
-            least, one = _row(part, reverse, fine)
+        for stride, lattice, (_, k) in zip(strides, lattices, runs, strict=True):
+            least, own = lattice.masses(reverse, fine)
+            one = fmpz_poly([_down(p, fine) for p in own])
             skipped, every = _power(one, k, fine)
             first += k * least + BALL.number(step) * stride * skipped
             skipped, masses = _product(masses, _stretched(every, stride), fine)
@@ -112,17 +95,6 @@ def _law(runs: Runs, reverse: bool, bits: int) -> tuple[Nodes, arb]:
         found = Nodes(first, BALL.number(step), masses.coeffs(), fine)
         missing = 1 - arb(sum(found.masses)) / arb(2) ** fine
     return found, missing
-
-
-def _row(part: Part, reverse: bool, bits: int) -> tuple[arb, fmpz_poly]:
-    """The least loss of one run, and the P-masses from there on."""
-    if isinstance(part, IntegerLoss):  # exchanged by k ↦ Δ − k, both ways are one
-        known = [(loss, p) for p, _, loss in part.known(False, bits * math.log(2))[0]]
-    else:
-        assert isinstance(part, Atoms)  # noqa: S101  # no other has a lattice
-        known = [((p / q).log(), p) for p, q in part.common(reverse)]
-        known.sort(key=lambda one: float(one[0].mid()))
-    return known[0][0], fmpz_poly([_down(p, bits) for _, p in known])
 
 
 def _down(x: arb, bits: int) -> int:

@@ -20,9 +20,7 @@ from symacct.profile.discretized.connect_the_dots import (
 )
 from symacct.profile.discretized.grouped import MOST_OUTCOMES, Group, grouped
 from symacct.profile.losses.density.densities import DensityLoss
-from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.fixed_size.laplace import FixedSizeLaplace
-from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.pointwise_maximum import PointwiseMaximum
 from symacct.profile.part import Part
@@ -46,7 +44,7 @@ class LaidLaw(NamedTuple):
 
 def laws_of(part: Part, count: int, reverse: bool, need: float, steps: int) -> Iterator[LaidLaw]:
     """The laws of some runs of a part to lay over so many steps, but for a P-mass of e^{−need}."""
-    if isinstance(part, Atoms | IntegerLoss):
+    if part.is_atomic:
         outcomes = min(_OUTCOMES * steps, MOST_OUTCOMES)
         for group, times in grouped(part, count, reverse, need, outcomes):
             low, high = (min(x.low for x in group.cells), max(x.high for x in group.cells))

@@ -29,7 +29,6 @@ from symacct.profile.discretized.connect_the_dots import DottedLaw
 from symacct.profile.discretized.discretize import FARTHEST, laws_of, step_for
 from symacct.profile.discretized.masses import Masses, Products
 from symacct.profile.discretized.nodes import Nodes
-from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.losses.mixed import MixtureMoments
 from symacct.profile.losses.normal_mixtures import NormalMixtures
@@ -266,7 +265,7 @@ class Grids:
 
     def _loses_unseen(self, part: Part) -> bool:
         """Has it an infinite loss that is not apart from what is laid on nodes?"""
-        return not isinstance(part, Atoms) and part.mass_at_infinity(self.runs.reverse) != 0
+        return part.finite is None and part.mass_at_infinity(self.runs.reverse) != 0
 
     def _profile(self, grid: Grid, y: arb) -> arb:
         """D(y), with what has an infinite loss, of which nothing is on the nodes."""

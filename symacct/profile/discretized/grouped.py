@@ -11,8 +11,8 @@ from flint import arb, ctx
 
 from symacct.kernel.arithmetic.ball import ends_of
 from symacct.profile.discretized.connect_the_dots import LineCell
-from symacct.profile.losses.finite import Atoms, multinomial_laws
-from symacct.profile.losses.integer_noise import IntegerLoss
+from symacct.profile.losses.finite import multinomial_laws
+from symacct.profile.part import Part
 
 MOST_OUTCOMES = 50_000  # of the runs that are taken together
 
@@ -25,7 +25,7 @@ class Group(NamedTuple):
 
 
 def grouped(
-    part: Atoms | IntegerLoss, count: int, reverse: bool, need: float, most: int = MOST_OUTCOMES
+    part: Part, count: int, reverse: bool, need: float, most: int = MOST_OUTCOMES
 ) -> Iterator[tuple[Group, int]]:
     """All runs in groups of one size, or of two, and how many there are of each.
 
@@ -48,17 +48,15 @@ def _together(outcomes: int, count: int, most: int) -> int:
 
 
 @lru_cache(8)
-def _own(part: Atoms | IntegerLoss, reverse: bool, need: float, bits: int) -> Group:
+def _own(part: Part, reverse: bool, need: float, bits: int) -> Group:
     """One run's, `bits` being flint's current precision."""
-    if isinstance(part, Atoms):
-        return _kept(part.common(reverse), need)
-    known, left_out = part.known(reverse, need)
-    found = _kept([(p, q) for p, q, _ in known], need)
+    known, left_out = part.outcomes_but_for(need, reverse)
+    found = _kept(known, need)
     return Group(found.cells, found.left_out + left_out)
 
 
 @lru_cache(8)
-def _group(part: Atoms | IntegerLoss, runs: int, reverse: bool, need: float, bits: int) -> Group:
+def _group(part: Part, runs: int, reverse: bool, need: float, bits: int) -> Group:
     own, left_out = _own(part, reverse, need, bits)
     if runs == 1:
         return Group(own, left_out)

@@ -211,7 +211,7 @@ def _ways(found: list[PairProduct], count: int) -> list[list[tuple[PairProduct, 
     """One product in all runs; of two of finite laws each in half of them, too."""
     ways = [[(product, count)] for product in found]
     parts = [part for product in found for part, _ in product.runs]
-    if len(found) == 2 and 1 < count <= _FEW and all(isinstance(part, Atoms) for part in parts):
+    if len(found) == 2 and 1 < count <= _FEW and all(part.finite is not None for part in parts):
         more, less = count - count // 2, count // 2
         ways += [list(zip(found, halves, strict=True)) for halves in {(more, less), (less, more)}]
     return ways

@@ -105,8 +105,9 @@ def either_product(one: PairProduct, other: PairProduct, share: Exact) -> PairPr
     of_many = one.of_many or other.of_many
     records = one.records or other.records
     of_curve = one.of_curve or other.of_curve
-    if isinstance(first, Atoms) and isinstance(second, Atoms):
-        weighed = ((share, first.laws), (1 - share, second.laws))
+    ways = first.finite, second.finite
+    if ways[0] is not None and ways[1] is not None:
+        weighed = ((share, ways[0].laws), (1 - share, ways[1].laws))
         masses = tuple((s * p, s * q) for s, laws in weighed for p, q in laws)
         return PairProduct(((Atoms(masses), 1),), kind, of_many=of_many, of_curve=of_curve)
     told, one_way = ((MixedLoss(first, second, share), 1),), one.one_way or other.one_way
@@ -251,6 +252,7 @@ def one_part(product: PairProduct) -> Part:
     """One part for several run on one sample: finite laws have finite products."""
     if len(product.runs) == 1 and product.runs[0][1] == 1:
         return product.runs[0][0]
-    if all(isinstance(part, Atoms) for part, _ in product.runs):
-        return Atoms.joint(product.runs)  # type: ignore[arg-type]
+    finite = [(own, count) for part, count in product.runs if (own := part.finite) is not None]
+    if len(finite) == len(product.runs):
+        return Atoms.joint(finite)
     return on_one_sample(product.runs, Fraction(1))

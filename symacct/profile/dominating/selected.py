@@ -171,7 +171,7 @@ def _ratio(masses: tuple[Exact, Exact]) -> Fraction | float:
 
 def _laws(product: PairProduct) -> Sequence[tuple[Exact, Exact]]:
     """The laws of few outcomes, or a pair below that of the product; none of nothing."""
-    parts = [(part, count) for part, count in product.runs if isinstance(part, Atoms)]
+    parts = [(own, count) for part, count in product.runs if (own := part.finite) is not None]
     if not product.runs:
         return ()
     if len(parts) == len(product.runs):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -15,9 +15,9 @@ from symacct.kernel import deadline, limits
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import decide
 from symacct.kernel.errors import PrecisionError, echo
-from symacct.kernel.exact import Exact
+from symacct.kernel.exact import Exact, exact
 from symacct.kernel.memory import cached_property
-from symacct.profile.part import Floats, OrderLine, Part, log_turning
+from symacct.profile.part import Floats, Lattice, OrderLine, Part, log_turning
 from symacct.profile.sums.power_sums import sums_on_a_line
 
 _EXPONENTIAL = 16  # products that one takes
@@ -57,10 +57,37 @@ class Atoms(Part):
         """Does a permutation of the outcomes exchange the two laws?"""
         return Counter(self.laws) == Counter((q, p) for p, q in self.laws)
 
+    is_atomic = True
+
     @property
-    def exchanged(self) -> Atoms | None:
+    def exchanged(self) -> Part | None:
         """(Q, P), where nothing is sampled."""
-        return Atoms(tuple((q, p) for p, q in self.masses)) if self.gamma == 1 else None
+        if self.symmetric or self.gamma != 1:
+            return super().exchanged
+        return Atoms(tuple((q, p) for p, q in self.masses))
+
+    @property
+    def finite(self) -> Atoms:
+        return self
+
+    @property
+    def lattice(self) -> Lattice | None:
+        if self.gamma != 1 or self.pure is None:
+            return None
+        steps = len(self.laws) - 1
+        return Lattice(exact(2 * self.pure / steps), steps / 2, self._lattice_masses)
+
+    def _lattice_masses(self, reverse: bool, bits: int) -> tuple[arb, list[arb]]:
+        known = [((p / q).log(), p) for p, q in self.common(reverse)]
+        known.sort(key=lambda one: float(one[0].mid()))
+        return known[0][0], [p for _, p in known]
+
+    @property
+    def exact_total_variation(self) -> Fraction | None:
+        surplus = [p - q for p, q in self.laws]
+        if not all(isinstance(x, Fraction) for x in surplus):
+            return None
+        return sum((max(x, Fraction(0)) for x in surplus), Fraction(0))
 
     @property
     def is_binary(self) -> bool:
@@ -87,6 +114,20 @@ class Atoms(Part):
         """This loss in a sample, where P is mixed once more."""
         return Atoms(self.masses, self.gamma * gamma, self.pure)
 
+    def allocated(self, steps: int) -> Atoms:
+        """By how often each outcome occurs in all runs; what only the record gives tells all."""
+        shared = [(p, q) for p, q in self.laws if q != 0]
+        ways = math.comb(steps + len(shared) - 1, steps)
+        limits.check("outcomes", ways, "outcomes of all the runs that a record may be in")
+        found: list[tuple[Exact, Exact]] = [(p, q) for p, q in self.laws if q == 0]
+        for counts in _counts(steps, len(shared)):
+            q, mean = Fraction(math.factorial(steps)), Fraction(0)
+            for (one, other), k in zip(shared, counts, strict=True):
+                q *= other**k / Fraction(math.factorial(k))
+                mean += Fraction(k, steps) * (one / other)
+            found.append((q * mean, q))
+        return Atoms(tuple(found))
+
     def fixed_size_pair(self, gamma: Exact) -> Atoms:
         """(1−γ)q + γp against q where p > q, p against (1−γ)p + γq where p < q.
 
@@ -105,6 +146,10 @@ class Atoms(Part):
         """(p, q) for the losses that are finite, exchanged if `reverse`."""
         pairs = ((q, p) if reverse else (p, q) for p, q in self.laws if p != 0 and q != 0)
         return [(BALL.number(p), BALL.number(q)) for p, q in pairs]
+
+    def outcomes_but_for(self, need: float, reverse: bool) -> tuple[list[tuple[arb, arb]], arb]:
+        """All of them."""
+        return self.common(reverse), arb(0)
 
     def weighted_losses(self) -> list[tuple[arb, arb]]:
         """(q, log(p/q)) for the losses that are finite."""
@@ -178,6 +223,16 @@ class Atoms(Part):
     def mass_at_infinity_in_balls(self, reverse: bool) -> arb:
         """P(L = ∞) at flint's current precision."""
         return BALL.number(self.mass_at_infinity(reverse))
+
+
+def _counts(total: int, kinds: int) -> Iterator[tuple[int, ...]]:
+    """All ways in which so many runs fall on so many kinds."""
+    if kinds == 1:
+        yield (total,)
+        return
+    for first in range(total + 1):
+        for others in _counts(total - first, kinds - 1):
+            yield (first, *others)
 
 
 def is_positive(x: Exact) -> bool:

@@ -12,10 +12,11 @@ import numpy as np
 from flint import arb, ctx
 
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.exact import Exact
+from symacct.kernel.exact import Exact, exact
+from symacct.mechanisms.discrete_gaussian import DiscreteGaussian
 from symacct.mechanisms.integer_noise import IntegerSums
 from symacct.profile.losses.summed import Sample, SummedLoss
-from symacct.profile.part import Floats, OrderLine, Part
+from symacct.profile.part import Floats, Lattice, OrderLine, Part
 
 _STEERING_NATS = 40.0
 _SPARE = 10.0  # nats
@@ -40,12 +41,30 @@ class IntegerLoss(SummedLoss):
     noise: IntegerSums
     gamma: Exact = Fraction(1)
 
+    is_atomic = True
     decays_slowly = True
 
     @property
     def symmetric(self) -> bool:
         """Does k ↦ Δ − k exchange the two laws?"""
         return self.gamma == 1
+
+    @property
+    def discrete_gaussian(self) -> DiscreteGaussian | None:
+        is_known = self.gamma == 1 and isinstance(self.noise, DiscreteGaussian)
+        return self.noise if is_known else None  # type: ignore[return-value]
+
+    @property
+    def lattice(self) -> Lattice | None:
+        if (noise := self.discrete_gaussian) is None:
+            return None
+        apart = exact(noise.sensitivity / noise.sigma**2)
+        return Lattice(apart, float(noise.in_float), self._lattice_masses)
+
+    def _lattice_masses(self, reverse: bool, bits: int) -> tuple[arb, list[arb]]:
+        """Exchanged by k ↦ Δ − k, both ways are one."""
+        known, _ = self.known(False, bits * math.log(2))
+        return known[0].loss, [one.p for one in known]
 
     def sampled(self, gamma: Exact) -> Part:
         """This loss in a sample, where P is mixed once more."""
@@ -94,6 +113,10 @@ class IntegerLoss(SummedLoss):
             p = q * loss.exp()
             found.append(OutcomeMasses(q, p, -loss) if reverse else OutcomeMasses(p, q, loss))
         return found, self.noise.left_out(1.0, kept)
+
+    def outcomes_but_for(self, need: float, reverse: bool) -> tuple[list[tuple[arb, arb]], arb]:
+        known, left_out = self.known(reverse, need)
+        return [(p, q) for p, q, _ in known], left_out
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
         """E_Q[(m − e^y)₊], or E_Q[(1 − e^y m)₊] if `reverse`, m = 1−γ+γP₀/Q"""

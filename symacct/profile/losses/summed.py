@@ -74,10 +74,6 @@ class SummedLoss(Part):
 
     def sampled(self, gamma: Exact) -> Part:
         """No pair is known."""
-        return self.fixed_size_pair(gamma)
-
-    def fixed_size_pair(self, gamma: Exact) -> Part:
-        """No pair is known."""
         raise AssumptionError(
             "found a sample of fixed size sampled again, needed a sample of the mechanism itself",
             where="conversion exact",

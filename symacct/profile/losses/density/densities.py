@@ -27,7 +27,7 @@ from symacct.profile.losses.density.charts import Chart, DensityPair
 from symacct.profile.losses.density.crossings import hockey_stick
 from symacct.profile.losses.density.monotone_mixture import monotone_mixture
 from symacct.profile.losses.summed import Sample, SummedLoss
-from symacct.profile.part import Floats, OrderLine
+from symacct.profile.part import Floats, OrderLine, Part
 from symacct.profile.sums.tail_maximum import End
 
 _BOUND_BITS = 64
@@ -103,9 +103,11 @@ class DensityLoss(SummedLoss):
         return self.pair.gamma == 1 and type(P) is type(Q) and P.is_swapped_with(Q)
 
     @property
-    def exchanged(self) -> DensityLoss | None:
+    def exchanged(self) -> Part | None:
         """(Q, P), where nothing is sampled."""
-        return DensityLoss(self.pair.exchanged) if self.pair.gamma == 1 else None
+        if self.symmetric or self.pair.gamma != 1:
+            return super().exchanged
+        return DensityLoss(self.pair.exchanged)
 
     def sampled(self, gamma: Exact) -> DensityLoss:
         return DensityLoss(DensityPair(self.pair.overlap, self.pair.gamma * gamma))

@@ -29,10 +29,6 @@ class NormalPair(NormalMixtures):
         """Q's means and P's are mixed: no order of the means is left."""
         return self.densities.sampled(gamma)
 
-    def fixed_size_pair(self, gamma: Exact) -> Part:
-        """As for densities."""
-        return self.densities.fixed_size_pair(gamma)
-
 
 def normal_pair(pair: DensityPair) -> Part | None:
     """The pair by its means and weights; None where they are not so ordered, or not known."""
