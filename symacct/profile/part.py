@@ -33,10 +33,12 @@ from __future__ import annotations
 import functools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, Protocol
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, Protocol, Self, TypeVar
 
 import numpy as np
 from flint import acb, arb, arb_poly
@@ -44,12 +46,15 @@ from flint import acb, arb, arb_poly
 from symacct.kernel.errors import AssumptionError, PrecisionError
 from symacct.kernel.exact import Exact
 from symacct.kernel.sums import balls
+from symacct.profile.proofs import ONE_RUN
 
 if TYPE_CHECKING:
+    from symacct.kernel.claims import Proof
     from symacct.mechanisms import DiscreteGaussian
     from symacct.profile.losses.finite import Atoms
 
 Floats = np.ndarray
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -119,6 +124,7 @@ class Part(ABC):
 
     # --- traits
 
+    proof: Proof = ONE_RUN  # of the profile of one run
     is_atomic = False  # all losses are atoms, and no moment falls
     has_moments = True  # at complex orders, which a contour sums
     is_costly = False  # a value of D takes as long as thousands of others
@@ -161,7 +167,27 @@ class Part(ABC):
             remedy="use conversion improved",
         )
 
+    @classmethod
+    def joined(cls, runs: Sequence[tuple[Self, int]]) -> Runs | None:
+        """All runs of losses of this class as fewer, where these have their law; else None."""
+        return None
+
     # --- closed forms
+
+    @property
+    def alternatives(self) -> Sequence[Part]:
+        """The losses of which it is the worst: itself, but where it stands for several."""
+        return (self,)
+
+    @property
+    def gaussian_ratio(self) -> Exact | None:
+        """(Δ/σ)² of Gaussian noise on all of the data, where it is its loss: normal."""
+        return None
+
+    @property
+    def laplace_shift(self) -> Exact | None:
+        """Δ/b of Laplace noise on all of the data, where it is its loss."""
+        return None
 
     @property
     def finite(self) -> Atoms | None:
@@ -181,6 +207,13 @@ class Part(ABC):
     @property
     def exact_total_variation(self) -> Fraction | None:
         """D(0) as a fraction, where it is one."""
+        return None
+
+    @classmethod
+    def form_of_runs(
+        cls, runs: Sequence[tuple[Self, int]], reverse: bool
+    ) -> tuple[Callable[[arb], arb], Proof] | None:
+        """D(y) of runs of losses of this class alone, and its proof, where it is known."""
         return None
 
     def outcomes_but_for(self, need: float, reverse: bool) -> tuple[list[tuple[arb, arb]], arb]:
@@ -242,6 +275,21 @@ class Part(ABC):
     @abstractmethod
     def mass_at_infinity(self, reverse: bool) -> Exact:
         """P(L = ∞); Q(L = −∞) if `reverse`."""
+
+
+Runs = tuple[tuple[Part, int], ...]
+
+
+def merged(
+    runs: Runs, merge: Callable[[type[Part], Sequence[tuple[Part, int]]], Sequence[T] | None]
+) -> list[tuple[Part, int] | T]:
+    """The runs of each class merged, where that can be, behind the others as they are."""
+    alike: dict[type[Part], list[tuple[Part, int]]] = defaultdict(list)
+    for part, count in runs:
+        alike[type(part)].append((part, count))
+    fewer = {kind: one for kind, own in alike.items() if (one := merge(kind, own)) is not None}
+    others = (run for run in runs if type(run[0]) not in fewer)
+    return [*others, *chain.from_iterable(fewer.values())]
 
 
 class ProfileOnly(Part):

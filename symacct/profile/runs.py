@@ -18,7 +18,6 @@ from symacct.kernel.sums.balls import ball, up_to
 from symacct.profile.accuracy import precisions
 from symacct.profile.fourier.shape import Moments
 from symacct.profile.losses.density.densities import DensityLoss
-from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.part import Part
 
 Runs = tuple[tuple[Part, int], ...]
@@ -57,10 +56,7 @@ class DirectedRuns:
     @property
     def gaussian_ratio(self) -> Exact | None:
         """(Δ/σ)² where all is one query with Gaussian noise, on all of the data."""
-        match self.runs:
-            case ((GaussianLoss() as noise, 1),):
-                return noise.ratio
-        return None
+        return self.runs[0][0].gaussian_ratio if self.count == 1 else None
 
     @property
     def decay_slowly(self) -> bool:

@@ -29,6 +29,7 @@ from symacct.profile.fourier.starting import about_root
 from symacct.profile.losses.fixed_size.equilateral import Equilateral, _turned, below
 from symacct.profile.losses.fixed_size.gaussian import FixedSizeGaussian
 from symacct.profile.losses.fixed_size.laplace import FixedSizeLaplace
+from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.part import OrderLine
 from symacct.profile.runs import DirectedRuns
 from symacct.profile.sums.tail_maximum import TransformOnLine, second_moment_bound
@@ -424,7 +425,7 @@ def test_the_glued_moment_of_laplace_noise(shift, gamma, z):
 
     exact = MP.quad(integrand, [-MP.inf, 0, s / 4, s / 2, 3 * s / 4, s, MP.inf])
     exact += (1 - g) * -MP.expm1(-s / 2)
-    part = FixedSizeLaplace(Fraction(shift), Fraction(gamma))
+    part = FixedSizeLaplace(LaplaceLoss(Fraction(shift), Fraction(gamma)))
     with ctx.workprec(BITS):
         sample = part.sample(float(z[0]), float(z[1]), 40.0)
         terms = (

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from flint import acb, arb
 
+from symacct.profile.losses.laplace import LaplaceLoss
 from tests.remainders.rows import (
     known,
     mp,
@@ -128,7 +129,7 @@ def laplace_between_its_atoms(m):
 )  # fmt: skip
 def a_fixed_size_sample_of_laplace(m):
     s, gamma, a = Fraction(3, 2), Fraction(1, 3), 2.5
-    part, g = m.FixedSizeLaplace(s, gamma), mp.mpf(1) / 3
+    part, g = m.FixedSizeLaplace(LaplaceLoss(s, gamma)), mp.mpf(1) / 3
     apart = (1 - g) * -mp.expm1(-0.75)
     yield part.uninformative_mass(), apart
     for y in (0.25, 0.5):

@@ -8,6 +8,8 @@ from types import SimpleNamespace
 
 from flint import acb, arb
 
+from symacct.profile.losses.gaussian import GaussianLoss
+from symacct.profile.losses.laplace import LaplaceLoss
 from tests.remainders.rows import (
     at_least,
     known,
@@ -299,7 +301,7 @@ def edges_of_a_strip(m):
 def noise_beside_losses(m):
     s, gamma, y = Fraction(3, 2), Fraction(3, 8), mp.mpf(0.75)
     g = mp.mpf(3) / 8
-    runs = ((m.LaplaceLoss(s), 1), (m.GaussianLoss(Fraction(4, 9)), 1))
+    runs = ((LaplaceLoss(s), 1), (GaussianLoss(Fraction(4, 9)), 1))
     part = m.NoisySample(runs, gamma)
     yield part._highest, 1.5
     log_c, rate = part._at(arb(0.75))
@@ -326,7 +328,7 @@ def noise_beside_losses(m):
     yield arb(int(part.log_most(0, 2.5, 1.25, 4.0) is None)), 1
 
     m.NoisySample._rule = known((arb(0.25), 12, 1.5))
-    part = m.NoisySample(((m.LaplaceLoss(s), 2), runs[1]), gamma)
+    part = m.NoisySample(((LaplaceLoss(s), 2), runs[1]), gamma)
     every, off = part._nodes(2.5, 1.25, 9.0)
     error = mp.mpf(64) / 15 * 0.75 * mp.exp(0.25) / (1 - mp.mpf(1.5) ** -2) * mp.mpf(1.5) ** -24
     yield off, 2 * error  # both laws have the mass 1

@@ -24,8 +24,6 @@ from symacct.kernel.node import Node
 from symacct.kernel.question import Failures, failures
 from symacct.kernel.symbols import alpha as ALPHA
 from symacct.profile.answer import BestOfRuns, Profile, profile
-from symacct.profile.losses.gaussian import GaussianLoss
-from symacct.profile.losses.pointwise_maximum import PointwiseMaximum
 from symacct.profile.part import Part
 from symacct.profile.runs import Runs
 from symacct.profile.solve import CompositionProfile
@@ -174,8 +172,8 @@ def _ways(directions: list[CompositionProfile]) -> list[Way]:
     found: list[Way] = []
     for one in directions:
         match one.pairs:
-            case ((PointwiseMaximum() as largest, 1),):
-                found += [(((part, 1),), one.reverse) for part in sorted(largest.parts, key=repr)]
+            case ((part, 1),):
+                found += [(((each, 1),), one.reverse) for each in part.alternatives]
             case _:
                 found.append((one.pairs, one.reverse))
     return found
@@ -184,8 +182,8 @@ def _ways(directions: list[CompositionProfile]) -> list[Way]:
 def _one_gaussian(ways: list[Way]) -> Exact | None:
     """(Δ/σ)² where all is one query with Gaussian noise."""
     match ways:
-        case [(((GaussianLoss() as noise, 1),), _)]:
-            return noise.ratio
+        case [(((part, 1),), _)]:
+            return part.gaussian_ratio
     return None
 
 

@@ -21,7 +21,7 @@ _SPARE = 12.0  # nats
 _SPARE_BITS = 32
 
 
-def discrete_gaussian_form(runs: Runs, reverse: bool) -> Value | None:
+def discrete_gaussian_form(runs: Runs) -> Value | None:
     """D of runs of discrete Gaussian noise that is not sampled; alike both ways."""
     if len(runs) > 1 or (noise := runs[0][0].discrete_gaussian) is None:
         return None

@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from flint import acb, acb_mat, arb, ctx
@@ -23,12 +24,15 @@ from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import legendre, within
 from symacct.profile.closed_form.sides import Terms, side, ways
 from symacct.profile.fourier.shape import Moments, shift
-from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.laplace_ends import LossEnd, Places, ends
 from symacct.profile.losses.summed import Sample
 from symacct.profile.part import rounded_down
 from symacct.profile.roots import Value
-from symacct.profile.runs import Runs
+
+if TYPE_CHECKING:
+    from symacct.profile.losses.laplace import LaplaceLoss
+
+    LaplaceRuns = tuple[tuple[LaplaceLoss, int], ...]
 
 _BOUND_BITS = 64
 _SPARE = 24  # bits
@@ -50,16 +54,13 @@ _ELLIPSE = rounded_down(1 / _WIDE + math.sqrt(1 + _WIDE**-2))  # never wider tha
 _FIRST = 12.0  # the most that an exponent grows in the disc about c+iT
 _HEIGHTS = [0.8 * 2.0**-j for j in range(8)]  # over c
 
-LaplaceRuns = tuple[tuple[LaplaceLoss, int], ...]
 
-
-def laplace_form(runs: Runs, reverse: bool) -> Value | None:
+def laplace_form(runs: LaplaceRuns, reverse: bool) -> Value | None:
     """D of Laplace noise alone, of few runs; what is run most often is the last."""
-    noise = [(part, k) for part, k in runs if isinstance(part, LaplaceLoss)]
-    counts = [k for _, k in noise]
+    counts = [k for _, k in runs]
     if sum(counts) > _MOST_RUNS or ways(counts) > _MOST_WAYS:
         return None
-    return partial(some_runs, tuple(sorted(noise, key=lambda run: run[1])), reverse)
+    return partial(some_runs, tuple(sorted(runs, key=lambda run: run[1])), reverse)
 
 
 def some_runs(runs: LaplaceRuns, reverse: bool, y: arb) -> arb:

@@ -4,29 +4,30 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache, partial
+from typing import TYPE_CHECKING
 
 from flint import arb, ctx
 
 from symacct.kernel.sums.balls import up_to
 from symacct.profile.losses.finite import multinomial_laws
-from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.roots import Value
-from symacct.profile.runs import Runs
+
+if TYPE_CHECKING:
+    from symacct.profile.losses.integer_noise import IntegerLoss
+
+    IntegerRuns = tuple[tuple[IntegerLoss, int], ...]
 
 _RUNS, _OUTCOMES = 4, 20_000  # of all runs, up to which a sum is sooner had than a grid
 _USUAL = 100.0  # nats, for the number of outcomes
 
-IntegerRuns = tuple[tuple[IntegerLoss, int], ...]
 
-
-def integer_form(runs: Runs, reverse: bool) -> Value | None:
+def integer_form(runs: IntegerRuns, reverse: bool) -> Value | None:
     """D of noise on whole numbers, if its outcomes are few."""
-    noise = tuple((part, k) for part, k in runs if isinstance(part, IntegerLoss))
-    if sum(k for _, k in noise) > _RUNS:
+    if sum(k for _, k in runs) > _RUNS:
         return None
-    own = ((len(part.noise.outcomes(0.0, 1.0, _USUAL)), k) for part, k in noise)
+    own = ((len(part.noise.outcomes(0.0, 1.0, _USUAL)), k) for part, k in runs)
     is_short = math.prod(math.comb(n + k - 1, k) for n, k in own) <= _OUTCOMES
-    return partial(_profile, noise, reverse) if is_short else None
+    return partial(_profile, runs, reverse) if is_short else None
 
 
 def _profile(runs: IntegerRuns, reverse: bool, y: arb) -> arb:

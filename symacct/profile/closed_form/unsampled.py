@@ -19,8 +19,6 @@ from symacct.kernel import deadline
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.exact import Exact
 from symacct.kernel.sums.balls import normal_tail
-from symacct.profile.losses.gaussian import GaussianLoss
-from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.roots import Value
 from symacct.profile.runs import Runs
 
@@ -42,10 +40,10 @@ def _unsampled(runs: Runs) -> tuple[Noise, Exact] | None:
     """The shifts of Laplace noise, and Δ²/σ² of all Gaussian noise, where nothing else is run."""
     shifts, ratio = [], Fraction(0)
     for part, k in runs:
-        if isinstance(part, LaplaceLoss) and part.gamma == 1:
-            shifts.append((part.shift, k))
-        elif isinstance(part, GaussianLoss):
-            ratio += k * part.ratio
+        if part.laplace_shift is not None:
+            shifts.append((part.laplace_shift, k))
+        elif part.gaussian_ratio is not None:
+            ratio += k * part.gaussian_ratio
         else:
             return None
     return tuple(shifts), ratio

@@ -45,11 +45,11 @@ from symacct.operations.failing import Failing
 from symacct.operations.group import GroupPrivacy
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
-from symacct.profile.dominating.allocation import allocated
 from symacct.profile.dominating.curve_alone import pair_of_curve
 from symacct.profile.dominating.envelope import envelope
 from symacct.profile.dominating.products import (
     PairProduct,
+    allocated,
     at_once,
     either_product,
     failing_product,
@@ -65,7 +65,6 @@ from symacct.profile.losses.density.charts import DensityPair
 from symacct.profile.losses.density.densities import DensityLoss
 from symacct.profile.losses.density.normal_pair import normal_pair
 from symacct.profile.losses.finite import Atoms, Masses
-from symacct.profile.losses.fixed_size.laplace import FixedSizeLaplace
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.losses.laplace import LaplaceLoss
@@ -300,15 +299,12 @@ def _(node: SubsampleWithoutReplacement) -> list[PairProduct]:
     if not found.runs or node.gamma in (0, 1):
         return [sampled_once(found, node.gamma)]
     part = one_part(found)
-    if isinstance(part, Atoms | GaussianLoss):
-        fixed_size_pair: Part = part.fixed_size_pair(node.gamma)
-        triangle = triangle_of(node)
-        return [PairProduct(((fixed_size_pair, 1),), found.kind, of_many=True, triangle=triangle)]
-    if isinstance(part, LaplaceLoss):
-        return [
-            PairProduct(((FixedSizeLaplace(part.shift, node.gamma), 1),), found.kind, of_many=True)
-        ]
-    return [PairProduct(((part.sampled(node.gamma), 1),), found.kind, one_way=True, of_many=True)]
+    both_ways = part.fixed_size_pair(node.gamma)
+    if both_ways is None:
+        mixture = ((part.sampled(node.gamma), 1),)
+        return [PairProduct(mixture, found.kind, one_way=True, of_many=True)]
+    triangle = triangle_of(node)
+    return [PairProduct(((both_ways, 1),), found.kind, of_many=True, triangle=triangle)]
 
 
 @products.register

@@ -19,14 +19,13 @@ from symacct.operations.either import Either
 from symacct.profile.dominating.envelope import adaptive, in_blocks
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.fixed_size.equilateral import Equilateral
-from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.losses.mixed import MixedLoss
 from symacct.profile.losses.noisy_sample import on_one_sample
 from symacct.profile.losses.one_sample import OneSample
 from symacct.profile.losses.pointwise_maximum import PointwiseMaximum
 from symacct.profile.losses.two_sided_exponential import TwoSidedExponential
-from symacct.profile.part import Part
+from symacct.profile.part import Part, merged
 
 _MOST_TRIANGLES = 8  # kinds of them, each of which takes part of a second
 
@@ -141,23 +140,29 @@ def failing_product(product: PairProduct, delta: Exact) -> PairProduct:
 
 
 def product_of_runs(choice: Iterable[tuple[PairProduct, int]]) -> PairProduct:
-    """All runs side by side; Gaussian ones are one Gaussian."""
+    """All runs side by side, those that are one loss as one."""
     counts: Counter[Part] = Counter()
-    ratio: Exact = Fraction(0)
     kinds, records, of_curve = [], None, False
     for product, times in choice:
         kinds.append(product.kind)
         of_curve |= product.of_curve
         records = records or product.records
         for part, count in product.runs:
-            if isinstance(part, GaussianLoss):
-                ratio += times * count * part.ratio
-            else:
-                counts[part] += times * count
-    if ratio:
-        counts[GaussianLoss(ratio)] = 1
-    kind = combine(kinds, "Compose")
-    return PairProduct(tuple(counts.items()), kind, records=records, of_curve=of_curve)
+            counts[part] += times * count
+    runs = merged(tuple(counts.items()), lambda kind, own: kind.joined(own))
+    return PairProduct(tuple(runs), combine(kinds, "Compose"), records=records, of_curve=of_curve)
+
+
+def allocated(product: PairProduct, steps: int) -> PairProduct:
+    """The mean over the runs of the laws with the record in one of them, against none.
+
+    What dominates one run may stand for each, chosen by what was told before or not
+    (docs/proofs.md, section 30).
+    """
+    if not product.runs:
+        return product
+    kind = Kind.UPPER if product.of_many else product.kind
+    return PairProduct(((one_part(product).allocated(steps), 1),), kind)
 
 
 def sampled_once(product: PairProduct, gamma: Exact) -> PairProduct:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -56,8 +56,11 @@ class ExchangedContour(Contour):
         return FloatContour(shifts, log_terms, found.taper, -1)
 
 
+@dataclass(frozen=True)
 class SmoothedContour(Contour):
-    """A contour of runs of which the last is the noise."""
+    """A contour of runs of which the last is the noise, with its (Δ/σ)²."""
+
+    noise: Fraction
 
     def delta(self, y: arb) -> arb:
         """D(y) of the runs without the noise, less what is lost at L = ∞."""
@@ -67,21 +70,14 @@ class SmoothedContour(Contour):
         return above - up_to(most.max(arb(0)))
 
     @property
-    def _noise(self) -> GaussianLoss:
-        noise = self.runs[-1][0]
-        assert isinstance(noise, GaussianLoss)  # noqa: S101  # so it was made
-        return noise
-
-    @property
     def _ratio(self) -> arb:
         """μ²."""
-        ratio = Fraction(self._noise.ratio)
-        return arb(ratio.numerator) / ratio.denominator
+        return arb(self.noise.numerator) / self.noise.denominator
 
     @cached_property
     def _wider(self) -> Contour:
         """Beside noise of rμ, at the same nodes: F(1+s) of noise is e^{s(s+1)μ²/2}, as F(−s) is."""
-        noise = GaussianLoss(_MORE**2 * Fraction(self._noise.ratio))
+        noise = GaussianLoss(_MORE**2 * self.noise)
         found = Contour((*self.runs[:-1], (noise, 1)), self.plan, self.reverse, self.at)
         with ctx.workprec(self.plan.bits):
             c, h, more = arb(self.plan.c), arb(self.plan.h), _MORE**2 - 1
@@ -157,4 +153,7 @@ def contour(found: Moments, chosen: ContourPlan, at: float, plain: Moments) -> C
         return Contour(found.factors, chosen, found.reverse, at)
     if found.reverse != plain.reverse:
         return ExchangedContour(found.factors, chosen, found.reverse, at)
-    return SmoothedContour((*plain.factors, found.runs[-1]), chosen, found.reverse, at)
+    ratio = found.runs[-1][0].gaussian_ratio
+    assert ratio is not None  # noqa: S101  # the noise stands last
+    runs = (*plain.factors, found.runs[-1])
+    return SmoothedContour(runs, chosen, found.reverse, at, Fraction(ratio))

@@ -18,6 +18,7 @@ from symacct.kernel.errors import PrecisionError, echo
 from symacct.kernel.exact import Exact, exact
 from symacct.kernel.memory import cached_property
 from symacct.profile.part import Floats, Lattice, OrderLine, Part, log_turning
+from symacct.profile.proofs import FINITE
 from symacct.profile.sums.power_sums import sums_on_a_line
 
 _EXPONENTIAL = 16  # products that one takes
@@ -57,6 +58,7 @@ class Atoms(Part):
         """Does a permutation of the outcomes exchange the two laws?"""
         return Counter(self.laws) == Counter((q, p) for p, q in self.laws)
 
+    proof = FINITE
     is_atomic = True
 
     @property

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Self
 
 import numpy as np
 from flint import acb, arb
@@ -12,10 +14,12 @@ from flint import acb, arb
 from symacct.analysis.normal_tails import hockey_stick
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.exact import Exact
+from symacct.profile.losses.allocated import AllocatedGaussian
 from symacct.profile.losses.fixed_size.gaussian import FixedSizeGaussian
 from symacct.profile.losses.normal_mixtures import NormalMixtures
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
-from symacct.profile.part import Floats, OrderLine, Part
+from symacct.profile.part import Floats, OrderLine, Part, Runs
+from symacct.profile.proofs import GAUSSIAN
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,17 @@ class GaussianLoss(Part):
     ratio: Exact
 
     symmetric = True  # z ↦ 1 − z exchanges the two laws
+    proof = GAUSSIAN
+
+    @property
+    def gaussian_ratio(self) -> Exact:
+        return self.ratio
+
+    @classmethod
+    def joined(cls, runs: Sequence[tuple[Self, int]]) -> Runs:
+        """Their ratios add up."""
+        ratio: Exact = sum((k * part.ratio for part, k in runs), Fraction(0))
+        return ((cls(ratio), 1),) if ratio else ()
 
     def sampled(self, gamma: Exact) -> SampledGaussian:
         """(1−γ)Q + γP against Q."""
@@ -33,6 +48,9 @@ class GaussianLoss(Part):
     def fixed_size_pair(self, gamma: Exact) -> FixedSizeGaussian:
         """What dominates a sample of fixed size both ways, a record replaced."""
         return FixedSizeGaussian(1 / self.ratio, gamma)
+
+    def allocated(self, steps: int) -> AllocatedGaussian:
+        return AllocatedGaussian(self.ratio, steps)
 
     def in_groups(self, gamma: Exact, added: int, removed: int) -> NormalMixtures:
         """Poisson samples of so many records more, against those of other ones: opposite answers.

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from flint import arb, ctx
 
 from symacct.kernel.arithmetic import BALL
+from symacct.kernel.claims import Proof
 from symacct.kernel.exact import Exact, exact
 from symacct.mechanisms.discrete_gaussian import DiscreteGaussian
 from symacct.mechanisms.integer_noise import IntegerSums
+from symacct.profile.closed_form.discrete_gaussian import discrete_gaussian_form
+from symacct.profile.closed_form.integers import integer_form
 from symacct.profile.losses.summed import Sample, SummedLoss
 from symacct.profile.part import Floats, Lattice, OrderLine, Part
+from symacct.profile.proofs import INTEGERS, LATTICE, ONE_INTEGER
+from symacct.profile.roots import Value
 
 _STEERING_NATS = 40.0
 _SPARE = 10.0  # nats
@@ -41,6 +47,7 @@ class IntegerLoss(SummedLoss):
     noise: IntegerSums
     gamma: Exact = Fraction(1)
 
+    proof = ONE_INTEGER
     is_atomic = True
     decays_slowly = True
 
@@ -65,6 +72,16 @@ class IntegerLoss(SummedLoss):
         """Exchanged by k ↦ Δ − k, both ways are one."""
         known, _ = self.known(False, bits * math.log(2))
         return known[0].loss, [one.p for one in known]
+
+    @classmethod
+    def form_of_runs(
+        cls, runs: Sequence[tuple[Self, int]], reverse: bool
+    ) -> tuple[Value, Proof] | None:
+        """Of one discrete Gaussian noise, or a sum over all outcomes if they are few."""
+        if (form := discrete_gaussian_form(tuple(runs))) is not None:
+            return form, LATTICE
+        form = integer_form(tuple(runs), reverse)
+        return None if form is None else (form, INTEGERS)
 
     def sampled(self, gamma: Exact) -> Part:
         """This loss in a sample, where P is mixed once more."""

@@ -10,18 +10,26 @@ from __future__ import annotations
 
 import cmath
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import Self
 
 import numpy as np
 from flint import acb, arb, arb_poly, ctx
 
 from symacct.kernel.arithmetic import BALL
+from symacct.kernel.claims import Proof
 from symacct.kernel.exact import Exact
 from symacct.kernel.sums.balls import legendre, legendre_floats
+from symacct.profile.closed_form.few_laplace import laplace_form
+from symacct.profile.losses.allocated_laplace import AllocatedLaplace
+from symacct.profile.losses.fixed_size.laplace import FixedSizeLaplace
 from symacct.profile.losses.summed import Sample, SummedLoss
-from symacct.profile.part import Floats, OrderLine
+from symacct.profile.part import Floats, OrderLine, Part
+from symacct.profile.proofs import LAPLACE
+from symacct.profile.roots import Value
 from symacct.profile.sums.tail_maximum import End
 
 _STEER_POINTS = 96
@@ -38,6 +46,7 @@ class LaplaceLoss(SummedLoss):
     gamma: Exact = Fraction(1)
 
     decays_slowly = True
+    proof = LAPLACE
 
     @property
     def symmetric(self) -> bool:
@@ -47,6 +56,29 @@ class LaplaceLoss(SummedLoss):
     def sampled(self, gamma: Exact) -> LaplaceLoss:
         """Sampled once more."""
         return LaplaceLoss(self.shift, self.gamma * gamma)
+
+    def fixed_size_pair(self, gamma: Exact) -> FixedSizeLaplace:
+        """What dominates a sample of fixed size both ways, a record replaced."""
+        return FixedSizeLaplace(self.sampled(gamma))
+
+    def allocated(self, steps: int) -> Part:
+        if self.gamma != 1:
+            return super().allocated(steps)
+        return AllocatedLaplace(self.shift, steps)
+
+    # --- closed forms
+
+    @property
+    def laplace_shift(self) -> Exact | None:
+        return self.shift if self.gamma == 1 else None
+
+    @classmethod
+    def form_of_runs(
+        cls, runs: Sequence[tuple[Self, int]], reverse: bool
+    ) -> tuple[Value, Proof] | None:
+        """On a contour that bends where F turns, if they are few."""
+        form = laplace_form(tuple(runs), reverse)
+        return None if form is None else (form, LAPLACE)
 
     # --- float64: where to look
 

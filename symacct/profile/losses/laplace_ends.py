@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from flint import acb, arb, arb_poly, ctx
 
@@ -14,7 +15,9 @@ from symacct.kernel import deadline
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import acb_within, geometric_tail
-from symacct.profile.losses.laplace import LaplaceLoss
+
+if TYPE_CHECKING:
+    from symacct.profile.losses.laplace import LaplaceLoss
 
 _FEW_TERMS = 64  # of a continued fraction, up to which it is as quick as a series
 _MOST_TERMS = {True: 96, False: 1024}  # where the gap is narrow, or not

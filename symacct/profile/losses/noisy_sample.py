@@ -22,9 +22,7 @@ from symacct.kernel.arithmetic.ball import float_above
 from symacct.kernel.exact import Exact
 from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import legendre, legendre_floats
-from symacct.profile.losses.finite import Atoms, multinomial_laws
-from symacct.profile.losses.gaussian import GaussianLoss
-from symacct.profile.losses.laplace import LaplaceLoss
+from symacct.profile.losses.finite import multinomial_laws
 from symacct.profile.losses.mixed import Member, MixtureMoments
 from symacct.profile.losses.one_sample import OneSample, Runs
 from symacct.profile.losses.sampled_gaussian import real_line
@@ -51,13 +49,14 @@ class NoisySample(MixtureMoments, OneSample):
 
     @cached_property
     def _variance(self) -> Exact:
-        return 1 / sum(k * part.ratio for part, k in self.runs if isinstance(part, GaussianLoss))
+        ratios = ((part.gaussian_ratio, k) for part, k in self.runs)
+        return 1 / sum(k * ratio for ratio, k in ratios if ratio is not None)
 
     @cached_property
     def _laplace(self) -> list[Exact]:
         """The shift of each run of Laplace noise."""
-        laplace = ([part.shift] * k for part, k in self.runs if isinstance(part, LaplaceLoss))
-        return list(itertools.chain(*laplace))
+        shifts = ((part.laplace_shift, k) for part, k in self.runs)
+        return list(itertools.chain(*([shift] * k for shift, k in shifts if shift is not None)))
 
     @cached_property
     def _highest(self) -> arb:
@@ -68,12 +67,14 @@ class NoisySample(MixtureMoments, OneSample):
 
     @property
     def _others(self) -> Iterator[tuple[Part, int]]:
-        return (run for run in self.runs if not isinstance(run[0], GaussianLoss))
+        return (run for run in self.runs if run[0].gaussian_ratio is None)
 
     def _outcomes(self) -> Weighed:
         """(q, y) of all finite runs together."""
         finite = [
-            multinomial_laws(part.common(), k) for part, k in self.runs if isinstance(part, Atoms)
+            multinomial_laws(own.common(), k)
+            for part, k in self.runs
+            if (own := part.finite) is not None
         ]
         return _products([[(q, (p / q).log()) for p, q in laws] for laws in finite])
 
@@ -236,11 +237,11 @@ def on_one_sample(runs: Runs, gamma: Exact) -> OneSample:
     """The runs sampled together, with moments where they are known."""
     outcomes = laplace = gaussian = 0
     for part, k in runs:
-        if isinstance(part, Atoms) and part.mass_at_infinity(True) == 0:
-            outcomes += math.comb(len(part.laws) + k - 1, k)
-        elif isinstance(part, LaplaceLoss) and part.gamma == 1:
+        if (own := part.finite) is not None and own.mass_at_infinity(True) == 0:
+            outcomes += math.comb(len(own.laws) + k - 1, k)
+        elif part.laplace_shift is not None:
             laplace += k
-        elif isinstance(part, GaussianLoss):
+        elif part.gaussian_ratio is not None:
             gaussian += k
         else:
             return OneSample(runs, gamma)

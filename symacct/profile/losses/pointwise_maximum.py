@@ -6,6 +6,7 @@ whichever of them a run has; its moments are not known (docs/proofs.md, section 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,12 +32,16 @@ class PointwiseMaximum(ProfileOnly):
             for part in self.parts
         )
 
+    @property
+    def alternatives(self) -> Sequence[Part]:
+        return sorted(self.parts, key=repr)
+
     def densities(self, reverse: bool) -> list[tuple[DensityLoss, tuple[bool, ...]]]:
         """The pairs and which ways round each is meant, where all are of densities; else none.
 
         Two that are each other exchanged are one, both ways: its integrals serve twice.
         """
-        found = [part for part in sorted(self.parts, key=repr) if isinstance(part, DensityLoss)]
+        found = [part for part in self.alternatives if isinstance(part, DensityLoss)]
         if len(found) < len(self.parts):
             return []
         if len(found) == 2 and found[0].exchanged == found[1]:

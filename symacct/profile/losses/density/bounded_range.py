@@ -6,20 +6,26 @@ Its profile is the largest one of all of them, (e^{ε/2} − e^{y/2})²/(e^ε �
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
+from typing import Self
 
 from flint import arb, ctx
 
 from symacct.kernel import symbols
 from symacct.kernel.arithmetic import BALL
+from symacct.kernel.claims import Proof
 from symacct.kernel.exact import Exact, expression, sympy
 from symacct.laws.density import Density
 from symacct.mechanisms.pair import Overlap
 from symacct.profile.losses.density.charts import DensityPair
 from symacct.profile.losses.density.densities import DensityLoss
+from symacct.profile.proofs import BOUNDED_RANGE
+from symacct.profile.roots import Value
 
 _BITS_A_RUN = 3  # that an alternating sum over so many runs loses, about
+_RUNS = 100  # of which the sum is asked
 
 
 @dataclass(frozen=True)
@@ -28,9 +34,18 @@ class BoundedRange(DensityLoss):
 
     pure: Exact
 
-    @property
-    def symmetric(self) -> bool:
-        return True
+    symmetric = True
+    proof = BOUNDED_RANGE
+
+    @classmethod
+    def form_of_runs(
+        cls, runs: Sequence[tuple[Self, int]], reverse: bool
+    ) -> tuple[Value, Proof] | None:
+        """Of few runs of one, for the digits that their sum loses; alike both ways."""
+        (part, count), *more = runs
+        if more or count > _RUNS:
+            return None
+        return partial(several_runs, part.pure, count), BOUNDED_RANGE
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
         return several_runs(self.pure, 1, y)

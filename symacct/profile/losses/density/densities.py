@@ -28,6 +28,7 @@ from symacct.profile.losses.density.crossings import hockey_stick
 from symacct.profile.losses.density.monotone_mixture import monotone_mixture
 from symacct.profile.losses.summed import Sample, SummedLoss
 from symacct.profile.part import Floats, OrderLine, Part
+from symacct.profile.proofs import DENSITIES
 from symacct.profile.sums.tail_maximum import End
 
 _BOUND_BITS = 64
@@ -95,6 +96,7 @@ class DensityLoss(SummedLoss):
     pair: DensityPair
 
     decays_slowly = True
+    proof = DENSITIES
 
     @property
     def symmetric(self) -> bool:

@@ -13,6 +13,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from flint import acb, arb, ctx
@@ -20,10 +21,12 @@ from flint import acb, arb, ctx
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.exact import Exact
 from symacct.kernel.sums.balls import legendre, legendre_floats
-from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.summed import Sample, SummedLoss, fixed_size_hockey_stick
 from symacct.profile.part import Floats, OrderLine
 from symacct.profile.sums.tail_maximum import End
+
+if TYPE_CHECKING:
+    from symacct.profile.losses.laplace import LaplaceLoss
 
 _STEER_POINTS = 96
 _ELLIPSES = np.geomspace(1.02, 60.0, 60)
@@ -31,12 +34,21 @@ _ELLIPSES = np.geomspace(1.02, 60.0, 60)
 
 @dataclass(frozen=True)
 class FixedSizeLaplace(SummedLoss):
-    """`shift` = Δ/b, the share `gamma` of the records in the sample, in (0, 1)."""
+    """`mixture` is the noise on a Poisson sample, at the share of the records in the sample."""
 
-    shift: Exact
-    gamma: Exact
+    mixture: LaplaceLoss
 
     decays_slowly = True
+
+    @property
+    def shift(self) -> Exact:
+        """Δ/b."""
+        return self.mixture.shift
+
+    @property
+    def gamma(self) -> Exact:
+        """The share of the records, in (0, 1)."""
+        return self.mixture.gamma
 
     # --- float64: where to look
 
@@ -94,11 +106,11 @@ class FixedSizeLaplace(SummedLoss):
         return -BALL.number(1 - self.gamma) * (-BALL.number(self.shift) / 2).expm1()
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
-        return fixed_size_hockey_stick(LaplaceLoss(self.shift, self.gamma), y)
+        return fixed_size_hockey_stick(self.mixture, y)
 
     def largest(self, reverse: bool) -> arb:
         """log(1−γ+γe^s), from either side."""
-        return LaplaceLoss(self.shift, self.gamma).largest(False)
+        return self.mixture.largest(False)
 
     def mass_at_infinity(self, reverse: bool) -> Exact:
         return Fraction(0)
