@@ -51,6 +51,7 @@ from symacct.profile.proofs import ONE_RUN
 if TYPE_CHECKING:
     from symacct.kernel.claims import Proof
     from symacct.mechanisms import DiscreteGaussian
+    from symacct.profile.losses.density.densities import DensityLoss
     from symacct.profile.losses.finite import Atoms
 
 Floats = np.ndarray
@@ -91,6 +92,10 @@ def log_turning(log_weights: Floats, losses: Floats, line: OrderLine) -> Floats:
 class Factor(Protocol):
     """A factor of a composition's moments: what a contour sums, in balls at flint's precision."""
 
+    @property
+    def stands_for_many(self) -> bool:
+        """Are its runs of many losses?"""
+
     def terms(self, line: OrderLine, need: float) -> int:
         """How many are summed for each node of `transform`."""
 
@@ -126,8 +131,16 @@ class Part(ABC):
 
     proof: Proof = ONE_RUN  # of the profile of one run
     is_atomic = False  # all losses are atoms, and no moment falls
+    is_density = False  # D is worked out by integrals of two densities, soon at any place
+    is_averaged = False  # F is a mean of those of other losses, soon had or soon refused
+    ends_in_atoms = False  # both ends of the loss have mass
+    jumps_rarely = False  # as of a small sample: moments tell of the jumps and not of the rest
     has_moments = True  # at complex orders, which a contour sums
+    refuses_far_orders = False  # where its nodes are too many
+    is_searched = False  # a value of D is at a place that is searched for
     is_costly = False  # a value of D takes as long as thousands of others
+    may_be_chosen = True  # by a coin, with another loss
+    stands_for_many = False
     has_an_end = False  # a largest loss, next to which D falls like a power of what is left
 
     @property
@@ -172,6 +185,11 @@ class Part(ABC):
         """All runs of losses of this class as fewer, where these have their law; else None."""
         return None
 
+    @classmethod
+    def factors(cls, runs: Sequence[tuple[Self, int]]) -> Sequence[tuple[Factor, int]] | None:
+        """All runs of losses of this class as fewer factors of moments, where that is less work."""
+        return None
+
     # --- closed forms
 
     @property
@@ -208,6 +226,10 @@ class Part(ABC):
     def exact_total_variation(self) -> Fraction | None:
         """D(0) as a fraction, where it is one."""
         return None
+
+    def density_pairs(self, reverse: bool) -> Sequence[tuple[DensityLoss, tuple[bool, ...]]]:
+        """The pairs of densities of which it is the worst, and which ways round; none of others."""
+        return ()
 
     @classmethod
     def form_of_runs(

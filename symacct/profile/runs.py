@@ -17,7 +17,6 @@ from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import ball, up_to
 from symacct.profile.accuracy import precisions
 from symacct.profile.fourier.shape import Moments
-from symacct.profile.losses.density.densities import DensityLoss
 from symacct.profile.part import Part
 
 Runs = tuple[tuple[Part, int], ...]
@@ -51,7 +50,7 @@ class DirectedRuns:
     @cached_property
     def densities(self) -> int:
         """Of how many runs the losses have densities that are asked for point by point."""
-        return sum(k for part, k in self.runs if isinstance(part, DensityLoss))
+        return sum(k for part, k in self.runs if part.is_density)
 
     @property
     def gaussian_ratio(self) -> Exact | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -20,9 +20,6 @@ from symacct.profile.discretized.connect_the_dots import (
 )
 from symacct.profile.discretized.grouped import MOST_OUTCOMES, Group, grouped
 from symacct.profile.losses.density.densities import DensityLoss
-from symacct.profile.losses.fixed_size.laplace import FixedSizeLaplace
-from symacct.profile.losses.laplace import LaplaceLoss
-from symacct.profile.losses.pointwise_maximum import PointwiseMaximum
 from symacct.profile.part import Part
 
 FARTHEST = 2.0**9  # losses
@@ -49,29 +46,22 @@ def laws_of(part: Part, count: int, reverse: bool, need: float, steps: int) -> I
         for group, times in grouped(part, count, reverse, need, outcomes):
             low, high = (min(x.low for x in group.cells), max(x.high for x in group.cells))
             yield LaidLaw(times, (low, high), partial(_of_group, group))
-    elif densities := _densities(part, reverse):
+    elif densities := part.density_pairs(reverse):
         every = [reach(one, way, need) for one, ways in densities for way in ways]
         ends = arb(min(low for low, _ in every)), arb(max(high for _, high in every))
         yield LaidLaw(count, ends, partial(_of_densities, densities, ends, need))
     else:
         ends = -_top(part, not reverse, need, 1), _top(part, reverse, need, 0)
         laid = partial(of_profile, part, reverse, ends)
-        yield LaidLaw(count, ends, laid, isinstance(part, LaplaceLoss | FixedSizeLaplace))
+        yield LaidLaw(count, ends, laid, part.ends_in_atoms)
 
 
 def _of_group(group: Group, step: arb) -> DottedLaw:
     return of_cells(group.cells, step, group.left_out)
 
 
-def _densities(part: Part, reverse: bool) -> list[tuple[DensityLoss, tuple[bool, ...]]]:
-    """The pairs of densities that it stands for, and which ways round; none of others."""
-    if isinstance(part, PointwiseMaximum):
-        return part.densities(reverse)
-    return [(part, (reverse,))] if isinstance(part, DensityLoss) else []
-
-
 def _of_densities(
-    densities: list[tuple[DensityLoss, tuple[bool, ...]]],
+    densities: Sequence[tuple[DensityLoss, tuple[bool, ...]]],
     ends: tuple[arb, arb],
     need: float,
     step: arb,

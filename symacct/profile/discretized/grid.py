@@ -29,9 +29,6 @@ from symacct.profile.discretized.connect_the_dots import DottedLaw
 from symacct.profile.discretized.discretize import FARTHEST, laws_of, step_for
 from symacct.profile.discretized.masses import Masses, Products
 from symacct.profile.discretized.nodes import Nodes
-from symacct.profile.losses.integer_noise import IntegerLoss
-from symacct.profile.losses.mixed import MixtureMoments
-from symacct.profile.losses.normal_mixtures import NormalMixtures
 from symacct.profile.part import Floats, Part
 from symacct.profile.proofs import GRIDS
 from symacct.profile.roots import bracket, enclosed
@@ -249,17 +246,18 @@ class Grids:
         """
         if any(self._loses_unseen(part) for part, _ in self.runs.runs):
             return CANNOT
-        is_averaged = any(isinstance(part, MixtureMoments) for part, _ in self.runs.runs)
+        is_averaged = any(part.is_averaged for part, _ in self.runs.runs)
         is_alone = self.runs.are_atoms or is_averaged or not self.runs.have_moments
         if not (self.count < _MANY_RUNS or is_alone):
             return CANNOT
         if digits >= _FEW_DIGITS:
             return _MOST_IN_ALL
-        is_slow = any(isinstance(part, NormalMixtures) for part, _ in self.runs.runs)
+        is_slow = any(part.is_searched for part, _ in self.runs.runs)
         is_few = self.count < _FEW_RUNS and not is_averaged and not is_slow
         if self.runs.are_atoms and self.count < _MANY_RUNS:
             parts = (part for part, _ in self.runs.runs)
-            is_sampled = any(isinstance(part, IntegerLoss) and part.gamma < 1 for part in parts)
+            # Of noise on whole numbers, which a symmetry exchanges unless it is sampled.
+            is_sampled = any(part.finite is None and not part.symmetric for part in parts)
             return _FIRST if is_few or is_sampled or not digits else _MOST_OF_OUTCOMES
         return _MOST if is_few else _MOST_IN_ALL
 

@@ -19,10 +19,8 @@ from symacct.operations.either import Either
 from symacct.profile.dominating.envelope import adaptive, in_blocks
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.fixed_size.equilateral import Equilateral
-from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.losses.mixed import MixedLoss
 from symacct.profile.losses.noisy_sample import on_one_sample
-from symacct.profile.losses.one_sample import OneSample
 from symacct.profile.losses.pointwise_maximum import PointwiseMaximum
 from symacct.profile.losses.two_sided_exponential import TwoSidedExponential
 from symacct.profile.part import Part, merged
@@ -118,7 +116,7 @@ def _chosen(product: PairProduct) -> Part:
     if not product.runs:
         return Atoms(((Fraction(1), Fraction(1)),))
     part = one_part(product)
-    if isinstance(part, IntegerLoss | OneSample):
+    if not part.may_be_chosen:
         raise AssumptionError(
             "found noise on whole numbers, or several mechanisms, in Either, "
             "needed one of continuous noise, or finite laws",

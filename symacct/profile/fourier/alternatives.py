@@ -28,7 +28,6 @@ from symacct.profile.fourier.contour import Contour, FloatContour
 from symacct.profile.fourier.plan import ContourPlan, plan
 from symacct.profile.fourier.shape import Moments, shift
 from symacct.profile.losses.gaussian import GaussianLoss
-from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 
 _MANY = 1000  # nodes, above which fewer may do of the pairs exchanged
 _ROOM = 5.0  # times y: a root is looked for up to four
@@ -133,7 +132,7 @@ def moments_and_plan(
             return moments, chosen
     except (LimitError, PrecisionError) as error:
         refused = error
-    if all(isinstance(part, SampledGaussian) for part, _ in found.runs):
+    if all(part.jumps_rarely for part, _ in found.runs):
         with suppress(LimitError, PrecisionError):
             log_kept = math.log(-math.expm1(-y)) if y > 0 else -math.inf
             log_other = float(np.logaddexp(log_delta - y, log_kept))

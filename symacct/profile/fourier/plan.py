@@ -13,8 +13,6 @@ from symacct.kernel import deadline, limits
 from symacct.kernel.errors import PrecisionError
 from symacct.profile.fourier.shape import Moments
 from symacct.profile.fourier.taper import Taper, how_many, shortest_taper
-from symacct.profile.losses.density.densities import DensityLoss
-from symacct.profile.losses.sampled_gaussian.many import ManyGaussians
 from symacct.profile.part import Floats, OrderLine, rounded_down
 
 _SPARE = 28  # bits
@@ -90,7 +88,7 @@ def plan(
 def _mild(found: Moments) -> float:
     """c up to which densities hardly pile up at their largest loss: there moments fall late."""
     order = np.array([found.order(0.0)])
-    own = [part for part, _ in found.representatives if isinstance(part, DensityLoss)]
+    own = [part for part, _ in found.representatives if part.is_density]
     return min((float(part.float_moments(order)[1][0] ** -0.5) for part in own), default=math.inf)
 
 
@@ -250,7 +248,7 @@ def _refuse_large(found: Moments, chosen: ContourPlan) -> None:
 
 def _terms(found: Moments, line: OrderLine, need: float) -> int:
     """How many are summed for a node; about, where many kinds of parts are on their own."""
-    many = [one for one, _ in found.factors if isinstance(one, ManyGaussians)]
+    many = [one for one, _ in found.factors if one.stands_for_many]
     together = sum(one.terms(line, need) for one in many)
     alone = len(found.factors) - len(many)
     if not alone:

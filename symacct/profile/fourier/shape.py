@@ -12,8 +12,7 @@ import numpy as np
 
 from symacct.kernel import deadline
 from symacct.kernel.memory import cached_property
-from symacct.profile.losses.sampled_gaussian.many import merged_runs
-from symacct.profile.part import Factor, Floats, Part
+from symacct.profile.part import Factor, Floats, Part, merged
 
 Runs = Sequence[tuple[Part, int]]
 
@@ -53,7 +52,9 @@ class Moments:
     @cached_property
     def factors(self) -> tuple[tuple[Factor, int], ...]:
         """What a contour multiplies."""
-        return tuple(self.runs) if len(self.runs) <= _KINDS else merged_runs(self.runs)
+        if len(self.runs) <= _KINDS:
+            return tuple(self.runs)
+        return tuple(merged(tuple(self.runs), lambda kind, own: kind.factors(own)))
 
     @cached_property
     def representatives(self) -> list[tuple[Part, float]]:

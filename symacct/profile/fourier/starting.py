@@ -17,8 +17,6 @@ from symacct.profile.accuracy import log_float_of
 from symacct.profile.fourier.alternatives import smoothed
 from symacct.profile.fourier.contour import float_nodes
 from symacct.profile.fourier.shape import Moments
-from symacct.profile.losses.fixed_size.equilateral import Equilateral
-from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from symacct.profile.runs import DirectedRuns
 from symacct.profile.strategy import Number
 
@@ -43,8 +41,8 @@ def about_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
     the nodes tell what would take too long.
     """
     is_many = sum(k for _, k in runs.runs) > _FEW_RUNS and len(runs.runs) <= _FEW_KINDS
-    is_plain = not any(isinstance(part, Equilateral) for part, _ in runs.runs)
-    is_sampled = all(isinstance(part, SampledGaussian) for part, _ in runs.runs)
+    is_plain = not any(part.refuses_far_orders for part, _ in runs.runs)
+    is_sampled = all(part.jumps_rarely for part, _ in runs.runs)
     if is_many and is_plain and runs.mass_at_infinity == 0:
         most = runs.moments.saddle_epsilon(log_float_of(lambda: ball(delta)))
         if not is_sampled or _by_spread(runs.moments, delta) >= _TOO_FAR * most:
@@ -145,7 +143,7 @@ def about_log_delta(moments: Moments, y: float) -> float:
     The moments of rare large losses are mostly those of the others, and tell little. Of many runs
     all together make the loss, and so they do where those of others hardly reach so far.
     """
-    are_sampled = all(isinstance(part, SampledGaussian) for part, _ in moments.runs)
+    are_sampled = all(part.jumps_rarely for part, _ in moments.runs)
     if not are_sampled or sum(k for _, k in moments.runs) > _FEW_RUNS:
         return moments.log_delta(y)
     one, half = (log_float_of(lambda: _sum_of_ones(moments, at)) for at in (y, y / 2))  # noqa: B023

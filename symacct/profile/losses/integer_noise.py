@@ -49,6 +49,7 @@ class IntegerLoss(SummedLoss):
 
     proof = ONE_INTEGER
     is_atomic = True
+    may_be_chosen = False
     decays_slowly = True
 
     @property

@@ -45,6 +45,7 @@ class LaplaceLoss(SummedLoss):
     shift: Exact
     gamma: Exact = Fraction(1)
 
+    ends_in_atoms = True
     decays_slowly = True
     proof = LAPLACE
 

@@ -22,6 +22,8 @@ Member = tuple[float, float, Part]  # log of a share, log c, a part: F(z) is Σ 
 class MixtureMoments:
     """Where to look for a mean of moments; float64."""
 
+    is_averaged = True
+
     @property
     def _members(self) -> list[Member]:
         raise NotImplementedError

@@ -127,6 +127,7 @@ class NormalMixtures(SummedLoss):
     lower: Weights
     ratio: Exact
 
+    is_searched = True
     decays_slowly = True
 
     @property

@@ -37,6 +37,7 @@ class OneSample(ProfileOnly):
 
     symmetric = False
     is_costly = True
+    may_be_chosen = False
 
     def sampled(self, gamma: Exact) -> Part:
         """This loss in a sample, where P is mixed once more."""

@@ -6,16 +6,20 @@ whichever of them a run has; its moments are not known (docs/proofs.md, section 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from flint import arb
 
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.exact import Exact
-from symacct.profile.losses.density.densities import DensityLoss
 from symacct.profile.part import Floats, Part, ProfileOnly
+
+if TYPE_CHECKING:
+    from symacct.profile.losses.density.densities import DensityLoss
 
 
 @dataclass(frozen=True)
@@ -27,26 +31,21 @@ class PointwiseMaximum(ProfileOnly):
     @property
     def symmetric(self) -> bool:
         """Is every pair, exchanged, one of them again?"""
-        return all(
-            part.symmetric or (isinstance(part, DensityLoss) and part.exchanged in self.parts)
-            for part in self.parts
-        )
+        return all(part.symmetric or part.exchanged in self.parts for part in self.parts)
 
     @property
     def alternatives(self) -> Sequence[Part]:
         return sorted(self.parts, key=repr)
 
-    def densities(self, reverse: bool) -> list[tuple[DensityLoss, tuple[bool, ...]]]:
-        """The pairs and which ways round each is meant, where all are of densities; else none.
-
-        Two that are each other exchanged are one, both ways: its integrals serve twice.
-        """
-        found = [part for part in self.alternatives if isinstance(part, DensityLoss)]
-        if len(found) < len(self.parts):
+    def density_pairs(self, reverse: bool) -> Sequence[tuple[DensityLoss, tuple[bool, ...]]]:
+        """Two that are each other exchanged are one, both ways: its integrals serve twice."""
+        every = [part.density_pairs(reverse) for part in self.alternatives]
+        if not all(every):
             return []
-        if len(found) == 2 and found[0].exchanged == found[1]:
-            return [(found[0], (False, True))]
-        return [(part, (reverse,)) for part in found]
+        found = list(itertools.chain(*every))
+        if len(found) == 2 and found[0][0].exchanged == found[1][0]:
+            return [(found[0][0], (False, True))]
+        return found
 
     def sampled(self, gamma: Exact) -> Part:
         """H_a of a sampled pair grows with one H of the pair: the largest stays the largest."""

@@ -6,7 +6,7 @@ F(z) = ∫ q(m/q)^z, m = (1−γ)q + γp (docs/proofs.md, section 16).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -95,6 +95,7 @@ class DensityLoss(SummedLoss):
 
     pair: DensityPair
 
+    is_density = True
     decays_slowly = True
     proof = DENSITIES
 
@@ -113,6 +114,9 @@ class DensityLoss(SummedLoss):
 
     def sampled(self, gamma: Exact) -> DensityLoss:
         return DensityLoss(DensityPair(self.pair.overlap, self.pair.gamma * gamma))
+
+    def density_pairs(self, reverse: bool) -> Sequence[tuple[DensityLoss, tuple[bool, ...]]]:
+        return [(self, (reverse,))]
 
     # --- float64: where to look
 

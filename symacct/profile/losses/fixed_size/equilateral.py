@@ -47,6 +47,7 @@ class Equilateral(SummedLoss):
     gamma: Fraction
 
     least_order = 1.0
+    refuses_far_orders = True
 
     def triple(self, a: float) -> Triple:
         """The integrand at a real order."""

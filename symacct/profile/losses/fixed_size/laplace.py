@@ -38,6 +38,7 @@ class FixedSizeLaplace(SummedLoss):
 
     mixture: LaplaceLoss
 
+    ends_in_atoms = True
     decays_slowly = True
 
     @property

@@ -9,12 +9,16 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from flint import acb, arb, arb_poly
 
 from symacct.kernel.sums.balls import normal_tail, tilted_tail
-from symacct.profile.part import rounded_down
+from symacct.profile.part import OrderLine, rounded_down
+
+if TYPE_CHECKING:
+    from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 
 _SLOW_ANGLE = 1.45
 CHORDS = 8  # of log R, where the order is far above
@@ -35,6 +39,10 @@ class LineRule:
     def terms(self) -> int:
         """How many there are."""
         return self.last - self.first + 1
+
+    def transform(self, part: SampledGaussian, line: OrderLine) -> list[acb]:
+        """F on a line of orders."""
+        return part.off_the_line(line, self)
 
 
 class SampledFrame:

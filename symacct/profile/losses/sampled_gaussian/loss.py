@@ -7,9 +7,11 @@ line of integration may be moved to any Im x = η, 0 <= η < πσ² (docs/proofs
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import Self
 
 import numpy as np
 from flint import acb, arb, arb_poly
@@ -26,7 +28,8 @@ from symacct.profile.losses.sampled_gaussian.frame import (
     log_shrink,
     lowest,
 )
-from symacct.profile.part import Floats, OrderLine, Part, log_turning, rounded_down
+from symacct.profile.losses.sampled_gaussian.many import merged_runs
+from symacct.profile.part import Factor, Floats, OrderLine, Part, log_turning, rounded_down
 from symacct.profile.sums.power_sums import power_sums
 
 _ANGLES = np.array([0.1, 0.3, 0.5, 0.7, 0.9, 1.05, 1.2])
@@ -46,10 +49,16 @@ class SampledGaussian(Part):
     gamma: Exact
 
     symmetric = False
+    jumps_rarely = True
 
     def sampled(self, gamma: Exact) -> SampledGaussian:
         """Sampled once more."""
         return SampledGaussian(self.variance, self.gamma * gamma)
+
+    @classmethod
+    def factors(cls, runs: Sequence[tuple[Self, int]]) -> Sequence[tuple[Factor, int]]:
+        """Those of many about as large noises are interpolated together."""
+        return merged_runs(runs)
 
     # --- float64: where to look
 
@@ -174,10 +183,7 @@ class SampledGaussian(Part):
         return _cheaper(self, line, need).terms
 
     def transform(self, line: OrderLine, need: float) -> list[acb]:
-        rule = _cheaper(self, line, need)
-        if isinstance(rule, real_line.Strip):
-            return real_line.transform(self, line, rule)
-        return self.off_the_line(line, rule)
+        return _cheaper(self, line, need).transform(self, line)
 
     def off_the_line(self, line: OrderLine, rule: LineRule) -> list[acb]:
         """F on a line of orders by a sum over nodes above the real line."""

@@ -11,8 +11,9 @@ import itertools
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 from flint import acb, acb_mat, arb, arb_mat, ctx, fmpq
@@ -24,8 +25,7 @@ from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import acb_within, normal_tail
 from symacct.profile.losses.sampled_gaussian import real_line
 from symacct.profile.losses.sampled_gaussian.frame import SampledFrame
-from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
-from symacct.profile.part import Factor, Floats, OrderLine, Part, rounded_down
+from symacct.profile.part import Factor, Floats, OrderLine, rounded_down
 from symacct.profile.sums import chebyshev
 from symacct.profile.sums.power_sums import powers, sums_on_a_line
 
@@ -44,7 +44,10 @@ _FAR, _FINE = 16.0, 0.25  # how far below 0 cells of Z begin, how long they are
 _MOST_POINTS = 1e6
 _CHEAPER = 8  # a term of the interpolation than one of a sum
 
-Run = tuple[SampledGaussian, int]
+if TYPE_CHECKING:
+    from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
+
+    Run = tuple[SampledGaussian, int]
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,8 @@ class ManyGaussians:
 
     runs: tuple[Run, ...]
 
+    stands_for_many = True
+
     @cached_property
     def low(self) -> float:
         """Below every s."""
@@ -85,7 +90,7 @@ class ManyGaussians:
 
     @cached_property
     def _steepest(self) -> SampledGaussian:
-        return SampledGaussian(1 / Fraction(self.high) ** 2, self.runs[-1][0].gamma)
+        return replace(self.runs[-1][0], variance=1 / Fraction(self.high) ** 2)
 
     def largest(self, reverse: bool) -> arb:
         """The largest finite loss."""
@@ -339,15 +344,12 @@ class ManyGaussians:
         return count * frame.decay(angle, t, 2 - math.log(slack) + max(fallen, 0.0))
 
 
-def merged_runs(runs: Sequence[tuple[Part, int]]) -> tuple[tuple[Factor, int], ...]:
+def merged_runs(runs: Sequence[Run]) -> tuple[tuple[Factor, int], ...]:
     """Runs of many sampled Gaussians of one rate and about one noise in one, the others alone."""
     found: list[tuple[Factor, int]] = []
     rates: dict[Exact, list[Run]] = defaultdict(list)
     for part, k in runs:
-        if isinstance(part, SampledGaussian):
-            rates[part.gamma].append((part, k))
-        else:
-            found.append((part, k))
+        rates[part.gamma].append((part, k))
     for alike in rates.values():
         for some in _within(_WIDE, sorted(alike, key=lambda run: -run[0].variance)):
             found.extend(some if len(some) < _LEAST else [(ManyGaussians(tuple(some)), 1)])

@@ -48,6 +48,9 @@ class Strip(LineRule):
     angle: float
     places: tuple[float, ...]
 
+    def transform(self, part: SampledGaussian, line: OrderLine) -> list[acb]:
+        return transform(part, line, self)
+
 
 def edge(angle: float) -> Strip:
     """No nodes, and all places: what bounds what is |Im w| <= an angle."""
