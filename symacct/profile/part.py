@@ -47,6 +47,7 @@ from symacct.kernel.errors import AssumptionError, PrecisionError
 from symacct.kernel.exact import Exact
 from symacct.kernel.sums import balls
 from symacct.profile.proofs import ONE_RUN
+from symacct.profile.written_laws import Write, WrittenLaws
 
 if TYPE_CHECKING:
     from symacct.kernel.claims import Proof
@@ -297,6 +298,12 @@ class Part(ABC):
     @abstractmethod
     def mass_at_infinity(self, reverse: bool) -> Exact:
         """P(L = ∞); Q(L = −∞) if `reverse`."""
+
+    # --- words
+
+    def in_latex(self, write: Write) -> WrittenLaws | None:
+        """P and Q, numbers by `write`; None where they are not written, or are too many terms."""
+        return None
 
 
 Runs = tuple[tuple[Part, int], ...]

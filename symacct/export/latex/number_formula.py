@@ -9,7 +9,7 @@ from typing import Any
 import sympy
 
 from symacct.export.latex.display import Display
-from symacct.export.latex.laws import BREAK, Laws, UnwrittenError, laws_of, product
+from symacct.export.latex.laws import UnwrittenError, laws_of
 from symacct.export.latex.printer import WIDTH, PaperPrinter, width_of
 from symacct.export.latex.sentences import SymbolNames, tex_number
 from symacct.kernel.answer import Enclosure, Guarantee, found_order, given
@@ -27,6 +27,7 @@ from symacct.profile.answer import BestOfRuns, Profile, profile
 from symacct.profile.part import Part
 from symacct.profile.runs import Runs
 from symacct.profile.solve import CompositionProfile
+from symacct.profile.written_laws import BREAK, WrittenLaws, product
 from symacct.results.written import Written
 
 _RELATIONS = {Kind.EXACT: "=", Kind.UPPER: r"\leq", Kind.LOWER: r"\geq"}
@@ -187,7 +188,7 @@ def _one_gaussian(ways: list[Way]) -> Exact | None:
     return None
 
 
-def _named_parts(ways: list[Way], names: SymbolNames) -> dict[Part, Laws]:
+def _named_parts(ways: list[Way], names: SymbolNames) -> dict[Part, WrittenLaws]:
     parts = dict.fromkeys(part for pairs, _ in ways for part, _ in pairs)
     return {part: laws_of(part, names) for part in parts}
 

@@ -24,6 +24,7 @@ from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import normal_tail
 from symacct.profile.accuracy import accuracy
 from symacct.profile.part import Floats, Part, ProfileOnly
+from symacct.profile.written_laws import Write, WrittenLaws, allocated, normals
 
 _GUARD, _LEAST = 56, 10  # bits of those asked for that are not needed, and those that are
 _SPARE, _ROUNDED = 3.0, 4.0  # nats
@@ -75,6 +76,9 @@ class AllocatedGaussian(AllocationLoss):
 
     ratio: Exact
     steps: int
+
+    def in_latex(self, write: Write) -> WrittenLaws:
+        return allocated(*normals(1 / self.ratio, write), self.steps)
 
     # --- float64: where to look
 

@@ -21,6 +21,7 @@ from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import up_to
 from symacct.profile.losses.allocated import AllocationLoss
 from symacct.profile.part import Floats
+from symacct.profile.written_laws import Write, WrittenLaws, allocated, laplaces
 
 _GUARD, _LEAST = 32, 10  # bits of those asked for that are not needed, and those that are
 _SPARE, _ATTEMPTS = 3.0, 6  # nats
@@ -44,6 +45,9 @@ class AllocatedLaplace(AllocationLoss):
 
     has_an_end = True
     is_costly = True
+
+    def in_latex(self, write: Write) -> WrittenLaws:
+        return allocated(*laplaces(self.shift, write), self.steps)
 
     # --- float64: where to look
 

@@ -20,6 +20,7 @@ from symacct.kernel.memory import cached_property
 from symacct.profile.part import Floats, Lattice, OrderLine, Part, log_turning
 from symacct.profile.proofs import FINITE
 from symacct.profile.sums.power_sums import sums_on_a_line
+from symacct.profile.written_laws import BREAK, MOST_TERMS, Write, WrittenLaws, simplified
 
 _EXPONENTIAL = 16  # products that one takes
 
@@ -217,6 +218,16 @@ class Atoms(Part):
 
     def exact_largest(self, reverse: bool) -> Exact | None:
         return self.pure if self.gamma == 1 else None
+
+    def in_latex(self, write: Write) -> WrittenLaws | None:
+        if len(self.laws) > MOST_TERMS:
+            return None
+        P, Q = (  # noqa: N806
+            f", {BREAK}".join(write(simplified(x)) for x in law)
+            for law in zip(*self.laws, strict=True)
+        )
+        words = ("(the probabilities of all outcomes)",)
+        return WrittenLaws(rf"\bigl( {P} \bigr)", rf"\bigl( {Q} \bigr)", words)
 
     def mass_at_infinity(self, reverse: bool) -> Exact:
         pairs = ((q, p) if reverse else (p, q) for p, q in self.laws)

@@ -20,6 +20,7 @@ from symacct.profile.losses.normal_mixtures import NormalMixtures
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from symacct.profile.part import Floats, OrderLine, Part, Runs
 from symacct.profile.proofs import GAUSSIAN
+from symacct.profile.written_laws import Write, WrittenLaws, normals
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,9 @@ class GaussianLoss(Part):
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
         """The divergence of two normal laws of one variance."""
         return hockey_stick(y, BALL.number(self.ratio).sqrt())
+
+    def in_latex(self, write: Write) -> WrittenLaws:
+        return WrittenLaws(*normals(1 / self.ratio, write))
 
     def mass_at_infinity(self, reverse: bool) -> Exact:
         return Fraction(0)

@@ -23,6 +23,7 @@ from symacct.profile.losses.summed import Sample, SummedLoss
 from symacct.profile.part import Floats, Lattice, OrderLine, Part
 from symacct.profile.proofs import INTEGERS, LATTICE, ONE_INTEGER
 from symacct.profile.roots import Value
+from symacct.profile.written_laws import Write, WrittenLaws, mixed
 
 _STEERING_NATS = 40.0
 _SPARE = 10.0  # nats
@@ -153,6 +154,15 @@ class IntegerLoss(SummedLoss):
         if self.gamma == 1 or not reverse:
             return arb("inf")
         return -(-BALL.number(self.gamma)).log1p()
+
+    def in_latex(self, write: Write) -> WrittenLaws | None:
+        law = self.noise.law_latex(write)
+        if law is None:
+            return None
+        off, read = law
+        on = rf"\delta_{{{self.noise.sensitivity}}} \ast {off}"
+        words = (r"$\delta_{k} \ast$ moves a law by $k$", *read)
+        return WrittenLaws(mixed(self.gamma, on, off, write), off, words)
 
     def mass_at_infinity(self, reverse: bool) -> Exact:
         return Fraction(0)

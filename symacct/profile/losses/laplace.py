@@ -31,6 +31,7 @@ from symacct.profile.part import Floats, OrderLine, Part
 from symacct.profile.proofs import LAPLACE
 from symacct.profile.roots import Value
 from symacct.profile.sums.tail_maximum import End
+from symacct.profile.written_laws import Write, WrittenLaws, laplaces, mixed
 
 _STEER_POINTS = 96
 _ELLIPSES = np.geomspace(1.02, 60.0, 60)
@@ -181,6 +182,10 @@ class LaplaceLoss(SummedLoss):
 
     def exact_largest(self, reverse: bool) -> Exact | None:
         return self.shift if self.gamma == 1 else None
+
+    def in_latex(self, write: Write) -> WrittenLaws:
+        on, off = laplaces(self.shift, write)
+        return WrittenLaws(mixed(self.gamma, on, off, write), off)
 
     def mass_at_infinity(self, reverse: bool) -> Exact:
         return Fraction(0)

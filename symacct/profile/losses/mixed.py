@@ -12,6 +12,7 @@ from symacct.kernel.arithmetic import BALL
 from symacct.kernel.errors import AssumptionError
 from symacct.kernel.exact import Exact
 from symacct.profile.part import Floats, OrderLine, Part
+from symacct.profile.written_laws import BREAK, Write, WrittenLaws, factor, grouped
 
 _NEAR = 1e-3  # of an order, by which its neighbour tells the mean of the loss
 
@@ -110,6 +111,21 @@ class MixedLoss(MixtureMoments, Part):
 
     def largest(self, reverse: bool) -> arb:
         return self.first.largest(reverse).max(self.second.largest(reverse))
+
+    def in_latex(self, write: Write) -> WrittenLaws | None:
+        first, second = self.first.in_latex(write), self.second.in_latex(write)
+        if first is None or second is None:
+            return None
+        one, other = (factor(write(share)) for share in (self.share, 1 - self.share))
+        return WrittenLaws(
+            rf"{one} \, {grouped(first.P)}{BREAK} \oplus {other} \, {grouped(second.P)}",
+            rf"{one} \, {grouped(first.Q)}{BREAK} \oplus {other} \, {grouped(second.Q)}",
+            (
+                *first.words,
+                *second.words,
+                r"$\oplus$ tells by which of the two laws the outcome is",
+            ),
+        )
 
     def mass_at_infinity(self, reverse: bool) -> Exact:
         one, other = self.first.mass_at_infinity(reverse), self.second.mass_at_infinity(reverse)

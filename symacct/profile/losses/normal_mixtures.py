@@ -26,6 +26,7 @@ from symacct.profile.losses.summed import Sample, SummedLoss
 from symacct.profile.part import Floats, OrderLine, rounded_down
 from symacct.profile.roots import enclosed
 from symacct.profile.sums.tail_maximum import End
+from symacct.profile.written_laws import BREAK, MOST_TERMS, Write, WrittenLaws, factor, normal
 
 _BITS = 64
 _STEP, _REACH = 1 / 16, 12.0  # of a grid for steering, in deviations
@@ -278,6 +279,17 @@ class NormalMixtures(SummedLoss):
         if not reverse or self.upper[0][1] > self.lower[0][1]:
             return arb("inf")
         return (BALL.number(self.lower[0][0]) / BALL.number(self.upper[0][0])).log()
+
+    def in_latex(self, write: Write) -> WrittenLaws | None:
+        if max(len(self.upper), len(self.lower)) > MOST_TERMS:
+            return None
+        variance = write(1 / self.ratio)
+
+        def mixture(weights: Weights) -> str:
+            terms = ((factor(write(w)), normal(str(j), variance)) for w, j in weights)
+            return f"{BREAK} + ".join(law if w == "1" else rf"{w} \, {law}" for w, law in terms)
+
+        return WrittenLaws(mixture(self.upper), mixture(self.lower))
 
     def mass_at_infinity(self, reverse: bool) -> Exact:
         return Fraction(0)

@@ -20,6 +20,7 @@ from symacct.kernel.sums.balls import up_to
 from symacct.profile.losses.summed import float_moments_of_atoms
 from symacct.profile.part import Floats, Part, ProfileOnly
 from symacct.profile.solve import CompositionProfile
+from symacct.profile.written_laws import Write, WrittenLaws, mixed, product
 
 _BITS = 128  # for what steers
 _STEERING, _FARTHEST = 128, 64.0  # places on either side, and losses
@@ -78,6 +79,17 @@ class OneSample(ProfileOnly):
         if reverse:
             return -(rate * (-most).expm1()).log1p()
         return (rate * most.expm1()).log1p()
+
+    def in_latex(self, write: Write) -> WrittenLaws | None:
+        inner: list[tuple[WrittenLaws, int]] = []
+        for part, count in self.runs:
+            if (laws := part.in_latex(write)) is None:
+                return None
+            inner.append((laws, count))
+        P = product((laws.P, count) for laws, count in inner)  # noqa: N806
+        Q = product((laws.Q, count) for laws, count in inner)  # noqa: N806
+        words = dict.fromkeys(line for laws, _ in inner for line in laws.words)
+        return WrittenLaws(mixed(self.gamma, P, Q, write), Q, tuple(words))
 
     def mass_at_infinity(self, reverse: bool) -> Exact:
         if reverse:

@@ -16,13 +16,14 @@ from flint import arb, ctx
 from symacct.kernel import symbols
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.claims import Proof
-from symacct.kernel.exact import Exact, expression, sympy
+from symacct.kernel.exact import Exact, exact, expression, sympy
 from symacct.laws.density import Density
 from symacct.mechanisms.pair import Overlap
 from symacct.profile.losses.density.charts import DensityPair
 from symacct.profile.losses.density.densities import DensityLoss
 from symacct.profile.proofs import BOUNDED_RANGE
 from symacct.profile.roots import Value
+from symacct.profile.written_laws import Write, WrittenLaws
 
 _BITS_A_RUN = 3  # that an alternating sum over so many runs loses, about
 _RUNS = 100  # of which the sum is asked
@@ -46,6 +47,12 @@ class BoundedRange(DensityLoss):
         if more or count > _RUNS:
             return None
         return partial(several_runs, part.pure, count), BOUNDED_RANGE
+
+    def in_latex(self, write: Write) -> WrittenLaws:
+        half, pure = expression(self.pure) / 2, write(self.pure)
+        total = write(exact(2 * (sympy.exp(half) - sympy.exp(-half))))
+        P, Q = (rf"e^{{{sign}x/2}} / ({total}) \, dx" for sign in ("", "-"))  # noqa: N806
+        return WrittenLaws(P, Q, (rf"(for $-{pure} \leq x \leq {pure}$)",))
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
         return several_runs(self.pure, 1, y)

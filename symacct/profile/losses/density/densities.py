@@ -20,8 +20,9 @@ from symacct.kernel import deadline
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import float_above
 from symacct.kernel.errors import LimitError, PrecisionError
-from symacct.kernel.exact import Exact
+from symacct.kernel.exact import INFINITY, Exact, sympy
 from symacct.kernel.sums.balls import legendre, up_to
+from symacct.laws.law import Law
 from symacct.profile.losses.density import by_parts
 from symacct.profile.losses.density.charts import Chart, DensityPair
 from symacct.profile.losses.density.crossings import hockey_stick
@@ -30,6 +31,7 @@ from symacct.profile.losses.summed import Sample, SummedLoss
 from symacct.profile.part import Floats, OrderLine, Part
 from symacct.profile.proofs import DENSITIES
 from symacct.profile.sums.tail_maximum import End
+from symacct.profile.written_laws import Write, WrittenLaws, mixed
 
 _BOUND_BITS = 64
 RHO = 2.5  # half-axes' sum of a panel's ellipse
@@ -165,8 +167,21 @@ class DensityLoss(SummedLoss):
         known = monotone_mixture(self.pair)
         return known.largest(reverse) if known else _largest(self, reverse, ctx.prec)
 
+    def in_latex(self, write: Write) -> WrittenLaws | None:
+        on, off = (_written(law, write) for law in (self.pair.overlap.P, self.pair.overlap.Q))
+        if on is None or off is None:
+            return None
+        words = (r"$c$ stands for what makes the total of each law 1",)
+        return WrittenLaws(mixed(self.pair.gamma, on, off, write), off, words)
+
     def mass_at_infinity(self, reverse: bool) -> Exact:
         return Fraction(0)
+
+
+def _written(law: Law, write: Write) -> str | None:
+    if law.kernel is None or law.kernel.cuts[0] != -INFINITY or law.kernel.cuts[-1] != INFINITY:
+        return None
+    return rf"c \, {write(sympy.exp(law.kernel.log))} \, dx"
 
 
 @lru_cache(64)

@@ -25,6 +25,7 @@ from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from symacct.profile.losses.summed import Sample, SummedLoss, fixed_size_hockey_stick
 from symacct.profile.part import Floats, OrderLine, rounded_down
 from symacct.profile.sums.tail_maximum import End
+from symacct.profile.written_laws import Write, WrittenLaws, normals, of_fixed_size
 
 _ELLIPSES = np.geomspace(1.1, 12.0, 40)
 _PANEL = 1.5  # deviations, or variances where these are less
@@ -128,6 +129,9 @@ class FixedSizeGaussian(SummedLoss):
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
         return fixed_size_hockey_stick(SampledGaussian(self.variance, self.gamma), y)
+
+    def in_latex(self, write: Write) -> WrittenLaws:
+        return of_fixed_size(*normals(self.variance, write), self.gamma, write)
 
     def mass_at_infinity(self, reverse: bool) -> Exact:
         return Fraction(0)

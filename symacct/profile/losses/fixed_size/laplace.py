@@ -24,6 +24,7 @@ from symacct.kernel.sums.balls import legendre, legendre_floats
 from symacct.profile.losses.summed import Sample, SummedLoss, fixed_size_hockey_stick
 from symacct.profile.part import Floats, OrderLine
 from symacct.profile.sums.tail_maximum import End
+from symacct.profile.written_laws import Write, WrittenLaws, laplaces, of_fixed_size
 
 if TYPE_CHECKING:
     from symacct.profile.losses.laplace import LaplaceLoss
@@ -112,6 +113,9 @@ class FixedSizeLaplace(SummedLoss):
     def largest(self, reverse: bool) -> arb:
         """log(1−γ+γe^s), from either side."""
         return self.mixture.largest(False)
+
+    def in_latex(self, write: Write) -> WrittenLaws:
+        return of_fixed_size(*laplaces(self.shift, write), self.gamma, write)
 
     def mass_at_infinity(self, reverse: bool) -> Exact:
         return Fraction(0)

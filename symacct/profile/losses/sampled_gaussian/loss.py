@@ -31,6 +31,7 @@ from symacct.profile.losses.sampled_gaussian.frame import (
 from symacct.profile.losses.sampled_gaussian.many import merged_runs
 from symacct.profile.part import Factor, Floats, OrderLine, Part, log_turning, rounded_down
 from symacct.profile.sums.power_sums import power_sums
+from symacct.profile.written_laws import Write, WrittenLaws, mixed, normals
 
 _ANGLES = np.array([0.1, 0.3, 0.5, 0.7, 0.9, 1.05, 1.2])
 _SCALES = np.array([0.5, 0.75, 1.0, 1.4, 2.0])  # of the likely best angle
@@ -229,6 +230,10 @@ class SampledGaussian(Part):
     def largest(self, reverse: bool) -> arb:
         """∞, and −log(1−γ) from the side of Q."""
         return -BALL.number(1 - self.gamma).log() if reverse else arb("inf")
+
+    def in_latex(self, write: Write) -> WrittenLaws:
+        on, off = normals(self.variance, write)
+        return WrittenLaws(mixed(self.gamma, on, off, write), off)
 
     def mass_at_infinity(self, reverse: bool) -> Exact:
         return Fraction(0)
