@@ -52,6 +52,7 @@ from symacct.profile.written_laws import Write, WrittenLaws
 if TYPE_CHECKING:
     from symacct.kernel.claims import Proof
     from symacct.mechanisms import DiscreteGaussian
+    from symacct.profile.float_laws import LawInFloats
     from symacct.profile.losses.density.densities import DensityLoss
     from symacct.profile.losses.finite import Atoms
 
@@ -256,6 +257,10 @@ class Part(ABC):
     @abstractmethod
     def log_values(self, line: OrderLine) -> Floats:
         """About log of `transform`, on a line from 0 on; complex128."""
+
+    def in_floats(self, reverse: bool, rare: float) -> LawInFloats | None:
+        """Its law in float64 but for what is rare, with what that loses, where it is known."""
+        return None
 
     def about_root(self, log_delta: float, reverse: bool) -> float | None:
         """About where D is e^{log_delta}, in float64, where that is told without moments."""

@@ -19,10 +19,10 @@ from symacct.profile.discretized.connect_the_dots import (
     of_tails,
 )
 from symacct.profile.discretized.grouped import MOST_OUTCOMES, Group, grouped
+from symacct.profile.float_laws import FARTHEST
 from symacct.profile.losses.density.densities import DensityLoss
 from symacct.profile.part import Part
 
-FARTHEST = 2.0**9  # losses
 _HALVINGS = 6
 _OUTCOMES = 16  # of a group for each step, more of which hardly make its error less
 

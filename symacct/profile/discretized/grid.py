@@ -26,9 +26,10 @@ from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import ball
 from symacct.profile.accuracy import accuracy, decided, log_float_of
 from symacct.profile.discretized.connect_the_dots import DottedLaw
-from symacct.profile.discretized.discretize import FARTHEST, laws_of, step_for
+from symacct.profile.discretized.discretize import laws_of, step_for
 from symacct.profile.discretized.masses import Masses, Products
 from symacct.profile.discretized.nodes import Nodes
+from symacct.profile.float_laws import FARTHEST
 from symacct.profile.part import Floats, Part
 from symacct.profile.proofs import GRIDS
 from symacct.profile.roots import bracket, enclosed

@@ -23,9 +23,10 @@ from symacct.kernel.errors import LimitError, PrecisionError
 from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import ball
 from symacct.profile.accuracy import log_float_of
-from symacct.profile.discretized.float_laws import FloatLaw, laid
+from symacct.profile.discretized.float_laws import laid
 from symacct.profile.discretized.masses import Masses, Products
 from symacct.profile.discretized.nodes import Nodes
+from symacct.profile.float_laws import FloatLaw
 from symacct.profile.roots import bracket, enclosed
 from symacct.profile.runs import DirectedRuns
 

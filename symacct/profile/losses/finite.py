@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from flint import acb, arb, arb_poly
+from flint import acb, arb, arb_poly, ctx
 
 from symacct.kernel import deadline, limits
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.arithmetic.ball import decide
+from symacct.kernel.arithmetic.ball import decide, float_above
 from symacct.kernel.errors import PrecisionError, echo
 from symacct.kernel.exact import Exact, exact
 from symacct.kernel.memory import cached_property
+from symacct.profile.float_laws import BITS, FEW, UNIT, OutcomesInFloats
 from symacct.profile.part import Floats, Lattice, OrderLine, Part, log_turning
 from symacct.profile.proofs import FINITE
 from symacct.profile.sums.power_sums import sums_on_a_line
@@ -174,6 +175,15 @@ class Atoms(Part):
     def _floats(self) -> tuple[Floats, Floats]:
         weighed = self.weighted_losses()
         return np.array([float(q) for q, _ in weighed]), np.array([float(x) for _, x in weighed])
+
+    def in_floats(self, reverse: bool, rare: float) -> OutcomesInFloats:
+        """The infinite loss falls short of the others' profile."""
+        with ctx.workprec(BITS):
+            found = [(float_above(p), float((p / q).log().mid())) for p, q in self.common(reverse)]
+            lost = float_above(self.mass_at_infinity_in_balls(reverse))
+        masses, losses = np.array(found).reshape(-1, 2).T
+        off = 4 * np.abs(losses).max(initial=0.0) + FEW if found else 0.0
+        return OutcomesInFloats(masses, losses, lost + off * UNIT)
 
     def log_decay(self, a: float, t: float) -> float:
         return float(self.float_moments(np.array([a]))[0][0])

@@ -14,10 +14,11 @@ from flint import acb, arb
 from symacct.analysis.normal_tails import hockey_stick
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.exact import Exact
+from symacct.profile.float_laws import TailsInFloats
 from symacct.profile.losses.allocated import AllocatedGaussian
 from symacct.profile.losses.fixed_size.gaussian import FixedSizeGaussian
 from symacct.profile.losses.normal_mixtures import NormalMixtures
-from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
+from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian, normal_tails
 from symacct.profile.part import Floats, OrderLine, Part, Runs
 from symacct.profile.proofs import GAUSSIAN
 from symacct.profile.written_laws import Write, WrittenLaws, normals
@@ -68,6 +69,9 @@ class GaussianLoss(Part):
     def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
         ratio = float(self.ratio)
         return (orders * orders - orders) * ratio / 2, np.full_like(orders, ratio)
+
+    def in_floats(self, reverse: bool, rare: float) -> TailsInFloats:
+        return normal_tails(self.ratio, Fraction(1), reverse, rare)
 
     def log_decay(self, a: float, t: float) -> float:
         return (a * a - a - t * t) * float(self.ratio) / 2

@@ -13,12 +13,21 @@ import numpy as np
 from flint import arb, ctx
 
 from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import float_above
 from symacct.kernel.claims import Proof
 from symacct.kernel.exact import Exact, exact
 from symacct.mechanisms.discrete_gaussian import DiscreteGaussian
 from symacct.mechanisms.integer_noise import IntegerSums
 from symacct.profile.closed_form.discrete_gaussian import discrete_gaussian_form
 from symacct.profile.closed_form.integers import integer_form
+from symacct.profile.float_laws import (
+    BITS,
+    FEW,
+    UNIT,
+    OutcomesInFloats,
+    check_nodes,
+    nearest,
+)
 from symacct.profile.losses.summed import Sample, SummedLoss
 from symacct.profile.part import Floats, Lattice, OrderLine, Part
 from symacct.profile.proofs import INTEGERS, LATTICE, ONE_INTEGER
@@ -96,6 +105,30 @@ class IntegerLoss(SummedLoss):
             return log_weights, log_ratios
         rate = float(self.gamma)
         return log_weights, np.logaddexp(math.log1p(-rate), math.log(rate) + log_ratios)
+
+    def in_floats(self, reverse: bool, rare: float) -> OutcomesInFloats | None:
+        """Of discrete Gaussian noise: masses over what those that count come to at least."""
+        if not isinstance(self.noise, DiscreteGaussian):
+            return None
+        kept = self.noise.outcomes(0.0, 1.0, -math.log(rare))
+        check_nodes(len(kept))
+        with ctx.workprec(BITS):
+            left_out = float_above(self.noise.left_out(1.0, kept))
+        size, twice = self.noise.sensitivity, 2 * nearest(self.noise.sigma) ** 2
+        k = np.arange(kept[0] - size, kept[-1] + 1.0)
+        exponents = k * k / twice
+        weights = np.exp(-exponents)
+        moved, q, losses = weights[:-size], weights[size:], (2 * k[size:] - size) * (size / twice)
+        total = min(moved.sum(), q.sum())
+        units = 8 * exponents.max() + 2 * len(k) + FEW
+        p, off = moved, 6.0 * np.abs(losses).max()
+        if self.gamma != 1:
+            p = nearest(1 - self.gamma) * q + nearest(self.gamma) * moved
+            losses = np.log1p(nearest(self.gamma) * np.expm1(losses))
+            off += 12 * np.abs(np.expm1(-losses)).max() + 8 * np.abs(losses).max()
+        if reverse:
+            p, losses = q, -losses
+        return OutcomesInFloats(p / total, losses, left_out + (units + 2 * off) * UNIT)
 
     def sample(self, a: float, far: float, need: float) -> Sample:
         """The outcomes that count; of the others (P/Q)^a <= 1 + (P₀/Q)^a, as P/Q is between."""

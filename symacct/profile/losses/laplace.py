@@ -24,6 +24,15 @@ from symacct.kernel.claims import Proof
 from symacct.kernel.exact import Exact
 from symacct.kernel.sums.balls import legendre, legendre_floats
 from symacct.profile.closed_form.few_laplace import laplace_form
+from symacct.profile.float_laws import (
+    BITS,
+    FEW,
+    UNIT,
+    Beyond,
+    TailsInFloats,
+    nearest,
+    unsampled,
+)
 from symacct.profile.losses.allocated_laplace import AllocatedLaplace
 from symacct.profile.losses.fixed_size.laplace import FixedSizeLaplace
 from symacct.profile.losses.summed import Sample, SummedLoss
@@ -92,6 +101,37 @@ class LaplaceLoss(SummedLoss):
         return np.log(mass) - np.append(0.0, x[1:]), np.log1p(
             float(self.gamma) * np.expm1(2 * x - shift)
         )
+
+    def in_floats(self, reverse: bool, rare: float) -> TailsInFloats:
+        """Between 0 and s the loss log(1−γ+γe^{2x−s}) rises."""
+        s, g, rest = nearest(self.shift), nearest(self.gamma), nearest(1 - self.gamma)
+        with ctx.workprec(BITS):
+            low, high = (
+                -float(self.largest(not reverse).mid()),
+                float(self.largest(reverse).mid()),
+            )
+
+        def beyond(losses: Floats) -> Beyond:
+            w, turned = unsampled(-losses if reverse else losses, g, rest)
+            x = (s + w) / 2
+            inside = np.clip(x, 0.0, s)
+            own, moved = np.exp(-inside) / 2, np.exp(inside - s) / 2
+            if reverse:
+                own, moved = 1 - own, moved
+                own, moved = (
+                    np.where(x > s, 1.0, np.where(x <= 0, 0.0, part)) for part in (own, moved)
+                )
+                p, q = own, rest * own + g * moved
+            else:
+                moved = 1 - moved
+                own, moved = (
+                    np.where(x < 0, 1.0, np.where(x >= s, 0.0, part)) for part in (own, moved)
+                )
+                p, q = rest * own + g * moved, own
+            short = (26 * turned + 40 * s + FEW) * UNIT
+            return Beyond(p, q, short, np.zeros(len(q), dtype=bool))
+
+        return TailsInFloats(low, high, beyond)
 
     # --- balls: what is proved
 

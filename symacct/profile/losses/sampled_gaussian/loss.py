@@ -16,10 +16,13 @@ from typing import Self
 import numpy as np
 from flint import acb, arb, arb_poly
 
+from symacct.analysis.normal_tails import FARTHEST_TAIL, RELATIVE_ERROR, upper_tail
 from symacct.kernel.arithmetic import BALL
+from symacct.kernel.errors import PrecisionError
 from symacct.kernel.exact import Exact
 from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import acb_within, normal_tail
+from symacct.profile.float_laws import FEW, UNIT, Beyond, TailsInFloats, nearest, unsampled
 from symacct.profile.losses.sampled_gaussian import real_line
 from symacct.profile.losses.sampled_gaussian.frame import (
     CHORDS,
@@ -95,6 +98,9 @@ class SampledGaussian(Part):
     def log_gamma(self) -> float:
         """log γ, where γ itself may be 0."""
         return float(BALL.number(self.gamma).log().mid())
+
+    def in_floats(self, reverse: bool, rare: float) -> TailsInFloats:
+        return normal_tails(1 / self.variance, self.gamma, reverse, rare)
 
     def log_decay(self, a: float, t: float) -> float:
         """The least over the angles of log B_η(t), by a plain sum."""
@@ -237,6 +243,49 @@ class SampledGaussian(Part):
 
     def mass_at_infinity(self, reverse: bool) -> Exact:
         return Fraction(0)
+
+
+def normal_tails(ratio: Exact, gamma: Exact, reverse: bool, rare: float) -> TailsInFloats:
+    """(1−γ)N(0, 1) + γN(s, 1) against N(0, 1): beyond z the loss log(1−γ+γe^{sz−s²/2}) is larger.
+
+    The other way round it is beyond a node where z is below the place of the node's negative.
+    """
+    s, g, rest = math.sqrt(nearest(ratio)), nearest(gamma), nearest(1 - gamma)
+    if not s:
+        raise PrecisionError("found noise beyond the range of float64 to lay a grid over")
+    far = math.sqrt(-2 * math.log(rare))
+    z = np.array([-far, s + far])
+    with np.errstate(divide="ignore"):
+        ends = np.logaddexp(np.log(rest), math.log(g) + s * z - s * s / 2)
+    least, largest = -ends[::-1] if reverse else ends
+
+    def beyond(losses: Floats) -> Beyond:
+        w, turned = unsampled(-losses if reverse else losses, g, rest)
+        place = w / s + s / 2
+        if reverse:
+            p = upper_tail(-place)
+            q = rest * p + g * upper_tail(s - place)
+            unknown = (s - place > FARTHEST_TAIL) & ~_is_rounding(s - place, s, g, rest, rest * p)
+        else:
+            q = upper_tail(place)
+            p = rest * q + g * upper_tail(place - s)
+            unknown = place > FARTHEST_TAIL
+        units = 26 * turned + 26 * s * (13 + 2 * s) + 6 * s * s + 13 + 4 * s + FEW
+        return Beyond(p, q, 4 * RELATIVE_ERROR + units * UNIT, unknown)
+
+    return TailsInFloats(float(least), float(largest), beyond)
+
+
+def _is_rounding(x: Floats, s: float, g: float, rest: float, known: Floats) -> Floats:
+    """Is γΦ(−x), x > 12, below a unit of (1−γ)Φ(s−x), the mass `known`?
+
+    So it is where γΦ(−12) is, and by Φ(−x) <= e^{s²/2−sx}Φ(s−x) for any s >= 0.
+    """
+    with np.errstate(divide="ignore"):
+        least = np.log(rest) + math.log(UNIT / g)
+    most = g * float(upper_tail(np.array(FARTHEST_TAIL)))
+    found: Floats = np.logical_or(most <= known * UNIT, s * (s / 2 - x) <= least)
+    return found
 
 
 @lru_cache(256)

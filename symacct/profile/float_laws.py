@@ -1,0 +1,175 @@
+"""A loss's law in float64, and laid on nodes: profiles above the true ones but for what is told.
+
+Steps are powers of two, so that nodes, and how far a loss is from them, are exact. What floats lose
+is bounded as in docs/proofs.md, section 45.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+from flint import arb, ctx
+
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.errors import PrecisionError
+from symacct.kernel.exact import Exact
+
+if TYPE_CHECKING:
+    from symacct.profile.part import Floats
+
+BITS = 80
+FARTHEST = 2.0**9  # losses
+UNIT = 2.0**-53  # of float64; elementary functions are off by 8 of them at most
+FEW = 64  # units, for a few roundings
+_ROUNDED = 1 + 2.0**-30  # for what is summed of errors
+_MOST = 2**18  # nodes of one law
+
+
+class FloatLaw(NamedTuple):
+    """P-masses at the losses first + jh, whose profile is at least D − `short` everywhere."""
+
+    first: arb
+    masses: Floats
+    short: float
+
+
+class LawInFloats(Protocol):
+    """A loss's law, nearly, but for what is rare."""
+
+    def on_nodes(self, step: float, rare: float) -> FloatLaw:
+        """Laid on multiples of a step; about `rare` is beyond them."""
+
+
+class Beyond(NamedTuple):
+    """P- and Q-masses beyond some losses: p − e^ℓ q is too small by at most `short`.
+
+    At some of them q is `unknown`.
+    """
+
+    p: Floats
+    q: Floats
+    short: float
+    unknown: Floats
+
+
+@dataclass(frozen=True)
+class TailsInFloats:
+    """The masses beyond any loss, between what the losses are."""
+
+    least: float
+    largest: float
+    beyond: Callable[[Floats], Beyond]
+
+    def on_nodes(self, step: float, rare: float) -> FloatLaw:
+        """What is between two nodes goes to both."""
+        losses = nodes(self.least, self.largest, step)
+        p, q, short, unknown = self.beyond(losses)
+        return of_tails(losses, step, p, q, short, rare, unknown)
+
+
+@dataclass(frozen=True)
+class OutcomesInFloats:
+    """The P-mass and the loss of each outcome, and what their profile falls short by at most."""
+
+    masses: Floats
+    losses: Floats
+    short: float
+
+    def on_nodes(self, step: float, rare: float) -> FloatLaw:
+        """Each outcome's mass goes to the nodes on either side of its loss."""
+        if not len(self.masses):
+            return FloatLaw(arb(0), np.zeros(1), self.short)
+        places = np.floor(self.losses / step)
+        first = int(places.min())
+        check_nodes(places.max() - first)
+        rows = (places - first).astype(np.int64)
+        up = self.masses * (np.expm1(places * step - self.losses) / math.expm1(-step))
+        count = int(rows.max()) + 2
+        down = np.bincount(rows, np.maximum(self.masses - up, 0.0), count)
+        found = down + np.bincount(rows + 1, up, count)
+        units = 2 * int(np.bincount(rows).max()) + FEW
+        short = self.short + units * UNIT * float(self.masses.sum())
+        return FloatLaw(arb(first * step), found, short * _ROUNDED)
+
+
+def nodes(low: float, high: float, step: float) -> Floats:
+    """The nodes from that below the least loss to that above the largest."""
+    if not max(abs(low), abs(high)) <= FARTHEST:
+        raise PrecisionError(f"found losses beyond {FARTHEST:.0f} to lay a grid over")
+    first, last = math.floor(low / step), math.ceil(high / step)
+    check_nodes(last - first)
+    return step * np.arange(first, last + 1)
+
+
+def check_nodes(count: float) -> None:
+    """PrecisionError for more than are laid."""
+    if count > _MOST:
+        raise PrecisionError(f"found {count:,.0f} nodes of one law, needed at most {_MOST:,}")
+
+
+def unsampled(y: Floats, gamma: float, rest: float) -> tuple[Floats, float]:
+    """The w with log(1−γ+γe^w) = y, and the largest |1−e^{−y}|, by which an error of e^y−1 counts.
+
+    A y below log(1−γ) has the w −∞, whose error counts as that of log(1−γ): γ/(1−γ). Without
+    sampling w is y, without an error.
+    """
+    if rest == 0:
+        return y, 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        w = np.log1p(np.maximum(np.expm1(y) / gamma, -1.0))
+    turned = np.abs(np.expm1(-y[w > -math.inf]))
+    return w, float(turned.max(initial=gamma / rest))
+
+
+def nearest(x: Exact) -> float:
+    """The nearest float, or one next to it."""
+    with ctx.workprec(BITS):
+        return float(BALL.number(x).mid())
+
+
+def of_tails(
+    losses: Floats,
+    step: float,
+    p: Floats,
+    q: Floats,
+    short: float,
+    rare: float,
+    unknown: Floats,
+) -> FloatLaw:
+    """What is between two nodes goes to both, and what is before the first one to that one.
+
+    p and q are the masses beyond each node, nearly: p − e^ℓ q is too small by at most `short`.
+    What is between two nodes, of one of which q is `unknown`, goes to the upper one as a whole.
+    Nodes that all but about `rare` is beyond, or nothing but that, are not kept.
+    """
+    kept = slice(max(0, np.count_nonzero(1 - p <= rare) - 1), np.count_nonzero(p >= rare) + 1)
+    losses, p, q, unknown = losses[kept], p[kept], q[kept], unknown[kept]
+    inner_p, inner_q = p[:-1] - p[1:], q[:-1] - q[1:]
+    apart = -math.expm1(-step)
+    up = (inner_p - np.exp(losses[:-1]) * inner_q) / apart
+    up = np.where(unknown[1:] | unknown[:-1], inner_p, up)
+    kept_up = np.clip(up, 0.0, np.maximum(inner_p, 0.0))
+    masses = _shared(1 - float(p[0]), inner_p, kept_up)
+    cut = _most_of_a_run(np.where(unknown[1:] | unknown[:-1], 0.0, (up - kept_up) * apart))
+    beyond = float(p[-1]) + 3 * short + 2 * FEW * UNIT + cut
+    return FloatLaw(arb(float(losses[0])), masses, beyond * _ROUNDED)
+
+
+def _most_of_a_run(x: Floats) -> float:
+    """At least the largest sum of numbers that stand side by side, some or none."""
+    before = np.concatenate([[0.0], np.cumsum(x)])
+    largest = float((before - np.minimum.accumulate(before)).max())
+    return largest + 2 * len(x) * UNIT * float(np.abs(x).sum())
+
+
+def _shared(before: float, masses: Floats, up: Floats) -> Floats:
+    """`up` of the masses between two nodes goes to the upper one, the rest to the lower one."""
+    found = np.zeros(len(masses) + 1)
+    found[0] = before
+    found[:-1] += np.maximum(masses - up, 0.0)
+    found[1:] += up
+    return np.maximum(found, 0.0)
