@@ -111,7 +111,7 @@ class Factor(Protocol):
         """ess sup of the finite L under P; of −L under Q if `reverse`; ∞ where there is none."""
 
 
-class Lattice(NamedTuple):
+class LossLattice(NamedTuple):
     """Losses that are all equally far apart.
 
     How far, about the deviation of their number, and for either direction and so many bits the
@@ -220,7 +220,7 @@ class Part(ABC):
         return None
 
     @property
-    def lattice(self) -> Lattice | None:
+    def lattice(self) -> LossLattice | None:
         """The lattice of the losses, where all of them are known to be on one."""
         return None
 

@@ -18,7 +18,7 @@ from symacct.kernel.arithmetic.ball import floor
 from symacct.kernel.exact import Exact, exact
 from symacct.kernel.sums.balls import up_to
 from symacct.profile.discretized.nodes import Nodes
-from symacct.profile.part import Lattice
+from symacct.profile.part import LossLattice
 from symacct.profile.roots import Value
 from symacct.profile.runs import Runs
 
@@ -52,7 +52,7 @@ def lattice_profile(runs: Runs, reverse: bool, y: arb) -> arb:
     return found + up_to(missing)
 
 
-def _lattices(runs: Runs) -> list[Lattice]:
+def _lattices(runs: Runs) -> list[LossLattice]:
     """That of each part; none where one has none."""
     found = [one for part, _ in runs if (one := part.lattice) is not None]
     return found if len(found) == len(runs) else []

@@ -18,7 +18,7 @@ from symacct.kernel.errors import PrecisionError, echo
 from symacct.kernel.exact import Exact, exact
 from symacct.kernel.memory import cached_property
 from symacct.profile.float_laws import BITS, FEW, UNIT, OutcomesInFloats
-from symacct.profile.part import Floats, Lattice, OrderLine, Part, log_turning
+from symacct.profile.part import Floats, LossLattice, OrderLine, Part, log_turning
 from symacct.profile.proofs import FINITE
 from symacct.profile.sums.power_sums import sums_on_a_line
 from symacct.profile.written_laws import BREAK, MOST_TERMS, Write, WrittenLaws, simplified
@@ -75,11 +75,11 @@ class Atoms(Part):
         return self
 
     @property
-    def lattice(self) -> Lattice | None:
+    def lattice(self) -> LossLattice | None:
         if self.gamma != 1 or self.pure is None:
             return None
         steps = len(self.laws) - 1
-        return Lattice(exact(2 * self.pure / steps), steps / 2, self._lattice_masses)
+        return LossLattice(exact(2 * self.pure / steps), steps / 2, self._lattice_masses)
 
     def _lattice_masses(self, reverse: bool, bits: int) -> tuple[arb, list[arb]]:
         known = [((p / q).log(), p) for p, q in self.common(reverse)]

@@ -29,7 +29,7 @@ from symacct.profile.float_laws import (
     nearest,
 )
 from symacct.profile.losses.summed import Sample, SummedLoss
-from symacct.profile.part import Floats, Lattice, OrderLine, Part
+from symacct.profile.part import Floats, LossLattice, OrderLine, Part
 from symacct.profile.proofs import INTEGERS, LATTICE, ONE_INTEGER
 from symacct.profile.roots import Value
 from symacct.profile.written_laws import Write, WrittenLaws, mixed
@@ -73,11 +73,11 @@ class IntegerLoss(SummedLoss):
         return self.noise if is_known else None  # type: ignore[return-value]
 
     @property
-    def lattice(self) -> Lattice | None:
+    def lattice(self) -> LossLattice | None:
         if (noise := self.discrete_gaussian) is None:
             return None
         apart = exact(noise.sensitivity / noise.sigma**2)
-        return Lattice(apart, float(noise.in_float), self._lattice_masses)
+        return LossLattice(apart, float(noise.in_float), self._lattice_masses)
 
     def _lattice_masses(self, reverse: bool, bits: int) -> tuple[arb, list[arb]]:
         """Exchanged by k ↦ Δ − k, both ways are one."""
