@@ -7,25 +7,27 @@ dataclass in `profile/losses/`, whose fields are exact numbers and define the tw
 the ways to a profile, the operations and the printers want to know of a loss they ask the loss, by
 the names of this page; none of them asks which class it is.
 
-Who adds a loss writes:
+Who adds a loss writes one file with one class:
 
-- always `symmetric`, `mass_at_infinity`, `hockey_stick` (the profile of one run, in balls) and
-  `float_moments` (float64, which steers and proves nothing); `sampled`, where a pair is known for
-  a sample;
-- for a sum over complex orders of many runs the four `log_decay`, `log_values` (complex128),
-  `terms` and `transform` (balls), and `decay`, a bound of |F| far out. A loss that is summed over
-  nodes gets them from `SummedLoss`, a mean of other losses from `MixtureMoments`; one whose
-  moments are not known at complex orders is a `ProfileOnly` and is laid on a grid by
-  `hockey_stick` alone;
-- its ends: `largest`, and `exact_largest` where a number is known;
-- where it has them, the traits below, each with a default that is on the safe side: is it atomic,
-  or of densities, do its ends have mass, does its F turn at some frequencies, how long does a value
-  take;
-- where they are known, other laws made of it: `exchanged`, `fixed_size_pair`, `allocated`;
-  `joined`, runs that are one loss; and its closed forms: `finite`, `lattice`, `form_of_runs`;
+- always `symmetric`, `sampled`, `mass_at_infinity`, `hockey_stick` (the profile of one run, in
+  balls) and `float_moments` (float64, which steers and proves nothing);
+- for a sum over complex orders of many runs `log_decay` and `log_values`, which steer, and in balls
+  `terms`, `transform` and `decay`, a bound of |F| far out. A loss that is summed over nodes gets
+  them from `SummedLoss`, a mean of other losses has the first two from `MixtureMoments`; a loss
+  whose moments are not known at complex orders is a `ProfileOnly`, which `hockey_stick` alone lays
+  on a grid;
+- the ends of the loss, where it has them: `largest`, and `exact_largest` where that is a number;
+- the attributes below whose default is not true of it. Each default is on the safe side, or costs
+  time alone; `is_atomic` asks for `outcomes_but_for`, `is_density` for `density_pairs`, and
+  `frequencies` for `amplitude_bounds`;
+- what is known besides and saves work: other losses made of it (`exchanged`, `fixed_size_pair`,
+  `allocated`), its runs together (`joined`, `factors`, `form_of_runs`), closed forms that it shares
+  with losses of other classes (`finite`, `lattice`, `gaussian_ratio`, `laplace_shift`) and its law
+  in floats for a grid of many different losses (`in_floats`);
 - `proof`, where the profile of one run is proved, and `in_latex`, the two laws as they are printed.
 
-The operations' pairs (`dominating/pairs.py`) then say which mechanism has the loss.
+`dominating/pairs.py` then says which mechanism has the loss, and tests/profile/test_traits.py sees
+that nobody asks for its class.
 """
 
 from __future__ import annotations
