@@ -40,7 +40,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, Self, TypeVar
 
 import numpy as np
 from flint import acb, arb, arb_poly
@@ -93,22 +93,24 @@ def log_turning(log_weights: Floats, losses: Floats, line: OrderLine) -> Floats:
         return np.asarray(np.log((outer @ inner).ravel()[: line.last + 1]) + top)
 
 
-class Factor(Protocol):
+class Factor(ABC):
     """A factor of a composition's moments: what a contour sums, in balls at flint's precision."""
 
-    @property
-    def stands_for_many(self) -> bool:
-        """Are its runs of many losses?"""
+    stands_for_many = False  # losses, whose runs it gathers
 
+    @abstractmethod
     def terms(self, line: OrderLine, need: float) -> int:
         """How many are summed for each node of `transform`."""
 
+    @abstractmethod
     def transform(self, line: OrderLine, need: float) -> list[acb]:
         """F on a line, each to an absolute error of about e^{−need} F(a)."""
 
+    @abstractmethod
     def decay(self, a: float, t: float, slack: float) -> arb:
         """An upper bound of log|F(a+is)| for all |s| >= t, within about `slack` of the best."""
 
+    @abstractmethod
     def largest(self, reverse: bool) -> arb:
         """ess sup of the finite L under P; of −L under Q if `reverse`; ∞ where there is none."""
 
@@ -125,7 +127,7 @@ class LossLattice(NamedTuple):
     masses: Callable[[bool, int], tuple[arb, list[arb]]]
 
 
-class Part(ABC):
+class Part(Factor):
     """A pair (P, Q) that one run of a mechanism has, by the law of its privacy loss.
 
     What steers is float64 and proves nothing; the rest is balls at flint's current precision.
@@ -144,7 +146,6 @@ class Part(ABC):
     is_searched = False  # a value of D is at a place that is searched for
     is_costly = False  # a value of D takes as long as thousands of others
     may_be_chosen = True  # by a coin, with another loss
-    stands_for_many = False
     has_an_end = False  # a largest loss, next to which D falls like a power of what is left
 
     @property
@@ -270,18 +271,6 @@ class Part(ABC):
 
     # --- balls: what is proved
 
-    @abstractmethod
-    def terms(self, line: OrderLine, need: float) -> int:
-        """How many are summed for each node of `transform`."""
-
-    @abstractmethod
-    def transform(self, line: OrderLine, need: float) -> list[acb]:
-        """F on a line, each to an absolute error of about e^{−need} F(a)."""
-
-    @abstractmethod
-    def decay(self, a: float, t: float, slack: float) -> arb:
-        """An upper bound of log|F(a+is)| for all |s| >= t, within about `slack` of the best."""
-
     def frequencies(self) -> list[arb]:
         """The losses ℓ at which F turns, F(a+iu) = Σ e^{iuℓ} f(u); [] where f would not be slow."""
         return []
@@ -295,7 +284,7 @@ class Part(ABC):
         """H_{e^y}(P‖Q) = P(L > y) − e^y Q(L > y) in closed form; of (Q, P) if `reverse`."""
 
     def largest(self, reverse: bool) -> arb:
-        """ess sup of the finite L under P; of −L under Q if `reverse`; ∞ where there is none."""
+        """None is known."""
         return arb("inf")
 
     def exact_largest(self, reverse: bool) -> Exact | None:

@@ -71,7 +71,7 @@ class RealLineGrid:
 
 
 @dataclass(frozen=True, eq=False)
-class ManyGaussians:
+class ManyGaussians(Factor):
     """Runs of one rate γ < 1, by growing s."""
 
     runs: tuple[Run, ...]
