@@ -17,9 +17,7 @@ from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import ball, up_to
 from symacct.profile.accuracy import precisions
 from symacct.profile.fourier.shape import Moments
-from symacct.profile.part import Part
-
-Runs = tuple[tuple[Part, int], ...]
+from symacct.profile.part import Runs
 
 _EXACT_RUNS = 1000  # for which what is lost is worked out as a fraction
 

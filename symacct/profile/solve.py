@@ -26,8 +26,9 @@ from symacct.profile.closed_form.strategy import ClosedForm
 from symacct.profile.discretized.grid import Grids
 from symacct.profile.fourier.contours import Contours
 from symacct.profile.fourier.shape import shift
+from symacct.profile.part import Runs
 from symacct.profile.proofs import AT_0, FINITE, LARGEST_LOSS
-from symacct.profile.runs import DirectedRuns, Runs
+from symacct.profile.runs import DirectedRuns
 from symacct.profile.strategy import Number, Strategy, by_the_cheapest
 
 _FEW_NODES = 20_000  # that are summed in less than about a second

@@ -24,8 +24,7 @@ from symacct.kernel.node import Node
 from symacct.kernel.question import Failures, failures
 from symacct.kernel.symbols import alpha as ALPHA
 from symacct.profile.answer import BestOfRuns, Profile, profile
-from symacct.profile.part import Part
-from symacct.profile.runs import Runs
+from symacct.profile.part import Part, Runs
 from symacct.profile.solve import CompositionProfile
 from symacct.profile.written_laws import BREAK, WrittenLaws, product
 from symacct.results.written import Written

@@ -14,8 +14,8 @@ from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import ends_of, floor
 from symacct.kernel.sums.balls import ball, within
 from symacct.mechanisms import DiscreteGaussian
+from symacct.profile.part import Runs
 from symacct.profile.roots import Value
-from symacct.profile.runs import Runs
 
 _SPARE = 12.0  # nats
 _SPARE_BITS = 32

@@ -11,9 +11,9 @@ from symacct.kernel.claims import Proof
 from symacct.profile.closed_form.finite import finite_form
 from symacct.profile.closed_form.one_lattice import lattice_form
 from symacct.profile.closed_form.unsampled import unsampled_form
+from symacct.profile.part import Runs
 from symacct.profile.proofs import AT_0, FINITE, LAPLACE, LATTICE
 from symacct.profile.roots import Value
-from symacct.profile.runs import Runs
 
 
 def closed_form(runs: Runs, reverse: bool) -> Value | None:

@@ -11,8 +11,9 @@ from symacct.kernel import limits
 from symacct.profile.closed_form.binomial import profile_for
 from symacct.profile.closed_form.one_lattice import on_one_lattice
 from symacct.profile.losses.finite import Atoms, multinomial_laws
+from symacct.profile.part import Runs
 from symacct.profile.roots import Value
-from symacct.profile.runs import Runs, total_mass_at_infinity
+from symacct.profile.runs import total_mass_at_infinity
 
 _SUMMED = 2000  # outcomes of all runs, up to which they are summed one by one
 _SUMMED_BESIDE = 100_000  # times the square of the others' runs

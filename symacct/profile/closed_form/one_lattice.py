@@ -18,9 +18,8 @@ from symacct.kernel.arithmetic.ball import floor
 from symacct.kernel.exact import Exact, exact
 from symacct.kernel.sums.balls import up_to
 from symacct.profile.discretized.nodes import Nodes
-from symacct.profile.part import LossLattice
+from symacct.profile.part import LossLattice, Runs
 from symacct.profile.roots import Value
-from symacct.profile.runs import Runs
 
 _MOST_NODES = 2**16
 _USUAL = 100.0  # nats, for their number

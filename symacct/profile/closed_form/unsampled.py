@@ -19,8 +19,8 @@ from symacct.kernel import deadline
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.exact import Exact
 from symacct.kernel.sums.balls import normal_tail
+from symacct.profile.part import Runs
 from symacct.profile.roots import Value
-from symacct.profile.runs import Runs
 
 Noise = tuple[tuple[Exact, int], ...]  # shifts, and how often each is run
 

@@ -24,11 +24,11 @@ from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import legendre, legendre_floats
 from symacct.profile.losses.finite import multinomial_laws
 from symacct.profile.losses.mixed import Member, MixtureMoments
-from symacct.profile.losses.one_sample import OneSample, Runs
+from symacct.profile.losses.one_sample import OneSample
 from symacct.profile.losses.sampled_gaussian import real_line
 from symacct.profile.losses.sampled_gaussian.frame import SampledFrame
 from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
-from symacct.profile.part import OrderLine, Part
+from symacct.profile.part import OrderLine, Part, Runs
 from symacct.profile.sums.power_sums import sums_on_a_line
 
 _BITS = 64  # of bounds

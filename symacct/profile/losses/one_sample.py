@@ -18,15 +18,13 @@ from symacct.kernel.arithmetic import BALL
 from symacct.kernel.exact import Exact
 from symacct.kernel.sums.balls import up_to
 from symacct.profile.losses.summed import float_moments_of_atoms
-from symacct.profile.part import Floats, Part, ProfileOnly
+from symacct.profile.part import Floats, Part, ProfileOnly, Runs
 from symacct.profile.solve import CompositionProfile
 from symacct.profile.written_laws import Write, WrittenLaws, mixed, product
 
 _BITS = 128  # for what steers
 _STEERING, _FARTHEST = 128, 64.0  # places on either side, and losses
 _LOST_BITS, _FEW_DIGITS = 24, 3.0  # of a value, by a place that is known to as many bits as it
-
-Runs = tuple[tuple[Part, int], ...]
 
 
 @dataclass(frozen=True)
