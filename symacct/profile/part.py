@@ -303,6 +303,9 @@ class Part(Factor):
 
 
 Runs = tuple[tuple[Part, int], ...]
+PartRuns = Sequence[tuple[Part, int]]
+#: Of factors some of which are no losses.
+FactorRuns = Sequence[tuple[Factor, int]]
 
 
 def merged(

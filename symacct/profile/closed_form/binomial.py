@@ -10,7 +10,7 @@ from flint import arb, ctx
 
 from symacct.kernel import deadline
 from symacct.kernel.sums.balls import up_to
-from symacct.profile.losses.finite import Atoms, binary_profile, crossing, losses
+from symacct.profile.losses.finite import Atoms, binary_profile, first_crossing, losses
 
 _MOST_TERMS = 2**17
 _SPARE_BITS = 16
@@ -33,7 +33,7 @@ def _width(part: Atoms, count: int) -> float:
 
 def _tabled(part: Atoms, count: int, reverse: bool, y: arb) -> arb:
     high, low, p, q = _tables(part, count, reverse, ctx.prec)
-    least = crossing(y, count, high, low)
+    least = first_crossing(y, count, high, low)
     return arb(0) if least > count else p.above(least) - y.exp() * q.above(least)
 
 

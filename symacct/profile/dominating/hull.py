@@ -16,18 +16,18 @@ from symacct.kernel import deadline
 
 Point = tuple[Fraction, Fraction]  # x, and what H(x) is at most
 Enclosed = tuple[Fraction, Fraction, Fraction]  # x, and what H(x) is at least and at most
-Masses = tuple[tuple[Fraction, Fraction], ...]
+FractionMasses = tuple[tuple[Fraction, Fraction], ...]
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
 
-def pair_above(bounds: Iterable[Point]) -> Masses:
+def pair_above(bounds: Iterable[Point]) -> FractionMasses:
     """(p, q) of a pair whose H is at least every H with H(x) <= h for all these (x, h), x >= 1."""
     known = [*bounds, (_ONE, _ONE)]
     return _pair_of([(_ZERO, _ONE), *known, *((1 / x, 1 - (1 - h) / x) for x, h in known)])
 
 
-def pair_below(known: Iterable[Enclosed]) -> Masses:
+def pair_below(known: Iterable[Enclosed]) -> FractionMasses:
     """(p, q) of a pair whose H is at most every H that is so enclosed at these x > 0."""
     found = [(_ZERO, _ONE, _ONE)]
     found += [(x, max(low, 1 - x, _ZERO), high) for x, low, high in sorted(known)]
@@ -66,7 +66,7 @@ def _rise_before(found: Sequence[Enclosed], i: int) -> Fraction:
     return max(_ZERO, (low - high) / (after - x))
 
 
-def _pair_of(points: Iterable[Point]) -> Masses:
+def _pair_of(points: Iterable[Point]) -> FractionMasses:
     """The pair whose H is the largest convex function below all points that never rises."""
     corners = _lower_hull(points)
     slopes = [*((v[1] - u[1]) / (v[0] - u[0]) for u, v in pairwise(corners)), _ZERO]

@@ -28,7 +28,7 @@ from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import ball
 from symacct.laws.families import Binomial, Poisson
 from symacct.operations.repeat import Runs
-from symacct.profile.dominating.hull import Masses, pair_below
+from symacct.profile.dominating.hull import FractionMasses, pair_below
 from symacct.profile.dominating.products import PairProduct
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.part import Floats
@@ -193,7 +193,7 @@ def _is_rational(run: tuple[Atoms, int]) -> bool:
     return all(isinstance(x, Fraction) for masses in run[0].laws for x in masses)
 
 
-def _quantized(product: PairProduct) -> Masses:
+def _quantized(product: PairProduct) -> FractionMasses:
     """A pair of finitely many outcomes that the product's has by post-processing."""
     is_symmetric = all(part.symmetric for part, _ in product.runs)
     ways = [CompositionProfile(product.runs, way) for way in (False, True)[: 2 - is_symmetric]]
@@ -221,7 +221,7 @@ def _last_place(way: CompositionProfile) -> float:
     return min(_FARTHEST, float(way.epsilon(_LEAST[-1], _FEW_DIGITS).mid()))
 
 
-def rounded_below(told: Iterable[tuple[arb, arb]]) -> Masses:
+def rounded_below(told: Iterable[tuple[arb, arb]]) -> FractionMasses:
     """Two rational laws whose profile is at most that of these, at every ε and both ways round.
 
     Where p > q the first is rounded downwards and the second upwards, where p < q the other way;

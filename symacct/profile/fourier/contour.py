@@ -18,10 +18,8 @@ from symacct.kernel import deadline
 from symacct.kernel.memory import cached_property
 from symacct.profile.fourier.plan import Block, ContourPlan
 from symacct.profile.fourier.taper import Taper
-from symacct.profile.part import Factor, Floats, OrderLine, Part
+from symacct.profile.part import FactorRuns, Floats, OrderLine, Part
 from symacct.profile.sums.power_sums import powers
-
-Runs = Sequence[tuple[Factor, int]]
 
 _BOUND_BITS = 64
 _FEW = 64  # nodes
@@ -83,7 +81,7 @@ class FloatContour:
 class Contour:
     """D(y) of Π (P_i, Q_i)^{k_i}, or of the exchanged pairs, from nodes chosen for y about `at`."""
 
-    runs: Runs
+    runs: FactorRuns
     plan: ContourPlan
     reverse: bool
     at: float
@@ -217,7 +215,7 @@ class Contour:
             return sum(decays, arb(0)) - (arb.pi() * arb(plan.h) * plan.last).log()
 
 
-def log_chernoff(runs: Runs, lam: float, reverse: bool) -> arb:
+def log_chernoff(runs: FactorRuns, lam: float, reverse: bool) -> arb:
     """log of C(λ) M(λ), C(λ) = λ^λ/(1+λ)^{1+λ}: times e^{−λy} it bounds D(y) − d for every y,
 
     as (1−e^{−u})₊ <= C(λ)e^{λu}. ∞ where the moments would be sums of too many terms.

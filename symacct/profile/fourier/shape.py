@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,9 +12,7 @@ import numpy as np
 
 from symacct.kernel import deadline
 from symacct.kernel.memory import cached_property
-from symacct.profile.part import Factor, Floats, Part, merged
-
-Runs = Sequence[tuple[Part, int]]
+from symacct.profile.part import Factor, Floats, Part, PartRuns, merged
 
 _COARSE, _FINE = 2, 8  # shifts that are looked at in an octave, far and near
 _BLOCK = 12  # of the first at once
@@ -30,7 +28,7 @@ class Moments:
     About one of the shifts they are known more closely.
     """
 
-    runs: Runs
+    runs: PartRuns
     reverse: bool
     blocks: dict[int, tuple[Floats, Floats]] = field(default_factory=dict)
     fine: dict[int, tuple[Floats, Floats, Floats]] = field(default_factory=dict)
@@ -181,7 +179,7 @@ def _log_kernel(s: float | Floats) -> Any:
     return s * np.log(s) - (1 + s) * np.log1p(s)
 
 
-def _chosen(runs: Runs) -> Iterator[tuple[Part, float]]:
+def _chosen(runs: PartRuns) -> Iterator[tuple[Part, float]]:
     """The middle one of each so many of one class, for as many runs as have their log F(2)."""
     sizes = [(float(part.float_moments(np.array([2.0]))[0][0]), part, k) for part, k in runs]
     sizes.sort(key=lambda one: (type(one[1]).__name__, one[0]))

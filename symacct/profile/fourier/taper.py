@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -20,9 +20,8 @@ from flint import acb, acb_poly, arb, arb_poly, ctx
 
 from symacct.kernel import deadline
 from symacct.kernel.memory import cached_property
-from symacct.profile.part import Floats, Part, rounded_down
+from symacct.profile.part import Floats, PartRuns, rounded_down
 
-Runs = Sequence[tuple[Part, int]]
 T = TypeVar("T")
 
 _BITS = 64
@@ -40,7 +39,7 @@ _LIKELY_ORDER = _LIKELY_NEED = 60.0
 class Taper:
     """Nodes s = c + inh, n >= `first`, on Re z = `a`, to the order p, with the stride m."""
 
-    runs: Runs
+    runs: PartRuns
     reverse: bool
     a: float
     h: float
@@ -171,7 +170,7 @@ class Taper:
 
 
 def shortest_taper(
-    runs: Runs, reverse: bool, a: float, step: float, y: float, log_rest: float, most: int
+    runs: PartRuns, reverse: bool, a: float, step: float, y: float, log_rest: float, most: int
 ) -> Taper | None:
     """The taper of the fewest nodes that leaves out e^{log_rest}, for a step of at most `step`.
 
@@ -196,7 +195,7 @@ def shortest_taper(
     return found.best(high, y, log_rest)
 
 
-def how_many(runs: Runs) -> float:
+def how_many(runs: PartRuns) -> float:
     """How many losses there are to turn at, counted before they are listed; ∞ for many runs."""
     if sum(k for _, k in runs) > _MOST_RUNS:
         return math.inf
@@ -204,7 +203,7 @@ def how_many(runs: Runs) -> float:
     return math.prod(math.comb(k + most - 1, k) if most else 0 for most, k in kinds)
 
 
-def losses(runs: Runs, reverse: bool) -> list[arb]:
+def losses(runs: PartRuns, reverse: bool) -> list[arb]:
     """Where the product of the moments turns, at flint's current precision; [] if not known."""
     found = [arb(0)]
     for part, count in runs:

@@ -302,7 +302,7 @@ def binary_profile(part: Atoms, count: int, y: arb, reverse: bool) -> arb:
     j is right, for D is continuous.
     """
     (p0, q0), (p1, q1) = losses(part, reverse)
-    least = crossing(y, count, (p0 / q0).log(), (p1 / q1).log())
+    least = first_crossing(y, count, (p0 / q0).log(), (p1 / q1).log())
     if least > count:
         return arb(0)
     return _tail(p0, p1, count, least) - y.exp() * _tail(q0, q1, count, least)
@@ -316,7 +316,7 @@ def losses(part: Atoms, reverse: bool) -> tuple[tuple[arb, arb], tuple[arb, arb]
     return first, second
 
 
-def crossing(y: arb, count: int, high: arb, low: arb) -> int:
+def first_crossing(y: arb, count: int, high: arb, low: arb) -> int:
     """The least number of the larger of two losses with which that of `count` runs is above y."""
     first = (y - count * low) / (high - low)
     floor = _floor(first)
