@@ -13,13 +13,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import symacct as sa
-from symacct.profile.accuracy import accuracy
-from symacct.profile.fourier.alternatives import ExchangedContour, contour, moments_and_plan
-from symacct.profile.fourier.contour import Contour
-from symacct.profile.fourier.plan import plan
-from symacct.profile.fourier.shape import Moments
-from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
+from symacct.profile.contours import Contour, ExchangedContour, contour, moments_and_plan, plan
+from symacct.profile.losses.sampled_gaussian import SampledGaussian
+from symacct.profile.moments import Moments
 from symacct.profile.part import OrderLine
+from symacct.profile.roots import accuracy
 from symacct.profile.solve import CompositionProfile
 from tests.thinning import examples
 

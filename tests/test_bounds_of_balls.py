@@ -26,15 +26,11 @@ from symacct.kernel.sums.binomial_sums import Majorant, Weights, affine_sum, at_
 from symacct.kernel.theorem_registry import always
 from symacct.mechanisms import DiscreteGaussian, DiscreteLaplace, Skellam
 from symacct.mechanisms.pair import MixtureDirection, Overlap
-from symacct.profile.closed_form import few_laplace, one_lattice
-from symacct.profile.discretized import cells, connect_the_dots, grid, grouped
-from symacct.profile.dominating.pairs import products
-from symacct.profile.losses import finite, laplace, summed
-from symacct.profile.losses.density import by_parts, crossings, densities
-from symacct.profile.losses.density.charts import DensityPair
-from symacct.profile.losses.density.densities import RHO, DensityLoss
-from symacct.profile.losses.density.monotone_mixture import MonotoneMixture
-from symacct.profile.losses.sampled_gaussian.many import log_most
+from symacct.profile import closed_form, few_laplace, grids
+from symacct.profile.losses import density, finite, laplace, summed
+from symacct.profile.losses.density import RHO, DensityLoss, DensityPair, MonotoneMixture
+from symacct.profile.losses.sampled_gaussian import log_most
+from symacct.profile.pairs import products
 from symacct.profile.roots import convex_root, enclosed
 from tests.thinning import examples
 
@@ -85,8 +81,8 @@ def masses(node):
     if isinstance(node, DiscreteLaplace):
         weight = {j: mp.exp(-mp.mpf(abs(j)) / int(node.b)) for j in range(-far - 1, far + 1)}
     elif isinstance(node, DiscreteGaussian):
-        connect_the_dots = 2 * mp.mpf(int(node.sigma)) ** 2
-        weight = {j: mp.exp(-mp.mpf(j * j) / connect_the_dots) for j in range(-far - 1, far + 1)}
+        grids = 2 * mp.mpf(int(node.sigma)) ** 2
+        weight = {j: mp.exp(-mp.mpf(j * j) / grids) for j in range(-far - 1, far + 1)}
     else:
         weight = {j: mp.besseli(abs(j), int(node.mu)) for j in range(-far - 1, far + 1)}
     total = mp.fsum(weight.values())
@@ -194,7 +190,7 @@ def test_the_bound_of_a_mixtures_logarithm_holds_in_the_balls(u, theta, shares, 
 @given(wide(1e-3, 9), wide(1e-3, 9), SHARES)
 def test_two_weights_side_by_side_hold_in_the_balls(u, v, shares):
     x, y = (number(inside(z, share)) for z, share in zip((u, v), shares, strict=True))
-    assert number(connect_the_dots.parallel(u, v).upper()) >= x * y / (x + y) - mp.mpf(10) ** -12
+    assert number(grids.parallel(u, v).upper()) >= x * y / (x + y) - mp.mpf(10) ** -12
 
 
 @examples(20, 200)
@@ -207,13 +203,13 @@ def test_a_float_above_a_ball_is_above_what_is_in_it(x, share):
 @given(wide(-9, 9), wide(-9, 9))
 def test_the_nodes_of_cells_reach_beyond_their_losses(loss, other):
     """Whatever their balls hold, and so that both laws keep their masses."""
-    step, cells = arb(0.25), []
+    step, grids = arb(0.25), []
     for low, high in (sorted((x.lower(), x.upper()), key=float) for x in (loss, other)):
-        cells.append(connect_the_dots.LineCell(arb(1), (-(low + high) / 2).exp(), low, high))
-    found = connect_the_dots.of_cells(cells, step, arb(0))
+        grids.append(grids.LineCell(arb(1), (-(low + high) / 2).exp(), low, high))
+    found = grids.of_cells(grids, step, arb(0))
     last = found.first + step * (len(found.masses) - 1)
-    assert all(found.first <= cell.low and cell.high <= last for cell in cells)
-    assert all(cell.high - cell.low <= found.moved * step for cell in cells)
+    assert all(found.first <= cell.low and cell.high <= last for cell in grids)
+    assert all(cell.high - cell.low <= found.moved * step for cell in grids)
 
 
 MASSES = st.builds(lambda x, share: arb(x, x * share), st.floats(1e-9, 1), st.floats(0, 0.25))
@@ -222,7 +218,7 @@ MASSES = st.builds(lambda x, share: arb(x, x * share), st.floats(1e-9, 1), st.fl
 @examples(20, 200)
 @given(st.lists(st.tuples(MASSES, MASSES), min_size=2, max_size=6), st.floats(1, 9))
 def test_what_a_group_leaves_out_and_its_losses_hold_in_the_balls(laws, need):
-    found = grouped._kept(laws, need)
+    found = grids._kept(laws, need)
     kept = [cell.p for cell in found.cells]
     left = [p for p, _ in laws if not any(p is one for one in kept)]
     assert number(found.left_out.upper()) >= sum(number(p.upper()) for p in left) * (1 - LITTLE)
@@ -249,10 +245,10 @@ def test_what_leaves_a_ball_is_rounded_to_its_side(x):
     assert (low, high) == (exactly(x.lower()), exactly(x.upper()))
     assert (floor(x), ceiling(x)) == (math.floor(low), math.ceil(high))
     assert high < Fraction(float_above(x)) <= high + Fraction(1, 10**6)
-    assert grid._up(x, 20) >= high * 2**20
-    assert grid._up(x.mid(), 20) == math.ceil(exactly(x.mid()) * 2**20)
-    assert one_lattice._down(x, 20) <= max(0, low * 2**20)
-    assert one_lattice._down(x.mid(), 20) == max(0, math.floor(exactly(x.mid()) * 2**20))
+    assert grids._up(x, 20) >= high * 2**20
+    assert grids._up(x.mid(), 20) == math.ceil(exactly(x.mid()) * 2**20)
+    assert closed_form._down(x, 20) <= max(0, low * 2**20)
+    assert closed_form._down(x.mid(), 20) == max(0, math.floor(exactly(x.mid()) * 2**20))
     assert up_to(x).contains(0)
     assert up_to(x).contains(x)
     for part in (within(x), acb_within(x).real, acb_within(x).imag):
@@ -386,14 +382,14 @@ def chart_cases():
     for chart, a in itertools.product(charts, (1.5, -0.75)):
         edges = places_in(chart.low, chart.high, 12)
         for low, high in itertools.pairwise(edges):
-            cell, _ = by_parts._cell(chart, a, low, high, arb(2) ** -40)
+            cell, _ = density._cell(chart, a, low, high, arb(2) ** -40)
             places = places_in(low, high, 64)
             g = [mp.exp(q + mp.mpf(a) * loss) for q, loss in (at(chart, u) for u in places)]
             width = number((high - low).mid()) / 64
             # Of a convex or a smooth g the lower sums are less than the integral.
             yield BoundCase(up_to(cell.mass), [width * sum(map(min, g, g[1:]))])
             if cell.variation.is_finite():
-                psi = [number(by_parts._psi(chart, a, u).mid()) for u in places]
+                psi = [number(density._psi(chart, a, u).mid()) for u in places]
                 moved = sum(abs(y - x) for x, y in itertools.pairwise(psi))
                 yield BoundCase(up_to(cell.variation), [moved * (1 - LITTLE)])
 
@@ -403,10 +399,10 @@ def panel_cases():
     pair, _ = normal_charts()
     part = DensityLoss(pair)
     with ctx.workprec(64):
-        for one in cells._integrals(part, 12.0, 64):
+        for one in grids._integrals(part, 12.0, 64):
             chart, (low, high) = one.panel.chart, one.panel.ends
             sizes, far = ((1.0, 0.5), (-0.5, 0.0)), 2.0
-            bound = densities._log_most(chart, sizes, far, low, high)
+            bound = density._log_most(chart, sizes, far, low, high)
             if bound == math.inf:
                 continue
             for i in range(0, 64, 3):
@@ -455,7 +451,7 @@ def test_the_intervals_above_a_loss_hold_all_that_is_above_it(y):
     _, charts = normal_charts()
     for chart, radius in itertools.product(charts, (0.0, 0.01)):
         with ctx.workprec(53):
-            found = list(crossings._positive(chart, arb(y, radius), chart.low, chart.high, 0))
+            found = list(density._positive(chart, arb(y, radius), chart.low, chart.high, 0))
         for u in places_in(chart.low, chart.high, 200):
             loss = at(chart, u)[1]
             if loss > y + radius + 1e-9:
@@ -463,7 +459,7 @@ def test_the_intervals_above_a_loss_hold_all_that_is_above_it(y):
             if loss < y - radius - 1e-9:
                 assert not any(low < u < high for low, high in found)
         with ctx.workprec(53):
-            [pair] = crossings._positive(chart, arb(y, 9), chart.low, chart.high, ctx.prec)
+            [pair] = density._positive(chart, arb(y, 9), chart.low, chart.high, ctx.prec)
             slope = chart.logs(acb(chart.low.union(chart.high))).loss.slope.real
         held = any if slope > 0 or slope < 0 else all
         for u in places_in(chart.low, chart.high, 4)[1:-1]:

@@ -7,7 +7,7 @@ import mpmath
 import pytest
 
 from symacct import Gaussian, GroupPrivacy, Kind, PoissonSubsample
-from symacct.profile.dominating.pairs import _removals, products
+from symacct.profile.pairs import _removals, products
 
 MP = mpmath.mp.clone()
 MP.dps = 20

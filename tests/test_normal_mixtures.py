@@ -27,9 +27,8 @@ from symacct.analysis import normal_mixtures
 from symacct.interop import from_dp_event, mixtures
 from symacct.kernel.arithmetic.ball import precision
 from symacct.mechanisms.pair import Overlap
-from symacct.profile.losses.density import densities
-from symacct.profile.losses.density.charts import DensityPair
-from symacct.profile.losses.density.densities import DensityLoss
+from symacct.profile.losses import density as densities
+from symacct.profile.losses.density import DensityLoss, DensityPair
 from tests import independent
 from tests.support import INFINITY, holds, overlap
 from tests.thinning import covering

@@ -34,25 +34,28 @@ STEERING = {
     "analysis.triangles:nodes of a lattice": ["turned < arb.pi() or angle < arb.pi()"],
     # Nodes are symmetric; log(1 + (e^s − 1)) is s; one mass is as good as another.
     "profile.losses.laplace": ["1 + u \u2192 1 - u", "1 \u2192 2, in: if self.gamma == 1:"],
-    "profile.losses.noisy_sample": ["1 + u \u2192 1 - u", "-1 \u2192 1, in: mass"],
-    "profile.losses.fixed_size.laplace": ["3 + u \u2192 3 - u"],
+    "profile.losses.noisy_sample:noise on a sample": [
+        "1 + u \u2192 1 - u",
+        "-1 \u2192 1, in: mass",
+    ],
+    "profile.losses.fixed_size:Laplace noise": ["3 + u \u2192 3 - u"],
     # What is beyond a is farther than a; a tangent is below what is said where R is 1 or more.
-    "profile.losses.sampled_gaussian.frame": [
+    "profile.losses.sampled_gaussian:frames": [
         "self.a.max \u2192 self.a.min",
         "in: sigma = float(self.sigma.lower())",
         "most / _tail(right",
     ],
     # A box about 0.
-    "profile.losses.sampled_gaussian.loss": ["value - disc"],
+    "profile.losses.sampled_gaussian:the loss": ["value - disc"],
     # Both signs are added; beyond the last level there is next to nothing, by more a bound as well.
-    "profile.losses.fixed_size.equilateral": [
+    "profile.losses.fixed_size:equilateral triangles": [
         "- sign * z, in: logs",
         "1 \u2192 2, in: for log_x, share in zip(levels",
     ],
     # Where the cells end.
-    "profile.losses.fixed_size.gaussian": ["in: top = "],
+    "profile.losses.fixed_size:Gaussian noise": ["in: top = "],
     # Of which only the first order is read; how many digits are tried.
-    "profile.fourier.contour": ["in: line = OrderLine(-lam", "_ALIAS_NEED"],
+    "profile.contours:one contour": ["in: line = OrderLine(-lam", "_ALIAS_NEED"],
     # Bits and widths that are tried, and loops without an end; fewer ways of proof.
     "analysis.worst_triangle": [
         "in: half = bits // 2",
@@ -77,13 +80,13 @@ STEERING = {
     "analysis.lognormal:the shortfall": ["most.upper()"],
     # What is beyond the last place is far below the error wherever its bound is finite.
     "analysis.lognormal:moments": ["up_to(right)", "geometric_tail((theta * h * end)"],
-    "profile.best_of_runs": ["rate.lower()", "falls(runs).lower()"],
+    "profile.selected:bounds of the best run": ["rate.lower()", "falls(runs).lower()"],
     "kernel.sums.differences": ["0 < abs(log_moment).upper()"],
     # D falls: of a ball of y what it is at the lower end, 1 − a, is more than at any other.
     "operations.recipes:truncated Poisson batches": ["cut.min(kept).lower()"],
     # What a line is high, of 64 bits, of which nodes are chosen so that it is far below the error.
     "profile.losses.normal_mixtures": ["(total * shrunk * (height ** 2 / 2).exp()).upper()"],
-    "profile.losses.one_sample": ["up_to(rate * b.max(arb(0)))"],
+    "profile.losses.noisy_sample:one sample": ["up_to(rate * b.max(arb(0)))"],
 }
 #: What the tests of whole profiles and tests/test_bounds_of_balls.py see.
 ELSEWHERE = {
@@ -92,23 +95,23 @@ ELSEWHERE = {
         "rho.lower() \u2192",
         "(u * acb(0, -s * y).exp()).real.lower()",
     ],
-    "profile.closed_form.few_laplace": [
+    "profile.few_laplace:the sum": [
         "within(split.moved)",
         "within(sample.error)",
         "inside.lower()",
         "inside.upper()",
         "left + self._off_ray",
     ],
-    "profile.losses.density.crossings": ["low.union(high)"],
-    "profile.losses.density.densities": ["arb(arc).union(arb(arc + 1))"],
-    "profile.losses.density.monotone_mixture": ["left.union(right)"],
-    "profile.tradeoff": ["top.union("],
+    "profile.losses.density:crossings": ["low.union(high)"],
+    "profile.losses.density:the loss": ["arb(arc).union(arb(arc + 1))"],
+    "profile.losses.density:monotone mixtures": ["left.union(right)"],
+    "profile.tradeoff:trade-offs": ["top.union("],
     "analysis.worst_triangle": [
         "rise.lower() \u2192",
         "self.value(square).lower()",
         "found.bend.upper()",
     ],
-    "profile.losses.sampled_gaussian.many": [
+    "profile.losses.sampled_gaussian:many orders at once": [
         "acb_within(self._error",
         "u.upper()",
         "theta.upper()",

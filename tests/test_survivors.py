@@ -36,9 +36,8 @@ from symacct.kernel.arithmetic.ball import precision
 from symacct.laws.families import GeometricDirection
 from symacct.laws.normal import blend_matrices, matrix
 from symacct.mechanisms.pair import MixtureDirection, Overlap
-from symacct.profile.losses.fixed_size.equilateral import Equilateral
-from symacct.profile.losses.fixed_size.gaussian import FixedSizeGaussian, _Frame
-from symacct.profile.losses.sampled_gaussian.frame import SampledFrame
+from symacct.profile.losses.fixed_size import Equilateral, FixedSizeGaussian, _Frame
+from symacct.profile.losses.sampled_gaussian import SampledFrame
 from symacct.theory.amplification.s22 import pointwise_gap
 from symacct.verify.asking import questions
 from symacct.verify.judging.truth import Oracle, Truth

@@ -29,7 +29,7 @@ from symacct.laws.law import Law
 from symacct.mechanisms import DistributionPair
 from symacct.operations.postprocess import PostProcess
 from symacct.profile.answer import ProfileAnswer, profile
-from symacct.profile.discretized.many_parts import delta_above, epsilon_above
+from symacct.profile.grids import delta_above, epsilon_above
 from symacct.profile.proofs import MANY_PARTS
 from symacct.theory.catalogue import proof
 

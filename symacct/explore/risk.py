@@ -48,9 +48,8 @@ from symacct.kernel.sources import DRS22, SYMACCT
 from symacct.kernel.sums.balls import ball
 from symacct.profile import Profile, profile_below
 from symacct.profile.answer import BestOfRuns
-from symacct.profile.dominating.below import products_below
-from symacct.profile.gaussian_tradeoff import smallest_mu
-from symacct.profile.tradeoff import HockeySticks, largest_power
+from symacct.profile.below import products_below
+from symacct.profile.tradeoff import HockeySticks, largest_power, smallest_mu
 from symacct.results.screen import Note, Part, Tabled
 
 if TYPE_CHECKING:

@@ -23,16 +23,15 @@ from symacct.kernel.memory import cached_property
 from symacct.kernel.node import Node
 from symacct.kernel.sums.balls import ball, within_floats
 from symacct.operations.repeat import RepeatAndSelect
-from symacct.profile import best_of_runs
-from symacct.profile.accuracy import log_float_of
-from symacct.profile.dominating import selected
-from symacct.profile.dominating.below import one_run_each, products_below, triangles_below
-from symacct.profile.dominating.hull import pair_above
-from symacct.profile.dominating.pairs import products
-from symacct.profile.dominating.products import PairProduct, kind_of
+from symacct.profile import selected
+from symacct.profile import selected as best_of_runs
+from symacct.profile.below import one_run_each, products_below, triangles_below
 from symacct.profile.losses.finite import Atoms
+from symacct.profile.pairs import pair_above, products
 from symacct.profile.part import Part
+from symacct.profile.products import PairProduct, kind_of
 from symacct.profile.proofs import BEST_OF_RUNS, NAME, OF_A_CURVE, PAIRS, SMOOTHED, SOURCE
+from symacct.profile.roots import log_float_of
 from symacct.profile.solve import CompositionProfile
 
 #: Works that leaves name for a Rényi curve, which no profile reads.

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from symacct.kernel.claims import Proof
     from symacct.mechanisms import DiscreteGaussian
     from symacct.profile.float_laws import LawInFloats
-    from symacct.profile.losses.density.densities import DensityLoss
+    from symacct.profile.losses.density import DensityLoss
     from symacct.profile.losses.finite import Atoms
 
 Floats = np.ndarray

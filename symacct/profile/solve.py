@@ -19,17 +19,20 @@ from symacct.kernel.claims import Proof
 from symacct.kernel.errors import PrecisionError
 from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import ball
-from symacct.profile.accuracy import accuracy, at_digits, bits_for, float_of, precisions, undecided
-from symacct.profile.closed_form.dispatch import proved_form
-from symacct.profile.closed_form.finite import are_few, conditioned_profile, finite_and_others
-from symacct.profile.closed_form.strategy import ClosedForm
-from symacct.profile.discretized.grid import Grids
-from symacct.profile.fourier.contours import Contours
-from symacct.profile.fourier.shape import shift
+from symacct.profile.closed_form import (
+    ClosedForm,
+    are_few,
+    conditioned_profile,
+    finite_and_others,
+    proved_form,
+)
+from symacct.profile.contours import Contours
+from symacct.profile.grids import Grids
+from symacct.profile.moments import shift
 from symacct.profile.part import Runs
 from symacct.profile.proofs import AT_0, FINITE, LARGEST_LOSS
-from symacct.profile.runs import DirectedRuns
-from symacct.profile.strategy import Number, Strategy, by_the_cheapest
+from symacct.profile.roots import accuracy, at_digits, bits_for, float_of, precisions, undecided
+from symacct.profile.runs import DirectedRuns, Number, Strategy, by_the_cheapest
 
 _FEW_NODES = 20_000  # that are summed in less than about a second
 _TOGETHER = 50  # runs of densities, below which finite laws beside them are not asked one by one

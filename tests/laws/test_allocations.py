@@ -6,7 +6,7 @@ from flint import arb, ctx
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from symacct.profile.losses.allocated_laplace import AllocatedLaplace
+from symacct.profile.losses.allocated import AllocatedLaplace
 from symacct.profile.losses.laplace import LaplaceLoss
 from tests.thinning import examples
 

@@ -28,8 +28,8 @@ from symacct import (
     laws,
     risk,
 )
-from symacct.profile.dominating.hull import pair_above
-from symacct.profile.gaussian_tradeoff import smallest_mu
+from symacct.profile.pairs import pair_above
+from symacct.profile.tradeoff import smallest_mu
 from tests import independent
 from tests.support import INFINITE, LEAVES, fractions
 from tests.test_risk import best_power, close, drawn_laws

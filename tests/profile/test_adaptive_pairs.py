@@ -31,9 +31,9 @@ from symacct import (
 from symacct.kernel.answer import to_fraction
 from symacct.kernel.exact import INFINITY
 from symacct.profile import Profile
+from symacct.profile import products as envelope
 from symacct.profile.answer import lower_bound, profile
-from symacct.profile.dominating import envelope
-from symacct.profile.dominating.pairs import products
+from symacct.profile.pairs import products
 from tests.thinning import examples
 
 FINDERS = (

@@ -9,7 +9,7 @@ from flint import arb, ctx
 
 from symacct import AssumptionError, Kind, Laplace, PoissonSubsample, RandomAllocation
 from symacct.analysis.laplace_sums import Bent, LaplaceRatio, Straight
-from symacct.profile.losses.allocated_laplace import AllocatedLaplace
+from symacct.profile.losses.allocated import AllocatedLaplace
 from symacct.profile.losses.laplace import LaplaceLoss
 from tests import independent
 from tests.support import holds

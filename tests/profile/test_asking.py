@@ -42,11 +42,10 @@ from symacct import (
 from symacct.interop import EventAccountant
 from symacct.kernel.answer import to_fraction
 from symacct.profile.answer import profile
+from symacct.profile.contours import Contour, Contours
 from symacct.profile.conversion import EXACT
-from symacct.profile.fourier.contour import Contour
-from symacct.profile.fourier.contours import Contours
 from symacct.profile.losses.laplace import LaplaceLoss
-from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
+from symacct.profile.losses.sampled_gaussian import SampledGaussian
 from symacct.profile.solve import CompositionProfile
 from symacct.testing import UnsoundError, assert_sound
 from tests.support import line_for_any_arithmetic

@@ -23,7 +23,7 @@ from symacct import (
 )
 from symacct.kernel.answer import to_fraction
 from symacct.kernel.sums.balls import ball
-from symacct.profile.dominating.below import products_below, triangles_below
+from symacct.profile.below import products_below, triangles_below
 from symacct.profile.part import OrderLine
 from tests.support import BASES, OPERATIONS, fractions
 from tests.thinning import covering, examples

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from symacct import Accountant, parse
 from symacct.kernel.answer import to_fraction
 from symacct.profile.losses.finite import Atoms
-from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
+from symacct.profile.losses.sampled_gaussian import SampledGaussian
 from symacct.profile.solve import CompositionProfile
 from tests.profile.laws import MP, contains, mp
 from tests.profile.laws import SampledGaussian as Normal

@@ -25,7 +25,7 @@ from symacct import (
     risk,
 )
 from symacct.kernel.answer import to_fraction
-from symacct.profile.dominating.pairs import products
+from symacct.profile.pairs import products
 from tests.thinning import examples
 
 HALF = ApproximateDP("1/2", "1e-5")

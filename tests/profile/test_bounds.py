@@ -11,17 +11,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from symacct.mechanisms import DiscreteGaussian, Skellam
-from symacct.profile.fourier.contour import Contour
-from symacct.profile.fourier.plan import ContourPlan
-from symacct.profile.fourier.taper import Taper
+from symacct.profile.contours import Contour, ContourPlan, Taper
 from symacct.profile.losses import laplace
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.losses.laplace import LaplaceLoss
-from symacct.profile.losses.sampled_gaussian.frame import LineRule
-from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
-from symacct.profile.losses.sampled_gaussian.real_line import (
+from symacct.profile.losses.sampled_gaussian import (
+    LineRule,
+    SampledGaussian,
     Strip,
     error,
     log_edge,
@@ -31,7 +29,7 @@ from symacct.profile.losses.sampled_gaussian.real_line import (
 )
 from symacct.profile.part import OrderLine
 from symacct.profile.solve import CompositionProfile
-from symacct.profile.sums.power_sums import power_sums, real_power_sums
+from symacct.profile.sums import power_sums, real_power_sums
 from tests.profile.laws import MP, SampledLaplace, contains, contains_complex, mp
 from tests.profile.laws import SampledGaussian as Normal
 from tests.thinning import covering, examples

@@ -12,16 +12,15 @@ from flint import acb, arb, ctx
 from symacct import Accountant, DistributionPair, Gaussian, Kind, PoissonSubsample, laws
 from symacct.kernel.errors import AssumptionError
 from symacct.mechanisms.pair import Overlap
-from symacct.profile.accuracy import accuracy
 from symacct.profile.answer import _directions
-from symacct.profile.dominating.products import PairProduct
-from symacct.profile.losses.density import by_parts
-from symacct.profile.losses.density.charts import Chart, DensityPair
-from symacct.profile.losses.density.densities import DensityLoss, _ends
-from symacct.profile.losses.fixed_size.gaussian import FixedSizeGaussian
+from symacct.profile.losses import density as by_parts
+from symacct.profile.losses.density import Chart, DensityLoss, DensityPair, _ends
+from symacct.profile.losses.fixed_size import FixedSizeGaussian
 from symacct.profile.losses.laplace import LaplaceLoss
-from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
+from symacct.profile.losses.sampled_gaussian import SampledGaussian
 from symacct.profile.part import OrderLine
+from symacct.profile.products import PairProduct
+from symacct.profile.roots import accuracy
 from symacct.profile.solve import CompositionProfile
 from tests.thinning import covering
 

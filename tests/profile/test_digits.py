@@ -21,8 +21,8 @@ from benchmarks import answered
 from symacct import Accountant, Gaussian, PoissonSubsample
 from symacct.kernel.errors import InfiniteError, LimitError, PrecisionError
 from symacct.kernel.question import by_the_profile
-from symacct.profile.fourier import contours
-from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
+from symacct.profile import contours
+from symacct.profile.losses.sampled_gaussian import SampledGaussian
 from symacct.profile.part import OrderLine
 from tests.extremes import Hang, bounded
 from tests.independent import fraction

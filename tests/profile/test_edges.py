@@ -20,9 +20,8 @@ from symacct import (
 )
 from symacct.kernel.answer import to_fraction
 from symacct.kernel.arithmetic.ball import precision
-from symacct.profile.closed_form import binomial
-from symacct.profile.closed_form.binomial import Tails, profile_for
-from symacct.profile.closed_form.dispatch import closed_form
+from symacct.profile import closed_form as binomial
+from symacct.profile.closed_form import Tails, closed_form, profile_for
 from symacct.profile.losses.finite import Atoms, binary_profile
 from symacct.profile.solve import CompositionProfile
 from tests.profile.laws import MP, contains, mp

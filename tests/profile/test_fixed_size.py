@@ -22,17 +22,19 @@ from symacct import (
 )
 from symacct.analysis.triangles import BellMajorant
 from symacct.kernel.answer import to_fraction
-from symacct.profile.dominating.below import triangles_below
-from symacct.profile.fourier.contour import Contour
-from symacct.profile.fourier.plan import ContourPlan
-from symacct.profile.fourier.starting import about_root
-from symacct.profile.losses.fixed_size.equilateral import Equilateral, _turned, below
-from symacct.profile.losses.fixed_size.gaussian import FixedSizeGaussian
-from symacct.profile.losses.fixed_size.laplace import FixedSizeLaplace
+from symacct.profile.below import triangles_below
+from symacct.profile.contours import Contour, ContourPlan, about_root
+from symacct.profile.losses.fixed_size import (
+    Equilateral,
+    FixedSizeGaussian,
+    FixedSizeLaplace,
+    _turned,
+    below,
+)
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.part import OrderLine
 from symacct.profile.runs import DirectedRuns
-from symacct.profile.sums.tail_maximum import TransformOnLine, second_moment_bound
+from symacct.profile.sums import TransformOnLine, second_moment_bound
 from tests.profile.laws import MP, contains, contains_complex, mp
 from tests.thinning import covering, examples, in_a_soak
 

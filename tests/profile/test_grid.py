@@ -23,23 +23,17 @@ from symacct import (
 )
 from symacct.kernel.errors import LimitError, PrecisionError
 from symacct.mechanisms.pair import Overlap
-from symacct.profile.accuracy import accuracy
-from symacct.profile.closed_form.dispatch import closed_form
-from symacct.profile.closed_form.unsampled import profile
-from symacct.profile.discretized import grid
-from symacct.profile.discretized.cells import _integrals, tails
-from symacct.profile.discretized.connect_the_dots import LineCell, of_cells, of_tails
-from symacct.profile.discretized.grid import Grids
-from symacct.profile.discretized.grouped import grouped
-from symacct.profile.fourier.contours import Contours
-from symacct.profile.losses.density.charts import DensityPair
-from symacct.profile.losses.density.densities import DensityLoss
+from symacct.profile import grids as grid
+from symacct.profile.closed_form import closed_form, profile
+from symacct.profile.contours import Contours
+from symacct.profile.grids import Grids, LineCell, _integrals, grouped, of_cells, of_tails, tails
+from symacct.profile.losses.density import DensityLoss, DensityPair
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.losses.laplace import LaplaceLoss
-from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
-from symacct.profile.roots import bracket
+from symacct.profile.losses.sampled_gaussian import SampledGaussian
+from symacct.profile.roots import accuracy, bracket
 from symacct.profile.runs import DirectedRuns
 from symacct.profile.solve import CompositionProfile
 from tests.profile.laws import MP

@@ -14,11 +14,11 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import symacct as sa
-from symacct.profile.losses.sampled_gaussian import many as many_gaussians
-from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
-from symacct.profile.losses.sampled_gaussian.many import (
+from symacct.profile.losses import sampled_gaussian as many_gaussians
+from symacct.profile.losses.sampled_gaussian import (
     ManyGaussians,
     RealLineGrid,
+    SampledGaussian,
     log_most,
     merged_runs,
 )

@@ -17,14 +17,13 @@ from symacct.baselines.ways import ways
 from symacct.kernel import deadline
 from symacct.kernel.claims import Kind
 from symacct.kernel.errors import PrecisionError
-from symacct.profile.discretized.float_laws import laid
-from symacct.profile.discretized.many_parts import UpperProfile, delta_above, epsilon_above
 from symacct.profile.float_laws import of_tails
+from symacct.profile.grids import UpperProfile, delta_above, epsilon_above, laid
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.losses.laplace import LaplaceLoss
-from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
+from symacct.profile.losses.sampled_gaussian import SampledGaussian
 from symacct.profile.runs import DirectedRuns
 from symacct.profile.solve import CompositionProfile
 

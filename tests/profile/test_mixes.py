@@ -8,13 +8,12 @@ from flint import arb, ctx
 
 from symacct import LimitError, PrecisionError, parse
 from symacct.profile import answer
-from symacct.profile.fourier.plan import plan
-from symacct.profile.fourier.shape import Moments
-from symacct.profile.fourier.starting import nearer_root
-from symacct.profile.losses.density.bounded_range import bounded_range
+from symacct.profile.contours import nearer_root, plan
+from symacct.profile.losses.bounded_range import bounded_range
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.laplace import LaplaceLoss
-from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
+from symacct.profile.losses.sampled_gaussian import SampledGaussian
+from symacct.profile.moments import Moments
 from symacct.profile.solve import CompositionProfile
 
 LAPLACE = (LaplaceLoss(Fraction(1)), 10)

@@ -15,9 +15,9 @@ from symacct import (
     PoissonSubsample,
     SubsampleWithoutReplacement,
 )
-from symacct.profile.accuracy import accuracy
-from symacct.profile.dominating.envelope import envelope
-from symacct.profile.losses.density.bounded_range import bounded_range
+from symacct.profile.losses.bounded_range import bounded_range
+from symacct.profile.products import envelope
+from symacct.profile.roots import accuracy
 from symacct.profile.solve import CompositionProfile
 from tests import independent
 from tests.support import holds

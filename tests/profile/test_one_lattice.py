@@ -21,14 +21,13 @@ from symacct import (
     Skellam,
     limits,
 )
-from symacct.profile.accuracy import accuracy
-from symacct.profile.closed_form.discrete_gaussian import several_runs
-from symacct.profile.closed_form.dispatch import closed_form
-from symacct.profile.closed_form.one_lattice import lattice_profile, on_one_lattice
-from symacct.profile.discretized.grid import Grids
-from symacct.profile.dominating.pairs import products
+from symacct.profile.closed_form import closed_form, lattice_profile, on_one_lattice
+from symacct.profile.grids import Grids
+from symacct.profile.lattices import several_runs
 from symacct.profile.losses.laplace import LaplaceLoss
-from symacct.profile.losses.one_sample import OneSample
+from symacct.profile.losses.noisy_sample import OneSample
+from symacct.profile.pairs import products
+from symacct.profile.roots import accuracy
 from symacct.profile.runs import DirectedRuns
 from tests import independent
 from tests.support import holds

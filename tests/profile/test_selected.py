@@ -23,11 +23,11 @@ from symacct import (
     RepeatAndSelect,
     laws,
 )
-from symacct.profile.dominating.hull import pair_below
-from symacct.profile.dominating.products import PairProduct
-from symacct.profile.dominating.selected import _quantized, rounded_below, selections
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.gaussian import GaussianLoss
+from symacct.profile.pairs import pair_below
+from symacct.profile.products import PairProduct
+from symacct.profile.selected import _quantized, rounded_below, selections
 from tests import independent
 from tests.profile.test_best_of_runs import (
     COUNTS,

@@ -15,10 +15,10 @@ from symacct import (
     SubsampleWithoutReplacement,
 )
 from symacct.analysis.worst_triangle import equilateral_order
-from symacct.profile.dominating.pairs import products
-from symacct.profile.losses.fixed_size.equilateral import Equilateral
-from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
+from symacct.profile.losses.fixed_size import Equilateral
+from symacct.profile.losses.sampled_gaussian import SampledGaussian
 from symacct.profile.losses.two_sided_exponential import TwoSidedExponential
+from symacct.profile.pairs import products
 from symacct.profile.part import OrderLine
 from symacct.profile.solve import CompositionProfile
 from tests import independent

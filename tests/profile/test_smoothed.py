@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 
 from symacct import DiscreteGaussian, Laplace, PoissonSubsample, RandomizedResponse
 from symacct.kernel.errors import LimitError
-from symacct.profile.fourier.alternatives import SmoothedContour, contour, smoothed
-from symacct.profile.fourier.plan import plan
-from symacct.profile.fourier.shape import Moments
+from symacct.profile.contours import SmoothedContour, contour, plan, smoothed
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.laplace import LaplaceLoss
-from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
+from symacct.profile.losses.sampled_gaussian import SampledGaussian
+from symacct.profile.moments import Moments
 from tests.profile.laws import MP
 from tests.thinning import examples
 

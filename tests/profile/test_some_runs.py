@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from symacct import Accountant, Laplace, PoissonSubsample
 from symacct.kernel.errors import LimitError
-from symacct.profile.closed_form import few_laplace
-from symacct.profile.closed_form.unsampled import profile
+from symacct.profile import few_laplace
+from symacct.profile.closed_form import profile
+from symacct.profile.few_laplace import LossEnd, Places, ends
 from symacct.profile.losses.laplace import LaplaceLoss
-from symacct.profile.losses.laplace_ends import LossEnd, Places, ends
 from tests.profile.laplace_runs import two_runs
 from tests.thinning import covering, examples, in_a_soak
 

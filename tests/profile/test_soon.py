@@ -22,10 +22,9 @@ from symacct import (
 from symacct.kernel.answer import to_fraction
 from symacct.mechanisms.pair import Overlap
 from symacct.profile.answer import profile
-from symacct.profile.discretized.discretize import laws_of, step_for
-from symacct.profile.fourier.contours import Contours
-from symacct.profile.losses.density.charts import DensityPair
-from symacct.profile.losses.density.densities import DensityLoss
+from symacct.profile.contours import Contours
+from symacct.profile.grids import laws_of, step_for
+from symacct.profile.losses.density import DensityLoss, DensityPair
 from symacct.profile.losses.finite import multinomial_laws
 from symacct.profile.losses.pointwise_maximum import PointwiseMaximum
 from tests.thinning import examples

@@ -9,7 +9,7 @@ from flint import acb, arb, ctx
 from mpmath import mpf
 
 from symacct import DiscreteGaussian, Laplace, PoissonSubsample
-from symacct.profile.closed_form.dispatch import closed_form
+from symacct.profile.closed_form import closed_form
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.roots import before_the_end, convex_root
 

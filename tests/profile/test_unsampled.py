@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 import symacct as sa
 from symacct import Gaussian, Laplace, PoissonSubsample, RandomizedResponse
 from symacct.kernel.errors import LimitError, PrecisionError
-from symacct.profile.closed_form.unsampled import profile
-from symacct.profile.dominating.pairs import products
-from symacct.profile.fourier import alternatives
-from symacct.profile.fourier.shape import Moments
+from symacct.profile import contours
+from symacct.profile.closed_form import profile
 from symacct.profile.losses.noisy_sample import NoisySample
-from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
+from symacct.profile.losses.sampled_gaussian import SampledGaussian
+from symacct.profile.moments import Moments
+from symacct.profile.pairs import products
 from symacct.profile.part import OrderLine
 from tests.thinning import covering, examples
 
@@ -119,11 +119,11 @@ def test_what_has_a_plan_has_one_beside_the_pairs_exchanged(k, sigma, gamma, y, 
     with np.errstate(all="ignore"), sa.limits(contour=2**32):
         found = Moments([(part, k)], False)
         try:
-            plain = alternatives.smoothed(found, y, log_delta, 3.0)
+            plain = contours.smoothed(found, y, log_delta, 3.0)
         except (LimitError, PrecisionError):
             plain = None
         try:
-            either = alternatives.moments_and_plan(found, y, log_delta, 3.0)
+            either = contours.moments_and_plan(found, y, log_delta, 3.0)
         except (LimitError, PrecisionError):
             assert plain is None
         else:
@@ -165,6 +165,6 @@ def test_by_few_nodes_or_a_grid(text, given_number, digits):
 
 def test_a_refusal_of_a_tail_that_is_out_of_reach_sums_no_node(monkeypatch):
     """One run that jumps tells how small D is before a contour of 14,111 nodes is summed."""
-    monkeypatch.setattr("symacct.profile.fourier.contours.contour", None)
+    monkeypatch.setattr("symacct.profile.contours.contour", None)
     with pytest.raises(LimitError):
         (3 * PoissonSubsample(Gaussian(5), "1e-20")).delta("1/2", conversion="exact", digits=4)

@@ -12,11 +12,11 @@ from symacct import parse
 from symacct.kernel.answer import to_fraction
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
-from symacct.profile.closed_form.unsampled import profile
+from symacct.profile.closed_form import profile
 from symacct.profile.losses.finite import Atoms, binary_profile
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.laplace import LaplaceLoss
-from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
+from symacct.profile.losses.sampled_gaussian import SampledGaussian
 from symacct.profile.solve import CompositionProfile
 from tests.profile.laplace_runs import two_runs
 from tests.profile.laws import (

@@ -14,9 +14,9 @@ from symacct import (
     RandomizedResponse,
     Skellam,
 )
-from symacct.profile.accuracy import accuracy
-from symacct.profile.discretized.grid import Grids
-from symacct.profile.dominating.pairs import products
+from symacct.profile.grids import Grids
+from symacct.profile.pairs import products
+from symacct.profile.roots import accuracy
 from symacct.profile.runs import DirectedRuns
 from symacct.profile.solve import CompositionProfile
 from tests import independent

@@ -12,7 +12,7 @@ from tests.remainders.sampled_gaussian import ROUND, gaussian_sticks, tail_of, t
 
 
 @row(
-    "profile.losses.fixed_size.gaussian",
+    "profile.losses.fixed_size:Gaussian noise",
     "decay_constants", "uninformative_mass", "_density", "end", "variation", "_power", "add",
     "quadrature_error", "tail_integral", "_tail",
 )  # fmt: skip
@@ -82,7 +82,7 @@ def a_fixed_size_sample_of_gaussians(m):
 
 
 @row(
-    "profile.losses.fixed_size.equilateral",
+    "profile.losses.fixed_size:equilateral triangles",
     "_curvature_bound_by", "decay_constants", "_halved", "hockey_stick", "_summed", "_aliases",
     "_off_midpoints", "_turned", "_nodes",
 )  # fmt: skip

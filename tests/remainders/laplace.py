@@ -124,7 +124,7 @@ def laplace_between_its_atoms(m):
 
 
 @row(
-    "profile.losses.fixed_size.laplace",
+    "profile.losses.fixed_size:Laplace noise",
     "decay_constants", "uninformative_mass", "hockey_stick", "_sample", "_off",
 )  # fmt: skip
 def a_fixed_size_sample_of_laplace(m):

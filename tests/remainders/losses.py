@@ -10,7 +10,7 @@ from flint import acb, arb
 
 from symacct.kernel.errors import PrecisionError
 from symacct.profile.losses.laplace import LaplaceLoss
-from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
+from symacct.profile.losses.sampled_gaussian import SampledGaussian
 from tests.remainders.rows import (
     mp,
     normal,
@@ -36,7 +36,7 @@ def sampled_response(gamma, y, reverse):
     return mp.fsum(max(u - mp.exp(y) * v, 0) for u, v in zip(first, second, strict=True))
 
 
-@row("profile.losses.one_sample")
+@row("profile.losses.noisy_sample:one sample")
 def ends_of_a_sample(m):
     """Where balls do not tell whether any rate is left: e^y = 1/(1−γ), or 1 − γ."""
     part = Sampled(gamma=Fraction(1, 2))
@@ -52,7 +52,7 @@ def ends_of_a_sample(m):
                 yield found, max(1 - mp.exp(number(end)), mp.exp(number(end)) - 0.5)
 
 
-@row("profile.losses.density.monotone_mixture")
+@row("profile.losses.density:monotone mixtures")
 def thresholds_in_a_ball(m):
     """Q/2 + N(1, 1)/2 at losses about log ½, below which R never is."""
     pair = m.MonotoneMixture(arb(0.5), [(arb(0.5), arb(1))])
@@ -80,7 +80,7 @@ class Fake:
     pair.exchanged = pair
 
 
-@row("profile.losses.density.densities")
+@row("profile.losses.density:the loss")
 def ends_of_densities(m):
     m.monotone_mixture = lambda pair: None
     part = SimpleNamespace(pair=None, largest=lambda reverse: arb(1))
@@ -102,7 +102,7 @@ def ends_of_densities(m):
         yield box.imag, 1.5 * steep * mp.sin(mp.pi * angle)
 
 
-@row("profile.losses.density.crossings")
+@row("profile.losses.density:crossings")
 def surpluses(m):
     pair = SimpleNamespace(charts=lambda *_: ([], arb(0.125)))
     yield from of_a_whole(m._surplus(pair, arb(0)), 0, 0.125)
@@ -128,7 +128,7 @@ def losses_about_the_least(m):
         yield part.hockey_stick(-ball, True), 1 - q - mp.exp(-y) * (1 - p)
 
 
-@row("profile.losses.fixed_size.equilateral")
+@row("profile.losses.fixed_size:equilateral triangles")
 def a_sample_off_the_line(m):
     """Between the value at 0 and what it falls by: 1 for each e^y."""
     part = m.Equilateral(Fraction(1), Fraction(1, 2))
@@ -165,7 +165,7 @@ def log_size_of_sampled(variance, power):
     return mp.log(abs(mp.quad(at, range(-16, 20, 4))))
 
 
-@row("profile.losses.sampled_gaussian.many")
+@row("profile.losses.sampled_gaussian:many orders at once")
 def cells_of_variances(m):
     """log |Π F_i(a+it)| of two sampled Gaussians far apart, in one cell."""
     for variances in ((2, 1), (1, 0.5)):

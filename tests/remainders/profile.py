@@ -11,9 +11,8 @@ from symacct import laws
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.errors import PrecisionError
 from symacct.mechanisms.pair import Overlap
-from symacct.profile.closed_form import few_laplace
-from symacct.profile.losses.density.charts import DensityPair
-from symacct.profile.losses.density.densities import DensityLoss
+from symacct.profile import few_laplace
+from symacct.profile.losses.density import DensityLoss, DensityPair
 from symacct.profile.losses.laplace import LaplaceLoss
 from tests.remainders.rows import at_least, mp, number, of_a_whole, row
 
@@ -32,7 +31,7 @@ def summed_gaussians():
     return law
 
 
-@row("profile.closed_form.discrete_gaussian")
+@row("profile.lattices:discrete Gaussian noise")
 def tails_by_short_periods(m):
     law, sigma = summed_gaussians(), arb(1.5)
     m._SPARE_BITS = 64
@@ -45,19 +44,19 @@ def tails_by_short_periods(m):
         yield found, mp.fsum(p for r, p in law.items() if 2 <= r % (2 * last + 1) <= last)
 
 
-@row("profile.closed_form.integers")
+@row("profile.lattices:noise on whole numbers")
 def outcomes_left_out(m):
     m._every = lambda *_: ([(arb(0.5), arb(0.25))], arb(0.125))
     yield from of_a_whole(m._profile((), False, arb(0)), 0.25, 0.125)
 
 
-@row("profile.closed_form.one_lattice")
+@row("profile.closed_form:one lattice")
 def masses_rounded_down(m):
     m._law = lambda *_: (SimpleNamespace(profile=lambda y: arb(0.25)), arb(0.125))
     yield from of_a_whole(m.lattice_profile((), False, arb(0)), 0.25, 0.125)
 
 
-@row("profile.fourier.contours")
+@row("profile.contours:the strategy")
 def one_moment(m):
     runs = SimpleNamespace(
         mass_at_infinity=arb(0.125), moments=SimpleNamespace(least_shift=lambda *_: 2.0)
@@ -67,7 +66,7 @@ def one_moment(m):
     yield from of_a_whole(found, 0, 0.125 + mp.exp(-3))
 
 
-@row("profile.tradeoff")
+@row("profile.tradeoff:trade-offs")
 def undecided_outcomes(m):
     """H(x) from what it is a little above: it falls by 1 for 1 at most."""
 
@@ -108,7 +107,7 @@ class FallingHeight(SimpleNamespace):
         return arb(4) ** -x.numerator
 
 
-@row("profile.runs")
+@row("profile.runs:runs in one direction")
 def the_largest_loss_in_a_ball(m):
     runs = SimpleNamespace(
         about_largest=arb(0), largest=arb(1), runs=(), mass_at_infinity=arb(0.125)
@@ -116,7 +115,7 @@ def the_largest_loss_in_a_ball(m):
     yield from of_a_whole(m.DirectedRuns.beyond_largest_loss(runs, arb(1, 0.25)), 0.125, 0.25)
 
 
-@row("profile.runs")
+@row("profile.runs:runs in one direction")
 def the_least_delta_of_a_ball(m):
     runs = SimpleNamespace(exact_mass_at_infinity=None, mass_at_infinity=arb(0.125, 0.0625))
     yield at_least(arb(float(m.DirectedRuns._least_delta(runs))), mp.mpf("0.1875"))
@@ -130,7 +129,7 @@ def straight_path(runs, c, y):
         return path.panels, number(path._straight(arb(y)).mid())
 
 
-@row("profile.closed_form.few_laplace")
+@row("profile.few_laplace:the sum")
 def panels_of_few_nodes(m):
     """By the saddle, and far from it, where the integrand is far larger at one end."""
     for runs, c, y in ((3, 2.0, 0.25), (10, 4.0, -9.0)):
@@ -142,7 +141,7 @@ def panels_of_few_nodes(m):
                 yield path._straight(arb(y)), truth
 
 
-@row("profile.discretized.cells")
+@row("profile.grids:cells")
 def masses_by_few_points(m):
     """All masses together are 1, and losses what they are, on panels by few points."""
     part = DensityLoss(
@@ -169,7 +168,7 @@ def masses_by_few_points(m):
                         yield low.union(high), at((u + v) / 2)
 
 
-@row("profile.best_of_runs")
+@row("profile.selected:bounds of the best run")
 def ends_of_one_run(m):
     def delta(epsilon):
         return arb(0.2, 0.1)

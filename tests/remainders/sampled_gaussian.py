@@ -38,7 +38,7 @@ ROUND = arb(1, 1e-9)
 
 
 @row(
-    "profile.losses.sampled_gaussian.frame",
+    "profile.losses.sampled_gaussian:frames",
     "__init__", "nodes", "error", "shrink", "_cosine", "_most", "outside_sum", "tail_sum",
     "_smaller", "_under_tangent", "tilted_beyond", "tilted_mass", "_under_chords", "_grown",
     "_exponential", "_tail",
@@ -203,7 +203,7 @@ def gaussian_sticks(variance, gamma, y, reverse):
 
 
 @row(
-    "profile.losses.sampled_gaussian.loss",
+    "profile.losses.sampled_gaussian:the loss",
     "off_the_line", "frequencies", "hockey_stick", "largest", "_certain", "frame_for",
 )  # fmt: skip
 def a_sampled_gaussian(m):
@@ -246,7 +246,7 @@ def moment_on_a_line(n):
 
 
 @row(
-    "profile.losses.sampled_gaussian.real_line", "nodes", "error", "log_edge", "_height", "_rise"
+    "profile.losses.sampled_gaussian:sums on the real line", "nodes", "error", "log_edge", "_height", "_rise"
 )  # fmt: skip
 def edges_of_a_strip(m):
     """E_Q[|R_θ|^a e^{t arg R_θ}] by cells of v, as its exponent's chords and slopes are."""
@@ -259,7 +259,7 @@ def edges_of_a_strip(m):
         return 1 + slope / 4 + left / 8 + sum(right) / 16
 
     for a in (2.5, -1.5):
-        frame = sys.modules["symacct.profile.losses.sampled_gaussian.frame"].SampledFrame(
+        frame = sys.modules["symacct.profile.losses.sampled_gaussian"].SampledFrame(
             arb(2.25), arb(0.375), arb(0.625), a
         )
         frame.tilted_mass = mass
@@ -297,7 +297,15 @@ def edges_of_a_strip(m):
             yield found[1], mp.log(ratio)
 
 
-@row("profile.losses.noisy_sample", "_highest", "_at", "_frame", "_nodes", "log_most", "_cells")
+@row(
+    "profile.losses.noisy_sample:noise on a sample",
+    "_highest",
+    "_at",
+    "_frame",
+    "_nodes",
+    "log_most",
+    "_cells",
+)
 def noise_beside_losses(m):
     s, gamma, y = Fraction(3, 2), Fraction(3, 8), mp.mpf(0.75)
     g = mp.mpf(3) / 8

@@ -8,7 +8,7 @@ from flint import acb, arb
 from tests.remainders.rows import at_least, known, mp, refused, row
 
 
-@row("profile.sums.tail_maximum", "_highest", "second_moment_bound")
+@row("profile.sums:the largest of a tail", "_highest", "second_moment_bound")
 def the_largest_beyond(m):
     """Of parabolas that bend by as much as is said, and of moments that are attained."""
 
@@ -47,7 +47,7 @@ def the_largest_beyond(m):
 
 
 @row(
-    "profile.fourier.contour",
+    "profile.contours:one contour",
     "_moved", "_left_alias", "_right_alias", "_log_right_alias", "_left_out", "_log_left_out",
     "log_chernoff", "delta", "_sum", "_untapered", "order",
 )  # fmt: skip

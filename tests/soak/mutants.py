@@ -44,7 +44,7 @@ CONCERNED = {
     "analysis/lognormal.py": "tests/profile/test_allocated.py",
     "analysis/laplace_sums.py": "tests/profile/test_allocated_laplace.py",
     "profile/losses/allocated.py": "tests/profile/test_allocated.py",
-    "profile/losses/allocated_laplace.py": "tests/profile/test_allocated_laplace.py",
+    "profile/losses/allocated.py": "tests/profile/test_allocated_laplace.py",
     "analysis/triangles.py": "tests/test_bounds_of_balls.py tests/test_worst.py "
     "tests/test_lattice.py",
     "analysis/worst_triangle.py": "tests/test_worst.py tests/test_lattice.py",

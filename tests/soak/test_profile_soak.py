@@ -27,9 +27,8 @@ from symacct.kernel.errors import LimitError, PrecisionError
 from symacct.kernel.limits import limits
 from symacct.mechanisms.pair import Overlap
 from symacct.profile.conversion import EXACT
-from symacct.profile.losses.density.charts import DensityPair
-from symacct.profile.losses.density.densities import DensityLoss
-from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
+from symacct.profile.losses.density import DensityLoss, DensityPair
+from symacct.profile.losses.sampled_gaussian import SampledGaussian
 from symacct.profile.solve import CompositionProfile
 from symacct.verify.judging.bounds import ends
 from tests.profile.laws import rare_jumps

@@ -17,7 +17,7 @@ from symacct import Accountant, Gaussian, OrderGridWarning, PoissonSubsample
 from symacct.kernel.accountant import FormulaAccountant
 from symacct.kernel.answer import Enclosure
 from symacct.kernel.claims import Claim, Kind
-from symacct.profile.fourier.contour import Contour
+from symacct.profile.contours import Contour
 from symacct.verify.judging import matching
 from symacct.verify.judging.bounds import Truth, decimal_text, ends
 from symacct.verify.judging.truth import Oracle, node, readings, renyi_lower

@@ -11,8 +11,8 @@ from symacct.kernel.claims import ALL_ORDERS, Kind
 from symacct.kernel.errors import AssumptionError
 from symacct.kernel.node import Node
 from symacct.profile import Profile
-from symacct.profile.dominating.curve_alone import pair_of_curve
-from symacct.profile.dominating.products import PairProduct
+from symacct.profile.pairs import pair_of_curve
+from symacct.profile.products import PairProduct
 from symacct.profile.proofs import OF_A_CURVE
 
 _ANY, _DIGITS = Fraction(1, 2**10), 8  # a δ of which the curve tells an ε, and its digits

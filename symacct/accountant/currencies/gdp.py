@@ -39,8 +39,7 @@ from symacct.operations.group import GroupPrivacy
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import Sampling
 from symacct.profile import Profile, profile, profile_below
-from symacct.profile.gaussian_tradeoff import largest_regret, smallest_mu
-from symacct.profile.tradeoff import HockeySticks
+from symacct.profile.tradeoff import HockeySticks, largest_regret, smallest_mu
 
 _SOURCES = (
     DRS22.at("μ-GDP, its composition and its groups"),

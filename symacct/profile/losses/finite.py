@@ -20,7 +20,7 @@ from symacct.kernel.memory import cached_property
 from symacct.profile.float_laws import BITS, FEW, UNIT, OutcomesInFloats
 from symacct.profile.part import Floats, LossLattice, OrderLine, Part, log_turning
 from symacct.profile.proofs import FINITE
-from symacct.profile.sums.power_sums import sums_on_a_line
+from symacct.profile.sums import sums_on_a_line
 from symacct.profile.written_laws import BREAK, MOST_TERMS, Write, WrittenLaws, simplified
 
 _EXPONENTIAL = 16  # products that one takes

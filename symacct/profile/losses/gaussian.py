@@ -16,9 +16,9 @@ from symacct.kernel.arithmetic import BALL
 from symacct.kernel.exact import Exact
 from symacct.profile.float_laws import TailsInFloats
 from symacct.profile.losses.allocated import AllocatedGaussian
-from symacct.profile.losses.fixed_size.gaussian import FixedSizeGaussian
+from symacct.profile.losses.fixed_size import FixedSizeGaussian
 from symacct.profile.losses.normal_mixtures import NormalMixtures
-from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian, normal_tails
+from symacct.profile.losses.sampled_gaussian import SampledGaussian, normal_tails
 from symacct.profile.part import Floats, OrderLine, Part, Runs
 from symacct.profile.proofs import GAUSSIAN
 from symacct.profile.written_laws import Write, WrittenLaws, normals

@@ -18,8 +18,6 @@ from symacct.kernel.claims import Proof
 from symacct.kernel.exact import Exact, exact
 from symacct.mechanisms.discrete_gaussian import DiscreteGaussian
 from symacct.mechanisms.integer_noise import IntegerSums
-from symacct.profile.closed_form.discrete_gaussian import discrete_gaussian_form
-from symacct.profile.closed_form.integers import integer_form
 from symacct.profile.float_laws import (
     BITS,
     FEW,
@@ -28,6 +26,7 @@ from symacct.profile.float_laws import (
     check_nodes,
     nearest,
 )
+from symacct.profile.lattices import discrete_gaussian_form, integer_form
 from symacct.profile.losses.summed import Sample, SummedLoss
 from symacct.profile.part import Floats, LossLattice, OrderLine, Part
 from symacct.profile.proofs import INTEGERS, LATTICE, ONE_INTEGER

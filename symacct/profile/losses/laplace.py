@@ -23,7 +23,7 @@ from symacct.kernel.arithmetic import BALL
 from symacct.kernel.claims import Proof
 from symacct.kernel.exact import Exact
 from symacct.kernel.sums.balls import legendre, legendre_floats
-from symacct.profile.closed_form.few_laplace import laplace_form
+from symacct.profile.few_laplace import laplace_form
 from symacct.profile.float_laws import (
     BITS,
     FEW,
@@ -33,13 +33,13 @@ from symacct.profile.float_laws import (
     nearest,
     unsampled,
 )
-from symacct.profile.losses.allocated_laplace import AllocatedLaplace
-from symacct.profile.losses.fixed_size.laplace import FixedSizeLaplace
+from symacct.profile.losses.allocated import AllocatedLaplace
+from symacct.profile.losses.fixed_size import FixedSizeLaplace
 from symacct.profile.losses.summed import Sample, SummedLoss
 from symacct.profile.part import Floats, OrderLine, Part
 from symacct.profile.proofs import LAPLACE
 from symacct.profile.roots import Value
-from symacct.profile.sums.tail_maximum import End
+from symacct.profile.sums import End
 from symacct.profile.written_laws import Write, WrittenLaws, laplaces, mixed
 
 _STEER_POINTS = 96

@@ -1,9 +1,4 @@
-"""Gaussian noise and other mechanisms run on one sample: the sampled Gaussian's moments, averaged.
-
-Where the others have the loss y, the pair is that of Gaussian noise sampled at the rate γe^y/c,
-c = 1−γ+γe^y, but for a factor c: F(z) = E_y[c^z F_G(z)]. The others are finite, or Laplace noise,
-whose losses Gauss's rule takes (docs/proofs.md, section 16).
-"""
+"""The privacy loss of several queries on one sample."""
 
 from __future__ import annotations
 
@@ -21,15 +16,128 @@ from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import float_above
 from symacct.kernel.exact import Exact
 from symacct.kernel.memory import cached_property
-from symacct.kernel.sums.balls import legendre, legendre_floats
+from symacct.kernel.sums.balls import legendre, legendre_floats, up_to
+from symacct.profile.losses import sampled_gaussian
 from symacct.profile.losses.finite import multinomial_laws
 from symacct.profile.losses.mixed import Member, MixtureMoments
-from symacct.profile.losses.one_sample import OneSample
-from symacct.profile.losses.sampled_gaussian import real_line
-from symacct.profile.losses.sampled_gaussian.frame import SampledFrame
-from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
-from symacct.profile.part import OrderLine, Part, Runs
-from symacct.profile.sums.power_sums import sums_on_a_line
+from symacct.profile.losses.sampled_gaussian import SampledFrame, SampledGaussian
+from symacct.profile.losses.summed import float_moments_of_atoms
+from symacct.profile.part import Floats, OrderLine, Part, ProfileOnly, Runs
+from symacct.profile.solve import CompositionProfile
+from symacct.profile.sums import sums_on_a_line
+from symacct.profile.written_laws import Write, WrittenLaws, mixed, product
+
+# --- one sample
+#
+# Several mechanisms run on one sample: (1−γ)Q + γP against Q, (P, Q) the product of their pairs.
+#
+# For a > 1−γ it has H_a = γH_b(P‖Q), b = (a−1+γ)/γ, and exchanged, for a(1−γ) < 1,
+# H_a = (1−a(1−γ))H_c(Q‖P), c = γa/(1−a(1−γ)); else what is known of any pair, 1−a and 0. So one run
+# has the digits that the product has, several are laid on a grid (docs/proofs.md, section 16).
+
+_ONE_SAMPLE_BITS = 128  # for what steers
+_STEERING, _FARTHEST = 128, 64.0  # places on either side, and losses
+_LOST_BITS, _FEW_DIGITS = 24, 3.0  # of a value, by a place that is known to as many bits as it
+
+
+@dataclass(frozen=True)
+class OneSample(ProfileOnly):
+    """The runs, and the sampling rate `gamma` in (0, 1)."""
+
+    runs: Runs
+    gamma: Exact
+
+    symmetric = False
+    is_costly = True
+    may_be_chosen = False
+
+    def sampled(self, gamma: Exact) -> Part:
+        """This loss in a sample, where P is mixed once more."""
+        return type(self)(self.runs, self.gamma * gamma)
+
+    # --- float64: where to look
+
+    def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
+        """On chords of the product's profile, whose tilted mean and variance are near its own."""
+        return float_moments_of_atoms(orders, *_steering(self))
+
+    # --- balls: what is proved
+
+    def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        rate, a = BALL.number(self.gamma), y.exp()
+        if reverse:
+            left = 1 - a * (1 - rate)
+            if not left > 0:
+                return up_to(left.max(arb(0)))
+            return left * self._stick(rate * a / left, True)
+        b = 1 + y.expm1() / rate
+        if not b > 0:  # from 1 − a to what is more at the largest b
+            return 1 - a + up_to(rate * b.max(arb(0)))
+        return rate * self._stick(b, False)
+
+    def _stick(self, b: arb, reverse: bool) -> arb:
+        """H_b of the product; below 1 by the pair exchanged, 1 − b + bH_{1/b}(Q‖P)"""
+        is_below = bool(b < 1)
+        direction, y = _direction(self.runs, reverse != is_below), abs(b.log())
+        value = direction.value_without_contour(y)
+        if not value.is_finite():
+            digits = max(_FEW_DIGITS, (ctx.prec - _LOST_BITS) / 3.33)
+            value = direction.delta(lambda: y, digits)
+        return 1 - b + b * value if is_below else value
+
+    def largest(self, reverse: bool) -> arb:
+        rate, most = BALL.number(self.gamma), _direction(self.runs, reverse).runs.largest
+        if reverse:
+            return -(rate * (-most).expm1()).log1p()
+        return (rate * most.expm1()).log1p()
+
+    def in_latex(self, write: Write) -> WrittenLaws | None:
+        inner: list[tuple[WrittenLaws, int]] = []
+        for part, count in self.runs:
+            if (laws := part.in_latex(write)) is None:
+                return None
+            inner.append((laws, count))
+        P = product((laws.P, count) for laws, count in inner)  # noqa: N806
+        Q = product((laws.Q, count) for laws, count in inner)  # noqa: N806
+        words = dict.fromkeys(line for laws, _ in inner for line in laws.words)
+        return WrittenLaws(mixed(self.gamma, P, Q, write), Q, tuple(words))
+
+    def mass_at_infinity(self, reverse: bool) -> Exact:
+        if reverse:
+            return Fraction(0)
+        kept: Exact = Fraction(1)
+        for part, count in self.runs:
+            kept *= (1 - part.mass_at_infinity(False)) ** count
+        return self.gamma * (1 - kept)
+
+
+@lru_cache(16)
+def _direction(runs: Runs, reverse: bool) -> CompositionProfile:
+    """The product, with the contours that it has summed."""
+    return CompositionProfile(runs, reverse)
+
+
+@lru_cache(16)
+def _steering(part: OneSample) -> tuple[Floats, Floats]:
+    """log of Q's masses, and the losses, of chords of the product's profile; float64."""
+    with ctx.workprec(_ONE_SAMPLE_BITS):
+        most = min(_FARTHEST, float(_direction(part.runs, False).runs.largest))
+        ratios = np.exp(np.linspace(-most, most, 2 * _STEERING + 1))
+        values = [float(part._stick(arb(float(a)), False)) for a in ratios]
+    places, heights = np.concatenate([[0.0], ratios]), np.array([1.0, *values])
+    slopes = np.concatenate([[-1.0], np.diff(heights) / np.diff(places), [0.0]])
+    weights = np.maximum(np.diff(slopes)[1:], np.finfo(float).tiny)
+    rate = float(part.gamma)
+    return np.log(weights), np.log1p(rate * np.expm1(np.log(ratios)))
+
+
+# --- noise on a sample
+#
+# Gaussian noise and other mechanisms run on one sample: the sampled Gaussian's moments, averaged.
+#
+# Where the others have the loss y, the pair is that of Gaussian noise sampled at the rate γe^y/c,
+# c = 1−γ+γe^y, but for a factor c: F(z) = E_y[c^z F_G(z)]. The others are finite, or Laplace noise,
+# whose losses Gauss's rule takes (docs/proofs.md, section 16).
 
 _BITS = 64  # of bounds
 _ELLIPSES = [1.1 * 1.3**j for j in range(16)]
@@ -111,7 +219,7 @@ class NoisySample(MixtureMoments, OneSample):
         far = line.h * line.last
         count = math.prod(2 + self._rule(i, line.a, far, need)[1] for i in self._indices)
         _, rate = self._at(self._highest)
-        return count * real_line.strip(self._rough(rate), line.a, far, need).terms
+        return count * sampled_gaussian.strip(self._rough(rate), line.a, far, need).terms
 
     @property
     def _indices(self) -> range:
@@ -124,10 +232,10 @@ class NoisySample(MixtureMoments, OneSample):
         weights, losses = [], []
         for q, y in every:
             log_c, frame = self._frame(y, line.a)
-            rule = real_line.strip(self._rough(frame.gamma), line.a, far, need)
+            rule = sampled_gaussian.strip(self._rough(frame.gamma), line.a, far, need)
             grown = q * (a * log_c).exp()
-            off += grown * real_line.error(frame, rule, far)
-            own, log_ratios = real_line.nodes(frame, arb(rule.step), rule.first, rule.last)
+            off += grown * sampled_gaussian.error(frame, rule, far)
+            own, log_ratios = sampled_gaussian.nodes(frame, arb(rule.step), rule.first, rule.last)
             weights += [grown * weight for weight in own]
             losses += [log_c + log_ratio for log_ratio in log_ratios]
         return sums_on_a_line(weights, losses, line, off)
@@ -165,7 +273,7 @@ class NoisySample(MixtureMoments, OneSample):
             return None
         log_c, frame = self._frame(self._highest - s + reach, a)
         angle = float_above(theta)
-        edge = real_line.log_edge(frame, real_line.edge(angle), far)
+        edge = sampled_gaussian.log_edge(frame, sampled_gaussian.edge(angle), far)
         return (
             edge - arb(angle) ** 2 * frame.variance / 2 + a * log_c + (reach - s) / 2 - arb(2).log()
         )

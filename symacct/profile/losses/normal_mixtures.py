@@ -25,7 +25,7 @@ from symacct.kernel.sums.balls import normal_tail, tilted_tail, up_to
 from symacct.profile.losses.summed import Sample, SummedLoss
 from symacct.profile.part import Floats, OrderLine, rounded_down
 from symacct.profile.roots import enclosed
-from symacct.profile.sums.tail_maximum import End
+from symacct.profile.sums import End
 from symacct.profile.written_laws import BREAK, MOST_TERMS, Write, WrittenLaws, factor, normal
 
 _BITS = 64

@@ -19,7 +19,7 @@ from symacct.kernel.exact import Exact
 from symacct.profile.part import Floats, Part, ProfileOnly
 
 if TYPE_CHECKING:
-    from symacct.profile.losses.density.densities import DensityLoss
+    from symacct.profile.losses.density import DensityLoss
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ from symacct.kernel.errors import AssumptionError, LimitError
 from symacct.kernel.exact import Exact
 from symacct.kernel.sums.balls import within
 from symacct.profile.part import Floats, OrderLine, Part, log_turning
-from symacct.profile.sums.power_sums import sums_on_a_line
-from symacct.profile.sums.tail_maximum import SHARE, End, TransformOnLine, second_moment_bound
+from symacct.profile.sums import SHARE, End, TransformOnLine, second_moment_bound, sums_on_a_line
 
 _NEARLY = 1.1  # times the variance that three moments may tell
 _HALVINGS = 20

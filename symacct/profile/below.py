@@ -1,0 +1,249 @@
+"""Products that an expression has at least: what is left of it by post-processing.
+
+Dropping a part of a composition is post-processing; so is asking about one record of a group, where
+no pairs of all of it are known. A record may be replaced by one that contributes what all others
+do, which is its removal.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+from fractions import Fraction
+from functools import singledispatch
+
+from symacct.kernel.claims import REPLACE_ONE, Kind
+from symacct.kernel.errors import AssumptionError
+from symacct.kernel.exact import Exact, exact, expression, sympy
+from symacct.kernel.node import Node
+from symacct.kernel.operation import Compose
+from symacct.mechanisms import (
+    DistributionPair,
+    ExponentialMechanism,
+    FiniteMechanism,
+    Gaussian,
+    NoisyMax,
+    PermuteAndFlip,
+    RandomizedResponse,
+    SparseVector,
+)
+from symacct.operations.convexify import Convexify
+from symacct.operations.either import Either
+from symacct.operations.failing import Failing
+from symacct.operations.group import GroupPrivacy
+from symacct.operations.repeat import RepeatAndSelect
+from symacct.operations.subsample import PoissonSubsample, Sampling, SubsampleWithoutReplacement
+from symacct.profile import selected
+from symacct.profile.losses.finite import Atoms
+from symacct.profile.losses.fixed_size import Equilateral, below
+from symacct.profile.pairs import either, products
+from symacct.profile.products import (
+    PairProduct,
+    failing_product,
+    kind_of,
+    product_of_runs,
+    sampled_once,
+)
+
+_MOST_WAYS = 256  # in which runs may lie, each a product to be worked out
+_FEW = 16  # runs, which may lie half one way and half the other
+_MANY = 20  # runs, of which the moments of three means fall
+_NOTHING = PairProduct((), Kind.EXACT)
+
+
+def one_run_each(found: list[PairProduct]) -> list[PairProduct]:
+    """Each part alone, run once: less than all of them, and in closed form."""
+    parts = {part for product in found for part, _ in product.runs}
+    return [PairProduct(((part, 1),), Kind.EXACT) for part in parts]
+
+
+def products_below(node: Node) -> list[PairProduct]:
+    """Products none of which has a larger profile than the node; an empty one says nothing."""
+    try:
+        found = _below(node)
+    except AssumptionError:  # several mechanisms run on one sample
+        return [_NOTHING]
+    return _of_few_records(found, node.claim.adjacency.group)
+
+
+def _of_few_records(found: list[PairProduct], most: int) -> list[PairProduct]:
+    """The products of at most so many records: an operation about one may read a group's curve."""
+    return [one for one in found if sum(one.records or (most,)) <= most] or [_NOTHING]
+
+
+def triangles_below(node: Node) -> list[PairProduct]:
+    """Pairs below the truth with the two records and all others equally far apart.
+
+    These are three means in a plane, in every run of Gaussian noise on a sample of fixed size; []
+    where there are not several, or the answers are no vectors.
+    """
+    terms = list(node.terms.items()) if isinstance(node, Compose) else []
+    triangles = {part: _triangle(part) for part, count in terms if count >= _MANY}
+    if not any(triangles.values()):
+        return []
+    choices = [
+        [(product, count) for product in triangles.get(part) or _of_records(node, part)]
+        for part, count in terms
+    ]
+    return [product_of_runs(choice) for choice in itertools.product(*choices)]
+
+
+def _triangle(node: Node) -> list[PairProduct]:
+    if not isinstance(node, SubsampleWithoutReplacement) or node.adjacency != REPLACE_ONE:
+        return []
+    if not isinstance(node.gamma, Fraction) or node.gamma in (0, 1):
+        return []
+    if not (square := _squared_side(node.mechanism)):
+        return []
+    return [PairProduct(((Equilateral(below(square), node.gamma), 1),), Kind.EXACT)]
+
+
+def _squared_side(node: Node) -> Exact:
+    """Δ²/σ² of all queries with Gaussian noise whose answers are vectors.
+
+    Three of them may be so far apart from each other. Real numbers may not, nor two laws, which are
+    those of two records.
+    """
+    if isinstance(node, Compose):
+        return sum((n * _squared_side(part) for part, n in node.terms.items()), Fraction(0))
+    if isinstance(node, Gaussian) and node.is_of_vectors and node.kind is Kind.EXACT:
+        return exact((node.sensitivity / node.sigma) ** 2)
+    return Fraction(0)
+
+
+@singledispatch
+def _below(node: Node) -> list[PairProduct]:
+    """The pairs of the node, but for what stands for many pairs: it is above each of them."""
+    known = products.dispatch(type(node)) is not products.dispatch(object)
+    found = products(node) if known else []
+    least = [product for product in found if product.kind is Kind.EXACT and not product.of_many]
+    return least or [_NOTHING]
+
+
+@_below.register
+def _(node: FiniteMechanism) -> list[PairProduct]:
+    """One pair in all runs."""
+    return [PairProduct(((Atoms(masses), 1),), Kind.EXACT) for masses in node.pairs]
+
+
+@_below.register
+def _(node: DistributionPair) -> list[PairProduct]:
+    """One way in all runs, or the other: both occur, where none is stated."""
+    if node.masses is None:
+        return products(node)
+    return [
+        PairProduct(((Atoms(role.masses), 1),), Kind.EXACT) for role in node.roles if role.masses
+    ]
+
+
+@_below.register
+def _(node: RepeatAndSelect) -> list[PairProduct]:
+    """In one order of the outputs, which are worse the likelier one of the datasets made them."""
+    return selected.usual(products_below(node.mechanism), node.runs) or [_NOTHING]
+
+
+@_below.register
+def _(node: ExponentialMechanism) -> list[PairProduct]:
+    """Two candidates, with one as likely as the other on the other dataset."""
+    return products(RandomizedResponse(1 / (1 + sympy.exp(-expression(node.pure) / 2))))
+
+
+@_below.register
+def _(node: PermuteAndFlip) -> list[PairProduct]:
+    """Two candidates, each of which leads by as much on one of the datasets."""
+    return products(RandomizedResponse(1 - sympy.exp(-expression(node.pure) / 2) / 2))
+
+
+@_below.register
+def _(node: NoisyMax) -> list[PairProduct]:
+    """Two candidates, each of which leads by Δ on one of the datasets."""
+    return _leads(node.b, node.b, node.sensitivity)
+
+
+@_below.register
+def _(node: SparseVector) -> list[PairProduct]:
+    """One query, above the threshold by Δ/2 on one of the datasets and below it on the other."""
+    return _leads(node.b_threshold, node.b_query, node.sensitivity / 2)
+
+
+def _leads(b: Exact, other: Exact, lead: Exact) -> list[PairProduct]:
+    """Which of two numbers is the larger, each with Laplace noise: one of them leads, or lags."""
+    first, second = (expression(scale) for scale in (b, other))
+    x = expression(lead)
+    if b == other:
+        surprise = sympy.exp(-x / first) * (2 + x / first) / 4
+    else:
+        far, near = (scale**2 * sympy.exp(-x / scale) for scale in (first, second))
+        surprise = (far - near) / (2 * (first**2 - second**2))
+    return products(RandomizedResponse(1 - surprise))
+
+
+@_below.register
+def _(node: Compose) -> list[PairProduct]:
+    choices = [_ways(_of_records(node, part), count) for part, count in node.terms.items()]
+    if math.prod(map(len, choices)) > _MOST_WAYS:
+        choices = [found[-1:] for found in choices]
+    every = [[*itertools.chain(*choice)] for choice in itertools.product(*choices)]
+    return [product_of_runs(choice) for choice in every if _are_alike([one for one, _ in choice])]
+
+
+def _of_records(node: Node, part: Node) -> list[PairProduct]:
+    """What says something of the node's neighbours: of a larger group one record."""
+    found, group = products_below(part), node.claim.adjacency.group
+    if isinstance(part, GroupPrivacy) and any(
+        sum(one.records or (group,)) > group for one in found
+    ):
+        return products_below(part.mechanism)
+    return _of_few_records(found, group)
+
+
+def _are_alike(way: list[PairProduct]) -> bool:
+    """Groups differ by the same records in all parts."""
+    return len({one.records for one in way if one.records}) <= 1
+
+
+def _ways(found: list[PairProduct], count: int) -> list[list[tuple[PairProduct, int]]]:
+    """One product in all runs; of two of finite laws each in half of them, too."""
+    ways = [[(product, count)] for product in found]
+    parts = [part for product in found for part, _ in product.runs]
+    if len(found) == 2 and 1 < count <= _FEW and all(part.finite is not None for part in parts):
+        more, less = count - count // 2, count // 2
+        ways += [list(zip(found, halves, strict=True)) for halves in {(more, less), (less, more)}]
+    return ways
+
+
+@_below.register
+def _(node: Sampling) -> list[PairProduct]:
+    if isinstance(node, PoissonSubsample) and not node.is_one_step():
+        with contextlib.suppress(AssumptionError):
+            if (found := products(node)) and kind_of(node, found) is Kind.EXACT:
+                return found
+    return [sampled_once(product, node.gamma) for product in _of_records(node, node.mechanism)]
+
+
+@_below.register
+def _(node: Either) -> list[PairProduct]:
+    """One pair of each of the two, in all runs."""
+    return either(node, lambda part: _of_records(node, part))
+
+
+@_below.register
+def _(node: Failing) -> list[PairProduct]:
+    below = products_below(node.mechanism)
+    return [failing_product(found, node.parameters()["delta"]) for found in below]
+
+
+@_below.register
+def _(node: GroupPrivacy) -> list[PairProduct]:
+    """Pairs of the whole group where these are known, else one record of it."""
+    with contextlib.suppress(AssumptionError):
+        found = [product for product in products(node) if product.kind is Kind.EXACT]
+        if found:
+            return found
+    return products_below(node.mechanism)
+
+
+@_below.register
+def _(node: Convexify) -> list[PairProduct]:
+    return products_below(node.mechanism)

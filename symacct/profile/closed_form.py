@@ -1,0 +1,529 @@
+"""The exact profile in closed form: finite sums, one lattice, what is not sampled."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache, partial
+
+from flint import arb, ctx, fmpz, fmpz_poly
+
+from symacct.kernel import deadline, limits
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import floor
+from symacct.kernel.claims import Proof
+from symacct.kernel.exact import Exact, exact
+from symacct.kernel.sums.balls import ball, normal_tail, up_to
+from symacct.profile.grids import Nodes
+from symacct.profile.losses.finite import (
+    Atoms,
+    binary_profile,
+    first_crossing,
+    losses,
+    multinomial_laws,
+)
+from symacct.profile.part import LossLattice, Runs
+from symacct.profile.proofs import AT_0, FINITE, LAPLACE, LATTICE
+from symacct.profile.roots import (
+    Value,
+    accuracy,
+    at_digits,
+    before_the_end,
+    bits_for,
+    crossing,
+    decided_by_digits,
+    float_of,
+    precisions,
+    undecided,
+)
+from symacct.profile.runs import DirectedRuns, Number, total_mass_at_infinity
+
+# --- binomial tails
+#
+# Many values of the profile of a binary pair: its binomial tails as one table of sums.
+
+_MOST_TERMS = 2**17
+_BINOMIAL_SPARE_BITS = 16
+_MANY = 8
+
+
+def profile_for(part: Atoms, count: int, reverse: bool, times: int) -> Callable[[arb], arb]:
+    """`binary_profile` as a function of y at the current precision, asked for so many y."""
+    if times < _MANY or _width(part, count) > _MOST_TERMS:
+        return partial(binary_profile, part, count, reverse=reverse)
+    return partial(_tabled, part, count, reverse)
+
+
+def _width(part: Atoms, count: int) -> float:
+    """About how many terms there are above the least that matters."""
+    (p, _), _ = losses(part, False)
+    share = float(p)
+    return 2 * math.sqrt(2 * (ctx.prec + _BINOMIAL_SPARE_BITS) * count * share * (1 - share)) + 40
+
+
+def _tabled(part: Atoms, count: int, reverse: bool, y: arb) -> arb:
+    high, low, p, q = _tables(part, count, reverse, ctx.prec)
+    least = first_crossing(y, count, high, low)
+    return arb(0) if least > count else p.above(least) - y.exp() * q.above(least)
+
+
+@lru_cache(16)
+def _tables(part: Atoms, count: int, reverse: bool, bits: int) -> tuple[arb, arb, Tails, Tails]:
+    """Both losses and both laws' tails, at this precision."""
+    (p0, q0), (p1, q1) = losses(part, reverse)
+    tails = Tails(p0, p1, count), Tails(q0, q1, count)
+    return (p0 / q0).log(), (p1 / q1).log(), *tails
+
+
+class Tails:
+    """Σ_{i>=j} C(k,i) a^i b^{k−i} for every j, terms below 2^{−bits} of the whole in one bound."""
+
+    def __init__(self, a: arb, b: arb, count: int) -> None:
+        self.whole = (a + b) ** count
+        share, odds = a / (a + b), a / b
+        mode = min(count, int(float(share.mid()) * (count + 1)))
+        largest = self.whole * _term(count, mode, share)
+        least = self.whole * arb(2) ** -(ctx.prec + _BINOMIAL_SPARE_BITS)
+        rising, above = _terms(largest, least, count, mode, odds)
+        falling, below = _terms(largest, least, count, count - mode, 1 / odds)
+        self.first = mode - len(falling)
+        self.below = self.whole - below
+        self.sums, total = [above], above
+        for term in [*reversed(rising), largest, *falling]:
+            total += term
+            self.sums.append(total)
+        self.sums.reverse()
+
+    def above(self, j: int) -> arb:
+        """The sum from j on."""
+        if j < self.first:
+            return self.below if j > 0 else self.whole
+        return self.sums[min(j - self.first, len(self.sums) - 1)]
+
+
+def _term(count: int, j: int, share: arb) -> arb:
+    """C(k, j) s^j (1−s)^{k−j}"""
+    with ctx.extraprec(2 * count.bit_length() + 10):
+        log = arb(count + 1).lgamma() - arb(j + 1).lgamma() - arb(count - j + 1).lgamma()
+        return (log + j * share.log() + (count - j) * (-share).log1p()).exp()
+
+
+def _terms(term: arb, least: arb, count: int, j: int, odds: arb) -> tuple[list[arb], arb]:
+    """The terms after the j-th, C(k, j+1)/C(k, j) = (k−j)/(j+1), and a bound of the rest."""
+    found: list[arb] = []
+    while j < count:
+        deadline.check()
+        ratio = odds * (count - j) / (j + 1)
+        if ratio < 1 and term < least:
+            return found, up_to(term * ratio / (1 - ratio))
+        term *= ratio
+        j += 1
+        found.append(term)
+    return found, arb(0)
+
+
+# --- one lattice
+#
+# D(y) of runs whose losses are all on one lattice: their law is a product of polynomials.
+#
+# Masses are whole multiples of 2^{−b}, rounded down, and small ones at both ends are left out: what
+# they are less than 1 in all is what D is larger by at most (docs/proofs.md, section 16).
+
+_MOST_NODES = 2**16
+_USUAL = 100.0  # nats, for their number
+_SPARE_BITS = 32
+_CUT_BITS = 8  # of those, for what is left out at an end
+
+
+def lattice_form(runs: Runs, reverse: bool) -> Value | None:
+    """D of runs on one lattice."""
+    return partial(lattice_profile, runs, reverse) if on_one_lattice(runs) else None
+
+
+def on_one_lattice(runs: Runs) -> bool:
+    """Are all losses known to be on one lattice of few nodes?"""
+    lattices = _lattices(runs)
+    found = _common_step(tuple(one.apart for one in lattices))
+    if found is None:
+        return False
+    strides = zip(found[1], lattices, runs, strict=True)
+    squares = (k * (n * one.deviation) ** 2 for n, one, (_, k) in strides)
+    return 2 * math.sqrt(2 * _USUAL * sum(squares)) <= _MOST_NODES
+
+
+def lattice_profile(runs: Runs, reverse: bool, y: arb) -> arb:
+    """D(y) to about flint's current precision."""
+    nodes, missing = _law(runs, reverse, ctx.prec)
+    with ctx.workprec(ctx.prec + _SPARE_BITS):
+        found = nodes.profile(y)
+    return found + up_to(missing)
+
+
+def _lattices(runs: Runs) -> list[LossLattice]:
+    """That of each part; none where one has none."""
+    found = [one for part, _ in runs if (one := part.lattice) is not None]
+    return found if len(found) == len(runs) else []
+
+
+@lru_cache(64)
+def _common_step(apart: tuple[Exact, ...]) -> tuple[Exact, tuple[int, ...]] | None:
+    """The widest step of a lattice of all these, and how many of it each of them is.
+
+    None where there may be no such lattice.
+    """
+    if not apart:
+        return None
+    shares = [exact(x / apart[0]) for x in apart]
+    fractions = [share for share in shares if isinstance(share, Fraction)]
+    if len(fractions) < len(shares):
+        return None
+    scale = math.lcm(*(share.denominator for share in fractions))
+    whole = [int(share * scale) for share in fractions]
+    common = math.gcd(*whole)
+    return apart[0] * Fraction(common, scale), tuple(n // common for n in whole)
+
+
+@lru_cache(8)
+def _law(runs: Runs, reverse: bool, bits: int) -> tuple[Nodes, arb]:
+    """The law of the loss of all runs at this precision, and what is missing of it."""
+    lattices = _lattices(runs)
+    common = _common_step(tuple(one.apart for one in lattices))
+    assert common is not None  # noqa: S101  # so it was asked
+    (step, strides), fine = common, bits + _SPARE_BITS
+    first, masses = arb(0), fmpz_poly([1 << fine])
+    with ctx.workprec(fine):
+        for stride, lattice, (_, k) in zip(strides, lattices, runs, strict=True):
+            least, own = lattice.masses(reverse, fine)
+            one = fmpz_poly([_down(p, fine) for p in own])
+            skipped, every = _power(one, k, fine)
+            first += k * least + BALL.number(step) * stride * skipped
+            skipped, masses = _product(masses, _stretched(every, stride), fine)
+            first += BALL.number(step) * skipped
+        found = Nodes(first, BALL.number(step), masses.coeffs(), fine)
+        missing = 1 - arb(sum(found.masses)) / arb(2) ** fine
+    return found, missing
+
+
+def _down(x: arb, bits: int) -> int:
+    """x·2^bits, rounded down, and 0 at least."""
+    return max(0, floor(x * arb(2) ** bits))
+
+
+def _stretched(masses: fmpz_poly, stride: int) -> fmpz_poly:
+    """f(x^stride)."""
+    found: list[fmpz | int] = [0] * (stride * masses.degree() + 1)
+    found[::stride] = list[fmpz | int](masses.coeffs())
+    return fmpz_poly(found)
+
+
+def _power(masses: fmpz_poly, count: int, bits: int) -> tuple[int, fmpz_poly]:
+    """Of so many runs, and how many places are left out at the start."""
+    if count == 1:
+        return 0, masses
+    skipped, half = _power(masses, count // 2, bits)
+    more, found = _product(half, half, bits)
+    skipped = 2 * skipped + more
+    if count % 2:
+        more, found = _product(found, masses, bits)
+        skipped += more
+    return skipped, found
+
+
+def _product(one: fmpz_poly, other: fmpz_poly, bits: int) -> tuple[int, fmpz_poly]:
+    """Of both, less next to nothing at either end; how many places are left out at the start."""
+    found = [x >> bits for x in (one * other).coeffs()]
+    first = _negligible(found)
+    last = len(found) - _negligible(found[:first:-1])
+    return first, fmpz_poly(found[first:last])
+
+
+def _negligible(masses: Sequence[fmpz]) -> int:
+    """How many of the first come to next to nothing."""
+    total = fmpz(0)
+    for i, mass in enumerate(masses):
+        total += mass
+        if total >> _CUT_BITS:
+            return i
+    return 0
+
+
+# --- finite sums
+#
+# Profiles of finite laws: sums over how often each outcome occurs.
+
+_SUMMED = 2000  # outcomes of all runs, up to which they are summed one by one
+_SUMMED_BESIDE = 100_000  # times the square of the others' runs
+
+Finite = tuple[tuple[Atoms, int], ...]
+
+
+def finite_form(runs: Runs, reverse: bool) -> Value | None:
+    """D of finite laws, of so few outcomes that they may be summed; of more there are grids."""
+    finite, others = finite_and_others(runs)
+    if others or not _are_within_limit(finite):
+        return None
+    return partial(_profile, finite, reverse)
+
+
+def finite_and_others(runs: Runs) -> tuple[Finite, Runs]:
+    """The finite parts, and the others."""
+    finite = tuple((own, k) for part, k in runs if (own := part.finite) is not None)
+    return finite, tuple((part, k) for part, k in runs if part.finite is None)
+
+
+def are_few(runs: Finite, others: Runs = ()) -> bool:
+    """Are the outcomes of all runs so few that they are taken one by one?
+
+    Beside others, whose runs cost their square: of many the moments fall by themselves. Not those
+    of discrete Gaussian noise alone, which are summed in closed form.
+    """
+    outcomes = math.prod(part.outcomes(k) for part, k in runs)
+    is_one = len(others) == 1 and others[0][0].discrete_gaussian is not None
+    is_closed = is_one or on_one_lattice(others)
+    count = 0 if is_closed else sum(k for _, k in others)
+    return outcomes <= _SUMMED and outcomes * count**2 <= _SUMMED_BESIDE
+
+
+def conditioned_profile(runs: Finite, rest: Value, reverse: bool, y: arb) -> arb:
+    """P(ℓ = ∞) + Σ p D(y − ℓ) over the outcomes of finite parts beside others of profile D.
+
+    The places are known to more bits, as D may fall by many orders of magnitude.
+    """
+    with ctx.workprec(2 * ctx.prec):
+        places = [(p, y - loss) for p, loss in _weighed(runs, reverse, ctx.prec)]
+    return total_mass_at_infinity(runs, reverse) + sum((p * rest(at) for p, at in places), arb(0))
+
+
+def _are_within_limit(runs: Finite) -> bool:
+    """May the outcomes be taken one by one? Of more there are contours and grids."""
+    binary = _most_run(runs)
+    found = math.prod(part.outcomes(k) for part, k in runs if (part, k) != binary)
+    return found <= limits.current().outcomes
+
+
+def _most_run(runs: Finite) -> tuple[Atoms, int] | None:
+    """The binary part that is run most often."""
+    return max((run for run in runs if run[0].is_binary), key=lambda run: run[1], default=None)
+
+
+def _profile(runs: Finite, reverse: bool, y: arb) -> arb:
+    """Σ (p − e^y q)₊ over the outcomes of all runs by counts, one binary part in closed form."""
+    binary = _most_run(runs)
+    if binary is None or are_few(runs):
+        every = _outcomes(runs, reverse, ctx.prec)
+        grown, zero = y.exp(), arb(0)
+        return total_mass_at_infinity(runs, reverse) + sum(
+            ((p - grown * q).max(zero) for p, q in every), zero
+        )
+    rest = tuple(run for run in runs if run is not binary)
+    profile = profile_for(*binary, reverse, math.prod(part.outcomes(k) for part, k in rest))
+    certain = total_mass_at_infinity((binary,), reverse)
+    return conditioned_profile(rest, lambda x: certain + profile(x), reverse, y)
+
+
+@lru_cache(8)
+def _weighed(runs: Finite, reverse: bool, bits: int) -> list[tuple[arb, arb]]:
+    """(p, log(p/q)) of every outcome of these, for every y at this precision."""
+    return [(p, (p / q).log()) for p, q in _outcomes(runs, reverse, bits)]
+
+
+@lru_cache(8)
+def _outcomes(runs: Finite, reverse: bool, bits: int) -> list[tuple[arb, arb]]:
+    """(p, q) of every combination of counts that both laws have, at this precision."""
+    found = [(arb(1), arb(1))]
+    for part, k in runs:
+        own = multinomial_laws(part.common(reverse), k)
+        found = [(p * u, q * v) for p, q in found for u, v in own]
+    return found
+
+
+# --- what is not sampled
+#
+# Laplace noise of any kinds beside Gaussian noise, none of it sampled: D(y) in closed form.
+#
+# √(PQ) of Laplace noise has the transform e^{−s/2}(e^{ps}(½ + 1/4p) + e^{−ps}(½ − 1/4p)): of all
+# runs it is a polynomial in 1/p at each of some knots, and powers of 1/p are powers of l − l_j,
+# which e^{l/2} D_G(y−l) is integrated against, D_G the profile of the Gaussian noise
+# (docs/proofs.md, section 16).
+
+Noise = tuple[tuple[Exact, int], ...]  # shifts, and how often each is run
+
+_TERMS, _TERMS_BESIDE = 10_100, 100  # of Laplace noise, and beside Gaussian noise, which falls
+
+
+def unsampled_form(runs: Runs, reverse: bool) -> Value | None:
+    """D of few runs of unsampled Laplace noise, also beside Gaussian noise; alike both ways."""
+    shifts, ratio = _unsampled(runs) or ((), Fraction(0))
+    counts = [k for _, k in shifts]
+    most = _TERMS if ratio == 0 else _TERMS_BESIDE
+    is_few = 0 < math.prod(k + 1 for k in counts) * sum(counts) <= most
+    return partial(profile, shifts, ratio) if is_few else None
+
+
+def _unsampled(runs: Runs) -> tuple[Noise, Exact] | None:
+    """The shifts of Laplace noise, and Δ²/σ² of all Gaussian noise, where nothing else is run."""
+    shifts, ratio = [], Fraction(0)
+    for part, k in runs:
+        if part.laplace_shift is not None:
+            shifts.append((part.laplace_shift, k))
+        elif part.gaussian_ratio is not None:
+            ratio += k * part.gaussian_ratio
+        else:
+            return None
+    return tuple(shifts), ratio
+
+
+def profile(noise: Noise, ratio: Exact, y: arb) -> arb:
+    """D(y), for |y| below the largest loss where there is no Gaussian noise."""
+    shifts, counts = [BALL.number(s) for s, _ in noise], [k for _, k in noise]
+    top = sum((k * s for s, k in zip(shifts, counts, strict=True)), arb(0))
+    mu, count, total = BALL.number(ratio).sqrt(), sum(counts), arb(0)
+    for places, ways in _knots(tuple(counts)):
+        deadline.check()
+        knot = sum((j * s for j, s in zip(places, shifts, strict=True)), arb(0))
+        up, down = (knot / 2).exp(), (y - knot / 2).exp()
+        if ratio == 0:
+            start = (y - knot).max(arb(0))
+            rising, falling = _integrals(start, top - knot, count)
+            total += ways[0] * (up - down).max(arb(0))
+        else:
+            rising, falling = _smoothed(y - knot, top - knot, mu, count)
+            away = (y - knot) / mu
+            total += ways[0] * (up * normal_tail(away - mu / 2) - down * normal_tail(away + mu / 2))
+        for m in range(1, count + 1):
+            total += ways[m] * (up * rising[m - 1] - down * falling[m - 1])
+    return total * (-top / 2).exp() / arb(4) ** count
+
+
+@lru_cache(16)
+def _knots(counts: tuple[int, ...]) -> list[tuple[list[int], list[int]]]:
+    """(Σ ±1 of each kind, the coefficients of Π C(k, j) (2+x)^{k−j}(2−x)^j), for all j."""
+    above, below, found = fmpz_poly([2, 1]), fmpz_poly([2, -1]), []
+    for chosen in itertools.product(*(range(k + 1) for k in counts)):
+        deadline.check()
+        product = fmpz_poly([1])
+        for k, j in zip(counts, chosen, strict=True):
+            product *= above ** (k - j) * below**j * math.comb(k, j)
+        places = [2 * j - k for k, j in zip(counts, chosen, strict=True)]
+        found.append((places, [int(product[m]) for m in range(sum(counts) + 1)]))
+    return found
+
+
+def _integrals(start: arb, end: arb, count: int) -> tuple[list[arb], list[arb]]:
+    """∫ e^{u/2} u^{m−1}/(m−1)! du from start to end, and with e^{−u/2}, for 1 <= m <= count."""
+    ups, downs = (end / 2).exp(), (start / 2).exp()
+    rising, falling = [2 * (ups - downs)], [2 * (1 / downs - 1 / ups)]
+    high, low = arb(1), arb(1)
+    for m in range(1, count):
+        high, low = high * end / m, low * start / m
+        rising.append(2 * (ups * high - downs * low) - 2 * rising[-1])
+        falling.append(2 * (low / downs - high / ups) + 2 * falling[-1])
+    return rising, falling
+
+
+def _smoothed(v: arb, end: arb, mu: arb, count: int) -> tuple[list[arb], list[arb]]:
+    """∫ e^{u/2} u^{m−1}/(m−1)! Φ((u−v)/μ + μ/2) du from 0 to end, and with −u, −μ: by parts.
+
+    e^{±u/2}φ((u−v)/μ ± μ/2) = e^{±v/2−μ²/8}φ((u−v)/μ), of which the powers' integrals are known.
+    """
+    near, far, half = -v / mu, (end - v) / mu, end / 2
+    up, down = 2 * (v / 2 - mu * mu / 8).exp(), 2 * (-v / 2 - mu * mu / 8).exp()
+    ups, downs = half.exp() * normal_tail(-far - mu / 2), (-half).exp() * normal_tail(mu / 2 - far)
+    first, last = ((-x * x / 2).exp() / (2 * arb.pi()).sqrt() for x in (near, far))
+    before, bell, power = arb(0), normal_tail(near) - normal_tail(far), arb(1)
+    rising = [2 * (ups - normal_tail(-near - mu / 2)) - up * bell]
+    falling = [2 * (normal_tail(mu / 2 - near) - downs) + down * bell]
+    for m in range(1, count):
+        edge = power * last - (first if m == 1 else 0)
+        before, bell = bell, (v * bell + mu * mu * before - mu * edge) / m
+        power = power * end / m
+        rising.append(2 * ups * power - 2 * rising[-1] - up * bell)
+        falling.append(2 * falling[-1] + down * bell - 2 * downs * power)
+    return rising, falling
+
+
+# --- which form is proved
+#
+# Profiles that need no contour: of no run, of one, and those that a sum or a lattice gives.
+
+
+def closed_form(runs: Runs, reverse: bool) -> Value | None:
+    """D(y) as a function of y at flint's current precision; None where only a contour gives it."""
+    found = proved_form(runs, reverse)
+    return None if found is None else found[0]
+
+
+def proved_form(runs: Runs, reverse: bool) -> tuple[Value, Proof] | None:
+    """`closed_form`, and where it is proved."""
+    if not runs:
+        return lambda y: arb(0), AT_0
+    if len(runs) == 1 and runs[0][1] == 1:
+        part = runs[0][0]
+        return partial(part.hockey_stick, reverse=reverse), part.proof
+    for ask, proof in _FORMS:
+        if (form := ask(runs, reverse)) is not None:
+            return form, proof
+    kinds = {type(part) for part, _ in runs}
+    return kinds.pop().form_of_runs(runs, reverse) if len(kinds) == 1 else None
+
+
+#: Of losses of several classes; the one with the most digits for its time comes first.
+_FORMS: tuple[tuple[Callable[[Runs, bool], Value | None], Proof], ...] = (
+    (unsampled_form, LAPLACE),
+    (finite_form, FINITE),
+    (lattice_form, LATTICE),
+)
+
+
+# --- the strategy
+#
+# δ(ε) and ε(δ) where D(y) is a closed form or a finite sum.
+
+
+@dataclass(eq=False)
+class ClosedForm:
+    """D as a function of y at flint's current precision; it takes about so many nodes' time."""
+
+    runs: DirectedRuns
+    formula: Value
+    proof: Proof
+    nodes: float = 0.0
+
+    def cost(self, digits: float) -> float:
+        """About as many nodes as a value takes the time of: its digits are cheap."""
+        return self.nodes
+
+    def value(self, y: arb) -> arb:
+        """D(y); NaN where more bits are needed."""
+        end = self.runs.beyond_largest_loss(y)
+        return self.formula(y) if end is None else end
+
+    def delta(self, y: Number, digits: float) -> arb:
+        """D(y) to so many digits, at growing precision."""
+        return at_digits(lambda: self.value(y()), digits, lambda: f"δ at ε = {float_of(y):.6g}")
+
+    def is_within(self, y: Number, bound: Number) -> bool | None:
+        """Is D(y) at most the bound?"""
+
+        def roughly(digits: float) -> arb:
+            with ctx.workprec(bits_for(digits)):
+                return self.value(y())
+
+        return decided_by_digits(roughly, bound)
+
+    def root(self, delta: Fraction, digits: float) -> arb:
+        """Between points at which balls decide, at growing precision."""
+        found = None
+        for bits in (bits_for(0), *precisions(digits)):  # at few first: many are asked for seldom
+            with ctx.workprec(bits):
+                goal = ball(delta)
+                if self.runs.have_an_end:  # a moment costs more than a value of D
+                    found = before_the_end(self.formula, goal, found, self.runs.largest)
+                else:
+                    found = crossing(self.formula, goal, found, self.runs.about_root)
+            if found is not None and accuracy(found) >= digits:
+                return found
+        raise undecided(f"ε at δ = {float(delta):.6g}", digits)

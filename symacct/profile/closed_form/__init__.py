@@ -1,1 +1,0 @@
-"""Profiles that are closed forms, finite sums, or one integral."""

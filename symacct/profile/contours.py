@@ -1,0 +1,1222 @@
+"""δ(ε) and ε(δ) by a contour integral of the moments, with all of its errors proved."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import partial
+from typing import TypeVar
+
+import numpy as np
+from flint import acb, acb_mat, acb_poly, arb, arb_poly, ctx
+
+from symacct.kernel import deadline, limits
+from symacct.kernel.errors import LimitError, PrecisionError
+from symacct.kernel.memory import cached_property
+from symacct.kernel.sums.balls import ball, up_to
+from symacct.profile.losses.gaussian import GaussianLoss
+from symacct.profile.moments import Moments, shift
+from symacct.profile.part import FactorRuns, Floats, OrderLine, Part, PartRuns, rounded_down
+from symacct.profile.proofs import CONTOURS
+from symacct.profile.roots import (
+    accuracy,
+    bits_for,
+    convex_root,
+    decided,
+    decided_by_digits,
+    float_of,
+    log_float_of,
+    undecided,
+)
+from symacct.profile.runs import CANNOT, DirectedRuns, Number
+from symacct.profile.sums import powers
+
+# --- tapers
+#
+# The last nodes of a contour tapered, where a moment hardly falls but turns at known losses.
+#
+# Σ_{n>=N} a_n with a_n = Σ_J g_J(nh) w_J^n, |w_J| = 1 and g_J slow: with E a_n = a_{n+1} and
+# q(X) = Π_J (X^m − w_J^m)^p it is [S(E)a_N + Σ_{n>=N} q(E)a_n]/q(1), S(X) = (q(X) − q(1))/(X − 1).
+# The first term has deg q nodes; the second is small, as E^m − 1 is on g_J. The stride m keeps the
+# weights small where w_J itself is near 1 (docs/proofs.md, section 16).
+
+T = TypeVar("T")
+
+_BITS = 64
+_MOST_RUNS = 64
+_MOST_LOSSES = 16  # of all runs
+_MOST_FIRST = 2**18
+_LEAST = 256  # nodes that are tapered in any case
+_ORDERS = (6, 9, 13, 19, 27, 38, 54)
+_SHARES = (1.0, 0.9, 0.8, 0.7)  # of a step, so as not to be near an alias
+_STRIDES = tuple(sorted({round(2 ** (j / 2)) for j in range(28)}))
+_LIKELY_ORDER = _LIKELY_NEED = 60.0
+
+
+@dataclass(frozen=True)
+class Taper:
+    """Nodes s = c + inh, n >= `first`, on Re z = `a`, to the order p, with the stride m."""
+
+    runs: PartRuns
+    reverse: bool
+    a: float
+    h: float
+    first: int
+    order: int
+    stride: int
+
+    @cached_property
+    def amplitudes(self) -> list[tuple[arb, arb_poly]]:
+        """The losses, and series with bounds of |g_J^{(j)}|/j! summed over the nodes."""
+        with ctx.workprec(_BITS):
+            turning = losses(self.runs, self.reverse)
+            length = len(turning) * self.order + 1
+            found = [self._kernel(length)]
+            for part, count in self.runs:
+                kinds = [
+                    _powers(series, count, length)
+                    for series in part.amplitude_bounds(self.a, self.start, length)
+                ]
+                own = [_product(chosen, count, length) for chosen in _choices(kinds, count)]
+                found = [(series * more).truncate(length) for series in found for more in own]
+        return list(zip(turning, found, strict=True))
+
+    @property
+    def start(self) -> float:
+        """Im s of the first of them."""
+        return self.first * self.h
+
+    def _kernel(self, length: int) -> arb_poly:
+        """Σ_{n>=N} |(1/(s(s+1)))^{(j)}|/j! <= (1+N)(j+1)t^{−j−2}, as |s|, |s+1| >= nh >= t."""
+        t = arb(self.start)
+        return arb_poly([(1 + self.first) * (j + 1) * t ** (-j - 2) for j in range(length)])
+
+    def left_out(self, y: arb, order: int) -> arb:
+        """An upper bound of |Σ_{n>=N} q(E)a_n/q(1)| to an order that is at most p.
+
+        On g_J the factor (w_J E)^m − w_i^m is (w_J^m − w_i^m) + w_J^m(E^m − 1), and
+        |(E^m−1)^j g| <= (mh)^j sup|g^{(j)}|.
+        """
+        with ctx.workprec(_BITS):
+            turns = [self._turn(y - loss) for loss, _ in self.amplitudes]
+            away = math.prod((abs(1 - turn) for turn in turns), start=arb(1)) ** order
+            if not away > 0:
+                return arb.pos_inf()
+            total = arb(0)
+            for own, (_, series) in enumerate(self.amplitudes):
+                total += self._differences(turns, own, series, order)
+            return total / away
+
+    def _differences(self, turns: list[acb], own: int, series: arb_poly, order: int) -> arb:
+        factor = arb_poly([0] * order + [1])
+        for other, turn in enumerate(turns):
+            if other != own:
+                factor *= arb_poly([abs(turns[own] - turn), 1]) ** order
+        total, scale = arb(0), arb(1)
+        for j, coefficient in enumerate(factor.coeffs()):
+            scale *= j * self.stride * arb(self.h) if j else 1
+            total += coefficient * scale * series[j]
+        return total
+
+    def weights(self, y: arb) -> list[acb]:
+        """S_i/q(1), of the node N + i: one less the share of q's coefficients up to i.
+
+        q has none but at the multiples of m, so that m nodes have the same.
+        """
+        q, whole = acb_poly([1]), acb(1)
+        for loss in losses(self.runs, self.reverse):
+            turn = self._turn(y - loss)
+            q *= acb_poly([-turn, 1]) ** self.order
+            whole *= (1 - turn) ** self.order
+        rest, found = acb(0), []
+        for coefficient in reversed(q.coeffs()[1:]):
+            rest += coefficient
+            found.extend([rest / whole] * self.stride)
+        return found[::-1]
+
+    def exact_weights(self, y: arb) -> list[acb]:
+        """The weights to flint's current precision, of which the powers of many turns take some."""
+        with ctx.workprec(ctx.prec + 3 * self.degree // self.stride):
+            return self.weights(y)
+
+    def rough_weights(self, y: float) -> Floats:
+        """The weights in complex128."""
+        with ctx.workprec(_BITS):
+            return np.array([complex(weight.mid()) for weight in self.exact_weights(arb(y))])
+
+    def cost(self, y: float) -> float:
+        """About what its nodes come to: their number, and the digits that the weights cost."""
+        with ctx.workprec(_BITS):
+            distances = self._distances(y)
+        likely = max(self.stride / distance for distance in distances)
+        need = _LIKELY_NEED + _LIKELY_ORDER * sum(math.log(2 / distance) for distance in distances)
+        return (likely + self.stride * len(distances)) * need
+
+    def log_weight(self, y: float) -> float:
+        """log of the largest that a weight may be, about."""
+        with ctx.workprec(_BITS):
+            return self.order * sum(math.log(2 / distance) for distance in self._distances(y))
+
+    def _distances(self, y: float) -> list[float]:
+        turns = (self._turn(arb(y) - loss) for loss in losses(self.runs, self.reverse))
+        return [max(float(abs(1 - turn).mid()), 2.0**-_BITS) for turn in turns]
+
+    def best(self, first: int, y: float, log_rest: float) -> Taper | None:
+        """From `first` on, to the least order that will do, of no more nodes than before it."""
+        orders = [p for p in _ORDERS if replace(self, order=p).degree <= max(first, _LEAST)]
+        most = replace(self, first=first, order=max(orders, default=0))
+        for order in orders:
+            deadline.check()
+            with ctx.workprec(_BITS):
+                rest = most.left_out(arb(y), order)
+            if rest.is_finite() and float(rest.log().mid()) < log_rest:
+                return replace(most, order=order)
+        return None
+
+    @property
+    def last(self) -> int:
+        """The last node."""
+        return self.first + self.degree - 1
+
+    @property
+    def degree(self) -> int:
+        """deg q."""
+        return self.order * self.stride * len(losses(self.runs, self.reverse))
+
+    def _turn(self, y: arb) -> acb:
+        return acb(0, -arb(self.h) * self.stride * y).exp()
+
+
+def shortest_taper(
+    runs: PartRuns, reverse: bool, a: float, step: float, y: float, log_rest: float, most: int
+) -> Taper | None:
+    """The taper of the fewest nodes that leaves out e^{log_rest}, for a step of at most `step`.
+
+    None where no fewer than `most` are found to do.
+    """
+    if not 0 < how_many(runs) <= _MOST_LOSSES:
+        return None
+    found = min(
+        (
+            Taper(runs, reverse, a, rounded_down(step * share), 1, 0, stride)
+            for share, stride in itertools.product(_SHARES, _STRIDES)
+        ),
+        key=lambda taper: taper.cost(y),
+    )
+    low, high = 1, min(most, _MOST_FIRST)
+    if found.best(high, y, log_rest) is None:
+        return None
+    while high > 1.15 * low + 1:
+        deadline.check()
+        middle = math.isqrt(low * high) + 1
+        low, high = (middle, high) if found.best(middle, y, log_rest) is None else (low, middle)
+    return found.best(high, y, log_rest)
+
+
+def how_many(runs: PartRuns) -> float:
+    """How many losses there are to turn at, counted before they are listed; ∞ for many runs."""
+    if sum(k for _, k in runs) > _MOST_RUNS:
+        return math.inf
+    kinds = ((len(part.frequencies()), k) for part, k in runs)
+    return math.prod(math.comb(k + most - 1, k) if most else 0 for most, k in kinds)
+
+
+def losses(runs: PartRuns, reverse: bool) -> list[arb]:
+    """Where the product of the moments turns, at flint's current precision; [] if not known."""
+    found = [arb(0)]
+    for part, count in runs:
+        own = [
+            sum((times * loss for loss, times in chosen), arb(0))
+            for chosen in _choices(part.frequencies(), count)
+        ]
+        found = [loss + more for loss in found for more in own]
+    return [-loss for loss in found] if reverse else found
+
+
+def _choices(kinds: list[T], count: int) -> Iterator[list[tuple[T, int]]]:
+    """Every way to choose `count` of the kinds, an order of them apart: (kind, how often)."""
+    for chosen in itertools.combinations_with_replacement(range(len(kinds)), count):
+        yield [(kinds[i], times) for i, times in Counter(chosen).items()]
+
+
+def _powers(series: arb_poly, most: int, length: int) -> list[arb_poly]:
+    """Up to the largest exponent, which every choice shares."""
+    found = [arb_poly([1])]
+    for _ in range(most):
+        found.append((found[-1] * series).truncate(length))
+    return found
+
+
+def _product(chosen: list[tuple[list[arb_poly], int]], count: int, length: int) -> arb_poly:
+    """Π of the series, times how many orders of the runs there are."""
+    ways, product = math.factorial(count), arb_poly([1])
+    for powers, times in chosen:
+        ways //= math.factorial(times)
+        product = (product * powers[times]).truncate(length)
+    return product * ways
+
+
+# --- plans
+#
+# Where to sum: the line Re s = c, the step, the last node; float64, which proves nothing.
+
+_SPARE = 28  # bits
+_WITHIN = 2  # nodes of the last one that is needed
+_LESS = 0.95  # of about where the last one is
+_TOLD = 9.0  # nats of what is told about −y
+_AS_MANY = 2.0  # nodes, for that
+_LONG = 250  # nodes, above which they need not all be worked out to as much
+_MANY = 1000  # nodes for each loss to turn at, above which a taper may need fewer
+_NODE = 256  # terms that a node costs by itself
+
+
+Fall = tuple[int, float]  # a node, and the logarithm of how much less is needed from it on
+
+
+@dataclass(frozen=True)
+class Block:
+    """The nodes first <= n <= last, to an absolute error of about e^{−need} of each F(a)."""
+
+    first: int
+    last: int
+    need: float
+    bits: int
+
+
+@dataclass(frozen=True)
+class ContourPlan:
+    """s = c + inh, 0 <= n <= last; the accuracy that is needed.
+
+    The order λ bounds the right aliases; ∞ where the loss is bounded and there are none. The last
+    nodes are tapered, or without a taper the rest is left out for its size.
+    """
+
+    c: float
+    h: float
+    last: int
+    lam: float
+    need: float
+    bits: int
+    taper: Taper | None = None
+    falls: tuple[Fall, ...] = ()
+    across: float | None = None  # the order λ at −y, where the sum is to tell something too
+
+    @property
+    def blocks(self) -> list[Block]:
+        """All the nodes, in runs that need as much."""
+        starts = [(0, 0.0), *self.falls]
+        lasts = [first - 1 for first, _ in self.falls] + [self.last]
+        return [
+            Block(first, last, self.need - fall, self.bits - math.floor(fall / math.log(2)))
+            for (first, fall), last in zip(starts, lasts, strict=True)
+        ]
+
+
+def plan(
+    found: Moments, y: float, log_delta: float, digits: float, two_ways: bool = False
+) -> ContourPlan:
+    """The cheapest contour that gives D(y), about e^{log_delta}, to so many digits.
+
+    For both directions it also tells about −y, where that costs less than a contour of its own.
+    """
+    drop = digits * math.log(10) + 2
+    chosen = _along(found, y, log_delta, drop, two_ways)
+    if chosen.last > _LONG and (most := _mild(found)) < chosen.c:
+        with suppress(PrecisionError):
+            other = _along(found, y, log_delta, drop, two_ways, most)
+            chosen = min(chosen, other, key=lambda one: one.last**2 * one.h)
+    _refuse_large(found, chosen)
+    return chosen
+
+
+def _mild(found: Moments) -> float:
+    """c up to which densities hardly pile up at their largest loss: there moments fall late."""
+    order = np.array([found.order(0.0)])
+    own = [part for part, _ in found.representatives if part.is_density]
+    return min((float(part.float_moments(order)[1][0] ** -0.5) for part in own), default=math.inf)
+
+
+def _along(
+    found: Moments, y: float, log_delta: float, drop: float, two_ways: bool, most: float = math.inf
+) -> ContourPlan:
+    """On the line that about costs least, c up to `most`."""
+    c, h, lam, t, gap = _cheapest(found, y, log_delta, drop, most)
+    across, h = _across(found, y, log_delta, drop, c, h) if two_ways else (None, h)
+    c, h = rounded_down(c), rounded_down(h)
+    last, h, taper = _last_nodes(found, y, log_delta - drop, c, h, t)
+    count = sum(k for _, k in found.runs)
+    need = drop + math.log(count) + gap + 2 + (taper.log_weight(y) if taper else 0)
+    bits = math.ceil(need / math.log(2)) + _SPARE + count.bit_length()
+    falls = () if taper else tuple(_falls(found, c, h, last, need))
+    return ContourPlan(c, h, last, lam, need, bits, taper, falls, across)
+
+
+def _cheapest(
+    found: Moments, y: float, log_delta: float, drop: float, most: float
+) -> tuple[float, float, float, float, float]:
+    """c, h, λ of the cheapest line Re s = c; about where the moment has fallen; log M(c)e^{−cy}/δ.
+
+    Far beyond the saddle it is looked for where many nodes are needed near it.
+    """
+    saddle = found.saddle(y)
+    near = found.moments_around(saddle)
+    with suppress(PrecisionError):
+        line = _cheapest_of(near, found.largest - y, y, log_delta, drop, most)
+        if line[3] < _MANY * line[1]:
+            return line
+    far = found.moments_beyond(saddle, y, drop - log_delta)
+    every = tuple(map(np.concatenate, zip(near, far, strict=True)))
+    return _cheapest_of(every, found.largest - y, y, log_delta, drop, most)
+
+
+def _cheapest_of(
+    known: tuple[Floats, ...],
+    room: float,
+    y: float,
+    log_delta: float,
+    drop: float,
+    most: float,
+) -> tuple[float, float, float, float, float]:
+    """The cheapest of shifts, with K and its second derivative, for a largest loss y + `room`.
+
+    Both aliases are to be below e^{log_delta − drop}: e^{−2πc/h} <= that, and
+    e^{K(λ) − λy − 2π(λ−c)/h} <= that for the best λ > c.
+    """
+    (shifts, log_moments, variances), goal = known, drop - log_delta
+    over = np.nan_to_num(log_moments - shifts * y + goal, nan=math.inf, posinf=math.inf)
+    away = shifts[None, :] - shifts[:, None]
+    steps = np.where(over > 0, 2 * math.pi * away / over, np.inf)
+    steps[~(away > 0)] = 0.0
+    best = steps.argmax(axis=1)
+    widest, lams = steps.max(axis=1), shifts[best]
+    bounded = 2 * math.pi / room * (1 - 1e-6)
+    lams, widest = np.where(widest < bounded, math.inf, lams), np.maximum(widest, bounded)
+    h = np.minimum(2 * math.pi * shifts / (goal + 1), widest)
+    # The last t hardly depends on c; a node costs terms by the digits it needs.
+    with np.errstate(divide="ignore"):
+        cost = np.maximum(over, drop) / h
+    cost[~((over < 2 * goal) & (variances > 0) & (h > 0) & (shifts <= most))] = math.inf
+    i = int(cost[:-1].argmin())
+    if not cost[i] < math.inf:
+        raise PrecisionError("the profile's contour: no line to sum along was found")
+    t = math.sqrt(2 * max(over[i], 1.0) / variances[i])
+    gap = max(float(over[i]) - goal - log_delta, 0.0)
+    return float(shifts[i]), float(h[i]), float(lams[i]), t, gap
+
+
+def _across(
+    found: Moments, y: float, log_delta: float, drop: float, c: float, h: float
+) -> tuple[float | None, float]:
+    """λ and h for aliases below e^{−y}δ at −y too; h is left where that takes too many nodes."""
+    shifts, log_moments, _ = found.moments_around(found.saddle(y))
+    goal = _TOLD - log_delta + y
+    if drop < 2 * c * y + y + _TOLD:
+        return None, h
+    above = (shifts > c) & np.isfinite(log_moments)
+    steps = 2 * math.pi * (shifts - c) / np.maximum(log_moments + shifts * y + goal, 1.0)
+    i = int(np.where(above, steps, 0.0).argmax())
+    if not above[i] or steps[i] < h / _AS_MANY:
+        return None, h
+    return float(shifts[i]), min(h, float(steps[i]))
+
+
+def _last_nodes(
+    found: Moments, y: float, goal: float, c: float, h: float, t: float
+) -> tuple[int, float, Taper | None]:
+    """The last node, the step, the taper if that needs fewer."""
+    last = _last_node(found, y, goal, c, h, t)
+    if last <= _MANY or last <= _MANY * how_many(found.runs):
+        return last, h, None
+    log_rest = goal + c * y - math.log(h / math.pi)
+    taper = shortest_taper(found.runs, found.reverse, found.order(c), h, y, log_rest, last)
+    if taper is None or taper.last > last:
+        return last, h, None
+    return taper.last, taper.h, taper
+
+
+def _last_node(found: Moments, y: float, goal: float, c: float, h: float, t: float) -> int:
+    """The last node, so that the rest is below e^goal: (Π B_i^{k_i}) e^{−cy}/(πt).
+
+    One beyond the limit where none below it will do.
+    """
+    most, order = limits.current().contour / (_NODE * _BITS), found.order(c)
+
+    def too_much(t: float) -> bool:
+        deadline.check()
+        fallen = sum(k * part.log_decay(order, t) for part, k in found.representatives)
+        return fallen - c * y - math.log(math.pi * t) > goal
+
+    low, guess = t / 2, t
+    while too_much(t):
+        if t > most * h:
+            return math.ceil(min(t / h, 2.0**40))
+        low, t = t, 1.5 * t
+    if t == guess:  # often hardly too large
+        low, t = (_LESS * t, t) if too_much(_LESS * t) else (low, _LESS * t)
+    while t - low > max(0.04 * t, _WITHIN * h):
+        middle = math.sqrt(low * t)
+        low, t = (middle, t) if too_much(middle) else (low, middle)
+    return max(8, math.ceil(t / h))
+
+
+def _falls(found: Moments, c: float, h: float, last: int, need: float) -> Iterator[Fall]:
+    """From which nodes on the product of the moments is how much smaller, less the most of one."""
+    if last <= _LONG:
+        return
+    order = found.order(c)
+    start = [part.log_decay(order, 0.0) for part, _ in found.representatives]
+    for first in (last // 2, 3 * last // 4):
+        fallen = [part.log_decay(order, first * h) for part, _ in found.representatives]
+        one = [before - after for before, after in zip(start, fallen, strict=True)]
+        total = sum(
+            k * fall for fall, (_, k) in zip(one, found.representatives, strict=True)
+        ) - max(one)
+        yield first, min(max(total, 0.0), need - 1)
+
+
+def _refuse_large(found: Moments, chosen: ContourPlan) -> None:
+    """LimitError for a contour of too many bits in all: nodes, the terms of each, their precision.
+
+    They bound the time and the memory before either is taken.
+    """
+    bits = 0
+    for block in chosen.blocks:
+        line = OrderLine(found.order(chosen.c), chosen.h, block.last, block.first)
+        bits += len(line.nodes) * (_NODE + _terms(found, line, block.need)) * block.bits
+    limits.check(
+        "contour",
+        bits,
+        "bits of all terms of the exact profile (fewer digits and conversion improved need less)",
+    )
+
+
+def _terms(found: Moments, line: OrderLine, need: float) -> int:
+    """How many are summed for a node; about, where many kinds of parts are on their own."""
+    many = [one for one, _ in found.factors if one.stands_for_many]
+    together = sum(one.terms(line, need) for one in many)
+    alone = len(found.factors) - len(many)
+    if not alone:
+        return together
+    share = alone / len(found.representatives)
+    return together + int(share * sum(part.terms(line, need) for part, _ in found.representatives))
+
+
+# --- one contour
+#
+# The profile D(y) = H_{e^y}(P‖Q) of a composition by a trapezoidal sum over complex orders.
+#
+# D(y) = (1/2πi)∫ M(s) e^{−ys}/(s(s+1)) ds over Re s = c > 0, M(s) = Π F_i(1+s)^{k_i}; with P and Q
+# exchanged F_i(−s). The sum with step h is Σ_m e^{2πmc/h} D(y + 2πm/h), so it is too large by at
+# most two aliases; the nodes left out are bounded by the decay of F (docs/proofs.md, section 16).
+
+_BOUND_BITS = 64
+_FEW = 64  # nodes
+_MOST_TERMS = 2**18  # of one moment
+_ALIAS_NEED = 14.0  # digits of the moment at the order λ hardly matter
+# Of the search for a root in float64.
+_STEPS = 40
+_FAR = 4.0  # times the y that the nodes were chosen for
+_NOISE = 1e-14  # of the largest terms
+_NEAR = 1e-9  # of y, about what float64 leaves
+
+
+@dataclass(frozen=True)
+class FloatContour:
+    """D(y) = d + Re Σ e^{log_term − sy}, about; d is the mass lost.
+
+    The last ones are tapered as for y, or for −y if the `way` is −1.
+    """
+
+    shifts: Floats
+    log_terms: Floats
+    taper: Taper | None
+    way: int = 1
+
+    def terms(self, y: float) -> Floats:
+        """What is summed."""
+        terms = np.exp(self.log_terms - self.shifts * y)
+        if self.taper is not None:
+            terms[-self.taper.degree :] *= self.taper.rough_weights(self.way * y)
+        return terms
+
+    def log_value(self, y: float) -> float:
+        """log(D(y) − d), −∞ where float64 does not tell it from 0."""
+        terms = self.terms(y)
+        value = float(terms.real.sum())
+        return math.log(value) if value > _NOISE * float(np.abs(terms).sum()) else -math.inf
+
+    def root(self, start: float, log_delta: float, lost: float) -> tuple[float, float]:
+        """Where log D(y) = log δ, next to a start, and its slope there; NaN where D is no good."""
+        y, slope = start, math.nan
+        for _ in range(_STEPS):
+            terms = self.terms(y)
+            total = float(terms.real.sum())
+            if y == start and not total > _NOISE * float(np.abs(terms).sum()):
+                break
+            value = lost + total
+            slope = -float((terms @ self.shifts).real)
+            if not value > 0 or not slope < 0:
+                return y, math.nan
+            slope /= value
+            step = max(-0.3 * y, min(0.3 * y, (math.log(value) - log_delta) / slope))
+            y -= step
+            if abs(step) <= _NEAR * y or not start < _FAR * y < _FAR**2 * start:
+                break
+        return y, slope
+
+
+@dataclass(frozen=True)
+class Contour:
+    """D(y) of Π (P_i, Q_i)^{k_i}, or of the exchanged pairs, from nodes chosen for y about `at`."""
+
+    runs: FactorRuns
+    plan: ContourPlan
+    reverse: bool
+    at: float
+
+    def delta(self, y: arb) -> arb:
+        """D(y), less what is lost at L = ∞, for any real y; a ball's from its middle.
+
+        Asked at the plan's precision.
+        """
+        at = y.mid()
+        value = self._sum(at)
+        with ctx.workprec(_BOUND_BITS):
+            above = self._left_out(at)
+            below = self._left_alias + self._right_alias(at) + above
+            if not y.is_exact():
+                below, above = below + (moved := self._moved(y)), above + moved
+        return (value - below).union(value + above)
+
+    def _moved(self, y: arb) -> arb:
+        """How far D is from its value in the middle: −D′(y) <= P(L > y) <= 1 and <= M(c)e^{−cy}.
+
+        A sum at a ball is wider, most of all with tapered nodes.
+        """
+        c = arb(self.plan.c)
+        above = self.nodes[0].real * c * (c + 1) * (-c * y).exp()
+        return y.rad() * above.min(arb(1))
+
+    def _sum(self, y: arb) -> arb:
+        """(h/π) Re Σ' M(s)/(s(s+1)) e^{−sy}, half the first term, the last ones tapered."""
+        c, h, taper = arb(self.plan.c), arb(self.plan.h), self.plan.taper
+        turn = acb(0, -h * y).exp()
+        total = self._untapered(turn)
+        if taper is not None:
+            last = zip(self.nodes[taper.first :], taper.exact_weights(y), strict=True)
+            tapered = _polynomial([node * weight for node, weight in last])
+            total += turn**taper.first * tapered(turn)
+        return total.real * h / arb.pi() * (-c * y).exp()
+
+    @cached_property
+    def in_floats(self) -> FloatContour:
+        """The contour's sum in float64."""
+        plan = self.plan
+        with ctx.workprec(_BOUND_BITS):
+            largest = abs(self.nodes[0])
+            terms = np.array([complex(node / largest) for node in self.nodes])
+            terms[0] /= 2
+            log_scale = float((largest * arb(plan.h) / arb.pi()).log())
+        shifts = plan.c + 1j * plan.h * np.arange(plan.last + 1)
+        return FloatContour(shifts, np.log(terms) + log_scale, plan.taper)
+
+    @cached_property
+    def _untapered(self) -> Callable[[acb], acb]:
+        taper = self.plan.taper
+        nodes = self.nodes if taper is None else self.nodes[: taper.first]
+        return _polynomial([nodes[0] / 2, *nodes[1:]])
+
+    def order(self, shift: float) -> float:
+        """Re z where Re s = `shift`."""
+        return -shift if self.reverse else 1 + shift
+
+    @cached_property
+    def nodes(self) -> list[acb]:
+        """M(s)/(s(s+1)) at s = c + inh."""
+        return [node for block in self.plan.blocks for node in self._block(block)]
+
+    def _block(self, block: Block) -> Iterator[acb]:
+        plan = self.plan
+        line = OrderLine(self.order(plan.c), plan.h, block.last, block.first)
+        with ctx.workprec(block.bits):
+            c, h = arb(plan.c), arb(plan.h)
+            for n, moment in zip(line.nodes, self._moments(line, block.need), strict=True):
+                deadline.check()
+                s = acb(c, h * n)
+                yield (moment.conjugate() if self.reverse else moment) / (s * (s + 1))
+
+    def _moments(self, line: OrderLine, need: float) -> list[acb]:
+        product: list[acb] = []
+        for part, count in self.runs:
+            deadline.check()
+            values = part.transform(line, need)
+            raised = [value**count for value in deadline.each(values)]
+            product = [x * y for x, y in zip(product, raised, strict=True)] if product else raised
+        return product
+
+    @cached_property
+    def _left_alias(self) -> arb:
+        """Σ_{m<0} e^{2πmc/h} D(…) <= 1/(e^{2πc/h} − 1)."""
+        with ctx.workprec(_BOUND_BITS):
+            return 1 / (2 * arb.pi() * arb(self.plan.c) / arb(self.plan.h)).expm1()
+
+    def _right_alias(self, y: arb) -> arb:
+        """Σ_{m>0} e^{2πmc/h} D(y + 2πm/h); nothing where that is beyond the largest loss."""
+        plan = self.plan
+        lam = plan.across if plan.across is not None and y < 0 else plan.lam
+        if lam < math.inf:
+            return (self._log_right_alias(lam) - arb(lam) * y).exp()
+        largest = sum((k * part.largest(self.reverse) for part, k in self.runs), arb(0))
+        return arb(0) if y + 2 * arb.pi() / arb(plan.h) >= largest else arb("inf")
+
+    def _log_right_alias(self, lam: float) -> arb:
+        """log of C(λ) M(λ)/(e^{2π(λ−c)/h} − 1); times e^{−λy} it bounds m > 0."""
+        if lam not in self._aliases:
+            with ctx.workprec(_BOUND_BITS):
+                falls = 2 * arb.pi() * (arb(lam) - arb(self.plan.c)) / arb(self.plan.h)
+                most = log_chernoff(self.runs, lam, self.reverse)
+                self._aliases[lam] = most - falls.expm1().log()
+        return self._aliases[lam]
+
+    @cached_property
+    def _aliases(self) -> dict[float, arb]:
+        return {}
+
+    def _left_out(self, y: arb) -> arb:
+        """A bound of what the nodes beyond the last are worth."""
+        plan = self.plan
+        if plan.taper is None:
+            return (self._log_left_out - arb(plan.c) * y).exp()
+        scale = arb(plan.h) / arb.pi() * (-arb(plan.c) * y).exp()
+        return scale * plan.taper.left_out(y, plan.taper.order)
+
+    @cached_property
+    def _log_left_out(self) -> arb:
+        """log of Π B_i^{k_i}/(πhN), |F_i| <= B_i beyond the last node; times e^{−cy}, their bound.
+
+        |s(s+1)| >= (nh)², and Σ_{n>N} n^{−2} <= 1/N.
+        """
+        plan = self.plan
+        a, t = self.order(plan.c), (plan.last + 1) * plan.h
+        with ctx.workprec(_BOUND_BITS):
+            decays = (k * part.decay(a, t, 1 / (4 * k)) for part, k in self.runs)
+            return sum(decays, arb(0)) - (arb.pi() * arb(plan.h) * plan.last).log()
+
+
+def log_chernoff(runs: FactorRuns, lam: float, reverse: bool) -> arb:
+    """log of C(λ) M(λ), C(λ) = λ^λ/(1+λ)^{1+λ}: times e^{−λy} it bounds D(y) − d for every y,
+
+    as (1−e^{−u})₊ <= C(λ)e^{λu}. ∞ where the moments would be sums of too many terms.
+    """
+    line = OrderLine(-lam if reverse else 1 + lam, 1.0, 0)
+    needs = [(part, k, _ALIAS_NEED + math.log(k)) for part, k in runs]
+    if sum(part.terms(line, need) for part, _, need in needs) > _MOST_TERMS:
+        return arb.pos_inf()
+    log_moments = (k * part.transform(line, need)[0].real.log() for part, k, need in needs)
+    x = arb(lam)
+    return sum(log_moments, x * x.log() - (1 + x) * x.log1p())
+
+
+def _in_rows(values: list[acb]) -> acb_mat:
+    """The values row by row of a square, zeros at the end."""
+    width = math.isqrt(len(values) - 1) + 1
+    padded = values + [acb(0)] * (-len(values) % width)
+    return acb_mat(len(padded) // width, width, padded)
+
+
+def _polynomial(coefficients: list[acb]) -> Callable[[acb], acb]:
+    """Σ a_n x^n on the unit circle; Horner's rule lets rectangles grow, by some bits if few."""
+    if len(coefficients) <= _FEW:
+        return acb_poly(coefficients)
+    rows = _in_rows(coefficients)
+
+    def value(x: acb) -> acb:
+        inner = powers(x, rows.ncols())
+        outer = powers(inner[-1] * x, rows.nrows())
+        found: acb = (acb_mat(1, len(outer), outer) * (rows * acb_mat(len(inner), 1, inner)))[0, 0]
+        return found
+
+    return value
+
+
+def float_nodes(
+    runs: Sequence[tuple[Part, float]], reverse: bool, plan: ContourPlan
+) -> FloatContour:
+    """The nodes of a plan, all of them worked out in float64."""
+    order = -plan.c if reverse else 1 + plan.c
+    line = OrderLine(order, plan.h, plan.last)
+    log_moment = np.zeros(plan.last + 1, dtype=complex)
+    for part, k in runs:
+        log_moment += k * part.log_values(line)
+    s = plan.c + 1j * plan.h * np.arange(plan.last + 1)
+    log_terms = (log_moment.conj() if reverse else log_moment) - np.log(s * (s + 1))
+    share = np.full(plan.last + 1, plan.h / math.pi)
+    share[0] /= 2
+    return FloatContour(s, log_terms + np.log(share), plan.taper)
+
+
+# --- other contours
+#
+# Where a contour needs many nodes: one of the pairs exchanged, or beside a little Gaussian noise.
+#
+# The loss of noise of a small sample jumps rarely, so that M(c) grows fast and small orders are all
+# there is; R >= 1 − γ, so that of the pairs exchanged D′ has moments at every order, and
+# D(y) = 1 − e^y + e^y D′(−y).
+#
+# Where moments fall too slowly, with D_μ the profile beside noise of Δ/σ = μ, and r > 1,
+#
+# D_μ − e^{r²μ²/8}(D_{rμ} − D_μ)/(r−1) <= D <= D_μ (docs/proofs.md, section 16),
+#
+# so that the digits are few: they grow with the logarithm of the number of nodes.
+
+_ROOM = 5.0  # times y: a root is looked for up to four
+_MANY_BESIDE = 20_000  # nodes, above which fewer may do beside noise
+_MOST_DIGITS = 13.0  # for which some 10^{d/2} nodes are enough
+_MORE = Fraction(5, 4)  # r
+_LOST = 1.0  # digits, of a difference of two sums that is grown by 1/(r−1)
+_SHARE = 0.25  # of the error that is wanted
+_FINEST = 200  # halvings of μ²
+
+
+class ExchangedContour(Contour):
+    """A contour of the exchanged pairs, of which nothing is lost either way."""
+
+    def delta(self, y: arb) -> arb:
+        """D(y) of the pairs that are not exchanged."""
+        return y.exp() * super().delta(-y) - y.expm1()
+
+    @cached_property
+    def in_floats(self) -> FloatContour:
+        """The sum in float64: D(y) = 1 − e^y + Re Σ e^{log_term + (s+1)y}."""
+        found = super().in_floats
+        shifts = np.concatenate([[0, -1], -1 - found.shifts])
+        log_terms = np.concatenate([[0, math.pi * 1j], found.log_terms])
+        return FloatContour(shifts, log_terms, found.taper, -1)
+
+
+@dataclass(frozen=True)
+class SmoothedContour(Contour):
+    """A contour of runs of which the last is the noise, with its (Δ/σ)²."""
+
+    noise: Fraction
+
+    def delta(self, y: arb) -> arb:
+        """D(y) of the runs without the noise, less what is lost at L = ∞."""
+        above, wider = super().delta(y), self._wider.delta(y)
+        more = arb(_MORE.numerator) / _MORE.denominator
+        most = (more * more * self._ratio / 8).exp() / (more - 1) * (wider - above)
+        return above - up_to(most.max(arb(0)))
+
+    @property
+    def _ratio(self) -> arb:
+        """μ²."""
+        return arb(self.noise.numerator) / self.noise.denominator
+
+    @cached_property
+    def _wider(self) -> Contour:
+        """Beside noise of rμ, at the same nodes: F(1+s) of noise is e^{s(s+1)μ²/2}, as F(−s) is."""
+        noise = GaussianLoss(_MORE**2 * self.noise)
+        found = Contour((*self.runs[:-1], (noise, 1)), self.plan, self.reverse, self.at)
+        with ctx.workprec(self.plan.bits):
+            c, h, more = arb(self.plan.c), arb(self.plan.h), _MORE**2 - 1
+            half = self._ratio * more.numerator / (2 * more.denominator)
+            shifts = (acb(c, h * n) for n in range(len(self.nodes)))
+            grown = [
+                x * (s * (s + 1) * half).exp() for x, s in zip(self.nodes, shifts, strict=True)
+            ]
+        vars(found)["nodes"] = grown
+        return found
+
+
+def smoothed(
+    found: Moments, y: float, log_delta: float, digits: float, two_ways: bool = False
+) -> tuple[Moments, ContourPlan]:
+    """The moments and the plan of the fewest nodes, beside noise where too many need not be."""
+    if digits > _MOST_DIGITS:
+        return found, plan(found, y, log_delta, digits, two_ways)
+    try:
+        plain = plan(found, y, log_delta, digits, two_ways)
+    except LimitError as error:
+        plain, refused = None, error
+    if plain is not None and plain.last <= _MANY_BESIDE:
+        return found, plain
+    with_noise = _beside_noise(found, y, digits)
+    try:
+        smooth = plan(with_noise, y, log_delta, digits + _LOST, two_ways)
+    except LimitError:
+        if plain is None:
+            raise refused from None
+        return found, plain
+    if plain is not None and plain.last <= smooth.last:
+        return found, plain
+    return with_noise, smooth
+
+
+def _beside_noise(found: Moments, y: float, digits: float) -> Moments:
+    """D_μ − D is about μ²/2 times the density of the loss at y, and that about c(c+1)D."""
+    c = shift(found.saddle(y))
+    log_ratio = math.log(_SHARE / (c * (c + 1))) - digits * math.log(10)
+    halvings = min(math.ceil(-log_ratio / math.log(2)), _FINEST)
+    return found.with_noise(GaussianLoss(Fraction(2) ** -halvings))
+
+
+def moments_and_plan(
+    found: Moments, y: float, log_delta: float, digits: float, two_ways: bool = False
+) -> tuple[Moments, ContourPlan]:
+    """The moments and the plan of the fewest nodes, of pairs exchanged where others are many."""
+    refused: Exception | None = None
+    try:
+        moments, chosen = smoothed(found, y, log_delta, digits, two_ways)
+        if chosen.last <= _MANY:
+            return moments, chosen
+    except (LimitError, PrecisionError) as error:
+        refused = error
+    if all(part.jumps_rarely for part, _ in found.runs):
+        with suppress(LimitError, PrecisionError):
+            log_kept = math.log(-math.expm1(-y)) if y > 0 else -math.inf
+            log_other = float(np.logaddexp(log_delta - y, log_kept))
+            more = (log_other + y - log_delta) / math.log(10)
+            exchanged = replace(found.exchanged, room=(_ROOM - 1) * y)
+            other = plan(exchanged, -y, log_other, digits + more)
+            if refused is not None or other.last < chosen.last:
+                return exchanged, other
+    if refused is not None:
+        raise refused
+    return moments, chosen
+
+
+def contour(found: Moments, chosen: ContourPlan, at: float, plain: Moments) -> Contour:
+    """As it was planned for these moments: of the plain runs, exchanged, or beside noise."""
+    if found is plain:
+        return Contour(found.factors, chosen, found.reverse, at)
+    if found.reverse != plain.reverse:
+        return ExchangedContour(found.factors, chosen, found.reverse, at)
+    ratio = found.runs[-1][0].gaussian_ratio
+    assert ratio is not None  # noqa: S101  # the noise stands last
+    runs = (*plain.factors, found.runs[-1])
+    return SmoothedContour(runs, chosen, found.reverse, at, Fraction(ratio))
+
+
+# --- guesses of roots
+#
+# About where a profile is δ, in float64: where a contour is laid first.
+
+_ROOT_ATTEMPTS, _HALVINGS = 8, 60
+_STEER_DIGITS = 3.0  # with fewer the order is so large that three means are refused
+_LOWER, _FARTHER = 12.0, 3.0  # of log δ, where it was guessed too large
+_VALUED_DIGITS = 3.0
+_ASIDE = 0.1  # of a bracket, that is always cut off
+_FEW_KINDS = 8
+_FEW_RUNS = 64  # of which one makes the loss, where it jumps rarely
+_TOO_FAR = 0.5  # of what moments say
+_FARTHEST = 16.0  # deviations
+_RARE = 1.0  # of Σ k_i D_i(0)
+
+Roughly = Callable[[Number, Number, float], arb]  # D(y), to so many digits of a bound
+
+
+def about_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
+    """About the ε with D(ε) = δ > D(largest); by a saddle point where there are many runs.
+
+    Not of many kinds, where a contour costs more than to be sure, nor of three means, of which
+    the nodes tell what would take too long.
+    """
+    is_many = sum(k for _, k in runs.runs) > _FEW_RUNS and len(runs.runs) <= _FEW_KINDS
+    is_plain = not any(part.refuses_far_orders for part, _ in runs.runs)
+    is_sampled = all(part.jumps_rarely for part, _ in runs.runs)
+    if is_many and is_plain and runs.mass_at_infinity == 0:
+        most = runs.moments.saddle_epsilon(log_float_of(lambda: ball(delta)))
+        if not is_sampled or _by_spread(runs.moments, delta) >= _TOO_FAR * most:
+            return most
+        plain = _of_samples(runs, delta, most)
+        return plain if 0 < plain < _TOO_FAR * most else most
+    try:
+        return nearer_root(runs, roughly, delta)
+    except (PrecisionError, LimitError):
+        if not is_sampled:
+            raise
+        most = runs.moments.renyi_epsilon(log_float_of(lambda: ball(delta)))
+        return _of_samples(runs, delta, most)
+
+
+def other_roots(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> Iterator[float]:
+    """More guesses, where that is no good."""
+    with suppress(PrecisionError, LimitError):
+        yield nearer_root(runs, roughly, delta)
+    yield valued_root(runs, roughly, delta)
+
+
+def nearer_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
+    """About where D is δ, by Newton steps from nodes to nodes.
+
+    Where D is lost in what float64 leaves of them, few runs have rare jumps of their loss.
+    """
+    log_delta, lost = log_float_of(lambda: ball(delta)), float(runs.mass_at_infinity.mid())
+    y = runs.moments.renyi_epsilon(log_delta)
+    for _ in range(_ROOT_ATTEMPTS):
+        guess = runs.moments.log_delta(y)
+        moments, chosen = smoothed(runs.moments, y, guess, _STEER_DIGITS)
+        rough = float_nodes(moments.representatives, runs.reverse, chosen)
+        least = guess - _STEER_DIGITS * math.log(10)
+        if not rough.log_value(y) > least and sum(k for _, k in runs.runs) <= _FEW_RUNS:
+            is_rare = _sum_of_ones(runs.moments, 0.0) < _RARE
+            return (
+                min(y, _by_one_jump(runs.moments, delta, y))
+                if is_rare
+                else valued_root(runs, roughly, delta)
+            )
+        old, (y, slope) = y, rough.root(y, log_delta, lost)
+        y = y if slope < 0 else 0.9 * y
+        if abs(y - old) <= 1e-4 * abs(old):
+            break
+    return y
+
+
+def valued_root(runs: DirectedRuns, roughly: Roughly, delta: Fraction) -> float:
+    """About where D is δ, by values of D to few digits of it: below float64, too."""
+    goal = log_float_of(lambda: ball(delta))
+    low, high = (0.0, math.inf), (runs.moments.renyi_epsilon(goal), -math.inf)
+    for _ in range(_HALVINGS):
+        share = (low[1] / (low[1] - high[1])) if math.isfinite(low[1] - high[1]) else 0.5
+        y = low[0] + min(max(share, _ASIDE), 1 - _ASIDE) * (high[0] - low[0])
+        value = roughly(partial(arb, y), lambda: ball(delta), _VALUED_DIGITS)
+        over = log_float_of(value.mid) - goal
+        if abs(over) < 1:
+            break
+        low, high = ((y, over), high) if over > 0 else (low, (y, over))
+    return y
+
+
+def _by_one_jump(moments: Moments, delta: Fraction, most: float) -> float:
+    """About ε where jumps are rare: up to which Σ k_i D_i(ε) is above δ, D_i of one run."""
+    low, high = 0.0, most
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        with ctx.workprec(64):
+            is_above = _sum_of_ones(moments, middle) > ball(delta)
+        low, high = (middle, high) if is_above else (low, middle)
+    return (low + high) / 2
+
+
+def _of_samples(runs: DirectedRuns, delta: Fraction, most: float) -> float:
+    """About where D is δ of small samples: by what they spread, or by one that jumps."""
+    moments = runs.moments
+    return max(_by_spread(moments, delta), _by_one_jump(moments, delta, most))
+
+
+def _by_spread(moments: Moments, delta: Fraction) -> float:
+    """About where D is δ of a normal loss, mean 0 and Q's variance: σ(φ(x) − xΦ̄(x)) = δ at xσ."""
+    spread = math.sqrt(
+        sum(k * part.float_moments(np.zeros(1))[1][0] for part, k in moments.representatives)
+    )
+    low, high, goal = 0.0, _FARTHEST, float(delta)
+    for _ in range(_HALVINGS):
+        x = (low + high) / 2
+        density = math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+        above = density - x * math.erfc(x / math.sqrt(2)) / 2
+        low, high = (x, high) if spread * above > goal else (low, x)
+    return low * spread
+
+
+def about_log_delta(moments: Moments, y: float) -> float:
+    """About log D(y): by a moment, or by one run where one large loss is likelier than two.
+
+    The moments of rare large losses are mostly those of the others, and tell little. Of many runs
+    all together make the loss, and so they do where those of others hardly reach so far.
+    """
+    are_sampled = all(part.jumps_rarely for part, _ in moments.runs)
+    if not are_sampled or sum(k for _, k in moments.runs) > _FEW_RUNS:
+        return moments.log_delta(y)
+    one, half = (log_float_of(lambda: _sum_of_ones(moments, at)) for at in (y, y / 2))  # noqa: B023
+    return one if 2 * half < one < math.inf else moments.log_delta(y)
+
+
+def _sum_of_ones(moments: Moments, y: float) -> arb:
+    """About Σ k_i D_i(y), D_i of one run."""
+    with ctx.workprec(64):
+        ones = (
+            k * part.hockey_stick(arb(y), moments.reverse) for part, k in moments.representatives
+        )
+        return sum(ones, arb(0)).mid()
+
+
+def next_guess(moments: Moments, y: float, log_delta: float, value: arb) -> float:
+    """About log D(y), guessed to be `log_delta` by a contour that gave this value.
+
+    Where that is not above 0, D is less: of rare large losses about what one run has of it, far
+    below what moments say.
+    """
+    if not value.is_finite():
+        return log_delta
+    most = min(log_delta, float(value.upper().log()))
+    if value > 0:
+        return most
+    ones = log_float_of(lambda: _sum_of_ones(moments, y))
+    return min(most - _LOWER, max(_FARTHER * most, ones))
+
+
+# --- the strategy
+#
+# δ(ε) and ε(δ) by contours: where one is laid, and what is known by those that were summed.
+
+_MANY_NODES = 200_000  # what contours of as many as are needed are taken to cost
+_ATTEMPTS = 8
+_FEW_DIGITS = 5.0  # of a root's place that D's fall is counted on for
+_RIGHT = 1 + 2.0**-44  # of y: beyond what float64 leaves
+_KEPT_NODES = 200_000  # of all contours of a direction: a second question often finds its nodes
+
+
+@dataclass(eq=False)
+class Contours:
+    """The contours that were laid for some runs, the last one first; new ones as they are needed.
+
+    `exchanged` are those of the same pairs the other way round, where they were asked before, and
+    `two_ways` says whether both ways are asked. Of new ones that take more than `most_nodes`, or
+    tapered ones, none is laid where that is said.
+    """
+
+    proof = CONTOURS
+
+    runs: DirectedRuns
+    two_ways: bool = False
+    exchanged: Contours | None = None
+    most_nodes: float = math.inf
+    known: list[Contour] = field(default_factory=list)
+    _bounds: dict[float, arb] = field(default_factory=dict)
+
+    def cost(self, digits: float) -> float:
+        """As many nodes as may be summed, whatever the digits, where there are moments."""
+        return min(self.most_nodes, _MANY_NODES) if self.runs.have_moments else CANNOT
+
+    @property
+    def order(self) -> float | None:
+        """The order 1 + c of the nodes that were summed last."""
+        plain = self.known and not isinstance(self.known[0], ExchangedContour)
+        return 1 + self.known[0].plan.c if plain else None
+
+    # --- δ(ε)
+
+    def delta(self, y: Number, digits: float) -> arb:
+        """D(y) to so many digits."""
+        at = float_of(y)
+        for known in self._known(digits, at):
+            value = self._summed(known, y)
+            if accuracy(value) >= digits:
+                return value
+        log_delta, wanted = about_log_delta(self.runs.moments, at), digits
+        for _ in range(_ATTEMPTS):
+            value = self._new(at, log_delta, wanted, lambda made: self._summed(made, y))
+            if accuracy(value) >= digits:
+                return value
+            log_delta = next_guess(self.runs.moments, at, log_delta, value)
+            if value > 0 or not value.is_finite():
+                wanted += 2 + max(0.0, digits - max(accuracy(value), 0.0))
+        raise undecided(f"δ at ε = {at:.6g}", digits)
+
+    def _known(self, digits: float, at: float | None = None) -> Iterator[Contour]:
+        """The contours that were made for so many digits, those next to a place first."""
+        made = self.known if at is None else sorted(self.known, key=lambda x: abs(x.at - at))
+        return (known for known in tuple(made) if known.plan.need > digits * math.log(10))
+
+    def _summed(self, contour: Contour, y: Number) -> arb:
+        with ctx.workprec(contour.plan.bits):
+            return self.runs.mass_at_infinity + contour.delta(y())
+
+    def _new(self, at: float, log_delta: float, digits: float, use: Callable[[Contour], T]) -> T:
+        """What a new contour gives, which is then kept."""
+        plain = self.runs.moments
+        moments, chosen = moments_and_plan(plain, at, log_delta, digits, self.two_ways)
+        if self.most_nodes < math.inf and (chosen.taper or chosen.last > self.most_nodes):
+            raise PrecisionError(f"found {chosen.last} nodes, needed {self.most_nodes}")  # caught
+        made = contour(moments, chosen, at, plain)
+        found = use(made)
+        self.known.insert(0, made)
+        while sum(known.plan.last for known in self.known[:-1]) > _KEPT_NODES:
+            del self.known[-1]
+        return found
+
+    # --- bounds of D(y)
+
+    def is_within(self, y: Number, bound: Number) -> bool | None:
+        """Is D(y) <= the bound? By one moment and what is known before a new contour."""
+        return decided_by_digits(lambda digits: self.roughly(y, bound, digits), bound)
+
+    def roughly(self, y: Number, bound: Number, digits: float) -> arb:
+        """D(y), to so many digits of the bound; with none wanted, by one moment."""
+        with ctx.workprec(bits_for(digits)):
+            value = self.runs.beyond_largest_loss(y())
+            if value is not None:
+                return value
+        asked, most = (self._summed(known, y) for known in self._known(digits)), bound()
+        for value in itertools.chain(asked, self._across(y) if not digits else ()):
+            if decided(value, most) is not None:
+                return value
+        if not digits:
+            return self.by_one_moment(y, bound)
+        return self._new(
+            float_of(y), log_float_of(bound), digits, lambda made: self._summed(made, y)
+        )
+
+    def _across(self, y: Number) -> Iterator[arb]:
+        """D(y) = 1 − e^y + e^y D′(−y) by the contours that the pairs exchanged have summed."""
+        if (first := self.exchanged) is not None:
+            for known in first.known:
+                with ctx.workprec(known.plan.bits):
+                    yield y().exp() * first._summed(known, lambda: -y()) - y().expm1()
+
+    def by_one_moment(self, y: Number, bound: Number) -> arb:
+        """[0, d + C(λ)M(λ)e^{−λy}] for a λ that makes it small; NaN if not below the bound."""
+        lam = self.runs.moments.least_shift(float_of(y), log_float_of(bound))
+        if lam is None:
+            return arb.nan()
+        if lam not in self._bounds:
+            most = log_chernoff(self.runs.moments.factors, lam, self.runs.reverse)
+            self._bounds = {lam: most}
+        return up_to(self.runs.mass_at_infinity + (self._bounds[lam] - arb(lam) * y()).exp())
+
+    # --- ε(δ)
+
+    def root(self, delta: Fraction, digits: float) -> arb:
+        """By a contour that is known, or a new one next to about where the root is."""
+        for known in self._known(digits):
+            found = self._on(known, delta)
+            if found is not None and accuracy(found) >= digits:
+                return found
+        log_delta = log_float_of(lambda: ball(delta))
+        at = about_root(self.runs, self.roughly, delta)
+        # Where cy is 10, y is known to a digit more than D; chords want it to 1 at least.
+        c = shift(self.runs.moments.saddle(at))
+        fewer = math.log10(min(max(c * at, 1.0), 10.0**_FEW_DIGITS))
+        wanted = max(digits - fewer, 1 - math.log10(min(c, 1.0)))
+        others = other_roots(self.runs, self.roughly, delta)
+        for _ in range(_ATTEMPTS):
+            found = self._new(at, log_delta, wanted, lambda made: self._on(made, delta))
+            if found is None:
+                try:
+                    at, wanted = next((y for y in others if y != at), at), wanted + 4
+                except PrecisionError:  # of a δ, which nobody asked for
+                    break
+                continue
+            if accuracy(found) >= digits:
+                return found
+            wanted += 1 + digits - max(accuracy(found), 0.0)
+            at = float(found.mid())
+        raise undecided(f"ε at δ = {float(delta):.6g}", digits)
+
+    def _on(self, contour: Contour, delta: Fraction) -> arb | None:
+        """An enclosure of the root by one contour, or None."""
+        with ctx.workprec(contour.plan.bits):
+            lost, goal = self.runs.mass_at_infinity, ball(delta)
+
+            def value(y: arb) -> arb:
+                return lost + contour.delta(y)
+
+            start, slope = contour.in_floats.root(contour.at, float(goal.log()), float(lost))
+            if slope < 0:
+                return convex_root(value, goal, arb(start * _RIGHT), arb(slope))
+            return convex_root(value, goal, arb(contour.at))  # too much cancels for float64

@@ -1,1 +1,0 @@
-"""Profiles between two bounds, by losses laid on a grid."""

@@ -1,1 +1,0 @@
-"""Which dominating pairs an expression has."""

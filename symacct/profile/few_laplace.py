@@ -1,0 +1,695 @@
+"""A few runs of Laplace noise on samples: contours about the ends of the loss."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from operator import mul
+from typing import TYPE_CHECKING
+
+import numpy as np
+from flint import acb, acb_mat, arb, arb_poly, ctx, fmpz
+
+from symacct.kernel import deadline, limits
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import floor
+from symacct.kernel.memory import cached_property
+from symacct.kernel.sums.balls import acb_within, geometric_tail, legendre, within
+from symacct.profile.losses.summed import Sample
+from symacct.profile.moments import Moments, shift
+from symacct.profile.part import rounded_down
+from symacct.profile.roots import Value
+
+if TYPE_CHECKING:
+    from symacct.profile.losses.laplace import LaplaceLoss
+
+
+# --- ends of the loss
+#
+# F of Laplace noise far from the real axis: what is next to the two atoms of its loss.
+#
+# F(z) = e^{zL₁}A(z) + e^{zL₀}B(z), A and B nearly constant (docs/proofs.md, section 16).
+
+_FEW_TERMS = 64  # of a continued fraction, up to which it is as quick as a series
+_MOST_TERMS = {True: 96, False: 1024}  # where the gap is narrow, or not
+_NARROW = 0.4
+_LENGTHS = frozenset(m * 2**n for m in (2, 3) for n in range(2, 16))
+_ROUND_BITS = 32  # few polynomials serve many places
+_END_SPARE = 16  # bits
+_TINY = 1e-290
+_BOUND_BITS = 64
+
+Fraction = tuple[arb_poly, arb_poly, arb]
+
+
+@dataclass(frozen=True)
+class Places:
+    """Some z in a row off the real axis, the first of them mostly the nearest to 0."""
+
+    orders: list[acb]
+
+    @cached_property
+    def ratios(self) -> list[acb]:
+        """Γ(½−z)/Γ(−z)."""
+        return [(0.5 - z).gamma() * (-z).rgamma() for z in self.orders]
+
+
+@dataclass(frozen=True)
+class LossEnd:
+    """One end L of the loss: e^{zL}(atom ± Σ c_m e^{−(m+½)L}/(z−m−½)), c_m >= 0, is in F(z).
+
+    `density` is Σ c_m e^{−(m+½)L}; `gap` is 1−x, x = (1−γ)e^{−L}.
+    """
+
+    loss: arb
+    atom: arb
+    density: arb
+    gap: arb
+    sign: int
+
+    def at(self, places: Places) -> list[acb]:
+        """What e^{zL} is multiplied by at these z."""
+        scale = self.sign * self.density
+        return [self.atom + scale * share for share in self._shares(places)]
+
+    def _shares(self, places: Places) -> list[acb]:
+        """Σ w_m/(z−m−½), w_m ∝ c_m e^{−(m+½)L}; where nothing is sampled w_0 = 1 is all."""
+        if self.gap == 1:
+            return [1 / (z - 0.5) for z in places.orders]
+        terms, lost = self._fewest(places.orders[0])
+        if terms > _FEW_TERMS:
+            series, cancelled = self._enough(places)
+            if series < 2 * terms or terms > self._most_terms:
+                return self._by_series(places, series, cancelled)
+        return self._by_fraction(places.orders, terms, ctx.prec + lost)
+
+    @property
+    def _most_terms(self) -> int:
+        """Of the fraction: more are too many beside the series, which falls as the gap's powers."""
+        return _MOST_TERMS[bool(self.gap < _NARROW)]
+
+    def _by_series(self, places: Places, terms: int, lost: int) -> list[acb]:
+        """2√π g^{3/2}x^{z−½} Γ(½−z)/Γ(−z) − 2g Σ g^n(−z)_n/(½)_n, g the gap."""
+        deadline.check()
+        after = self._after(places, terms)
+        with ctx.extraprec(lost):
+            polynomial, log_x = self._series(terms, ctx.prec), (1 - self.gap).log()
+            scale = 2 * (arb.pi() * self.gap).sqrt() * self.gap
+            return [
+                scale * (log_x * (z - 0.5)).exp() * ratio - 2 * self.gap * polynomial(z) + after
+                for z, ratio in zip(places.orders, places.ratios, strict=True)
+            ]
+
+    def _after(self, places: Places, terms: int) -> acb:
+        """A ball of what the series is beyond so many terms, by a geometric one.
+
+        |n−z| is convex along the row, and so largest at one of its ends.
+        """
+        with ctx.workprec(_BOUND_BITS):
+            first, ends = 2 * self.gap, (places.orders[0], places.orders[-1])
+            for n in range(terms):
+                first *= self.gap * abs(ends[0] - n).max(abs(ends[1] - n)) / (n + 0.5)
+            ratio = self.gap * (abs(ends[0]).max(abs(ends[1])) + terms) / (terms + 0.5)
+            return acb_within(geometric_tail(first, ratio))
+
+    def _enough(self, places: Places) -> tuple[int, int]:
+        """How many terms of the series do, and how many bits cancel; float64."""
+        goal, gap = ctx.prec * math.log(2), max(float(self.gap.mid()), _TINY)
+        first, last = complex(places.orders[0]), complex(places.orders[-1])
+        far, terms, size = abs(last), 0, math.log(2 * gap)
+        while terms not in _LENGTHS or size > -goal or gap * (terms + far) > terms * (1 + gap) / 2:
+            deadline.check()
+            size += math.log(gap * max(abs(terms - first), abs(terms - last)) / (terms + 0.5))
+            terms += 1
+        return terms, _rounded(_END_SPARE - far * math.log1p(-gap) / math.log(2))
+
+    def _series(self, terms: int, bits: int) -> arb_poly:
+        """Σ g^n(−z)_n/(½)_n for n < terms, as a polynomial in z."""
+        if (terms, bits) not in self._known:
+            found = arb_poly([1])
+            for n in reversed(range(terms - 1)):
+                deadline.check()
+                share = self.gap / (n + arb(0.5))
+                found = found * arb_poly([n * share, -share]) + 1
+            self._known[terms, bits] = found
+        return self._known[terms, bits]
+
+    @cached_property
+    def _known(self) -> dict[tuple[int, int], arb_poly]:
+        return {}
+
+    def _by_fraction(self, places: list[acb], terms: int, bits: int) -> list[acb]:
+        """N_n/p_n at z−½, which is off by h_n/(|p_n|²|Im z|) at most."""
+        above, below, norm = self._fraction(terms, bits)
+        found = []
+        for z in places:
+            deadline.check()
+            with ctx.workprec(bits):
+                at = self.gap * (z - 0.5)
+                under = below(at)
+                value = self.gap * above(at) / under
+            found.append(value + acb_within(norm / (abs(under) ** 2 * abs(z.imag))))
+        return found
+
+    def _fewest(self, z: acb) -> tuple[int, int]:
+        """How many terms do at z, or more than are worth while; bits that cancel; float64."""
+        goal, x = ctx.prec * math.log(2), max(float((1 - self.gap).mid()), _TINY)
+        at = (1 - x) * (complex(z) - 0.5)
+        ratio, without_signs, beside = 1 + 0j, 1.0, 0.0
+        terms, known, lost = 0, 0.0, 0.0
+        while terms <= self._most_terms and (known < goal or terms not in _LENGTHS):
+            deadline.check()
+            middle = terms + (terms + 1.5) * x
+            ratio = at - middle - beside / ratio
+            without_signs = abs(at) + middle + beside / without_signs
+            terms += 1
+            beside = terms * (terms + 0.5) * x
+            known += 2 * math.log(abs(ratio)) - math.log(beside)
+            lost += math.log(without_signs / abs(ratio))
+        return terms, _rounded(_END_SPARE + lost / math.log(2))
+
+    def _fraction(self, terms: int, bits: int) -> Fraction:
+        """N_n, p_n and h_n, of gap·t: Meixner's p_{k+1} = (t−a_k)p_k − b_k p_{k−1}, so N_{k+1}."""
+        if (terms, bits) not in self._fractions:
+            with ctx.workprec(bits):
+                x, norm, beside = 1 - self.gap, arb(1), arb(1)
+                last, above = arb_poly([-1]), arb_poly([0])
+                before, below = arb_poly([0]), arb_poly([1])
+                for k in range(terms):
+                    deadline.check()
+                    step = arb_poly([-(k + (k + arb(1.5)) * x), 1])
+                    last, above = above, step * above - beside * last
+                    before, below = below, step * below - beside * before
+                    beside = (k + 1) * (k + arb(1.5)) * x
+                    norm *= beside
+            self._fractions[terms, bits] = above, below, norm
+        return self._fractions[terms, bits]
+
+    @cached_property
+    def _fractions(self) -> dict[tuple[int, int], Fraction]:
+        return {}
+
+    def most(self, height: arb) -> arb:
+        """A bound of it for |Im z| >= height."""
+        return self.atom + self.density / height
+
+
+def _rounded(bits: float) -> int:
+    return _ROUND_BITS * math.ceil(bits / _ROUND_BITS)
+
+
+def ends(part: LaplaceLoss) -> tuple[LossEnd, LossEnd]:
+    """L₀ and L₁ at flint's current precision."""
+    s, gamma = BALL.number(part.shift), BALL.number(part.gamma)
+    found = []
+    for sign, atom, log_density in ((-1, arb(0.5), s), (1, (-s).exp() / 2, -2 * s)):
+        grown = (sign * s).exp()
+        ratio = 1 - gamma + gamma * grown
+        density = (log_density).exp() * ratio / (4 * gamma)
+        gap = arb(1) if part.gamma == 1 else gamma * grown / ratio
+        found.append(LossEnd(ratio.log(), atom, density, gap, sign))
+    return found[0], found[1]
+
+
+# --- sides
+#
+# Π (low_i + high_i)^{k_i}, as far as its terms' total losses lie on one side of some place.
+
+Terms = list[tuple[acb, acb]]
+
+
+def ways(counts: Sequence[int]) -> int:
+    """How many sums of terms are taken at a node: those of the kind run most often are sums."""
+    return math.prod(k + 1 for k in sorted(counts)[:-1])
+
+
+def side(terms: Terms, counts: list[int], below: list[int], aside: int) -> acb:
+    """Σ Π_i C(k_i,j_i) low_i^{k_i−j_i} high_i^{j_i}; of the last kind the j below these, or others.
+
+    One of them for each way in which the kinds before it fall.
+    """
+    *others, (low, high) = terms
+    *before, count = counts
+    if aside < 0:
+        low, high, below = high, low, [count + 1 - n for n in below]
+    if not others:
+        return low**count * _first_ways(count, below[0])(high / low)
+    firsts = [acb(1)]
+    for (first, last), k in zip(others, before, strict=True):
+        own = _powers(first, last, k, k + 1)
+        firsts = [x * term for x in firsts for term in own]
+    sums = list(itertools.accumulate(_powers(low, high, count, max(below)), initial=acb(0)))
+    return sum((x * sums[n] for x, n in zip(firsts, below, strict=True)), acb(0))
+
+
+def _powers(first: acb, second: acb, count: int, length: int) -> list[acb]:
+    """C(k,j) x^{k−j} y^j for j < length."""
+    down = list(itertools.accumulate(itertools.repeat(first, count), mul, initial=acb(1)))
+    up = itertools.accumulate(itertools.repeat(second, length - 1), mul, initial=acb(1))
+    ways = _binomials(count)[:length]
+    return [n * x * y for n, x, y in zip(ways, reversed(down), up, strict=False)]
+
+
+@lru_cache(64)
+def _binomials(count: int) -> list[fmpz]:
+    return [fmpz(math.comb(count, j)) for j in range(count + 1)]
+
+
+@lru_cache(64)
+def _first_ways(count: int, length: int) -> arb_poly:
+    """Σ C(k,j) x^j over j < length."""
+    return arb_poly(_binomials(count)[:length])
+
+
+# --- the sum
+#
+# D(y) of some runs of Laplace noise, sampled or not, on a contour that bends where F turns.
+#
+# F(z) = e^{zL₁}A(z) + e^{zL₀}B(z) with A and B next to the two atoms far from the real axis. From s
+# = c+iT on each term of the product Π F_i^{k_i} is integrated along its own ray, to the left where
+# its loss is above y, else to the right, and so falls exponentially however few runs there are
+# (docs/proofs.md, section 16).
+
+if TYPE_CHECKING:
+    LaplaceRuns = tuple[tuple[LaplaceLoss, int], ...]
+
+_SPARE = 24  # bits
+_APART, _FARTHEST = 2, 12  # c is a power of 2 between 2^−12 and 2^12
+_MATRIX = 8  # times as much as its bits is a number in a matrix
+_GUARD = 30  # bits of those asked for that are not needed
+_LOST = 30.0  # nats, up to which the terms of F^k may be larger than it
+_LOST_BITS = math.ceil(_LOST / math.log(2))
+_BOUND_NEED = 30.0
+_MOST_NODES = 40_000
+_MOST_RUNS = 300  # beyond which moments fall by themselves
+_MOST_WAYS = 1000  # of several kinds of runs
+_MOST_BLOCKS = 400
+_BLOCK = 16  # nodes of a ray that are worked out together
+_SLANT = 0.7  # half the height of the strip about u, below π/4
+_AROUND = 12.0  # nats that bounds of the strip are larger by
+_WIDE = 2.0  # half a panel of the straight part, over the height of its ellipse
+_ELLIPSE = rounded_down(1 / _WIDE + math.sqrt(1 + _WIDE**-2))  # never wider than the bounds are for
+_FIRST = 12.0  # the most that an exponent grows in the disc about c+iT
+_HEIGHTS = [0.8 * 2.0**-j for j in range(8)]  # over c
+
+
+def laplace_form(runs: LaplaceRuns, reverse: bool) -> Value | None:
+    """D of Laplace noise alone, of few runs; what is run most often is the last."""
+    counts = [k for _, k in runs]
+    if sum(counts) > _MOST_RUNS or ways(counts) > _MOST_WAYS:
+        return None
+    return partial(some_runs, tuple(sorted(runs, key=lambda run: run[1])), reverse)
+
+
+def some_runs(runs: LaplaceRuns, reverse: bool, y: arb) -> arb:
+    """D(y) at flint's current precision."""
+    if y >= _largest(runs, reverse):
+        return arb(0)
+    if y <= -_largest(runs, not reverse):
+        return -y.expm1()
+    saddle = _moments(runs, reverse).saddle(float(y.mid()))
+    chosen = max(-_FARTHEST, min(round(saddle / _APART), _FARTHEST))
+    return _path(runs, reverse, chosen * _APART, ctx.prec).profile(y)
+
+
+def _largest(runs: LaplaceRuns, reverse: bool) -> arb:
+    return sum((k * part.largest(reverse) for part, k in runs), arb(0))
+
+
+@lru_cache(16)
+def _moments(runs: LaplaceRuns, reverse: bool) -> Moments:
+    return Moments(runs, reverse)
+
+
+@lru_cache(8)
+def _path(runs: LaplaceRuns, reverse: bool, saddle: int, bits: int) -> Path:
+    return Path(runs, reverse, shift(saddle), bits)
+
+
+@dataclass(frozen=True)
+class Split:
+    """The atoms of the total loss on either side of `place`: of y, or of an atom `moved` from y.
+
+    In each way in which all kinds but the last fall, so many of the last one's k+1 are `below` it
+    or at it; `near` says how far off is the next atom of those on the left ray (−1) and the right.
+    """
+
+    place: arb
+    moved: arb
+    below: list[int]
+    near: dict[int, arb]
+
+
+@dataclass(frozen=True)
+class Path:
+    """From c up to c+iT, and from there slantwise to either side."""
+
+    runs: LaplaceRuns
+    reverse: bool
+    c: float
+    bits: int
+
+    def profile(self, y: arb) -> arb:
+        """D(y); where y may be on an atom, by D there: it changes by at most 1 per unit."""
+        with ctx.workprec(self.work):
+            split = self._split(y)
+            if not split.near.get(-1, arb(1)) > 0:
+                return arb.nan()
+            rays = self._ray(split, aside=-1) + self._ray(split, aside=1)
+            value = (self._straight(split.place) + rays) / arb.pi()
+            return value + within(split.moved)
+
+    def _split(self, y: arb) -> Split:
+        """Where balls don't tell an atom from y, `place` is the largest of it and those below."""
+        low, high = self._losses[-1]
+        below = [self._below((y - first) / (high - low)) for first in self._firsts]
+        tops = list(zip(self._firsts, (most for _, most in below), strict=True))
+        left = [first + n * (high - low) for first, n in tops if n <= self._counts[-1]]
+        right = [first + (n - 1) * (high - low) for first, n in tops if n > 0]
+        moves = any(least < most for least, most in below)
+        place = functools.reduce(arb.max, right) if moves else y
+        near = {}
+        if left:
+            near[-1] = functools.reduce(arb.min, left) - place
+        if right:
+            near[1] = (place - functools.reduce(arb.max, right)).max(arb(0))
+        return Split(place, place - y if moves else arb(0), [n for _, n in tops], near)
+
+    def _below(self, at: arb) -> tuple[int, int]:
+        """How many j of 0, …, k are certainly below this, and how many are not certainly above."""
+        count = self._counts[-1]
+        inside = at.max(arb(-1)).min(arb(count + 1))
+        return max(0, -floor(-inside.lower())), max(0, min(count, floor(inside.upper())) + 1)
+
+    @cached_property
+    def _firsts(self) -> list[arb]:
+        """The total loss in each way of all kinds but the last, with the least of the last."""
+        *others, (_, count) = self.runs
+        *losses, (least, _) = self._losses
+        with ctx.workprec(self._end_bits):
+            found = [count * least]
+            for (_, k), (low, high) in zip(others, losses, strict=True):
+                found = [loss + (k - j) * low + j * high for loss in found for j in range(k + 1)]
+            return found
+
+    @cached_property
+    def _counts(self) -> list[int]:
+        """How often each kind is run."""
+        return [k for _, k in self.runs]
+
+    # --- float64: where to look
+
+    @property
+    def a(self) -> float:
+        """Re z where Re s = c."""
+        return self._order(self.c)
+
+    def _order(self, shift: float) -> float:
+        return -shift if self.reverse else 1 + shift
+
+    def _log_moment(self, order: float) -> float:
+        return sum(k * float(part.float_moments(np.array([order]))[0][0]) for part, k in self.runs)
+
+    @cached_property
+    def _want(self) -> float:
+        return max(self.bits - _GUARD, _GUARD) * math.log(2)
+
+    @cached_property
+    def top(self) -> float:
+        """About T, from which on the terms cancel few digits."""
+        height = 1.0
+        while self._log_lost(height) > _LOST and height < _MOST_NODES:
+            deadline.check()
+            height *= 1.25
+        return rounded_down(height)
+
+    @cached_property
+    def _lost(self) -> float:
+        """How many nats cancel."""
+        return max(self._log_lost(self.top), 0.0)
+
+    def _log_lost(self, height: float) -> float:
+        """log of the terms' bound at this height over the moment; float64."""
+        with ctx.workprec(_BOUND_BITS):
+            return float(self._terms_bound(arb(height)).log().mid()) - self._log_moment(self.a)
+
+    @cached_property
+    def work(self) -> int:
+        """Bits at which all is worked out."""
+        return math.ceil((self._want + self._lost) / math.log(2)) + _SPARE
+
+    @cached_property
+    def panels(self) -> tuple[int, float, int]:
+        """Of the straight part: how many, the height of their ellipses, and nodes on each."""
+        found = [(self._nodes(share * self.c), share * self.c) for share in _HEIGHTS]
+        count, height = min(found, key=lambda one: one[0] / one[1])
+        panels = math.ceil(self.top / (2 * _WIDE * height))
+        return panels, rounded_down(self.top / (2 * _WIDE * panels)), count
+
+    @property
+    def corner(self) -> float:
+        """Im s where the panels end and the rays begin: about T, and without rounding."""
+        panels, height, _ = self.panels
+        return 2 * _WIDE * height * panels
+
+    def _nodes(self, height: float) -> int:
+        """On a panel whose ellipse is so high: about the saddle M(s)e^{−ys} grows evenly."""
+        middle, left, right = map(self._log_moment, (self.c, self.c - height, self.c + height))
+        grown = max((left + right) / 2 - middle, 0.0) - 2 * math.log(self.c - height)
+        return max(4, math.ceil((self._want + grown + 6) / (2 * math.log(_ELLIPSE))) + 2)
+
+    # --- balls: what is proved
+
+    @property
+    def _end_bits(self) -> int:
+        return 3 * (self.bits + _SPARE + _LOST_BITS)
+
+    @cached_property
+    def _ends(self) -> list[tuple[LossEnd, LossEnd]]:
+        """Of each kind that at which the loss is least and that at which it is largest."""
+        with ctx.workprec(self._end_bits):
+            found = [ends(part) for part, _ in self.runs]
+            return [(high, low) if self.reverse else (low, high) for low, high in found]
+
+    @cached_property
+    def _losses(self) -> list[tuple[arb, arb]]:
+        """What e^s is raised to at these."""
+        sign = -1 if self.reverse else 1
+        return [(sign * low.loss, sign * high.loss) for low, high in self._ends]
+
+    @cached_property
+    def _extremes(self) -> tuple[arb, arb]:
+        """The least and the largest total loss."""
+        low, high = (
+            sum((k * loss for k, loss in zip(self._counts, losses, strict=True)), arb(0))
+            for losses in zip(*self._losses, strict=True)
+        )
+        return low, high
+
+    def _z(self, s: acb) -> acb:
+        return -s if self.reverse else 1 + s
+
+    def _moment(self, shift: float) -> arb:
+        """M at a real shift, to a few digits."""
+        with ctx.workprec(_BOUND_BITS):
+            moment = arb(1)
+            for part, k in self.runs:
+                moment *= part.sample(self._order(shift), 0.0, _BOUND_NEED).moment ** k
+            return moment
+
+    # --- from c to c+iT, where M is a sum over nodes
+
+    def _straight(self, y: arb) -> arb:
+        """∫ Re M(s)e^{−ys}/(s(s+1)) dt."""
+        panels, height, count = self.panels
+        half = _WIDE * arb(height)
+        rows = acb_mat(1, panels, [acb(0, -y * half * (2 * i + 1)).exp() for i in range(panels)])
+        columns = [acb(0, -y * half * u).exp() * w for u, w in legendre(count, self.work)]
+        total = (rows * self._nodes_of_panels * acb_mat(count, 1, columns))[0, 0]
+        value = total.real * half * (-arb(self.c) * y).exp()
+        return value + within(panels * self._off(y))
+
+    @cached_property
+    def _nodes_of_panels(self) -> acb_mat:
+        """M(s)/(s(s+1)) at the nodes of Gauss's rule, a row for each panel."""
+        panels, height, count = self.panels
+        self._check(panels * count)
+        half, c = _WIDE * arb(height), arb(self.c)
+        middles = [half * (2 * i + 1) for i in range(panels)]
+        places = [half * u for u, _ in legendre(count, self.work)]
+        rows = [[acb(c, middle + place) for place in places] for middle in middles]
+        found = [[1 / (s * (s + 1)) for s in row] for row in rows]
+        need = self._want + math.log(sum(k for _, k in self.runs)) + 4
+        for part, k in self.runs:
+            sample = part.sample(self.a, self.top, need)
+            self._check((panels + count) * len(sample.losses))
+            values = self._moments_at(sample, middles, places)
+            found = [
+                [x * value**k for x, value in zip(*both, strict=True)]
+                for both in zip(found, values, strict=True)
+            ]
+        return acb_mat(found)
+
+    def _check(self, terms: int) -> None:
+        runs, bits = sum(self._counts), terms * _MATRIX * self.work
+        limits.check("contour", bits, f"the profile of {runs} runs, bits of its terms")
+
+    def _moments_at(self, sample: Sample, middles: list[arb], places: list[arb]) -> list[list[acb]]:
+        """F at a+it, t the sum of one of each, by one product of matrices."""
+        sign, off = -1 if self.reverse else 1, within(sample.error)
+        outer = [[acb(0, sign * t * loss).exp() for loss in sample.losses] for t in middles]
+        inner = [
+            [w * acb(0, sign * t * loss).exp() for t in places]
+            for w, loss in zip(sample.weights, sample.losses, strict=True)
+        ]
+        disc = acb(off, off)
+        return [[x + disc for x in row] for row in (acb_mat(outer) * acb_mat(inner)).tolist()]
+
+    def _off(self, y: arb) -> arb:
+        """What Gauss's rule is off by on a panel, as in `laplace._sample`.
+
+        In its ellipse |M(s)e^{−ys}| is at most what it is at one end of the real parts.
+        """
+        _, height, count = self.panels
+        with ctx.workprec(_BOUND_BITS):
+            least, rho = arb(self.c) - arb(height), arb(_ELLIPSE)
+            low, high = self._at_heights
+            most = (low * (-least * y).exp()).max(high * (-(arb(self.c) + arb(height)) * y).exp())
+            most /= least * (least + 1)
+            return arb(64) / 15 * _WIDE * height * most * rho ** (-2 * count) / (1 - rho**-2)
+
+    @cached_property
+    def _at_heights(self) -> tuple[arb, arb]:
+        height = self.panels[1]
+        return self._moment(self.c - height), self._moment(self.c + height)
+
+    # --- from c+iT on, a ray for the atoms on either side of y
+
+    def _ray(self, split: Split, aside: int) -> arb:
+        """∫ Im of the terms whose atoms lie below y, on the right, or of the others, on the left.
+
+        A trapezoidal sum over u, by blocks up to where the terms are small enough.
+        """
+        total, y = arb(0), split.place
+        if aside not in split.near:
+            return total
+        low, high = self._extremes
+        near, far = split.near[aside], (y - low if aside > 0 else high - y)
+        small = self._moment(self.c) * (-arb(self.c) * y - arb(self._want)).exp()
+        for i in range(_MOST_BLOCKS):
+            for s, value in self._summed(split.below, aside, i):
+                total += (value * (-s * y).exp()).imag
+            left = self._beyond(y, i, near)
+            if left < small:
+                return total + within(left + self._off_ray(y, far))
+        return arb.nan()
+
+    @cached_property
+    def _step(self) -> float:
+        """Of u, for an error of what is wanted."""
+        return rounded_down(2 * math.pi * _SLANT / (self._want + self._lost + _AROUND))
+
+    @cached_property
+    def _disc(self) -> tuple[float, arb]:
+        """v is so many times e^{u−e^{−u}}; within the second of c+iT where not on its side."""
+        low, high = self._extremes
+        slanted = (math.pi / 4 - _SLANT) / math.sin(_SLANT)
+        grown = math.exp(-slanted * math.cos(_SLANT)) / slanted
+        reach = min(self.corner / 2, _FIRST / float((high - low).mid()))
+        with ctx.workprec(_BOUND_BITS):
+            scale, slant = rounded_down(reach / grown), arb(_SLANT)
+            turned = (arb.pi() / 4 - slant) / slant.sin()
+            return scale, scale * (-turned * slant.cos()).exp() / turned
+
+    def _summed(self, below: list[int], aside: int, i: int) -> list[tuple[acb, acb]]:
+        """(s, the terms of M/(s(s+1)) without e^{−ys}) at the nodes of a block, weighed."""
+        key = aside, i
+        if key not in self._sums or self._sums[key][0] != below:
+            if key not in self._on_rays:
+                self._on_rays[key] = list(self._nodes_on(aside, i))
+            found = [
+                (s, weight * side(terms, self._counts, below, aside))
+                for s, weight, terms in self._on_rays[key]
+            ]
+            self._sums[key] = below, found
+        return self._sums[key][1]
+
+    @cached_property
+    def _sums(self) -> dict[tuple[int, int], tuple[list[int], list[tuple[acb, acb]]]]:
+        """Of each block those that were asked for last."""
+        return {}
+
+    @cached_property
+    def _on_rays(self) -> dict[tuple[int, int], list[tuple[acb, acb, Terms]]]:
+        return {}
+
+    def _nodes_on(self, aside: int, i: int) -> Iterator[tuple[acb, acb, Terms]]:
+        """s, the weight over s(s+1) and the two terms of each F."""
+        with ctx.workprec(2 * self.work):
+            turn, corner = acb(aside, 1) * arb(0.5).sqrt(), acb(self.c, self.corner)
+            along = [self._along(n) for n in range(i * _BLOCK, (i + 1) * _BLOCK)]
+            places = [corner + turn * v for v, _ in along]
+            orders = Places(list(map(self._z, places)))
+        ends = [[self._term(end, orders) for end in both] for both in self._ends]
+        for j, (s, (_, rate)) in enumerate(zip(places, along, strict=True)):
+            weight = turn * rate * self._step / (s * (s + 1))
+            yield s, weight, [(low[j], high[j]) for low, high in ends]
+
+    def _term(self, end: LossEnd, places: Places) -> list[acb]:
+        """e^{zL}A(z), one of the two terms of an F."""
+        deadline.check()
+        values = zip(places.orders, end.at(places), strict=True)
+        return [(z * end.loss).exp() * value for z, value in values]
+
+    def _along(self, n: int) -> tuple[arb, arb]:
+        """v = σe^{u−e^{−u}} and dv/du at the n-th node."""
+        deadline.check()
+        u = arb(self._step) * (n + self._first_node)
+        fallen = (-u).exp()
+        v = self._disc[0] * (u - fallen).exp()
+        return v, v * (1 + fallen)
+
+    @cached_property
+    def _first_node(self) -> int:
+        """Below it all is too near c+iT to count."""
+        most = self._want + self._lost + _AROUND
+        return -math.floor(math.log(most) / self._step)
+
+    def _scale(self, y: arb, height: arb) -> arb:
+        """A bound of all the terms' moduli on Re s = c, at this height or above, times e^{−cy}."""
+        return self._terms_bound(height) * (-arb(self.c) * y).exp()
+
+    def _terms_bound(self, height: arb) -> arb:
+        """Π of the sums of the moduli of both terms of F, each to its power."""
+        found, a = arb(1), arb(self.a)
+        for (_, k), (low, high) in zip(self.runs, self._ends, strict=True):
+            first, last = ((a * end.loss).exp() * end.most(height) for end in (low, high))
+            found *= (first + last) ** k
+        return found
+
+    def _off_ray(self, y: arb, far: arb) -> arb:
+        """What the sum is off by, and what is left out before the first node.
+
+        Both edges of the sum's strip lie in the quarter or in the disc.
+        """
+        with ctx.workprec(_BOUND_BITS):
+            radius, corner, slant = self._disc[1], arb(self.corner), arb(_SLANT)
+            reach = abs(acb(self.c, self.corner)) + 1
+            near = self._scale(y, corner - radius) * (radius * far).exp() / (corner - radius) ** 2
+            aside = self._scale(y, corner) * (2 * reach / corner**2 + 1 / reach)
+            edges = 2 * (radius * near + aside) / slant.cos()
+            before, _ = self._along(0)
+            return edges / (2 * arb.pi() * slant / arb(self._step)).expm1() + before * near
+
+    def _beyond(self, y: arb, i: int, near: arb) -> arb:
+        """A bound of what lies beyond the i-th block: dv/du <= 2v, and v grows by e^h at least."""
+        with ctx.workprec(_BOUND_BITS):
+            v, rate = self._along((i + 1) * _BLOCK - 1)
+            if not rate <= 2 * v:
+                return arb.pos_inf()
+            aside = v * arb(0.5).sqrt()
+            return 4 * self._scale(y, arb(self.corner) + aside) * (-aside * near).exp() / v

@@ -1,1 +1,0 @@
-"""Profiles by a trapezoidal sum over complex orders."""

@@ -1,0 +1,1210 @@
+"""The profile by laws on a grid: cells that a loss falls into, and their convolution."""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache, partial, reduce
+from itertools import accumulate
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from flint import acb, arb, arb_mat, arb_poly, ctx, fmpz, fmpz_poly
+
+from symacct.kernel import deadline
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import ceiling, ends_of, float_above, floor
+from symacct.kernel.deadline import progress
+from symacct.kernel.errors import LimitError, PrecisionError
+from symacct.kernel.memory import cached_property
+from symacct.kernel.sums.balls import ball, within
+from symacct.profile import sums
+from symacct.profile.float_laws import BITS, FARTHEST, FloatLaw, nodes
+from symacct.profile.losses.density import RHO, DensityLoss, Panel, pieces
+from symacct.profile.losses.finite import multinomial_laws
+from symacct.profile.part import Floats, Part
+from symacct.profile.proofs import GRIDS
+from symacct.profile.roots import accuracy, bracket, decided, enclosed, log_float_of
+from symacct.profile.runs import CANNOT, DirectedRuns, Number
+
+# --- nodes
+#
+# P-masses at equally spaced losses, and their profile: two sums from each node on.
+
+_BLOCK = 256  # nodes that are summed at once
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """The masses times 2^bits at the losses first + j·step."""
+
+    first: arb
+    step: arb
+    masses: list[Any]  # whole numbers, Python's or flint's
+    bits: int
+
+    def profile(self, y: arb) -> arb:
+        """Σ p(1 − e^{y−ℓ}) over ℓ > y: the largest from any node on, where balls don't tell."""
+        at = (y - self.first) / self.step
+        least, most = map(self._place, ends_of(at))
+        return BALL.maximum(*(self._beyond(j, y) for j in range(least, most + 1)))
+
+    def _place(self, at: arb) -> int:
+        """The first node beyond this place, counted in steps."""
+        return max(0, min(int(float(at.floor())) + 1, len(self.masses)))
+
+    def _beyond(self, j: int, y: arb) -> arb:
+        """Σ p(1 − e^{y−ℓ}) over the nodes from the j-th on."""
+        block, place = divmod(j, _BLOCK)
+        whole, fallen = self._blocks
+        rest, x = arb_poly(self.masses[j : (block + 1) * _BLOCK]), (-self.step).exp()
+        far = rest(x) + x ** (_BLOCK - place) * fallen[block + 1]
+        near = (y - self.first - self.step * j).exp()
+        return (rest(1) + whole[block + 1] - near * far) / arb(2) ** self.bits
+
+    @cached_property
+    def _blocks(self) -> tuple[list[arb], list[arb]]:
+        """Σ p and Σ pe^{−ih}, i counted from its first node, over the nodes from each block on."""
+        x = (-self.step).exp()
+        falls, whole, fallen = x**_BLOCK, [arb(0)], [arb(0)]
+        for first in range(len(self.masses) // _BLOCK * _BLOCK, -1, -_BLOCK):
+            own = arb_poly(self.masses[first : first + _BLOCK])
+            whole.append(whole[-1] + own(1))
+            fallen.append(own(x) + falls * fallen[-1])
+        return whole[::-1], fallen[::-1]
+
+
+# --- masses
+#
+# Masses at nodes as whole numbers, and products of them: rounded up, less both ends.
+
+
+class Masses(NamedTuple):
+    """The P-masses of some runs at the nodes from `first` on, rounded up, times 2^bits.
+
+    `cut` is at least the mass of all other nodes.
+    """
+
+    first: int
+    rising: list[Any]  # whole numbers, Python's or flint's
+    cut: int
+
+
+@dataclass(frozen=True)
+class Products:
+    """Products of masses, less what at either end comes to `most` at most, both times 2^bits."""
+
+    bits: int
+    most: int
+    most_nodes: int
+    refused: str  # what is said of more nodes
+
+    def power(self, masses: Masses, count: int) -> Masses:
+        """Of so many runs."""
+        if count == 1:
+            return masses
+        half = self.power(masses, count // 2)
+        square = self.product(half, half)
+        return self.product(square, masses) if count % 2 else square
+
+    def product(self, one: Masses, other: Masses) -> Masses:
+        """Of both, less what at either end comes to `most` at most."""
+        deadline.check()
+        found = fmpz_poly(one.rising) * fmpz_poly(other.rising)
+        more = fmpz_poly([1] * (len(one.rising) + len(other.rising) - 1))
+        rising = (found // (fmpz(1) << self.bits) + more).coeffs()
+        first, below = _run_of(rising, self.most)
+        last, above = _run_of(rising[:first:-1], self.most)
+        kept = rising[first : len(rising) - last]
+        if len(kept) > self.most_nodes:
+            raise PrecisionError(self.refused)
+        # Of laws whose masses come to more than 1 it is to be taken times the masses of the others.
+        cut = one.cut + other.cut + below + above
+        return Masses(one.first + other.first + first, kept, cut)
+
+    def of_many(self, every: list[Masses]) -> Masses:
+        """Of all, the narrow ones first, by twos."""
+        while len(every) > 1:
+            every = sorted(every, key=lambda one: len(one.rising))
+            every = [reduce(self.product, every[i : i + 2]) for i in range(0, len(every), 2)]
+        return every[0]
+
+
+def _run_of(masses: list[Any], most: int) -> tuple[int, int]:
+    """The first so many that come to `most` at most, but one of all, and what they come to."""
+    before = 0
+    for i, total in enumerate(accumulate(masses)):
+        if total > most or i == len(masses) - 1:
+            return i, before
+        before = total
+    return 0, 0
+
+
+# --- cells
+#
+# Two densities cut at the places where their loss is that of a node: the masses beyond each.
+
+_PLACES = 8  # of a panel
+_ROUND = 16  # points, so that few rules serve many panels
+_FEW_BITS = 64
+_LOST = 1.3  # bits a point, of coefficients of powers that cancel
+_CELL_SPARE = 30.0  # e^{−this} less than what is left out are errors of the masses
+_NEWTON_STEPS = 60
+
+
+class Tail(NamedTuple):
+    """P(S) and Q(S), S where the loss is beyond a node."""
+
+    p: arb
+    q: arb
+
+
+def reach(part: DensityLoss, reverse: bool, need: float) -> tuple[float, float]:
+    """About the least and the largest loss that occurs; float64."""
+    panels = pieces(part, need).panels
+    found = [float(_loss(panel, place).mid()) for panel in panels for place in _some_places(panel)]
+    low, high = min(found), max(found)
+    return (-high, -low) if reverse else (low, high)
+
+
+def _some_places(panel: Panel) -> Iterator[arb]:
+    low, high = panel.ends
+    return (low + (high - low) * i / _PLACES for i in range(_PLACES + 1))
+
+
+def tails(
+    part: DensityLoss, ways: Sequence[bool], losses: Sequence[arb], need: float
+) -> tuple[list[list[Tail]], arb]:
+    """Tails of sets on which the loss is above each of the rising losses, nearly; one way or both.
+
+    D is at most so much above P(S) − e^yQ(S) there, about e^{−need}. Both ways they lie
+    symmetrically.
+    """
+    nodes = [-y for y in reversed(losses)] if ways[0] else losses
+    between, off = _between(part, nodes, need)
+    found = []
+    for reverse in ways:
+        own = [Tail(q, p) for p, q in reversed(between)] if reverse else between
+        beyond = itertools.accumulate(own[:0:-1], lambda x, y: Tail(x.p + y.p, x.q + y.q))
+        found.append(list(beyond)[::-1])
+    return found, off
+
+
+def _between(part: DensityLoss, nodes: Sequence[arb], need: float) -> tuple[list[Tail], arb]:
+    """The masses where the loss is between two nodes, or before the first or beyond the last."""
+    places = [y.mid() for y in nodes]  # exact, as all comparisons with them are
+    found, astray = [Tail(arb(0), arb(0))] * (len(nodes) + 1), arb(0)
+    for one in _integrals(part, need, ctx.prec):
+        with ctx.workprec(one.bits):
+            for edges in _cut(one, nodes, places, arb(-need).exp()):
+                beyond = [[whole(u) for whole in one.both] for u, _ in edges]
+                stretches = zip(itertools.pairwise(edges), itertools.pairwise(beyond), strict=True)
+                for ((first, low), (last, high)), (before, after) in stretches:
+                    radius = within(one.interpolation_error * (last - first))
+                    p, q = (y - x + radius for x, y in zip(before, after, strict=True))
+                    i = bisect.bisect(places, ((low + high) / 2).mid())
+                    found[i] = Tail(found[i].p + p, found[i].q + q)
+                    if i > 0:
+                        astray = astray.max(nodes[i - 1] - low.min(high))
+                    if i < len(nodes):
+                        astray = astray.max(low.max(high) - nodes[i])
+    return found, pieces(part, need).left_out + astray.expm1()
+
+
+class Integrals(NamedTuple):
+    """Polynomials in u from −1 to 1 on a panel whose differences are masses of m and q.
+
+    They are worked out with so many bits and off by at most `interpolation_error` per
+    unit of u; the loss but for `astray`.
+    """
+
+    panel: Panel
+    middle: arb
+    half: arb
+    both: list[arb_poly]
+    loss: arb_poly
+    astray: arb
+    interpolation_error: arb
+    bits: int
+
+
+@lru_cache(16)
+def _integrals(part: DensityLoss, need: float, bits: int) -> list[Integrals]:
+    """Of the polynomials that agree with the densities at Chebyshev's points, on every panel."""
+    panels, _, size = pieces(part, need)
+    counts = [_points(panel, need + _CELL_SPARE) for panel in panels]
+    with ctx.workprec(_enough(bits, max(counts))):
+        part.pair.shifts()  # once for all panels
+    return [_integral(*each, size, bits) for each in zip(panels, counts, strict=True)]
+
+
+def _points(panel: Panel, need: float) -> int:
+    """At which a panel's densities are asked for errors of e^{−need} of its masses, about."""
+    need += max(abs(float(_loss(panel, place).mid())) for place in _some_places(panel))
+    return _ROUND * max(1, math.ceil((max(panel.log_most, 0.0) + need) / math.log(RHO) / _ROUND))
+
+
+def _enough(bits: int, count: int) -> int:
+    return bits + math.ceil(_LOST * count)
+
+
+def _integral(panel: Panel, count: int, size: float, bits: int) -> Integrals:
+    bits = _enough(bits, count)
+    with ctx.workprec(bits):
+        low, high = panel.ends
+        middle, half = (low + high) / 2, (high - low) / 2
+        values = []
+        for u in sums.points(count):
+            logs = panel.chart.logs(acb(middle + half * u))
+            log_q, loss = logs.q.value.real, logs.loss.value.real
+            values.append([half * (log_q + loss).exp(), half * log_q.exp(), loss])
+        columns = (sums.shares(count).transpose() * arb_mat(values)).transpose().tolist()
+        off = half * sums.interpolation_error(panel.most(size), arb(RHO), count)
+        p, q, loss = map(_in_powers, columns)
+        astray = sums.interpolation_error(panel.most_of_loss(), arb(RHO), count)
+        return Integrals(panel, middle, half, [p.integral(), q.integral()], loss, astray, off, bits)
+
+
+def _in_powers(coefficients: list[arb]) -> arb_poly:
+    """Σ c_k T_k by Clenshaw's b_k = c_k + 2u b_{k+1} − b_{k+2}: it is b_0 − u b_1."""
+    u, after, last = arb_poly([0, 1]), arb_poly(), arb_poly()
+    for c in reversed(coefficients[1:]):
+        after, last = c + 2 * u * after - last, after
+    return coefficients[0] + u * after - last
+
+
+Edge = tuple[arb, arb]  # a place, and the loss there
+
+
+def _cut(
+    one: Integrals, nodes: Sequence[arb], places: Sequence[arb], tiny: arb
+) -> Iterator[list[Edge]]:
+    """Parts of [−1, 1] on which the loss is monotone, or hardly changes, cut at the nodes."""
+    pending = [(arb(-1), arb(1))]
+    while pending:
+        deadline.check()
+        first, last = pending.pop()
+        over = acb(one.middle + one.half * first.union(last))
+        slope = one.panel.chart.loss(over).slope.real * one.half
+        change = abs(slope * (last - first))
+        edges = [(u, one.loss(u) + within(one.astray)) for u in (first, last)]
+        if change < tiny:
+            level = edges[0][1] + within(change)
+            yield [(first, level), (last, level)]
+        elif slope > 0 or slope < 0:
+            low, high = sorted(loss.mid() for _, loss in edges)
+            inside = range(bisect.bisect(places, low), bisect.bisect_left(places, high))
+            yield _crossed(one, nodes, inside, edges, tiny)
+        else:
+            centre = (first + last) / 2
+            pending += [(centre, last), (first, centre)]
+
+
+def _crossed(
+    one: Integrals, nodes: Sequence[arb], inside: range, edges: Sequence[Edge], tiny: arb
+) -> list[Edge]:
+    """Both edges and between them those at some nodes, the middle one first.
+
+    Newton's steps of the polynomial begin the nearer.
+    """
+    first, last = edges
+    if not inside:
+        return [first, last]
+    middle = len(inside) // 2
+    y, slope = nodes[inside[middle]], one.loss.derivative()
+    (a, begun), (b, ended) = first, last
+    u = (a + (b - a) * (y - begun) / (ended - begun)).mid()
+    for _ in range(_NEWTON_STEPS):
+        if not a < u < b:
+            u = ((a + b) / 2).mid()
+        loss = one.loss(u)
+        if abs(y - loss) < tiny:
+            break
+        a, b = (u, b) if (loss < y) == (begun < ended) else (a, u)
+        u = (u + (y - loss) / slope(u)).mid()
+    edge = u, loss + within(one.astray)
+    sides = [inside[:middle], inside[middle + 1 :]]
+    if ended < begun:
+        sides.reverse()
+    before = _crossed(one, nodes, sides[0], (first, edge), tiny)
+    return before[:-1] + _crossed(one, nodes, sides[1], (edge, last), tiny)
+
+
+def _loss(panel: Panel, place: arb) -> arb:
+    with ctx.workprec(_FEW_BITS):
+        loss: arb = panel.chart.loss(acb(place)).value.real
+        return loss
+
+
+# --- connected dots
+#
+# A law's mass moved to the nodes of a grid of losses: a larger profile, and by how much at most.
+#
+# Each piece of it goes to the nodes on either side, so that both laws keep their masses
+# (docs/proofs.md, section 16).
+
+
+class LineCell(NamedTuple):
+    """The masses of P and Q, and between what the loss log(p/q) is."""
+
+    p: arb
+    q: arb
+    low: arb
+    high: arb
+
+
+@dataclass(frozen=True, eq=False)
+class DottedLaw:
+    """The P-masses at the losses first + jh of a law whose profile is at least D − left_out.
+
+    Between the nodes j−1 and j it is larger than D by at most excess[j]. All P-mass but
+    `far_mass` was moved by at most so many steps.
+    """
+
+    first: arb
+    step: arb
+    masses: list[arb]
+    excess: list[arb]
+    left_out: arb
+    far_mass: arb
+    moved: int
+
+
+def of_cells(found: list[LineCell], step: arb, left_out: arb) -> DottedLaw:
+    """Each cell's masses go to the nodes on either side of its losses; both laws keep theirs."""
+    lows = [floor(cell.low / step) for cell in found]
+    ends = [(i, max(i + 1, -floor(-c.high / step))) for i, c in zip(lows, found, strict=True)]
+    first, last = min(i for i, _ in ends), max(j for _, j in ends)
+    grown = [(step * j).exp() for j in range(first, last + 1)]
+    masses, excess = ([arb(0)] * len(grown) for _ in range(2))
+    for cell, (low, high) in zip(found, ends, strict=True):
+        i, j = low - first, high - first
+        apart = grown[j] - grown[i]
+        down, up = ((grown[j] * cell.q - cell.p) / apart, (cell.p - grown[i] * cell.q) / apart)
+        masses[i] += grown[i] * down
+        masses[j] += grown[j] * up
+        more = apart * parallel(down, up)
+        for n in range(i + 1, j + 1):
+            excess[n] += more
+    moved = max(j - i for i, j in ends)
+    return DottedLaw(step * first, step, masses, excess, left_out, arb(0), moved)
+
+
+def of_profile(part: Part, reverse: bool, ends: tuple[arb, arb], step: arb) -> DottedLaw:
+    """The chords of D over a = e^y between nodes, from D(−∞) = 1 on.
+
+    Nearby chords, which go on below D, bound by how much.
+    """
+    first, last = ends
+    count = max(2, -floor((first - last) / step))
+    losses = [first + step * j for j in range(count + 1)]
+    places = [arb(0), *(y.exp() for y in losses)]
+    values = [arb(1), *(part.hockey_stick(y, reverse) for y in losses)]
+    apart = _differences(places)
+    slopes = [v / a for v, a in zip(_differences(values), apart, strict=True)]
+    weights = _differences([arb(-1), *slopes, arb(0)])
+    masses = [a * q for a, q in zip(places[1:], weights[1:], strict=True)]
+    excess = [
+        a * parallel(u, v) for a, (u, v) in zip(apart, itertools.pairwise(weights), strict=True)
+    ]
+    below = abs(values[1] - 1 + places[1]) / step.expm1()
+    return DottedLaw(first, step, masses, excess, abs(values[-1]), below, 1)
+
+
+def of_tails(
+    every: Sequence[Sequence[Tail]], losses: Sequence[arb], step: arb, left_out: arb
+) -> DottedLaw:
+    """The chords of the largest P(S) − aQ(S) over some sets S for each node.
+
+    A line P(S) − aQ(S) is nowhere above the profile: those of both nodes bound how far it is below
+    the chord between them.
+    """
+    kept, apart = [Tail(arb(1), arb(1))], arb(0)
+    places = [arb(0), *(y.exp() for y in losses)]
+    for a, choice in zip(places[1:], zip(*every, strict=True), strict=True):
+        values = [p - a * q for p, q in choice]
+        best = max(range(len(values)), key=lambda i: float(values[i].mid()))
+        kept.append(choice[best])
+        apart = BALL.maximum(apart, *(value - values[best] for value in values))
+    masses, excess = [arb(0)] * len(places), []
+    ends = zip(itertools.pairwise(places), itertools.pairwise(kept), strict=True)
+    for j, ((low, high), (before, after)) in enumerate(ends):
+        p, q = before.p - after.p, before.q - after.q
+        up = (p - low * q) / (high - low)
+        masses[j] += low * (q - up)
+        masses[j + 1] += high * up
+        excess.append((high - low) * parallel(q - up, up))
+    last = kept[-1]
+    masses[-1] += places[-1] * last.q
+    left_out += apart + abs(last.p - places[-1] * last.q)
+    far_mass = abs(1 - kept[1].p)
+    return DottedLaw(losses[0], step, masses[1:], excess, left_out, far_mass, 1)
+
+
+def _differences(values: list[arb]) -> list[arb]:
+    return [after - before for before, after in itertools.pairwise(values)]
+
+
+def parallel(u: arb, v: arb) -> arb:
+    """uv/(u+v) of numbers that are not negative, from above: it grows with both."""
+    u, v = u.upper(), v.upper()
+    return u * v / (u + v) if u > 0 and v > 0 else arb(0)
+
+
+# --- groups of cells
+#
+# Runs of what has outcomes, some at a time: all their sums lie close, as those of a density do.
+
+MOST_OUTCOMES = 50_000  # of the runs that are taken together
+
+
+class Group(NamedTuple):
+    """Each outcome of some runs is a cell; the P-mass of those left out."""
+
+    cells: list[LineCell]
+    left_out: arb
+
+
+def grouped(
+    part: Part, count: int, reverse: bool, need: float, most: int = MOST_OUTCOMES
+) -> Iterator[tuple[Group, int]]:
+    """All runs in groups of one size, or of two, and how many there are of each.
+
+    A group leaves out about e^{−need} for every run of it, and has about `most` outcomes.
+    """
+    size = _together(len(_own(part, reverse, need, ctx.prec).cells), count, most)
+    groups = -(-count // size)
+    base, longer = divmod(count, groups)
+    for runs, times in ((base + 1, longer), (base, groups - longer)):
+        if times:
+            yield _group(part, runs, reverse, need, ctx.prec), times
+
+
+def _together(outcomes: int, count: int, most: int) -> int:
+    """The most runs that have few outcomes."""
+    size = 1
+    while size < count and math.comb(outcomes + size, size + 1) <= most:
+        size += 1
+    return size
+
+
+@lru_cache(8)
+def _own(part: Part, reverse: bool, need: float, bits: int) -> Group:
+    """One run's, `bits` being flint's current precision."""
+    known, left_out = part.outcomes_but_for(need, reverse)
+    found = _kept(known, need)
+    return Group(found.cells, found.left_out + left_out)
+
+
+@lru_cache(8)
+def _group(part: Part, runs: int, reverse: bool, need: float, bits: int) -> Group:
+    own, left_out = _own(part, reverse, need, bits)
+    if runs == 1:
+        return Group(own, left_out)
+    found = _kept(multinomial_laws([(p, q) for p, q, _, _ in own], runs), need)
+    return Group(found.cells, found.left_out + runs * left_out)
+
+
+def _kept(laws: list[tuple[arb, arb]], need: float) -> Group:
+    """All of them but for a share e^{−need} of their P-mass at most, need > 0."""
+    least = arb(-need).exp() * sum((p for p, _ in laws), arb(0)) / max(len(laws), 1)
+    cells, left_out = [], arb(0)
+    for p, q in laws:
+        if p < least:
+            left_out += p
+        else:
+            loss = (p / q).log()
+            cells.append(LineCell(p, q, *ends_of(loss)))
+    return Group(cells, left_out)
+
+
+# --- the law of a loss
+#
+# What is laid on a grid of losses: of some runs of a part, which laws, how far out and how.
+
+_HALVINGS = 6
+_OUTCOMES = 16  # of a group for each step, more of which hardly make its error less
+
+
+class LaidLaw(NamedTuple):
+    """How often it is run, between what its losses are, and how it is laid on nodes so far apart.
+
+    The last field says whether both ends are atoms.
+    """
+
+    runs: int
+    ends: tuple[arb, arb]
+    laid: Callable[[arb], DottedLaw]
+    has_atoms: bool = False
+
+
+def laws_of(part: Part, count: int, reverse: bool, need: float, steps: int) -> Iterator[LaidLaw]:
+    """The laws of some runs of a part to lay over so many steps, but for a P-mass of e^{−need}."""
+    if part.is_atomic:
+        outcomes = min(_OUTCOMES * steps, MOST_OUTCOMES)
+        for group, times in grouped(part, count, reverse, need, outcomes):
+            low, high = (min(x.low for x in group.cells), max(x.high for x in group.cells))
+            yield LaidLaw(times, (low, high), partial(_of_group, group))
+    elif densities := part.density_pairs(reverse):
+        every = [reach(one, way, need) for one, ways in densities for way in ways]
+        ends = arb(min(low for low, _ in every)), arb(max(high for _, high in every))
+        yield LaidLaw(count, ends, partial(_of_densities, densities, ends, need))
+    else:
+        ends = -_top(part, not reverse, need, 1), _top(part, reverse, need, 0)
+        laid = partial(of_profile, part, reverse, ends)
+        yield LaidLaw(count, ends, laid, part.ends_in_atoms)
+
+
+def _of_group(group: Group, step: arb) -> DottedLaw:
+    return of_cells(group.cells, step, group.left_out)
+
+
+def _of_densities(
+    densities: Sequence[tuple[DensityLoss, tuple[bool, ...]]],
+    ends: tuple[arb, arb],
+    need: float,
+    step: arb,
+) -> DottedLaw:
+    """Of the largest one at each node."""
+    low, high = (floor(end / step) for end in ends)
+    if any(len(ways) > 1 for _, ways in densities):  # nodes that lie symmetrically serve both
+        high = max(high, -low - 1)
+        low = -high - 1
+    losses = [step * j for j in range(low, high + 2)]
+    found = [tails(part, ways, losses, need) for part, ways in densities]
+    left_out = sum((off for _, off in found), arb(0))
+    return of_tails([tail for every, _ in found for tail in every], losses, step, left_out)
+
+
+def step_for(laws: list[LaidLaw], steps: int) -> arb:
+    """Of the grid: a whole number of them lies between the atoms of Laplace noise."""
+    widest = max(float((law.ends[1] - law.ends[0]).mid()) for law in laws) / steps
+    for law in sorted(laws, key=lambda law: -law.runs):
+        if law.has_atoms:
+            between = law.ends[1] - law.ends[0]
+            return between / math.ceil(float(between.mid()) / widest)
+    return arb(widest)
+
+
+def _top(part: Part, reverse: bool, need: float, tilt: int) -> arb:
+    """The largest loss, or from where on D(y)e^{−tilt·y} is below e^{−need}."""
+    goal, largest = arb(-need).exp(), part.largest(reverse)
+
+    def is_beyond(y: float) -> bool:
+        return bool(part.hockey_stick(arb(y), reverse) * arb(-tilt * y).exp() < goal)
+
+    low, high = 0.0, 2.0**-6
+    while not is_beyond(high):
+        deadline.check()
+        if high > FARTHEST or arb(high) > largest:
+            return largest
+        low, high = high, 2 * high
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if is_beyond(middle) else (middle, high)
+    return arb(high).min(largest)
+
+
+# --- laws in float64
+#
+# Runs of a loss laid on a grid in float64, by its law in floats or else in balls.
+
+_FLOAT_OUTCOMES = 2**9  # steps that a law of the others is laid for
+
+
+def laid(
+    part: Part, runs: int, reverse: bool, step: float, rare: float
+) -> Iterator[tuple[FloatLaw, int]]:
+    """The laws of some runs of a part, and how often each is run; about `rare` is beyond each."""
+    law = part.in_floats(reverse, rare)
+    if law is None:
+        yield from _in_balls(part, runs, reverse, step, rare)
+    else:
+        yield law.on_nodes(step, rare), runs
+
+
+def _in_balls(
+    part: Part, runs: int, reverse: bool, step: float, rare: float
+) -> Iterator[tuple[FloatLaw, int]]:
+    with ctx.workprec(BITS):
+        lost = float_above(BALL.number(part.mass_at_infinity(reverse)))
+        for law in laws_of(part, runs, reverse, -math.log(rare), _FLOAT_OUTCOMES):
+            low, high = (float(end.mid()) for end in law.ends)
+            nodes(low, high, step)
+            found = law.laid(arb(step))
+            masses = np.array([max(0.0, float_above(x)) for x in found.masses])
+            # What one group of runs loses is at most what all runs together lose.
+            short = float_above(found.left_out) + runs * lost
+            yield FloatLaw(found.first, masses, short), law.runs
+
+
+# --- one grid
+#
+# Runs of any pairs on a grid of losses: D(y) between two bounds, to some digits.
+#
+# All runs of what was spread over the nodes are one product of polynomials, of which both ends that
+# hardly ever occur are left out; the grid is made finer until the digits are there, or said to be
+# out of reach (docs/proofs.md, section 16).
+
+_SPARE_BITS = 32
+_TINY = 1e-290  # for what is lost of floats below it
+_SPARE = 3.0  # e^{-this} of what is wanted is left out
+_TILTS = [2.0 ** (j / 4) for j in range(-16, 40)]
+_FIRST, _MOST = 2**9, 2**15  # steps of the widest law
+_MOST_DEAR = 2**12  # where a value takes half a millisecond
+_MOST_OF_OUTCOMES = 2**17  # where no integral nor profile is worked out for each step
+_MOST_IN_ALL, _MOST_RUNS = 2**19, 2**17
+_TELLING = (2**9, 2**12)
+_FEW_RUNS, _FEW_DIGITS = 8, 6.0  # of densities: mostly sooner had than by a contour
+_MANY_RUNS = 200  # from which on contours do
+_MOST_DIGITS = 14.0  # of what is on a grid, whose error is about the square of its step
+_TOLD = 8.0  # for which a grid is laid that tells how many there are
+_SETTLED, _LEAP = 2**12, 3  # steps from which on digits grow evenly; octaves at once
+_MEAN_RATE, _SURE_RATE = 0.6, 0.4  # digits that a grid of half the step gives more
+_LOG_GUESS, _GUESSES = -20.0, 4  # of δ, squared so often
+_SPARED = 0.9  # of the digit more that is worked with than asked for
+
+_REFUSED = (
+    "the profile of {:,} runs: found laws whose moments do not fall, needed {} of them for a grid "
+    "of losses, or noise of a density beside them"
+)
+
+Spreads = tuple[tuple[DottedLaw, int], ...]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """All the runs on one grid, with bounds of D on both sides.
+
+    D lies between the profile of what was spread, less what spreading adds at most, and that
+    profile with the mass that was left out.
+    """
+
+    spreads: Spreads
+    need: int
+    bits: int
+    work: int
+
+    @property
+    def step(self) -> arb:
+        return self.spreads[0][0].step
+
+    @cached_property
+    def first(self) -> arb:
+        """The least total loss of those kept."""
+        least = sum((k * spread.first for spread, k in self.spreads), arb(0))
+        return least + self.step * self._masses.first
+
+    def delta(self, y: arb) -> arb:
+        """D(y)."""
+        value = self._nodes.profile(y)
+        left_out = sum((k * spread.left_out for spread, k in self.spreads), self._cut(self._masses))
+        below = value - self._rounded_up - self._added(y)
+        return below.max(arb(0)).union(value + left_out)
+
+    @cached_property
+    def _masses(self) -> Masses:
+        """Of all runs."""
+        return self._products.product(self._others[0], self._own[0])
+
+    @property
+    def width(self) -> int:
+        """The nodes of all runs."""
+        return len(self._masses.rising)
+
+    @cached_property
+    def _own(self) -> list[Masses]:
+        rows = ([max(0, _up(p, self.bits)) for p in one.masses] for one, _ in self.spreads)
+        return [Masses(0, row, 0) for row in rows]
+
+    @cached_property
+    def _others(self) -> list[Masses]:
+        """Of all runs but one of each kind."""
+        found = []
+        for i in range(len(self.spreads)):
+            deadline.check()
+            counts = [k - (i == j) for j, (_, k) in enumerate(self.spreads)]
+            powers = [
+                self._products.power(own, k) for own, k in zip(self._own, counts, strict=True) if k
+            ]
+            found.append(reduce(self._products.product, powers, Masses(0, [1 << self.bits], 0)))
+        return found
+
+    @cached_property
+    def _products(self) -> Products:
+        """Of masses that leave out e^{−need} at most at either end."""
+        refused = _REFUSED.format(sum(k for _, k in self.spreads), "fewer")
+        most = _up(arb(-self.need).exp(), self.bits)
+        return Products(self.bits, most, _MOST_IN_ALL, refused)
+
+    def _cut(self, masses: Masses) -> arb:
+        cut: arb = arb(masses.cut) / 2**self.bits
+        return cut
+
+    @cached_property
+    def _rounded_up(self) -> arb:
+        """How much more the masses are than those that were spread, at most."""
+        true = arb(1)
+        for spread, k in self.spreads:
+            true *= sum(spread.masses, arb(0)).max(arb(0)) ** k
+        more: arb = arb(sum(self._masses.rising) + self._masses.cut) / 2**self.bits - true
+        return more
+
+    @cached_property
+    def _nodes(self) -> Nodes:
+        return Nodes(self.first, self.step, self._masses.rising, self.bits)
+
+    def _added(self, y: arb) -> arb:
+        """Σ k_i E[e_i(y−L)], L the loss of all runs but one of that kind.
+
+        By sums of float64, too small by a share of 2^{-52} for each term at most.
+        """
+        if y.rad() > self.step:
+            return arb("inf")
+        total, start = arb(0), floor((y - self.first) / self.step) + 1 + self._masses.first
+        rows = zip(self.spreads, self._others, self._floats, self._highest, strict=True)
+        for (_, k), others, masses, highest in rows:
+            at = start - others.first - np.arange(len(masses)) + self._moved
+            inside = at < len(highest)
+            found = arb(float(masses[inside] @ highest[np.maximum(at[inside], 0)]))
+            unlikely = self._far_mass + self._cut(others) + len(masses) * arb(_TINY)
+            total += k * (found * (1 + len(masses) * arb(2) ** -51) + unlikely * arb(highest.max()))
+            total += k * len(masses) * arb(2) ** -1022  # of products below the range of float64
+        return total
+
+    @cached_property
+    def _moved(self) -> int:
+        """How far in steps all losses together were moved but for `_far_mass`, and more for balls.
+
+        By Hoeffding's inequality where that is less than all moves one way.
+        """
+        moves = sum(k * spread.moved for spread, k in self.spreads)
+        squares = sum(k * spread.moved**2 for spread, k in self.spreads)
+        widest = max(spread.moved for spread, _ in self.spreads) * self.step
+        drift = squares * self.step * widest.exp() / 2
+        likely = drift + (2 * squares * arb(self.need)).sqrt()
+        return 3 + min(moves, ceiling(likely))
+
+    @property
+    def _far_mass(self) -> arb:
+        """The P-mass that was moved by more."""
+        further = sum((k * spread.far_mass for spread, k in self.spreads), arb(0))
+        return further + 2 * arb(-self.need).exp()
+
+    @cached_property
+    def _floats(self) -> list[Floats]:
+        return [_floats(others.rising, self.bits) for others in self._others]
+
+    @cached_property
+    def _highest(self) -> list[Floats]:
+        """The most that each e_i is within so many steps, from so many before its first node on."""
+        return [
+            _most_around([float_above(x) for x in one.excess], self._moved)
+            for one, _ in self.spreads
+        ]
+
+    def order(self, y: float) -> float:
+        """About the order at which a moment bounds D(y) best; float64."""
+        masses = _floats(self._masses.rising, self.bits)
+        losses = float(self.first.mid()) - y + float(self.step.mid()) * np.arange(len(masses))
+        logs = np.log(np.maximum(masses, _TINY))
+
+        def log_moment(tilt: float) -> float:
+            return float(np.logaddexp.reduce(logs + tilt * losses))
+
+        best: float = min(_TILTS, key=log_moment)
+        return 1 + best
+
+
+def _up(x: arb, bits: int) -> int:
+    """x·2^bits, rounded up."""
+    return ceiling(x * arb(2) ** bits)
+
+
+def _floats(masses: list[Any], bits: int) -> Floats:
+    scale = arb(2) ** -bits
+    return np.array([float(arb(x) * scale) for x in masses])
+
+
+def _most_around(values: list[float], reach: int) -> Floats:
+    """The largest value within so many places, the first one standing for all before it."""
+    found = np.concatenate([np.full(2 * reach, values[0]), values, np.zeros(2 * reach)])
+    width = 1
+    while width < 2 * reach + 1:
+        deadline.check()
+        shift = min(width, 2 * reach + 1 - width)
+        found, width = np.maximum(found[:-shift], found[shift:]), width + shift
+    return found
+
+
+@dataclass(eq=False)
+class Grids:
+    """Grids for some runs, each finer than the one before; the last is kept."""
+
+    proof = GRIDS
+
+    runs: DirectedRuns
+    _made: dict[tuple[int, int], Grid] = field(default_factory=dict)
+
+    def cost(self, digits: float) -> float:
+        """Little for few digits of few runs; the last way where moments hardly fall.
+
+        Of sampled noise on whole numbers few digits are sooner had than by a contour, of other
+        atoms than by one of many nodes, and a bound than by a moment of the order that makes it
+        small. Of what is averaged over another's loss a contour is soon had, or soon refused. Each
+        value of a mixture is at a place that is searched for.
+        """
+        if any(self._loses_unseen(part) for part, _ in self.runs.runs):
+            return CANNOT
+        is_averaged = any(part.is_averaged for part, _ in self.runs.runs)
+        is_alone = self.runs.are_atoms or is_averaged or not self.runs.have_moments
+        if not (self.count < _MANY_RUNS or is_alone):
+            return CANNOT
+        if digits >= _FEW_DIGITS:
+            return _MOST_IN_ALL
+        is_slow = any(part.is_searched for part, _ in self.runs.runs)
+        is_few = self.count < _FEW_RUNS and not is_averaged and not is_slow
+        if self.runs.are_atoms and self.count < _MANY_RUNS:
+            parts = (part for part, _ in self.runs.runs)
+            # Of noise on whole numbers, which a symmetry exchanges unless it is sampled.
+            is_sampled = any(part.finite is None and not part.symmetric for part in parts)
+            return _FIRST if is_few or is_sampled or not digits else _MOST_OF_OUTCOMES
+        return _MOST if is_few else _MOST_IN_ALL
+
+    def _loses_unseen(self, part: Part) -> bool:
+        """Has it an infinite loss that is not apart from what is laid on nodes?"""
+        return part.finite is None and part.mass_at_infinity(self.runs.reverse) != 0
+
+    def _profile(self, grid: Grid, y: arb) -> arb:
+        """D(y), with what has an infinite loss, of which nothing is on the nodes."""
+        return self.runs.mass_at_infinity + grid.delta(y)
+
+    def delta(self, y: Number, digits: float) -> arb:
+        """D(y) to so many digits."""
+
+        def at(grid: Grid) -> arb:
+            return self._profile(grid, y())
+
+        log_delta = _LOG_GUESS
+        for _ in range(_GUESSES):
+            for found in self._roughly(at, log_delta):
+                if found == 0:  # beyond all nodes, and none left out
+                    return found
+                most = log_float_of(found.upper)
+            if most > log_delta:
+                break
+            log_delta *= 2
+        return self.refined(at, most, digits)
+
+    def root(self, delta: Fraction, digits: float) -> arb:
+        """Where D is δ, to so many digits: each grid begins where the one before proved it."""
+        found: tuple[arb, arb] | None = None
+
+        def at(grid: Grid) -> arb:
+            nonlocal found
+
+            def value(y: arb) -> arb:
+                known = self.runs.beyond_largest_loss(y)
+                return self._profile(grid, y) if known is None else known
+
+            found = found or bracket(value, ball(delta))
+            if found is None:
+                return arb.nan()
+            root = enclosed(value, ball(delta), found)
+            found = root.lower(), root.upper()
+            return root
+
+        return self.refined(at, log_float_of(lambda: ball(delta)), digits)
+
+    def is_within(self, y: Number, bound: Number) -> bool | None:
+        """Is D(y) <= the bound? None where two grids can't decide it."""
+
+        def at(grid: Grid) -> bool | None:
+            return decided(self._profile(grid, y()), bound())
+
+        for told in self._roughly(at, log_float_of(bound)):
+            if told is not None:
+                return told
+        return None
+
+    def refined(self, ask: Callable[[Grid], arb], log_delta: float, digits: float) -> arb:
+        """What is asked of a grid, for a δ of about e^{log_delta}, or PrecisionError.
+
+        Of more digits than any grid has, one coarse grid tells how many there are.
+        """
+        is_told = digits > _MOST_DIGITS
+        need = self._need(log_delta, _TOLD if is_told else digits)
+        steps = _FIRST
+        while True:
+            deadline.check()
+            found = self._asked(ask, steps, need)
+            known = max(0.0, accuracy(found))
+            if known >= digits - _SPARED:
+                return found
+            left = math.log2(self._finest / steps)
+            if left < 1 or is_told or (steps >= _SETTLED and known + left < digits - _SPARED):
+                had = math.floor(known + _SURE_RATE * max(left, 0.0))
+                fewer = f"fewer than the {digits:.0f} worked with" if had else "a larger δ"
+                raise PrecisionError(
+                    f"the profile of {self.count} runs: found laws whose moments do not fall, "
+                    f"so that a grid of losses gives about {had} digits, needed {fewer}",
+                    remedy="use conversion improved",
+                )
+            wanted = max(1, math.ceil((digits - _SPARED - known) / _MEAN_RATE))
+            steps *= 2 ** min(math.floor(left), _LEAP, wanted)
+
+    def _roughly(self, ask: Callable[[Grid], T], log_delta: float) -> Iterator[T]:
+        """What two grids give that mostly tell whether D(y) is below e^{log_delta}."""
+        need = self._need(log_delta, 3.0)
+        return (self._asked(ask, min(steps, self._finest), need) for steps in _TELLING)
+
+    def _asked(self, ask: Callable[[Grid], T], steps: int, need: int) -> T:
+        with progress(f"a grid of {steps:,} losses"):
+            grid = self._grid(steps, need)
+            with ctx.workprec(grid.work):
+                return ask(grid)
+
+    def _need(self, log_delta: float, digits: float) -> int:
+        need = math.ceil(digits * math.log(10) + _SPARE - log_delta + math.log(self.count))
+        return max(need, 1)
+
+    @property
+    def _finest(self) -> int:
+        """The most steps, as far as the grid that was made last tells."""
+        if not self._made:
+            return _FIRST
+        (steps, _), made = next(iter(self._made.items()))
+        most = _MOST_DEAR if self.runs.are_costly else _MOST
+        most = _MOST_OF_OUTCOMES if self.runs.are_atoms else most
+        return max(_FIRST, min(most, steps * _MOST_IN_ALL // made.width))
+
+    def order(self, y: float) -> float | None:
+        """About the order at which a moment bounds D(y) best, by the grid that was asked last."""
+        return next((grid.order(y) for grid in self._made.values()), None)
+
+    @property
+    def count(self) -> int:
+        """Of all runs."""
+        return self.runs.count
+
+    def _grid(self, steps: int, need: int) -> Grid:
+        """So many steps of the widest law, all but e^{−need} of each."""
+        if self.count > _MOST_RUNS:
+            raise PrecisionError(_REFUSED.format(self.count, f"{_MOST_RUNS:,}"))
+        if (steps, need) not in self._made:
+            bits = math.ceil(need / math.log(2)) + _SPARE_BITS
+            work = bits + 2 * _MOST_OF_OUTCOMES.bit_length()
+            with ctx.workprec(work):
+                every = (
+                    laws_of(part, k, self.runs.reverse, float(need), steps)
+                    for part, k in self.runs.runs
+                )
+                laws = list(itertools.chain(*every))
+            farthest = max(float(abs(end)) for law in laws for end in law.ends)
+            if not farthest <= FARTHEST:
+                raise PrecisionError(
+                    f"the profile of {self.count} runs: found losses beyond {FARTHEST:.0f} to lay "
+                    "a grid over, needed smaller ones",
+                    remedy="use conversion improved",
+                )
+            with ctx.workprec(work + math.ceil(2 * farthest / math.log(2))):
+                step = step_for(laws, steps)
+                spreads = tuple((law.laid(step), law.runs) for law in laws)
+            self._made = {(steps, need): Grid(spreads, need, bits, work)}
+        return self._made[steps, need]
+
+
+# --- many different parts
+#
+# An upper bound of the profile of many different parts: one grid for all, made finer in time.
+#
+# D is at most the profile of what is on the nodes, and what each law's profile falls short
+# (docs/proofs.md, section 45). Nothing is asked of each part beside all the others, as the grids do
+# that prove digits.
+
+_LEFT_OUT = 2.0**-20  # of δ, for all that is left out
+_MANY_SPARE_BITS = 20
+_MANY_FIRST = 1  # steps of a deviation of all runs, times the root of their number
+_FINER, _PASSES = (8, 4, 2), 6  # times; how often
+_WORTH = 2e-4  # of what is found, which a grid half as fine is then off by
+_SOME = 16  # runs, by which a deviation is told
+_MOST_NODES = 2**19
+_MANY_LOG_GUESS = -12.0  # of δ
+_DEEPEST = 40.0  # −log of the least δ that is above what floats lose
+_GROWN = 1 + 2.0**-20  # of masses that are rounded up in products
+_MANY_ROUND = 1.25  # times as long as it is thought to take
+_SHARE = 0.95  # of the time left
+
+
+@dataclass(frozen=True, eq=False)
+class UpperProfile:
+    """All runs on nodes `step` apart, for a δ of about e^{log_delta}."""
+
+    runs: DirectedRuns
+    step: float
+    log_delta: float
+
+    @cached_property
+    def bits(self) -> int:
+        """Of masses, at most 2^{−bits} of which are rounded up at each node."""
+        return _MANY_SPARE_BITS + math.ceil(self._nats / math.log(2))
+
+    @cached_property
+    def _nats(self) -> float:
+        """−log of what one law or one product leaves out."""
+        return math.log(4 * self.runs.count / _LEFT_OUT) - self.log_delta
+
+    @cached_property
+    def _laws(self) -> list[tuple[FloatLaw, int]]:
+        rare = math.exp(-self._nats)
+        found: list[tuple[FloatLaw, int]] = []
+        for part, k in self.runs.runs:
+            deadline.check()
+            found += laid(part, k, self.runs.reverse, self.step, rare)
+        return found
+
+    @cached_property
+    def _composed(self) -> tuple[Nodes, arb]:
+        """The law of all runs on the nodes, and what D may be above its profile."""
+        most = math.ceil(2.0**self.bits * math.exp(-self._nats))
+        products = Products(
+            self.bits, most, _MOST_NODES, "found too many nodes of a grid of losses"
+        )
+        every, first, short, mass = [], arb(0), arb(0), arb(1)
+        for law, k in self._laws:
+            deadline.check()
+            rising = [int(x) for x in np.ceil(np.ldexp(law.masses, self.bits)).tolist()]
+            every.append(products.power(Masses(0, rising, 0), k))
+            first += k * law.first
+            short += k * arb(law.short)
+            mass *= (arb(sum(rising)) / arb(2) ** self.bits).max(arb(1)) ** k
+        masses = products.of_many(every)
+        nodes = Nodes(
+            first + masses.first * arb(self.step), arb(self.step), masses.rising, self.bits
+        )
+        return nodes, mass * (short + _GROWN * arb(masses.cut) / arb(2) ** self.bits)
+
+    def value(self, y: arb) -> arb:
+        """An upper bound of D(y)."""
+        nodes, short = self._composed
+        return (nodes.profile(y) + short).min(arb(1))
+
+    def root(self, delta: Fraction) -> arb:
+        """An upper bound of the least y >= 0 with D(y) <= δ; ∞ where this proves none."""
+        goal = ball(delta)
+        if self.value(arb(0)) <= goal:
+            return arb(0)
+        found = bracket(self.value, goal)
+        return arb("inf") if found is None else enclosed(self.value, goal, found).upper()
+
+
+def epsilon_above(directions: list[DirectedRuns], delta: Fraction) -> arb:
+    """An upper bound of the largest ε(δ) of some runs, as near as there is time for."""
+    log_delta = log_float_of(lambda: ball(delta)) if delta else -math.inf
+    if log_delta < -_DEEPEST:
+        return arb("inf")
+    return _nearer(directions, lambda _: log_delta, lambda one: one.root(delta))
+
+
+def delta_above(directions: list[DirectedRuns], epsilon: Fraction) -> arb:
+    """An upper bound of the largest δ(ε) of some runs, as near as there is time for.
+
+    ∞ where a moment tells that it is below what floats lose.
+    """
+    if max(_log_delta_at_most(runs, float(epsilon)) for runs in directions) < -_DEEPEST:
+        return arb("inf")
+
+    def log_delta(known: arb) -> float:
+        return max(float(known.log()), -_DEEPEST) if known < 1 else _MANY_LOG_GUESS
+
+    return _nearer(directions, log_delta, lambda one: one.value(ball(epsilon)))
+
+
+def _nearer(
+    directions: list[DirectedRuns],
+    log_delta: Callable[[arb], float],
+    ask: Callable[[UpperProfile], arb],
+) -> arb:
+    """The largest that is asked of grids, that of the largest made finer while there is time.
+
+    `log_delta` is about log δ, by what is known so far.
+    """
+    step = _first_step(directions)
+    asked = [_Asked(runs, step, log_delta, ask) for runs in directions]
+    for one in asked:
+        one.ask_again(1)
+    in_time = deadline.within(_SHARE * deadline.remaining())
+    with suppress(deadline.OutOfTimeError, PrecisionError), in_time:
+        for _ in range(_PASSES * len(asked)):
+            largest = max(asked, key=lambda one: float(one.best))
+            if (finer := largest.finer()) == 1:
+                break
+            largest.ask_again(finer)
+    return BALL.maximum(*(one.best for one in asked))
+
+
+@dataclass(eq=False)
+class _Asked:
+    """What is known of some runs: the best, on how fine a grid, and how long it took."""
+
+    runs: DirectedRuns
+    step: float
+    log_delta: Callable[[arb], float]
+    ask: Callable[[UpperProfile], arb]
+    best: arb = field(default_factory=lambda: arb("inf"))
+    gained: arb = field(default_factory=lambda: arb("inf"))
+    took: float = 0.0
+    took_before: float = 0.0
+
+    def ask_again(self, finer: int) -> None:
+        """Of a grid with a step so much shorter."""
+        began, self.step = time.thread_time(), self.step / finer
+        one = UpperProfile(self.runs, self.step, self.log_delta(self.best))
+        with ctx.workprec(2 * one.bits + 64):
+            found = self.ask(one)
+        self.gained, self.best = self.best - found, self.best.min(found)
+        self.took_before, self.took = self.took, time.thread_time() - began
+
+    def finer(self) -> int:
+        """How much finer a grid may be in the time left; 1 where it is not worth it.
+
+        The time of a pass has a part for the runs alone, so the second one is just begun.
+        """
+        if not self.gained > _WORTH * self.best:
+            return 1
+        grown = max(self.took - self.took_before, 0.0) if self.took_before else 0.0
+        fit = (n for n in _FINER if _MANY_ROUND * (self.took + n * grown) <= deadline.remaining())
+        return next(fit, 1)
+
+
+def _log_delta_at_most(runs: DirectedRuns, epsilon: float) -> float:
+    """About what a moment proves; ∞ where none is had."""
+    with suppress(PrecisionError, LimitError):
+        return runs.moments.log_delta(epsilon)
+    return math.inf
+
+
+def _first_step(directions: list[DirectedRuns]) -> float:
+    """A power of two: a spread loss is about as far off as a step, that of n runs √n times it.
+
+    By the direction whose loss is spread the most: of another one no more is asked than that it is
+    no larger, and where it is, its own grid is made finer.
+    """
+    steps = _MANY_FIRST * math.sqrt(max(runs.count for runs in directions))
+    return 2.0 ** math.floor(math.log2(max(map(_deviation, directions)) / steps))
+
+
+def _deviation(runs: DirectedRuns) -> float:
+    """About that of the loss of all runs, by some of them; float64."""
+    some = runs.runs[:: -(-len(runs.runs) // _SOME)]
+    order = np.array([0.0 if runs.reverse else 1.0])
+    variance = sum(k * float(part.float_moments(order)[1][0]) for part, k in some)
+    scale = math.sqrt(variance * len(runs.runs) / len(some))
+    return scale if 0 < scale < math.inf else 1.0

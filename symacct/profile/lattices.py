@@ -1,0 +1,132 @@
+"""Closed forms of noise on whole numbers."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING
+
+from flint import arb, ctx
+
+from symacct.analysis.series import log_theta_ratio
+from symacct.kernel import limits
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import ends_of, floor
+from symacct.kernel.sums.balls import ball, up_to, within
+from symacct.mechanisms import DiscreteGaussian
+from symacct.profile.losses.finite import multinomial_laws
+from symacct.profile.part import Runs
+from symacct.profile.roots import Value
+
+if TYPE_CHECKING:
+    from symacct.profile.losses.integer_noise import IntegerLoss
+
+
+# --- discrete Gaussian noise
+#
+# D(y) of several runs of discrete Gaussian noise: their losses add up on one lattice.
+
+_SPARE = 12.0  # nats
+_SPARE_BITS = 32
+
+
+def discrete_gaussian_form(runs: Runs) -> Value | None:
+    """D of runs of discrete Gaussian noise that is not sampled; alike both ways."""
+    if len(runs) > 1 or (noise := runs[0][0].discrete_gaussian) is None:
+        return None
+    return partial(several_runs, noise, runs[0][1])
+
+
+def several_runs(noise: DiscreteGaussian, runs: int, y: arb) -> arb:
+    """P(S > s) − e^y Q(S > s), S the sum of the outputs, s where its loss (2SΔ−kΔ²)/(2σ²) is y.
+
+    The largest over the two s next to that, where balls do not decide which it is.
+    """
+    sigma, size = BALL.number(noise.sigma), noise.sensitivity
+    at = y * sigma**2 / size + arb(runs * size) / 2
+    least, most = (floor(end) + 1 for end in ends_of(at))
+    values = (
+        upper_tail(sigma, runs, s - runs * size) - y.exp() * upper_tail(sigma, runs, s)
+        for s in {least, most}
+    )
+    return BALL.maximum(*values)
+
+
+def upper_tail(sigma: arb, runs: int, s: int) -> arb:
+    """P(S >= s) for the sum S of so many discrete Gaussians, by a finite Fourier sum.
+
+    With the period N = 2X+1 that of s <= r <= X is (1/N) Σ_j φ(2πj/N)^k Σ_r cos(2πjr/N), φ their
+    characteristic function; what has another place modulo N, and what lies beyond X, are three
+    tails, each at most e^{−(X+1)²/(2kσ²)} since φ(−it) <= e^{σ²t²/2}.
+    """
+    if s <= 0:
+        return 1 - upper_tail(sigma, runs, 1 - s)
+    spread = float(sigma) * math.sqrt(runs)
+    need = ctx.prec * math.log(2) + (s / spread) ** 2 / 2 + _SPARE
+    last = math.ceil(spread * math.sqrt(2 * need)) + s
+    bits = math.ceil(need / math.log(2)) + last.bit_length() + _SPARE_BITS
+    with ctx.workprec(bits):
+        kept = _within_a_period(sigma, runs, s, last)
+        beyond = (-(arb(last + 1) ** 2) / (2 * runs * sigma**2)).exp()
+        kept += within(3 * beyond)
+    return +kept
+
+
+def _within_a_period(sigma: arb, runs: int, s: int, last: int) -> arb:
+    """(1/N) Σ_{|j| <= (N−1)/2} φ(2πj/N)^k Σ_{r=s}^{last} cos(2πjr/N), N = 2·last + 1.
+
+    By Poisson's sum φ(2πx) = Θ̂(x)/Θ̂(0) for the deviation 1/(2πσ), which falls up to x = ½: once
+    it is small, so is the rest.
+    """
+    period, width, dual = 2 * last + 1, last + 1 - s, 1 / (2 * arb.pi() * sigma)
+    total, small = arb(width), arb(2) ** -ctx.prec
+    for j in range(1, last + 1):
+        limits.check("order", j, "nodes of the sum of discrete Gaussians")
+        power = (-runs * log_theta_ratio(dual, Fraction(j, period))).exp()
+        if power < small:
+            total += within(power * width * period)
+            break
+        x = ball(Fraction(j, period))
+        wave = (x * width).sin_pi() * (x * (s + last)).cos_pi() / x.sin_pi()
+        total += 2 * power * wave
+    return total / period
+
+
+# --- noise on whole numbers
+#
+# D(y) of few runs of noise on whole numbers: a sum over all of their outcomes that count.
+
+if TYPE_CHECKING:
+    IntegerRuns = tuple[tuple[IntegerLoss, int], ...]
+
+_RUNS, _OUTCOMES = 4, 20_000  # of all runs, up to which a sum is sooner had than a grid
+_USUAL = 100.0  # nats, for the number of outcomes
+
+
+def integer_form(runs: IntegerRuns, reverse: bool) -> Value | None:
+    """D of noise on whole numbers, if its outcomes are few."""
+    if sum(k for _, k in runs) > _RUNS:
+        return None
+    own = ((len(part.noise.outcomes(0.0, 1.0, _USUAL)), k) for part, k in runs)
+    is_short = math.prod(math.comb(n + k - 1, k) for n, k in own) <= _OUTCOMES
+    return partial(_profile, runs, reverse) if is_short else None
+
+
+def _profile(runs: IntegerRuns, reverse: bool, y: arb) -> arb:
+    """Σ (p − e^y q)₊ over the outcomes of all runs that count; the others have less P-mass."""
+    every, left_out = _every(runs, reverse, ctx.prec)
+    grown, zero = y.exp(), arb(0)
+    return sum(((p - grown * q).max(zero) for p, q in every), up_to(left_out))
+
+
+@lru_cache(8)
+def _every(runs: IntegerRuns, reverse: bool, bits: int) -> tuple[list[tuple[arb, arb]], arb]:
+    """(p, q) of every combination, for every y at this precision, and what is left out."""
+    found, left_out = [(arb(1), arb(1))], arb(0)
+    for part, k in runs:
+        known, rest = part.known(reverse, bits * math.log(2))
+        left_out += k * rest
+        own = multinomial_laws([(p, q) for p, q, _ in known], k)
+        found = [(p * u, q * v) for p, q in found for u, v in own]
+    return found, left_out

@@ -1,0 +1,98 @@
+"""The pair that dominates all mechanisms of bounded range ε: losses on [−ε, ε], P ∝ e^{ℓ/2}.
+
+Its profile is the largest one of all of them, (e^{ε/2} − e^{y/2})²/(e^ε − 1) for |y| <= ε
+(docs/proofs.md, section 24).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Self
+
+from flint import arb, ctx
+
+from symacct.kernel import symbols
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.claims import Proof
+from symacct.kernel.exact import Exact, exact, expression, sympy
+from symacct.laws.density import Density
+from symacct.mechanisms.pair import Overlap
+from symacct.profile.losses.density import DensityLoss, DensityPair
+from symacct.profile.proofs import BOUNDED_RANGE
+from symacct.profile.roots import Value
+from symacct.profile.written_laws import Write, WrittenLaws
+
+_BITS_A_RUN = 3  # that an alternating sum over so many runs loses, about
+_RUNS = 100  # of which the sum is asked
+
+
+@dataclass(frozen=True)
+class BoundedRange(DensityLoss):
+    """The pair for ε = `pure`, its loss over ε on [−1, 1]."""
+
+    pure: Exact
+
+    symmetric = True
+    proof = BOUNDED_RANGE
+
+    @classmethod
+    def form_of_runs(
+        cls, runs: Sequence[tuple[Self, int]], reverse: bool
+    ) -> tuple[Value, Proof] | None:
+        """Of few runs of one, for the digits that their sum loses; alike both ways."""
+        (part, count), *more = runs
+        if more or count > _RUNS:
+            return None
+        return partial(several_runs, part.pure, count), BOUNDED_RANGE
+
+    def in_latex(self, write: Write) -> WrittenLaws:
+        half, pure = expression(self.pure) / 2, write(self.pure)
+        total = write(exact(2 * (sympy.exp(half) - sympy.exp(-half))))
+        P, Q = (rf"e^{{{sign}x/2}} / ({total}) \, dx" for sign in ("", "-"))  # noqa: N806
+        return WrittenLaws(P, Q, (rf"(for $-{pure} \leq x \leq {pure}$)",))
+
+    def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        return several_runs(self.pure, 1, y)
+
+    def largest(self, reverse: bool) -> arb:
+        return BALL.number(self.pure)
+
+    def exact_largest(self, reverse: bool) -> Exact | None:
+        return self.pure
+
+
+@lru_cache(64)
+def bounded_range(pure: Exact) -> BoundedRange:
+    """The pair for this ε."""
+    half = expression(pure) * symbols.x / 2
+    P, Q = (Density(sympy.exp(log), (-1, 1), "any") for log in (half, -half))  # noqa: N806
+    return BoundedRange(DensityPair(Overlap(P, Q)), pure)
+
+
+def several_runs(pure: Exact, runs: int, y: arb) -> arb:
+    """D(y) = Σ_j (−1)^j C(k,j) G(b_j) / (4 sinh(ε/2))^k over b_j = (k−2j)ε > y, where
+
+    G(b) = ∫_y^b (b−L)^{k−1}/(k−1)! (e^{L/2} − e^{y−L/2}) dL: the law of the sum of k losses is
+    that of k uniform ones, tilted.
+    """
+    with ctx.workprec(ctx.prec + _BITS_A_RUN * runs):
+        size, total = BALL.number(pure), arb(0)
+        for j in range(runs + 1):
+            end = (runs - 2 * j) * size
+            width = (end - y).max(arb(0))  # 0 gives 0, and so may be where balls can't decide
+            if width == 0:
+                break
+            share = (-1) ** j * arb(runs).bin(j)
+            total += share * _beyond(end, width, y, runs)
+        found = total / (4 * (size / 2).sinh()) ** runs
+    return (+found).max(arb(0))
+
+
+def _beyond(end: arb, width: arb, y: arb, runs: int) -> arb:
+    """G(b), w = b − y: w^k/k! (e^{b/2} M(k, k+1, −w/2) − e^{y−b/2} M(k, k+1, w/2))"""
+    falling, rising = ((sign * width / 2).hypgeom_1f1(arb(runs), arb(runs + 1)) for sign in (-1, 1))
+    return (
+        width**runs / arb(runs).fac() * ((end / 2).exp() * falling - (y - end / 2).exp() * rising)
+    )

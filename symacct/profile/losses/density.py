@@ -1,0 +1,878 @@
+"""The privacy loss of two densities."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from flint import acb, arb, ctx
+
+from symacct.analysis.densities import Side, doublings, integrate, largest_log_ratio
+from symacct.analysis.jets import ComplexBalls, Evaluator, Jet, JetsOfBalls
+from symacct.kernel import deadline, limits
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import float_above
+from symacct.kernel.errors import LimitError, PrecisionError
+from symacct.kernel.exact import INFINITY, Exact, sympy
+from symacct.kernel.memory import cached_property
+from symacct.kernel.sums.balls import ball, legendre, up_to, within
+from symacct.laws.law import Law
+from symacct.mechanisms.pair import Overlap
+from symacct.profile.losses.summed import Sample, SummedLoss
+from symacct.profile.part import Floats, OrderLine, Part
+from symacct.profile.proofs import DENSITIES
+from symacct.profile.roots import enclosed
+from symacct.profile.sums import End
+from symacct.profile.written_laws import Write, WrittenLaws, mixed
+
+# --- charts
+#
+# Two densities on the line, the second sampled into the first, by pieces on which they are smooth.
+#
+# On each piece a variable u runs over an interval: the distance T from one end of it, or log T far
+# out and next to where a density is singular. log q there is that of the density of u.
+
+_BEND = 64  # from this T on its logarithm is the variable
+
+
+Ends = tuple[tuple[float, float], ...]
+
+
+class ChartLogs(NamedTuple):
+    """log q and the loss log(m/q), m = (1−γ)q + γp, each with its derivative."""
+
+    q: Jet
+    loss: Jet
+
+
+@dataclass(frozen=True)
+class Chart:
+    """u on one side of a piece, T from `nearest` to `farthest`."""
+
+    pair: DensityPair
+    side: Side
+    of_logarithm: bool
+    nearest: Fraction
+    farthest: Fraction
+
+    @property
+    def low(self) -> arb:
+        """The least u, at flint's current precision."""
+        return self._place(self.nearest)
+
+    @property
+    def high(self) -> arb:
+        """The largest."""
+        return self._place(self.farthest)
+
+    def _place(self, distance: Fraction) -> arb:
+        return ball(distance).log() if self.of_logarithm else ball(distance)
+
+    @cached_property
+    def _evaluators(self) -> list[Evaluator]:
+        found = self.side.evaluators_for(None, self.of_logarithm)[:3]
+        return [one for one in found if one is not None]  # both densities are positive
+
+    def logs(self, u: acb, analytic: bool = False) -> ChartLogs:
+        """At u; not finite where they are not known to be analytic, if `analytic`."""
+        return self._logs(Jet(ComplexBalls(analytic), u, acb(1)))
+
+    def logs_with_curvature(self, u: acb) -> ChartLogs:
+        """At u, as jets whose values and slopes are jets: with second derivatives."""
+        sort = JetsOfBalls()
+        return self._logs(Jet(sort, Jet(sort.balls, u, acb(1)), sort.number(1)))
+
+    def loss(self, u: acb) -> Jet:
+        """The loss at u, alone."""
+        return self._loss(Jet(ComplexBalls(), u, acb(1)))
+
+    def _logs(self, x: Jet) -> ChartLogs:
+        log_q, shift_q = self._evaluators[1], self.pair.shifts()[1]
+        return ChartLogs(log_q(x) - x.sort.constant(shift_q), self._loss(x))
+
+    def _loss(self, x: Jet) -> Jet:
+        shift_p, shift_q = self.pair.shifts()
+        return self._mixed(self._evaluators[2](x) + x.sort.constant(shift_q - shift_p))
+
+    def _mixed(self, ratio: Jet) -> Jet:
+        """log(1−γ+γe^ratio), the larger part in front."""
+        gamma, sort = self.pair.gamma, ratio.sort
+        if gamma == 1:
+            return ratio
+        lead = ratio + sort.constant(BALL.number(gamma).log())
+        rest = sort.constant(BALL.number(1 - gamma).log())
+        if not sort.leads(lead.value, rest.value):
+            lead, rest = rest, lead
+        mixed: Jet = lead + (sort.constant(arb(1)) + (rest - lead).exp()).log()
+        return mixed
+
+    def densities(self, u: acb, analytic: bool = False) -> tuple[Jet, Jet]:
+        """log p and log q."""
+        x = Jet(ComplexBalls(analytic), u, acb(1))
+        found = [log(x) for log in self._evaluators[:2]]
+        shifted = zip(found, self.pair.shifts(), strict=True)
+        p, q = (Jet(x.sort, log.value - shift, log.slope) for log, shift in shifted)
+        return p, q
+
+    def logs_over(self, u: acb) -> list[acb]:
+        """log q and the loss over the ball u, in mean value form where that is narrower."""
+        return mean_values(self.logs, u)
+
+
+def mean_values(logs: Callable[[acb, bool], Iterable[Jet]], u: acb) -> list[acb]:
+    """Functions over the ball u, not finite where they are not known to be analytic."""
+    middle = acb(u.real.mid(), u.imag.mid())
+    values = []
+    for over, centre in zip(logs(u, True), logs(middle, False), strict=True):
+        mean = centre.value + over.slope * (u - middle)
+        narrow = mean.is_finite() and mean.real.rad() < over.value.real.rad()
+        values.append(mean if narrow and over.value.is_finite() else over.value)
+    return values
+
+
+@dataclass(frozen=True)
+class DensityPair:
+    """(1−γ)Q + γP against Q, of two densities that are positive on the same set."""
+
+    overlap: Overlap
+    gamma: Exact = Fraction(1)
+
+    @property
+    def sides(self) -> list[Side]:
+        """The halves of the pieces."""
+        return self.overlap.sides
+
+    def shifts(self) -> tuple[arb, arb]:
+        """The logarithms of the integrals of both kernels, to flint's current precision at least.
+
+        Those known to more bits serve: an integral costs seconds where it has hundreds.
+        """
+        known = self._shifts
+        enough = [bits for bits in known if bits >= ctx.prec]
+        if not enough:
+            known[ctx.prec] = self.overlap.log_totals(BALL)
+            return known[ctx.prec]
+        return known[min(enough)]
+
+    @cached_property
+    def _shifts(self) -> dict[int, tuple[arb, arb]]:
+        return {}
+
+    @cached_property
+    def exchanged(self) -> DensityPair:
+        """The two densities exchanged, at the rate 1."""
+        return DensityPair(Overlap(self.overlap.Q, self.overlap.P))
+
+    def charts(self, ends: Ends) -> tuple[list[Chart], arb]:
+        """Charts beyond which at either end ∫ q(m/q)^a is below e^{log_tail}, for each of `ends`.
+
+        a bound of what is beyond all of them.
+        """
+        found, left_out = [], arb(0)
+        for side in self.sides:
+            if side.is_regular:
+                found.append(Chart(self, side, False, Fraction(0), Fraction(side.extent)))
+                continue
+            start = self._cut(side, ends)
+            left_out += sum((self._tail(side, a, ball(start)) for a, _ in ends), arb(0))
+            found.extend(self._up_to(side, start))
+        return found, left_out
+
+    def _up_to(self, side: Side, start: Fraction) -> Iterator[Chart]:
+        if not side.is_infinite:
+            yield Chart(self, side, True, 1 / start, Fraction(side.extent))
+            return
+        bend = min(start, Fraction(_BEND))
+        yield Chart(self, side, False, Fraction(0), bend)
+        if start > bend:
+            yield Chart(self, side, True, bend, start)
+
+    def _cut(self, side: Side, ends: Ends) -> Fraction:
+        least = 1 if side.is_infinite else max(1, math.ceil(2 / side.extent))
+        for doubling in doublings(least.bit_length()):
+            start = arb(2) ** doubling
+            if all(self._tail(side, a, start) < arb(log_tail).exp() for a, log_tail in ends):
+                return Fraction(2) ** doubling
+        raise PrecisionError(
+            f"the exact profile: found no bound of the moment at order {ends[0][0]:.6g} that "
+            "falls fast enough at an end, needed one"
+        )
+
+    def _tail(self, side: Side, a: float, start: arb) -> arb:
+        """∫ q(m/q)^a beyond: (1−γ)q + γp^a q^{1−a} for a >= 1, (1−γ)^a q for a <= 0, γ < 1,
+
+        (1−γ)^a q + γ^a p^a q^{1−a} between.
+        """
+        order, gamma = Fraction(a), BALL.number(self.gamma)
+        rest = 1 - gamma
+        if self.gamma == 1:
+            bounds = [(arb(1), order, 1 - order)]
+        elif a <= 0:
+            bounds = [(rest ** arb(a), Fraction(0), Fraction(1))]
+        else:
+            power = arb(min(a, 1.0))
+            bounds = [
+                (rest**power, Fraction(0), Fraction(1)),
+                (gamma**power, order, 1 - order),
+            ]
+        shift_p, shift_q = self.shifts()
+        total = arb(0)
+        for coefficient, b, c in bounds:
+            scale = (-ball(b) * shift_p - ball(c) * shift_q).exp()
+            total += coefficient * scale * side.tail(side.blend(b, c), start)
+        return total
+
+
+# --- crossings
+#
+# One run of a pair of densities: H_a(P‖Q) = ∫(p − aq)₊ between the places where p = aq.
+
+_SPARE_BITS = 30  # of those asked for, for what cancels
+
+
+def hockey_stick(pair: DensityPair, y: arb, reverse: bool) -> arb:
+    """H_{e^y}((1−γ)Q + γP‖Q), or with the laws exchanged, from that of P and Q alone.
+
+    γH_b(P‖Q) with b = (e^y−1+γ)/γ; exchanged (1−e^y(1−γ))H_c(Q‖P), c = γe^y/(1−e^y(1−γ)).
+    """
+    gamma, grown = BALL.number(pair.gamma), y.exp()
+    scale = 1 - grown * (1 - gamma) if reverse else y.expm1() + gamma
+    if not scale > 0:
+        beyond = arb(0) if reverse else -y.expm1()
+        return beyond if scale <= 0 else arb("0.5 +/- 0.5")
+    if reverse:
+        return scale * _surplus(pair.exchanged, (gamma * grown / scale).log())
+    return gamma * _surplus(DensityPair(pair.overlap), (scale / gamma).log())
+
+
+def _surplus(pair: DensityPair, y: arb) -> arb:
+    """∫(p − e^y q)₊, at most ∫p beyond the charts."""
+    tolerance = arb(2) ** (_SPARE_BITS - ctx.prec)
+    charts, left_out = pair.charts(((1.0, float(tolerance.log().mid())),))
+    total = up_to(left_out)
+    for chart in charts:
+        for low, high in _positive(chart, y, chart.low, chart.high, 0):
+            total += _between(chart, y, low, high, tolerance)
+    return total
+
+
+def _between(chart: Chart, y: arb, low: arb, high: arb, tolerance: arb) -> arb:
+    """∫(p − e^y q) from one exact point to another.
+
+    What is left next to them is at most as long as their radii, times e^y q times how far p is from
+    e^y q there.
+    """
+
+    def surplus(u: acb, analytic: bool) -> acb:
+        if analytic:
+            log_p, log_q = mean_values(chart.densities, u)
+        else:
+            log_p, log_q = (jet.value for jet in chart.densities(u))
+        return log_p.exp() - (log_q + y).exp()
+
+    value = integrate(surplus, low.mid(), high.mid(), tolerance)
+    for end in (low, high):
+        value += within(end.rad() * abs(surplus(acb(end), False)))
+    return value
+
+
+def _positive(chart: Chart, y: arb, low: arb, high: arb, depth: int) -> Iterator[tuple[arb, arb]]:
+    """The intervals on which log(p/q) > y; what is not decided is an end of its own radius."""
+    loss = chart.logs(acb(low.union(high))).loss
+    value, slope = loss.value.real - y, loss.slope.real
+    if value > 0:
+        yield low, high
+    elif value < 0:
+        return
+    elif slope > 0 or slope < 0:
+        yield from _monotone(chart, y, low, high, bool(slope > 0))
+    elif depth >= ctx.prec:
+        yield low.union(high), low.union(high)
+    else:
+        middle = ((low + high) / 2).mid()
+        yield from _positive(chart, y, low, middle, depth + 1)
+        yield from _positive(chart, y, middle, high, depth + 1)
+
+
+def _monotone(chart: Chart, y: arb, low: arb, high: arb, rises: bool) -> Iterator[tuple[arb, arb]]:
+    """Of an interval on which the loss is monotone."""
+    first, last = (_side(chart, y, end) for end in (low, high))
+    if first == last == 1:
+        yield low, high
+    elif not first == last == -1:
+        sign = 1 if rises else -1
+
+        def falling(u: arb) -> arb:
+            ratio: arb = (sign * (y - chart.loss(acb(u)).value.real)).exp()
+            return ratio
+
+        place = enclosed(falling, arb(1), (low, high))
+        yield (place, high) if rises else (low, place)
+
+
+def _side(chart: Chart, y: arb, u: arb) -> int:
+    """1 where the loss is above y, −1 where it is below, 0 where balls can't decide it."""
+    value = chart.loss(acb(u)).value.real - y
+    return 1 if value > 0 else -1 if value < 0 else 0
+
+
+# --- monotone mixtures
+#
+# One run of normal laws mixed to the right of one of them: the loss rises with the outcome.
+#
+# M = (1−γ)Q + γP over Q is R(x) = Σ w e^{dx − d²/2}, d >= 0 the distances in deviations: what is
+# above a loss is a half-line, and D a difference of normal tails (docs/proofs.md, section 29).
+
+_STEP, _REACH = 1 / 16, 12.0  # of a grid for steering, in deviations
+
+
+@dataclass(frozen=True)
+class MonotoneMixture:
+    """The weight w of Q itself, and (w, d) of the normal laws to the right of it."""
+
+    own: arb
+    others: list[tuple[arb, arb]]
+
+    def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        """M(x > t) − e^y Q(x > t), R(t) = e^y; Q(x < t) − e^y M(x < t), R(t) = e^{−y}."""
+        loss, sign = (-y, -1) if reverse else (y, 1)
+        above = loss.exp() - self.own
+        if not above > 0:  # R is never below `own`
+            off = up_to(above.max(arb(0)) * (1 + y.exp()))
+            return off if reverse else off - y.expm1()
+        at = self._threshold(loss)
+        tails = [(self.own, arb(0)), *self.others]
+        mixed = sum((w * _tail(sign * (at - d)) for w, d in tails), arb(0))
+        q = _tail(sign * at)
+        found: arb = q - y.exp() * mixed if reverse else mixed - y.exp() * q
+        return found.max(arb(0))
+
+    def floats(self, least: float, most: float) -> tuple[Floats, Floats]:
+        """log of Q's masses, and the losses, on an even grid for orders between; float64."""
+        tails = [(self.own, arb(0)), *self.others] if self.own > 0 else self.others
+        logs = np.array([float(w.log()) for w, _ in tails])[:, None]
+        apart = np.array([float(d) for _, d in tails])[:, None]
+        first, last = apart.max() * min(least, 0.0) - _REACH, apart.max() * max(most, 0.0) + _REACH
+        limits.check("order", math.ceil((last - first) / _STEP), "nodes of a mixture")
+        x = np.arange(first, last, _STEP)
+        losses = np.logaddexp.reduce(logs + apart * (x - apart / 2))
+        return math.log(_STEP / math.sqrt(2 * math.pi)) - x**2 / 2, losses
+
+    def largest(self, reverse: bool) -> arb:
+        """∞, and on the other side −log w of Q itself, far to the left."""
+        return -self.own.log() if reverse and self.own > 0 else arb("inf")
+
+    def _threshold(self, loss: arb) -> arb:
+        """Where log R is the loss: before one term alone is as much, after all are little."""
+        ends = [(loss - w.log() + d**2 / 2) / d for w, d in self.others]
+        each = ((loss.exp() - self.own) / len(ends) / loss.exp()).log()
+        lows = [end + each / d for end, (_, d) in zip(ends, self.others, strict=True)]
+        low, high = BALL.minimum(*lows) - 1, BALL.minimum(*ends) + 1
+        return enclosed(lambda x: loss.exp() / self._ratio(x), arb(1), (low.mid(), high.mid()))
+
+    def _ratio(self, x: arb) -> arb:
+        return sum((w * (d * x - d**2 / 2).exp() for w, d in self.others), self.own)
+
+
+def monotone_mixture(pair: DensityPair) -> MonotoneMixture | None:
+    """At flint's current precision, mirrored where all lie to the left; None for other pairs."""
+    parts = pair.overlap.normal_parts
+    if parts is None:
+        return None
+    p, q = parts
+    apart = [mean - q.means[0] for mean in p.means]
+    if p.variance != q.variance or len(q.means) > 1 or min(apart) < 0 < max(apart):
+        return None
+    gamma, deviation = BALL.number(pair.gamma), BALL.number(p.variance).sqrt()
+    own, others = 1 - gamma, []
+    for weight, distance in zip(p.weights, apart, strict=True):
+        share = gamma * BALL.number(weight)
+        if distance == 0:
+            own += share
+        else:
+            others.append((share, BALL.number(abs(distance)) / deviation))
+    return MonotoneMixture(own, others) if others else None
+
+
+def _tail(x: arb) -> arb:
+    """Of N(0, 1), beyond x."""
+    found: arb = (x / arb(2).sqrt()).erfc() / 2
+    return found
+
+
+# --- bounds by parts
+#
+# |F(a+it)| <= A + C/t for a pair of densities, by parts wherever the loss is not level.
+#
+# With g = q(m/q)^a and ψ = g/L′, the density of the tilted loss, ∫ge^{itL} is
+# ([ψe^{itL}] − ∫ψ′e^{itL})/(it) where L′ is not 0; next to where it is, A has all of ∫g
+# (docs/proofs.md, section 16).
+
+_EVEN = 2.0**-7  # of ψ is what it may vary by on a cell where it is not known to be monotone
+_LEVEL = 1 / 16  # of g is how far off it may be on a cell where the loss is level
+_LITTLE = 2.0**-10  # of F(a) is what may vary besides
+_LEAST = 2.0**-24  # of F(a), which a cell need not be halved for
+_MOST_CELLS = 4000
+_TIMES = [2.0**j for j in range(20)]
+
+
+class ChartInterval(NamedTuple):
+    """An interval of a chart; bounds of ∫g and, ∞ where that is not told, of ∫|ψ′|."""
+
+    chart: Chart
+    low: arb
+    high: arb
+    mass: arb
+    variation: arb
+
+
+def ends(charts: list[Chart], a: float, left_out: arb, moment: arb) -> list[End]:
+    """(A, C), each good at some t; F(a), about, says what matters."""
+    cells = _cells(charts, a, moment)
+    found = []
+    for t in _TIMES:
+        is_told = [cell.variation < t * cell.mass for cell in cells]
+        rest = (cell.mass for cell, told in zip(cells, is_told, strict=True) if not told)
+        apart, falling = _falling(cells, is_told, a)
+        found.append((sum(rest, left_out + apart), falling))
+    return found
+
+
+def _cells(charts: list[Chart], a: float, moment: arb) -> list[ChartInterval]:
+    """Halved until ψ is told on each, or hardly anything is on it."""
+    pending = [(chart, chart.low, chart.high) for chart in reversed(charts)]
+    found: list[ChartInterval] = []
+    while pending:
+        deadline.check()
+        chart, low, high = pending.pop()
+        cell, is_told = _cell(chart, a, low, high, moment * _LITTLE)
+        if is_told or cell.mass < moment * _LEAST or len(found) + len(pending) > _MOST_CELLS:
+            found.append(cell)
+        else:
+            middle = ((low + high) / 2).mid()
+            pending += [(chart, middle, high), (chart, low, middle)]
+    return found
+
+
+def _cell(chart: Chart, a: float, low: arb, high: arb, little: arb) -> tuple[ChartInterval, bool]:
+    """An interval, and would its halves tell little more? ψ′ = ψ((log q)′ + aL′ − L″/L′)."""
+    log_q, loss = chart.logs_with_curvature(acb(low.union(high)))
+    g = (log_q.value.value + arb(a) * loss.value.value).real.exp()
+    width, slope = high - low, loss.slope.value.real
+    mass = (width * g).upper()
+    if not (slope > 0 or slope < 0):
+        is_settled = slope == 0 and g.rad() < _LEVEL * g
+        return ChartInterval(chart, low, high, mass, arb("inf")), bool(is_settled)
+    steep = (log_q.slope.value.real + arb(a) * slope) - loss.slope.slope.real / slope
+    if steep > 0 or steep < 0:
+        change = abs(_psi(chart, a, high) - _psi(chart, a, low))
+        return ChartInterval(chart, low, high, mass, change), True
+    psi = g / abs(slope)
+    variation = (width * psi * abs(steep)).upper()
+    is_even = variation < _EVEN * psi or variation < little
+    return ChartInterval(chart, low, high, mass, variation), bool(is_even)
+
+
+def _falling(cells: list[ChartInterval], is_told: list[bool], a: float) -> tuple[arb, arb]:
+    """The bound C: ∫|ψ′| where that is told, and |ψ| at both ends of each stretch of it.
+
+    Before it, what the bound A has for joints of two charts.
+    """
+    total, joints = arb(0), defaultdict[tuple[object, ...], list[tuple[arb, arb]]](list)
+    told = zip(cells, is_told, strict=True)
+    for _, same in itertools.groupby(told, key=lambda one: id(one[0].chart)):
+        own, was_told = list(same), False
+        chart = own[0][0].chart
+        for i, (cell, is_one) in enumerate(own):
+            if is_one:
+                total += cell.variation
+            if is_one != was_told:
+                if i == 0:
+                    joints[_joint(chart, False)].append(_end(chart, a, cell.low, -1))
+                else:
+                    total += abs(_psi(chart, a, cell.low))
+            was_told = is_one
+        if was_told:
+            joints[_joint(chart, True)].append(_end(chart, a, own[-1][0].high, 1))
+    shares = [_joined(each) for each in joints.values()]
+    return sum((x for x, _ in shares), arb(0)), total + sum((x for _, x in shares), arb(0))
+
+
+def _joined(brackets: list[tuple[arb, arb]]) -> tuple[arb, arb]:
+    """Of both brackets ±ψe^{itL} at a place the shares in A and C.
+
+    |xe^{itL} + ye^{itM}| <= |x + y| + |y||e^{it(L−M)} − 1|: where balls don't tell L and M apart
+    the second is little for each unit of t.
+    """
+    if len(brackets) == 2:
+        (x, loss), (y, other) = brackets
+        if loss.overlaps(other):
+            return abs(y) * abs(loss - other), abs(x + y)
+    return arb(0), sum((abs(x) for x, _ in brackets), arb(0))
+
+
+def _psi(chart: Chart, a: float, u: arb) -> arb:
+    log_q, loss = chart.logs(acb(u))
+    value: arb = (log_q.value + arb(a) * loss.value).real.exp() / loss.slope.real
+    return value
+
+
+def _end(chart: Chart, a: float, u: arb, sign: int) -> tuple[arb, arb]:
+    """±ψ at an end of a chart, and L there."""
+    return sign * _psi(chart, a, u), chart.logs(acb(u)).loss.value.real
+
+
+def _joint(chart: Chart, is_far: bool) -> tuple[object, ...]:
+    """An end of a chart, one for both charts that end there; a piece's halves lie in turn."""
+    side, sides = chart.side, chart.pair.sides
+    i = next(i for i, one in enumerate(sides) if one is side)
+    distance = chart.farthest if is_far else chart.nearest
+    if distance == (0 if side.is_infinite else side.extent):
+        return "middle", i // 2
+    return ("cut", (i + 1) // 2) if distance == 0 else ("within", i, distance)
+
+
+# --- the loss
+#
+# Pairs of densities on the line, sampled or not: moments by Gauss's rule on charts.
+#
+# F(z) = ∫ q(m/q)^z, m = (1−γ)q + γp (docs/proofs.md, section 16).
+
+_BOUND_BITS = 64
+RHO = 2.5  # half-axes' sum of a panel's ellipse
+_AXES = (RHO + 1 / RHO) / 2, (RHO - 1 / RHO) / 2
+_ARCS = 8  # of half of it
+_GROWTH = 48.0  # nats of what is integrated, in the ellipse of a panel, else it is halved
+_MOST_PANELS = 1500
+_NEAR = 2.0**-10  # t that nothing has fallen at
+_FALLEN = 1.0  # nats, of which F by parts is told well enough
+_STEER_NEED = 20.0
+_SPARE = 6.0
+_NOTHING = -1e9  # log of it
+_STEP_OF_REACH = 16  # beyond which orders are told apart coarsely
+
+
+@dataclass(frozen=True)
+class Panel:
+    """An interval of a chart; log of a bound of the integrand in its ellipse, over its size."""
+
+    chart: Chart
+    low: arb
+    high: arb
+    log_most: float
+
+    def nodes(self, need: float) -> int:
+        """How many Gauss's rule takes for an error of e^{−need} of the integral, about."""
+        half = float(((self.high - self.low) / 2).mid())
+        drop = self.log_most + math.log(5 * half / (1 - RHO**-2)) + need
+        return max(2, math.ceil(drop / (2 * math.log(RHO))))
+
+    @property
+    def ends(self) -> tuple[arb, arb]:
+        """Low and high, those of the chart at flint's current precision; the others are exact."""
+        low = self.low if self.low.is_exact() else self.chart.low
+        return low, self.high if self.high.is_exact() else self.chart.high
+
+    def most(self, size: float) -> arb:
+        """The bound itself."""
+        return (arb(self.log_most) + size + arb(2) ** -20).exp()
+
+    def most_of_loss(self) -> arb:
+        """A bound of |L| in the ellipse."""
+        return abs(self.chart.logs_over(_box(*self.ends))[1])
+
+    def quadrature_error(self, count: int, size: float) -> arb:
+        """What it is off by with so many nodes, as in `laplace._sample`."""
+        rho, most = arb(RHO), self.most(size)
+        half = (self.high - self.low) / 2
+        return arb(64) / 15 * half * most * rho ** (-2 * count) / (1 - rho**-2)
+
+
+class Pieces(NamedTuple):
+    """Panels, a bound of what is left out beyond them, and the size that their bounds are over."""
+
+    panels: list[Panel]
+    left_out: arb
+    size: float
+
+
+@dataclass(frozen=True)
+class DensityLoss(SummedLoss):
+    """The pair and its rate."""
+
+    pair: DensityPair
+
+    is_density = True
+    decays_slowly = True
+    proof = DENSITIES
+
+    @property
+    def symmetric(self) -> bool:
+        """Does a known involution exchange the two laws?"""
+        P, Q = self.pair.overlap.P, self.pair.overlap.Q  # noqa: N806
+        return self.pair.gamma == 1 and type(P) is type(Q) and P.is_swapped_with(Q)
+
+    @property
+    def exchanged(self) -> Part | None:
+        """(Q, P), where nothing is sampled."""
+        if self.symmetric or self.pair.gamma != 1:
+            return super().exchanged
+        return DensityLoss(self.pair.exchanged)
+
+    def sampled(self, gamma: Exact) -> DensityLoss:
+        return DensityLoss(DensityPair(self.pair.overlap, self.pair.gamma * gamma))
+
+    def density_pairs(self, reverse: bool) -> Sequence[tuple[DensityLoss, tuple[bool, ...]]]:
+        return [(self, (reverse,))]
+
+    # --- float64: where to look
+
+    def floats(self, least: float, most: float) -> tuple[Floats, Floats]:
+        known = monotone_mixture(self.pair)
+        return (
+            known.floats(least, most) if known else _floats(self, (_coarse(least), _coarse(most)))
+        )
+
+    # --- balls: what is proved
+
+    def terms(self, line: OrderLine, need: float) -> int:
+        return sum(
+            panel.nodes(need + _SPARE)
+            for panel in _panels(self, (line.a,), line.h * line.last, need)[0]
+        )
+
+    def sample(self, a: float, far: float, need: float) -> Sample:
+        return _sample(self, a, far, need, ctx.prec)
+
+    def decay_constants(self, a: float, moment: arb) -> list[End]:
+        return _ends(self, a)
+
+    def log_decay(self, a: float, t: float) -> float:
+        log_moment, (constants, falling) = _log_size(self, a), _float_ends(self, a)
+        far = math.log(float((constants + falling / max(t, _NEAR)).min()))
+        return far if far < log_moment - _FALLEN else super().log_decay(a, t)
+
+    def decay(self, a: float, t: float, slack: float) -> arb:
+        """As for all sums; by parts alone, where that shows that much has fallen."""
+        if t > _NEAR:
+            far: arb = min((near + falling / arb(t) for near, falling in _ends(self, a)), key=float)
+            if far.log() < _log_size(self, a) - _FALLEN:
+                return far.log()
+        return super().decay(a, t, slack)
+
+    def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        if known := monotone_mixture(self.pair):
+            return known.hockey_stick(y, reverse)
+        left = self.largest(reverse) - y
+        if left > 0:
+            return hockey_stick(self.pair, y, reverse)
+        return up_to(left.max(arb(0)))  # for −D′ <= 1
+
+    def largest(self, reverse: bool) -> arb:
+        known = monotone_mixture(self.pair)
+        return known.largest(reverse) if known else _largest(self, reverse, ctx.prec)
+
+    def in_latex(self, write: Write) -> WrittenLaws | None:
+        on, off = (_written(law, write) for law in (self.pair.overlap.P, self.pair.overlap.Q))
+        if on is None or off is None:
+            return None
+        words = (r"$c$ stands for what makes the total of each law 1",)
+        return WrittenLaws(mixed(self.pair.gamma, on, off, write), off, words)
+
+    def mass_at_infinity(self, reverse: bool) -> Exact:
+        return Fraction(0)
+
+
+def _written(law: Law, write: Write) -> str | None:
+    if law.kernel is None or law.kernel.cuts[0] != -INFINITY or law.kernel.cuts[-1] != INFINITY:
+        return None
+    return rf"c \, {write(sympy.exp(law.kernel.log))} \, dx"
+
+
+@lru_cache(64)
+def _largest(part: DensityLoss, reverse: bool, bits: int) -> arb:
+    """log(1−γ+γe^s), s the supremum of log(p/q); ∞ where none is proved.
+
+    Exchanged −log(1−γ+γe^{−s}), s that of log(q/p), which is at most −log(1−γ).
+    """
+    pair = part.pair.exchanged if reverse else part.pair
+    gamma = BALL.number(part.pair.gamma)
+    most = -(1 - gamma).log() if reverse and part.pair.gamma != 1 else arb("inf")
+    try:
+        with ctx.workprec(2 * bits):  # limits at the ends are found to `bits`
+            found = largest_log_ratio(pair.sides, bits)
+    except PrecisionError:
+        return up_to(most) if most.is_finite() else most
+    if not found.is_finite():
+        return most
+    shift_p, shift_q = pair.shifts()
+    found += shift_q - shift_p
+    if reverse:
+        return -(gamma * (-found).expm1()).log1p()
+    return (gamma * found.expm1()).log1p()
+
+
+@lru_cache(256)
+def _log_size(part: DensityLoss, a: float) -> float:
+    """About log F(a): the largest T q(m/q)^a at some places."""
+    with ctx.workprec(_BOUND_BITS):
+        return max(q + a * loss for q, loss in _places(part.pair))
+
+
+@lru_cache(32)
+def _places(pair: DensityPair) -> list[tuple[float, float]]:
+    """log(Tq) and the loss at T = 2^{k/4}, on all sides."""
+    found = []
+    for side in pair.sides:
+        chart = Chart(pair, side, False, Fraction(0), Fraction(0))
+        for k in range(-40, 48):
+            if 2 ** (k / 4) <= side.extent:
+                logs = chart.logs(acb(2.0 ** (k / 4)))
+                q, loss = float(logs.q.value.real.mid()), float(logs.loss.value.real.mid())
+                if math.isfinite(q) and math.isfinite(loss):
+                    found.append((q + k / 4 * math.log(2), loss))
+    return found
+
+
+@lru_cache(16)
+def pieces(part: DensityLoss, need: float) -> Pieces:
+    """Panels beyond which m and q have masses of about e^{−need}."""
+    panels, left_out = _panels(part, (0.0, 1.0), 0.0, need)
+    with ctx.workprec(_BOUND_BITS):
+        sizes = tuple((a, _log_size(part, a)) for a in (0.0, 1.0))
+        found = [
+            replace(one, log_most=_log_most(one.chart, sizes, 0.0, one.low, one.high))
+            for one in panels
+        ]
+    return Pieces(found, left_out, max(size for _, size in sizes))
+
+
+@lru_cache(64)
+def _panels(
+    part: DensityLoss, orders: tuple[float, ...], far: float, need: float
+) -> tuple[list[Panel], arb]:
+    """Panels on which some nodes do at every order, |t| <= far, and what they leave out."""
+    with ctx.workprec(_BOUND_BITS):
+        sizes = tuple((a, _log_size(part, a)) for a in orders)
+        ends = tuple((a, size - need - 4) for a, size in sizes)
+        charts, left_out = part.pair.charts(ends)
+        pending, found = [(chart, chart.low, chart.high) for chart in charts], []
+        while pending:
+            deadline.check()
+            chart, low, high = pending.pop()
+            panel = Panel(chart, low, high, _log_most(chart, sizes, far, low, high))
+            if panel.log_most <= _GROWTH:
+                found.append(panel)
+                continue
+            if len(pending) + len(found) > _MOST_PANELS:
+                raise LimitError(
+                    f"the exact profile: found more than {_MOST_PANELS} pieces of a density to "
+                    "integrate over, needed fewer digits or smoother laws"
+                )
+            middle = ((low + high) / 2).mid()
+            pending += [(chart, middle, high), (chart, low, middle)]  # the lower one first
+        return found, left_out
+
+
+def _log_most(
+    chart: Chart, sizes: tuple[tuple[float, float], ...], far: float, low: arb, high: arb
+) -> float:
+    """log of a bound of q|m/q|^a e^{t|Im|} in the ellipse over the integral, for all the orders.
+
+    Within a box about it both logarithms are analytic, so the largest value is on its edge, and
+    the lower half is the conjugate of the upper one.
+    """
+    middle, half = (low + high) / 2, (high - low) / 2
+    flat, steep = _AXES
+    if not all(part.is_finite() for part in chart.logs_over(_box(low, high))):
+        return math.inf
+    most = _NOTHING
+    for arc in range(_ARCS):
+        angle = arb.pi() * arb(arc).union(arb(arc + 1)) / _ARCS
+        place = acb(middle + half * flat * angle.cos(), half * steep * angle.sin())
+        log_q, loss = chart.logs_over(place)
+        turned = abs(loss.imag) * far
+        for a, size in sizes:
+            found = float_above(log_q.real + a * loss.real + turned - size)
+            if math.isnan(found):
+                return math.inf
+            most = max(most, found)
+    return most
+
+
+def _box(low: arb, high: arb) -> acb:
+    """About the ellipse over an interval."""
+    middle, half = (low + high) / 2, (high - low) / 2
+    return acb(middle + half * arb(0, _AXES[0]), half * arb(0, _AXES[1]))
+
+
+@lru_cache(16)
+def _sample(part: DensityLoss, a: float, far: float, need: float, bits: int) -> Sample:
+    panels, left_out = _panels(part, (a,), far, need)
+    size, error = _log_size(part, a), left_out
+    losses, weights = [], []
+    for panel in panels:
+        count = panel.nodes(need + _SPARE)
+        error += panel.quadrature_error(count, size)
+        for log_q, loss, weight in _nodes(panel, count):
+            losses.append(loss)
+            weights.append(weight * (log_q + arb(a) * loss).exp())
+    return Sample(losses, weights, error)
+
+
+def _nodes(panel: Panel, count: int) -> Iterator[tuple[arb, arb, arb]]:
+    """log q, the loss and the weight at each node, at flint's current precision."""
+    low, high = panel.ends
+    middle, half = (low + high) / 2, (high - low) / 2
+    for u, weight in legendre(count, ctx.prec):
+        logs = panel.chart.logs(acb(middle + half * u))
+        yield logs.q.value.real, logs.loss.value.real, half * weight
+
+
+def _coarse(order: float) -> float:
+    """One further out, by powers of some size."""
+    if abs(order) <= _STEP_OF_REACH:
+        return order
+    reach = float(_STEP_OF_REACH) ** math.ceil(math.log(abs(order), _STEP_OF_REACH))
+    return math.copysign(reach, order)
+
+
+@lru_cache(32)
+def _floats(part: DensityLoss, ends: tuple[float, ...]) -> tuple[Floats, Floats]:
+    """Nodes for the orders from one to another, 0 and 1 between them."""
+    orders = tuple(sorted({0.0, 1.0, *ends}))
+    try:
+        panels, _ = _panels(part, orders, 0.0, _STEER_NEED)
+    except PrecisionError as error:
+        raise LimitError(error.finding, remedy=error.remedy) from error
+    with ctx.workprec(_BOUND_BITS):
+        rows = [
+            (float((log_q + weight.log()).mid()), float(loss.mid()))
+            for panel in panels
+            for log_q, loss, weight in _nodes(panel, panel.nodes(_STEER_NEED))
+        ]
+    log_weights, losses = np.array(rows).T
+    return log_weights, losses
+
+
+@lru_cache(32)
+def _ends(part: DensityLoss, a: float) -> list[End]:
+    """(A, C) with |F(a+it)| <= A + C/t."""
+    with ctx.workprec(_BOUND_BITS):
+        size = _log_size(part, a)
+        charts, left_out = part.pair.charts(((a, size - _STEER_NEED - 4),))
+        return ends(charts, a, left_out, arb(size).exp())
+
+
+@lru_cache(32)
+def _float_ends(part: DensityLoss, a: float) -> tuple[Floats, Floats]:
+    """All A and all C of `_ends`, in float64."""
+    constants, falling = zip(*_ends(part, a), strict=True)
+    return np.array([float(x) for x in constants]), np.array([float(x) for x in falling])

@@ -1,1 +1,0 @@
-"""Losses of pairs that are given by densities on the line."""

@@ -1,0 +1,697 @@
+"""The privacy loss of noise on samples of fixed size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from flint import acb, arb, ctx
+
+from symacct.analysis.triangles import BellMajorant, PlaneRule, Triple, rows_of, shifted_planes
+from symacct.kernel import deadline
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.errors import LimitError
+from symacct.kernel.exact import Exact
+from symacct.kernel.sums.balls import (
+    ball,
+    legendre,
+    legendre_floats,
+    normal_tail,
+    tilted_tail,
+    up_to,
+)
+from symacct.profile.losses.sampled_gaussian import SampledGaussian
+from symacct.profile.losses.summed import Sample, SummedLoss, fixed_size_hockey_stick
+from symacct.profile.part import Floats, OrderLine, rounded_down
+from symacct.profile.sums import End
+from symacct.profile.written_laws import Write, WrittenLaws, laplaces, normals, of_fixed_size
+
+if TYPE_CHECKING:
+    from symacct.profile.losses.laplace import LaplaceLoss
+
+
+# --- Gaussian noise
+#
+# The dominating pair of Gaussian noise on a sample of fixed size, a record replaced.
+#
+# Right of ½ the laws are (1−γ)Q + γP and Q, P = N(1, σ²) and Q = N(0, σ²); left of it they are
+# the mirror image, P and (1−γ)P + γQ; what is left of both is one outcome without loss. With
+# R = 1−γ+γe^{v/σ²}, v = x − ½,
+#
+# F(z) = (1−γ)TV(P, Q) + ∫_0^∞ Q(½+v)(R^z + R^{1−z}) dv (docs/proofs.md, section 16).
+
+_ELLIPSES = np.geomspace(1.1, 12.0, 40)
+_PANEL = 1.5  # deviations, or variances where these are less
+_STEER_REACH, _STEER_POINTS = 9.0, 24
+_MOST_PANELS = 2000
+
+
+@dataclass(frozen=True)
+class FixedSizeGaussian(SummedLoss):
+    """`variance` = σ²/Δ², the share `gamma` of the records in the sample, in (0, 1)."""
+
+    variance: Exact
+    gamma: Exact
+
+    decays_slowly = True
+
+    # --- float64: where to look
+
+    @property
+    def _floats(self) -> tuple[float, float]:
+        return float(self.variance), float(self.gamma)
+
+    def floats(self, least: float, most: float) -> tuple[Floats, Floats]:
+        variance, gamma = self._floats
+        sigma = math.sqrt(variance)
+        edges = self._edges(max(most, 1 - least) + _STEER_REACH * sigma)
+        nodes, weights = legendre_floats(_STEER_POINTS)
+        half = np.diff(edges)[:, None] / 2
+        v = ((edges[:-1] + edges[1:])[:, None] / 2 + half * nodes).ravel()
+        loss = np.logaddexp(math.log1p(-gamma), math.log(gamma) + v / variance)
+        log_q = np.log((half * weights).ravel()) - (v + 0.5) ** 2 / (2 * variance)
+        log_q -= 0.5 * math.log(2 * math.pi * variance)
+        rest = math.log((1 - gamma) * math.erf(0.5 / math.sqrt(2 * variance)))
+        return (
+            np.concatenate([log_q, log_q + loss, [rest]]),
+            np.concatenate([loss, -loss, [0.0]]),
+        )
+
+    def _edges(self, top: float, finer: int = 1) -> Floats:
+        """Of the panels in v."""
+        variance, _ = self._floats
+        width = _PANEL * min(math.sqrt(variance), variance) / finer
+        return np.linspace(0.0, top, min(math.ceil(top / width), _MOST_PANELS) + 1)
+
+    def _rule(self, a: float, far: float, need: float) -> tuple[Floats, Floats, int]:
+        """Panels, the ellipse of each, and how many nodes they need."""
+        variance, gamma = self._floats
+        sigma = math.sqrt(variance)
+        most = max(a, 1 - a, 0.5)
+        edges = self._edges(rounded_down(most + sigma * math.sqrt(2 * (need + 3))))
+        middle, half = (edges[1:] + edges[:-1])[:, None] / 2, np.diff(edges)[:, None] / 2
+        reach = half * (_ELLIPSES + 1 / _ELLIPSES) / 2
+        height = half * (_ELLIPSES - 1 / _ELLIPSES) / 2
+        theta = np.minimum(height / variance, math.pi / 2)
+        left, right = (middle - reach) / variance, (middle + reach) / variance
+        high = np.logaddexp(math.log1p(-gamma), math.log(gamma) + right)
+        low = np.log(1 - gamma + gamma * np.exp(left) * np.maximum(np.cos(theta), 0.0))
+        angle = np.arctan2(
+            gamma * np.sin(theta), (1 - gamma) * np.exp(-right) + gamma * np.cos(theta)
+        )
+        grown = np.maximum(np.maximum(a * high, a * low), np.maximum((1 - a) * high, (1 - a) * low))
+        nearest = np.maximum(middle - reach + 0.5, 0.0)
+        grown += far * angle + (height**2 - nearest**2) / (2 * variance)
+        grown += np.log(half / sigma * 5 * len(half)) - np.log1p(-(_ELLIPSES**-2.0))
+        grown -= float(self.float_moments(np.array([a]))[0][0])
+        counts = np.where(
+            height / variance < 1.55, (need + 3 + grown) / (2 * np.log(_ELLIPSES)), np.inf
+        )
+        best = np.argmin(counts, axis=1)
+        worst = float(counts[np.arange(len(best)), best].max())
+        return edges, _ELLIPSES[best], max(4, math.ceil(worst) + 1)
+
+    # --- balls: what is proved
+
+    def terms(self, line: OrderLine, need: float) -> int:
+        edges, _, count = self._rule(line.a, line.h * line.last, need)
+        return 2 * count * len(edges)
+
+    def sample(self, a: float, far: float, need: float) -> Sample:
+        return _sample(self, a, far, need, ctx.prec)
+
+    def decay_constants(self, a: float, moment: arb) -> list[End]:
+        """What bounds |F| far out, by parts.
+
+        Of h = Q R^b/(log R)′ = (σ²/γ)Q R^{b+1}e^{−w}, b = a and 1−a, h(0) and the variation, as
+        |h′| <= Q R^b(((1−γ)e^{−w}+γ)(x+1)/γ + |b+1|). Cells take each factor at the end where it is
+        larger; beyond them ∫xQR^b <= σ²QR^b + max(b, 0)∫QR^b.
+        """
+        frame = _Frame(self, a, 0.0)
+        return [(self.uninformative_mass(), frame.end + sum(map(frame.variation, frame.powers)))]
+
+    def uninformative_mass(self) -> arb:
+        """(1−γ)TV(P, Q), the mass of what says nothing."""
+        variance = BALL.number(self.variance)
+        return BALL.number(1 - self.gamma) * (1 / (8 * variance).sqrt()).erf()
+
+    def _density(self, v: arb) -> arb:
+        """Q(½+v)."""
+        variance = BALL.number(self.variance)
+        return (-((v + arb(0.5)) ** 2) / (2 * variance)).exp() / (2 * arb.pi() * variance).sqrt()
+
+    def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        return fixed_size_hockey_stick(SampledGaussian(self.variance, self.gamma), y)
+
+    def in_latex(self, write: Write) -> WrittenLaws:
+        return of_fixed_size(*normals(self.variance, write), self.gamma, write)
+
+    def mass_at_infinity(self, reverse: bool) -> Exact:
+        return Fraction(0)
+
+
+@lru_cache(16)
+def _sample(part: FixedSizeGaussian, a: float, far: float, need: float, bits: int) -> Sample:
+    """Gauss's rule on each panel, its error as in `laplace._sample`, and the tail."""
+    edges, ellipses, count = part._rule(a, far, need)
+    frame = _Frame(part, a, far)
+    losses, weights = [arb(0)], [part.uninformative_mass()]
+    error = frame.tail_integral(arb(float(edges[-1])))
+    rule = legendre(count, bits)
+    for low, high, ellipse in zip(edges[:-1], edges[1:], ellipses, strict=True):
+        middle, half = (
+            (arb(float(high)) + arb(float(low))) / 2,
+            (arb(float(high)) - arb(float(low))) / 2,
+        )
+        for node, weight in rule:
+            frame.add(middle + half * node, half * weight, losses, weights)
+        error += frame.quadrature_error(middle, half, arb(float(ellipse)), count)
+    return Sample(losses, weights, error)
+
+
+class _Frame:
+    """The parameters in balls, for one real part of the order and |t| <= far."""
+
+    def __init__(self, part: FixedSizeGaussian, a: float, far: float) -> None:
+        self.part, self.decay_constants = part, arb(far)
+        self.powers = arb(a), 1 - arb(a)
+        self.gamma, self.rest = BALL.number(part.gamma), BALL.number(1 - part.gamma)
+        self.variance = BALL.number(part.variance)
+        self.sigma = self.variance.sqrt()
+
+    @property
+    def end(self) -> arb:
+        """h(0) of both terms."""
+        return 2 * self.variance / self.gamma * self.part._density(arb(0))
+
+    def variation(self, b: arb) -> arb:
+        """A bound of ∫|h′|."""
+        top = float(b.max(arb(0))) + _STEER_REACH * float(self.sigma)
+        edges = [arb(float(v)) for v in self.part._edges(top, 8)]
+        total = arb(0)
+        for left, right in pairwise(edges):
+            near, far = ((left + 0.5) / self.sigma, (right + 0.5) / self.sigma)
+            at = right if b >= 0 else left
+            held = self.rest * (-left / self.variance).exp() / self.gamma + 1
+            total += (
+                (normal_tail(near) - normal_tail(far))
+                * self._power(at, b)
+                * (held * (right + 1.5) + abs(b + 1))
+            )
+        last = edges[-1]
+        edge = self.variance * self.part._density(last) * self._power(last, b)
+        rest = edge + (1 + b.max(arb(0)) + abs(b + 1)) * self._tail(last, b)
+        return total + rest / self.gamma
+
+    def _power(self, v: arb, b: arb) -> arb:
+        """R^b"""
+        return (b * (self.gamma * (v / self.variance).expm1()).log1p()).exp()
+
+    def add(self, v: arb, weight: arb, losses: list[arb], weights: list[arb]) -> None:
+        """The node of either sign."""
+        loss = (self.gamma * (v / self.variance).expm1()).log1p()
+        mass = weight * self.part._density(v)
+        for b, signed in zip(self.powers, (loss, -loss), strict=True):
+            losses.append(signed)
+            weights.append(mass * (b * loss).exp())
+
+    def quadrature_error(self, middle: arb, half: arb, ellipse: arb, count: int) -> arb:
+        """What Gauss's rule is off by on a panel, both terms together.
+
+        In the ellipse |Im v|/σ² <= θ <= π/2, so 1−γ+γe^w cos θ <= |R| <= 1−γ+γe^w, and arg R is
+        largest at the right end.
+        """
+        reach, height = half * (ellipse + 1 / ellipse) / 2, half * (ellipse - 1 / ellipse) / 2
+        theta = height / self.variance
+        if not theta <= arb.pi() / 2:
+            return arb.pos_inf()
+        left, edge = (
+            ((middle - reach) / self.variance).exp(),
+            ((middle + reach) / self.variance).exp() * self.gamma,
+        )
+        most = (self.rest + edge).log()
+        least = (self.rest + self.gamma * left * theta.cos()).log()
+        angle = acb(self.rest + edge * theta.cos(), edge * theta.sin()).arg()
+        turned = self.decay_constants * angle * (1 + arb(2) ** -40)
+        nearest = (middle - reach + arb(0.5)).max(arb(0))
+        exponent = turned + (height**2 - nearest**2) / (2 * self.variance)
+        grown = sum(((b * most).max(b * least) + exponent).exp() for b in self.powers)
+        grown /= (2 * arb.pi()).sqrt() * self.sigma
+        return arb(64) / 15 * half * grown * ellipse ** (-2 * count) / (1 - ellipse**-2)
+
+    def tail_integral(self, v: arb) -> arb:
+        """∫ Q(R^a + R^{1−a}) from there on."""
+        return sum((self._tail(v, b) for b in self.powers), arb(0))
+
+    def _tail(self, v: arb, b: arb) -> arb:
+        """∫ QR^b from there on: R <= e^w(γ+(1−γ)e^{−w₁}) tilts Q to N(b, σ²)."""
+        x = v + arb(0.5)
+        if b <= 0:
+            return normal_tail(x / self.sigma)
+        log_share = (self.gamma + self.rest * (-v / self.variance).exp()).log()
+        log_tilt = (b * b - b) / (2 * self.variance) + b * log_share
+        return tilted_tail(log_tilt, (x - b) / self.sigma)
+
+
+# --- Laplace noise
+#
+# The dominating pair of Laplace noise on a sample of fixed size, a record replaced.
+#
+# Scale 1, shift s, R(x) = 1−γ+γe^{2x−s}. Right of s/2 the laws are (1−γ)Q + γP and Q, left of it
+# the mirror image; what is left of both is one outcome without loss. With TV = 1 − e^{−s/2}
+#
+# F(z) = (1−γ)TV + ½e^{−s}(R(s)^z + R(s)^{1−z}) + ∫_{s/2}^s ½e^{−x}(R^z + R^{1−z}) dx
+# (docs/proofs.md, section 16).
+
+_LAPLACE_STEER_POINTS = 96
+_LAPLACE_ELLIPSES = np.geomspace(1.02, 60.0, 60)
+
+
+@dataclass(frozen=True)
+class FixedSizeLaplace(SummedLoss):
+    """`mixture` is the noise on a Poisson sample, at the share of the records in the sample."""
+
+    mixture: LaplaceLoss
+
+    ends_in_atoms = True
+    decays_slowly = True
+
+    @property
+    def shift(self) -> Exact:
+        """Δ/b."""
+        return self.mixture.shift
+
+    @property
+    def gamma(self) -> Exact:
+        """The share of the records, in (0, 1)."""
+        return self.mixture.gamma
+
+    # --- float64: where to look
+
+    def floats(self, least: float, most: float) -> tuple[Floats, Floats]:
+        s, gamma = float(self.shift), float(self.gamma)
+        nodes, weights = legendre_floats(_LAPLACE_STEER_POINTS)
+        x = np.append(s * (3 + nodes) / 4, s)
+        log_q = np.log(np.append(s / 8 * weights * np.exp(-x[:-1]), math.exp(-s) / 2))
+        loss = np.log1p(gamma * np.expm1(2 * x - s))
+        rest = math.log((1 - gamma) * -math.expm1(-s / 2))
+        return (
+            np.concatenate([log_q, log_q + loss, [rest]]),
+            np.concatenate([loss, -loss, [0.0]]),
+        )
+
+    def _rule(self, a: float, far: float, need: float) -> tuple[float, int]:
+        """The ellipse and the fewest nodes for an error of about e^{−need} F(a)."""
+        s, gamma = float(self.shift), float(self.gamma)
+        log_moment = float(self.float_moments(np.array([a]))[0][0])
+        reach, theta = (
+            s * (_LAPLACE_ELLIPSES + 1 / _LAPLACE_ELLIPSES) / 8,
+            s * (_LAPLACE_ELLIPSES - 1 / _LAPLACE_ELLIPSES) / 4,
+        )
+        left, right = s / 2 - 2 * reach, s / 2 + 2 * reach
+        safe = np.minimum(theta, 1.5)
+        most = np.log1p(gamma * np.expm1(right))
+        least = np.log(1 - gamma + gamma * np.exp(left) * np.cos(safe))
+        angle = np.angle(1 - gamma + gamma * np.exp(right + 1j * safe))
+        powers = (b * end for b in (a, 1 - a) for end in (most, least))
+        height = np.maximum.reduce(list(powers)) + far * angle + reach - 3 * s / 4
+        wanted = need + 4 + height - log_moment - np.log1p(-(_LAPLACE_ELLIPSES**-2.0))
+        counts = np.where(theta < safe + 1e-9, wanted / (2 * np.log(_LAPLACE_ELLIPSES)), np.inf)
+        best = int(np.argmin(counts))
+        return float(_LAPLACE_ELLIPSES[best]), max(4, math.ceil(float(counts[best])) + 2)
+
+    # --- balls: what is proved
+
+    def terms(self, line: OrderLine, need: float) -> int:
+        return 3 + 2 * self._rule(line.a, line.h * line.last, need)[1]
+
+    def sample(self, a: float, far: float, need: float) -> Sample:
+        return _laplace_sample(self, a, far, need, ctx.prec)
+
+    def decay_constants(self, a: float, moment: arb) -> list[End]:
+        """The atoms, and by parts 2(h(s/2) + h(s)) of either power b, h = e^{s−3x}R^{b+1}/4γ:
+
+        (log h)′ = −3 + 2(b+1)γe^{2x−s}/R changes its sign at most once, from − to +.
+        """
+        s, gamma = BALL.number(self.shift), BALL.number(self.gamma)
+        top, atoms, falling = self.largest(False), self.uninformative_mass(), arb(0)
+        for b in (arb(a), 1 - arb(a)):
+            atoms += (b * top - s).exp() / 2
+            falling += ((-s / 2).exp() + ((b + 1) * top - 2 * s).exp()) / (2 * gamma)
+        return [(atoms, falling)]
+
+    def uninformative_mass(self) -> arb:
+        """(1−γ)TV(P, Q), the mass of what says nothing."""
+        return -BALL.number(1 - self.gamma) * (-BALL.number(self.shift) / 2).expm1()
+
+    def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        return fixed_size_hockey_stick(self.mixture, y)
+
+    def largest(self, reverse: bool) -> arb:
+        """log(1−γ+γe^s), from either side."""
+        return self.mixture.largest(False)
+
+    def in_latex(self, write: Write) -> WrittenLaws:
+        return of_fixed_size(*laplaces(self.shift, write), self.gamma, write)
+
+    def mass_at_infinity(self, reverse: bool) -> Exact:
+        return Fraction(0)
+
+
+@lru_cache(16)
+def _laplace_sample(part: FixedSizeLaplace, a: float, far: float, need: float, bits: int) -> Sample:
+    """Gauss's rule on [s/2, s], and the atoms."""
+    ellipse, count = part._rule(a, far, need)
+    s, gamma = BALL.number(part.shift), BALL.number(part.gamma)
+    losses, weights = [arb(0)], [part.uninformative_mass()]
+    points = [(s, (-s).exp() / 2)]
+    for u, w in legendre(count, bits):
+        x = s * (3 + u) / 4
+        points.append((x, s / 8 * w * (-x).exp()))
+    for x, mass in points:
+        loss = (gamma * (2 * x - s).expm1()).log1p()
+        for b, signed in ((arb(a), loss), (1 - arb(a), -loss)):
+            losses.append(signed)
+            weights.append(mass * (b * loss).exp())
+    return Sample(losses, weights, _off(part, a, far, arb(ellipse), count))
+
+
+def _off(part: FixedSizeLaplace, a: float, far: float, rho: arb, count: int) -> arb:
+    """What the rule is off by for both powers, as in `laplace._sample`."""
+    s, gamma = BALL.number(part.shift), BALL.number(part.gamma)
+    reach, theta = s * (rho + 1 / rho) / 8, s * (rho - 1 / rho) / 4
+    if not theta <= arb.pi() / 2:
+        return arb.pos_inf()
+    left, edge = (s / 2 - 2 * reach).exp(), gamma * (s / 2 + 2 * reach).exp()
+    most, least = (1 - gamma + edge).log(), (1 - gamma + gamma * left * theta.cos()).log()
+    angle = acb(1 - gamma + edge * theta.cos(), edge * theta.sin()).arg()
+    turned = arb(far) * angle * (1 + arb(2) ** -40) + reach - 3 * s / 4
+    powers = (((b * most).max(b * least) + turned).exp() / 2 for b in (arb(a), 1 - arb(a)))
+    return arb(64) / 15 * s / 4 * sum(powers, arb(0)) * rho ** (-2 * count) / (1 - rho**-2)
+
+
+# --- equilateral triangles
+#
+# The pair of Gaussian noise on a sample of fixed size whose three means are equally far apart.
+#
+# Each record's answer is a point of the plane, x's and x′'s and all others' δ = Δ/σ apart. With q =
+# N(0, I), m = 1−γ+γX and n = 1−γ+γY, X and Y the densities of the shifted laws over q, the laws
+# are mq and nq, and F(z) = E_q[m^z n^{1−z}] (docs/proofs.md, section 16). Nobody's profile may be
+# smaller than that of a mechanism that fits the description: a lower bound.
+
+_HEIGHTS = np.geomspace(1e-3, 40, 90)
+_WIDEST = 1.5  # of the angle by which m and n are turned
+_STEER_STEP, _EQUILATERAL_REACH = 0.4, 8.5
+_BOUND_BITS = 64
+_LEVELS = 48
+_MOST_FAR, _MOST_STEERED = 200_000, 100_000
+_STARTS = (-40.0, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5)  # of y, in deviations, for bounds far away
+_SHARES = tuple(float(w) for w in np.geomspace(1e-4, 0.5, 14))
+_WEIGHTS = (0.25, 0.5, 0.7, 0.85, 0.95, 0.99)  # of the bell about 0, for bounds of f″
+
+
+@dataclass(frozen=True)
+class Equilateral(SummedLoss):
+    """`delta` = Δ/σ, the share `gamma` of the records in the sample, in (0, 1)."""
+
+    delta: Fraction
+    gamma: Fraction
+
+    least_order = 1.0
+    refuses_far_orders = True
+
+    def triple(self, a: float) -> Triple:
+        """The integrand at a real order."""
+        half = self.delta / 2
+        return Triple(Fraction(a), self.gamma, half, -half, self.delta**2 - half**2)
+
+    # --- float64: where to look
+
+    def floats(self, least: float, most: float) -> tuple[Floats, Floats]:
+        reach = max(most, 1 - least)
+        half, rise = float(self.delta) / 2, math.sqrt(3) / 2 * float(self.delta)
+        z = np.arange(0, reach * half + _EQUILATERAL_REACH, _STEER_STEP)
+        z = np.concatenate([-z[:0:-1], z])[:, None]
+        y = np.arange(-_EQUILATERAL_REACH, reach * rise + _EQUILATERAL_REACH, _STEER_STEP)[None, :]
+        _refuse_many(z.size * y.size, _MOST_STEERED)
+        log_m, log_n = self._log_laws(z, y)
+        log_q = -(z * z + y * y) / 2 + math.log(_STEER_STEP**2 / (2 * math.pi))
+        return (log_n + log_q).ravel(), (log_m - log_n).ravel()
+
+    def _log_laws(self, z: Floats, y: Floats) -> tuple[Floats, Floats]:
+        delta, gamma = float(self.delta), float(self.gamma)
+        across = math.sqrt(3) / 2 * delta * y - delta**2 / 2
+        rest, own = math.log1p(-gamma), math.log(gamma)
+        return (
+            np.logaddexp(rest, own + across + delta / 2 * z),
+            np.logaddexp(rest, own + across - delta / 2 * z),
+        )
+
+    def rule(self, a: float, far: float, need: float) -> tuple[PlaneRule, BellMajorant]:
+        """Steps, heights, and what bounds the integrand; `_sample` proves what they are worth."""
+        log_moment, half = float(self.float_moments(np.array([a]))[0][0]), float(self.delta) / 2
+        log_tolerance = log_moment - need - 4
+        bound = BellMajorant.best(self.triple(a), log_tolerance)
+        d, e = _HEIGHTS[:, None], _HEIGHTS[None, :]
+        angle = half * d + math.sqrt(3) * half * e
+        safe = np.minimum(angle, _WIDEST)
+        angles = np.geomspace(float(safe.min()), _WIDEST, 60)
+        tabled = [self._log_turned(bound, far * math.tan(x / 2) * 4) for x in angles]
+        turned = np.interp(safe, angles, tabled)
+        cost = need + 5 + (d * d + e * e) / 2 - a * np.log(np.cos(safe / 2)) + turned
+        size = np.where(angle < _WIDEST, d * e / cost**2, -1.0)
+        best = np.unravel_index(np.argmax(size), size.shape)
+        heights = float(_HEIGHTS[best[0]]), float(_HEIGHTS[best[1]])
+        first, second = (
+            rounded_down(2 * math.pi * height / float(cost[best])) for height in heights
+        )
+        return PlaneRule((first, second), heights, log_tolerance), bound
+
+    def _log_turned(self, bound: BellMajorant, turn: float) -> float:
+        """About log of `_turned`/F(a)."""
+        delta, gamma = float(self.delta), float(self.gamma)
+        log_x = self.levels(turn)
+        share = 1 / (1 + (1 - gamma) / gamma * np.exp(-log_x))
+        beyond = np.full_like(log_x, -np.inf)
+        for bell in bound.bells:
+            start = float(bell.centre[0].mid()) * delta / 2
+            start += float(bell.centre[1].mid()) * delta * math.sqrt(3) / 2
+            away = np.maximum((log_x + delta**2 / 2 - start) / delta, 0.0)
+            beyond = np.logaddexp(beyond, float(bell.log_factor.mid()) - away**2 / 2)
+        above = np.append(turn * share[1:], turn) + beyond
+        return float(np.logaddexp.reduce([turn * float(share[0]), *above]))
+
+    def cells(self, a: float, far: float, need: float) -> PlaneRule:
+        """Cells whose midpoints err by about e^{−need} F(a)."""
+        log_moment = float(self.float_moments(np.array([a]))[0][0])
+        with ctx.workprec(_BOUND_BITS):
+            bent = sum(float(x.mid()) for x in self.curvature_bounds(a, far))
+        step = rounded_down(min(0.5, math.sqrt(4 * math.exp(log_moment - need) / bent)))
+        return PlaneRule((step, step), (1.0, 1.0), log_moment - need - 4)
+
+    def curvature_bounds(self, a: float, far: float) -> tuple[arb, arb]:
+        """Bounds of ∫|f_zz| and ∫|f_yy|, f = φm^a n^{1−a}e^{itL}, |t| <= far; the best of some."""
+        triple = self.triple(a)
+        bounds = (BellMajorant.weighted(triple, math.log(w)) for w in _WEIGHTS)
+        bents = (self._curvature_bound_by(bound, arb(a), arb(far)) for bound in bounds)
+        return min(bents, key=lambda both: float((both[0] + both[1]).mid()))
+
+    def _curvature_bound_by(self, bound: BellMajorant, a: arb, t: arb) -> tuple[arb, arb]:
+        """By the bells above |f|.
+
+        |f_zz| <= |f|(2s_z² + 2t²L_z² + |s_zz| + t|L_zz|), s = log|f|, and so in y; the slopes of
+        log m and log n are p_m and p_n times at most δ, p_m <= min(γX/(1−γ), 1).
+        """
+        delta, odds = ball(self.delta), ball(self.gamma / (1 - self.gamma))
+        square, first, second = delta**2, arb(0), arb(0)
+        for bell in bound.bells:
+            z, y = bell.centre
+            logs = [(y * arb(3).sqrt() + sign * z) * delta / 2 for sign in (1, -1)]  # a·c, b·c
+            shares = (odds * sum((x.exp() for x in logs), arb(0))).min(arb(2))
+            squares = odds**2 * sum(((2 * x + square).exp() for x in logs), arb(0))
+            squares = squares.min(arb(2))
+            size, bends = bell.log_factor.exp(), 1 + a * square / 2 + t * square * shares
+            first += size * (4 * (z * z + 1) + (2 * a * a + t * t) * square * squares + bends)
+            turned = (3 * a * a + arb(3) / 2 * t * t) * square * squares
+            second += size * (4 * (y * y + 1) + turned + bends)
+        return first, second
+
+    def levels(self, turn: float) -> Floats:
+        """log x, by which the plane is cut where X or Y is above x."""
+        deviations = np.linspace(0.0, 3 + math.sqrt(2 * turn + 100), _LEVELS)
+        return np.asarray(float(self.delta) * deviations)
+
+    def terms(self, line: OrderLine, need: float) -> int:
+        """About; LimitError where to bound the moments far away would take too many."""
+        rule, _ = self.rule(line.a, line.h * line.last, need)
+        if line.last:
+            self._refuse_dear(line.a)
+        reach = 2 * math.sqrt(2 * max(need, 1.0)) + line.a * float(self.delta)
+        return math.ceil(math.prod(reach / step for step in rule.steps))
+
+    def _refuse_dear(self, a: float) -> None:
+        moment = math.exp(float(self.float_moments(np.array([a]))[0][0]))
+        ends = ((float(x.mid()), float(y.mid())) for x, y in self.decay_constants(a, arb(moment)))
+        end = min(falling / (moment - below) for below, falling in ends if below < moment)
+        size = math.prod(2 * _EQUILATERAL_REACH / step for step in self.cells(a, end, 1.0).steps)
+        _refuse_many(size, _MOST_FAR)
+
+    # --- balls: what is proved
+
+    def sample(self, a: float, far: float, need: float) -> Sample:
+        return _equilateral_sample(self, a, far, need, ctx.prec)
+
+    def decay_constants(self, a: float, moment: arb) -> list[End]:
+        """What bounds |F| far out, by parts in z.
+
+        L rises with L_z = (δ/2)(p_m+p_n), |L_zz| <= (δ/2)L_z, and the logarithm of g = φm^a n^{1−a}
+        has a slope of at most |z| + (δ/2)(a p_m + (a−1)p_n). So |F| t <= ∫g((|z|+δ/2)/L_z + a), and
+        1/(p_m+p_n) <= 1 + ((1−γ)/γ)e^{δ²/2−ry}. Or so above some y alone, where that is not large,
+        and below it ∫g.
+        """
+        found = []
+        for start in _STARTS:
+            halves = [self._halved(arb(a), arb(share), arb(start)) for share in _SHARES]
+            below = BALL.minimum(*(below for below, _ in halves))
+            steep = BALL.minimum(*(steep for _, steep in halves))
+            found.append((below, steep * 2 / ball(self.delta) + arb(a) * moment))
+        return found
+
+    def _halved(self, a: arb, share: arb, start: arb) -> tuple[arb, arb]:
+        """E_q[g; y < start] and E_q[g(|z|+δ/2)(1 + odds e^{−ry}); y >= start], g = m^a n^{1−a}:
+
+        n >= 1−γ, and m^a <= (1−w)^{1−a}(1−γ)^a + w^{1−a}(γX)^a, 0 < w < 1, by convexity; X^a tilts
+        q to z ~ N(aδ/2, 1), y ~ N(ar, 1).
+        """
+        delta, gamma = ball(self.delta), ball(self.gamma)
+        rest, rise = 1 - gamma, arb(3).sqrt() / 2 * delta
+        odds, below, steep = rest / gamma * (delta**2 / 2).exp(), arb(0), arb(0)
+        for part, mass, b in ((1 - share, rest, arb(0)), (share, gamma, a)):
+            log_size = (1 - a) * (part * rest).log() + a * mass.log() + (b * b - b) * delta**2 / 2
+            away, middle = (1 + (b * delta / 2) ** 2).sqrt() + delta / 2, b * rise
+            fallen = odds * (rise**2 / 2 - b * rise**2).exp() * normal_tail(start - middle + rise)
+            steep += log_size.exp() * away * (normal_tail(start - middle) + fallen)
+            below += log_size.exp() * normal_tail(middle - start)
+        return below, steep
+
+    def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        """γTV at 0; elsewhere between 0 and the largest of one run, that of the mixture."""
+        gamma = ball(self.gamma)
+        if y == 0:
+            return gamma * (ball(self.delta) / arb(8).sqrt()).erf()
+        largest = SampledGaussian(1 / self.delta**2, self.gamma).hockey_stick(abs(y), False)
+        below = (-y.expm1()).max(arb(0))
+        return below + up_to(y.exp().max(arb(1)) * largest)
+
+    def mass_at_infinity(self, reverse: bool) -> Exact:
+        return Fraction(0)
+
+
+def _refuse_many(nodes: float, most: int) -> None:
+    if not nodes <= most:
+        raise LimitError(
+            f"a lower bound by three means: found about {nodes:.0e} nodes of its moments, the "
+            f"limit is {most:.0e}; needed more noise, or more runs"
+        )
+
+
+@lru_cache(16)
+def _equilateral_sample(part: Equilateral, a: float, far: float, need: float, bits: int) -> Sample:
+    """By the trapezoidal rule, or far away and for few digits by the midpoints of wide cells."""
+    rule, bound = part.rule(a, far, need)
+    cells = part.cells(a, far, need)
+    if math.prod(cells.steps) > math.prod(rule.steps):
+        return _summed(part, a, cells, bound, lambda _: _off_midpoints(part, a, far, cells))
+    return _summed(part, a, rule, bound, lambda total: _aliases(part, a, far, bound, rule, total))
+
+
+def _summed(
+    part: Equilateral, a: float, rule: PlaneRule, bound: BellMajorant, error: Callable[[arb], arb]
+) -> Sample:
+    """Nodes of the plane; `error` is that of the sum over all, what is left out is added."""
+    rows = list(rows_of(rule, bound))
+    losses, weights = [], []
+    for loss, weight in _nodes(part, arb(a), rule, rows):
+        losses.append(loss)
+        weights.append(weight)
+    with ctx.workprec(_BOUND_BITS):
+        left_out = bound.left_out(rule, rows)
+        return Sample(losses, weights, left_out + error(sum(weights, arb(0)) + left_out))
+
+
+def _aliases(
+    part: Equilateral, a: float, far: float, bound: BellMajorant, rule: PlaneRule, total: arb
+) -> arb:
+    """What the trapezoidal rule is off by: the integrals of |f| over shifted planes."""
+    delta, rise = ball(part.delta), arb(3).sqrt() / 2 * ball(part.delta)
+    theta = delta / 2 * arb(rule.heights[0]) + rise * arb(rule.heights[1])
+    share = shifted_planes((delta / 2, -delta / 2, rise), arb(a), rule)
+    if not (share < 1 and theta < arb.pi() / 2):
+        return arb.pos_inf()
+    return share * _turned(part, bound, 4 * arb(far) * (theta / 2).tan(), total / (1 - share))
+
+
+def _off_midpoints(part: Equilateral, a: float, far: float, cells: PlaneRule) -> arb:
+    """(h²/8)∫|f″| in each coordinate; any row of a bell's sum is at most 1 + h of it."""
+    h, across = (arb(step) for step in cells.steps)
+    first, second = part.curvature_bounds(a, far)
+    return (h * h * (1 + across) * first + across * across * second) / 8
+
+
+def _turned(part: Equilateral, bound: BellMajorant, turn: arb, moment: arb) -> arb:
+    """A bound of ∫φm^a n^{1−a}e^{t(|arg m|+|arg n|)} on the shifted planes.
+
+    |arg m| <= 2p tan(θ/2), p = γX/m. Where X, Y <= x both p are at most γx/(1−γ+γx), so level by
+    level; X > x and Y > x are half-planes, and the bells bound the integrand.
+    """
+    delta, gamma = ball(part.delta), ball(part.gamma)
+    levels = [arb(float(log_x)) for log_x in part.levels(float(turn))]
+    shares = [1 / (1 + (1 - gamma) / gamma * (-log_x).exp()) for log_x in levels]
+    total = (turn * shares[0]).exp() * moment
+    for log_x, share in zip(levels, [*shares[1:], arb(1)], strict=True):
+        deadline.check()
+        beyond = arb(0)
+        for bell in bound.bells:
+            across, up = bell.centre[0] * delta / 2, bell.centre[1] * arb(3).sqrt() / 2 * delta
+            for start in (up + across, up - across):
+                away = (log_x + delta**2 / 2 - start) / delta
+                beyond += bell.log_factor.exp() * normal_tail(away)
+        total += (turn * share).exp() * beyond
+    return total
+
+
+def _nodes(
+    part: Equilateral, a: arb, rule: PlaneRule, rows: list[tuple[int, int, int]]
+) -> Iterator[tuple[arb, arb]]:
+    """(log(m/n), h₁h₂φm^a n^{1−a}) at every node."""
+    delta, gamma = ball(part.delta), ball(part.gamma)
+    rest, rise = 1 - gamma, arb(3).sqrt() / 2 * delta
+    step, across = arb(rule.steps[0]), arb(rule.steps[1])
+    scale = step * across / (2 * arb.pi())
+    for i, first, last in rows:
+        deadline.check()
+        z = step * i
+        apart = (delta / 2 * z).exp()
+        for j in range(first, last):
+            y = across * j
+            common = gamma * (rise * y - delta**2 / 2).exp()
+            log_n = (rest + common / apart).log()
+            loss = (rest + common * apart).log() - log_n
+            yield loss, scale * (a * loss + log_n - (z * z + y * y) / 2).exp()
+
+
+def below(ratio: Exact) -> Fraction:
+    """A fraction at most √ratio, near it: a triangle that is smaller has a smaller profile."""
+    if isinstance(ratio, Fraction):
+        roots = math.isqrt(ratio.numerator), math.isqrt(ratio.denominator)
+        if (roots[0] ** 2, roots[1] ** 2) == (ratio.numerator, ratio.denominator):
+            return Fraction(*roots)
+    with ctx.workprec(_BOUND_BITS):
+        # Far more is taken off than the ball and its rounding to a float are wide.
+        return Fraction(float(BALL.number(ratio).sqrt()) * (1 - 2.0**-50))

@@ -1,1 +1,0 @@
-"""Losses of samples of fixed size, a record replaced."""

@@ -1,0 +1,64 @@
+"""Two mixtures of normal laws of one variance whose loss rises with the outcome.
+
+Their means are multiples of one number, and none of P's is below one of Q's, or none is above.
+Mirrored in the second case, they are `NormalMixtures`; N(0, σ²) and that moved against N(0, σ²) is
+Gaussian noise on a Poisson sample. Both are summed much sooner than densities are integrated.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from symacct.kernel.exact import Exact, exact
+from symacct.profile.losses.density import DensityLoss, DensityPair
+from symacct.profile.losses.gaussian import GaussianLoss
+from symacct.profile.losses.normal_mixtures import NormalMixtures
+from symacct.profile.part import Part
+
+
+@dataclass(frozen=True)
+class NormalPair(NormalMixtures):
+    """The mixtures, and as densities, which samples of them are."""
+
+    densities: DensityLoss
+
+    def sampled(self, gamma: Exact) -> Part:
+        """Q's means and P's are mixed: no order of the means is left."""
+        return self.densities.sampled(gamma)
+
+
+def normal_pair(pair: DensityPair) -> Part | None:
+    """The pair by its means and weights; None where they are not so ordered, or not known."""
+    parts = pair.overlap.normal_parts
+    if parts is None or pair.gamma != 1:
+        return None
+    p, q = parts
+    numbers = (*p.means, *q.means, *p.weights, *q.weights)
+    if p.variance != q.variance or not all(isinstance(x, Fraction) for x in numbers):
+        return None
+    sign = 1 if min(p.means) >= max(q.means) and max(p.means) > max(q.means) else -1
+    start = min(sign * mean for mean in q.means)
+    moved = [[sign * mean - start for mean in law.means] for law in (p, q)]
+    unit = _common_unit([mean for means in moved for mean in means])
+    upper, lower = (
+        tuple(sorted(zip(law.weights, [int(m / unit) for m in means], strict=True), key=_at))
+        for law, means in zip((p, q), moved, strict=True)
+    )
+    if not (upper[0][1] >= lower[-1][1] and upper[-1][1] > lower[-1][1]):
+        return None
+    ratio = exact(unit**2 / p.variance)
+    if len(lower) == 1 and len(upper) == 2 and upper[0][1] == 0:
+        return GaussianLoss(exact(ratio * upper[1][1] ** 2)).sampled(upper[1][0])
+    return NormalPair(upper, lower, ratio, DensityLoss(pair))
+
+
+def _at(part: tuple[Exact, int]) -> int:
+    return part[1]
+
+
+def _common_unit(distances: list[Fraction]) -> Fraction:
+    """The largest number of which all are whole multiples."""
+    below = math.lcm(*(x.denominator for x in distances))
+    return Fraction(math.gcd(*(int(x * below) for x in distances)) or 1, below)

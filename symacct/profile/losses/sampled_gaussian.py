@@ -1,0 +1,1175 @@
+"""The privacy loss of Gaussian noise on a Poisson sample."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from flint import acb, acb_mat, arb, arb_mat, arb_poly, ctx, fmpq
+
+from symacct.analysis.normal_tails import FARTHEST_TAIL, RELATIVE_ERROR, upper_tail
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import float_above
+from symacct.kernel.errors import PrecisionError
+from symacct.kernel.exact import Exact
+from symacct.kernel.memory import cached_property
+from symacct.kernel.sums.balls import acb_within, normal_tail, tilted_tail
+from symacct.profile import sums
+from symacct.profile.float_laws import FEW, UNIT, Beyond, TailsInFloats, nearest, unsampled
+from symacct.profile.part import Factor, Floats, OrderLine, Part, log_turning, rounded_down
+from symacct.profile.sums import power_sums, powers, sums_on_a_line
+from symacct.profile.written_laws import Write, WrittenLaws, mixed, normals
+
+# --- frames
+#
+# The sampled Gaussian's parameters in balls, its trapezoidal sums over a line of x, their errors.
+#
+# R has zeros only at Im w = π mod 2π, so the line of integration may be moved to any Im x = η,
+# 0 <= η < πσ² (docs/proofs.md, section 16).
+
+_SLOW_ANGLE = 1.45
+CHORDS = 8  # of log R, where the order is far above
+_FRAME_WAY = 96  # points looked at
+_FLAT, _STEEP, _CELL = 6.0, 4.0, 0.125  # of cells in log(γe^w/(1−γ))
+
+
+@dataclass(frozen=True)
+class LineRule:
+    """Nodes x = jκ + iη, first <= j <= last, of a trapezoidal sum in x; exact binary numbers."""
+
+    eta: float
+    step: float
+    first: int
+    last: int
+
+    @property
+    def terms(self) -> int:
+        """How many there are."""
+        return self.last - self.first + 1
+
+    def transform(self, part: SampledGaussian, line: OrderLine) -> list[acb]:
+        """F on a line of orders."""
+        return part.off_the_line(line, self)
+
+
+class SampledFrame:
+    """The parameters in balls, at flint's current precision, for one real part a of the order."""
+
+    def __init__(self, variance: arb, gamma: arb, rest: arb, a: float) -> None:
+        self.a = arb(a)
+        self.gamma, self.rest, self.variance = gamma, rest, variance
+        self.sigma = self.variance.sqrt()
+        self.half = 1 / (2 * self.variance)
+        self.density = 1 / (self.sigma * (2 * arb.pi()).sqrt())
+        self.negative = a < 0
+
+    def nodes(self, rule: LineRule) -> tuple[list[acb], list[acb]]:
+        """log R and κ Q R^a at each node."""
+        step, angle = arb(rule.step), arb(rule.eta) / self.variance
+        weighed = acb(0, angle).exp() * (
+            self.gamma * ((2 * step * rule.first - 1) * self.half).exp()
+        )
+        growth = (2 * step * self.half).exp()
+        log_ratios, weights = [], []
+        scale = self.density * step
+        for j in range(rule.first, rule.last + 1):
+            x = acb(step * j, arb(rule.eta))
+            log_ratio = (weighed + self.rest).log()
+            log_ratios.append(log_ratio)
+            weights.append((self.a * log_ratio - x * x * self.half).exp() * scale)
+            weighed *= growth
+        return log_ratios, weights
+
+    def error(self, rule: LineRule, weights: list[acb]) -> arb:
+        """A bound, at every t >= 0, of what the trapezoidal sum over the nodes is off by.
+
+        Both edges of the strip 0 <= Im x <= 2η bound the integrand: by Q R^a, and by
+        e^{(2η)²/(2σ²)} Q R^a, times `shrink` for a < 0.
+        """
+        step, eta = arb(rule.step), arb(rule.eta)
+        angle = eta / self.variance
+        left_out = (eta * eta * self.half).exp() * self.outside_sum(rule, angle)
+        edges = 1 + (4 * eta * eta * self.half).exp() * self.shrink(2 * angle)
+        share = edges / (2 * arb.pi() * eta / step).expm1()
+        moment = abs(sum(weights, acb(0)))
+        if not share < 1:
+            return arb.pos_inf()
+        return left_out + share * (moment + left_out) / (1 - share)
+
+    def shrink(self, angle: arb) -> arb:
+        """At least E_Q[|R_θ|^a]/F(a): 1 for a >= 0, else cos(θ/2)^a, as |R_θ| >= R cos(θ/2).
+
+        Or (1−γ)^a, as |R_θ| >= 1 − γ for θ <= π/2, and F(a) >= E_Q[R]^a = 1.
+        """
+        if not self.negative:
+            return arb(1)
+        most = self._cosine(angle)
+        return most.min(self._most) if 2 * angle < arb.pi() else most
+
+    def _cosine(self, angle: arb) -> arb:
+        """|R_θ|^a <= cos(θ/2)^a R^a for a < 0."""
+        return (self.a * (angle / 2).cos().log()).exp()
+
+    @property
+    def _most(self) -> arb:
+        """R^a <= (1−γ)^a for a < 0."""
+        return (self.a * self.rest.log()).exp()
+
+    def outside_sum(self, rule: LineRule, angle: arb) -> arb:
+        """κ Σ Q |R_θ|^a over the real parts of the nodes beyond first and last, by integrals."""
+        step = arb(rule.step)
+        return self.tail_sum(step * rule.first, step * rule.last, step, angle)
+
+    def tail_sum(self, left: arb, right: arb, step: arb, angle: arb) -> arb:
+        """κ Σ Q |R_θ|^a over the multiples of a step below `left` and above `right`."""
+        if not left < 0 or not right > arb(0.5):
+            return arb.pos_inf()
+        if self.negative:
+            most = self.shrink(angle)
+            below = most * self._most * _tail(-left / self.sigma)  # R >= 1 − γ
+            above = most * _tail(right / self.sigma)  # R >= 1
+            for cosine, share in self._smaller(angle):
+                below = below.min(cosine * self._under_tangent(left, share))
+                above = above.min(cosine * self._under_tangent(right, share))
+            return below + above
+        if right >= self.a:
+            return _tail(-left / self.sigma) + self.tilted_beyond(right)
+        far = self.a - left
+        if not far > self.a.max(arb(0.5)):
+            return arb.pos_inf()
+        between = self._under_chords(right, far + step)
+        return _tail(-left / self.sigma) + between + self.tilted_beyond(far)
+
+    def _smaller(self, angle: arb) -> list[tuple[arb, arb]]:
+        """(C, g) with |R_θ|^a <= C(1−γ+gγe^w)^a, a < 0: by R cos(θ/2), or the real part of R_θ."""
+        found = [(self._cosine(angle), arb(1))]
+        return [*found, (arb(1), angle.cos())] if 0 < 2 * angle < arb.pi() else found
+
+    def _under_tangent(self, x: arb, share: arb) -> arb:
+        """At least ∫QR^a beyond a point on either side of its peak, a < 0, a share of γe^w in R:
+
+        a log R is concave in x. The tangent's slope s tilts Q to N(sσ², σ²), which falls from x on;
+        ∞ where x is no end.
+        """
+        weighed = share * self.gamma * ((2 * x - 1) * self.half).exp()
+        ratio = self.rest + weighed
+        mean = self.a * weighed / ratio  # sσ²
+        away = x - mean if x > 0 else mean - x
+        if not away > 0:
+            return arb.pos_inf()
+        log_tilt = self.a * ratio.log() + (mean - 2 * x) * mean * self.half
+        return tilted_tail(log_tilt, away / self.sigma)
+
+    def tilted_beyond(self, right: arb) -> arb:
+        """∫ QR^a from a point >= a >= 0 on: R <= e^w(γ+(1−γ)e^{−w₁}) tilts Q to N(a, σ²)."""
+        w = (2 * right - 1) * self.half
+        log_tilt = (self.a**2 - self.a) * self.half
+        log_tilt += self.a * (self.gamma + self.rest * (-w).exp()).log()
+        return tilted_tail(log_tilt, (right - self.a) / self.sigma)
+
+    def tilted_mass(self, slope: arb, left: arb, right: list[arb]) -> arb:
+        """At least E_Q[e^{sw}] from `left` on, up to `right` if there is one.
+
+        e^{sw} tilts Q to e^{(s²−s)/2σ²} N(s, σ²), of which one tail bounds the share.
+        """
+        log_mass = (slope * slope - slope) * self.half
+        for end in right:
+            if (x := self.variance * end + 0.5) < slope:
+                return tilted_tail(log_mass, (slope - x) / self.sigma)
+        return tilted_tail(log_mass, (self.variance * left + 0.5 - slope) / self.sigma)
+
+    def _under_chords(self, right: arb, far: arb) -> arb:
+        """At least ∫ QR^a between two points, a >= 0: log R is convex, so below its chords.
+
+        Their slopes s tilt Q to N(asσ², σ²); the integrand is to fall from the first point on.
+        """
+        width, total = (far - right) / CHORDS, arb(0)
+        places = [right + width * i for i in range(CHORDS + 1)]
+        logs = [(self.rest + self.gamma * ((2 * x - 1) * self.half).exp()).log() for x in places]
+        for x, (start, end) in zip(places, itertools.pairwise(logs), strict=False):
+            slope = self.a * (end - start) / width
+            mean = slope * self.variance
+            if not x >= mean:
+                return arb.pos_inf()
+            log_tilt = self.a * start + slope * (mean / 2 - x)
+            total += tilted_tail(log_tilt, (x - mean) / self.sigma)
+        return total
+
+    def decay(self, angle: float, t: float, need: float) -> arb:
+        """log of an upper bound of B_η(t), η = angle·σ², too large by about e^{−need} F(a).
+
+        In Z = x/σ, so that σ may be a wide ball. With φ = y/σ and θ+φ <= π/2 the integrand on
+        Im Z = ±y is at most e^{y²/2} Q R^a, times cos((θ+φ)/2)^a for a < 0: arg R grows with the
+        angle, up to π/2.
+        """
+        sigma = float(self.sigma.lower())
+        need += (angle * sigma) ** 2 / 2  # for what is summed is e^{η²/2σ²} times too small
+        height = min((1.57 - angle) * sigma, math.sqrt(2 * need))
+        log_rest = float(self.rest.log().mid())
+        grown = log_shrink(float(self.a), angle + height / sigma, log_rest)
+        step = rounded_down(2 * math.pi * height / (height**2 / 2 + need + 1 + grown))
+        drop = need + 3 + grown
+        logs = float(self.rest.log()), float(self.gamma.log())
+        last = math.ceil((max(float(self.a), 0.5) / sigma + math.sqrt(2 * drop)) / step)
+        first = math.floor(lowest(float(self.a), *logs, sigma * sigma, drop) / sigma / step)
+        theta, total, moment = arb(angle), arb(0), arb(0)
+        cosine, sine = theta.cos(), theta.sin()
+        for j in range(first, last + 1):
+            z = arb(step) * j
+            weighed = self.gamma * (z / self.sigma - self.half).exp()
+            log_ratio = acb(self.rest + weighed * cosine, weighed * sine).log()
+            log_weight = -z * z / 2
+            total += (log_weight + self.a * log_ratio.real - t * log_ratio.imag).exp()
+            moment += (log_weight + self.a * (self.rest + weighed).log()).exp()
+        scale, y, apart = arb(step) / (2 * arb.pi()).sqrt(), arb(height), self.sigma * step
+        ends = apart * first, apart * last, apart
+        plain, turned = (self.tail_sum(*ends, x) for x in (arb(0), theta))
+        widest = theta + y / self.sigma
+        edge = (y * y / 2).exp() * self.shrink(widest)
+        share = 2 * edge / (2 * arb.pi() * y / step).expm1()
+        if not (share < 1 and widest <= arb.pi() / 2):
+            return arb.pos_inf()
+        most = (moment * scale + plain) / (1 - share)
+        bound = total * scale + turned + share * most
+        return bound.log() + theta * theta * self.variance / 2
+
+    def amplitude_bounds(self, t: float, length: int) -> arb_poly:
+        """Bounds of e^{η²/(2σ²)} E_Q[|log(R_θ/(1−γ))|^j |R_θ|^a e^{−t arg R_θ}]/j!, θ = η/σ² < π/2.
+
+        |R_θ|, arg R_θ and |log(R_θ/(1−γ))| grow with x: cells of x take the first and the last at
+        their right ends, arg at the left ones, |R_θ|^a at the right for a >= 0. Beyond them all
+        |log(R_θ/(1−γ))|^j/j! <= e^{π/2}R/(1−γ).
+        """
+        sigma = math.sqrt(float(self.variance.mid()))
+        theta = arb(min(_SLOW_ANGLE, 4 / sigma))
+        low = -math.log(t) - _FLAT
+        cells = math.ceil((_STEEP - low) / _CELL)
+        ratio, before, total = acb(self.rest), arb(0), arb_poly([0])
+        for i in range(cells + 1):
+            p = self.rest * arb(low + i * _CELL).exp()  # γe^w
+            x = self.variance * (p / self.gamma).log() + arb(0.5)
+            below, left = normal_tail(-x / self.sigma), ratio
+            ratio = acb(self.rest + p * theta.cos(), p * theta.sin())
+            most = left if self.negative else ratio
+            weight = (self.a * abs(most).log() - t * left.arg()).exp() * (below - before)
+            total += weight * arb_poly(_exponential(abs((ratio / self.rest).log()), length))
+            before = below
+        tail = (arb.pi() / 2 - t * ratio.arg()).exp() / self.rest * self._grown()
+        total += arb_poly([tail] * length)
+        return total * (theta * theta * self.variance / 2).exp()
+
+    def _grown(self) -> arb:
+        """A bound of E_Q[R |R_θ|^a]: R^{a+1} <= 1−γ+γe^{(a+1)w}, or |R_θ| >= 1−γ for a < 0."""
+        if self.negative:
+            return self._most
+        return self.rest + self.gamma * (self.a * (self.a + 1) * self.half).exp()
+
+
+def _exponential(x: arb, length: int) -> list[arb]:
+    """x^j/j! for 0 <= j < length."""
+    found = [arb(1)]
+    for j in range(1, length):
+        found.append(found[-1] * x / j)
+    return found
+
+
+def _tail(x: arb) -> arb:
+    """At least P(Z > x)."""
+    return tilted_tail(arb(0), x)
+
+
+def lowest(a: float, log_rest: float, log_gamma: float, variance: float, drop: float) -> float:
+    """About the x below which QR^a comes to e^{−drop}: float64.
+
+    For a < 0 it rises up to a peak, which may be far from 0, and is at most (1−γ)^a Q.
+    """
+    far = -math.sqrt(2 * variance * max(drop + min(a, 0.0) * log_rest, 1.0))
+    if a >= 0:
+        return far
+    x = np.linspace(far, 0.0, _FRAME_WAY)
+    log_ratio = np.logaddexp(log_rest, log_gamma + (2 * x - 1) / (2 * variance))
+    large = np.flatnonzero(a * log_ratio - x * x / (2 * variance) > -drop)
+    if not large.size:
+        raise OverflowError("a peak that float64 does not see")
+    return float(x[max(int(large[0]) - 1, 0)])
+
+
+def log_shrink(a: float, angle: float, log_rest: float) -> float:
+    """About the log of `Frame.shrink`, which is 0 for a >= 0."""
+    least = math.log(math.cos(angle / 2))
+    return min(a, 0.0) * (max(least, log_rest) if angle < math.pi / 2 else least)
+
+
+# --- sums on the real line
+#
+# The sampled Gaussian's moments by trapezoidal sums over real x, one grid for a line of orders.
+#
+# log R and the weights κQR^a are real there and do not depend on Im z; a strip |Im x| <= θσ², θ <
+# π, bounds the error for all |Im z| <= t at once (docs/proofs.md, section 16).
+
+_BITS = 64
+_WIDEST = 0.99 * math.pi  # R has zeros at π
+_SHARES = [0.004, 0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7]
+_LINE_ANGLES = np.array([*_SHARES, 0.8, 0.9, 0.95, 0.98, 0.995])[:, None] * math.pi
+_NEAR_0 = [0.03, 0.1, 0.25, 0.5]  # where arg R_θ rises fast for θ near π
+_PLACES = np.array(
+    [*np.arange(-18.0, -0.5, 0.5), *(-v for v in _NEAR_0[::-1]), 0.0, *_NEAR_0, 1.0, 2.0, 4.0]
+)  # v = log(γe^w/(1−γ))
+_ZERO = int(np.flatnonzero(_PLACES == 0)[0])
+_SPARE = 3.0  # e^{−this} of the bound is what a part may come to that is not looked at closely
+# Of θ and v alone, as in `log_edge`.
+_ARG = np.angle(1 + np.exp(_PLACES + 1j * _LINE_ANGLES))
+_RISE = np.sin(_LINE_ANGLES) / (2 * np.cosh(_PLACES) + 2 * np.cos(_LINE_ANGLES))
+_LOG_SINE = np.log(np.sin(_LINE_ANGLES))
+_LOG_GROWTH = np.logaddexp(0, _PLACES)
+_SHARE = np.append(1 / (1 + np.exp(-_PLACES[1:])), 1.0)  # p at the next place
+
+
+@dataclass(frozen=True)
+class Strip(LineRule):
+    """Real nodes, and what bounds their error: the strip |Im x| <= θσ², and places v_0 < … < v_m.
+
+    v = log(γe^w/(1−γ)); 0 is one of them.
+    """
+
+    angle: float
+    places: tuple[float, ...]
+
+    def transform(self, part: SampledGaussian, line: OrderLine) -> list[acb]:
+        return transform(part, line, self)
+
+
+def edge(angle: float) -> Strip:
+    """No nodes, and all places: what bounds what is |Im w| <= an angle."""
+    return Strip(0.0, 1.0, 0, 0, angle, tuple(_PLACES))
+
+
+def strip(part: SampledGaussian, a: float, t: float, need: float) -> Strip:
+    """The widest step for an error of about e^{−need} F(a) at every |Im z| <= t; float64."""
+    variance, want = float(part.variance), max(need, 1.0)
+    heights = t * _ARG + a * (part.log_rest + (_LOG_SINE if a < 0 else _LOG_GROWTH))
+    edges = _log_edges(part, a, t, heights)
+    log_moment = part.log_moment(a)
+    fall = edges + math.log(2) + _LINE_ANGLES[:, 0] ** 2 * variance / 2 - log_moment + want + 2
+    steps = np.nan_to_num(2 * math.pi * variance * _LINE_ANGLES[:, 0] / fall, nan=0.0)
+    i = int(np.argmax(steps))
+    step = rounded_down(max(float(steps[i]), 2.0**-40 * math.sqrt(variance)))
+    first, last = part.ends(a, want + 2 - log_moment, step)
+    places = _few_places(part, a, t, heights[i], float(edges[i]))
+    return Strip(0.0, step, first, last, float(_LINE_ANGLES[i, 0]), places)
+
+
+def _few_places(
+    part: SampledGaussian, a: float, t: float, heights: Floats, edge: float
+) -> tuple[float, ...]:
+    """Places from where the exponent matters up to where one chord to 0 no longer does."""
+    low = np.flatnonzero((heights <= edge) & (_PLACES < 0))
+    first = int(low[-1]) if low.size else 0
+    below = np.arange(first, _ZERO)
+    slopes = (heights[_ZERO] - heights[below]) / -_PLACES[below]
+    small = _log_masses(part, _PLACES[below], slopes, 0.0) + heights[below] < edge - _SPARE
+    last = int(below[small.argmax()]) if small.any() else _ZERO
+    return tuple(_PLACES[[*range(first, last + 1), *range(max(last + 1, _ZERO), len(_PLACES))]])
+
+
+def _log_edges(part: SampledGaussian, a: float, t: float, heights: Floats) -> Floats:
+    """About `log_edge` for each angle, but for θ²σ²/2."""
+    slopes = t * _RISE + max(a, 0.0) * _SHARE
+    slopes[:, :_ZERO] = (np.diff(heights) / np.diff(_PLACES))[:, :_ZERO]
+    logs = heights + _log_masses(part, _PLACES, slopes, np.append(_PLACES[1:], math.inf))
+    return np.asarray(np.logaddexp(heights[:, 0], np.logaddexp.reduce(logs, axis=1)))
+
+
+def _log_masses(
+    part: SampledGaussian, left: Floats, slopes: Floats, right: Floats | float
+) -> Floats:
+    """About log E_Q[e^{s(v − v_i)}] between places."""
+    variance, log_odds = float(part.variance), part.log_gamma - part.log_rest
+    x, end = (variance * (v - log_odds) + 0.5 for v in (left, right))
+    beyond = np.maximum(np.maximum(x - slopes, slopes - end), 0.0)
+    tilts = slopes * (slopes - 1) - beyond**2
+    return np.asarray(tilts / (2 * variance) - slopes * (left - log_odds))
+
+
+def transform(part: SampledGaussian, line: OrderLine, rule: Strip) -> list[acb]:
+    """F on a line of orders."""
+    frame = part.frame(line.a)
+    off = error(frame, rule, line.h * line.last)
+    weights, losses = nodes(frame, arb(rule.step), rule.first, rule.last)
+    return sums_on_a_line(weights, losses, line, off)
+
+
+def nodes(frame: SampledFrame, step: arb, first: int, last: int) -> tuple[list[arb], list[arb]]:
+    """κQR^a and log R at the multiples of a step κ."""
+    weighed = frame.gamma * ((2 * step * first - 1) * frame.half).exp()
+    growth, fall = (2 * step * frame.half).exp(), step * step * frame.half
+    scale, a, rest = frame.density * step, frame.a, frame.rest
+    weights, losses = [], []
+    for j in range(first, last + 1):
+        loss = (weighed + rest).log()
+        losses.append(loss)
+        weights.append((a * loss - fall * (j * j)).exp() * scale)
+        weighed *= growth
+    return weights, losses
+
+
+def error(frame: SampledFrame, rule: Strip, t: float) -> arb:
+    """A bound, for |Im z| <= t, of what the trapezoidal sum over the nodes is off by."""
+    with ctx.workprec(_BITS):
+        edge = log_edge(frame, rule, t).exp()
+        decay = (2 * arb.pi() * arb(rule.angle) * frame.variance / arb(rule.step)).expm1()
+        return frame.outside_sum(rule, arb(0)) + 2 * edge / decay
+
+
+def log_edge(frame: SampledFrame, rule: Strip, t: float) -> arb:
+    """log of a bound of e^{θ²σ²/2} E_Q[|R_θ|^a e^{t arg R_θ}], and so with −θ, for a whole line.
+
+    With v = log(γe^w/(1−γ)) the exponent t arg R_θ + a log R rises with v, convex up to v = 0.
+    Below v_0 it is at most what it is there; between two places up to 0 at most its chord; from
+    another on it rises by at most t arg′ at the place and a at most, ap at the next one.
+    """
+    theta, log_odds = arb(rule.angle), (frame.gamma / frame.rest).log()
+    growths = [arb(v).exp() for v in rule.places]
+    heights = [_height(frame, theta, u, t) for u in growths]
+    total = heights[0].exp()
+    for i, v in enumerate(rule.places):
+        following = slice(i + 1, i + 2)
+        [*right] = (place - log_odds for place in rule.places[following])
+        if v < 0:
+            slope = (heights[i + 1] - heights[i]) / (rule.places[i + 1] - arb(v))
+        else:
+            slope = _rise(frame, theta, growths[i], growths[following], t)
+        left = v - log_odds
+        total += (heights[i] - slope * left).exp() * frame.tilted_mass(slope, left, right)
+    base = frame.rest * theta.sin() if frame.negative else frame.rest
+    return theta * theta * frame.variance / 2 + frame.a * base.log() + total.log()
+
+
+def _height(frame: SampledFrame, theta: arb, u: arb, t: float) -> arb:
+    """t arg R_θ + a log R, less a log(1−γ); without the second for a < 0, |R_θ| >= (1−γ) sin θ."""
+    arg = acb(1 + u * theta.cos(), u * theta.sin()).arg()
+    return t * arg if frame.negative else t * arg + frame.a * u.log1p()
+
+
+def _rise(frame: SampledFrame, theta: arb, u: arb, following: list[arb], t: float) -> arb:
+    """A bound of the slope of that in log u, from u >= 1 on to the following place or to ∞."""
+    arg = t * u * theta.sin() / (1 + 2 * u * theta.cos() + u * u)
+    if frame.negative:
+        return arg
+    return arg + sum((frame.a * (v / (1 + v) - 1) for v in following), frame.a)
+
+
+# --- many orders at once
+#
+# Many sampled Gaussians of one rate: their moments interpolated in s = 1/σ.
+#
+# F(z; s) = E[R^z], R = 1−γ+γe^w, w = sZ − s²/2, Z standard normal. The trapezoidal sum over one
+# grid of Z is analytic in s: few Chebyshev points give it at every s between (docs/proofs.md,
+# section 16).
+
+_LEAST = 33  # of them, for which it may be worth while
+_MARGIN = 2.0**-6  # of s, on either side of the interval
+_MANY_CELL = 1 + 2.0**-6  # of s, over which one bound of the decay serves
+_WIDE = 2.0  # of s, that are interpolated together
+_ROWS = 256  # nodes at once
+_MANY_SHARES = np.array([0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
+_FURTHER = np.arange(0.0, 6.0)  # than where nodes are small the end of a strip
+_RATIOS = 1.2 ** np.arange(1, 22)  # of ellipses
+_ARCS = 16  # of half an ellipse, an even number
+_FAR, _FINE = 16.0, 0.25  # how far below 0 cells of Z begin, how long they are
+_MANY_POINTS = 1e6
+_CHEAPER = 8  # a term of the interpolation than one of a sum
+
+if TYPE_CHECKING:
+    Run = tuple[SampledGaussian, int]
+
+
+@dataclass(frozen=True)
+class RealLineGrid:
+    """Nodes Z = jκ, first <= j <= last; the strip |Im Z| <= `height` bounds their error.
+
+    `points` Chebyshev points in s; an ellipse with the half axes' sum ρ bounds theirs.
+    """
+
+    step: float
+    first: int
+    last: int
+    height: float
+    points: int
+    ratio: float
+
+    @property
+    def nodes(self) -> Floats:
+        """The Z."""
+        return self.step * np.arange(self.first, self.last + 1)
+
+
+@dataclass(frozen=True, eq=False)
+class ManyGaussians(Factor):
+    """Runs of one rate γ < 1, by growing s."""
+
+    runs: tuple[Run, ...]
+
+    stands_for_many = True
+
+    @cached_property
+    def low(self) -> float:
+        """Below every s."""
+        return rounded_down(float(self.runs[0][0].variance) ** -0.5 * (1 - _MARGIN))
+
+    @cached_property
+    def high(self) -> float:
+        """Above every s."""
+        return rounded_down(float(self.runs[-1][0].variance) ** -0.5 * (1 + _MARGIN))
+
+    @cached_property
+    def _steepest(self) -> SampledGaussian:
+        return replace(self.runs[-1][0], variance=1 / Fraction(self.high) ** 2)
+
+    def largest(self, reverse: bool) -> arb:
+        """The largest finite loss."""
+        return sum((k * part.largest(reverse) for part, k in self.runs), arb(0))
+
+    # --- float64: where to look
+
+    def grid(self, line: OrderLine, need: float) -> RealLineGrid | None:
+        """For errors of about e^{−need} F(a; s); None where none was found."""
+        if (line, need) not in self._grids:
+            self._grids[line, need] = self._grid(line.a, line.h * line.last, max(need, 1.0) + 2)
+        return self._grids[line, need]
+
+    @cached_property
+    def _grids(self) -> dict[tuple[OrderLine, float], RealLineGrid | None]:
+        return {}
+
+    def _grid(self, a: float, t: float, want: float) -> RealLineGrid | None:
+        drop = want - self.runs[0][0].log_moment(a)
+        left, right = (_FINE * j for j in self._steepest.ends(a, drop, _FINE / self.high))
+        least = max(right, self.high, -left if a < 0 else 0.0)
+        strips = [
+            ((end - left) / step, end, height, step)
+            for end in least + _FURTHER
+            for height, step in self._strips(a, t, end, drop)
+        ]
+        if not strips:
+            return None
+        _, end, height, step = min(strips)
+        step = rounded_down(step)
+        first, last = math.floor(left / step), math.ceil(end / step)
+        sizes = self._sizes(a, t, step * np.arange(first, last + 1)) + math.log(step) + drop
+        counts = sums.point_counts(sizes, _RATIOS)
+        j = int(np.nanargmin(counts))
+        points = max(2, math.ceil(min(counts[j], _MANY_POINTS)))
+        return RealLineGrid(step, first, last, float(height), points, float(_RATIOS[j]))
+
+    def _strips(self, a: float, t: float, end: float, drop: float) -> Iterator[tuple[float, float]]:
+        """Heights of strips up to a last node that leaves out little, and the steps they allow."""
+        heights = _WIDEST / self.high * _MANY_SHARES
+        places = np.array(list(_places(end)))
+        u = np.exp(np.minimum(self._log_odds + self._steepest_log(places), 700.0))
+        most = _about_most(a, t, u, self.high * heights[:, None]) + a * self._log_rest
+        inner = np.minimum(np.abs(places[1:]), np.abs(places[:-1]))
+        edges = np.logaddexp.reduce(most[:, 1:] - inner**2 / 2, axis=1) + heights**2 / 2
+        steps = 2 * math.pi * heights / (np.maximum(edges + drop, 1.0) + math.log(2))
+        is_small = np.log(heights) + most[:, -1] - end**2 / 2 < -drop
+        yield from zip(heights[is_small], steps[is_small], strict=True)
+
+    def _steepest_log(self, z: Floats) -> Floats:
+        s = np.clip(z, self.low, self.high)
+        return np.asarray(s * z - s * s / 2)
+
+    def _sizes(self, a: float, t: float, z: Floats) -> Floats:
+        """About log of the most that Σ|QR^z| is on ellipses."""
+        middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
+        angle = np.linspace(0, math.pi, _ARCS + 1)
+        wide, tall = half * (_RATIOS + 1 / _RATIOS) / 2, half * (_RATIOS - 1 / _RATIOS) / 2
+        real = middle + wide[:, None] * np.cos(angle)
+        imag = tall[:, None] * np.maximum(np.sin(angle)[1:], np.sin(angle)[:-1])
+        left, right = real[:, 1:, None], real[:, :-1, None]
+        s = np.clip(z, left, right)
+        u = np.exp(np.minimum(self._log_odds + s * z - s * s / 2 + imag[..., None] ** 2 / 2, 700))
+        theta = imag[..., None] * np.maximum(np.abs(z - left), np.abs(z - right))
+        logs = np.logaddexp.reduce(_about_most(a, t, u, theta) - z * z / 2, axis=2)
+        return np.asarray(logs.max(axis=1) + a * self._log_rest)
+
+    @property
+    def _log_rest(self) -> float:
+        return self._steepest.log_rest
+
+    @property
+    def _log_odds(self) -> float:
+        return self._steepest.log_gamma - self._steepest.log_rest
+
+    # --- balls: what is proved
+
+    def terms(self, line: OrderLine, need: float) -> int:
+        grid = self._worth_while(line, need)
+        if grid is None:
+            return sum(one.terms(line, need) for one, _ in self._apart)
+        return self._cost(grid)
+
+    def _worth_while(self, line: OrderLine, need: float) -> RealLineGrid | None:
+        """A grid that costs less than each part by itself."""
+        grid = self.grid(line, need)
+        alone = self.runs[len(self.runs) // 2][0].terms(line, need)
+        return grid if grid and self._cost(grid) < len(self.runs) * alone else None
+
+    def _cost(self, grid: RealLineGrid) -> int:
+        return grid.points * (len(grid.nodes) + len(self.runs) // _CHEAPER)
+
+    @cached_property
+    def _apart(self) -> Sequence[tuple[Factor, int]]:
+        """The halves of the runs, or where they are few all of the runs."""
+        half = len(self.runs) // 2
+        if half < _LEAST:
+            return self.runs
+        return [(ManyGaussians(self.runs[:half]), 1), (ManyGaussians(self.runs[half:]), 1)]
+
+    def transform(self, line: OrderLine, need: float) -> list[acb]:
+        """Π F_i^{k_i} on a line, each F_i to an absolute error of about e^{−need} F_i(a)."""
+        grid = self._worth_while(line, need)
+        if grid is None:
+            columns, counts = zip(
+                *((x.transform(line, need), k) for x, k in self._apart), strict=True
+            )
+            return [_product(row, counts) for row in zip(*columns, strict=True)]
+        return self.interpolated_transform(grid, line)
+
+    def interpolated_transform(self, grid: RealLineGrid, line: OrderLine) -> list[acb]:
+        """The transform by the values at a grid's points."""
+        disc = acb_within(self._error(grid, line))
+        columns = [self._sums(grid, line, s) for s in self._points(grid)]
+        rows = [list(row) for row in zip(*columns, strict=True)]
+        places = acb_mat(sums.shares(grid.points) * self._at_places(grid))
+        found: list[acb] = []
+        for first in range(0, len(rows), _ROWS):
+            values = (acb_mat(rows[first : first + _ROWS]) * places).tolist()
+            found.extend(_product((x + disc for x in row), self._counts) for row in values)
+        return found
+
+    @property
+    def _counts(self) -> list[int]:
+        return [k for _, k in self.runs]
+
+    def _points(self, grid: RealLineGrid) -> list[arb]:
+        middle, half = self._interval()
+        return [middle + half * x for x in sums.points(grid.points)]
+
+    def _interval(self) -> tuple[arb, arb]:
+        low, high = arb(self.low), arb(self.high)
+        return (low + high) / 2, (high - low) / 2
+
+    def _at_places(self, grid: RealLineGrid) -> arb_mat:
+        """T_k at each s."""
+        middle, half = self._interval()
+        places = [(self._s(part) - middle) / half for part, _ in self.runs]
+        columns = [_polynomials(x, grid.points) for x in places]
+        return arb_mat(columns).transpose()
+
+    @staticmethod
+    def _s(part: SampledGaussian) -> arb:
+        return BALL.number(part.variance).rsqrt()
+
+    def _sums(self, grid: RealLineGrid, line: OrderLine, s: arb) -> list[acb]:
+        """Σ κφR^z over the grid, for one s."""
+        frame = self.frame(s, line.a)
+        step = arb(grid.step) * frame.sigma
+        return sums_on_a_line(*nodes(frame, step, grid.first, grid.last), line, arb(0))
+
+    def frame(self, s: arb, a: float) -> SampledFrame:
+        return self._steepest.frame_for(1 / (s * s), a)
+
+    def _error(self, grid: RealLineGrid, line: OrderLine) -> arb:
+        """A bound, for every s between low and high, of what an interpolated value is off by."""
+        with ctx.workprec(_BITS):
+            frame, t = self.frame(arb(self.high), line.a), line.h * line.last
+            return self._off_the_integral(grid, frame, t) + self._off_the_sum(grid, frame, t)
+
+    def _off_the_integral(self, grid: RealLineGrid, frame: SampledFrame, t: float) -> arb:
+        """Nodes left out, and the error of the others.
+
+        R grows with s to the right and falls with it to the left: QR^a is largest at the largest s
+        for a >= 0, and for a < 0 at either end.
+        """
+        right = arb(grid.step) * grid.last
+        if not right >= self.high:
+            return arb.pos_inf()
+        ends = (self.high, self.low) if frame.negative else (self.high,)
+        left_out = arb(0)
+        for s in map(arb, ends):
+            left, last, step = (grid.step * n / s for n in (grid.first, grid.last, 1))
+            left_out += self.frame(s, float(frame.a)).tail_sum(left, last, step, arb(0))
+        return left_out + self.strip_error(grid, frame, t)
+
+    def strip_error(self, grid: RealLineGrid, frame: SampledFrame, t: float) -> arb:
+        """What the sum up to the last node is off by from the integral to half a step beyond it:
+
+        by both edges of the strip, and by its end there.
+        """
+        step, height = arb(grid.step), arb(grid.height)
+        end = step * (grid.last + 0.5)
+        if not height * step <= 4 * arb.pi():
+            return arb.pos_inf()
+        decay = (2 * arb.pi() * height / step).expm1()
+        density = (-end * end / 2).exp() / (2 * arb.pi()).sqrt()
+        side = height * density * self._most(frame, end, arb(self.high) * height, t)
+        return 2 * self.edge(frame, float_above(end), height, t) / decay + 2 * side
+
+    def edge(self, frame: SampledFrame, end: float, height: arb, t: float) -> arb:
+        """A bound of ∫|QR^z| on |Im Z| = height, Re Z <= end, for |Im z| <= t.
+
+        For every s between low and high, cell by cell of Re Z, with which the bound of |R^z| grows.
+        """
+        theta, places = arb(self.high) * height, [arb(z) for z in _places(end)]
+        most = [self._most(frame, z, theta, t) for z in places]
+        total = normal_tail(-places[0]) * most[0]
+        for (left, right), bound in zip(itertools.pairwise(places), most[1:], strict=True):
+            total += normal_tail(left if left >= 0 else -right) * bound
+        return total * (height**2 / 2).exp()
+
+    def _most(self, frame: SampledFrame, z: arb, theta: arb, t: float) -> arb:
+        """A bound of |R^z| at Re Z = z, |Im w| <= θ, |Im z| <= t, for every s between."""
+        s = z.max(arb(self.low)).min(arb(self.high))
+        return _power_most(frame, s * z - s * s / 2, theta, t)
+
+    def _off_the_sum(self, grid: RealLineGrid, frame: SampledFrame, t: float) -> arb:
+        """4Mρ^{1−m}/(ρ−1), the sum analytic and at most M on the ellipse, which boxes cover."""
+        ratio = arb(grid.ratio)
+        most = functools.reduce(
+            arb.max, (self.size(grid, frame, t, *box) for box in self._boxes(ratio))
+        )
+        return sums.interpolation_error(most, ratio, grid.points)
+
+    def _boxes(self, ratio: arb) -> Iterator[tuple[arb, arb, arb]]:
+        """Re s from, Re s to, the largest |Im s|, by arcs of half the ellipse."""
+        middle, half = self._interval()
+        wide, tall = half * (ratio + 1 / ratio) / 2, half * (ratio - 1 / ratio) / 2
+        ends = [arb.sin_cos_pi_fmpq(fmpq(i, _ARCS)) for i in range(_ARCS + 1)]
+        for (y, x), (next_y, next_x) in itertools.pairwise(ends):
+            yield middle + wide * next_x, middle + wide * x, tall * y.max(next_y)
+
+    def size(
+        self, grid: RealLineGrid, frame: SampledFrame, t: float, left: arb, right: arb, imag: arb
+    ) -> arb:
+        """A bound of Σ κφ|R^z| for left <= Re s <= right, |Im s| <= imag."""
+        total = arb(0)
+        for j in range(grid.first, grid.last + 1):
+            z = arb(grid.step) * j
+            s = z.max(left).min(right)
+            log_growth = s * z - s * s / 2 + imag * imag / 2
+            theta = imag * abs(z - left).max(abs(z - right))
+            total += (-z * z / 2).exp() * _power_most(frame, log_growth, theta, t)
+        return total * arb(grid.step) / (2 * arb.pi()).sqrt()
+
+    def decay(self, a: float, t: float, slack: float) -> arb:
+        """An upper bound of log Π |F_i(a+is)|^{k_i} for all |s| >= t; one for those of near s."""
+        each = slack / sum(self._counts)
+        return sum(
+            (self._cell_decay(cell, a, t, each) for cell in _within(_MANY_CELL, self.runs)), arb(0)
+        )
+
+    @staticmethod
+    def _cell_decay(cell: Sequence[Run], a: float, t: float, slack: float) -> arb:
+        middle = cell[len(cell) // 2][0]
+        angle, _, fallen = middle.best_angle(a, t)
+        ends = (BALL.number(cell[i][0].variance) for i in (0, -1))
+        frame = middle.frame_for(next(ends).union(next(ends)), a)
+        count = sum(k for _, k in cell)
+        return count * frame.decay(angle, t, 2 - math.log(slack) + max(fallen, 0.0))
+
+
+def merged_runs(runs: Sequence[Run]) -> tuple[tuple[Factor, int], ...]:
+    """Runs of many sampled Gaussians of one rate and about one noise in one, the others alone."""
+    found: list[tuple[Factor, int]] = []
+    rates: dict[Exact, list[Run]] = defaultdict(list)
+    for part, k in runs:
+        rates[part.gamma].append((part, k))
+    for alike in rates.values():
+        for some in _within(_WIDE, sorted(alike, key=lambda run: -run[0].variance)):
+            found.extend(some if len(some) < _LEAST else [(ManyGaussians(tuple(some)), 1)])
+    return tuple(found)
+
+
+def _within(ratio: float, runs: Sequence[Run]) -> Iterator[Sequence[Run]]:
+    """Runs by falling variance, cut wherever s has grown by more than a ratio."""
+    first = 0
+    for i, (part, _) in enumerate(runs):
+        if float(runs[first][0].variance) > ratio**2 * float(part.variance):
+            yield runs[first:i]
+            first = i
+    yield runs[first:]
+
+
+def log_most(a: arb, t: float, u: arb, theta: arb) -> arb:
+    """A bound of log|(1+ve^{iφ})^z|, 0 <= v <= u, |φ| <= θ, Re z = a, |Im z| <= t.
+
+    |arg| grows with v, and with φ up to π/2 or for v >= 1; for v < 1 it is at most arcsin v. The
+    modulus is at most 1 + u, and at least 1 up to π/2, 1 − u for u < 1, sin θ.
+    """
+    u, theta = u.upper(), theta.upper()
+    turned = acb(1 + u * theta.cos(), u * theta.sin())
+    if theta <= arb.pi() / 2:
+        arg, least = turned.arg(), arb(1)
+    elif u < 1:
+        arg, least = u.asin(), 1 - u
+    elif theta < arb.pi():
+        arg, least = turned.arg(), theta.sin()
+    else:
+        return arb.pos_inf()
+    return t * arg + a * (least.log() if a < 0 else u.log1p())
+
+
+def _power_most(frame: SampledFrame, log_growth: arb, theta: arb, t: float) -> arb:
+    """A bound of |R^z|, Re w <= log_growth, |Im w| <= θ, |Im z| <= t."""
+    u = frame.gamma / frame.rest * log_growth.exp()
+    return (log_most(frame.a, t, u, theta) + frame.a * frame.rest.log()).exp()
+
+
+def _about_most(a: float, t: float, u: Floats, theta: Floats) -> Floats:
+    """The bound `log_most` in float64."""
+    u, theta = np.broadcast_arrays(u, theta)
+    is_small, is_below = theta <= math.pi / 2, u < 1
+    arg = np.where(is_small | ~is_below, np.angle(1 + u * np.exp(1j * theta)), np.arcsin(u % 1))
+    least = np.where(is_small, 1, np.where(is_below, 1 - u, np.sin(theta)))
+    size = np.log(np.abs(least)) if a < 0 else np.log1p(u)
+    return np.where(is_small | is_below | (theta < math.pi), t * arg + a * size, np.inf)
+
+
+def _places(end: float) -> Iterator[float]:
+    """Ends of cells of Z."""
+    count = math.ceil((end + _FAR) / _FINE)
+    yield from (min(-_FAR + _FINE * i, end) for i in range(count + 1))
+
+
+def _polynomials(x: arb, count: int) -> list[arb]:
+    """T_0(x) … T_{count−1}(x), |x| < 1: the real parts of e^{ik arccos x}."""
+    return [turn.real for turn in powers(acb(x, (1 - x * x).sqrt()), count)]
+
+
+def _product(values: Iterable[acb], counts: Iterable[int]) -> acb:
+    return math.prod(map(pow, values, counts), start=acb(1))
+
+
+# --- the loss
+#
+# The sampled Gaussian's pair: P = (1−γ)N(0, σ²) + γN(1, σ²) against Q = N(0, σ²).
+#
+# F(z) = E_Q[R^z], R(x) = 1−γ+γe^w, w = (2x−1)/(2σ²). R has zeros only at Im w = π mod 2π, so the
+# line of integration may be moved to any Im x = η, 0 <= η < πσ² (docs/proofs.md, section 16).
+
+_ANGLES = np.array([0.1, 0.3, 0.5, 0.7, 0.9, 1.05, 1.2])
+_SCALES = np.array([0.5, 0.75, 1.0, 1.4, 2.0])  # of the likely best angle
+_REACH = 8.0  # deviations that steering looks at
+_MOST_POINTS = 50_000
+_LONG_WAY, _WAY = 4.0, 96  # deviations between the peaks of QR^a; points looked at
+_SPREAD = 16  # of t²p₂ in σ², below which the likely angle is the best
+_DEARER = 1.25  # a node off the real line than one on it
+
+
+@dataclass(frozen=True)
+class SampledGaussian(Part):
+    """`variance` = σ²/Δ², the sampling rate `gamma` in (0, 1): at 1 it is a GaussianLoss."""
+
+    variance: Exact
+    gamma: Exact
+
+    symmetric = False
+    jumps_rarely = True
+
+    def sampled(self, gamma: Exact) -> SampledGaussian:
+        """Sampled once more."""
+        return SampledGaussian(self.variance, self.gamma * gamma)
+
+    @classmethod
+    def factors(cls, runs: Sequence[tuple[Self, int]]) -> Sequence[tuple[Factor, int]]:
+        """Those of many about as large noises are interpolated together."""
+        return merged_runs(runs)
+
+    # --- float64: where to look
+
+    def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
+        sigma, orders = math.sqrt(self.variance), np.asarray(orders, dtype=np.float64)
+        # The peak is where x = a dlog R/dw: below 0 dlog R/dw <= γ.
+        low = min(orders.min() * float(self.gamma), 0) - _REACH * sigma
+        high = max(orders.max(), 0) + _REACH * sigma
+        count = (high - low) / min(sigma / 2, sigma**2)
+        if count > _MOST_POINTS:
+            return np.full(orders.shape, np.inf), np.full(orders.shape, np.inf)
+        x = np.linspace(low, high, int(count) + 2)
+        log_ratio, log_density = self._log_ratio(x), -x * x / (2 * sigma**2)
+        exponent = orders[:, None] * log_ratio + log_density
+        top = exponent.max(axis=1)
+        weight = np.exp(exponent - top[:, None])
+        total = weight.sum(axis=1)
+        mean = weight @ log_ratio / total
+        spread = weight @ log_ratio**2 / total - mean**2
+        return np.log(total / np.exp(log_density).sum()) + top, spread
+
+    def _log_ratio(self, x: Floats) -> Floats:
+        return np.logaddexp(
+            self.log_rest, self.log_gamma + (2 * x - 1) / (2 * float(self.variance))
+        )
+
+    @cached_property
+    def log_rest(self) -> float:
+        """log(1−γ), where γ itself may be 1."""
+        return float(BALL.number(1 - self.gamma).log().mid())
+
+    @cached_property
+    def log_gamma(self) -> float:
+        """log γ, where γ itself may be 0."""
+        return float(BALL.number(self.gamma).log().mid())
+
+    def in_floats(self, reverse: bool, rare: float) -> TailsInFloats:
+        return normal_tails(1 / self.variance, self.gamma, reverse, rare)
+
+    def log_decay(self, a: float, t: float) -> float:
+        """The least over the angles of log B_η(t), by a plain sum."""
+        return self.best_angle(a, t)[1]
+
+    def best_angle(self, a: float, t: float) -> tuple[float, float, float]:
+        """The angle θ = η/σ² with the least bound, its logarithm, and how far below log F(a) it is.
+
+        About t·p₁/(σ² + t²p₂), p_j = E[p^j] under the tilted law, p = γe^w/R, where p is small.
+        """
+        variance, found = float(self.variance), _tilted(self, a, math.frexp(t)[1])
+        likely, spread = t * found.first, t * t * found.second
+        angles = np.array([likely / (variance + spread)])
+        if spread > variance / _SPREAD:
+            angles = np.concatenate([angles * _SCALES, _ANGLES])
+        angles = np.minimum(angles, _ANGLES[-1])
+        log_r = np.log(found.rest + found.weighed * np.exp(1j * angles)[:, None])
+        exponent = found.log_density + a * (log_r.real + found.scale) - t * log_r.imag
+        top = exponent.max(axis=1)
+        logs = top + np.log(np.exp(exponent - top[:, None]).sum(axis=1)) + angles**2 * variance / 2
+        best = int(np.argmin(logs))
+        return float(angles[best]), float(logs[best]), found.log_moment - float(logs[best])
+
+    def log_moment(self, a: float) -> float:
+        """At most log F(a), and about it: by 1 − γ, by γe^w, and by 1 beyond [0, 1]."""
+        if a < 0:
+            return 0.0
+        peak = a * self.log_gamma + (a * a - a) / (2 * float(self.variance))
+        return max(a * self.log_rest, peak, 0.0 if a > 1 else -math.inf)
+
+    def rule(self, a: float, need: float) -> LineRule:
+        """Nodes for an error of about e^{−need} F(a) at every t >= 0."""
+        variance, sigma = float(self.variance), math.sqrt(self.variance)
+        log_moment, want = self.log_moment(a), max(need, 1.0)
+
+        def chosen(widest: float) -> tuple[float, float, float]:
+            eta = min(sigma * math.sqrt(0.37 * want), widest * variance)
+            grown = log_shrink(a, 2 * eta / variance, self.log_rest)
+            drop = want + (eta / sigma) ** 2 / 2 + 2 + grown
+            return 2 * math.pi * eta / (2 * (eta / sigma) ** 2 + want + 2 + grown), eta, drop
+
+        step, eta, drop = max(map(chosen, _widest(a)))
+        step = rounded_down(step)
+        return LineRule(rounded_down(eta), step, *self.ends(a, drop - log_moment, step))
+
+    def ends(self, a: float, drop: float, step: float) -> tuple[int, int]:
+        """Multiples of a step beyond which QR^a comes to about e^{−drop}."""
+        variance, sigma = float(self.variance), math.sqrt(self.variance)
+        left = lowest(a, self.log_rest, self.log_gamma, variance, drop)
+        # The hump about a has γ^a e^{a(a−1)/(2σ²)} in all, which can be far above 1.
+        hump = max(0.0, a * (self.log_gamma + (a - 1) / (2 * variance))) if a > 0 else 0.0
+        right = max(a, 0.5) + sigma * math.sqrt(2 * max(drop + hump, 1.0))
+        first, last = math.floor(left / step), math.ceil(right / step)
+        if a > _LONG_WAY * sigma:
+            x = np.linspace(0.5, right, _WAY)
+            log_ratio = self._log_ratio(x)
+            large = np.flatnonzero(a * log_ratio - x * x / (2 * variance) > -drop)
+            nearer = math.ceil(x[min(int(large[-1]) + 1 if large.size else 1, _WAY - 1)] / step)
+            # The chords that what lies beyond is to be proved by: a node later they may rise.
+            chords = np.linspace(nearer * step, a - (first - 1) * step, CHORDS + 1)
+            slopes = np.diff(self._log_ratio(chords)) / np.diff(chords)
+            if (a * variance * slopes < chords[:-1]).all():
+                last = min(last, nearer)
+        return first, last
+
+    def log_values(self, line: OrderLine) -> Floats:
+        """log F on a line in complex128."""
+        rule, variance = self.rule(line.a, 30.0), float(self.variance)
+        x = rule.step * np.arange(rule.first, rule.last + 1) + 1j * rule.eta
+        log_r = np.log(
+            float(1 - self.gamma) + np.exp(self.log_gamma + (2 * x - 1) / (2 * variance))
+        )
+        log_weight = line.a * log_r - x * x / (2 * variance) + math.log(rule.step)
+        return log_turning(log_weight - 0.5 * math.log(2 * math.pi * variance), log_r, line)
+
+    # --- balls: what is proved
+
+    def frame(self, a: float) -> SampledFrame:
+        """The parameters in balls."""
+        return self.frame_for(BALL.number(self.variance), a)
+
+    def frame_for(self, variance: arb, a: float) -> SampledFrame:
+        """The parameters in balls, for a ball of variances."""
+        return SampledFrame(variance, BALL.number(self.gamma), BALL.number(1 - self.gamma), a)
+
+    def terms(self, line: OrderLine, need: float) -> int:
+        return _cheaper(self, line, need).terms
+
+    def transform(self, line: OrderLine, need: float) -> list[acb]:
+        return _cheaper(self, line, need).transform(self, line)
+
+    def off_the_line(self, line: OrderLine, rule: LineRule) -> list[acb]:
+        """F on a line of orders by a sum over nodes above the real line."""
+        frame = self.frame(line.a)
+        log_ratios, weights = frame.nodes(rule)
+        disc = acb_within(frame.error(rule, weights))
+        turns = [acb(0, arb(line.h)) * log_ratio for log_ratio in log_ratios]
+        weights = [w * (turn * line.first).exp() for w, turn in zip(weights, turns, strict=True)]
+        sums = power_sums(weights, [turn.exp() for turn in turns], len(line.nodes))
+        return [value + disc for value in sums]
+
+    def decay(self, a: float, t: float, slack: float) -> arb:
+        """log of B_η(t) = e^{η²/(2σ²)} E_Q[|R(x+iη)|^a e^{−t arg R(x+iη)}], which bounds |F(a+is)|.
+
+        For s >= t, as arg R is in (0, η/σ²); the conjugate for s <= −t.
+        """
+        angle, _, fallen = self.best_angle(a, t)
+        return self.frame(a).decay(angle, t, 2 - math.log(slack) + max(fallen, 0.0))
+
+    def frequencies(self) -> list[arb]:
+        return [BALL.number(1 - self.gamma).log()]
+
+    def amplitude_bounds(self, a: float, t: float, length: int) -> list[arb_poly]:
+        return [self.frame(a).amplitude_bounds(t, length)]
+
+    def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        """γΦ̄(x−1) − (e^y−1+γ)Φ̄(x), x = ½ + σ² log((e^y−1+γ)/γ) where the loss is y; of (Q, P)
+
+        (1−(1−γ)e^y)Φ(x) − γe^y Φ(x−1), x where it is −y.
+        """
+        gamma, variance = BALL.number(self.gamma), BALL.number(self.variance)
+        ratio = (-y if reverse else y).expm1() + gamma
+        if not ratio > 0:
+            return _certain(y, reverse) if ratio <= 0 else arb("0.5 +/- 0.5")
+        sigma = variance.sqrt()
+        x = variance * (ratio / gamma).log() + arb(0.5)
+        if reverse:
+            return y.exp() * (
+                ratio * normal_tail(-x / sigma) - gamma * normal_tail((1 - x) / sigma)
+            )
+        return gamma * normal_tail((x - 1) / sigma) - ratio * normal_tail(x / sigma)
+
+    def largest(self, reverse: bool) -> arb:
+        """∞, and −log(1−γ) from the side of Q."""
+        return -BALL.number(1 - self.gamma).log() if reverse else arb("inf")
+
+    def in_latex(self, write: Write) -> WrittenLaws:
+        on, off = normals(self.variance, write)
+        return WrittenLaws(mixed(self.gamma, on, off, write), off)
+
+    def mass_at_infinity(self, reverse: bool) -> Exact:
+        return Fraction(0)
+
+
+def normal_tails(ratio: Exact, gamma: Exact, reverse: bool, rare: float) -> TailsInFloats:
+    """(1−γ)N(0, 1) + γN(s, 1) against N(0, 1): beyond z the loss log(1−γ+γe^{sz−s²/2}) is larger.
+
+    The other way round it is beyond a node where z is below the place of the node's negative.
+    """
+    s, g, rest = math.sqrt(nearest(ratio)), nearest(gamma), nearest(1 - gamma)
+    if not s:
+        raise PrecisionError("found noise beyond the range of float64 to lay a grid over")
+    far = math.sqrt(-2 * math.log(rare))
+    z = np.array([-far, s + far])
+    with np.errstate(divide="ignore"):
+        ends = np.logaddexp(np.log(rest), math.log(g) + s * z - s * s / 2)
+    least, largest = -ends[::-1] if reverse else ends
+
+    def beyond(losses: Floats) -> Beyond:
+        w, turned = unsampled(-losses if reverse else losses, g, rest)
+        place = w / s + s / 2
+        if reverse:
+            p = upper_tail(-place)
+            q = rest * p + g * upper_tail(s - place)
+            unknown = (s - place > FARTHEST_TAIL) & ~_is_rounding(s - place, s, g, rest, rest * p)
+        else:
+            q = upper_tail(place)
+            p = rest * q + g * upper_tail(place - s)
+            unknown = place > FARTHEST_TAIL
+        units = 26 * turned + 26 * s * (13 + 2 * s) + 6 * s * s + 13 + 4 * s + FEW
+        return Beyond(p, q, 4 * RELATIVE_ERROR + units * UNIT, unknown)
+
+    return TailsInFloats(float(least), float(largest), beyond)
+
+
+def _is_rounding(x: Floats, s: float, g: float, rest: float, known: Floats) -> Floats:
+    """Is γΦ(−x), x > 12, below a unit of (1−γ)Φ(s−x), the mass `known`?
+
+    So it is where γΦ(−12) is, and by Φ(−x) <= e^{s²/2−sx}Φ(s−x) for any s >= 0.
+    """
+    with np.errstate(divide="ignore"):
+        least = np.log(rest) + math.log(UNIT / g)
+    most = g * float(upper_tail(np.array(FARTHEST_TAIL)))
+    found: Floats = np.logical_or(most <= known * UNIT, s * (s / 2 - x) <= least)
+    return found
+
+
+@lru_cache(256)
+def _cheaper(part: SampledGaussian, line: OrderLine, need: float) -> LineRule:
+    """Nodes on the real line, or on one above it."""
+    shifted = part.rule(line.a, need)
+    real = strip(part, line.a, line.h * line.last, need)
+    return real if real.terms <= _DEARER * shifted.terms else shifted
+
+
+@dataclass(frozen=True)
+class _Tilted:
+    """Q on a grid of x, γe^w and R but for a factor e^scale, p₁, p₂ and log F(a); float64."""
+
+    log_density: Floats
+    weighed: Floats
+    rest: Floats
+    scale: Floats
+    first: float
+    second: float
+    log_moment: float
+
+
+@lru_cache(256)
+def _tilted(part: SampledGaussian, a: float, reach: int) -> _Tilted:
+    """The grid that sums with t < 2^reach need."""
+    variance, sigma = float(part.variance), math.sqrt(part.variance)
+    far = -variance * math.log1p(2.0**reach * float(part.gamma)) - _REACH * sigma
+    far += min(a * float(part.gamma), 0.0)
+    high = max(a, 0.0) + _REACH * sigma
+    x = np.linspace(far, high, min(4000, int((high - far) / min(sigma / 2, variance)) + 2))
+    log_density, w = -x * x / (2 * variance), part.log_gamma + (2 * x - 1) / (2 * variance)
+    log_density -= math.log(float(np.exp(log_density).sum()))
+    scale = np.maximum(w - 600.0, 0.0)
+    log_ratio = np.logaddexp(part.log_rest, w)
+    tilted, p = log_density + a * log_ratio, np.exp(w - log_ratio)
+    top = tilted.max()
+    share = np.exp(tilted - top)
+    total = share.sum()
+    first, second = float(share @ p / total), float(share @ p**2 / total)
+    log_moment = float(np.log(total) + top)
+    weighed, rest = np.exp(w - scale), float(1 - part.gamma) * np.exp(-scale)
+    return _Tilted(log_density, weighed, rest, scale, first, second, log_moment)
+
+
+def _widest(a: float) -> tuple[float, ...]:
+    """The largest η/σ² worth while: below π/2, less where |R_θ|^a grows beyond R^a.
+
+    Or not by more than (1−γ)^a, for 2η/σ² < π/2.
+    """
+    if a >= 0:
+        return (0.49 * math.pi,)
+    return 0.49 * math.pi / (1 + 0.1 * math.sqrt(-a)), 0.245 * math.pi
+
+
+def _certain(y: arb, reverse: bool) -> arb:
+    """H where every loss is above y, or, of (Q, P), none."""
+    return arb(0) if reverse else -y.expm1()

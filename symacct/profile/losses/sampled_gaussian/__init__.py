@@ -1,1 +1,0 @@
-"""The loss of the sampled Gaussian mechanism, and its moments."""

@@ -1,0 +1,582 @@
+"""The pair of laws that dominates a mechanism."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from fractions import Fraction
+from functools import singledispatch
+from itertools import pairwise
+
+from symacct.kernel import deadline, limits
+from symacct.kernel.answer import Enclosure, to_fraction
+from symacct.kernel.arithmetic.ball import precision, rational
+from symacct.kernel.claims import REPLACE_ONE, Kind
+from symacct.kernel.errors import (
+    AssumptionError,
+    CurveAloneError,
+    InfiniteError,
+    LimitError,
+    PrecisionError,
+    SoundnessError,
+    echo,
+)
+from symacct.kernel.exact import INFINITY, Exact, exact, expression, sympy
+from symacct.kernel.node import Mechanism, Node
+from symacct.kernel.operation import Compose, Count
+from symacct.kernel.sums.balls import ball
+from symacct.mechanisms import (
+    ApproximateDP,
+    DiscreteGaussianSum,
+    DiscreteLaplace,
+    DistributionPair,
+    ExponentialMechanism,
+    FiniteMechanism,
+    Gaussian,
+    NoisyMax,
+    PermuteAndFlip,
+    PureDP,
+    RandomizedResponse,
+    SparseVector,
+    VectorLaplace,
+)
+from symacct.mechanisms.discrete_sum import SummedNoise
+from symacct.mechanisms.integer_noise import LatticeNoise
+from symacct.mechanisms.pair import Overlap, noise, one_dimensional
+from symacct.operations.allocation import RandomAllocation
+from symacct.operations.convexify import Convexify
+from symacct.operations.either import Either
+from symacct.operations.failing import Failing
+from symacct.operations.group import GroupPrivacy
+from symacct.operations.postprocess import PostProcess
+from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement, one_query
+from symacct.profile.losses.bounded_range import bounded_range
+from symacct.profile.losses.density import DensityLoss, DensityPair
+from symacct.profile.losses.finite import Atoms, Masses
+from symacct.profile.losses.fixed_size import Equilateral
+from symacct.profile.losses.gaussian import GaussianLoss
+from symacct.profile.losses.integer_noise import IntegerLoss
+from symacct.profile.losses.laplace import LaplaceLoss
+from symacct.profile.losses.normal_pair import normal_pair
+from symacct.profile.part import Part
+from symacct.profile.products import (
+    PairProduct,
+    allocated,
+    at_once,
+    either_product,
+    envelope,
+    failing_product,
+    joint_choices,
+    of_one_run,
+    one_part,
+    product_of_many_pairs,
+    sampled_once,
+)
+
+# --- hulls
+#
+# Pairs whose profile is above, or below, one that is bounded at some places: convex hulls.
+#
+# H(x) of the worse of both orders of two laws is convex, 1 at 0, never rises, and H(1/x) is 1 − (1
+# − H(x))/x. So it is below the hull of bounds at some x and 1/x, which is the profile of a finite
+# pair that exchanging its laws leaves alone; and H of one order is above the hull of what its
+# chords say beyond their ends (docs/proofs.md, section 40).
+
+Point = tuple[Fraction, Fraction]  # x, and what H(x) is at most
+Enclosed = tuple[Fraction, Fraction, Fraction]  # x, and what H(x) is at least and at most
+FractionMasses = tuple[tuple[Fraction, Fraction], ...]
+
+_ZERO, _ONE = Fraction(0), Fraction(1)
+
+
+def pair_above(bounds: Iterable[Point]) -> FractionMasses:
+    """(p, q) of a pair whose H is at least every H with H(x) <= h for all these (x, h), x >= 1."""
+    known = [*bounds, (_ONE, _ONE)]
+    return _pair_of([(_ZERO, _ONE), *known, *((1 / x, 1 - (1 - h) / x) for x, h in known)])
+
+
+def pair_below(known: Iterable[Enclosed]) -> FractionMasses:
+    """(p, q) of a pair whose H is at most every H that is so enclosed at these x > 0."""
+    found = [(_ZERO, _ONE, _ONE)]
+    found += [(x, max(low, 1 - x, _ZERO), high) for x, low, high in sorted(known)]
+    points: list[Point] = []
+    for i, (x, low, _) in enumerate(found):
+        points.append((x, low))
+        fall = _fall_beyond(found, i)
+        if i + 1 == len(found):
+            points += [(x + low / fall, _ZERO)] if fall else []
+            break
+        (after, least, _), rise = found[i + 1], _rise_before(found, i + 1)
+        if fall <= rise:
+            continue
+        step = (low - least - rise * (after - x)) / (fall - rise)
+        if low < fall * step:
+            points.append((x + low / fall, _ZERO))
+            break
+        if 0 < step < after - x:
+            points.append((x + step, low - fall * step))
+    return _pair_of(points)
+
+
+def _fall_beyond(found: Sequence[Enclosed], i: int) -> Fraction:
+    """How steeply H falls beyond the i-th place at most: as on the chord before it."""
+    if i == 0:
+        return _ONE
+    (before, _, high), (x, low, _) = found[i - 1], found[i]
+    return min(_ONE, max(_ZERO, (high - low) / (x - before)))
+
+
+def _rise_before(found: Sequence[Enclosed], i: int) -> Fraction:
+    """How steeply H falls up to the i-th place at least: as on the chord behind it."""
+    if i + 1 == len(found):
+        return _ZERO
+    (x, low, _), (after, _, high) = found[i], found[i + 1]
+    return max(_ZERO, (low - high) / (after - x))
+
+
+def _pair_of(points: Iterable[Point]) -> FractionMasses:
+    """The pair whose H is the largest convex function below all points that never rises."""
+    corners = _lower_hull(points)
+    slopes = [*((v[1] - u[1]) / (v[0] - u[0]) for u, v in pairwise(corners)), _ZERO]
+    turns = zip(corners[1:], pairwise(slopes), strict=True)
+    masses = [(x * (after - before), after - before) for (x, _), (before, after) in turns]
+    only_p, only_q = corners[-1][1], 1 + slopes[0]
+    return tuple(pair for pair in (*masses, (only_p, _ZERO), (_ZERO, only_q)) if any(pair))
+
+
+def _lower_hull(points: Iterable[Point]) -> list[Point]:
+    """The corners of the largest convex function below all points that never rises."""
+    found: list[Point] = []
+    for point in deadline.each(sorted(points)):
+        if found and point[1] >= found[-1][1]:
+            continue  # the function may stay as low as it is
+        while len(found) > 1 and _is_above(found[-1], found[-2], point):
+            found.pop()
+        found.append(point)
+    return found
+
+
+def _is_above(middle: Point, left: Point, right: Point) -> bool:
+    """Is the middle one not below the line through the others?"""
+    rise = (right[1] - left[1]) * (middle[0] - left[0])
+    return (middle[1] - left[1]) * (right[0] - left[0]) >= rise
+
+
+# --- what a curve alone implies
+#
+# The pair that dominates all mechanisms of one Rényi curve, by δ(ε) from it at some places.
+
+_DIGITS, _BITS, _PLACES = 8, 96, 96
+_LOG2 = Fraction(69, 100)  # log 2, rounded down
+_BY_ORDERS = "improved"  # the conversion of a curve
+#: What may be left of δ at the last place.
+_LEFT = tuple(Fraction(1, 2**bits) for bits in (100, 50, 33, 20, 10))
+
+
+def pair_of_curve(m: Node) -> Atoms:
+    """A pair that dominates any two neighbouring laws of the curve of m, which swapping keeps.
+
+    InfiniteError where the curve gives no δ below 1.
+    """
+    with precision(_BITS):
+        return Atoms(pair_above(_bounds(m)))
+
+
+def _bounds(m: Node) -> Iterator[tuple[Fraction, Fraction]]:
+    """(e^ε, δ) at places from 0 to where hardly anything is left, and ε(∞), both rounded up."""
+    last = _last(m)
+    for i in deadline.each(range(_PLACES + 1)):
+        place = last * i / _PLACES
+        yield _power(place), to_fraction(m.delta(place, _DIGITS, _BY_ORDERS).delta.upper)
+    largest = m.rdp(INFINITY, digits=_DIGITS).upper
+    if largest < INFINITY:
+        yield _power(to_fraction(largest)), Fraction(0)
+
+
+def _last(m: Node) -> Fraction:
+    """ε where as little is left of δ as the curve says, to few digits."""
+    *others, least = _LEFT
+    for left in others:
+        with suppress(PrecisionError, LimitError, InfiniteError):
+            return _shortened(m.epsilon(left, _DIGITS, _BY_ORDERS).epsilon)
+    return _shortened(m.epsilon(least, _DIGITS, _BY_ORDERS).epsilon)
+
+
+def _shortened(epsilon: Enclosure) -> Fraction:
+    return Fraction(epsilon.rounded_up())
+
+
+def _power(epsilon: Fraction) -> Fraction:
+    """e^ε or a little more; LimitError where it is too long for sums of fractions."""
+    limits.check("parameter_bits", math.ceil(epsilon / _LOG2), "e^ε of a curve alone, in bits")
+    return rational(ball(epsilon).exp().upper())
+
+
+# --- queries on one sample
+#
+# Gaussian queries on samples: the noise of a Poisson one, the triangle of one of fixed size.
+
+
+def one_gaussian(node: Node) -> GaussianLoss | None:
+    """The noise of an exact Gaussian query on Poisson samples of some of the records."""
+    if not isinstance(node, PoissonSubsample) or node.gamma in (0, 1):
+        return None
+    noise = one_query(node.mechanism)
+    if not isinstance(noise, Gaussian) or noise.kind is not Kind.EXACT:
+        return None
+    return GaussianLoss(exact((noise.sensitivity / noise.sigma) ** 2))
+
+
+def triangle_of(node: SubsampleWithoutReplacement) -> Equilateral | None:
+    """The triangle that may be the worst for smooth functions: of one query, fixed beforehand."""
+    noise = node.mechanism
+    if not isinstance(noise, Gaussian) or not noise.is_one_query:
+        return None
+    delta = noise.sensitivity / noise.sigma
+    is_rational = isinstance(delta, Fraction) and isinstance(node.gamma, Fraction)
+    return Equilateral(delta, node.gamma) if is_rational else None
+
+
+# --- pairs by mechanism
+#
+# The pairs (P, Q) behind an expression: what a record changes in each run of each mechanism.
+
+#: Of a group on Poisson samples: the largest of which each way is asked, and pairs of a larger one.
+_EACH_WAY, _BLOCKS = 12, 4
+
+
+@singledispatch
+def products(node: Node) -> list[PairProduct]:
+    """Products whose largest profile, over both directions of each, is that of the node.
+
+    More than one where either of two densities may be the law with the record, in one run: a leaf
+    whose two laws no symmetry swaps, and whose query may move either way, gives both. Sums of it,
+    of which each run may move its own way, are then refused.
+
+    CurveAloneError where no pair is known.
+    """
+    raise CurveAloneError(type(node).__name__)
+
+
+@products.register
+def _(node: Gaussian) -> list[PairProduct]:
+    part = GaussianLoss(_square(node.sensitivity) / _square(node.sigma))
+    return [PairProduct(((part, 1),), node.kind)]
+
+
+@products.register
+def _(node: VectorLaplace) -> list[PairProduct]:
+    return _one(LaplaceLoss(node.pure))
+
+
+@products.register
+def _(node: LatticeNoise) -> list[PairProduct]:
+    return _one(IntegerLoss(node))
+
+
+@products.register
+def _(node: DiscreteGaussianSum) -> list[PairProduct]:
+    """One whole number, moved by as many as the sensitivity has."""
+    if node.dimension > 1:
+        raise AssumptionError(
+            f"found {echo(node)}, needed dimension=1, for which the worst two laws are known",
+            where="conversion exact",
+            remedy="use conversion improved",
+        )
+    if (size := math.floor(node.sensitivity)) == 0:
+        return [PairProduct((), Kind.EXACT)]
+    return _one(IntegerLoss(SummedNoise(node.sigma, node.parties, size)))
+
+
+@products.register
+def _(node: DiscreteLaplace) -> list[PairProduct]:
+    return _one(Atoms(node.masses, pure=node.sensitivity / node.b))
+
+
+@products.register
+def _(node: RandomizedResponse) -> list[PairProduct]:
+    return _one(_binary(node.p))
+
+
+@products.register
+def _(node: PureDP) -> list[PairProduct]:
+    return _of_pure(node.parameters()["epsilon"], Kind.EXACT)
+
+
+@products.register
+def _(node: ApproximateDP) -> list[PairProduct]:
+    """With probability δ it tells which law it is."""
+    epsilon, delta = (node.parameters()[name] for name in ("epsilon", "delta"))
+    p = 1 / (1 + sympy.exp(-expression(epsilon))) if epsilon else Fraction(1, 2)
+    told = ((delta, Fraction(0)), (Fraction(0), delta))
+    rest = (((1 - delta) * p, (1 - delta) * q) for p, q in _binary(p).masses)
+    return _one(Atoms((*told, *rest)))
+
+
+@products.register
+def _(node: ExponentialMechanism) -> list[PairProduct]:
+    part = bounded_range(node.pure)
+    return [PairProduct(((part, 1),), Kind.EXACT, of_many=True, each_test=True)]
+
+
+@products.register
+def _(node: FiniteMechanism) -> list[PairProduct]:
+    return _any_of(node.pairs)
+
+
+@products.register
+def _(node: PermuteAndFlip) -> list[PairProduct]:
+    """Laplace noise has the largest of the profiles of two candidates."""
+    part = LaplaceLoss(node.pure)
+    return [PairProduct(((part, 1),), Kind.EXACT, of_many=True, each_test=True)]
+
+
+@products.register
+def _(node: NoisyMax) -> list[PairProduct]:
+    return [PairProduct(((LaplaceLoss(node.pure), 1),), Kind.UPPER)]
+
+
+@products.register
+def _(node: SparseVector) -> list[PairProduct]:
+    return _of_pure(node.pure, Kind.UPPER)
+
+
+def _of_pure(pure: Exact, kind: Kind) -> list[PairProduct]:
+    """The pair that dominates every ε-DP mechanism."""
+    p = 1 / (1 + sympy.exp(-expression(pure)))
+    return [PairProduct(((Atoms(_binary(p).masses, pure=pure), 1),), kind)]
+
+
+@products.register
+def _(node: DistributionPair) -> list[PairProduct]:
+    masses = node.masses
+    if masses is None:
+        known = noise(node.P, node.Q)
+        return _densities(node) if known is None else products(known)
+    return _any_of([role.masses or () for role in node.roles])
+
+
+def _any_of(every: Sequence[Masses]) -> list[PairProduct]:
+    """Finite laws of which any pair may be that of the neighbours, in each run another."""
+    pairs = tuple(map(Atoms, every))
+    if len({frozenset(pair.laws) for pair in pairs}) == 1:
+        return _one(pairs[0])
+    return [PairProduct(((Atoms(envelope(every)), 1),), Kind.EXACT, of_many=True, pairs=pairs)]
+
+
+def _densities(node: DistributionPair) -> list[PairProduct]:
+    """Two densities, either way round unless it is stated."""
+    overlap = Overlap(*one_dimensional(node.P, node.Q))
+    if overlap.P.kernel is None or overlap.Q.kernel is None or not overlap.has_one_support:
+        raise AssumptionError(
+            f"found {echo(node)}, needed finitely many outcomes, or two "
+            "densities on the same part of the line",
+            where="conversion exact",
+            remedy="use conversion improved",
+        )
+    found = [DensityLoss(DensityPair(overlap))]
+    if len(node.roles) == 1 and (ordered := normal_pair(found[0].pair)):
+        return _one(ordered)
+    if len(node.roles) > 1 and not found[0].symmetric:
+        found.append(DensityLoss(found[0].pair.exchanged))
+    return [product for part in found for product in _one(part)]
+
+
+@products.register
+def _(node: Compose) -> list[PairProduct]:
+    """Of parts of which only a curve is known one pair, beside all others."""
+    counts, every = [], []
+    alone: dict[Node, Count] = {}
+    for part, count in node.terms.items():
+        try:
+            every.append(at_once(products(part)))
+            counts.append(count)
+        except AssumptionError as error:
+            alone[part], unknown = count, error
+    if alone and not every:
+        raise unknown
+    if alone:
+        every.append(_by_curve(Compose(alone), unknown))
+        counts.append(1)
+    found = [
+        product_of_many_pairs(list(zip(way, counts, strict=True)))
+        for way in joint_choices(node, every)
+    ]
+    if sum(alone.values()) > 1:  # between which triangles may stand: no one pair is all of them
+        return [replace(product, smoothed=None) for product in found]
+    return found
+
+
+def _by_curve(node: Node, unknown: AssumptionError) -> list[PairProduct]:
+    """A pair that all mechanisms of the node's curve have above them."""
+    try:
+        pair = pair_of_curve(node)
+    except (InfiniteError, SoundnessError):  # it says nothing, or is a lower bound
+        raise unknown from None
+    return [PairProduct(((pair, 1),), Kind.UPPER, may_exceed_curve=True, of_curve=True)]
+
+
+@products.register
+def _(node: PoissonSubsample) -> list[PairProduct]:
+    """On all of the data a record replaced is one removed and one added."""
+    if node.gamma == 1 and not node.is_one_step():
+        return _replaced(node.mechanism)
+    if not node.is_one_step() and (noise := one_gaussian(node)):
+        return _one(noise.in_groups(node.gamma, 1, 1))
+    if node.adjacency != node.read_adjacency and node.gamma != 0:
+        raise AssumptionError(
+            f"found {type(node).__name__} with adjacency {node.adjacency} of "
+            f"{type(node.mechanism).__name__}, needed {node.read_adjacency}, or one Gaussian "
+            "query, for which a dominating pair is known",
+            where="conversion exact",
+            remedy="use conversion improved",
+        )
+    return [sampled_once(product, node.gamma) for product in products(node.mechanism)]
+
+
+def _replaced(mechanism: Node) -> list[PairProduct]:
+    """A record replaced on all of the data is a group of two of which one is removed, one added."""
+    found = products(GroupPrivacy(mechanism, 2))
+    both = [one for one in found if one.records and one.records[0] == one.records[1]]
+    kind = Kind.EXACT if _is_of_noise(mechanism) else Kind.UPPER
+    return [replace(one, kind=kind, records=None) for one in both or found]
+
+
+def _is_of_noise(mechanism: Node) -> bool:
+    """Is it noise, whose query any two records may move the opposite ways, or sums of such?"""
+    if isinstance(mechanism, Compose):
+        return all(map(_is_of_noise, mechanism.terms))
+    if isinstance(mechanism, Mechanism) and mechanism.noise_scale:
+        return all(one.kind is Kind.EXACT for one in products(mechanism))
+    return one_gaussian(mechanism) is not None
+
+
+@products.register
+def _(node: SubsampleWithoutReplacement) -> list[PairProduct]:
+    """One sample of fixed size, the pair that dominates all of them where a record is replaced.
+
+    A record added or removed is in the sample or another is in its place: Poisson's mixture.
+    """
+    if node.adjacency != node.read_adjacency:
+        return [sampled_once(product, node.gamma) for product in products(node.mechanism)]
+    found = of_one_run(products(node.mechanism))
+    if not all(part.symmetric for part, _ in found.runs):
+        raise AssumptionError(
+            f"found {type(node.mechanism).__name__} on a sample of fixed size, "
+            "needed two laws that a symmetry exchanges",
+            where="conversion exact",
+            remedy="use conversion improved",
+        )
+    if not found.runs or node.gamma in (0, 1):
+        return [sampled_once(found, node.gamma)]
+    part = one_part(found)
+    both_ways = part.fixed_size_pair(node.gamma)
+    if both_ways is None:
+        mixture = ((part.sampled(node.gamma), 1),)
+        return [PairProduct(mixture, found.kind, one_way=True, of_many=True)]
+    triangle = triangle_of(node)
+    return [PairProduct(((both_ways, 1),), found.kind, of_many=True, triangle=triangle)]
+
+
+@products.register
+def _(node: RandomAllocation) -> list[PairProduct]:
+    """One record in a run that is drawn: the mean of the ratios of all runs."""
+    found = products(node.mechanism)
+    return found if node.steps == 1 else [allocated(product, node.steps) for product in found]
+
+
+@products.register
+def _(node: GroupPrivacy) -> list[PairProduct]:
+    """Noise for as many times the sensitivity; on Poisson samples i records more, others less.
+
+    Of records replaced as many are removed as are added: a bound, where fewer may be asked about.
+    """
+    if noise := one_gaussian(node.mechanism):
+        rate, k = node.mechanism.parameters()["gamma"], node.size
+        if node.mechanism.claim.adjacency == REPLACE_ONE:
+            return [PairProduct(((noise.in_groups(rate, k, k), 1),), Kind.UPPER)]
+        return [
+            PairProduct(
+                ((noise.in_groups(rate, k - few, many), 1),),
+                Kind.EXACT if few == many else Kind.UPPER,
+                records=(k - few, few),
+            )
+            for few, many in _removals(k)
+        ]
+    return [PairProduct(found.runs, Kind.UPPER) for found in products(_for_group(node))]
+
+
+def _removals(size: int) -> list[tuple[int, int]]:
+    """How many records of a group are removed, at most half; of large groups from few to many.
+
+    The pair of `size − few` and `many` dominates all between: a vector may be 0.
+    """
+    half = size // 2
+    if size <= _EACH_WAY:
+        return [(j, j) for j in range(half + 1)]
+    ends = [half * i // _BLOCKS for i in range(_BLOCKS + 1)]
+    return [(0, 0), *((few + 1, many) for few, many in itertools.pairwise(ends))]
+
+
+def _for_group(node: GroupPrivacy) -> Node:
+    """The mechanism whose pair is that of datasets `size` steps apart."""
+    mechanism = node.mechanism
+    if isinstance(mechanism, PureDP):
+        return PureDP(node.size * mechanism.parameters()["epsilon"])
+    noise = mechanism.for_group(node.size)
+    if noise is None:
+        raise AssumptionError(
+            f"found GroupPrivacy of {type(mechanism).__name__}, needed noise "
+            "or PureDP, or sums of them",
+            where="conversion exact",
+            remedy="use conversion improved for the bound from the curve",
+        )
+    return noise
+
+
+@products.register
+def _(node: Either) -> list[PairProduct]:
+    """The coin and what it chose: finite laws are one finite law, others are averaged."""
+    return either(node, products)
+
+
+def either(node: Either, of: Callable[[Node], list[PairProduct]]) -> list[PairProduct]:
+    """The pairs of a coin between two mechanisms, by what is known of either."""
+    if node.share in (0, 1):
+        return of(node.first if node.share == 1 else node.second)
+    ways = joint_choices(node, [of(node.first), of(node.second)])
+    return [either_product(one, other, node.share) for one, other in ways]
+
+
+@products.register
+def _(node: Failing) -> list[PairProduct]:
+    return [
+        failing_product(found, node.parameters()["delta"]) for found in products(node.mechanism)
+    ]
+
+
+@products.register
+def _(node: PostProcess) -> list[PairProduct]:
+    return [replace(found, kind=Kind.UPPER) for found in products(node.mechanism)]
+
+
+@products.register
+def _(node: Convexify) -> list[PairProduct]:
+    return products(node.mechanism)
+
+
+def _one(part: Part) -> list[PairProduct]:
+    return [PairProduct(((part, 1),), Kind.EXACT)]
+
+
+def _binary(p: Exact) -> Atoms:
+    """Randomized response: the first answer with probability p, or 1 − p."""
+    return Atoms(((p, 1 - p), (1 - p, p)))
+
+
+def _square(x: Exact) -> Exact:
+    """x², a fraction wherever it is one."""
+    return exact(x**2)

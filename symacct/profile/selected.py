@@ -1,0 +1,423 @@
+"""The best of a random number of runs, by profiles."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from symacct.kernel import deadline
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision, rational
+from symacct.kernel.claims import Kind
+from symacct.kernel.errors import InfiniteError, LimitError, PrecisionError
+from symacct.kernel.exact import Exact
+from symacct.kernel.memory import cached_property
+from symacct.kernel.sums.balls import ball
+from symacct.laws.families import Binomial, Poisson, TruncatedNegativeBinomial
+from symacct.operations.repeat import Runs
+from symacct.profile.losses.finite import Atoms
+from symacct.profile.pairs import FractionMasses, pair_below
+from symacct.profile.part import Floats
+from symacct.profile.products import PairProduct
+from symacct.profile.solve import CompositionProfile
+from symacct.theory.amplification.ps22 import log_mean, log_of
+
+# --- selections
+#
+# What the best of a random number of runs tells at least: where the outputs are best in one order.
+#
+# The outcomes of large loss are the worst, from some loss on and by rising loss; then come the
+# others. Of few outcomes all orders are tried. What is told is rounded to fractions so that its
+# profile falls (docs/proofs.md, section 40).
+
+_BITS, _KNOWN_BITS, _KEPT = 192, 64, 1 - Fraction(1, 2**64)
+_MOST_OUTCOMES = 512  # of finite laws that are taken as they are
+_PLACES, _FEW_DIGITS, _DIGITS = 160, 2, 10  # of a profile, on either side of 0
+_LEAST = tuple(Fraction(1, 2**bits) for bits in (66, 40, 26, 20))  # of δ at the last of them
+_FARTHEST = 700.0  # whose e^x is a float
+_FEW_OUTCOMES, _TRIED = 5, 32  # of which all orders are tried; orders at once
+#: What is asked where an order is chosen before a question is known.
+_USUAL_DELTA = Fraction(1, 10**6)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Two laws of one run, the outcomes by rising p/q, and the law of the number of runs.
+
+    `turned` where p is the second law of the pair.
+    """
+
+    masses: tuple[tuple[Exact, Exact], ...]
+    runs: Runs
+    records: tuple[int, int] | None = None
+    turned: bool = False
+
+    def best(self, asks_epsilon: bool, given: Fraction) -> PairProduct:
+        """What is told in the order that is about the best for ε(δ) or δ(ε)."""
+
+        def about(order: Sequence[int]) -> float:
+            return self._about(order, asks_epsilon, float(given))
+
+        size = len(self.masses)
+        if size <= _FEW_OUTCOMES:
+            return self.told(max(itertools.permutations(range(size)), key=about))
+        low, high = 0, size
+        while True:
+            deadline.check()
+            step = max(1, (high - low) // _TRIED)
+            found = max(range(low, high, step), key=lambda first: about(self._order(first)))
+            if step == 1:
+                return self.told(self._order(found))
+            low, high = max(0, found - step), min(size, found + step + 1)
+
+    def told(self, order: Sequence[int]) -> PairProduct:
+        """What is told where the outcomes, from the worst to the best, are in this order."""
+        with precision(_BITS):
+            laws = ([BALL.number(masses[i]) for masses in self.masses] for i in (0, 1))
+            p, q = (self._law(law, order) for law in laws)
+            masses = rounded_below(zip(p, q, strict=True))
+        if self.turned:
+            masses = tuple((q, p) for p, q in masses)
+        runs = ((Atoms(masses), 1),) if masses else ()
+        return PairProduct(runs, Kind.EXACT, records=self.records)
+
+    def _law(self, law: list[arb], order: Sequence[int]) -> list[arb]:
+        """The chances that each outcome is the best, from those of one run."""
+        found, better = [arb(0)] * len(law), arb(0)
+        for i in reversed(order):
+            found[i] = gain(BALL, BALL.number, self.runs, better, law[i])
+            better += law[i]
+        return found
+
+    def _order(self, first: int) -> list[int]:
+        """The outcomes from the `first` on are the worst, and then come the others."""
+        return [*range(first, len(self.masses)), *reversed(range(first))]
+
+    @cached_property
+    def _floats(self) -> tuple[Floats, Floats]:
+        p, q = np.array([(float(p), float(q)) for p, q in self.masses]).T
+        return p, q
+
+    @np.errstate(all="ignore")
+    def _about(self, order: Sequence[int], asks_epsilon: bool, given: float) -> float:
+        """About ε(δ) or δ(ε), by the events of the largest ratios; it proves nothing."""
+        told = []
+        for law in self._floats:
+            share = law[list(order)]
+            better = np.append(np.cumsum(share[::-1])[::-1][1:], 0.0)
+            told.append(gain(np, _float, self.runs, better, share))
+        p, q = told
+        by_ratio = np.argsort(-p / q)
+        p, q = np.cumsum(p[by_ratio]), np.cumsum(q[by_ratio])
+        found = np.log((p - given) / q) if asks_epsilon else p - math.exp(given) * q
+        return float(np.max(np.nan_to_num(found, nan=-math.inf)))
+
+
+def _float(x: Fraction) -> float:
+    """A number for a search, ∞ where it is above all floats."""
+    try:
+        return float(x)
+    except OverflowError:
+        return math.inf
+
+
+def gain(lib: Any, number: Any, runs: Runs, better: Any, share: Any) -> Any:
+    """f(1 − better) − f(1 − better − share), f(x) = E[x^K]: the chance that this is the best."""
+    if isinstance(runs, Poisson):
+        rate = number(runs.rate)
+        return lib.exp(-rate * better) * -lib.expm1(-rate * share)
+    if isinstance(runs, Binomial):
+        n, theta = number(runs.n), number(runs.theta)
+        fall = lib.log1p(-theta * share / (1 - theta * better))
+        return lib.exp(n * lib.log1p(-theta * better)) * -lib.expm1(n * fall)
+    gamma, rest = number(runs.gamma), number(1 - runs.gamma)
+    last = gamma + rest * better
+    rise, most = lib.log1p(rest * share / last), -lib.log(gamma)
+    if runs.eta == 0:
+        return rise / most
+    eta = number(runs.eta)
+    return lib.exp(-eta * lib.log(last)) * -lib.expm1(-eta * rise) / lib.expm1(eta * most)
+
+
+def selections(found: Iterable[PairProduct], runs: Runs) -> list[Selection]:
+    """Of the products of one run, both ways round unless a symmetry exchanges the two laws."""
+    every = []
+    for product in found:
+        with suppress(PrecisionError, LimitError, InfiniteError):
+            masses = sorted(_laws(product), key=_ratio)
+            if not masses:
+                continue
+            every.append(Selection(tuple(masses), runs, product.records))
+            if not all(part.symmetric for part, _ in product.runs):
+                turned = tuple((q, p) for p, q in reversed(masses))
+                every.append(Selection(turned, runs, product.records, True))
+    return every
+
+
+def usual(found: Iterable[PairProduct], runs: Runs) -> list[PairProduct]:
+    """What is told in the orders that are about the best for a usual δ."""
+    return [one.best(True, _USUAL_DELTA) for one in selections(found, runs)]
+
+
+def _ratio(masses: tuple[Exact, Exact]) -> Fraction | float:
+    p, q = masses
+    ratio = math.inf if q == 0 else p / q
+    return ratio if isinstance(ratio, Fraction) else float(ratio)
+
+
+def _laws(product: PairProduct) -> Sequence[tuple[Exact, Exact]]:
+    """The laws of few outcomes, or a pair below that of the product; none of nothing."""
+    parts = [(own, count) for part, count in product.runs if (own := part.finite) is not None]
+    if not product.runs:
+        return ()
+    if len(parts) == len(product.runs):
+        few = math.prod(part.outcomes(count) for part, count in parts) <= _MOST_OUTCOMES
+        if few and sum(n for _, n in parts) == 1 and len(parts[0][0].masses) <= _MOST_OUTCOMES:
+            return _outcomes(parts[0][0])
+        if few and all(map(_is_rational, parts)):
+            return Atoms.joint(parts).laws
+    return _quantized(product)
+
+
+def _outcomes(part: Atoms) -> Sequence[tuple[Exact, Exact]]:
+    """All outcomes apart: of those of one likelihood ratio one may be better than another."""
+    mixed = (((1 - part.gamma) * q + part.gamma * p, q) for p, q in part.masses)
+    return [(p, q) for p, q in mixed if p != 0 or q != 0]
+
+
+def _is_rational(run: tuple[Atoms, int]) -> bool:
+    return all(isinstance(x, Fraction) for masses in run[0].laws for x in masses)
+
+
+def _quantized(product: PairProduct) -> FractionMasses:
+    """A pair of finitely many outcomes that the product's has by post-processing."""
+    is_symmetric = all(part.symmetric for part, _ in product.runs)
+    ways = [CompositionProfile(product.runs, way) for way in (False, True)[: 2 - is_symmetric]]
+    forward, back = [_known(way) for way in (ways * 2)[:2]]
+    turned = [(1 / x, 1 - (1 - low) / x, 1 - (1 - high) / x) for x, low, high in back if x != 1]
+    return pair_below([*turned, *forward])
+
+
+def _known(way: CompositionProfile) -> list[tuple[Fraction, Fraction, Fraction]]:
+    """(x, at least, at most) of H at some x >= 1."""
+    with precision(_KNOWN_BITS):
+        last = _last_place(way)
+        found = []
+        # Of a tiny loss some places are one float.
+        for x in sorted({Fraction(math.exp(last * i / _PLACES)) for i in range(_PLACES + 1)}):
+            h = way.delta(lambda x=x: ball(x).log(), _DIGITS)  # type: ignore[misc]
+            found.append((x, rational(h.lower()), rational(h.upper())))
+        return found
+
+
+def _last_place(way: CompositionProfile) -> float:
+    for least in _LEAST[:-1]:
+        with suppress(PrecisionError, LimitError, InfiniteError):
+            return min(_FARTHEST, float(way.epsilon(least, _FEW_DIGITS).mid()))
+    return min(_FARTHEST, float(way.epsilon(_LEAST[-1], _FEW_DIGITS).mid()))
+
+
+def rounded_below(told: Iterable[tuple[arb, arb]]) -> FractionMasses:
+    """Two rational laws whose profile is at most that of these, at every ε and both ways round.
+
+    Where p > q the first is rounded downwards and the second upwards, where p < q the other way;
+    what both then have left is one outcome. () where no outcome tells anything.
+    """
+    up, down = [], []
+    for p, q in told:
+        if p > q:
+            up.append([_KEPT * rational(p.lower()), _KEPT * rational(q.upper())])
+        elif p < q:
+            down.append([_KEPT * rational(p.upper()), _KEPT * rational(q.lower())])
+    if not up or not down:
+        return ()
+    total = [sum((masses[i] for masses in (*up, *down)), Fraction(0)) for i in (0, 1)]
+    more = total[0] - total[1]
+    if more > 0:
+        max(up, key=_apart)[1] += more
+    else:
+        max(down, key=_apart)[0] -= more
+    rest = 1 - max(total)
+    is_told = all(a >= b for a, b in up) and all(a <= b for a, b in down) and rest >= 0
+    return tuple((a, b) for a, b in (*up, *down, [rest, rest])) if is_told else ()
+
+
+def _apart(masses: list[Fraction]) -> Fraction:
+    return abs(masses[0] - masses[1])
+
+
+# --- bounds of the best run
+#
+# The profile of the best of a random number of runs, from that of one run.
+#
+# With f(x) = E[x^K] and c at most f′(x′)/f′(x) for the chances x, x′ of one event under two
+# neighbours, H_a of the best is at most f′(1) H_{ac} of one run (docs/proofs.md, section 40).
+
+_BEST_BITS = 64
+_HALVINGS, _NEAR = 200, 16  # of a bracket: until it holds the least ratio, and then
+_GOLDEN = (math.sqrt(5) - 1) / 2
+_FALLS = tuple(map(Fraction, (7, 14, 28, 56, 84)))
+_MOST_FALL, _STEPS = 200, 10  # nats, that what is left out may be below 1, and how it is sought
+
+#: ε >= 0 ↦ δ(ε) of one run, in a ball.
+Delta = Callable[[Fraction], arb]
+
+
+@dataclass(frozen=True)
+class ShiftedBound:
+    """A bound δ <= E[K] δ₁(ε − shift) + left, δ₁ that of one run."""
+
+    shift: Fraction
+    left: Fraction = Fraction(0)
+
+
+def mean(runs: Runs) -> arb:
+    """E[K] = f′(1)."""
+    if isinstance(runs, TruncatedNegativeBinomial):
+        value: arb = log_mean(BALL, runs).exp()
+    else:
+        value = BALL.number(runs.rate if isinstance(runs, Poisson) else runs.n * runs.theta)
+    return value
+
+
+def falls(runs: Runs) -> arb:
+    """log 1/f(0), by how much f falls from 1 to 0; ∞ where there is some run always."""
+    if isinstance(runs, TruncatedNegativeBinomial):
+        return arb("inf")
+    if isinstance(runs, Poisson):
+        return BALL.number(runs.rate)
+    value: arb = BALL.number(-runs.n) * log_of(BALL, 1 - runs.theta)
+    return value
+
+
+def share(runs: Runs, delta: Fraction) -> Fraction:
+    """A rational number, at most δ/E[K]."""
+    return rational((ball(delta) / mean(runs)).lower())
+
+
+def for_delta(runs: Runs, delta: Delta, most: Fraction) -> Iterator[ShiftedBound]:
+    """Bounds, any of which may be the best one where δ is to be at most so much."""
+    with precision(_BEST_BITS):
+        yield _of_any(runs, delta)
+        if not isinstance(runs, TruncatedNegativeBinomial) and most:
+            fall = _above((2 / ball(most)).log())
+            if ball(fall) < falls(runs):
+                yield ShiftedBound(_of_most(runs, delta, fall), most / 2)
+
+
+def for_epsilon(runs: Runs, delta: Delta, epsilon: Fraction) -> Iterator[ShiftedBound]:
+    """Bounds, any of which may be the best one at this ε."""
+    with precision(_BEST_BITS):
+        yield _of_any(runs, delta)
+        if not isinstance(runs, TruncatedNegativeBinomial):
+            yield from _balanced(runs, delta, epsilon)
+
+
+def for_all(runs: Runs, delta: Delta) -> Iterator[ShiftedBound]:
+    """Bounds, of which the smallest may be any one, whatever ε is."""
+    with precision(_BEST_BITS):
+        yield _of_any(runs, delta)
+        if not isinstance(runs, TruncatedNegativeBinomial):
+            for fall in _FALLS:
+                if ball(fall) < falls(runs):
+                    yield ShiftedBound(_of_most(runs, delta, fall), _above((-ball(fall)).exp()))
+
+
+def _of_any(runs: Runs, delta: Delta) -> ShiftedBound:
+    """By the least c of all events."""
+    if isinstance(runs, Poisson):
+        return ShiftedBound(_above(BALL.number(runs.rate) * delta(Fraction(0))))
+    if isinstance(runs, TruncatedNegativeBinomial):
+        power, gamma = runs.eta + 1, runs.gamma
+    else:
+        power, gamma = runs.n - 1, 1 - runs.theta
+    shift = BALL.number(power) * ball(_log_ratio(gamma, delta)) if power else arb(0)
+    return ShiftedBound(_above(shift))
+
+
+def _of_most(runs: Poisson | Binomial, delta: Delta, fall: Fraction) -> Fraction:
+    """log f′(x)/f′(x′) at most, of the events with f(x) >= e^{−fall}."""
+    if isinstance(runs, Poisson):
+        rate = BALL.number(runs.rate)
+        return _above(rate * _gap(delta, ball(fall) / rate))
+    n, theta = BALL.number(runs.n), BALL.number(runs.theta)
+    y = -(-ball(fall) / n).expm1() / theta
+    gap = _gap(delta, y)
+    y = y.min(1 - gap)  # y′ is at most 1
+    return _above((n - 1) * (theta * gap / (1 - theta * (y + gap))).log1p())
+
+
+def _balanced(runs: Poisson | Binomial, delta: Delta, epsilon: Fraction) -> Iterator[ShiftedBound]:
+    """Where what is left out, which falls, is about what the rest has, which rises."""
+    rate = mean(runs)
+    low, high = Fraction(0), min(Fraction(_MOST_FALL), rational(falls(runs).lower()))
+    for _ in range(_STEPS):
+        fall = (low + high) / 2
+        part = ShiftedBound(_of_most(runs, delta, fall), _above((-ball(fall)).exp()))
+        rest = epsilon - part.shift
+        is_much = rest < 0 or bool(rate * delta(rest) > ball(part.left))
+        low, high = (low, fall) if is_much else (fall, high)
+        if not is_much:
+            yield part
+
+
+def _log_ratio(gamma: Fraction, delta: Delta) -> Fraction:
+    """log R of about the least R > 1 with H_R <= (R−1)γ/(1−γ): any such R is a bound."""
+    odds = BALL.number(gamma) / BALL.number(1 - gamma)
+
+    def is_enough(log_ratio: Fraction) -> bool:
+        with suppress(PrecisionError, LimitError):
+            return bool(delta(log_ratio) <= odds * ball(log_ratio).expm1())
+        return False
+
+    high = _above(-log_of(BALL, gamma))  # H_R is at most 1, the right side of this R
+    low = Fraction(0)
+    for _ in range(_HALVINGS):
+        if not is_enough(high / 2):
+            low = high / 2
+            break
+        high /= 2
+    for _ in range(_NEAR):
+        middle = (low + high) / 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high
+
+
+def _gap(delta: Delta, most: arb) -> arb:
+    """At least y′ − y for the chances y <= `most` and y′ of one event: (R−1)y + H_R for any R.
+
+    R is looked for by golden sections, in floats.
+    """
+    found = arb(1)
+
+    def at(log_ratio: float) -> float:
+        nonlocal found
+        value = most * arb(log_ratio).expm1() + delta(Fraction(log_ratio))
+        found = found.min(value.upper())
+        return float(value.mid())
+
+    low, high = 0.0, float(-most.log())
+    first, second = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    one, other = at(first), at(second)
+    for _ in range(_NEAR):
+        if one < other:
+            high, second, other = second, first, one
+            first = high - _GOLDEN * (high - low)
+            one = at(first)
+        else:
+            low, first, one = first, second, other
+            second = low + _GOLDEN * (high - low)
+            other = at(second)
+    return found
+
+
+def _above(x: arb) -> Fraction:
+    return rational(x.upper())

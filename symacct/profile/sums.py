@@ -1,0 +1,226 @@
+"""Sums of powers on a line, their largest tails and Chebyshev fits, certified."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from flint import acb, acb_mat, arb, arb_mat, fmpq
+
+from symacct.kernel import deadline
+from symacct.kernel.sums.balls import acb_within
+from symacct.profile.part import Floats, OrderLine
+
+# --- power sums
+#
+# Sums of powers Σ_j w_j r_j^n for many n at once, as products of matrices of powers.
+#
+# Powers are formed by halving: rectangles would grow exponentially under repeated products.
+
+_ROWS = 256  # of a matrix product at once
+_COLUMNS = 2048
+_I = acb(0, 1)
+
+
+def powers(x: acb, count: int) -> list[acb]:
+    """x^0 … x^{count−1}."""
+    found = [acb(1), x]
+    for n in range(2, count):
+        found.append(found[n // 2] * found[n - n // 2])
+    return found[:count]
+
+
+def power_sums(weights: list[acb], ratios: list[acb], count: int) -> list[acb]:
+    """Σ_j w_j r_j^n for 0 <= n < count; so many j at once."""
+    return _by_columns(_power_sums, weights, ratios, count)
+
+
+def real_power_sums(weights: list[arb], angles: list[arb], first: int, last: int) -> list[acb]:
+    """Σ_j w_j e^{inθ_j} for first <= n <= last, all w_j and θ_j real; so many j at once."""
+    turns = [acb(0, angle).exp() for angle in angles]
+    if first:
+        starts = [acb(0, angle * first).exp() for angle in angles]
+        weighed = [w * start for w, start in zip(weights, starts, strict=True)]
+        return _by_columns(_real_power_sums, weighed, turns, last - first + 1)
+    return _by_columns(_real_power_sums, [acb(w) for w in weights], turns, last + 1)
+
+
+def _by_columns(
+    sums: Callable[[list[acb], list[acb], int], list[acb]],
+    weights: list[acb],
+    ratios: list[acb],
+    count: int,
+) -> list[acb]:
+    total = sums(weights[:_COLUMNS], ratios[:_COLUMNS], count)
+    for first in range(_COLUMNS, len(ratios), _COLUMNS):
+        deadline.check()
+        part = slice(first, first + _COLUMNS)
+        found = sums(weights[part], ratios[part], count)
+        total = [x + y for x, y in zip(total, found, strict=True)]
+    return total
+
+
+def sums_on_a_line(weights: list[arb], losses: list[arb], line: OrderLine, error: arb) -> list[acb]:
+    """Σ w e^{inhℓ} for each node n of a line, with an error that may be as large as this."""
+    h, disc = arb(line.h), acb_within(error)
+    sums = real_power_sums(weights, [h * loss for loss in losses], line.first, line.last)
+    return [value + disc for value in sums]
+
+
+def _power_sums(weights: list[acb], ratios: list[acb], count: int) -> list[acb]:
+    small = max(1, math.isqrt(count))
+    steps = _columns(ratios, small + 1)
+    rows = _weighed(weights, steps[small], -(-count // small))
+    inner = acb_mat(steps[:small]).transpose()
+    sums: list[acb] = []
+    for first in range(0, len(rows), _ROWS):
+        sums.extend((acb_mat(rows[first : first + _ROWS]) * inner).entries())
+    return sums[:count]
+
+
+def _real_power_sums(weights: list[acb], turns: list[acb], count: int) -> list[acb]:
+    """The n-th at n − m, n = gs + m ± i, 0 <= i <= m, s = 2m+1: real products give both signs."""
+    small = math.isqrt((count - 1) // 2)
+    steps = _columns(turns, small + 2)
+    stride = _times(steps[small], steps[small + 1])
+    rows = _weighed(_times(weights, steps[small]), stride, -(-count // (2 * small + 1)))
+    inner = acb_mat(steps[: small + 1]).transpose()
+    sums: list[acb] = []
+    for first in range(0, len(rows), _ROWS):
+        sums.extend(_both_signs(acb_mat(rows[first : first + _ROWS]), inner))
+    return sums[:count]
+
+
+def _both_signs(rows: acb_mat, columns: acb_mat) -> Iterator[acb]:
+    """Σ z e^{−iθ} and Σ z e^{iθ} for each row of z, by products of real and imaginary parts."""
+    deadline.check()
+    real, imag, cosines, sines = rows.real, rows.imag, columns.real, columns.imag
+    even = acb_mat(real * cosines) + acb_mat(imag * cosines) * _I
+    odd = acb_mat(imag * sines) - acb_mat(real * sines) * _I
+    for below, above in zip((even + odd).tolist(), (even - odd).tolist(), strict=True):
+        yield from below[:0:-1]
+        yield from above
+
+
+def _times(xs: list[acb], ys: list[acb]) -> list[acb]:
+    deadline.check()
+    return [x * y for x, y in zip(xs, ys, strict=True)]
+
+
+def _columns(ratios: list[acb], count: int) -> list[list[acb]]:
+    """The n-th powers of all the ratios, for 0 <= n < count."""
+    found = [[acb(1)] * len(ratios), ratios]
+    for n in range(2, count):
+        found.append(_times(found[n // 2], found[n - n // 2]))
+    return found[:count]
+
+
+def _weighed(weights: list[acb], ratios: list[acb], count: int) -> list[list[acb]]:
+    """The powers of the ratios times the weights."""
+    halves = _columns(ratios, count // 2 + 1)
+    found = [weights]
+    for n in range(1, count):
+        found.append(_times(found[n // 2], halves[n - n // 2]))
+    return found
+
+
+# --- the largest of a tail
+#
+# The largest |F(a+is)| from some s on, where F is known value by value and far away by a bound.
+#
+# Between two places G(s) = e^{−iμs}F(a+is) is off its chord by at most |G″|d²λ(1−λ)/2, and |G″| <=
+# E_Q[(L−μ)²e^{aL}] is bounded by three real moments (docs/proofs.md, section 16).
+
+_MOST_STEPS = 1200
+SHARE = 20
+
+End = tuple[arb, arb]
+
+
+@dataclass(frozen=True)
+class TransformOnLine:
+    """|F(a+is)| on one line: `at` bounds a value, `moment` is F(a), `bend` bounds |G″|.
+
+    For every s > 0 it is at most A + C/s, for each (A, C) of `ends`.
+    """
+
+    at: Callable[[float], arb]
+    moment: arb
+    bend: arb
+    ends: list[End]
+
+    def largest_beyond(self, start: float) -> arb:
+        """An upper bound of it for all s >= start, within a share of what it has fallen there."""
+        far = (constant + falling / arb(start) for constant, falling in self.ends)
+        return min([self._walked(start), *(x for x in far if x < self.moment)], key=float)
+
+    def _walked(self, start: float) -> arb:
+        # A step of d needs |G″|d²/8 <= goal <= F(a): so far, and no farther, can be walked.
+        farthest = arb(start) + _MOST_STEPS * (8 * self.moment / self.bend).sqrt()
+        if all(constant + falling / farthest > self.moment for constant, falling in self.ends):
+            return self.moment
+        place, here, step = start, self.at(start), start
+        slack = ((self.moment / here).log() / SHARE).expm1().mid()
+        goal = here * (1 + slack)
+        for _ in range(_MOST_STEPS if slack > 0 else 0):
+            deadline.check()
+            if any(constant + falling / place <= goal for constant, falling in self.ends):
+                return goal.min(self.moment)
+            next_place = place + step
+            there = self.at(next_place)
+            bent = self.bend * (arb(next_place) - arb(place)) ** 2 / 2
+            highest = _highest(here, there, bent)
+            if not highest <= goal:
+                if not bent <= slack * goal:
+                    step /= 2
+                    continue
+                goal = goal.max(highest * (1 + slack))
+            place, here, step = next_place, there, 2 * step
+        return self.moment
+
+
+def _highest(here: arb, there: arb, bent: arb) -> arb:
+    """An upper bound of (1−λ)·here + λ·there + λ(1−λ)·bent for 0 <= λ <= 1."""
+    rise = there - here
+    if bent <= abs(rise):
+        return here.max(there)
+    return (here + (rise + bent) ** 2 / (4 * bent)).max(here).max(there)
+
+
+def second_moment_bound(moments: list[arb], mean: float, apart: float) -> arb:
+    """A bound of E_Q[(L−μ)²e^{aL}] by F(a−h), F(a), F(a+h): h²x² <= e^{hx} + e^{−hx} − 2."""
+    below, middle, above = moments
+    turn = (arb(mean) * arb(apart)).exp()
+    return (below * turn + above / turn - 2 * middle) / arb(apart) ** 2
+
+
+# --- Chebyshev fits
+#
+# Interpolation at Chebyshev's points.
+#
+# An ellipse with the foci ±1 and the half axes' sum ρ bounds the error (docs/proofs.md, section
+# 16).
+
+
+def points(count: int) -> list[arb]:
+    """The zeros of T_m."""
+    return [arb.cos_pi_fmpq(fmpq(2 * j + 1, 2 * count)) for j in range(count)]
+
+
+def shares(count: int) -> arb_mat:
+    """What the value at a point adds to each coefficient: T_k(x_j)/m, twice that for k > 0."""
+    scales = [(arb(1 if k == 0 else 2) / count).sqrt() for k in range(count)]
+    rows = arb_mat.dct(count).transpose().tolist()
+    return arb_mat([[x * scale for x, scale in zip(row, scales, strict=True)] for row in rows])
+
+
+def interpolation_error(most: arb, ratio: arb, count: int) -> arb:
+    """4Mρ^{1−m}/(ρ−1), of what is analytic and at most M in the ellipse."""
+    return 4 * most * ratio ** (1 - count) / (ratio - 1)
+
+
+def point_counts(log_most: Floats, ratios: Floats) -> Floats:
+    """How many points leave `interpolation_error` about 1, by each ellipse."""
+    return np.asarray((log_most + np.log(4 * ratios / (ratios - 1))) / np.log(ratios))

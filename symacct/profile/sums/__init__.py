@@ -1,1 +1,0 @@
-"""Sums that profiles share: powers on equispaced nodes, interpolation, bounds of tails."""
