@@ -132,15 +132,13 @@ HELD = {
     },
     "profile": {
         "answer",  # its ends are last units of balls, rounded up where a pair is made of them
-        "closed_form.binomial", "discretized.connect_the_dots", "discretized.grid",
-        "discretized.many_parts",
-        "dominating.curve_alone",  # 97 points of a bound, each rounded upwards
-        "dominating.selected",
-        "fourier.alternatives", "fourier.starting", "gaussian_tradeoff",
-        "losses.allocated", "losses.allocated_laplace", "losses.density.by_parts",
-        "losses.laplace_ends",
-        "roots",
-        "sums.power_sums",
+        "closed_form:binomial tails", "contours:guesses of roots", "contours:other contours",
+        "few_laplace:ends of the loss",
+        "grids:connected dots", "grids:many different parts", "grids:one grid",
+        "losses.allocated:Gaussian noise", "losses.allocated:Laplace noise",
+        "losses.density:bounds by parts",
+        "pairs:what a curve alone implies",  # 97 points of a bound, each rounded upwards
+        "roots:roots", "selected:selections", "sums:power sums", "tradeoff:Gaussian trade-offs",
     },
 }  # fmt: skip
 

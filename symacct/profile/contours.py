@@ -255,9 +255,9 @@ def _powers(series: arb_poly, most: int, length: int) -> list[arb_poly]:
 def _product(chosen: list[tuple[list[arb_poly], int]], count: int, length: int) -> arb_poly:
     """Π of the series, times how many orders of the runs there are."""
     ways, product = math.factorial(count), arb_poly([1])
-    for powers, times in chosen:
+    for series, times in chosen:
         ways //= math.factorial(times)
-        product = (product * powers[times]).truncate(length)
+        product = (product * series[times]).truncate(length)
     return product * ways
 
 

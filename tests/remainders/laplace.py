@@ -125,7 +125,7 @@ def laplace_between_its_atoms(m):
 
 @row(
     "profile.losses.fixed_size:Laplace noise",
-    "decay_constants", "uninformative_mass", "hockey_stick", "_sample", "_off",
+    "decay_constants", "uninformative_mass", "hockey_stick", "_laplace_sample", "_off",
 )  # fmt: skip
 def a_fixed_size_sample_of_laplace(m):
     s, gamma, a = Fraction(3, 2), Fraction(1, 3), 2.5
@@ -160,8 +160,8 @@ def a_fixed_size_sample_of_laplace(m):
     truth = atoms + mp.fsum(laplace_between(s, gamma, 0.75, b) for b in (a, 1 - a))
     for count in (3, 12):
         m.FixedSizeLaplace._rule = known((2.0, count))
-        m._sample.cache_clear()
-        sample = m._sample(part, a, 0.5, 0.0, 64)
+        m._laplace_sample.cache_clear()
+        sample = m._laplace_sample(part, a, 0.5, 0.0, 64)
         yield sum(sample.weights, arb(0, sample.error.upper())), truth
     yield sum(sample.weights, arb(0)) * arb(1, 1e-9), truth
     yield sample.error, number(m._off(part, a, 0.5, arb(2), 12).mid())

@@ -246,7 +246,8 @@ def moment_on_a_line(n):
 
 
 @row(
-    "profile.losses.sampled_gaussian:sums on the real line", "nodes", "error", "log_edge", "_height", "_rise"
+    "profile.losses.sampled_gaussian:sums on the real line",
+    "nodes", "error", "log_edge", "_height", "_rise",
 )  # fmt: skip
 def edges_of_a_strip(m):
     """E_Q[|R_θ|^a e^{t arg R_θ}] by cells of v, as its exponent's chords and slopes are."""
@@ -321,7 +322,7 @@ def noise_beside_losses(m):
     yield frame.gamma, g * mp.exp(y) / c
     yield frame.rest, (1 - g) / c
     asked = []
-    m.real_line = SimpleNamespace(
+    m.sampled_gaussian = SimpleNamespace(
         edge=lambda angle: angle,
         log_edge=lambda frame, angle, far: asked.append(frame) or arb(angle) * far,
     )

@@ -43,8 +43,8 @@ CONCERNED = {
     "analysis/sampled_laplace.py": SAMPLED,
     "analysis/lognormal.py": "tests/profile/test_allocated.py",
     "analysis/laplace_sums.py": "tests/profile/test_allocated_laplace.py",
-    "profile/losses/allocated.py": "tests/profile/test_allocated.py",
-    "profile/losses/allocated.py": "tests/profile/test_allocated_laplace.py",
+    "profile/losses/allocated.py": "tests/profile/test_allocated.py "
+    "tests/profile/test_allocated_laplace.py",
     "analysis/triangles.py": "tests/test_bounds_of_balls.py tests/test_worst.py "
     "tests/test_lattice.py",
     "analysis/worst_triangle.py": "tests/test_worst.py tests/test_lattice.py",

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Self
+from typing import Self, TypeAlias
 
 import numpy as np
 from flint import acb, acb_mat, arb, arb_mat, arb_poly, ctx, fmpq
@@ -488,8 +488,7 @@ _FAR, _FINE = 16.0, 0.25  # how far below 0 cells of Z begin, how long they are
 _MANY_POINTS = 1e6
 _CHEAPER = 8  # a term of the interpolation than one of a sum
 
-if TYPE_CHECKING:
-    Run = tuple[SampledGaussian, int]
+Run: TypeAlias = "tuple[SampledGaussian, int]"
 
 
 @dataclass(frozen=True)
