@@ -32,7 +32,9 @@ from symacct.kernel.exact import binary
 from symacct.kernel.limits import limits
 from symacct.kernel.memory import Homes as _Homes
 from symacct.kernel.node import Node
+from symacct.kernel.questions import attach as _attach
 from symacct.kernel.theorem_registry import Theorem, theorems
+from symacct.kernel.theorem_registry import Theorems as _Theorems
 from symacct.mechanisms import (
     TCDP,
     ZCDP,
@@ -226,6 +228,43 @@ __all__ = [
 # Conversions are read when a question first asks for one, the exact profile by its name.
 _conversion.homes.add("symacct.theory.conversion")
 _conversion.homes_by_name["exact"] = _Homes("symacct.profile.conversion")
+
+#: The questions of each class that are answered above the kernel, by the module that does.
+_QUESTIONS: dict[type, dict[str, tuple[str, ...]]] = {
+    Node: {
+        "accountant.currencies.concentrated": ("tcdp", "zcdp"),
+        "accountant.currencies.gdp": ("gdp",),
+        "accountant.currencies.tradeoff": ("tradeoff",),
+        "baselines.ways": ("_ways",),
+        "codegen.generate": ("code",),
+        "explore.plots.plotting": ("plot",),
+        "explore.plots.profiles": ("plot_profile", "plot_runs"),
+        "export.cards": ("_repr_html_",),
+        "export.citation": ("cite",),
+        "export.expansions.expansion": ("expansion",),
+        "export.expansions.optimum": ("optimum",),
+        "export.formula": ("formula",),
+        "export.graph": ("graph",),
+        "export.latex.display": ("_repr_latex_", "latex"),
+        "papers.document": ("paper",),
+        "papers.report": ("explain", "report"),
+        "papers.statement": ("statement",),
+        "text.expressions": ("__repr__",),
+        "text.json_documents": ("__reduce__", "to_json"),
+    },
+    Guarantee: {
+        "evidence.certificates.document": ("certificate",),
+        "export.cards": ("__repr__", "_repr_html_"),
+        "export.citation": ("cite",),
+        "export.latex.number_formula": ("latex",),
+        "papers.statement": ("statement",),
+    },
+    Enclosure: {"export.cards": ("_repr_html_",)},
+    Theorem: {"export.cards": ("_repr_html_",)},
+    _Theorems: {"export.cards": ("_repr_html_",)},
+}
+for _kind, _homes in _QUESTIONS.items():
+    _attach(_kind, _homes)
 
 #: The rooms that are opened when something of theirs is first asked for.
 _ROOMS = {

@@ -16,7 +16,6 @@ from click.testing import CliRunner
 
 from symacct import DomainError, Gaussian, PureDP, parse
 from symacct.cli import main
-from symacct.export.explanation import explain
 from symacct.kernel import deadline as module
 from symacct.kernel.deadline import progress
 from symacct.papers.report import COMPARED
@@ -130,8 +129,9 @@ def test_a_whole_number_without_a_value_is_refused_with_a_remedy(text):
 
 
 def test_explain_says_why_it_is_about_order_2():
-    assert "at order 2, the first whole one, because nothing was asked" in str(explain(Gaussian(5)))
-    assert "because" not in str(explain(Gaussian(5), 2))
+    explained = str(Gaussian(5).explain())
+    assert "at order 2, the first whole one, because nothing was asked" in explained
+    assert "because" not in str(Gaussian(5).explain(2))
 
 
 @pytest.fixture

@@ -15,9 +15,7 @@ import pytest
 import symacct
 
 ROOT = Path(__file__).parents[1]
-#: Through which Node and Guarantee ask the rooms below, when a question is asked of them.
-UPWARD = "symacct.kernel.upward"
-AT_THE_ROOT = {"__init__.py", "__main__.py", "version.py", "py.typed"}
+AT_THE_ROOT = {"__init__.py", "__main__.py", "version.py", "py.typed", "questions.pyi"}
 
 
 def modules():
@@ -66,11 +64,22 @@ def test_the_map_names_every_room_and_nothing_is_loose_at_the_root():
 )
 def test_imports_go_up_the_map(name, file):
     known, own = places(), room(name)
-    if own not in known or name == UPWARD:  # the package shows all of it
+    if own not in known:  # the package shows all of it
         return
     for other in imported(file, inner=True):
         if room(other) in known:
             assert known[room(other)] <= known[own], f"{name} imports {other}"
+
+
+def test_the_kernel_names_no_module_above_it():
+    """Neither by an import nor in a text, by which one might be imported when it is needed."""
+    inside = {name: file for name, file in modules() if room(name) == "kernel"}
+    above = {name for name, _ in modules()} - inside.keys() - {"symacct"}
+    for name, file in inside.items():
+        parts = ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        texts = {one.value for one in parts if isinstance(one, ast.Constant)}
+        assert not texts & above, name
+        assert {room(one) for one in imported(file, inner=True)} <= {"kernel"}, name
 
 
 def test_there_is_no_circle():

@@ -23,7 +23,6 @@ from symacct import (
     theorem,
     theorems,
 )
-from symacct.export.explanation import explain
 from symacct.kernel.claims import ADD_REMOVE, FINITE_ORDERS, INTEGER_ORDERS
 from symacct.kernel.errors import EqualTheoremWarning, SoundnessError
 from symacct.kernel.theorem_registry import always, forget, named
@@ -146,14 +145,14 @@ def test_it_takes_part_in_the_default_answer_and_in_explain():
 
     # Being tight it stands alone among those that apply; a real user would have to prove that.
     node = PoissonSubsample(2 * Laplace(3), "1/10")
-    before = explain(node, "5/2").theorem
+    before = node.explain("5/2").theorem
     state("MINE-3", bound, tight=True)
     try:
-        assert explain(node, "5/2").theorem == "MINE-3"
+        assert node.explain("5/2").theorem == "MINE-3"
         assert Accountant(12).rdp(node, "5/2").claim.theorems[0] == "MINE-3"
     finally:
         forget("MINE-3")
-    assert explain(node, "5/2").theorem == before
+    assert node.explain("5/2").theorem == before
 
 
 def test_every_engine_evaluates_it(capped):

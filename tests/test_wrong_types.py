@@ -23,7 +23,8 @@ def test_a_value_of_any_type_is_answered_or_refused(call, tmp_path, monkeypatch)
 
 def test_every_public_call_is_in_the_matrix():
     def public(owner):
-        return {name for name, x in vars(owner).items() if inspect.isfunction(x) and name[0] != "_"}
+        named = [name for name in vars(owner) if name[0] != "_"]
+        return {name for name in named if inspect.isfunction(getattr(owner, name))}
 
     exported = {name for name in symacct.__all__ if callable(getattr(symacct, name))}
     errors = {n for n in exported if n.endswith(("Error", "Warning"))}

@@ -23,6 +23,7 @@ from symacct.kernel.arithmetic.ball import precision, rational
 from symacct.kernel.claims import Kind, Proof
 from symacct.kernel.node import Node
 from symacct.kernel.operation import Compose
+from symacct.kernel.questions import question
 from symacct.kernel.sums.balls import within_floats
 from symacct.laws import Normal, NormalMixture
 from symacct.laws.law import Law
@@ -55,6 +56,7 @@ class OfferedBound:
     above_profile: bool = False
 
 
+@question(Node, "_ways")
 def ways(node: Node, has_profile: bool = False) -> list[OfferedBound]:
     """The ways that are about an expression, the quickest first.
 

@@ -42,7 +42,6 @@ from symacct.explore.risk_calibration import calibrate_risk
 from symacct.explore.sweeps import Sweep, sweep
 from symacct.explore.sweeps.worker import NEEDED
 from symacct.export.description import about
-from symacct.export.explanation import explain
 from symacct.export.figures import save
 from symacct.export.tables import as_printed
 from symacct.export.theorem_sheets import ListedTheorems
@@ -380,7 +379,7 @@ def explain_command(
     alpha: Explain ε(α) at this Rényi order. The default order is 2.
     """
     if question["delta"] is None and question["epsilon"] is None:
-        show(explain(parse_open(expr), alpha), as_json)
+        show(parse_open(expr).explain(alpha), as_json)
         if alpha is None and not as_json:
             show("This is about ε(2); --delta explains the number to report.")
         return

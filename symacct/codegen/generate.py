@@ -40,6 +40,7 @@ from symacct.kernel.errors import DomainError, PrecisionError, echo
 from symacct.kernel.exact import Numeric, Order, exact
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.parameters import positive, whole
+from symacct.kernel.questions import question
 from symacct.kernel.theorem_registry import Theorem, all_named, theorems
 from symacct.results.written import Written
 from symacct.version import __version__
@@ -56,6 +57,7 @@ _FEW_SAMPLES = 3  # of the parameters left open, where the user names none
 _TINY = Fraction(1, 10**300)  # an accuracy is a float64 as well
 
 
+@question(Node, "code")
 def code(
     m: Node,
     target: str,
@@ -66,7 +68,21 @@ def code(
     points: int = 100,
     at: Mapping[str | sympy.Symbol, Iterable[Numeric]] | None = None,
 ) -> str:
-    """The text of a function of α that gives ε(α) of `m`; see `Node.code`."""
+    """The text of a function of α, in another language, that computes ε(α) in nats.
+
+    `target` is "numpy", "mpmath", "python" (standard library only) or "c" (C99, <math.h>). The
+    function needs no other file of ours. Its error is measured against certified values, and
+    its header says where and how large it was; a measured error is no bound.
+    `max_order` is the largest finite order that the function answers. `accuracy` is the largest
+    relative error allowed. `points` is the number of orders at which the error is measured.
+    `at` gives ranges to open symbols, such as {"sigma": [1, 5]}; outside of them the function
+    gives no answer. Raises DomainError for a curve that cannot be written, and PrecisionError if
+    the error is larger than allowed.
+
+    >>> from symacct import Gaussian
+    >>> "double rdp(double alpha)" in Gaussian(5).code("c")
+    True
+    """
     as_node(m, "code")
     if isinstance(target, str) and target.lower() in ("cpp", "c++"):
         raise DomainError(f'target: found {target!r}, needed c: C++ calls C code as extern "C"')

@@ -6,7 +6,7 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
-from symacct.explore.calibration import Target, neighbours
+from symacct.explore.threshold import Target, neighbours
 from symacct.kernel import arguments
 from symacct.kernel.answer import rational_float
 from symacct.kernel.claims import Adjacency

@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from symacct.accountant.currencies.concentrated import zcdp_in_fractions
-from symacct.explore.calibration import Target, neighbours, number
 from symacct.explore.risk import Risk
+from symacct.explore.threshold import Target, neighbours, number
 from symacct.export.cards import card
 from symacct.export.citation import source_line
 from symacct.export.description import about

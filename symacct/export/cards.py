@@ -1,4 +1,4 @@
-"""What a notebook shows of an expression and of an answer: a small HTML table."""
+"""What a terminal and a notebook show of an expression and of an answer: lines, an HTML table."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from contextlib import suppress
 from html import escape
 from typing import TYPE_CHECKING
 
-from symacct.export.description import float_note, in_few_words, neighbours
+from symacct.export.description import float_note, in_few_words, neighbours, sensitivity
 from symacct.kernel import answer
 from symacct.kernel.answer import Enclosure, Guarantee, shortened, shown
 from symacct.kernel.claims import Kind
 from symacct.kernel.errors import SymacctError
 from symacct.kernel.exact import LazyModule, sympy
 from symacct.kernel.node import Node
-from symacct.kernel.theorem_registry import Theorem
+from symacct.kernel.questions import question
+from symacct.kernel.theorem_registry import Theorem, Theorems
 
 if TYPE_CHECKING:
     from symacct.export.latex import display
@@ -31,12 +32,14 @@ _FIRST = f"{_TEXT};font-weight:bold"
 _SENTENCE = "white-space:normal;min-width:16em;padding-right:1em"
 
 
+@question(Enclosure, "_repr_html_")
 def enclosure_card(x: Enclosure) -> str:
     """The value on the safe side, what is proved of it, and what it is."""
     value = f"{shown(x, _DIGITS)}  ({x.how_rounded(_DIGITS)})"
     return card([("value", value), _digits(x), ("kind", str(x.claim))])
 
 
+@question(Guarantee, "_repr_html_")
 def guarantee_card(guarantee: Guarantee) -> str:
     """What is guaranteed, for whom and of what, how it was found, and all digits of it."""
     g, letters = guarantee, ("ε", "δ")
@@ -60,11 +63,32 @@ def guarantee_card(guarantee: Guarantee) -> str:
     return card((name, said) for name, said in rows if said)
 
 
+@question(Guarantee, "__repr__")
+def guarantee_lines(guarantee: Guarantee) -> str:
+    """The guarantee, whether a smaller one may be had, its curve's claim, and what it is of."""
+    lines = [f"Guarantee: {guarantee}", _best(guarantee), f"of the curve: {guarantee.claim}"]
+    m = guarantee.mechanism
+    if m is not None:
+        lines += [f"of: {', '.join(filter(None, (shortened(repr(m)), sensitivity(m))))}"]
+        lines += [float_note(m)]
+    return "\n  ".join(filter(None, lines))
+
+
+def _best(guarantee: Guarantee) -> str:
+    """The kind of the number, and where it is by an order, whether another one may do better."""
+    if guarantee.needs_no_order:
+        return str(guarantee.kind)
+    best = "no order does better" if guarantee.optimal else "another order may do better"
+    return "; ".join(filter(None, [str(guarantee.kind), best, guarantee.may_be_less]))
+
+
+@question(Theorem, "_repr_html_")
 def theorem_card(theorem: Theorem) -> str:
     """What a theorem says, of what, and under what."""
     return card([*theorem_facts(theorem).items()])
 
 
+@question(Theorems, "_repr_html_")
 def theorems_grid(theorems: Iterable[Theorem]) -> str:
     """The theorems below each other."""
     rows = [theorem_facts(one) for one in theorems]
@@ -130,6 +154,7 @@ def _cell(tag: str, said: str, style: str) -> str:
     return f'<{tag} style="text-align:left;vertical-align:top;{style}">{escape(said)}</{tag}>'
 
 
+@question(Node, "_repr_html_")
 def node_card(m: Node) -> str:
     """What was done, what may be asked of it next, and its Rényi curve as a formula."""
     rows = [

@@ -17,6 +17,7 @@ from symacct.kernel.errors import AssumptionError, OrderError, PrecisionError, S
 from symacct.kernel.evaluation import Evaluation, goal_of
 from symacct.kernel.exact import INFINITY, Numeric, order
 from symacct.kernel.node import Node
+from symacct.kernel.questions import question
 from symacct.kernel.sources import SECTIONS, SYMACCT, WORKS
 from symacct.results.written import Written
 
@@ -32,6 +33,7 @@ _FIRST_WORD = re.compile(r"^[a-z]+(?![\w(/.])")  # of words, and no path or form
 _SECTIONS = re.compile(r"(?<=docs/proofs\.md, )sections? \d+(?:(?:, | and )\d+)*")
 
 
+@question(Node, "cite")
 def cite(m: Node, alpha: Numeric | None = None, by: By = None) -> str:
     """BibTeX of the works behind ε(α) of `m`: its theorems and the curves of its mechanisms.
 
@@ -69,6 +71,12 @@ def claim_at(m: Node, alpha: Numeric | None = None, by: By = None) -> Claim:
         curve = Evaluation(BALL, goal_of(m, by), by).curve(m)
         curve(at)
         return curve.claim(at)
+
+
+@question(Guarantee, "cite")
+def cite_guarantee(guarantee: Guarantee) -> str:
+    """BibTeX of the works behind this guarantee: theorems, curves and conversion."""
+    return bibtex(sources_of(guarantee))
 
 
 def sources_of(guarantee: Guarantee) -> tuple[Source, ...]:

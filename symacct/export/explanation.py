@@ -112,7 +112,9 @@ class Explanation:
         }
 
 
-def explain(m: Node, alpha: Numeric | None = None, answer: Answer | None = None) -> Explanation:
+def explain_order(
+    m: Node, alpha: Numeric | None = None, answer: Answer | None = None
+) -> Explanation:
     """The explanation of m's curve at an order, by default at whole orders (2).
 
     `answer` says in rows what was asked, if it was not ε(α) at this order.

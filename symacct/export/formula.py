@@ -36,6 +36,7 @@ from symacct.kernel.exact import INFINITY, Numeric, Order, expression, order
 from symacct.kernel.memory import Remembered, cached_property
 from symacct.kernel.node import Mechanism, Node, as_node
 from symacct.kernel.parameters import bits
+from symacct.kernel.questions import question
 from symacct.kernel.sums.hull import hull_of_curve
 from symacct.kernel.symbols import alpha as ALPHA
 from symacct.kernel.theorem_registry import Theorem, all_named
@@ -329,6 +330,7 @@ def _corners(eps: NodeCurve, alpha: Order, hull: Convexify) -> list[int]:
         return [x + 1 for x, _ in hull_of_curve(BALL, curve, orders)]
 
 
+@question(Node, "formula")
 def formula(m: Node, alpha: Numeric | None = None, by: By = None) -> sympy.Expr:
     """ε(α) as a SymPy expression, sums and binomials kept.
 

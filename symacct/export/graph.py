@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from symacct.kernel.errors import MissingPackageError
 from symacct.kernel.formula import value_text
 from symacct.kernel.node import Node
+from symacct.kernel.questions import question
 from symacct.text import heading
 
 _BRANCH, _LAST, _ON, _PAST = "├── ", "└── ", "│   ", "    "
@@ -90,6 +91,15 @@ class Graph:
         for node, number in numbers.items():
             for child, count in _parts(node):
                 yield number, numbers[child], count
+
+
+@question(Node, "graph")
+def graph(m: Node) -> Graph:
+    """The graph of the expression, which prints as a tree.
+
+    `.mermaid` and `.dot` are texts for Mermaid and Graphviz, and `.svg()` is a picture.
+    """
+    return Graph(m)
 
 
 def _parts(node: Node) -> Iterator[tuple[Node, str]]:

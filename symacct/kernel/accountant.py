@@ -15,7 +15,7 @@ import mpmath
 import numpy as np
 from flint import arb
 
-from symacct.kernel import arguments, limits, theorem_registry, upward
+from symacct.kernel import arguments, limits, theorem_registry
 from symacct.kernel.answer import Enclosure, Guarantee, first_bits, from_ball, to_digits, undecided
 from symacct.kernel.arguments import By
 from symacct.kernel.arithmetic import (
@@ -687,7 +687,7 @@ class Accountant:
 
         def others(has_profile: bool) -> Iterator[Callable[[], Guarantee | None]]:
             given = question.m, question.value, min(digits, SCREEN_DIGITS)
-            for way in upward.ways.ways(question.m, has_profile):
+            for way in question.m._ways(has_profile):
                 yield functools.partial(way.epsilon if question.asks_epsilon else way.delta, *given)
 
         def answer() -> Guarantee:

@@ -15,7 +15,7 @@ import mpmath
 from flint import arb, fmpq, fmpz
 from mpmath.libmp import MPZ
 
-from symacct.kernel import arguments, limits, upward
+from symacct.kernel import arguments, limits
 from symacct.kernel.arithmetic.ball import doubled, ends_of, precision
 from symacct.kernel.claims import Adjacency, Claim, Kind
 from symacct.kernel.errors import DomainError, LimitError, PrecisionError, SoundnessError
@@ -23,6 +23,9 @@ from symacct.kernel.exact import INFINITY, Numeric, Order, exact, is_infinite, t
 
 if TYPE_CHECKING:
     from symacct.kernel.node import Node
+    from symacct.questions import GuaranteeQuestions
+else:
+    GuaranteeQuestions = object
 
 
 # --- rounding
@@ -430,10 +433,6 @@ class Enclosure:
     def _shown(self, digits: int | None) -> int:
         return self.digits_asked if digits is None else arguments.digits(digits)
 
-    def _repr_html_(self) -> str:
-
-        return upward.cards.enclosure_card(self)
-
     def as_dict(self) -> dict[str, Any]:
         """The enclosure for JSON: the rounded value, the ends rounded outwards, and the claim."""
         width = self.digits_asked + 5
@@ -475,8 +474,8 @@ def error_bound(x: Enclosure) -> ErrorBound:
     return ErrorBound(x.lower, x.upper, x.claim, x.certified, x.digits_asked, x.exactly)
 
 
-@dataclass(frozen=True)
-class Guarantee:
+@dataclass(frozen=True, repr=False)
+class Guarantee(GuaranteeQuestions):
     """An (ε, δ) guarantee: the number that was asked for is an Enclosure, the given one is exact.
 
     `kind` is the kind of the number that was asked for: `exact` if it is the smallest true number,
@@ -533,26 +532,6 @@ class Guarantee:
         made.__dict__.update(self.__dict__, mechanism=mechanism)
         return made
 
-    # What follows asks the rooms above this one.
-
-    def cite(self) -> str:
-        """BibTeX of the works behind this guarantee: theorems, curves and conversion."""
-        return upward.citation.bibtex(upward.citation.sources_of(self))
-
-    def _repr_html_(self) -> str:
-        return upward.cards.guarantee_card(self)
-
-    def statement(self, form: str = "text", digits: int = 6, preface: str = "") -> str:
-        """A paragraph for a privacy section, as "text", "markdown" or "latex"; or one "short" line.
-
-        `preface` is put first: sentences of your own about the run.
-        """
-        return upward.statement.statement(self, form, digits, preface)
-
-    def latex(self) -> str:
-        """The formula of this number as a LaTeX display: δ(ε) of its laws, or of its order."""
-        return upward.number_formula.number_latex(self)
-
     def under(self, adjacency: str | Adjacency) -> Guarantee:
         """This guarantee, with the relation said for which the parameters were stated.
 
@@ -560,19 +539,6 @@ class Guarantee:
         own relation is another one.
         """
         return replace(self, claim=self.claim.under(adjacency))
-
-    def certificate(self) -> dict[str, Any]:
-        """A JSON document from which `checker/check.py` proves this guarantee again.
-
-        Raises DomainError, "no certificate yet for …", if the checker knows no such proof.
-        """
-        return upward.certificates.certificate(self)
-
-    def _best(self) -> str:
-        if self.needs_no_order:
-            return str(self.kind)
-        best = "no order does better" if self.optimal else "another order may do better"
-        return "; ".join(filter(None, [str(self.kind), best, self.may_be_less]))
 
     @property
     def asked(self) -> Bound:
@@ -624,16 +590,6 @@ class Guarantee:
         question = "epsilon" if self.epsilon is self.asked else "delta"
         value = given(self.given)
         return f"m.{question}('{value}') may give a smaller {self.letter}"
-
-    def __repr__(self) -> str:
-        lines = [f"Guarantee: {self}", self._best(), f"of the curve: {self.claim}"]
-        if self.mechanism is not None:
-            what = (shortened(repr(self.mechanism)), upward.description.sensitivity(self.mechanism))
-            lines += [
-                f"of: {', '.join(filter(None, what))}",
-                upward.description.float_note(self.mechanism),
-            ]
-        return "\n  ".join(filter(None, lines))
 
     def as_dict(self) -> dict[str, Any]:
         """The guarantee for JSON; `alpha` and `optimal` are null where no order gave it."""

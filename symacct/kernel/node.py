@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, count
-from typing import Any, ClassVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
-from symacct.kernel import limits, upward
+from symacct.kernel import limits
 from symacct.kernel.answer import Enclosure, Guarantee
 from symacct.kernel.arguments import By
 from symacct.kernel.arithmetic import Arithmetic, LogNumber, Number
@@ -26,12 +26,12 @@ from symacct.kernel.claims import (
     check_stated,
     combine,
 )
-from symacct.kernel.currencies import Currencies
 from symacct.kernel.deadline import progress
 from symacct.kernel.errors import DomainError, SoundnessError, echo
 from symacct.kernel.exact import (
     INFINITY,
     Exact,
+    LazyModule,
     Numeric,
     Order,
     OrderArray,
@@ -41,16 +41,21 @@ from symacct.kernel.exact import (
     typed_value,
 )
 from symacct.kernel.memory import Interned, cached_property
-from symacct.kernel.paper_output import PaperOutput
 from symacct.kernel.parameters import replaced
-from symacct.kernel.pictures import Pictures
+
+if TYPE_CHECKING:
+    from symacct.kernel import accountant
+    from symacct.questions import NodeQuestions
+else:  # the accountant evaluates nodes, and the package attaches the other questions
+    accountant = LazyModule("symacct.kernel.accountant")
+    NodeQuestions = object
 
 # --- nodes
 #
 # Node: a record of what was done, and the questions that it answers.
 
 
-class Node(Currencies, PaperOutput, Pictures, Interned):
+class Node(Interned, NodeQuestions):
     """A mechanism or an operation. The fields are the parameters of the constructor.
 
     A subclass writes a constructor `__new__(cls, field, ...)`, which brings each field to its exact
@@ -107,10 +112,6 @@ class Node(Currencies, PaperOutput, Pictures, Interned):
 
     def _infer(self) -> Claim:
         raise NotImplementedError
-
-    def __reduce__(self) -> tuple[Any, ...]:
-
-        return upward.text.from_json, (self.to_json(),)
 
     @cached_property
     def children(self) -> tuple[Node, ...]:
@@ -296,8 +297,6 @@ class Node(Currencies, PaperOutput, Pictures, Interned):
         """The lower convex hull of this bound's CGF up to `max_order`; see `Convexify`."""
         return kinds()["Convexify"](self, max_order)
 
-    # What follows asks the rooms above this one.
-
     @overload
     def rdp(
         self, alpha: Numeric, digits: int = 30, by: By = None, engine: str = "ball"
@@ -325,15 +324,15 @@ class Node(Currencies, PaperOutput, Pictures, Interned):
         >>> print(Gaussian(5).rdp(8, digits=3))
         0.16
         """
-        return upward.accountant.default_accountant(engine).rdp(self, alpha, by=by, digits=digits)
+        return accountant.default_accountant(engine).rdp(self, alpha, by=by, digits=digits)
 
     def cgf(self, lam: Numeric, digits: int = 30, by: By = None, engine: str = "ball") -> Enclosure:
         """The CGF K(λ) = λ ε(λ+1) as an Enclosure, for λ >= 0, or for λ = −1 if ε(1) is finite."""
-        return upward.accountant.default_accountant(engine).cgf(self, lam, by=by, digits=digits)
+        return accountant.default_accountant(engine).cgf(self, lam, by=by, digits=digits)
 
     def lower_bound(self, alpha: Numeric, digits: int = 30, engine: str = "ball") -> Enclosure:
         """The best known lower bound of ε(α); never a guarantee."""
-        return upward.accountant.default_accountant(engine).lower_bound(self, alpha, digits=digits)
+        return accountant.default_accountant(engine).lower_bound(self, alpha, digits=digits)
 
     @progress("epsilon")
     def epsilon(
@@ -359,7 +358,7 @@ class Node(Currencies, PaperOutput, Pictures, Interned):
         >>> print(g.epsilon, g.conversion, Gaussian(5).epsilon("1e-5", 6, "improved").epsilon)
         0.725522 exact 0.794315
         """
-        return upward.accountant.default_accountant().epsilon(
+        return accountant.default_accountant().epsilon(
             self, delta, conversion=conversion, orders=orders, by=by, digits=digits
         )
 
@@ -376,7 +375,7 @@ class Node(Currencies, PaperOutput, Pictures, Interned):
 
         `epsilon` is the ε at which δ is asked for, at least 0.
         """
-        return upward.accountant.default_accountant().delta(
+        return accountant.default_accountant().delta(
             self, epsilon, conversion=conversion, orders=orders, by=by, digits=digits
         )
 
@@ -391,45 +390,11 @@ class Node(Currencies, PaperOutput, Pictures, Interned):
         >>> print(m.lower_epsilon("1e-5", digits=6))
         2.33739
         """
-        return upward.accountant.default_accountant().lower_epsilon(self, delta, digits)
+        return accountant.default_accountant().lower_epsilon(self, delta, digits)
 
     def lower_delta(self, epsilon: Numeric, digits: int = 30) -> Enclosure:
         """A proved lower bound of the true δ(ε); see `lower_epsilon`."""
-        return upward.accountant.default_accountant().lower_delta(self, epsilon, digits)
-
-    @progress("report")
-    def report(
-        self,
-        delta: Numeric | None = None,
-        epsilon: Numeric | None = None,
-        digits: int = 6,
-        adjacency: str | None = None,
-    ) -> upward.report.PrivacyReport:
-        """The number to report: the smallest proved ε for `delta`, or δ for `epsilon`.
-
-        It is the number of `epsilon` or `delta`, printed with its relation, what it is of and how
-        it was found. Its `guarantee` is the Guarantee; `details()` has what it rests on and what
-        Rényi orders give. `adjacency`, "add_remove" or "replace_one", says for which neighbours the
-        parameters were stated, if the expression leaves that open. Raises DomainError unless one of
-        `delta` and `epsilon` is given, AdjacencyError if the relation does not hold, and
-        SoundnessError if only a lower bound is known.
-
-        >>> from symacct import Gaussian
-        >>> print(Gaussian(5).report("1e-5").epsilon, Gaussian(5).epsilon("1e-5", digits=6).epsilon)
-        0.725522 0.725522
-        """
-        return upward.report.report(self, delta, epsilon, digits, adjacency)
-
-    def to_json(self) -> str:
-        """The expression as JSON text, which `symacct.from_json` reads.
-
-        A node that occurs several times is written once.
-        """
-        return upward.text.to_json(self)
-
-    def __repr__(self) -> str:
-
-        return upward.text.to_text(self)
+        return accountant.default_accountant().lower_delta(self, epsilon, digits)
 
 
 def kinds() -> dict[str, Callable[..., Node]]:

@@ -15,7 +15,7 @@ from typing import Any, Required, SupportsIndex, TypeAlias, TypedDict, Unpack, c
 import numpy as np
 from flint import arb, fmpq
 
-from symacct.kernel import arguments, claims, limits, upward
+from symacct.kernel import arguments, claims, limits
 from symacct.kernel.arguments import By, chosen
 from symacct.kernel.arithmetic import Arithmetic, BallArithmetic, Number
 from symacct.kernel.arithmetic.ball import BALL, doubled, precision
@@ -264,9 +264,6 @@ class Theorem:
     def __repr__(self) -> str:
         return f"<Theorem {self.name} ({self.kind}) about {self.about}: {self.source}>"
 
-    def _repr_html_(self) -> str:
-        return upward.cards.theorem_card(self)
-
     def __post_init__(self) -> None:
         check_stated(f"theorem {self.name}", _REMEDIES, vars(self))
         check_status(f"theorem {self.name}", self.status)
@@ -492,9 +489,6 @@ class Theorems(list[Theorem]):
     def __getitem__(self, place: SupportsIndex | slice) -> Theorem | Theorems:
         found = super().__getitem__(place)
         return found if isinstance(found, Theorem) else Theorems(found)
-
-    def _repr_html_(self) -> str:
-        return upward.cards.theorems_grid(self)
 
 
 def theorems() -> Theorems:

@@ -25,6 +25,7 @@ from symacct.kernel.claims import Kind, Source
 from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import Numeric, expression, typed_value
 from symacct.kernel.node import Mechanism, Node, as_node
+from symacct.kernel.questions import question
 from symacct.kernel.sources import WORKS
 from symacct.kernel.theorem_registry import Theorem
 from symacct.kernel.words import Marked
@@ -47,6 +48,7 @@ _KINDS = {
 }
 
 
+@question(Node, "paper")
 def paper(
     m: Node,
     alphas: Iterable[Numeric] | None = None,

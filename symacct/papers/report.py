@@ -22,7 +22,7 @@ from symacct.export.description import (
     own_premises,
     pressing_premises,
 )
-from symacct.export.explanation import Explanation, explain, explain_profile
+from symacct.export.explanation import Explanation, explain_order, explain_profile
 from symacct.kernel import limits
 from symacct.kernel.accountant import (
     BY_ORDERS,
@@ -42,11 +42,12 @@ from symacct.kernel.answer import (
     to_fraction,
 )
 from symacct.kernel.claims import Kind
-from symacct.kernel.deadline import Budget
-from symacct.kernel.errors import SymacctError
+from symacct.kernel.deadline import Budget, progress
+from symacct.kernel.errors import DomainError, SymacctError
 from symacct.kernel.exact import Numeric, text
 from symacct.kernel.memory import cached_property
 from symacct.kernel.node import Node, as_node
+from symacct.kernel.questions import question
 from symacct.operations.repeat import NUMBER_OF_RUNS
 from symacct.results.screen import Labelled, Part
 
@@ -284,7 +285,7 @@ class PrivacyReport:
         asked = (("number", number[1]), ("relation", self._relation), ("how", self.how))
         if g.needs_no_order:
             return explain_profile(m, (*asked, ("sources", _sources(g))))
-        return explain(m, g.alpha, asked)
+        return explain_order(m, g.alpha, asked)
 
     def statement(self, form: str = "text", preface: str = "") -> str:
         """A paragraph on this number for a privacy section; see `Guarantee.statement`."""
@@ -346,6 +347,8 @@ class PrivacyReport:
         return {"report": report, "how": self.how, **known, **g.as_dict()}
 
 
+@question(Node, "report")
+@progress("report")
 def report(
     m: Node,
     delta: Numeric | None = None,
@@ -353,9 +356,41 @@ def report(
     digits: int = 6,
     adjacency: str | None = None,
 ) -> PrivacyReport:
-    """The number to report of m; see `Node.report`."""
+    """The number to report: the smallest proved ε for `delta`, or δ for `epsilon`.
+
+    It is the number of `epsilon` or `delta`, printed with its relation, what it is of and how
+    it was found. Its `guarantee` is the Guarantee; `details()` has what it rests on and what
+    Rényi orders give. `adjacency`, "add_remove" or "replace_one", says for which neighbours the
+    parameters were stated, if the expression leaves that open. Raises DomainError unless one of
+    `delta` and `epsilon` is given, AdjacencyError if the relation does not hold, and
+    SoundnessError if only a lower bound is known.
+
+    >>> from symacct import Gaussian
+    >>> print(Gaussian(5).report("1e-5").epsilon, Gaussian(5).epsilon("1e-5", digits=6).epsilon)
+    0.725522 0.725522
+    """
     g = asked_of(as_node(m, "report"), delta, epsilon, digits=digits)
     return PrivacyReport(g if adjacency is None else g.under(adjacency))
+
+
+@question(Node, "explain")
+def explain(
+    m: Node,
+    alpha: Numeric | None = None,
+    *,
+    delta: Numeric | None = None,
+    epsilon: Numeric | None = None,
+) -> Explanation:
+    """The tree of what was done, with theorem, source, assumptions and kind of each part.
+
+    It explains ε(α) at the order `alpha`, or the number to report at `delta` or `epsilon`,
+    which may come from the exact privacy profile. Raises DomainError for several of them.
+    """
+    if delta is None and epsilon is None:
+        return explain_order(m, alpha)
+    if alpha is not None:
+        raise DomainError("explain: found alpha with delta or epsilon, needed one of them")
+    return report(m, delta, epsilon).explain()
 
 
 def _pair(g: Guarantee) -> str:

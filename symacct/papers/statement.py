@@ -24,14 +24,16 @@ from symacct.export.description import (
 )
 from symacct.export.wording import cited, code, filled, sentence, written
 from symacct.kernel import arguments
+from symacct.kernel.accountant import asked_of
 from symacct.kernel.answer import Enclosure, Guarantee, found_order, given
 from symacct.kernel.claims import Kind, Source
-from symacct.kernel.conversion import WholeProfile
+from symacct.kernel.conversion import BEST, WholeProfile
 from symacct.kernel.conversion import named as named_conversion
 from symacct.kernel.errors import DomainError, echo
-from symacct.kernel.exact import INFINITY, Exact
+from symacct.kernel.exact import INFINITY, Exact, Numeric
 from symacct.kernel.node import Node
 from symacct.kernel.question import may_fail
+from symacct.kernel.questions import question
 from symacct.kernel.words import Marked
 from symacct.operations.recipes import BATCHES
 from symacct.results.written import Written
@@ -88,6 +90,28 @@ SHORT = "short"
 FORMS = (*wording.FORMS, SHORT)
 
 
+@question(Node, "statement")
+def statement_of(
+    m: Node,
+    delta: Numeric | None = None,
+    epsilon: Numeric | None = None,
+    form: str = "text",
+    digits: int = _DIGITS,
+    conversion: str = BEST,
+    adjacency: str | None = None,
+) -> str:
+    """A paragraph on the best proved ε for `delta`, or the best proved δ for `epsilon`.
+
+    `form` is "text", "markdown", "latex" or "short", one sentence. `adjacency`, "add_remove"
+    or "replace_one", says for which neighbours the mechanism's parameters were stated, if the
+    expression leaves that open; AdjacencyError if it does not hold for those. The number
+    is that of `Node.epsilon` or `Node.delta` by the `conversion`.
+    """
+    g = asked_of(m, delta, epsilon, digits=digits, conversion=conversion)
+    return statement(g if adjacency is None else g.under(adjacency), form, digits)
+
+
+@question(Guarantee, "statement")
 def statement(
     guarantee: Guarantee, form: str = "text", digits: int = _DIGITS, preface: str = ""
 ) -> str:

@@ -23,6 +23,7 @@ from symacct.kernel.formula import (
 )
 from symacct.kernel.node import Node, kinds
 from symacct.kernel.operation import Compose, Count
+from symacct.kernel.questions import question
 from symacct.laws.law import OTHER_LAWS, Law
 from symacct.mechanisms.response import response_of
 from symacct.operations import (
@@ -38,6 +39,7 @@ from symacct.operations import (
 # Expressions as text: valid Python with the same meaning.
 
 
+@question(Node, "__repr__")
 def to_text(node: Node) -> str:
     """The expression as Python that `parse` reads back, cut with "…" past the limit on bytes."""
     budget = limits.current().text_bytes // 64

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, TypeAlias
@@ -13,6 +14,7 @@ from symacct.kernel.exact import sympy
 from symacct.kernel.formula import formula_text, is_default, parse_formula, plain_text, value_text
 from symacct.kernel.node import Node, kinds
 from symacct.kernel.operation import Compose
+from symacct.kernel.questions import question
 from symacct.laws.law import Law
 from symacct.text.expressions import parse_law
 
@@ -20,8 +22,12 @@ Json: TypeAlias = dict[str, Any] | list[Any] | str | None
 FORMAT = 1  # of the JSON documents
 
 
+@question(Node, "to_json")
 def to_json(node: Node) -> str:
-    """The expression as JSON, each node once, children first; DomainError for a Python function."""
+    """The expression as JSON text, which `symacct.from_json` reads: each node once, children first.
+
+    Raises DomainError for a Python function, which has no text.
+    """
     index: dict[Node, int] = {}
     written: list[dict[str, Any]] = []
     for one in node.walk():
@@ -93,6 +99,12 @@ def from_json(text: str) -> Node:
             "the last to be a part"
         )
     return read.nodes[-1]
+
+
+@question(Node, "__reduce__")
+def _reduced(node: Node) -> tuple[Callable[[str], Node], tuple[str]]:
+    """How a node is pickled and copied: by its text, which makes it the one of its kind again."""
+    return from_json, (to_json(node),)
 
 
 def read_json(text: str | bytes, what: str) -> Any:

@@ -26,6 +26,7 @@ from symacct.kernel.exact import INFINITY, Numeric, Order
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.operation import Compose
 from symacct.kernel.parameters import above_one
+from symacct.kernel.questions import question
 from symacct.kernel.sums.balls import ball
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import Sampling
@@ -33,8 +34,17 @@ from symacct.operations.subsample import Sampling
 _MOST_ORDERS, _TIMES = 5_000, 4
 
 
+@question(Node, "zcdp")
 def zcdp(m: Node, digits: int = 10) -> Bound:
-    """ρ of the node; see `Node.zcdp`."""
+    """The smallest ρ with ε(α) <= ρα for every α > 1: ρ-zCDP.
+
+    It is ε(1), to any digits, for most noise and its sums; else the largest ε(α)/α is searched
+    for, and proved. Raises AssumptionError where no finite one is known; `tcdp` is for them.
+
+    >>> from symacct import Gaussian, Laplace
+    >>> print((Gaussian(5) + Laplace(2)).zcdp())
+    0.1265306598
+    """
     node, claim = _asked(m, "zcdp")
 
     def value(accountant: Accountant) -> tuple[arb, Claim]:
@@ -57,8 +67,16 @@ def zcdp_in_fractions(m: Node) -> Fraction | None:
     return in_fractions(node, 1, Kind.UPPER, None) if node.steepest_up_to == INFINITY else None
 
 
+@question(Node, "tcdp")
 def tcdp(m: Node, omega: Numeric, digits: int = 10) -> Bound:
-    """ρ of the node up to the order ω; see `Node.tcdp`."""
+    """The smallest ρ with ε(α) <= ρα for 1 < α <= ω: (ρ, ω)-tCDP; ω > 1 is rational.
+
+    Raises AssumptionError where ε(ω) is infinite.
+
+    >>> from symacct import Gaussian, PoissonSubsample
+    >>> print(PoissonSubsample(Gaussian(1), "1/100").tcdp(4))
+    0.00009078851223
+    """
     node, claim = _asked(m, "tcdp")
     last = above_one(omega, "tcdp, omega")
     if not isinstance(last, Fraction):

@@ -30,6 +30,7 @@ from symacct.kernel.exact import INFINITY, Exact, Numeric, exact
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.operation import Compose
 from symacct.kernel.parameters import rational
+from symacct.kernel.questions import question
 from symacct.kernel.sources import DRS22, SYMACCT
 from symacct.kernel.sums.balls import ball
 from symacct.mechanisms import Gaussian
@@ -51,8 +52,24 @@ _DIGITS, _SEARCHED = 30, 10  # that are given where none are asked for
 _FEW = 3  # that are had of a curve that is nearly Gaussian, where all slopes matter
 
 
+@question(Node, "gdp")
 def gdp(m: Node, digits: int | None = None, least_error: Numeric = 0) -> Bound:
-    """μ of the node; see `Node.gdp`."""
+    """A μ for which the mechanism is μ-GDP: as hard to tell as N(μ, 1) from N(0, 1).
+
+    The smallest, and then of kind `exact`, for sums of Gaussian noise and samples of it, and
+    for what has an exact profile and a finite ε(∞). No sample of Gaussian noise has a smaller
+    one than all of the data: that is seen by tests of tiny errors alone. `least_error` a says
+    how tiny: the smallest μ for all tests of which both errors are at least a, so that no
+    guess of who was in the data is right more often than under μ-GDP by more than a. `digits`
+    are 30, or 10 where μ is searched for. Raises AssumptionError where none is known.
+
+    >>> from symacct import Gaussian, PoissonSubsample, PureDP
+    >>> print((3 * Gaussian(5) + PureDP("1/10")).gdp(digits=6))
+    0.368378
+    >>> run = 2000 * PoissonSubsample(Gaussian("9.4"), "0.328")
+    >>> print(run.gdp(digits=6), run.gdp(digits=6, least_error="1e-10"))
+    4.75760 1.56848
+    """
     node, least = as_node(m, "gdp").rewritten, rational(least_error, "gdp, least_error")
     refuse_symbols(m)
     if node.claim.kind is Kind.LOWER:

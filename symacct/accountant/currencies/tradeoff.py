@@ -11,13 +11,25 @@ from symacct.kernel.errors import AssumptionError, DomainError, echo
 from symacct.kernel.exact import Numeric
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.parameters import rational
+from symacct.kernel.questions import question
 from symacct.kernel.sources import DRS22
 from symacct.profile import Profile, profile
 from symacct.profile.tradeoff import HockeySticks, least_second_error
 
 
+@question(Node, "tradeoff")
 def tradeoff(m: Node, alpha: Numeric, digits: int = 30) -> ErrorBound:
-    """f(α) of the node; see `Node.tradeoff`."""
+    """f(α), the least error of the second kind of a test of level α of who was in the data.
+
+    Either of two neighbours may be the one that is tested for; f-DP's trade-off function is
+    the convex hull of f. From the exact privacy profile, or a bound of kind `upper` where no
+    one pair is known to have the best test. Rounded downwards: an attacker does no better.
+    Raises DomainError for α outside [0, 1], AssumptionError where no dominating pair is known.
+
+    >>> from symacct import Laplace
+    >>> print(Laplace(2).tradeoff("1/20", digits=6))
+    0.917563
+    """
     m, level = as_node(m, "tradeoff"), rational(alpha, "tradeoff, alpha")
     if level > 1:
         raise DomainError(f"tradeoff, alpha: found {echo(alpha)}, needed 0 <= alpha <= 1")

@@ -10,11 +10,13 @@ from symacct.evidence.certificates.refusal import no_certificate, number_text
 from symacct.evidence.certificates.renyi import by_renyi
 from symacct.kernel.answer import Guarantee
 from symacct.kernel.errors import DomainError
+from symacct.kernel.questions import question
 from symacct.results.written import Document
 
 FORMAT, VERSION = "symacct certificate", "1"
 
 
+@question(Guarantee, "certificate")
 def certificate(guarantee: Guarantee) -> dict[str, Any]:
     """All that is needed to prove an (ε, δ) guarantee again, as a dict of JSON types.
 

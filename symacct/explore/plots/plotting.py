@@ -26,6 +26,7 @@ from symacct.kernel.deadline import progress
 from symacct.kernel.errors import DomainError
 from symacct.kernel.exact import INFINITY, Numeric, Order
 from symacct.kernel.node import Node, as_node
+from symacct.kernel.questions import question
 from symacct.kernel.theorem_registry import all_named
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ _SIGNS["alpha"] = _ORDER
 _ASKED = {"rdp": _CURVE, "epsilon": r"$\epsilon$", "delta": r"$\delta$"}
 
 
+@question(Node, "plot")
 @progress("plot")
 def plot(
     curves: Curves,

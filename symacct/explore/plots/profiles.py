@@ -27,6 +27,7 @@ from symacct.kernel.exact import Numeric
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.operation import Compose
 from symacct.kernel.parameters import probability, rational, whole
+from symacct.kernel.questions import question
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,6 +40,7 @@ _EXACT, _ORDERS = "exact", "improved"
 _TRUE, _BELOW, _RENYI = "the profile", "by post-processing", "by Rényi orders"
 
 
+@question(Node, "plot_profile")
 def plot_profile(
     m: Node, epsilons: Iterable[Numeric] | None = None, axes: Axes | None = None
 ) -> Figure:
@@ -67,6 +69,7 @@ def plot_profile(
     return drawing.finished()
 
 
+@question(Node, "plot_runs")
 def plot_runs(
     m: Node, delta: Numeric, counts: Iterable[int] | None = None, axes: Axes | None = None
 ) -> Figure:

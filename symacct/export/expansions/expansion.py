@@ -46,6 +46,7 @@ from symacct.kernel.exact import (
 from symacct.kernel.exact import order as checked_order
 from symacct.kernel.memory import Remembered
 from symacct.kernel.node import Mechanism, Node, as_node
+from symacct.kernel.questions import question
 from symacct.kernel.sums.binomial_sums import Terms, binomial_sum
 from symacct.kernel.symbols import alpha as ALPHA
 from symacct.kernel.theorem_registry import Theorem, stating
@@ -411,6 +412,7 @@ class Expansion:
         }
 
 
+@question(Node, "expansion")
 def expansion(
     m: Node,
     variable: str | sympy.Symbol = "gamma",
@@ -423,10 +425,12 @@ def expansion(
     """ε(α) of `m` as powers of a variable near a point, up to O(·) of the `order`-th.
 
     `variable` is "alpha", a symbol of `m`, or the name of a parameter ("gamma", "sigma") that has
-    one value in `m` and is set free. The point is 0 by default, ∞ for sigma and b, 1 for alpha.
-    `alpha` is the order, symbolic by default. At a whole order and with numbers elsewhere a
-    remainder is enclosed for distances up to `within`, by default up to the value that `m` has.
-    Raises OrderError where no expansion exists, DomainError for a variable that is not there.
+    one value in `m` and is set free. `at` is the point of the expansion, by default inf for sigma
+    and b, 1 for alpha, and 0 for others. `order` is the power in the last term O(·). `alpha` is the
+    Rényi order, by default the symbol alpha. `within` is the distance from the point up to which a
+    remainder is proved. By default it goes up to the value that `m` has. There is a remainder at a
+    whole order with numbers elsewhere. Raises OrderError where no expansion exists, and DomainError
+    for a variable that is not there.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> from sympy import symbols

@@ -18,6 +18,7 @@ from symacct.kernel.conversion import named as named_conversion
 from symacct.kernel.errors import DomainError, SoundnessError, echo
 from symacct.kernel.exact import Numeric, expression, typed_value, written
 from symacct.kernel.node import Node, as_node
+from symacct.kernel.questions import question
 from symacct.kernel.symbols import alpha as ALPHA
 
 
@@ -65,6 +66,7 @@ class Optimum:
         }
 
 
+@question(Node, "optimum")
 def optimum(
     m: Node,
     delta: Numeric | None = None,

@@ -19,6 +19,7 @@ from symacct.kernel.errors import DomainError, SymacctError
 from symacct.kernel.evaluation import Evaluation
 from symacct.kernel.exact import INFINITY, Numeric
 from symacct.kernel.node import Node
+from symacct.kernel.questions import question
 from symacct.kernel.symbols import alpha as ALPHA
 from symacct.results.written import Written
 
@@ -32,10 +33,11 @@ _ALL_ORDERS = (WHOLE, REAL, INFINITY)
 _RELATIONS = {Kind.EXACT: "=", Kind.UPPER: r"\leq", Kind.LOWER: r"\geq", Kind.NEITHER: r"\approx"}
 
 
+@question(Node, "latex")
 def latex(
     m: Node,
     alpha: Numeric | None = None,
-    names: Mapping[Any, str] | None = None,
+    names: Mapping[str | sympy.Symbol, str] | None = None,
     by: By = None,
 ) -> str:
     r"""ε(α) of `m` as a LaTeX display, what it reads defined below it; needs amsmath.
@@ -62,6 +64,7 @@ def _remark(m: Node, by: By) -> Iterator[str]:
         yield from (rf"&\quad \text{{{line}}}" for line in textwrap.wrap(said, _TEXT_WIDTH))
 
 
+@question(Node, "_repr_latex_")
 def inline(m: Node) -> str | None:
     r"""The formula as $\displaystyle …$ for a notebook; None for one too long to be read."""
     if sum(1 for _ in zip(m.walk(), range(NOTEBOOK_NODES + 1), strict=False)) > NOTEBOOK_NODES:

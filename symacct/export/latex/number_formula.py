@@ -22,6 +22,7 @@ from symacct.kernel.errors import AssumptionError, DomainError
 from symacct.kernel.exact import INFINITY, Exact, expression
 from symacct.kernel.node import Node
 from symacct.kernel.question import Failures, failures
+from symacct.kernel.questions import question
 from symacct.kernel.symbols import alpha as ALPHA
 from symacct.profile.answer import BestOfRuns, Profile, profile
 from symacct.profile.part import Part, Runs
@@ -52,6 +53,12 @@ _LEAST_MOMENT = (
 #: The δ of what is left of a mechanism that may fail.
 _OF_REST = r"\delta_{0}"
 _PHI = r"\Phi(t) &= \frac{1}{\sqrt{2 \pi}} \int_{-\infty}^{t} e^{-z^{2}/2} \, dz"
+
+
+@question(Guarantee, "latex")
+def guarantee_latex(found: Guarantee) -> str:
+    """The formula of this number as a LaTeX display: δ(ε) of its laws, or of its order."""
+    return number_latex(found)
 
 
 def number_latex(found: Guarantee, names: Mapping[Any, str] | None = None, by: By = None) -> str:

@@ -1,0 +1,45 @@
+"""The register of questions that a node or an answer is asked and a room above the kernel answers.
+
+`m.latex()` is a method for convenience: how a formula looks is known above the expression. The
+package attaches the names of such methods, and a module is imported when it is first asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from types import MethodType
+from typing import Any, TypeVar
+
+_Answer = TypeVar("_Answer", bound=Callable[..., Any])
+
+
+class Question:
+    """The place of a method in a class, until the module is imported that has its function."""
+
+    def __init__(self, kind: type, name: str, home: str) -> None:
+        self.kind, self.name, self.home = kind, name, home
+
+    def __get__(self, asked: object, kind: type) -> Any:
+        import_module(f"symacct.{self.home}")
+        answer = vars(self.kind)[self.name]
+        if answer is self:
+            raise LookupError(f"symacct.{self.home} answers no question {self.name!r}")
+        return answer if asked is None else MethodType(answer, asked)
+
+
+def question(kind: type, name: str) -> Callable[[_Answer], _Answer]:
+    """Make a function the method `name` of the class: its first parameter is what is asked."""
+
+    def register(answer: _Answer) -> _Answer:
+        setattr(kind, name, answer)
+        return answer
+
+    return register
+
+
+def attach(kind: type, homes: Mapping[str, Iterable[str]]) -> None:
+    """Attach questions to a class: to each module of the package, the names that it answers."""
+    for home, names in homes.items():
+        for name in set(names) - vars(kind).keys():
+            setattr(kind, name, Question(kind, name, home))
