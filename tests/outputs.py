@@ -25,7 +25,7 @@ from symacct.export.latex.number_formula import number_latex, profile_latex
 from symacct.export.tables import table
 from symacct.export.wording import sentence, written
 from symacct.kernel.accountant import asked_of
-from symacct.kernel.words import Marked
+from symacct.kernel.node import Marked
 from tests.symbolic import ALPHA, LEAVES, NEED_NUMBERS, OPERATIONS, A, N, Q, pairs
 from tests.thinning import thinned
 

@@ -9,9 +9,8 @@ import sympy
 from symacct import Gaussian, PoissonSubsample, PostProcess, theorem, theorems
 from symacct.export.description import describe, describe_tex
 from symacct.export.latex.sentences import mathematics
-from symacct.kernel.node import kinds
+from symacct.kernel.node import Marked, kinds, pieces
 from symacct.kernel.theorem_registry import forget
-from symacct.kernel.words import Marked, pieces
 from symacct.papers.statement import statement, training
 from tests.outputs import tex
 from tests.symbolic import LEAVES, OPERATIONS

@@ -23,11 +23,10 @@ from symacct.kernel.claims import (
     Source,
 )
 from symacct.kernel.exact import Order
-from symacct.kernel.theorem_registry import Bound, Theorem, always
+from symacct.kernel.theorem_registry import Bound, RDPCurve, Theorem, always
 from symacct.theory.amplification import wbk19, zw19
 from symacct.theory.amplification.wbk19 import loss_spread
 from symacct.theory.conversion import bbghs20
-from symacct.theory.rdp_curve import RDPCurve
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ from symacct.kernel.claims import kind as named_kind
 from symacct.kernel.conversion import Conversion, of_one_order
 from symacct.kernel.errors import DomainError, echo, suggestion
 from symacct.kernel.exact import Order
-from symacct.kernel.theorem_registry import Bound, Theorem, always
-from symacct.theory.rdp_curve import RDPCurve
+from symacct.kernel.theorem_registry import Bound, RDPCurve, Theorem, always
 
 #: A theorem, and the schemes that attack it where they are chosen for it.
 Statement = tuple[Theorem, tuple[Scheme, ...] | None]

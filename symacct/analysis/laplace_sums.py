@@ -12,14 +12,13 @@ import numpy as np
 from flint import acb, acb_poly, arb, arb_poly, ctx
 
 from symacct.analysis.series import SumMoments
-from symacct.analysis.steering import lowest
 from symacct.kernel import deadline
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import floor
 from symacct.kernel.errors import PrecisionError
 from symacct.kernel.exact import Exact
 from symacct.kernel.memory import cached_property
-from symacct.kernel.sums.balls import geometric_tail, rounded_down, up_to, within
+from symacct.kernel.sums.balls import geometric_tail, lowest, rounded_down, up_to, within
 
 # --- one ratio
 #

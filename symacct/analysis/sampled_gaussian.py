@@ -14,21 +14,19 @@ from typing import Any, TypeAlias
 from flint import arb, arb_mat, arb_poly, ctx, fmpz, fmpz_mat, fmpz_poly
 
 from symacct.analysis.series import binomial_integral
-from symacct.analysis.steering import (
-    LOG2,
-    cgf_order,
-    crossing,
-    log_gaussian_excess,
-    log_mixture,
-    reach_of,
-)
 from symacct.kernel import deadline
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.deadline import progress
 from symacct.kernel.errors import PrecisionError
 from symacct.kernel.sums.balls import (
+    LOG2,
     ball,
+    cgf_order,
+    crossing,
     geometric_tail,
+    log_gaussian_excess,
+    log_mixture,
+    reach_of,
     steered_by_floats,
     to_relative_accuracy,
     up_to,

@@ -10,12 +10,15 @@ from itertools import pairwise
 from flint import acb, arb, ctx
 
 from symacct.analysis.series import binomial_integral
-from symacct.analysis.steering import LOG2, log_laplace_excess, log_laplace_kl, log_mixture
 from symacct.kernel import deadline, limits
 from symacct.kernel.errors import PrecisionError
 from symacct.kernel.sums.balls import (
+    LOG2,
     ball,
     integral,
+    log_laplace_excess,
+    log_laplace_kl,
+    log_mixture,
     normal_tail,
     steered_by_floats,
     to_relative_accuracy,

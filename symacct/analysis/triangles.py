@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from flint import arb, arb_poly, ctx
 
-from symacct.analysis.steering import LOG2
 from symacct.kernel import deadline
 from symacct.kernel.errors import LimitError
 from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import (
+    LOG2,
     ball,
     normal_tail,
     steered_by_floats,

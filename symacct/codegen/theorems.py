@@ -21,7 +21,7 @@ from symacct.kernel.exact import INFINITY, Exact
 from symacct.kernel.node import Mechanism
 from symacct.kernel.sums.binomial_sums import Terms, binomial_sum
 from symacct.kernel.sums.hull import hull_of_curve
-from symacct.kernel.theorem_registry import Theorem
+from symacct.kernel.theorem_registry import RDPCurve, Theorem
 from symacct.laws.law import FiniteDirection, Mean, expected, log_ratio
 from symacct.mechanisms import DistributionPair, Gaussian
 from symacct.mechanisms.pair import mixture
@@ -30,7 +30,6 @@ from symacct.operations.subsample import Sampling
 from symacct.theory.amplification.acg16 import chosen_sum, double_factorial
 from symacct.theory.amplification.pairs import by_quadrature, expectation, shape_ratio
 from symacct.theory.amplification.wbk19 import Branches, loss_spread, ternary_sum
-from symacct.theory.rdp_curve import RDPCurve
 
 Lowered = Callable[..., Traced]
 Term = Callable[[Traced], Operand]

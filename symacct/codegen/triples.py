@@ -10,7 +10,7 @@ from symacct.codegen.number import Operand, Traced, UntraceableError
 from symacct.codegen.theorems import form, largest_of
 from symacct.kernel.exact import INFINITY
 from symacct.kernel.node import Mechanism
-from symacct.kernel.theorem_registry import Theorem
+from symacct.kernel.theorem_registry import RDPCurve, Theorem
 from symacct.mechanisms import Gaussian
 from symacct.mechanisms.integer_noise import IntegerNoise
 from symacct.mechanisms.response import ResponsePair
@@ -20,7 +20,6 @@ from symacct.theory.amplification.triples import expectation as dominated_expect
 from symacct.theory.amplification.triples import gaussian_log_moment as opposite_log_moment
 from symacct.theory.amplification.triples import numbers, of_answers, worst_directions
 from symacct.theory.amplification.triples import relative_entropy as opposite_entropy
-from symacct.theory.rdp_curve import RDPCurve
 
 
 @form("TRIPLE-PURE", "TRIPLE-PURE-UPPER")

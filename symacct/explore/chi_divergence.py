@@ -16,8 +16,8 @@ from symacct.kernel.exact import Numeric
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.parameters import whole
 from symacct.kernel.sources import WBK19
+from symacct.kernel.theorem_registry import RDPCurve
 from symacct.theory.amplification.wbk19 import differences, loss_spread, ternary_power
-from symacct.theory.rdp_curve import RDPCurve
 
 
 def chi_divergence(m: Node, l: Numeric, digits: int = 30) -> Enclosure:

@@ -13,9 +13,8 @@ from symacct.export.wording import LISTED, filled, maths, shown, value, written
 from symacct.kernel.claims import Adjacency, Claim, Kind, Relation, said_of
 from symacct.kernel.errors import is_float
 from symacct.kernel.exact import text
-from symacct.kernel.node import Node
+from symacct.kernel.node import Node, Pressing
 from symacct.kernel.operation import Compose, Count, Operation
-from symacct.kernel.words import Pressing
 
 if TYPE_CHECKING:
     from symacct.export.latex.printer import PaperPrinter

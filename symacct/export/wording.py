@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from symacct.kernel.answer import exact_decimal
 from symacct.kernel.errors import in_few_digits, is_long
 from symacct.kernel.exact import INFINITY, LazyModule, printers, sympy, text
+from symacct.kernel.node import Counted, Marked, pieces
 from symacct.kernel.sources import WORKS
-from symacct.kernel.words import Counted, Marked, pieces
 from symacct.laws.density import Density
 from symacct.laws.law import Law
 

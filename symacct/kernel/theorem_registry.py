@@ -1,4 +1,4 @@
-"""Theorem: what is proved about an operation, where it holds, and which one answers."""
+"""Theorem: what is proved about an operation, what it reads, where it holds, which one answers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,17 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, Required, SupportsIndex, TypeAlias, TypedDict, Unpack, cast, overload
+from typing import (
+    Any,
+    Protocol,
+    Required,
+    SupportsIndex,
+    TypeAlias,
+    TypedDict,
+    Unpack,
+    cast,
+    overload,
+)
 
 import numpy as np
 from flint import arb, fmpq
@@ -19,6 +29,7 @@ from symacct.kernel import arguments, claims, limits
 from symacct.kernel.arguments import By, chosen
 from symacct.kernel.arithmetic import Arithmetic, BallArithmetic, Number
 from symacct.kernel.arithmetic.ball import BALL, doubled, precision
+from symacct.kernel.arithmetic.context import Arithmetic
 from symacct.kernel.claims import (
     INTEGER_ORDERS,
     UNSTATED,
@@ -43,9 +54,14 @@ from symacct.kernel.errors import (
 )
 from symacct.kernel.exact import INFINITY, Exact, Numeric, Order, sympy
 from symacct.kernel.memory import cached_property
-from symacct.kernel.node import Node
+from symacct.kernel.node import Marked, Node, unmarked
 from symacct.kernel.parameters import is_real
-from symacct.kernel.words import Marked, unmarked
+from symacct.kernel.sums.binomial_sums import SummedCurve
+from symacct.kernel.sums.local import LocalProduct
+
+# --- the register
+#
+# Theorem: what is proved about an operation, where it holds, and which one answers.
 
 # --- where theorems hold
 #
@@ -732,3 +748,26 @@ def _checked(theorem: Theorem, node: Node, alpha: Order | np.ndarray) -> Theorem
             reason, where=theorem.name, remedy="ask without by for the default bound"
         )
     return theorem
+
+
+# --- what a theorem reads
+#
+# RDPCurve: what a theorem reads of the mechanism below, in whatever arithmetic.
+
+
+class RDPCurve(SummedCurve, Protocol):
+    """α ↦ ε(α) of one node, evaluated in one arithmetic."""
+
+    node: Node
+
+    def remember(self, what: str) -> dict[Any, Any]:
+        """A table for what else is computed from this curve, kept as long as its values."""
+
+    def local(self, middle: int) -> LocalProduct | None:
+        """e^{(α−1)ε(α)} for all α within ½ of a whole order, in balls; None if not offered."""
+
+    def using(self, ctx: Arithmetic) -> RDPCurve:
+        """This curve in another arithmetic, or in balls at the precision now current."""
+
+    def of(self, node: Node) -> RDPCurve:
+        """The curve of another node in the same evaluation."""

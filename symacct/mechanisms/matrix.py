@@ -16,10 +16,9 @@ from symacct.kernel.claims import Relation
 from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import Numeric, typed_value
 from symacct.kernel.memory import cached_property
-from symacct.kernel.node import AskedValues
+from symacct.kernel.node import AskedValues, Pressing
 from symacct.kernel.parameters import positive, whole
 from symacct.kernel.sources import SYMACCT
-from symacct.kernel.words import Pressing
 from symacct.mechanisms.gaussian import ComputedGaussian
 
 # --- records that take part in several steps

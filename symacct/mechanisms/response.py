@@ -21,10 +21,9 @@ from symacct.kernel.exact import (
     sympy,
     without_long_numbers,
 )
-from symacct.kernel.node import STATED_OF_IT, AskedValues, Mechanism, Node, kinds
+from symacct.kernel.node import STATED_OF_IT, AskedValues, Mechanism, Node, Pressing, kinds
 from symacct.kernel.parameters import nonnegative, probability, whole
 from symacct.kernel.sources import KOV15, MIR17
-from symacct.kernel.words import Pressing
 
 OF_ABSENT = Pressing(
     "for a person who is not in the data, randomized response draws an answer as for a fixed value"

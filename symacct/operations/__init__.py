@@ -2,7 +2,7 @@
 
 from symacct.kernel.operation import Compose
 from symacct.operations.allocation import RandomAllocation
-from symacct.operations.convexify import Convexify
+from symacct.operations.curves import Convexify, Scale
 from symacct.operations.descent import sampled_descent
 from symacct.operations.either import Either
 from symacct.operations.failing import Failing
@@ -10,7 +10,6 @@ from symacct.operations.group import GroupPrivacy
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.recipes import band_mf, dp_sgd, sample_with_replacement, truncated_poisson
 from symacct.operations.repeat import RepeatAndSelect
-from symacct.operations.scale import Scale
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 
 __all__ = [

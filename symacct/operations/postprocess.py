@@ -9,10 +9,9 @@ from symacct.kernel.claims import AttainedBy
 from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import Numeric, Order
 from symacct.kernel.memory import cached_property
-from symacct.kernel.node import Node, as_node
+from symacct.kernel.node import Node, Pressing, as_node
 from symacct.kernel.operation import Operation
 from symacct.kernel.parameters import number_of_records
-from symacct.kernel.words import Pressing
 
 
 class PostProcess(Operation):

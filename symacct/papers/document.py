@@ -24,11 +24,10 @@ from symacct.kernel.arguments import By
 from symacct.kernel.claims import Kind, Source
 from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import Numeric, expression, typed_value
-from symacct.kernel.node import Mechanism, Node, as_node
+from symacct.kernel.node import Marked, Mechanism, Node, as_node
 from symacct.kernel.questions import question
 from symacct.kernel.sources import WORKS
 from symacct.kernel.theorem_registry import Theorem
-from symacct.kernel.words import Marked
 from symacct.papers.statement import citations, statement
 from symacct.results.written import Written
 

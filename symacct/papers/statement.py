@@ -31,10 +31,9 @@ from symacct.kernel.conversion import BEST, WholeProfile
 from symacct.kernel.conversion import named as named_conversion
 from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import INFINITY, Exact, Numeric
-from symacct.kernel.node import Node
+from symacct.kernel.node import Marked, Node
 from symacct.kernel.question import may_fail
 from symacct.kernel.questions import question
-from symacct.kernel.words import Marked
 from symacct.operations.recipes import BATCHES
 from symacct.results.written import Written
 from symacct.theory import catalogue

@@ -28,7 +28,7 @@ from symacct.mechanisms import (
     RandomizedResponse,
     SparseVector,
 )
-from symacct.operations.convexify import Convexify
+from symacct.operations.curves import Convexify
 from symacct.operations.either import Either
 from symacct.operations.failing import Failing
 from symacct.operations.group import GroupPrivacy

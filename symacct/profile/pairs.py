@@ -47,7 +47,7 @@ from symacct.mechanisms.discrete_sum import SummedNoise
 from symacct.mechanisms.integer_noise import LatticeNoise
 from symacct.mechanisms.pair import Overlap, noise, one_dimensional
 from symacct.operations.allocation import RandomAllocation
-from symacct.operations.convexify import Convexify
+from symacct.operations.curves import Convexify
 from symacct.operations.either import Either
 from symacct.operations.failing import Failing
 from symacct.operations.group import GroupPrivacy

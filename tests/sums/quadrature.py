@@ -9,16 +9,14 @@ from fractions import Fraction
 from flint import acb, arb, ctx
 
 from symacct.analysis.sampled_laplace import ComplexFunction, _bits, _laplace_expectation, integrate
-from symacct.analysis.steering import (
+from symacct.kernel.sums.balls import (
     LOG2,
+    ball,
     log_gaussian_excess,
     log_laplace_kl,
     log_mixture,
-    reach_of,
-)
-from symacct.kernel.sums.balls import (
-    ball,
     normal_tail,
+    reach_of,
     steered_by_floats,
     to_relative_accuracy,
     up_to,

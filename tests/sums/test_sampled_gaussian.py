@@ -31,8 +31,7 @@ from symacct.analysis.sampled_gaussian import (
     split,
 )
 from symacct.analysis.sampled_laplace import integrate
-from symacct.analysis.steering import log_gaussian_excess
-from symacct.kernel.sums.balls import ball
+from symacct.kernel.sums.balls import ball, log_gaussian_excess
 from tests import support
 from tests.sums.quadrature import (
     against_normal,

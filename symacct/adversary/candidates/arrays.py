@@ -13,8 +13,8 @@ from symacct.adversary.candidates.finite import Pair, divergence
 from symacct.kernel.arithmetic import Arithmetic, Number
 from symacct.kernel.arithmetic.context import PlainGaps
 from symacct.kernel.exact import Order
+from symacct.kernel.theorem_registry import RDPCurve
 from symacct.theory.amplification.wbk19 import differences
-from symacct.theory.rdp_curve import RDPCurve
 
 
 class ArrayArithmetic(PlainGaps):

@@ -12,10 +12,9 @@ from symacct.kernel.arithmetic import Arithmetic, Number
 from symacct.kernel.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
 from symacct.kernel.exact import Exact, Order, sympy
 from symacct.kernel.sources import ACG16
-from symacct.kernel.theorem_registry import Inequality, Regime, theorem
+from symacct.kernel.theorem_registry import Inequality, RDPCurve, Regime, theorem
 from symacct.operations.subsample import PoissonSubsample
 from symacct.theory.amplification.mtz19 import noise_ratio, not_gaussian, rate_and_noise
-from symacct.theory.rdp_curve import RDPCurve
 
 
 def fewer_than_noise(ctx: Arithmetic, q: Number, sigma: Number) -> Iterator[Inequality]:

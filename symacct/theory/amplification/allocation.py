@@ -19,11 +19,10 @@ from symacct.kernel.errors import DomainError, OrderError, echo
 from symacct.kernel.exact import Order, exact
 from symacct.kernel.node import Node
 from symacct.kernel.sources import FS25, SYMACCT
-from symacct.kernel.theorem_registry import always, theorem
+from symacct.kernel.theorem_registry import RDPCurve, always, theorem
 from symacct.mechanisms import Gaussian, VectorLaplace
 from symacct.operations.allocation import RandomAllocation
 from symacct.theory.amplification.pairs import shape_ratio
-from symacct.theory.rdp_curve import RDPCurve
 
 # --- moments of a mean of ratios
 #

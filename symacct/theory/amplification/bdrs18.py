@@ -10,11 +10,10 @@ from symacct.kernel.claims import REPLACE_ONE, Kind, Orders
 from symacct.kernel.exact import INFINITY, Exact, Order
 from symacct.kernel.node import Node
 from symacct.kernel.sources import BDRS18
-from symacct.kernel.theorem_registry import Inequality, Regime, theorem
+from symacct.kernel.theorem_registry import Inequality, RDPCurve, Regime, theorem
 from symacct.mechanisms import TCDP, ZCDP, Gaussian
 from symacct.operations.subsample import SubsampleWithoutReplacement
 from symacct.theory.amplification.mtz19 import noise_ratio
-from symacct.theory.rdp_curve import RDPCurve
 
 
 def truncated(mechanism: Node) -> tuple[Exact, Exact | float] | None:

@@ -6,11 +6,10 @@ from symacct.kernel.arithmetic import Arithmetic, Number
 from symacct.kernel.claims import EITHER, FINITE_ORDERS, INTEGER_ORDERS, REPLACE_ONE, Kind
 from symacct.kernel.exact import Order
 from symacct.kernel.sources import BLOG
-from symacct.kernel.theorem_registry import always, theorem
+from symacct.kernel.theorem_registry import RDPCurve, always, theorem
 from symacct.operations.subsample import SAMPLINGS, SubsampleWithoutReplacement
 from symacct.theory.amplification.mtz19 import not_gaussian
 from symacct.theory.amplification.zw19 import log_moment
-from symacct.theory.rdp_curve import RDPCurve
 
 
 @theorem(

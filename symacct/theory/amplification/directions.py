@@ -31,7 +31,7 @@ from symacct.kernel.exact import INFINITY, Exact, Order, exact
 from symacct.kernel.node import Node
 from symacct.kernel.operation import Compose, Count
 from symacct.kernel.sources import SYMACCT
-from symacct.kernel.theorem_registry import theorem
+from symacct.kernel.theorem_registry import RDPCurve, theorem
 from symacct.laws.families import Laplace as LaplaceLaw
 from symacct.laws.normal import Normal
 from symacct.mechanisms import DistributionPair, Gaussian, RandomizedResponse, VectorLaplace
@@ -42,7 +42,6 @@ from symacct.theory.amplification.allocation import log_moment as allocated_mome
 from symacct.theory.amplification.elementary import composition
 from symacct.theory.amplification.pairs import DirectionCurve, is_pair, sampled_directions
 from symacct.theory.amplification.zw19 import log_moment, sampled_pure
-from symacct.theory.rdp_curve import RDPCurve
 
 SECTION = SYMACCT.at("docs/proofs.md, section 42")
 

@@ -14,9 +14,8 @@ from symacct.kernel.node import Node
 from symacct.kernel.operation import Compose, Count
 from symacct.kernel.sources import MIR17
 from symacct.kernel.sums.local import LocalProduct, times
-from symacct.kernel.theorem_registry import always, theorem
-from symacct.operations.scale import Scale
-from symacct.theory.rdp_curve import RDPCurve
+from symacct.kernel.theorem_registry import RDPCurve, always, theorem
+from symacct.operations.curves import Scale
 
 _STATED = Source("user", "a scaled curve, stated by the user")
 

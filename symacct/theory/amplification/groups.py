@@ -11,10 +11,9 @@ from symacct.kernel.exact import INFINITY, Order
 from symacct.kernel.node import Mechanism, Node
 from symacct.kernel.parameters import larger_order
 from symacct.kernel.sources import MIR17, SYMACCT
-from symacct.kernel.theorem_registry import always, theorem
+from symacct.kernel.theorem_registry import RDPCurve, always, theorem
 from symacct.mechanisms import ZCDP
 from symacct.operations.group import GroupPrivacy
-from symacct.theory.rdp_curve import RDPCurve
 
 LONGEST_CHAIN = 32  # a value of the curve for each record
 

@@ -11,10 +11,9 @@ from symacct.kernel.claims import ADD_REMOVE, Kind, Orders
 from symacct.kernel.exact import Exact, Order
 from symacct.kernel.node import Node
 from symacct.kernel.sources import MTZ19
-from symacct.kernel.theorem_registry import Inequality, Regime, theorem
+from symacct.kernel.theorem_registry import Inequality, RDPCurve, Regime, theorem
 from symacct.mechanisms import Gaussian
 from symacct.operations.subsample import PoissonSubsample
-from symacct.theory.rdp_curve import RDPCurve
 
 # --- what such closed forms share
 #

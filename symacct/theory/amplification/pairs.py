@@ -33,7 +33,7 @@ from symacct.kernel.node import Mechanism, Node, order_by_order
 from symacct.kernel.sources import MTZ19, VEH14, WBK19
 from symacct.kernel.sums.binomial_sums import Terms
 from symacct.kernel.sums.local import LocalProduct
-from symacct.kernel.theorem_registry import Bound, rough_curve, theorem
+from symacct.kernel.theorem_registry import Bound, RDPCurve, rough_curve, theorem
 from symacct.laws.law import FiniteDirection
 from symacct.mechanisms import Gaussian
 from symacct.mechanisms.integer_noise import IntegerNoise
@@ -51,7 +51,6 @@ from symacct.mechanisms.pair import (
 from symacct.mechanisms.response import ResponsePair
 from symacct.operations.subsample import SAMPLINGS, SubsampleWithoutReplacement
 from symacct.theory.amplification.zw19 import log_sum, sampled_pure
-from symacct.theory.rdp_curve import RDPCurve
 
 # --- expectations over a sampled pair
 #

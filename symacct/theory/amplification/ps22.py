@@ -19,11 +19,10 @@ from symacct.kernel.node import Node
 from symacct.kernel.parameters import larger_order
 from symacct.kernel.sources import PS22, SYMACCT
 from symacct.kernel.sums import order_search
-from symacct.kernel.theorem_registry import Condition, theorem
+from symacct.kernel.theorem_registry import Condition, RDPCurve, theorem
 from symacct.laws.families import Binomial, Poisson, TruncatedNegativeBinomial
 from symacct.operations.repeat import RepeatAndSelect
 from symacct.theory.amplification.groups import of_pure
-from symacct.theory.rdp_curve import RDPCurve
 
 # --- truncated negative binomial numbers
 #

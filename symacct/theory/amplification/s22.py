@@ -12,10 +12,9 @@ from symacct.kernel.arithmetic import Arithmetic, Number
 from symacct.kernel.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
 from symacct.kernel.exact import Order
 from symacct.kernel.sources import S22
-from symacct.kernel.theorem_registry import always, theorem
+from symacct.kernel.theorem_registry import RDPCurve, always, theorem
 from symacct.operations.subsample import SAMPLINGS
 from symacct.theory.amplification.zw19 import log_moment
-from symacct.theory.rdp_curve import RDPCurve
 
 
 @theorem(

@@ -18,10 +18,9 @@ from symacct.kernel.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
 from symacct.kernel.exact import INFINITY, Order
 from symacct.kernel.node import Node, order_by_order
 from symacct.kernel.sources import ZW19
-from symacct.kernel.theorem_registry import theorem
+from symacct.kernel.theorem_registry import RDPCurve, theorem
 from symacct.operations.subsample import SAMPLINGS
 from symacct.theory.amplification.zw19 import general_bound, has_swap_symmetric_pair, tight_bound
-from symacct.theory.rdp_curve import RDPCurve
 
 #: τ = 0 is no τ, so that nobody asks for it by name.
 OPTION_VALUES = (("tau", range(1, 10**9)), ("sides", range(1, 3)))

@@ -56,7 +56,7 @@ from symacct.kernel.node import Node
 from symacct.kernel.sources import SYMACCT
 from symacct.kernel.sums.balls import steered_by_floats, up_to
 from symacct.kernel.sums.differences import GUARD_BITS
-from symacct.kernel.theorem_registry import always, theorem
+from symacct.kernel.theorem_registry import RDPCurve, always, theorem
 from symacct.laws.law import FiniteDirection
 from symacct.mechanisms import (
     FiniteMechanism,
@@ -78,7 +78,6 @@ from symacct.operations.subsample import (
 )
 from symacct.theory.amplification.pairs import falling_in, from_pair, rising_in_rate, shape_ratio
 from symacct.theory.amplification.zw19 import has_one_pair, log_moment, sampled_pure
-from symacct.theory.rdp_curve import RDPCurve
 
 # --- formulas that cancel
 #

@@ -7,11 +7,10 @@ from symacct.kernel.claims import ALL_ORDERS, EITHER, FINITE_ORDERS, Kind, Order
 from symacct.kernel.exact import INFINITY, Order
 from symacct.kernel.parameters import floor_order
 from symacct.kernel.sources import VEH14
-from symacct.kernel.theorem_registry import always, theorem
+from symacct.kernel.theorem_registry import RDPCurve, always, theorem
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import SAMPLINGS
 from symacct.theory.amplification.zw19 import sampled_pure
-from symacct.theory.rdp_curve import RDPCurve
 
 
 @theorem(

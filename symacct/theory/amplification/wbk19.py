@@ -42,14 +42,13 @@ from symacct.kernel.sums.balls import up_to
 from symacct.kernel.sums.binomial_sums import Terms, binomial_sum
 from symacct.kernel.sums.differences import GUARD_BITS, differences_at
 from symacct.kernel.sums.hull import Point, chord_at, hull_of_curve
-from symacct.kernel.theorem_registry import always, theorem
+from symacct.kernel.theorem_registry import RDPCurve, always, theorem
 from symacct.mechanisms import Gaussian
-from symacct.operations.convexify import Convexify
+from symacct.operations.curves import Convexify
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 from symacct.theory.amplification.mtz19 import noise_ratio
 from symacct.theory.amplification.tau_terms import is_nondecreasing
 from symacct.theory.amplification.zw19 import has_one_pair, log_moment, sampled_pure
-from symacct.theory.rdp_curve import RDPCurve
 
 # --- ternary |χ|-divergences
 #

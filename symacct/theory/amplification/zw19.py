@@ -23,9 +23,8 @@ from symacct.kernel.sums.binomial_sums import (
     float_log,
     to_float,
 )
-from symacct.kernel.theorem_registry import always, theorem
+from symacct.kernel.theorem_registry import RDPCurve, always, theorem
 from symacct.operations.subsample import SAMPLINGS
-from symacct.theory.rdp_curve import RDPCurve
 
 
 def has_swap_symmetric_pair(node: Node) -> str | None:

@@ -1,4 +1,4 @@
-"""One of two mechanisms by a coin that may be told: moments average."""
+"""One of two mechanisms by a coin, and a mechanism that may fail."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from symacct.kernel.arithmetic import BALL, Arithmetic, Number
 from symacct.kernel.claims import ALL_ORDERS, EITHER, Kind
 from symacct.kernel.exact import INFINITY, Exact, Order
 from symacct.kernel.sources import SYMACCT
-from symacct.kernel.theorem_registry import always, theorem
+from symacct.kernel.theorem_registry import RDPCurve, always, theorem
 from symacct.operations.either import Either
+from symacct.operations.failing import Failing
 from symacct.theory.amplification.directions import (
     SECTION,
     TWO_WAYS,
@@ -20,7 +21,10 @@ from symacct.theory.amplification.directions import (
     why_not_parts,
 )
 from symacct.theory.amplification.elementary import both_ways
-from symacct.theory.rdp_curve import RDPCurve
+
+# --- one of two mechanisms
+#
+# One of two mechanisms by a coin that may be told: moments average.
 
 
 @theorem(
@@ -92,3 +96,24 @@ def coin_of_directions(
             curves, alpha, lambda each: either(BALL, tuple(each), alpha, share)
         ),
     )
+
+
+# --- failures
+#
+# A mechanism that may fail: its Rényi curve is infinite, and its δ(ε) is known.
+
+
+@theorem(
+    "FAILING",
+    operation=Failing,
+    kind=Kind.EXACT,
+    source=SYMACCT.at("docs/proofs.md, section 43"),
+    orders=ALL_ORDERS,
+    adjacency=EITHER,
+    applies=always,
+    monotone=True,
+    status="proved",
+)
+def failing(ctx: Arithmetic, eps: RDPCurve, alpha: Order, delta: Exact) -> Number:
+    """ε′(α) = ∞, while 1 − δ′(ε) = (1−δ)(1 − δ(ε)) in every composition, whatever gives δ(ε)"""
+    return ctx.number(INFINITY)
