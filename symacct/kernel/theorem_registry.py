@@ -29,7 +29,6 @@ from symacct.kernel import arguments, claims, limits
 from symacct.kernel.arguments import By, chosen
 from symacct.kernel.arithmetic import Arithmetic, BallArithmetic, Number
 from symacct.kernel.arithmetic.ball import BALL, doubled, precision
-from symacct.kernel.arithmetic.context import Arithmetic
 from symacct.kernel.claims import (
     INTEGER_ORDERS,
     UNSTATED,

@@ -12,9 +12,8 @@ from symacct.theory.amplification import acg16 as acg16
 from symacct.theory.amplification import allocation as allocation
 from symacct.theory.amplification import bdrs18 as bdrs18
 from symacct.theory.amplification import blog as blog
-from symacct.theory.amplification import coins as either
+from symacct.theory.amplification import coins as coins
 from symacct.theory.amplification import elementary as elementary
-from symacct.theory.amplification import coins as failing
 from symacct.theory.amplification import pairs as pairs
 from symacct.theory.amplification import groups as groups
 from symacct.theory.amplification import mtz19 as mtz19
