@@ -82,7 +82,7 @@ def test_one_number_is_explained_at_a_time():
         STEP.explain(delta="1e-5", epsilon=1)
     for words in (["--alpha", "2", "--delta", "1e-5"], ["--epsilon", "1", "--delta", "1e-5"]):
         answer = CliRunner().invoke(main, ["explain", repr(STEP), *words])
-        assert (answer.exit_code, "needed one of" in answer.output) == (2, True)
+        assert (answer.exit_code, "one of them only" in answer.output) == (2, True)
 
 
 def test_the_command_explains_what_the_command_epsilon_prints():

@@ -198,8 +198,8 @@ def test_without_a_formula_one_note_says_what_is_printed(expr):
         (["--rdp"], "--delta"),
         (["--delta", "1e-5", "--alpha", "2"], "one of"),
         (["--delta", "1e-5", "--epsilon", "2"], "one of"),
-        (["--document", "--epsilon", "2"], "--delta"),
-        (["--document", "--delta", "1e-5", "--rdp"], "neither"),
+        (["--document", "--epsilon", "2"], "--epsilon with --document"),
+        (["--document", "--delta", "1e-5", "--rdp"], "--rdp with --document"),
     ],
 )
 def test_options_that_do_not_go_together(options, said):

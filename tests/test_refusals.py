@@ -183,8 +183,7 @@ ON_THE_COMMAND_LINE = {
         "--over: found '1,2', needed NAME=VALUES such as sigma=1,2,5"),
     "half a target": (
         ["calibrate", "Gaussian(sigma)", "--epsilon", "1"],
-        "needed a target, such as --epsilon 1 --delta 1e-5, --rho 0.5, --advantage 0.1, or --tpr, "
-        "--mu, --bayes-success or --reconstruction"),
+        "found --epsilon alone; add --delta 1e-5"),
     "no length of a run": (
         ["dpsgd", "--n", "9", "--batch-size", "3", "--noise-multiplier", "1", "--delta", "1e-5"],
         "dpsgd: needed --epochs or --steps, and one of them only"),

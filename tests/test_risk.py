@@ -391,7 +391,7 @@ def test_the_command(tmp_path):
     noise = run("calibrate", "Gaussian(sigma)", "--advantage", "0.1", "--digits", "3")
     assert "3.98" in noise.output
     mixed = run("calibrate", "Gaussian(sigma)", "--advantage", "0.1", "--delta", "1e-5")
-    assert (mixed.exit_code, "or a risk with" in mixed.output) == (2, True)
+    assert (mixed.exit_code, "with --rho or a risk" in mixed.output) == (2, True)
     none = run("calibrate", "Gaussian(sigma)")
     assert (none.exit_code, "needed a target" in none.output) == (2, True)
 

@@ -1,4 +1,4 @@
-"""Questions over orders, theorems and parameters: compare, sweep, plot, calibrate, risk, …"""
+"""Commands that ask over orders, theorems and parameters, as compare and sweep do."""
 
 from __future__ import annotations
 

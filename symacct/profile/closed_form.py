@@ -163,7 +163,7 @@ def lattice_profile(runs: Runs, reverse: bool, y: arb) -> arb:
 
 
 def _lattices(runs: Runs) -> list[LossLattice]:
-    """That of each part; none where one has none."""
+    """The lattice of each part; nothing where a part has none."""
     found = [one for part, _ in runs if (one := part.lattice) is not None]
     return found if len(found) == len(runs) else []
 

@@ -262,7 +262,7 @@ class Part(Factor):
         """About log of `transform`, on a line from 0 on; complex128."""
 
     def in_floats(self, reverse: bool, rare: float) -> LawInFloats | None:
-        """Its law in float64 but for what is rare, with what that loses, where it is known."""
+        """The law in float64 but for what is rare, with what that loses, where it is known."""
         return None
 
     def about_root(self, log_delta: float, reverse: bool) -> float | None:

@@ -208,8 +208,10 @@ def test_tables_sweeps_and_documents_print_safely(node):
             rows = reference_table(node, {"delta": DELTAS}, "epsilon", digits, conversion).rows
             assert all(row["kind"] == kind for row in rows)
     tex = without_powers(paper(node, delta="1/3", digits=3))
-    said = tex[tex.index("differentially private") :]
-    epsilon, delta = re.search(r"\$\\varepsilon = (.*?)\$.*?\$\\delta = (.*?)\$", said).groups()
+    said = re.search(
+        r"\(\$\\varepsilon = (.*?)\$, \$\\delta = (.*?)\$\)-differentially private", tex
+    )
+    epsilon, delta = said.groups()
     assert read(delta) >= Fraction(1, 3)
     assert read(epsilon) >= fraction(node.epsilon("1/3", 30, "exact").epsilon.lower)
 

@@ -39,7 +39,7 @@ class GaussianLoss(Part):
 
     @classmethod
     def joined(cls, runs: Sequence[tuple[Self, int]]) -> Runs:
-        """Their ratios add up."""
+        """One run whose ratio is the sum of the ratios."""
         ratio: Exact = sum((k * part.ratio for part, k in runs), Fraction(0))
         return ((cls(ratio), 1),) if ratio else ()
 

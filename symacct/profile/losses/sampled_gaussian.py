@@ -889,7 +889,7 @@ class SampledGaussian(Part):
 
     @classmethod
     def factors(cls, runs: Sequence[tuple[Self, int]]) -> Sequence[tuple[Factor, int]]:
-        """Those of many about as large noises are interpolated together."""
+        """The runs merged, where many noises about as large are interpolated together."""
         return merged_runs(runs)
 
     # --- float64: where to look

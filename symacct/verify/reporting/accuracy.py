@@ -23,7 +23,7 @@ def _box(point: PlottedError) -> Box:
 
 
 def boxes(points: Iterable[PlottedError]) -> dict[Box, PlottedError]:
-    """The worst of each box, by mechanism, noise, rate and order; of the same, the first."""
+    """The worst point of each box, by mechanism, noise, rate and order."""
     found: dict[Box, PlottedError] = {}
     for point in points:
         kept = found.setdefault(_box(point), point)
