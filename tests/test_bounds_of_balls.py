@@ -203,13 +203,13 @@ def test_a_float_above_a_ball_is_above_what_is_in_it(x, share):
 @given(wide(-9, 9), wide(-9, 9))
 def test_the_nodes_of_cells_reach_beyond_their_losses(loss, other):
     """Whatever their balls hold, and so that both laws keep their masses."""
-    step, grids = arb(0.25), []
+    step, cells = arb(0.25), []
     for low, high in (sorted((x.lower(), x.upper()), key=float) for x in (loss, other)):
-        grids.append(grids.LineCell(arb(1), (-(low + high) / 2).exp(), low, high))
-    found = grids.of_cells(grids, step, arb(0))
+        cells.append(grids.LineCell(arb(1), (-(low + high) / 2).exp(), low, high))
+    found = grids.of_cells(cells, step, arb(0))
     last = found.first + step * (len(found.masses) - 1)
-    assert all(found.first <= cell.low and cell.high <= last for cell in grids)
-    assert all(cell.high - cell.low <= found.moved * step for cell in grids)
+    assert all(found.first <= cell.low and cell.high <= last for cell in cells)
+    assert all(cell.high - cell.low <= found.moved * step for cell in cells)
 
 
 MASSES = st.builds(lambda x, share: arb(x, x * share), st.floats(1e-9, 1), st.floats(0, 0.25))

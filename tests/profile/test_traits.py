@@ -1,9 +1,11 @@
 """What is asked of a loss is asked by name: no module asks which class of losses it is."""
 
 import ast
+from fractions import Fraction
 from pathlib import Path
 
 import symacct
+from symacct.profile.losses.finite import Atoms
 
 TOP = Path(symacct.__file__).parent
 LOSSES = TOP / "profile/losses"
@@ -50,3 +52,8 @@ def test_no_module_asks_for_the_class_of_a_loss():
         if own[name] != file
     ]
     assert found == []
+
+
+def test_one_outcome_has_no_lattice():
+    """As of the 0-DP rest of a mechanism that tells something only where it fails."""
+    assert Atoms(((Fraction(1), Fraction(1)),)).lattice is None

@@ -76,9 +76,9 @@ class Atoms(Part):
 
     @property
     def lattice(self) -> LossLattice | None:
-        if self.gamma != 1 or self.pure is None:
-            return None
         steps = len(self.laws) - 1
+        if self.gamma != 1 or self.pure is None or not steps:
+            return None
         return LossLattice(exact(2 * self.pure / steps), steps / 2, self._lattice_masses)
 
     def _lattice_masses(self, reverse: bool, bits: int) -> tuple[arb, list[arb]]:
