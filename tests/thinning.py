@@ -52,6 +52,11 @@ def together(item, names):
     return tuple((name, id(item.callspec.params[name.strip()])) for name in names)
 
 
+def seed(place, test):
+    """What the order of cases is drawn from: the names of file and test, not the folder."""
+    return str((f"tests/{place.rpartition('/')[2]}", test))
+
+
 def pytest_collection_modifyitems(config, items):
     """Outside a soak the cases that show nothing new are left out."""
     tests = defaultdict(list)
@@ -59,7 +64,7 @@ def pytest_collection_modifyitems(config, items):
         if item.get_closest_marker("soak"):
             tests[item.parent.nodeid, item.originalname].append(item)
     if tests and not in_a_soak():
-        kept = {one for name, cases in tests.items() for one in thinned(cases, shown, str(name))}
+        kept = {one for name, cases in tests.items() for one in thinned(cases, shown, seed(*name))}
         left = {one for cases in tests.values() for one in cases} - kept
         config.hook.pytest_deselected(items=[item for item in items if item in left])
         items[:] = [item for item in items if item not in left]
