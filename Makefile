@@ -6,9 +6,10 @@ PEERS := .venv-peers
 BIN := $(VENV)/bin
 JOBS ?= 2
 # A part of the tests, of under a minute, that meets every dependency.
-QUICK := tests/laws/test_text.py tests/laws/test_register.py tests/test_cli.py tests/test_plots.py \
-	tests/test_claims.py tests/test_conversions.py tests/test_latex.py tests/test_citation.py \
-	tests/test_reference.py tests/sums
+QUICK := tests/laws/test_text.py tests/laws/test_register.py tests/cli/test_cli.py \
+	tests/explore/test_plots.py tests/export/test_citation.py tests/export/test_latex.py \
+	tests/kernel/sums tests/kernel/test_claims.py tests/test_reference.py \
+	tests/theory/test_conversions.py
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint bench soak planted mutants certificates coq lowest peers peers-tests sdist paper docs notebooks clean
@@ -99,7 +100,7 @@ mutants: $(VENV)/mutants.stamp
 	JOBS=$(JOBS) $(BIN)/python -m $(if $(MODULE),tests.soak.mutants $(MODULE),tests.soak.package_mutants)
 
 certificates: $(VENV)/test.stamp
-	$(BIN)/python -m pytest tests/test_certificates.py --hypothesis-profile=soak
+	$(BIN)/python -m pytest tests/evidence/test_certificates.py --hypothesis-profile=soak
 
 lowest: $(LOWEST)/test.stamp
 	PYTHONPATH=. $(LOWEST)/bin/python -m pytest -n $(JOBS) $(QUICK)

@@ -49,7 +49,8 @@ def pytest_collection_finish():
     gc.enable()
     from symacct.kernel import deadline  # after what is set above
 
-    # A slow machine must not write into what a test compares; tests/test_answers.py asks for it.
+    # A slow machine must not write into what a test compares; tests/results/test_answers.py asks
+    # for it.
     deadline._in_a_pipe._is_said = True
 
 

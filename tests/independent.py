@@ -1028,17 +1028,17 @@ BOUNDS = {
 #: Theorems that derive an order from the node's own whole orders, and those about operations that
 #: do not sample, which `rdp` above writes down.
 DERIVED = {"WBK19-C10", "VEH14-T3"}
-#: Infinite at every order; tests/test_failing.py writes δ down.
+#: Infinite at every order; tests/operations/test_failing.py writes δ down.
 DERIVED |= {"FAILING"}
-#: Integrals over the plane, which tests/test_triples.py compares at fewer places.
+#: Integrals over the plane, which tests/analysis/test_triples.py compares at fewer places.
 ELSEWHERE = {f"TRIPLE-GAUSSIAN{end}" for end in ("", "-NEAR", "-LOWER", "-UPPER")}
 GROUPS = {"GROUP-SENSITIVITY", "GROUP-CHAIN", "GROUP-ZCDP", "GROUP-PURE", "MIR17-P2"}
-#: Of repeated runs, which tests/test_repeat.py writes down.
+#: Of repeated runs, which tests/operations/test_repeat.py writes down.
 REPEATED = {f"PS22-{end}" for end in ("T2", "T2-BEST", "T2-PRINTED", "T6", "T6-BEST", "T6-PRINTED")}
 REPEATED |= {f"REPEAT-{end}" for end in ("PURE", "ALL", "POISSON-PURE", "POISSON-ALL")}
 REPEATED |= {f"REPEAT-BINOMIAL{end}" for end in ("", "-BEST", "-PURE", "-ALL")}
 PLAIN = {"EITHER", "MIR17-P1", "SCALE", "SCALE-LOWER", "VEH14-T9", "WBK19-P35"} | GROUPS | REPEATED
-#: Of each direction apart, which tests/test_directions.py finds from the laws themselves.
+#: Of each direction apart, which tests/kernel/test_directions.py finds from the laws themselves.
 DIRECTIONS = {f"{name}-DIRECTIONS" for name in ("COMPOSE", "EITHER", "SAMPLE")}
 DIRECTIONS |= {"ZW19-T6-ADDITION"}
 PLAIN |= DIRECTIONS

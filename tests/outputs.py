@@ -46,7 +46,7 @@ HOSTILE = (
 
 def displays(every=False):
     """(title, LaTeX) of each theorem on one mechanism, or on every one, and of the defaults."""
-    done = set(NEED_NUMBERS)  # which have no formula: tests/test_formula.py
+    done = set(NEED_NUMBERS)  # which have no formula: tests/export/test_formula.py
     for theorem, operation, kind in pairs():
         if every or theorem.name not in done:
             try:

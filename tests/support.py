@@ -310,7 +310,7 @@ TWO_STEPS = "PoissonSubsample, replace_one"
 PLAIN_OPERATIONS = sorted(set(OPERATIONS) - set(SAMPLERS))
 
 #: Expressions without sampling, whose curve tests/independent.py writes down, for neighbours of
-#: either relation; that of repeated runs is searched for (tests/test_repeat.py).
+#: either relation; that of repeated runs is searched for (tests/operations/test_repeat.py).
 BASES = {
     **LEAVES,
     **{

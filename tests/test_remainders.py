@@ -88,7 +88,7 @@ STEERING = {
     "profile.losses.normal_mixtures": ["(total * shrunk * (height ** 2 / 2).exp()).upper()"],
     "profile.losses.noisy_sample:one sample": ["up_to(rate * b.max(arb(0)))"],
 }
-#: What the tests of whole profiles and tests/test_bounds_of_balls.py see.
+#: What the tests of whole profiles and tests/profile/test_bounds_of_balls.py see.
 ELSEWHERE = {
     "analysis.lognormal:the shortfall": [
         "within(off)",
@@ -119,8 +119,8 @@ ELSEWHERE = {
 }
 
 
-#: Modules whose remainders and ends are seen in tests/test_bounds_of_balls.py and in those of
-#: whole sums and profiles, as CONTRIBUTING.md records; three of their ends only steer.
+#: Modules whose remainders and ends are seen in tests/profile/test_bounds_of_balls.py and in
+#: those of whole sums and profiles, as CONTRIBUTING.md records; three of their ends only steer.
 HELD = {
     "kernel.sums": {
         "balls:balls and integrals", "binomial_sums:lines about the curve",

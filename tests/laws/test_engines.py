@@ -63,7 +63,7 @@ def test_balls_and_mpmath_agree_in_all_digits_asked(kind, data):
         assert abs(middle(other) - middle(sure)) <= middle(sure) / 10**DIGITS
 
 
-#: FAILING is ∞ at every order; what it says of δ is held by tests/test_failing.py.
+#: FAILING is ∞ at every order; what it says of δ is held by tests/operations/test_failing.py.
 FINITE = [theorem for theorem in theorems() if theorem.name != "FAILING"]
 
 

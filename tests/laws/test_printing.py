@@ -39,7 +39,7 @@ from symacct.kernel.answer import Guarantee, bound, rational_float, rational_tex
 from symacct.kernel.answer import given as stated
 from symacct.papers.document import paper
 from tests.independent import fraction
-from tests.test_enclosure import balls
+from tests.kernel.test_enclosure import balls
 from tests.thinning import covering, examples
 
 NODES = [

@@ -31,8 +31,8 @@ from symacct import (
 from symacct.profile.pairs import pair_above
 from symacct.profile.tradeoff import smallest_mu
 from tests import independent
+from tests.explore.test_risk import best_power, close, drawn_laws
 from tests.support import INFINITE, LEAVES, fractions
-from tests.test_risk import best_power, close, drawn_laws
 from tests.thinning import some
 
 MP = independent.context(40)

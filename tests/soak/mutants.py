@@ -27,37 +27,40 @@ MEMORY = 4 << 30
 OUT_OF_TIME = -signal.SIGXCPU
 WAITED = 20  # seconds for each of processor time, on a machine that does much else
 
-PAIRS = "tests/test_integrals.py tests/test_pair_sampling.py tests/test_pair_densities.py"
-SAMPLED = "tests/sums/test_sampled_gaussian.py tests/sums/test_sampled_laplace.py"
-MIXTURE = "tests/sums/test_mixture.py tests/sums/test_exponentials.py"
+PAIRS = (
+    "tests/analysis/test_integrals.py tests/analysis/test_pair_densities.py "
+    "tests/theory/test_pair_sampling.py"
+)
+SAMPLED = "tests/kernel/sums/test_sampled_gaussian.py tests/kernel/sums/test_sampled_laplace.py"
+MIXTURE = "tests/kernel/sums/test_mixture.py tests/kernel/sums/test_exponentials.py"
 #: The tests that concern a module; of the names that begin its path the longest counts.
 CONCERNED = {
     "": "tests",
-    "kernel/claims.py": "tests/test_claims.py tests/test_user_theorem.py",
-    "theory/conversion/": "tests/test_conversions.py tests/test_search.py",
-    "baselines/exponential_runs.py": "tests/test_exponential_runs.py",
-    "baselines/shuffled_renyi.py": "tests/test_shuffle.py",
-    "kernel/sums/hull.py": "tests/test_convexity.py tests/laws/test_operations.py",
-    "analysis/": f"{PAIRS} tests/test_pairs.py {SAMPLED}",
+    "kernel/claims.py": "tests/kernel/test_claims.py tests/kernel/test_user_theorem.py",
+    "theory/conversion/": "tests/theory/test_conversions.py tests/kernel/test_search.py",
+    "baselines/exponential_runs.py": "tests/baselines/test_exponential_runs.py",
+    "baselines/shuffled_renyi.py": "tests/baselines/test_shuffle.py",
+    "kernel/sums/hull.py": "tests/kernel/test_convexity.py tests/laws/test_operations.py",
+    "analysis/": f"{PAIRS} tests/mechanisms/test_pairs.py {SAMPLED}",
     "analysis/sampled_gaussian.py": SAMPLED,
     "analysis/sampled_laplace.py": SAMPLED,
     "analysis/lognormal.py": "tests/profile/test_allocated.py",
     "analysis/laplace_sums.py": "tests/profile/test_allocated_laplace.py",
     "profile/losses/allocated.py": "tests/profile/test_allocated.py "
     "tests/profile/test_allocated_laplace.py",
-    "analysis/triangles.py": "tests/test_bounds_of_balls.py tests/test_worst.py "
-    "tests/test_lattice.py",
-    "analysis/worst_triangle.py": "tests/test_worst.py tests/test_lattice.py",
-    "profile/": "tests/test_bounds_of_balls.py tests/profile",
-    "adversary/climb.py": "tests/test_bounds_of_balls.py tests/test_falsify.py",
-    "analysis/normal_mixtures.py": "tests/test_normal_mixtures.py",
-    "mechanisms/matrix.py": "tests/test_matrix.py",
-    "mechanisms/noisy_max.py": "tests/test_sparse_vector.py",
-    "mechanisms/sparse_vector.py": "tests/test_sparse_vector.py",
-    "mechanisms/": f"tests/test_pairs.py {PAIRS}",
-    "operations/descent.py": "tests/test_sampled_descent.py",
-    "operations/recipes.py": "tests/test_replacement.py",
-    "kernel/sums/order_search.py": "tests/test_search.py",
+    "analysis/triangles.py": "tests/profile/test_bounds_of_balls.py tests/analysis/test_worst.py "
+    "tests/analysis/test_lattice.py",
+    "analysis/worst_triangle.py": "tests/analysis/test_worst.py tests/analysis/test_lattice.py",
+    "profile/": "tests/profile",
+    "adversary/climb.py": "tests/profile/test_bounds_of_balls.py tests/adversary/test_falsify.py",
+    "analysis/normal_mixtures.py": "tests/analysis/test_normal_mixtures.py",
+    "mechanisms/matrix.py": "tests/mechanisms/test_matrix.py",
+    "mechanisms/noisy_max.py": "tests/mechanisms/test_sparse_vector.py",
+    "mechanisms/sparse_vector.py": "tests/mechanisms/test_sparse_vector.py",
+    "mechanisms/": f"tests/mechanisms/test_pairs.py {PAIRS}",
+    "operations/descent.py": "tests/operations/test_sampled_descent.py",
+    "operations/recipes.py": "tests/operations/test_replacement.py",
+    "kernel/sums/order_search.py": "tests/kernel/test_search.py",
     **dict.fromkeys(
         (
             "kernel/sums/",
@@ -65,7 +68,7 @@ CONCERNED = {
             "analysis/series.py",
             "analysis/series.py",
         ),
-        "tests/sums",
+        "tests/kernel/sums",
     ),
     "kernel/sums/binomial_sums.py": MIXTURE,
 }

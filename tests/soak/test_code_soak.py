@@ -3,7 +3,7 @@
 import pytest
 
 from symacct import Gaussian, Laplace, PoissonSubsample, SymacctError
-from tests.test_code import (
+from tests.codegen.test_code import (
     GCC,
     LEAVES,
     OPEN,
@@ -16,7 +16,7 @@ from tests.test_code import (
     needs_gcc,
     some_orders,
 )
-from tests.test_code_box import WIDE, attack
+from tests.codegen.test_code_box import WIDE, attack
 
 FLOAT_TARGETS = ["python", "numpy", pytest.param("c", marks=needs_gcc)]
 #: Noise, rates and orders far from usual.
@@ -64,7 +64,7 @@ def test_every_theorem_on_every_leaf(name, target, tmp_path):
             try:
                 text = node.code(target, name, max_order=12, points=20)
             except SymacctError:
-                continue  # tests/test_code.py: only where rdp has no value either
+                continue  # tests/codegen/test_code.py: only where rdp has no value either
             assert_agrees(node, target, text, some_orders(20, 12), tmp_path, name)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from symacct import falsify, theorems
 from symacct.kernel.conversion import of_one_order
-from tests.test_falsify import COSTLY, PROVED, SOUND, STATED, WRONG
+from tests.adversary.test_falsify import COSTLY, PROVED, SOUND, STATED, WRONG
 
 SEED = int(os.environ.get("SOAK_SEED", "1"))
 BUDGET = 50_000

@@ -3,9 +3,9 @@
 import pytest
 
 from symacct import theorems
+from tests.export.test_formula import OTHER_ORDERS, agree_on
+from tests.export.test_latex import assert_is_what_was_evaluated
 from tests.symbolic import pairs_of
-from tests.test_formula import OTHER_ORDERS, agree_on
-from tests.test_latex import assert_is_what_was_evaluated
 
 NAMES = [theorem.name for theorem in theorems()]
 

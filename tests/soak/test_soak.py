@@ -25,7 +25,7 @@ from symacct import (
 )
 from symacct.kernel.answer import to_fraction
 from symacct.theory.amplification import wbk19
-from tests.hard_sums.formulas import (
+from tests.kernel.hard_sums.formulas import (
     epsilon_objective,
     gaussian,
     gaussian_by_integral,
@@ -43,8 +43,8 @@ from tests.hard_sums.formulas import (
     theorem_9,
     theorem_27,
 )
-from tests.sums.curves import ball
-from tests.sums.oracles import certified_binomial_sum, enclose_binomial_sum
+from tests.kernel.sums.curves import ball
+from tests.kernel.sums.oracles import certified_binomial_sum, enclose_binomial_sum
 
 BLOCKS = 20
 

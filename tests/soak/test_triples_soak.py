@@ -1,6 +1,6 @@
 """A hundred thousand random triples of each kind against the exact curves, and a climb at each.
 
-`SOAK_SEED` draws others. What is asserted is in tests/test_random_triples.py.
+`SOAK_SEED` draws others. What is asserted is in tests/analysis/test_random_triples.py.
 """
 
 import os
@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tests.test_random_triples import (
+from tests.analysis.test_random_triples import (
     SCHEMES,
     assert_a_climb_ends_at_the_exact_curve,
     assert_no_laws_are_above_theorem_2,

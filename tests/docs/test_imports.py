@@ -1,0 +1,229 @@
+"""Imports only go up the map in docs/architecture.md, which names all rooms; no circle."""
+
+import ast
+import graphlib
+import json
+import pickle
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import symacct
+
+ROOT = Path(__file__).parents[2]
+AT_THE_ROOT = {"__init__.py", "__main__.py", "version.py", "py.typed", "questions.pyi"}
+
+
+def modules():
+    for file in sorted(ROOT.glob("symacct/**/*.py")):
+        parts = file.relative_to(ROOT).with_suffix("").parts
+        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), file
+
+
+def imported(file, inner):
+    """What a module imports from symacct, by full names; that for types alone left out."""
+
+    def found(node):
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
+                continue
+            if isinstance(child, ast.FunctionDef | ast.Lambda) and not inner:
+                continue
+            if isinstance(child, ast.ImportFrom) and str(child.module).split(".")[0] == "symacct":
+                yield from (f"{child.module}.{one.name}" for one in child.names)
+            if isinstance(child, ast.Import):
+                yield from (one.name for one in child.names if one.name.split(".")[0] == "symacct")
+            yield from found(child)
+
+    return set(found(ast.parse(file.read_text(encoding="utf-8"))))
+
+
+def room(name):
+    return name.split(".")[1] if "." in name else ""
+
+
+def places():
+    """Each room and its place on the map."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rooms = re.findall(r"^\| `(\w+)/` \|", text, re.MULTILINE)
+    return {name: place for place, name in enumerate(rooms)}
+
+
+def test_the_map_names_every_room_and_nothing_is_loose_at_the_root():
+    package = ROOT / "symacct"
+    assert {path.name for path in package.iterdir() if path.is_file()} == AT_THE_ROOT
+    assert {room(name) for name, file in modules() if file.parent != package} == set(places())
+
+
+@pytest.mark.parametrize(
+    ("name", "file"), list(modules()), ids=lambda x: x if "." in str(x) else None
+)
+def test_imports_go_up_the_map(name, file):
+    known, own = places(), room(name)
+    if own not in known:  # the package shows all of it
+        return
+    for other in imported(file, inner=True):
+        if room(other) in known:
+            assert known[room(other)] <= known[own], f"{name} imports {other}"
+
+
+def test_the_kernel_names_no_module_above_it():
+    """Neither by an import nor in a text, by which one might be imported when it is needed."""
+    inside = {name: file for name, file in modules() if room(name) == "kernel"}
+    above = {name for name, _ in modules()} - inside.keys() - {"symacct"}
+    for name, file in inside.items():
+        parts = ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        texts = {one.value for one in parts if isinstance(one, ast.Constant)}
+        assert not texts & above, name
+        assert {room(one) for one in imported(file, inner=True)} <= {"kernel"}, name
+
+
+def test_there_is_no_circle():
+    known = dict(modules())
+    graph = {
+        name: {
+            other if other in known else other.rpartition(".")[0]
+            for other in imported(file, inner=True)
+        }
+        - {name}
+        for name, file in known.items()
+    }
+    assert len(list(graphlib.TopologicalSorter(graph).static_order())) == len(known)
+
+
+def test_no_two_classes_have_one_name():
+    found = Counter(
+        node.name
+        for name, file in modules()
+        if ".adapters." not in name
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+    )
+    # A law and the noise of that law, which expressions tell apart: laws.Laplace(0, 2).
+    assert [name for name, n in found.items() if n > 1] == ["Laplace"]
+
+
+# --- what is not asked for is not imported
+
+EXPR = "600000 * PoissonSubsample(Gaussian(5), 1/1000)"
+PACKAGES = {"sympy", "matplotlib", "pandas", "click", "rich", "pylatexenc", "asyncio"}
+ROOMS = {
+    "adversary",
+    "baselines",
+    "cli",
+    "codegen",
+    "explore",
+    "export",
+    "interop",
+    "papers",
+    "testing",
+    "verify",
+}
+
+
+def brought_in(program):
+    """The packages, and the rooms of ours, that a program has imported at its end."""
+    program += "\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+    ended = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
+    names = json.loads(ended.stdout.splitlines()[-1])
+    ours = [name.split(".")[1] for name in names if name.startswith("symacct.")]
+    return {name.split(".")[0] for name in names} & PACKAGES, set(ours) & ROOMS
+
+
+def asked(*words):
+    return f"from symacct.cli import main\nmain({list(words)!r}, standalone_mode=False)"
+
+
+@pytest.mark.parametrize(
+    ("program", "packages", "rooms"),
+    [
+        ("import symacct", set(), set()),
+        (f"import symacct\nsymacct.parse({EXPR!r}).epsilon('1e-8', 6)", set(), set()),
+        (f"import symacct\nsymacct.parse({EXPR!r}).rdp('7/2')", set(), set()),
+        (
+            "import symacct\nprint(repr(symacct.Gaussian('5/2')), symacct.theorems()[0].assumes)",
+            set(),
+            set(),
+        ),
+        (
+            "import symacct as s\ns.SubsampleWithoutReplacement(s.ZCDP(1), '1/9').rdp(3)",
+            set(),
+            set(),
+        ),
+        (asked("--help"), {"click", "rich"}, {"cli", "explore"}),
+        (
+            asked("epsilon", EXPR, "--delta", "1e-8"),
+            {"click", "rich"},
+            {"cli", "explore", "export", "papers"},
+        ),
+    ],
+)
+def test_what_is_not_asked_for_is_not_imported(program, packages, rooms):
+    """SymPy's import takes longer than most answers; plots, code and verify longer than ours."""
+    assert brought_in(program) == (packages, rooms)
+
+
+def test_the_package_shows_every_name_whether_or_not_its_room_is_open():
+    listed = [name for names in symacct._ROOMS.values() for name in names]
+    alone = [
+        ("symacct" + "." * bool(home) + home, name)
+        for home, _, name in (room.rpartition(".") for room, n in symacct._ROOMS.items() if not n)
+    ]
+    found = ast.parse(Path(symacct.__file__).read_text(encoding="utf-8"))
+    (typed,) = [node for node in found.body if isinstance(node, ast.If)]
+    stated = {one.name: node.module for node in typed.body for one in node.names}
+    assert stated == {
+        **{name: home for home, name in alone},
+        **{n: f"symacct.{room}" for room, names in symacct._ROOMS.items() for n in names},
+    }
+    assert {*listed, *(name for _, name in alone)} <= {*symacct.__all__}
+    assert {*dir(symacct)} <= {*symacct.__all__}
+    errors = {name for name in dir(symacct.errors) if not name.startswith("_")}
+    left_out = {*symacct.__all__} - {*dir(symacct)} - errors
+    assert left_out == symacct._ANSWERS
+    assert all(getattr(symacct, name) is not None for name in symacct.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'gauss'"):
+        _ = symacct.gauss
+
+
+def test_a_value_is_told_from_sympys_before_and_after_its_import():
+    program = """
+import sys
+from fractions import Fraction
+from symacct.kernel.exact import sympy
+kind, union = sympy.Expr, Fraction | sympy.Expr
+assert not isinstance(1, kind) and isinstance(Fraction(1), union) and "sympy" not in sys.modules
+assert not isinstance(1, sympy.Rational | sympy.Symbol) and "sympy" not in sys.modules
+one = sympy.Integer(1)
+import sympy as imported
+assert sympy.Expr is imported.Expr and sympy.Expr is not kind
+assert isinstance(one, kind) and isinstance(one, union) and not isinstance("1", kind)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_what_was_pickled_is_read_where_nothing_is_imported_yet():
+    parts = symacct.Gaussian(5), symacct.PureDP(1)
+    program = f"import pickle; print(pickle.loads({pickle.dumps(parts)!r}))"
+    ended = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+    assert ended.stdout.decode().strip() == repr(parts)
+
+
+def test_what_dir_lists_is_short_public_and_grouped_in_the_reference():
+    listed = dir(symacct)
+    assert len(listed) <= 90
+    assert not [name for name in listed if name.startswith("_")]
+    page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    groups = re.split(r"\n(?=[A-Z][^\n]*\n-{3,}\n)", page)[1:]
+    assert len(groups) > 6
+    named = [
+        set(re.findall(r":: symacct\.(?:kernel\.)?(\w+)$", one, re.MULTILINE)) for one in groups
+    ]
+    for name in (*listed, *symacct._ANSWERS):
+        assert sum(name in group for group in named) == 1, name

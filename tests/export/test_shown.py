@@ -1,0 +1,468 @@
+"""What an object shows of itself: a repr of few lines, a card of well-formed HTML, safe digits."""
+
+import ast
+import json
+import math
+import re
+import sys
+from fractions import Fraction
+from html import unescape
+from html.parser import HTMLParser
+
+import pytest
+import sympy
+from click.testing import CliRunner
+
+from symacct import (
+    ZCDP,
+    Curve,
+    DomainError,
+    Gaussian,
+    GroupPrivacy,
+    Laplace,
+    MissingPackageError,
+    PoissonSubsample,
+    PostProcess,
+    PureDP,
+    RandomizedResponse,
+    SubsampleWithoutReplacement,
+    binary,
+    calibrate,
+    check_odd_chi,
+    compare,
+    falsify,
+    parse,
+    sweep,
+    theorem,
+    theorems,
+)
+from symacct.cli import main
+from symacct.explore.comparison import compare_epsilon
+from symacct.export.description import in_few_words
+from symacct.export.tables import table
+from symacct.export.wording import value
+from symacct.kernel.answer import found_order
+from symacct.testing import UnsoundError, assert_sound
+from tests.independent import fraction
+
+SIGMA = sympy.Symbol("sigma", positive=True)
+STEP = PoissonSubsample(Gaussian(5), "1/1000")
+LONG = sum(n * Laplace(n + 1) for n in range(1, 60))
+SWEPT = sweep(Gaussian(SIGMA), {"sigma": [*range(1, 30), 0], "delta": "1e-5"}, digits=6)
+OBJECTS = {
+    "enclosure": STEP.rdp(8),
+    "bound": STEP.epsilon("1e-5").epsilon,
+    "guarantee": (1000 * STEP).epsilon("1e-5"),
+    "delta": (1000 * STEP).delta("1/100"),
+    "guarantee of a long expression": LONG.epsilon("1e-5", 6),
+    "comparison": compare(STEP, [8, "5/2"]),
+    "comparison of ε": compare_epsilon(STEP, "1e-5", 6),
+    "row": compare(STEP, 8)[1],
+    "sweep": SWEPT,
+    "sweep of few points": sweep(Gaussian(SIGMA), {"sigma": [1, 2], "delta": "1e-5"}, digits=6),
+    "calibration": calibrate(Gaussian(SIGMA), 1, "1e-5"),
+    "expansion": STEP.expansion("gamma", alpha=8),
+    "graph": LONG.graph(),
+    "attack": falsify("ACG16-L3", 50),
+    "refutation": falsify("T8-WITHOUT-REPLACEMENT", 2000),
+    "theorem": theorem("ZW19-T8"),
+    "condition": check_odd_chi(Gaussian(5), 5),
+    "optimum": Gaussian(SIGMA).optimum(),
+}
+NODES = {
+    "run": 1000 * STEP,
+    "open": PoissonSubsample(Gaussian(SIGMA), "1/1000"),
+    "formula of another mechanism": 1000 * PureDP(1),
+    "of a function": Curve(lambda alpha: alpha, kind="upper", adjacency="either"),
+    "bits of a float": PoissonSubsample(Gaussian(2), binary(0.001)),
+}
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_a_repr_has_at_most_five_lines_of_a_readable_length(name):
+    lines = repr(OBJECTS[name]).splitlines()
+    assert 1 <= len(lines) <= 5
+    assert max(map(len, lines)) <= 240
+    assert "object at 0x" not in repr(OBJECTS[name])
+
+
+class Balanced(HTMLParser):
+    """Every tag that is opened is closed, in order; the text is collected."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.open, self.text = [], []
+        self.feed(html)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def card(shown):
+    if hasattr(shown, "_repr_html_"):
+        return shown._repr_html_()
+    return shown._repr_mimebundle_()["text/html"]
+
+
+CARDS = {**OBJECTS, **NODES, "theorems": theorems(), "some theorems": theorems()[:3]}
+CARDS["long"] = LONG
+CARDS["explanation"] = (1000 * STEP).explain(8)
+CARDS.pop("row")
+
+
+@pytest.mark.parametrize("name", CARDS)
+def test_a_card_is_well_formed_and_not_empty(name):
+    html = card(CARDS[name])
+    assert "".join(Balanced(html).text).strip()
+    assert "color" not in html  # which would be one for light pages, or one for dark
+
+
+#: The number to report, or the outcome, is the first thing that is read.
+FIRST = {
+    "enclosure": "1.63284e-7  (rounded up)",
+    "guarantee": "ε = ",
+    "delta": "δ = ",
+    "attack": "ACG16-L3: no violation found",
+    "refutation": "T8-WITHOUT-REPLACEMENT: refuted",
+    "theorem": "ZW19-T8",
+    "condition": "holds at every order",
+    "run": "1,000 runs of the Gaussian mechanism",
+    "open": "the Gaussian mechanism",
+}
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_the_first_row_is_the_answer(name):
+    assert Balanced(card(CARDS[name])).text[1].startswith(FIRST[name])
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_the_card_of_an_expression_says_what_it_is_of_whom_and_what_to_ask(name):
+    """Each question that it names is answered."""
+    m = NODES[name]
+    rows = Balanced(card(m)).text
+    assert rows[1] == in_few_words(m)
+    assert any("neighbouring datasets" in text for text in rows)
+    asked = re.findall(r"\.(\w+)\((.*?)\)(?= )", rows[rows.index("ask next") + 1])
+    assert len(asked) >= 2
+    for method, argument in asked:
+        if method != "plot_profile":  # seconds of drawing, in tests/explore/test_plots.py
+            assert getattr(m, method)(**_read(argument)) is not None
+
+
+Q = sympy.Symbol("q", positive=True)
+OPEN = {
+    "rate": PoissonSubsample(Gaussian(5), Q),
+    "share": SubsampleWithoutReplacement(Laplace(3), Q),
+    "probability": RandomizedResponse(Q),
+    "two": PoissonSubsample(Gaussian(sympy.Symbol("sigma", positive=True)), Q),
+    "count": sympy.Symbol("k", positive=True, integer=True) * Gaussian(5),
+    "noise": Laplace(Q),
+    "group": PoissonSubsample(PureDP(Q), "1/3"),
+}
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_the_number_that_a_card_proposes_lies_where_the_parameter_may(name):
+    m = OPEN[name]
+    rows = Balanced(card(m)).text
+    (proposed,) = re.findall(r"\.subs\((.*?)\)(?= )", rows[rows.index("ask next") + 1])
+    assert len(m.subs(ast.literal_eval(proposed)).free_symbols) == len(m.free_symbols) - 1
+
+
+def _read(argument):
+    """The arguments of a call in a card: '1e-5', delta='1e-5', {'sigma': 2}."""
+    if not argument:
+        return {}
+    if argument.startswith("{"):
+        return {"replacements": ast.literal_eval(argument)}
+    name, _, given = argument.rpartition("=")
+    return {name or "delta": ast.literal_eval(given)}
+
+
+def test_cards_show_what_was_answered():
+    found = OBJECTS["calibration"]
+    texts = Balanced(card(found)).text
+    assert texts[1] == "3.73064"
+    assert f"ε = {found.guarantee.epsilon.rounded(6)} at δ = 1e-5  (rounded up)" in texts
+    assert {"MTZ19-EXACT", "ε(8)"} <= set(Balanced(card(OBJECTS["comparison"])).text)
+    records = Balanced(card(SWEPT)).text
+    assert all(record["value"] in records for record in SWEPT[:20])
+    assert "… and 10 more; relation: either, sensitivity 1" in records
+    silent = Balanced(card(OBJECTS["comparison"])).text[-1]
+    assert "PAIR-EXACT" in silent
+    assert "ZW19-T8" not in silent
+
+
+@pytest.mark.parametrize(
+    ("pinned", "hint"),
+    [
+        (STEP.epsilon("1e-5", 6, "improved"), "m.epsilon('1e-5') may give a smaller ε"),
+        (STEP.delta("1/100", 6, "improved"), "m.delta('0.01') may give a smaller δ"),
+    ],
+    ids=["epsilon", "delta"],
+)
+def test_a_number_from_renyi_orders_says_what_may_be_less(pinned, hint):
+    assert repr(pinned).count(hint) == 1
+
+
+@pytest.mark.parametrize(
+    "exact",
+    [
+        STEP.epsilon("1e-5", conversion="exact"),
+        STEP.delta(1, conversion="exact"),
+        sweep(STEP, {"delta": "1e-5"}, conversion="exact"),
+        sweep(STEP, {"alpha": 2}, "rdp"),
+        calibrate(Gaussian(SIGMA), 1, "1e-5", conversion="exact", digits=3),
+        STEP.report("1e-5"),
+    ],
+)
+def test_the_exact_profile_s_number_does_not(exact):
+    assert not re.search(r"may (give|find)", repr(exact) + exact._repr_html_())
+
+
+@pytest.mark.parametrize("given", [{"delta": "1e-5"}, {"epsilon": "1/2"}])
+@pytest.mark.parametrize(
+    "m", [1000 * STEP, ZCDP("1/50"), SubsampleWithoutReplacement(Gaussian(2), "1/9")]
+)
+def test_a_report_s_number_is_the_best_proved_and_comes_first(m, given):
+    """It is that of the command; the exact profile is less where it is known."""
+    found = m.report(**given)
+    verb, letter = ("epsilon", "ε") if "delta" in given else ("delta", "δ")
+    ((name, value),) = given.items()
+    printed = CliRunner().invoke(main, [verb, repr(m), f"--{name}", value, "--json"])
+    headline = json.loads(printed.output)
+    best, by_orders = found.guarantee.asked, getattr(m, verb)(value, 6, "improved")
+    assert headline == json.loads(json.dumps(found.as_dict()))
+    assert re.match(rf"report this +{letter} = {re.escape(best.rounded())} at ", str(found))
+    assert best.upper <= by_orders.asked.upper
+    assert (best.upper < by_orders.asked.lower) == (found.guarantee.conversion != "improved")
+    rows = Balanced(found._repr_html_()).text
+    assert rows[0] == "report this"
+    assert any("record" in text for text in rows)
+    assert max(map(len, str(found).splitlines())) <= 80
+
+
+@pytest.mark.parametrize("given", [{}, {"delta": "1e-5", "epsilon": 1}])
+@pytest.mark.parametrize("asked", [STEP.report, STEP.statement])
+def test_a_report_answers_one_question(asked, given):
+    with pytest.raises(DomainError, match="needed one of them"):
+        asked(**given)
+
+
+def test_a_card_says_who_is_protected_and_from_what():
+    m = 10 * PoissonSubsample(Gaussian(4, "3/2"), "1/10")
+    texts = " ".join(Balanced(card(m.epsilon("1e-5"))).text)
+    assert "sensitivity 1.5" in texts
+    assert "adding or removing one record" in texts
+
+
+def test_a_name_is_text_and_no_markup():
+    hostile = sympy.Symbol("<b>&", positive=True)
+    swept = sweep(Gaussian(hostile), {hostile: 2, "delta": "1e-5"})
+    assert "<b>" not in card(swept)
+    assert "<b>&" in Balanced(card(swept)).text
+
+
+def test_the_bits_of_a_float_are_said_to_be_them_in_a_line():
+    of_float, of_text = (
+        PoissonSubsample(Gaussian(2), x).epsilon("1e-5", 6) for x in (binary(0.001), 0.001)
+    )
+    line = "0.001 stands for the bits of that float, which are another number"
+    assert line in repr(of_float).splitlines()[-1]
+    assert line in Balanced(card(of_float)).text
+    for exactly in (of_text, Gaussian(0.375).epsilon("1e-5"), Gaussian(2.5).epsilon("1e-5", 6)):
+        assert "float" not in repr(exactly) + card(exactly)
+    assert len(repr(of_float).splitlines()) == 5
+
+
+def test_no_number_of_a_shortened_expression_is_cut():
+    last = repr(OBJECTS["guarantee of a long expression"]).splitlines()[-1]
+    shown, cut, _ = last.removeprefix("  of: ").partition(" + …, sensitivity 1")
+    assert cut
+    assert set(parse(shown).terms.items()) <= set(LONG.terms.items())
+
+
+SIGMAS = ["11/10", "12.345", "3.75", "7.25", "0.123456789", "1.0000001", "2", "31", "4/9", "5/7"]
+
+
+@pytest.mark.parametrize("count", [1, 2, 4, 7, 10])
+@pytest.mark.parametrize("columns", ["60", "80", "120"])
+def test_no_number_of_what_was_run_is_cut_or_left_out_uncounted(count, columns):
+    """Every σ stands beside the number, or is among the others, which are counted."""
+    steps = [PoissonSubsample(Gaussian(sigma), "256/60000") for sigma in SIGMAS[:count]]
+    m = sum(n * step for n, step in enumerate(steps, 3))
+    words = in_few_words(m)
+    assert "…" not in words
+    named = [s for s in SIGMAS[:count] if f"σ = {value(Fraction(s))}, " in words]
+    (left,) = re.findall(r"and (\d+) runs of (\d+) other mechanism", words) or [("0", "0")]
+    assert len(named) + int(left[1]) == count
+    runs = sum(map(int, re.findall(r"(\d+) runs of", words)))
+    assert runs == sum(range(3, 3 + count))
+    assert len(words) < 800
+    answer = CliRunner(env={"COLUMNS": columns}).invoke(
+        main, ["epsilon", repr(m), "--delta", "1e-5", "--by", "ZW19-T8"]
+    )
+    shown = " ".join(re.sub(r"[│┃]", " ", answer.output).split())
+    assert words in shown
+
+
+def test_what_is_nested_too_deep_for_few_words_is_counted():
+    m = GroupPrivacy(PostProcess(sum(n * Laplace(n + 1) for n in range(1, 13))), 2)
+    m = PostProcess(sum(n * PostProcess(PostProcess(m) + Laplace(n)) for n in range(1, 9)))
+    assert "…" not in in_few_words(m)
+    assert len(in_few_words(m)) < 800
+
+
+@pytest.mark.parametrize("spec", [".3f", ".2e", ".6g", ".1f"])
+@pytest.mark.parametrize("name", ["guarantee", "delta"])
+def test_a_guarantee_is_formatted_on_the_safe_side(name, spec):
+    found = OBJECTS[name]
+    numbers = format(found, spec)[1:].partition(")")[0].split(", ")
+    place = 0 if found.asked is found.epsilon else 1
+    assert Fraction(numbers[place]) >= fraction(found.asked.upper)
+    assert Fraction(numbers[1 - place]) == found.given
+    assert f"{found}" == str(found)
+
+
+def test_a_comparison_is_still_its_rows():
+    first, *_ = rows = OBJECTS["comparison"]
+    assert first.name == "default"
+    assert len(str(rows).splitlines()) == 2 + len(rows)
+    shown = repr(OBJECTS["comparison of ε"]).splitlines()[1:-1]
+    answers = [row for row in OBJECTS["comparison of ε"] if row.applies]
+    assert [line.split() for line in shown] == [" ".join(row.cells).split() for row in answers[:3]]
+
+
+def test_a_sweep_is_a_table_of_arrow_and_of_pandas():
+    arrow = pytest.importorskip("pyarrow", reason="pyarrow is an extra: symacct[tables]")
+    pytest.importorskip("pandas", reason="pandas is an extra: symacct[tables]")
+    table = SWEPT.to_arrow()
+    assert isinstance(table, arrow.Table)
+    assert table.column_names == list(SWEPT.to_pandas().columns)
+    assert table["value"].to_pylist() == [record.get("value") for record in SWEPT]
+    assert table["optimal"].to_pylist()[:2] == [True, True]
+    assert table["error"].to_pylist()[-1].startswith("DomainError")
+
+
+def test_without_arrow_the_remedy_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingPackageError, match="pip install pyarrow"):
+        SWEPT.to_arrow()
+
+
+def test_a_test_that_fails_ends_at_its_own_line():
+    with pytest.raises(UnsoundError) as caught:
+        assert_sound(lambda alpha: alpha / 100, "Gaussian(5)")
+    own, *hidden = caught.traceback
+    assert own.path.name == "test_shown.py"
+    assert hidden
+    assert all(frame.ishidden(caught) for frame in hidden)
+
+
+TEXT = (
+    "PoissonSubsample(Gaussian(7), 1/9) + Gaussian(3, sensitivity=2) + 7*PureDP(1/10) + Laplace(9)"
+)
+TWICE = parse(TEXT)
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        lambda: repr(TWICE.epsilon("1e-5", 6)),
+        lambda: card(TWICE.epsilon("1e-5", 6)),
+        lambda: repr(compare(TWICE, [2])),
+        lambda: str(compare(TWICE, [2])),
+        lambda: card(compare(TWICE, [2])),
+        lambda: repr(sweep(TWICE, {"delta": ["1e-5"]}, digits=4)),
+        lambda: card(sweep(TWICE, {"delta": ["1e-5"]}, digits=4)),
+        lambda: repr(TWICE.explain()),
+        lambda: table(TWICE, [2]).caption(),
+        lambda: TWICE.epsilon("1e-5", 6).statement(),
+        *(
+            lambda asked=asked: CliRunner().invoke(main, [asked[0], TEXT, *asked[1:]]).output
+            for asked in (
+                ("rdp", "--alpha", "2"),
+                ("epsilon", "--delta", "1e-5"),
+                ("delta", "--epsilon", "3"),
+                ("compare", "--alpha", "2"),
+                ("explain",),
+                ("sweep", "--over", "delta=1e-5"),
+                ("statement", "--delta", "1e-5"),
+            )
+        ),
+    ],
+)
+def test_a_number_is_shown_with_its_relation_and_its_sensitivities(shown):
+    """The smaller one is the default, which the text of an expression leaves out."""
+    text = re.sub(r"[\s│]+", " ", re.sub(r"</?t[^>]*>", " ", shown()))
+    assert re.search("add_remove|adding or removing one record", text)
+    both = "sensitivities 1 and 2" in text
+    assert both or all(re.search(f"sensitivity:? {one}\\b", text) for one in (1, 2)), text
+
+
+def test_a_card_names_the_theorems_that_have_no_answer():
+    rows = compare_epsilon(STEP, "1e-5", 6)
+    (below,) = re.findall(r"no answer: ([^<]*)<", rows._repr_html_())
+    assert below.split(", ") == [row.theorem or row.conversion for row in rows if not row.applies]
+    assert len(set(below.split(", "))) == len(below.split(", "))
+
+
+TEXTS = {
+    "statement": lambda: STEP.statement("1e-5", conversion="improved"),
+    "bibtex": lambda: STEP.cite(8),
+    "bibtex of a number": lambda: STEP.epsilon("1e-5").cite(),
+    "formula": lambda: STEP.latex(8),
+    "code": lambda: Gaussian(5).code("python"),
+}
+
+
+@pytest.mark.parametrize("ask", TEXTS.values(), ids=TEXTS)
+def test_a_text_is_a_str_that_a_notebook_shows_by_its_lines(ask):
+    from IPython.core.formatters import DisplayFormatter
+
+    text = ask()
+    assert isinstance(text, str)
+    shown, _ = DisplayFormatter().format(text)
+    assert shown["text/plain"] == str(text)
+    assert unescape(re.sub("<[^>]*>", "", shown["text/html"])) == str(text)
+
+
+def test_a_certificate_is_a_dict_that_a_notebook_shows_as_its_file():
+    document = Gaussian(5).epsilon("1e-5").certificate()
+    card = unescape(re.sub("<[^>]*>", "", document._repr_html_()))
+    assert json.loads(card) == document == json.loads(json.dumps(document))
+
+
+def test_an_order_that_was_found_has_the_digits_that_were_found():
+    """The order of a number of few digits and that of one of many are printed alike."""
+    for m in (600_000 * STEP, Gaussian(5), 50 * Laplace(20), 10**6 * Gaussian(10**4)):
+        few, many = (m.epsilon("1e-8", digits, "improved") for digits in (6, 20))
+        assert few.alpha != many.alpha
+        assert found_order(few.alpha) == found_order(many.alpha)
+        assert 1 < len(found_order(few.alpha)) < 7
+    exact = {2: "2", Fraction(5, 2): "2.5", 65536: "65536", Fraction(10001, 10000): "1.0001"}
+    near = {1 + Fraction(1, 2**30): "1.0000000009313", 10**7 + 1: "1e+07", math.inf: "∞"}
+    for alpha, says in (exact | near).items():
+        assert found_order(alpha) == says
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_completion_offers_what_users_ask_and_each_name_is_there(name):
+    m = NODES[name]
+    offered = {one for one in dir(m) if not one.startswith("_")}
+    assert {"report", "epsilon", "explain", "statement", "cite", "latex", "plot"} <= offered
+    assert all(getattr(type(m), one, None) is not None or hasattr(m, one) for one in offered)
+
+
+def test_completion_of_a_report_offers_what_users_ask():
+    offered = {one for one in dir(Gaussian(5).report("1e-5")) if not one.startswith("_")}
+    assert {"epsilon", "guarantee", "by_orders", "statement", "cite"} <= offered
+    assert offered.isdisjoint({"behind", "found", "large_delta", "relation_why"})

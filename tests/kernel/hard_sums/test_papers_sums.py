@@ -1,0 +1,168 @@
+"""The papers' sums for hard curves, orders and rates, and how few oracle calls they take."""
+
+import functools
+from fractions import Fraction
+
+import pytest
+
+from symacct import (
+    ZCDP,
+    Accountant,
+    Gaussian,
+    Laplace,
+    PoissonSubsample,
+    RandomizedResponse,
+    SubsampleWithoutReplacement,
+)
+from tests.kernel.hard_sums.formulas import (
+    CUSTOM,
+    FULL,
+    INFINITY,
+    NEAR_ONE,
+    RATE,
+    SEEDS,
+    TINY_RATE,
+    WIDE,
+    ask,
+    check_all_sums,
+    gaussian,
+    holds,
+    laplace,
+    moments,
+    mp,
+    response,
+    theorem_5,
+    theorem_8,
+    theorem_9,
+)
+from tests.thinning import covering
+
+
+@pytest.mark.parametrize(("sigma", "alpha"), [(50, 34540), (5, 346), (5, 345), (5, 347)])
+def test_two_balanced_peaks(sigma, alpha):
+    check_all_sums(Gaussian(sigma), gaussian(sigma), alpha, RATE)
+
+
+@covering()
+@pytest.mark.parametrize("gamma", [TINY_RATE, RATE, Fraction(1, 2), NEAR_ONE], ids=str)
+@pytest.mark.parametrize("alpha", [2, 3, 17, 240])
+@FULL
+def test_near_degenerate_rates(name, alpha, gamma):
+    check_all_sums(*WIDE[name], alpha, gamma)
+
+
+@pytest.mark.parametrize("name", ["Laplace(1/2)", "RandomizedResponse(0.9)", "Gaussian(50)"])
+def test_large_orders(name):
+    base, eps = WIDE[name]
+    check_all_sums(base, eps, 5000, RATE)
+
+
+#: e^{ε(∞)} − 1 below 1, above 1 (the square below 2, the fourth power above), and above 2.
+SPREADS = {
+    "Laplace(2)": (Laplace(2), laplace(2)),
+    "Laplace(5/4)": (Laplace("5/4"), laplace("5/4")),
+    "Laplace(1/2)": (Laplace("1/2"), laplace("1/2")),
+    "RandomizedResponse(0.6)": (RandomizedResponse("0.6"), response("0.6")),
+    "RandomizedResponse(11/16)": (RandomizedResponse("11/16"), response("11/16")),
+    "RandomizedResponse(0.9)": (RandomizedResponse("0.9"), response("0.9")),
+}
+
+
+@covering()
+@pytest.mark.parametrize("gamma", [Fraction(1, 1000), Fraction(1, 20), Fraction(1, 2)], ids=str)
+@pytest.mark.parametrize("name", SPREADS)
+def test_every_branch_of_theorem_9(name, gamma):
+    base, eps = SPREADS[name]
+    fixed = SubsampleWithoutReplacement(base, gamma)
+    for alpha in (2, 3, 4, 5, 40, 333):
+        true = theorem_9(alpha, gamma, moments(eps, alpha), eps(INFINITY))
+        assert holds(ask(fixed, alpha, "WBK19-T9"), true), alpha
+
+
+def test_the_bases_above_do_take_every_branch():
+    second, later = set(), set()
+    for _, eps in SPREADS.values():
+        e2, c = mp.exp(eps(2)), mp.expm1(eps(INFINITY))
+        second.add("4" if 4 * (e2 - 1) < e2 * min(2, c**2) else "2" if c**2 > 2 else "c")
+        later |= {(j, c**j < 2) for j in (3, 4)}
+    assert second == {"4", "2", "c"}
+    assert later == {(3, True), (3, False), (4, True), (4, False)}
+    one = response("11/16")
+    assert mp.expm1(one(INFINITY)) ** 3 < 2 < mp.expm1(one(INFINITY)) ** 4
+
+
+# --- curves that are not convex
+
+
+@pytest.mark.parametrize("gamma", [TINY_RATE, Fraction(1, 50), NEAR_ONE], ids=str)
+@pytest.mark.parametrize("name", CUSTOM)
+def test_curves_of_any_shape(name, gamma):
+    base, eps = CUSTOM[name]
+    for alpha in (2, 3, 40, 1200):
+        values = moments(eps, alpha)
+        found = ask(PoissonSubsample(base, gamma), alpha, "ZW19-T5")
+        assert holds(found, theorem_5(alpha, gamma, values))
+        found = ask(SubsampleWithoutReplacement(base, gamma), alpha, "WBK19-T9")
+        assert holds(found, theorem_9(alpha, gamma, values, mp.inf))
+
+
+def sampled(theorem, eps, gamma):
+    """The curve that a theorem gives."""
+    return functools.cache(lambda alpha: theorem(alpha, gamma, moments(eps, alpha)))
+
+
+@covering()
+@pytest.mark.parametrize("inner", [Fraction(1, 10), Fraction(1, 2), Fraction(9, 10)], ids=str)
+@pytest.mark.parametrize("outer", [TINY_RATE, Fraction(1, 20), NEAR_ONE], ids=str)
+def test_sampling_twice(inner, outer):
+    base = gaussian(3)
+    once, roughly = sampled(theorem_8, base, inner), sampled(theorem_5, base, inner)
+    twice = PoissonSubsample(PoissonSubsample(Gaussian(3), inner), outer)
+    general = PoissonSubsample(PoissonSubsample(ZCDP("1/18"), inner), outer)
+    for alpha in (2, 3, 61):
+        of_both = theorem_8(alpha, outer, moments(once, alpha))
+        assert holds(ask(twice, alpha), of_both)
+        assert holds(ask(general, alpha), of_both)  # S22-POISSON is that sum for every mechanism
+        assert holds(ask(twice, alpha, "ZW19-T6"), of_both)
+        rough = theorem_5(alpha, outer, moments(roughly, alpha))
+        assert holds(ask(twice, alpha, "ZW19-T5"), rough)
+
+
+def test_the_nested_bound_is_not_convex():
+    """Else the test above would say nothing about such curves."""
+    curve = sampled(theorem_5, gaussian(3), Fraction(1, 2))
+    cgf = [(l - 1) * curve(l) for l in range(2, 30)]
+    bends = [a - 2 * b + c for a, b, c in zip(cgf, cgf[1:], cgf[2:], strict=False)]
+    assert min(bends) < 0 < max(bends)
+
+
+# --- oracle calls
+
+
+@pytest.mark.parametrize(("alpha", "most"), [(10**4, 300), (10**5, 1000), (10**6, 3000)])
+@FULL
+def test_fifty_digits_take_few_oracle_calls(name, alpha, most):
+    base, _ = WIDE[name]
+    accountant = Accountant(50)
+    found = accountant.rdp(PoissonSubsample(base, RATE), alpha)
+    assert found.digits >= 50
+    assert 1 <= accountant.oracle_calls(base) <= most
+
+
+@pytest.mark.parametrize("name", ["Laplace(2)", "Laplace(1/2)", "RandomizedResponse(0.6)"])
+def test_fewer_digits_cost_fewer_oracle_calls(name):
+    base, _ = SEEDS[name]
+    calls = []
+    for digits in (5, 50):
+        accountant = Accountant(digits)
+        accountant.rdp(PoissonSubsample(base, RATE), 10**4)
+        calls.append(accountant.oracle_calls(base))
+    assert calls[0] < calls[1] * 3 // 4
+
+
+@pytest.mark.parametrize("digits", [1, 2, 8, 9, 17, 31])
+def test_the_digits_asked_for_are_shown(digits):
+    """For every order, whatever the last bits are; one digit short was found by the soak."""
+    node = PoissonSubsample(RandomizedResponse("27/100"), "6181/100000000")
+    for k in range(1, 60):
+        assert ask(node, 1 + Fraction(k * 887, 5000000), None, digits).digits >= digits

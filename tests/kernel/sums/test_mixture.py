@@ -1,0 +1,613 @@
+"""Binomial sums with a proved truncation, against brute force at ten times the precision."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from flint import arb, ctx, fmpq
+
+from symacct.kernel.sums import binomial_sums
+from symacct.kernel.sums.binomial_sums import SHAPES, Majorant, Span, Weights
+from tests.kernel.sums import enclosure
+from tests.kernel.sums.oracles import (
+    Oracle,
+    certified_binomial_sum,
+    enclose_binomial_sum,
+    terms_of,
+)
+
+
+def gaussian(sigma: int) -> Oracle:
+    """K_l = l(l−1)/(2σ²)."""
+    return lambda order: arb(order * (order - 1)) / (2 * sigma * sigma)
+
+
+def laplace(scale: fmpq) -> Oracle:
+    """K_l = log( l/(2l−1) e^{(l−1)s} + (l−1)/(2l−1) e^{−ls} ), s = 1/b."""
+
+    def moment(order: int) -> arb:
+        s = 1 / arb(scale)
+        falling = (-s * (2 * order - 1)).exp() * (order - 1) / order
+        return s * (order - 1) + (arb(order) / (2 * order - 1)).log() + falling.log1p()
+
+    return moment
+
+
+def response(p: fmpq) -> Oracle:
+    """K_l = log( p^l (1−p)^{1−l} + (1−p)^l p^{1−l} )."""
+
+    def moment(order: int) -> arb:
+        odds = arb(p / (1 - p))
+        return (order - 1) * odds.log() + (arb(p) * (1 + odds ** (1 - 2 * order))).log()
+
+    return moment
+
+
+def kinked(start: int, rate: fmpq) -> Oracle:
+    """K_l = rate·max(0, l − start), with zeros and a kink."""
+    return lambda order: arb(rate) * max(0, order - start)
+
+
+def polynomial(a: fmpq, b: fmpq) -> Oracle:
+    """K_l = a(l−1)l + b(l−1)."""
+    return lambda order: arb(a) * ((order - 1) * order) + arb(b) * (order - 1)
+
+
+def stepped(width: int, rate: fmpq) -> Oracle:
+    """K_l = (l−1)·rate·⌊l/width⌋: ε is nondecreasing, K is not convex."""
+    return lambda order: arb(rate) * ((order - 1) * (order // width))
+
+
+MECHANISMS: dict[str, Oracle] = {
+    "Gaussian(5)": gaussian(5),
+    "Gaussian(1)": gaussian(1),
+    "Gaussian(50)": gaussian(50),
+    "Laplace(2)": laplace(fmpq(2)),
+    "Laplace(1/2)": laplace(fmpq(1, 2)),
+    "RandomizedResponse(3/5)": response(fmpq(3, 5)),
+    "RandomizedResponse(9/10)": response(fmpq(9, 10)),
+}
+CUSTOM: dict[str, Oracle] = {
+    "kinked": kinked(40, fmpq(1, 3)),
+    "affine": polynomial(fmpq(0), fmpq(7, 5)),
+    "quadratic": polynomial(fmpq(1, 3000), fmpq(1, 10)),
+    "tiny": polynomial(fmpq(1, 10**30), fmpq(1, 10**31)),
+    "huge": polynomial(fmpq(10**3), fmpq(10**9)),
+    "zero": polynomial(fmpq(0), fmpq(0)),
+}
+
+
+def tight(order: int, moment: arb) -> arb:
+    """e^K − 1."""
+    return moment.expm1()
+
+
+def general(order: int, moment: arb) -> arb:
+    """3e^K − 1, and e^K − 1 at l = 2."""
+    return moment.expm1() if order == 2 else 3 * moment.exp() - 1
+
+
+def capped(order: int, moment: arb) -> arb:
+    """e^K min(2, c^l) with c = 11/10."""
+    with ctx.workprec(ctx.prec + 20):
+        cap = min(arb(2), (arb(11) / 10) ** order)
+    return moment.exp() * cap
+
+
+TERMS = {"tight": (tight, 1, 1, 2), "general": (general, 3, 1, 2), "capped": (capped, 2, None, 3)}
+
+
+class Counted:
+    """An oracle that knows K to 60 bits more than asked and refuses a second question."""
+
+    def __init__(self, oracle: Oracle) -> None:
+        self.oracle = oracle
+        self.orders: set[int] = set()
+
+    def __call__(self, order: int) -> arb:
+        assert isinstance(order, int)
+        assert order >= 2
+        assert order not in self.orders
+        self.orders.add(order)
+        with ctx.workprec(ctx.prec + 60):
+            return self.oracle(order)
+
+
+def rates(gamma: fmpq, with_one: bool) -> tuple[arb, arb]:
+    """Return balls for γ and 1 − γ, or for γ and 1."""
+    return arb(gamma), arb(1) if with_one else arb(1 - gamma)
+
+
+def brute(alpha: int, gamma: fmpq, oracle: Oracle, kind: str) -> arb:
+    """Return the sum over all orders at ten times the current precision."""
+    term, _, _, first = TERMS[kind]
+    with ctx.workprec(10 * ctx.prec):
+        u, v = rates(gamma, kind == "capped")
+        weight = arb.bin_uiui(alpha, first) * u**first * v ** (alpha - first)
+        ratio, total = u / v, arb(0)
+        for order in range(first, alpha + 1):
+            total += weight * term(order, oracle(order))
+            weight *= ratio * (alpha - order) / (order + 1)
+        return total
+
+
+def certified(
+    alpha: int, gamma: fmpq, oracle: Oracle, kind: str, shape: str | None = "convex"
+) -> arb:
+    """Return the certified sum for a rate γ."""
+    term, factor, shift, first = TERMS[kind]
+    with ctx.workprec(ctx.prec + 60):
+        u, v = rates(gamma, kind == "capped")
+    return certified_binomial_sum(alpha, u, v, Counted(oracle), term, factor, first, shape, shift)
+
+
+def enclosed(alpha: int, gamma: fmpq, oracle: Oracle, kind: str, **options: object) -> arb:
+    """Return the enclosure for a rate γ, having checked its number of calls."""
+    term, factor, shift, first = TERMS[kind]
+    with ctx.workprec(ctx.prec + 60):
+        u, v = rates(gamma, kind == "capped")
+    counted = Counted(oracle)
+    ball = enclose_binomial_sum(alpha, u, v, counted, term, factor, first, shift=shift, **options)
+    assert len(counted.orders) <= options.get("calls", 32)
+    return ball
+
+
+def seeded(seed: int) -> random.Random:
+    """Return a generator whose cases are the same in every run."""
+    return random.Random(seed)
+
+
+def random_gamma(source: random.Random) -> fmpq:
+    """Return a rate between 1e−12 and 1 − 1e−6."""
+    if source.random() < 0.25:
+        return 1 - fmpq(source.randrange(1, 1000), 10 ** source.randrange(4, 10))
+    return fmpq(source.randrange(1, 1000), 1000 * 10 ** source.randrange(0, 10))
+
+
+def random_alpha(source: random.Random) -> int:
+    """Return an order between 2 and 3000, small ones more often."""
+    return round(2 * 1500 ** (source.random() ** 1.5))
+
+
+def assert_tight(ball: arb, truth: arb, bits: int) -> None:
+    """Assert that the ball holds the truth and has the relative radius 2^-bits."""
+    assert ball.contains(truth)
+    assert ball.rad() <= abs(truth) * arb(2) ** -bits
+
+
+@pytest.fixture(autouse=True)
+def precision() -> None:
+    """Start from 110 bits, and check that no test leaves another precision behind."""
+    with ctx.workprec(110):
+        yield
+        assert ctx.prec == 110
+
+
+ORACLES = MECHANISMS | CUSTOM
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_certified_sum_contains_brute_force(seed: int) -> None:
+    source = seeded(seed)
+    name = source.choice(list(ORACLES))
+    kind = source.choice(list(TERMS))
+    alpha, gamma = random_alpha(source), random_gamma(source)
+    prec = source.choice((53, 80, 110, 180))
+    with ctx.workprec(prec):
+        truth = brute(alpha, gamma, ORACLES[name], kind)
+        ball = certified(alpha, gamma, ORACLES[name], kind)
+        assert_tight(ball, truth, prec - 10)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_coarse_truncation_is_covered_by_its_bound(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At 100 digits with skipped blocks of 2^-20 the bound is what makes the ball hold."""
+    source = seeded(1000 + seed)
+    name = source.choice(list(ORACLES))
+    kind = source.choice(list(TERMS))
+    alpha, gamma = random_alpha(source) + 40, random_gamma(source)
+    with ctx.workprec(330):
+        monkeypatch.setattr(binomial_sums, "SLACK_BITS", 310)
+        truth = brute(alpha, gamma, ORACLES[name], kind)
+        assert_tight(certified(alpha, gamma, ORACLES[name], kind), truth, 18)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_nondecreasing_curve(seed: int) -> None:
+    source = seeded(2000 + seed)
+    oracle = stepped(source.randrange(2, 40), fmpq(source.randrange(1, 300), 1000))
+    kind = source.choice(list(TERMS))
+    alpha, gamma = random_alpha(source), random_gamma(source)
+    truth = brute(alpha, gamma, oracle, kind)
+    assert_tight(certified(alpha, gamma, oracle, kind, "nondecreasing"), truth, 100)
+    ball = enclosed(alpha, gamma, oracle, kind, calls=24, shape="nondecreasing")
+    assert ball.contains(truth)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_any_curve_without_shape(seed: int) -> None:
+    source = seeded(3000 + seed)
+    noise = [fmpq(source.randrange(0, 10**6), 10**5) for _ in range(301)]
+    alpha, gamma = source.randrange(2, 300), random_gamma(source)
+    truth = brute(alpha, gamma, lambda order: arb(noise[order]), "tight")
+    ball = certified(alpha, gamma, lambda order: arb(noise[order]), "tight", None)
+    assert_tight(ball, truth, 100)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_enclosure_contains_brute_force(seed: int) -> None:
+    source = seeded(4000 + seed)
+    name = source.choice(list(ORACLES))
+    kind = source.choice(list(TERMS))
+    alpha, gamma = random_alpha(source), random_gamma(source)
+    calls = source.choice((2, 3, 5, 8, 16, 32))
+    shape = source.choice(("convex", "convex", "nondecreasing"))
+    truth = brute(alpha, gamma, ORACLES[name], kind)
+    ball = enclosed(alpha, gamma, ORACLES[name], kind, calls=calls, shape=shape)
+    assert ball.contains(truth)
+    assert ball.lower() >= 0 or calls < 32 or name == "zero"
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("alpha", [30, 346, 1000, 10**4, 34540, 10**5])
+def test_thirty_two_calls_give_a_gap_of_1e_4(name: str, alpha: int) -> None:
+    ball = enclosed(alpha, fmpq(1, 1000), MECHANISMS[name], "tight")
+    assert ((1 + ball.upper()).log() - (1 + ball.lower()).log()) <= 1e-4
+    assert ball.overlaps(certified(alpha, fmpq(1, 1000), MECHANISMS[name], "tight"))
+
+
+@pytest.mark.parametrize("gap", [1e-1, 1e-3, 1e-6])
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_requested_gap_is_met(name: str, gap: float) -> None:
+    for alpha in (50, 346, 3000, 34540):
+        ball = enclosed(alpha, fmpq(1, 1000), MECHANISMS[name], "tight", calls=400, gap=gap)
+        assert 2 * ball.rad() <= gap * (1 + ball.lower()) * 1.0001
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize(("alpha", "most"), [(10**4, 300), (10**5, 1000), (10**6, 3000)])
+def test_number_of_oracle_calls(name: str, alpha: int, most: int) -> None:
+    with ctx.workprec(180):
+        counted = Counted(MECHANISMS[name])
+        with ctx.workprec(240):
+            u, v = rates(fmpq(1, 1000), False)
+        ball = certified_binomial_sum(alpha, u, v, counted, tight, 1, shift=1)
+        assert len(counted.orders) <= most
+        assert ball.rel_accuracy_bits() >= 168
+
+
+def test_ten_million_agrees_with_a_second_precision() -> None:
+    for name in ("Laplace(2)", "RandomizedResponse(9/10)", "Gaussian(50)"):
+        balls = []
+        for prec in (60, 150):
+            with ctx.workprec(prec):
+                balls.append(certified(10**7, fmpq(1, 1000), MECHANISMS[name], "tight"))
+        assert balls[0].contains(balls[1])
+
+
+def block_sum(alpha: int, pair: tuple[arb, arb], oracle: Oracle, kind: str, span: range) -> arb:
+    """Return the sum over a span of orders."""
+    term = TERMS[kind][0]
+    u, v = pair
+    return sum(
+        (arb.bin_uiui(alpha, k) * u**k * v ** (alpha - k) * term(k, oracle(k)) for k in span),
+        arb(0),
+    )
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_block_bound_exceeds_the_block(seed: int) -> None:
+    source = seeded(5000 + seed)
+    oracle = source.choice(list(ORACLES.values()))
+    kind = source.choice(list(TERMS))
+    term, factor, shift, first = TERMS[kind]
+    alpha = source.randrange(20, 400)
+    left, right = sorted(source.sample(range(first, alpha + 1), 2))
+    if source.random() < 0.3:
+        right = alpha
+    low = source.choice((source.randrange(left, right + 1), right))
+    span = low, source.randrange(low, right + 1)
+    pair = rates(random_gamma(source), kind == "capped")
+    shape = source.choice(SHAPES)
+    curve = Majorant(terms_of(oracle, term, factor, shape, shift), first)
+    for order in (left, right):
+        curve.cut(order)
+    bound = curve.bound(Weights(alpha, pair), (left, right), span)
+    truth = block_sum(alpha, pair, oracle, kind, range(span[0], span[1] + 1))
+    assert truth.lower() <= bound
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_runs_and_spans_outside_them_cover_every_order_once(seed: int) -> None:
+    source = seeded(6000 + seed)
+    alpha, first = source.randrange(5, 60), source.choice((2, 3))
+    curve = Majorant(terms_of(gaussian(5), tight, 1, shift=1), first)
+    inner = source.sample(range(first + 1, alpha), source.randrange(0, alpha - first - 1))
+    for order in {*inner, alpha, *([first] if seed % 2 else [])}:
+        curve.cut(order)
+    spans = [sorted(source.choices(range(first, alpha + 1), k=2)) for _ in range(seed % 4)]
+    runs = binomial_sums.merged((low, high) for low, high in spans)
+    seen = [k for low, high in runs for k in range(low, high + 1)]
+    for (left, right), (low, high) in curve.spans_outside(runs):
+        assert left < low <= high <= right
+        seen.extend(range(low, high + 1))
+    assert sorted(seen) == list(range(first, alpha + 1))
+
+
+def closed_form(
+    monkeypatch: pytest.MonkeyPatch, oracle: Oracle, kind: str, shape: str, cuts: list[int]
+) -> tuple[arb | None, arb]:
+    """Return the closed form on the run of the cuts at a loose tolerance, and the run's sum."""
+    monkeypatch.setattr(binomial_sums, "SLACK_BITS", 100)
+    monkeypatch.setattr(Majorant, "is_affine", lambda *_: True)
+    term, factor, shift, first = TERMS[kind]
+    alpha, pair = 2000, rates(fmpq(1, 5), False)
+    curve = Majorant(terms_of(oracle, term, factor, shape, shift), first)
+    for order in (2, cuts[0] - 150, *cuts, cuts[-1] + 100, alpha):
+        curve.cut(order)
+    run = cuts[0], cuts[-1]
+    ball = binomial_sums.affine_sum(curve, Weights(alpha, pair), run)
+    return ball, block_sum(alpha, pair, oracle, kind, range(run[0], run[1] + 1))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("kind", ["tight", "general"])
+def test_closed_form_bounds_the_tails_of_its_run(
+    shape: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The peak is at 1007, its width 22: one run ends where 1e-4 is left, one where more is."""
+    line = polynomial(fmpq(0), fmpq(7, 5))
+    ball, truth = closed_form(monkeypatch, line, kind, shape, [926, 1000, 1088])
+    assert ball is not None
+    assert ball.contains(truth)
+    assert closed_form(monkeypatch, line, kind, shape, [960, 1060])[0] is None
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("kind", ["tight", "general"])
+@pytest.mark.parametrize("step", [20, 100, 250, 1000])
+def test_closed_form_carries_a_bend(
+    shape: str, kind: str, step: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """K leaves the line by 2e-8, far above the tails of the run."""
+    bent = polynomial(fmpq(1, 10**13), fmpq(7, 5))
+    cuts = list(range(500, 1501, step))
+    ball, truth = closed_form(monkeypatch, bent, kind, shape, cuts)
+    assert ball is not None
+    assert ball.contains(truth)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_share_of_a_cut_bounds_every_slope(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever the secants are taken and however long they are."""
+    source = seeded(7000 + seed)
+    if seed % 2:
+        monkeypatch.setattr(enclosure, "STEP", 0.25)
+        monkeypatch.setattr(enclosure.Enclosure, "balance", lambda *_: source.random())
+    oracle = source.choice(list(MECHANISMS.values()))
+    alpha = random_alpha(source) + 20
+    pair = rates(random_gamma(source), False)
+    curve = Majorant(terms_of(oracle, tight, 1, shift=1), 2)
+    curve.moment(alpha)
+    state = enclosure.Enclosure(curve, Weights(alpha, pair))
+    state.refined(source.randrange(3, 12), 0.0)
+    windows = state.windows()
+    for cut in curve.cuts[:-1]:
+        sides = state.sides(cut, windows)
+        if not sides:
+            continue
+        before, after = state.around(cut)
+        least, most = curve.slope(before, cut), curve.slope(cut, after)
+        share = state.share(cut, windows)
+        for part in range(21):
+            slope = least + (most - least) * part / 20
+            assert share.lower() <= state.slope_sum(cut, sides, slope).max(arb(0)).upper()
+
+
+def owned(curve: Majorant, windows: dict[Span, Span], cut: int):
+    """(order, share) of the orders nearer to the cut than to the next one, half of it at a tie.
+
+    The last cut owns nothing: no chord bounds the slope there, so the one before it takes all.
+    """
+    for (left, right), (low, high) in windows.items():
+        for order in range(low, high + 1) if cut in (left, right) else ():
+            nearer = 2 * order - left - right
+            if right == curve.cuts[-1]:
+                part = fmpq(int(cut == left))
+            elif nearer == 0:
+                part = fmpq(1, 2)
+            else:
+                part = fmpq(int((nearer < 0) == (cut == left)))
+            if part:
+                yield order, part
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_share_of_a_cut_is_the_least_of_its_lines(seed: int) -> None:
+    """Against Σ share·C(α,k) u^k v^{α−k} (e^{K_cut + s(k−cut)} − 1), summed plainly over a grid."""
+    source = seeded(9000 + seed)
+    oracle = source.choice(list(MECHANISMS.values()))
+    alpha, sharp = source.randrange(30, 400), 0
+    u, v = rates(fmpq(source.randrange(1, 400), 1000), False)
+    curve = Majorant(terms_of(oracle, tight, 1, shift=1), 2)
+    curve.moment(alpha)
+    state = enclosure.Enclosure(curve, Weights(alpha, (u, v)))
+    state.refined(source.randrange(3, 9), 0.0)
+    windows = state.windows()
+    for cut in curve.cuts[:-1]:
+        before, after = state.around(cut)
+        start = curve.moments[cut]
+        least = (start - curve.moments[before]) / max(cut - before, 1)
+        most = (curve.moments[after] - start) / (after - cut)
+        weights = [
+            (order - cut, part * arb.bin_uiui(alpha, order) * u**order * v ** (alpha - order))
+            for order, part in owned(curve, windows, cut)
+        ]
+        sums = [
+            sum((w * (start + slope * d).expm1() for d, w in weights), arb(0)).max(arb(0))
+            for slope in (least + (most - least) * k / 200 for k in range(201))
+        ]
+        lowest = min(sums, key=lambda x: float(x.mid()))
+        share = state.share(cut, windows)
+        assert share <= lowest * (1 + arb(10) ** -20) + arb(10) ** -60
+        sharp += bool(share >= lowest / 2)
+    assert 2 * sharp >= len(curve.cuts) - 1
+
+
+def test_a_plan_that_stops_early_is_refined_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Hasty(binomial_sums.BlockPlan):
+        def __init__(self, *arguments: object) -> None:
+            super().__init__(*arguments)
+            self.drop = 3.0
+
+    monkeypatch.setattr(binomial_sums, "BlockPlan", Hasty)
+    for name, alpha in (("Gaussian(5)", 346), ("Laplace(1/2)", 2000), ("Gaussian(50)", 900)):
+        truth = brute(alpha, fmpq(1, 1000), MECHANISMS[name], "tight")
+        assert_tight(certified(alpha, fmpq(1, 1000), MECHANISMS[name], "tight"), truth, 100)
+
+
+@pytest.mark.parametrize("name", ["RandomizedResponse(3/5)", "RandomizedResponse(9/10)", "affine"])
+def test_line_needs_few_calls(name: str) -> None:
+    for shape in SHAPES[: 2 if name == "affine" else 1]:
+        counted = Counted(ORACLES[name])
+        with ctx.workprec(200):
+            u, v = rates(fmpq(1, 20), False)
+        ball = certified_binomial_sum(3000, u, v, counted, tight, 1, 2, shape, 1)
+        assert_tight(ball, brute(3000, fmpq(1, 20), ORACLES[name], "tight"), 98)
+        assert len(counted.orders) <= 60
+
+
+def test_tiny_nearly_straight_curve_keeps_its_relative_accuracy() -> None:
+    """K ≈ 1e-20(l−1) bends by less than 2^-prec, but by far more than 2^-prec of itself."""
+    with ctx.workprec(199):
+        ball = certified(1000, fmpq(1, 1000), polynomial(fmpq(1, 10**72), fmpq(1, 10**20)), "tight")
+        assert ball.rel_accuracy_bits() >= 180
+
+
+def test_degenerate_rates() -> None:
+    oracle = gaussian(5)
+    top = oracle(20).expm1()
+    for call in (certified_binomial_sum, enclose_binomial_sum):
+        assert call(20, arb(0), arb(1), oracle, tight, 1) == 0
+        assert call(20, arb(1), arb(0), oracle, tight, 1).overlaps(top)
+        assert call(20, arb(0), arb(0), oracle, tight, 1) == 0
+        with pytest.raises(ValueError, match="nonnegative"):
+            call(20, arb(-1), arb(2), oracle, tight, 1)
+        with pytest.raises(ValueError, match="nonnegative"):
+            call(20, arb("nan"), arb(2), oracle, tight, 1)
+
+
+def test_rates_whose_balls_reach_zero() -> None:
+    oracle = Counted(gaussian(5))
+    for alpha in (10, 100):
+        oracle.orders.clear()
+        wide = certified_binomial_sum(alpha, arb(0, 1e-3), arb(1, 1e-9), oracle, tight, 1)
+        assert wide.contains(arb(0))
+        assert wide.contains(brute(alpha, fmpq(1, 1100), gaussian(5), "tight"))
+        oracle.orders.clear()
+        wide = certified_binomial_sum(alpha, arb(1, 1e-9), arb(0, 1e-9), oracle, tight, 1)
+        assert wide.contains(gaussian(5)(alpha).expm1())
+        assert wide.contains(brute(alpha, 1 - fmpq(1, 10**10), gaussian(5), "tight"))
+
+
+def test_small_orders() -> None:
+    gamma = fmpq(1, 3)
+    for kind in TERMS:
+        for alpha in (2, 3, 4):
+            truth = brute(alpha, gamma, gaussian(1), kind)
+            assert certified(alpha, gamma, gaussian(1), kind).contains(truth)
+            assert enclosed(alpha, gamma, gaussian(1), kind).contains(truth)
+    assert certified(2, gamma, gaussian(1), "capped") == 0
+
+
+def test_infinite_moment_gives_an_infinite_sum() -> None:
+    def oracle(order: int) -> arb:
+        return arb("inf") if order > 50 else arb(order - 1)
+
+    for call in (certified_binomial_sum, enclose_binomial_sum):
+        total = call(60, arb(1) / 10, arb(9) / 10, oracle, tight, 1)
+        assert total == arb("inf")
+
+
+def test_zero_curve_gives_zero() -> None:
+    assert certified(3000, fmpq(1, 10), CUSTOM["zero"], "tight") == 0
+    assert enclosed(3000, fmpq(1, 10), CUSTOM["zero"], "tight") == 0
+
+
+def test_unknown_shape_is_refused() -> None:
+    with pytest.raises(ValueError, match="shape"):
+        certified(30, fmpq(1, 10), gaussian(5), "tight", "concave")
+    with pytest.raises(ValueError, match="shape"):
+        enclosed(30, fmpq(1, 10), gaussian(5), "tight", shape=None)
+
+
+def test_wide_balls_of_the_moments_are_carried() -> None:
+    """A radius of 1e−6 in K must show up in the sum, and hold both of its ends."""
+    sums = [
+        certified(346, fmpq(1, 1000), lambda k, e=e: gaussian(5)(k) + arb(e) * (k - 1), "tight")
+        for e in (0, 1e-6)
+    ]
+    wide = certified(
+        346,
+        fmpq(1, 1000),
+        lambda k: (gaussian(5)(k)).union(gaussian(5)(k) + arb(1e-6) * (k - 1)),
+        "tight",
+    )
+    assert wide.contains(sums[0])
+    assert wide.contains(sums[1])
+    assert wide.rad() < 1e-3 * wide
+
+
+def test_moment_that_is_no_number_gives_no_number() -> None:
+    def oracle(order: int) -> arb:
+        return arb("nan") if order < 60 else arb(order - 1)
+
+    for call in (certified_binomial_sum, enclose_binomial_sum):
+        total = call(60, arb(1) / 10, arb(9) / 10, oracle, tight, 1)
+        assert not total.is_finite()
+
+
+def test_rates_far_from_one() -> None:
+    for u, v in ((1e9, 1e-9), (1e-300, 1e300), (1e-200, 1e-200), (50.0, 70.0)):
+        pair = arb(u), arb(v)
+        for alpha in (3, 40, 700):
+            truth = block_sum(alpha, pair, gaussian(5), "tight", range(2, alpha + 1))
+            ball = certified_binomial_sum(alpha, *pair, gaussian(5), tight, 1, shift=1)
+            assert ball.overlaps(truth)
+            assert ball.rel_accuracy_bits() > 90
+            assert enclose_binomial_sum(alpha, *pair, gaussian(5), tight, 1).overlaps(truth)
+
+
+def test_flat_terms_are_all_summed() -> None:
+    """K_l = log(b_1/b_l) makes e^{K_l} b_l the same for every l."""
+    alpha, pair = 300, rates(fmpq(1, 1000), False)
+
+    def oracle(order: int) -> arb:
+        u, v = pair
+        return (alpha * (v / u) ** (order - 1) / arb.bin_uiui(alpha, order)).log()
+
+    truth = block_sum(alpha, pair, oracle, "tight", range(2, alpha + 1))
+    ball = certified_binomial_sum(alpha, *pair, oracle, tight, 1, shift=1)
+    assert ball.overlaps(truth)
+    assert ball.rel_accuracy_bits() > 90
+    assert enclose_binomial_sum(alpha, *pair, oracle, tight, 1).overlaps(truth)
+
+
+def test_a_thousand_digits() -> None:
+    with ctx.workprec(3400):
+        for name in ("Gaussian(5)", "Laplace(1/2)", "RandomizedResponse(9/10)"):
+            with ctx.workprec(6000):
+                u, v = rates(fmpq(1, 1000), False)
+                truth = block_sum(400, (u, v), MECHANISMS[name], "tight", range(2, 401))
+            ball = certified_binomial_sum(400, u, v, Counted(MECHANISMS[name]), tight, 1, shift=1)
+            assert_tight(ball, truth, 3390)
+
+
+def test_balanced_peaks() -> None:
+    """Both peaks count where C(α,2)-like and γ^α e^{K_α} terms meet."""
+    for alpha in (340, 343, 344, 345, 346, 347, 350):
+        truth = brute(alpha, fmpq(1, 1000), gaussian(5), "tight")
+        assert_tight(certified(alpha, fmpq(1, 1000), gaussian(5), "tight"), truth, 100)

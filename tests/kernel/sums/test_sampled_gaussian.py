@@ -1,0 +1,468 @@
+"""E_Q[m^α] − 1 of the sampled Gaussian at every real order: laws, references, a second way."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from itertools import islice, pairwise, product
+from pathlib import Path
+
+import pytest
+from flint import acb, arb, ctx
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from symacct.analysis import sampled_gaussian
+from symacct.analysis.normal_mixtures import sampled_relative_entropy
+from symacct.analysis.sampled_gaussian import (
+    Rim,
+    TrapezoidNodes,
+    _left_moments,
+    _right_moments,
+    excess_by_binomial,
+    excess_by_series,
+    guess,
+    plan,
+    sampled_gaussian_excess,
+    split,
+)
+from symacct.analysis.sampled_laplace import integrate
+from symacct.kernel.sums.balls import ball, log_gaussian_excess
+from tests import support
+from tests.kernel.sums.quadrature import (
+    against_normal,
+    excess_tails,
+    forward,
+    forward_tails,
+    gaussian_excess,
+    reverse,
+    reverse_tails,
+    sampled_gaussian_excess_by_quadrature,
+    sampled_gaussian_kl_by_quadrature,
+    sampled_gaussian_reverse_kl,
+)
+from tests.thinning import covering, examples
+
+REFERENCE = Path(__file__).parents[2] / "reference" / "sampled_gaussian_rdp.json"
+RDP = json.loads(REFERENCE.read_text(encoding="utf8"))
+
+TINY = Fraction(1, 10**12)
+ALMOST = 1 - Fraction(1, 10**9)
+SIGMAS = (
+    Fraction("0.05"),
+    Fraction("0.3"),
+    Fraction(1),
+    Fraction(10),
+    Fraction(300),
+    Fraction(10**4),
+)
+RATES = (TINY, Fraction(1, 10**6), Fraction(1, 100), Fraction(1, 2), ALMOST)
+WIDE = tuple(map(Fraction, ("3/2", "2", "5/2", "63.9", "1000.5", "30001/3", "99999.5", "1e5")))
+ORDERS = (1 + TINY, 1 + Fraction(1, 10**6), *WIDE)
+
+
+@pytest.fixture(autouse=True)
+def fifty_digits():
+    with ctx.workdps(50):
+        yield
+
+
+def accurate(x: arb) -> bool:
+    return x.rel_accuracy_bits() >= ctx.prec - 3
+
+
+def trapezoid(alpha: Fraction, q: Fraction, sigma: Fraction, bits: int) -> arb:
+    guessed = guess(alpha, q, sigma, bits)
+    return TrapezoidNodes((alpha, alpha), q, sigma, guessed, plan(guessed)).excess(alpha)
+
+
+def series(alpha: Fraction, q: Fraction, sigma: Fraction, bits: int) -> arb:
+    return excess_by_series(alpha, q, sigma, guess(alpha, q, sigma, bits))
+
+
+def binomial(alpha: Fraction, q: Fraction, sigma: Fraction, bits: int) -> arb:
+    return excess_by_binomial(alpha, q, sigma, guess(alpha, q, sigma, bits))
+
+
+def random_cases(
+    count: int, seed: int, largest_order: float
+) -> list[tuple[Fraction, Fraction, Fraction]]:
+    """(α, q, σ) with log-uniform q, σ and α − 1."""
+    rng = random.Random(seed)
+    return [
+        (
+            1 + Fraction(10 ** rng.uniform(-6, math.log10(largest_order))),
+            Fraction(10 ** rng.uniform(-9, -0.05)),
+            Fraction(10 ** rng.uniform(-0.7, 3)),
+        )
+        for _ in range(count)
+    ]
+
+
+@pytest.mark.parametrize("key", RDP)
+def test_reference_values(key: str) -> None:
+    sigma, q, alpha = (Fraction(float(part)) for part in key.split(","))
+    value = sampled_gaussian_excess(alpha, q, sigma).log1p() / ball(alpha - 1)
+    assert abs(value / arb(RDP[key]) - 1) < arb("1e-46")
+
+
+@covering()
+@pytest.mark.parametrize("sigma", SIGMAS)
+@pytest.mark.parametrize("q", RATES)
+def test_corners_against_quadrature(q: Fraction, sigma: Fraction) -> None:
+    for alpha in ORDERS:
+        one = sampled_gaussian_excess(alpha, q, sigma)
+        other = sampled_gaussian_excess_by_quadrature(alpha, q, sigma)
+        assert accurate(one)
+        assert accurate(other)
+        assert one.overlaps(other), alpha
+
+
+def test_random_points_by_three_ways() -> None:
+    bits = ctx.prec + 5
+    for alpha, q, sigma in random_cases(150, seed=1, largest_order=200):
+        values = [
+            trapezoid(alpha, q, sigma, bits),
+            series(alpha, q, sigma, bits),
+            sampled_gaussian_excess_by_quadrature(alpha, q, sigma),
+        ]
+        for value in values:
+            assert value.rel_accuracy_bits() >= ctx.prec - 4
+            assert all(value.overlaps(other) for other in values)
+
+
+def test_integer_orders_by_four_ways() -> None:
+    for alpha, q, sigma in random_cases(40, seed=2, largest_order=300):
+        order = Fraction(max(2, round(alpha)))
+        exact = binomial(order, q, sigma, ctx.prec)
+        for way in (trapezoid, series):
+            assert way(order, q, sigma, ctx.prec).overlaps(exact)
+        assert sampled_gaussian_excess_by_quadrature(order, q, sigma).overlaps(exact)
+
+
+@pytest.mark.parametrize("bits", [1, 3, 8, 20, 45])
+def test_coarse_enclosures_hold_the_truth(bits: int) -> None:
+    """At few bits the truncation errors dominate, so a missing one shows."""
+    for alpha, q, sigma in random_cases(150, seed=bits, largest_order=3000):
+        true = sampled_gaussian_excess(alpha, q, sigma)
+        coarse = trapezoid(alpha, q, sigma, bits)
+        assert coarse.contains(true), (alpha, q, sigma)
+        assert coarse.rel_accuracy_bits() >= bits - 3
+        if alpha < 60:
+            coarse = series(alpha, q, sigma, bits)
+            assert coarse.contains(true), (alpha, q, sigma)
+            assert coarse.rel_accuracy_bits() >= bits - 3
+
+
+def widened(alpha: Fraction, q: Fraction, sigma: Fraction, factor: float) -> arb:
+    """The trapezoidal enclosure with a step that is too wide by the factor."""
+    guessed = guess(alpha, q, sigma, 40)
+    grid = plan(guessed)
+    step = grid.step * factor
+    wide = replace(
+        grid,
+        step=step,
+        angle=min(grid.angle, 2 * math.pi / step),
+        first=math.floor(grid.first / factor),
+        last=math.ceil(grid.last / factor) + 1,
+    )
+    return TrapezoidNodes((alpha, alpha), q, sigma, guessed, wide).excess(alpha)
+
+
+@pytest.mark.parametrize("factor", [1.3, 2.0, 8.0, 20.0])
+def test_strip_bound_covers_steps_that_are_too_wide(factor: float) -> None:
+    """Or it says that it does not hold: what it must never do is to miss the truth."""
+    finite = 0
+    for alpha, q, sigma in random_cases(80, seed=5, largest_order=50):
+        value = widened(alpha, q, sigma, factor)
+        finite += value.is_finite()
+        assert not value.is_finite() or value.contains(sampled_gaussian_excess(alpha, q, sigma))
+    assert finite > 60 or factor > 2
+
+
+def test_nodes_left_out_at_the_rim_are_in_the_radius() -> None:
+    """A window cut down to where the terms still matter widens the ball, and truly so."""
+    shown = 0
+    for alpha, q, sigma in random_cases(60, seed=6, largest_order=10):
+        guessed = guess(alpha, q, sigma, 100)
+        grid = plan(guessed)
+        true = sampled_gaussian_excess(alpha, q, sigma)
+        right = math.ceil((float(alpha) + float(sigma)) / grid.step) + 2
+        left = math.floor(-float(sigma) / grid.step)
+        for cut in (replace(grid, first=left), replace(grid, last=right)):
+            value = TrapezoidNodes((alpha, alpha), q, sigma, guessed, cut).excess(alpha)
+            assert value.contains(true), (alpha, q, sigma, cut)
+            missed = abs(value.mid() - true)
+            rim = Rim((alpha, alpha), q, sigma).outside(cut)
+            if missed > true * arb("1e-25"):
+                shown += 1
+                assert missed <= rim < 40 * missed
+    assert shown > 40
+
+
+def test_blocks_left_out_inside_are_in_the_radius() -> None:
+    """With a tolerance as large as the value the dropped blocks carry most of the error."""
+    large = 0
+    for alpha, q, sigma in product(
+        (Fraction("63.9"), Fraction("400.5")), RATES, (Fraction("0.3"), Fraction(1), Fraction(5))
+    ):
+        guessed = guess(alpha, q, sigma, 100)
+        grid = plan(guessed)
+        rim = Rim((alpha, alpha), q, sigma)
+        careless = replace(guessed, log_tolerance=guessed.log_excess + 7)
+        for first, last in split(careless, grid)[1]:
+            bound = rim.block(grid.step, first, last)
+            true = block_sum(rim, grid.step, first, last)
+            assert true <= bound
+            large += bool(true * 1000 > bound)
+    assert large > 100
+
+
+def test_dropped_blocks_widen_the_ball(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks that are dropped by force, down to two σ from a mean, are covered by the radius."""
+    for alpha, q, sigma in random_cases(40, seed=7, largest_order=10):
+        guessed = guess(alpha, q, sigma, 100)
+        grid = plan(guessed)
+        start = math.floor(-2 * float(sigma) / grid.step)
+        end = math.ceil((float(alpha) + 2 * float(sigma)) / grid.step)
+        blocks = [(grid.first, start), (end, grid.last)]
+        for dropped, kept in ((blocks[0], (start, grid.last)), (blocks[1], (grid.first, end))):
+            forced = [kept], [dropped]
+            monkeypatch.setattr(
+                "symacct.analysis.sampled_gaussian.split", lambda *_, forced=forced: forced
+            )
+            value = TrapezoidNodes((alpha, alpha), q, sigma, guessed, grid).excess(alpha)
+            monkeypatch.undo()
+            assert value.contains(sampled_gaussian_excess(alpha, q, sigma))
+
+
+def block_sum(rim: Rim, step: float, first: int, last: int) -> arb:
+    """h Σ φ m^α over a block; a long one by its larger end, which is a lower bound."""
+    inside = range(first, last) if last - first < 400 else (first, last - 1)
+    total = arb(0)
+    for j in inside:
+        z = arb(step) * j
+        total += (rim.log_power(z) - (z / rim.sigma) ** 2 / 2).exp()
+    return total * arb(step) * rim.density
+
+
+def test_dropped_blocks_are_used_and_bounded() -> None:
+    used = 0
+    for alpha, q, sigma in product(
+        (Fraction("63.9"), Fraction("1000.5")), RATES, (Fraction("0.3"), Fraction(1), Fraction(5))
+    ):
+        guessed = guess(alpha, q, sigma, 30)
+        grid = plan(guessed)
+        kept, dropped = split(guessed, grid)
+        used += bool(dropped)
+        covered = sorted(kept + dropped)
+        assert covered[0][0] == grid.first
+        assert covered[-1][1] == grid.last
+        assert all(a[1] == b[0] for a, b in pairwise(covered))
+        value = TrapezoidNodes((alpha, alpha), q, sigma, guessed, grid).excess(alpha)
+        assert value.contains(sampled_gaussian_excess(alpha, q, sigma))
+    assert used >= 20
+
+
+@pytest.mark.parametrize("order", [2, 3, 8, 64, 257])
+@pytest.mark.parametrize("sigma", [Fraction("0.3"), Fraction(1), Fraction(20)])
+def test_no_jump_at_integer_orders(order: int, sigma: Fraction) -> None:
+    q, step = Fraction(1, 1000), Fraction(1, 10**30)
+    at = binomial(Fraction(order), q, sigma, ctx.prec)
+    for way in (trapezoid, series):
+        below, above = (way(order + sign * step, q, sigma, ctx.prec) for sign in (-1, 1))
+        assert below < at < above
+        assert abs(below + above - 2 * at) < at * arb("1e-46")
+        assert above - below < at * arb("1e-20")
+
+
+@pytest.mark.parametrize("digits", [15, 50, 300])
+def test_relative_accuracy_and_agreement_over_digits(digits: int) -> None:
+    for alpha, q, sigma in product(
+        (1 + TINY, Fraction(5, 2), Fraction(7), Fraction("63.9")),
+        (TINY, Fraction(1, 100), ALMOST),
+        (Fraction("0.3"), Fraction(5), Fraction(10**4)),
+    ):
+        ctx.dps = digits
+        value = sampled_gaussian_excess(alpha, q, sigma)
+        assert accurate(value)
+        ctx.dps = digits + 20
+        assert value.overlaps(sampled_gaussian_excess(alpha, q, sigma))
+
+
+def test_thousand_digits() -> None:
+    ctx.dps = 1000
+    case = Fraction(5, 2), Fraction(1, 100), Fraction(20)
+    value = sampled_gaussian_excess(*case)
+    assert accurate(value)
+    assert value.overlaps(series(*case, ctx.prec))
+
+
+def test_tiny_excess_keeps_its_digits() -> None:
+    """A − 1 ~ 5e−45 here; to first order in q² and exactly at order 2 it is q²(e^{1/σ²} − 1)."""
+    value = sampled_gaussian_excess(1 + TINY, TINY, Fraction(10**4))
+    assert arb("1e-46") < value < arb("1e-43")
+    assert accurate(value)
+    at_two = sampled_gaussian_excess(Fraction(2), TINY, Fraction(10**4))
+    assert at_two.overlaps(ball(TINY**2) * ball(Fraction(1, 10**8)).expm1())
+
+
+def test_precision_is_put_back_and_parameters_may_be_huge_fractions() -> None:
+    ctx.prec = 77
+    case = (
+        Fraction(10**40 * 5 // 2 + 1, 10**40),
+        Fraction(10**50 + 7, 10**53),
+        Fraction(10**30 + 1, 10**30),
+    )
+    assert accurate(sampled_gaussian_excess(*case))
+    assert ctx.prec == 77
+    assert accurate(sampled_relative_entropy(*case[1:]))
+    assert ctx.prec == 77
+
+
+def tail_cases() -> list[tuple[Fraction, Fraction]]:
+    return list(
+        product(
+            (Fraction(1, 100), Fraction(1, 2), Fraction("0.99")),
+            (Fraction("0.4"), Fraction(1), Fraction(5)),
+        )
+    )
+
+
+@pytest.mark.parametrize(("q", "sigma"), tail_cases())
+def test_tail_bounds_are_above_the_tails(q: Fraction, sigma: Fraction) -> None:
+    alpha = Fraction(5, 2)
+    for integrand, tails, right in (
+        (gaussian_excess(alpha, q, sigma), partial(excess_tails, alpha), alpha + sigma),
+        (against_normal(forward, q, sigma), forward_tails, 1 + sigma),
+        (against_normal(reverse, q, sigma), reverse_tails, 1 + sigma),
+    ):
+        near, far = (float(sigma), float(right)), 40 * float(sigma) + 3
+        scale = ball(sigma) * (2 * arb.pi()).sqrt()
+        for left_end, right_end in (near, (far, near[1]), (near[0], far)):
+            points = [[arb(-far), arb(-left_end)], [arb(right_end), arb(far)]]
+            true = sum((integrate(integrand, part, -80.0) for part in points), arb(0)) / scale
+            bound = tails(q, sigma, arb(left_end), arb(right_end))
+            assert true <= bound
+            assert bound < 100000 * true
+
+
+def test_integrands_report_the_cut() -> None:
+    """On a ball about the branch point z₁ + iπσ² no analytic value may be claimed."""
+    q, sigma = Fraction(1, 10), Fraction(2)
+    z1 = arb("0.5") + 4 * arb(9).log()
+    for integrand in (
+        gaussian_excess(Fraction(5, 2), q, sigma),
+        against_normal(forward, q, sigma),
+        against_normal(reverse, q, sigma),
+    ):
+        for centre in (z1, z1 - arb("0.1"), z1 + arb("0.1")):
+            around = acb(arb(centre.mid(), 1), arb(4 * math.pi, 1))
+            assert not integrand(around, True).is_finite()
+        assert integrand(acb(arb(z1.mid(), 1), arb(0, 1)), True).is_finite()
+
+
+@pytest.mark.parametrize("sigma", SIGMAS)
+@pytest.mark.parametrize("q", RATES)
+def test_guessed_size_is_a_close_lower_bound(q: Fraction, sigma: Fraction) -> None:
+    """Only time depends on it, but much of it: 20 nats are 29 bits."""
+    for alpha in ORDERS:
+        gap = sampled_gaussian_excess(alpha, q, sigma).log() - arb(
+            log_gaussian_excess(alpha, q, sigma)
+        )
+        assert arb("-0.001") < gap < 20
+
+
+@pytest.mark.parametrize("sigma", SIGMAS)
+@pytest.mark.parametrize("q", RATES)
+def test_kl_is_the_limit_and_the_larger_direction(q: Fraction, sigma: Fraction) -> None:
+    forward, backward = sampled_relative_entropy(q, sigma), sampled_gaussian_reverse_kl(q, sigma)
+    step = Fraction(1, 10**120)
+    limit = sampled_gaussian_excess(1 + step, q, sigma) / ball(step)
+    assert abs(limit / forward - 1) < arb("1e-49")
+    assert accurate(forward)
+    assert accurate(backward)
+    assert forward > backward > 0
+
+
+@pytest.mark.parametrize("sigma", SIGMAS)
+@pytest.mark.parametrize("q", RATES)
+def test_kl_by_quadrature_is_the_same(q: Fraction, sigma: Fraction) -> None:
+    with ctx.workdps(15):
+        found = sampled_relative_entropy(q, sigma)
+        assert accurate(found)
+        assert found.overlaps(sampled_gaussian_kl_by_quadrature(q, sigma))
+
+
+@pytest.mark.parametrize("sigma", [Fraction(1, 40), Fraction(1, 4), Fraction(1), Fraction(30)])
+@pytest.mark.parametrize("q", [Fraction(1, 10**6), Fraction(1, 3), ALMOST])
+def test_kl_of_opposite_shifts_is_flints_integral(q: Fraction, sigma: Fraction) -> None:
+    """∫ m log(m/n) over ±(2c + 40), beyond which it is far below the digits."""
+    rate, rest, c = ball(q), ball(1 - q), 1 / ball(sigma)
+
+    def integrand(x: acb, analytic: bool) -> acb:
+        m, n = (rest + rate * (s * c * x - c * c / 2).exp() for s in (1, -1))
+        log_ratio = m.log(analytic=analytic) - n.log(analytic=analytic)
+        return (m - n) * log_ratio * (-x * x / 2).exp()
+
+    end = 2 * c + 40
+    with ctx.workdps(25):
+        whole = integrate(integrand, [arb(0), end / 9, end / 3, end], -80.0) / (2 * arb.pi()).sqrt()
+    with ctx.workdps(15):
+        found = sampled_relative_entropy(q, sigma, -1)
+        assert accurate(found)
+        assert abs(found / whole - 1) < arb("1e-14")
+
+
+def test_reverse_kl_against_a_plain_sum() -> None:
+    q, sigma, h = Fraction(3, 10), Fraction(2), arb(1) / 16
+    total = arb(0)
+    for j in range(-1000, 1001):
+        z = h * j
+        m = 1 - ball(q) + ball(q) * ((2 * z - 1) / 8).exp()
+        total -= m.log() * (-z * z / 8).exp()
+    total *= h / (2 * (2 * arb.pi()).sqrt())
+    assert abs(total / sampled_gaussian_reverse_kl(q, sigma) - 1) < arb("1e-45")
+
+
+def test_all_terms_of_both_series_are_hausdorff_moments() -> None:
+    """Differences (−1)^m Δ^m a_k of the alternating terms are nonnegative, as the proof says."""
+    alpha, q, sigma = Fraction(5, 2), Fraction(1, 10), Fraction("0.7")
+    for moments in (_left_moments(alpha, q, sigma), _right_moments(alpha, q, sigma)):
+        binomial_abs, row = arb(1), []
+        for i, moment in enumerate(islice(moments, 15)):
+            row.append(binomial_abs * moment)
+            binomial_abs *= abs(ball(alpha - i)) / (i + 1)
+        row = row[3:]
+        while row:
+            assert all(term > 0 for term in row)
+            row = [a - b for a, b in pairwise(row)]
+
+
+@examples(20, 2_000)
+@given(
+    support.fractions(Fraction(1, 10**6), Fraction(1, 10), 10**6),
+    support.fractions(Fraction(2), Fraction(50), 10),
+    st.sampled_from([0, -1]),
+    st.integers(20, 120),
+)
+def test_a_small_rates_moments_are_the_sums_over_nodes(rate, ratio, other, bits) -> None:
+    n = sampled_gaussian.terms(rate, ratio, bits)
+    assume(n is not None)
+    with ctx.workprec(bits), pytest.MonkeyPatch.context() as patch:
+        found = sampled_relative_entropy(rate, ratio, other)
+        patch.setattr(sampled_gaussian, "terms", lambda *_: None)
+        assert found.overlaps(sampled_relative_entropy(rate, ratio, other))
+    assert found.rel_accuracy_bits() >= bits - 3
+
+
+def test_a_rate_beyond_every_float_takes_two_moments() -> None:
+    """γ²(e^{1/σ²} − 1)/2, which sums over nodes reach to 130,000 bits only."""
+    rate = Fraction(1, 10**9999)
+    assert sampled_gaussian.terms(rate, Fraction(5), 64) == 3
+    value = sampled_relative_entropy(rate, Fraction(5))
+    assert value.overlaps(ball(rate**2) * ball(Fraction(1, 25)).expm1() / 2)

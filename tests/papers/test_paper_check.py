@@ -1,0 +1,551 @@
+"""The paper file: every verdict against values that are known without symacct; its grammar."""
+
+import json
+import os
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from symacct import Gaussian, Kind, LimitError, OrderGridWarning, ParseError, limits
+from symacct.cli import main
+from symacct.papers.paper_check import Verdict, check, entries, judged, printed_number
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "papers.json"
+TRUE, LOOSE, ROUNDED, WRONG, UNDECIDED, MALFORMED = Verdict
+
+
+def file(*listed, **more):
+    return json.dumps({"paper": 1, "entries": listed} | more)
+
+
+def entry(printed="0.16", **more):
+    """By default ε(8) of Gaussian(5), which is 8/50 = 0.16."""
+    first = {"expression": "Gaussian(5)", "ask": "rdp", "alpha": "8", "source": "here"}
+    return first | {"printed": printed} | more
+
+
+UPPER = {"direction": "upper"}
+
+
+def verdict(printed, **more):
+    (found,) = check(file(entry(printed, **more)))
+    return found.verdict
+
+
+# --- verdicts
+
+# ε(8) of RandomizedResponse(0.9) at ∞ is log 9 = 2.197224577…
+LOG9 = {"expression": "RandomizedResponse(0.9)", "alpha": "inf"}
+# and ε(7) of Gaussian(5) is 0.14, ε(7) of Gaussian(3) is 7/18 = 0.38888…
+
+VERDICTS = [
+    ("2.198", "safe", TRUE),  # rounded up, as a guarantee is
+    ("2.197", "safe", ROUNDED),  # its digits are right, but it is below the value
+    ("2.199", "safe", LOOSE),
+    ("2.196", "safe", WRONG),
+    ("2.2", "safe", TRUE),
+    ("3", "safe", TRUE),
+    ("2", "safe", ROUNDED),
+    ("2.197", "nearest", TRUE),  # nearest, and below
+    ("2.198", "nearest", TRUE),  # rounded up, the safe direction
+    ("2.196", "nearest", WRONG),
+    ("2.199", "nearest", WRONG),
+    ("2.2", "nearest", TRUE),
+    ("2.1", "nearest", ROUNDED),
+    ("2", "nearest", TRUE),
+    ("3", "nearest", TRUE),
+    ("1", "nearest", WRONG),
+    ("4", "nearest", WRONG),
+    ("2.198", "upper", TRUE),
+    ("2.197", "upper", ROUNDED),
+    ("2.199", "upper", LOOSE),
+    ("1", "upper", WRONG),
+    ("1", "lower", LOOSE),
+    ("2.197", "lower", TRUE),
+    ("2.198", "lower", ROUNDED),
+    # log 9 = 2.1972245773362193|8279049047384505140929|49 by mpmath
+    ("2.19722457733621938279049047384505140929", "nearest", TRUE),
+    ("2.19722457733621938279049047384505140930", "nearest", TRUE),
+    ("2.19722457733621938279049047384505140931", "nearest", WRONG),
+    ("2.19722457733621938279049047384505140928", "nearest", WRONG),
+    ("2.1972245773362194", "nearest", TRUE),
+    ("2.1972245773362193", "nearest", ROUNDED),
+    ("2.1972e0", "nearest", TRUE),
+    ("0.22e1", "nearest", TRUE),
+    ("3", "at most", TRUE),
+    ("2.1", "at most", WRONG),
+    ("1", "at least", TRUE),
+    ("2.2", "at least", WRONG),
+]
+
+
+@pytest.mark.parametrize(("printed", "direction", "expected"), VERDICTS)
+def test_the_verdict_on_a_printed_logarithm(printed, direction, expected):
+    assert verdict(printed, direction=direction, **LOG9) is expected
+
+
+EXACT = [
+    ("0.16", "nearest", TRUE),
+    ("0.16", "upper", TRUE),
+    ("0.16", "lower", TRUE),
+    ("0.160000", "upper", TRUE),
+    ("0.2", "nearest", TRUE),
+    ("0.1", "nearest", ROUNDED),
+    ("0.17", "upper", LOOSE),
+    ("0.15", "lower", LOOSE),
+    ("0.16", "at most", TRUE),
+    ("0.16", "at least", TRUE),
+    ("0.159999999999999999999999999999", "at least", TRUE),
+    ("0.159999999999999999999999999999", "at most", WRONG),
+]
+
+
+@pytest.mark.parametrize(("printed", "direction", "expected"), EXACT)
+def test_a_value_that_is_the_printed_number_is_decided(printed, direction, expected):
+    assert verdict(printed, direction=direction) is expected
+
+
+def test_how_far_off_is_said():
+    (found,) = check(file(entry("0.5", **LOG9)))
+    assert found.verdict is WRONG
+    assert found.reason == "the value is 1.7 above the printed number"
+    (found,) = check(file(entry("2.30", **LOG9)))
+    assert found.reason == (
+        'it is a valid guarantee, but 2.20 is proved; as a number of direction "at most" it is true'
+    )
+
+
+@pytest.mark.parametrize(
+    ("printed", "direction", "said"),
+    [
+        ("2.19", "safe", "rounded down; the guarantee is 2.20"),
+        ("2.19", "upper", "rounded down; the guarantee is 2.20"),
+        ("2.1972245", "safe", "rounded down; the guarantee is 2.1972246"),
+        ("219e-2", "safe", "rounded down; the guarantee is 2.20"),
+        ("2", "safe", "rounded down; the guarantee is 3"),
+        ("2.20", "lower", "rounded up; the lower bound is 2.19"),
+        ("2.1", "nearest", "rounded down; the nearest number is 2.2"),
+    ],
+)
+def test_what_is_rounded_to_the_unsafe_side_is_told_the_safe_number(printed, direction, said):
+    (found,) = check(file(entry(printed, direction=direction, **LOG9)))
+    assert found.verdict is ROUNDED
+    assert found.reason == f"its digits are right, but {said}"
+    (safe,) = check(file(entry(said.split()[-1], direction=direction, **LOG9)))
+    assert safe.verdict is TRUE
+
+
+@pytest.mark.parametrize("places", [-10, 0, 3, 30, 5000])
+def test_a_guarantee_of_any_size_that_is_rounded_down_is_told_the_safe_one(places):
+    printed, safe = (f"{n}e{-places}" for n in (275, 276))
+    noise = {"expression": f"Curve('275316*alpha/10**{places + 3}', 'upper', 'either')"}
+    (found,) = check(file(entry(printed, alpha="1", **noise)))
+    assert found.verdict is ROUNDED
+    told = found.reason.split()[-1]
+    assert Fraction(told) == Fraction(safe)
+    assert verdict(told, alpha="1", **noise) is TRUE
+
+
+@given(
+    st.fractions(Fraction(1, 10**6), 10**4, max_denominator=10**9),
+    st.integers(0, 6),
+)
+def test_rounding_a_number_correctly_is_never_held_against_it(number, decimals):
+    unit = Fraction(1, 10**decimals)
+    down, up = number // unit * unit, -(-number // unit) * unit
+    near = round(number / unit) * unit
+    right = [("nearest", near), ("nearest", up), ("upper", up), ("lower", down), ("safe", up)]
+    for direction, printed in right:
+        assert judged(direction, printed, unit, number, number, Kind.EXACT)[0] is TRUE
+    assert judged("nearest", down, unit, number, number, Kind.LOWER)[0] is TRUE
+    assert judged("safe", down, unit, number, number, Kind.LOWER)[0] is TRUE
+    if down != up:
+        assert judged("safe", down, unit, number, number, Kind.EXACT)[0] is ROUNDED
+        assert judged("safe", up, unit, number, number, Kind.LOWER)[0] is ROUNDED
+        assert judged("upper", down, unit, number, number, Kind.EXACT)[0] is ROUNDED
+        assert judged("lower", up, unit, number, number, Kind.EXACT)[0] is ROUNDED
+        assert judged("upper", up + unit, unit, number, number, Kind.EXACT)[0] is LOOSE
+        assert judged("lower", down - unit, unit, number, number, Kind.EXACT)[0] is LOOSE
+        assert judged("upper", down - unit, unit, number, number, Kind.EXACT)[0] is WRONG
+        assert judged("nearest", up + unit, unit, number, number, Kind.EXACT)[0] is WRONG
+
+
+def test_an_enclosure_across_a_boundary_does_not_decide():
+    unit = Fraction(1, 100)
+    low, high = Fraction(1259, 1000), Fraction(1261, 1000)
+    assert judged("upper", Fraction(126, 100), unit, low, high, Kind.EXACT) is None
+    assert judged("nearest", Fraction(126, 100), unit, low, high, Kind.EXACT)[0] is TRUE
+    low, high = Fraction(1), Fraction(2)  # the number between is a bound of one of them alone
+    assert judged("upper", Fraction(3, 2), unit, low, high, Kind.EXACT) is None
+
+
+def test_what_stays_undecided_is_said_to_be():
+    # ε = 0.16 + log(1/δ)/7 at order 8 with δ = e^{−…} is never rational; 3·(1/3)·0.16 is, but the
+    # conversion at δ = 1 − tiny keeps it a hair's breadth, 10⁻³⁰⁰, off the printed number.
+    hair = "0." + "9" * 300
+    question = {"expression": "Gaussian(5)", "ask": "epsilon", "delta": hair, "orders": ["8"]}
+    (found,) = check(
+        file(question | {"conversion": "classic", "printed": "0.16", "source": "here"} | UPPER)
+    )
+    assert found.verdict is UNDECIDED
+    assert "agrees with a rounding boundary" in found.reason
+
+
+def test_guarantees_and_deltas_are_checked_too():
+    sampled = "10000 * PoissonSubsample(Gaussian(4), 0.01)"
+    epsilon = {
+        "expression": sampled,
+        "ask": "epsilon",
+        "delta": "1e-5",
+        "conversion": "classic",
+        "orders": "integer",
+        "source": "ACG16",
+    }
+    (found,) = check(file(epsilon | {"printed": "1.2586"}))
+    assert found.verdict is TRUE
+    (found,) = check(file(epsilon | {"printed": "1.2584", "orders": ["19.66"]}))
+    assert found.verdict is TRUE
+    (found,) = check(file(epsilon | {"printed": "1.2584"}))
+    assert found.verdict is WRONG
+    delta = {"expression": "Gaussian(2)", "ask": "delta", "epsilon": "1", "source": "here"}
+    # classic: δ = exp(−(ε−ρ)²/(4ρ)), ρ = 1/8
+    (found,) = check(file(delta | {"conversion": "classic", "printed": "0.2163"}))
+    assert found.verdict is TRUE
+    (found,) = check(file(delta | {"conversion": "classic", "printed": "0.2161"}))
+    assert found.verdict is WRONG
+
+
+def test_what_is_called_loose_is_true_in_the_direction_that_is_named():
+    """And a bound from the wrong side is not: below an upper bound nothing is proved."""
+    bound = {"expression": "PoissonSubsample(Gaussian(1), 1/10)", "alpha": "2"}
+    upper, lower = {**bound, "by": "ZW19-T5"}, {**bound, "by": "ZW19-T6"}
+    for kind, printed, direction, expected in (
+        (upper, "9", "safe", LOOSE), (upper, "9", "upper", LOOSE), (upper, "0.001", "lower", WRONG),
+        (lower, "0.001", "safe", LOOSE), (lower, "0.001", "lower", LOOSE),
+        (lower, "9", "upper", WRONG), (lower, "9", "safe", WRONG), (upper, "0.001", "safe", WRONG),
+    ):  # fmt: skip
+        (found,) = check(file(entry(printed, direction=direction, **kind)))
+        assert found.verdict is expected, (printed, direction)
+        if expected is LOOSE:
+            named = re.search(r'direction "(at \w+)"', found.reason)[1]
+            assert verdict(printed, direction=named, **kind) is TRUE
+
+
+@pytest.mark.parametrize(("sign", "given"), [("delta", "1e-5"), ("epsilon", "1")])
+def test_a_number_of_another_conversion_is_told_which(sign, given):
+    """It is judged by the best proved; a number by Rényi orders is true, and not rounded."""
+    asked = ["check", "Gaussian(5)", f"--{sign}", given, "--prints"]
+    asks = {"delta": Gaussian(5).epsilon, "epsilon": Gaussian(5).delta}[sign]
+    by_orders = asks(given, digits=6, conversion="improved")
+    number = by_orders.asked.rounded()
+    told = CliRunner(env={"COLUMNS": "200"}).invoke(main, [*asked, number])
+    assert told.exit_code == 0
+    assert "true but loose" in told.output
+    shown = " ".join(told.output.split())
+    assert f"improved gives {number} (true as printed)" in shown
+    assert re.search(r"by --conversion: best gives [\d.e-]+, improved", shown)
+    assert CliRunner().invoke(main, [*asked, number, "--direction", "at most"]).exit_code == 0
+
+
+def test_a_lower_bound_is_safe_when_rounded_down():
+    bound = {"expression": "PoissonSubsample(Gaussian(1), 1/10)", "by": "ZW19-T6", "alpha": "2"}
+    # log(1 + (e − 1)/100)/1 = 0.0170368…
+    assert verdict("0.01703", **bound) is TRUE
+    assert verdict("0.01705", **bound) is WRONG
+
+
+# --- the example
+
+
+def test_the_example_has_one_wrong_number_and_says_which():
+    text = EXAMPLE.read_text()
+    found = list(check(text))
+    assert len(found) >= 10
+    wrong = [one for one in found if one.verdict is not TRUE]
+    assert [(one.entry.printed, one.verdict) for one in wrong] == [
+        ("2.55", WRONG),
+        ("1.19", ROUNDED),
+    ]
+    assert "rounded down" in wrong[1].entry.comment
+    assert "E = 400" in wrong[0].entry.source
+    assert "Wrong as printed" in wrong[0].entry.comment
+    assert "2.55 for 400 epochs" in json.loads(text)["comment"]
+
+
+# --- the grammar
+
+BAD = [
+    ("", "no JSON"),
+    ("[]", 'found no {"paper"'),
+    ('{"paper": 2, "entries": []}', 'found no {"paper"'),
+    (file(), "found no entries"),
+    (file(entry(), more=1), "found the field 'more'"),
+    ('{"paper": 1, "entries": ' + "[" * 100_000, "no JSON"),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), BAD)
+def test_anything_else_is_one_clear_error(text, words):
+    with pytest.raises(ParseError) as caught:
+        entries(text)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+MALFORMED_ENTRIES = [
+    (3, "found 3, needed an object"),
+    (entry(ask="sigma"), "found ask 'sigma'"),
+    ({"ask": "rdp"}, "found no 'alpha'"),
+    (entry(delta="1e-5"), "found the field 'delta'"),
+    (entry(alpha=None), "found alpha None, needed text"),
+    (entry(printed=float("nan")), "found printed nan, needed text"),
+    (entry("about 1"), "needed a number such as 1.26"),
+    (entry("-1"), "needed a number such as 1.26"),
+    (entry("."), "needed a number such as 1.26"),
+    (entry(""), "needed a number such as 1.26"),
+    (entry("e5"), "needed a number such as 1.26"),
+    (entry("1e99999"), "needed a number such as 1.26"),
+    (entry(direction="up"), "found direction 'up'"),
+    (entry(conversion="classic"), "which only epsilon and delta take"),
+    (entry(by=["MIR17-T2", 3]), "found by"),
+    (entry(ask=[]), "found ask []"),
+    (entry(ask=None), "found ask None"),
+    (entry(source=7), "found source 7, needed text"),
+    (entry(source="\x1b[2J"), "needed text"),
+    (entry(comment="\ud800"), "needed text"),
+    (entry(alpha="1" * 100_000), "LimitError"),
+    ([entry()], "needed an object"),
+]
+
+
+@pytest.mark.parametrize(("broken", "words"), MALFORMED_ENTRIES)
+def test_a_malformed_entry_is_named_and_the_others_are_judged(broken, words):
+    first, middle, last = check(file(entry(), broken, entry("0.3")))
+    assert (first.verdict, middle.verdict, last.verdict) == (TRUE, MALFORMED, LOOSE)
+    assert (middle.place, words in middle.reason) == (2, True)
+
+
+def test_a_printed_number_of_any_size_is_judged():
+    (found,) = check(file(entry("9e999")))
+    assert (found.verdict, found.reason) == (
+        LOOSE,
+        'it is a valid guarantee, but 1e+999 is proved; as a number of direction "at most" it is '
+        "true",
+    )
+    (found,) = check(file(entry("1e-999")))
+    assert found.reason == "the value is 0.16 above the printed number"
+
+
+UNASKABLE = [
+    ({"expression": "__import__('os')"}, "ParseError: column 1"),
+    ({"expression": "Gaussian(-1)"}, "DomainError"),
+    ({"expression": "PoissonSubsample(Gaussian(1), 1/2)", "by": "ZW19-T5"}, "OrderError"),
+]
+
+
+@pytest.mark.parametrize(("fields", "error"), UNASKABLE)
+def test_an_entry_that_cannot_be_asked_is_named(fields, error):
+    first, second = check(file(entry(), entry(alpha="5/2", **fields)))
+    assert (first.verdict, second.verdict) == (TRUE, MALFORMED)
+    assert (second.place, second.source) == (2, "here")
+    assert second.reason.startswith(error)
+
+
+def test_a_file_too_long_is_refused():
+    with pytest.raises(LimitError), limits(text_bytes=10):
+        entries(file(entry()))
+
+
+def test_printed_numbers_keep_their_digits():
+    assert printed_number("1.20") == (Fraction(6, 5), Fraction(1, 100))
+    assert printed_number(".04") == (Fraction(1, 25), Fraction(1, 100))
+    assert printed_number("12e2") == (Fraction(1200), Fraction(100))
+    assert printed_number("3.0e-8") == (Fraction(3, 10**8), Fraction(1, 10**9))
+
+
+# --- the command
+
+
+def run(tmp_path, text, *options):
+    path = tmp_path / "paper.json"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return CliRunner(env={"COLUMNS": "200"}).invoke(main, ["check", str(path), *options])
+
+
+def test_the_exit_status_tells_true_from_wrong_from_bad_input(tmp_path):
+    assert run(tmp_path, file(entry())).exit_code == 0
+    assert run(tmp_path, file(entry(), entry("0.1"))).exit_code == 1
+    assert run(tmp_path, file(entry(), entry("0.3"))).exit_code == 0  # true but loose
+    for text in (file(), b"\xff\xfe", "{"):
+        answer = run(tmp_path, text)
+        assert answer.exit_code == 2
+        assert answer.stderr.count("\n") == 1
+    mixed = run(tmp_path, file(entry(), entry("0.3"), entry(ask=[])))
+    assert mixed.exit_code == 2
+    assert "1 of 3 numbers are true as printed" in mixed.output
+    assert "found ask []" in mixed.output
+    assert CliRunner().invoke(main, ["check", str(tmp_path / "none.json")]).exit_code == 2
+
+
+def test_numbers_of_json_are_read_digit_by_digit():
+    """As text: 0.160 prints three digits, and a float of 0.1 would be another number."""
+    text = file(entry("PRINTED", alpha=8, by=["MIR17-T2"])).replace('"PRINTED"', "0.160")
+    (first,) = entries(text)
+    assert (first.given, first.printed, first.by) == ("8", "0.160", ("MIR17-T2",))
+    asked = {"expression": "Gaussian(5)", "ask": "epsilon", "delta": 1e-5, "orders": [8, 16]}
+    (found,) = check(file(asked | {"printed": 0.83, "source": "", "conversion": "improved"}))
+    (same,) = check(file({**asked, "delta": "1e-05", "orders": ["8", "16"], "printed": "0.83",
+                          "source": "", "conversion": "improved"}))  # fmt: skip
+    assert (found.verdict, found.value) == (same.verdict, same.value)
+
+
+LINES = """EXPR,delta,printed
+PureDP(1),0,1.0
+"Laplace(2, sensitivity=1)", 0, 0.5
+
+Laplace(2, sensitivity=1) + PureDP(1/3),0,0.834
+PureDP(2/3),0,0.7
+PureDP(2/3),0,0.66
+PureDP(1),0
+PureDP(1),0,about 1
+"""
+
+
+def test_a_file_of_lines_is_checked_line_by_line(tmp_path):
+    """The commas of an expression need no quotes; a line that is none is named, and the others are
+    judged."""
+    found = list(check(LINES, "csv"))
+    assert [one.verdict for one in found] == [
+        TRUE, TRUE, TRUE, TRUE, ROUNDED, MALFORMED, MALFORMED,
+    ]  # fmt: skip
+    assert found[2].entry.source == "line 5"
+    path = tmp_path / "mine.CSV"
+    for kept, status in ((range(5), 0), (range(7), 1), (range(9), 2)):
+        path.write_text("\n".join(LINES.splitlines()[n] for n in kept), encoding="utf-8")
+        shown = CliRunner(env={"COLUMNS": "200"}).invoke(main, ["check", str(path)])
+        assert shown.exit_code == status, shown.output
+    assert "line 7" in shown.output
+    for empty in ("", "\n\n", "EXPR,delta,printed\n"):
+        with pytest.raises(ParseError, match="needed at least one"):
+            entries(empty, "csv")
+
+
+def test_no_more_of_a_file_is_read_than_is_allowed(monkeypatch):
+    monkeypatch.setattr(Path, "read_text", None)
+    for path in filter(os.path.exists, ("/dev/zero", "/dev/full")):
+        answer = CliRunner().invoke(main, ["check", path])
+        assert (answer.exit_code, "LimitError" in answer.output) == (2, True)
+
+
+def test_the_table_and_the_json_say_the_same(tmp_path):
+    text = file(entry(), entry("0.1"), entry("0.3"))
+    table = run(tmp_path, text).output
+    assert "rounded to the unsafe side" in table
+    assert "1 of 3 numbers are true as printed" in table
+    document = json.loads(run(tmp_path, text, "--json").output)
+    assert [one["verdict"] for one in document] == [
+        "true",
+        "rounded to the unsafe side",
+        "true but loose",
+    ]
+    assert all(Fraction(one["value"]["lower"]) <= Fraction(4, 25) for one in document)
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (["3516*PoissonSubsample(Gaussian(1.1), 256/60000)", "--delta", "1e-5", "1.14"], 0),
+        (["3516*PoissonSubsample(Gaussian(1.1), 256/60000)", "--delta", "1e-5", "1.13"], 1),
+        (["3516*PoissonSubsample(Gaussian(1.1), 256/60000)", "--delta", "1e-5", "1.15"], 0),
+        (["Gaussian(5)", "--alpha", "8", "0.16"], 0),
+        (["Gaussian(5)", "--alpha", "8", "0.17"], 0),
+        (["Laplace(2)", "--epsilon", "1/2", "0"], 0),
+        (["Gaussian(5)", "0.17"], 2),
+        (["Gaussian(5)", "--alpha", "8", "x"], 2),
+        (["Gaussian(sigma)", "--alpha", "8", "1"], 2),
+    ],
+)
+def test_one_number_is_checked_without_a_file(words, status):
+    *question, printed = words
+    answer = CliRunner().invoke(main, ["check", *question, "--prints", printed])
+    assert answer.exit_code == status, answer.output
+
+
+def test_a_question_without_its_number_is_refused():
+    refused = CliRunner().invoke(main, ["check", "Gaussian(5)", "--delta", "1e-5"])
+    assert refused.exit_code == 2
+    assert "needed the number printed" in refused.output
+
+
+def test_the_file_in_the_documentation_is_read_and_each_number_in_it_is_true(tmp_path):
+    text = Path("docs/papers.md").read_text()
+    (block,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+    file = tmp_path / "mine.json"
+    file.write_text(block)
+    result = CliRunner().invoke(main, ["check", str(file)])
+    assert result.exit_code == 0, result.output
+    assert "3 of 3 numbers are true as printed\n" in result.output
+
+
+def test_one_number_has_one_verdict():
+    words = ["check", "Gaussian(5)", "--delta", "1e-5", "--prints"]
+    for printed, verdict in (("2.0", "true but loose"), ("0.73", "true"), ("0.5", "wrong")):
+        shown = CliRunner().invoke(main, [*words, printed]).output
+        assert f"{printed} is {verdict}\n" in shown
+        assert "true as printed\n" not in shown
+
+
+@pytest.mark.parametrize(
+    "option", [["--direction", "nearest"], ["--conversion", "classic"], ["--by", "ZW19-T5"]]
+)
+def test_an_option_of_one_number_is_refused_with_a_file(option):
+    result = CliRunner().invoke(main, ["check", "examples/papers.json", *option])
+    assert result.exit_code == 2
+    assert f"found {option[0]} and no --prints" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("expr", "exact"),
+    [
+        ("DiscreteGaussian(10)", "0.01"),
+        ("Gaussian(5)", "0.04"),
+        ("3*DiscreteGaussian(10) + Gaussian(5)", "0.07"),
+        ("Scale(DiscreteGaussian(2), 3)", "0.75"),
+    ],
+)
+def test_an_exact_value_is_shown_exact_whatever_is_printed(expr, exact):
+    for printed in (exact, f"{exact}0", "0.9", "0.001"):
+        (found,) = check(file(entry(printed, expression=expr, alpha="2")))
+        assert found.value.rounded(6) == exact
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"orders": [2, []]}, 'found orders [2, []], needed "integer" or a list of text, such as'),
+        ({"by": 3}, "needed a theorem or a list of theorems as text"),
+        ({"ask": "eps"}, "did you mean epsilon?"),
+        ({"direction": "up"}, "did you mean upper?"),
+        ({"direction": "nearst"}, "did you mean nearest?"),
+        ({"sorce": "Table 1"}, "did you mean source?"),
+        ({"conversation": "classic"}, "did you mean conversion?"),
+    ],
+)
+def test_a_misspelt_entry_is_told_what_was_meant(wrong, told):
+    asked = {"ask": "epsilon", "delta": "1e-5", "expression": "Gaussian(5)", "printed": "1"}
+    source = {} if "sorce" in wrong else {"source": "here"}
+    (found,) = check(file(asked | source | wrong))
+    assert found.verdict is MALFORMED
+    assert told in found.reason
+
+
+def test_a_warning_names_its_entry():
+    asked = {"ask": "epsilon", "delta": "1e-5", "expression": "Gaussian(5)", "printed": "1"}
+    second = asked | {"orders": ["2", "4"], "source": "Table 2"}
+    with pytest.warns(OrderGridWarning, match=r"^entry 2 Table 2: the best order, 4, is at"):
+        assert len(list(check(file(entry(), second)))) == 2

@@ -1,0 +1,382 @@
+"""Theorems with conditions, S22-POISSON, what is no theorem, and the theorem table."""
+
+import json
+import pkgutil
+from fractions import Fraction
+from pathlib import Path
+
+import mpmath
+import numpy as np
+import pytest
+import sympy
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from symacct import (
+    TCDP,
+    ZCDP,
+    AssumptionError,
+    Curve,
+    DomainError,
+    Gaussian,
+    Kind,
+    Laplace,
+    OrderError,
+    PoissonSubsample,
+    RandomizedResponse,
+    SoundnessError,
+    SubsampleWithoutReplacement,
+    catalogue,
+    symbols,
+    theorem,
+    theorems,
+)
+from symacct.baselines.ways import RARE
+from symacct.cli import main
+from symacct.explore.comparison import compare
+from symacct.export.formula import formula
+from symacct.kernel import theorem_registry
+from symacct.kernel.arithmetic import BALL
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.claims import ADD_REMOVE, INTEGER_ORDERS, Proof, Source
+from symacct.kernel.conversion import named as named_conversion
+from symacct.kernel.theorem_registry import always
+from symacct.profile import proofs
+from symacct.theory.amplification.s22 import pointwise_gap
+from tests import independent
+from tests.support import MP, holds
+
+POISSON = PoissonSubsample(Gaussian(5), "1/1000")
+FIXED = SubsampleWithoutReplacement(Gaussian(5), "1/1000")
+CONDITIONED = [
+    (POISSON, "MTZ19-T11", 8),
+    (POISSON, "ACG16-L3", 8),
+    (POISSON, "S22-POISSON", 8),
+    (FIXED, "BDRS18-T11", 8),
+    (FIXED, "BLOG-C26", 8),
+    (SubsampleWithoutReplacement(Laplace(2), "1/1000"), "WBK19-PURE", 8),
+]
+
+
+def eps_of(node):
+    return lambda order: independent.rdp(MP, node.mechanism, order)
+
+
+# --- values
+
+
+@pytest.mark.parametrize(("node", "name", "alpha"), CONDITIONED)
+def test_each_is_its_printed_formula_in_every_arithmetic(node, name, alpha):
+    value = independent.BOUNDS[name](MP, eps_of(node), alpha, node)
+    for engine, digits in (("ball", 40), ("mpmath", 30), ("float64", 12)):
+        answer = node.rdp(alpha, digits=min(digits, 40), by=name, engine=engine)
+        assert abs(MP.make_mpf(answer.upper._mpf_) - value) <= abs(value) / MP.mpf(10) ** (
+            digits - 3
+        )
+    assert holds(node.rdp(alpha, digits=40, by=name), value, 40)
+
+
+@pytest.mark.parametrize("name", ["MTZ19-T11", "ACG16-L3", "S22-POISSON", "BDRS18-T11", "BLOG-C26"])
+def test_the_formula_at_symbols_agrees_with_the_value(name):
+    sigma, gamma = sympy.symbols("sigma gamma", positive=True)
+    numeric = POISSON if name in ("MTZ19-T11", "ACG16-L3", "S22-POISSON") else FIXED
+    node = type(numeric)(Gaussian(sigma), gamma)
+    written = formula(node, by=name)
+    assert {sigma, gamma, symbols.alpha} <= written.free_symbols
+    at = {sigma: 5, gamma: sympy.Rational(1, 1000), symbols.alpha: 7}
+    value = written.subs(at).doit().evalf(40)
+    assert abs(value / sympy.Float(str(numeric.rdp(7, digits=25, by=name)), 40) - 1) < 1e-20
+
+
+def test_abadi_and_mironov_hold_above_the_exact_value_and_zhu_wang_is_the_tightest():
+    for alpha in (2, 5, 20):
+        exact = POISSON.rdp(alpha)
+        for name in ("MTZ19-T11", "ACG16-L3", "S22-POISSON"):
+            assert POISSON.rdp(alpha, by=name).upper >= exact.lower
+
+
+# --- conditions
+
+REFUSALS = [
+    (PoissonSubsample(Gaussian(5), "1/4"), "MTZ19-T11", 3, AssumptionError, "q <= 1/5"),
+    (PoissonSubsample(Gaussian(3), "1/100"), "MTZ19-T11", 3, AssumptionError, "σ/Δ >= 4"),
+    (PoissonSubsample(Gaussian(6, 2), "1/100"), "MTZ19-T11", 3, AssumptionError, "σ/Δ >= 4"),
+    (PoissonSubsample(Laplace(5), "1/100"), "MTZ19-T11", 3, AssumptionError, "Gaussian"),
+    (POISSON, "MTZ19-T11", 800, OrderError, "σ²L/2"),
+    (POISSON, "MTZ19-T11", "inf", OrderError, "inf"),
+    (PoissonSubsample(Gaussian(5), "1/5"), "MTZ19-T11", 10, OrderError, "log"),
+    (PoissonSubsample(Gaussian(5), "1/80"), "ACG16-L3", 3, AssumptionError, "q < Δ/"),
+    (PoissonSubsample(Gaussian("9/10"), "1/80"), "ACG16-L3", 3, AssumptionError, "σ/Δ >= 1"),
+    (POISSON, "ACG16-L3", 200, OrderError, "log"),
+    (POISSON, "ACG16-L3", "5/2", OrderError, "integer"),
+    (
+        SubsampleWithoutReplacement(Gaussian(5), "1/5"),
+        "BDRS18-T11",
+        3,
+        AssumptionError,
+        "s <= 1/10",
+    ),
+    (
+        SubsampleWithoutReplacement(Gaussian(2), "1/20"),
+        "BDRS18-T11",
+        3,
+        AssumptionError,
+        "ρ <= 1/10",
+    ),
+    (
+        SubsampleWithoutReplacement(ZCDP("1/10"), "1/10"),
+        "BDRS18-T11",
+        3,
+        None,
+        "",
+    ),
+    (
+        SubsampleWithoutReplacement(TCDP("1/50", 30), "1/20"),
+        "BDRS18-T11",
+        3,
+        AssumptionError,
+        "ω >=",
+    ),
+    (SubsampleWithoutReplacement(Laplace(5), "1/20"), "BDRS18-T11", 3, AssumptionError, "TCDP"),
+    (FIXED, "BDRS18-T11", 87, OrderError, "log"),
+]
+
+
+@pytest.mark.parametrize(("node", "name", "alpha", "error", "says"), REFUSALS)
+def test_outside_its_conditions_a_theorem_names_the_one_that_fails(node, name, alpha, error, says):
+    if error is None:
+        assert node.rdp(alpha, by=name).upper > 0
+        return
+    with pytest.raises(error, match=None) as caught:
+        node.rdp(alpha, by=name)
+    assert says in str(caught.value)
+    assert name in str(caught.value)
+
+
+def test_a_value_remembered_inside_the_conditions_does_not_open_the_outside():
+    assert POISSON.rdp(8, by="MTZ19-T11").upper > 0
+    with pytest.raises(OrderError):
+        POISSON.rdp(900, by="MTZ19-T11")
+    with pytest.raises(OrderError):
+        POISSON.rdp(np.array([3.0, 900.0]), by="MTZ19-T11", engine="float64")
+
+
+def test_conditions_at_their_edge():
+    # α < log(1/s)/(4ρ) = log(1000)/0.08 = 86.3…
+    assert FIXED.rdp(86, by="BDRS18-T11").upper == FIXED.rdp(86, by="BDRS18-T11").upper
+    # λ <= σ² log(1/(qσ)) = 25 log 200 = 132.45…
+    assert POISSON.rdp(133, by="ACG16-L3").upper > 0
+    with pytest.raises(OrderError):
+        POISSON.rdp(134, by="ACG16-L3")
+
+
+def test_a_search_with_a_pinned_theorem_stays_where_it_says_something():
+    steps = 1000 * POISSON
+    for name, least in (("ACG16-L3", 2), ("S22-POISSON", 2), ("ZW19-T5", 2), ("MTZ19-T11", 1)):
+        found = steps.epsilon("1e-5", digits=10, by=name)
+        assert found.alpha > least
+        assert not found.optimal
+        assert found.epsilon.upper >= steps.epsilon("1e-5", digits=10).epsilon.lower
+
+
+def test_rate_0_costs_nothing():
+    for name, kind in (("MTZ19-T11", PoissonSubsample), ("ACG16-L3", PoissonSubsample)):
+        assert kind(Gaussian(5), 0).rdp(3, by=name).upper == 0
+    assert SubsampleWithoutReplacement(Gaussian(5), 0).rdp(3, by="BDRS18-T11").upper == 0
+
+
+# --- S22-POISSON: the proof's steps on numbers, and the claim on random pairs
+
+unit = st.fractions(Fraction(1, 1000), Fraction(999, 1000), max_denominator=1000)
+
+
+@given(st.fractions(2, 60, max_denominator=7), unit, st.fractions(Fraction(1, 10**6), 10**4))
+def test_the_pointwise_inequality_of_the_proof(alpha, gamma, ratio):
+    with precision(400):
+        gap = pointwise_gap(BALL, alpha, BALL.number(gamma), BALL.number(ratio))
+        assert gap > 0 or gap.contains(0)
+
+
+@given(st.integers(2, 12), unit, st.lists(st.integers(1, 10**6), min_size=6, max_size=6))
+def test_no_three_point_pair_exceeds_the_bound_in_any_direction(alpha, gamma, weights):
+    p = [Fraction(w, sum(weights[:3])) for w in weights[:3]]
+    q = [Fraction(w, sum(weights[3:])) for w in weights[3:]]
+    moment = {
+        l: max(
+            sum(x**l / y ** (l - 1) for x, y in zip(p, q, strict=True)),
+            sum(y**l / x ** (l - 1) for x, y in zip(p, q, strict=True)),
+        )
+        for l in range(2, alpha + 1)
+    }
+    bound = (1 - gamma) ** (alpha - 1) * (alpha * gamma - gamma + 1)
+    for l, value in moment.items():
+        bound += sympy.binomial(alpha, l) * (1 - gamma) ** (alpha - l) * gamma**l * value
+    for one, other in ((p, q), (q, p)):
+        mixed = [(1 - gamma) * y + gamma * x for x, y in zip(one, other, strict=True)]
+        assert sum(m**alpha / y ** (alpha - 1) for m, y in zip(mixed, other, strict=True)) <= bound
+        assert sum(y**alpha / m ** (alpha - 1) for m, y in zip(mixed, other, strict=True)) <= bound
+
+
+def test_it_speaks_of_curves_that_theorem_8_says_nothing_about():
+    node = PoissonSubsample(Curve("alpha/50", kind="upper", adjacency="add_remove"), "1/100")
+    with pytest.raises(AssumptionError):
+        node.rdp(8, by="ZW19-T8")
+    answer = node.rdp(8, by="S22-POISSON")
+    assert answer.claim.kind is Kind.UPPER
+    assert answer.upper < node.rdp(8, by="ZW19-T5").lower
+
+
+# --- what is no theorem
+
+
+def test_what_is_not_proved_is_a_number_and_never_certified_nor_a_guarantee():
+    answer = FIXED.rdp(8, by="BLOG-C26")
+    assert not answer.certified
+    assert not answer.claim.certified
+    assert not (3 * FIXED).rdp(8, by="BLOG-C26").certified
+    for ask in (FIXED.epsilon, (3 * FIXED).epsilon, FIXED.delta):
+        with pytest.raises(SoundnessError, match="refuted"):
+            ask("1/100", by="BLOG-C26")
+    (row,) = [row for row in compare(FIXED, 8) if row.name == "BLOG-C26"]
+    assert not row.values[0].certified
+
+
+def test_what_is_not_proved_cannot_be_registered_as_a_default():
+    statement = {
+        "operation": PoissonSubsample,
+        "kind": Kind.UPPER,
+        "source": Source("user", ""),
+        "orders": INTEGER_ORDERS,
+        "adjacency": ADD_REMOVE,
+        "applies": always,
+        "monotone": True,
+    }
+    with pytest.raises(SoundnessError, match="default"):
+        theorem("X-1", status="conjecture", default=True, **statement)(lambda *_: 0)
+    with pytest.raises(DomainError, match="status"):
+        theorem("X-2", status="hoped", default=False, **statement)(lambda *_: 0)
+    assert not {"X-1", "X-2"} & {t.name for t in theorems()}
+
+
+def test_the_blogs_conjecture_1_is_refuted_by_its_witness():
+    one, other = (Fraction(9, 10), Fraction(1, 10)), (Fraction(1, 10), Fraction(9, 10))
+
+    def moment(p, q):
+        return sum(x**3 / y**2 for x, y in zip(p, q, strict=True))
+
+    def mean(a, b):
+        return tuple((x + y) / 2 for x, y in zip(a, b, strict=True))
+
+    for p, q, mu, nu in ((one, other, one, other), (one, other, other, one)):
+        assert moment(p, q) <= moment(mu, nu)
+    assert mean(one, other) == mean(other, one)
+    assert moment(mean(one, one), mean(other, other)) > 1
+
+
+def test_claim_26_is_exceeded_by_three_normal_laws_in_the_plane():
+    """D₂ of the mixtures from below: E[(P−Q)²/q] >= E_R[((P−Q)/R)²]²/E_R[((P−Q)/R)² q/R]."""
+    for sigma in (Fraction(2, 3), 1, 5):
+        gamma = Fraction(1, 10**6)
+        g, x = independent.number(MP, gamma), MP.exp(1 / (2 * independent.number(MP, sigma) ** 2))
+        # The means are at mutual distance 1 from each other: inner products 1/2 about R's.
+        spread, skew = 2 * x**2 - 2 * x, x**6 - x**4
+        truth = MP.log1p(g**2 * spread**2 / ((1 - g) * spread + g * skew))
+        claim = SubsampleWithoutReplacement(Gaussian(sigma), gamma).rdp(2, by="BLOG-C26")
+        assert independent.fraction(claim.upper) < independent.fraction(truth)
+
+
+#: What gives a number that is of no theorem for by=, by its code.
+PROOFS = {proof.code: proof for proof in (RARE, *vars(proofs).values()) if isinstance(proof, Proof)}
+
+# --- the table
+
+
+def resolve(call):
+    """What a row names: a Theorem, a Conversion, a Proof of a profile, a function or a class."""
+    if call.startswith("conversion:"):
+        return named_conversion(call.partition(":")[2])
+    if call in PROOFS:
+        return PROOFS[call]
+    if "." not in call:
+        return theorem_registry.named(call)
+    return pkgutil.resolve_name(call)
+
+
+@pytest.mark.parametrize("row", catalogue.rows(), ids=lambda row: f"{row.source}:{row.call}")
+def test_every_row_names_what_exists_or_says_why_not(row):
+    assert row.says
+    assert row.status in ("proved", "conjecture", "approximation", "refuted")
+    if row.call:
+        assert resolve(row.call) is not None
+    else:
+        assert row.why
+
+
+def test_every_registered_theorem_is_in_the_table():
+    assert {t.name for t in theorems()} <= {row.call for row in catalogue.rows()}
+
+
+def test_every_numbered_result_is_in_the_table():
+    places = {row.source for row in catalogue.rows()}
+    expected = {
+        "ZW19": "Theorem 5,Theorem 6,Theorem 8,Theorem 11,Theorem 20,Theorem 17,Theorem 18,Lemma 4,"
+        "Lemma 9,Lemma 13,Lemma 14,Lemma 15,Lemma 16,Proposition 10,Remark 7,Remark 19,footnote 2",
+        "WBK19": "Theorem 9,Corollary 10,Proposition 11,Lemma 3,Lemma 5,Lemma 6,Lemmas 17 and 22,"
+        "Lemma 18,Lemma 19,Lemma 30,Proposition 16,Theorem 12,Theorem 13,Theorem 27,Example 28,"
+        "Example 29,Proposition 34,Proposition 35,Proposition 38,Remark 8,Remark 39,Appendix G,"
+        "Appendix I,Lemma 31,Lemma 31",
+        "MTZ19": "Theorem 4,Theorem 5,Theorem 11,Corollary 7,Lemma 8,Lemma 9,Lemma 10,"
+        "Definition 12",
+        "BLOG": ",".join(f"Claim {n}" for n in range(20, 29)) + ",Conjecture 1",
+    }
+    for key, wanted in expected.items():
+        for place in wanted.split(","):
+            assert any(s == f"{key}, {place}" or s.startswith(f"{key}, {place},") for s in places)
+
+
+def test_the_document_holds_the_table_as_it_is(tmp_path):
+    document = Path(__file__).parents[2] / "docs" / "theorems.md"
+    copy = tmp_path / "theorems.md"
+    copy.write_text(document.read_text())
+    catalogue.write(copy)
+    assert copy.read_text() == document.read_text(), (
+        "run symacct.catalogue.write on docs/theorems.md"
+    )
+
+
+def test_the_command_prints_it():
+    shown = CliRunner().invoke(main, ["theorems"])
+    assert shown.exit_code == 0
+    assert "S22-POISSON" in shown.output
+    listed = json.loads(CliRunner().invoke(main, ["theorems", "--json"]).output)
+    assert len(listed) == len(catalogue.rows())
+    assert {row["status"] for row in listed} >= {"proved", "conjecture", "refuted"}
+
+
+def test_the_pure_remark_is_above_theorem_9_and_infinite_without_a_pure_bound():
+    for mechanism in (Laplace(2), RandomizedResponse("3/5")):
+        node = SubsampleWithoutReplacement(mechanism, "1/100")
+        assert node.rdp(9, by="WBK19-PURE").upper >= node.rdp(9, by="WBK19-T9").lower
+    assert FIXED.rdp(4, by="WBK19-PURE").upper == mpmath.inf
+
+
+IRRATIONAL = [
+    ("MTZ19-T11", PoissonSubsample(Gaussian(sympy.sqrt(2)), "1/100"), r"σ/Δ >= 4"),
+    ("MTZ19-T11", PoissonSubsample(Gaussian(5), sympy.sqrt(2) / 4), "q <= 1/5"),
+    ("ACG16-L3", PoissonSubsample(Gaussian(sympy.sqrt(2) / 2), "1/100"), r"σ/Δ >= 1"),
+    ("BDRS18-T11", SubsampleWithoutReplacement(ZCDP(sympy.sqrt(2)), "1/100"), "ρ <= 1/10"),
+]
+
+
+@pytest.mark.parametrize(("name", "node", "condition"), IRRATIONAL)
+def test_conditions_are_asked_of_irrational_constants_too(name, node, condition):
+    with pytest.raises(AssumptionError, match=condition):
+        node.rdp(3, by=name)
+
+
+def test_a_condition_on_the_order_is_asked_of_irrational_constants_too():
+    node = PoissonSubsample(Gaussian(sympy.sqrt(26)), "1/100")
+    assert float(node.rdp(3, by="MTZ19-T11")) == pytest.approx(2 * 1e-4 * 3 / 26)
+    with pytest.raises(OrderError, match="MTZ19-T11 needs α"):
+        node.rdp(10**4, by="MTZ19-T11")
