@@ -36,7 +36,8 @@ MIXTURE = "tests/kernel/sums/test_mixture.py tests/kernel/sums/test_exponentials
 #: The tests that concern a module; of the names that begin its path the longest counts.
 CONCERNED = {
     "": "tests",
-    "kernel/claims.py": "tests/kernel/test_claims.py tests/kernel/test_user_theorem.py",
+    "kernel/claims.py": "tests/kernel/test_claims.py tests/kernel/test_user_theorem.py "
+    "tests/kernel/test_directions.py",
     "theory/conversion/": "tests/theory/test_conversions.py tests/kernel/test_search.py",
     "baselines/exponential_runs.py": "tests/baselines/test_exponential_runs.py",
     "baselines/shuffled_renyi.py": "tests/baselines/test_shuffle.py",
