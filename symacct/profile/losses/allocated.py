@@ -148,10 +148,14 @@ class AllocatedGaussian(AllocationLoss):
                 )
             return alone
         log_delta, before = self._log_about(about, reverse), -math.inf
+        needed = wanted
         for _ in range(_ATTEMPTS):
-            value = self._by_a_contour(y, reverse, log_delta, wanted)
-            if value.rel_accuracy_bits() >= wanted or not accuracy(value) > before:
+            value = self._by_a_contour(y, reverse, log_delta, needed)
+            found = value.rel_accuracy_bits()
+            if found >= wanted or (found > 0 and not accuracy(value) > before):
                 break
+            if not accuracy(value) > before:
+                needed *= 2  # what tells no digit is asked for more of them
             before = accuracy(value)
             log_delta = min(log_delta, _log_size(value)) - _SPARE
         return value
