@@ -120,7 +120,7 @@ ELSEWHERE = {
 
 
 #: Modules whose remainders and ends are seen in tests/profile/test_bounds_of_balls.py and in
-#: those of whole sums and profiles, as CONTRIBUTING.md records; three of their ends only steer.
+#: those of whole sums and profiles, as docs/evidence.md records; three of their ends only steer.
 HELD = {
     "kernel.sums": {
         "balls:balls and integrals", "binomial_sums:lines about the curve",

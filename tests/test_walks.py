@@ -1,4 +1,4 @@
-"""Each addition that CONTRIBUTING speaks of, made from outside the package, and what follows."""
+"""Each addition that docs/additions.md shows, made from outside the package, and what follows."""
 
 from fractions import Fraction
 

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from symacct.kernel import deadline, theorem_registry
-from symacct.kernel import theorem_registry as theorem_choice
 from symacct.kernel.answer import Enclosure
 from symacct.kernel.arguments import By
 from symacct.kernel.arithmetic import Arithmetic, BallArithmetic, MpmathArithmetic, Number
@@ -407,13 +406,15 @@ class OperationCurve(NodeCurve):
 
     def theorems(self, alpha: Order) -> list[Theorem]:
         """The theorems whose best value is the answer at α."""
-        key = theorem_choice.order_class(alpha)
+        key = theorem_registry.order_class(alpha)
         if key not in self._theorems:
             if among := theorem_registry.named_about(self.evaluation.by, self.node):
-                found = theorem_choice.pinned(among, self.node, alpha)
+                found = theorem_registry.pinned(among, self.node, alpha)
             else:
                 bounding = (
-                    theorem_choice.stating if self.evaluation.states else theorem_choice.bounding
+                    theorem_registry.stating
+                    if self.evaluation.states
+                    else theorem_registry.bounding
                 )
                 found = bounding(self.node, alpha, self.evaluation.goal)
             self._theorems[key] = found
@@ -572,7 +573,7 @@ class OperationCurve(NodeCurve):
 
     def _claim_key(self, alpha: Order) -> Key:
         """All that a claim depends on where it does not depend on values."""
-        return theorem_choice.order_class(alpha), self._is_hull(alpha), self.evaluation.claimed_by
+        return theorem_registry.order_class(alpha), self._is_hull(alpha), self.evaluation.claimed_by
 
     def _is_hull(self, alpha: Order) -> bool:
         """Are whole orders about this one all that is read?"""
@@ -591,7 +592,7 @@ class OperationCurve(NodeCurve):
         theorems = self.theorems(alpha)
         if not any(theorem.partial for theorem in theorems):
             return self.claim(alpha)
-        return self._claim_by(theorem_choice.answering_always(theorems)[0], alpha)
+        return self._claim_by(theorem_registry.answering_always(theorems)[0], alpha)
 
     def _claim_by(self, theorem: Theorem, alpha: Order) -> Claim:
         premises = [

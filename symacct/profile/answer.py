@@ -24,7 +24,6 @@ from symacct.kernel.node import Node
 from symacct.kernel.sums.balls import ball, within_floats
 from symacct.operations.repeat import RepeatAndSelect
 from symacct.profile import selected
-from symacct.profile import selected as best_of_runs
 from symacct.profile.below import one_run_each, products_below, triangles_below
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.pairs import pair_above, products
@@ -283,8 +282,8 @@ class BestOfRuns(Profile):
 
     def _bounds(self) -> Iterator[tuple[Fraction, Fraction]]:
         """(e^ε, δ) of the best of runs, from δ of one run at some places on either side of 0."""
-        mean = best_of_runs.mean(self.runs)
-        parts = list(best_of_runs.for_all(self.runs, self._delta_of_one))
+        mean = selected.mean(self.runs)
+        parts = list(selected.for_all(self.runs, self._delta_of_one))
         for place in self._places():
             found = self._delta_of_one(place)
             turned = ball(-place).exp() * found - ball(-place).expm1()
@@ -299,7 +298,7 @@ class BestOfRuns(Profile):
         ends = [rational(largest.upper())] if largest.is_finite() else []
         for left in _LEFT:
             with suppress(PrecisionError, LimitError, InfiniteError):
-                share = best_of_runs.share(self.runs, left)
+                share = selected.share(self.runs, left)
                 last = rational(self.one_run.answer(True, share, _FEW_DIGITS)[0].upper())
                 return [*(last * i / _PLACES for i in range(_PLACES + 1)), *ends]
         return [Fraction(0), *ends]
@@ -310,33 +309,31 @@ class BestOfRuns(Profile):
     @_steered
     def answer(self, asks_epsilon: bool, given: Fraction, digits: int) -> ProfileAnswer:
         of, ask = (
-            (best_of_runs.for_delta, self._epsilon_by)
+            (selected.for_delta, self._epsilon_by)
             if asks_epsilon
-            else (best_of_runs.for_epsilon, self._delta_by)
+            else (selected.for_epsilon, self._delta_by)
         )
         with precision(first_bits(digits)):
             parts = of(self.runs, self._delta_of_one, given)
             return min((ask(part, given, digits) for part in parts), key=lambda x: float(x[0]))
 
     def _epsilon_by(
-        self, part: best_of_runs.ShiftedBound, given: Fraction, digits: int
+        self, part: selected.ShiftedBound, given: Fraction, digits: int
     ) -> ProfileAnswer:
         at_0 = self._delta_by(part, Fraction(0), _FEW_DIGITS)
         if at_0.value <= ball(given):
             return at_0._replace(value=arb(0))
-        share = best_of_runs.share(self.runs, given - part.left)
+        share = selected.share(self.runs, given - part.left)
         found = self.one_run.answer(True, share, digits)
         return found._replace(value=found.value + ball(part.shift))
 
-    def _delta_by(
-        self, part: best_of_runs.ShiftedBound, given: Fraction, digits: int
-    ) -> ProfileAnswer:
+    def _delta_by(self, part: selected.ShiftedBound, given: Fraction, digits: int) -> ProfileAnswer:
         left = given - part.shift
         answer = self.one_run.answer(False, abs(left), digits)
         found = answer.value
         if left < 0:  # of the pairs exchanged
             found = ball(left).exp() * found - ball(left).expm1()
-        found = best_of_runs.mean(self.runs) * found + ball(part.left)
+        found = selected.mean(self.runs) * found + ball(part.left)
         return answer._replace(value=found.min(arb(1)))
 
 

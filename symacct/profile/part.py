@@ -26,7 +26,7 @@ Who adds a loss writes one file with one class:
   in floats for a grid of many different losses (`in_floats`);
 - `proof`, where the profile of one run is proved, and `in_latex`, the two laws as they are printed.
 
-`dominating/pairs.py` then says which mechanism has the loss, and tests/profile/test_traits.py sees
+`pairs.py` then says which mechanism has the loss, and tests/profile/test_traits.py sees
 that nobody asks for its class.
 """
 

@@ -1,7 +1,7 @@
 """D(y) and its root for runs in one direction: by the cheapest strategy that can, then the next.
 
-A closed form where there is one; else contours (`fourier/`), or grids of losses
-(`discretized/`), or, beside few outcomes of finite parts, a sum over these.
+A closed form where there is one; else contours (`contours.py`), or grids of losses
+(`grids.py`), or, beside few outcomes of finite parts, a sum over these.
 """
 
 from __future__ import annotations

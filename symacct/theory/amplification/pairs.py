@@ -56,7 +56,7 @@ from symacct.theory.amplification.zw19 import log_sum, sampled_pure
 #
 # E_Q[m^α] − 1 and E_Q[m log m] for m = 1−γ+γP/Q of a known pair, in each arithmetic.
 #
-# Balls have proved formulas of their own (integrals/); mpmath integrates the definition, float64
+# Balls have proved formulas of their own (`analysis/`); mpmath integrates the definition, float64
 # and generated code sum it by one rule, and SymPy writes it down.
 
 _NUMERIC = BallArithmetic | MpmathArithmetic | Float64Arithmetic
