@@ -100,11 +100,17 @@ homes = Homes()
 homes_by_name: dict[str, Homes] = {}
 
 
-def register(conversion: Conversion | WholeProfile) -> None:
-    """Make a conversion known by its name; DomainError for a name that is taken."""
+def state(conversion: Conversion | WholeProfile) -> None:
+    """Put a conversion on the register where its home is imported; DomainError for a taken name."""
     if conversion.name in _conversions:
         raise DomainError(f"conversion {conversion.name}: already registered, needed a new name")
     _conversions[conversion.name] = conversion
+
+
+def register(conversion: Conversion | WholeProfile) -> None:
+    """Make a conversion of one's own known by its name; DomainError for a name that is taken."""
+    conversions()  # the package's own have their names first
+    state(conversion)
 
 
 def forget(name: str) -> None:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from symacct.kernel import limits
 from symacct.kernel.answer import Enclosure, Guarantee, first_bits
 from symacct.kernel.arithmetic.ball import precision
-from symacct.kernel.conversion import Memory, WholeProfile, register
+from symacct.kernel.conversion import Memory, WholeProfile, state
 from symacct.kernel.errors import DomainError, OrderError
 from symacct.kernel.exact import Numeric
 from symacct.kernel.node import Node
@@ -60,4 +60,4 @@ class Exact(WholeProfile):
 
 
 EXACT = Exact(name=NAME, source=SOURCE, status="proved")
-register(EXACT)
+state(EXACT)

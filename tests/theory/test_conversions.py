@@ -1,6 +1,8 @@
 """RDP ⇒ (ε, δ): the optimal conversion of one order, against a search over two-point pairs."""
 
 import functools
+import subprocess
+import sys
 from fractions import Fraction
 
 import pytest
@@ -471,3 +473,24 @@ def test_a_power_of_a_ball_near_1_less_its_tangent_holds_every_power_in_it(p, u,
         shares = [1 + arb(i) / 8 * width.rad() for width in widths]
         q, v = power * shares[0], small * shares[1]
         assert found.contains((q * v.log1p()).expm1() - q * v)
+
+
+def test_a_name_of_the_package_s_own_is_refused_before_any_question():
+    """A conversion of one's own comes after those that open when they are first asked for."""
+    program = """
+from symacct.kernel.conversion import Conversion, named, register
+from symacct import DomainError, Source
+for name in ("improved", "exact"):
+    try:
+        register(Conversion(name=name, source=Source("me", "here"), epsilon=max, log_delta=max,
+                            one_valley=False, status="proved"))
+    except DomainError as error:
+        print(error, named(name).source.key != "me")
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
+    assert ended.stdout.splitlines() == [
+        f"conversion {name}: already registered, needed a new name True"
+        for name in ("improved", "exact")
+    ]

@@ -20,7 +20,7 @@ from flint import arb
 from symacct.kernel import deadline
 from symacct.kernel.arithmetic import BALL, Arithmetic
 from symacct.kernel.arithmetic.ball import precision
-from symacct.kernel.conversion import Conversion, register
+from symacct.kernel.conversion import Conversion, state
 from symacct.kernel.errors import PrecisionError
 from symacct.kernel.memory import cached_property
 from symacct.kernel.sources import ALCKS21
@@ -79,7 +79,7 @@ def log_delta(ctx: Arithmetic, eps: arb, alpha: arb, epsilon: arb) -> arb:
     return _UNKNOWN if found is None else found.min(most)
 
 
-register(
+state(
     Conversion(
         name="optimal",
         source=ALCKS21.at("the exact conversion of one order"),

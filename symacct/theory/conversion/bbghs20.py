@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from symacct.kernel.arithmetic import Arithmetic, Number
-from symacct.kernel.conversion import Conversion, register
+from symacct.kernel.conversion import Conversion, state
 from symacct.kernel.sources import CKS20
 
 
@@ -21,7 +21,7 @@ def log_delta(ctx: Arithmetic, eps: Number, alpha: Number, epsilon: Number) -> N
 
 # (α−1)·ε(δ) and log δ(ε) add λ log λ − (λ+1) log(λ+1) to the CGF's part, whose second derivative
 # 1/λ − 1/(λ+1) is positive, so both stay convex.
-register(
+state(
     Conversion(
         name="improved",
         source=CKS20.at("Proposition 12 (arXiv v4); BBGHS20, Theorem 21"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from symacct.kernel.arithmetic import Arithmetic, Number
-from symacct.kernel.conversion import Conversion, register
+from symacct.kernel.conversion import Conversion, state
 from symacct.kernel.sources import MIR17
 
 
@@ -18,7 +18,7 @@ def log_delta(ctx: Arithmetic, eps: Number, alpha: Number, epsilon: Number) -> N
 
 
 # Both are the CGF's part and something linear in α.
-register(
+state(
     Conversion(
         name="classic",
         source=MIR17.at("Proposition 3"),

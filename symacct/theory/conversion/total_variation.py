@@ -5,7 +5,7 @@ from __future__ import annotations
 from flint import arb
 
 from symacct.kernel.arithmetic import Arithmetic
-from symacct.kernel.conversion import OrderOne, register
+from symacct.kernel.conversion import OrderOne, state
 from symacct.kernel.sources import SYMACCT
 
 _UNKNOWN = arb(0, "inf")
@@ -32,7 +32,7 @@ def _square(eps: arb) -> arb:
     return square
 
 
-register(
+state(
     OrderOne(
         name="total-variation",
         source=SYMACCT.at(
