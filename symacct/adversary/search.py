@@ -16,7 +16,7 @@ from symacct.adversary.schemes.schemes import attacking
 from symacct.kernel.arithmetic import Number
 from symacct.kernel.claims import Kind
 from symacct.kernel.exact import INFINITY, Order
-from symacct.kernel.theorem_registry import Theorem, covers
+from symacct.kernel.theorem_registry import Theorem
 
 _WHOLE = (2, 3, 4, 5, 6, 8, 12)
 _REAL = (1, Fraction(5, 4), Fraction(3, 2), 2, Fraction(5, 2), 3, Fraction(9, 2), 8)
@@ -33,7 +33,7 @@ def tasks(theorem: Theorem, chosen: tuple[Scheme, ...] | None) -> Iterator[Task]
         side = theorem.kind if chosen is not None else scheme.side
         orders = scheme.orders or (_WHOLE if theorem.orders.whole else (*_REAL, INFINITY))
         asked = [
-            Task(theorem, scheme, alpha, side) for alpha in orders if covers(theorem.orders, alpha)
+            Task(theorem, scheme, alpha, side) for alpha in orders if theorem.orders.cover(alpha)
         ]
         if side in sides and asked and asked[0].suitable:
             yield from asked

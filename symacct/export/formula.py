@@ -177,8 +177,8 @@ class NamedCurve(NodeCurve):
     def excesses(self) -> Number:
         return lambda l: self.evaluation.ctx.expm1((l - 1) * self(l))
 
-    def claim(self, alpha: Order) -> Claim:
-        return self.evaluation.body(self.node).claim(alpha)
+    def inferred(self, alpha: Order) -> tuple[Claim, bool]:
+        return self.evaluation.body(self.node).inferred(alpha)
 
 
 class WrittenLeaf(LeafCurve):

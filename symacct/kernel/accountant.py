@@ -709,7 +709,7 @@ class Accountant:
     def _remembered(self, m: Node, asked: Key, answer: Callable[[], Guarantee]) -> Guarantee:
         """The guarantee, found once for all questions of this key and under these limits."""
         with self._asking():
-            key = ("guarantees", limits.current(), theorem_registry.revision())
+            key = ("guarantees", limits.current(), theorem_registry.register.revision)
             answers = self._table(m, key, "answers")
             found: Guarantee | None = answers[asked]
             if found is None:
@@ -764,9 +764,13 @@ def certified_number(
     return from_ball(ball, claim, digits, claim.certified, signed)
 
 
+_default_accountants: dict[str, Accountant] = {}
+
+
 def default_accountant(engine: str = "ball") -> Accountant:
     """The accountant that the questions asked of a node go to, one for each engine."""
-    return _default_accountant(arguments.one_of(engine, "engine", ENGINES))
+    known = _default_accountants.get(arguments.one_of(engine, "engine", ENGINES))
+    return known or _default_accountants.setdefault(engine, Accountant(engine=engine))
 
 
 def asked_of(
@@ -785,11 +789,6 @@ def asked_of(
         return accountant.epsilon(m, delta, **how)
     assert epsilon is not None  # noqa: S101  # one of the two is given
     return accountant.delta(m, epsilon, **how)
-
-
-@functools.cache
-def _default_accountant(engine: str) -> Accountant:
-    return Accountant(engine=engine)
 
 
 def refuse_symbols(m: Node, alpha: Order = 2) -> None:
@@ -827,10 +826,7 @@ class FormulaEvaluation(Evaluation):
     """An evaluation in numbers by the theorems that formulas and code are written by."""
 
     told_apart = ("stating",)
-
-    @property
-    def states(self) -> bool:
-        return True
+    is_of_formulas = True
 
     def with_theorem(self, ctx: Arithmetic, by: By) -> Evaluation:
         return FormulaEvaluation(ctx, self.goal, by, self.memo)

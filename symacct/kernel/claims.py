@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from symacct.kernel.errors import AdjacencyError, DomainError, SoundnessError, echo
-from symacct.kernel.exact import INFINITY, Order
+from symacct.kernel.exact import INFINITY, Order, is_real
 
 # --- claims
 #
@@ -171,11 +171,19 @@ class Orders:
     whole: bool = False
     infinite: bool = True
 
-    def __contains__(self, alpha: int | Fraction | float) -> bool:
-        if alpha == INFINITY:
-            return self.infinite
-        reached = alpha > self.first if self.above else alpha >= self.first
-        return reached and (not self.whole or isinstance(alpha, int))
+    def __contains__(self, alpha: object) -> bool:
+        return self.cover(alpha)
+
+    def cover(self, alpha: Order | np.ndarray) -> bool:
+        """Are all of these orders in the set? A symbol is taken for whole."""
+        if isinstance(alpha, int | Fraction | float):
+            if alpha == INFINITY:
+                return self.infinite
+            reached = alpha > self.first if self.above else alpha >= self.first
+            return reached and (not self.whole or isinstance(alpha, int))
+        if isinstance(alpha, np.ndarray):
+            return all(self.cover(int(a) if a == np.floor(a) < np.inf else a) for a in alpha)
+        return self.first < INFINITY and not (self.whole and is_real(alpha))
 
     def __str__(self) -> str:
         return self.words.replace("$", "").replace("α", "alpha")

@@ -36,7 +36,7 @@ from symacct.kernel.operation import Operation
 from symacct.kernel.parameters import floor_order, larger_order
 from symacct.kernel.sums.binomial_sums import EXPONENTIALS, ExponentialSum, over_run
 from symacct.kernel.sums.local import REACH, LocalProduct
-from symacct.kernel.theorem_registry import Bound, Theorem
+from symacct.kernel.theorem_registry import Theorem
 
 # --- the curve of a node
 #
@@ -157,11 +157,15 @@ class NodeCurve:
 
     def claim(self, alpha: Order) -> Claim:
         """What is claimed of ε(α)."""
+        return self.inferred(alpha)[0]
+
+    def inferred(self, alpha: Order) -> tuple[Claim, bool]:
+        """What is claimed of ε(α), and whether it would be claimed of any other value as well."""
         raise NotImplementedError
 
-    def claim_throughout(self, alpha: Order) -> Claim:
-        """What is claimed of ε at every order of the kind of α."""
-        return self.claim(alpha)
+    def inferred_throughout(self, alpha: Order) -> tuple[Claim, bool]:
+        """Likewise of ε at every order of the kind of α."""
+        return self.inferred(alpha)
 
     def _array(self, alpha: np.ndarray) -> LogNumber:
         """A whole array of orders, group by group: whole, fractional, 1 and ∞ differ in theorem."""
@@ -189,39 +193,48 @@ class LeafCurve(NodeCurve):
                 f"{type(node).__name__}: found a curve of kind {opposite}, needed an exact or "
                 f"{evaluation.goal} one for a bound of kind {evaluation.goal}"
             )
-        self._inner: Callable[[Order], Number] = self._start
 
     def compute(self, alpha: Order) -> Number:
-        stated = self._stated(alpha)
+        """ε(α) by the formula; an error that is none of ours is one of the formula."""
+        if isinstance(alpha, int | float) and alpha in (1, INFINITY):
+            value = self._at_end(alpha)
+        else:
+            try:
+                value = self._formula(alpha)
+            except (TypeError, ValueError) as error:
+                if isinstance(error, SymacctError):
+                    raise
+                raise self._no_number(alpha, error) from error
+            if hasattr(value, "_mpc_"):
+                raise self._no_number(alpha, value)
         if self._sharper is None or alpha == INFINITY:
-            return stated
+            return value
         try:
-            return self.evaluation.ctx.minimum(stated, self._sharper(alpha))
+            return self.evaluation.ctx.minimum(value, self._sharper(alpha))
         except (LimitError, PrecisionError):
-            return stated
+            return value
+
+    @cached_property
+    def _formula(self) -> Callable[[Order], Number]:
+        """α ↦ ε(α) at 1 < α < ∞; its constants are computed with the first value."""
+        ctx = self.evaluation.ctx
+        function = self.node.within(ctx, self.node.curve(ctx))
+        if self.node.is_of_user:
+            return lambda alpha: _possible(function(alpha), alpha)
+        return function
+
+    def _at_end(self, alpha: Order) -> Number:
+        """ε(1) or ε(∞)."""
+        ctx = self.evaluation.ctx
+        if alpha == INFINITY and self.node.finite_up_to != INFINITY:
+            return ctx.number(INFINITY)
+        value = self.node.at_one(ctx) if alpha == 1 else self.node.at_infinity(ctx)
+        return _possible(value, alpha) if self.node.is_of_user else value
 
     @cached_property
     def _sharper(self) -> Callable[[Order], Number] | None:
         """What has no formula, where none is written."""
         return None if self.evaluation.states else self.node.sharper(self.evaluation.ctx)
-
-    def _stated(self, alpha: Order) -> Number:
-        """ε(α) by the formula; an error that is none of ours is one of the formula."""
-        if isinstance(alpha, int | float) and alpha in (1, INFINITY):
-            ctx = self.evaluation.ctx
-            if alpha == INFINITY and self.node.finite_up_to != INFINITY:
-                return ctx.number(INFINITY)
-            value = self.node.at_one(ctx) if alpha == 1 else self.node.at_infinity(ctx)
-            return _possible(value, alpha) if self.node.is_of_user else value
-        try:
-            value = self._inner(alpha)
-        except (TypeError, ValueError) as error:
-            if isinstance(error, SymacctError):
-                raise
-            raise self._no_number(alpha, error) from error
-        if hasattr(value, "_mpc_"):
-            raise self._no_number(alpha, value)
-        return value
 
     def _no_number(self, alpha: Order, found: object) -> DomainError:
         return DomainError(
@@ -232,19 +245,8 @@ class LeafCurve(NodeCurve):
             ),
         )
 
-    def _start(self, alpha: Order) -> Number:
-        """The first value at an order inside (1, ∞); the constants are computed only then."""
-        ctx = self.evaluation.ctx
-        function = self.node.within(ctx, self.node.curve(ctx))
-        if self.node.is_of_user:
-            # What a user's function gives back is looked at each time.
-            self._inner = lambda alpha: _possible(function(alpha), alpha)
-        else:
-            self._inner = function
-        return self._inner(alpha)
-
-    def claim(self, alpha: Order) -> Claim:
-        return self.node.claim
+    def inferred(self, alpha: Order) -> tuple[Claim, bool]:
+        return self.node.claim, True
 
 
 def _normal(alpha: Order) -> Order:
@@ -307,6 +309,8 @@ class Evaluation:
 
     #: What tells the values of this kind of evaluation from those of the others.
     told_apart: Key = ()
+    #: Is it by the theorems that a formula is written by, in whatever arithmetic?
+    is_of_formulas = False
 
     def __init__(
         self,
@@ -319,21 +323,18 @@ class Evaluation:
         self.goal = goal
         self.by = by
         self.memo = memo or (lambda node, key: Remembered())
-        revision = theorem_registry.revision()
+        #: Is it by theorems that give a value at every order: in formulas, and in float64?
+        self.states = self.is_of_formulas or not isinstance(ctx, NUMBERS)
+        revision = theorem_registry.register.revision
         self.key = CurveKey(type(ctx).__name__, ctx.bits, goal, by, revision, self.told_apart)
         #: All that a claim depends on, beside the node and the kind of order.
         self.claimed_by: Key = goal, by, self.states, self.told_apart, revision
         self._curves: dict[Node, NodeCurve] = {}
         self._default: Evaluation | None = None
 
-    @property
-    def states(self) -> bool:
-        """Is it by theorems that give a value at every order: in formulas, and in float64?"""
-        return not isinstance(self.ctx, NUMBERS)
-
     def curve(self, node: Node) -> NodeCurve:
         """The curve of `node`, its values remembered."""
-        node = theorem_node(node, self.by)
+        node = node.rewritten if self.by is None else theorem_node(node, self.by)
         found: NodeCurve | None = self._curves.get(node)
         if found is None:
             values = self.memo(node, self.key)
@@ -360,12 +361,8 @@ class Evaluation:
         """This evaluation in the arithmetic `ctx`, by the pinned theorem `by`."""
         return Evaluation(ctx, self.goal, by, self.memo)
 
-    def formula(self, theorem: Theorem, node: Node) -> Bound:
-        """By what a theorem is evaluated for a node."""
-        return theorem.bound
-
-    def stated(self, theorem: Theorem) -> Theorem:
-        """The theorem that states what `formula` evaluates."""
+    def in_place_of(self, theorem: Theorem, node: Node) -> Theorem:
+        """The statement that this evaluation reads for a node in the place of a theorem."""
         return theorem
 
     def supports(self, curve: NodeCurve, alpha: Order) -> bool:
@@ -391,7 +388,6 @@ class OperationCurve(NodeCurve):
         self._theorems: dict[str | float, list[Theorem]] = {}
         #: The theorems that answered before any other was asked.
         self._alone: dict[Order, Theorem] = {}
-        self._premises: tuple[NodeCurve, ...] | None = None
         self._bounds: dict[str, Callable[[Order], Number]] = {}
         self._rate = node.sampling_rate
         #: Is it run on all of the data, whose neighbours are those that its curve is read for?
@@ -423,10 +419,10 @@ class OperationCurve(NodeCurve):
     def compute(self, alpha: Order) -> Number:
         if self._takes_all and not self._is_pinned:
             self.theorems(alpha)  # raises where nothing is proved
-            return self.evaluation.curve(self.node.children[0])(alpha)
+            return self._parts[0](alpha)
         theorems = self.theorems(alpha)
         if len(theorems) == 1:
-            return self._value_of(theorems[0], alpha)
+            return self.value_by(theorems[0], alpha)
         found = self._values(alpha)
         if len(found) == 1:
             theorem, value = found[0]
@@ -445,7 +441,7 @@ class OperationCurve(NodeCurve):
         values, error, is_array = [], None, isinstance(alpha, np.ndarray)
         for theorem in self.theorems(alpha):
             try:
-                values.append((theorem, self._value_of(theorem, alpha)))
+                values.append((theorem, self.value_by(theorem, alpha)))
             except (PrecisionError, LimitError, OrderError) as failed:
                 error = error or failed
             else:
@@ -455,21 +451,15 @@ class OperationCurve(NodeCurve):
             raise error
         return values
 
-    def _value_of(self, theorem: Theorem, alpha: Order) -> Number:
-        """The bound of one theorem; over an array ∞ at the orders where it says nothing."""
-        if not (theorem.partial and isinstance(alpha, np.ndarray)):
-            return self.value_by(theorem, alpha)
-
-        def each(one: Order) -> Number:
-            try:
-                return self.value_by(theorem, one)
-            except (PrecisionError, LimitError, OrderError):
-                return self.evaluation.ctx.number(INFINITY)
-
-        return order_by_order(self.evaluation.ctx, each)(alpha)
-
     def value_by(self, theorem: Theorem, alpha: Order) -> Number:
-        """The bound of one theorem at α; at γ = 0 nothing of the record is seen."""
+        """The bound of one theorem at α, or at each order of an array.
+
+        There it is ∞ at the orders where a theorem says nothing that need not.
+        """
+        if theorem.partial and isinstance(alpha, np.ndarray):
+            return order_by_order(self.evaluation.ctx, lambda at: self._or_infinite(theorem, at))(
+                alpha
+            )
         bound = self._bounds.get(theorem.name)
         if bound is None:
             bound = self._bounds[theorem.name] = self._bound(theorem)
@@ -487,12 +477,19 @@ class OperationCurve(NodeCurve):
                 ),
             ) from error
 
-    def _bound(self, theorem: Theorem) -> Callable[[Order], Number]:
-        """α ↦ its bound; no sum over whole orders to α is finite where the mechanism's ε(α) is not.
+    def _or_infinite(self, theorem: Theorem, alpha: Order) -> Number:
+        try:
+            return self.value_by(theorem, alpha)
+        except (PrecisionError, LimitError, OrderError):
+            return self.evaluation.ctx.number(INFINITY)
 
-        The curves that it reads and its parameters are brought into the arithmetic once.
+    def _bound(self, theorem: Theorem) -> Callable[[Order], Number]:
+        """α ↦ its bound; at γ = 0 it is 0, as nothing of the record is seen.
+
+        No sum over whole orders to α is finite where the mechanism's ε(α) is not. The curves that
+        it reads and its parameters are brought into the arithmetic once.
         """
-        ctx, formula = self.evaluation.ctx, self.evaluation.formula(theorem, self.node)
+        ctx, formula = self.evaluation.ctx, self.evaluation.in_place_of(theorem, self.node).bound
         if self._rate == 0:
             return lambda alpha: ctx.number(0)
         read = self._read(theorem)
@@ -503,7 +500,7 @@ class OperationCurve(NodeCurve):
         if self._rate is None or not sums:
             return lambda alpha: formula(ctx, read, alpha, **parameters)
 
-        (mechanism,) = self._below()
+        (mechanism,) = self._parts
 
         def finite(alpha: Order) -> Number:
             if type(alpha) is int and ctx.is_infinite(top := mechanism(alpha)):
@@ -530,13 +527,12 @@ class OperationCurve(NodeCurve):
         """The curve or curves that the theorem reads."""
         if theorem.reads == "itself":
             return self.evaluation.default().curve(self.node)
-        return self._below()[0] if "mechanism" in self.node.fields() else self._below()
+        return self._parts[0] if "mechanism" in self.node.fields() else self._parts
 
-    def _below(self) -> tuple[NodeCurve, ...]:
+    @cached_property
+    def _parts(self) -> tuple[NodeCurve, ...]:
         """The curves of the node's parts."""
-        if self._premises is None:
-            self._premises = tuple(map(self.evaluation.curve, self.node.children))
-        return self._premises
+        return tuple(map(self.evaluation.curve, self.node.children))
 
     def best(self, alpha: Order) -> Theorem:
         """The theorem that gave the value at α."""
@@ -548,64 +544,52 @@ class OperationCurve(NodeCurve):
             return self._alone[alpha]
         return min(self._values(alpha), key=lambda pair: _distance(pair[1], answer))[0]
 
-    def claim(self, alpha: Order) -> Claim:
-        # Where one theorem answers at every node below, the claim does not depend on values.
-        key = self._claim_key(alpha)
+    def inferred(self, alpha: Order) -> tuple[Claim, bool]:
+        """Where one theorem answers at every node below, the claim does not depend on values."""
+        key = theorem_registry.order_class(alpha), self._is_hull(alpha), self.evaluation.claimed_by
         known: dict[object, Claim] = self.node._derived("claims")
-        if key not in known:
-            claim = self._claim_by(self.best(alpha), alpha)
-            if not self._is_settled(alpha):
-                return claim
+        if key in known:
+            return known[key], True
+        claim, is_settled = self._inferred_by(self.best(alpha), alpha)
+        is_settled = is_settled and len(self.theorems(alpha)) == 1
+        if is_settled:
             known[key] = claim
-        return known[key]
+        return claim, is_settled
 
-    def _is_settled(self, alpha: Order) -> bool:
-        """Does one theorem answer here, and at every node that its claim is inferred from?"""
-        if self._claim_key(alpha) in self.node._derived("claims"):
-            return True
+    def inferred_throughout(self, alpha: Order) -> tuple[Claim, bool]:
         theorems = self.theorems(alpha)
-        if len(theorems) > 1:
-            return False
-        return all(
-            not isinstance(curve, OperationCurve) or curve._is_settled(at)
-            for curve, at in self._claimed_of(theorems[0], alpha)
-        )
-
-    def _claim_key(self, alpha: Order) -> Key:
-        """All that a claim depends on where it does not depend on values."""
-        return theorem_registry.order_class(alpha), self._is_hull(alpha), self.evaluation.claimed_by
+        if not any(theorem.partial for theorem in theorems):
+            return self.inferred(alpha)
+        always = next((theorem for theorem in theorems if not theorem.partial), theorems[0])
+        return self._inferred_by(always, alpha)[0], False
 
     def _is_hull(self, alpha: Order) -> bool:
         """Are whole orders about this one all that is read?"""
         return isinstance(alpha, int | Fraction) and alpha <= self.node.hull_up_to
 
-    def _claimed_of(self, theorem: Theorem, alpha: Order) -> list[tuple[NodeCurve, Order]]:
-        """The curves that a theorem reads, each with an order of the kind it is read at."""
-        if self._is_hull(alpha) or theorem.reads == "itself":
-            alpha = larger_order(floor_order(alpha), 2)
-        if theorem.reads == "itself":
-            return [(self.evaluation.default().curve(self.node), alpha)]
-        read = 2 if theorem.orders.whole else alpha
-        return [(curve, read) for curve in self._below()]
-
-    def claim_throughout(self, alpha: Order) -> Claim:
-        theorems = self.theorems(alpha)
-        if not any(theorem.partial for theorem in theorems):
-            return self.claim(alpha)
-        return self._claim_by(theorem_registry.answering_always(theorems)[0], alpha)
-
-    def _claim_by(self, theorem: Theorem, alpha: Order) -> Claim:
-        premises = [
-            curve.claim(at) if at is alpha or self._is_hull(alpha) else curve.claim_throughout(at)
-            for curve, at in self._claimed_of(theorem, alpha)
+    def _inferred_by(self, theorem: Theorem, alpha: Order) -> tuple[Claim, bool]:
+        """The claim of a theorem, of the curves that it reads at orders of the kind it reads."""
+        is_hull, at = self._is_hull(alpha), alpha
+        if is_hull or theorem.reads == "itself":
+            at = larger_order(floor_order(alpha), 2)
+        if theorem.orders.whole and theorem.reads != "itself":
+            at = 2
+        read = self._read(theorem)
+        known = [
+            curve.inferred(at) if at is alpha or is_hull else curve.inferred_throughout(at)
+            for curve in (read if isinstance(read, tuple) else (read,))
         ]
-        claim = self.evaluation.stated(theorem).infer(self.node, premises, alpha)
-        return replace(
+        premises = [claim for claim, _ in known]
+        stated = self.evaluation.in_place_of(theorem, self.node)
+        claim = stated.infer(self.node, premises, alpha)
+        together = [claim, *premises]
+        claim = replace(
             claim,
             adjacency=self.node.claim.adjacency,
-            theorems=tuple(dict.fromkeys(chain(*(one.theorems for one in (claim, *premises))))),
-            sources=tuple(dict.fromkeys(chain(*(one.sources for one in (claim, *premises))))),
+            theorems=tuple(dict.fromkeys(chain(*(one.theorems for one in together)))),
+            sources=tuple(dict.fromkeys(chain(*(one.sources for one in together)))),
         )
+        return claim, all(is_settled for _, is_settled in known)
 
 
 def theorem_node(node: Node, by: By) -> Node:
@@ -636,6 +620,8 @@ def exact_pure(m: Node, by: By) -> Fraction | None:
 def goal_of(m: Node, by: By) -> Kind:
     """Whether an upper or a lower bound answers: what a pinned theorem, else the node, is."""
     as_node(m, "expression")
+    if by is None:
+        return Kind.LOWER if m.claim.kind is Kind.LOWER else Kind.UPPER
     pinned = theorem_registry.all_named(by)
     for theorem in pinned:
         if not any(theorem_registry.is_about(theorem, node) for node in m.walk()):

@@ -195,6 +195,13 @@ def directed_order(value: Numeric) -> Order:
     return alpha if isinstance(alpha, Fraction) and 0 <= alpha < 1 else order(value)
 
 
+def is_real(alpha: sympy.Expr) -> bool:
+    """Does a symbolic order stand for the real ones between the whole ones, or for real ones?"""
+    if alpha.is_integer is None:
+        return any(symbol.is_integer is False for symbol in alpha.free_symbols)
+    return not alpha.is_integer
+
+
 def is_infinite(value: object) -> bool:
     """Is this +∞, in any of the forms a user writes it?"""
     if isinstance(value, int | Fraction):

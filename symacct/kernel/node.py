@@ -338,15 +338,12 @@ class Node(Interned, NodeQuestions):
     @cached_property
     def _same_curve(self) -> tuple[Node | None, tuple[str, ...]]:
         """A node that kept itself would stay when nobody has it: None for itself."""
-        found: dict[Node, Node] = {}
-        reasons: dict[str, None] = {}
-        for node in self.walk():
-            parts = any(found[child] is not child for child in node.children)
-            found[node], why = (
-                node.rebuild(found, lambda x: x) if parts else node
-            )._of_same_curve()
-            reasons |= {why: None} if why else {}
-        return None if found[self] is self else found[self], tuple(reasons)
+        parts = {child: child._same_curve[0] or child for child in self.children}
+        is_changed = any(made is not child for child, made in parts.items())
+        node = self.rebuild(parts, lambda x: x) if is_changed else self
+        found, why = node._of_same_curve()
+        reasons = dict.fromkeys(chain(*(child._same_curve[1] for child in self.children), [why]))
+        return None if found is self else found, tuple(filter(None, reasons))
 
     def __add__(self, other: object) -> Node:
         """Both mechanisms run on the same data: adaptive composition."""

@@ -27,7 +27,7 @@ from symacct.kernel.exact import INFINITY, Exact, Numeric, Order, sympy, typed_v
 from symacct.kernel.memory import cached_property
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.parameters import whole
-from symacct.kernel.theorem_registry import answering_always, bounding
+from symacct.kernel.theorem_registry import bounding
 
 # --- operations
 #
@@ -69,19 +69,16 @@ class Operation(Node):
         ]
         return [replace(premise, adjacency=self.fixed_adjacency) for premise in read]
 
-    def _refuse_counting(self) -> None:
-        """DomainError where what is below is stated for a number of records."""
+    def _refuse_other_sizes(self) -> None:
+        """DomainError where the parts are not about as many records as there are."""
         counting = next((node for node in self._below if node.counts_records), None)
-        if counting is not None:
+        if self.changes_size and counting is not None:
             raise DomainError(
                 f"{type(self).__name__}: found {echo(counting)}, which is stated for a given "
                 "number of records, inside an operation that changes this number; needed a "
                 "mechanism for any number of records, or one scheme that draws from all of the "
                 "records"
             )
-
-    def _refuse_other_sizes(self) -> None:
-        """DomainError where the parts are stated for different numbers of records."""
         least, most = self.sizes
         if least > most:
             raise DomainError(
@@ -91,13 +88,12 @@ class Operation(Node):
 
     def _infer(self) -> Claim:
         self._refuse_other_sizes()
-        if self.changes_size:
-            self._refuse_counting()
         premises = [child.claim for child in self.children]
         lower = any(claim.kind is Kind.LOWER for claim in premises)
         goal = Kind.LOWER if lower else Kind.UPPER
-        answering = answering_always(bounding(self, TYPICAL_ORDER, goal))
-        claim = answering[0].infer(self, premises, TYPICAL_ORDER)
+        answering = bounding(self, TYPICAL_ORDER, goal)
+        always = next((theorem for theorem in answering if not theorem.partial), answering[0])
+        claim = always.infer(self, premises, TYPICAL_ORDER)
         adjacency = claim.adjacency
         if self.fixed_adjacency is not EITHER:
             adjacency = adjacency.meet(self.fixed_adjacency, type(self).__name__)

@@ -49,7 +49,7 @@ from symacct.kernel.node import Node
 from symacct.kernel.operation import Compose
 from symacct.kernel.question import EpsilonDelta, smaller
 from symacct.kernel.sums import order_search
-from symacct.kernel.theorem_registry import Bound, Theorem
+from symacct.kernel.theorem_registry import Theorem
 
 # --- where the search starts
 #
@@ -71,11 +71,11 @@ class Steering(Evaluation):
     def __init__(self, proved: Evaluation) -> None:
         super().__init__(proved.ctx, proved.goal, proved.by, proved.memo)
 
-    def formula(self, theorem: Theorem, node: Node) -> Bound:
+    def in_place_of(self, theorem: Theorem, node: Node) -> Theorem:
         rough = theorem_registry.rough_curve(node) if _says_all(theorem) else None
-        if rough is None:
-            return theorem.steer or theorem.bound
-        return lambda ctx, eps, alpha, **parameters: arb(rough(alpha))
+        if rough is not None:
+            return replace(theorem, bound=lambda ctx, eps, alpha, **_: arb(rough(alpha)))
+        return replace(theorem, bound=theorem.steer) if theorem.steer else theorem
 
 
 class SteeringFromBelow(Evaluation):
@@ -86,13 +86,11 @@ class SteeringFromBelow(Evaluation):
         self.told_apart = ("below", near)
         super().__init__(proved.ctx, proved.goal, proved.by, proved.memo)
 
-    def formula(self, theorem: Theorem, node: Node) -> Bound:
+    def in_place_of(self, theorem: Theorem, node: Node) -> Theorem:
         if theorem.below is None:
-            return theorem.bound
-        return functools.partial(theorem.below, near=self.near)
-
-    def stated(self, theorem: Theorem) -> Theorem:
-        return theorem if theorem.below is None else replace(theorem, kind=Kind.LOWER)
+            return theorem
+        below = functools.partial(theorem.below, near=self.near)
+        return replace(theorem, bound=below, kind=Kind.LOWER)
 
     def supports(self, curve: NodeCurve, alpha: Order) -> bool:
         """By what a theorem offers over exact curves, or by a sum of such and of exact ones."""
@@ -115,7 +113,7 @@ def _says_all(theorem: Theorem) -> bool:
 def is_steered(node: Node, by: By) -> bool:
     """Are orders compared by what a theorem about something in the node offers, or by floats?"""
     known: dict[object, bool] = node._derived("is steered")
-    key = by, theorem_registry.revision()
+    key = by, theorem_registry.register.revision
     if key not in known:
         asked = theorem_registry.theorems() if by is None else theorem_registry.all_named(by)
         if any(map(theorem_registry.rough_curve, node.walk())):

@@ -227,13 +227,6 @@ def larger_order(alpha: Order | np.ndarray, least: int) -> Order | np.ndarray:
     return max(alpha, least)
 
 
-def is_real(alpha: sympy.Expr) -> bool:
-    """Does a symbolic order stand for the real ones between the whole ones, or for real ones?"""
-    if alpha.is_integer is None:
-        return any(symbol.is_integer is False for symbol in alpha.free_symbols)
-    return not alpha.is_integer
-
-
 # --- parameters
 #
 # What a parameter may be: each function gives back the exact value or says what was needed.

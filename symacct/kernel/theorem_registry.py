@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -51,10 +50,9 @@ from symacct.kernel.errors import (
     echo,
     suggestion,
 )
-from symacct.kernel.exact import INFINITY, Exact, Numeric, Order, sympy
-from symacct.kernel.memory import cached_property
+from symacct.kernel.exact import INFINITY, Exact, Numeric, Order, is_real, sympy
+from symacct.kernel.memory import Homes, cached_property
 from symacct.kernel.node import Marked, Node, unmarked
-from symacct.kernel.parameters import is_real
 from symacct.kernel.sums.binomial_sums import SummedCurve
 from symacct.kernel.sums.local import LocalProduct
 
@@ -317,21 +315,23 @@ class Theorem:
         if not speaks_of_relation(self, node):
             relation = node.fixed_adjacency  # type: ignore[attr-defined]
             return f"{self.name} is about {self.adjacency} neighbours, got {relation}"
-        if not covers(self.orders, alpha):
+        if not self.orders.cover(alpha):
             return order_finding(self, alpha)
-        return self._reads_bound(node) or self.applies(node)
+        return self.why_unproved(node)
 
-    def _reads_bound(self, node: Node) -> str | None:
-        """Does it read what is only bounded, where it may fall as that rises?"""
-        if self.monotone or self.reads == "itself":
-            return None
-        kinds = {child.claim.kind for child in node.children} - {Kind.EXACT}
-        if not kinds:
-            return None
-        return (
-            f"{self.name} is not nondecreasing in the values that it reads: it needs an exact "
-            f"curve, got one of kind {', '.join(sorted(map(str, kinds)))}"
-        )
+    def why_unproved(self, node: Node) -> str | None:
+        """The reason why it is not proved of an operation and a relation that it is about.
+
+        Where it may fall as a value rises that it reads, a value that is only bounded will not do.
+        """
+        if not self.monotone and self.reads != "itself":
+            kinds = {child.claim.kind for child in node.children} - {Kind.EXACT}
+            if kinds:
+                return (
+                    f"{self.name} is not nondecreasing in the values that it reads: it needs an "
+                    f"exact curve, got one of kind {', '.join(sorted(map(str, kinds)))}"
+                )
+        return self.applies(node)
 
     def arguments(self, ctx: Arithmetic, node: Node) -> dict[str, Any]:
         """What the bound takes by name: the node's parameters, in `ctx` or exact, and options."""
@@ -363,23 +363,57 @@ class Theorem:
         return replace(found, kind=Kind.NEITHER) if self.status == REFUTED else found
 
 
-_register: dict[str, Theorem] = {}
-_changes = itertools.count(1)
-_revision = 0
+class Register:
+    """The theorems by their names. Those of the package are imported when they are first read."""
+
+    def __init__(self) -> None:
+        self._theorems: dict[str, Theorem] = {}
+        #: Of a class of operations, those about it that answer by default.
+        self._defaults: dict[type, tuple[Theorem, ...]] = {}
+        #: Part of the key of all that depends on the register: it grows whenever that changes.
+        self.revision = 0
+        self.homes = Homes()
+
+    def names(self) -> Mapping[str, Theorem]:
+        """All theorems, in the order in which they were stated."""
+        self.homes.open()
+        return self._theorems
+
+    def add(self, theorem: Theorem) -> None:
+        """DomainError for a name that is taken."""
+        if theorem.name in self._theorems:
+            raise DomainError(f"theorem {theorem.name}: already registered, needed a new name")
+        self._theorems[theorem.name] = theorem
+        self._changed()
+
+    def remove(self, name: str) -> None:
+        """DomainError for a name that no theorem has."""
+        if self._theorems.pop(name, None) is None:
+            meant = suggestion(name, self._theorems, LISTED)
+            raise DomainError(f"theorem: found {echo(name)}{meant}")
+        self._changed()
+
+    def _changed(self) -> None:
+        self.revision += 1
+        self._defaults.clear()
+
+    def defaults(self, kind: type) -> tuple[Theorem, ...]:
+        """The theorems that answer by default about a class of operations, or one it is made of."""
+        known = self._defaults.get(kind)
+        if known is None:
+            every = self.names().values()
+            classes = {base.__name__ for base in kind.__mro__}
+            known = tuple(t for t in every if t.default and not classes.isdisjoint(t.operation))
+            self._defaults[kind] = known
+        return known
 
 
-def revision() -> int:
-    """A number that changes whenever the register does: part of the key of what depends on it."""
-    return _revision
+register = Register()
 
 
 def forget(name: str) -> None:
     """Take a theorem out of the register, such as one of your own that you want to restate."""
-    global _revision
-    if _register.pop(name, None) is None:
-        meant = suggestion(name, _register, LISTED)
-        raise DomainError(f"theorem: found {echo(name)}{meant}")
-    _revision = next(_changes)
+    register.remove(name)
 
 
 class Statement(TypedDict, total=False):
@@ -425,10 +459,7 @@ def theorem(
     about = _names(name, operation)
     statement = _read(f"theorem {name}", about, statement)
 
-    def register(bound: Bound) -> Bound:
-        if name in _register:
-            raise DomainError(f"theorem {name}: already registered, needed a new name")
-        global _revision
+    def state(bound: Bound) -> Bound:
         statement.setdefault("default", statement.get("status") == PROVED)
         made = Theorem(name=name, bound=bound, operation=about, **cast(dict[str, Any], statement))
         if made.default and made.status != PROVED:
@@ -436,11 +467,10 @@ def theorem(
                 f"theorem {name}: found a {made.status} among the default answers, needed "
                 "default=False for what is not proved"
             )
-        _register[name] = made
-        _revision = next(_changes)
+        register.add(made)
         return bound
 
-    return register
+    return state
 
 
 def _read(what: str, about: Any, statement: Statement) -> Statement:
@@ -512,12 +542,12 @@ def theorems() -> Theorems:
     >>> [one.name for one in theorems() if one.source.key == "ACG16"]
     ['ACG16-L3']
     """
-    return Theorems(_register.values())
+    return Theorems(register.names().values())
 
 
 def known_as(name: str) -> Theorem | None:
     """The theorem that is registered under this very name, if there is one."""
-    return _register.get(name)
+    return register.names().get(name)
 
 
 @functools.singledispatch
@@ -538,9 +568,9 @@ def named(name: str, what: str = "by") -> Theorem:
         needed = f"{LISTED}, or a tuple of such names"
         raise DomainError(f"{what}: found {echo(name)}, needed {needed}")
     key, colon, options = name.partition(":")
-    found = _register.get(key)
+    found = register.names().get(key)
     if found is None:
-        meant = suggestion(key, _register, LISTED)
+        meant = suggestion(key, register.names(), LISTED)
         raise DomainError(f"{what}: found {echo(name)}{meant}")
     return _with_options(found, options) if colon else found
 
@@ -575,20 +605,6 @@ def check_proved(what: str, status: str, remedy: str) -> None:
         )
 
 
-def covers(orders: Orders, alpha: Order | np.ndarray) -> bool:
-    """Does a statement for these orders speak of `alpha`? A symbol is taken for whole."""
-    if isinstance(alpha, sympy.Expr):
-        return orders.first < np.inf and not (orders.whole and is_real(alpha))
-    if isinstance(alpha, np.ndarray):
-        return all(covers(orders, int(a) if a == np.floor(a) < np.inf else a) for a in alpha)
-    return alpha in orders
-
-
-def lineage(node: Node) -> tuple[str, ...]:
-    """The names of the node's class and of all classes that it is made from."""
-    return tuple(kind.__name__ for kind in type(node).__mro__)
-
-
 def is_of_operation(theorem: Theorem, node: Node) -> bool:
     """Is the node an operation that the theorem is about, or of a class made from one?
 
@@ -598,7 +614,7 @@ def is_of_operation(theorem: Theorem, node: Node) -> bool:
     the parent is its author's claim. An operation for which the parent's theorems do not hold is
     made from `Operation`.
     """
-    return not set(theorem.operation).isdisjoint(lineage(node))
+    return not {kind.__name__ for kind in type(node).__mro__}.isdisjoint(theorem.operation)
 
 
 def is_about(theorem: Theorem, node: Node) -> bool:
@@ -661,46 +677,37 @@ def bounding(node: Node, alpha: Order | np.ndarray, goal: Kind) -> list[Theorem]
 
     First those that may say nothing, the tight one of them before all. Raises where there is none.
     """
-    key = (order_class(alpha), goal, revision())
+    key = order_class(alpha), goal, register.revision
     known: dict[object, list[Theorem]] = node._derived("bounding")
     if key not in known:
-        known[key] = _find_bounding(node, alpha, goal, _defaults(lineage(node), revision()))
+        known[key] = _applying(node, alpha, goal, register.defaults(type(node)))
     return known[key]
 
 
 def stating(node: Node, alpha: Order | np.ndarray, goal: Kind) -> list[Theorem]:
     """The theorems that bound and give a value at every order, so that a formula can say them."""
-    among = _defaults(lineage(node), revision())
-    return _find_bounding(node, alpha, goal, [t for t in among if not t.partial])
+    among = register.defaults(type(node))
+    return _applying(node, alpha, goal, [t for t in among if not t.partial])
 
 
-@functools.lru_cache(128)
-def _defaults(names: tuple[str, ...], at: int) -> tuple[Theorem, ...]:
-    """The theorems of the register about one of these classes that answer by default."""
-    return tuple(t for t in theorems() if t.default and not set(t.operation).isdisjoint(names))
-
-
-def _find_bounding(
+def _applying(
     node: Node, alpha: Order | np.ndarray, goal: Kind, among: Iterable[Theorem]
 ) -> list[Theorem]:
-    wanted = [
-        t
-        for t in among
-        if t.kind_for(node, alpha) in (Kind.EXACT, goal) and speaks_of_relation(t, node)
-    ]
-    here = [t for t in wanted if covers(t.orders, alpha)]
-    if covers(INTEGER_ORDERS, alpha):
+    kinds = [(t, t.kind_for(node, alpha)) for t in among if speaks_of_relation(t, node)]
+    wanted = [t for t, kind in kinds if kind in (Kind.EXACT, goal)]
+    tight = {t.name for t, kind in kinds if t.tight and kind is t.kind}
+    here = [t for t in wanted if t.orders.cover(alpha)]
+    if INTEGER_ORDERS.cover(alpha):
         # A theorem that reads the node's own curve derives other orders from the whole ones.
         here = [t for t in here if t.reads != "itself"]
     # Among theorems that give the same value, the one stated for whole orders goes first.
-    tight = sorted((t for t in here if t.is_tight(node, alpha)), key=lambda t: not t.orders.whole)
-    for theorem in tight:
-        if not theorem.partial and theorem.why_not(node, alpha) is None:
+    for theorem in sorted(here, key=lambda t: not t.orders.whole):
+        if theorem.name in tight and not theorem.partial and theorem.why_unproved(node) is None:
             return [theorem]
-    found = [theorem for theorem in here if theorem.why_not(node, alpha) is None]
+    found = [t for t in here if t.why_unproved(node) is None]
     if not found:
         _raise_unanswered(node, alpha, goal, wanted)
-    return sorted(found, key=lambda t: (not t.partial, not t.is_tight(node, alpha)))
+    return sorted(found, key=lambda t: (not t.partial, t.name not in tight))
 
 
 def _raise_unanswered(
@@ -712,7 +719,7 @@ def _raise_unanswered(
             f"{type(node).__name__}: no {goal} bound is proved", remedy="ask rdp instead"
         )
     reasons = [t.why_not(node, alpha) or "" for t in wanted]
-    if all(not covers(t.orders, alpha) for t in wanted):
+    if all(not t.orders.cover(alpha) for t in wanted):
         raise OrderError(reasons[0], remedy=order_remedy(wanted[0]))
     if goal is Kind.LOWER and all(t.kind is Kind.EXACT for t in wanted):
         raise SoundnessError(
@@ -720,11 +727,6 @@ def _raise_unanswered(
             remedy="ask rdp instead",
         )
     raise AssumptionError(f"{type(node).__name__} at order {alpha}: {'; '.join(reasons)}")
-
-
-def answering_always(theorems: list[Theorem]) -> list[Theorem]:
-    """The theorems that give a value at every order; all of them where none does."""
-    return [t for t in theorems if not t.partial] or theorems
 
 
 def pinned(among: tuple[Theorem, ...], node: Node, alpha: Order | np.ndarray) -> list[Theorem]:
@@ -738,7 +740,7 @@ def pinned(among: tuple[Theorem, ...], node: Node, alpha: Order | np.ndarray) ->
 
 def _checked(theorem: Theorem, node: Node, alpha: Order | np.ndarray) -> Theorem:
     """The theorem, or what is in its way."""
-    if not covers(theorem.orders, alpha):
+    if not theorem.orders.cover(alpha):
         raise OrderError(order_finding(theorem, alpha), remedy=order_remedy(theorem))
     theorem.infer(node, [child.claim for child in node.children], alpha)
     reason = theorem.why_not(node, alpha)

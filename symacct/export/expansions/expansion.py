@@ -165,15 +165,12 @@ class ExpandedCurve(OperationCurve):
         self(alpha)
         return self.evaluation.chosen[self.node, alpha]
 
-    def _claimed_of(self, theorem: Theorem, alpha: Order) -> list[tuple[NodeCurve, Order]]:
+    def inferred(self, alpha: Order) -> tuple[Claim, bool]:
+        """What is claimed near a point is not remembered: it may differ elsewhere."""
+        theorem, at = self.best(alpha), alpha
         if theorem.reads == "itself" and isinstance(alpha, sympy.Expr):
-            return [(self.evaluation.default().curve(self.node), 2)]
-        return super()._claimed_of(theorem, alpha)
-
-    def claim(self, alpha: Order) -> Claim:
-        return self._claim_by(
-            self.best(alpha), alpha
-        )  # what is settled at a point is not so elsewhere: not remembered
+            at = 2  # the only whole order that it reads
+        return self._inferred_by(theorem, at)[0], False
 
 
 @binomial_sum.register
