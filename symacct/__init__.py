@@ -1,93 +1,17 @@
-"""A symbolic, lazy privacy accountant in which every printed digit is proven."""
+"""A symbolic, lazy privacy accountant in which every printed digit is proven.
+
+Nothing is imported before it is asked for: neither a name of `__all__`, nor what fills a register.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from symacct import laws
-from symacct.kernel import conversion as _conversion
-from symacct.kernel import symbols
-from symacct.kernel.accountant import Accountant
-from symacct.kernel.answer import Enclosure, Guarantee
-from symacct.kernel.claims import Adjacency, Claim, Kind, Orders, Source
-from symacct.kernel.conversion import conversions
-from symacct.kernel.errors import (
-    AdjacencyError,
-    AssumptionError,
-    BudgetError,
-    DomainError,
-    ExecutorError,
-    GapWarning,
-    InfiniteError,
-    LimitError,
-    MissingPackageError,
-    OrderError,
-    OrderGridWarning,
-    ParseError,
-    PrecisionError,
-    SoundnessError,
-    StorageError,
-    SymacctError,
-)
-from symacct.kernel.exact import binary
-from symacct.kernel.limits import limits
-from symacct.kernel.memory import Homes as _Homes
-from symacct.kernel.node import Node
-from symacct.kernel.questions import attach as _attach
-from symacct.kernel.theorem_registry import Theorem, theorems
-from symacct.kernel.theorem_registry import Theorems as _Theorems
-from symacct.mechanisms import (
-    TCDP,
-    ZCDP,
-    ApproximateDP,
-    Curve,
-    DiscreteGaussian,
-    DiscreteGaussianSum,
-    DiscreteLaplace,
-    DistributionPair,
-    ExponentialFamily,
-    ExponentialMechanism,
-    FiniteMechanism,
-    Gaussian,
-    GaussianNoisyMax,
-    GaussianSparseVector,
-    Laplace,
-    MatrixMechanism,
-    NoisyDescent,
-    NoisyMax,
-    NoisyPass,
-    PermuteAndFlip,
-    PureDP,
-    RandomizedResponse,
-    ScalarGaussian,
-    Skellam,
-    SparseVector,
-    TreeAggregation,
-    VectorLaplace,
-)
-from symacct.operations import (
-    Compose,
-    Convexify,
-    Either,
-    Failing,
-    GroupPrivacy,
-    PoissonSubsample,
-    PostProcess,
-    RandomAllocation,
-    RepeatAndSelect,
-    Scale,
-    SubsampleWithoutReplacement,
-    band_mf,
-    dp_sgd,
-    sample_with_replacement,
-    sampled_descent,
-    truncated_poisson,
-)
-from symacct.text import from_json, parse
-from symacct.theory import amplification
+from symacct.kernel import questions as _questions
+from symacct.kernel.memory import HOMES as _HOMES
 from symacct.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from symacct import baselines
+    from symacct import baselines, laws
     from symacct.accountant.adaptive import Filter, Odometer
     from symacct.adversary.falsify import Attack, falsify
     from symacct.explore.calibration import Calibration, calibrate
@@ -107,9 +31,83 @@ if TYPE_CHECKING:
     from symacct.explore.risk_calibration import RiskCalibration, calibrate_risk
     from symacct.explore.softmax import softmax_bounds
     from symacct.explore.sweeps import Sweep, sweep
-    from symacct.kernel import errors
+    from symacct.kernel import errors, symbols
+    from symacct.kernel.accountant import Accountant
+    from symacct.kernel.answer import Enclosure, Guarantee
+    from symacct.kernel.claims import Adjacency, Claim, Kind, Orders, Source
+    from symacct.kernel.conversion import conversions
+    from symacct.kernel.errors import (
+        AdjacencyError,
+        AssumptionError,
+        BudgetError,
+        DomainError,
+        ExecutorError,
+        GapWarning,
+        InfiniteError,
+        LimitError,
+        MissingPackageError,
+        OrderError,
+        OrderGridWarning,
+        ParseError,
+        PrecisionError,
+        SoundnessError,
+        StorageError,
+        SymacctError,
+    )
+    from symacct.kernel.exact import binary
+    from symacct.kernel.limits import limits
+    from symacct.kernel.node import Node
+    from symacct.kernel.theorem_registry import Theorem, theorems
+    from symacct.mechanisms import (
+        TCDP,
+        ZCDP,
+        ApproximateDP,
+        Curve,
+        DiscreteGaussian,
+        DiscreteGaussianSum,
+        DiscreteLaplace,
+        DistributionPair,
+        ExponentialFamily,
+        ExponentialMechanism,
+        FiniteMechanism,
+        Gaussian,
+        GaussianNoisyMax,
+        GaussianSparseVector,
+        Laplace,
+        MatrixMechanism,
+        NoisyDescent,
+        NoisyMax,
+        NoisyPass,
+        PermuteAndFlip,
+        PureDP,
+        RandomizedResponse,
+        ScalarGaussian,
+        Skellam,
+        SparseVector,
+        TreeAggregation,
+        VectorLaplace,
+    )
+    from symacct.operations import (
+        Compose,
+        Convexify,
+        Either,
+        Failing,
+        GroupPrivacy,
+        PoissonSubsample,
+        PostProcess,
+        RandomAllocation,
+        RepeatAndSelect,
+        Scale,
+        SubsampleWithoutReplacement,
+        band_mf,
+        dp_sgd,
+        sample_with_replacement,
+        sampled_descent,
+        truncated_poisson,
+    )
     from symacct.papers.report import PrivacyReport
-    from symacct.theory import catalogue
+    from symacct.text import from_json, parse
+    from symacct.theory import amplification, catalogue
     from symacct.theory.registration import theorem
 
 __all__ = [
@@ -225,13 +223,20 @@ __all__ = [
     "truncated_poisson",
 ]
 
-# Conversions are read when a question first asks for one, the exact profile by its name.
-_conversion.homes.add("symacct.theory.conversion")
-_conversion.homes_by_name["exact"] = _Homes("symacct.profile.conversion")
+#: The modules that fill each register.
+_REGISTERS = {
+    "nodes": ("mechanisms", "operations"),
+    "theorems": ("theory.amplification",),
+    "conversion": ("theory.conversion",),
+    "conversion exact": ("profile.conversion",),
+}
+for _register, _modules in _REGISTERS.items():
+    for _module in _modules:
+        _HOMES[_register].add(f"symacct.{_module}")
 
 #: The questions of each class that are answered above the kernel, by the module that does.
-_QUESTIONS: dict[type, dict[str, tuple[str, ...]]] = {
-    Node: {
+_QUESTIONS: dict[str, dict[str, tuple[str, ...]]] = {
+    "Node": {
         "accountant.currencies.concentrated": ("tcdp", "zcdp"),
         "accountant.currencies.gdp": ("gdp",),
         "accountant.currencies.tradeoff": ("tradeoff",),
@@ -252,33 +257,63 @@ _QUESTIONS: dict[type, dict[str, tuple[str, ...]]] = {
         "text.expressions": ("__repr__",),
         "text.json_documents": ("__reduce__", "to_json"),
     },
-    Guarantee: {
+    "Guarantee": {
         "evidence.certificates.document": ("certificate",),
         "export.cards": ("__repr__", "_repr_html_"),
         "export.citation": ("cite",),
         "export.latex.number_formula": ("latex",),
         "papers.statement": ("statement",),
     },
-    Enclosure: {"export.cards": ("_repr_html_",)},
-    Theorem: {"export.cards": ("_repr_html_",)},
-    _Theorems: {"export.cards": ("_repr_html_",)},
+    "Enclosure": {"export.cards": ("_repr_html_",)},
+    "Theorem": {"export.cards": ("_repr_html_",)},
+    "Theorems": {"export.cards": ("_repr_html_",)},
 }
-for _kind, _homes in _QUESTIONS.items():
-    _attach(_kind, _homes)
+_questions.ANNOUNCED.update(_QUESTIONS)
 
-#: The rooms that are opened when something of theirs is first asked for.
+#: The names of `__all__` that are modules.
+_MODULES = (
+    "baselines",
+    "kernel.errors",
+    "kernel.symbols",
+    "laws",
+    "theory.amplification",
+    "theory.catalogue",
+)
+#: The modules of those that are none, but for leaves and operations.
 _ROOMS = {
+    "kernel.accountant": ("Accountant",),
+    "kernel.answer": ("Enclosure", "Guarantee"),
+    "kernel.claims": ("Adjacency", "Claim", "Kind", "Orders", "Source"),
+    "kernel.conversion": ("conversions",),
+    "kernel.errors": (
+        "AdjacencyError",
+        "AssumptionError",
+        "BudgetError",
+        "DomainError",
+        "ExecutorError",
+        "GapWarning",
+        "InfiniteError",
+        "LimitError",
+        "MissingPackageError",
+        "OrderError",
+        "OrderGridWarning",
+        "ParseError",
+        "PrecisionError",
+        "SoundnessError",
+        "StorageError",
+        "SymacctError",
+    ),
+    "kernel.exact": ("binary",),
+    "kernel.limits": ("limits",),
+    "kernel.node": ("Node",),
+    "kernel.theorem_registry": ("Theorem", "theorems"),
     "accountant.adaptive": ("Filter", "Odometer"),
-    "theory.registration": ("theorem",),
-    "baselines": (),
-    "kernel.errors": (),
-    "theory.catalogue": (),
-    "explore.odd_chi": ("OddChiReport", "check_odd_chi"),
-    "explore.chi_divergence": ("chi_divergence", "ternary_bound"),
-    "explore.calibration": ("Calibration", "calibrate"),
-    "explore.noise": ("noise",),
-    "explore.comparison": ("compare", "compare_epsilon"),
     "adversary.falsify": ("Attack", "falsify"),
+    "explore.calibration": ("Calibration", "calibrate"),
+    "explore.chi_divergence": ("chi_divergence", "ternary_bound"),
+    "explore.comparison": ("compare", "compare_epsilon"),
+    "explore.noise": ("noise",),
+    "explore.odd_chi": ("OddChiReport", "check_odd_chi"),
     "explore.plots": (
         "phase_transition",
         "plot",
@@ -289,24 +324,33 @@ _ROOMS = {
     ),
     "explore.risk": ("Risk", "plot_risk", "risk"),
     "explore.risk_calibration": ("RiskCalibration", "calibrate_risk"),
-    "explore.sweeps": ("Sweep", "sweep"),
     "explore.softmax": ("softmax_bounds",),
+    "explore.sweeps": ("Sweep", "sweep"),
     "papers.report": ("PrivacyReport",),
+    "theory.registration": ("theorem",),
 }
-_LATER = {
-    name: room for room, names in _ROOMS.items() for name in names or (room.rpartition(".")[2],)
-}
+#: Where all other names are: leaves, operations, their text.
+_OPEN = ("mechanisms", "operations", "text")
+_LATER = {name: room for room, names in _ROOMS.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
+    if name not in __all__:
         from symacct.kernel.errors import nearest
 
         meant = None if name.startswith("_") else nearest(name, __all__)
         remedy = f"; did you mean {meant}?" if meant else ""
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{remedy}")
-    room = import_module(f"symacct.{_LATER[name]}")
-    found = globals()[name] = getattr(room, name) if _ROOMS[_LATER[name]] else room
+    for register in ("nodes", "theorems"):  # a question walks through all of these
+        _HOMES[register].open()
+    modules = {module.rpartition(".")[2]: f"symacct.{module}" for module in _MODULES}
+    if name in modules:
+        found: Any = import_module(modules[name])
+    else:
+        homes = [_LATER[name]] if name in _LATER else _OPEN
+        rooms = [import_module(f"symacct.{home}") for home in homes]
+        found = next(vars(room)[name] for room in rooms if name in vars(room))
+    globals()[name] = found
     return found
 
 

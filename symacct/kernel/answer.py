@@ -20,6 +20,7 @@ from symacct.kernel.arithmetic.ball import doubled, ends_of, precision
 from symacct.kernel.claims import Adjacency, Claim, Kind
 from symacct.kernel.errors import DomainError, LimitError, PrecisionError, SoundnessError
 from symacct.kernel.exact import INFINITY, Numeric, Order, exact, is_infinite, text
+from symacct.kernel.questions import answered
 
 if TYPE_CHECKING:
     from symacct.kernel.node import Node
@@ -321,6 +322,7 @@ _FAR = 10**6  # bits: of numbers as far from 1 no decimal is written out
 _LONGEST = 200  # characters of an expression in a line
 
 
+@answered
 @dataclass(frozen=True)
 class Enclosure:
     """A number between two proved ends: lower <= the number <= upper.
@@ -474,6 +476,7 @@ def error_bound(x: Enclosure) -> ErrorBound:
     return ErrorBound(x.lower, x.upper, x.claim, x.certified, x.digits_asked, x.exactly)
 
 
+@answered
 @dataclass(frozen=True, repr=False)
 class Guarantee(GuaranteeQuestions):
     """An (ε, δ) guarantee: the number that was asked for is an Enclosure, the given one is exact.

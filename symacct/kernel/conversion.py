@@ -12,7 +12,7 @@ from symacct.kernel.arithmetic import Arithmetic, Number
 from symacct.kernel.claims import UNSTATED, Source, check_stated
 from symacct.kernel.errors import DomainError, echo, suggestion
 from symacct.kernel.exact import Numeric
-from symacct.kernel.memory import Homes
+from symacct.kernel.memory import HOMES
 from symacct.kernel.node import Node
 from symacct.kernel.theorem_registry import STATUS_REMEDY, check_proved, check_status
 
@@ -95,9 +95,8 @@ class WholeProfile:
 
 
 _conversions: dict[str, Conversion | WholeProfile] = {}
-#: Where conversions of one order are stated, and where a conversion of this name is.
-homes = Homes()
-homes_by_name: dict[str, Homes] = {}
+#: The register of conversions; one that is a room of its own has its own home, "conversion NAME".
+_REGISTER = "conversion"
 
 
 def state(conversion: Conversion | WholeProfile) -> None:
@@ -128,9 +127,9 @@ def conversions() -> list[Conversion | WholeProfile]:
     >>> [conversion.name for conversion in conversions()]
     ['improved', 'optimal', 'classic', 'total-variation', 'exact']
     """
-    homes.open()
-    for home in homes_by_name.values():
-        home.open()
+    for register, homes in list(HOMES.items()):
+        if register.startswith(_REGISTER):
+            homes.open()
     return sorted(_conversions.values(), key=lambda one: isinstance(one, WholeProfile))
 
 
@@ -150,7 +149,7 @@ def proved(name: str) -> Conversion | WholeProfile:
 def named(name: str) -> Conversion | WholeProfile:
     """The conversion called `name`; DomainError for an unknown one."""
     try:
-        homes_by_name.get(name, homes).open()
+        HOMES.get(f"{_REGISTER} {name}", HOMES[_REGISTER]).open()
         return _conversions[name]
     except (KeyError, TypeError):
         if name == BEST:

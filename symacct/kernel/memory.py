@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from importlib import import_module
 from itertools import islice
@@ -42,8 +43,8 @@ if hasattr(os, "register_at_fork"):
 class Homes:
     """Modules that fill a register when they are imported, which is when it is first read."""
 
-    def __init__(self, *modules: str) -> None:
-        self._modules = list(modules)
+    def __init__(self) -> None:
+        self._modules: list[str] = []
         self._lock, self._is_opening = new_lock(self._begin), False
 
     def _begin(self) -> None:
@@ -67,6 +68,10 @@ class Homes:
                 self._modules = []
             finally:
                 self._is_opening = False
+
+
+#: The homes of each register, by its name: `symacct/__init__` says which modules they are.
+HOMES: defaultdict[str, Homes] = defaultdict(Homes)
 
 
 class cached_property(Generic[_V]):  # noqa: N801  # named as what it stands for
@@ -149,6 +154,8 @@ class Interned:
 
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
+        if cls.__module__.partition(".")[0] != __name__.partition(".")[0]:
+            HOMES["nodes"].open()  # the package's own have their names first
         if "__new__" in cls.__dict__:
             Interned._kinds[cls.__name__] = cls
             parameters = list(inspect.signature(cls.__new__).parameters.values())[1:]

@@ -40,8 +40,9 @@ from symacct.kernel.exact import (
     sympy,
     typed_value,
 )
-from symacct.kernel.memory import Interned, cached_property
+from symacct.kernel.memory import HOMES, Interned, cached_property
 from symacct.kernel.parameters import replaced
+from symacct.kernel.questions import answered
 
 # --- sentences with marked mathematics
 #
@@ -124,6 +125,7 @@ else:  # the accountant evaluates nodes, and the package attaches the other ques
 # Node: a record of what was done, and the questions that it answers.
 
 
+@answered
 class Node(Interned, NodeQuestions):
     """A mechanism or an operation. The fields are the parameters of the constructor.
 
@@ -465,6 +467,7 @@ class Node(Interned, NodeQuestions):
 
 def kinds() -> dict[str, Callable[..., Node]]:
     """The constructor of every kind of node by its name: the only names a text may use."""
+    HOMES["nodes"].open()
     return dict(Node._kinds)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 from symacct.kernel import arguments, limits
 from symacct.kernel.claims import (
@@ -24,7 +24,7 @@ from symacct.kernel.claims import (
 )
 from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import INFINITY, Exact, Numeric, Order, sympy, typed_value
-from symacct.kernel.memory import cached_property
+from symacct.kernel.memory import HOMES, cached_property
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.parameters import whole
 from symacct.kernel.theorem_registry import bounding
@@ -57,6 +57,12 @@ class Operation(Node):
         A theorem that leaves the relation open is about such operations.
         """
         return True
+
+    @classmethod
+    def _interned(cls, key: Hashable, **fields: object) -> Self:
+        """Theorems are read while the record is made, under a lock: so they are opened before."""
+        HOMES["theorems"].open()
+        return super()._interned(key, **fields)
 
     def carried(self, premises: Iterable[Claim], what: str) -> list[Claim]:
         """The premises as claims about the result's relation; or AdjacencyError."""

@@ -12,6 +12,7 @@ from types import MethodType
 from typing import Any, TypeVar
 
 _Answer = TypeVar("_Answer", bound=Callable[..., Any])
+_Class = TypeVar("_Class", bound=type)
 
 
 class Question:
@@ -36,6 +37,16 @@ def question(kind: type, name: str) -> Callable[[_Answer], _Answer]:
         return answer
 
     return register
+
+
+#: Of a class by its name, to each module of the package the questions that it answers.
+ANNOUNCED: dict[str, Mapping[str, Iterable[str]]] = {}
+
+
+def answered(kind: _Class) -> _Class:
+    """Attach to a class the questions that are announced for it."""
+    attach(kind, ANNOUNCED.get(kind.__name__, {}))
+    return kind
 
 
 def attach(kind: type, homes: Mapping[str, Iterable[str]]) -> None:

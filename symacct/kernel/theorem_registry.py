@@ -51,8 +51,9 @@ from symacct.kernel.errors import (
     suggestion,
 )
 from symacct.kernel.exact import INFINITY, Exact, Numeric, Order, is_real, sympy
-from symacct.kernel.memory import Homes, cached_property
+from symacct.kernel.memory import HOMES, cached_property
 from symacct.kernel.node import Marked, Node, unmarked
+from symacct.kernel.questions import answered
 from symacct.kernel.sums.binomial_sums import SummedCurve
 from symacct.kernel.sums.local import LocalProduct
 
@@ -219,6 +220,7 @@ def always(node: Node) -> str | None:
     return None
 
 
+@answered
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Theorem:
     """A statement about one operation, with the formula that computes it.
@@ -372,11 +374,10 @@ class Register:
         self._defaults: dict[type, tuple[Theorem, ...]] = {}
         #: Part of the key of all that depends on the register: it grows whenever that changes.
         self.revision = 0
-        self.homes = Homes()
 
     def names(self) -> Mapping[str, Theorem]:
         """All theorems, in the order in which they were stated."""
-        self.homes.open()
+        HOMES["theorems"].open()
         return self._theorems
 
     def add(self, theorem: Theorem) -> None:
@@ -521,6 +522,7 @@ _READERS: dict[str, Callable[[object], Any]] = {
 }
 
 
+@answered
 class Theorems(list[Theorem]):
     """A list of theorems, which a notebook shows as a table and a terminal a line for each."""
 

@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 import symacct
-from symacct import Gaussian, Guarantee, Node
+from symacct import Enclosure, Gaussian, Guarantee, Node, Theorem
 from symacct.kernel.questions import Question, attach, question
+from symacct.kernel.theorem_registry import Theorems
 
 PACKAGE = Path(symacct.__file__).parent
+CLASSES = {kind.__name__: kind for kind in (Node, Guarantee, Enclosure, Theorem, Theorems)}
 ATTACHED = {
-    (kind, name): home
+    (CLASSES[kind], name): home
     for kind, homes in symacct._QUESTIONS.items()
     for home, names in homes.items()
     for name in names
