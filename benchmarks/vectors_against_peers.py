@@ -1,7 +1,7 @@
 """Ask the test vectors of other accountants: what they answer outside of the proved ends, by tag.
 
 `python -m benchmarks.vectors_against_peers --python PEERS/bin/python [--minutes 60] [--page FILE]`
-writes the tables into docs/vectors.md, below its marker. PEERS is an environment with
+writes the tables into docs/evidence.md, below its marker. PEERS is an environment with
 dp-accounting, autodp and opacus; their adapters of `symacct verify` are asked in processes of
 their own. Each answer is kept in out/vectors_against_peers, so that a run that was ended goes on
 where it was. The questions are asked in a drawn order: those asked until then are a fair sample.
@@ -242,7 +242,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--python", required=True, help="the peers' interpreter")
     parser.add_argument("--minutes", type=float, default=math.inf, help="to ask, in all")
-    parser.add_argument("--page", type=Path, default=ROOT / "docs" / "vectors.md")
+    parser.add_argument("--page", type=Path, default=ROOT / "docs" / "evidence.md")
     parser.add_argument("--peers", nargs="*", default=PEERS)
     given = parser.parse_args()
     until = time.monotonic() + 60 * given.minutes

@@ -1,4 +1,4 @@
-"""docs/falsify.md from real runs: `python docs/_extensions/falsify.py [BUDGET]`."""
+"""What the adversary found, for docs/theorems.md: `python docs/_extensions/falsify.py [BUDGET]`."""
 
 from __future__ import annotations
 
@@ -9,39 +9,35 @@ from pathlib import Path
 from symacct.adversary.claims import CLAIMS
 from symacct.adversary.falsify import Attack, Trial, falsify
 from symacct.kernel.answer import format_shared
+from symacct.kernel.conversion import of_one_order
 from symacct.kernel.theorem_registry import theorems
-from symacct.theory.conversion import of_one_order
 
-PAGE = Path("docs") / "falsify.md"
+PAGE = Path("docs") / "theorems.md"
+START, END = "<!-- attacks -->", "<!-- end of attacks -->"
 BUDGET = 200_000
 SEED = 0
 _MORE = 10
 _NEAR = 1e-3  # ratios this near to 1 are shown by how much they miss it
 
-#: What stands above the tables, and what follows from them.
-_INTRODUCTION, _CONCLUSIONS = (
-    Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").split("<!-- conclusions -->\n")
-)
+_RUNS = """\
+Every run has a budget of {budget:,} units and the seed {seed}. If each candidate costs one unit,
+the run is repeated with ten times this budget. These registered theorems and conversions were
+refuted: {refuted}.
+"""
 
 
-def page(budget: int = BUDGET, seed: int = SEED) -> str:
-    """The page, from runs made now."""
+def tables(budget: int = BUDGET, seed: int = SEED) -> str:
+    """The tables of all theorems and of all claims, from runs made now."""
     names = [*(t.name for t in theorems()), *(c.name for c in of_one_order())]
     known = [_attacked(name, budget, seed) for name in names]
     wrong = [falsify(name, budget, seed) for name in CLAIMS]
+    refuted = ", ".join(a.theorem for a in known if a.refuted) or "none"
     parts = [
-        _INTRODUCTION.format(budget=budget, seed=seed),
-        _CONCLUSIONS.format(refuted=", ".join(a.theorem for a in known if a.refuted) or "none"),
-        "## Theorems and conversions\n",
+        _RUNS.format(budget=budget, seed=seed, refuted=refuted),
+        "### Theorems and conversions\n",
         *_table(known),
-        "\n## Claims that are wrong, and slips that are only looser\n",
+        "\n### Claims that are wrong, and slips that are only looser\n",
         *_claims(wrong),
-        "\n## Witnesses\n",
-        *(
-            f"### {attack.theorem}\n\n```text\n{attack.witness}\n```\n"
-            for attack in [*known, *wrong]
-            if attack.refuted
-        ),
     ]
     return "\n".join(parts)
 
@@ -55,11 +51,10 @@ def _attacked(name: str, budget: int, seed: int) -> Attack:
 
 
 def _table(attacks: Iterable[Attack]) -> list[str]:
-    rows = ["| theorem | kind | attacked by | candidates | outcome | nearest ratio, by order |"]
-    rows.append("| --- | --- | --- | --- | --- | --- |")
+    rows = ["| theorem | kind | candidates | outcome | nearest ratio, by order |"]
+    rows.append("| --- | --- | --- | --- | --- |")
     for attack in attacks:
-        schemes = "; ".join(sorted(name for name, _ in attack.schemes)) or "–"
-        cells = (attack.theorem, attack.kind, schemes, f"{attack.candidates:,}", _outcome(attack))
+        cells = (attack.theorem, attack.kind, f"{attack.candidates:,}", _outcome(attack))
         rows.append(f"| {' | '.join(map(str, cells))} | {_nearest(attack)} |")
     return rows
 
@@ -74,7 +69,7 @@ def _outcome(attack: Attack) -> str:
 
 def _nearest(attack: Attack) -> str:
     if attack.refuted:
-        return "see its witness"
+        return "–"
     return ", ".join(f"{trial.order}: {_ratio(trial)}" for trial in attack.nearest) or "–"
 
 
@@ -105,10 +100,12 @@ def _claims(attacks: Iterable[Attack]) -> list[str]:
 
 
 def main() -> None:
-    """Write the page."""
+    """Write the tables between their two marks on the page."""
     budget = int(sys.argv[1]) if len(sys.argv) > 1 else BUDGET
-    PAGE.parent.mkdir(exist_ok=True)
-    PAGE.write_text(page(budget), encoding="utf-8")
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(START)
+    after = rest.partition(END)[2]
+    text = f"{before}{START}\n\n{tables(budget)}\n\n{END}{after}"
+    PAGE.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -80,7 +80,7 @@ def verify_command(
       symacct verify opacus --install --quick
     \f
     every: Test every bundled peer, one after another.
-    command: Test a program that answers by the protocol of docs/protocol.md.
+    command: Test a program that answers by the protocol of docs/verification.md.
     python: The Python interpreter in which the peer is installed.
     install: Install the peer in a temporary environment.
     version: The version of the peer that --install takes.

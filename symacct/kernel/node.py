@@ -497,7 +497,7 @@ _OF_SCALES: tuple[Size, ...] = (
 class AskedValues:
     """Values of a mechanism's first parameter that are worth a question; numbers are exact text.
 
-    An ask of docs/protocol.md names the mechanism by its class, and gives the `parameters`.
+    An ask of docs/verification.md names the mechanism by its class, and gives the `parameters`.
     """
 
     #: What a report calls it: Gaussian noise.

@@ -25,7 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=[],
         metavar="PEER",
         help=(
-            "A bundled adapter's name, or a command that answers by docs/protocol.md of "
+            "A bundled adapter's name, or a command that answers by docs/verification.md of "
             "symacct. Each gets one test."
         ),
     )

@@ -30,7 +30,7 @@ def test_the_site_builds_without_warnings(tmp_path):
     # What is written e^{(l−1)ε(l)} is set above the line, also within what is above the line.
     assert "e<sup>(l−1)ε(l)</sup>" in catalogue
     assert "e<sup>k<sub>i</sub></sup>" in (tmp_path / "proofs.html").read_text(encoding="utf-8")
-    for page in ("catalogue", "theorems", "proofs", "reference"):
+    for page in ("catalogue", "theorems", "proofs", "python"):
         text = (tmp_path / f"{page}.html").read_text(encoding="utf-8")
         assert "^{" not in re.sub(r"<(pre|code).*?</\1>", "", text, flags=re.S), page
     # An option is typed as it is shown, and a cell knows its column.
@@ -39,8 +39,8 @@ def test_the_site_builds_without_warnings(tmp_path):
 
 
 def test_the_table_of_libraries_names_what_symacct_has():
-    """The second column of docs/which.md: names of the package, or of a node."""
-    page = (ROOT / "docs" / "which.md").read_text(encoding="utf-8")
+    """The second column of docs/questions.md: names of the package, or of a node."""
+    page = (ROOT / "docs" / "questions.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\|[^|]*\|([^|]*)(?:\|[^|]*){5}\|$", page, re.MULTILINE)
     names = {name for row in rows for name in re.findall(r"`([A-Za-z_.]+)`", row)}
     assert len(names) > 25

@@ -221,7 +221,7 @@ def test_what_dir_lists_is_short_public_and_grouped_in_the_reference():
     listed = dir(symacct)
     assert len(listed) <= 90
     assert not [name for name in listed if name.startswith("_")]
-    page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
     groups = re.split(r"\n(?=[A-Z][^\n]*\n-{3,}\n)", page)[1:]
     assert len(groups) > 6
     named = [

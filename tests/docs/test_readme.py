@@ -22,8 +22,8 @@ MODULES = [
 
 
 PAGES = {
-    "README.md": 5, "docs/tour.md": 20, "docs/quick_start.md": 10, "docs/explore.md": 5,
-    "docs/papers.md": 5, "docs/questions.md": 5, "docs/beyond.md": 10,
+    "README.md": 5, "docs/index.md": 30, "docs/python.md": 20, "docs/papers.md": 5,
+    "docs/questions.md": 50, "docs/theorems.md": 50,
 }  # fmt: skip
 
 

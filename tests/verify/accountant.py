@@ -1,4 +1,4 @@
-"""A correct float64 accountant that speaks docs/protocol.md: only `math`, nothing of symacct.
+"""A correct float64 accountant that speaks docs/verification.md: only `math`, nothing of symacct.
 
 RDP of Gaussian and Laplace noise, sampled or not, composed; ε and δ by the improved conversion at
 the best real order. tests/verify/defects.py plants one defect at a time in copies of this text.

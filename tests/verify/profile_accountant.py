@@ -1,4 +1,4 @@
-"""A float64 accountant of privacy profiles, no Rényi in it, that speaks docs/protocol.md.
+"""A float64 accountant of privacy profiles, no Rényi in it, that speaks docs/verification.md.
 
 Gaussian noise, all runs at once, and one Poisson-sampled run, by the normal distribution function;
 ε by bisection. `tests/verify/test_profile_peer.py` lets copies of it answer a little less.

@@ -1,4 +1,4 @@
-"""docs/protocol.md is what is spoken: its two example peers run, its fields are the ones sent."""
+"""The line protocol of docs/verification.md is what is spoken: its example peers, its fields."""
 
 import json
 import math
@@ -19,7 +19,7 @@ from symacct.verify.asking.questions import Extent, random_order
 from symacct.verify.peer.protocol import AT, HOW, KINDS, MECHANISMS, Ask, AskedPart, Support
 from symacct.verify.peer.reading import Number, read_answer, read_hello, read_number, read_object
 
-PAGE = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "verification.md").read_text(encoding="utf-8")
 TINY = Extent(2, 2, 3, 10, 2, 1, 0, 1, 30)
 SAMPLED = AskedPart("Gaussian", (("sigma", "5"),), "poisson", "1/1000", 600_000)
 

@@ -190,7 +190,7 @@ def test_a_hello_of_nonsense_is_one_line_and_exit_status_2(tmp_path, field):
     hello = '{"id": 0, "peer": "p", "supports": [' + row + "]}"
     result = run("--command", command(tmp_path, "say({'value': 1})", hello=hello), "--quick")
     assert result.exit_code == 2
-    assert "docs/protocol.md" in result.output
+    assert "docs/verification.md" in result.output
     assert len(result.output.strip().splitlines()) == 1
 
 

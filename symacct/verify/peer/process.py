@@ -314,7 +314,7 @@ class Peer:
             raise
         self._kill()
         said = self._last_words()
-        needed = "a program that answers by docs/protocol.md"
+        needed = "a program that answers by docs/verification.md"
         if "ModuleNotFoundError" in said:  # of what is not beside the peer, as under src/
             needed = (
                 "that module: install it for the peer's interpreter (pip install -e .), "
@@ -490,7 +490,7 @@ class Peer:
     def _malformed(self, error: ProtocolError, seconds: float) -> Answer:
         self.incidents.add("malformed", str(error))
         if not self._answered and self.incidents.malformed > MAX_ENDS:
-            raise PeerGoneError(f"no answer is one of docs/protocol.md: {error}") from None
+            raise PeerGoneError(f"no answer is one of docs/verification.md: {error}") from None
         return Answer(error=f"malformed answer: {error}", seconds=seconds)
 
 

@@ -1,4 +1,4 @@
-"""The line protocol of docs/protocol.md: asks and answers as one JSON object a line."""
+"""The line protocol of docs/verification.md: asks and answers as one JSON object a line."""
 
 from __future__ import annotations
 

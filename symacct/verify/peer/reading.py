@@ -1,4 +1,4 @@
-"""What a peer's line says: bounded, typed values by docs/protocol.md, or a ProtocolError."""
+"""What a peer's line says: bounded, typed values by docs/verification.md, or a ProtocolError."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _ANSWER = {
 
 
 class ProtocolError(SymacctError):
-    """A peer's line is not what docs/protocol.md says."""
+    """A peer's line is not what docs/verification.md says."""
 
 
 class Number(str):
@@ -173,7 +173,9 @@ def read_hello(row: Row) -> Hello:
     try:
         return _hello(row)
     except ProtocolError as error:
-        raise ProtocolError(f"the peer's hello: {error}", remedy="see docs/protocol.md") from None
+        raise ProtocolError(
+            f"the peer's hello: {error}", remedy="see docs/verification.md"
+        ) from None
 
 
 def _hello(row: Row) -> Hello:

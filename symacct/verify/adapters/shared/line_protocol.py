@@ -1,4 +1,4 @@
-"""docs/protocol.md for the bundled adapters: what an ask names, and the loop of answers."""
+"""docs/verification.md for the bundled adapters: what an ask names, and the loop of answers."""
 
 from __future__ import annotations
 
