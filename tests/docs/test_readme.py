@@ -71,6 +71,19 @@ def transcripts(page):
 TRANSCRIPTS = {found: page for page in SHOWN for found in transcripts(page)}
 
 
+@pytest.mark.parametrize(
+    "page", ["README.md", *(f"docs/{name}.md" for name in ("index", "questions", "python",
+                                                          "command_line", "papers"))]
+)  # fmt: skip
+def test_a_long_number_in_the_prose_is_one_that_an_example_of_the_page_shows(page):
+    """A number stands once, where it is run; tables of what others answer are dated."""
+    text = (README.parent / page).read_text(encoding="utf-8")
+    block = re.compile(r"```.*?```", re.S)
+    prose = re.sub(r"`[^`]*`|^\|.*$", "", block.sub("", text), flags=re.M)
+    told = [number.lstrip("0") for number in re.findall(r"\d*\.\d{4,}", prose)]
+    assert [number for number in told if number not in " ".join(block.findall(text))] == []
+
+
 def in_order(shown, lines):
     """Are these the lines shown, from the first to the last, but for those that "…" stands for?"""
     parts = "\n".join(lines).split("\n…")
