@@ -137,7 +137,7 @@ HELD = {
         "grids:connected dots", "grids:many different parts", "grids:one grid",
         "losses.allocated:Gaussian noise", "losses.allocated:Laplace noise",
         "losses.density:bounds by parts",
-        "pairs:what a curve alone implies",  # 97 points of a bound, each rounded upwards
+        "curve_pair",  # 97 points of a bound, each rounded upwards
         "roots:roots", "selected:selections", "sums:power sums", "tradeoff:Gaussian trade-offs",
     },
 }  # fmt: skip

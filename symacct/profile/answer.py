@@ -25,8 +25,9 @@ from symacct.kernel.sums.balls import ball, within_floats
 from symacct.operations.repeat import RepeatAndSelect
 from symacct.profile import selected
 from symacct.profile.below import one_run_each, products_below, triangles_below
+from symacct.profile.hulls import pair_above
 from symacct.profile.losses.finite import Atoms
-from symacct.profile.pairs import pair_above, products
+from symacct.profile.pairs import products
 from symacct.profile.part import Part
 from symacct.profile.products import PairProduct, kind_of
 from symacct.profile.proofs import BEST_OF_RUNS, NAME, OF_A_CURVE, PAIRS, SMOOTHED, SOURCE

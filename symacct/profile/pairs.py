@@ -4,30 +4,22 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import singledispatch
-from itertools import pairwise
 
-from symacct.kernel import deadline, limits
-from symacct.kernel.answer import Enclosure, to_fraction
-from symacct.kernel.arithmetic.ball import precision, rational
 from symacct.kernel.claims import REPLACE_ONE, Kind
 from symacct.kernel.errors import (
     AssumptionError,
     CurveAloneError,
     InfiniteError,
-    LimitError,
-    PrecisionError,
     SoundnessError,
     echo,
 )
-from symacct.kernel.exact import INFINITY, Exact, exact, expression, sympy
+from symacct.kernel.exact import Exact, exact, expression, sympy
 from symacct.kernel.node import Mechanism, Node
 from symacct.kernel.operation import Compose, Count
-from symacct.kernel.sums.balls import ball
 from symacct.mechanisms import (
     ApproximateDP,
     DiscreteGaussianSum,
@@ -53,6 +45,8 @@ from symacct.operations.failing import Failing
 from symacct.operations.group import GroupPrivacy
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement, one_query
+from symacct.profile.curve_pair import pair_of_curve
+from symacct.profile.envelopes import envelope
 from symacct.profile.losses.bounded_range import bounded_range
 from symacct.profile.losses.density import DensityLoss, DensityPair
 from symacct.profile.losses.finite import Atoms, Masses
@@ -67,7 +61,6 @@ from symacct.profile.products import (
     allocated,
     at_once,
     either_product,
-    envelope,
     failing_product,
     joint_choices,
     of_one_run,
@@ -75,145 +68,6 @@ from symacct.profile.products import (
     product_of_many_pairs,
     sampled_once,
 )
-
-# --- hulls
-#
-# Pairs whose profile is above, or below, one that is bounded at some places: convex hulls.
-#
-# H(x) of the worse of both orders of two laws is convex, 1 at 0, never rises, and H(1/x) is 1 − (1
-# − H(x))/x. So it is below the hull of bounds at some x and 1/x, which is the profile of a finite
-# pair that exchanging its laws leaves alone; and H of one order is above the hull of what its
-# chords say beyond their ends (docs/proofs.md, section 40).
-
-Point = tuple[Fraction, Fraction]  # x, and what H(x) is at most
-Enclosed = tuple[Fraction, Fraction, Fraction]  # x, and what H(x) is at least and at most
-FractionMasses = tuple[tuple[Fraction, Fraction], ...]
-
-_ZERO, _ONE = Fraction(0), Fraction(1)
-
-
-def pair_above(bounds: Iterable[Point]) -> FractionMasses:
-    """(p, q) of a pair whose H is at least every H with H(x) <= h for all these (x, h), x >= 1."""
-    known = [*bounds, (_ONE, _ONE)]
-    return _pair_of([(_ZERO, _ONE), *known, *((1 / x, 1 - (1 - h) / x) for x, h in known)])
-
-
-def pair_below(known: Iterable[Enclosed]) -> FractionMasses:
-    """(p, q) of a pair whose H is at most every H that is so enclosed at these x > 0."""
-    found = [(_ZERO, _ONE, _ONE)]
-    found += [(x, max(low, 1 - x, _ZERO), high) for x, low, high in sorted(known)]
-    points: list[Point] = []
-    for i, (x, low, _) in enumerate(found):
-        points.append((x, low))
-        fall = _fall_beyond(found, i)
-        if i + 1 == len(found):
-            points += [(x + low / fall, _ZERO)] if fall else []
-            break
-        (after, least, _), rise = found[i + 1], _rise_before(found, i + 1)
-        if fall <= rise:
-            continue
-        step = (low - least - rise * (after - x)) / (fall - rise)
-        if low < fall * step:
-            points.append((x + low / fall, _ZERO))
-            break
-        if 0 < step < after - x:
-            points.append((x + step, low - fall * step))
-    return _pair_of(points)
-
-
-def _fall_beyond(found: Sequence[Enclosed], i: int) -> Fraction:
-    """How steeply H falls beyond the i-th place at most: as on the chord before it."""
-    if i == 0:
-        return _ONE
-    (before, _, high), (x, low, _) = found[i - 1], found[i]
-    return min(_ONE, max(_ZERO, (high - low) / (x - before)))
-
-
-def _rise_before(found: Sequence[Enclosed], i: int) -> Fraction:
-    """How steeply H falls up to the i-th place at least: as on the chord behind it."""
-    if i + 1 == len(found):
-        return _ZERO
-    (x, low, _), (after, _, high) = found[i], found[i + 1]
-    return max(_ZERO, (low - high) / (after - x))
-
-
-def _pair_of(points: Iterable[Point]) -> FractionMasses:
-    """The pair whose H is the largest convex function below all points that never rises."""
-    corners = _lower_hull(points)
-    slopes = [*((v[1] - u[1]) / (v[0] - u[0]) for u, v in pairwise(corners)), _ZERO]
-    turns = zip(corners[1:], pairwise(slopes), strict=True)
-    masses = [(x * (after - before), after - before) for (x, _), (before, after) in turns]
-    only_p, only_q = corners[-1][1], 1 + slopes[0]
-    return tuple(pair for pair in (*masses, (only_p, _ZERO), (_ZERO, only_q)) if any(pair))
-
-
-def _lower_hull(points: Iterable[Point]) -> list[Point]:
-    """The corners of the largest convex function below all points that never rises."""
-    found: list[Point] = []
-    for point in deadline.each(sorted(points)):
-        if found and point[1] >= found[-1][1]:
-            continue  # the function may stay as low as it is
-        while len(found) > 1 and _is_above(found[-1], found[-2], point):
-            found.pop()
-        found.append(point)
-    return found
-
-
-def _is_above(middle: Point, left: Point, right: Point) -> bool:
-    """Is the middle one not below the line through the others?"""
-    rise = (right[1] - left[1]) * (middle[0] - left[0])
-    return (middle[1] - left[1]) * (right[0] - left[0]) >= rise
-
-
-# --- what a curve alone implies
-#
-# The pair that dominates all mechanisms of one Rényi curve, by δ(ε) from it at some places.
-
-_DIGITS, _BITS, _PLACES = 8, 96, 96
-_LOG2 = Fraction(69, 100)  # log 2, rounded down
-_BY_ORDERS = "improved"  # the conversion of a curve
-#: What may be left of δ at the last place.
-_LEFT = tuple(Fraction(1, 2**bits) for bits in (100, 50, 33, 20, 10))
-
-
-def pair_of_curve(m: Node) -> Atoms:
-    """A pair that dominates any two neighbouring laws of the curve of m, which swapping keeps.
-
-    InfiniteError where the curve gives no δ below 1.
-    """
-    with precision(_BITS):
-        return Atoms(pair_above(_bounds(m)))
-
-
-def _bounds(m: Node) -> Iterator[tuple[Fraction, Fraction]]:
-    """(e^ε, δ) at places from 0 to where hardly anything is left, and ε(∞), both rounded up."""
-    last = _last(m)
-    for i in deadline.each(range(_PLACES + 1)):
-        place = last * i / _PLACES
-        yield _power(place), to_fraction(m.delta(place, _DIGITS, _BY_ORDERS).delta.upper)
-    largest = m.rdp(INFINITY, digits=_DIGITS).upper
-    if largest < INFINITY:
-        yield _power(to_fraction(largest)), Fraction(0)
-
-
-def _last(m: Node) -> Fraction:
-    """ε where as little is left of δ as the curve says, to few digits."""
-    *others, least = _LEFT
-    for left in others:
-        with suppress(PrecisionError, LimitError, InfiniteError):
-            return _shortened(m.epsilon(left, _DIGITS, _BY_ORDERS).epsilon)
-    return _shortened(m.epsilon(least, _DIGITS, _BY_ORDERS).epsilon)
-
-
-def _shortened(epsilon: Enclosure) -> Fraction:
-    return Fraction(epsilon.rounded_up())
-
-
-def _power(epsilon: Fraction) -> Fraction:
-    """e^ε or a little more; LimitError where it is too long for sums of fractions."""
-    limits.check("parameter_bits", math.ceil(epsilon / _LOG2), "e^ε of a curve alone, in bits")
-    return rational(ball(epsilon).exp().upper())
-
 
 # --- queries on one sample
 #

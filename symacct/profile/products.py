@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -16,6 +16,7 @@ from symacct.kernel.exact import Exact
 from symacct.kernel.node import Node
 from symacct.kernel.operation import Compose
 from symacct.operations.either import Either
+from symacct.profile.envelopes import adaptive, in_blocks
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.fixed_size import Equilateral
 from symacct.profile.losses.mixed import MixedLoss
@@ -23,124 +24,6 @@ from symacct.profile.losses.noisy_sample import on_one_sample
 from symacct.profile.losses.pointwise_maximum import PointwiseMaximum
 from symacct.profile.losses.two_sided_exponential import TwoSidedExponential
 from symacct.profile.part import Part, merged
-
-# --- envelopes
-#
-# The pair whose profile is the largest of those of some finite pairs, at every ε.
-#
-# In one run or in several, the pair of each run chosen by what the earlier ones told.
-
-_MOST = 1000  # outcomes, of all first runs with what is worst after them
-_MOST_OF_A_BLOCK = 100  # the same, of each of many runs of which all are laid on a grid
-
-Masses = Collection[tuple[Fraction, Fraction]]
-_NOTHING: Masses = ((Fraction(1), Fraction(1)),)
-Line = tuple[Fraction, Fraction]  # c − da, by c and d
-
-
-def envelope(pairs: Iterable[Masses]) -> tuple[tuple[Fraction, Fraction], ...]:
-    """(p, q) with Σ (p − aq)₊ the largest Σ (p − aq)₊ of the pairs, for every a >= 0.
-
-    Each of these is the largest of lines c − da, c and d the masses of the outcomes where p/q is
-    largest; so is the largest of all, whose slopes change by the q, each where a = p/q.
-    """
-    lines = {line for masses in pairs for line in _lines(masses)}
-    found = _upper(lines)
-    places = [
-        (first[0] - other[0]) / (first[1] - other[1]) for first, other in itertools.pairwise(found)
-    ]
-    falls = [first[1] - other[1] for first, other in itertools.pairwise(found)]
-    masses = [(a * q, q) for a, q in zip(places, falls, strict=True)]
-    lost, unseen = found[-1][0], 1 - found[0][1]  # of p where q is 0, and the other way round
-    return tuple(
-        pair for pair in (*masses, (lost, Fraction(0)), (Fraction(0), unseen)) if any(pair)
-    )
-
-
-def adaptive(
-    kinds: Mapping[Collection[Masses], int],
-) -> tuple[tuple[Fraction, Fraction], ...] | None:
-    """The pair of the worst k_i runs of each kind, each with any of the kind's pairs.
-
-    Order and choices follow what was told: V(k) is the largest profile of a first run beside
-    V(k − 1). None where there are too many outcomes, or masses that are no fractions.
-    """
-    if not all(every and _are_fractions(every) for every in kinds):
-        return None
-    worst: dict[tuple[int, ...], Masses] = {}
-    for state in itertools.product(*(range(count + 1) for count in kinds.values())):
-        after = [(every, worst[_less(state, i)]) for i, every in enumerate(kinds) if state[i]]
-        if sum(itertools.starmap(_outcomes, after)) > _MOST:
-            return None
-        firsts = ([_beside(masses, rest) for masses in every] for every, rest in after)
-        worst[state] = envelope(itertools.chain(*firsts)) if after else _NOTHING
-    return tuple(worst[state])
-
-
-def in_blocks(every: Collection[Masses], count: int) -> list[tuple[Masses, int]]:
-    """Pairs, and how often each is run, that dominate so many runs of one kind.
-
-    They are the worst of as many runs as can be gone through, over and over, and of the rest.
-    """
-    worst = [_NOTHING]
-    while (
-        len(worst) <= count
-        and _are_fractions(every)
-        and _outcomes(every, worst[-1]) <= _MOST_OF_A_BLOCK
-    ):
-        worst.append(envelope(_beside(masses, worst[-1]) for masses in every))
-    if len(worst) == 1:
-        return [(envelope(every), count)]
-    times, left = divmod(count, len(worst) - 1)
-    return [(worst[-1], times), (worst[left], 1)] if left else [(worst[-1], times)]
-
-
-def _outcomes(every: Iterable[Masses], rest: Masses) -> int:
-    """Of all pairs of a first run beside what is worst after it."""
-    return sum(len(masses) * len(rest) for masses in every)
-
-
-def _are_fractions(every: Iterable[Masses]) -> bool:
-    return all(isinstance(x, Fraction) for masses in every for pair in masses for x in pair)
-
-
-def _less(state: tuple[int, ...], i: int) -> tuple[int, ...]:
-    """One run of a kind less."""
-    return (*state[:i], state[i] - 1, *state[i + 1 :])
-
-
-def _beside(masses: Masses, others: Masses) -> Masses:
-    return [(p * u, q * v) for p, q in masses for u, v in others]
-
-
-def _lines(masses: Masses) -> Iterable[Line]:
-    """P(S) − aQ(S) for S the outcomes of the largest p/q, from none to all of them with p > 0."""
-    falling = sorted((pair for pair in masses if pair[0]), key=lambda pair: pair[1] / pair[0])
-    every = itertools.accumulate(falling, lambda x, y: (x[0] + y[0], x[1] + y[1]))
-    return [(Fraction(0), Fraction(0)), *every]
-
-
-def _upper(lines: Iterable[Line]) -> list[Line]:
-    """The lines that are the largest somewhere on a > 0, from the steepest fall on."""
-    kept: list[Line] = []
-    for c, d in sorted(lines, key=lambda line: (-line[1], line[0])):
-        while kept and (c >= kept[-1][0] or _is_hidden(kept, (c, d))):
-            kept.pop()
-        kept.append((c, d))
-    return kept
-
-
-def _is_hidden(kept: list[Line], new: Line) -> bool:
-    """Is the last line nowhere above both the one before it and the new one?"""
-    if len(kept) < 2:
-        return False
-    (c, d), (c_last, d_last), (c_new, d_new) = kept[-2], kept[-1], new
-    return (c - c_last) * (d_last - d_new) >= (c_last - c_new) * (d - d_last)
-
-
-# --- products
-#
-# Products of pairs put together: of several runs, on one sample, by a coin.
 
 _MOST_TRIANGLES = 8  # kinds of them, each of which takes part of a second
 

@@ -23,8 +23,8 @@ from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import ball
 from symacct.laws.families import Binomial, Poisson, TruncatedNegativeBinomial
 from symacct.operations.repeat import Runs
+from symacct.profile.hulls import FractionMasses, pair_below
 from symacct.profile.losses.finite import Atoms
-from symacct.profile.pairs import FractionMasses, pair_below
 from symacct.profile.part import Floats
 from symacct.profile.products import PairProduct
 from symacct.profile.solve import CompositionProfile

@@ -28,7 +28,7 @@ from symacct import (
     laws,
     risk,
 )
-from symacct.profile.pairs import pair_above
+from symacct.profile.hulls import pair_above
 from symacct.profile.tradeoff import smallest_mu
 from tests import independent
 from tests.explore.test_risk import best_power, close, drawn_laws

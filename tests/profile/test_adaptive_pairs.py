@@ -30,8 +30,7 @@ from symacct import (
 )
 from symacct.kernel.answer import to_fraction
 from symacct.kernel.exact import INFINITY
-from symacct.profile import Profile
-from symacct.profile import products as envelope
+from symacct.profile import Profile, envelopes
 from symacct.profile.answer import lower_bound, profile
 from symacct.profile.pairs import products
 from tests.thinning import examples
@@ -201,7 +200,7 @@ def test_more_runs_than_are_gone_through_are_bounded(laws, count, most, grown):
     every, bounds = both_ways(*laws), []
     for block in (0, most):
         limits = {"_MOST": 0, "_MOST_OF_A_BLOCK": block}
-        with mock.patch.multiple(envelope, **limits):
+        with mock.patch.multiple(envelopes, **limits):
             node = count * DistributionPair(*laws)
             found = Profile(products(node), node.claim).delta(at_log(grown), 12)
             bounds.append(found.delta)

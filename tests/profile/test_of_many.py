@@ -15,8 +15,8 @@ from symacct import (
     PoissonSubsample,
     SubsampleWithoutReplacement,
 )
+from symacct.profile.envelopes import envelope
 from symacct.profile.losses.bounded_range import bounded_range
-from symacct.profile.products import envelope
 from symacct.profile.roots import accuracy
 from symacct.profile.solve import CompositionProfile
 from tests import independent

@@ -23,9 +23,9 @@ from symacct import (
     RepeatAndSelect,
     laws,
 )
+from symacct.profile.hulls import pair_below
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.gaussian import GaussianLoss
-from symacct.profile.pairs import pair_below
 from symacct.profile.products import PairProduct
 from symacct.profile.selected import _quantized, rounded_below, selections
 from tests import independent

@@ -11,7 +11,7 @@ from symacct.kernel.claims import ALL_ORDERS, Kind
 from symacct.kernel.errors import AssumptionError
 from symacct.kernel.node import Node
 from symacct.profile import Profile
-from symacct.profile.pairs import pair_of_curve
+from symacct.profile.curve_pair import pair_of_curve
 from symacct.profile.products import PairProduct
 from symacct.profile.proofs import OF_A_CURVE
 

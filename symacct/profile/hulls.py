@@ -1,0 +1,94 @@
+"""Pairs whose profile is above, or below, one that is bounded at some places: convex hulls.
+
+H(x) of the worse of both orders of two laws is convex, 1 at 0, never rises, and H(1/x) is
+1 − (1 − H(x))/x. So it is below the hull of bounds at some x and 1/x, which is the profile of a
+finite pair that exchanging its laws leaves alone; and H of one order is above the hull of what its
+chords say beyond their ends (docs/proofs.md, section 40).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import pairwise
+
+from symacct.kernel import deadline
+
+Point = tuple[Fraction, Fraction]  # x, and what H(x) is at most
+Enclosed = tuple[Fraction, Fraction, Fraction]  # x, and what H(x) is at least and at most
+FractionMasses = tuple[tuple[Fraction, Fraction], ...]
+
+_ZERO, _ONE = Fraction(0), Fraction(1)
+
+
+def pair_above(bounds: Iterable[Point]) -> FractionMasses:
+    """(p, q) of a pair whose H is at least every H with H(x) <= h for all these (x, h), x >= 1."""
+    known = [*bounds, (_ONE, _ONE)]
+    return _pair_of([(_ZERO, _ONE), *known, *((1 / x, 1 - (1 - h) / x) for x, h in known)])
+
+
+def pair_below(known: Iterable[Enclosed]) -> FractionMasses:
+    """(p, q) of a pair whose H is at most every H that is so enclosed at these x > 0."""
+    found = [(_ZERO, _ONE, _ONE)]
+    found += [(x, max(low, 1 - x, _ZERO), high) for x, low, high in sorted(known)]
+    points: list[Point] = []
+    for i, (x, low, _) in enumerate(found):
+        points.append((x, low))
+        fall = _fall_beyond(found, i)
+        if i + 1 == len(found):
+            points += [(x + low / fall, _ZERO)] if fall else []
+            break
+        (after, least, _), rise = found[i + 1], _rise_before(found, i + 1)
+        if fall <= rise:
+            continue
+        step = (low - least - rise * (after - x)) / (fall - rise)
+        if low < fall * step:
+            points.append((x + low / fall, _ZERO))
+            break
+        if 0 < step < after - x:
+            points.append((x + step, low - fall * step))
+    return _pair_of(points)
+
+
+def _fall_beyond(found: Sequence[Enclosed], i: int) -> Fraction:
+    """How steeply H falls beyond the i-th place at most: as on the chord before it."""
+    if i == 0:
+        return _ONE
+    (before, _, high), (x, low, _) = found[i - 1], found[i]
+    return min(_ONE, max(_ZERO, (high - low) / (x - before)))
+
+
+def _rise_before(found: Sequence[Enclosed], i: int) -> Fraction:
+    """How steeply H falls up to the i-th place at least: as on the chord behind it."""
+    if i + 1 == len(found):
+        return _ZERO
+    (x, low, _), (after, _, high) = found[i], found[i + 1]
+    return max(_ZERO, (low - high) / (after - x))
+
+
+def _pair_of(points: Iterable[Point]) -> FractionMasses:
+    """The pair whose H is the largest convex function below all points that never rises."""
+    corners = _lower_hull(points)
+    slopes = [*((v[1] - u[1]) / (v[0] - u[0]) for u, v in pairwise(corners)), _ZERO]
+    turns = zip(corners[1:], pairwise(slopes), strict=True)
+    masses = [(x * (after - before), after - before) for (x, _), (before, after) in turns]
+    only_p, only_q = corners[-1][1], 1 + slopes[0]
+    return tuple(pair for pair in (*masses, (only_p, _ZERO), (_ZERO, only_q)) if any(pair))
+
+
+def _lower_hull(points: Iterable[Point]) -> list[Point]:
+    """The corners of the largest convex function below all points that never rises."""
+    found: list[Point] = []
+    for point in deadline.each(sorted(points)):
+        if found and point[1] >= found[-1][1]:
+            continue  # the function may stay as low as it is
+        while len(found) > 1 and _is_above(found[-1], found[-2], point):
+            found.pop()
+        found.append(point)
+    return found
+
+
+def _is_above(middle: Point, left: Point, right: Point) -> bool:
+    """Is the middle one not below the line through the others?"""
+    rise = (right[1] - left[1]) * (middle[0] - left[0])
+    return (middle[1] - left[1]) * (right[0] - left[0]) >= rise
