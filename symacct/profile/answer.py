@@ -29,8 +29,8 @@ from symacct.profile.hulls import pair_above
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.pairs import products
 from symacct.profile.part import Part
-from symacct.profile.products import PairProduct, kind_of
-from symacct.profile.proofs import BEST_OF_RUNS, NAME, OF_A_CURVE, PAIRS, SMOOTHED, SOURCE
+from symacct.profile.products import BoundedPair, Product, kind_of
+from symacct.profile.proofs import BEST_OF_RUNS, NAME, PAIRS, SMOOTHED, SOURCE
 from symacct.profile.roots import log_float_of
 from symacct.profile.solve import CompositionProfile
 
@@ -79,11 +79,11 @@ def _works(node: Node) -> tuple[Source, ...]:
     return (*dict.fromkeys(source for source in own if source.key not in _OF_CURVES),)
 
 
-def _proofs(node: Node, found: list[PairProduct]) -> list[Proof]:
+def _proofs(node: Node, found: list[Product]) -> list[Proof]:
     """What proves that the pairs dominate: of operations, of several runs, of a curve alone."""
     is_composed = node.children or any(len(product.runs) > 1 for product in found)
-    of_curve = any(product.of_curve for product in found)
-    return [*([PAIRS] if is_composed else []), *([OF_A_CURVE] if of_curve else [])]
+    own = dict.fromkeys(proof for product in found for proof in product.proofs)
+    return [*([PAIRS] if is_composed else []), *own]
 
 
 @_steered
@@ -96,7 +96,7 @@ def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) ->
     claim = Claim(Kind.LOWER, node.claim.adjacency, None, sources=(SOURCE,))
 
     @_steered
-    def ask(found: list[PairProduct], digits: int) -> Enclosure:
+    def ask(found: list[Product], digits: int) -> Enclosure:
         asked = Profile(found, claim)
         ask = asked.largest_epsilon if asks_epsilon else asked.largest_delta
         return from_ball(ask(given, digits)[0], claim, digits, True)
@@ -120,7 +120,7 @@ def profile_below(node: Node) -> Profile:
     return Profile(products_below(node), claim)
 
 
-def _told(node: Node, asks_epsilon: bool, given: Fraction) -> list[PairProduct]:
+def _told(node: Node, asks_epsilon: bool, given: Fraction) -> list[Product]:
     """What the best of several runs tells, in an order of the outputs that is good for this."""
     if not isinstance(node, RepeatAndSelect):
         return []
@@ -128,7 +128,7 @@ def _told(node: Node, asks_epsilon: bool, given: Fraction) -> list[PairProduct]:
     return [one.best(asks_epsilon, given) for one in found]
 
 
-def _exact(node: Node) -> list[PairProduct]:
+def _exact(node: Node) -> list[Product]:
     """The products of a node that has their profile, else none."""
     with suppress(AssumptionError):
         found = products(node)
@@ -153,7 +153,7 @@ class Profile:
 
     def __init__(
         self,
-        found: list[PairProduct],
+        found: list[Product],
         claim: Claim,
         may_exceed_curve: bool = False,
         smoothed: Profile | None = None,
@@ -161,7 +161,7 @@ class Profile:
         self.claim, self.may_exceed_curve, self.smoothed = claim, may_exceed_curve, smoothed
         self.products, self.directions = found, _directions(found)
         #: Has a record the same pair, in the same direction, whatever it is?
-        self.has_one_pair = len(found) == 1 and not found[0].pairs
+        self.has_one_pair = len(found) == 1 and found[0].has_one_pair
 
     @cached_property
     def tests(self) -> list[CompositionProfile]:
@@ -274,7 +274,7 @@ class BestOfRuns(Profile):
     @cached_property
     def directions(self) -> list[CompositionProfile]:
         """One, of the pair, which exchanging its laws leaves alone."""
-        return _directions([PairProduct(((self.pair, 1),), Kind.UPPER)])
+        return _directions([BoundedPair.of(self.pair, Kind.UPPER)])
 
     @property
     def tests(self) -> list[CompositionProfile]:
@@ -339,9 +339,9 @@ class BestOfRuns(Profile):
 
 
 @products.register
-def _(node: RepeatAndSelect) -> list[PairProduct]:
+def _(node: RepeatAndSelect) -> list[Product]:
     """The pair that dominates what is told; the Rényi curve may know less or more."""
-    return [PairProduct(((BestOfRuns(node).pair, 1),), Kind.UPPER, may_exceed_curve=True)]
+    return [BoundedPair.of(BestOfRuns(node).pair, Kind.UPPER)]
 
 
 def _largest(
@@ -370,19 +370,16 @@ def _first(
     return last, value(last)
 
 
-def _directions(found: list[PairProduct]) -> list[CompositionProfile]:
+def _directions(found: list[Product]) -> list[CompositionProfile]:
     """Each product both ways, or one where that is all; none twice."""
     every: dict[object, CompositionProfile] = {}
     for product in found:
-        is_enough = product.one_way or all(part.symmetric for part, _ in product.runs)
-        first = CompositionProfile(product.runs, False, two_ways=not is_enough)
-        others = [] if is_enough else [CompositionProfile(product.runs, True, first)]
-        for way in (first, *others):
+        for way in product.directions:
             every.setdefault(_oriented(product, way.reverse), way)
     return list(every.values())
 
 
-def _oriented(product: PairProduct, reverse: bool) -> tuple[frozenset[tuple[Part, int]], bool]:
+def _oriented(product: Product, reverse: bool) -> tuple[frozenset[tuple[Part, int]], bool]:
     """The pairs as they stand, where they are known so the other way round too."""
     exchanged = [(part.exchanged, k) for part, k in product.runs]
     turned = [(part, k) for part, k in exchanged if part is not None]

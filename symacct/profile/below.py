@@ -38,27 +38,21 @@ from symacct.profile import selected
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.fixed_size import Equilateral, below
 from symacct.profile.pairs import either, products
-from symacct.profile.products import (
-    PairProduct,
-    failing_product,
-    kind_of,
-    product_of_runs,
-    sampled_once,
-)
+from symacct.profile.products import Pair, Product, are_of_one_group, kind_of
 
 _MOST_WAYS = 256  # in which runs may lie, each a product to be worked out
 _FEW = 16  # runs, which may lie half one way and half the other
 _MANY = 20  # runs, of which the moments of three means fall
-_NOTHING = PairProduct((), Kind.EXACT)
+_NOTHING = Pair(())
 
 
-def one_run_each(found: list[PairProduct]) -> list[PairProduct]:
+def one_run_each(found: list[Product]) -> list[Product]:
     """Each part alone, run once: less than all of them, and in closed form."""
     parts = {part for product in found for part, _ in product.runs}
-    return [PairProduct(((part, 1),), Kind.EXACT) for part in parts]
+    return [Pair.of(part) for part in parts]
 
 
-def products_below(node: Node) -> list[PairProduct]:
+def products_below(node: Node) -> list[Product]:
     """Products none of which has a larger profile than the node; an empty one says nothing."""
     try:
         found = _below(node)
@@ -67,12 +61,12 @@ def products_below(node: Node) -> list[PairProduct]:
     return _of_few_records(found, node.claim.adjacency.group)
 
 
-def _of_few_records(found: list[PairProduct], most: int) -> list[PairProduct]:
+def _of_few_records(found: list[Product], most: int) -> list[Product]:
     """The products of at most so many records: an operation about one may read a group's curve."""
-    return [one for one in found if sum(one.records or (most,)) <= most] or [_NOTHING]
+    return [one for one in found if (one.size or most) <= most] or [_NOTHING]
 
 
-def triangles_below(node: Node) -> list[PairProduct]:
+def triangles_below(node: Node) -> list[Product]:
     """Pairs below the truth with the two records and all others equally far apart.
 
     These are three means in a plane, in every run of Gaussian noise on a sample of fixed size; []
@@ -86,17 +80,17 @@ def triangles_below(node: Node) -> list[PairProduct]:
         [(product, count) for product in triangles.get(part) or _of_records(node, part)]
         for part, count in terms
     ]
-    return [product_of_runs(choice) for choice in itertools.product(*choices)]
+    return [Pair.side_by_side(choice) for choice in itertools.product(*choices)]
 
 
-def _triangle(node: Node) -> list[PairProduct]:
+def _triangle(node: Node) -> list[Product]:
     if not isinstance(node, SubsampleWithoutReplacement) or node.adjacency != REPLACE_ONE:
         return []
     if not isinstance(node.gamma, Fraction) or node.gamma in (0, 1):
         return []
     if not (square := _squared_side(node.mechanism)):
         return []
-    return [PairProduct(((Equilateral(below(square), node.gamma), 1),), Kind.EXACT)]
+    return [Pair.of(Equilateral(below(square), node.gamma))]
 
 
 def _squared_side(node: Node) -> Exact:
@@ -113,61 +107,59 @@ def _squared_side(node: Node) -> Exact:
 
 
 @singledispatch
-def _below(node: Node) -> list[PairProduct]:
+def _below(node: Node) -> list[Product]:
     """The pairs of the node, but for what stands for many pairs: it is above each of them."""
     known = products.dispatch(type(node)) is not products.dispatch(object)
     found = products(node) if known else []
-    least = [product for product in found if product.kind is Kind.EXACT and not product.of_many]
+    least = [product for product in found if product.is_attained]
     return least or [_NOTHING]
 
 
 @_below.register
-def _(node: FiniteMechanism) -> list[PairProduct]:
+def _(node: FiniteMechanism) -> list[Product]:
     """One pair in all runs."""
-    return [PairProduct(((Atoms(masses), 1),), Kind.EXACT) for masses in node.pairs]
+    return [Pair.of(Atoms(masses)) for masses in node.pairs]
 
 
 @_below.register
-def _(node: DistributionPair) -> list[PairProduct]:
+def _(node: DistributionPair) -> list[Product]:
     """One way in all runs, or the other: both occur, where none is stated."""
     if node.masses is None:
         return products(node)
-    return [
-        PairProduct(((Atoms(role.masses), 1),), Kind.EXACT) for role in node.roles if role.masses
-    ]
+    return [Pair.of(Atoms(role.masses)) for role in node.roles if role.masses]
 
 
 @_below.register
-def _(node: RepeatAndSelect) -> list[PairProduct]:
+def _(node: RepeatAndSelect) -> list[Product]:
     """In one order of the outputs, which are worse the likelier one of the datasets made them."""
     return selected.usual(products_below(node.mechanism), node.runs) or [_NOTHING]
 
 
 @_below.register
-def _(node: ExponentialMechanism) -> list[PairProduct]:
+def _(node: ExponentialMechanism) -> list[Product]:
     """Two candidates, with one as likely as the other on the other dataset."""
     return products(RandomizedResponse(1 / (1 + sympy.exp(-expression(node.pure) / 2))))
 
 
 @_below.register
-def _(node: PermuteAndFlip) -> list[PairProduct]:
+def _(node: PermuteAndFlip) -> list[Product]:
     """Two candidates, each of which leads by as much on one of the datasets."""
     return products(RandomizedResponse(1 - sympy.exp(-expression(node.pure) / 2) / 2))
 
 
 @_below.register
-def _(node: NoisyMax) -> list[PairProduct]:
+def _(node: NoisyMax) -> list[Product]:
     """Two candidates, each of which leads by Δ on one of the datasets."""
     return _leads(node.b, node.b, node.sensitivity)
 
 
 @_below.register
-def _(node: SparseVector) -> list[PairProduct]:
+def _(node: SparseVector) -> list[Product]:
     """One query, above the threshold by Δ/2 on one of the datasets and below it on the other."""
     return _leads(node.b_threshold, node.b_query, node.sensitivity / 2)
 
 
-def _leads(b: Exact, other: Exact, lead: Exact) -> list[PairProduct]:
+def _leads(b: Exact, other: Exact, lead: Exact) -> list[Product]:
     """Which of two numbers is the larger, each with Laplace noise: one of them leads, or lags."""
     first, second = (expression(scale) for scale in (b, other))
     x = expression(lead)
@@ -180,30 +172,25 @@ def _leads(b: Exact, other: Exact, lead: Exact) -> list[PairProduct]:
 
 
 @_below.register
-def _(node: Compose) -> list[PairProduct]:
+def _(node: Compose) -> list[Product]:
     choices = [_ways(_of_records(node, part), count) for part, count in node.terms.items()]
     if math.prod(map(len, choices)) > _MOST_WAYS:
         choices = [found[-1:] for found in choices]
     every = [[*itertools.chain(*choice)] for choice in itertools.product(*choices)]
-    return [product_of_runs(choice) for choice in every if _are_alike([one for one, _ in choice])]
+    return [
+        Pair.side_by_side(choice) for choice in every if are_of_one_group(one for one, _ in choice)
+    ]
 
 
-def _of_records(node: Node, part: Node) -> list[PairProduct]:
+def _of_records(node: Node, part: Node) -> list[Product]:
     """What says something of the node's neighbours: of a larger group one record."""
     found, group = products_below(part), node.claim.adjacency.group
-    if isinstance(part, GroupPrivacy) and any(
-        sum(one.records or (group,)) > group for one in found
-    ):
+    if isinstance(part, GroupPrivacy) and any((one.size or group) > group for one in found):
         return products_below(part.mechanism)
     return _of_few_records(found, group)
 
 
-def _are_alike(way: list[PairProduct]) -> bool:
-    """Groups differ by the same records in all parts."""
-    return len({one.records for one in way if one.records}) <= 1
-
-
-def _ways(found: list[PairProduct], count: int) -> list[list[tuple[PairProduct, int]]]:
+def _ways(found: list[Product], count: int) -> list[list[tuple[Product, int]]]:
     """One product in all runs; of two of finite laws each in half of them, too."""
     ways = [[(product, count)] for product in found]
     parts = [part for product in found for part, _ in product.runs]
@@ -214,28 +201,28 @@ def _ways(found: list[PairProduct], count: int) -> list[list[tuple[PairProduct, 
 
 
 @_below.register
-def _(node: Sampling) -> list[PairProduct]:
+def _(node: Sampling) -> list[Product]:
     if isinstance(node, PoissonSubsample) and not node.is_one_step():
         with contextlib.suppress(AssumptionError):
             if (found := products(node)) and kind_of(node, found) is Kind.EXACT:
                 return found
-    return [sampled_once(product, node.gamma) for product in _of_records(node, node.mechanism)]
+    return [product.sampled(node.gamma) for product in _of_records(node, node.mechanism)]
 
 
 @_below.register
-def _(node: Either) -> list[PairProduct]:
+def _(node: Either) -> list[Product]:
     """One pair of each of the two, in all runs."""
     return either(node, lambda part: _of_records(node, part))
 
 
 @_below.register
-def _(node: Failing) -> list[PairProduct]:
+def _(node: Failing) -> list[Product]:
     below = products_below(node.mechanism)
-    return [failing_product(found, node.parameters()["delta"]) for found in below]
+    return [found.failing(node.parameters()["delta"]) for found in below]
 
 
 @_below.register
-def _(node: GroupPrivacy) -> list[PairProduct]:
+def _(node: GroupPrivacy) -> list[Product]:
     """Pairs of the whole group where these are known, else one record of it."""
     with contextlib.suppress(AssumptionError):
         found = [product for product in products(node) if product.kind is Kind.EXACT]
@@ -245,5 +232,5 @@ def _(node: GroupPrivacy) -> list[PairProduct]:
 
 
 @_below.register
-def _(node: Convexify) -> list[PairProduct]:
+def _(node: Convexify) -> list[Product]:
     return products_below(node.mechanism)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import singledispatch
 
@@ -46,7 +45,6 @@ from symacct.operations.group import GroupPrivacy
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement, one_query
 from symacct.profile.curve_pair import pair_of_curve
-from symacct.profile.envelopes import envelope
 from symacct.profile.losses.bounded_range import bounded_range
 from symacct.profile.losses.density import DensityLoss, DensityPair
 from symacct.profile.losses.finite import Atoms, Masses
@@ -57,17 +55,20 @@ from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.normal_pair import normal_pair
 from symacct.profile.part import Part
 from symacct.profile.products import (
-    PairProduct,
-    allocated,
+    BoundedPair,
+    Family,
+    FiniteFamily,
+    OneWay,
+    Pair,
+    Product,
+    ThresholdFamily,
+    TriangleFamily,
     at_once,
-    either_product,
-    failing_product,
+    composed,
     joint_choices,
     of_one_run,
-    one_part,
-    product_of_many_pairs,
-    sampled_once,
 )
+from symacct.profile.proofs import OF_A_CURVE
 
 # --- queries on one sample
 #
@@ -103,7 +104,7 @@ _EACH_WAY, _BLOCKS = 12, 4
 
 
 @singledispatch
-def products(node: Node) -> list[PairProduct]:
+def products(node: Node) -> list[Product]:
     """Products whose largest profile, over both directions of each, is that of the node.
 
     More than one where either of two densities may be the law with the record, in one run: a leaf
@@ -116,23 +117,23 @@ def products(node: Node) -> list[PairProduct]:
 
 
 @products.register
-def _(node: Gaussian) -> list[PairProduct]:
+def _(node: Gaussian) -> list[Product]:
     part = GaussianLoss(_square(node.sensitivity) / _square(node.sigma))
-    return [PairProduct(((part, 1),), node.kind)]
+    return [Pair.of(part, node.kind)]
 
 
 @products.register
-def _(node: VectorLaplace) -> list[PairProduct]:
+def _(node: VectorLaplace) -> list[Product]:
     return _one(LaplaceLoss(node.pure))
 
 
 @products.register
-def _(node: LatticeNoise) -> list[PairProduct]:
+def _(node: LatticeNoise) -> list[Product]:
     return _one(IntegerLoss(node))
 
 
 @products.register
-def _(node: DiscreteGaussianSum) -> list[PairProduct]:
+def _(node: DiscreteGaussianSum) -> list[Product]:
     """One whole number, moved by as many as the sensitivity has."""
     if node.dimension > 1:
         raise AssumptionError(
@@ -141,27 +142,27 @@ def _(node: DiscreteGaussianSum) -> list[PairProduct]:
             remedy="use conversion improved",
         )
     if (size := math.floor(node.sensitivity)) == 0:
-        return [PairProduct((), Kind.EXACT)]
+        return [Pair(())]
     return _one(IntegerLoss(SummedNoise(node.sigma, node.parties, size)))
 
 
 @products.register
-def _(node: DiscreteLaplace) -> list[PairProduct]:
+def _(node: DiscreteLaplace) -> list[Product]:
     return _one(Atoms(node.masses, pure=node.sensitivity / node.b))
 
 
 @products.register
-def _(node: RandomizedResponse) -> list[PairProduct]:
+def _(node: RandomizedResponse) -> list[Product]:
     return _one(_binary(node.p))
 
 
 @products.register
-def _(node: PureDP) -> list[PairProduct]:
+def _(node: PureDP) -> list[Product]:
     return _of_pure(node.parameters()["epsilon"], Kind.EXACT)
 
 
 @products.register
-def _(node: ApproximateDP) -> list[PairProduct]:
+def _(node: ApproximateDP) -> list[Product]:
     """With probability δ it tells which law it is."""
     epsilon, delta = (node.parameters()[name] for name in ("epsilon", "delta"))
     p = 1 / (1 + sympy.exp(-expression(epsilon))) if epsilon else Fraction(1, 2)
@@ -171,41 +172,39 @@ def _(node: ApproximateDP) -> list[PairProduct]:
 
 
 @products.register
-def _(node: ExponentialMechanism) -> list[PairProduct]:
-    part = bounded_range(node.pure)
-    return [PairProduct(((part, 1),), Kind.EXACT, of_many=True, each_test=True)]
+def _(node: ExponentialMechanism) -> list[Product]:
+    return [ThresholdFamily.of(bounded_range(node.pure))]
 
 
 @products.register
-def _(node: FiniteMechanism) -> list[PairProduct]:
+def _(node: FiniteMechanism) -> list[Product]:
     return _any_of(node.pairs)
 
 
 @products.register
-def _(node: PermuteAndFlip) -> list[PairProduct]:
+def _(node: PermuteAndFlip) -> list[Product]:
     """Laplace noise has the largest of the profiles of two candidates."""
-    part = LaplaceLoss(node.pure)
-    return [PairProduct(((part, 1),), Kind.EXACT, of_many=True, each_test=True)]
+    return [ThresholdFamily.of(LaplaceLoss(node.pure))]
 
 
 @products.register
-def _(node: NoisyMax) -> list[PairProduct]:
-    return [PairProduct(((LaplaceLoss(node.pure), 1),), Kind.UPPER)]
+def _(node: NoisyMax) -> list[Product]:
+    return [Pair.of(LaplaceLoss(node.pure), Kind.UPPER)]
 
 
 @products.register
-def _(node: SparseVector) -> list[PairProduct]:
+def _(node: SparseVector) -> list[Product]:
     return _of_pure(node.pure, Kind.UPPER)
 
 
-def _of_pure(pure: Exact, kind: Kind) -> list[PairProduct]:
+def _of_pure(pure: Exact, kind: Kind) -> list[Product]:
     """The pair that dominates every ε-DP mechanism."""
     p = 1 / (1 + sympy.exp(-expression(pure)))
-    return [PairProduct(((Atoms(_binary(p).masses, pure=pure), 1),), kind)]
+    return [Pair.of(Atoms(_binary(p).masses, pure=pure), kind)]
 
 
 @products.register
-def _(node: DistributionPair) -> list[PairProduct]:
+def _(node: DistributionPair) -> list[Product]:
     masses = node.masses
     if masses is None:
         known = noise(node.P, node.Q)
@@ -213,15 +212,15 @@ def _(node: DistributionPair) -> list[PairProduct]:
     return _any_of([role.masses or () for role in node.roles])
 
 
-def _any_of(every: Sequence[Masses]) -> list[PairProduct]:
+def _any_of(every: Sequence[Masses]) -> list[Product]:
     """Finite laws of which any pair may be that of the neighbours, in each run another."""
     pairs = tuple(map(Atoms, every))
     if len({frozenset(pair.laws) for pair in pairs}) == 1:
         return _one(pairs[0])
-    return [PairProduct(((Atoms(envelope(every)), 1),), Kind.EXACT, of_many=True, pairs=pairs)]
+    return [FiniteFamily.of_pairs(every)]
 
 
-def _densities(node: DistributionPair) -> list[PairProduct]:
+def _densities(node: DistributionPair) -> list[Product]:
     """Two densities, either way round unless it is stated."""
     overlap = Overlap(*one_dimensional(node.P, node.Q))
     if overlap.P.kernel is None or overlap.Q.kernel is None or not overlap.has_one_support:
@@ -240,7 +239,7 @@ def _densities(node: DistributionPair) -> list[PairProduct]:
 
 
 @products.register
-def _(node: Compose) -> list[PairProduct]:
+def _(node: Compose) -> list[Product]:
     """Of parts of which only a curve is known one pair, beside all others."""
     counts, every = [], []
     alone: dict[Node, Count] = {}
@@ -255,26 +254,23 @@ def _(node: Compose) -> list[PairProduct]:
     if alone:
         every.append(_by_curve(Compose(alone), unknown))
         counts.append(1)
-    found = [
-        product_of_many_pairs(list(zip(way, counts, strict=True)))
-        for way in joint_choices(node, every)
-    ]
+    found = [composed(list(zip(way, counts, strict=True))) for way in joint_choices(node, every)]
     if sum(alone.values()) > 1:  # between which triangles may stand: no one pair is all of them
-        return [replace(product, smoothed=None) for product in found]
+        return [product.unsmoothed for product in found]
     return found
 
 
-def _by_curve(node: Node, unknown: AssumptionError) -> list[PairProduct]:
+def _by_curve(node: Node, unknown: AssumptionError) -> list[Product]:
     """A pair that all mechanisms of the node's curve have above them."""
     try:
         pair = pair_of_curve(node)
     except (InfiniteError, SoundnessError):  # it says nothing, or is a lower bound
         raise unknown from None
-    return [PairProduct(((pair, 1),), Kind.UPPER, may_exceed_curve=True, of_curve=True)]
+    return [BoundedPair.of_curve(pair, OF_A_CURVE)]
 
 
 @products.register
-def _(node: PoissonSubsample) -> list[PairProduct]:
+def _(node: PoissonSubsample) -> list[Product]:
     """On all of the data a record replaced is one removed and one added."""
     if node.gamma == 1 and not node.is_one_step():
         return _replaced(node.mechanism)
@@ -288,15 +284,15 @@ def _(node: PoissonSubsample) -> list[PairProduct]:
             where="conversion exact",
             remedy="use conversion improved",
         )
-    return [sampled_once(product, node.gamma) for product in products(node.mechanism)]
+    return [product.sampled(node.gamma) for product in products(node.mechanism)]
 
 
-def _replaced(mechanism: Node) -> list[PairProduct]:
+def _replaced(mechanism: Node) -> list[Product]:
     """A record replaced on all of the data is a group of two of which one is removed, one added."""
     found = products(GroupPrivacy(mechanism, 2))
     both = [one for one in found if one.records and one.records[0] == one.records[1]]
     kind = Kind.EXACT if _is_of_noise(mechanism) else Kind.UPPER
-    return [replace(one, kind=kind, records=None) for one in both or found]
+    return [one.replaced(kind) for one in both or found]
 
 
 def _is_of_noise(mechanism: Node) -> bool:
@@ -309,15 +305,15 @@ def _is_of_noise(mechanism: Node) -> bool:
 
 
 @products.register
-def _(node: SubsampleWithoutReplacement) -> list[PairProduct]:
+def _(node: SubsampleWithoutReplacement) -> list[Product]:
     """One sample of fixed size, the pair that dominates all of them where a record is replaced.
 
     A record added or removed is in the sample or another is in its place: Poisson's mixture.
     """
     if node.adjacency != node.read_adjacency:
-        return [sampled_once(product, node.gamma) for product in products(node.mechanism)]
+        return [product.sampled(node.gamma) for product in products(node.mechanism)]
     found = of_one_run(products(node.mechanism))
-    if not all(part.symmetric for part, _ in found.runs):
+    if not found.is_symmetric:
         raise AssumptionError(
             f"found {type(node.mechanism).__name__} on a sample of fixed size, "
             "needed two laws that a symmetry exchanges",
@@ -325,25 +321,25 @@ def _(node: SubsampleWithoutReplacement) -> list[PairProduct]:
             remedy="use conversion improved",
         )
     if not found.runs or node.gamma in (0, 1):
-        return [sampled_once(found, node.gamma)]
-    part = one_part(found)
+        return [found.sampled(node.gamma)]
+    part = found.part
     both_ways = part.fixed_size_pair(node.gamma)
     if both_ways is None:
-        mixture = ((part.sampled(node.gamma), 1),)
-        return [PairProduct(mixture, found.kind, one_way=True, of_many=True)]
-    triangle = triangle_of(node)
-    return [PairProduct(((both_ways, 1),), found.kind, of_many=True, triangle=triangle)]
+        return [OneWay.of(part.sampled(node.gamma), found.kind)]
+    if triangle := triangle_of(node):
+        return [TriangleFamily(((both_ways, 1),), found.kind, corners=triangle)]
+    return [Family.of(both_ways, found.kind)]
 
 
 @products.register
-def _(node: RandomAllocation) -> list[PairProduct]:
+def _(node: RandomAllocation) -> list[Product]:
     """One record in a run that is drawn: the mean of the ratios of all runs."""
     found = products(node.mechanism)
-    return found if node.steps == 1 else [allocated(product, node.steps) for product in found]
+    return found if node.steps == 1 else [product.allocated(node.steps) for product in found]
 
 
 @products.register
-def _(node: GroupPrivacy) -> list[PairProduct]:
+def _(node: GroupPrivacy) -> list[Product]:
     """Noise for as many times the sensitivity; on Poisson samples i records more, others less.
 
     Of records replaced as many are removed as are added: a bound, where fewer may be asked about.
@@ -351,16 +347,16 @@ def _(node: GroupPrivacy) -> list[PairProduct]:
     if noise := one_gaussian(node.mechanism):
         rate, k = node.mechanism.parameters()["gamma"], node.size
         if node.mechanism.claim.adjacency == REPLACE_ONE:
-            return [PairProduct(((noise.in_groups(rate, k, k), 1),), Kind.UPPER)]
+            return [Pair.of(noise.in_groups(rate, k, k), Kind.UPPER)]
         return [
-            PairProduct(
+            Pair(
                 ((noise.in_groups(rate, k - few, many), 1),),
                 Kind.EXACT if few == many else Kind.UPPER,
                 records=(k - few, few),
             )
             for few, many in _removals(k)
         ]
-    return [PairProduct(found.runs, Kind.UPPER) for found in products(_for_group(node))]
+    return [Pair(found.runs, Kind.UPPER) for found in products(_for_group(node))]
 
 
 def _removals(size: int) -> list[tuple[int, int]]:
@@ -392,38 +388,37 @@ def _for_group(node: GroupPrivacy) -> Node:
 
 
 @products.register
-def _(node: Either) -> list[PairProduct]:
+def _(node: Either) -> list[Product]:
     """The coin and what it chose: finite laws are one finite law, others are averaged."""
     return either(node, products)
 
 
-def either(node: Either, of: Callable[[Node], list[PairProduct]]) -> list[PairProduct]:
+def either(node: Either, of: Callable[[Node], list[Product]]) -> list[Product]:
     """The pairs of a coin between two mechanisms, by what is known of either."""
     if node.share in (0, 1):
         return of(node.first if node.share == 1 else node.second)
     ways = joint_choices(node, [of(node.first), of(node.second)])
-    return [either_product(one, other, node.share) for one, other in ways]
+    return [one.chosen(other, node.share) for one, other in ways]
 
 
 @products.register
-def _(node: Failing) -> list[PairProduct]:
-    return [
-        failing_product(found, node.parameters()["delta"]) for found in products(node.mechanism)
-    ]
+def _(node: Failing) -> list[Product]:
+    delta = node.parameters()["delta"]
+    return [found.failing(delta) for found in products(node.mechanism)]
 
 
 @products.register
-def _(node: PostProcess) -> list[PairProduct]:
-    return [replace(found, kind=Kind.UPPER) for found in products(node.mechanism)]
+def _(node: PostProcess) -> list[Product]:
+    return [found.as_bound() for found in products(node.mechanism)]
 
 
 @products.register
-def _(node: Convexify) -> list[PairProduct]:
+def _(node: Convexify) -> list[Product]:
     return products(node.mechanism)
 
 
-def _one(part: Part) -> list[PairProduct]:
-    return [PairProduct(((part, 1),), Kind.EXACT)]
+def _one(part: Part) -> list[Product]:
+    return [Pair.of(part)]
 
 
 def _binary(p: Exact) -> Atoms:

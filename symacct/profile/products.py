@@ -1,4 +1,10 @@
-"""Products of dominating pairs, and what composition and sampling make of them."""
+"""Products of dominating pairs: what they stand for, and what may be done with them.
+
+A product's type says what it is: a `Pair` dominates alone, and a `Family` is the worst of several
+pairs, each of which has its profile at some ε. Operations on mechanisms are methods, which give the
+type that is left, and with it the kind: EXACT where the mechanism has the product's profile, UPPER
+where it is dominated.
+"""
 
 from __future__ import annotations
 
@@ -7,82 +13,402 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from symacct.analysis.worst_triangle import equilateral_order
-from symacct.kernel.claims import Kind, combine
+from symacct.kernel.claims import Kind, Proof, combine
 from symacct.kernel.errors import AssumptionError, echo
 from symacct.kernel.exact import Exact
 from symacct.kernel.node import Node
 from symacct.kernel.operation import Compose
 from symacct.operations.either import Either
-from symacct.profile.envelopes import adaptive, in_blocks
+from symacct.profile.envelopes import adaptive, envelope, in_blocks
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.fixed_size import Equilateral
 from symacct.profile.losses.mixed import MixedLoss
 from symacct.profile.losses.noisy_sample import on_one_sample
 from symacct.profile.losses.pointwise_maximum import PointwiseMaximum
 from symacct.profile.losses.two_sided_exponential import TwoSidedExponential
-from symacct.profile.part import Part, merged
+from symacct.profile.part import Part, Runs, merged
+from symacct.profile.solve import CompositionProfile
 
 _MOST_TRIANGLES = 8  # kinds of them, each of which takes part of a second
 
+# --- types of products
+
 
 @dataclass(frozen=True)
-class PairProduct:
-    """Π (P_i, Q_i)^{k_i}; `kind` is EXACT where the mechanism has it, UPPER where it dominates.
+class Product:
+    """Π (P_i, Q_i)^{k_i}, a bound of the profile of some neighbours, or that profile.
 
-    `one_way` where only the profile of (P, Q) at ε >= 0 is that of the mechanism; `of_many` where
-    (P, Q) stands for many pairs, each of which has its profile at some ε: one run has it, several
-    are dominated, and then it `may_exceed_curve`: what the Rényi curve tells may be more or less.
-    `each_test` where every test of (P, Q) by a threshold is one of some of the pairs. `pairs` are
-    these, where they are finitely many of finite laws; `triangle` is what dominates smoothly where
-    they are triangles, and `smoothed` another product that dominates several runs.
-    `records` are how many one dataset has that the other lacks, and lacks: the same in all runs.
-    `of_curve` where one of the pairs is above all mechanisms of one Rényi curve.
+    `records` are how many one of two datasets has that the other lacks, and lacks: the same in all
+    runs, or None where the product is for whatever neighbours there are. `proofs` are those that a
+    product rests on besides those of its losses.
     """
 
-    runs: tuple[tuple[Part, int], ...]
-    kind: Kind
-    one_way: bool = False
-    of_many: bool = False
-    may_exceed_curve: bool = False
-    each_test: bool = False
-    pairs: tuple[Atoms, ...] = ()
-    triangle: Equilateral | None = None
-    smoothed: PairProduct | None = None
+    runs: Runs
+    kind: Kind = Kind.EXACT
     records: tuple[int, int] | None = None
-    of_curve: bool = False
+    proofs: tuple[Proof, ...] = ()
+
+    #: May Rényi orders prove a smaller number?
+    may_exceed_curve: ClassVar[bool] = False
+    #: Has a record the same pair, in the same direction, whatever it is?
+    has_one_pair: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, part: Part, kind: Kind = Kind.EXACT) -> Self:
+        """One run of a loss."""
+        return cls(((part, 1),), kind)
+
+    @classmethod
+    def side_by_side(cls, choice: Iterable[tuple[Product, int]]) -> Self:
+        """All runs of products, those that are one loss as one."""
+        counts: Counter[Part] = Counter()
+        kinds, records = [], None
+        proofs: dict[Proof, None] = {}
+        for product, times in choice:
+            kinds.append(product.kind)
+            records = records or product.records
+            proofs |= dict.fromkeys(product.proofs)
+            for part, count in product.runs:
+                counts[part] += times * count
+        runs = merged(tuple(counts.items()), lambda kind, own: kind.joined(own))
+        return cls(tuple(runs), combine(kinds, "Compose"), records, tuple(proofs))
+
+    # --- what is asked of it
 
     @property
-    def tests(self) -> list[PairProduct]:
+    def part(self) -> Part:
+        """One loss for several run on one sample: finite laws have finite products."""
+        if len(self.runs) == 1 and self.runs[0][1] == 1:
+            return self.runs[0][0]
+        finite = [(own, count) for part, count in self.runs if (own := part.finite) is not None]
+        if len(finite) == len(self.runs):
+            return Atoms.joint(finite)
+        return on_one_sample(self.runs, Fraction(1))
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Does exchanging P and Q leave the profile alone?"""
+        return all(part.symmetric for part, _ in self.runs)
+
+    @property
+    def directions(self) -> list[CompositionProfile]:
+        """The profile both ways, or one where that is all."""
+        if self.is_symmetric:
+            return self._one_way
+        first = CompositionProfile(self.runs, False, two_ways=True)
+        return [first, CompositionProfile(self.runs, True, first)]
+
+    @property
+    def _one_way(self) -> list[CompositionProfile]:
+        return [CompositionProfile(self.runs, False)]
+
+    @property
+    def size(self) -> int | None:
+        """The records by which the datasets differ, where it is for so many."""
+        return None if self.records is None else sum(self.records)
+
+    @property
+    def is_attained(self) -> bool:
+        """Have some neighbours this profile in all runs, so that what is below is below theirs?"""
+        return False
+
+    @property
+    def tests(self) -> list[Product]:
         """Products whose tests are those of the mechanism; [] where they are not known."""
-        if self.each_test or not self.of_many:
-            return [self]
-        return [PairProduct(((pair, 1),), self.kind) for pair in self.pairs]
+        return []
+
+    @property
+    def smoothed(self) -> Product | None:
+        """Another product that dominates, which may be the smaller one."""
+        return None
+
+    @property
+    def unsmoothed(self) -> Product:
+        """The product alone."""
+        return self
+
+    @property
+    def triangle(self) -> Equilateral | None:
+        """What dominates it beside what is smooth enough."""
+        return None
+
+    @property
+    def choices(self) -> Collection[Collection[Any]]:
+        """The laws of the pairs it stands for, where they are finitely many of finite laws.
+
+        The same laws written the other way round are one collection.
+        """
+        return frozenset()
+
+    def as_bound(self) -> Self:
+        """The product of what dominates the mechanism."""
+        return replace(self, kind=combine((self.kind, Kind.UPPER), "a bound"))
+
+    def replaced(self, kind: Kind) -> Self:
+        """The product of a group for any record that is replaced, of the kind that is known."""
+        return replace(self, kind=kind, records=None)
+
+    # --- what operations make of it
+
+    def sampled(self, gamma: Exact) -> Product:
+        """One mixture (1−γ)Q + γP against Q, of the product pair (P, Q)."""
+        if gamma == 0 or not self.runs:
+            return Pair((), self.kind)
+        return self if gamma == 1 else self._mixed(gamma)
+
+    def _mixed(self, gamma: Exact) -> Product:
+        """`sampled`, 0 < γ < 1."""
+        return replace(self, runs=((self.part.sampled(gamma), 1),))
+
+    def beside(self, part: Part) -> Product:
+        """All of the runs and one of another loss."""
+        return replace(self, runs=(*self.runs, (part, 1)))
+
+    def failing(self, delta: Exact) -> Product:
+        """All of the runs, and beside them an outcome that tells which law it is with chance δ.
+
+        Where that is told, what the runs tell is nothing more.
+        """
+        zero = Fraction(0)
+        return self.beside(Atoms(((delta, zero), (zero, delta), (1 - delta, 1 - delta))))
+
+    def allocated(self, steps: int) -> Product:
+        """The mean over the runs of the laws with the record in one of them, against none.
+
+        What dominates one run may stand for each, chosen by what was told before or not
+        (docs/proofs.md, section 30).
+        """
+        return Pair.of(self.part.allocated(steps), self.kind) if self.runs else self
+
+    def chosen(self, other: Product, share: Exact) -> Product:
+        """One run of this with probability `share`, else of the other one; the coin is told."""
+        first, second = self._may_be_chosen, other._may_be_chosen
+        ways = first.finite, second.finite
+        if ways[0] is not None and ways[1] is not None:
+            weighed = ((share, ways[0].laws), (1 - share, ways[1].laws))
+            told: Part = Atoms(tuple((s * p, s * q) for s, laws in weighed for p, q in laws))
+        else:
+            told = MixedLoss(first, second, share)
+        kind, proofs = combine((self.kind, other.kind), "Either"), (*self.proofs, *other.proofs)
+        made = _widest([self, other])
+        records = self.records or other.records
+        return made(((told, 1),), kind, records, tuple(dict.fromkeys(proofs)))
+
+    @property
+    def _may_be_chosen(self) -> Part:
+        """One run of one mechanism, or none."""
+        if not self.runs:
+            return Atoms(((Fraction(1), Fraction(1)),))
+        part = self.part
+        if not part.may_be_chosen:
+            raise AssumptionError(
+                "found noise on whole numbers, or several mechanisms, in Either, "
+                "needed one of continuous noise, or finite laws",
+                where="conversion exact",
+                remedy="use conversion improved",
+            )
+        return part
+
+    @property
+    def _in_one_run(self) -> type[Product]:
+        """The type of one loss that is made of this and others."""
+        return Pair
 
 
-def kind_of(node: Node, found: Sequence[PairProduct]) -> Kind:
+class Pair(Product):
+    """One pair that dominates all neighbours' at once, in either direction, in all of the runs."""
+
+    @property
+    def is_attained(self) -> bool:
+        """As the mechanism's own."""
+        return self.kind is Kind.EXACT
+
+    @property
+    def tests(self) -> list[Product]:
+        """The pair has its own."""
+        return [self]
+
+
+class BoundedPair(Pair):
+    """A pair that is made of bounds at some ε: the Rényi curve may know less or more."""
+
+    may_exceed_curve = True
+
+    @classmethod
+    def of_curve(cls, part: Part, proof: Proof) -> BoundedPair:
+        """A pair above all mechanisms of one Rényi curve."""
+        return cls(((part, 1),), Kind.UPPER, proofs=(proof,))
+
+
+class Family(Product):
+    """The worst of many pairs, each of which has its profile at some ε: that of one run.
+
+    Of several runs it is a bound, and a test of it is not one of any pair.
+    """
+
+    @property
+    def _in_one_run(self) -> type[Product]:
+        return Family
+
+    def allocated(self, steps: int) -> Product:
+        """A bound: the pairs of the runs may be different ones."""
+        return super().allocated(steps).as_bound() if self.runs else self
+
+
+class ThresholdFamily(Family):
+    """A family of which every test by a threshold is one of some of its pairs."""
+
+    @property
+    def tests(self) -> list[Product]:
+        """Each is a test of some pair."""
+        return [self]
+
+    def beside(self, part: Part) -> Product:
+        """What is told beside it is no threshold."""
+        return Family(*_fields(self)).beside(part)
+
+
+@dataclass(frozen=True)
+class FiniteFamily(Family):
+    """The worst of finitely many pairs of finite laws: runs of them can be gone through."""
+
+    pairs: tuple[Atoms, ...] = ()
+
+    has_one_pair = False
+
+    @classmethod
+    def of_pairs(cls, every: Collection[Collection[tuple[Any, Any]]]) -> FiniteFamily:
+        """Any of these may be the pair of the neighbours, in each run another."""
+        pairs = tuple(Atoms(tuple(masses)) for masses in every)
+        return cls(((Atoms(envelope(every)), 1),), pairs=pairs)
+
+    @property
+    def tests(self) -> list[Product]:
+        """The tests of each pair."""
+        return [Pair.of(pair, self.kind) for pair in self.pairs]
+
+    @property
+    def choices(self) -> Collection[Collection[Any]]:
+        """The laws of the pairs."""
+        return frozenset(frozenset(pair.laws) for pair in self.pairs)
+
+    def _mixed(self, gamma: Exact) -> Product:
+        pairs = tuple(pair.sampled(gamma) for pair in self.pairs)
+        return replace(self, runs=((self.part.sampled(gamma), 1),), pairs=pairs)
+
+    def beside(self, part: Part) -> Product:
+        """The pairs are no longer all there is."""
+        return Family(*_fields(self)).beside(part)
+
+
+@dataclass(frozen=True)
+class TriangleFamily(Family):
+    """A sample of fixed size, both ways, and the `corners` that may dominate what is smooth."""
+
+    corners: Equilateral | None = None
+
+    @property
+    def triangle(self) -> Equilateral | None:
+        return self.corners
+
+    def _mixed(self, gamma: Exact) -> Product:
+        return Family(*_fields(self))._mixed(gamma)
+
+    def beside(self, part: Part) -> Product:
+        """What is told beside it is not smooth."""
+        return Family(*_fields(self)).beside(part)
+
+
+class OneWay(Family):
+    """A pair of which only the profile at ε >= 0 is that of the mechanism, and not exchanged.
+
+    Nothing dominates several runs.
+    """
+
+    @property
+    def directions(self) -> list[CompositionProfile]:
+        """P against Q."""
+        return self._one_way
+
+    @property
+    def _in_one_run(self) -> type[Product]:
+        return OneWay
+
+
+@dataclass(frozen=True)
+class ChosenRuns(Family):
+    """Several runs whose pairs may be chosen on the way, dominated: the curve may know more.
+
+    `smooth` is another product that dominates them.
+    """
+
+    smooth: Product | None = None
+
+    may_exceed_curve = True
+
+    @property
+    def smoothed(self) -> Product | None:
+        return self.smooth
+
+    @property
+    def unsmoothed(self) -> Product:
+        return replace(self, smooth=None)
+
+    def _mixed(self, gamma: Exact) -> Product:
+        return replace(self, runs=((self.part.sampled(gamma), 1),), smooth=None)
+
+    def beside(self, part: Part) -> Product:
+        """What is told beside them is not smooth."""
+        return replace(self, runs=(*self.runs, (part, 1)), smooth=None)
+
+
+#: Types of one loss that is made of several products, from what dominates alone to what says least.
+_WIDER: list[type[Product]] = [Pair, Family, OneWay]
+#: Of runs side by side, where a family is among them and where something may exceed the curve.
+_SIDE_BY_SIDE: dict[tuple[bool, bool], type[Product]] = {
+    (False, False): Pair,
+    (False, True): BoundedPair,
+    (True, False): Family,
+    (True, True): ChosenRuns,
+}
+
+
+def _widest(found: Iterable[Product]) -> type[Product]:
+    """The type of one loss that is made of these products."""
+    return _WIDER[max(_WIDER.index(product._in_one_run) for product in found)]
+
+
+def _fields(product: Product) -> tuple[Runs, Kind, tuple[int, int] | None, tuple[Proof, ...]]:
+    """What every product has."""
+    return product.runs, product.kind, product.records, product.proofs
+
+
+# --- several products
+
+
+def kind_of(node: Node, found: Sequence[Product]) -> Kind:
     """What the largest profile of the node's products is: a bound where they are of more records.
 
     An operation that is about one record reads the mechanism of a larger group as a bound.
     """
     kinds = [product.kind for product in found]
-    size = node.claim.adjacency.group
-    if any(sum(product.records or (size,)) != size for product in found):
+    if any(product.size not in (None, node.claim.adjacency.group) for product in found):
         kinds.append(Kind.UPPER)
     return combine(kinds, "conversion exact")
 
 
 def joint_choices(
-    node: Compose | Either, every: Sequence[list[PairProduct]]
-) -> Iterator[tuple[PairProduct, ...]]:
+    node: Compose | Either, every: Sequence[list[Product]]
+) -> Iterator[tuple[Product, ...]]:
     """One product of each part, in all ways that two datasets can have.
 
     Groups differ by the same records in all parts. Where some parts are for smaller groups so is
     the node, and what holds of larger ones is a bound.
     """
-    sizes = {sum(one.records) for found in every for one in found if one.records}
+    sizes = {one.size for found in every for one in found if one.size is not None}
     if len(sizes) > 1:
         raise AssumptionError(
             f"found groups of {echo(min(sizes))} and of {echo(max(sizes))} "
@@ -90,124 +416,50 @@ def joint_choices(
             where="conversion exact",
             remedy="use conversion improved",
         )
-    kind = Kind.UPPER if sizes - {node.claim.adjacency.group} else Kind.EXACT
+    is_larger = bool(sizes - {node.claim.adjacency.group})
     for way in itertools.product(*every):
-        if len({one.records for one in way if one.records}) <= 1:
-            yield tuple(replace(one, kind=combine((one.kind, kind), "groups")) for one in way)
+        if are_of_one_group(way):
+            yield tuple(one.as_bound() for one in way) if is_larger else way
 
 
-def either_product(one: PairProduct, other: PairProduct, share: Exact) -> PairProduct:
-    first, second = (_chosen(product) for product in (one, other))
-    kind = combine((one.kind, other.kind), "Either")
-    of_many = one.of_many or other.of_many
-    records = one.records or other.records
-    of_curve = one.of_curve or other.of_curve
-    ways = first.finite, second.finite
-    if ways[0] is not None and ways[1] is not None:
-        weighed = ((share, ways[0].laws), (1 - share, ways[1].laws))
-        masses = tuple((s * p, s * q) for s, laws in weighed for p, q in laws)
-        return PairProduct(((Atoms(masses), 1),), kind, of_many=of_many, of_curve=of_curve)
-    told, one_way = ((MixedLoss(first, second, share), 1),), one.one_way or other.one_way
-    return PairProduct(told, kind, one_way, of_many, records=records, of_curve=of_curve)
+def are_of_one_group(way: Iterable[Product]) -> bool:
+    """Groups differ by the same records in all parts."""
+    return len({one.records for one in way if one.records}) <= 1
 
 
-def _chosen(product: PairProduct) -> Part:
-    """One run of one mechanism, or none."""
-    if not product.runs:
-        return Atoms(((Fraction(1), Fraction(1)),))
-    part = one_part(product)
-    if not part.may_be_chosen:
-        raise AssumptionError(
-            "found noise on whole numbers, or several mechanisms, in Either, "
-            "needed one of continuous noise, or finite laws",
-            where="conversion exact",
-            remedy="use conversion improved",
-        )
-    return part
+def composed(choice: Sequence[tuple[Product, int]]) -> Product:
+    """What dominates all runs, each product so often.
 
-
-def failing_product(product: PairProduct, delta: Exact) -> PairProduct:
-    """All of the runs, and beside them an outcome that tells which law it is with probability δ.
-
-    Where that is told, what the runs tell is nothing more.
+    What stands for many pairs dominates them one by one, and so all of them together. One run of
+    these has its profile beside all others: it may come last, its pair chosen by what they told.
+    Several have that of the worst choices where these can be gone through.
     """
-    zero = Fraction(0)
-    telling = Atoms(((delta, zero), (zero, delta), (1 - delta, 1 - delta)))
-    runs = (*product.runs, (telling, 1))
-    return replace(product, runs=runs, each_test=False, pairs=(), triangle=None, smoothed=None)
-
-
-def product_of_runs(choice: Iterable[tuple[PairProduct, int]]) -> PairProduct:
-    """All runs side by side, those that are one loss as one."""
-    counts: Counter[Part] = Counter()
-    kinds, records, of_curve = [], None, False
-    for product, times in choice:
-        kinds.append(product.kind)
-        of_curve |= product.of_curve
-        records = records or product.records
-        for part, count in product.runs:
-            counts[part] += times * count
-    runs = merged(tuple(counts.items()), lambda kind, own: kind.joined(own))
-    return PairProduct(tuple(runs), combine(kinds, "Compose"), records=records, of_curve=of_curve)
-
-
-def allocated(product: PairProduct, steps: int) -> PairProduct:
-    """The mean over the runs of the laws with the record in one of them, against none.
-
-    What dominates one run may stand for each, chosen by what was told before or not
-    (docs/proofs.md, section 30).
-    """
-    if not product.runs:
-        return product
-    kind = Kind.UPPER if product.of_many else product.kind
-    return PairProduct(((one_part(product).allocated(steps), 1),), kind)
-
-
-def sampled_once(product: PairProduct, gamma: Exact) -> PairProduct:
-    """One mixture (1−γ)Q + γP against Q, of the product pair (P, Q)."""
-    if gamma == 0 or not product.runs:
-        return PairProduct((), product.kind)
-    if gamma == 1:
-        return product
-    pairs = tuple(pair.sampled(gamma) for pair in product.pairs)
-    runs = ((one_part(product).sampled(gamma), 1),)
-    return replace(product, runs=runs, pairs=pairs, triangle=None, smoothed=None)
-
-
-def product_of_many_pairs(choice: Sequence[tuple[PairProduct, int]]) -> PairProduct:
-    """What stands for many pairs dominates them one by one, and so all of them together.
-
-    One run of these has its profile beside all others: it may come last, its pair chosen by what
-    they told. Several have that of the worst choices where these can be gone through.
-    """
-    found = product_of_runs(choice)
-    many = [(product, times) for product, times in choice if product.of_many]
-    if many and any(product.one_way for product, _ in choice):
+    if any(isinstance(product, OneWay) for product, _ in choice):
         raise AssumptionError(
             "found several runs with samples of fixed size and "
             "densities, needed one run, or noise or finite laws",
             where="conversion exact",
             remedy="use conversion improved",
         )
-    if sum(times for _, times in many) < 2:
+    families = [(product, times) for product, times in choice if isinstance(product, Family)]
+    if sum(times for _, times in families) < 2:
         may_exceed_curve = any(product.may_exceed_curve for product, _ in choice)
-        return replace(found, of_many=bool(many), may_exceed_curve=may_exceed_curve)
+        return _SIDE_BY_SIDE[bool(families), may_exceed_curve].side_by_side(choice)
     kinds: Counter[Collection[Collection[Any]]] = Counter()
-    for product, times in many:  # the same laws written the other way round are one kind
-        kinds[frozenset(frozenset(pair.laws) for pair in product.pairs)] += times
-    others = [(product, times) for product, times in choice if not product.pairs]
+    for product, times in families:
+        kinds[product.choices] += times
+    others = [(product, times) for product, times in choice if not product.choices]
     chosen = adaptive(kinds)
     if chosen is not None:
-        worst = PairProduct(((Atoms(chosen), 1),), found.kind)
-        return replace(product_of_runs([*others, (worst, 1)]), of_many=True)
+        kind = combine((product.kind for product, _ in families), "Compose")
+        return Family.side_by_side([*others, (Pair.of(Atoms(chosen), kind), 1)])
     blocks = [block for kind, times in kinds.items() if kind for block in in_blocks(kind, times)]
-    runs = [(PairProduct(((Atoms(tuple(pair)), 1),), Kind.UPPER), times) for pair, times in blocks]
-    every = product_of_runs([*others, *runs])
-    smooth = _smoothed(choice)
-    return replace(every, kind=Kind.UPPER, of_many=True, may_exceed_curve=True, smoothed=smooth)
+    runs = [(Pair.of(Atoms(tuple(pair)), Kind.UPPER), times) for pair, times in blocks]
+    every = ChosenRuns.side_by_side([*others, *runs]).as_bound()
+    return replace(every, smooth=_smoothed(choice))
 
 
-def _smoothed(choice: Sequence[tuple[PairProduct, int]]) -> PairProduct | None:
+def _smoothed(choice: Sequence[tuple[Product, int]]) -> Product | None:
     """By triangles that are the worst for functions as smooth as what stands beside them makes all.
 
     For many kinds of triangles these would be long looked for.
@@ -219,23 +471,21 @@ def _smoothed(choice: Sequence[tuple[PairProduct, int]]) -> PairProduct | None:
         triangle = product.triangle
         order = triangle and equilateral_order(triangle.gamma, triangle.delta)
         if triangle and order:
-            known.append((PairProduct(((triangle, 1),), Kind.UPPER), times))
+            known.append((Pair.of(triangle, Kind.UPPER), times))
             orders.append(order)
         else:
             others.append((product, times))
     if not orders:
         return None
-    found = product_of_many_pairs([*known, *others])
-    smoothing = TwoSidedExponential(min(orders))
-    return replace(found, runs=(*found.runs, (smoothing, 1)), kind=Kind.UPPER)
+    return composed([*known, *others]).beside(TwoSidedExponential(min(orders))).as_bound()
 
 
-def at_once(found: list[PairProduct]) -> list[PairProduct]:
+def at_once(found: list[Product]) -> list[Product]:
     """One pair of each run, but for groups, whose records are the same in all runs."""
     return found if len(found) == 1 or found[0].records else [of_one_run(found)]
 
 
-def of_one_run(found: list[PairProduct]) -> PairProduct:
+def of_one_run(found: list[Product]) -> Product:
     """The pair that has the largest of their profiles, each of one run."""
     if len(found) == 1:
         return found[0]
@@ -246,16 +496,7 @@ def of_one_run(found: list[PairProduct]) -> PairProduct:
             where="conversion exact",
             remedy="use conversion improved",
         )
-    largest = PointwiseMaximum(frozenset(one_part(product) for product in found))
+    largest = PointwiseMaximum(frozenset(product.part for product in found))
     kind = combine((product.kind for product in found), "several pairs")
-    return PairProduct(((largest, 1),), kind, any(x.one_way for x in found), of_many=True)
-
-
-def one_part(product: PairProduct) -> Part:
-    """One part for several run on one sample: finite laws have finite products."""
-    if len(product.runs) == 1 and product.runs[0][1] == 1:
-        return product.runs[0][0]
-    finite = [(own, count) for part, count in product.runs if (own := part.finite) is not None]
-    if len(finite) == len(product.runs):
-        return Atoms.joint(finite)
-    return on_one_sample(product.runs, Fraction(1))
+    made = _widest(found)
+    return (Family if made is Pair else made).of(largest, kind)

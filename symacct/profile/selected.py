@@ -16,7 +16,6 @@ from flint import arb
 from symacct.kernel import deadline
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision, rational
-from symacct.kernel.claims import Kind
 from symacct.kernel.errors import InfiniteError, LimitError, PrecisionError
 from symacct.kernel.exact import Exact
 from symacct.kernel.memory import cached_property
@@ -26,7 +25,7 @@ from symacct.operations.repeat import Runs
 from symacct.profile.hulls import FractionMasses, pair_below
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.part import Floats
-from symacct.profile.products import PairProduct
+from symacct.profile.products import Pair, Product
 from symacct.profile.solve import CompositionProfile
 from symacct.theory.amplification.ps22 import log_mean, log_of
 
@@ -60,7 +59,7 @@ class Selection:
     records: tuple[int, int] | None = None
     turned: bool = False
 
-    def best(self, asks_epsilon: bool, given: Fraction) -> PairProduct:
+    def best(self, asks_epsilon: bool, given: Fraction) -> Product:
         """What is told in the order that is about the best for ε(δ) or δ(ε)."""
 
         def about(order: Sequence[int]) -> float:
@@ -78,7 +77,7 @@ class Selection:
                 return self.told(self._order(found))
             low, high = max(0, found - step), min(size, found + step + 1)
 
-    def told(self, order: Sequence[int]) -> PairProduct:
+    def told(self, order: Sequence[int]) -> Product:
         """What is told where the outcomes, from the worst to the best, are in this order."""
         with precision(_BITS):
             laws = ([BALL.number(masses[i]) for masses in self.masses] for i in (0, 1))
@@ -87,7 +86,7 @@ class Selection:
         if self.turned:
             masses = tuple((q, p) for p, q in masses)
         runs = ((Atoms(masses), 1),) if masses else ()
-        return PairProduct(runs, Kind.EXACT, records=self.records)
+        return Pair(runs, records=self.records)
 
     def _law(self, law: list[arb], order: Sequence[int]) -> list[arb]:
         """The chances that each outcome is the best, from those of one run."""
@@ -147,7 +146,7 @@ def gain(lib: Any, number: Any, runs: Runs, better: Any, share: Any) -> Any:
     return lib.exp(-eta * lib.log(last)) * -lib.expm1(-eta * rise) / lib.expm1(eta * most)
 
 
-def selections(found: Iterable[PairProduct], runs: Runs) -> list[Selection]:
+def selections(found: Iterable[Product], runs: Runs) -> list[Selection]:
     """Of the products of one run, both ways round unless a symmetry exchanges the two laws."""
     every = []
     for product in found:
@@ -156,13 +155,13 @@ def selections(found: Iterable[PairProduct], runs: Runs) -> list[Selection]:
             if not masses:
                 continue
             every.append(Selection(tuple(masses), runs, product.records))
-            if not all(part.symmetric for part, _ in product.runs):
+            if not product.is_symmetric:
                 turned = tuple((q, p) for p, q in reversed(masses))
                 every.append(Selection(turned, runs, product.records, True))
     return every
 
 
-def usual(found: Iterable[PairProduct], runs: Runs) -> list[PairProduct]:
+def usual(found: Iterable[Product], runs: Runs) -> list[Product]:
     """What is told in the orders that are about the best for a usual δ."""
     return [one.best(True, _USUAL_DELTA) for one in selections(found, runs)]
 
@@ -173,7 +172,7 @@ def _ratio(masses: tuple[Exact, Exact]) -> Fraction | float:
     return ratio if isinstance(ratio, Fraction) else float(ratio)
 
 
-def _laws(product: PairProduct) -> Sequence[tuple[Exact, Exact]]:
+def _laws(product: Product) -> Sequence[tuple[Exact, Exact]]:
     """The laws of few outcomes, or a pair below that of the product; none of nothing."""
     parts = [(own, count) for part, count in product.runs if (own := part.finite) is not None]
     if not product.runs:
@@ -197,10 +196,11 @@ def _is_rational(run: tuple[Atoms, int]) -> bool:
     return all(isinstance(x, Fraction) for masses in run[0].laws for x in masses)
 
 
-def _quantized(product: PairProduct) -> FractionMasses:
+def _quantized(product: Product) -> FractionMasses:
     """A pair of finitely many outcomes that the product's has by post-processing."""
-    is_symmetric = all(part.symmetric for part, _ in product.runs)
-    ways = [CompositionProfile(product.runs, way) for way in (False, True)[: 2 - is_symmetric]]
+    ways = [
+        CompositionProfile(product.runs, way) for way in (False, True)[: 2 - product.is_symmetric]
+    ]
     forward, back = [_known(way) for way in (ways * 2)[:2]]
     turned = [(1 / x, 1 - (1 - low) / x, 1 - (1 - high) / x) for x, low, high in back if x != 1]
     return pair_below([*turned, *forward])

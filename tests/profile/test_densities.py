@@ -19,7 +19,7 @@ from symacct.profile.losses.fixed_size import FixedSizeGaussian
 from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.losses.sampled_gaussian import SampledGaussian
 from symacct.profile.part import OrderLine
-from symacct.profile.products import PairProduct
+from symacct.profile.products import Pair
 from symacct.profile.roots import accuracy
 from symacct.profile.solve import CompositionProfile
 from tests.thinning import covering
@@ -303,7 +303,7 @@ BETA = rated(Overlap(laws.Beta(2, 3), laws.Beta(3, "3/2")), 1)
 )
 def test_no_direction_twice_and_none_left_out(one, other, count):
     """Both of each product, by their runs counted: some are those of the other product, turned."""
-    found = _directions([PairProduct(tuple(runs), Kind.EXACT) for runs in (one, other)])
+    found = _directions([Pair(tuple(runs)) for runs in (one, other)])
     assert len(found) == count
 
 

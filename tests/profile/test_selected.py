@@ -26,7 +26,7 @@ from symacct import (
 from symacct.profile.hulls import pair_below
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.losses.gaussian import GaussianLoss
-from symacct.profile.products import PairProduct
+from symacct.profile.products import Pair
 from symacct.profile.selected import _quantized, rounded_below, selections
 from tests import independent
 from tests.profile.test_best_of_runs import (
@@ -159,7 +159,7 @@ def test_an_order_of_gaussian_outputs_tells_as_much():
 
 
 def test_the_pair_of_finitely_many_outcomes_is_below_that_of_the_noise():
-    masses = _quantized(PairProduct(((GaussianLoss(Fraction(1, 25)), 1),), Kind.EXACT))
+    masses = _quantized(Pair.of(GaussianLoss(Fraction(1, 25))))
     assert [sum(law) for law in zip(*masses, strict=True)] == [1, 1]
     assert min(map(min, masses)) >= 0
     for k in range(1, 55):
@@ -271,7 +271,7 @@ def test_rounding_costs_nothing_that_is_seen():
 
 def test_a_pair_that_no_symmetry_exchanges_is_asked_both_ways_round():
     masses = (Fraction(1, 3), Fraction(1, 2)), (Fraction(2, 3), Fraction(1, 2))
-    product = PairProduct(((Atoms(masses), 1),), Kind.EXACT)
+    product = Pair.of(Atoms(masses))
     one, other = selections([product], laws.Poisson(3))
     assert (one.turned, other.turned) == (False, True)
     assert other.masses == tuple((q, p) for p, q in reversed(one.masses))

@@ -12,7 +12,7 @@ from symacct.kernel.errors import AssumptionError
 from symacct.kernel.node import Node
 from symacct.profile import Profile
 from symacct.profile.curve_pair import pair_of_curve
-from symacct.profile.products import PairProduct
+from symacct.profile.products import BoundedPair
 from symacct.profile.proofs import OF_A_CURVE
 
 _ANY, _DIGITS = Fraction(1, 2**10), 8  # a δ of which the curve tells an ε, and its digits
@@ -38,4 +38,4 @@ def profile_of_curve(m: Node) -> CurveProfile:
     pair = pair_of_curve(m)
     claim = default_accountant().epsilon(m, _ANY, "improved", digits=_DIGITS).claim
     made = replace(claim, kind=Kind.UPPER, orders=ALL_ORDERS).by(OF_A_CURVE)
-    return CurveProfile([PairProduct(((pair, 1),), Kind.UPPER)], made)
+    return CurveProfile([BoundedPair.of_curve(pair, OF_A_CURVE)], made)
