@@ -584,6 +584,14 @@ class Mechanism(Node):
             check_sorts(f"class {cls.__name__}", {"kind": Kind}, _REMEDIES, vars(cls))
 
     @property
+    def neighbours(self) -> Any:
+        """The laws of one run on neighbouring datasets, which a leaf declares where it knows them.
+
+        None where only the curve is known.
+        """
+        return None
+
+    @property
     def never_ends(self) -> bool:
         """Is it known to be finite at every order, though no `finite_up_to` is stated?"""
         return False

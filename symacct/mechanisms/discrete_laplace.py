@@ -10,9 +10,11 @@ from symacct.kernel import limits
 from symacct.kernel.arithmetic import Arithmetic, Number
 from symacct.kernel.claims import SWAPPED, Kind
 from symacct.kernel.exact import INFINITY, Exact, Numeric, Order, expression, sympy
+from symacct.kernel.memory import cached_property
 from symacct.kernel.node import AskedValues
 from symacct.kernel.parameters import positive, whole
 from symacct.kernel.sources import SYMACCT
+from symacct.laws.neighbours import FinitePair
 from symacct.mechanisms.integer_noise import IntegerNoise
 
 
@@ -101,6 +103,13 @@ class DiscreteLaplace(IntegerNoise):
         return (total if above_one else total + value(-(size * t))) / (1 + ctx.exp(-t))
 
     @property
+    def neighbours(self) -> FinitePair:
+        """The losses from −Δt to Δt, 2t apart."""
+        return FinitePair(
+            self.masses, pure=self.sensitivity / self.b, of_query=bool(self.noise_scale)
+        )
+
+    @cached_property
     def masses(self) -> tuple[tuple[Exact, Exact], ...]:
         """(P, Q) of every loss, from −Δt to Δt."""
         limits.check("outcomes", self.sensitivity, "DiscreteLaplace, losses")

@@ -20,6 +20,7 @@ from symacct.kernel.node import Mechanism
 from symacct.kernel.parameters import positive, whole
 from symacct.kernel.sources import KLS21
 from symacct.kernel.sums.balls import geometric_tail, up_to, within
+from symacct.laws.neighbours import Alike, Neighbours, Unknown, WholeNumberShift
 from symacct.mechanisms.discrete_gaussian import DiscreteGaussian
 from symacct.mechanisms.integer_noise import IntegerSums, check_terms, float_above
 
@@ -85,6 +86,15 @@ class DiscreteGaussianSum(Mechanism):
             sensitivity=positive(sensitivity, "DiscreteGaussianSum, sensitivity"),
             dimension=whole(dimension, "DiscreteGaussianSum, dimension", least=1),
         )
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """Of one whole number, moved by as many as the sensitivity has."""
+        if self.dimension > 1:
+            return Unknown("dimension=1, for which the worst two laws are known")
+        if (size := math.floor(self.sensitivity)) == 0:
+            return Alike()
+        return WholeNumberShift(SummedNoise(self.sigma, self.parties, size), of_query=False)
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         alone = (ctx.number(self.sensitivity) / ctx.number(self.sigma)) ** 2 / 2

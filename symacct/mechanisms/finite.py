@@ -20,6 +20,7 @@ from symacct.kernel.node import Mechanism
 from symacct.kernel.parameters import whole
 from symacct.kernel.sources import VEH14
 from symacct.laws.law import FiniteDirection
+from symacct.laws.neighbours import FinitePairs
 from symacct.mechanisms.pair import Given, probabilities
 
 Masses = tuple[tuple[Fraction, Fraction], ...]
@@ -106,6 +107,11 @@ class FiniteMechanism(Mechanism):
     def pairs(self) -> tuple[Masses, ...]:
         """The ordered pairs of laws as lists of (p, q), those that are alike but once."""
         return alike_once(tuple(zip(p, q, strict=True)) for p, q in permutations(self.laws, 2))
+
+    @property
+    def neighbours(self) -> FinitePairs:
+        """Any two of the laws."""
+        return FinitePairs(self.pairs)
 
     @cached_property
     def swap_symmetric(self) -> bool:

@@ -12,6 +12,7 @@ from symacct.kernel.exact import INFINITY, Exact, Numeric, Order, expression, sy
 from symacct.kernel.node import AskedValues, Mechanism
 from symacct.kernel.parameters import positive
 from symacct.kernel.sources import MIR17
+from symacct.laws.neighbours import NormalShift
 
 # --- given sensitivity
 #
@@ -70,6 +71,18 @@ class Gaussian(Mechanism):
         return cls._intern(
             sigma=positive(sigma, "Gaussian, sigma"),
             sensitivity=positive(sensitivity, "Gaussian, sensitivity"),
+        )
+
+    @property
+    def neighbours(self) -> NormalShift:
+        """Δ moves the query along one line."""
+        return NormalShift(
+            self.sensitivity,
+            self.sigma,
+            self.kind,
+            of_query=self.kind is Kind.EXACT and bool(self.noise_scale),
+            is_one_query=self.is_one_query,
+            is_of_vectors=self.is_of_vectors,
         )
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:

@@ -14,6 +14,7 @@ from symacct.kernel.errors import LimitError, PrecisionError, echo
 from symacct.kernel.exact import Exact, Order
 from symacct.kernel.node import Mechanism
 from symacct.kernel.sums.balls import within
+from symacct.laws.neighbours import WholeNumberShift
 
 _LEAST_SCALE = 1e-100
 _MOST_TERMS = 100_000
@@ -88,6 +89,11 @@ class IntegerSums:
 
 class LatticeNoise(IntegerSums, IntegerNoise):
     """Noise of a mechanism's own."""
+
+    @property
+    def neighbours(self) -> WholeNumberShift:
+        """The noise, and moved by Δ."""
+        return WholeNumberShift(self, of_query=bool(self.noise_scale))
 
 
 def check_terms(kept: range) -> None:

@@ -11,6 +11,7 @@ from symacct.kernel.exact import INFINITY, Exact, Numeric, Order
 from symacct.kernel.node import AskedValues, Mechanism
 from symacct.kernel.parameters import positive
 from symacct.kernel.sources import MIR17, ZW19
+from symacct.laws.neighbours import LaplaceShift
 
 
 class LaplacePair(Mechanism):
@@ -92,6 +93,11 @@ class VectorLaplace(LaplacePair):
     def pure(self) -> Exact:
         """Δ/b"""
         return self.sensitivity / self.b
+
+    @property
+    def neighbours(self) -> LaplaceShift:
+        """One coordinate that takes all of Δ."""
+        return LaplaceShift(self.pure, of_query=bool(self.noise_scale))
 
 
 class Laplace(VectorLaplace):

@@ -6,12 +6,14 @@ from collections.abc import Callable
 
 from symacct.kernel.arithmetic import Arithmetic, Number
 from symacct.kernel.claims import Kind
-from symacct.kernel.exact import INFINITY, Exact, Numeric, Order
+from symacct.kernel.exact import INFINITY, Exact, Numeric, Order, expression, sympy
 from symacct.kernel.node import Mechanism
 from symacct.kernel.parameters import positive, whole
 from symacct.kernel.sources import SYMACCT
+from symacct.laws.neighbours import Dominated, FinitePair, LaplaceShift
 from symacct.mechanisms.gaussian import Gaussian
 from symacct.mechanisms.laplace import LaplacePair
+from symacct.mechanisms.response import RandomizedResponse
 from symacct.mechanisms.selection import CHOSEN_ALONE
 
 # --- comparisons of noisy numbers
@@ -85,6 +87,27 @@ class NoisyMax(LaplacePair):
     def pure(self) -> Exact:
         """2Δ/b"""
         return 2 * self.sensitivity / self.b
+
+    @property
+    def neighbours(self) -> Dominated:
+        """No more than one score of twice the sensitivity tells."""
+        return Dominated(LaplaceShift(self.pure), self._of_two)
+
+    def _of_two(self) -> FinitePair:
+        """Two candidates, each of which leads by Δ on one of the datasets."""
+        return which_leads(self.b, self.b, self.sensitivity)
+
+
+def which_leads(b: Exact, other: Exact, lead: Exact) -> FinitePair:
+    """Which of two numbers is the larger, each with Laplace noise: one of them leads, or lags."""
+    first, second = (expression(scale) for scale in (b, other))
+    x = expression(lead)
+    if b == other:
+        surprise = sympy.exp(-x / first) * (2 + x / first) / 4
+    else:
+        far, near = (scale**2 * sympy.exp(-x / scale) for scale in (first, second))
+        surprise = (far - near) / (2 * (first**2 - second**2))
+    return RandomizedResponse(1 - surprise).neighbours
 
 
 class GaussianNoisyMax(GaussianComparison):

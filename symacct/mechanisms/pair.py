@@ -72,6 +72,7 @@ from symacct.kernel.sources import GAL13, VEH14
 from symacct.laws.density import Density, interval_of, no_integrals
 from symacct.laws.families import Laplace as LaplaceLaw
 from symacct.laws.law import Direction, FiniteDirection, Law, RoundedDirection
+from symacct.laws.neighbours import FinitePairs, Neighbours, TwoDensities, Unknown
 from symacct.laws.normal import LogNormal, MultivariateNormal, Normal
 from symacct.mechanisms.gaussian import Gaussian
 from symacct.mechanisms.laplace import Laplace
@@ -232,7 +233,7 @@ def mixed(P: Law, Q: Law, gamma: Exact) -> list[MixtureDirection]:  # noqa: N803
     return [MixtureDirection(overlap, gamma, reverse) for reverse in (False, True)]
 
 
-def noise(P: Any, Q: Any) -> Mechanism | None:  # noqa: N803
+def noise(P: Any, Q: Any) -> Gaussian | Laplace | None:  # noqa: N803
     """The Gaussian or Laplace mechanism with this pair of laws, if it has rational parameters."""
     if type(P) is not type(Q) or P == Q or not P.is_swapped_with(Q):
         return None
@@ -504,6 +505,18 @@ class DistributionPair(Mechanism):
         if isinstance(self.P, Law):
             return self.P.masses_against(self.Q)
         return tuple(zip(self.P, self.Q, strict=True))
+
+    @cached_property
+    def neighbours(self) -> Neighbours:
+        """The two laws, either way round unless it is stated which is that with the record."""
+        if self.masses is not None:
+            return FinitePairs(tuple(role.masses or () for role in self.roles))
+        if (known := noise(self.P, self.Q)) is not None:
+            return known.neighbours.of_two_laws()
+        overlap = Overlap(*one_dimensional(self.P, self.Q))
+        if overlap.P.kernel is None or overlap.Q.kernel is None or not overlap.has_one_support:
+            return Unknown("finitely many outcomes, or two densities on the same part of the line")
+        return TwoDensities(overlap, either_way=len(self.roles) > 1)
 
     @cached_property
     def swap_symmetric(self) -> bool:

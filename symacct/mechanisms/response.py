@@ -24,6 +24,7 @@ from symacct.kernel.exact import (
 from symacct.kernel.node import STATED_OF_IT, AskedValues, Mechanism, Node, Pressing, kinds
 from symacct.kernel.parameters import nonnegative, probability, whole
 from symacct.kernel.sources import KOV15, MIR17
+from symacct.laws.neighbours import AnyApproximate, AnyPure, FinitePair, two_answers
 
 OF_ABSENT = Pressing(
     "for a person who is not in the data, randomized response draws an answer as for a fixed value"
@@ -142,6 +143,11 @@ class RandomizedResponse(ResponsePair):
 
     def __new__(cls, p: Numeric) -> RandomizedResponse:
         return cls._intern(p=probability(p, "RandomizedResponse, p"))
+
+    @property
+    def neighbours(self) -> FinitePair:
+        """The answers to two values."""
+        return FinitePair(two_answers(self.p))
 
     def truth_probability(self, ctx: Arithmetic) -> Number:
         """The probability p with which one law gives the first answer."""
@@ -307,6 +313,11 @@ class PureDP(PureResponse):
         return epsilon
 
     @property
+    def neighbours(self) -> AnyPure:
+        """Any ε₀-DP mechanism may have been run."""
+        return AnyPure(self.pure)
+
+    @property
     def tells_nothing(self) -> bool:  # type: ignore[override]
         """0-DP, as what is left of a mechanism that tells something only where it fails."""
         return self.pure == 0
@@ -344,6 +355,11 @@ class ApproximateDP(Mechanism):
             delta=probability(delta, "ApproximateDP, delta"),
             adjacency=named_adjacency(adjacency),
         )
+
+    @property
+    def neighbours(self) -> AnyApproximate:
+        """Any (ε, δ)-DP mechanism may have been run."""
+        return AnyApproximate(self._fields["epsilon"], self._fields["delta"])
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         return lambda alpha: ctx.number(INFINITY)

@@ -7,11 +7,13 @@ from collections.abc import Callable
 from symacct.kernel.arithmetic import Arithmetic, Number
 from symacct.kernel.claims import ANY_OF_SEVERAL, Adjacency, Kind
 from symacct.kernel.claims import adjacency as named_adjacency
-from symacct.kernel.exact import Exact, Numeric, Order
+from symacct.kernel.exact import Exact, Numeric, Order, expression, sympy
 from symacct.kernel.node import Mechanism
 from symacct.kernel.parameters import positive
 from symacct.kernel.sources import DDR20, MS20
+from symacct.laws.neighbours import AnyOfRange, FinitePair, LaplaceShift, Worst
 from symacct.mechanisms.laplace import LaplacePair
+from symacct.mechanisms.response import RandomizedResponse
 
 CHOSEN_ALONE = (
     "only the candidate that was chosen is released, without its score, and which candidates there "
@@ -74,6 +76,15 @@ class ExponentialMechanism(Mechanism):
         """ε, whose name is that of a question."""
         value: Exact = self._fields["epsilon"]
         return value
+
+    @property
+    def neighbours(self) -> Worst:
+        """Any laws of bounded range."""
+        return Worst(AnyOfRange(self.pure), self._of_two)
+
+    def _of_two(self) -> FinitePair:
+        """Two candidates, with one as likely as the other on the other dataset."""
+        return RandomizedResponse(1 / (1 + sympy.exp(-expression(self.pure) / 2))).neighbours
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         if ctx.rounds:
@@ -157,6 +168,15 @@ class PermuteAndFlip(LaplacePair):
         """ε, whose name is that of a question."""
         value: Exact = self._fields["epsilon"]
         return value
+
+    @property
+    def neighbours(self) -> Worst:
+        """Laplace noise has the largest of the profiles of two candidates."""
+        return Worst(LaplaceShift(self.pure), self._of_two)
+
+    def _of_two(self) -> FinitePair:
+        """Two candidates, each of which leads by as much on one of the datasets."""
+        return RandomizedResponse(1 - sympy.exp(-expression(self.pure) / 2) / 2).neighbours
 
     def for_group(self, size: int) -> PermuteAndFlip:
         """Scores that are moved as many times as far, which is as much as a larger ε."""

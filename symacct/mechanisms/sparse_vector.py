@@ -14,9 +14,10 @@ from symacct.kernel.exact import Exact, Numeric, Order
 from symacct.kernel.node import Mechanism
 from symacct.kernel.parameters import positive, whole
 from symacct.kernel.sources import SYMACCT
+from symacct.laws.neighbours import AnyPure, Dominated, FinitePair
 from symacct.mechanisms.gaussian import Gaussian
 from symacct.mechanisms.laplace import Laplace
-from symacct.mechanisms.noisy_max import GaussianComparison
+from symacct.mechanisms.noisy_max import GaussianComparison, which_leads
 from symacct.mechanisms.response import PureDP
 
 _PREMISES = (
@@ -81,6 +82,15 @@ class SparseVector(Mechanism):
     def above_threshold(self) -> Exact:
         """2·count·Δ/b₂, what the queries above the threshold cost."""
         return 2 * self.count * self.sensitivity / self.b_query
+
+    @property
+    def neighbours(self) -> Dominated:
+        """No more is told than by the worst mechanism that is as purely private."""
+        return Dominated(AnyPure(self.pure), self._of_one_query)
+
+    def _of_one_query(self) -> FinitePair:
+        """One query, above the threshold by Δ/2 on one of the datasets and below on the other."""
+        return which_leads(self.b_threshold, self.b_query, self.sensitivity / 2)
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         every = PureDP(self.pure).curve(ctx)

@@ -12,22 +12,13 @@ import itertools
 import math
 from fractions import Fraction
 from functools import singledispatch
+from typing import TYPE_CHECKING
 
 from symacct.kernel.claims import REPLACE_ONE, Kind
 from symacct.kernel.errors import AssumptionError
-from symacct.kernel.exact import Exact, exact, expression, sympy
-from symacct.kernel.node import Node
+from symacct.kernel.exact import Exact, LazyModule
+from symacct.kernel.node import Mechanism, Node
 from symacct.kernel.operation import Compose
-from symacct.mechanisms import (
-    DistributionPair,
-    ExponentialMechanism,
-    FiniteMechanism,
-    Gaussian,
-    NoisyMax,
-    PermuteAndFlip,
-    RandomizedResponse,
-    SparseVector,
-)
 from symacct.operations.curves import Convexify
 from symacct.operations.either import Either
 from symacct.operations.failing import Failing
@@ -35,10 +26,13 @@ from symacct.operations.group import GroupPrivacy
 from symacct.operations.repeat import RepeatAndSelect
 from symacct.operations.subsample import PoissonSubsample, Sampling, SubsampleWithoutReplacement
 from symacct.profile import selected
-from symacct.profile.losses.finite import Atoms
-from symacct.profile.losses.fixed_size import Equilateral, below
-from symacct.profile.pairs import either, products
+from symacct.profile.pairs import either, law_of, products, products_of
 from symacct.profile.products import Pair, Product, are_of_one_group, kind_of
+
+if TYPE_CHECKING:
+    from symacct.profile.losses import fixed_size
+else:
+    fixed_size = LazyModule("symacct.profile.losses.fixed_size")
 
 _MOST_WAYS = 256  # in which runs may lie, each a product to be worked out
 _FEW = 16  # runs, which may lie half one way and half the other
@@ -90,7 +84,7 @@ def _triangle(node: Node) -> list[Product]:
         return []
     if not (square := _squared_side(node.mechanism)):
         return []
-    return [Pair.of(Equilateral(below(square), node.gamma))]
+    return [Pair.of(fixed_size.Equilateral(fixed_size.below(square), node.gamma))]
 
 
 def _squared_side(node: Node) -> Exact:
@@ -101,74 +95,26 @@ def _squared_side(node: Node) -> Exact:
     """
     if isinstance(node, Compose):
         return sum((n * _squared_side(part) for part, n in node.terms.items()), Fraction(0))
-    if isinstance(node, Gaussian) and node.is_of_vectors and node.kind is Kind.EXACT:
-        return exact((node.sensitivity / node.sigma) ** 2)
-    return Fraction(0)
+    return law_of(node).squared_side
 
 
 @singledispatch
 def _below(node: Node) -> list[Product]:
     """The pairs of the node, but for what stands for many pairs: it is above each of them."""
-    known = products.dispatch(type(node)) is not products.dispatch(object)
-    found = products(node) if known else []
-    least = [product for product in found if product.is_attained]
-    return least or [_NOTHING]
+    return [product for product in products(node) if product.is_attained] or [_NOTHING]
 
 
 @_below.register
-def _(node: FiniteMechanism) -> list[Product]:
-    """One pair in all runs."""
-    return [Pair.of(Atoms(masses)) for masses in node.pairs]
-
-
-@_below.register
-def _(node: DistributionPair) -> list[Product]:
-    """One way in all runs, or the other: both occur, where none is stated."""
-    if node.masses is None:
-        return products(node)
-    return [Pair.of(Atoms(role.masses)) for role in node.roles if role.masses]
+def _(node: Mechanism) -> list[Product]:
+    """Laws that some neighbours have in all runs."""
+    found = [product for law in law_of(node).fixed for product in products_of(law)]
+    return [product for product in found if product.is_attained] or [_NOTHING]
 
 
 @_below.register
 def _(node: RepeatAndSelect) -> list[Product]:
     """In one order of the outputs, which are worse the likelier one of the datasets made them."""
     return selected.usual(products_below(node.mechanism), node.runs) or [_NOTHING]
-
-
-@_below.register
-def _(node: ExponentialMechanism) -> list[Product]:
-    """Two candidates, with one as likely as the other on the other dataset."""
-    return products(RandomizedResponse(1 / (1 + sympy.exp(-expression(node.pure) / 2))))
-
-
-@_below.register
-def _(node: PermuteAndFlip) -> list[Product]:
-    """Two candidates, each of which leads by as much on one of the datasets."""
-    return products(RandomizedResponse(1 - sympy.exp(-expression(node.pure) / 2) / 2))
-
-
-@_below.register
-def _(node: NoisyMax) -> list[Product]:
-    """Two candidates, each of which leads by Δ on one of the datasets."""
-    return _leads(node.b, node.b, node.sensitivity)
-
-
-@_below.register
-def _(node: SparseVector) -> list[Product]:
-    """One query, above the threshold by Δ/2 on one of the datasets and below it on the other."""
-    return _leads(node.b_threshold, node.b_query, node.sensitivity / 2)
-
-
-def _leads(b: Exact, other: Exact, lead: Exact) -> list[Product]:
-    """Which of two numbers is the larger, each with Laplace noise: one of them leads, or lags."""
-    first, second = (expression(scale) for scale in (b, other))
-    x = expression(lead)
-    if b == other:
-        surprise = sympy.exp(-x / first) * (2 + x / first) / 4
-    else:
-        far, near = (scale**2 * sympy.exp(-x / scale) for scale in (first, second))
-        surprise = (far - near) / (2 * (first**2 - second**2))
-    return products(RandomizedResponse(1 - surprise))
 
 
 @_below.register

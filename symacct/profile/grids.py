@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache, partial, reduce
 from itertools import accumulate
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from flint import acb, arb, arb_mat, arb_poly, ctx, fmpz, fmpz_poly
@@ -22,16 +22,22 @@ from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import ceiling, ends_of, float_above, floor
 from symacct.kernel.deadline import progress
 from symacct.kernel.errors import LimitError, PrecisionError
+from symacct.kernel.exact import LazyModule
 from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import ball, within
 from symacct.profile import sums
 from symacct.profile.float_laws import BITS, FARTHEST, FloatLaw, nodes
-from symacct.profile.losses.density import RHO, DensityLoss, Panel, pieces
 from symacct.profile.losses.finite import multinomial_laws
 from symacct.profile.part import Floats, Part
 from symacct.profile.proofs import GRIDS
 from symacct.profile.roots import accuracy, bracket, decided, enclosed, log_float_of
 from symacct.profile.runs import CANNOT, DirectedRuns, Number
+
+if TYPE_CHECKING:
+    from symacct.profile.losses import density
+    from symacct.profile.losses.density import DensityLoss, Panel
+else:
+    density = LazyModule("symacct.profile.losses.density")
 
 # --- nodes
 #
@@ -167,7 +173,7 @@ class Tail(NamedTuple):
 
 def reach(part: DensityLoss, reverse: bool, need: float) -> tuple[float, float]:
     """About the least and the largest loss that occurs; float64."""
-    panels = pieces(part, need).panels
+    panels = density.pieces(part, need).panels
     found = [float(_loss(panel, place).mid()) for panel in panels for place in _some_places(panel)]
     low, high = min(found), max(found)
     return (-high, -low) if reverse else (low, high)
@@ -214,7 +220,7 @@ def _between(part: DensityLoss, nodes: Sequence[arb], need: float) -> tuple[list
                         astray = astray.max(nodes[i - 1] - low.min(high))
                     if i < len(nodes):
                         astray = astray.max(low.max(high) - nodes[i])
-    return found, pieces(part, need).left_out + astray.expm1()
+    return found, density.pieces(part, need).left_out + astray.expm1()
 
 
 class Integrals(NamedTuple):
@@ -237,7 +243,7 @@ class Integrals(NamedTuple):
 @lru_cache(16)
 def _integrals(part: DensityLoss, need: float, bits: int) -> list[Integrals]:
     """Of the polynomials that agree with the densities at Chebyshev's points, on every panel."""
-    panels, _, size = pieces(part, need)
+    panels, _, size = density.pieces(part, need)
     counts = [_points(panel, need + _CELL_SPARE) for panel in panels]
     with ctx.workprec(_enough(bits, max(counts))):
         part.pair.shifts()  # once for all panels
@@ -247,7 +253,9 @@ def _integrals(part: DensityLoss, need: float, bits: int) -> list[Integrals]:
 def _points(panel: Panel, need: float) -> int:
     """At which a panel's densities are asked for errors of e^{−need} of its masses, about."""
     need += max(abs(float(_loss(panel, place).mid())) for place in _some_places(panel))
-    return _ROUND * max(1, math.ceil((max(panel.log_most, 0.0) + need) / math.log(RHO) / _ROUND))
+    return _ROUND * max(
+        1, math.ceil((max(panel.log_most, 0.0) + need) / math.log(density.RHO) / _ROUND)
+    )
 
 
 def _enough(bits: int, count: int) -> int:
@@ -265,9 +273,9 @@ def _integral(panel: Panel, count: int, size: float, bits: int) -> Integrals:
             log_q, loss = logs.q.value.real, logs.loss.value.real
             values.append([half * (log_q + loss).exp(), half * log_q.exp(), loss])
         columns = (sums.shares(count).transpose() * arb_mat(values)).transpose().tolist()
-        off = half * sums.interpolation_error(panel.most(size), arb(RHO), count)
+        off = half * sums.interpolation_error(panel.most(size), arb(density.RHO), count)
         p, q, loss = map(_in_powers, columns)
-        astray = sums.interpolation_error(panel.most_of_loss(), arb(RHO), count)
+        astray = sums.interpolation_error(panel.most_of_loss(), arb(density.RHO), count)
         return Integrals(panel, middle, half, [p.integral(), q.integral()], loss, astray, off, bits)
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from functools import singledispatch
+from typing import TYPE_CHECKING
 
 from symacct.kernel.claims import REPLACE_ONE, Kind
 from symacct.kernel.errors import (
@@ -16,27 +16,18 @@ from symacct.kernel.errors import (
     SoundnessError,
     echo,
 )
-from symacct.kernel.exact import Exact, exact, expression, sympy
+from symacct.kernel.exact import LazyModule
 from symacct.kernel.node import Mechanism, Node
 from symacct.kernel.operation import Compose, Count
-from symacct.mechanisms import (
-    ApproximateDP,
-    DiscreteGaussianSum,
-    DiscreteLaplace,
-    DistributionPair,
-    ExponentialMechanism,
-    FiniteMechanism,
-    Gaussian,
-    NoisyMax,
-    PermuteAndFlip,
-    PureDP,
-    RandomizedResponse,
-    SparseVector,
-    VectorLaplace,
+from symacct.laws.neighbours import (
+    Alike,
+    Dominated,
+    FinitePairs,
+    Neighbours,
+    TwoDensities,
+    Unknown,
+    Worst,
 )
-from symacct.mechanisms.discrete_sum import SummedNoise
-from symacct.mechanisms.integer_noise import LatticeNoise
-from symacct.mechanisms.pair import Overlap, noise, one_dimensional
 from symacct.operations.allocation import RandomAllocation
 from symacct.operations.curves import Convexify
 from symacct.operations.either import Either
@@ -44,25 +35,17 @@ from symacct.operations.failing import Failing
 from symacct.operations.group import GroupPrivacy
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement, one_query
-from symacct.profile.curve_pair import pair_of_curve
-from symacct.profile.losses.bounded_range import bounded_range
-from symacct.profile.losses.density import DensityLoss, DensityPair
-from symacct.profile.losses.finite import Atoms, Masses
-from symacct.profile.losses.fixed_size import Equilateral
-from symacct.profile.losses.gaussian import GaussianLoss
-from symacct.profile.losses.integer_noise import IntegerLoss
-from symacct.profile.losses.laplace import LaplaceLoss
-from symacct.profile.losses.normal_pair import normal_pair
+from symacct.profile.loss_register import loss_of
 from symacct.profile.part import Part
 from symacct.profile.products import (
     BoundedPair,
     Family,
-    FiniteFamily,
     OneWay,
     Pair,
     Product,
     ThresholdFamily,
     TriangleFamily,
+    any_of,
     at_once,
     composed,
     joint_choices,
@@ -70,34 +53,12 @@ from symacct.profile.products import (
 )
 from symacct.profile.proofs import OF_A_CURVE
 
-# --- queries on one sample
-#
-# Gaussian queries on samples: the noise of a Poisson one, the triangle of one of fixed size.
-
-
-def one_gaussian(node: Node) -> GaussianLoss | None:
-    """The noise of an exact Gaussian query on Poisson samples of some of the records."""
-    if not isinstance(node, PoissonSubsample) or node.gamma in (0, 1):
-        return None
-    noise = one_query(node.mechanism)
-    if not isinstance(noise, Gaussian) or noise.kind is not Kind.EXACT:
-        return None
-    return GaussianLoss(exact((noise.sensitivity / noise.sigma) ** 2))
-
-
-def triangle_of(node: SubsampleWithoutReplacement) -> Equilateral | None:
-    """The triangle that may be the worst for smooth functions: of one query, fixed beforehand."""
-    noise = node.mechanism
-    if not isinstance(noise, Gaussian) or not noise.is_one_query:
-        return None
-    delta = noise.sensitivity / noise.sigma
-    is_rational = isinstance(delta, Fraction) and isinstance(node.gamma, Fraction)
-    return Equilateral(delta, node.gamma) if is_rational else None
-
-
-# --- pairs by mechanism
-#
-# The pairs (P, Q) behind an expression: what a record changes in each run of each mechanism.
+if TYPE_CHECKING:
+    from symacct.profile import curve_pair
+    from symacct.profile.losses import fixed_size
+else:  # of which most questions ask neither
+    curve_pair = LazyModule("symacct.profile.curve_pair")
+    fixed_size = LazyModule("symacct.profile.losses.fixed_size")
 
 #: Of a group on Poisson samples: the largest of which each way is asked, and pairs of a larger one.
 _EACH_WAY, _BLOCKS = 12, 4
@@ -117,125 +78,59 @@ def products(node: Node) -> list[Product]:
 
 
 @products.register
-def _(node: Gaussian) -> list[Product]:
-    part = GaussianLoss(_square(node.sensitivity) / _square(node.sigma))
-    return [Pair.of(part, node.kind)]
-
-
-@products.register
-def _(node: VectorLaplace) -> list[Product]:
-    return _one(LaplaceLoss(node.pure))
-
-
-@products.register
-def _(node: LatticeNoise) -> list[Product]:
-    return _one(IntegerLoss(node))
-
-
-@products.register
-def _(node: DiscreteGaussianSum) -> list[Product]:
-    """One whole number, moved by as many as the sensitivity has."""
-    if node.dimension > 1:
+def _(node: Mechanism) -> list[Product]:
+    """Of the laws that a leaf declares."""
+    law = node.neighbours
+    if law is None:
+        raise CurveAloneError(type(node).__name__)
+    if isinstance(law, Unknown):
         raise AssumptionError(
-            f"found {echo(node)}, needed dimension=1, for which the worst two laws are known",
+            f"found {echo(node)}, needed {law.needed}",
             where="conversion exact",
             remedy="use conversion improved",
         )
-    if (size := math.floor(node.sensitivity)) == 0:
-        return [Pair(())]
-    return _one(IntegerLoss(SummedNoise(node.sigma, node.parties, size)))
+    return products_of(law)
 
 
-@products.register
-def _(node: DiscreteLaplace) -> list[Product]:
-    return _one(Atoms(node.masses, pure=node.sensitivity / node.b))
+@singledispatch
+def products_of(law: Neighbours) -> list[Product]:
+    """Of laws that a leaf declares the pair, or pairs."""
+    return [Pair.of(loss_of(law), law.kind)]
 
 
-@products.register
-def _(node: RandomizedResponse) -> list[Product]:
-    return _one(_binary(node.p))
+@products_of.register
+def _(law: Alike) -> list[Product]:
+    return [Pair(())]
 
 
-@products.register
-def _(node: PureDP) -> list[Product]:
-    return _of_pure(node.parameters()["epsilon"], Kind.EXACT)
+@products_of.register
+def _(law: FinitePairs) -> list[Product]:
+    """Any pair may be that of the neighbours, in each run another."""
+    return [any_of(law.pairs)]
 
 
-@products.register
-def _(node: ApproximateDP) -> list[Product]:
-    """With probability δ it tells which law it is."""
-    epsilon, delta = (node.parameters()[name] for name in ("epsilon", "delta"))
-    p = 1 / (1 + sympy.exp(-expression(epsilon))) if epsilon else Fraction(1, 2)
-    told = ((delta, Fraction(0)), (Fraction(0), delta))
-    rest = (((1 - delta) * p, (1 - delta) * q) for p, q in _binary(p).masses)
-    return _one(Atoms((*told, *rest)))
+@products_of.register
+def _(law: TwoDensities) -> list[Product]:
+    """Either way round unless it is stated, or a symmetry exchanges the two."""
+    part = loss_of(law)
+    exchanged = part.exchanged if law.either_way and not part.symmetric else None
+    return [Pair.of(one) for one in (part, exchanged) if one is not None]
 
 
-@products.register
-def _(node: ExponentialMechanism) -> list[Product]:
-    return [ThresholdFamily.of(bounded_range(node.pure))]
+@products_of.register
+def _(law: Worst) -> list[Product]:
+    return [ThresholdFamily.of(loss_of(law.of))]
 
 
-@products.register
-def _(node: FiniteMechanism) -> list[Product]:
-    return _any_of(node.pairs)
+@products_of.register
+def _(law: Dominated) -> list[Product]:
+    return [Pair.of(loss_of(law.above), law.kind)]
 
 
-@products.register
-def _(node: PermuteAndFlip) -> list[Product]:
-    """Laplace noise has the largest of the profiles of two candidates."""
-    return [ThresholdFamily.of(LaplaceLoss(node.pure))]
-
-
-@products.register
-def _(node: NoisyMax) -> list[Product]:
-    return [Pair.of(LaplaceLoss(node.pure), Kind.UPPER)]
-
-
-@products.register
-def _(node: SparseVector) -> list[Product]:
-    return _of_pure(node.pure, Kind.UPPER)
-
-
-def _of_pure(pure: Exact, kind: Kind) -> list[Product]:
-    """The pair that dominates every ε-DP mechanism."""
-    p = 1 / (1 + sympy.exp(-expression(pure)))
-    return [Pair.of(Atoms(_binary(p).masses, pure=pure), kind)]
-
-
-@products.register
-def _(node: DistributionPair) -> list[Product]:
-    masses = node.masses
-    if masses is None:
-        known = noise(node.P, node.Q)
-        return _densities(node) if known is None else products(known)
-    return _any_of([role.masses or () for role in node.roles])
-
-
-def _any_of(every: Sequence[Masses]) -> list[Product]:
-    """Finite laws of which any pair may be that of the neighbours, in each run another."""
-    pairs = tuple(map(Atoms, every))
-    if len({frozenset(pair.laws) for pair in pairs}) == 1:
-        return _one(pairs[0])
-    return [FiniteFamily.of_pairs(every)]
-
-
-def _densities(node: DistributionPair) -> list[Product]:
-    """Two densities, either way round unless it is stated."""
-    overlap = Overlap(*one_dimensional(node.P, node.Q))
-    if overlap.P.kernel is None or overlap.Q.kernel is None or not overlap.has_one_support:
-        raise AssumptionError(
-            f"found {echo(node)}, needed finitely many outcomes, or two "
-            "densities on the same part of the line",
-            where="conversion exact",
-            remedy="use conversion improved",
-        )
-    found = [DensityLoss(DensityPair(overlap))]
-    if len(node.roles) == 1 and (ordered := normal_pair(found[0].pair)):
-        return _one(ordered)
-    if len(node.roles) > 1 and not found[0].symmetric:
-        found.append(DensityLoss(found[0].pair.exchanged))
-    return [product for part in found for product in _one(part)]
+def law_of(node: Node) -> Neighbours:
+    """What a leaf declares, whose facts are asked for; of all else nothing is known."""
+    law: Neighbours | None = node.neighbours if isinstance(node, Mechanism) else None
+    return Neighbours() if law is None else law
 
 
 @products.register
@@ -263,7 +158,7 @@ def _(node: Compose) -> list[Product]:
 def _by_curve(node: Node, unknown: AssumptionError) -> list[Product]:
     """A pair that all mechanisms of the node's curve have above them."""
     try:
-        pair = pair_of_curve(node)
+        pair = curve_pair.pair_of_curve(node)
     except (InfiniteError, SoundnessError):  # it says nothing, or is a lower bound
         raise unknown from None
     return [BoundedPair.of_curve(pair, OF_A_CURVE)]
@@ -275,7 +170,7 @@ def _(node: PoissonSubsample) -> list[Product]:
     if node.gamma == 1 and not node.is_one_step():
         return _replaced(node.mechanism)
     if not node.is_one_step() and (noise := one_gaussian(node)):
-        return _one(noise.in_groups(node.gamma, 1, 1))
+        return [Pair.of(noise.in_groups(node.gamma, 1, 1))]
     if node.adjacency != node.read_adjacency and node.gamma != 0:
         raise AssumptionError(
             f"found {type(node).__name__} with adjacency {node.adjacency} of "
@@ -299,9 +194,18 @@ def _is_of_noise(mechanism: Node) -> bool:
     """Is it noise, whose query any two records may move the opposite ways, or sums of such?"""
     if isinstance(mechanism, Compose):
         return all(map(_is_of_noise, mechanism.terms))
-    if isinstance(mechanism, Mechanism) and mechanism.noise_scale:
-        return all(one.kind is Kind.EXACT for one in products(mechanism))
-    return one_gaussian(mechanism) is not None
+    return law_of(mechanism).of_query or one_gaussian(mechanism) is not None
+
+
+def one_gaussian(node: Node) -> Part | None:
+    """The noise of an exact Gaussian query on Poisson samples of some of the records."""
+    if not isinstance(node, PoissonSubsample) or node.gamma in (0, 1):
+        return None
+    law = law_of(one_query(node.mechanism))
+    if not law.of_query:
+        return None
+    noise = loss_of(law)
+    return noise if noise.gaussian_ratio is not None else None
 
 
 @products.register
@@ -326,7 +230,9 @@ def _(node: SubsampleWithoutReplacement) -> list[Product]:
     both_ways = part.fixed_size_pair(node.gamma)
     if both_ways is None:
         return [OneWay.of(part.sampled(node.gamma), found.kind)]
-    if triangle := triangle_of(node):
+    side = law_of(node.mechanism).side  # of the triangle that may be the worst for smooth functions
+    if side is not None and isinstance(node.gamma, Fraction):
+        triangle = fixed_size.Equilateral(side, node.gamma)
         return [TriangleFamily(((both_ways, 1),), found.kind, corners=triangle)]
     return [Family.of(both_ways, found.kind)]
 
@@ -356,7 +262,7 @@ def _(node: GroupPrivacy) -> list[Product]:
             )
             for few, many in _removals(k)
         ]
-    return [Pair(found.runs, Kind.UPPER) for found in products(_for_group(node))]
+    return [Pair(found.runs, Kind.UPPER) for found in _for_group(node)]
 
 
 def _removals(size: int) -> list[tuple[int, int]]:
@@ -371,11 +277,11 @@ def _removals(size: int) -> list[tuple[int, int]]:
     return [(0, 0), *((few + 1, many) for few, many in itertools.pairwise(ends))]
 
 
-def _for_group(node: GroupPrivacy) -> Node:
-    """The mechanism whose pair is that of datasets `size` steps apart."""
+def _for_group(node: GroupPrivacy) -> list[Product]:
+    """The pairs of datasets `size` steps apart."""
     mechanism = node.mechanism
-    if isinstance(mechanism, PureDP):
-        return PureDP(node.size * mechanism.parameters()["epsilon"])
+    if (law := law_of(mechanism).for_group(node.size)) is not None:
+        return products_of(law)
     noise = mechanism.for_group(node.size)
     if noise is None:
         raise AssumptionError(
@@ -384,7 +290,7 @@ def _for_group(node: GroupPrivacy) -> Node:
             where="conversion exact",
             remedy="use conversion improved for the bound from the curve",
         )
-    return noise
+    return products(noise)
 
 
 @products.register
@@ -415,17 +321,3 @@ def _(node: PostProcess) -> list[Product]:
 @products.register
 def _(node: Convexify) -> list[Product]:
     return products(node.mechanism)
-
-
-def _one(part: Part) -> list[Product]:
-    return [Pair.of(part)]
-
-
-def _binary(p: Exact) -> Atoms:
-    """Randomized response: the first answer with probability p, or 1 − p."""
-    return Atoms(((p, 1 - p), (1 - p, p)))
-
-
-def _square(x: Exact) -> Exact:
-    """x², a fraction wherever it is one."""
-    return exact(x**2)

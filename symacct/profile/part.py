@@ -21,13 +21,14 @@ Who adds a loss writes one file with one class:
   time alone; `is_atomic` asks for `outcomes_but_for`, `is_density` for `density_pairs`, and
   `frequencies` for `amplitude_bounds`;
 - what is known besides and saves work: other losses made of it (`exchanged`, `fixed_size_pair`,
-  `allocated`), its runs together (`joined`, `factors`, `form_of_runs`), closed forms that it shares
-  with losses of other classes (`finite`, `lattice`, `gaussian_ratio`, `laplace_shift`) and its law
-  in floats for a grid of many different losses (`in_floats`);
+  `in_groups`, `allocated`), its runs together (`joined`, `factors`, `form_of_runs`), closed forms
+  that it shares with losses of other classes (`finite`, `lattice`, `gaussian_ratio`,
+  `laplace_shift`) and its law in floats for a grid of many different losses (`in_floats`);
 - `proof`, where the profile of one run is proved, and `in_latex`, the two laws as they are printed.
 
-`pairs.py` then says which mechanism has the loss, and tests/profile/test_traits.py sees
-that nobody asks for its class.
+The file registers which declared laws (laws/neighbours.py) have the loss, by `@loss_of.register`,
+and `loss_register.py` names the file. tests/profile/test_traits.py sees that nobody asks for the
+class of a loss.
 """
 
 from __future__ import annotations
@@ -175,6 +176,18 @@ class Part(Factor):
         None where that is known one way only, as (1−γ)Q + γP against Q.
         """
         return None
+
+    def in_groups(self, gamma: Exact, added: int, removed: int) -> Part:
+        """Poisson samples of so many records more, against those of other ones.
+
+        AssumptionError where that is not known.
+        """
+        raise AssumptionError(
+            "found groups of records on Poisson samples of noise that is not Gaussian, needed "
+            "Gaussian noise",
+            where="conversion exact",
+            remedy="use conversion improved",
+        )
 
     def allocated(self, steps: int) -> Part:
         """The mean over so many runs of the laws with the record in one of them, against none."""

@@ -13,24 +13,30 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from symacct.analysis.worst_triangle import equilateral_order
 from symacct.kernel.claims import Kind, Proof, combine
 from symacct.kernel.errors import AssumptionError, echo
-from symacct.kernel.exact import Exact
+from symacct.kernel.exact import Exact, LazyModule
 from symacct.kernel.node import Node
 from symacct.kernel.operation import Compose
 from symacct.operations.either import Either
 from symacct.profile.envelopes import adaptive, envelope, in_blocks
-from symacct.profile.losses.finite import Atoms
-from symacct.profile.losses.fixed_size import Equilateral
-from symacct.profile.losses.mixed import MixedLoss
-from symacct.profile.losses.noisy_sample import on_one_sample
-from symacct.profile.losses.pointwise_maximum import PointwiseMaximum
-from symacct.profile.losses.two_sided_exponential import TwoSidedExponential
+from symacct.profile.losses.finite import Atoms, Masses
 from symacct.profile.part import Part, Runs, merged
 from symacct.profile.solve import CompositionProfile
+
+if TYPE_CHECKING:
+    from symacct.analysis import worst_triangle
+    from symacct.profile.losses import mixed, noisy_sample, pointwise_maximum
+    from symacct.profile.losses import two_sided_exponential as two_sided
+    from symacct.profile.losses.fixed_size import Equilateral
+else:  # losses of several products together, which most questions have no use for
+    worst_triangle = LazyModule("symacct.analysis.worst_triangle")
+    mixed, noisy_sample, pointwise_maximum, two_sided = (
+        LazyModule(f"symacct.profile.losses.{file}")
+        for file in ("mixed", "noisy_sample", "pointwise_maximum", "two_sided_exponential")
+    )
 
 _MOST_TRIANGLES = 8  # kinds of them, each of which takes part of a second
 
@@ -86,7 +92,7 @@ class Product:
         finite = [(own, count) for part, count in self.runs if (own := part.finite) is not None]
         if len(finite) == len(self.runs):
             return Atoms.joint(finite)
-        return on_one_sample(self.runs, Fraction(1))
+        return noisy_sample.on_one_sample(self.runs, Fraction(1))
 
     @property
     def is_symmetric(self) -> bool:
@@ -191,7 +197,7 @@ class Product:
             weighed = ((share, ways[0].laws), (1 - share, ways[1].laws))
             told: Part = Atoms(tuple((s * p, s * q) for s, laws in weighed for p, q in laws))
         else:
-            told = MixedLoss(first, second, share)
+            told = mixed.MixedLoss(first, second, share)
         kind, proofs = combine((self.kind, other.kind), "Either"), (*self.proofs, *other.proofs)
         made = _widest([self, other])
         records = self.records or other.records
@@ -278,12 +284,6 @@ class FiniteFamily(Family):
     pairs: tuple[Atoms, ...] = ()
 
     has_one_pair = False
-
-    @classmethod
-    def of_pairs(cls, every: Collection[Collection[tuple[Any, Any]]]) -> FiniteFamily:
-        """Any of these may be the pair of the neighbours, in each run another."""
-        pairs = tuple(Atoms(tuple(masses)) for masses in every)
-        return cls(((Atoms(envelope(every)), 1),), pairs=pairs)
 
     @property
     def tests(self) -> list[Product]:
@@ -389,6 +389,14 @@ def _fields(product: Product) -> tuple[Runs, Kind, tuple[int, int] | None, tuple
 # --- several products
 
 
+def any_of(every: Collection[Masses]) -> Product:
+    """Any of these pairs of finite laws may be that of the neighbours, in each run another."""
+    pairs = tuple(map(Atoms, every))
+    if len({frozenset(pair.laws) for pair in pairs}) == 1:
+        return Pair.of(pairs[0])
+    return FiniteFamily(((Atoms(envelope(every)), 1),), pairs=pairs)
+
+
 def kind_of(node: Node, found: Sequence[Product]) -> Kind:
     """What the largest profile of the node's products is: a bound where they are of more records.
 
@@ -469,7 +477,7 @@ def _smoothed(choice: Sequence[tuple[Product, int]]) -> Product | None:
     known, others, orders = [], [], []
     for product, times in choice:
         triangle = product.triangle
-        order = triangle and equilateral_order(triangle.gamma, triangle.delta)
+        order = triangle and worst_triangle.equilateral_order(triangle.gamma, triangle.delta)
         if triangle and order:
             known.append((Pair.of(triangle, Kind.UPPER), times))
             orders.append(order)
@@ -477,7 +485,7 @@ def _smoothed(choice: Sequence[tuple[Product, int]]) -> Product | None:
             others.append((product, times))
     if not orders:
         return None
-    return composed([*known, *others]).beside(TwoSidedExponential(min(orders))).as_bound()
+    return composed([*known, *others]).beside(two_sided.TwoSidedExponential(min(orders))).as_bound()
 
 
 def at_once(found: list[Product]) -> list[Product]:
@@ -496,7 +504,7 @@ def of_one_run(found: list[Product]) -> Product:
             where="conversion exact",
             remedy="use conversion improved",
         )
-    largest = PointwiseMaximum(frozenset(product.part for product in found))
+    largest = pointwise_maximum.PointwiseMaximum(frozenset(product.part for product in found))
     kind = combine((product.kind for product in found), "several pairs")
     made = _widest(found)
     return (Family if made is Pair else made).of(largest, kind)

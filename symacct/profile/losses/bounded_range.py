@@ -18,7 +18,9 @@ from symacct.kernel.arithmetic import BALL
 from symacct.kernel.claims import Proof
 from symacct.kernel.exact import Exact, exact, expression, sympy
 from symacct.laws.density import Density
+from symacct.laws.neighbours import AnyOfRange
 from symacct.mechanisms.pair import Overlap
+from symacct.profile.loss_register import loss_of
 from symacct.profile.losses.density import DensityLoss, DensityPair
 from symacct.profile.proofs import BOUNDED_RANGE
 from symacct.profile.roots import Value
@@ -96,3 +98,8 @@ def _beyond(end: arb, width: arb, y: arb, runs: int) -> arb:
     return (
         width**runs / arb(runs).fac() * ((end / 2).exp() * falling - (y - end / 2).exp() * rising)
     )
+
+
+@loss_of.register
+def _(law: AnyOfRange) -> BoundedRange:
+    return bounded_range(law.pure)

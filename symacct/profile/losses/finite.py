@@ -17,7 +17,9 @@ from symacct.kernel.arithmetic.ball import decide, float_above
 from symacct.kernel.errors import PrecisionError, echo
 from symacct.kernel.exact import Exact, exact
 from symacct.kernel.memory import cached_property
+from symacct.laws.neighbours import AnyApproximate, AnyPure, FinitePair
 from symacct.profile.float_laws import BITS, FEW, UNIT, OutcomesInFloats
+from symacct.profile.loss_register import loss_of
 from symacct.profile.part import Floats, LossLattice, OrderLine, Part, log_turning
 from symacct.profile.proofs import FINITE
 from symacct.profile.sums import sums_on_a_line
@@ -336,3 +338,18 @@ def _tail(first: arb, second: arb, count: int, least: int) -> arb:
     if least <= 0:
         return whole
     return whole * (first / total).beta_lower(arb(least), arb(count - least + 1), 1)
+
+
+@loss_of.register
+def _(law: FinitePair) -> Atoms:
+    return Atoms(law.masses, pure=law.pure)
+
+
+@loss_of.register
+def _(law: AnyPure) -> Atoms:
+    return Atoms(law.masses, pure=law.pure)
+
+
+@loss_of.register
+def _(law: AnyApproximate) -> Atoms:
+    return Atoms(law.masses)

@@ -6,22 +6,29 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from flint import acb, arb
 
 from symacct.analysis.normal_tails import hockey_stick
 from symacct.kernel.arithmetic import BALL
-from symacct.kernel.exact import Exact
+from symacct.kernel.exact import Exact, LazyModule
+from symacct.laws.neighbours import NormalShift
 from symacct.profile.float_laws import TailsInFloats
-from symacct.profile.losses.allocated import AllocatedGaussian
-from symacct.profile.losses.fixed_size import FixedSizeGaussian
-from symacct.profile.losses.normal_mixtures import NormalMixtures
+from symacct.profile.loss_register import loss_of
 from symacct.profile.losses.sampled_gaussian import SampledGaussian, normal_tails
 from symacct.profile.part import Floats, OrderLine, Part, Runs
 from symacct.profile.proofs import GAUSSIAN
 from symacct.profile.written_laws import Write, WrittenLaws, normals
+
+if TYPE_CHECKING:
+    from symacct.profile.losses import allocated, fixed_size, normal_mixtures
+else:  # a question of Poisson samples alone needs none of them
+    allocated, fixed_size, normal_mixtures = (
+        LazyModule(f"symacct.profile.losses.{file}")
+        for file in ("allocated", "fixed_size", "normal_mixtures")
+    )
 
 
 @dataclass(frozen=True)
@@ -47,14 +54,14 @@ class GaussianLoss(Part):
         """(1−γ)Q + γP against Q."""
         return SampledGaussian(1 / self.ratio, gamma)
 
-    def fixed_size_pair(self, gamma: Exact) -> FixedSizeGaussian:
+    def fixed_size_pair(self, gamma: Exact) -> fixed_size.FixedSizeGaussian:
         """What dominates a sample of fixed size both ways, a record replaced."""
-        return FixedSizeGaussian(1 / self.ratio, gamma)
+        return fixed_size.FixedSizeGaussian(1 / self.ratio, gamma)
 
-    def allocated(self, steps: int) -> AllocatedGaussian:
-        return AllocatedGaussian(self.ratio, steps)
+    def allocated(self, steps: int) -> allocated.AllocatedGaussian:
+        return allocated.AllocatedGaussian(self.ratio, steps)
 
-    def in_groups(self, gamma: Exact, added: int, removed: int) -> NormalMixtures:
+    def in_groups(self, gamma: Exact, added: int, removed: int) -> Part:
         """Poisson samples of so many records more, against those of other ones: opposite answers.
 
         Each is in the sample with probability γ.
@@ -64,7 +71,7 @@ class GaussianLoss(Part):
             for n in (added, removed)
         )
         mirrored = tuple((w, -j) for w, j in reversed(lower))
-        return NormalMixtures(tuple(upper), mirrored, self.ratio)
+        return normal_mixtures.NormalMixtures(tuple(upper), mirrored, self.ratio)
 
     def float_moments(self, orders: Floats) -> tuple[Floats, Floats]:
         ratio = float(self.ratio)
@@ -100,3 +107,8 @@ class GaussianLoss(Part):
 
     def mass_at_infinity(self, reverse: bool) -> Exact:
         return Fraction(0)
+
+
+@loss_of.register
+def _(law: NormalShift) -> GaussianLoss:
+    return GaussianLoss(law.ratio)

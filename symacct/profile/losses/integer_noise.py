@@ -16,6 +16,7 @@ from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import float_above
 from symacct.kernel.claims import Proof
 from symacct.kernel.exact import Exact, exact
+from symacct.laws.neighbours import WholeNumberShift
 from symacct.mechanisms.discrete_gaussian import DiscreteGaussian
 from symacct.mechanisms.integer_noise import IntegerSums
 from symacct.profile.float_laws import (
@@ -27,6 +28,7 @@ from symacct.profile.float_laws import (
     nearest,
 )
 from symacct.profile.lattices import discrete_gaussian_form, integer_form
+from symacct.profile.loss_register import loss_of
 from symacct.profile.losses.summed import Sample, SummedLoss
 from symacct.profile.part import Floats, LossLattice, OrderLine, Part
 from symacct.profile.proofs import INTEGERS, LATTICE, ONE_INTEGER
@@ -208,3 +210,8 @@ def _weighed(part: IntegerLoss, kept: range, bits: int) -> list[tuple[arb, arb]]
         return known
     rate = BALL.number(part.gamma)
     return [(q, (rate * log_ratio.expm1()).log1p()) for q, log_ratio in known]
+
+
+@loss_of.register
+def _(law: WholeNumberShift) -> IntegerLoss:
+    return IntegerLoss(law.noise)

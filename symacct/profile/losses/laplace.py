@@ -14,15 +14,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from flint import acb, arb, arb_poly, ctx
 
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.claims import Proof
-from symacct.kernel.exact import Exact
+from symacct.kernel.exact import Exact, LazyModule
 from symacct.kernel.sums.balls import legendre, legendre_floats
+from symacct.laws.neighbours import LaplaceShift
 from symacct.profile.few_laplace import laplace_form
 from symacct.profile.float_laws import (
     BITS,
@@ -33,14 +34,20 @@ from symacct.profile.float_laws import (
     nearest,
     unsampled,
 )
-from symacct.profile.losses.allocated import AllocatedLaplace
-from symacct.profile.losses.fixed_size import FixedSizeLaplace
+from symacct.profile.loss_register import loss_of
 from symacct.profile.losses.summed import Sample, SummedLoss
 from symacct.profile.part import Floats, OrderLine, Part
 from symacct.profile.proofs import LAPLACE
 from symacct.profile.roots import Value
 from symacct.profile.sums import End
 from symacct.profile.written_laws import Write, WrittenLaws, laplaces, mixed
+
+if TYPE_CHECKING:
+    from symacct.profile.losses import allocated, fixed_size
+else:  # a question of noise on all of the data needs neither
+    allocated, fixed_size = (
+        LazyModule(f"symacct.profile.losses.{file}") for file in ("allocated", "fixed_size")
+    )
 
 _STEER_POINTS = 96
 _ELLIPSES = np.geomspace(1.02, 60.0, 60)
@@ -68,14 +75,14 @@ class LaplaceLoss(SummedLoss):
         """Sampled once more."""
         return LaplaceLoss(self.shift, self.gamma * gamma)
 
-    def fixed_size_pair(self, gamma: Exact) -> FixedSizeLaplace:
+    def fixed_size_pair(self, gamma: Exact) -> fixed_size.FixedSizeLaplace:
         """What dominates a sample of fixed size both ways, a record replaced."""
-        return FixedSizeLaplace(self.sampled(gamma))
+        return fixed_size.FixedSizeLaplace(self.sampled(gamma))
 
     def allocated(self, steps: int) -> Part:
         if self.gamma != 1:
             return super().allocated(steps)
-        return AllocatedLaplace(self.shift, steps)
+        return allocated.AllocatedLaplace(self.shift, steps)
 
     # --- closed forms
 
@@ -285,3 +292,8 @@ def _rule(part: LaplaceLoss, a: float, far: float, need: float) -> tuple[float, 
     rho = best[1] if best[0] < math.inf else 1 + 1 / (1 + shift)
     count = best[0] if best[0] < math.inf else need * (2 + shift)
     return rho, max(4, math.ceil(count) + 2)
+
+
+@loss_of.register
+def _(law: LaplaceShift) -> LaplaceLoss:
+    return LaplaceLoss(law.shift)

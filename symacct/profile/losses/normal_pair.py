@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from symacct.kernel.exact import Exact, exact
+from symacct.laws.neighbours import TwoDensities
+from symacct.profile.loss_register import loss_of
 from symacct.profile.losses.density import DensityLoss, DensityPair
 from symacct.profile.losses.gaussian import GaussianLoss
 from symacct.profile.losses.normal_mixtures import NormalMixtures
@@ -62,3 +64,10 @@ def _common_unit(distances: list[Fraction]) -> Fraction:
     """The largest number of which all are whole multiples."""
     below = math.lcm(*(x.denominator for x in distances))
     return Fraction(math.gcd(*(int(x * below) for x in distances)) or 1, below)
+
+
+@loss_of.register
+def _(law: TwoDensities) -> Part:
+    """By the means where one way round is all that is asked."""
+    plain = DensityLoss(DensityPair(law.overlap))
+    return plain if law.either_way else normal_pair(plain.pair) or plain
