@@ -119,7 +119,7 @@ def _(law: TwoDensities) -> list[Product]:
 
 @products_of.register
 def _(law: Worst) -> list[Product]:
-    return [ThresholdFamily.of(loss_of(law.of))]
+    return [ThresholdFamily.of(loss_of(law.of), law.kind)]
 
 
 @products_of.register
