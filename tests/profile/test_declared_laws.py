@@ -26,14 +26,22 @@ from symacct.mechanisms.laplace import LaplacePair
 from symacct.profile import loss_register, pairs
 from symacct.profile.below import products_below
 from symacct.profile.loss_register import homes, loss_of
+from symacct.profile.losses.laplace import LaplaceLoss
 from symacct.profile.pairs import products
+from tests.remainders.rows import copied
 
 
 @pytest.mark.parametrize("name", homes)
 def test_the_file_of_a_law_registers_its_loss(name):
     homes[name].open()
-    law = getattr(neighbours, name)
-    assert loss_of.dispatch(law) is not loss_of.dispatch(object)
+    assert getattr(neighbours, name) in loss_of._made
+
+
+def test_a_copy_of_a_module_takes_no_place_of_the_loss():
+    """As tests of remainders make them, with faults."""
+    copy = copied("symacct.profile.losses.laplace")
+    loss = loss_of(Laplace(2).neighbours)
+    assert type(loss) is LaplaceLoss is not copy.LaplaceLoss
 
 
 def test_a_law_without_a_loss_has_a_curve_alone():

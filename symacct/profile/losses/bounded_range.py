@@ -100,6 +100,6 @@ def _beyond(end: arb, width: arb, y: arb, runs: int) -> arb:
     )
 
 
-@loss_of.register
+@loss_of.register(AnyOfRange)
 def _(law: AnyOfRange) -> BoundedRange:
     return bounded_range(law.pure)

@@ -340,16 +340,16 @@ def _tail(first: arb, second: arb, count: int, least: int) -> arb:
     return whole * (first / total).beta_lower(arb(least), arb(count - least + 1), 1)
 
 
-@loss_of.register
+@loss_of.register(FinitePair)
 def _(law: FinitePair) -> Atoms:
     return Atoms(law.masses, pure=law.pure)
 
 
-@loss_of.register
+@loss_of.register(AnyPure)
 def _(law: AnyPure) -> Atoms:
     return Atoms(law.masses, pure=law.pure)
 
 
-@loss_of.register
+@loss_of.register(AnyApproximate)
 def _(law: AnyApproximate) -> Atoms:
     return Atoms(law.masses)

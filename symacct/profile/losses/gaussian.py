@@ -109,6 +109,6 @@ class GaussianLoss(Part):
         return Fraction(0)
 
 
-@loss_of.register
+@loss_of.register(NormalShift)
 def _(law: NormalShift) -> GaussianLoss:
     return GaussianLoss(law.ratio)

@@ -212,6 +212,6 @@ def _weighed(part: IntegerLoss, kept: range, bits: int) -> list[tuple[arb, arb]]
     return [(q, (rate * log_ratio.expm1()).log1p()) for q, log_ratio in known]
 
 
-@loss_of.register
+@loss_of.register(WholeNumberShift)
 def _(law: WholeNumberShift) -> IntegerLoss:
     return IntegerLoss(law.noise)

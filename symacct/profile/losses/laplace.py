@@ -294,6 +294,6 @@ def _rule(part: LaplaceLoss, a: float, far: float, need: float) -> tuple[float, 
     return rho, max(4, math.ceil(count) + 2)
 
 
-@loss_of.register
+@loss_of.register(LaplaceShift)
 def _(law: LaplaceShift) -> LaplaceLoss:
     return LaplaceLoss(law.shift)

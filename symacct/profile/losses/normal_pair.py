@@ -66,7 +66,7 @@ def _common_unit(distances: list[Fraction]) -> Fraction:
     return Fraction(math.gcd(*(int(x * below) for x in distances)) or 1, below)
 
 
-@loss_of.register
+@loss_of.register(TwoDensities)
 def _(law: TwoDensities) -> Part:
     """By the means where one way round is all that is asked."""
     plain = DensityLoss(DensityPair(law.overlap))
