@@ -61,7 +61,7 @@ STEERING = {
         "in: half = bits // 2",
         "width /= 4",
         "width = min(self.width, high - low)",
-        "_NARROWEST",
+        "_SEARCH.shortest",
         "if right == low and measured != low:",
         "right > low \u2192 right <= low",
         "any \u2192 all",
@@ -109,7 +109,7 @@ ELSEWHERE = {
     "analysis.worst_triangle": [
         "rise.lower() \u2192",
         "self.value(square).lower()",
-        "found.bend.upper()",
+        "piece.bend.upper()",
     ],
     "profile.losses.sampled_gaussian:many orders at once": [
         "acb_within(self._error",

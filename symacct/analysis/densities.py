@@ -139,7 +139,7 @@ class Side:
 
     def tail(self, exponent: sympy.Expr, start: arb) -> arb:
         """A bound of ∫ e^exponent dT over y >= start; infinite where it is not proved there."""
-        shares = [-1 - slope.most() for slope in self.slopes(exponent, start)]
+        shares = [-1 - slope.supremum() for slope in self.slopes(exponent, start)]
         share = next((share for share in shares if share > 0), None)
         if share is None:
             return arb("inf")
@@ -180,11 +180,12 @@ def _blended(side: Side, powers: tuple[Fraction, Fraction], of_logarithm: bool) 
 
 @lru_cache(REMEMBERED)
 def _converges(side: Side, exponent: sympy.Expr) -> bool:
+    """The slope of the exponent against log t decides, far out, if e^exponent has an integral."""
     for doubling in doublings(0):
         slopes = side.slopes(exponent, arb(2) ** doubling)
-        if any(slope.most() < -1 for slope in slopes):
+        if any(slope.supremum() < -1 for slope in slopes):
             return True
-        if any(slope.least() >= -1 for slope in slopes):
+        if any(slope.infimum() >= -1 for slope in slopes):
             return False
     raise PrecisionError(
         f"whether e^({exponent}) has a finite integral for {symbols.t} → "
@@ -207,12 +208,12 @@ def doublings(first: int) -> Iterator[int]:
 
 def sides(first: Kernel, second: Kernel) -> list[Side]:
     """The halves of all pieces on which a density is positive."""
-    found: list[Side] = []
+    halves: list[Side] = []
     for low, high in pairwise(_all_cuts(first, second)):
         logs = [k.log if k.covers(low, high) else None for k in (first, second)]
         if any(log is not None for log in logs):
-            found.extend(_halves(logs, low, high))
-    return found
+            halves.extend(_halves(logs, low, high))
+    return halves
 
 
 def _all_cuts(*kernels: Kernel) -> list[Cut]:
@@ -228,8 +229,8 @@ def corners(log: sympy.Expr) -> Iterator[Fraction]:
         pairs = [(node.args[0], sympy.Integer(0))]
         if not isinstance(node, sympy.Abs):
             pairs = list(combinations(node.args, 2))
-        for one, other in pairs:
-            line = _line(one - other)
+        for left, right in pairs:
+            line = _line(left - right)
             if line is not None and line[0]:
                 yield -line[1] / line[0]
 
@@ -254,6 +255,7 @@ def _halves(logs: Iterable[sympy.Expr | None], low: Cut, high: Cut) -> list[Side
 
 
 def _half(logs: list[sympy.Expr | None], middle: Fraction, end: Cut, sign: int) -> Side:
+    """A half is written in t, the distance from its end, or from the middle if that is infinite."""
     extent: Cut = INFINITY
     origin, step = middle, -sign * symbols.t
     if math.isfinite(end):
@@ -265,8 +267,8 @@ def _half(logs: list[sympy.Expr | None], middle: Fraction, end: Cut, sign: int) 
     if side.is_infinite or side.is_regular:
         return side
     # What is singular at the end may show only when it is multiplied out.
-    one, other = (log if log is None else collected(log) for log in moved)
-    return Side((one, other), extent)
+    first, second = (log if log is None else collected(log) for log in moved)
+    return Side((first, second), extent)
 
 
 def _settled(log: sympy.Expr, middle: Fraction, low: Cut, high: Cut) -> sympy.Expr:
@@ -284,7 +286,7 @@ def _settled(log: sympy.Expr, middle: Fraction, low: Cut, high: Cut) -> sympy.Ex
         ):
             best = max if isinstance(node, sympy.Max) else min
             first = node.args[0]
-            return best(node.args, key=lambda one: (one - first).xreplace({symbols.x: at}).expand())
+            return best(node.args, key=lambda u: (u - first).xreplace({symbols.x: at}).expand())
         return node
 
     return plain(log)
@@ -383,11 +385,12 @@ class Stretch:
     def _parts(self, evaluators: Evaluators, x: Jet) -> list[Jet]:
         p, q, ratio, blend = (at if at is None else at(x) for at in evaluators)
         zero = acb(0)
-        one, other = (Jet(x.sort, acb(shift), zero) for shift in self.shifts)
+        first, second = (Jet(x.sort, acb(shift), zero) for shift in self.shifts)
         if blend is not None and self.integrand.powers is not None:
             a, b = map(ball, self.integrand.powers)
             blend -= Jet(x.sort, acb(a * self.shifts[0] + b * self.shifts[1]), zero)
-        logs = DensityLogs(p and p - one, q and q - other, ratio and ratio - one + other, blend)
+        moved = ratio and ratio - first + second
+        logs = DensityLogs(p and p - first, q and q - second, moved, blend)
         return self.integrand.parts(logs)
 
     def integral_between(self, low: arb, high: arb, tolerance: arb) -> arb:
@@ -424,8 +427,8 @@ class Stretch:
         )
 
     def _starts(self) -> Iterator[arb]:
-        least = 1 if self.side.is_infinite else max(1, math.ceil(2 / self.side.extent))
-        return (arb(2) ** doubling for doubling in doublings(least.bit_length()))
+        start = 1 if self.side.is_infinite else max(1, math.ceil(2 / self.side.extent))
+        return (arb(2) ** doubling for doubling in doublings(start.bit_length()))
 
     def rough_size(self) -> arb:
         """About the size of the integral, mostly below it: it steers, nothing rests on it."""
@@ -485,21 +488,24 @@ _SUPREMUM_FARTHEST = 2**12  # 2^_FARTHEST is where a limit at an end is read off
 
 @steered_by_floats
 def largest_log_ratio(sides: list[Side], bits: int) -> arb:
-    """sup log(p/q) without constants to `bits` bits; ∞ where proved, else PrecisionError."""
+    """Branch and bound finds the supremum of the log-ratio.
+
+    sup log(p/q) without constants to `bits` bits; ∞ where proved, else PrecisionError.
+    """
     sides = [side for side in sides if side.logs[0] is not None]
     if any(side.logs[1] is None for side in sides):
         return arb("inf")
     ends = [_end(side, bits) for side in sides]
     if any(top == arb("inf") for _, top in ends):
         return arb("inf")
-    least = arb("-inf")
+    attained = arb("-inf")
     boxes = []
     for side, (start, top) in zip(sides, ends, strict=True):
-        least = least.max(top)
+        attained = attained.max(top)
         ratio = side.evaluators[2]
         assert ratio is not None  # noqa: S101  # both densities are positive here
         boxes.append((ratio, *_middle_part(side, start)))
-    return _branch_and_bound(boxes, least, bits)
+    return _branch_and_bound(boxes, attained, bits)
 
 
 def _middle_part(side: Side, start: arb) -> tuple[arb, arb]:
@@ -525,7 +531,7 @@ def _end(side: Side, bits: int) -> tuple[arb, arb]:
             return start, arb("inf")
         if jet.slope.high <= 0:
             return start, arb("-inf")
-        top = jet.value.most()
+        top = jet.value.supremum()
         here = side.value(ratio, start)
         if top - here < arb(2) ** -bits:
             return start, here.union(top)
@@ -536,15 +542,15 @@ def _end(side: Side, bits: int) -> tuple[arb, arb]:
     )
 
 
-def _branch_and_bound(boxes: Iterable[tuple[Evaluator, arb, arb]], least: arb, bits: int) -> arb:
+def _branch_and_bound(boxes: Iterable[tuple[Evaluator, arb, arb]], attained: arb, bits: int) -> arb:
     """The largest value over the boxes and the candidate `least`, which is attained or a limit."""
     tolerance = arb(2) ** -bits
     pending, looked = [], 0
     for ratio, low, high in boxes:
         for end in (low, high):
-            least = least.max(real_value(ratio, end))
+            attained = attained.max(real_value(ratio, end))
         pending.append((ratio, low, high))
-    over = least
+    over = attained
     while pending:
         deadline.check()
         ratio, low, high = pending.pop()
@@ -555,7 +561,7 @@ def _branch_and_bound(boxes: Iterable[tuple[Evaluator, arb, arb]], least: arb, b
                 remedy="ask for fewer digits, or at a finite order",
             )
         middle = arb(((low + high) / 2).mid())
-        least = least.max(real_value(ratio, middle))
+        attained = attained.max(real_value(ratio, middle))
         wide = ratio(Jet(ComplexBalls(), acb(low.union(high)), acb(1)))
         slope = wide.slope.real
         if slope >= 0 or slope <= 0:
@@ -564,13 +570,13 @@ def _branch_and_bound(boxes: Iterable[tuple[Evaluator, arb, arb]], least: arb, b
         sharp = real_value(ratio, middle) + slope * (low.union(high) - middle)
         if not sharp.is_nan():
             top = sharp if top.is_nan() else top.min(sharp)
-        if top <= least:
+        if top <= attained:
             continue
-        if top <= least + tolerance:
+        if top <= attained + tolerance:
             over = over.max(top)
             continue
         pending += [(ratio, low, middle), (ratio, middle, high)]
-    return least.union(over.max(least))
+    return attained.union(over.max(attained))
 
 
 # --- in float64
@@ -759,9 +765,9 @@ def constant(like: Value, value: int | arb) -> Value:
     return Jet(like.sort, acb(value), acb(0)) if isinstance(like, Jet) else arb(value)
 
 
-def middle(one: Value) -> arb:
+def middle(number: Value) -> arb:
     """The real middle of a jet's value, or of a ball."""
-    value: arb = one.value.real if isinstance(one, Jet) else one
+    value: arb = number.value.real if isinstance(number, Jet) else number
     return value.mid()
 
 
@@ -967,7 +973,7 @@ def expectation(pieces: list[Side], integrand: Integrand, log_totals: LogTotals,
             shifts = log_totals()
             stretches = [Stretch(side, integrand, shifts) for side in pieces]
             if size is None:
-                size = sum((one.rough_size() for one in stretches), arb(0))
+                size = sum((stretch.rough_size() for stretch in stretches), arb(0))
             value = _total(stretches, integrand, size * arb(2) ** -(bits + 4))
         reached = max(-bits, value.rel_accuracy_bits()) if value.is_finite() else -bits
         if reached >= bits:
@@ -990,9 +996,9 @@ def mass(kernel: Kernel, bits: int) -> arb:
 
 def _total(stretches: list[Stretch], integrand: Integrand, tolerance: arb) -> arb:
     total = arb(0)
-    for one in stretches:
-        envelope = partial(integrand.tail, one.side, one.shifts)
-        total += one.integral(envelope, tolerance)
+    for stretch in stretches:
+        envelope = partial(integrand.tail, stretch.side, stretch.shifts)
+        total += stretch.integral(envelope, tolerance)
     return total
 
 
@@ -1072,7 +1078,7 @@ class ProgressionSeries:
 
     def _rate(self, powers: tuple[Fraction, Fraction]) -> arb:
         """The quotient of two terms of p^a q^b, times k + 1 with factorials."""
-        (_, first), (_, second) = (one.balls for one in self.logs)
+        (_, first), (_, second) = (log.balls for log in self.logs)
         return (ball(powers[0]) * first + ball(powers[1]) * second).exp()
 
     def _term(self, powers: tuple[Fraction, Fraction], k: int) -> arb:
@@ -1082,7 +1088,7 @@ class ProgressionSeries:
     def _logs(self, k: int) -> list[arb]:
         """log p_k and log q_k."""
         shared = arb(k + 1).lgamma() if self.logs[0].factorial else arb(0)
-        return [start + k * step - shared for start, step in (one.balls for one in self.logs)]
+        return [start + k * step - shared for start, step in (log.balls for log in self.logs)]
 
     def expectation(self, integrand: Integrand, bits: int) -> arb:
         """Σ of the integrand to a relative accuracy of `bits` bits; ∞ where it is."""
@@ -1105,7 +1111,7 @@ class ProgressionSeries:
 
     def _total(self, integrand: Integrand, bits: int) -> arb:
         """Terms from k = 0 on, but for stretches that are proved to be small beside the sum."""
-        steps = [one.balls[1] for one in self.logs]
+        steps = [part.balls[1] for part in self.logs]
         summits = self._summits(integrand)
         highest = max((abs(_at(integrand, self._logs(k)).mid()) for k in summits), default=arb(0))
         starts = [_before(summit, bits) for summit in summits]
@@ -1155,8 +1161,8 @@ class ProgressionSeries:
 
     def plain(self, ctx: MpmathArithmetic, integrand: Integrand) -> Number:
         """The sum in mpmath's arithmetic, to the last term that counts there."""
-        starts = [ctx.number(one.start) for one in self.logs]
-        steps = [ctx.log(ctx.number(one.step)) for one in self.logs]
+        starts = [ctx.number(log.start) for log in self.logs]
+        steps = [ctx.log(ctx.number(log.step)) for log in self.logs]
         with ctx.mp.workprec(3 * ctx.bits):
             total, k = ctx.mp.mpf(0), 0
             while True:

@@ -105,16 +105,16 @@ class ComplexBalls:
             return NAN
         return z.log(analytic=self.analytic)
 
-    def larger(self, one: Jet, other: Jet) -> tuple[acb, acb]:
-        gap = (one.value - other.value).real
+    def larger(self, first: Jet, second: Jet) -> tuple[acb, acb]:
+        gap = (first.value - second.value).real
         if gap > 0 or gap < 0:
-            winner = one if gap > 0 else other
+            winner = first if gap > 0 else second
             return winner.value, winner.slope
-        return one.value.real_max(other.value, analytic=self.analytic), NAN
+        return first.value.real_max(second.value, analytic=self.analytic), NAN
 
-    def leads(self, one: acb, other: acb) -> bool:
+    def leads(self, first: acb, second: acb) -> bool:
         """Is the first the larger near the middle? Either answer is right, one converges."""
-        return bool(one.real.mid() >= other.real.mid())
+        return bool(first.real.mid() >= second.real.mid())
 
 
 @dataclass(frozen=True)
@@ -142,13 +142,13 @@ class JetsOfBalls:
     def log(self, z: Jet) -> Jet:
         return z.log()
 
-    def larger(self, one: Jet, other: Jet) -> tuple[Jet, Jet]:
-        gap = (one.value - other.value).value.real
-        winner = one if gap > 0 else other
+    def larger(self, first: Jet, second: Jet) -> tuple[Jet, Jet]:
+        gap = (first.value - second.value).value.real
+        winner = first if gap > 0 else second
         return (winner.value, winner.slope) if gap > 0 or gap < 0 else (self.number(NAN),) * 2
 
-    def leads(self, one: Jet, other: Jet) -> bool:
-        return self.balls.leads(one.value, other.value)
+    def leads(self, first: Jet, second: Jet) -> bool:
+        return self.balls.leads(first.value, second.value)
 
 
 def evaluator(expression: sympy.Expr, symbol: sympy.Symbol | None = None) -> Evaluator:
@@ -174,8 +174,8 @@ def evaluator(expression: sympy.Expr, symbol: sympy.Symbol | None = None) -> Eva
 
 def real_value(function: Evaluator, place: arb) -> arb:
     """The function at a real place."""
-    found: arb = function(Jet(ComplexBalls(), acb(place), acb(1))).value.real
-    return found
+    value: arb = function(Jet(ComplexBalls(), acb(place), acb(1))).value.real
+    return value
 
 
 def constants(expression: sympy.Expr) -> acb:
@@ -224,7 +224,7 @@ def _combinations() -> dict[Any, Callable[..., Jet]]:
 
 
 def log_of(f: sympy.Expr) -> sympy.Expr:
-    """log f for f > 0, with the logarithms of products, powers and exponentials taken apart."""
+    """The logarithm of f > 0 has those of its products, powers and exponentials taken apart."""
     if isinstance(f, sympy.exp):
         return f.args[0]
     if isinstance(f, sympy.Mul) and f.args[0] is not sympy.S.NegativeOne:
@@ -262,7 +262,10 @@ def log_parts(f: sympy.Expr) -> list[sympy.Expr]:
 
 
 def _log_of_sum(parts: list[sympy.Expr], symbol: sympy.Symbol) -> Evaluator:
-    """log Σ e^g = g_k + log(1 + Σ e^{g−g_k}), k the term that leads: nothing winds about 0."""
+    """A sum has the logarithm of its leading term k and of the rest, so that nothing winds about 0.
+
+    log Σ e^g = g_k + log(1 + Σ e^{g−g_k})
+    """
     plain = [evaluator(part, symbol) for part in parts]
     gaps = {
         (i, k): evaluator(sympy.expand(part - top), symbol)
@@ -337,11 +340,11 @@ class Germ:
             return Germ(self.start, -self.power, _reciprocal(self.high), _reciprocal(self.low))
         return Germ(self.start, -self.power, -_INFINITE, _INFINITE)
 
-    def least(self) -> arb:
+    def infimum(self) -> arb:
         """A lower bound for all y >= start."""
-        return -(-self).most()
+        return -(-self).supremum()
 
-    def most(self) -> arb:
+    def supremum(self) -> arb:
         """An upper bound for all y >= start."""
         if self.power == 0:
             return self.high
@@ -389,7 +392,7 @@ class Germs:
     def exp(self, f: Germ) -> Germ:
         if f.power > 0 and f.low > 0:
             return self._growing(f)
-        low, high = f.least().exp(), f.most().exp()
+        low, high = f.infimum().exp(), f.supremum().exp()
         if f.power > 0 and f.high < 0:
             # y^m e^{c y^p} falls once m <= −cp y^p.
             fall = -f.high * ball(f.power) * self.start ** ball(f.power)
@@ -413,23 +416,23 @@ class Germs:
             low, high = -_INFINITE, high + rise
         return Germ(self.start, Fraction(0), low, high)
 
-    def larger(self, one: Jet, other: Jet) -> tuple[Germ, Germ]:
-        gap = one.value - other.value
+    def larger(self, first: Jet, second: Jet) -> tuple[Germ, Germ]:
+        gap = first.value - second.value
         if gap.low >= 0 or gap.high <= 0:
-            winner = one if gap.low >= 0 else other
+            winner = first if gap.low >= 0 else second
             return winner.value, winner.slope
-        value = _hull(one.value, other.value)
-        return value, _hull(one.slope, other.slope)
+        value = _hull(first.value, second.value)
+        return value, _hull(first.slope, second.slope)
 
-    def leads(self, one: Germ, other: Germ) -> bool:
+    def leads(self, first: Germ, second: Germ) -> bool:
         """Is the first the larger from here on?"""
-        return bool((one - other).low >= 0)
+        return bool((first - second).low >= 0)
 
 
-def _hull(one: Germ, other: Germ) -> Germ:
-    power = max(one.power, other.power)
-    (a, b), (c, d) = one._scaled(power), other._scaled(power)
-    return Germ(one.start, power, a.min(c), b.max(d))
+def _hull(first: Germ, second: Germ) -> Germ:
+    power = max(first.power, second.power)
+    (a, b), (c, d) = first._scaled(power), second._scaled(power)
+    return Germ(first.start, power, a.min(c), b.max(d))
 
 
 def _times(a: arb, b: arb) -> arb:
@@ -477,7 +480,7 @@ def _leading_apart(log: sympy.Expr, infinite: bool) -> sympy.Expr:
         if not isinstance(total, sympy.Add):
             return node
         values = [(evaluator(term, symbols.t)(far).value.real, term) for term in total.args]
-        value, lead = max(values, key=lambda one: abs(one[0]).mid())
+        value, lead = max(values, key=lambda pair: abs(pair[0]).mid())
         if not value > 0:
             return node
         return log_of(lead) + sympy.log(sympy.expand(sympy.Add(*(t / lead for t in total.args))))
@@ -488,7 +491,7 @@ def _leading_apart(log: sympy.Expr, infinite: bool) -> sympy.Expr:
 def leading_exponent(log: sympy.Expr) -> sympy.Expr:
     """The logarithm for all T, what leads in logarithms of exponentials added up: it may cancel."""
     sums = log.atoms(sympy.log)
-    led = {one: _leading_apart(one, infinite=True) for one in sums if log_parts(one.args[0])}
+    led = {log: _leading_apart(log, infinite=True) for log in sums if log_parts(log.args[0])}
     return multiplied_out(log.xreplace(led)) if led else log
 
 
@@ -510,12 +513,15 @@ def in_balls(log: sympy.Expr) -> Evaluator:
 
 
 def _polynomial(a: sympy.Expr, b: sympy.Expr, c: sympy.Expr) -> Evaluator:
-    """a(T + b)² + c, or bT + c where a is 0, of jets of balls."""
+    """A quadratic polynomial of jets is evaluated about its vertex.
+
+    a(T + b)² + c, or bT + c where a is 0, of jets of balls.
+    """
     known: dict[int, tuple[acb, ...]] = {}
 
     def at(x: Jet) -> Jet:
         if ctx.prec not in known:
-            known[ctx.prec] = tuple(constants(one) for one in (a, b, c))
+            known[ctx.prec] = tuple(constants(coefficient) for coefficient in (a, b, c))
         zero = x.sort.number(0)
         first, second, third = (Jet(x.sort, x.sort.number(c), zero) for c in known[ctx.prec])
         if not a:
@@ -540,4 +546,4 @@ def at_end(expression: sympy.Expr, infinite: bool, density: bool) -> tuple[Evalu
     if density and not infinite:
         turned -= 2 * sympy.log(symbols.t)
     apart = collected(_leading_apart(turned, infinite=True))
-    return tuple(evaluator(one, symbols.t) for one in dict.fromkeys((apart, turned)))
+    return tuple(evaluator(formula, symbols.t) for formula in dict.fromkeys((apart, turned)))

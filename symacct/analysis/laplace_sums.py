@@ -105,11 +105,11 @@ class LaplaceRatio:
         extra = _EXTRA
         for _ in range(_ROUNDS):
             with ctx.workprec(bits + extra):
-                found = self._weighted(log_u.exp(), n)
-            if min(x.rel_accuracy_bits() for x in found) >= bits:
+                moments = self._weighted(log_u.exp(), n)
+            if min(x.rel_accuracy_bits() for x in moments) >= bits:
                 break
             extra *= 2
-        return found
+        return moments
 
     def _weighted(self, u: arb, n: int) -> list[arb]:
         """Both atoms, and ¼e^{−s/2} ∫ w^{k−3/2} e^{−uw} dw between them.
@@ -121,17 +121,17 @@ class LaplaceRatio:
         low, high = (-u * self.low).exp(), (-u * self.high).exp()
         order = n + 1 - _HALF
         over, under = (
-            (way * order * s).exp() * (u * (way * s).exp()).gamma_lower(order, regularized=2)
-            for way in (1, -1)
+            (sign * order * s).exp() * (u * (sign * s).exp()).gamma_lower(order, regularized=2)
+            for sign in (1, -1)
         )
-        between, found = order.gamma() * (over - under), []
+        between, moments = order.gamma() * (over - under), []
         for k in range(n, -1, -1):
             order = k - _HALF
             between = u * between + (order * s).exp() * high - (-order * s).exp() * low
             between /= order
             atoms = (-k * s).exp() * low + ((k - 1) * s).exp() * high
-            found.append(atoms / 2 + (-s / 2).exp() * between / 4)
-        return found[::-1]
+            moments.append(atoms / 2 + (-s / 2).exp() * between / 4)
+        return moments[::-1]
 
 
 # --- on a hyperbola
@@ -199,14 +199,14 @@ class Bent:
     def _most(self, place: arb) -> int | None:
         """The largest k with x_k > 0."""
         share = (place - self.count * self.ratio.low) / self.ratio.width
-        found = floor(share)
-        return min(found, self.count) if share < found + 1 else None
+        whole = floor(share)
+        return min(whole, self.count) if share < whole + 1 else None
 
     # --- the sum
 
     def _summed(self, place: arb, most: int) -> list[arb]:
-        ways = acb_poly(self._ways(most))
-        return [(base * (u * place).exp() * ways(share)).real for u, share, base in self._nodes]
+        choices = acb_poly(self._choices(most))
+        return [(base * (u * place).exp() * choices(share)).real for u, share, base in self._nodes]
 
     @cached_property
     def _bits(self) -> int:
@@ -217,8 +217,8 @@ class Bent:
 
     @cached_property
     def _nodes(self) -> list[tuple[acb, acb, acb]]:
-        """u, the quotient of both terms of φ, and all that depends on neither K nor k."""
-        plan, ratio, found = self.plan, self.ratio, []
+        """Nodes u are kept with the quotient of both terms of φ, and what K and k don't change."""
+        plan, ratio, nodes = self.plan, self.ratio, []
         for n in range(plan.last + 1):
             turned = acb(plan.angle, -arb(plan.step) * n)
             u = arb(plan.vertex) * (1 - turned.sin())
@@ -226,15 +226,15 @@ class Bent:
             share = last / first * (-u * ratio.width).exp()
             slope = arb(plan.vertex) * turned.cos()
             base = (first * (-u * ratio.low).exp()) ** self.count * slope / (u * u)
-            found.append((u, share, base))
-        return found
+            nodes.append((u, share, base))
+        return nodes
 
-    def _ways(self, most: int) -> list[arb]:
+    def _choices(self, most: int) -> list[arb]:
         """C(t, k) for k <= most."""
-        found = [arb(1)]
+        binomials = [arb(1)]
         for k in range(most):
-            found.append(found[-1] * (self.count - k) / (k + 1))
-        return found
+            binomials.append(binomials[-1] * (self.count - k) / (k + 1))
+        return binomials
 
     # --- what it is off by
 
@@ -253,13 +253,13 @@ class Bent:
 
     def _bound(self, place: arb, most: int) -> Bound:
         """Of what is integrated, times u², by Re u and a number that (Re √u)² is at least."""
-        ways, ratio = arb_poly(self._ways(most)), self.ratio
+        choices, ratio = arb_poly(self._choices(most)), self.ratio
         start, width = place - self.count * ratio.low, ratio.width
 
         def bound(real: arb, v: arb) -> arb:
             first, last = ratio.most(v)
             share = last / first * (-real * width).exp()
-            return (real * start).exp() * first**self.count * ways(share)
+            return (real * start).exp() * first**self.count * choices(share)
 
         return bound
 
@@ -283,9 +283,9 @@ class Bent:
                 for left in _LEFT
                 for right in _RIGHT
             ]
-            found = max(plans, key=lambda plan: plan.step)
+            steepest = max(plans, key=lambda plan: plan.step)
             theta = _THETA
-            while not (_beyond(found, bound, arb(theta)) / found.vertex).log() < goal:
+            while not (_beyond(steepest, bound, arb(theta)) / steepest.vertex).log() < goal:
                 deadline.check()
                 theta += _THETA
                 if theta > _FARTHEST:
@@ -293,7 +293,7 @@ class Bent:
                         f"a sum of {self.count} ratios of Laplace noise: found no end of its "
                         "contour, needed fewer digits"
                     )
-            return found._replace(last=math.ceil(theta / found.step))
+            return steepest._replace(last=math.ceil(theta / steepest.step))
 
     def _plan(self, size: Callable[[float], float], right: float, left: float, goal: float) -> Plan:
         vertex = math.exp(right)
@@ -370,11 +370,11 @@ class Straight:
     @cached_property
     def _terms(self) -> list[acb]:
         """φ(u)ᵗ/u² at the nodes, those off the axis twice."""
-        found = []
+        terms = []
         for n in range(int(self.cost) + 1):
             u = acb(arb(self.real), n * self._spacing)
-            found.append(self.ratio.transform(u) ** self.count / (u * u) * (2 if n else 1))
-        return found
+            terms.append(self.ratio.transform(u) ** self.count / (u * u) * (2 if n else 1))
+        return terms
 
     @property
     def _spacing(self) -> arb:
@@ -389,8 +389,8 @@ class Straight:
     def _log_size(self, log_c: float) -> float:
         """log of e^{cK}φ(c)ᵗ/c."""
         u = arb(log_c).exp()
-        found = u * self.place + self.count * self.ratio.transform(u).log() - u.log()
-        return float(found.mid())
+        size = u * self.place + self.count * self.ratio.transform(u).log() - u.log()
+        return float(size.mid())
 
     @cached_property
     def real(self) -> float:
@@ -436,17 +436,17 @@ class Straight:
         ratio, c = self.ratio, arb(self.real)
         most = ratio.transform(c)
         curved = ratio.variance * (-c * ratio.low).exp() * most  # at least Var·φ(c)²
-        place, found = self._spacing.mid(), [(arb(0), most * most)]
-        while place < far and len(found) < _MOST:
+        place, places = self._spacing.mid(), [(arb(0), most * most)]
+        while place < far and len(places) < _MOST:
             deadline.check()
             value = abs(ratio.transform(acb(c, place)))
-            found.append((place, value * value))
+            places.append((place, value * value))
             missing = (most * most - value * value) / curved
             place = (place + (missing.sqrt() if missing > 0 else place)).mid()
-        found.append((far, abs(ratio.transform(acb(c, far))) ** 2))
+        places.append((far, abs(ratio.transform(acb(c, far))) ** 2))
         return [
             (v, w, (p.max(q) + curved * (w - v) ** 2 / 4).sqrt())
-            for (v, p), (w, q) in itertools.pairwise(found[1:])
+            for (v, p), (w, q) in itertools.pairwise(places[1:])
         ]
 
 
@@ -486,11 +486,11 @@ class LaplaceMoments(SumMoments):
         first = last = round(math.log(about / self.count) / spacing)
         total = end = term(first)
         (whole,) = self._powers(n, self.moments_of_one(n))  # E[Sⁿ], which E[Sⁿe^{−uS}] is at most
-        least = self.count * self.ratio.low
+        smallest = self.count * self.ratio.low
         while True:
             deadline.check()
             left = whole * geometric_tail((theta * h * (first - 1)).exp(), (-theta * h).exp())
-            ratio = (theta * h - least * (h * last).exp() * h.expm1()).exp()
+            ratio = (theta * h - smallest * (h * last).exp() * h.expm1()).exp()
             right, rest = geometric_tail(end * ratio, ratio), arb(2) ** -self.bits * total
             if left < rest and right < rest:
                 break

@@ -94,7 +94,10 @@ class Lognormal:
 
     @cached_property
     def _table(self) -> tuple[Floats, Floats, Floats]:
-        """log u, log(u + log φ(u)) there, and log φ(u)."""
+        """A table in float64 keeps the Laplace transform at equal steps of log u.
+
+        log u, log(u + log φ(u)) there, and log φ(u).
+        """
         logs = np.arange(_LOG_LOW - self.s**2, _LOG_HIGH, _LOG_STEP)
         x = np.arange(-40.0, 10.0, min(0.2, 0.3 / self.s))
         log_w = self.s * x - self.s**2 / 2
@@ -122,8 +125,8 @@ class Lognormal:
         """About log φ(u), u > 0, next to −u where that is most of it; ∞ elsewhere."""
         log_u = np.log(np.maximum(u, _LEAST_FLOAT))
         excess = np.exp(np.interp(log_u, *self._table[:2]))
-        found = np.where(excess < _CANCELS * u, excess - u, np.interp(log_u, *self._table[::2]))
-        return np.where(u > 0, found, np.inf)
+        logs = np.where(excess < _CANCELS * u, excess - u, np.interp(log_u, *self._table[::2]))
+        return np.where(u > 0, logs, np.inf)
 
     def log_negative_moments(self, orders: Floats, count: int) -> Floats:
         """About log E[(S/t)^{−λ}], λ > 0, by ∫ u^{λ−1} φ(u)^t du."""
@@ -136,16 +139,16 @@ class Lognormal:
         """Some y for each u, the first axis, of which one bounds φ well."""
         beta, size = np.angle(u), np.abs(u)
         by_angle = _ANGLES[:, None] * beta / self.s
-        least = np.maximum(beta - math.pi / 2, 0.0) / self.s
+        floor = np.maximum(beta - math.pi / 2, 0.0) / self.s
         by_tilt = _TILTS[:, None] * size * self.s * np.sin(beta)
-        aside = least + _TRANSFORM_ASIDE[:, None] / self.s
-        found = np.concatenate([np.zeros((1, u.size)), by_angle, by_tilt, least + by_tilt, aside])
-        return np.asarray(np.clip(found, 0.0, math.pi / self.s * _INSIDE))
+        aside = floor + _TRANSFORM_ASIDE[:, None] / self.s
+        every = np.concatenate([np.zeros((1, u.size)), by_angle, by_tilt, floor + by_tilt, aside])
+        return np.asarray(np.clip(every, 0.0, math.pi / self.s * _INSIDE))
 
     def log_bounds(self, u: Floats, place: float, count: float) -> Floats:
         """About the least bound of log|e^{uK} φ(u)^t|."""
-        found: Floats = self._log_bounds(u, self.tilts(u), place, count).min(axis=0)
-        return found
+        bounds: Floats = self._log_bounds(u, self.tilts(u), place, count).min(axis=0)
+        return bounds
 
     def tilt_for_all(self, u: Floats, place: float, count: float) -> float:
         """About the y that bounds the largest best."""
@@ -194,21 +197,21 @@ class Lognormal:
 
     def values(self, nodes: Sequence[acb], needs: Sequence[float]) -> list[acb]:
         """φ at nodes in the upper half plane, each to an absolute error of about e^{−need}."""
-        found: list[acb] = []
+        balls: list[acb] = []
         for first in range(0, len(nodes), _BLOCK):
             deadline.check()
-            found.extend(
+            balls.extend(
                 self._block(nodes[first : first + _BLOCK], max(needs[first : first + _BLOCK]))
             )
-        return found
+        return balls
 
     def _block(self, nodes: Sequence[acb], need: float) -> Iterator[acb]:
         need = max(need, 1.0) + _TRANSFORM_SPARE
         angles = [float(u.arg().mid()) for u in nodes]
         line = self._best_line(min(angles), max(angles), need)
         turn = acb(0, -self._s * arb(line.y)).exp()
-        least = min((u * turn).real.lower() for u in nodes)
-        points, reach = self._points(line, need, arb(0).max(least))
+        nearest = min((u * turn).real.lower() for u in nodes)
+        points, reach = self._points(line, need, arb(0).max(nearest))
         strip = self._strip(line)
         for u in nodes:
             deadline.check()
@@ -250,12 +253,12 @@ class Lognormal:
         return Line(y, w, rounded_down(spacing))
 
     def _points(
-        self, line: Line, need: float, least: arb
+        self, line: Line, need: float, nearest: arb
     ) -> tuple[list[tuple[acb, acb]], tuple[int, int]]:
         """Weights and values of W on the line, and the first and the last of their numbers."""
         reach = math.sqrt(2 * (need + line.y**2 / 2 + _TRANSFORM_SPARE))
         first, last = -math.ceil(reach / line.spacing), math.ceil(reach / line.spacing)
-        rho = float(least)
+        rho = float(nearest)
         goal = need + line.y**2 / 2 + _TRANSFORM_SPARE
         if rho > 0:
             # where ρe^{sx−s²/2} is as much as is needed
@@ -263,12 +266,12 @@ class Lognormal:
             last = min(last, max(first + 1, math.ceil(far / line.spacing)))
         h, y, s, half = arb(line.spacing), arb(line.y), self._s, self.square / 2
         scale = h / (2 * arb.pi()).sqrt()
-        found = []
+        points = []
         for k in range(first, last + 1):
             deadline.check()
             z = acb(h * k, -y)
-            found.append((scale * (-z * z / 2).exp(), (s * z - half).exp()))
-        return found, (first, last)
+            points.append((scale * (-z * z / 2).exp(), (s * z - half).exp()))
+        return points, (first, last)
 
     def _strip(self, line: Line) -> arb:
         """The error of the sum over all nodes of a line."""
@@ -335,10 +338,10 @@ def hyperbola(law: Lognormal, place: float, count: int, log_error: float) -> Hyp
     """The one of the fewest nodes."""
     centre, _ = saddle(law, place, count)
     theta = np.arange(0.0, _HYPERBOLA_FARTHEST, _HYPERBOLA_STEP)
-    found = []
+    choices = []
     for scale in _SCALES:
-        found.extend(_choices(law, place, count, log_error, rounded_down(scale * centre), theta))
-    best = min(found, key=lambda x: x.last, default=None)
+        choices.extend(_choices(law, place, count, log_error, rounded_down(scale * centre), theta))
+    best = min(choices, key=lambda x: x.last, default=None)
     if best is None or best.last > _MOST:
         raise PrecisionError(
             f"a sum of {count} lognormal variables: found no contour, needed a point nearer to "
@@ -353,7 +356,7 @@ def _choices(
     angles = np.concatenate([_RIGHT, _LEFT])
     rows = np.array([_log_sizes(law, place, count, scale, angle, theta) for angle in angles])
     beyond = np.maximum.accumulate(rows[:, ::-1], axis=1)[:, ::-1]
-    goal, zero, found = log_error - _PLAN_SPARE, len(_RIGHT), []
+    goal, zero, choices = log_error - _PLAN_SPARE, len(_RIGHT), []
     for right in range(len(angles) - 1):
         deadline.check()
         for left in range(max(right + 1, zero), len(angles)):
@@ -374,7 +377,7 @@ def _choices(
             angle = float(angles[right]) + width * needs[0] / sum(needs)
             last = math.ceil(theta[end] / step)
             middle = rows[right : left + 1, : end + 1].min(axis=0).max()
-            found.append(
+            choices.append(
                 Hyperbola(
                     scale,
                     rounded_down(angle),
@@ -387,7 +390,7 @@ def _choices(
                     max(float(middle), float(rows[right, 0])),
                 )
             )
-    return found
+    return choices
 
 
 def places(scale: float, angle: float, theta: Floats) -> tuple[Floats, Floats]:
@@ -402,8 +405,8 @@ def _log_sizes(
 ) -> Floats:
     with np.errstate(all="ignore"):
         u, log_weight = places(scale, angle, theta)
-        found = law.log_bounds(u, place, count) + log_weight
-    return np.where(np.isfinite(found) | (found == -np.inf), found, np.inf)
+        sizes = law.log_bounds(u, place, count) + log_weight
+    return np.where(np.isfinite(sizes) | (sizes == -np.inf), sizes, np.inf)
 
 
 # --- moments
@@ -440,7 +443,10 @@ class LognormalMoments(SumMoments):
         return [(half * (k * (k - 1))).exp() for k in range(n + 1)]
 
     def _integral(self, n: int, theta: arb) -> arb:
-        """∫ e^{θx} E[Sⁿ e^{−e^x S}] dx, by a sum whose terms are all positive."""
+        """A trapezoidal sum encloses an integral over log u:
+
+        ∫ e^{θx} E[Sⁿ e^{−e^x S}] dx, by a sum whose terms are all positive.
+        """
         about = float(theta)
         turned, tilt = self._strip(about)
         grid = self._grid(self._spacing(turned, tilt, about))
@@ -454,7 +460,9 @@ class LognormalMoments(SumMoments):
         whole = self._powers(n, self.moments_of_one(n))[0]  # E[Sⁿ], which E[Sⁿe^{−uS}] is at most
         while True:
             deadline.check()
-            left, right = (self._beyond(theta, grid, x, way) for x, way in ((first, -1), (last, 1)))
+            left, right = (
+                self._beyond(theta, grid, x, sign) for x, sign in ((first, -1), (last, 1))
+            )
             if n:
                 left = geometric_tail((theta * h * (first - 1)).exp(), (-theta * h).exp())
             rest, left, right = arb(2) ** -self.bits * total, whole * left, whole * right
@@ -526,7 +534,7 @@ class LognormalMoments(SumMoments):
         return float(self.law.about_log_phi(np.array([u]))[0])
 
     def _phi(self, grid: LogGrid, index: int) -> arb:
-        """φ at so many units of log u."""
+        """The transform φ is kept at so many units of log u, the nodes of one grid."""
         if (grid.parts, index) not in self._known:
             u = (self._unit(grid) * index).exp()
             need = self._need + math.log(self.count) - self._log_phi(float(u))
@@ -540,13 +548,13 @@ class LognormalMoments(SumMoments):
             self._known[grid.parts, index] = value.real
         return self._known[grid.parts, index]
 
-    def _beyond(self, theta: arb, grid: LogGrid, end: int, way: int) -> arb:
+    def _beyond(self, theta: arb, grid: LogGrid, end: int, sign: int) -> arb:
         """Σ e^{θx} φ(e^x)^t beyond a place, on one side: θx + t log φ(e^x) is concave."""
-        before, here = (self._phi(grid, grid.step * j) for j in (end - way, end))
+        before, here = (self._phi(grid, grid.step * j) for j in (end - sign, end))
         if not (before > 0 and here > 0):
             return arb("inf")
         h = grid.step * self._unit(grid)
-        ratio = (way * theta * h).exp() * (here / before) ** self.count
+        ratio = (sign * theta * h).exp() * (here / before) ** self.count
         return geometric_tail((theta * h * end).exp() * here**self.count * ratio, ratio)
 
 
@@ -634,8 +642,8 @@ class Shortfall:
         log_phi = (bounds - self.place * u.real) / t
         off = plan.log_error - math.log(plan.step * (plan.last + 1) * t)
         needs = log_weights + bounds - log_phi - off
-        least = _SLACK + math.log(t) - log_phi  # for the power not to grow what φ is off by
-        return [max(pair) for pair in zip(needs, least, strict=True)]
+        floors = _SLACK + math.log(t) - log_phi  # for the power not to grow what φ is off by
+        return [max(pair) for pair in zip(needs, floors, strict=True)]
 
     # --- what the sum is off by
 
@@ -651,20 +659,20 @@ class Shortfall:
     def _pieces(self) -> list[Piece]:
         plan = self.plan
         end, h = arb(plan.end), arb(plan.step)
-        found: list[Piece] = []
+        pieces: list[Piece] = []
         for edge in (plan.left, plan.right):
             apart = abs(arb(edge) - arb(plan.angle))
             share = 1 / (2 * arb.pi() * apart / h).expm1()
             count = math.ceil(plan.end / _PIECE)
             for i in range(count):
                 low, high = end * i / count, end * (i + 1) / count
-                found += self._along(arb(edge), arb(edge), low, high, share * (high - low))
+                pieces += self._along(arb(edge), arb(edge), low, high, share * (high - low))
         width = arb(plan.left) - arb(plan.right)
         for i in range(_SIDES):
             low = arb(plan.right) + width * i / _SIDES
             high = arb(plan.right) + width * (i + 1) / _SIDES
-            found += self._along(low, high, end, end, 2 * (high - low))
-        return [*found, *self._farther()]
+            pieces += self._along(low, high, end, end, 2 * (high - low))
+        return [*pieces, *self._farther()]
 
     def _along(
         self, low: arb, high: arb, first: arb, last: arb, share: arb, halvings: int = 0

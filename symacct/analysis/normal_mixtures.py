@@ -74,7 +74,10 @@ class TrapezoidStrip:
 
 @steered_by_floats
 def power_integral(p: NormalParts, q: NormalParts, a: Fraction, bits: int) -> arb:
-    """∫ p^a q^{1−a} for a > 1 or a < 0: at least 1."""
+    """A trapezoidal sum encloses the integral of a power of the ratio of two mixtures.
+
+    ∫ p^a q^{1−a} for a > 1 or a < 0: at least 1.
+    """
     with ctx.workprec(64):
         strip = _strip((p.parts(), q.parts()), (a, 1 - a), bits)
         centres = _centres((p.parts(), q.parts()), (a, 1 - a))
@@ -90,15 +93,18 @@ def power_integral(p: NormalParts, q: NormalParts, a: Fraction, bits: int) -> ar
 
 @steered_by_floats
 def relative_entropy(p: NormalParts, q: NormalParts, bits: int) -> arb:
-    """∫ p log(p/q)"""
+    """A trapezoidal sum encloses the Kullback–Leibler divergence of two mixtures.
+
+    ∫ p log(p/q)
+    """
     with ctx.workprec(bits + _SPARE_BITS):
-        found = _entropy_far_apart((p.parts(), q.parts()))
-        if found.rad() * 2**bits < 1:
-            return found
-    one = (Fraction(1), Fraction(0))
+        entropy = _entropy_far_apart((p.parts(), q.parts()))
+        if entropy.rad() * 2**bits < 1:
+            return entropy
+    powers = (Fraction(1), Fraction(0))
     with ctx.workprec(64):
         laws = (p.parts(), q.parts())
-        strip = _strip(laws, one, bits, wide=1.5)
+        strip = _strip(laws, powers, bits, wide=1.5)
         error = strip.share() * _entropy_on_the_rim(laws, strip.height)
         error += _entropy_left_out(laws, strip)
     with ctx.workprec(_working_bits(strip, bits)):
@@ -107,7 +113,9 @@ def relative_entropy(p: NormalParts, q: NormalParts, bits: int) -> arb:
 
 
 def sampled_relative_entropy(gamma: Fraction, ratio: Fraction, other: int = 0) -> arb:
-    """∫ m log(m/n) of (1−γ)N(0) + γN(1) and (1−γ)N(0) + γN(other), the variance `ratio` squared.
+    """The Kullback–Leibler divergence of two sampled normal laws takes the cheaper way.
+
+    ∫ m log(m/n) of (1−γ)N(0) + γN(1) and (1−γ)N(0) + γN(other), the variance `ratio` squared.
 
     Against N(0) it is the larger of the two directions: E_Q[m^α] ≥ E_Q[m^{1−α}] for α > 1
     (Mironov–Talwar–Zhang 2019, Theorem 5); subtract 1, divide by α − 1 and let α fall to 1.
@@ -126,7 +134,9 @@ def sampled_relative_entropy(gamma: Fraction, ratio: Fraction, other: int = 0) -
 
 
 def _entropy_far_apart(laws: tuple[Parts, Parts]) -> arb:
-    """∫ φA log(A/B) where about each part of A one of A and one of B are all that counts.
+    """Far apart, each part of A is about as if it were alone.
+
+    ∫ φA log(A/B) where about each part of A one of A and one of B are all that counts.
 
     About c a law is v e^{dx − d²/2} times 1 + Σ r, over its other parts, and 0 <= log(1 + Σ r)
     <= Σ √r, of which the normal law about c expects an exponential.
@@ -212,11 +222,11 @@ def _strip(
 
 def _turned(laws: tuple[Parts, Parts], powers: tuple[Fraction, Fraction], height: float) -> arb:
     """By how much A^a B^b can be larger on the strip's rim: cos(θ/2)^a where a < 0."""
-    found = arb(1)
+    factor = arb(1)
     for law, power in zip(laws, powers, strict=True):
         if power < 0:
-            found *= (_width(law) * height / 2).cos() ** ball(power)
-    return found
+            factor *= (_width(law) * height / 2).cos() ** ball(power)
+    return factor
 
 
 def _width(parts: Parts) -> arb:

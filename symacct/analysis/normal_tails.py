@@ -83,10 +83,10 @@ def upper_tail(x: Array) -> Array:
     place = np.rint(_PARTS * x)
     beside, rows = x - place / _PARTS, place.astype(np.int64) + _PARTS * _FARTHEST
     table = _table()
-    found = table[-1][rows]
+    tail = table[-1][rows]
     for coefficients in table[-2::-1]:
-        found = found * beside + coefficients[rows]
-    return np.where(near, found, 0.0)
+        tail = tail * beside + coefficients[rows]
+    return np.where(near, tail, 0.0)
 
 
 @cache
@@ -96,7 +96,7 @@ def _table() -> Array:
     Φ(−c) and (−1)^i He_{i−1}(c) φ(c)/i!, by He_{i+1}(c) = c·He_i(c) − i·He_{i−1}(c).
     """
     with ctx.workprec(_BITS):
-        found = []
+        rows = []
         for n in range(-_PARTS * _FARTHEST, _PARTS * _FARTHEST + 1):
             c = arb(n) / _PARTS
             row, before, hermite = [(c / arb(2).sqrt()).erfc() / 2], arb(0), arb(1)
@@ -105,5 +105,5 @@ def _table() -> Array:
                 scale = -scale / i
                 row.append(scale * hermite)
                 before, hermite = hermite, c * hermite - (i - 1) * before
-            found.append([float(x.mid()) for x in row])
-    return np.array(found).T.copy()
+            rows.append([float(x.mid()) for x in row])
+    return np.array(rows).T.copy()

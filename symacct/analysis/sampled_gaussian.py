@@ -179,12 +179,12 @@ class TrapezoidNodes:
     def local(self, middle: int) -> Local | None:
         """A_α − 1 by Taylor's formula about n = middle; None where it takes too many terms."""
         with ctx.workprec(self.bits):
-            found = _taylor(self.logarithms, middle, arb(self.log_tolerance).exp() / self.share)
-            if found is None:
+            expansion = _taylor(self.logarithms, middle, arb(self.log_tolerance).exp() / self.share)
+            if expansion is None:
                 return None
-            polynomial = found[0] * self.share
+            polynomial = expansion[0] * self.share
             polynomial -= arb_poly([1 + self.constant + self.slope * middle, self.slope])
-            rest = within(self.share * found[1])
+            rest = within(self.share * expansion[1])
             everywhere = polynomial(within(ball(REACH))) + rest
             return Local(polynomial, rest + self._error(everywhere))
 
@@ -261,17 +261,19 @@ def _power(alpha: Fraction) -> Callable[[arb], arb]:
 def _taylor(
     logarithms: list[tuple[arb, arb]], middle: int, negligible: arb
 ) -> tuple[arb_poly, arb] | None:
-    """Σ_j w_j e^{l_j t} = Σ_j e^{l_j n + …} e^{l_j t} as a polynomial, and what bounds the rest.
+    """The sum of exponentials in t is a polynomial, and a remainder is bounded.
+
+    Σ_j w_j e^{l_j t} = Σ_j e^{l_j n + …} e^{l_j t} as a polynomial, and what bounds the rest.
 
     In two halves: the first nodes, whose l is small, need fewer terms than the others.
     """
     polynomial, rest, half = arb_poly([]), arb(0), len(logarithms) // 2
     for part in filter(None, (logarithms[:half], logarithms[half:])):
         weights = [(x * middle + weight).exp() for x, weight in part]
-        found = _taylor_of([log_ratio for log_ratio, _ in part], weights, negligible / 2)
-        if found is None:
+        expansion = _taylor_of([log_ratio for log_ratio, _ in part], weights, negligible / 2)
+        if expansion is None:
             return None
-        polynomial, rest = polynomial + found[0], rest + found[1]
+        polynomial, rest = polynomial + expansion[0], rest + expansion[1]
     return polynomial, rest
 
 
@@ -327,7 +329,10 @@ def _logarithms(
 
 
 def _theta_excess(step: float, sigma: arb) -> tuple[arb, arb]:
-    """h Σ φ(jh) − 1 and h Σ φ(jh−1) − 1, by Poisson's summation formula."""
+    """Poisson's summation formula gives by how much a sum over a grid exceeds its integral.
+
+    h Σ φ(jh) − 1 and h Σ φ(jh−1) − 1
+    """
     h = arb(step)
     exponent = -2 * (arb.pi() * sigma / h) ** 2
     constant, shift = arb(0), arb(0)
@@ -531,7 +536,7 @@ def _differences(gamma: arb, slope: arb, length: int) -> list[arb]:
         moment *= ratio
         weights.append(weights[-1] * gamma / i)
         moments.append((moment - 1) * weights[-1])
-    decay = arb_poly([-one if i % 2 else one for i, one in enumerate(weights)])
+    decay = arb_poly([-weight if i % 2 else weight for i, weight in enumerate(weights)])
     return (arb_poly(moments) * decay).truncate(length + 1).coeffs()
 
 
@@ -565,7 +570,9 @@ def terms(gamma: Fraction, ratio: Fraction, bits: int) -> int | None:
 
 
 def relative_entropy(gamma: Fraction, ratio: Fraction, other: int, n: int, bits: int) -> arb:
-    """∫ m log(m/n), m = (1−γ)N(0) + γN(1), n = (1−γ)N(0) + γN(other), of standard deviation ratio.
+    """The Kullback–Leibler divergence is a series in the rate, cut after n moments.
+
+    ∫ m log(m/n), m = (1−γ)N(0) + γN(1), n = (1−γ)N(0) + γN(other), of standard deviation ratio.
 
     Under N(0), u = m/N(0) − 1 and v alike, it is E[(1+u)log(1+u) − u] less
     E[(1+u)log(1+v) − v], by Taylor's series up to order n, odd (docs/proofs.md, section 29).
@@ -711,7 +718,9 @@ Known: TypeAlias = dict[Any, TrapezoidNodes | None]
 def sampled_gaussian_excess(
     alpha: Fraction, q: Fraction, sigma: Fraction, known: Known | None = None
 ) -> arb:
-    """A_α − 1, A_α = E_{N(0,σ²)}[(1−q+q e^{(2z−1)/(2σ²)})^α], α > 1 (Mironov–Talwar–Zhang 2019).
+    """The moment of the sampled Gaussian is found by whichever proved way takes least time.
+
+    A_α − 1, A_α = E_{N(0,σ²)}[(1−q+q e^{(2z−1)/(2σ²)})^α], α > 1 (Mironov–Talwar–Zhang 2019).
 
     What is `known` of one interval between whole orders serves the next order in it.
     """
@@ -720,12 +729,12 @@ def sampled_gaussian_excess(
     def evaluate(bits: int) -> arb:
         nodes = None
         if alpha.denominator > 1:
-            asked = math.ceil(alpha), q, sigma, bits
-            if asked not in known:
+            key = math.ceil(alpha), q, sigma, bits
+            if key not in known:
                 if len(known) > 1:  # an irrational σ is between two
                     known.clear()
-                known[asked] = shared_nodes(*asked)
-            nodes = known[asked]
+                known[key] = shared_nodes(*key)
+            nodes = known[key]
         return _cheapest(alpha, q, sigma, bits) if nodes is None else nodes.excess(alpha)
 
     return to_relative_accuracy(evaluate)
@@ -755,18 +764,21 @@ def _nodes_over(
 
 @steered_by_floats
 def sampled_gaussian_local(middle: int, q: Fraction, sigma: Fraction) -> Local | None:
-    """A_α − 1 for all α within ½ of a whole order; None where each has to be found by itself."""
+    """One expansion in the order serves all orders near a whole one.
+
+    A_α − 1 for all α within ½ of a whole order; None where each has to be found by itself.
+    """
     orders = middle - REACH, middle + REACH
     bits = ctx.prec - LOST // 2
     slope = 1 / (2 * sigma * sigma)
     steering = middle, float(q), float(slope)
     length = newton_length(*steering, log_second_term(*steering) - (bits + 3) * LOG2)
     if length is not None:
-        found: Local | None = newton_local(middle, q, slope, length)
+        local: Local | None = newton_local(middle, q, slope, length)
     else:
         nodes = None if orders[0] < 2 else _nodes_over(orders, q, sigma, bits, _ALIKE_LOCALLY)
-        found = None if nodes is None else nodes.local(middle)
-    return found if found is not None and found.is_accurate else None
+        local = None if nodes is None else nodes.local(middle)
+    return local if local is not None and local.is_accurate else None
 
 
 def _cheapest(alpha: Fraction, q: Fraction, sigma: Fraction, bits: int) -> arb:
@@ -813,7 +825,10 @@ def _side_length(guessed: Guess, distance: float, log_weight: float) -> float:
 
 
 def excess_by_binomial(alpha: Fraction, q: Fraction, sigma: Fraction, guessed: Guess) -> arb:
-    """A_α − 1 = Σ_{k=2}^α C(α,k)(1−q)^{α−k}q^k (e^{(k²−k)/(2σ²)} − 1) for integer α ≥ 2."""
+    """At whole orders the moment is a binomial sum.
+
+    A_α − 1 = Σ_{k=2}^α C(α,k)(1−q)^{α−k}q^k (e^{(k²−k)/(2σ²)} − 1) for integer α ≥ 2.
+    """
     order = int(alpha)
     relative = guessed.log_excess - guessed.log_tolerance
     lost = 2 * math.log2(max(1.0, guessed.sigma)) + 2 * math.log2(order)

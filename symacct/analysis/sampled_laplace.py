@@ -49,7 +49,10 @@ def _bits(log_value: float, log_tolerance: float, exponent: float) -> int:
 
 
 def sampled_laplace_excess_by_quadrature(alpha: Fraction, gamma: Fraction, b: Fraction) -> arb:
-    """A_α − 1 = E_Q[(1+u)^α − 1 − αu] for Lap(1, b) sampled at rate γ against Q = Lap(0, b)."""
+    """Flint's integration encloses the sampled Laplace moment.
+
+    A_α − 1 = E_Q[(1+u)^α − 1 − αu] for Lap(1, b) sampled at rate γ against Q = Lap(0, b).
+    """
     log_value = log_laplace_excess(alpha, gamma, b)
 
     def evaluate(bits: int) -> arb:
@@ -228,7 +231,9 @@ def sampled_laplace_excess(alpha: Fraction, gamma: Fraction, b: Fraction) -> arb
 
 
 def sampled_laplace_excess_by_series(alpha: Fraction, gamma: Fraction, b: Fraction) -> arb:
-    """A_α − 1 = m(r₀)^α/2 + m(r₁)^α/(2r₁) − 1 + (4√r₁)^{−1} ∫_{r₀}^{r₁} r^{−3/2} m(r)^α dr.
+    """The sampled Laplace moment is two atoms and an incomplete beta integral.
+
+    A_α − 1 = m(r₀)^α/2 + m(r₁)^α/(2r₁) − 1 + (4√r₁)^{−1} ∫_{r₀}^{r₁} r^{−3/2} m(r)^α dr.
 
     m(r) = 1−γ+γr, r₀ = e^{−1/b}, r₁ = e^{1/b}; the integral is the density inside [0, 1] carried
     to the likelihood ratio, an incomplete beta integral at −½ in x = γr/(1−γ).
@@ -268,7 +273,10 @@ def _excess(alpha: Fraction, gamma: Fraction, b: Fraction, tolerance: arb) -> ar
 
 
 def _power_moments(power: Fraction, step: int, bottom: arb, top: arb, factor: arb) -> Iterator[arb]:
-    """factor·∫_bottom^top x^{s−1} dx for s = power, power + step, …: (top^s − bottom^s)/s."""
+    """The moments of a power of x follow from those of its ends.
+
+    factor·∫_bottom^top x^{s−1} dx for s = power, power + step, …: (top^s − bottom^s)/s.
+    """
     upper, lower = factor * top ** ball(power), factor * bottom ** ball(power)
     upper_step, lower_step = (top, bottom) if step > 0 else (1 / top, 1 / bottom)
     numerator, denominator = power.numerator, power.denominator

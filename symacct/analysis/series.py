@@ -45,7 +45,10 @@ def accelerated_sum(terms: list[arb]) -> arb:
 
 
 def alternating_sum(terms: Iterator[arb], tolerance: arb) -> arb:
-    """Σ_{k≥0} (−1)^k a_k, a_k = ∫₀¹ x^k dμ, μ ≥ 0, to about the tolerance, plain or faster."""
+    """An alternating series of moments is summed by itself, or by Chebyshev weights.
+
+    Σ_{k≥0} (−1)^k a_k, a_k = ∫₀¹ x^k dμ, μ ≥ 0, to about the tolerance, plain or faster.
+    """
     first = next(terms)
     needed = _terms_needed(first / tolerance)
     taken = [first]
@@ -73,7 +76,9 @@ def _plain_sum(terms: list[arb], following: arb) -> arb:
 
 
 def binomial_integral(alpha: Fraction, moments: Iterator[arb], reach: arb, tolerance: arb) -> arb:
-    """∫(1+x)^α dμ = Σ_i C(α,i) M_i for M_i = ∫x^i dμ, μ ≥ 0 on [0, reach], reach ≤ 1, α > 0.
+    """The integral of a power of 1 + x is a binomial series in the moments of μ.
+
+    ∫(1+x)^α dμ = Σ_i C(α,i) M_i for M_i = ∫x^i dμ, μ ≥ 0 on [0, reach], reach ≤ 1, α > 0.
 
     For i ≤ α the terms from i on add up to something between 0 and C(α,i) M_i (1+reach)^{α−i}
     (Taylor's remainder). Past α they alternate, and their absolute values are the moments of a
@@ -115,7 +120,9 @@ _HALF = Fraction(1, 2)
 
 
 def log_theta_ratio(sigma: arb, x: Fraction) -> arb:
-    """log Θ(0)/Θ(x) >= 0, which has the period 1 and is 0 at whole x, to all digits near them.
+    """The logarithm of a ratio of theta functions is summed by whichever series is short.
+
+    log Θ(0)/Θ(x) >= 0, which has the period 1 and is 0 at whole x, to all digits near them.
 
     By the sum itself where σ < ½, else by Poisson's, Θ(x)/Θ(0) = 1 − 4 Σ_{n>=1} h(n) sin²(πnx)/Θ̂
     with h(n) = e^{−2π²σ²n²} and Θ̂ = 1 + 2 Σ h(n).
@@ -138,7 +145,9 @@ def theta_at_0(sigma: arb) -> arb:
 
 
 def _directly(sigma: arb, x: Fraction) -> arb:
-    """x²/(2σ²) − log(1 + Σ_{k>=1} e^{−k²/(2σ²)} (2 cosh(kx/σ²) − 2)/Θ(0)), 0 < x <= ½
+    """For little noise the sum over whole numbers is short.
+
+    x²/(2σ²) − log(1 + Σ_{k>=1} e^{−k²/(2σ²)} (2 cosh(kx/σ²) − 2)/Θ(0)), 0 < x <= ½
 
     As 2 cosh y − 2 <= y² e^y and kx <= k/2, a term is at most (x/σ²)² k² e^{−(k²−k)/(2σ²)}.
     """
@@ -157,7 +166,9 @@ def _whole(rate: arb) -> arb:
 
 
 def _sum(rate: arb, wave: Callable[[int], arb], most: arb, lost: int = 0) -> arb:
-    """Σ_{n>=1} e^{−rate·n²} wave(n), 0 <= wave(n) <= most·n² e^{rate·lost(n−1)}.
+    """A theta series is summed until what is left is bounded by a geometric one.
+
+    Σ_{n>=1} e^{−rate·n²} wave(n), 0 <= wave(n) <= most·n² e^{rate·lost(n−1)}.
 
     What bounds the terms falls by e^{−rate(2n+1−lost)}(1+1/n)² from one to the next, by half at
     least for rate >= 2: so the rest is at most twice its first bound. Where balls

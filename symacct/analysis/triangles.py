@@ -163,7 +163,9 @@ def _tried(far: float, most: int) -> np.ndarray:
 def log_gap_of(
     lam: float, rates: tuple[float, float], log_x: np.ndarray, log_y: np.ndarray
 ) -> np.ndarray:
-    """log( n (r^α − 1 − α(r−1)) ), r = m/n, or log( n (r log r − r + 1) ) at α = 1, in float64.
+    """The convex gap of a ratio is taken in float64 without cancellation.
+
+    log( n (r^α − 1 − α(r−1)) ), r = m/n, or log( n (r log r − r + 1) ) at α = 1, in float64.
 
     The first is n (r(r^λ − 1) − λ(r−1)), and the second its quotient by λ as λ → 0.
     """
@@ -254,9 +256,9 @@ def slopes(alpha: Fraction, gamma: Fraction, delta: Fraction) -> Slopes | None:
         fine, coarse = (ball(share * delta**2) for share in (_FINE, _COARSE))
         best, left = 0, coarse
         for degree in _DEGREES:
-            found = expansion.left_out(degree)
-            if found < left:
-                best, left = degree, found
+            rest = expansion.left_out(degree)
+            if rest < left:
+                best, left = degree, rest
             if left < fine:
                 break
         return expansion.cut(best, left) if best else None
@@ -272,10 +274,10 @@ class SlopeSeries:
     @cached_property
     def binomials(self) -> list[arb]:
         """C(p, k)"""
-        found = [arb(1)]
+        coefficients = [arb(1)]
         for k in range(max(_DEGREES)):
-            found.append(found[-1] * (self.p - k) / (k + 1))
-        return found
+            coefficients.append(coefficients[-1] * (self.p - k) / (k + 1))
+        return coefficients
 
     def moment(self, i: arb | int, j: int) -> arb:
         """E[X^i Y^j] at B = δ², where it is the largest."""
@@ -300,7 +302,7 @@ class SlopeSeries:
 
     def _weights(self, degree: int) -> dict[Fraction, arb]:
         """−Σ C(p,k) C(−k−2,j) x^{k+j} E[Y^{j+1}(X−Y)^{k+1}], k + j < K, by their rates in B."""
-        found: dict[Fraction, arb] = defaultdict(arb)
+        weights: dict[Fraction, arb] = defaultdict(arb)
         for k in range(degree):
             for j in range(degree - k):
                 factor = self.binomials[k] * self._power_of_x(k + j) * math.comb(k + j + 1, j)
@@ -308,8 +310,8 @@ class SlopeSeries:
                     other = j + k + 2 - i
                     sign = (-1) ** other
                     weight = factor * math.comb(k + 1, i) * (i * (i - 1) * self.top / 2).exp()
-                    found[Fraction(other * (other - 1) + i * other, 2)] += sign * weight
-        return found
+                    weights[Fraction(other * (other - 1) + i * other, 2)] += sign * weight
+        return weights
 
     def _last(self, degree: int) -> arb:
         """|C(p,K)| x^K E[Y(X^{K+1}+Y^{K+1})(1+xX)^q], q = max{0, p−K}.
@@ -363,7 +365,10 @@ class PlaneRule:
 
 @steered_by_floats
 def line_excess(triple: Triple) -> arb:
-    """E[m^α n^{1−α}] − 1 to the current precision, a and b on a line; 0 < γ < 1."""
+    """The excess moment of a triple on a line is a trapezoidal sum with a proved error.
+
+    E[m^α n^{1−α}] − 1 to the current precision, a and b on a line; 0 < γ < 1.
+    """
 
     def evaluate(bits: int) -> arb:
         rule = plan(triple, bits)
@@ -386,7 +391,9 @@ def line_excess(triple: Triple) -> arb:
 
 @steered_by_floats
 def line_log_excess(triple: Triple) -> float:
-    """log(E[…] − 1) by the rule of so many digits, in float64: nothing is proved of it.
+    """The same sum in float64 compares triples.
+
+    log(E[…] − 1) by the rule of so many digits, in float64: nothing is proved of it.
 
     What is summed, n(r^α − 1 − α(r−1)) with r = m/n, is at most m^α n^{1−α} + (α−1)n.
     """
@@ -426,7 +433,10 @@ def discretisation(triple: Triple, rule: PlaneRule) -> arb:
 
 
 def shifted_planes(places: tuple[arb, arb, arb], power: arb, rule: PlaneRule) -> arb:
-    """ρ such that sums over nodes err by at most ρ∫|f|: Poisson's summation over shifted planes."""
+    """The relative error of a sum over a lattice is bounded by integrals on shifted planes.
+
+    ρ such that sums over nodes err by at most ρ∫|f|: Poisson's summation over shifted planes.
+    """
     a, b, r = places
     first, second = (arb(h) for h in rule.heights)
     angle = abs(b) * first + r * second
@@ -470,8 +480,8 @@ class BellMajorant:
         # Where the tolerance is large, the one at which the first bell is below it.
         logs.append(min(-LOG2, (10 - log_tolerance) / max(triple.floats.lam, 1e-200)))
         with ctx.workprec(_BOUND_BITS):
-            found = [cls.weighted(triple, log_w) for log_w in logs]
-        return min(found, key=lambda one: one.reach(log_tolerance))
+            majorants = [cls.weighted(triple, log_w) for log_w in logs]
+        return min(majorants, key=lambda majorant: majorant.reach(log_tolerance))
 
     @classmethod
     def weighted(cls, triple: Triple, log_w: float) -> BellMajorant:
@@ -604,7 +614,10 @@ def _working_bits(triple: Triple, rule: PlaneRule, nodes: int) -> int:
 
 
 def _weighted_sum(triple: Triple, rule: PlaneRule, rows: list[tuple[int, int, int]]) -> arb:
-    """h Σ f over the nodes of a line."""
+    """The rows of a line are summed in balls.
+
+    h Σ f over the nodes of a line.
+    """
     step, gamma, rest = Fraction(rule.steps[0]), ball(triple.gamma), ball(1 - triple.gamma)
     alpha, lam = ball(triple.alpha), ball(triple.alpha - 1)
     starts = [-(ball(t**2)) / 2 for t in (triple.a, triple.b)]
@@ -663,7 +676,9 @@ def triple_excess(triple: Triple) -> arb:
 
 @steered_by_floats
 def triple_log_excess(triple: Triple, bits: int = _FLOAT_BITS) -> float:
-    """log(E[…] − 1) by the nodes of so many bits, in float64: nothing is proved of it.
+    """The excess moment of a triple in float64 compares triangles.
+
+    log(E[…] − 1) by the nodes of so many bits, in float64: nothing is proved of it.
 
     What is summed, n(r^α − 1 − α(r−1)) with r = m/n, is at most m^α n^{1−α} + (α−1)n.
     """
@@ -757,12 +772,12 @@ class Lattice:
 
     def reached_by(self, bells: list[LatticeBell]) -> tuple[range, range]:
         """The nodes at which one of these may count."""
-        found = []
+        ranges = []
         for axis, (step, square) in enumerate(zip(self.steps, self.gram[::2], strict=True)):
             spans = [self._span(bell, axis, math.sqrt(square)) for bell in bells]
             low, high = min(low for low, _ in spans), max(high for _, high in spans)
-            found.append(range(math.floor(low / step), math.ceil(high / step) + 1))
-        return found[0], found[1]
+            ranges.append(range(math.floor(low / step), math.ceil(high / step) + 1))
+        return ranges[0], ranges[1]
 
     def _span(self, bell: LatticeBell, axis: int, deviation: float) -> tuple[float, float]:
         drop = max(0.0, float(bell.log_factor.mid()) - self.log_tolerance + 8)
@@ -859,11 +874,11 @@ class Lattice:
     def _shifted(self) -> arb:
         """ρ such that sums over nodes err by at most ρ∫f: Poisson's summation, shifted planes."""
         with ctx.workprec(_BOUND_BITS):
-            one, other = (
+            first, second = (
                 2 / (2 * arb.pi() * arb(height) / arb(step)).expm1()
                 for step, height in zip(self.steps, self.heights, strict=True)
             )
-            return self.growth() * (one + other + one * other)
+            return self.growth() * (first + second + first * second)
 
     def growth(self) -> arb:
         """How many times larger ∫|f| is at most on the planes that are moved by the heights."""
@@ -984,7 +999,7 @@ class Drift:
             yield power, (power.q + power.b) * factor
             yield power._replace(b=power.b + 1), -(self.nu + power.b) * factor
 
-    def least(self, power: Power) -> Fraction:
+    def minimum(self, power: Power) -> Fraction:
         """At most LT/T everywhere, and at most 0."""
         return _least(self.mu, self.nu, power)
 
@@ -1002,10 +1017,10 @@ def _least(mu: Fraction, nu: Fraction, power: Power) -> Fraction:
 
 
 def _gathered(parts: Iterable[tuple[Power, Fraction]]) -> Powers:
-    found: Powers = defaultdict(Fraction)
+    totals: Powers = defaultdict(Fraction)
     for power, factor in parts:
-        found[power] += factor
-    return {power: factor for power, factor in found.items() if factor}
+        totals[power] += factor
+    return {power: factor for power, factor in totals.items() if factor}
 
 
 def _least_along_z(s: Fraction, j: int, k: Fraction) -> Fraction:
@@ -1099,11 +1114,11 @@ def on_a_piece(triangles: Triangles, low: Fraction, high: Fraction) -> OnAPiece:
     """
     drift, derivatives = derivatives_of_slope(triangles.alpha)
     lattice = _lattice(triangles, high, derivatives, _SLOPE_BITS)
-    found = lattice.expectations()
+    means = lattice.expectations()
     with ctx.workprec(lattice.bits):
-        value, first = (_sum(powers, found) for powers in derivatives[:-1])
+        value, first = (_sum(powers, means) for powers in derivatives[:-1])
         width = ball(high - low)
-        most = largest_moduli(drift, derivatives[-1], found, width)
+        most = largest_moduli(drift, derivatives[-1], means, width)
         slope = value + -first * up_to(width) + within(most * width**2 / 2)
         factor = triangles.factor
         return OnAPiece(factor * slope, factor * (first + within(most * width)))
@@ -1117,14 +1132,14 @@ def slope_at(triangles: Triangles, square: Fraction, bits: int) -> arb:
         return triangles.factor * _sum(powers, lattice.expectations())
 
 
-def _sum(powers: Powers, found: dict[Power, arb]) -> arb:
-    return sum((ball(factor) * found[power] for power, factor in powers.items()), arb(0))
+def _sum(powers: Powers, means: dict[Power, arb]) -> arb:
+    return sum((ball(factor) * means[power] for power, factor in powers.items()), arb(0))
 
 
-def largest_moduli(drift: Drift, powers: Powers, found: dict[Power, arb], width: arb) -> arb:
+def largest_moduli(drift: Drift, powers: Powers, means: dict[Power, arb], width: arb) -> arb:
     """At least Σ|factor|E[T] on the piece of this width, by the expectations at its last B."""
     moduli = (
-        abs(ball(factor)) * found[power] * (-ball(drift.least(power)) * width).exp()
+        abs(ball(factor)) * means[power] * (-ball(drift.minimum(power)) * width).exp()
         for power, factor in powers.items()
     )
     return sum(moduli, arb(0))
@@ -1134,17 +1149,17 @@ def largest_moduli(drift: Drift, powers: Powers, found: dict[Power, arb], width:
 def derivatives_of_slope(alpha: Fraction) -> tuple[Drift, list[Powers]]:
     """H and what it has for derivatives along B."""
     drift = Drift(alpha - 1, alpha + 1)
-    found: list[Powers] = [{Power(q=2): Fraction(1), Power(p=1, q=1): Fraction(-1)}]
+    derivatives: list[Powers] = [{Power(q=2): Fraction(1), Power(p=1, q=1): Fraction(-1)}]
     for _ in range(_DERIVATIVES):
-        found.append(drift.of(found[-1]))
-    return drift, found
+        derivatives.append(drift.of(derivatives[-1]))
+    return drift, derivatives
 
 
 def _lattice(
     triangles: Triangles, square: Fraction, derivatives: Iterable[Powers], bits: int
 ) -> Lattice:
     """For all that stands in them, as fine as so many bits of G − 1 at the larger end ask for."""
-    powers = tuple(dict.fromkeys(power for one in derivatives for power in one))
+    powers = tuple(dict.fromkeys(power for powers_of_one in derivatives for power in powers_of_one))
     alpha, gram = triangles.alpha, triangles.at(square).gram
     size = max(triangles.ends_in_floats) - float(triangles.factor.log().mid())
     spread = 2 * max(0.0, -math.log(triangles.delta))

@@ -34,30 +34,74 @@ from symacct.kernel.errors import LimitError, PrecisionError
 from symacct.kernel.sums.balls import ball
 from symacct.kernel.sums.order_search import crossing, golden_valley
 
-_BITS = 24  # of places that are tried
-_SURE = 12  # of its bits, when the rest is found
-_LOOK_BITS = 20  # of G in float64, where only places are compared
-_ORDER_BITS = 12  # of an order: one look serves all that agree in them
-_NEARLY = 3  # bits of a place that is seen at an order close by
-_VALUE_BITS = 48  # of G: a place inside may be the highest by little
-_APART = 1e-6  # of logarithms in float64 that differ beyond doubt
-_PIECES = 200  # looked at before it is given up
-_PIECES_NEAR = 48  # where only a share is lost by it
-_FEW_PIECES = 240  # of the slope by integrals, which take about a second together at most
-_SOME_NODES = 400_000  # of G itself, where it is asked for again and again
-_NARROWEST = Fraction(1, 2**14)  # of the range, a piece that is tried
-_SHORT = Fraction(1, 2**6)  # of the range: a way on that is worth no more than an integral
-_LEAST_SQUARES, _MOST_SQUARES = 8, 32  # at which G is looked at in float64
-_NEAR = 0.02  # of a logarithm at one of these, to the largest
-_SECTIONS = 16  # of what lies between two of these
-_PART = Fraction(5, 8)  # of a way on that is too far
-_GUARD_BITS = 8
+
+@dataclass(frozen=True)
+class TriangleSearch:
+    """How a place of the maximum is looked for, and when the search gives up.
+
+    No bound rests on these: they decide what is tried, and what is proved of it holds anyway.
+    """
+
+    #: Bits of a place that is tried: as many as the cell that is proved about it needs.
+    bits: int = 24
+    #: Bits of a place that are right when the rest of them are looked for, half of `bits`.
+    sure_bits: int = 12
+    #: Bits of a place beyond half of those of G, which is flat there.
+    guard_bits: int = 8
+    #: Bits of G in float64, where places are only compared.
+    look_bits: int = 20
+    #: Bits of α − 1: one look serves all orders that agree in them.
+    order_bits: int = 12
+    #: Bits to which a place seen at an order close by is that of this order.
+    nearby_bits: int = 3
+    #: Bits of G in balls: a place inside may be higher than an end by very little.
+    value_bits: int = 48
+    #: Two logarithms of G − 1 in float64, in nats, that differ by more differ beyond doubt.
+    apart: float = 1e-6
+    #: Pieces of [0, δ²] that are walked along before the proof is given up.
+    pieces: int = 200
+    #: The same where the proof is of a share, so that giving up loses no more than a share.
+    pieces_of_share: int = 48
+    #: Pieces whose slope is found by integrals: together they take about a second.
+    integrated_pieces: int = 240
+    #: Nodes of one value of G, which is asked for again and again; of more it is not asked.
+    nodes: int = 400_000
+    #: The shortest piece that is tried, as a share of δ².
+    shortest: Fraction = Fraction(1, 2**14)
+    #: A share of δ²: a way on that is shorter is worth no more than an integral costs.
+    worthwhile: Fraction = Fraction(1, 2**6)
+    #: What is kept of a way on that proved to be too far.
+    kept: Fraction = Fraction(5, 8)
+    #: The fewest and the most places at which G is looked at in float64; αδ²/2 between.
+    fewest_squares: int = 8
+    most_squares: int = 32
+    #: Nats below the highest of these from which on a place is no candidate.
+    lower: float = 0.02
+    #: Parts into which golden sections cut what lies between two of these.
+    sections: int = 16
+
+
+@dataclass(frozen=True)
+class EquilateralSearch:
+    """How the largest order is looked for at which the equilateral triangle is the worst."""
+
+    #: Bits of float64, in which the two ends are compared.
+    bits: int = 53
+    #: Bits of an order that is tried: 1 in 512.
+    order_bits: int = 9
+    #: The orders between which it is looked for.
+    smallest: float = 1.5
+    largest: float = 4096.0
+    #: δ = Δ/σ from which on an order near 1 would take seconds.
+    little_noise: int = 4
+    #: The share of the order to which float64 finds where the ends change places.
+    tolerance: float = 2.0**-8
+    #: Shares of that order for which a proof is tried, from the largest on.
+    shares: tuple[float, ...] = (1.0, 0.98, 0.95, 0.9, 0.8, 0.6)
+
+
+_SEARCH, _EQUILATERAL = TriangleSearch(), EquilateralSearch()
 _ZERO = Fraction(0)
-_DOUBLE, _BITS_OF_ORDER = 53, 9
-_LEAST_ORDER, _MOST_ORDER = 1.5, 4096.0  # that are looked at for the equilateral triangle
-_LITTLE_NOISE = 4  # sensitivities to a deviation
-_TOLERANCE = 2.0**-8  # of the order from which on it is not the worst
-_SHARES_OF_ORDER = (1.0, 0.98, 0.95, 0.9, 0.8, 0.6)
 #: Shares of G − 1 by which the maximum may exceed the larger end; the last is proved for all.
 SHARES = (Fraction(1, 1000), Fraction(1, 50), Fraction(3, 20), Fraction(1, 2))
 
@@ -89,7 +133,7 @@ class Summit:
 
         G′²/(2 bend): as much as a parabola rises on from there.
         """
-        half = bits // 2 + _GUARD_BITS
+        half = bits // 2 + _SEARCH.guard_bits
         place = turning(self.triangles, self.low, self.high, half)
         with ctx.workprec(bits):
             above = slope_at(self.triangles, place, half) ** 2 / (2 * self.bend)
@@ -101,8 +145,11 @@ Place = TriangleEnd | Summit
 
 def turning(triangles: Triangles, low: Fraction, high: Fraction, bits: int) -> Fraction:
     """A place between, and above 0, where dG/dB is about 0, falling; by few bits first."""
-    if bits > _BITS:
-        place, reach = turning(triangles, low, high, _BITS), (high - low) / 2**_SURE
+    if bits > _SEARCH.bits:
+        place, reach = (
+            turning(triangles, low, high, _SEARCH.bits),
+            (high - low) / 2**_SEARCH.sure_bits,
+        )
         low, high = max(place - reach, low), min(place + reach, high)
 
     @functools.cache
@@ -110,7 +157,7 @@ def turning(triangles: Triangles, low: Fraction, high: Fraction, bits: int) -> F
         return slope_at(triangles, square, bits)
 
     with ctx.workprec(bits):
-        return crossing(slope, lambda square: arb(0), max(low, high / 2**_SURE), high)
+        return crossing(slope, lambda square: arb(0), max(low, high / 2**_SEARCH.sure_bits), high)
 
 
 def is_far_beyond(triangles: Triangles, bits: int) -> bool:
@@ -134,7 +181,7 @@ def equilateral_order(gamma: Fraction, delta: Fraction) -> Fraction | None:
     Nothing rests on where it is looked for: at some share of the order from which on float64 sees
     the other end above. Of little noise it would take seconds to find an order near 1.
     """
-    if delta > _LITTLE_NOISE:
+    if delta > _EQUILATERAL.little_noise:
         return None
 
     def is_above(alpha: float) -> bool:
@@ -143,17 +190,17 @@ def equilateral_order(gamma: Fraction, delta: Fraction) -> Fraction | None:
             return last > first
         return False
 
-    with ctx.workprec(_DOUBLE):
-        low, high = _LEAST_ORDER, _MOST_ORDER
+    with ctx.workprec(_EQUILATERAL.bits):
+        low, high = _EQUILATERAL.smallest, _EQUILATERAL.largest
         if is_above(high):
             low = high
-        while high > low * (1 + _TOLERANCE):
+        while high > low * (1 + _EQUILATERAL.tolerance):
             deadline.check()
             middle = math.sqrt(low * high)
             low, high = (middle, high) if is_above(middle) else (low, middle)
-        for share in _SHARES_OF_ORDER:
+        for share in _EQUILATERAL.shares:
             alpha = _few_bits(low * share)
-            if alpha < _LEAST_ORDER:
+            if alpha < _EQUILATERAL.smallest:
                 break
             with suppress(PrecisionError, LimitError):
                 triangles = Triangles(alpha, gamma, delta)
@@ -170,17 +217,17 @@ def _is_equilateral(place: Place) -> bool:
 
 def _few_bits(alpha: float) -> Fraction:
     """An order to 1 in 512, from below."""
-    step = Fraction(2) ** (math.frexp(alpha)[1] - _BITS_OF_ORDER)
+    step = Fraction(2) ** (math.frexp(alpha)[1] - _EQUILATERAL.order_bits)
     return math.floor(Fraction(alpha) / step) * step
 
 
 def _is_quick(triangles: Triangles) -> bool:
-    return lattice_of(triangles.ends[1], _BITS).nodes <= _SOME_NODES
+    return lattice_of(triangles.ends[1], _SEARCH.bits).nodes <= _SEARCH.nodes
 
 
 def raised_end(triangles: Triangles) -> tuple[Triple, Fraction]:
     """The larger end, and the least share of G − 1 that is proved to be enough."""
-    ways = [
+    bounds = [
         RiseBounds(triangles),
         *([MeasuredRiseBounds(triangles)] if _is_quick(triangles) else []),
     ]
@@ -189,7 +236,7 @@ def raised_end(triangles: Triangles) -> tuple[Triple, Fraction]:
     top = triangles.delta**2
     for share in SHARES[:-1]:
         spare = most * (1 + ball(share)) - first
-        if any(looks.stays_below(_ZERO, top, spare, _PIECES_NEAR) for looks in ways):
+        if any(bound.stays_below(_ZERO, top, spare, _SEARCH.pieces_of_share) for bound in bounds):
             return triangles.ends[best], share
     if not (last > first or first > last):
         raise PrecisionError(
@@ -214,7 +261,7 @@ class RiseBounds:
         first, last = self.triangles.ends_in_floats
         if last <= first and self.stays_below(_ZERO, self.top, arb(0)):
             return (self.line,)
-        if last < first - _APART:
+        if last < first - _SEARCH.apart:
             return None
         rise = self.triangles.end_excesses[1] - self.triangles.end_excesses[0]
         rises = self.equilateral()
@@ -230,8 +277,8 @@ class RiseBounds:
     def equilateral(self) -> TriangleEnd:
         """The end B = δ², and from where on G is proved to rise to it."""
         high, width = self.top, self.width
-        for _ in range(_PIECES):
-            if high <= 0 or width < _NARROWEST * self.top:
+        for _ in range(_SEARCH.pieces):
+            if high <= 0 or width < _SEARCH.shortest * self.top:
                 break
             low = max(high - width, _ZERO)
             if self.bounds(low, high)[0] > 0:
@@ -244,8 +291,8 @@ class RiseBounds:
         """At least and at most what the slope of G is on the piece."""
         if self.exponentials is None:
             return arb("-inf"), self.triangles.steepest(high)
-        least, most = self.exponentials.over(low, high)
-        return self.factor * least, self.factor * most
+        low_mean, high_mean = self.exponentials.over(low, high)
+        return self.factor * low_mean, self.factor * high_mean
 
     def rise(self, low: Fraction, high: Fraction) -> arb:
         """At most G(B) − G(low) at any B of the piece."""
@@ -257,11 +304,13 @@ class RiseBounds:
             return self.rise(low, high)
         return self.factor * self.exponentials.rise_between(low, high)
 
-    def stays_below(self, low: Fraction, high: Fraction, spare: arb, pieces: int = _PIECES) -> bool:
+    def stays_below(
+        self, low: Fraction, high: Fraction, spare: arb, pieces: int = _SEARCH.pieces
+    ) -> bool:
         """Is G − G(low) on the piece proved to be at most what is to spare, in so many steps?"""
         width = min(self.width, high - low)
         for _ in range(pieces):
-            if low >= high or width < _NARROWEST * self.top:
+            if low >= high or width < _SEARCH.shortest * self.top:
                 break
             width = min(width, high - low)
             if self.rise(low, low + width) <= spare:
@@ -278,14 +327,14 @@ class MeasuredRiseBounds(RiseBounds):
     def __init__(self, triangles: Triangles) -> None:
         super().__init__(triangles)
         drift, derivatives = derivatives_of_slope(triangles.alpha)
-        steepest = min(drift.least(power) for powers in derivatives for power in powers)
+        steepest = min(drift.minimum(power) for powers in derivatives for power in powers)
         if steepest:
             self.width = min(self.width, -1 / steepest)
-        self.asked = 0
+        self.pieces_asked = 0
 
         @functools.cache
         def value(square: Fraction) -> arb:
-            return triangles.excess(square, _VALUE_BITS)
+            return triangles.excess(square, _SEARCH.value_bits)
 
         self.value = value
 
@@ -307,9 +356,9 @@ class MeasuredRiseBounds(RiseBounds):
 
     def candidates(self) -> list[Fraction]:
         """Where G is the largest, as far as float64 tells."""
-        found = heights(self.triangles)
-        best = max(found.values())
-        return sorted(square for square, height in found.items() if height > best - _APART)
+        known = heights(self.triangles)
+        best = max(known.values())
+        return sorted(square for square, height in known.items() if height > best - _SEARCH.apart)
 
     def place(self, square: Fraction) -> Place | None:
         """The place `square` with a cell about it on which nothing is larger, if one is proved."""
@@ -319,25 +368,27 @@ class MeasuredRiseBounds(RiseBounds):
         if square == rises.high and rises.low < rises.high:
             return rises
         width = self.width
-        while width >= _NARROWEST * self.top:
+        while width >= _SEARCH.shortest * self.top:
             deadline.check()
             low, high = max(square - width / 2, _ZERO), min(square + width / 2, self.top)
-            found = self.piece(low, high)
-            if square == self.top and found.slope > 0:
+            piece = self.piece(low, high)
+            if square == self.top and piece.slope > 0:
                 return TriangleEnd(rises.triple, low, high)
-            if square < self.top and found.bend < 0:
-                return Summit(self.triangles, low, high, -found.bend.upper())
+            if square < self.top and piece.bend < 0:
+                return Summit(self.triangles, low, high, -piece.bend.upper())
             width /= 2
         return None
 
     def piece(self, low: Fraction, high: Fraction) -> OnAPiece:
         """By integrals, as long as these take no seconds."""
-        self.asked += 1
-        if self.asked > _FEW_PIECES:
+        self.pieces_asked += 1
+        if self.pieces_asked > _SEARCH.integrated_pieces:
             return OnAPiece(arb.nan(), arb.nan())
         return on_a_piece(self.triangles, low, high)
 
-    def stays_below(self, low: Fraction, high: Fraction, spare: arb, pieces: int = _PIECES) -> bool:
+    def stays_below(
+        self, low: Fraction, high: Fraction, spare: arb, pieces: int = _SEARCH.pieces
+    ) -> bool:
         """Is G below throughout? G is measured where a sum shows no way on, near it its slope."""
         measured, most = low, self.value(low) + spare
         for _ in range(pieces):
@@ -360,16 +411,16 @@ class MeasuredRiseBounds(RiseBounds):
     def proved_end(self, low: Fraction, high: Fraction, spare: arb) -> Fraction:
         """As far as a sum shows a way on that is worth more than an integral."""
         right = high
-        while right == high or right - low > _SHORT * self.top:
+        while right == high or right - low > _SEARCH.worthwhile * self.top:
             deadline.check()
             if self.rise(low, right) <= spare:
                 return right
-            right = low + (right - low) * _PART
+            right = low + (right - low) * _SEARCH.kept
         return low
 
     def by_slope(self, low: Fraction, high: Fraction, spare: arb) -> tuple[Fraction, arb]:
         """The end of a piece on which an integral shows no larger rise, and at most the rise."""
-        while self.width >= _NARROWEST * self.top:
+        while self.width >= _SEARCH.shortest * self.top:
             deadline.check()
             right = min(low + self.width, high)
             rise = ball(right - low) * self.piece(low, right).slope
@@ -393,7 +444,7 @@ def highest(triangles: Triangles, bits: int) -> Fraction:
     if _is_quick(triangles):
         ends |= _measured(triangles, _tops(replace(triangles, alpha=_close(triangles.alpha))))
     square = max(ends, key=ends.__getitem__)
-    reach = min(square, top - square) / 2**_NEARLY
+    reach = min(square, top - square) / 2**_SEARCH.nearby_bits
     return turning(triangles, square - reach, square + reach, bits) if reach else square
 
 
@@ -411,29 +462,31 @@ def _measured(triangles: Triangles, squares: Iterable[Fraction]) -> dict[Fractio
 def _tops(triangles: Triangles) -> tuple[Fraction, ...]:
     """Where inside the slope is 0, about those of some squares that are above their neighbours."""
     top = triangles.delta**2
-    count = min(max(_LEAST_SQUARES, math.ceil(triangles.alpha * top / 2)), _MOST_SQUARES)
+    count = min(
+        max(_SEARCH.fewest_squares, math.ceil(triangles.alpha * top / 2)), _SEARCH.most_squares
+    )
     squares = [top * k / count for k in range(count + 1)]
-    values = [triple_log_excess(triangles.at(square), _LOOK_BITS) for square in squares]
-    found = (
+    values = [triple_log_excess(triangles.at(square), _SEARCH.look_bits) for square in squares]
+    places = (
         _turning_between(triangles, squares[k - 1], squares[k + 1])
         for k in range(1, count)
-        if values[k] >= max(values[k - 1], values[k + 1], max(values) - _NEAR)
+        if values[k] >= max(values[k - 1], values[k + 1], max(values) - _SEARCH.lower)
     )
-    return tuple(square for square in found if 0 < square < top)
+    return tuple(square for square in places if 0 < square < top)
 
 
 def _turning_between(triangles: Triangles, low: Fraction, high: Fraction) -> Fraction:
     """Golden sections, until secants of the slope go the right way."""
-    width = (high - low) / _SECTIONS
+    width = (high - low) / _SEARCH.sections
 
     def depth(square: Fraction) -> arb:
-        return arb(-triple_log_excess(triangles.at(square), _LOOK_BITS))
+        return arb(-triple_log_excess(triangles.at(square), _SEARCH.look_bits))
 
     near = golden_valley(depth, low, high, width)
-    return turning(triangles, max(near - width, low), min(near + width, high), _BITS)
+    return turning(triangles, max(near - width, low), min(near + width, high), _SEARCH.bits)
 
 
 def _close(alpha: Fraction) -> Fraction:
     """An order that is as good to look at, the same one for many."""
-    step = Fraction(2) ** (math.frexp(alpha - 1)[1] - _ORDER_BITS)
+    step = Fraction(2) ** (math.frexp(alpha - 1)[1] - _SEARCH.order_bits)
     return 1 + round((alpha - 1) / step) * step

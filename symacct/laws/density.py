@@ -78,7 +78,10 @@ def _log_mass(kernel: Kernel, bits: int) -> Any:
 #
 # A law given by the formula of its density.
 
-_CHECK_BITS = 100  # to which the integral of a density is compared with what it should be
+#: Bits to which the integral of a density is compared with the mass that is stated: 30 digits.
+_CHECK_BITS = 100
+#: The most operations of a formula, and the largest of its exponents, so that multiplying it out
+#: stays small.
 _MOST_OPERATIONS = 400
 _LARGEST_EXPONENT = 64
 #: Functions of a density's text beyond those of other formulas; of `gamma` others have a symbol.
@@ -181,6 +184,7 @@ def _checked_cuts(values: object) -> tuple[Cut, ...]:
 
 
 def _cut(value: Numeric) -> Cut:
+    """A cut is a rational number, or an end of the line."""
     if is_infinite(value):
         return INFINITY
     number_like = isinstance(value, float | sympy.Number) or hasattr(value, "_mpf_")
@@ -228,20 +232,21 @@ def _samples(side: Side) -> list[arb]:
 
 
 def _check_mass(law: Density) -> None:
+    """The integral of the density has to be the mass that is stated."""
     with precision(_CHECK_BITS):
         try:
-            found = mass(law.kernel, _CHECK_BITS)
+            integral = mass(law.kernel, _CHECK_BITS)
         except PrecisionError as error:
             raise PrecisionError(f"{echo(law)}: {error}") from None
-        if not found.is_finite():
+        if not integral.is_finite():
             raise DomainError(f"{echo(law)}: found an infinite integral, needed a finite one")
         wanted = law.mass
         if wanted == "any":
             return
-        if not (found * wanted.denominator - wanted.numerator).contains(0):
+        if not (integral * wanted.denominator - wanted.numerator).contains(0):
             raise DomainError(
                 f"Density: found {echo(law.f)} with the integral "
-                f"{found.str(12, radius=False)}, needed "
+                f"{integral.str(12, radius=False)}, needed "
                 f"{echo(wanted)}",
                 remedy="correct it, or pass mass='any' to divide by the integral",
             )
@@ -264,17 +269,17 @@ def _centres(first: Kernel, second: Kernel) -> set[Fraction]:
         sorted({Fraction(c) for c in (*k.cuts, *corners(k.log)) if isfinite(c)})
         for k in (first, second)
     ]
-    found = {a + b for a in places[0][:1] for b in places[1][-1:]}
-    for one, other in product(*(_polynomials(k.log) for k in (first, second))):
-        (a, a_next, *_), (b, b_next, *_) = one.all_coeffs(), other.all_coeffs()
-        c = -(a_next + b_next) / (other.degree() * b)
+    centres = {a + b for a in places[0][:1] for b in places[1][-1:]}
+    for polynomial, mirror in product(*(_polynomials(k.log) for k in (first, second))):
+        (a, a_next, *_), (b, b_next, *_) = polynomial.all_coeffs(), mirror.all_coeffs()
+        c = -(a_next + b_next) / (mirror.degree() * b)
         if a == b and isinstance(c, sympy.Rational):
-            found.add(Fraction(int(c.p), int(c.q)))
-    return found
+            centres.add(Fraction(int(c.p), int(c.q)))
+    return centres
 
 
 def _polynomials(log: sympy.Expr) -> list[sympy.Poly]:
     """The polynomials of degree >= 2 that the exponent is, or has in its logarithms."""
     inner = [node.args[0] for node in log.atoms(sympy.log)]
-    found = [sympy.expand(one).as_poly(symbols.x) for one in [log, *inner]]
-    return [p for p in found if p is not None and p.domain.is_Exact and p.degree() >= 2]
+    polynomials = [sympy.expand(formula).as_poly(symbols.x) for formula in [log, *inner]]
+    return [p for p in polynomials if p is not None and p.domain.is_Exact and p.degree() >= 2]

@@ -124,7 +124,7 @@ class NaturalDirection(FamilyDirection):
         return tuple(map(ctx.number, self.first)), tuple(map(ctx.number, self.second))
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
-        one, other = (self.normalizer(ctx, eta) for eta in self._numbers(ctx))
+        log_total, other_log_total = (self.normalizer(ctx, eta) for eta in self._numbers(ctx))
 
         def rdp(alpha: Order) -> Any:
             eta = [
@@ -134,7 +134,7 @@ class NaturalDirection(FamilyDirection):
             if not all(map(converges, eta)):
                 return ctx.number(INFINITY)
             between = self.normalizer(ctx, tuple(map(ctx.number, eta)))
-            return other - one + (between - one) / (ctx.number(alpha) - 1)
+            return other_log_total - log_total + (between - log_total) / (ctx.number(alpha) - 1)
 
         return rdp
 
@@ -196,6 +196,18 @@ class BetaDirection(NaturalDirection):
         return sum(logs, ctx.number(0))
 
 
+def laplace_excess(ctx: Arithmetic, s: Number) -> Callable[[Order], Number]:
+    """α ↦ e^{(α−1)D_α} − 1 = ( α(e^{(α−1)s} − 1) + (α−1)(e^{−αs} − 1) )/(2α−1), s scales apart."""
+
+    def excess(alpha: Order) -> Any:
+        alpha = ctx.number(alpha)
+        # The weights α/(2α−1) and (α−1)/(2α−1) sum to 1: expm1 keeps what exceeds 1.
+        rise = alpha * ctx.expm1((alpha - 1) * s) + (alpha - 1) * ctx.expm1(-alpha * s)
+        return rise / (2 * alpha - 1)
+
+    return excess
+
+
 @dataclass(frozen=True)
 class LaplaceDirection(Direction):
     """Laplace laws of one scale, shift = |μ₁ − μ₂|/b: the curve of Laplace noise."""
@@ -203,14 +215,8 @@ class LaplaceDirection(Direction):
     shift: Fraction
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
-        s = ctx.number(self.shift)
-
-        def rdp(alpha: Order) -> Any:
-            alpha = ctx.number(alpha)
-            rise = alpha * ctx.expm1((alpha - 1) * s) + (alpha - 1) * ctx.expm1(-alpha * s)
-            return ctx.log1p(rise / (2 * alpha - 1)) / (alpha - 1)
-
-        return rdp
+        excess = laplace_excess(ctx, ctx.number(self.shift))
+        return lambda alpha: ctx.log1p(excess(alpha)) / (ctx.number(alpha) - 1)
 
     def at_one(self, ctx: Arithmetic) -> Number:
         s = ctx.number(self.shift)
@@ -320,8 +326,8 @@ class BinomialDirection(FamilyDirection):
         return FiniteDirection(((self.first, self.second), (1 - self.first, 1 - self.second)))
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
-        n, one = ctx.number(self.n), self._trial.curve(ctx)
-        return lambda alpha: n * one(alpha)
+        n, trial = ctx.number(self.n), self._trial.curve(ctx)
+        return lambda alpha: n * trial(alpha)
 
     def at_one(self, ctx: Arithmetic) -> Number:
         return ctx.number(self.n) * self._trial.at_one(ctx)
@@ -331,6 +337,16 @@ class BinomialDirection(FamilyDirection):
 
     def below_one(self, ctx: Arithmetic, alpha: Order) -> Number:
         return ctx.number(self.n) * self._trial.below_one(ctx, alpha)
+
+
+def log_of_rate(ctx: Arithmetic, gamma: Fraction) -> Number:
+    """log γ, from 1−γ where that is the smaller: arithmetics that round would make γ 1.
+
+    Of an array of rates, which the search for counterexamples asks for, it is the logarithm itself.
+    """
+    if isinstance(gamma, Fraction) and 2 * gamma > 1:
+        return ctx.log1p(ctx.number(gamma - 1))
+    return ctx.log(ctx.number(gamma))
 
 
 @dataclass(frozen=True)
@@ -364,17 +380,10 @@ class TruncatedNegativeBinomialDirection(FamilyDirection):
 
     def _constants(self, ctx: Arithmetic) -> tuple[Any, Any, Any, Any]:
         """log x₁, log x₂, A(x₁), A(x₂)."""
-        logs = [
-            ctx.log(ctx.number(1 - g)) if 2 * g > 1 else ctx.log1p(-ctx.number(g))
-            for g in (self.first, self.second)
-        ]
-        # From 1−γ where that is the smaller: arithmetics that round would make γ 1.
-        log_gammas = [
-            ctx.log1p(ctx.number(g - 1)) if 2 * g > 1 else ctx.log(ctx.number(g))
-            for g in (self.first, self.second)
-        ]
-        totals = [self._total(ctx, log) for log in log_gammas]
-        return logs[0], logs[1], totals[0], totals[1]
+        gammas = self.first, self.second
+        log_x, log_y = (log_of_rate(ctx, 1 - gamma) for gamma in gammas)
+        total, other = (self._total(ctx, log_of_rate(ctx, gamma)) for gamma in gammas)
+        return log_x, log_y, total, other
 
     def _total(self, ctx: Arithmetic, log_gamma: Number) -> Number:
         """A(1−γ) = (γ^{−η} − 1)/η, log(1/γ) for η = 0."""
@@ -410,7 +419,9 @@ class TruncatedNegativeBinomialDirection(FamilyDirection):
 #
 # The laws of the common families but the normal ones, for pairs of two laws of one family.
 
-_MOST_TRIALS, _MOST_BITS = 256, 2**15  # of a binomial law whose outcomes are all listed
+#: The most trials of a binomial law whose outcomes are all listed, and the most bits of one of its
+#: probabilities; of more the closed form does.
+_MOST_TRIALS, _MOST_BITS = 256, 2**15
 
 
 @dataclass(frozen=True, repr=False)

@@ -110,7 +110,10 @@ class FiniteDirection(Direction):
         return sum((ctx.number(p) * log for p, log in logs if p != 0), ctx.number(0))
 
     def below_one(self, ctx: Arithmetic, alpha: Order) -> Number:
-        """log( Σ p^α q^{1−α} )/(α−1) over the outcomes of both"""
+        """The sum of the outcomes that both laws have is finite below 1.
+
+        log( Σ p^α q^{1−α} )/(α−1) over the outcomes of both
+        """
         both = [(p, q) for p, q in self.masses if p != 0 and q != 0]
         if not both:
             return ctx.number(INFINITY)
@@ -307,11 +310,11 @@ value_text.register(Law, repr)
 
 
 def _refuse_irrational(value: Any, what: str) -> None:
-    for one in value if isinstance(value, tuple) else [value]:
-        if isinstance(one, tuple):
-            _refuse_irrational(one, what)
-        elif not isinstance(one, Fraction):
-            raise DomainError(f"{what}: found {echo(one)}, needed a rational number")
+    for part in value if isinstance(value, tuple) else [value]:
+        if isinstance(part, tuple):
+            _refuse_irrational(part, what)
+        elif not isinstance(part, Fraction):
+            raise DomainError(f"{what}: found {echo(part)}, needed a rational number")
 
 
 def kernel_of(

@@ -87,8 +87,8 @@ class NormalMixture(Law, variance=positive):
         """By x ↦ c − x, c the sum of the least mean and the other's largest."""
         centre = min(self.means) + max(other.means)
         mirrored = {centre - m: w for m, w in zip(other.means, other.weights, strict=True)}
-        own = dict(zip(self.means, self.weights, strict=True))
-        return self.variance == other.variance and own == mirrored
+        weights = dict(zip(self.means, self.weights, strict=True))
+        return self.variance == other.variance and weights == mirrored
 
 
 @dataclass(frozen=True, repr=False)
@@ -180,51 +180,51 @@ class NormalDirection(FamilyDirection):
     second: tuple[tuple[Fraction, ...], ...]
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
-        one, other = matrix(self.first), matrix(self.second)
-        gain = self._gain(ctx, one, other)
+        first, second = matrix(self.first), matrix(self.second)
+        gain = self._gain(ctx, first, second)
 
         def rdp(alpha: Order) -> Any:
             order = ctx.number(alpha)
-            between = blend_matrices(alpha, one, other)
+            between = blend_matrices(alpha, first, second)
             if between is None:
                 return ctx.number(INFINITY)
-            square, volume = self._form_and_volume(between, one)
+            square, volume = self._form_and_volume(between, first)
             # |Σ_α|/(|Σ₁|^{1−α}|Σ₂|^α) = (|Σ_α|/|Σ₁|) (|Σ₁|/|Σ₂|)^α.
             rest = ctx.log(ctx.number(volume)) / (order - 1)
             return (order * ctx.number(square) - rest + order / (order - 1) * gain) / 2
 
         return rdp
 
-    def _form_and_volume(self, between: Any, one: Any) -> tuple[Any, Any]:
+    def _form_and_volume(self, between: Any, first: Any) -> tuple[Any, Any]:
         """δᵀΣ_α⁻¹δ and |Σ_α|/|Σ₁|, exactly; SymPy's where the order is a symbol."""
         if isinstance(between, sympy.MatrixBase):
             delta = sympy.Matrix([sympy.Rational(d.numerator, d.denominator) for d in self.shift])
             form = (delta.T * between.adjugate() * delta)[0] / between.det()
-            return form, between.det() / sympy.Rational(str(one.det()))
+            return form, between.det() / sympy.Rational(str(first.det()))
         delta = column(self.shift)
         return rational((delta.transpose() * between.solve(delta))[0, 0]), rational(
-            between.det() / one.det()
+            between.det() / first.det()
         )
 
-    def _gain(self, ctx: Arithmetic, one: Any, other: Any) -> Number:
+    def _gain(self, ctx: Arithmetic, first: Any, second: Any) -> Number:
         """log(|Σ₂|/|Σ₁|)."""
-        return ctx.log1p(ctx.number(rational(other.det() / one.det()) - 1))
+        return ctx.log1p(ctx.number(rational(second.det() / first.det()) - 1))
 
     def at_one(self, ctx: Arithmetic) -> Number:
         """½( tr(Σ₂⁻¹Σ₁) − d + δᵀΣ₂⁻¹δ + log(|Σ₂|/|Σ₁|) )"""
-        one, other, delta = matrix(self.first), matrix(self.second), column(self.shift)
-        product, form = other.solve(one), (delta.transpose() * other.solve(delta))[0, 0]
+        first, second, delta = matrix(self.first), matrix(self.second), column(self.shift)
+        product, form = second.solve(first), (delta.transpose() * second.solve(delta))[0, 0]
         trace = sum((product[i, i] for i in range(len(self.shift))), fmpq(0))
         exact = rational(trace - len(self.shift) + form)
-        return (ctx.number(exact) + self._gain(ctx, one, other)) / 2
+        return (ctx.number(exact) + self._gain(ctx, first, second)) / 2
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
         """½( δᵀw + log(|Σ₂|/|Σ₁|) ), (Σ₂ − Σ₁)w = δ; ∞ unless Σ₁ ⪯ Σ₂ and there is such a w."""
-        one, other = matrix(self.first), matrix(self.second)
-        form = form_of_pseudoinverse(other - one, self.shift)
+        first, second = matrix(self.first), matrix(self.second)
+        form = form_of_pseudoinverse(second - first, self.shift)
         if form is None:
             return ctx.number(INFINITY)
-        return (ctx.number(form) + self._gain(ctx, one, other)) / 2
+        return (ctx.number(form) + self._gain(ctx, first, second)) / 2
 
 
 def matrix(rows: tuple[tuple[Fraction, ...], ...]) -> fmpq_mat:
@@ -243,16 +243,16 @@ def rational(value: fmpq) -> Fraction:
     return Fraction(int(value.p), int(value.q))
 
 
-def blend_matrices(alpha: Order, one: fmpq_mat, other: fmpq_mat) -> Any:
+def blend_matrices(alpha: Order, first: fmpq_mat, second: fmpq_mat) -> Any:
     """αΣ₂ + (1−α)Σ₁ where it is positive definite, else None; SymPy's for a symbolic order."""
     if isinstance(alpha, sympy.Expr):
-        first, second = (
+        exact_first, exact_second = (
             sympy.Matrix(m.nrows(), m.ncols(), [sympy.Rational(str(x)) for x in m.entries()])
-            for m in (one, other)
+            for m in (first, second)
         )
-        return alpha * second + (1 - alpha) * first
+        return alpha * exact_second + (1 - alpha) * exact_first
     order = fmpq(*Fraction(alpha).as_integer_ratio())
-    between = other * order + one * (1 - order)
+    between = second * order + first * (1 - order)
     return between if is_positive_definite(between) else None
 
 
@@ -267,7 +267,10 @@ def is_positive_definite(m: fmpq_mat) -> bool:
 
 
 def form_of_pseudoinverse(m: fmpq_mat, shift: tuple[Fraction, ...]) -> Fraction | None:
-    """vᵀw with m w = v; None unless the symmetric m is positive semidefinite and v in its range."""
+    """Elimination finds the quadratic form of the pseudoinverse exactly.
+
+    vᵀw with m w = v; None unless the symmetric m is positive semidefinite and v in its range.
+    """
     rows = [[m[i, j] for j in range(m.ncols())] for i in range(m.nrows())]
     rest = [fmpq(v.numerator, v.denominator) for v in shift]
     total = fmpq(0)

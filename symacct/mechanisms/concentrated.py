@@ -11,6 +11,7 @@ from symacct.kernel.exact import INFINITY, Exact, Numeric, Order
 from symacct.kernel.node import STATED_OF_IT, AskedValues, Mechanism
 from symacct.kernel.parameters import above_one, nonnegative
 from symacct.kernel.sources import BDRS18, BS16
+from symacct.mechanisms.known_laws import StatedLine, stated_line
 
 
 class ZCDP(Mechanism):
@@ -66,6 +67,11 @@ class ZCDP(Mechanism):
         return ctx.number(self.xi if self.rho == 0 else INFINITY)
 
 
+@stated_line.register
+def _(mechanism: ZCDP) -> StatedLine:
+    return StatedLine(mechanism.rho, mechanism.xi)
+
+
 class TCDP(Mechanism):
     """A ρ-tCDP mechanism up to ω: ε(α) <= ρα for 1 < α < ω, and no finite bound beyond.
 
@@ -110,3 +116,8 @@ class TCDP(Mechanism):
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
         return ctx.number(INFINITY)
+
+
+@stated_line.register
+def _(mechanism: TCDP) -> StatedLine:
+    return StatedLine(mechanism.rho, omega=mechanism.omega)

@@ -32,7 +32,8 @@ from symacct.kernel.sources import CKS20
 from symacct.kernel.sums.balls import geometric_tail
 from symacct.mechanisms.integer_noise import LatticeNoise, check_terms, float_above, scale_in_float
 
-_SPARE = 5.0  # nats
+#: Nats by which the outcomes reach farther than their exponents ask, for their number.
+_SPARE = 5.0
 
 Value = Callable[[Number], Number]
 #: CKS20: at whole shifts the curve is at most the Gaussian one, and those of entries add up.

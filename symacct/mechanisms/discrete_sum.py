@@ -24,12 +24,18 @@ from symacct.laws.neighbours import Alike, Neighbours, Unknown, WholeNumberShift
 from symacct.mechanisms.discrete_gaussian import DiscreteGaussian
 from symacct.mechanisms.integer_noise import IntegerSums, check_terms, float_above
 
+#: The most parties.
 _MOST_PARTIES = 10**9
-_MOST_WIDTH = 100.0  # standard deviation of a sum whose outcomes a curve is summed over
-_FARTHEST = 25.0  # standard deviations that the middle of P^αQ^{1−α} is away: e^{−312} are 450 bits
+#: The largest standard deviation of a sum over whose outcomes a curve is summed.
+_MOST_WIDTH = 100.0
+#: Standard deviations that the middle of P^αQ^{1−α} may be away: e^{−312} takes 450 bits.
+_FARTHEST = 25.0
+#: Bits of a mass beyond those that are asked, for the roundings of its sum.
 _SPARE_BITS = 32
-_MOST_SPREAD = 1000.0  # nats
-_NEAR = 100.0  # nats of spread, which masses may be smaller than those of one number by
+#: Nats that log-probabilities of a sum may be away from those of one number in a profile.
+_MOST_SPREAD = 1000.0
+#: The same in a curve, which is asked at many orders.
+_NEAR = 100.0
 
 
 class DiscreteGaussianSum(Mechanism):
@@ -121,9 +127,9 @@ class DiscreteGaussianSum(Mechanism):
             return lambda alpha: ctx.number(0)
         if self.parties > 1:
             return SummedNoise(self.sigma, self.parties, size).curve(ctx)
-        one = DiscreteGaussian(self.sigma, size)
-        curve = one.curve(ctx)
-        return lambda alpha: one.at_one(ctx) if alpha == 1 else curve(alpha)
+        noise = DiscreteGaussian(self.sigma, size)
+        curve = noise.curve(ctx)
+        return lambda alpha: noise.at_one(ctx) if alpha == 1 else curve(alpha)
 
     def sharper(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
         """The curve of one number, where a sum has few outcomes and the order takes few bits."""
@@ -147,7 +153,9 @@ class DiscreteGaussianSum(Mechanism):
         return near
 
     def log_spread(self, ctx: Arithmetic) -> Number:
-        """τ = Σ_k 2 log((1+q)/(1−q))/(1−q²), q = e^{−2π²σ²j/(j+1)}, 1 <= k < n.
+        """The spread adds what each further party can move the log-probabilities by:
+
+        τ = Σ_k 2 log((1+q)/(1−q))/(1−q²), q = e^{−2π²σ²j/(j+1)}, 1 <= k < n.
 
         j is the largest power of 2 that is not above k.
         """
@@ -181,9 +189,9 @@ class SummedNoise(IntegerSums):
         return DiscreteGaussian(expression(self.sigma) * sympy.sqrt(self.parties), self.sensitivity)
 
     def law_latex(self, write: Callable[[Exact], str]) -> tuple[str, tuple[str, ...]]:
-        one, read = DiscreteGaussian(self.sigma).law_latex(write)
+        law, read = DiscreteGaussian(self.sigma).law_latex(write)
         draws = rf"$\ast {self.parties}$ is the sum of {self.parties} draws"
-        return rf"{one}^{{\ast {self.parties}}}", (*read, draws)
+        return rf"{law}^{{\ast {self.parties}}}", (*read, draws)
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         """α ↦ D_α(P‖Q), α >= 1."""
@@ -232,17 +240,20 @@ class SummedNoise(IntegerSums):
 
     @property
     def spread(self) -> arb:
-        """τ"""
-        found: arb = DiscreteGaussianSum(self.sigma, self.parties).log_spread(BALL)
-        if not found < _MOST_SPREAD:
+        """The spread τ of the log-probabilities in balls; LimitError where it is large.
+
+        τ
+        """
+        tau: arb = DiscreteGaussianSum(self.sigma, self.parties).log_spread(BALL)
+        if not tau < _MOST_SPREAD:
             raise LimitError(
                 f"found a sum of {self.parties:,} discrete Gaussian numbers of "
-                f"little noise, far from one number (by {float(found):.3g} nats), needed at most "
+                f"little noise, far from one number (by {float(tau):.3g} nats), needed at most "
                 f"{_MOST_SPREAD:.0f}",
                 where="conversion exact",
                 remedy="take more noise, or conversion improved",
             )
-        return found
+        return tau
 
     def outcomes(self, least: float, most: float, need: float) -> range:
         spare = float(self.spread) * (1 + 2 * max(abs(least), abs(most)))
@@ -298,8 +309,11 @@ def _period(sigma: Exact, parties: int, reach: int, bits: int) -> tuple[int, int
 
 
 def _waves(sigma: arb, parties: int, turned: list[arb]) -> tuple[list[arb], arb]:
-    """φ(2πj/N)^n for j >= 1, as far as they count, and a bound of the rest of the mean."""
-    found: list[arb] = []
+    """The powers of the characteristic function are summed as far as they count.
+
+    φ(2πj/N)^n for j >= 1, as far as they count, and a bound of the rest of the mean.
+    """
+    waves: list[arb] = []
     small, rate, weights = arb(2) ** -ctx.prec, -1 / (2 * sigma**2), [arb(1)]
     while not weights[-1] < small:
         deadline.check()
@@ -313,6 +327,6 @@ def _waves(sigma: arb, parties: int, turned: list[arb]) -> tuple[list[arb], arb]
         mean = sum((w * turned[r] for w, r in zip(weights, places, strict=True)), within(left_out))
         power = (mean / total) ** parties
         if power < small:
-            return found, power.upper()
-        found.append(power)
-    return found, arb(0)
+            return waves, power.upper()
+        waves.append(power)
+    return waves, arb(0)

@@ -65,7 +65,7 @@ class ExponentialFamily(Mechanism):
             "L": "its log-partition function A lies above its tangent by at most {L}|η′ − η|²/2",
             "B": "A(η′) exceeds A(η) by at most {B}|η′ − η|",
         }
-        made = [said for name, said in bounded.items() if self.fields()[name] != INFINITY]
+        made = [premise for name, premise in bounded.items() if self.fields()[name] != INFINITY]
         within = "both" if len(made) > 1 else "this"
         return (
             "one record moves the parameter η of the family by no more than its sensitivity",

@@ -21,6 +21,7 @@ from symacct.kernel.parameters import whole
 from symacct.kernel.sources import VEH14
 from symacct.laws.law import FiniteDirection
 from symacct.laws.neighbours import FinitePairs
+from symacct.mechanisms.known_laws import all_laws
 from symacct.mechanisms.pair import Given, probabilities
 
 Masses = tuple[tuple[Fraction, Fraction], ...]
@@ -134,9 +135,14 @@ class FiniteMechanism(Mechanism):
         return ctx.maximum(*(FiniteDirection(masses).at_infinity(ctx) for masses in self.pairs))
 
 
+@all_laws.register
+def _(mechanism: FiniteMechanism) -> tuple[tuple[Fraction, ...], ...]:
+    return mechanism.laws
+
+
 def alike_once(lists: Iterable[tuple[tuple[Any, ...], ...]]) -> tuple[Any, ...]:
     """The lists in their order, each with its entries sorted and without those seen before."""
-    return tuple(dict.fromkeys(tuple(sorted(one, key=_place)) for one in lists))
+    return tuple(dict.fromkeys(tuple(sorted(entries, key=_place)) for entries in lists))
 
 
 def _place(entry: tuple[Any, ...]) -> list[tuple[bool, Any]]:
@@ -145,7 +151,10 @@ def _place(entry: tuple[Any, ...]) -> list[tuple[bool, Any]]:
 
 
 def _weights(scores: Iterable[Iterable[Numeric]], base: Numeric, what: str) -> list[list[Fraction]]:
-    """base^score for every answer of every dataset."""
+    """The weight of an answer is a power of the base, exactly.
+
+    base^score for every answer of every dataset.
+    """
     ratio = typed_value(base, f"{what}, base")
     if not isinstance(ratio, Fraction) or ratio <= 0:
         raise DomainError(f"{what}, base: found {base}, needed a rational number > 0")

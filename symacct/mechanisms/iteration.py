@@ -16,10 +16,13 @@ from symacct.kernel.parameters import rational as rational_number
 from symacct.kernel.sources import SYMACCT
 from symacct.mechanisms.gaussian import ComputedGaussian
 
-_BITS = 320  # of a power that is written out
+#: Bits of a power c^n that is written out; a smaller one than 2^{−320} is enclosed from 0.
+_BITS = 320
 _TINY = Fraction(1, 2**_BITS)
+#: The most steps.
 _MOST_STEPS = 10**9
-_LARGEST = 1 - Fraction(1, 10**9)  # contraction that is not 1, as digits cancel beyond
+#: The largest contraction other than 1, as digits cancel beyond.
+_LARGEST = 1 - Fraction(1, 10**9)
 _OF_A_STEP = (
     "only the last iterate is released",
     "each step, before its noise, is Lipschitz with the constant {contraction}",
@@ -87,10 +90,10 @@ class NoisyDescent(ComputedGaussian):
     @cached_property
     def squared_sensitivity(self) -> tuple[Fraction, bool]:
         """Δ², and whether it is attained."""
-        c, (least, most) = self.contraction, power(self.contraction, self.steps)
+        c, (low, high) = self.contraction, power(self.contraction, self.steps)
         free = _moved(c, self.steps, Fraction(0))
         if not isinstance(self.diameter, Fraction):
-            return free, least == most
+            return free, low == high
         ends = _best_ends(c, self.diameter, self.steps)
         return min([free, *(_moved(c, m, self.diameter) for m in ends)]), False
 
@@ -136,9 +139,9 @@ class NoisyPass(ComputedGaussian):
     @property
     def squared_sensitivity(self) -> tuple[Fraction, bool]:
         """Δ² of what the record moves the last iterate by, and whether it is attained."""
-        c, (least, most) = self.contraction, power(self.contraction, self.steps - 1)
-        square = Fraction(1, self.steps) if c == 1 else most**2 / _squares(c, c * most)
-        return square, least == most
+        c, (low, high) = self.contraction, power(self.contraction, self.steps - 1)
+        square = Fraction(1, self.steps) if c == 1 else high**2 / _squares(c, c * high)
+        return square, low == high
 
 
 def power(c: Fraction, steps: int) -> tuple[Fraction, Fraction]:
@@ -146,20 +149,20 @@ def power(c: Fraction, steps: int) -> tuple[Fraction, Fraction]:
     if steps * max(c.denominator.bit_length(), 1) <= _BITS or c == 1:
         return c**steps, c**steps
     with precision(_BITS):
-        found = (steps * BALL.number(c).log()).exp()
-        if found < BALL.number(_TINY):
+        enclosure = (steps * BALL.number(c).log()).exp()
+        if enclosure < BALL.number(_TINY):
             return Fraction(0), _TINY
-        least, most = ends_of(found)
-        return rational(least), rational(most)
+        low, high = ends_of(enclosure)
+        return rational(low), rational(high)
 
 
 def _moved(c: Fraction, steps: int, apart: Fraction) -> Fraction:
     """Δ² of so many last steps from points as far `apart`: (p·apart + Σc^j)²/Σc^{2j}, p = c^m."""
     if c == 1:
         return (apart + steps) ** 2 / steps
-    least, most = power(c, steps)
-    moved = max(p * apart + (1 - p) / (1 - c) for p in (least, most))
-    return moved**2 / _squares(c, most)
+    low, high = power(c, steps)
+    moved = max(p * apart + (1 - p) / (1 - c) for p in (low, high))
+    return moved**2 / _squares(c, high)
 
 
 def _squares(c: Fraction, p: Fraction) -> Fraction:
@@ -194,5 +197,5 @@ def contraction_factor(c: Numeric, name: str) -> Fraction:
     return number
 
 
-def _diameter(given: Numeric) -> Fraction | float:
-    return INFINITY if is_infinite(given) else rational_number(given, "NoisyDescent, diameter")
+def _diameter(value: Numeric) -> Fraction | float:
+    return INFINITY if is_infinite(value) else rational_number(value, "NoisyDescent, diameter")

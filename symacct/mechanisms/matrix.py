@@ -28,7 +28,8 @@ from symacct.mechanisms.gaussian import ComputedGaussian
 #: A matrix as its rows, and a symmetric one of whole numbers.
 Rows: TypeAlias = tuple[tuple[Fraction, ...], ...]
 Whole: TypeAlias = list[list[int]]
-_PATTERNS = 10_000  # of steps that are tried one by one
+#: The most patterns of steps that are tried one by one.
+_PATTERNS = 10_000
 
 
 def squared_sensitivity(rows: Rows, most: int, apart: int) -> tuple[Fraction, bool]:
@@ -113,10 +114,10 @@ def _one_sign(gram: Whole, steps: Sequence[int]) -> bool:
         waiting = [(start, 1)]
         while waiting:
             deadline.check()
-            s, own = waiting.pop()
+            s, of_s = waiting.pop()
             if s not in sign:
-                sign[s] = own
-                waiting += [(t, own if gram[s][t] > 0 else -own) for t in steps if gram[s][t]]
+                sign[s] = of_s
+                waiting += [(t, of_s if gram[s][t] > 0 else -of_s) for t in steps if gram[s][t]]
     return all(gram[s][t] * sign[s] * sign[t] >= 0 for s in steps for t in steps)
 
 

@@ -35,8 +35,8 @@ class GaussianComparison(Mechanism):
         raise NotImplementedError
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
-        every, told = self.every(ctx), self.bound_by_outcomes(ctx)
-        return lambda alpha: ctx.minimum(ctx.number(alpha) * every, told(ctx.number(alpha)))
+        every, bound = self.every(ctx), self.bound_by_outcomes(ctx)
+        return lambda alpha: ctx.minimum(ctx.number(alpha) * every, bound(ctx.number(alpha)))
 
     def at_one(self, ctx: Arithmetic) -> Number:
         return ctx.minimum(self.every(ctx), self.bound_by_outcomes(ctx)(ctx.number(1)))
@@ -152,10 +152,10 @@ class GaussianNoisyMax(GaussianComparison):
         """2βΔ²/σ² + log(k)/(β−1) at β = max(α, β₀), β₀ where it is smallest."""
         rate = Gaussian(self.sigma, 2 * self.sensitivity).at_one(ctx)
         log_count = ctx.log(ctx.number(self.candidates))
-        least = ctx.sqrt(log_count / rate)
+        lowest = ctx.sqrt(log_count / rate)
 
         def bound_by_outcomes(alpha: Number) -> Number:
-            lam = ctx.maximum(alpha - 1, least)
+            lam = ctx.maximum(alpha - 1, lowest)
             return (lam + 1) * rate + log_count / lam
 
         return bound_by_outcomes

@@ -66,7 +66,7 @@ from symacct.kernel.exact import (
     typed_value,
 )
 from symacct.kernel.memory import cached_property
-from symacct.kernel.node import Mechanism, order_by_order
+from symacct.kernel.node import Mechanism, Node, order_by_order
 from symacct.kernel.parameters import number_of_records, rate
 from symacct.kernel.sources import GAL13, VEH14
 from symacct.laws.density import Density, interval_of, no_integrals
@@ -373,7 +373,8 @@ def _(ctx: SymbolicArithmetic, overlap: Overlap) -> Number:
 # DistributionPair: the two laws of a mechanism's output on neighbouring datasets.
 
 Masses = tuple[tuple[Fraction, Fraction], ...]
-_SHOWN = 120  # characters of a formula in a message
+#: Characters of a formula in a message, about a line of it.
+_SHOWN = 120
 #: Probabilities as a user gives them.
 Given: TypeAlias = Iterable[Numeric] | Mapping[Hashable, Numeric]
 
@@ -542,7 +543,7 @@ class DistributionPair(Mechanism):
         return FiniteDirection([(q, p) for p, q in masses] if reverse else masses)
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
-        curves = [one.curve(ctx) for one in self._directions(ctx)]
+        curves = [direction.curve(ctx) for direction in self._directions(ctx)]
 
         def rdp(alpha: Order) -> Number:
             return largest_of(ctx, (partial(curve, alpha) for curve in curves))
@@ -554,22 +555,22 @@ class DistributionPair(Mechanism):
         if self.masses is None:
             return None
         directions: list[Any] = self._directions(ctx)
-        curves = [one.stable_excess(ctx) for one in directions]
+        curves = [direction.stable_excess(ctx) for direction in directions]
         return lambda alpha: ctx.maximum(*(excess(alpha) for excess in curves))
 
     def at_one(self, ctx: Arithmetic) -> Number:
-        return largest_of(ctx, (partial(one.at_one, ctx) for one in self._directions(ctx)))
+        return largest_of(ctx, (partial(d.at_one, ctx) for d in self._directions(ctx)))
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
-        return largest_of(ctx, (partial(one.at_infinity, ctx) for one in self._directions(ctx)))
+        return largest_of(ctx, (partial(d.at_infinity, ctx) for d in self._directions(ctx)))
 
     def _directions(self, ctx: Arithmetic) -> list[Direction]:
         """The directions whose larger value is the curve: one where a symmetry swaps the laws."""
         both = (False,) if self.swap_symmetric else (False, True)
-        found = [self.direction(reverse) for reverse in both]
+        directions = [self.direction(reverse) for reverse in both]
         if self.masses is None and isinstance(ctx, Float64Arithmetic):
-            return [RoundedDirection(one) for one in found]
-        return found
+            return [RoundedDirection(direction) for direction in directions]
+        return directions
 
     def divergence(self, alpha: Order, digits: int = 30, reverse: bool = False) -> Enclosure:
         """D_α(P‖Q) as an Enclosure, or D_α(Q‖P) if `reverse`, for one order α ∈ [0, ∞].
@@ -584,13 +585,13 @@ class DistributionPair(Mechanism):
         if not isinstance(at, int | float | Fraction):
             raise DomainError(f"order alpha: found {echo(at)}, needed a rational number or ∞")
         claim = Claim(self.kind, self.adjacency, Orders(0), sources=(self.source,))
-        asked = arguments.digits(digits)
+        places = arguments.digits(digits)
         ball, _, _ = to_digits(
             lambda: (direction.at(BALL, at), claim),
-            asked,
+            places,
             lambda: f"D({'Q‖P' if reverse else 'P‖Q'}) at order {echo(at)}",
         )
-        return from_ball(ball, claim, asked, claim.certified)
+        return from_ball(ball, claim, places, claim.certified)
 
     def swapped(self) -> DistributionPair:
         """The pair (Q, P)."""
@@ -620,6 +621,30 @@ class DistributionPair(Mechanism):
         mixed = mixture(self.masses, gamma)
         laws = [m for m, _ in mixed], [q for _, q in mixed]
         return type(self)(*laws, self.adjacency, self.with_record, self.records)
+
+
+@singledispatch
+def stated_pair(mechanism: Node) -> DistributionPair | None:
+    """The pair of laws that the mechanism is given by; None where it is given otherwise."""
+    return None
+
+
+@stated_pair.register
+def _(mechanism: DistributionPair) -> DistributionPair:
+    return mechanism
+
+
+@singledispatch
+def as_noise(mechanism: Node) -> Node:
+    """The Gaussian or Laplace mechanism that two laws of one shape are; else as it is."""
+    return mechanism
+
+
+@as_noise.register
+def _(mechanism: DistributionPair) -> Node:
+    if mechanism.masses is not None:
+        return mechanism
+    return noise(mechanism.P, mechanism.Q) or mechanism
 
 
 def largest_of(ctx: Arithmetic, questions: Iterable[Callable[[], Number]]) -> Number:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, cast
 
@@ -25,6 +26,7 @@ from symacct.kernel.node import STATED_OF_IT, AskedValues, Mechanism, Node, Pres
 from symacct.kernel.parameters import nonnegative, probability, whole
 from symacct.kernel.sources import KOV15, MIR17
 from symacct.laws.neighbours import AnyApproximate, AnyPure, FinitePair, two_answers
+from symacct.mechanisms.known_laws import Value, WorstPair, all_laws, two_laws, worst_pair
 
 OF_ABSENT = Pressing(
     "for a person who is not in the data, randomized response draws an answer as for a fixed value"
@@ -96,6 +98,32 @@ class ResponsePair(Mechanism):
         """|log(p/(1−p))|, of log-odds of either sign."""
         t = self.log_odds(ctx)
         return ctx.maximum(t, -t)
+
+
+@dataclass(frozen=True)
+class TwoAnswers(WorstPair):
+    """P = (p, 1−p) and Q = (1−p, p)."""
+
+    mechanism: ResponsePair
+    is_whole_class: bool = False
+    has_two_outcomes = True
+
+    def mean(
+        self, ctx: Arithmetic, value: Value, alpha: Order | None, above_one: bool = False
+    ) -> Number:
+        """(1−p) value(t) + p value(−t), or value(|t|)/(e^{|t|} + 1) above 1"""
+        if above_one:
+            pure = self.mechanism.at_infinity(ctx)
+            return value(pure) / (ctx.exp(pure) + 1)
+        if ctx.rounds:
+            return self.mechanism.over_answers(ctx, value)
+        p, t = self.mechanism.truth_probability(ctx), self.mechanism.log_odds(ctx)
+        return (1 - p) * value(t) + p * value(-t)
+
+
+@worst_pair.register
+def _(mechanism: ResponsePair) -> TwoAnswers:
+    return TwoAnswers(mechanism)
 
 
 class RandomizedResponse(ResponsePair):
@@ -188,6 +216,18 @@ class RandomizedResponse(ResponsePair):
             return bit
         make = kinds()
         return make["Either"](make["Compose"](), bit, (answers - 2) / (odds + answers - 1))
+
+
+@all_laws.register
+def _(mechanism: RandomizedResponse) -> tuple[tuple[Exact, ...], ...]:
+    p = mechanism.p
+    return (p, 1 - p), (1 - p, p)
+
+
+@two_laws.register
+def _(mechanism: RandomizedResponse) -> tuple[Any, Any] | None:
+    p = mechanism.p
+    return ([p, 1 - p], [1 - p, p]) if isinstance(p, Fraction) else None
 
 
 def response_of(node: Node) -> tuple[Exact, int] | None:
@@ -321,6 +361,11 @@ class PureDP(PureResponse):
     def tells_nothing(self) -> bool:  # type: ignore[override]
         """0-DP, as what is left of a mechanism that tells something only where it fails."""
         return self.pure == 0
+
+
+@worst_pair.register
+def _(mechanism: PureDP) -> TwoAnswers:
+    return TwoAnswers(mechanism, is_whole_class=True)
 
 
 class ApproximateDP(Mechanism):

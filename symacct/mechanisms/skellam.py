@@ -31,10 +31,14 @@ from symacct.kernel.sources import AKL21
 from symacct.kernel.sums.balls import geometric_tail, within
 from symacct.mechanisms.integer_noise import LatticeNoise, check_terms, float_above, scale_in_float
 
+#: Bits of the balls that masses and losses in float64 are rounded from: all 53 are then right.
 _FLOAT_BITS = 128
+#: Nats below the largest from which on an outcome does not count in float64: e^{−50} is 2^{−72}.
 _FLOAT_NATS = 50.0
+#: The relative error of a logarithm in float64, an ulp of 1.
 _UNIT = 2.0**-52
-_BLOCK = 64  # outcomes: windows of about one length share their masses
+#: Outcomes by which a window of masses grows, so that windows of about one length share them.
+_BLOCK = 64
 
 Value = Callable[[Number], Number]
 
@@ -162,8 +166,8 @@ class Skellam(LatticeNoise):
         if a > 1:
             fall = (a - 1) * ((k + 1) / mu).asinh() - a * (moved / mu).asinh()
             return geometric_tail((arb(a) * p.log() + (1 - arb(a)) * q.log()).exp(), fall.exp())
-        own = geometric_tail(q, (-(k / mu).asinh()).exp())
-        return own if a <= 0 else own + geometric_tail(p, (-(moved / mu).asinh()).exp())
+        tail = geometric_tail(q, (-(k / mu).asinh()).exp())
+        return tail if a <= 0 else tail + geometric_tail(p, (-(moved / mu).asinh()).exp())
 
 
 def _mass(mu: arb, k: int) -> arb:
@@ -175,10 +179,10 @@ def _mass(mu: arb, k: int) -> arb:
 def _masses(mu: Exact, reach: int, bits: int) -> list[arb]:
     """e^{−μ} I_k(μ) for 0 <= k <= reach, from the last by I_{k−1} = I_{k+1} + (2k/μ) I_k."""
     with ctx.workprec(bits + 2 * reach.bit_length() + 20):
-        given = BALL.number(mu)
-        masses = [_mass(given, reach + 1), _mass(given, reach)]
+        variance = BALL.number(mu)
+        masses = [_mass(variance, reach + 1), _mass(variance, reach)]
         for k in range(reach, 0, -1):
-            masses.append(masses[-2] + 2 * k / given * masses[-1])
+            masses.append(masses[-2] + 2 * k / variance * masses[-1])
     return masses[:0:-1]
 
 

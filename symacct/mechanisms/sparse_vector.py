@@ -94,11 +94,11 @@ class SparseVector(Mechanism):
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         every = PureDP(self.pure).curve(ctx)
-        threshold, told = (
+        threshold, answers = (
             Laplace(self.b_threshold, self.sensitivity).curve(ctx),
             self.above_threshold,
         )
-        return lambda alpha: ctx.minimum(every(alpha), threshold(alpha) + ctx.number(told))
+        return lambda alpha: ctx.minimum(every(alpha), threshold(alpha) + ctx.number(answers))
 
     def at_one(self, ctx: Arithmetic) -> Number:
         threshold = Laplace(self.b_threshold, self.sensitivity).at_one(ctx)
@@ -150,8 +150,8 @@ class GaussianSparseVector(GaussianComparison):
         sensitivity: Numeric = 1,
     ) -> GaussianSparseVector:
         most, above = (
-            whole(given, f"GaussianSparseVector, {name}", least=1)
-            for given, name in ((queries, "queries"), (count, "count"))
+            whole(number, f"GaussianSparseVector, {name}", least=1)
+            for number, name in ((queries, "queries"), (count, "count"))
         )
         limits.check("terms", above, "GaussianSparseVector, count")
         if above > most:
@@ -174,17 +174,17 @@ class GaussianSparseVector(GaussianComparison):
         """The second bound at β = max(α, β₀), from which on it rises (docs/proofs.md)."""
         threshold = Gaussian(self.sigma_threshold, self.sensitivity).at_one(ctx)
         shift = Gaussian(self.sigma_query, 2 * self.sensitivity).at_one(ctx)
-        ways = [math.comb(self.queries, j) for j in range(self.count + 1)]
-        mean = Fraction(sum(j * way for j, way in enumerate(ways)), sum(ways))
-        log_ways = ctx.log(ctx.number(Fraction(sum(ways))))
-        least = ctx.sqrt(log_ways / (threshold + ctx.number(mean) * shift))
+        subsets = [math.comb(self.queries, j) for j in range(self.count + 1)]
+        mean = Fraction(sum(j * number for j, number in enumerate(subsets)), sum(subsets))
+        log_subsets = ctx.log(ctx.number(Fraction(sum(subsets))))
+        lowest = ctx.sqrt(log_subsets / (threshold + ctx.number(mean) * shift))
 
         def bound_by_outcomes(alpha: Number) -> Number:
-            lam = ctx.maximum(alpha - 1, least)
+            lam = ctx.maximum(alpha - 1, lowest)
             each = lam * ((lam + 1) * shift)
             total = ctx.number(1)
-            for j, way in enumerate(ways[1:], start=1):
-                total = total + ctx.number(Fraction(way)) * ctx.exp(j * each)
+            for j, number in enumerate(subsets[1:], start=1):
+                total = total + ctx.number(Fraction(number)) * ctx.exp(j * each)
             return (lam + 1) * threshold + ctx.log(total) / lam
 
         return bound_by_outcomes

@@ -52,9 +52,9 @@ def sampled_descent(
     >>> print(sampled_descent(step, 10**6, 1).rdp(2, digits=3), (10**6 * step).rdp(2, digits=3))
     0.00163 4.08
     """
-    one = as_node(step, f"{_NAME}, step")
-    if not isinstance(one, PoissonSubsample | SubsampleWithoutReplacement) or not (
-        isinstance(one.mechanism, Gaussian) and one.mechanism.is_one_query
+    sampled = as_node(step, f"{_NAME}, step")
+    if not isinstance(sampled, PoissonSubsample | SubsampleWithoutReplacement) or not (
+        isinstance(sampled.mechanism, Gaussian) and sampled.mechanism.is_one_query
     ):
         raise DomainError(f"{_NAME}, step: found {echo(step)}, needed samples of Gaussian noise")
     count = whole(steps, f"{_NAME}, steps", least=1)
@@ -65,19 +65,20 @@ def sampled_descent(
     if at in (1, INFINITY) or not isinstance(at, int | Fraction):
         raise OrderError(f"{_NAME}, order: found {echo(order)}, needed 1 < order < ∞")
     factor = contraction_factor(contraction, f"{_NAME}, contraction")
-    sigma = rational(one.mechanism.sigma, f"{_NAME}, sigma")
+    sigma = rational(sampled.mechanism.sigma, f"{_NAME}, sigma")
     premise = _LAST_ALONE.format(steps=count, contraction=echo(factor), diameter=echo(apart))
     if apart == 0:
-        return PostProcess(one, premise=premise)
-    found: list[Node] = [count * one]
+        return PostProcess(sampled, premise=premise)
+    candidates: list[Node] = [count * sampled]
     for kept, spent in _SPLITS:
-        noise = type(one.mechanism)(kept * sigma, one.mechanism.sensitivity)
-        part = type(one)(noise, one.gamma, one.adjacency)
+        noise = type(sampled.mechanism)(kept * sigma, sampled.mechanism.sensitivity)
+        part = type(sampled)(noise, sampled.gamma, sampled.adjacency)
         start = spent * sigma / (factor * apart)
         price = Fraction(float(part.rdp(at, digits=6)))
         last = _best_end(price, start, factor, count, at)
-        found.append(last * part + NoisyPass(start, last, factor))
-    return PostProcess(min(found, key=lambda node: float(node.rdp(at, digits=6))), premise=premise)
+        candidates.append(last * part + NoisyPass(start, last, factor))
+    best = min(candidates, key=lambda node: float(node.rdp(at, digits=6)))
+    return PostProcess(best, premise=premise)
 
 
 def _best_end(

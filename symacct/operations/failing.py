@@ -56,9 +56,11 @@ def _(node: ApproximateDP) -> Failures:
 
 @failures_of.register
 def _(node: Failing) -> Failures:
-    own = ((node.parameters()["delta"], 1),)
+    failure = ((node.parameters()["delta"], 1),)
     below = failures(node.mechanism)
-    return Failures(below.rest, (*below.parts, *own)) if below else Failures(node.mechanism, own)
+    if below is None:
+        return Failures(node.mechanism, failure)
+    return Failures(below.rest, (*below.parts, *failure))
 
 
 @failures_of.register
@@ -74,9 +76,9 @@ def _(node: Either) -> Failures | None:
     """The coin that is tossed where nothing fails lands otherwise, where one side fails more."""
     if node.share in (0, 1) or not isinstance(node.share, Fraction):
         return None
-    one, other = (failures(part) or Failures(part, ()) for part in (node.first, node.second))
-    if not (one.parts or other.parts) or one.kept is None or other.kept is None:
+    left, right = (failures(part) or Failures(part, ()) for part in (node.first, node.second))
+    if not (left.parts or right.parts) or left.kept is None or right.kept is None:
         return None
-    first, second = node.share * one.kept, (1 - node.share) * other.kept
-    rest = Either(one.rest, other.rest, first / (first + second))
+    first, second = node.share * left.kept, (1 - node.share) * right.kept
+    rest = Either(left.rest, right.rest, first / (first + second))
     return Failures(rest, ((1 - first - second, 1),))

@@ -55,8 +55,8 @@ class GroupPrivacy(Operation):
     @property
     def sizes(self) -> tuple[int, float]:
         """The mechanism is stated for the last step, which may have fewer records."""
-        least, most = super().sizes
-        return least, most + self.size - 1
+        low, high = super().sizes
+        return low, high + self.size - 1
 
     @property
     def attained(self) -> AttainedBy:  # type: ignore[override]

@@ -53,13 +53,13 @@ class PostProcess(Operation):
     @property
     def premises(self) -> tuple[str, ...]:  # type: ignore[override]
         """What is stated of the run, else that nothing but the output is read; and the size."""
-        told = (
+        premise = (
             "what is released is made of the output alone"
             if self.premise is None
             else Pressing(self.premise.replace("{", "{{").replace("}", "}}"))
         )
         sized = ("the larger of two neighbouring datasets has {records} records",)
-        return (told, *(sized if self.counts_records else ()))
+        return (premise, *(sized if self.counts_records else ()))
 
     @property
     def is_run_below(self) -> bool:  # type: ignore[override]
@@ -78,10 +78,10 @@ class PostProcess(Operation):
     @property
     def sizes(self) -> tuple[int, float]:
         """What is said here and what is said below, which may contradict each other."""
-        least, most = super().sizes
+        low, high = super().sizes
         if self.records is None:
-            return least, most
-        return max(least, self.records), min(most, self.records)
+            return low, high
+        return max(low, self.records), min(high, self.records)
 
     def parameters(self) -> dict[str, Any]:
         """None that a curve reads."""
@@ -101,7 +101,8 @@ class PostProcess(Operation):
         return self.mechanism.convex
 
 
-_LONGEST = 1000  # letters of a premise
+#: Letters of the longest premise, which a page has room for.
+_LONGEST = 1000
 
 
 def _sentence(value: object, name: str) -> str:

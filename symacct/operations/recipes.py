@@ -33,7 +33,8 @@ from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutRepla
 #
 # Poisson batches that are cut to a largest size, as an expression; proofs.md, section 27.
 
-_BITS, _DIGITS = 256, 20  # of the sums, and of the numbers that are written
+#: Bits of the sums, and digits of the numbers that are written.
+_BITS, _DIGITS = 256, 20
 _MOST_RECORDS = 10**7
 _CUT = (
     "each of the {n} records is kept independently with probability {gamma}; if more than {batch} "
@@ -141,17 +142,17 @@ def tails(count: int, gamma: Fraction, first: int) -> tuple[arb, arb]:
 
 def binomial_mass(count: int, gamma: Fraction, k: int) -> arb:
     """C(count, k) γ^k (1−γ)^{count−k}"""
-    ways = arb(count + 1).lgamma() - arb(k + 1).lgamma() - arb(count - k + 1).lgamma()
+    log_choices = arb(count + 1).lgamma() - arb(k + 1).lgamma() - arb(count - k + 1).lgamma()
     rate_log, kept_log = BALL.number(gamma).log(), BALL.number(1 - gamma).log()
-    return (ways + k * rate_log + (count - k) * kept_log).exp()
+    return (log_choices + k * rate_log + (count - k) * kept_log).exp()
 
 
 def _summed(mass: arb, quotients: Iterable[arb]) -> arb:
     """The sum of terms whose quotients fall, the first being `mass`; a geometric rest."""
-    total, least = arb(0), arb(2) ** -_BITS
+    total, negligible = arb(0), arb(2) ** -_BITS
     for quotient in quotients:
         total += mass
-        if quotient < 1 and mass < total * least:
+        if quotient < 1 and mass < total * negligible:
             return total + up_to(mass * quotient / (1 - quotient))
         mass *= quotient
     return total
@@ -180,7 +181,8 @@ BATCHES = {
     "of the Gaussian mechanism on all of them, even if it is published which batch each record "
     "was in",
 }
-_RATE_DIGITS, _RATE_BITS = 8, 128  # of a rate that is rounded up
+#: Digits of a rate that is rounded up, and bits of the balls that it is rounded from.
+_RATE_DIGITS, _RATE_BITS = 8, 128
 _APART = (
     "the strategy has at most {bands} diagonals; of {steps} steps, a record that was in a "
     "batch rests in the next {rest}, and enters each other one with probability {p}, by a coin "
@@ -236,16 +238,16 @@ def dp_sgd(
         )
     count = _count(records, batch, epochs, steps, "dp_sgd")
     noise = positive(noise_multiplier, "noise_multiplier")
-    asked = arguments.one_of(sampling, "sampling", (*_SAMPLINGS, "shuffled", "balls_and_bins"))
-    if asked not in _SAMPLINGS:
-        passes = whole_passes(records, batch, epochs, steps, asked)
+    scheme = arguments.one_of(sampling, "sampling", (*_SAMPLINGS, "shuffled", "balls_and_bins"))
+    if scheme not in _SAMPLINGS:
+        passes = whole_passes(records, batch, epochs, steps, scheme)
         if epochs is not None and passes != _passes(epochs):
             warn(
                 f"dp_sgd: epochs={echo(epochs)} are counted as {passes:,}, because each record is "
-                f"in one batch of every epoch with sampling={asked!r}",
+                f"in one batch of every epoch with sampling={scheme!r}",
                 RoundedWarning,
             )
-        if asked == "shuffled":
+        if scheme == "shuffled":
             return _shuffled(noise, passes, adjacency or REPLACE_ONE)
         return _allocated(noise, records // batch, passes, adjacency or ADD_REMOVE)
     kind, sensitivity = _SAMPLINGS[sampling]
@@ -277,22 +279,22 @@ def roundings(
     >>> roundings(1000, 300, "2.5", None, "poisson")
     ['9 steps, up from 2.5 · 1000/300']
     """
-    said = []
+    notes = []
     if sampling == "balls_and_bins" and n % batch:
-        said.append(f"{n // batch:,} batches an epoch, down from {n}/{batch}, as fewer cost more")
+        notes.append(f"{n // batch:,} batches an epoch, down from {n}/{batch}, as fewer cost more")
     if sampling in _SAMPLINGS:
         if epochs is not None and (_passes(epochs) * n / batch).denominator != 1:
             taken = _steps(n, batch, epochs)
-            said.append(f"{taken:,} step{'s' * (taken > 1)}, up from {epochs} · {n}/{batch}")
-        return said
+            notes.append(f"{taken:,} step{'s' * (taken > 1)}, up from {epochs} · {n}/{batch}")
+        return notes
     passes = whole_passes(n, batch, epochs, steps, sampling)
     counted = f"{passes:,} epoch{'s' * (passes > 1)}, up from"
     batches = n // batch if sampling == "balls_and_bins" else -(-n // batch)
     if epochs is not None and passes != _passes(epochs):
-        said.append(f"{counted} {epochs}")
+        notes.append(f"{counted} {epochs}")
     elif steps is not None and passes * batches != whole(steps, "steps", 1):
-        said.append(f"{counted} {steps} steps of {batches:,} an epoch")
-    return said
+        notes.append(f"{counted} {steps} steps of {batches:,} an epoch")
+    return notes
 
 
 def _allocated(noise: Exact, bins: int, epochs: int, adjacency: str | Adjacency) -> Node:
@@ -369,8 +371,8 @@ def band_mf(
         p = Fraction(batch, records - (parts - 1) * batch)
         gamma = _thinning(p, parts, count)
         squares, attained = Counter({max(squares): -(-count // parts)}), count == 1
-        told = {"bands": parts, "steps": count, "rest": parts - 1, "p": p}
-        premise = _APART.format(**{name: echo(number) for name, number in told.items()})
+        stated = {"bands": parts, "steps": count, "rest": parts - 1, "p": p}
+        premise = _APART.format(**{name: echo(number) for name, number in stated.items()})
     run = Compose(
         *(
             runs * PoissonSubsample(Gaussian(noise, sympy.sqrt(square)), gamma, adjacency)
@@ -434,15 +436,15 @@ def _columns(strategy: object, steps: int, bands: int) -> tuple[Counter[Fraction
     None of another part's in their order is larger; and whether one part has them all.
     """
     what = "band_mf, strategy"
-    given = arguments.ordered_members(strategy, what, "[1, '1/2'] or [[1, 0], ['1/2', 1]]")
-    if given and (isinstance(given[0], str) or not isinstance(given[0], Iterable)):
-        (column,) = rows_of([given], what)
+    entries = arguments.ordered_members(strategy, what, "[1, '1/2'] or [[1, 0], ['1/2', 1]]")
+    if entries and (isinstance(entries[0], str) or not isinstance(entries[0], Iterable)):
+        (column,) = rows_of([entries], what)
         if len(column) > bands:
             raise DomainError(f"{what}: found {len(column)} diagonals, needed at most {bands}")
         runs = -(-steps // bands)
         last = column[: steps - (runs - 1) * bands]  # of the first part: cut by the end
         return Counter({_square(column): runs - 1}) + Counter([_square(last)]), True
-    rows = rows_of(given, what)
+    rows = rows_of(entries, what)
     if (len(rows), len(rows[0])) != (steps, steps):
         raise DomainError(
             f"{what}: found {len(rows)} rows of {len(rows[0])}, needed {steps} rows of {steps} "
@@ -467,8 +469,10 @@ def _square(column: Iterable[Fraction]) -> Fraction:
 #
 # Samples drawn with replacement, as a pair of mixtures; proofs.md, section 33.
 
-_BITS, _DIGITS = 256, 20  # of the chances, and of the numbers that are written
-_TOLD_DIGITS = 9  # of the chances that a coin has
+#: Bits of the chances, and digits of those that are written.
+_BITS, _DIGITS = 256, 20
+#: Digits of the chances that a coin has, which every premise prints.
+_COIN_DIGITS = 9
 _NAME = "sample_with_replacement"
 
 
@@ -529,12 +533,12 @@ def told_draws(noise: Gaussian, weights: tuple[Fraction, ...], spare: Fraction) 
     The record is then drawn j times with probability p_j/λ_j, else never. λ_j is
     P[J = j | J >= 1], and `spare`, at most P[J = 0], goes to more draws than one.
     """
-    unit, drawn = 10**_TOLD_DIGITS, 1 - weights[0]
-    told = [
+    unit, drawn = 10**_COIN_DIGITS, 1 - weights[0]
+    probabilities = [
         Fraction(math.ceil(unit * ((1 - spare) * p / drawn + spare / 2**j)), unit)
         for j, p in enumerate(weights[2:], 1)
     ]
-    shares = (1 - sum(told, Fraction(0)), *told)
+    shares = (1 - sum(probabilities, Fraction(0)), *probabilities)
     moved = (Gaussian(noise.sigma, j * noise.sensitivity) for j in range(1, len(weights)))
     parts = zip(shares, weights[1:], moved, strict=True)
     return _by_a_coin([(s, SubsampleWithoutReplacement(m, p / s)) for s, p, m in parts])

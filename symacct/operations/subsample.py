@@ -46,15 +46,15 @@ class Sampling(Operation):
     @classmethod
     def _sampled(cls, mechanism: Node, gamma: Numeric, adjacency: str | Adjacency) -> Self:
         name = cls.__name__
-        found = named_adjacency(adjacency)
-        if found not in (ADD_REMOVE, REPLACE_ONE):
+        relation = named_adjacency(adjacency)
+        if relation not in (ADD_REMOVE, REPLACE_ONE):
             raise AdjacencyError(
-                f"{name}: found adjacency {found}, needed 'add_remove' or 'replace_one'"
+                f"{name}: found adjacency {relation}, needed 'add_remove' or 'replace_one'"
             )
         return cls._intern(
             mechanism=as_node(mechanism, f"{name}, mechanism"),
             gamma=rate(gamma, f"{name}, gamma"),
-            adjacency=found,
+            adjacency=relation,
         )
 
     @property
@@ -151,10 +151,10 @@ class PoissonSubsample(Sampling):
 
     def _of_same_curve(self) -> tuple[Node, str]:
         """Gaussian queries on one sample are one query, too."""
-        one = one_query(self.mechanism)
-        if one is self.mechanism:
+        query = one_query(self.mechanism)
+        if query is self.mechanism:
             return super()._of_same_curve()
-        return self._over(one, self.gamma, _QUERIES)
+        return self._over(query, self.gamma, _QUERIES)
 
     def is_one_step(self) -> bool:
         """Two records that replace each other are two steps of adding or removing apart."""

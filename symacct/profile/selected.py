@@ -20,14 +20,14 @@ from symacct.kernel.errors import InfiniteError, LimitError, PrecisionError
 from symacct.kernel.exact import Exact
 from symacct.kernel.memory import cached_property
 from symacct.kernel.sums.balls import ball
-from symacct.laws.families import Binomial, Poisson, TruncatedNegativeBinomial
+from symacct.laws.families import Binomial, Poisson, TruncatedNegativeBinomial, log_of_rate
 from symacct.operations.repeat import Runs
 from symacct.profile.hulls import FractionMasses, pair_below
 from symacct.profile.losses.finite import Atoms
 from symacct.profile.part import Floats
 from symacct.profile.products import Pair, Product
 from symacct.profile.solve import CompositionProfile
-from symacct.theory.amplification.ps22 import log_mean, log_of
+from symacct.theory.amplification.ps22 import log_mean
 
 # --- selections
 #
@@ -294,7 +294,7 @@ def falls(runs: Runs) -> arb:
         return arb("inf")
     if isinstance(runs, Poisson):
         return BALL.number(runs.rate)
-    value: arb = BALL.number(-runs.n) * log_of(BALL, 1 - runs.theta)
+    value: arb = BALL.number(-runs.n) * log_of_rate(BALL, 1 - runs.theta)
     return value
 
 
@@ -378,7 +378,7 @@ def _log_ratio(gamma: Fraction, delta: Delta) -> Fraction:
             return bool(delta(log_ratio) <= odds * ball(log_ratio).expm1())
         return False
 
-    high = _above(-log_of(BALL, gamma))  # H_R is at most 1, the right side of this R
+    high = _above(-log_of_rate(BALL, gamma))  # H_R is at most 1, the right side of this R
     low = Fraction(0)
     for _ in range(_HALVINGS):
         if not is_enough(high / 2):

@@ -82,8 +82,8 @@ class CatalogueRow:
     @property
     def is_stated(self) -> bool:
         """Does it say what is called? The code of a theorem stands for the theorem's statement."""
-        own = theorem_registry.known_as(self.call)
-        return own is None or self.says == " ".join(own.statement.split())
+        registered = theorem_registry.known_as(self.call)
+        return registered is None or self.says == " ".join(registered.statement.split())
 
     @property
     def title(self) -> str:
@@ -158,8 +158,8 @@ def matching(words: str) -> tuple[list[CatalogueRow], str]:
     is_code = any(sign.isdigit() for sign in wanted) and nearest(wanted, calls) is not None
     if called or not wanted.split():
         return called or listed, ""
-    if found := _with_all(listed, wanted.split()):
-        return found, ""
+    if matches := _with_all(listed, wanted.split()):
+        return matches, ""
     if not is_code:
         each = {word: _with_all(listed, [word]) for word in wanted.split()}
         known = [word for word, some in each.items() if some]
@@ -210,12 +210,14 @@ def _row(
     kind: str = "–",
     status: str = "proved",
 ) -> CatalogueRow:
+    """A row of the table becomes a row of the catalogue, with what its theorem states."""
     if not says:  # its own record does
         return _of_theorem(theorem_registry.named(call), source)
     return CatalogueRow(source, says, assumes, adjacency, orders, kind, status, call, why)
 
 
 def _of_theorem(theorem: theorem_registry.Theorem, source: str) -> CatalogueRow:
+    """A registered theorem states its own row."""
     return CatalogueRow(
         source,
         " ".join(theorem.statement.split()),

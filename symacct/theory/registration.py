@@ -22,7 +22,9 @@ from symacct.kernel.node import Node, kinds
 from symacct.kernel.theorem_registry import Bound, Statement, Theorem
 from symacct.mechanisms import Gaussian, RandomizedResponse
 
-_SECONDS, _SHARE = 1.0, 0.25  # of processor time, for all theorems and for one
+#: Seconds of processor time in which a new theorem is compared with all others, and with one.
+_SECONDS, _SHARE = 1.0, 0.25
+#: Bits of the balls in which two theorems are compared: more than the digits that are printed.
 _BITS = 200
 _WRITE = "what it returns by eps, ctx.number and functions of ctx, such as ctx.log1p"
 _ORDERS: tuple[Order, ...] = (2, 3, Fraction(5, 2), 60)  # above the terms that some begin with
@@ -103,15 +105,15 @@ def _in_the_arithmetic(name: str, bound: Bound) -> Bound:
     """
 
     @functools.wraps(bound)
-    def checked(ctx: Arithmetic, *given: Any, **named: Any) -> Any:
-        found = bound(ctx, *given, **named)
-        if isinstance(found, int | Fraction) and not isinstance(found, bool):
-            return ctx.number(found)
-        if found is not None and not isinstance(found, bool | float | complex | str):
-            return found
+    def checked(ctx: Arithmetic, *positional: Any, **named: Any) -> Any:
+        value = bound(ctx, *positional, **named)
+        if isinstance(value, int | Fraction) and not isinstance(value, bool):
+            return ctx.number(value)
+        if value is not None and not isinstance(value, bool | float | complex | str):
+            return value
         names = getattr(getattr(bound, "__code__", None), "co_names", ())
-        meant = [f"ctx.{one}" for one in names if hasattr(math, one) and hasattr(ctx, one)]
-        kind = "None" if found is None else f"a {type(found).__name__}"
+        meant = [f"ctx.{name}" for name in names if hasattr(math, name) and hasattr(ctx, name)]
+        kind = "None" if value is None else f"a {type(value).__name__}"
         raise NoNumberError(
             f"{name} returned {kind}", remedy=f"write {' and '.join(meant) or _WRITE}"
         )
@@ -130,7 +132,7 @@ class _Question(NamedTuple):
 def equal_to(new: Theorem) -> Theorem | None:
     """The first theorem of its kind that no ball tells apart from it where both speak."""
 
-    def asked(question: Callable[[], Any]) -> Any:
+    def answer_in_time(question: Callable[[], Any]) -> Any:
         """The answer of so much time; None where there is none."""
         try:
             with deadline.within(_SHARE):
@@ -140,11 +142,11 @@ def equal_to(new: Theorem) -> Theorem | None:
             return None  # a function of somebody's own is asked where nobody has asked it yet
 
     with precision(_BITS), deadline.within(_SECONDS):
-        questions = asked(lambda: list(_questions(new))) or []
+        questions = answer_in_time(lambda: list(_questions(new))) or []
         for other in theorem_registry.theorems():
             alike = other.kind is new.kind and other.status == new.status
             if alike and other.name != new.name and other.reads != "itself":
-                is_equal = asked(functools.partial(_is_equal, other, questions))
+                is_equal = answer_in_time(functools.partial(_is_equal, other, questions))
                 if is_equal:
                     return other
     return None
@@ -182,8 +184,8 @@ def _built(operation: str, new: Theorem, base: Node, draw: random.Random) -> Nod
     }
     stated = {
         k: v
-        for one in reversed(kind.__mro__)
-        for k, v in vars(one).get("__annotations__", {}).items()
+        for parent in reversed(kind.__mro__)
+        for k, v in vars(parent).get("__annotations__", {}).items()
     }
     try:
         made: Node = kind(**{name: drawn[stated[name]]() for name in kind.constructor})

@@ -251,7 +251,7 @@ def test_nothing_falls_faster_along_b_than_stated(mu, power, x, y):
     p, q, a, b = power
     s, z = p + a + (mu - a) * x, q + b - (mu + 2 + b) * y
     bent = -(mu + 2 + b) * y * (1 - y)
-    assert drift.least(power) <= (z * z - z + bent + s * z) / 2
+    assert drift.minimum(power) <= (z * z - z + bent + s * z) / 2
 
 
 def test_nothing_stated_is_far_too_low():
@@ -265,7 +265,7 @@ def test_nothing_stated_is_far_too_low():
             for y in grid
             for z in [q + b - (7 + b) * y]
         ]
-        assert 0 <= min(ends) - drift.least(power) < Fraction(1, 20)
+        assert 0 <= min(ends) - drift.minimum(power) < Fraction(1, 20)
 
 
 @settings(deadline=None, max_examples=20)

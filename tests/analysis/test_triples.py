@@ -396,7 +396,8 @@ def test_where_nothing_is_proved_the_exact_theorem_stands_aside(monkeypatch):
     """Inside [0, δ²] G − 1 is larger by 1.6 %: there is an upper bound, by another name."""
     node = SubsampleWithoutReplacement(Gaussian("100000000/70710678"), "3.16e-6")
     with monkeypatch.context() as patched:
-        patched.setattr(worst_triangles, "_FEW_PIECES", 2)  # more prove it, see test_worst.py
+        few = replace(worst_triangles._SEARCH, integrated_pieces=2)  # more prove it: test_worst.py
+        patched.setattr(worst_triangles, "_SEARCH", few)
         triples._worst.cache_clear()
         with pytest.raises(PrecisionError, match="-NEAR"):
             node.rdp(50, by="TRIPLE-GAUSSIAN", digits=6)

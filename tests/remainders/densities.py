@@ -49,7 +49,7 @@ def suprema_to_few_bits(m):
         for bits in (1, 2, 4):
             found = m._branch_and_bound([(polynomial(*factors), arb(0), arb(1))], arb(-9), bits)
             yield found, top
-    germ = SimpleNamespace(power=-1, low=arb(1), high=arb(1), most=lambda: arb(1))
+    germ = SimpleNamespace(power=-1, low=arb(1), high=arb(1), supremum=lambda: arb(1))
     side = SimpleNamespace(
         is_regular=False,
         is_infinite=True,

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from fractions import Fraction
+from functools import singledispatch
 
 from flint import arb
 
@@ -28,20 +29,45 @@ from symacct.theory.amplification.pairs import shape_ratio
 #
 # Each record in one step of many, exactly: moments of a mean of ratios; docs/proofs.md, 30.
 
-_GUARD = 16  # bits of a moment beyond those that its logarithm has
+#: Bits of a moment beyond those of its logarithm, for the roundings of its sum.
+_GUARD = 16
 
 
-def _is(
-    mechanisms: type[Gaussian] | type[VectorLaplace], noise: str
-) -> Callable[[Node], str | None]:
+def _is(leaf: type[Node], noise: str) -> Callable[[Node], str | None]:
     def applies(node: Node) -> str | None:
         mechanism = node.mechanism  # type: ignore[attr-defined]
-        if not isinstance(mechanism, mechanisms):
+        if moments_of_mean.dispatch(type(mechanism)) is not moments_of_mean.dispatch(leaf):
             return f"the moments are known for {noise} noise only, got {type(mechanism).__name__}"
         return "found a symbol without a value, needed numbers" if node.free_symbols else None
 
     applies.__doc__ = f"{noise} noise, in numbers."
     return applies
+
+
+@singledispatch
+def moments_of_mean(mechanism: Node, steps: int) -> SumMoments:
+    """The moments of the mean ratio, to as many bits more as a mean next to 1 loses.
+
+    Of a subclass they are those of the noise that it is.
+    """
+    raise TypeError(f"no moments of a mean for {type(mechanism).__name__}")
+
+
+@moments_of_mean.register
+def _(mechanism: Gaussian, steps: int) -> SumMoments:
+    law = Lognormal(exact(1 / shape_ratio(mechanism) ** 2))
+    return LognormalMoments(law, steps, _bits(BALL.number(law.ratio).expm1(), steps))
+
+
+@moments_of_mean.register
+def _(mechanism: VectorLaplace, steps: int) -> SumMoments:
+    law = LaplaceRatio(exact(1 / shape_ratio(mechanism)))
+    return LaplaceMoments(law, steps, _bits(law.variance, steps))
+
+
+def _bits(variance: arb, steps: int) -> int:
+    lost = float((steps / variance).log()) / math.log(2) if variance < steps else 0.0
+    return BALL.bits + math.ceil(lost) + _GUARD
 
 
 is_gaussian = _is(Gaussian, "Gaussian")
@@ -99,8 +125,8 @@ def larger_direction(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -
         return removed.max(log_moment(eps, steps, 1 - alpha) / ctx.number(alpha - 1))
     if isinstance(ctx, MpmathArithmetic):
         with precision(ctx.bits):
-            found = larger_direction(BALL, eps.using(BALL), alpha, steps)
-            return ctx.number(rational(found))
+            value = larger_direction(BALL, eps.using(BALL), alpha, steps)
+            return ctx.number(rational(value))
     raise DomainError(
         f"ALLOCATION: found {type(ctx).__name__}, needed balls or mpmath: an integral is summed "
         "where the numbers say, so there is no one formula"
@@ -111,34 +137,21 @@ def log_moment(eps: RDPCurve, steps: int, z: Order) -> arb:
     """log E[S^z] of the mean S, in balls at the precision now current."""
     known = eps.remember("moments of a mean")
     if known[steps] is None:
-        known[steps] = _moments(eps.node, steps)
+        known[steps] = moments_of_mean(eps.node, steps)
     with precision(known[steps].bits):
         moment = known[steps].moment(Fraction(z))
-        found: arb = moment.log() - BALL.number(z) * arb(steps).log()
-        return found
-
-
-def _moments(mechanism: Node, steps: int) -> SumMoments:
-    """To as many bits more as a mean next to 1 loses."""
-    ratio = exact(shape_ratio(mechanism))
-    if isinstance(mechanism, Gaussian):
-        law = Lognormal(exact(1 / ratio**2))
-        return LognormalMoments(law, steps, _bits(BALL.number(law.ratio).expm1(), steps))
-    one = LaplaceRatio(exact(1 / ratio))
-    return LaplaceMoments(one, steps, _bits(one.variance, steps))
-
-
-def _bits(variance: arb, steps: int) -> int:
-    lost = float((steps / variance).log()) / math.log(2) if variance < steps else 0.0
-    return BALL.bits + math.ceil(lost) + _GUARD
+        log_mean: arb = moment.log() - BALL.number(z) * arb(steps).log()
+        return log_mean
 
 
 # --- Feldman, Shenfeld 2025
 #
 # Feldman, Shenfeld 2025: each record in one step of many; docs/proofs.md, section 30.
 
-LAST = 256  # order: its square is about the number of products
-_TIMES = 4  # the bits asked
+#: The largest order of FS25-DIRECT, which multiplies about its square of coefficients.
+LAST = 256
+#: The bits of mpmath's coefficients to a bit of the answer: moments next to 1 lose some.
+_TIMES = 4
 
 
 @theorem(
@@ -152,7 +165,7 @@ _TIMES = 4  # the bits asked
     monotone=True,
     status="proved",
 )
-def told(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> Number:
+def as_if_revealed(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> Number:
     """ε′(α) <= ε(α), as if the step were revealed"""
     return eps(alpha)
 
@@ -191,7 +204,9 @@ def direct(ctx: Arithmetic, eps: RDPCurve, alpha: Order, steps: int) -> Number:
 
 
 def log_moments(ctx: Arithmetic, eps: RDPCurve, steps: int, orders: Iterable[int]) -> list[Number]:
-    """log M(n) at these n >= 1, by the coefficients of h = f^T: f·h′ = T·f′·h and f(0) = 1.
+    """The coefficients of h = f^T give the moments in turn, each from those before it.
+
+    log M(n) at these n >= 1, by the coefficients of h = f^T: f·h′ = T·f′·h and f(0) = 1.
 
     So each follows from those before it, which are remembered.
     """

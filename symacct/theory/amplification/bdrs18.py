@@ -6,23 +6,23 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from symacct.kernel.arithmetic import Arithmetic, Number
-from symacct.kernel.claims import REPLACE_ONE, Kind, Orders
+from symacct.kernel.claims import Kind, Orders
 from symacct.kernel.exact import INFINITY, Exact, Order
 from symacct.kernel.node import Node
 from symacct.kernel.sources import BDRS18
-from symacct.kernel.theorem_registry import Inequality, RDPCurve, Regime, theorem
-from symacct.mechanisms import TCDP, ZCDP, Gaussian
-from symacct.operations.subsample import SubsampleWithoutReplacement
+from symacct.kernel.theorem_registry import Inequality, RDPCurve, Regime
+from symacct.mechanisms.gaussian import normal_shift
+from symacct.mechanisms.known_laws import stated_line
 from symacct.theory.amplification.mtz19 import noise_ratio
+from symacct.theory.amplification.samples import of_fixed_samples
 
 
 def truncated(mechanism: Node) -> tuple[Exact, Exact | float] | None:
     """(ρ, ω) such that ε(α) <= ρα for α < ω is what is stated of the mechanism; None if nothing."""
-    if isinstance(mechanism, TCDP):
-        return mechanism.rho, mechanism.omega
-    if isinstance(mechanism, ZCDP) and mechanism.xi == 0:
-        return mechanism.rho, INFINITY
-    if isinstance(mechanism, Gaussian):
+    line = stated_line(mechanism)
+    if line is not None and line.xi == 0:
+        return line.rho, line.omega
+    if normal_shift(mechanism) is not None:
         return 1 / (2 * noise_ratio(mechanism) ** 2), INFINITY
     return None
 
@@ -62,20 +62,16 @@ def truncated_orders(
 REGIME = Regime(("s", "ρ", "ω"), rate_and_stated, truncated_well, truncated_orders)
 
 
-@theorem(
+@of_fixed_samples(
     "BDRS18-T11",
-    operation=SubsampleWithoutReplacement,
     kind=Kind.UPPER,
     source=BDRS18.at("Theorem 11"),
     orders=Orders(1, above=True, infinite=False),
-    adjacency=REPLACE_ONE,
     assumes=f"$ε(α) <= ρα$ for $α < ω$, and with the rate $s$: {REGIME}",
     applies=REGIME.after(is_truncated),
     regime=REGIME,
     partial=True,
     takes_exact=True,
-    monotone=True,
-    status="proved",
 )
 def truncated_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) <= 13 s²ρα for α < log(1/s)/(4ρ)"""

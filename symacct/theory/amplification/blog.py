@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from symacct.kernel.arithmetic import Arithmetic, Number
-from symacct.kernel.claims import EITHER, FINITE_ORDERS, INTEGER_ORDERS, REPLACE_ONE, Kind
+from symacct.kernel.claims import FINITE_ORDERS, INTEGER_ORDERS, REPLACE_ONE, Kind
 from symacct.kernel.exact import Order
 from symacct.kernel.sources import BLOG
 from symacct.kernel.theorem_registry import RDPCurve, always, theorem
-from symacct.operations.subsample import SAMPLINGS, SubsampleWithoutReplacement
+from symacct.operations.subsample import SubsampleWithoutReplacement
 from symacct.theory.amplification.mtz19 import not_gaussian
+from symacct.theory.amplification.samples import of_samples
 from symacct.theory.amplification.zw19 import log_moment
 
 
-@theorem(
+@of_samples(
     "BLOG-C24",
-    operation=SAMPLINGS,
     kind=Kind.UPPER,
     source=BLOG.at("Claim 24"),
     orders=FINITE_ORDERS,
-    adjacency=EITHER,
     applies=always,
-    monotone=True,
-    status="proved",
 )
 def moment_subsampling(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) <= log(1 + γ(e^{(α−1)ε(α)} − 1))/(α−1), and γ ε(1) at α = 1"""

@@ -11,16 +11,16 @@ from symacct.operations.either import Either
 from symacct.operations.failing import Failing
 from symacct.theory.amplification.directions import (
     SECTION,
-    TWO_WAYS,
+    TWO_DIRECTIONS,
     OneDirection,
-    has_two_ways,
+    has_two_directions,
     in_balls,
-    larger_way,
+    larger_of_directions,
     of_node,
     why_not,
     why_not_parts,
 )
-from symacct.theory.amplification.elementary import both_ways
+from symacct.theory.amplification.elementary import why_directions_differ
 
 # --- one of two mechanisms
 #
@@ -36,7 +36,7 @@ from symacct.theory.amplification.elementary import both_ways
     adjacency=EITHER,
     assumes="nothing further",
     applies=always,
-    why_upper=both_ways,
+    why_upper=why_directions_differ,
     takes_exact=True,
     monotone=True,
     status="proved",
@@ -77,8 +77,8 @@ def _(node: Either, eps: RDPCurve, alpha: Order, removed: bool) -> Number:
     source=SECTION,
     orders=ALL_ORDERS,
     adjacency=EITHER,
-    assumes=TWO_WAYS,
-    applies=has_two_ways,
+    assumes=TWO_DIRECTIONS,
+    applies=has_two_directions,
     tight=True,
     partial=True,
     takes_exact=True,
@@ -92,7 +92,7 @@ def coin_of_directions(
     return in_balls(
         ctx,
         eps,
-        lambda curves: larger_way(
+        lambda curves: larger_of_directions(
             curves, alpha, lambda each: either(BALL, tuple(each), alpha, share)
         ),
     )

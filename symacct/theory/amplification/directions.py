@@ -10,7 +10,6 @@ curves. The laws of two parts, one with the larger value in each direction, are 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
 from functools import singledispatch
 from typing import Any
 
@@ -27,21 +26,20 @@ from symacct.kernel.claims import (
     why_no_one_way,
 )
 from symacct.kernel.errors import DomainError, OrderError
-from symacct.kernel.exact import INFINITY, Exact, Order, exact
+from symacct.kernel.exact import INFINITY, Exact, Order
 from symacct.kernel.node import Node
 from symacct.kernel.operation import Compose, Count
 from symacct.kernel.sources import SYMACCT
 from symacct.kernel.theorem_registry import RDPCurve, theorem
-from symacct.laws.families import Laplace as LaplaceLaw
-from symacct.laws.normal import Normal
-from symacct.mechanisms import DistributionPair, Gaussian, RandomizedResponse, VectorLaplace
+from symacct.mechanisms.known_laws import two_laws
+from symacct.mechanisms.pair import DistributionPair, stated_pair
 from symacct.operations.allocation import RandomAllocation
 from symacct.operations.subsample import PoissonSubsample, Sampling
 from symacct.theory.amplification.allocation import is_gaussian, is_laplace
 from symacct.theory.amplification.allocation import log_moment as allocated_moment
 from symacct.theory.amplification.elementary import composition
 from symacct.theory.amplification.pairs import DirectionCurve, is_pair, sampled_directions
-from symacct.theory.amplification.zw19 import log_moment, sampled_pure
+from symacct.theory.amplification.zw19 import log_moment, sampled_pure, sampled_pure_of_removal
 
 SECTION = SYMACCT.at("docs/proofs.md, section 42")
 
@@ -51,8 +49,8 @@ def directed(eps: RDPCurve, alpha: Order, removed: bool) -> Number:
 
     In balls at the precision now current. OrderError where it is not known at this order.
     """
-    way = eps.node.attained.way_at(alpha)
-    if way is Way.EITHER or (way is Way.ADDITION and not removed):
+    larger = eps.node.attained.way_at(alpha)
+    if larger is Way.EITHER or (larger is Way.ADDITION and not removed):
         return eps(alpha)
     return of_node(eps.node, eps, alpha, removed)
 
@@ -103,7 +101,7 @@ def _(node: RandomAllocation) -> str | None:
 
 @why_not.register(Sampling)
 def _(node: Sampling) -> str | None:
-    if isinstance(node.mechanism, DistributionPair):
+    if stated_pair(node.mechanism) is not None:
         return is_pair(node)
     return why_not_directed(node.mechanism)
 
@@ -146,11 +144,8 @@ def _sampled(inner: RDPCurve, alpha: Order, gamma: Exact, removed: bool) -> Numb
         return directed(inner, alpha, removed)
     rate = BALL.number(gamma)
     if isinstance(alpha, float) and alpha == INFINITY:
-        largest = directed(inner, alpha, removed)
-        if not removed:
-            return sampled_pure(BALL, largest, rate)
-        least = -rate if BALL.is_infinite(largest) else rate * BALL.expm1(-largest)
-        return -BALL.log1p(least)
+        of_sample = sampled_pure_of_removal if removed else sampled_pure
+        return of_sample(BALL, directed(inner, alpha, removed), rate)
     if (pair := _as_pair(inner.node)) is not None:
         known = sampled_directions(pair, gamma, removed)
         return BALL.maximum(*(direction.at(BALL, alpha) for direction in known))
@@ -163,19 +158,10 @@ def _sampled(inner: RDPCurve, alpha: Order, gamma: Exact, removed: bool) -> Numb
 
 def _as_pair(mechanism: Node) -> DistributionPair | None:
     """The two laws of a mechanism, if they are known and can be mixed."""
-    if isinstance(mechanism, DistributionPair):
-        return mechanism
-    if isinstance(mechanism, RandomizedResponse) and isinstance(mechanism.p, Fraction):
-        p = mechanism.p
-        return DistributionPair([p, 1 - p], [1 - p, p])
-    if isinstance(mechanism, Gaussian):
-        variance = exact((mechanism.sigma / mechanism.sensitivity) ** 2)
-        if isinstance(variance, Fraction):
-            return DistributionPair(Normal(1, variance), Normal(0, variance))
-    if isinstance(mechanism, VectorLaplace) and isinstance(mechanism.pure, Fraction):
-        scale = 1 / mechanism.pure
-        return DistributionPair(LaplaceLaw(1, scale), LaplaceLaw(0, scale))
-    return None
+    if (pair := stated_pair(mechanism)) is not None:
+        return pair
+    laws = two_laws(mechanism)
+    return None if laws is None else DistributionPair(*laws)
 
 
 class OneDirection:
@@ -199,15 +185,15 @@ def in_balls(
         return value(eps)
     if isinstance(ctx, MpmathArithmetic):
         with precision(ctx.bits):
-            found = value([curve.using(BALL) for curve in eps])
-            return ctx.number(INFINITY if BALL.is_infinite(found) else rational(found))
+            enclosure = value([curve.using(BALL) for curve in eps])
+            return ctx.number(INFINITY if BALL.is_infinite(enclosure) else rational(enclosure))
     raise DomainError(
         f"one direction: found {type(ctx).__name__}, needed balls or mpmath: which direction is "
         "the larger one the numbers say, so there is no one formula"
     )
 
 
-def larger_way(
+def larger_of_directions(
     eps: Sequence[RDPCurve], alpha: Order, joined: Callable[[Sequence[Any]], Number]
 ) -> Number:
     """The larger of two sums, by the curves themselves where the addition's sum is as large."""
@@ -220,14 +206,14 @@ def larger_way(
     return added.max(joined([OneDirection(curve, True) for curve in eps]))
 
 
-def has_two_ways(node: Node) -> str | None:
+def has_two_directions(node: Node) -> str | None:
     """Two parts may have their larger values in opposite directions, which are known apart."""
     if why_no_one_way((part.attained for part in node.children), 1) is None:
         return "one direction is the larger one in all parts, so that their curves say all"
     return why_not_parts(node)
 
 
-TWO_WAYS = (
+TWO_DIRECTIONS = (
     "two parts whose larger directions may differ; numbers, and both directions of each part known "
     "at the order: of two laws, of noise in one of many steps, and of samples of these; without "
     "them it gives no value"
@@ -241,8 +227,8 @@ TWO_WAYS = (
     source=SECTION,
     orders=ALL_ORDERS,
     adjacency=EITHER,
-    assumes=TWO_WAYS,
-    applies=has_two_ways,
+    assumes=TWO_DIRECTIONS,
+    applies=has_two_directions,
     tight=True,
     partial=True,
     monotone=True,
@@ -255,7 +241,7 @@ def sum_of_directions(
     return in_balls(
         ctx,
         eps,
-        lambda curves: larger_way(
+        lambda curves: larger_of_directions(
             curves, alpha, lambda each: composition(BALL, tuple(each), alpha, terms)
         ),
     )
@@ -264,7 +250,7 @@ def sum_of_directions(
 def of_larger_direction(node: Node) -> str | None:
     """The mechanism's curve is the larger of two directions, which are known apart."""
     mechanism: Any = node.mechanism  # type: ignore[attr-defined]
-    if isinstance(mechanism, DistributionPair):
+    if stated_pair(mechanism) is not None:
         return "of two laws PAIR-FINITE and PAIR-EXACT say all"
     if mechanism.attained.way < Way.LARGER:
         return "the mechanism's curve is that of one direction"
@@ -295,7 +281,7 @@ def sampled_directions_of(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: E
 
     def value(curves: Sequence[RDPCurve]) -> Number:
         (inner,) = curves
-        return BALL.maximum(*(_sampled(inner, alpha, gamma, way) for way in (False, True)))
+        return BALL.maximum(*(_sampled(inner, alpha, gamma, removed) for removed in (False, True)))
 
     return in_balls(ctx, (eps,), value)
 

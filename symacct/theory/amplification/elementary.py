@@ -23,22 +23,25 @@ _STATED = Source("user", "a scaled curve, stated by the user")
 def _composed(
     eps: tuple[RDPCurve, ...], middle: int, terms: Mapping[Node, Count]
 ) -> LocalProduct | None:
-    """Π e^{n_i K_i}, where all counts are numbers; it goes on from what began the same."""
-    found: LocalProduct | None = None
+    """The moment of a composition near a whole order is the product of those of its parts.
+
+    Π e^{n_i K_i}, where all counts are numbers; it goes on from what began the same.
+    """
+    product: LocalProduct | None = None
     for curve, count in zip(eps, terms.values(), strict=True):
         part = curve.local(middle) if isinstance(count, int) else None
         if part is None:
             return None
-        known, asked = curve.remember("product"), (middle, count, found)
-        if asked not in known:
-            for one in part:
-                found = times(found, count * one.count, one.factor)
-            known[asked] = found
-        found = known[asked]
-    return found
+        known, key = curve.remember("product"), (middle, count, product)
+        if key not in known:
+            for local in part:
+                product = times(product, count * local.count, local.factor)
+            known[key] = product
+        product = known[key]
+    return product
 
 
-def both_ways(node: Node, alpha: Order | np.ndarray) -> str | None:
+def why_directions_differ(node: Node, alpha: Order | np.ndarray) -> str | None:
     """One direction is the larger one in all parts."""
     return why_no_one_way((part.attained for part in node.children), alpha)
 
@@ -52,7 +55,7 @@ def both_ways(node: Node, alpha: Order | np.ndarray) -> str | None:
     adjacency=EITHER,
     assumes="nothing further",
     applies=always,
-    why_upper=both_ways,
+    why_upper=why_directions_differ,
     local=_composed,
     monotone=True,
     status="proved",

@@ -12,10 +12,11 @@ from symacct.kernel.node import Mechanism, Node
 from symacct.kernel.parameters import larger_order
 from symacct.kernel.sources import MIR17, SYMACCT
 from symacct.kernel.theorem_registry import RDPCurve, always, theorem
-from symacct.mechanisms import ZCDP
+from symacct.mechanisms.known_laws import stated_line
 from symacct.operations.group import GroupPrivacy
 
-LONGEST_CHAIN = 32  # a value of the curve for each record
+#: The records of the longest chain, which reads a value of the curve for each of them.
+LONGEST_CHAIN = 32
 
 #: The decorator of what is proved of a group of records, whatever the relation.
 of_a_group = functools.partial(
@@ -79,7 +80,10 @@ def chain(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Number:
 def is_concentrated(node: Node) -> str | None:
     """A line is stated above the mechanism's curve."""
     mechanism = node.mechanism  # type: ignore[attr-defined]
-    return None if isinstance(mechanism, ZCDP) else f"needed ZCDP, got {type(mechanism).__name__}"
+    line = stated_line(mechanism)
+    if line is not None and line.omega == INFINITY:
+        return None
+    return f"needed ZCDP, got {type(mechanism).__name__}"
 
 
 @of_a_group(
@@ -93,7 +97,8 @@ def concentrated(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Num
     """ε′(α) <= size²ρα + ξ(a/b + a log(a/b)), a = size·α, b = a−size+1;
     it is size·ε(∞) at ∞"""
     value = size * eps(size * alpha)
-    xi = getattr(eps.node, "xi", 0)  # curves that are drawn to attack it have none
+    line = stated_line(eps.node)  # curves that are drawn to attack it have none
+    xi = 0 if line is None else line.xi
     if xi == 0 or (isinstance(alpha, float) and alpha == INFINITY):
         return value
     top, last = ctx.number(size * alpha), ctx.number(size * alpha - (size - 1))
@@ -113,7 +118,10 @@ def pure(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Number:
 
 
 def of_pure(ctx: Arithmetic, t: Number, alpha: Order) -> Number:
-    """log( (e^{αt} + e^{(1−α)t})/(1 + e^t) )/(α−1), the curve of what is t-DP; t at ∞"""
+    """The curve of what is t-DP is that of randomized response of log-odds t.
+
+    log( (e^{αt} + e^{(1−α)t})/(1 + e^t) )/(α−1), the curve of what is t-DP; t at ∞
+    """
     if ctx.is_infinite(t) or (isinstance(alpha, float) and alpha == INFINITY):
         return t
     share = 1 / (ctx.exp(-t) + 1)
@@ -122,8 +130,8 @@ def of_pure(ctx: Arithmetic, t: Number, alpha: Order) -> Number:
         return t * share * -ctx.expm1(-t)
     lam = ctx.number(alpha) - 1
     if ctx.rounds:
-        one = ctx.number(1)
-        gap = other * ctx.power_gap(one, t, lam) + share * ctx.power_gap(one, -t, lam)
+        unit = ctx.number(1)
+        gap = other * ctx.power_gap(unit, t, lam) + share * ctx.power_gap(unit, -t, lam)
     else:
         gap = share * ctx.expm1(lam * t) + other * ctx.expm1(-lam * t)
     return ctx.log1p(gap) / lam

@@ -12,7 +12,7 @@ from symacct.kernel.exact import Exact, Order
 from symacct.kernel.node import Node
 from symacct.kernel.sources import MTZ19
 from symacct.kernel.theorem_registry import Inequality, RDPCurve, Regime, theorem
-from symacct.mechanisms import Gaussian
+from symacct.mechanisms.gaussian import normal_shift
 from symacct.operations.subsample import PoissonSubsample
 
 # --- what such closed forms share
@@ -29,7 +29,7 @@ def noise_ratio(mechanism: Any) -> Exact:
 def not_gaussian(node: Node) -> str | None:
     """The reason why the mechanism below is not the Gaussian one; None if it is."""
     mechanism = node.mechanism  # type: ignore[attr-defined]
-    if isinstance(mechanism, Gaussian):
+    if normal_shift(mechanism) is not None:
         return None
     return f"it is about the Gaussian mechanism, got {type(mechanism).__name__}"
 

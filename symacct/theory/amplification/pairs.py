@@ -10,9 +10,7 @@ from typing import Any, cast
 import numpy as np
 from flint import arb
 
-from symacct.analysis.normal_mixtures import sampled_relative_entropy
-from symacct.analysis.sampled_gaussian import Known, sampled_gaussian_excess, sampled_gaussian_local
-from symacct.analysis.sampled_laplace import sampled_laplace_excess, sampled_laplace_kl
+from symacct.analysis.sampled_gaussian import Known, sampled_gaussian_local
 from symacct.kernel.arithmetic import (
     BALL,
     Arithmetic,
@@ -20,102 +18,102 @@ from symacct.kernel.arithmetic import (
     Float64Arithmetic,
     MpmathArithmetic,
     Number,
-    RuledArithmetic,
     SymbolicArithmetic,
 )
 from symacct.kernel.arithmetic.ball import precision, rational_ends
-from symacct.kernel.arithmetic.mp import quadrature
-from symacct.kernel.arithmetic.symbolic import written
-from symacct.kernel.claims import ADD_REMOVE, ALL_ORDERS, FINITE_ORDERS, REPLACE_ONE, Kind
-from symacct.kernel.errors import PrecisionError, echo
-from symacct.kernel.exact import INFINITY, Exact, Order, exact, sympy
+from symacct.kernel.claims import ALL_ORDERS, FINITE_ORDERS, Kind
+from symacct.kernel.errors import echo
+from symacct.kernel.exact import INFINITY, Exact, Order, sympy
 from symacct.kernel.node import Mechanism, Node, order_by_order
 from symacct.kernel.sources import MTZ19, VEH14, WBK19
 from symacct.kernel.sums.binomial_sums import Terms
 from symacct.kernel.sums.local import LocalProduct
-from symacct.kernel.theorem_registry import Bound, RDPCurve, rough_curve, theorem
+from symacct.kernel.theorem_registry import Bound, RDPCurve, rough_curve
 from symacct.laws.law import FiniteDirection
-from symacct.mechanisms import Gaussian
-from symacct.mechanisms.integer_noise import IntegerNoise
-from symacct.mechanisms.laplace import LaplacePair
+from symacct.mechanisms.gaussian import NormalMeans
+from symacct.mechanisms.known_laws import Shift, WorstPair, worst_pair
 from symacct.mechanisms.pair import (
     DistributionPair,
     MixtureDirection,
+    as_noise,
     has_closed_form,
     largest_of,
     mixed,
     mixture,
-    noise,
+    stated_pair,
     why_not_mixed,
 )
-from symacct.mechanisms.response import ResponsePair
-from symacct.operations.subsample import SAMPLINGS, SubsampleWithoutReplacement
-from symacct.theory.amplification.zw19 import log_sum, sampled_pure
+from symacct.operations.subsample import SAMPLINGS
+from symacct.theory.amplification.samples import of_a_record, of_fixed_samples
+from symacct.theory.amplification.zw19 import log_sum, sampled_pure, sampled_pure_of_removal
 
 # --- expectations over a sampled pair
 #
 # E_Q[m^α] − 1 and E_Q[m log m] for m = 1−γ+γP/Q of a known pair, in each arithmetic.
 #
-# Balls have proved formulas of their own (`analysis/`); mpmath integrates the definition, float64
-# and generated code sum it by one rule, and SymPy writes it down.
+# Of noise with a density balls have proved formulas of their own (`analysis/`); mpmath integrates
+# the definition, float64 and generated code sum it by one rule, and SymPy writes it down.
 
 _NUMERIC = BallArithmetic | MpmathArithmetic | Float64Arithmetic
-_MOST_STEPS = 1 << 9  # of mpmath's quadrature, each some milliseconds
 
 
-def excess(
-    ctx: Arithmetic, mechanism: Mechanism, alpha: Order, gamma: Exact, known: Known
+def sampled_mean(
+    ctx: Arithmetic, mechanism: Mechanism, gamma: Exact, alpha: Order | None, near: Known
 ) -> Number:
-    """E_Q[m^α] − 1 = E_Q[(1+u)^α − 1 − αu], u = γ(P/Q − 1), for real α > 1.
+    """E_Q[m^α] − 1 for real α > 1, or E_Q[m log m] where alpha is None.
 
-    What is `known` of the sampled Gaussian in balls near one order serves the next.
+    What is kept in `near` of the sampled Gaussian in balls at one order serves the next.
     """
-    if isinstance(mechanism, Gaussian) and isinstance(ctx, BallArithmetic):
-        asked, rate = Fraction(alpha), Fraction(gamma)
-        return falling_in(
-            shape_ratio(mechanism), lambda scale: sampled_gaussian_excess(asked, rate, scale, known)
-        )
-    if isinstance(mechanism, IntegerNoise):
-        return _over_integers(ctx, mechanism, gamma, alpha)
-    if not isinstance(mechanism, ResponsePair):
-        return expectation(ctx, mechanism, gamma, alpha)
-    order = ctx.number(alpha)
-    if ctx.rounds:
-        return mechanism.over_answers(ctx, _gap(ctx, gamma, order - 1))
-    return _over_answers(ctx, mechanism, gamma, lambda log_m: ctx.expm1(order * log_m))
+    pair = cast(WorstPair, worst_pair(mechanism))
+    if not isinstance(pair, Shift):
+        return mean_of_gap(ctx, pair, gamma, alpha)
+    if isinstance(ctx, BallArithmetic):
+        return pair.sampled_in_balls(Fraction(gamma), alpha, near)
+    return expectation(ctx, mechanism, gamma, alpha)
 
 
-def relative_entropy(ctx: Arithmetic, mechanism: Mechanism, gamma: Exact) -> Number:
-    """E_Q[m log m], the Kullback–Leibler divergence of the mixture from Q."""
-    if isinstance(mechanism, IntegerNoise):
-        return _over_integers(ctx, mechanism, gamma, None)
-    if not isinstance(mechanism, ResponsePair):
-        return expectation(ctx, mechanism, gamma, None)
-    if ctx.rounds:
-        return mechanism.over_answers(ctx, _gap(ctx, gamma, None))
-    return _over_answers(ctx, mechanism, gamma, lambda log_m: ctx.exp(log_m) * log_m)
+@singledispatch
+def expectation(ctx: Arithmetic, mechanism: Mechanism, gamma: Exact, alpha: Order | None) -> Number:
+    """The same of noise with a density, in an arithmetic that has no proved formula for it."""
+    return by_quadrature(ctx, mechanism, gamma, alpha)
 
 
-def _gap(ctx: Arithmetic, gamma: Exact, lam: Any) -> Callable[[Order], Number]:
-    """log(P/Q) ↦ (1+u)^α − 1 − αu, or (1+u) log(1+u) − u where λ is None: never below 0."""
-    rate = ctx.number(gamma)
-    if lam is None:
-        return lambda x: ctx.entropy_gap(rate, x)
-    return lambda x: ctx.power_gap(rate, x, lam)
-
-
-def _over_integers(
-    ctx: Arithmetic, mechanism: IntegerNoise, gamma: Exact, alpha: Order | None
+def by_quadrature(
+    ctx: Arithmetic, mechanism: Mechanism, gamma: Exact, alpha: Order | None
 ) -> Number:
-    """E_Q[(1+u)^α − 1 − αu], or E_Q[(1+u) log(1+u) − u] where alpha is None."""
-    if isinstance(ctx, SymbolicArithmetic):
-        written = mechanism.expected(ctx, _written(ctx, gamma, alpha), alpha or 2)
-        return written if alpha is None else written - 1
-    if isinstance(alpha, np.ndarray):
-        each = order_by_order(ctx, lambda one: _over_integers(ctx, mechanism, gamma, one))
-        return each(alpha)
-    lam = None if alpha is None else ctx.number(alpha) - 1
-    return mechanism.expected(ctx, _gap(ctx, gamma, lam), 2 if alpha is None else alpha)
+    """The same as an integral, by the rule that the arithmetic has."""
+    return mean_of_gap(ctx, cast(Shift, worst_pair(mechanism)), gamma, alpha)
+
+
+def mean_of_gap(ctx: Arithmetic, pair: WorstPair, gamma: Exact, alpha: Order | None) -> Number:
+    """E_Q[(1+u)^α − 1 − αu], or E_Q[(1+u) log(1+u) − u] where alpha is None, u = γ(P/Q − 1).
+
+    Where nothing is rounded it is written with m = 1 + u alone, for E_Q[u] = 0.
+    """
+    if isinstance(ctx, SymbolicArithmetic) and not pair.has_two_outcomes:
+        mean = pair.mean(ctx, _written(ctx, gamma, alpha), alpha)
+        return mean if alpha is None else mean - 1
+    if isinstance(alpha, np.ndarray) and not pair.has_two_outcomes:
+        return order_by_order(ctx, lambda order: mean_of_gap(ctx, pair, gamma, order))(alpha)
+    rate = ctx.number(gamma)
+    if pair.has_two_outcomes and not ctx.rounds:
+        return pair.mean(ctx, _of_mixture(ctx, rate, alpha), alpha)
+    if alpha is None:
+        return pair.mean(ctx, lambda x: ctx.entropy_gap(rate, x), alpha)
+    lam = ctx.number(alpha) - 1
+    return pair.mean(ctx, lambda x: ctx.power_gap(rate, x, lam), alpha)
+
+
+def _of_mixture(ctx: Arithmetic, rate: Number, alpha: Order | None) -> Callable[[Any], Number]:
+    """log(P/Q) ↦ m^α − 1, or m log m where alpha is None."""
+
+    def value(log_ratio: Any) -> Number:
+        log_m = ctx.log1p(rate * ctx.expm1(log_ratio))
+        if alpha is None:
+            return ctx.exp(log_m) * log_m
+        return ctx.expm1(ctx.number(alpha) * log_m)
+
+    return value
 
 
 def _written(
@@ -130,34 +128,9 @@ def _written(
     return value
 
 
-def _over_answers(
-    ctx: Arithmetic, mechanism: ResponsePair, gamma: Exact, value: Callable[[Order], Number]
-) -> Number:
-    """(1−p)·value(log m₁) + p·value(log m₂), m₁ = 1−γ+γp/(1−p), m₂ = 1−γ+γ(1−p)/p."""
-    p, log_odds = mechanism.truth_probability(ctx), mechanism.log_odds(ctx)
-    rate = ctx.number(gamma)
-    first = ctx.log1p(rate * ctx.expm1(log_odds))
-    second = ctx.log1p(rate * ctx.expm1(-log_odds))
-    return (1 - p) * value(first) + p * value(second)
-
-
-def shape_ratio(mechanism: Any) -> Exact:
+def shape_ratio(mechanism: Node) -> Exact:
     """σ/Δ of Gaussian noise, b/Δ of Laplace noise: the pair depends on nothing else."""
-    if isinstance(mechanism, Gaussian):
-        return exact(mechanism.sigma / mechanism.sensitivity)
-    return exact(1 / mechanism.pure)
-
-
-@singledispatch
-def expectation(ctx: Arithmetic, mechanism: Mechanism, gamma: Number, alpha: Order) -> Number:
-    """E_Q[m^α] − 1, or E_Q[m log m] where alpha is None."""
-    raise TypeError(f"no expectation for {type(ctx).__name__}")
-
-
-def falling_in(ratio: Exact, value: Callable[[Fraction], Number]) -> Number:
-    """A value that falls in the ratio: an irrational one's is between those of rational ones."""
-    first, *other = map(value, rational_ends(ratio, BALL.bits))
-    return first.union(*other) if other else first
+    return cast(Shift, worst_pair(mechanism)).ratio
 
 
 def rising_in_rate(bound: Bound) -> Bound:
@@ -171,114 +144,10 @@ def rising_in_rate(bound: Bound) -> Bound:
         if isinstance(gamma, Fraction) or gamma.free_symbols or not isinstance(ctx, _NUMERIC):
             return bound(ctx, eps, alpha, gamma, **near)
         ends = (min(end, Fraction(1)) for end in rational_ends(gamma, ctx.bits))
-        least, most = (bound(ctx, eps, alpha, end, **near) for end in ends)
-        return least.union(most) if isinstance(ctx, BallArithmetic) else least
+        low, high = (bound(ctx, eps, alpha, end, **near) for end in ends)
+        return low.union(high) if isinstance(ctx, BallArithmetic) else low
 
     return between
-
-
-@expectation.register
-def _(ctx: BallArithmetic, mechanism: Mechanism, gamma: Fraction, alpha: Order) -> Number:
-    def value(scale: Fraction) -> Number:
-        if isinstance(mechanism, Gaussian):
-            if alpha is None:
-                return sampled_relative_entropy(gamma, scale)
-            return sampled_gaussian_excess(Fraction(alpha), gamma, scale)
-        if alpha is None:
-            return sampled_laplace_kl(gamma, scale)
-        return sampled_laplace_excess(Fraction(alpha), gamma, scale)
-
-    return falling_in(shape_ratio(mechanism), value)
-
-
-@expectation.register
-def _(ctx: SymbolicArithmetic, mechanism: Mechanism, gamma: Number, alpha: Order) -> Number:
-    z = sympy.Dummy("z", real=True)
-    scale, value = ctx.number(shape_ratio(mechanism)), _written(ctx, gamma, alpha)
-    one = 0 if alpha is None else 1
-    if isinstance(mechanism, Gaussian):
-        density = sympy.exp(-(z**2) / (2 * scale**2)) / (sympy.sqrt(2 * sympy.pi) * scale)
-        whole = (z, -sympy.oo, sympy.oo)
-        return written.Integral(density * value((2 * z - 1) / (2 * scale**2)), whole) - one
-    s = 1 / scale
-    inside = written.Integral(sympy.exp(-s * z) * value(s * (2 * z - 1)), (z, 0, 1))
-    return (value(-s) + sympy.exp(-s) * value(s) + s * inside) / 2 - one
-
-
-@expectation.register
-def _(ctx: MpmathArithmetic, mechanism: Mechanism, gamma: Fraction, alpha: Order) -> Number:
-    """By mpmath's quadrature of the convex integrand, which is nonnegative: nothing cancels."""
-    mp = ctx.mp
-    scale, order = ctx.number(shape_ratio(mechanism)), ctx.number(1 if alpha is None else alpha)
-    gap = _gap(ctx, gamma, None if alpha is None else order - 1)
-    if isinstance(mechanism, Gaussian):
-        reach = mp.sqrt(2 * ctx.bits) * scale
-        last = reach + order
-        steps = int(mp.ceil((reach + last) / (2 * scale)))
-        if steps > _MOST_STEPS:
-            raise PrecisionError(
-                f"an integral in mpmath: found {steps:,} steps for noise so small, needed at most "
-                f"{_MOST_STEPS:,}",
-                remedy="ask the engine ball, or a whole order",
-            )
-        points = [-reach + (reach + last) * k / steps for k in range(steps + 1)]
-        half_square = 2 * scale**2
-        total = quadrature(
-            mp,
-            lambda z: mp.exp(-z * z / half_square) * gap((2 * z - 1) / half_square),
-            points,
-            method="gauss-legendre",
-        )
-        return total / (scale * mp.sqrt(2 * mp.pi))
-    s = 1 / scale
-    inside = quadrature(mp, lambda z: mp.exp(-s * z) * gap(s * (2 * z - 1)), [0, mp.mpf(1) / 2, 1])
-    return (gap(-s) + mp.exp(-s) * gap(s) + s * inside) / 2
-
-
-@expectation.register
-def _(ctx: Float64Arithmetic, mechanism: Mechanism, gamma: Fraction, alpha: Order) -> Number:
-    if isinstance(alpha, np.ndarray):
-        return order_by_order(ctx, lambda one: expectation(ctx, mechanism, gamma, one))(alpha)
-    return by_quadrature(ctx, mechanism, gamma, alpha)
-
-
-def by_quadrature(ctx: RuledArithmetic, mechanism: Mechanism, gamma: Exact, alpha: Order) -> Number:
-    """The expectation of the gap by a fixed rule, in an arithmetic that has rules."""
-    scale, order = ctx.number(shape_ratio(mechanism)), ctx.number(1 if alpha is None else alpha)
-    gap = _gap(ctx, gamma, None if alpha is None else order - 1)
-    rule = _over_gaussian if isinstance(mechanism, Gaussian) else _over_laplace
-    return rule(ctx, scale, order, gap)
-
-
-def _over_gaussian(
-    ctx: RuledArithmetic, sigma: Any, order: Any, gap: Callable[[Order], Number]
-) -> Number:
-    """E_{z~N(0,σ²)}[gap((2z−1)/(2σ²))], a sum over the grid −Rσ, −Rσ + σ/k, … α + Rσ.
-
-    With T nats of precision, R = √(2T); the integrand is analytic up to |Im z| < πσ², so the
-    sum over a grid of step σ/k errs by e^{−2π²σk + π²σ²/2} or e^{−2π²k²}, whichever is larger.
-    """
-    nats, square = ctx.grid_nats(), 2 * ctx.pi() ** 2
-    per_sigma = ctx.sqrt(nats / square) + nats / square / sigma
-    reach, step = ctx.sqrt(2 * nats) * sigma, sigma / per_sigma
-
-    def term(i: Any) -> Any:
-        z = step * i - reach
-        half = z / sigma
-        return ctx.exp(-(half * half / 2)) * gap((2 * z - 1) / (2 * sigma**2))
-
-    total = ctx.long_sum(term, (order + 2 * reach) // step)
-    return total / (per_sigma * ctx.sqrt(2 * ctx.pi()))
-
-
-def _over_laplace(
-    ctx: RuledArithmetic, scale: Any, order: Any, gap: Callable[[Order], Number]
-) -> Number:
-    """½ gap(−s) + ½ e^{−s} gap(s) + (s/2) ∫_0^1 e^{−sz} gap(s(2z−1)) dz, s = Δ/b."""
-    s = 1 / scale
-    pieces = s * (order + 1) // 3 + 1
-    inside = ctx.integral(lambda z: ctx.exp(-(s * z)) * gap(s * (2 * z - 1)), pieces)
-    return (gap(-s) + ctx.exp(-s) * gap(s) + s * inside) / 2
 
 
 # --- pairs of laws
@@ -296,26 +165,27 @@ def _over_laplace(
 # every order from 2 on the largest is one of the two from the mixture (docs/theorems.md,
 # S22-POISSON, steps 4 and 5); at whole ones it is a sum over the moments of the pair.
 
+#: Bits of the balls that tell which of several directions need not be computed to all digits.
 _FEW_BITS = 32
 
 
 def is_finite_pair(node: Node) -> str | None:
     """The mechanism is given by the probabilities of finitely many outcomes."""
-    mechanism = node.mechanism  # type: ignore[attr-defined]
-    if isinstance(mechanism, DistributionPair) and mechanism.masses is not None:
+    pair = stated_pair(node.mechanism)  # type: ignore[attr-defined]
+    if pair is not None and pair.masses is not None:
         return None
     return "the mechanism is not given as a pair of finite distributions"
 
 
 def is_pair(node: Node) -> str | None:
     """The mechanism is given by two laws whose mixture can be integrated or summed."""
-    mechanism = node.mechanism  # type: ignore[attr-defined]
-    if not isinstance(mechanism, DistributionPair):
+    pair = stated_pair(node.mechanism)  # type: ignore[attr-defined]
+    if pair is None:
         return "the mechanism is not given as a pair of distributions"
-    if mechanism.masses is not None:
+    if pair.masses is not None:
         return None
-    needed = why_not_mixed(mechanism.P, mechanism.Q)
-    return needed and f"found {echo(mechanism)}, needed {needed}"
+    needed = why_not_mixed(pair.P, pair.Q)
+    return needed and f"found {echo(pair)}, needed {needed}"
 
 
 def is_infinite_pair(node: Node) -> str | None:
@@ -325,20 +195,16 @@ def is_infinite_pair(node: Node) -> str | None:
     return is_pair(node)
 
 
-@theorem(
+@of_a_record(
     "PAIR-FINITE",
-    operation=SAMPLINGS,
     kind=Kind.EXACT,
     source=VEH14.at("Definition 2 and Theorem 13"),
     orders=ALL_ORDERS,
-    adjacency=ADD_REMOVE,
     assumes="neighbouring datasets give the laws $P$ and $Q$, of finitely many outcomes, in any "
     "order",
     applies=is_finite_pair,
     tight=True,
     takes_exact=True,
-    monotone=True,
-    status="proved",
 )
 def sampled_either_way(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) = max{ D_α(m‖q), D_α(q‖m) } over m = (1−γ)q + γp, (p, q) = (P, Q) and (Q, P);
@@ -346,19 +212,15 @@ def sampled_either_way(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exac
     return largest_divergence(ctx, eps, alpha, gamma)
 
 
-@theorem(
+@of_fixed_samples(
     "PAIR-FINITE-WOR",
-    operation=SubsampleWithoutReplacement,
     kind=Kind.LOWER,
     source=WBK19.at("Proposition 11, its datasets with P and Q themselves"),
     orders=ALL_ORDERS,
-    adjacency=REPLACE_ONE,
     assumes="neighbouring datasets give the laws $P$ and $Q$, of finitely many outcomes, in any "
     "order",
     applies=is_finite_pair,
     takes_exact=True,
-    monotone=True,
-    status="proved",
 )
 def replaced_record(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) >= max{ D_α(m‖q), D_α(q‖m) } over m = (1−γ)q + γp, (p, q) = (P, Q) and (Q, P),
@@ -366,18 +228,14 @@ def replaced_record(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) 
     return largest_divergence(ctx, eps, alpha, gamma)
 
 
-@theorem(
+@of_fixed_samples(
     "PAIR-WOR",
-    operation=SubsampleWithoutReplacement,
     kind=Kind.LOWER,
     source=WBK19.at("Proposition 11, its datasets with P and Q themselves"),
     orders=ALL_ORDERS,
-    adjacency=REPLACE_ONE,
     assumes="neighbouring datasets give the laws $P$ and $Q$, which have infinitely many outcomes",
     applies=is_infinite_pair,
     takes_exact=True,
-    monotone=True,
-    status="proved",
 )
 @rising_in_rate
 def replaced_record_of_laws(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
@@ -407,7 +265,7 @@ def largest_divergence(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exac
     if isinstance(alpha, int | float) and alpha in (1, INFINITY):
         return ctx.maximum(*(direction.at(ctx, alpha) for direction in directions))
     if pair.masses is None:
-        return _largest_of(ctx, _that_count(ctx, eps, directions, alpha), alpha)
+        return _largest_of(ctx, _leading_directions(ctx, eps, directions, alpha), alpha)
     return ctx.maximum(*(curve(alpha) for curve in curves))
 
 
@@ -425,8 +283,7 @@ def _largest_log_ratio(ctx: Arithmetic, pair: DistributionPair, gamma: Exact) ->
     if not _has_one_role(pair):
         return gained  # the other is nearer to 0
     lost = largest(pair.swapped())
-    least = -rate if ctx.is_infinite(lost) else rate * ctx.expm1(-lost)
-    return ctx.maximum(gained, -ctx.log1p(least))
+    return ctx.maximum(gained, sampled_pure_of_removal(ctx, lost, rate))
 
 
 def _has_one_role(pair: DistributionPair) -> bool:
@@ -436,13 +293,14 @@ def _has_one_role(pair: DistributionPair) -> bool:
 
 def _rough_curve(node: Any) -> Callable[[Order], float] | None:
     """About the same by floats, for the laws that are integrated; None for what takes no time."""
-    if not isinstance(node.mechanism, DistributionPair):
+    pair = stated_pair(node.mechanism)
+    if pair is None:
         return None
     known = node._derived("rough curve")
     if "rough" not in known:  # with the node, which is then no longer kept than it was
-        known["rough"] = _float_curve_of(node, node.mechanism, node.gamma)
-    found: Callable[[Order], float] | None = known["rough"]
-    return found
+        known["rough"] = _float_curve_of(node, pair, node.gamma)
+    curve: Callable[[Order], float] | None = known["rough"]
+    return curve
 
 
 for _sampling in SAMPLINGS:
@@ -452,6 +310,7 @@ for _sampling in SAMPLINGS:
 def _float_curve_of(
     node: Node, pair: DistributionPair, gamma: Exact
 ) -> Callable[[Order], float] | None:
+    """The curve in float64 compares orders; it is None of laws that no rule in float64 sums."""
     if is_pair(node) or pair.masses is not None or has_closed_form(pair.P, pair.Q):
         return None
     if not isinstance(gamma, Fraction) or not 0 < gamma < 1:
@@ -530,7 +389,7 @@ class DirectionCurve:
         """Nothing is known of what it costs."""
 
 
-def _that_count(
+def _leading_directions(
     ctx: Arithmetic, eps: RDPCurve, directions: list[MixtureDirection], alpha: Order
 ) -> list[MixtureDirection]:
     """The directions of which one is the largest: from order 2 on, the ones from the mixture.
@@ -541,20 +400,20 @@ def _that_count(
     pair = pair_of(eps)
     if not isinstance(alpha, int | Fraction) or alpha < 2 or _has_one_role(pair):
         return directions
-    found = [direction for direction in directions if not direction.reverse]
+    mixed_first = [direction for direction in directions if not direction.reverse]
     if (
-        len(found) == 1
+        len(mixed_first) == 1
         or not isinstance(ctx, BallArithmetic)
         or not has_closed_form(pair.P, pair.Q)
     ):
-        return found
+        return mixed_first
     first, second = (
         _around(_log_moment(ctx, eps, role, direction.gamma), Fraction(alpha))
-        for role, direction in zip(_roles(pair), found, strict=True)
+        for role, direction in zip(_roles(pair), mixed_first, strict=True)
     )
     if first[1] < second[0]:
-        return found[1:]
-    return found[:1] if second[1] < first[0] else found
+        return mixed_first[1:]
+    return mixed_first[:1] if second[1] < first[0] else mixed_first
 
 
 def _around(log_moment: Callable[[int], Any], alpha: Fraction) -> tuple[Any, Any]:
@@ -597,8 +456,10 @@ def sampled_directions(pair: DistributionPair, gamma: Exact, removed: bool) -> l
     """m from q, m = (1−γ)q + γp, or q from m if `removed`, for each p that may have the record."""
     if pair.masses is None:
         return [mixed(role.P, role.Q, gamma)[removed] for role in pair.roles]
-    found = [mixture(role.masses or (), gamma) for role in pair.roles]
-    return [FiniteDirection([(q, m) for m, q in one] if removed else one) for one in found]
+    pairs = [mixture(role.masses or (), gamma) for role in pair.roles]
+    if removed:
+        pairs = [[(q, m) for m, q in masses] for masses in pairs]
+    return [FiniteDirection(masses) for masses in pairs]
 
 
 # --- mechanisms with a known pair
@@ -614,49 +475,41 @@ _SWAPPED = "one pair $(P, Q)$ dominates, and an involution that preserves the me
 
 def is_gaussian(node: Node) -> str | None:
     """The worst pair is N(Δ, σ²) against N(0, σ²)."""
-    mechanism = as_noise(node.mechanism)  # type: ignore[attr-defined]
-    return None if isinstance(mechanism, Gaussian) else "the mechanism is not the Gaussian one"
+    pair = worst_pair(as_noise(node.mechanism))  # type: ignore[attr-defined]
+    return None if isinstance(pair, NormalMeans) else "the mechanism is not the Gaussian one"
 
 
 def has_known_pair(node: Node) -> str | None:
     """The worst pair is that of randomized response or of noise, or the two laws given."""
-    if isinstance(node.mechanism, DistributionPair):  # type: ignore[attr-defined]
+    mechanism = node.mechanism  # type: ignore[attr-defined]
+    if stated_pair(mechanism) is not None:
         return is_pair(node)
-    if isinstance(as_noise(node.mechanism), ResponsePair | LaplacePair | IntegerNoise):  # type: ignore[attr-defined]
+    pair = worst_pair(mechanism)
+    if pair is not None and not isinstance(pair, NormalMeans):
         return None
     return "no closed form is known for the mechanism's worst pair"
 
 
-def as_noise(mechanism: Node) -> Node:
-    """The Gaussian or Laplace mechanism that two laws of one shape are; else as it is."""
-    if isinstance(mechanism, DistributionPair) and mechanism.masses is None:
-        return noise(mechanism.P, mechanism.Q) or mechanism
-    return mechanism
-
-
 def _sampled_gaussian_local(eps: RDPCurve, middle: int, gamma: Exact) -> LocalProduct | None:
     """E_Q[m^α] at a rational γ of noise whose σ/Δ is rational."""
-    ratio = shape_ratio(as_noise(eps.node))
+    pair = worst_pair(as_noise(eps.node))
+    ratio = pair.ratio if isinstance(pair, Shift) else None
     if not isinstance(ratio, Fraction) or not isinstance(gamma, Fraction):
         return None
-    found = sampled_gaussian_local(middle, gamma, ratio)
-    return None if found is None else LocalProduct(1, found)
+    local = sampled_gaussian_local(middle, gamma, ratio)
+    return None if local is None else LocalProduct(1, local)
 
 
-@theorem(
+@of_a_record(
     "MTZ19-EXACT",
-    operation=SAMPLINGS,
     kind=Kind.EXACT,
     source=MTZ19.at("Theorems 4 and 5, Corollary 7, Section 3.3"),
     orders=FINITE_ORDERS,
-    adjacency=ADD_REMOVE,
     assumes=_SWAPPED,
     applies=is_gaussian,
     local=_sampled_gaussian_local,
     tight=True,
     takes_exact=True,
-    monotone=True,
-    status="proved",
 )
 @rising_in_rate
 def sampled_gaussian(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
@@ -665,44 +518,43 @@ def sampled_gaussian(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact)
     return from_pair(ctx, eps, alpha, gamma)
 
 
-@theorem(
+@of_a_record(
     "PAIR-EXACT",
-    operation=SAMPLINGS,
     kind=Kind.EXACT,
     source=MTZ19.at(
         "Theorem 5, for randomized response, noise and laws that an involution swaps; "
         "VEH14 Theorem 13 for other laws"
     ),
     orders=ALL_ORDERS,
-    adjacency=ADD_REMOVE,
     assumes=f"{_SWAPPED}; or neighbouring datasets give two known laws, in any order "
     "unless the pair states the order",
     applies=has_known_pair,
     tight=True,
     takes_exact=True,
-    monotone=True,
-    status="proved",
 )
 @rising_in_rate
 def sampled_pair(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) = log E_Q[ (1−γ+γP/Q)^α ]/(α−1), for any real α > 1; for two known laws it is
     the largest of this, of log E_Q[ (1−γ+γP/Q)^{1−α} ]/(α−1), and of both with P and Q
     exchanged, unless P is stated to be the law with the record"""
-    if isinstance(as_noise(eps.node), DistributionPair):
+    if worst_pair(as_noise(eps.node)) is None:
         return largest_divergence(ctx, eps, alpha, gamma)
     return from_pair(ctx, eps, alpha, gamma)
 
 
 def from_pair(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
-    """log E_Q[m^α]/(α−1), and E_Q[m log m] at α = 1, of the mechanism's worst pair."""
+    """The sampled curve is the divergence of the worst pair's mixture m from Q.
+
+    log E_Q[m^α]/(α−1), and E_Q[m log m] at α = 1, of the mechanism's worst pair.
+    """
     if gamma == 0:
         return ctx.number(0)
     if gamma == 1:
         return eps(alpha)
     if isinstance(alpha, float) and alpha == INFINITY:
         return sampled_pure(ctx, eps(INFINITY), ctx.number(gamma))
-    mechanism: Mechanism = as_noise(eps.node)  # type: ignore[assignment]
+    mechanism = cast(Mechanism, as_noise(eps.node))
+    near = eps.remember("grids") if isinstance(ctx, BallArithmetic) else {}
     if isinstance(alpha, int) and alpha == 1:
-        return relative_entropy(ctx, mechanism, gamma)
-    known = eps.remember("grids") if isinstance(ctx, BallArithmetic) else {}
-    return ctx.log1p(excess(ctx, mechanism, alpha, gamma, known)) / (ctx.number(alpha) - 1)
+        return sampled_mean(ctx, mechanism, gamma, None, near)
+    return ctx.log1p(sampled_mean(ctx, mechanism, gamma, alpha, near)) / (ctx.number(alpha) - 1)

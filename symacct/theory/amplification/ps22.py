@@ -20,7 +20,7 @@ from symacct.kernel.parameters import larger_order
 from symacct.kernel.sources import PS22, SYMACCT
 from symacct.kernel.sums import order_search
 from symacct.kernel.theorem_registry import Condition, RDPCurve, theorem
-from symacct.laws.families import Binomial, Poisson, TruncatedNegativeBinomial
+from symacct.laws.families import Binomial, Poisson, TruncatedNegativeBinomial, log_of_rate
 from symacct.operations.repeat import RepeatAndSelect
 from symacct.theory.amplification.groups import of_pure
 
@@ -32,7 +32,10 @@ from symacct.theory.amplification.groups import of_pure
 
 #: The orders j that a formula tries; one that reads ε(j) anywhere is a bound.
 TRIED = tuple(2**k for k in range(1, 9))
-_LAST, _FIRST_GUESS, SEARCH_BITS = 2**9, 8, 80
+#: The largest whole order that a search tries, and the one that it begins with.
+_LAST, _FIRST_GUESS = 2**9, 8
+#: Bits of the balls in which orders are compared: a bound holds whichever order is found.
+SEARCH_BITS = 80
 #: No order nearer to 1 is read: what it gives is near what needs no curve at all.
 NEAREST = Fraction(65, 64)
 OURS = SYMACCT.at("docs/proofs.md, section 22")
@@ -91,12 +94,12 @@ def lowest(f: order_search.Objective) -> Order:
     """The bottom of f's valley among whole orders, and between those where f can be asked."""
     whole = order_search.whole_valley(f, 2, _LAST, _FIRST_GUESS)
     try:
-        found = order_search.real_valley(
+        order = order_search.real_valley(
             f, order_search.places(f, whole, True), Fraction(whole, 2**14), True
         )
     except OrderError:
         return whole
-    return max(found, NEAREST)
+    return max(order, NEAREST)
 
 
 def pure(ctx: Arithmetic, eps: RDPCurve) -> Number | None:
@@ -108,16 +111,9 @@ def pure(ctx: Arithmetic, eps: RDPCurve) -> Number | None:
     return None if ctx.is_infinite(t) else t
 
 
-def log_of(ctx: Arithmetic, gamma: Fraction) -> Number:
-    """log γ, from 1−γ where that is the smaller: arithmetics that round would make γ 1."""
-    if isinstance(gamma, Fraction) and 2 * gamma > 1:
-        return ctx.log1p(ctx.number(gamma - 1))
-    return ctx.log(ctx.number(gamma))
-
-
 def log_mean(ctx: Arithmetic, runs: TruncatedNegativeBinomial) -> Number:
     """log E[K], E[K] = η(1−γ)/(γ(1−γ^η)); (1−γ)/(γ log(1/γ)) for η = 0"""
-    log_gamma = log_of(ctx, runs.gamma)
+    log_gamma = log_of_rate(ctx, runs.gamma)
     odds = ctx.number((1 - runs.gamma) / runs.gamma)
     if runs.eta == 0:
         return ctx.log(odds / -log_gamma)
@@ -128,14 +124,14 @@ def log_mean(ctx: Arithmetic, runs: TruncatedNegativeBinomial) -> Number:
 def log_ratio(ctx: Arithmetic, eps: RDPCurve, order: Order, gamma: Fraction) -> Number:
     """(1−1/j)ε(j) + log(1/γ)/j, above log (γ + (1−γ)y′)/(γ + (1−γ)y) for an event's chances"""
     j = ctx.number(order)
-    return ((j - 1) * eps(order) - log_of(ctx, gamma)) / j
+    return ((j - 1) * eps(order) - log_of_rate(ctx, gamma)) / j
 
 
 def pure_log_ratio(ctx: Arithmetic, eps: RDPCurve, gamma: Fraction) -> Number:
     """log( (γ + e^t)/(1 + γe^t) ), t = ε(∞), a bound as `log_ratio` is; log(1/γ) where t is ∞"""
     t = pure(ctx, eps)
     if t is None:
-        return -log_of(ctx, gamma)
+        return -log_of_rate(ctx, gamma)
     rise = ctx.number(1 - gamma) * -ctx.expm1(-t) / (ctx.exp(-t) + ctx.number(gamma))
     return ctx.log1p(rise)
 
@@ -147,7 +143,10 @@ def read_at(
     runs: TruncatedNegativeBinomial,
     log: Number,
 ) -> Number:
-    """ε(λ) + log E[K]/(λ−1) + (1+η)·log"""
+    """The bound of Theorem 2 adds to ε(λ) what the number of runs costs.
+
+    ε(λ) + log E[K]/(λ−1) + (1+η)·log
+    """
     value = eps(order)
     if ctx.is_infinite(value):
         return value
@@ -172,8 +171,8 @@ def negative_binomial(
     min_j ((1−1/j)ε(j) + log(1/γ)/j) }, λ = max(α, 2), t = ε(∞), j = 2, 4, 8, …, 256
     """
     ratios = [log_ratio(ctx, eps, order, runs.gamma) for order in TRIED]
-    least = ctx.minimum(pure_log_ratio(ctx, eps, runs.gamma), *ratios)
-    return read_at(ctx, eps, larger_order(alpha, 2), runs, least)
+    ratio = ctx.minimum(pure_log_ratio(ctx, eps, runs.gamma), *ratios)
+    return read_at(ctx, eps, larger_order(alpha, 2), runs, ratio)
 
 
 @upper_bound(
@@ -224,7 +223,7 @@ def at_best(
     j = searched_order(
         eps, ("j", runs), lambda curve, order: log_ratio(BALL, curve, order, runs.gamma)
     )
-    ratios = [-log_of(ctx, runs.gamma), log_ratio(ctx, eps, j, runs.gamma)]
+    ratios = [-log_of_rate(ctx, runs.gamma), log_ratio(ctx, eps, j, runs.gamma)]
     ratios += [] if pure_ratio is None else [pure_ratio]
     return read_at(ctx, eps, max(alpha, lam), runs, ctx.minimum(*ratios))
 
@@ -275,7 +274,7 @@ def negative_binomial_all(
             "needed < 1",
             remedy="ask for a smaller order",
         )
-    log_gamma = log_of(ctx, runs.gamma)
+    log_gamma = log_of_rate(ctx, runs.gamma)
     if runs.eta == 0:
         return ctx.log1p(ctx.log1p(-rise) / log_gamma) / lam
     eta = ctx.number(runs.eta)
@@ -286,7 +285,8 @@ def negative_binomial_all(
 #
 # Papernot, Steinke 2022: the best of a Poisson number of runs; proofs.md, section 22.
 
-_FLATTEST = Fraction(1, 2**20)  # of an ε(∞): every order that is searched lies below 2^20
+#: An ε(∞) in nats, up to which e^t/(e^t − 1) is beyond 2^20, where no order is searched.
+_FLATTEST = Fraction(1, 2**20)
 
 POISSON = counted_by(Poisson)
 
@@ -329,10 +329,13 @@ def even_order(eps: RDPCurve) -> Order:
     return order
 
 
-def told_at_of_poisson(
+def bound_at(
     ctx: Arithmetic, eps: RDPCurve, order: Order, mean: Number, growths: list[Number]
 ) -> Number:
-    """log( 1 + E[K] e^{min{max(0, g), g_j}} (e^{(λ−1)ε(λ)} − 1) )/(λ−1)"""
+    """The bound of Theorem 6 at one λ takes the smallest of the growths that are known.
+
+    log( 1 + E[K] e^{min{max(0, g), g_j}} (e^{(λ−1)ε(λ)} − 1) )/(λ−1)
+    """
     lam = ctx.number(order) - 1
     rise = ctx.expm1(lam * eps(order))
     if not isinstance(ctx, SymbolicArithmetic):
@@ -343,12 +346,12 @@ def told_at_of_poisson(
     return ctx.minimum(*(ctx.log1p(mean * factor * rise) / lam for factor in factors))
 
 
-def poisson_told_at(
+def poisson_bound_at(
     ctx: Arithmetic, eps: RDPCurve, order: Order, excesses: list[Number], runs: Poisson
 ) -> Number:
     """log( 1 + μ e^{μ min{max(0, c), c_j}} (e^{(λ−1)ε(λ)} − 1) )/(λ−1)"""
     mu = ctx.number(runs.rate)
-    return told_at_of_poisson(
+    return bound_at(
         ctx, eps, order, mu, [mu * c for c in (poisson_pure_excess(ctx, eps, order), *excesses)]
     )
 
@@ -368,7 +371,7 @@ def poisson(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Numb
     """
     lam = larger_order(alpha, 2)
     excesses = [poisson_excess_at(ctx, eps, lam, order) for order in TRIED[:2]]
-    return poisson_told_at(ctx, eps, lam, excesses, runs)
+    return poisson_bound_at(ctx, eps, lam, excesses, runs)
 
 
 @upper_bound(
@@ -410,11 +413,11 @@ def poisson_as_printed(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poiss
 
 
 def poisson_printed(
-    ctx: Arithmetic, eps: RDPCurve, lam: Order, runs: Poisson, asked: RDPCurve
+    ctx: Arithmetic, eps: RDPCurve, lam: Order, runs: Poisson, memory: RDPCurve
 ) -> Number:
     """ε(λ) + (μ min{max(0, c), c_j} + log μ)/(λ−1), where log μ is not negative a bound"""
     mu = ctx.number(runs.rate)
-    excess = ctx.minimum(poisson_pure_excess(ctx, eps, lam), best_excess(ctx, eps, lam, asked))
+    excess = ctx.minimum(poisson_pure_excess(ctx, eps, lam), best_excess(ctx, eps, lam, memory))
     return eps(lam) + (mu * ctx.maximum(ctx.number(0), excess) + ctx.log(mu)) / (
         ctx.number(lam) - 1
     )
@@ -422,13 +425,13 @@ def poisson_printed(
 
 def poisson_at(ctx: Arithmetic, eps: RDPCurve, lam: Order, runs: Poisson) -> Number:
     """Theorem 6 at this λ, and the j that is searched for."""
-    return poisson_told_at(ctx, eps, lam, [best_excess(ctx, eps, lam, eps)], runs)
+    return poisson_bound_at(ctx, eps, lam, [best_excess(ctx, eps, lam, eps)], runs)
 
 
-def best_excess(ctx: Arithmetic, eps: RDPCurve, lam: Order, asked: RDPCurve) -> Number:
-    """c_j at the j that is searched for, and remembered by the curve that was asked"""
+def best_excess(ctx: Arithmetic, eps: RDPCurve, lam: Order, memory: RDPCurve) -> Number:
+    """c_j at the j that is searched for, which the curve `memory` keeps"""
     j = searched_order(
-        asked, ("j", lam), lambda curve, order: poisson_excess_at(BALL, curve, lam, order)
+        memory, ("j", lam), lambda curve, order: poisson_excess_at(BALL, curve, lam, order)
     )
     return poisson_excess_at(ctx, eps, lam, j)
 
@@ -480,7 +483,7 @@ def binomial_excess_at(
 ) -> Number:
     """θ (log(1/(1−θ))/θ)^j c_j of a Poisson number, above λ log p − (λ−1) log p′"""
     theta = ctx.number(runs.theta)
-    steepness = ctx.log(-log_of(ctx, 1 - runs.theta) / theta)
+    steepness = ctx.log(-log_of_rate(ctx, 1 - runs.theta) / theta)
     poisson = poisson_excess_at(ctx, eps, lam, order)
     return theta * ctx.exp(ctx.number(order) * steepness) * poisson
 
@@ -500,15 +503,15 @@ def binomial_pure_excess(ctx: Arithmetic, eps: RDPCurve, lam: Order, runs: Binom
     return ratio + ctx.log1p(-ctx.number(runs.theta) * shrunk / (1 + shrunk))
 
 
-def told_at_of_binomial(
+def binomial_bound_at(
     ctx: Arithmetic, eps: RDPCurve, order: Order, excesses: list[Number], runs: Binomial
 ) -> Number:
     """log( 1 + nθ e^{(n−1) min{max(0, c), …}} (e^{(λ−1)ε(λ)} − 1) )/(λ−1)"""
     others, mean = ctx.number(runs.n - 1), ctx.number(runs.n * runs.theta)
-    found = [binomial_pure_excess(ctx, eps, order, runs), *excesses]
+    exponents = [binomial_pure_excess(ctx, eps, order, runs), *excesses]
     # Of one run nothing is raised to a power, also where an excess is infinite.
-    growths = [others * c for c in found] if runs.n > 1 else [others]
-    return told_at_of_poisson(ctx, eps, order, mean, growths)
+    growths = [others * c for c in exponents] if runs.n > 1 else [others]
+    return bound_at(ctx, eps, order, mean, growths)
 
 
 @upper_bound(
@@ -531,7 +534,7 @@ def binomial(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Binomial) -> Nu
         for at in (binomial_excess_at, ratio_at)
         for order in TRIED[:2]
     ]
-    return told_at_of_binomial(ctx, eps, lam, excesses, runs)
+    return binomial_bound_at(ctx, eps, lam, excesses, runs)
 
 
 @upper_bound(
@@ -548,24 +551,28 @@ def binomial_at_best(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Binomia
     refuse_formula(ctx)
     best: Order = NEAREST  # where log E[K] is not positive there is no valley
     if runs.n * runs.theta > 1:
-        best = searched_order(eps, runs, lambda curve, lam: _at(BALL, curve, lam, runs, eps))
+        best = searched_order(
+            eps, runs, lambda curve, lam: binomial_at(BALL, curve, lam, runs, eps)
+        )
     tried = {max(alpha, lam) for lam in (NEAREST, best)}
-    return ctx.minimum(*(_at(ctx, eps, lam, runs, eps) for lam in sorted(tried)))
+    return ctx.minimum(*(binomial_at(ctx, eps, lam, runs, eps) for lam in sorted(tried)))
 
 
-def _at(ctx: Arithmetic, eps: RDPCurve, lam: Order, runs: Binomial, asked: RDPCurve) -> Number:
-    """REPEAT-BINOMIAL at this λ, and the j of either kind that are searched for by `asked`."""
+def binomial_at(
+    ctx: Arithmetic, eps: RDPCurve, lam: Order, runs: Binomial, memory: RDPCurve
+) -> Number:
+    """REPEAT-BINOMIAL at this λ, and the j of either kind that `memory` keeps of searches."""
     j = searched_order(
-        asked,
+        memory,
         ("j", lam, runs),
         lambda curve, order: binomial_excess_at(BALL, curve, lam, order, runs),
     )
     gamma = 1 - runs.theta
     i = searched_order(
-        asked, ("j", gamma), lambda curve, order: log_ratio(BALL, curve, order, gamma)
+        memory, ("j", gamma), lambda curve, order: log_ratio(BALL, curve, order, gamma)
     )
     excesses = [binomial_excess_at(ctx, eps, lam, j, runs), ratio_at(ctx, eps, lam, i, runs)]
-    return told_at_of_binomial(ctx, eps, lam, excesses, runs)
+    return binomial_bound_at(ctx, eps, lam, excesses, runs)
 
 
 @upper_bound(

@@ -9,25 +9,21 @@ from __future__ import annotations
 from typing import Any
 
 from symacct.kernel.arithmetic import Arithmetic, Number
-from symacct.kernel.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
+from symacct.kernel.claims import INTEGER_ORDERS, Kind
 from symacct.kernel.exact import Order
 from symacct.kernel.sources import S22
-from symacct.kernel.theorem_registry import RDPCurve, always, theorem
-from symacct.operations.subsample import SAMPLINGS
+from symacct.kernel.theorem_registry import RDPCurve, always
+from symacct.theory.amplification.samples import of_a_record
 from symacct.theory.amplification.zw19 import log_moment
 
 
-@theorem(
+@of_a_record(
     "S22-POISSON",
-    operation=SAMPLINGS,
     kind=Kind.UPPER,
     source=S22.at("tight subsampled RDP; SYMACCT, docs/theorems.md"),
     orders=INTEGER_ORDERS,
-    adjacency=ADD_REMOVE,
     assumes="$ε$ bounds both directions, as it does for add/remove neighbours",
     applies=always,
-    monotone=True,
-    status="proved",
 )
 def every_mechanism(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) <= log A(α)/(α−1),

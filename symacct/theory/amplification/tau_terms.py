@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from functools import singledispatch
+from functools import partial, singledispatch
 from typing import Any
 
 import numpy as np
 
 from symacct.kernel.arithmetic import Arithmetic, Number, SymbolicArithmetic
-from symacct.kernel.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
+from symacct.kernel.claims import INTEGER_ORDERS, Kind
 from symacct.kernel.exact import INFINITY, Order
 from symacct.kernel.node import Node, order_by_order
 from symacct.kernel.sources import ZW19
-from symacct.kernel.theorem_registry import RDPCurve, theorem
-from symacct.operations.subsample import SAMPLINGS
+from symacct.kernel.theorem_registry import RDPCurve
+from symacct.theory.amplification.samples import of_a_record
 from symacct.theory.amplification.zw19 import general_bound, has_swap_symmetric_pair, tight_bound
 
 #: τ = 0 is no τ, so that nobody asks for it by name.
@@ -40,20 +40,16 @@ def tight_and_nondecreasing(node: Node) -> str | None:
     return has_swap_symmetric_pair(node) or is_nondecreasing(node)
 
 
-@theorem(
+@of_a_record(
     "ZW19-T11",
-    operation=SAMPLINGS,
     kind=Kind.UPPER,
     source=ZW19.at("Theorem 11"),
     orders=INTEGER_ORDERS,
-    adjacency=ADD_REMOVE,
     assumes="condition (4), and a nondecreasing $ε$; unless $2τ <= α$, it is Theorem 8 itself",
     applies=tight_and_nondecreasing,
     default=False,
     options=(("tau", 0), ("sides", 2)),
     option_values=OPTION_VALUES,
-    monotone=True,
-    status="proved",
 )
 def tau_terms(
     ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number, tau: int, sides: int
@@ -64,7 +60,8 @@ def tau_terms(
     with sides=1 the last sum is left out and E = ε(α). Without tau, the terms that the
     digits asked for need are found, and the value is enclosed from both sides."""
     if isinstance(alpha, np.ndarray):
-        return order_by_order(ctx, lambda one: tau_terms(ctx, eps, one, gamma, tau, sides))(alpha)
+        at = partial(tau_terms, ctx, eps, gamma=gamma, tau=tau, sides=sides)
+        return order_by_order(ctx, at)(alpha)
     if _is_whole_sum(tau, alpha):
         # kernel/sums/binomial_sums.py finds which terms matter, and bounds the rest on both sides.
         return tight_bound(ctx, eps, alpha, gamma)
@@ -75,20 +72,16 @@ def tau_terms(
     return ctx.log1p(excess) / (ctx.number(alpha) - 1)
 
 
-@theorem(
+@of_a_record(
     "ZW19-T20",
-    operation=SAMPLINGS,
     kind=Kind.UPPER,
     source=ZW19.at("Theorem 20 (supplement)"),
     orders=INTEGER_ORDERS,
-    adjacency=ADD_REMOVE,
     assumes="a nondecreasing $ε$; unless $2τ <= α$, it is Theorem 5 itself",
     applies=is_nondecreasing,
     default=False,
     options=(("tau", 0), ("sides", 1)),
     option_values=OPTION_VALUES,
-    monotone=True,
-    status="proved",
 )
 def tau_terms_general(
     ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number, tau: int, sides: int
@@ -99,9 +92,8 @@ def tau_terms_general(
     with sides=2, E = ε(α−τ) and + 3 Σ_{l=α−τ+1}^{α} b_l (e^{(l−1)ε(l)} − e^{(l−1)E}).
     Without tau it is Theorem 5 with all its terms."""
     if isinstance(alpha, np.ndarray):
-        return order_by_order(ctx, lambda one: tau_terms_general(ctx, eps, one, gamma, tau, sides))(
-            alpha
-        )
+        at = partial(tau_terms_general, ctx, eps, gamma=gamma, tau=tau, sides=sides)
+        return order_by_order(ctx, at)(alpha)
     if _is_whole_sum(tau, alpha):
         return general_bound(ctx, eps, alpha, gamma)
     top = eps(alpha - tau if sides == 2 else alpha)

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache, singledispatch
+from functools import lru_cache, partial, singledispatch
 from itertools import permutations, product
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from flint import arb
 
 from symacct.analysis.normal_mixtures import sampled_relative_entropy
-from symacct.analysis.sampled_laplace import gaussian_upper_half, laplace_upper_half
 from symacct.analysis.triangles import (
     WIDE,
     BellMajorant,
@@ -42,7 +41,6 @@ from symacct.kernel.arithmetic.ball import nearest_rational, precision
 from symacct.kernel.arithmetic.mp import quadrature
 from symacct.kernel.arithmetic.symbolic import written
 from symacct.kernel.claims import (
-    ADD_REMOVE,
     ALL_ORDERS,
     FINITE_ORDERS,
     INTEGER_ORDERS,
@@ -56,27 +54,17 @@ from symacct.kernel.node import Node
 from symacct.kernel.sources import SYMACCT
 from symacct.kernel.sums.balls import steered_by_floats, up_to
 from symacct.kernel.sums.differences import GUARD_BITS
-from symacct.kernel.theorem_registry import RDPCurve, always, theorem
+from symacct.kernel.theorem_registry import Bound, RDPCurve, always, theorem
 from symacct.laws.law import FiniteDirection
-from symacct.mechanisms import (
-    FiniteMechanism,
-    Gaussian,
-    Laplace,
-    PureDP,
-    RandomizedResponse,
-    ScalarGaussian,
-)
 from symacct.mechanisms.finite import alike_once
-from symacct.mechanisms.integer_noise import IntegerNoise
-from symacct.mechanisms.laplace import LaplacePair
-from symacct.mechanisms.response import ResponsePair
+from symacct.mechanisms.gaussian import normal_shift
+from symacct.mechanisms.known_laws import Shift, WorstPair, all_laws, falling_in, worst_pair
 from symacct.operations.subsample import (
     SAMPLINGS,
-    PoissonSubsample,
-    SubsampleWithoutReplacement,
     one_query,
 )
-from symacct.theory.amplification.pairs import falling_in, from_pair, rising_in_rate, shape_ratio
+from symacct.theory.amplification.pairs import from_pair, rising_in_rate, shape_ratio
+from symacct.theory.amplification.samples import of_a_record, of_fixed_samples, of_poisson_replaced
 from symacct.theory.amplification.zw19 import has_one_pair, log_moment, sampled_pure
 
 # --- formulas that cancel
@@ -111,8 +99,8 @@ def _rounded(
 ) -> LogNumber:
     """Certified values: float64 has no digits to lose."""
     if isinstance(alpha, np.ndarray):
-        found = [_rounded(ctx, formula, eps, array_order(one), gamma) for one in alpha.ravel()]
-        parts = zip(*((one.sign, one.log, one.error) for one in found), strict=True)
+        values = [_rounded(ctx, formula, eps, array_order(value), gamma) for value in alpha.ravel()]
+        parts = zip(*((value.sign, value.log, value.error) for value in values), strict=True)
         return LogNumber(*(np.reshape(part, alpha.shape) for part in parts))
     return ctx.from_balls(lambda: formula(BALL, eps.using(BALL), alpha, gamma))
 
@@ -125,7 +113,7 @@ def _rounded(
 def has_dominating_pair(node: Node) -> str | None:
     """One pair dominates, and its expectations are known: noise and two answers."""
     mechanism = one_query(node.mechanism)  # type: ignore[attr-defined]
-    if not isinstance(mechanism, Gaussian | LaplacePair | IntegerNoise | ResponsePair):
+    if worst_pair(mechanism) is None:
         return (
             "it is computed for noise, Gaussian compositions, randomized response and pure DP, "
             f"got {type(mechanism).__name__}"
@@ -133,20 +121,15 @@ def has_dominating_pair(node: Node) -> str | None:
     return None
 
 
-@theorem(
+@of_fixed_samples(
     "TRIPLE-DOMINATED",
-    operation=SubsampleWithoutReplacement,
     kind=Kind.UPPER,
     source=SYMACCT.at("docs/proofs.md, section 14, Theorem U"),
     orders=FINITE_ORDERS,
-    adjacency=REPLACE_ONE,
     assumes="one pair $(P, Q)$ dominates every neighbouring pair, in either order",
     applies=has_dominating_pair,
     monotone=False,
-    default=True,
-    tight=False,
     takes_exact=True,
-    status="proved",
 )
 @rising_in_rate
 def above_one(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
@@ -172,78 +155,44 @@ def psi(ctx: Arithmetic, alpha: Order, log_t: Any) -> Number:
 
 
 @singledispatch
-def expectation(ctx: Arithmetic, mechanism: Any, alpha: Order, gamma: Exact) -> Number:
+def expectation(ctx: Arithmetic, mechanism: Node, alpha: Order | None, gamma: Exact) -> Number:
     """E_Q[ψ(1−γ+γL); L > 1]"""
-    raise TypeError(f"no expectation for {type(ctx).__name__}")
+    return mean_of_psi(ctx, mechanism, alpha, gamma)
 
 
-def of_answers(ctx: Arithmetic, mechanism: ResponsePair, alpha: Order, gamma: Exact) -> Number:
-    """ψ(u)/(e+1), u = 1−γ+γe"""
-    pure = mechanism.at_infinity(ctx)
-    log_u = ctx.log1p(ctx.number(gamma) * ctx.expm1(pure))
-    return psi(ctx, alpha, log_u) / (ctx.exp(pure) + 1)
-
-
-def over_integers(ctx: Arithmetic, mechanism: IntegerNoise, alpha: Order, gamma: Exact) -> Number:
-    """Σ Q ψ(1−γ+γL) over L > 1, where 0 <= ψ(t) <= t^α, or t² for α = 1"""
+def mean_of_psi(ctx: Arithmetic, mechanism: Node, alpha: Order | None, gamma: Exact) -> Number:
+    """The same by the sum or the integral itself, where 0 <= ψ(t) <= t^α, or t² for α = 1."""
     rate = ctx.number(gamma)
 
-    def value(log_ratio: Number) -> Number:
+    def value(log_ratio: Any) -> Number:
         return psi(ctx, alpha, ctx.log1p(rate * ctx.expm1(log_ratio)))
 
-    return mechanism.expected(ctx, value, 2 if alpha is None else alpha, above_one=True)
+    return cast(WorstPair, worst_pair(mechanism)).mean(ctx, value, alpha, above_one=True)
+
+
+#: Of two answers it is ψ(u)/(e+1), u = 1−γ+γe.
+of_answers = mean_of_psi
 
 
 @expectation.register
-def _(ctx: BallArithmetic, mechanism: Any, alpha: Order, gamma: Fraction) -> Number:
-    if isinstance(mechanism, ResponsePair):
-        return of_answers(ctx, mechanism, alpha, gamma)
-    if isinstance(mechanism, IntegerNoise):
-        return over_integers(ctx, mechanism, alpha, gamma)
-    order = None if alpha is None else Fraction(alpha)
-    half = gaussian_upper_half if isinstance(mechanism, Gaussian) else laplace_upper_half
-    return falling_in(shape_ratio(mechanism), lambda ratio: half(order, gamma, 1 / ratio))
+def _(ctx: BallArithmetic, mechanism: Node, alpha: Order | None, gamma: Fraction) -> Number:
+    pair = worst_pair(mechanism)
+    if isinstance(pair, Shift):
+        return pair.upper_half_in_balls(gamma, alpha)
+    return mean_of_psi(ctx, mechanism, alpha, gamma)
 
 
 @expectation.register
-def _(ctx: MpmathArithmetic, mechanism: Any, alpha: Order, gamma: Fraction) -> Number:
-    if isinstance(mechanism, ResponsePair):
-        return of_answers(ctx, mechanism, alpha, gamma)
-    if isinstance(mechanism, IntegerNoise):
-        return over_integers(ctx, mechanism, alpha, gamma)
-    mp, rate = ctx.mp, ctx.number(gamma)
+def _(ctx: SymbolicArithmetic, mechanism: Node, alpha: Order | None, gamma: Exact) -> Number:
+    pair = cast(WorstPair, worst_pair(mechanism))
+    if pair.has_two_outcomes:
+        return mean_of_psi(ctx, mechanism, alpha, gamma)
+    order, rate = None if alpha is None else ctx.number(alpha), ctx.number(gamma)
 
-    def value(log_ratio: Any) -> Any:
-        return psi(ctx, alpha, mp.log1p(rate * mp.expm1(log_ratio)))
+    def value(log_ratio: sympy.Expr) -> sympy.Expr:
+        return written_psi(order, 1 - rate + rate * sympy.exp(log_ratio))
 
-    s = 1 / ctx.number(shape_ratio(mechanism))
-    if isinstance(mechanism, LaplacePair):
-        inside = quadrature(
-            mp, lambda y: value(s * y) * mp.exp(-s * (1 + y) / 2), [0, mp.mpf(1) / 2, 1]
-        )
-        return inside * s / 4 + value(s) * mp.exp(-s) / 2
-    high = (1 if alpha is None else ctx.number(alpha)) * s + mp.sqrt(2 * ctx.bits)
-    places = mp.linspace(s / 2, high, int(high * (1 + s) / 4) + 4)
-    total = quadrature(
-        mp, lambda x: value(s * x - s * s / 2) * mp.exp(-x * x / 2), places, method="gauss-legendre"
-    )
-    return total / mp.sqrt(2 * mp.pi)
-
-
-@expectation.register
-def _(ctx: SymbolicArithmetic, mechanism: Any, alpha: Order, gamma: Exact) -> Number:
-    if isinstance(mechanism, ResponsePair):
-        return of_answers(ctx, mechanism, alpha, gamma)
-    order = None if alpha is None else ctx.number(alpha)
-    if isinstance(mechanism, IntegerNoise):
-        rate = ctx.number(gamma)
-        return mechanism.expected(
-            ctx,
-            lambda x: written_psi(order, 1 - rate + rate * sympy.exp(x)),
-            alpha or 2,
-            above_one=True,
-        )
-    return above_one_of(mechanism, gamma, lambda t: written_psi(order, t))
+    return pair.mean(ctx, value, alpha, above_one=True)
 
 
 def written_psi(order: Any, t: sympy.Expr) -> sympy.Expr:
@@ -252,20 +201,12 @@ def written_psi(order: Any, t: sympy.Expr) -> sympy.Expr:
 
 
 def above_one_of(
-    mechanism: Any, gamma: Any, value: Callable[[sympy.Expr], sympy.Expr]
+    mechanism: Node, gamma: Exact, value: Callable[[sympy.Expr], sympy.Expr]
 ) -> sympy.Expr:
     """E_Q[value(1−γ+γL); L > 1] as an integral over the noise's shape."""
-    z, rate = sympy.Dummy("z", real=True), expression(gamma)
-    s = 1 / expression(shape_ratio(mechanism))
-
-    def at(log_ratio: sympy.Expr) -> sympy.Expr:
-        return value(1 - rate + rate * sympy.exp(log_ratio))
-
-    if isinstance(mechanism, LaplacePair):
-        inside = written.Integral(sympy.exp(-s * (1 + z) / 2) * at(s * z), (z, 0, 1))
-        return s * inside / 4 + at(s) * sympy.exp(-s) / 2
-    density = sympy.exp(-(z**2) / 2) / sympy.sqrt(2 * sympy.pi)
-    return written.Integral(density * at(s * z - s**2 / 2), (z, s / 2, sympy.oo))
+    rate = expression(gamma)
+    shift = cast(Shift, worst_pair(mechanism))
+    return shift.written(lambda x: value(1 - rate + rate * sympy.exp(x)), above_one=True)
 
 
 # --- finitely many laws
@@ -278,7 +219,7 @@ FiniteTriple = tuple[Law, Law, Law]
 
 def has_finitely_many_laws(node: Node) -> str | None:
     """All laws of the mechanism are known, and they are finitely many."""
-    if isinstance(node.mechanism, FiniteMechanism | RandomizedResponse):  # type: ignore[attr-defined]
+    if all_laws(node.mechanism) is not None:  # type: ignore[attr-defined]
         return None
     return "the mechanism is not given by all of its laws; FiniteMechanism states one that is"
 
@@ -304,20 +245,15 @@ def record_replaced(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) 
     return largest(ctx, eps, alpha, gamma, "TRIPLE-FINITE")
 
 
-@theorem(
+@of_a_record(
     "TRIPLE-FINITE-ONE",
-    operation=SAMPLINGS,
     kind=Kind.EXACT,
     source=SYMACCT.at("docs/proofs.md, section 14, Theorem 1"),
     orders=ALL_ORDERS,
-    adjacency=ADD_REMOVE,
     assumes="finitely many laws, any two of which are those of neighbours",
     applies=has_finitely_many_laws,
-    monotone=True,
-    default=True,
     tight=True,
     takes_exact=True,
-    status="proved",
 )
 def record_added_or_removed(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) = max{ D_α(m‖q), D_α(q‖m) } over m = (1−γ)q + γp and the laws p and q"""
@@ -331,26 +267,18 @@ def largest(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact, name: st
     known = eps.remember(f"triples of laws, {name}")
     if gamma not in known:
         directions = worst_directions(eps.node, gamma, name)
-        known[gamma] = directions, [one.curve(ctx) for one in directions]
+        known[gamma] = directions, [direction.curve(ctx) for direction in directions]
     directions, curves = known[gamma]
     if isinstance(alpha, int | float) and alpha in (1, INFINITY):
-        return ctx.maximum(*(one.at(ctx, alpha) for one in directions))
+        return ctx.maximum(*(direction.at(ctx, alpha) for direction in directions))
     return ctx.maximum(*(curve(alpha) for curve in curves))
 
 
 def worst_directions(mechanism: Any, gamma: Exact, name: str) -> list[FiniteDirection]:
     """The pairs of mixtures of which one is the worst: of any three laws, or of two."""
     triples = _any_three if name == "TRIPLE-FINITE" else _one_is_the_third
-    return [FiniteDirection(masses) for masses in mixtures(triples(laws_of(mechanism)), gamma)]
-
-
-def laws_of(mechanism: Any) -> tuple[Law, ...]:
-    """All laws of the mechanism."""
-    if isinstance(mechanism, RandomizedResponse):
-        p = mechanism.p
-        return (p, 1 - p), (1 - p, p)
-    laws: tuple[Law, ...] = mechanism.laws
-    return laws
+    laws = cast(tuple[Law, ...], all_laws(mechanism))
+    return [FiniteDirection(masses) for masses in mixtures(triples(laws), gamma)]
 
 
 def _any_three(laws: tuple[Law, ...]) -> Iterator[FiniteTriple]:
@@ -383,25 +311,19 @@ def mixtures(triples: Iterable[FiniteTriple], gamma: Exact) -> tuple[Any, ...]:
 
 def is_gaussian(node: Node) -> str | None:
     """The Gaussian mechanism; two normal laws are not all of it."""
-    if isinstance(node.mechanism, Gaussian):  # type: ignore[attr-defined]
-        return None
-    return "the mechanism is not the Gaussian one"
+    shift = normal_shift(node.mechanism)  # type: ignore[attr-defined]
+    return None if shift is not None else "the mechanism is not the Gaussian one"
 
 
-@theorem(
+@of_poisson_replaced(
     "TRIPLE-GAUSSIAN-POISSON",
-    operation=PoissonSubsample,
     kind=Kind.EXACT,
     source=SYMACCT.at("docs/proofs.md, section 14, Gaussian noise"),
     orders=FINITE_ORDERS,
-    adjacency=REPLACE_ONE,
     assumes="a Gaussian mechanism, of any dimension; it is attained if $0 < γ < 1$",
     applies=is_gaussian,
-    monotone=True,
-    default=True,
     tight=True,
     takes_exact=True,
-    status="proved",
 )
 @rising_in_rate
 def at_opposite_ends(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
@@ -484,6 +406,7 @@ def _(ctx: MpmathArithmetic, gamma: Fraction, shift: Fraction) -> Number:
 def _by_quadrature(
     ctx: MpmathArithmetic, gamma: Number, shift: Any, order: Any, gap: Any
 ) -> Number:
+    """mpmath integrates E[gap(u, w)], u and w what m and n exceed 1 by, over a normal x."""
     mp = ctx.mp
     with mp.workprec(3 * ctx.bits):
         rate, delta = ctx.number(gamma), ctx.number(shift)
@@ -504,7 +427,7 @@ def _(ctx: Float64Arithmetic, alpha: Order, gamma: Fraction, shift: Fraction) ->
     """By the nodes that the proof would take."""
     a, orders = Fraction(float(shift)), np.asarray(alpha)
     each = map(Fraction, orders.ravel().tolist())
-    logs = [line_log_excess(Triple(one, gamma, a, -a)) for one in each]
+    logs = [line_log_excess(Triple(order, gamma, a, -a)) for order in each]
     return ctx.log1p(LogNumber(1.0, np.reshape(np.array(logs), orders.shape)))
 
 
@@ -518,16 +441,14 @@ def _(ctx: Float64Arithmetic, gamma: Fraction, shift: Fraction) -> Number:
 #
 # Gaussian noise of any dimension, fixed size, a record replaced: a triangle, found and proved.
 
-_GAUSSIAN_SHARED: dict[str, Any] = {
-    "operation": SubsampleWithoutReplacement,
-    "source": SYMACCT.at("docs/proofs.md, section 14, Gaussian noise"),
-    "orders": Orders(1, above=True, infinite=False),
-    "adjacency": REPLACE_ONE,
-    "monotone": True,
-    "partial": True,
-    "takes_exact": True,
-    "status": "proved",
-}
+#: The decorator of what is proved of Gaussian noise at one order, by numbers.
+_of_gaussian = partial(
+    of_fixed_samples,
+    source=SYMACCT.at("docs/proofs.md, section 14, Gaussian noise"),
+    orders=Orders(1, above=True, infinite=False),
+    partial=True,
+    takes_exact=True,
+)
 
 
 def in_numbers(node: Node) -> str | None:
@@ -535,15 +456,17 @@ def in_numbers(node: Node) -> str | None:
 
     Which triangle is the worst is decided by the numbers.
     """
-    if isinstance(node.mechanism, ScalarGaussian):  # type: ignore[attr-defined]
+    shift = normal_shift(node.mechanism)  # type: ignore[attr-defined]
+    if shift is None:
+        return is_gaussian(node)
+    if shift.is_on_line:
         return "on a line there is no triangle; TRIPLE-LINE is exact there"
-    reason = is_gaussian(node)
-    if reason is None and node.free_symbols:
+    if node.free_symbols:
         return (
             "found a symbol without a value, needed numbers: they decide which triangle is "
             "the worst"
         )
-    return reason
+    return None
 
 
 def of_one_query(node: Node) -> str | None:
@@ -567,14 +490,13 @@ def of_vectors(node: Node) -> str | None:
     return reason
 
 
-@theorem(
+@_of_gaussian(
     "TRIPLE-GAUSSIAN-LOWER",
     kind=Kind.LOWER,
     default=False,
     assumes="a Gaussian mechanism, of two dimensions or more, parameters that are numbers, "
     "$0 < γ < 1$ and a third record",
     applies=of_vectors,
-    **_GAUSSIAN_SHARED,
 )
 @rising_in_rate
 def larger_end(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
@@ -601,10 +523,9 @@ def triangle_near(
     return _gaussian_value(ctx, eps, alpha, gamma, excess_of_one)
 
 
-@theorem(
+@_of_gaussian(
     "TRIPLE-GAUSSIAN",
     kind=Kind.EXACT,
-    default=True,
     tight=True,
     steer=float_bound,
     below=triangle_near,
@@ -612,7 +533,6 @@ def triangle_near(
     "and a proof of the place of the maximum at this order, without which it gives no value; it is "
     "attained if $0 < γ < 1$ and there are two dimensions and a third record",
     applies=of_one_query,
-    **_GAUSSIAN_SHARED,
 )
 @rising_in_rate
 def worst_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
@@ -621,14 +541,12 @@ def worst_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -
     return _gaussian_value(ctx, eps, alpha, gamma, _of_worst)
 
 
-@theorem(
+@_of_gaussian(
     "TRIPLE-GAUSSIAN-NEAR",
     kind=Kind.UPPER,
-    default=True,
     steer=float_bound,
     assumes="one Gaussian query, fixed beforehand, of any dimension, parameters that are numbers",
     applies=of_one_query,
-    **_GAUSSIAN_SHARED,
 )
 @rising_in_rate
 def raised_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
@@ -637,13 +555,12 @@ def raised_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) 
     return _gaussian_value(ctx, eps, alpha, gamma, _of_raised)
 
 
-@theorem(
+@_of_gaussian(
     "TRIPLE-GAUSSIAN-UPPER",
     kind=Kind.UPPER,
     default=False,
     assumes="one Gaussian query, fixed beforehand, of any dimension, parameters that are numbers",
     applies=of_one_query,
-    **_GAUSSIAN_SHARED,
 )
 @rising_in_rate
 def dominating_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
@@ -669,10 +586,10 @@ def _of_ends_in_floats(ctx: Arithmetic, triangles: Triangles) -> Number:
 def _of_worst(ctx: Arithmetic, triangles: Triangles) -> Number:
     bits = ctx.bits + GUARD_BITS
     if is_far_beyond(triangles, bits):
-        found = [(triangles.ends[0], arb(2) ** -bits)]
+        candidates = [(triangles.ends[0], arb(2) ** -bits)]
     else:
-        found = [place.refined(bits) for place in _places(triangles)]
-    return ctx.maximum(*(_at_most(ctx, excess(ctx, triple), share) for triple, share in found))
+        candidates = [place.refined(bits) for place in _places(triangles)]
+    return ctx.maximum(*(_at_most(ctx, excess(ctx, triple), share) for triple, share in candidates))
 
 
 def _at_most(ctx: Arithmetic, value: Number, share: arb) -> Number:
@@ -724,16 +641,17 @@ def _gaussian_value(
     gamma: Exact,
     largest: Callable[[Arithmetic, Triangles], Number],
 ) -> Number:
+    """The value is that of the triangle that `largest` takes; it is the curve's where γ is 1."""
     if gamma == 0:
         return ctx.number(0)
     if gamma == 1:
         return eps(alpha)
     if isinstance(alpha, np.ndarray):
-        found = [
-            _gaussian_value(ctx, eps, array_order(one), gamma, largest).value()
-            for one in alpha.ravel()
+        values = [
+            _gaussian_value(ctx, eps, array_order(order), gamma, largest).value()
+            for order in alpha.ravel()
         ]
-        return ctx.number(np.reshape(np.array(found, dtype=np.float64), alpha.shape))
+        return ctx.number(np.reshape(np.array(values, dtype=np.float64), alpha.shape))
 
     def of_ratio(ratio: Fraction) -> Number:
         return largest(ctx, Triangles(Fraction(alpha), Fraction(gamma), 1 / ratio))
@@ -768,7 +686,10 @@ def _(ctx: MpmathArithmetic, triple: Triple) -> Number:
 
 
 def _on_a_line(ctx: MpmathArithmetic, triple: Triple) -> Iterator[Number]:
-    """hφ(z) m^α n^{1−α} at the nodes z = hi."""
+    """The terms of a trapezoidal rule on a line:
+
+    hφ(z) m^α n^{1−α} at the nodes z = hi.
+    """
     with precision(ctx.bits):
         rule = plan(triple, ctx.bits)
         rows = list(rows_of(rule, BellMajorant.best(triple, rule.log_tolerance)))
@@ -817,24 +738,22 @@ def _(ctx: Float64Arithmetic, triple: Triple) -> LogNumber:
 #
 # Symmetric log-concave noise on a real-valued query: the record replaced is the third one.
 
-_LINE_SHARED: dict[str, Any] = {
-    "operation": SubsampleWithoutReplacement,
-    "kind": Kind.EXACT,
-    "source": SYMACCT.at("docs/proofs.md, section 14, Theorem L"),
-    "adjacency": REPLACE_ONE,
-    "assumes": "a real-valued query with Laplace or Gaussian noise; it is attained if "
+#: The decorator of what is proved of noise on one number.
+_of_one_number = partial(
+    of_fixed_samples,
+    kind=Kind.EXACT,
+    source=SYMACCT.at("docs/proofs.md, section 14, Theorem L"),
+    assumes="a real-valued query with Laplace or Gaussian noise; it is attained if "
     "$0 < γ < 1$ and there is a third record",
-    "monotone": True,
-    "default": True,
-    "tight": True,
-    "status": "proved",
-}
+    tight=True,
+)
 
 
 def is_on_the_line(node: Node) -> str | None:
     """Laplace noise, or Gaussian noise that is declared to be of one dimension."""
     mechanism = node.mechanism  # type: ignore[attr-defined]
-    if isinstance(mechanism, Laplace | ScalarGaussian):
+    pair = worst_pair(mechanism)
+    if pair is not None and pair.is_on_line:
         return None
     return (
         "it is about noise on a real-valued query: Laplace(b), or ScalarGaussian(sigma) for "
@@ -842,16 +761,14 @@ def is_on_the_line(node: Node) -> str | None:
     )
 
 
-@theorem(
-    "TRIPLE-LINE", orders=FINITE_ORDERS, applies=is_on_the_line, takes_exact=True, **_LINE_SHARED
-)
+@_of_one_number("TRIPLE-LINE", orders=FINITE_ORDERS, applies=is_on_the_line, takes_exact=True)
 @rising_in_rate
 def on_the_line(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) = log E_Q[ (1−γ+γP/Q)^α ]/(α−1), where Q is the noise and P is Q moved by Δ"""
     return from_pair(ctx, eps, alpha, gamma)
 
 
-@theorem("TRIPLE-LINE-WHOLE", orders=INTEGER_ORDERS, applies=is_on_the_line, **_LINE_SHARED)
+@_of_one_number("TRIPLE-LINE-WHOLE", orders=INTEGER_ORDERS, applies=is_on_the_line)
 def at_whole_orders(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) = log A(α)/(α−1),
     A(α) = (1−γ)^{α−1}(αγ−γ+1) + Σ_{l=2}^{α} C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)}"""
@@ -868,7 +785,8 @@ def at_whole_orders(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number)
 
 def is_pure(node: Node) -> str | None:
     """The mechanism is any ε₀-DP one."""
-    if isinstance(node.mechanism, PureDP):  # type: ignore[attr-defined]
+    pair = worst_pair(node.mechanism)  # type: ignore[attr-defined]
+    if pair is not None and pair.is_whole_class:
         return None
     return "what is largest over all ε₀-DP mechanisms need not be attained by this one"
 
@@ -878,51 +796,42 @@ def is_no_class(node: Node) -> str | None:
     return "for all ε₀-DP mechanisms there is an exact theorem" if is_pure(node) is None else None
 
 
-def _states(name: str, operation: type[Node], place: str, reads: str) -> Callable[[Order], Number]:
-    """Register the bound as exact for all ε₀-DP mechanisms, and as an upper one for each."""
+def _states(name: str, scheme: Any, place: str, reads: str) -> Callable[[Bound], Bound]:
+    """Register the bound as exact for all ε₀-DP mechanisms, and as an upper one for each.
 
-    def register(bound: Any) -> Any:
-        shared: dict[str, Any] = {
-            "operation": operation,
-            "source": SYMACCT.at(f"docs/proofs.md, section 14, {place}"),
-            "orders": ALL_ORDERS,
-            "adjacency": REPLACE_ONE,
-            "monotone": True,  # with ε₀ the class of mechanisms grows
-            "takes_exact": True,
-            "status": "proved",
-        }
-        theorem(
-            name,
-            kind=Kind.EXACT,
-            assumes=f"all $ε₀$-DP mechanisms, for {reads} neighbours; it is attained for "
-            "$0 < γ < 1$",
-            applies=is_pure,
-            tight=True,
-            default=True,
-            **shared,
-        )(bound)
-        theorem(
-            f"{name}-UPPER",
-            kind=Kind.UPPER,
-            assumes=f"a finite $ε(∞)$, for {reads} neighbours; otherwise there is no bound",
-            applies=is_no_class,
-            tight=False,
-            default=True,
-            **shared,
-        )(bound)
-        return bound
-
-    return register
+    With ε₀ the class of mechanisms grows, so that the bound rises with the curve.
+    """
+    shared = {
+        "source": SYMACCT.at(f"docs/proofs.md, section 14, {place}"),
+        "orders": ALL_ORDERS,
+        "takes_exact": True,
+    }
+    exact = scheme(
+        name,
+        kind=Kind.EXACT,
+        assumes=f"all $ε₀$-DP mechanisms, for {reads} neighbours; it is attained for $0 < γ < 1$",
+        applies=is_pure,
+        tight=True,
+        **shared,
+    )
+    upper = scheme(
+        f"{name}-UPPER",
+        kind=Kind.UPPER,
+        assumes=f"a finite $ε(∞)$, for {reads} neighbours; otherwise there is no bound",
+        applies=is_no_class,
+        **shared,
+    )
+    return lambda bound: upper(exact(bound))
 
 
-@_states("TRIPLE-PURE", SubsampleWithoutReplacement, "Theorem 2", "replace-one")
+@_states("TRIPLE-PURE", of_fixed_samples, "Theorem 2", "replace-one")
 def of_fixed_size(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """(α−1) ε′(α) = log max{ (u^α + e v^α)/(e+1), (u^α + u^{1−α} + e(1−γ) + γ)/(e+2) },
     e = e^{ε(∞)}, u = 1−γ+γe, v = 1−γ+γ/e"""
     return _pure_value(ctx, eps, alpha, gamma, _FIXED_SIZE)
 
 
-@_states("TRIPLE-PURE-POISSON", PoissonSubsample, "Theorem 3", "add/remove")
+@_states("TRIPLE-PURE-POISSON", of_poisson_replaced, "Theorem 3", "add/remove")
 def of_poisson(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """(α−1) ε′(α) = log( (u^α v^{1−α} + v^α u^{1−α} + (e−1)v)/(e+1) ),
     e = e^{ε(∞)}, u = 1−γ+γe, v = 1−γ+γ/e"""
@@ -1015,7 +924,10 @@ def printed(ctx: Arithmetic, eps: RDPCurve, gamma: Exact) -> tuple[Any, Any, Any
 
 
 def _pure_value(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact, worst: Any) -> Number:
-    """ε′(α) of the worst triple."""
+    """The value is that of the triple whose ratios are as far from each other as ε₀ allows.
+
+    ε′(α) of the worst triple.
+    """
     if gamma == 0:
         return ctx.number(0)
     if ctx.is_infinite(eps(INFINITY)):
@@ -1036,18 +948,13 @@ def _pure_value(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact, wors
 # Poisson sampling under replace-one, any mechanism: through the law without either record.
 
 
-@theorem(
+@of_poisson_replaced(
     "TRIPLE-ANY-POISSON",
-    operation=PoissonSubsample,
     kind=Kind.UPPER,
     source=SYMACCT.at("docs/proofs.md, section 14, Hölder; S22, tight subsampled RDP"),
     orders=INTEGER_ORDERS,
-    adjacency=REPLACE_ONE,
     assumes="$ε$ bounds both directions, as it does for add/remove neighbours",
     applies=always,
-    monotone=True,
-    default=True,
-    status="proved",
 )
 def through_neither(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) <= ( log A(2α) + α log A(2α−1)/(α−1) )/(2α−1),
@@ -1057,18 +964,13 @@ def through_neither(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number)
     return (there + order * back / (order - 1)) / (2 * order - 1)
 
 
-@theorem(
+@of_poisson_replaced(
     "TRIPLE-LOWER-POISSON",
-    operation=PoissonSubsample,
     kind=Kind.LOWER,
     source=SYMACCT.at("docs/proofs.md, section 14, p′ = q; ZW19, Theorem 6"),
     orders=Orders(2, whole=True),
-    adjacency=REPLACE_ONE,
     assumes="the same as ZW19-T6, and another record that changes nothing",
     applies=has_one_pair,
-    monotone=True,
-    default=True,
-    status="proved",
 )
 def of_one_record(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) >= log A(α)/(α−1),

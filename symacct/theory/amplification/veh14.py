@@ -9,53 +9,41 @@ from symacct.kernel.parameters import floor_order
 from symacct.kernel.sources import VEH14
 from symacct.kernel.theorem_registry import RDPCurve, always, theorem
 from symacct.operations.postprocess import PostProcess
-from symacct.operations.subsample import SAMPLINGS
+from symacct.theory.amplification.samples import of_samples
 from symacct.theory.amplification.zw19 import sampled_pure
 
 
-@theorem(
+@of_samples(
     "VEH14-T13",
-    operation=SAMPLINGS,
     kind=Kind.UPPER,
     source=VEH14.at("Theorem 13 (joint quasi-convexity)"),
     orders=ALL_ORDERS,
-    adjacency=EITHER,
     applies=always,
-    monotone=True,
-    status="proved",
 )
 def never_worse_than_base(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) <= ε(α)"""
     return eps(alpha)
 
 
-@theorem(
+@of_samples(
     "VEH14-T3-CAP",
-    operation=SAMPLINGS,
     kind=Kind.UPPER,
     source=VEH14.at("Theorem 3 (monotone in the order), with ZW19 Lemma 4 and WBK19 Lemma 3"),
     orders=FINITE_ORDERS,
-    adjacency=EITHER,
     applies=always,
-    monotone=True,
-    status="proved",
 )
 def never_worse_than_pure(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) <= ε′(∞) = log(1 + γ(e^{ε(∞)} − 1))"""
     return sampled_pure(ctx, eps(INFINITY), gamma)
 
 
-@theorem(
+@of_samples(
     "VEH14-T3",
-    operation=SAMPLINGS,
     kind=Kind.LOWER,
     source=VEH14.at("Theorem 3 (monotone in the order)"),
     orders=Orders(2, infinite=False),
-    adjacency=EITHER,
     reads="itself",
     applies=always,
-    monotone=True,
-    status="proved",
 )
 def at_next_lower_order(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε(α) >= ε(⌊α⌋)"""

@@ -30,7 +30,6 @@ from symacct.kernel.claims import (
     FINITE_ORDERS,
     INFINITE_ORDER,
     INTEGER_ORDERS,
-    REPLACE_ONE,
     Kind,
 )
 from symacct.kernel.errors import PrecisionError
@@ -43,10 +42,10 @@ from symacct.kernel.sums.binomial_sums import Terms, binomial_sum
 from symacct.kernel.sums.differences import GUARD_BITS, differences_at
 from symacct.kernel.sums.hull import Point, chord_at, hull_of_curve
 from symacct.kernel.theorem_registry import RDPCurve, always, theorem
-from symacct.mechanisms import Gaussian
+from symacct.mechanisms.gaussian import normal_shift
 from symacct.operations.curves import Convexify
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
-from symacct.theory.amplification.mtz19 import noise_ratio
+from symacct.theory.amplification.samples import of_fixed_samples
 from symacct.theory.amplification.tau_terms import is_nondecreasing
 from symacct.theory.amplification.zw19 import has_one_pair, log_moment, sampled_pure
 
@@ -56,7 +55,8 @@ from symacct.theory.amplification.zw19 import has_one_pair, log_moment, sampled_
 
 Differences = Callable[[Number], Number]
 
-_FLOATS = Fraction(2**500)  # of σ/Δ and Δ/σ, whose floats choose nodes
+#: What σ/Δ and Δ/σ stay below, so that their squares are floats, by which nodes are chosen.
+_FLOATS = Fraction(2**500)
 
 
 def loss_spread(ctx: Arithmetic, eps: RDPCurve) -> Callable[[Order], Number]:
@@ -118,7 +118,9 @@ class Branches(NamedTuple):
 
 @singledispatch
 def differences(ctx: Arithmetic, eps: RDPCurve, orders: Iterable[int]) -> Differences:
-    """l ↦ B(ε,l) = Σ_{i=0}^{l} (−1)^{l−i} C(l,i) e^{(i−1)ε(i)} at the whole orders given.
+    """The finite differences of the moments are signed sums, of which balls lose most digits.
+
+    l ↦ B(ε,l) = Σ_{i=0}^{l} (−1)^{l−i} C(l,i) e^{(i−1)ε(i)} at the whole orders given.
 
     Here the sum itself, at even orders: the terms i = 0 and 1 are 1 and −l.
     """
@@ -152,15 +154,15 @@ def _(ctx: BallArithmetic, eps: RDPCurve, orders: Iterable[int]) -> Differences:
 
 def single_differences(ctx: BallArithmetic, eps: RDPCurve) -> Callable[[int], arb] | None:
     """l ↦ B(ε,l) at even orders, each found without the others; None where that is not known."""
-    node = eps.node
-    ratio = noise_ratio(node) if isinstance(node, Gaussian) else None
+    shift = normal_shift(eps.node)
+    ratio = None if shift is None else shift.ratio
     if not isinstance(ratio, Fraction) or not 1 / _FLOATS < ratio < _FLOATS:
         return None
     known = eps.remember("single differences")
     if "of Gaussian" not in known:
         known["of Gaussian"] = GaussianChi(1 / ratio, ctx.bits)
-    found: GaussianChi = known["of Gaussian"]
-    return found
+    difference: GaussianChi = known["of Gaussian"]
+    return difference
 
 
 @differences.register
@@ -183,6 +185,7 @@ def _(ctx: Float64Arithmetic, eps: RDPCurve, orders: Iterable[int]) -> Differenc
 
 
 def _agreeing(ctx: MpmathArithmetic, eps: RDPCurve, l: int) -> Number:
+    """The precision is doubled until two values of B(l) in mpmath agree to all digits asked."""
     coarse: Any = None
     for bits in doubled(ctx.bits + GUARD_BITS):
         finer = MpmathArithmetic(bits)
@@ -205,18 +208,14 @@ def _agreeing(ctx: MpmathArithmetic, eps: RDPCurve, l: int) -> Number:
 # Wang, Balle, Kasiviswanathan 2019: Theorem 9 for pure DP, summed up (the remark after it).
 
 
-@theorem(
+@of_fixed_samples(
     "WBK19-PURE",
-    operation=SubsampleWithoutReplacement,
     kind=Kind.UPPER,
     source=WBK19.at("the remark on pure DP after Theorem 9"),
     orders=INTEGER_ORDERS,
-    adjacency=REPLACE_ONE,
     assumes="a nondecreasing $ε$ and a finite $ε(∞)$; otherwise the bound is infinite",
     applies=is_nondecreasing,
     default=False,
-    monotone=True,
-    status="proved",
 )
 def pure_remark(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) <= α/(α−1) log(1 + γ e^{ε(α)} (e^{ε(∞)} − 1))"""
@@ -232,8 +231,10 @@ def pure_remark(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> 
 #
 # Wang, Balle, Kasiviswanathan 2019: sampling without replacement, replace-one adjacency.
 
-_FIRST_HEAD = 64  # orders whose differences are formed before asking whether the rest matters
-_MOST_HEAD = 2048  # orders whose differences take seconds, and twice as many half a minute
+#: Orders whose differences are formed before it is asked whether those beyond matter.
+_FIRST_HEAD = 64
+#: The most of them: their differences take seconds, and those of twice as many half a minute.
+_MOST_HEAD = 2048
 
 
 def renyi_sum(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number, first: int) -> Number:
@@ -243,16 +244,12 @@ def renyi_sum(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number, first
     return binomial_sum(ctx, alpha, gamma, ctx.number(1), terms, first)
 
 
-@theorem(
+@of_fixed_samples(
     "WBK19-T9",
-    operation=SubsampleWithoutReplacement,
     kind=Kind.UPPER,
     source=WBK19.at("Theorem 9"),
     orders=INTEGER_ORDERS,
-    adjacency=REPLACE_ONE,
     applies=always,
-    monotone=True,
-    status="proved",
 )
 def general_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) <= log( 1 + γ²C(α,2) min{4(e^{ε(2)}−1), e^{ε(2)} min{2, (e^{ε(∞)}−1)²}}
@@ -275,17 +272,14 @@ def has_dominating_pair(node: Node) -> str | None:
     return f"that one pair attains and dominates is not proved for {type(mechanism).__name__}"
 
 
-@theorem(
+@of_fixed_samples(
     "WBK19-T27",
-    operation=SubsampleWithoutReplacement,
     kind=Kind.UPPER,
     source=WBK19.at("Theorem 27"),
     orders=INTEGER_ORDERS,
-    adjacency=REPLACE_ONE,
     assumes="a curve that is tight and self-consistent: one dominating pair attains it",
     applies=has_dominating_pair,
     monotone=False,
-    status="proved",
 )
 def difference_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) <= log( 1 + Σ_{j=2}^{α} γ^j C(α,j) ζ(j)^j )/(α−1), with
@@ -295,17 +289,14 @@ def difference_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number
     return ctx.log1p(total) / (ctx.number(alpha) - 1)
 
 
-@theorem(
+@of_fixed_samples(
     "WBK19-R33",
-    operation=SubsampleWithoutReplacement,
     kind=Kind.UPPER,
     source=WBK19.at("Theorem 27 with Remark 33"),
     orders=INTEGER_ORDERS,
-    adjacency=REPLACE_ONE,
     assumes="a curve that is tight and self-consistent: one dominating pair attains it",
     applies=has_dominating_pair,
     monotone=False,
-    status="proved",
     default=False,
 )
 def hoelder_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
@@ -372,11 +363,11 @@ def _(ctx: BallArithmetic, eps: RDPCurve, alpha: int, gamma: Number, branches: B
 
 def _weighed(alpha: int, powers: list[arb]) -> list[arb]:
     """C(α,j) ζ(j)^j from j = 2 on."""
-    count, found = alpha, []
+    count, terms = alpha, []
     for j, power in enumerate(powers, 2):
         count = count * (alpha - j + 1) // j
-        found.append(power * count)
-    return found
+        terms.append(power * count)
+    return terms
 
 
 def _is_steep(eps: RDPCurve, last: int, alpha: int, branches: Branches) -> bool:
@@ -431,17 +422,13 @@ def ternary_powers(ctx: Arithmetic, eps: RDPCurve, last: int, branches: Branches
     return known
 
 
-@theorem(
+@of_fixed_samples(
     "WBK19-P11",
-    operation=SubsampleWithoutReplacement,
     kind=Kind.LOWER,
     source=WBK19.at("Proposition 11"),
     orders=INTEGER_ORDERS,
-    adjacency=REPLACE_ONE,
     assumes="a curve that the datasets $[x,…,x,x′]$ and $[x,…,x]$ attain at every order",
     applies=has_one_pair,
-    monotone=True,
-    status="proved",
 )
 def lower_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) >= α/(α−1) log(1−γ)
@@ -450,17 +437,13 @@ def lower_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> 
     return log_moment(ctx, eps, alpha, gamma) / (ctx.number(alpha) - 1)
 
 
-@theorem(
+@of_fixed_samples(
     "WBK19-L3",
-    operation=SubsampleWithoutReplacement,
     kind=Kind.EXACT,
     source=WBK19.at("Lemma 3"),
     orders=INFINITE_ORDER,
-    adjacency=REPLACE_ONE,
     tight=True,
     applies=always,
-    monotone=True,
-    status="proved",
 )
 def pure_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(∞) = log(1 + γ(e^{ε(∞)} − 1))"""
@@ -507,7 +490,7 @@ def interpolation(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -
 def projection(ctx: Arithmetic, eps: RDPCurve, alpha: Order, max_order: int) -> Number:
     """K(λ) <= the lower convex hull at λ of (0, 0) and (l−1, (l−1)ε(l)), 2 <= l <= max_order"""
     if isinstance(alpha, np.ndarray):
-        return order_by_order(ctx, lambda one: projection(ctx, eps, one, max_order))(alpha)
+        return order_by_order(ctx, lambda order: projection(ctx, eps, order, max_order))(alpha)
     if alpha > max_order:
         return eps(alpha)
     hull = _hull_around(ctx, eps, alpha, max_order)

@@ -9,7 +9,7 @@ import numpy as np
 
 from symacct.kernel import limits
 from symacct.kernel.arithmetic import Arithmetic, BallArithmetic, Number
-from symacct.kernel.claims import ADD_REMOVE, INFINITE_ORDER, INTEGER_ORDERS, Kind, Way
+from symacct.kernel.claims import INFINITE_ORDER, INTEGER_ORDERS, Kind, Way
 from symacct.kernel.exact import INFINITY, Order
 from symacct.kernel.node import Node
 from symacct.kernel.sources import ZW19
@@ -23,8 +23,8 @@ from symacct.kernel.sums.binomial_sums import (
     float_log,
     to_float,
 )
-from symacct.kernel.theorem_registry import RDPCurve, always, theorem
-from symacct.operations.subsample import SAMPLINGS
+from symacct.kernel.theorem_registry import RDPCurve, always
+from symacct.theory.amplification.samples import of_a_record
 
 
 def has_swap_symmetric_pair(node: Node) -> str | None:
@@ -87,37 +87,29 @@ def _(ctx: BallArithmetic, terms: Terms, alpha: int, gamma: Number) -> Number:
     return ctx.log1p(certified_mixture(terms, alpha, gamma, 1 - gamma))
 
 
-@theorem(
+@of_a_record(
     "ZW19-T8",
-    operation=SAMPLINGS,
     kind=Kind.EXACT,
     source=ZW19.at("Theorem 8 and Proposition 10"),
     orders=INTEGER_ORDERS,
-    adjacency=ADD_REMOVE,
     assumes="$E_Q[(P/Q − 1)^l] >= 0$ for all odd $3 <= l <= α$ and all adjacent pairs "
     "(condition 4)",
     applies=has_swap_symmetric_pair,
     tight=True,
-    monotone=True,
-    status="proved",
 )
 def tight_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) = log A(α)/(α−1),
     A(α) = (1−γ)^{α−1}(αγ−γ+1) + Σ_{l=2}^{α} C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)}"""
-    return log_moment(ctx, eps, alpha, gamma) / (ctx.number(alpha) - 1)
+    return log_sum(ctx, Terms(eps), alpha, gamma) / (ctx.number(alpha) - 1)
 
 
-@theorem(
+@of_a_record(
     "ZW19-T5",
-    operation=SAMPLINGS,
     kind=Kind.UPPER,
     source=ZW19.at("Theorem 5"),
     orders=INTEGER_ORDERS,
-    adjacency=ADD_REMOVE,
     default=False,
     applies=always,
-    monotone=True,
-    status="proved",
 )
 def general_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) <= log( (1−γ)^{α−1}(αγ−γ+1) + C(α,2)γ²(1−γ)^{α−2}e^{ε(2)}
@@ -130,19 +122,15 @@ def general_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -
     return ctx.log1p(second + rest) / (ctx.number(alpha) - 1)
 
 
-@theorem(
+@of_a_record(
     "ZW19-T6",
-    operation=SAMPLINGS,
     kind=Kind.LOWER,
     source=ZW19.at("Theorem 6"),
     orders=INTEGER_ORDERS,
-    adjacency=ADD_REMOVE,
     assumes="one pair attains the curve at every order, $ε(l) = D_l(P‖Q)$ with $P$ the law with "
     "the record. It is a lower bound for the class of mechanisms with this curve, the worst of "
     "which attains it. It is none for a mechanism whose curve is that of the removal, $D_l(Q‖P)$",
     applies=has_one_pair,
-    monotone=True,
-    status="proved",
 )
 def lower_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) >= log A(α)/(α−1),
@@ -157,20 +145,16 @@ def may_be_of_a_removal(node: Node, alpha: Order | np.ndarray) -> str | None:
     return "ε(∞) of the mechanism may be that of a record removed, which a sample has less of"
 
 
-@theorem(
+@of_a_record(
     "ZW19-L4",
-    operation=SAMPLINGS,
     kind=Kind.EXACT,
     source=ZW19.at("Lemma 4"),
     orders=INFINITE_ORDER,
-    adjacency=ADD_REMOVE,
     assumes="add/remove neighbours; it is exact as the largest value over the mechanisms with this "
     "$ε(∞)$, and is attained if the addition of the record attains $ε(∞)$",
     tight=True,
     applies=always,
     why_upper=may_be_of_a_removal,
-    monotone=True,
-    status="proved",
 )
 def pure_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(∞) = log(1 + γ(e^{ε(∞)} − 1))"""
@@ -184,3 +168,9 @@ def sampled_pure(ctx: Arithmetic, epsilon: Any, gamma: Number) -> Number:
     if ctx.is_infinite(epsilon):
         return ctx.number(INFINITY)
     return ctx.log1p(gamma * ctx.expm1(epsilon))
+
+
+def sampled_pure_of_removal(ctx: Arithmetic, epsilon: Any, gamma: Number) -> Number:
+    """−log(1 − γ + γe^{−ε}), ε(∞) of a sample where that of the mechanism is a removal's."""
+    fall = -gamma if ctx.is_infinite(epsilon) else gamma * ctx.expm1(-epsilon)
+    return -ctx.log1p(fall)

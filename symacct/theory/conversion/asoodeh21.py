@@ -27,15 +27,33 @@ from symacct.kernel.sources import ALCKS21
 from symacct.kernel.sums.balls import up_to, within
 from symacct.theory.conversion import bbghs20
 
-_STARTS = (0, 6, 30)  # bits of where Newton steps start
-_FLOAT_STEPS = 80
-_FLOAT_WIDTH = 2.0**-44
-_NEWTON_STEPS = 30
-_POLISHING_STEPS = 6
-_WIDENINGS = 48
-_END_WIDENINGS = 8
-_LARGEST = 1e15
-_NEAR = 2.0**-8  # below which a power is all but linear
+
+@dataclass(frozen=True)
+class ConversionSearch:
+    """How the x of a conversion is looked for; no proof of a candidate rests on it."""
+
+    #: Bits to which floats find where Newton steps start: the given end itself first, which is
+    #: mostly near, then nearer.
+    starts: tuple[int, ...] = (0, 6, 30)
+    #: Steps of a bisection, or of chords, in float64, whose 53 bits take no more.
+    float_steps: int = 80
+    #: Relative width at which chords in float64 end, a few units above its last bit.
+    float_width: float = 2.0**-44
+    #: Newton steps for x, each of which doubles the digits, from few and from a bad start.
+    newton_steps: int = 30
+    #: Newton steps for the minimum's place, which starts from what floats find.
+    polishing_steps: int = 6
+    #: Times that the width about a candidate is made four times as large, and sixteen times at the
+    #: end where the worst law is on one answer, until an enclosure is proved.
+    widenings: int = 48
+    end_widenings: int = 8
+    #: The largest of the numbers that floats start from: beyond it float64 has no digits behind 1.
+    largest: float = 1e15
+    #: (|power| + 1)·|u| below which a power of 1 + u is so nearly linear that the rest cancels.
+    linear: float = 2.0**-8
+
+
+_SEARCH = ConversionSearch()
 _UNKNOWN = arb(0, "inf")
 
 
@@ -55,8 +73,8 @@ def epsilon(ctx: Arithmetic, eps: arb, alpha: arb, delta: arb) -> arb:
     problem.refuse_extremes(-delta.log())
     if problem.is_enough(arb(0)):
         return arb(0)
-    found = problem.solve_at_end(eps + (-delta).log1p()) or problem.solve(most, arb(0))
-    return up_to(most) if found is None else found.max(arb(0)).min(most)
+    enclosure = problem.solve_at_end(eps + (-delta).log1p()) or problem.solve(most, arb(0))
+    return up_to(most) if enclosure is None else enclosure.max(arb(0)).min(most)
 
 
 def log_delta(ctx: Arithmetic, eps: arb, alpha: arb, epsilon: arb) -> arb:
@@ -75,8 +93,8 @@ def log_delta(ctx: Arithmetic, eps: arb, alpha: arb, epsilon: arb) -> arb:
     problem.refuse_extremes(-most)
     # From δ = 1/α on the worst law is on one answer, so the δ sought is smaller.
     ceiling = most.min(-alpha.log())
-    found = problem.solve_at_end(single.log()) or problem.solve(ceiling, None)
-    return _UNKNOWN if found is None else found.min(most)
+    enclosure = problem.solve_at_end(single.log()) or problem.solve(ceiling, None)
+    return _UNKNOWN if enclosure is None else enclosure.min(most)
 
 
 state(
@@ -203,21 +221,21 @@ class Problem:
         # A value below the goal says that the minimum is: any place may do, and then the best one.
         if pair.excess((1 - pair.delta) / 2) < goal or pair.excess(v := float_argmin(pair)) < goal:
             return False
-        least = pair.least_excess(newton_refined(pair, v))
-        return least is not None and bool(least >= goal)
+        excess = pair.least_excess(newton_refined(pair, v))
+        return excess is not None and bool(excess >= goal)
 
-    def solve(self, most: arb, least: arb | None) -> arb | None:
-        """An enclosure of the x asked for, below `most` (and above `least`); None if not proved.
+    def solve(self, most: arb, lower: arb | None) -> arb | None:
+        """An enclosure of the x asked for, below `most` (and above `lower`); None if not proved.
 
         `most` is mostly near it; where Newton steps from there go astray, floats come nearer first,
         and still nearer where that does not help.
         """
-        for bits in _STARTS:
-            start = most.mid() if bits == 0 else self._by_floats(most.mid(), least, bits)
-            found = self._proved(*self._candidate(start, least))
-            if found is not None and found.rel_accuracy_bits() > BALL.bits // 2:
+        for bits in _SEARCH.starts:
+            start = most.mid() if bits == 0 else self._by_floats(most.mid(), lower, bits)
+            enclosure = self._proved(*self._candidate(start, lower))
+            if enclosure is not None and enclosure.rel_accuracy_bits() > BALL.bits // 2:
                 break
-        return found
+        return enclosure
 
     def _proved(self, x: arb, v: arb) -> arb | None:
         """The enclosure about a candidate x, with v about the minimum's; None if there is none."""
@@ -225,7 +243,7 @@ class Problem:
         if not goal.is_finite() or not x.is_finite() or not v > 0:
             return None
         width = abs(x) * arb(2) ** (4 - BALL.bits) + 4 * self.target.rad() + x.rad()
-        for _ in range(_WIDENINGS):
+        for _ in range(_SEARCH.widenings):
             enough = self.at(x + width).least_excess(v)
             if enough is not None and enough >= goal and self.at(x - width).excess(v) <= goal:
                 return x + within(width)
@@ -240,26 +258,26 @@ class Problem:
         if not x.is_finite():
             return None
         goal, width = self.target.expm1(), (1 + abs(x)) * arb(2) ** (8 - BALL.bits // 2)
-        for _ in range(_END_WIDENINGS):
-            least = self.at(x + width).least_at_end()
-            if least is None:
+        for _ in range(_SEARCH.end_widenings):
+            excess = self.at(x + width).least_at_end()
+            if excess is None:
                 return None
-            if least >= goal:
+            if excess >= goal:
                 return x + up_to(width)
             width *= 16
         return None
 
-    def _candidate(self, x: arb, least: arb | None) -> tuple[arb, arb]:
+    def _candidate(self, x: arb, lower: arb | None) -> tuple[arb, arb]:
         """Midpoints of x and of the minimum's v by Newton steps for log(H−1); NaN beyond an end."""
         pair, goal = self.middle(x), self.target.mid().expm1()
         v = newton_refined(pair, float_argmin(pair))
-        derivative = TwoPointPairs.per_log_delta if least is None else TwoPointPairs.per_epsilon
-        for _ in range(_NEWTON_STEPS):
+        derivative = TwoPointPairs.per_log_delta if lower is None else TwoPointPairs.per_epsilon
+        for _ in range(_SEARCH.newton_steps):
             excess = pair.excess(v)
             # log(H − 1) is nearly linear in log δ where the laws are near, as is log H elsewhere.
             step = ((excess / goal).log() * excess / derivative(pair, v)).mid()
             x = (x - step).mid()
-            if least is not None and not x > least:
+            if lower is not None and not x > lower:
                 return arb.nan(), v
             old, pair = pair, self.middle(x)
             v = newton_step(pair, carried(old, pair, v))
@@ -268,15 +286,18 @@ class Problem:
                 break
         return x, v
 
-    def _by_floats(self, most: arb, least: arb | None, bits: int) -> arb:
-        """x to some bits, by bisection between two ends; `least` is found if None."""
+    def _by_floats(self, most: arb, lower: arb | None, bits: int) -> arb:
+        """Bisection in float64 finds x to some bits.
+
+        x to some bits, by bisection between two ends; `lower` is looked for if None.
+        """
         high = most
-        low = least if least is not None else most - 1
-        if least is None:
+        low = lower if lower is not None else most - 1
+        if lower is None:
             while self._float_enough(low) and low > -(2**40):
                 deadline.check()
                 low = most - 2 * (most - low)
-        for _ in range(_FLOAT_STEPS):
+        for _ in range(_SEARCH.float_steps):
             middle = ((low + high) / 2).mid()
             if not low < middle < high or high - low < abs(high) * arb(2) ** -bits:
                 break
@@ -298,7 +319,7 @@ class Problem:
 
 def power_gap(power: arb, u: arb) -> arb:
     """(1+u)^power − 1 − power·u; where the three cancel, at the middles with as many more bits."""
-    if not (abs(power) + 1) * abs(u) < _NEAR:
+    if not (abs(power) + 1) * abs(u) < _SEARCH.linear:
         if power > 1:  # in the form that is as small as power − 1
             return (1 + u) * ((power - 1) * u.log1p()).expm1() - (power - 1) * u
         return (power * u.log1p()).expm1() - power * u
@@ -315,7 +336,7 @@ def power_gap(power: arb, u: arb) -> arb:
 def float_argmin(pair: TwoPointPairs) -> arb:
     """About where H is least: v = (α−1)δ(1+t), t/(1+t) = (y/x)^{α−1}(α−(α−1)sy), in floats."""
     lam, log_d = _in_range(pair.alpha - 1), -_in_range(-pair.delta.log())
-    epsilon = _in_range(pair.epsilon, least=0.0)
+    epsilon = _in_range(pair.epsilon, smallest=0.0)
     log_lowest = math.log(lam) + log_d  # of v, at t = 0
     log_most = _log_expm1(math.log(-math.expm1(log_d)) - log_lowest)
 
@@ -347,7 +368,7 @@ def _crossing(f: Callable[[float], float], low: float, high: float) -> float:
     By halving where it is not so, or not finite.
     """
     below, above, place, side = f(low), f(high), high, 0
-    for _ in range(_FLOAT_STEPS):
+    for _ in range(_SEARCH.float_steps):
         has_chord = -math.inf < below <= 0 < above < math.inf
         share = below / (below - above) if has_chord else 0.5
         before, place = place, low + share * (high - low)
@@ -357,18 +378,18 @@ def _crossing(f: Callable[[float], float], low: float, high: float) -> float:
         else:
             above = above / 2 if side < 0 else above
             low, below, side = place, value, -1
-        if abs(place - before) <= _FLOAT_WIDTH * (1 + abs(place)):
+        if abs(place - before) <= _SEARCH.float_width * (1 + abs(place)):
             break
     return place
 
 
-def _in_range(x: arb, least: float = 1e-60) -> float:
-    """The midpoint as a float between `least` and 10¹⁵; PrecisionError beyond."""
+def _in_range(x: arb, smallest: float = 1e-60) -> float:
+    """The midpoint as a float between `smallest` and 10¹⁵; PrecisionError beyond."""
     value = float(x.mid())
-    if not least <= value <= _LARGEST:
+    if not smallest <= value <= _SEARCH.largest:
         raise PrecisionError(
             f"the optimal conversion: found {x.mid().str(5, radius=False)} among α − 1, (α − "
-            f"1)·ε(α), −log δ and ε, needed numbers from {least:g} to {_LARGEST:g}",
+            f"1)·ε(α), −log δ and ε, needed numbers from {smallest:g} to {_SEARCH.largest:g}",
             remedy="the improved conversion takes any numbers",
         )
     return value
@@ -381,7 +402,7 @@ def _log_expm1(x: float) -> float:
 
 def newton_refined(pair: TwoPointPairs, v: arb) -> arb:
     """v after a few Newton steps towards the minimum."""
-    for _ in range(_POLISHING_STEPS):
+    for _ in range(_SEARCH.polishing_steps):
         old, v = v, newton_step(pair, v)
         if abs(v - old) <= v * arb(2) ** -(BALL.bits // 4):
             break
