@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from symacct.adversary.candidates.finite import Candidates, Pair
+from symacct.adversary.candidates import Candidates, Pair
+from symacct.adversary.schemes.curves import HockeyStick, RaisedResponse, TrueEpsilon
 from symacct.adversary.schemes.operations import Averages, Itself
-from symacct.adversary.schemes.poisson import AttainedByRemoval, OneRecord, SkewedRight
-from symacct.adversary.schemes.raised import RaisedResponse
-from symacct.adversary.schemes.replaced import Replaced
+from symacct.adversary.schemes.samplings import AttainedByRemoval, OneRecord, Replaced, SkewedRight
 from symacct.adversary.schemes.scheme import USUAL_RELATION, Scheme
-from symacct.adversary.schemes.tradeoff import HockeyStick, TrueEpsilon
 from symacct.kernel.arithmetic import Arithmetic, Number
 from symacct.kernel.claims import (
     EITHER,

@@ -2,18 +2,121 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 import numpy as np
 
-from symacct.adversary.candidates.outcome import Attack, Trial
+from symacct.adversary.claims import CLAIMS, conjectured
+from symacct.adversary.outcome import Attack
+from symacct.adversary.schemes import SCHEMES
+from symacct.adversary.schemes.scheme import Scheme
 from symacct.adversary.search import Search, tasks
-from symacct.adversary.statements import statements
-from symacct.kernel import limits
-from symacct.kernel.claims import INTEGER_ORDERS, Kind, Orders
+from symacct.kernel import arguments, limits, theorem_registry
+from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.claims import EITHER, FINITE_ORDERS, INTEGER_ORDERS, Kind, Orders, Source
+from symacct.kernel.claims import kind as named_kind
 from symacct.kernel.claims import orders as named_orders
-from symacct.kernel.conversion import Conversion
+from symacct.kernel.conversion import Conversion, of_one_order
 from symacct.kernel.deadline import progress
+from symacct.kernel.errors import DomainError, echo, suggestion
+from symacct.kernel.exact import Order
 from symacct.kernel.parameters import whole
-from symacct.kernel.theorem_registry import Bound, Theorem
+from symacct.kernel.theorem_registry import Bound, RDPCurve, Theorem, always
+
+__all__ = ["Attack", "falsify"]
+
+# --- what is attacked
+#
+# A theorem, a conversion, a wrong claim or a function, as Theorems.
+
+#: A theorem, and the schemes that attack it where they are chosen for it.
+Statement = tuple[Theorem, tuple[Scheme, ...] | None]
+
+
+def statements(
+    given: object, about: str | None, kind: Kind | str, orders: Orders
+) -> tuple[str, Theorem, list[Statement]]:
+    """The name, the statement to show, and what to attack: options and both conversions apart."""
+    if isinstance(given, str):
+        if given in CLAIMS:
+            claim = CLAIMS[given]
+            return given, claim.theorem, [(claim.theorem, claim.schemes)]
+        given = _named(given)
+    if isinstance(given, Conversion):
+        parts = _of_conversion(given)
+        return given.name, parts[0], [(part, None) for part in parts]
+    if callable(given) and not isinstance(given, Theorem):
+        given = _of_function(given, about, named_kind(kind), orders)
+    if not isinstance(given, Theorem):
+        raise DomainError(
+            f"falsify: found {echo(given)}, needed a theorem, its name, a conversion or a function "
+            "bound(ctx, eps, alpha, ...) together with about="
+        )
+    return given.name, given, [(variant, None) for variant in _variants(given)]
+
+
+def _named(name: str) -> Theorem | Conversion:
+    """The conversion or the registered theorem of that name."""
+    known = {conversion.name: conversion for conversion in of_one_order()}
+    if name in known:
+        return known[name]
+    try:
+        return theorem_registry.named(name)
+    except DomainError:
+        names = [*(t.name for t in theorem_registry.theorems()), *known, *CLAIMS]
+        meant = suggestion(name, names, theorem_registry.LISTED)
+        raise DomainError(f"falsify: found {echo(name)}{meant}") from None
+
+
+def _variants(theorem: Theorem) -> Iterator[Theorem]:
+    """The theorem itself, and with few τ where it has that option: no climb is at order 100."""
+    yield theorem
+    options = dict(theorem.options)
+    if "tau" in options and ":" not in theorem.name:
+        for tau, sides in ((2, 1), (2, 2), (3, 2)):
+            chosen = {**options, "tau": tau, **({"sides": sides} if "sides" in options else {})}
+            yield replace(theorem, options=tuple(chosen.items()))
+
+
+def _of_function(bound: Bound, about: str | None, kind: Kind, orders: Orders) -> Theorem:
+    """A statement about an operation, made of a user's function."""
+    about = arguments.one_of(about, "falsify, about", sorted({scheme.about for scheme in SCHEMES}))
+    name = getattr(bound, "__name__", "bound")
+    return conjectured(name, bound, about, kind, Source("user", ""), orders)
+
+
+def _of_conversion(conversion: Conversion) -> list[Theorem]:
+    """ε(δ) and δ(ε) at one order, as statements about a pair."""
+
+    def to_delta(ctx: Arithmetic, eps: RDPCurve, alpha: Order, epsilon: Number) -> Number:
+        return ctx.exp(conversion.log_delta(ctx, eps(alpha), ctx.number(alpha), epsilon))
+
+    def to_epsilon(ctx: Arithmetic, eps: RDPCurve, alpha: Order, delta: Number) -> Number:
+        return conversion.epsilon(ctx, eps(alpha), ctx.number(alpha), delta)
+
+    to_delta.__doc__, to_epsilon.__doc__ = (
+        conversion.log_delta.__doc__,
+        conversion.epsilon.__doc__,
+    )
+    return [
+        Theorem(
+            name=conversion.name,
+            operation=(about,),
+            kind=Kind.UPPER,
+            source=conversion.source,
+            orders=FINITE_ORDERS,
+            adjacency=EITHER,
+            applies=always,
+            monotone=True,
+            status=conversion.status,
+            bound=bound,
+        )
+        for about, bound in (("epsilon", to_epsilon), ("delta", to_delta))
+    ]
+
+
+# --- the question
 
 
 @progress("falsify")
@@ -58,6 +161,3 @@ def falsify(
         nearest=tuple(search.nearest[alpha] for alpha in sorted(search.nearest)),
         sides=tuple(sorted(search.sides, key=str)),
     )
-
-
-__all__ = ["Attack", "Trial", "falsify"]

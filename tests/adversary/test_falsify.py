@@ -10,12 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from symacct import DomainError, Kind, Theorem, falsify, theorems
-from symacct.adversary.candidates.finite import Candidates
-from symacct.adversary.candidates.noise import NOISES
+from symacct.adversary.candidates import Candidates
 from symacct.adversary.claims import CLAIMS
-from symacct.adversary.climb import Ruler, samples
-from symacct.adversary.schemes.thresholds import NoisyAnswer
-from symacct.adversary.search import tasks
+from symacct.adversary.schemes.noise import NOISES, NoisyAnswer
+from symacct.adversary.search import Ruler, samples, tasks
 from symacct.cli import main
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.conversion import of_one_order

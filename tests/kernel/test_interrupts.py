@@ -11,7 +11,7 @@ from flint import arb
 
 import symacct
 from symacct import Accountant, DistributionPair, Laplace, PoissonSubsample, laws
-from symacct.adversary.candidates import noise
+from symacct.adversary.schemes import noise
 from symacct.analysis import densities, sampled_laplace
 from symacct.kernel.errors import PrecisionError
 from symacct.kernel.sums.balls import integral

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symacct import PoissonSubsample, laws
-from symacct.adversary import climb
+from symacct.adversary import search
 from symacct.analysis import triangles, worst_triangle
 from symacct.analysis.densities import DensityLogs, Entropy, Excess, ReverseEntropy
 from symacct.analysis.triangles import Gram, Slopes, SlopeSeries
@@ -152,8 +152,8 @@ def test_only_a_theorem_with_a_condition_on_the_operation_is_asked(
 
     theorem = SimpleNamespace(applies=applies, reads=reads, why_not=why_not)
     scheme = SimpleNamespace(by_condition=by_condition)
-    monkeypatch.setattr(climb, "_operations", lambda scheme: [1, 2, 2, 2])
-    share = climb.Task(theorem, scheme, 2, None).suitable
+    monkeypatch.setattr(search, "_operations", lambda scheme: [1, 2, 2, 2])
+    share = search.Task(theorem, scheme, 2, None).suitable
     conditional = applies is not always and reads == "below" and not by_condition
     assert share == (0.25 if conditional else 1)
     assert asked == ([1, 2, 2, 2] if conditional else [])

@@ -1,32 +1,42 @@
-"""Composition, post-processing, groups, averages, scaled curves, other orders of one curve."""
+"""Composition, post-processing, groups, averages, scaled curves, runs of which one is told."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any, ClassVar
 
 import numpy as np
 from flint import arb
 
-from symacct.adversary.candidates.arrays import ArrayCurve
-from symacct.adversary.candidates.finite import Candidates, FiniteLaws, Law, Pair, excess
-from symacct.adversary.candidates.noise import NOISES, concentration_rho
+from symacct.adversary.candidates import (
+    ARRAYS,
+    ArrayCurve,
+    Candidates,
+    Law,
+    Pair,
+    divergence,
+    excess,
+)
+from symacct.adversary.schemes.noise import NOISES, NoisyRecord, concentration_rho
 from symacct.adversary.schemes.scheme import (
     BOTH_SIDES,
+    RATE,
     Scheme,
+    TwoMechanisms,
     Worded,
     both,
     evaluated,
     largest_ratio,
 )
-from symacct.adversary.schemes.thresholds import NoisyRecord
-from symacct.kernel.arithmetic import Arithmetic, Number
+from symacct.kernel.arithmetic import BALL, Arithmetic, Number
 from symacct.kernel.claims import Kind
-from symacct.kernel.exact import Order
+from symacct.kernel.exact import INFINITY, Order
 from symacct.kernel.node import Node
+from symacct.laws.families import Binomial, Poisson, TruncatedNegativeBinomial
 from symacct.mechanisms import ZCDP, DistributionPair
-from symacct.operations import GroupPrivacy, RandomAllocation
 
 
 @dataclass(frozen=True)
@@ -37,22 +47,22 @@ class Itself(Scheme):
     side: Kind = Kind.UPPER
     name: str = "other orders of the same curve"
     orders: tuple[Order, ...] = (Fraction(3, 2), Fraction(9, 4), Fraction(7, 2), Fraction(13, 2))
+    gamma: Fraction = Fraction(1, 2)
+    fixed = ("gamma",)
 
-    def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Number]:
-        return {"gamma": Fraction(1, 2) if ctx is None else ctx.number(Fraction(1, 2))}
 
-
-class AdaptiveComposition(Scheme):
+class AdaptiveComposition(TwoMechanisms):
     """A second mechanism chosen by the answer of the first: the joint law of both answers."""
 
     name = "adaptive composition"
     about = "Compose"
+    terms: ClassVar[dict[str, int]] = {"first": 1, "second": 1}
+    fixed = ("terms",)
 
     def sizes(self, outcomes: int) -> tuple[int, ...]:
         return (2, 2, *(outcomes,) * 4)
 
     def bases(self, c: Candidates) -> list[list[Pair]]:
-        """The pairs of each of the two mechanisms."""
         p, q, p1, q1, p2, q2 = c.laws
         return [both((p, q)), both((p1, q1), (p2, q2))]
 
@@ -63,15 +73,6 @@ class AdaptiveComposition(Scheme):
             return np.concatenate([first[:, :1] * one, first[:, 1:] * two], axis=1)
 
         return both((joint(p, p1, p2), joint(q, q1, q2)))
-
-    def array_curves(self, c: Candidates) -> tuple[ArrayCurve, ...]:
-        return tuple(ArrayCurve.of_pairs(pairs) for pairs in self.bases(c))
-
-    def premise(self, c: Candidates) -> tuple[Node, ...]:
-        return tuple(FiniteLaws.of(pairs) for pairs in self.bases(c))
-
-    def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Number]:
-        return {"terms": {"first": 1, "second": 1}}
 
 
 class SideBySide(AdaptiveComposition):
@@ -94,7 +95,7 @@ class SideBySide(AdaptiveComposition):
 
 
 @dataclass(frozen=True)
-class Coin(Worded):
+class Coin(Worded, TwoMechanisms):
     """One of two mechanisms by a coin that is told; attained where both point the same way."""
 
     words = "a coin told, {self.share} to {self.other}{attained}"
@@ -102,13 +103,13 @@ class Coin(Worded):
     side: Kind = Kind.UPPER
     about: str = "Either"
     drawn = 4
+    fixed = ("share",)
 
     @property
     def other(self) -> Fraction:
         return 1 - self.share
 
     def bases(self, c: Candidates) -> list[list[Pair]]:
-        """The pairs of each of the two mechanisms."""
         p, q, p1, q1 = c.laws
         return [both((p, q)), both((p1, q1))] if self.side is Kind.UPPER else [[(p, q)], [(p1, q1)]]
 
@@ -120,15 +121,6 @@ class Coin(Worded):
             return np.concatenate([s * first, (1 - s) * second], axis=1)
 
         return both((told(p, p1), told(q, q1)))
-
-    def array_curves(self, c: Candidates) -> tuple[ArrayCurve, ...]:
-        return tuple(ArrayCurve.of_pairs(pairs) for pairs in self.bases(c))
-
-    def premise(self, c: Candidates) -> tuple[Node, ...]:
-        return tuple(FiniteLaws.of(pairs) for pairs in self.bases(c))
-
-    def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Number]:
-        return {"share": self.share}
 
 
 class Channel(Scheme):
@@ -157,6 +149,7 @@ class Chain(Worded):
     words = "a chain of {self.size} steps"
     size: int = 2
     about: str = "GroupPrivacy"
+    fixed = ("size",)
 
     def sizes(self, outcomes: int) -> tuple[int, ...]:
         return (outcomes,) * (1 + self.size)
@@ -166,12 +159,6 @@ class Chain(Worded):
 
     def result(self, c: Candidates) -> list[Pair]:
         return both((c.laws[0], c.laws[-1]))
-
-    def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Number]:
-        return {"size": self.size}
-
-    def operation(self, c: Candidates) -> Node:
-        return GroupPrivacy(self.premise(c), self.size)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -197,6 +184,7 @@ class FarNoise(NoisyRecord):
     words = "{self.noise.name} moved by {self.size} records{attained}"
     about: str = "GroupPrivacy"
     size: int = 3
+    fixed = ("size",)
 
     @property
     def numbers(self) -> tuple[tuple[str, float, float], ...]:  # type: ignore[override]
@@ -210,31 +198,23 @@ class FarNoise(NoisyRecord):
         pair = DistributionPair(self.noise.law(self.size, scale), self.noise.law(0, scale))
         return evaluated(pair, alpha)
 
-    def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Number]:
-        return {"size": self.size}
-
-    def operation(self, c: Candidates) -> Node:
-        return GroupPrivacy(self.premise(c), self.size)
-
 
 @dataclass(frozen=True)
 class Copies(Worded):
-    """n runs of one mechanism, with n times its curve: of both directions, or of one pair."""
+    """c runs of one mechanism, with c times its curve: of both directions, or of one pair."""
 
-    words = "{self.n} runs of one mechanism{attained}"
-    n: int = 2
+    words = "{self.c} runs of one mechanism{attained}"
+    c: int = 2
     side: Kind = Kind.UPPER
     about: str = "Scale"
+    fixed = ("c",)
 
     def base(self, c: Candidates) -> list[Pair]:
         return super().base(c) if self.side is Kind.UPPER else [self.pair(c)]
 
     def result(self, c: Candidates) -> list[Pair]:
-        p, q = (side_by_side(*[law] * self.n) for law in c.laws)
+        p, q = (side_by_side(*[law] * self.c) for law in c.laws)
         return both((p, q))
-
-    def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Number]:
-        return {"c": self.n if ctx is None else ctx.number(self.n)}
 
 
 class Averages(Scheme):
@@ -270,6 +250,7 @@ class Allocated(Worded):
     words = "one of {self.steps} steps at random"
     steps: int = 2
     about: str = "RandomAllocation"
+    fixed = ("steps",)
 
     def result(self, c: Candidates) -> list[Pair]:
         p, q = c.laws
@@ -279,12 +260,6 @@ class Allocated(Worded):
             for step in range(self.steps)
         )
         return both((sum(rest, start=first), side_by_side(*[q] * self.steps)))
-
-    def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Number]:
-        return {"steps": self.steps}
-
-    def operation(self, c: Candidates) -> Node:
-        return RandomAllocation(self.premise(c), self.steps)  # type: ignore[arg-type]
 
 
 def side_by_side(*laws: Law) -> Law:
@@ -306,4 +281,115 @@ SCHEMES: tuple[Scheme, ...] = (
     *(FarNoise(noise, side=side) for noise in NOISES for side in BOTH_SIDES),
     Copies(2, Kind.UPPER),
     Copies(3, Kind.LOWER),
+)
+
+
+# --- the best of a random number of runs
+#
+# The best of a random number of runs: the law of what is told, from its generating function.
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """The parameters of many laws at once, in place of the law of one candidate."""
+
+    eta: Fraction | None = None
+    n: Fraction | None = None
+    gamma: Any = None
+    rate: Any = None
+    theta: Any = None
+
+
+@dataclass(frozen=True)
+class Repeated(Scheme):
+    """The outcomes in their order from worst to best.
+
+    The number of runs is Poisson where neither η is given, of truncated negative binomial laws, nor
+    n, of binomial ones.
+    """
+
+    eta: Fraction | None = None
+    n: Fraction | None = None
+    about: str = "RepeatAndSelect"
+    side: Kind = Kind.UPPER
+    slow_population, slow_cost = 4, 48
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        if self.n is not None:
+            return f"the best of those made of {self.n}"
+        return "the best of Poisson runs" if self.eta is None else f"the best run, η = {self.eta}"
+
+    @property
+    def numbers(self) -> tuple[tuple[str, float, float], ...]:  # type: ignore[override]
+        if self.n is not None:
+            return (("theta", 0.001, 0.999),)
+        return (("rate", 0.05, 30.0),) if self.eta is None else (RATE,)
+
+    def counts(self, c: Candidates) -> Any:
+        """The law of the number of runs, or those of all candidates."""
+        if not c.exact:
+            return Counts(self.eta, self.n, **{name: x[:, 0] for name, x in c.numbers.items()})
+        if self.n is not None:
+            return Binomial(self.n, c.number("theta"))
+        if self.eta is None:
+            return Poisson(c.number("rate"))
+        return TruncatedNegativeBinomial(self.eta, c.number("gamma"))
+
+    def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Any]:
+        return {"runs": self.counts(c)}
+
+    def told(self, ctx: Arithmetic, law: Iterable[Number], runs: Any) -> list[Number]:
+        """The chances that each outcome is the best one, after that of no run at all."""
+        below = [ctx.number(0)]
+        for share in law:
+            below.append(below[-1] + share)
+        chances = [self.generating(ctx, x, runs) for x in below]
+        return [chances[0], *(high - low for low, high in pairwise(chances))]
+
+    def generating(self, ctx: Arithmetic, x: Number, runs: Any) -> Number:
+        """E[x^K]"""
+        if self.n is not None:
+            return ctx.exp(ctx.number(self.n) * ctx.log1p(ctx.number(runs.theta) * (x - 1)))
+        if self.eta is None:
+            return ctx.exp(ctx.number(runs.rate) * (x - 1))
+        gamma = ctx.number(runs.gamma)
+        log, log_gamma = ctx.log1p(-(1 - gamma) * x), ctx.log(gamma)
+        if self.eta == 0:
+            return log / log_gamma
+        eta = ctx.number(self.eta)
+        return ctx.expm1(-eta * log) / ctx.expm1(-eta * log_gamma)
+
+    def array_truth(self, c: Candidates, alpha: Order) -> Number:
+        p, q = (self._arrays(c, law) for law in self.pair(c))
+        with np.errstate(all="ignore"):
+            return np.maximum(divergence(p, q, alpha), divergence(q, p, alpha))
+
+    def _arrays(self, c: Candidates, law: Law) -> Law:
+        told = self.told(ARRAYS, np.asarray(law, dtype=float).T, self.counts(c))
+        kept = told if self.eta is None else told[1:]
+        return np.stack([np.broadcast_to(x, len(law)) for x in kept], axis=1)
+
+    def truth(self, c: Candidates, alpha: Order) -> arb:
+        laws = [[BALL.number(x) for x in law[0]] for law in self.pair(c)]
+        p, q = (self.told(BALL, law, self.counts(c))[self.eta is not None :] for law in laws)
+        return BALL.maximum(_divergence(p, q, alpha), _divergence(q, p, alpha))
+
+
+def _divergence(p: list[arb], q: list[arb], alpha: Order) -> arb:
+    """D_α of laws in balls, outcome by outcome."""
+    logs = [(a / b).log() for a, b in zip(p, q, strict=True)]
+    if alpha == INFINITY:
+        return BALL.maximum(*logs)
+    if alpha == 1:
+        return sum((a * log for a, log in zip(p, logs, strict=True)), arb(0))
+    lam = BALL.number(alpha) - 1
+    rise = sum((a * (lam * log).expm1() for a, log in zip(p, logs, strict=True)), arb(0))
+    return rise.log1p() / lam
+
+
+REPEATED = (
+    Repeated(),
+    *(Repeated(Fraction(eta)) for eta in ("0", "1", "-1/2", "5/2")),
+    *(Repeated(n=Fraction(n)) for n in (1, 2, 20)),
 )

@@ -14,8 +14,8 @@ from typing import ClassVar, Self
 import numpy as np
 from flint import arb
 
-from symacct.adversary.candidates.arrays import ArrayCurve
-from symacct.adversary.candidates.finite import (
+from symacct.adversary.candidates import (
+    ArrayCurve,
     Candidates,
     FiniteLaws,
     Law,
@@ -31,6 +31,9 @@ from symacct.kernel.node import Node, kinds
 
 #: The relation that each sampling's neighbours are of, where nothing else is said.
 USUAL_RELATION = {"PoissonSubsample": ADD_REMOVE, "SubsampleWithoutReplacement": REPLACE_ONE}
+
+#: The operations whose theorems have conditions on the mechanism.
+_WITH_CONDITIONS = {*USUAL_RELATION, "GroupPrivacy", "RandomAllocation", "RepeatAndSelect"}
 
 BOTH_SIDES = (Kind.UPPER, Kind.LOWER)
 
@@ -73,6 +76,8 @@ class Scheme:
     relation: Adjacency | None = None
     #: (name, smallest, largest) of the numbers drawn, on a logarithmic scale.
     numbers: tuple[tuple[str, float, float], ...] = ()
+    #: Which attributes of the scheme are parameters of the operation.
+    fixed: ClassVar[tuple[str, ...]] = ()
     #: The orders this scheme can be asked at: None for whatever the theorem speaks of.
     orders: tuple[Order, ...] | None = None
     #: Divergences are compared by e^{(α−1)ε} − 1, which says more where they are large.
@@ -131,17 +136,21 @@ class Scheme:
         return FiniteLaws.of(self.base(c))
 
     def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Number]:
-        """The operation's parameters, as the bound is given them."""
-        return {name: _plain(c, name, ctx) for name, _, _ in self.numbers if name == "gamma"}
+        """The operation's parameters, as the bound is given them: exact without an arithmetic."""
+        fixed = {name: getattr(self, name) for name in self.fixed}
+        if ctx is not None:
+            fixed = {k: ctx.number(x) if isinstance(x, Fraction) else x for k, x in fixed.items()}
+        drawn = {name: _plain(c, name, ctx) for name, _, _ in self.numbers if name == "gamma"}
+        return {**fixed, **drawn}
 
     def operation(self, c: Candidates) -> Node | None:
         """The operation on the premise, to ask a theorem whether it applies."""
-        if self.about not in USUAL_RELATION:
-            return None  # only theorems about sampling have conditions on the mechanism
+        if self.about not in _WITH_CONDITIONS:
+            return None
         relation = () if self.relation is None else (self.relation,)
-        gamma = self.parameters(c, None)["gamma"]
-        sampled: Node = kinds()[self.about](self.premise(c), gamma, *relation)
-        return sampled
+        parameters = self.parameters(c, None).values()
+        operation: Node = kinds()[self.about](self.premise(c), *parameters, *relation)
+        return operation
 
     # --- what is true
 
@@ -162,6 +171,20 @@ class Scheme:
         shown = self.shown(c)
         names = self.names or tuple(f"law {i + 1}" for i in range(len(shown)))
         return tuple(zip(names, map(fractions, shown), strict=True))
+
+
+class TwoMechanisms(Scheme):
+    """A scheme of an operation on two mechanisms, each with pairs of its own."""
+
+    def bases(self, c: Candidates) -> list[list[Pair]]:
+        """The pairs of each of the two mechanisms."""
+        raise NotImplementedError
+
+    def array_curves(self, c: Candidates) -> tuple[ArrayCurve, ...]:
+        return tuple(ArrayCurve.of_pairs(pairs) for pairs in self.bases(c))
+
+    def premise(self, c: Candidates) -> tuple[Node, ...]:
+        return tuple(FiniteLaws.of(pairs) for pairs in self.bases(c))
 
 
 class Worded(Scheme):

@@ -1,4 +1,4 @@
-"""Curves that are only upper bounds: raised at some orders above the curve of their laws."""
+"""What is said of a curve itself: upper bounds that are raised, and conversions to (ε, δ)."""
 
 from __future__ import annotations
 
@@ -7,15 +7,20 @@ from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
+from flint import arb
 
-from symacct.adversary.candidates.arrays import ArrayCurve
-from symacct.adversary.candidates.finite import Candidates, FiniteLaws
-from symacct.adversary.schemes.poisson import Mirrored
+from symacct.adversary.candidates import ArrayCurve, Candidates, FiniteLaws
+from symacct.adversary.schemes.samplings import Mirrored
 from symacct.adversary.schemes.scheme import Scheme, evaluated
 from symacct.kernel.arithmetic import Arithmetic, Number
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.exact import Order
 from symacct.kernel.node import Node
+from symacct.kernel.sums.balls import ball
+
+# --- curves that are only upper bounds
+#
+# Curves that are only upper bounds: raised at some orders above the curve of their laws.
 
 _LAST = 8
 
@@ -84,6 +89,8 @@ class RaisedCurve(Scheme):
 
     name = "a curve raised at whole orders"
     about = "Convexify"
+    max_order = 5
+    fixed = ("max_order",)
     numbers = tuple((f"raise {l}", 1e-4, 5.0) for l in range(2, 6))
     orders = (Fraction(3, 2), 2, Fraction(5, 2), 3, Fraction(7, 2), 4, 5)
 
@@ -95,5 +102,56 @@ class RaisedCurve(Scheme):
     def premise(self, c: Candidates) -> Node:
         return FiniteLaws.of(self.base(c), {l: c.number(f"raise {l}") for l in range(2, 6)})
 
+
+# --- the true ε and δ of a pair
+#
+# (ε, δ) of a pair of finite laws, exact in fractions since e^ε is one: for conversions.
+
+
+class HockeyStick(Scheme):
+    """δ(ε) of a pair is Σ max(0, P − e^ε Q), the larger of both directions; e^ε is rational."""
+
+    name = "δ of a pair at a given ε"
+    about = "delta"
+    numbers = (("e^epsilon", 1.01, 50.0),)
+    orders = (Fraction(11, 10), Fraction(3, 2), 2, Fraction(5, 2), 3, 5, 8, 13)
+    by_moments = False
+
+    def delta(self, c: Candidates) -> Number:
+        """The true δ of each candidate."""
+        sums = [
+            np.sum(np.maximum(p - c.numbers["e^epsilon"] * q, 0 * p), axis=1)
+            for p, q in self.base(c)
+        ]
+        return np.maximum(sums[0], sums[1])
+
     def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Number]:
-        return {"max_order": 5}
+        if ctx and c.exact:
+            return {"epsilon": ctx.log(ctx.number(c.number("e^epsilon")))}
+        return {"epsilon": np.log(c.numbers["e^epsilon"][:, 0])}
+
+    def array_truth(self, c: Candidates, alpha: Order) -> Number:
+        return self.delta(c)
+
+    def truth(self, c: Candidates, alpha: Order) -> arb:
+        return ball(Fraction(self.delta(c)[0]))
+
+
+class TrueEpsilon(HockeyStick):
+    """The profile read backwards: at the true δ of e^ε, no ε′ < ε will do while δ > 0."""
+
+    name = "ε of a pair at its true δ"
+    about = "epsilon"
+
+    def admits(self, c: Candidates, alpha: Order) -> Number:
+        return self.delta(c) > 0
+
+    def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Number]:
+        delta = self.delta(c)
+        return {"delta": ctx.number(Fraction(delta[0])) if ctx and c.exact else delta}
+
+    def array_truth(self, c: Candidates, alpha: Order) -> Number:
+        return np.log(c.numbers["e^epsilon"][:, 0])
+
+    def truth(self, c: Candidates, alpha: Order) -> arb:
+        return ball(c.number("e^epsilon")).log()
