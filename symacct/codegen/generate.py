@@ -12,13 +12,13 @@ from typing import Any
 
 import sympy
 
-from symacct.codegen import source
 from symacct.codegen.constants import FloatProgram, in_float64
 from symacct.codegen.context import CodeArithmetic, DigitsArithmetic
-from symacct.codegen.interpret import DigitsMachine, FloatMachine
 from symacct.codegen.ir import Compare, Num, Var
 from symacct.codegen.measure import (
+    DigitsMachine,
     Epsilon,
+    FloatMachine,
     Given,
     Measured,
     Value,
@@ -32,7 +32,7 @@ from symacct.codegen.runtime import digits
 from symacct.codegen.targets import TARGETS
 from symacct.codegen.targets.multiprecision import GUARD_DIGITS
 from symacct.codegen.trace import Program, as_typed, trace
-from symacct.codegen.writer import Writer
+from symacct.codegen.writer import Facts, Writer, evidence, rounded_up, wrapped
 from symacct.export.description import about
 from symacct.kernel import arguments, limits
 from symacct.kernel.arguments import By
@@ -126,10 +126,10 @@ class _Request:
             raise PrecisionError(
                 f"code: found a margin of {float(margin):.1e}, needed {float(needed):.1e}"
             )
-        stated = source.rounded_up(margin)
+        stated = rounded_up(margin)
         how = (
             f"{stated} is the margin, measured and no bound: the largest relative error of "
-            f"{result.values} values{_of_box(result)} was {source.rounded_up(result.error)}, at "
+            f"{result.values} values{_of_box(result)} was {rounded_up(result.error)}, at "
             f"order {float(result.order):.7g}, by the same operations in Python's float64 "
             f"against certified enclosures; the margin is {_MARGIN} times that and at least "
             "1e-14, because other math libraries round differently"
@@ -174,7 +174,7 @@ class _Request:
 
     def facts(
         self, language: str, program: Program, result: Measured, margin: str, how: str
-    ) -> source.Facts:
+    ) -> Facts:
         """What the header says."""
         m, text = self.m, repr(self.m)
         leaves = [node for node in m.walk() if not node.children and node.claim.sources]
@@ -197,10 +197,10 @@ class _Request:
         ]
         lines = [
             f"Renyi differential privacy curve epsilon(alpha), in nats, for {language}.",
-            *(line for label, words in said for line in source.wrapped(label, words)),
-            *source.evidence(result, self.last, how),
+            *(line for label, words in said for line in wrapped(label, words)),
+            *evidence(result, self.last, how),
         ]
-        return source.Facts(tuple(lines), margin, self.last, result.kind)
+        return Facts(tuple(lines), margin, self.last, result.kind)
 
 
 @lru_cache(8)

@@ -8,9 +8,17 @@ from collections.abc import Callable
 from functools import singledispatch
 from typing import cast
 
-from symacct.codegen.context import MOST_TERMS, CodeArithmetic, CodeCurve
+from symacct.codegen.context import (
+    MOST_TERMS,
+    CodeArithmetic,
+    CodeCurve,
+    Operand,
+    Traced,
+    UntraceableError,
+    choose,
+    logged,
+)
 from symacct.codegen.ir import Num, Op, Var
-from symacct.codegen.number import Operand, Traced, UntraceableError, choose, logged
 from symacct.kernel.accountant import FormulaEvaluation
 from symacct.kernel.answer import nearest_float
 from symacct.kernel.arithmetic import BALL

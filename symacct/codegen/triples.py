@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import cast
 
-from symacct.codegen.context import CodeArithmetic, CodeCurve
-from symacct.codegen.number import Operand, Traced, UntraceableError
+from symacct.codegen.context import CodeArithmetic, CodeCurve, Operand, Traced, UntraceableError
 from symacct.codegen.theorems import form, largest_of
 from symacct.kernel.exact import INFINITY
 from symacct.kernel.node import Mechanism

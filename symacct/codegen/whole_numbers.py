@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from symacct.codegen.context import CodeArithmetic, DigitsArithmetic, middle
-from symacct.codegen.number import Traced, UntraceableError, choose, logged
+from symacct.codegen.context import (
+    CodeArithmetic,
+    DigitsArithmetic,
+    Traced,
+    UntraceableError,
+    choose,
+    logged,
+    middle,
+)
 from symacct.codegen.theorems import NO_ANSWER, Rdp, leaf_curve
 from symacct.kernel.arithmetic.ball import precision
 from symacct.mechanisms import DiscreteGaussian

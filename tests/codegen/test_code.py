@@ -52,7 +52,7 @@ from symacct.cli import main
 from symacct.codegen import TARGETS, constants, ir, measure
 from symacct.codegen.constants import in_float64
 from symacct.codegen.context import CodeArithmetic, DigitsArithmetic
-from symacct.codegen.interpret import DigitsMachine, FloatMachine
+from symacct.codegen.measure import DigitsMachine, FloatMachine
 from symacct.codegen.runtime import digits, plain
 from symacct.codegen.trace import trace
 from symacct.kernel.accountant import FormulaAccountant

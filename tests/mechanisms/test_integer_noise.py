@@ -28,7 +28,7 @@ from symacct import (
 )
 from symacct.codegen.constants import in_float64
 from symacct.codegen.context import CodeArithmetic
-from symacct.codegen.interpret import FloatMachine
+from symacct.codegen.measure import FloatMachine
 from symacct.codegen.trace import trace
 from symacct.kernel.arithmetic.ball import precision
 from symacct.profile.losses.integer_noise import IntegerLoss

@@ -53,7 +53,7 @@ CONCERNED = {
     "tests/analysis/test_lattice.py",
     "analysis/worst_triangle.py": "tests/analysis/test_worst.py tests/analysis/test_lattice.py",
     "profile/": "tests/profile",
-    "adversary/climb.py": "tests/profile/test_bounds_of_balls.py tests/adversary/test_falsify.py",
+    "adversary/search.py": "tests/profile/test_bounds_of_balls.py tests/adversary/test_falsify.py",
     "analysis/normal_mixtures.py": "tests/analysis/test_normal_mixtures.py",
     "mechanisms/matrix.py": "tests/mechanisms/test_matrix.py",
     "mechanisms/noisy_max.py": "tests/mechanisms/test_sparse_vector.py",

@@ -7,9 +7,20 @@ from typing import ClassVar
 
 from symacct.codegen.constants import FloatProgram
 from symacct.codegen.ir import Expr
-from symacct.codegen.source import Facts, c_functions, float_constants, float_tables, needed
 from symacct.codegen.trace import Function, Program
-from symacct.codegen.writer import INFIX, Loop, Scope, Writer, indented, one_line
+from symacct.codegen.writer import (
+    INFIX,
+    Facts,
+    Loop,
+    Scope,
+    Writer,
+    c_functions,
+    float_constants,
+    float_tables,
+    indented,
+    needed,
+    one_line,
+)
 
 
 class CWriter(Writer):

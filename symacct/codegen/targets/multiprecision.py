@@ -6,9 +6,21 @@ from fractions import Fraction
 from typing import Any
 
 from symacct.codegen.ir import Difference, UnitIntegral
-from symacct.codegen.source import Facts, comment, conditions, joined, needed, python_functions
 from symacct.codegen.targets.python import PythonWriter
-from symacct.codegen.writer import ATOM, PRODUCT, UNARY, Loop, Scope, indented
+from symacct.codegen.writer import (
+    ATOM,
+    PRODUCT,
+    UNARY,
+    Facts,
+    Loop,
+    Scope,
+    comment,
+    conditions,
+    indented,
+    joined,
+    needed,
+    python_functions,
+)
 from symacct.kernel.exact import text
 
 GUARD_DIGITS = 20

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from symacct.codegen.source import conditions
 from symacct.codegen.targets.python import PythonWriter
 from symacct.codegen.trace import Function
-from symacct.codegen.writer import branches, indented, one_line
+from symacct.codegen.writer import branches, conditions, indented, one_line
 
 
 class NumpyWriter(PythonWriter):

@@ -5,10 +5,21 @@ from __future__ import annotations
 import keyword
 from typing import ClassVar
 
-from symacct.codegen import source
 from symacct.codegen.constants import FloatProgram
 from symacct.codegen.trace import Function
-from symacct.codegen.writer import Loop, Writer, one_line
+from symacct.codegen.writer import (
+    Facts,
+    Loop,
+    Writer,
+    comment,
+    conditions,
+    float_constants,
+    float_tables,
+    joined,
+    needed,
+    one_line,
+    python_functions,
+)
 
 
 class PythonWriter(Writer):
@@ -26,18 +37,18 @@ class PythonWriter(Writer):
     table = "{name} = (", ")"
 
     @classmethod
-    def document(cls, program: FloatProgram, facts: source.Facts) -> str:
+    def document(cls, program: FloatProgram, facts: Facts) -> str:
         """The module."""
         writer = cls(program.program)
         curves = writer.curves()
         taken = ", ".join(["alpha", *writer.arguments])
-        numbers = source.float_constants(program, "{name} = {value!r}", "  # {text}")
+        numbers = float_constants(program, "{name} = {value!r}", "  # {text}")
         parts = [
-            source.comment(facts.lines),
+            comment(facts.lines),
             cls.imports,
             f"MARGIN = {facts.margin}\nMAX_ORDER = {float(facts.max_order)!r}{numbers}",
-            *source.float_tables(writer, program, *cls.table),
-            *source.needed(source.python_functions(cls.runtime), writer.used),
+            *float_tables(writer, program, *cls.table),
+            *needed(python_functions(cls.runtime), writer.used),
             *writer.helpers,
             *curves,
             f"def epsilon({taken}):\n" + writer.answer(program.program.main, taken),
@@ -45,11 +56,11 @@ class PythonWriter(Writer):
             '    """epsilon moved to the sound side by MARGIN: measured, no bound."""\n'
             f"    return epsilon({taken}) * (1.0 {facts.sign} MARGIN)",
         ]
-        return source.joined(parts)
+        return joined(parts)
 
     def answer(self, main: str, taken: str) -> str:
         """The body of the function that users call."""
-        required = source.conditions(self, self.program.conditions)
+        required = conditions(self, self.program.conditions)
         reads = ", ".join(f"float({name})" for name in ["alpha", *self.arguments])
         return f"""\
     \"\"\"epsilon at the Renyi order alpha, a float; ValueError outside the domain above.\"\"\"
