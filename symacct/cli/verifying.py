@@ -25,7 +25,7 @@ from symacct.cli.frame import (
     writing,
 )
 from symacct.evidence.certificates import FORMS
-from symacct.evidence.certificates.forms import of_the_reported
+from symacct.evidence.certificates.document import of_the_reported
 from symacct.evidence.vectors import write
 from symacct.explore.sweeps.worker import NEEDED
 from symacct.kernel.accountant import asked_of

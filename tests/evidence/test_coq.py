@@ -16,8 +16,7 @@ from symacct import (
     SubsampleWithoutReplacement,
     parse,
 )
-from symacct.evidence.certificates.coq import coq
-from symacct.evidence.certificates.coq.terms import comment
+from symacct.evidence.certificates.coq import comment, coq
 from symacct.kernel.errors import DomainError
 from tests.coq import AXIOMS, LISTED, MISSING, axioms, compile_library, judged, lowered
 from tests.thinning import covering

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 from symacct.cli import main
 from symacct.evidence.vectors import FILES, count_of, line, write
-from symacct.evidence.vectors.decimals import both_forms, outward
+from symacct.evidence.vectors.answers import both_forms, outward
 from symacct.kernel.errors import DomainError, PrecisionError
 
 ROOT = Path(__file__).parents[2] / "vectors"

@@ -1,15 +1,19 @@
-"""An expression as a certificate has it: a tree of JSON types, and its text with all named."""
+"""An expression and its numbers as a certificate has them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
-from symacct.evidence.certificates.refusal import no_certificate, number_text
+from flint import arb
+
 from symacct.export.description import describe
 from symacct.export.wording import value as described
+from symacct.kernel.arithmetic.ball import rational
 from symacct.kernel.claims import EITHER
+from symacct.kernel.errors import DomainError, cut
 from symacct.kernel.formula import value_text
 from symacct.kernel.node import Node
 from symacct.kernel.operation import Compose
@@ -25,17 +29,99 @@ from symacct.mechanisms import (
 from symacct.mechanisms.response import response_of
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 
+# --- what is said where there is no certificate yet
+
+_WHAT_THERE_IS = (
+    "there is one for Gaussian, Laplace, RandomizedResponse, PureDP and ZCDP, their Poisson "
+    "samples, samples of fixed size by TRIPLE-PURE or by='TRIPLE-DOMINATED', and compositions, "
+    "by the classic, improved and optimal conversion at one order; and by the exact one for "
+    "Gaussian noise, two answers and laws in numbers, on Poisson samples or not"
+)
+_LONGEST = 400
+_MOST_DIGITS = 400  # of a number, which is how many the checker reads
+
+
+def no_certificate(found: str, remedy: str = _WHAT_THERE_IS) -> DomainError:
+    """The error for what no certificate speaks of."""
+    return DomainError(
+        f"no certificate yet for {cut(found, _LONGEST)}", where="certificate", remedy=remedy
+    )
+
+
+def number_text(x: Fraction | int) -> str:
+    """A number in lowest terms as a certificate has it; DomainError for one that is too long."""
+    value = Fraction(x)
+    bits = value.numerator.bit_length() + value.denominator.bit_length()
+    if bits > 4 * _MOST_DIGITS or len(found := str(value)) > _MOST_DIGITS:
+        raise no_certificate(f"a number of more than {_MOST_DIGITS} digits")
+    return found
+
+
+# --- numbers
+#
+# Numbers of a certificate: decimal fractions not below what they bound, and a little above it.
+
+_MARGIN = 64  # a bound is above what it bounds by at least this part of its last digit
+
+
+def above(x: Fraction, digits: int) -> Fraction:
+    """The least decimal of so many significant digits above x >= 0 by 1/64 of the last digit.
+
+    Equality can't be decided in intervals: the margin is what lets a checker prove the claim.
+
+    >>> print(above(Fraction(1, 3), 4), above(Fraction(2), 3))
+    1667/5000 201/100
+    """
+    if x <= 0:
+        return Fraction(0)
+    step = Fraction(1)
+    while x / step >= 10**digits:
+        step *= 10
+    while x / step < 10 ** (digits - 1):
+        step /= 10
+    return -((-x / step - Fraction(1, _MARGIN)) // 1) * step
+
+
+def upper(x: arb) -> Fraction:
+    """The upper end of a finite ball."""
+    return rational(x.upper())
+
+
+# --- expressions
+#
+# An expression as a certificate has it: a tree of JSON types, and its text with all named.
+
 SAMPLES = (PoissonSubsample, SubsampleWithoutReplacement)
-#: The parameters of each mechanism, and what they must be above.
-LEAVES: dict[type[Node], dict[str, int]] = {
-    Gaussian: {"sigma": 0, "sensitivity": 0},
-    Laplace: {"b": 0, "sensitivity": 0},
-    RandomizedResponse: {"p": 0},
-    PureDP: {"epsilon": 0},
-    ZCDP: {"rho": 0, "xi": -1},
+
+
+class KnownLeaf(NamedTuple):
+    """What the checker knows of a mechanism: the open ranges of its parameters, and theorems."""
+
+    ranges: dict[str, tuple[int, int | None]]
+    #: The theorem of its curve.
+    curve: str
+    #: The theorems of its exact profile; None where the checker has no proof of that.
+    profile: tuple[str, ...] | None = None
+
+
+class KnownLaws(NamedTuple):
+    """What the checker knows of a mechanism that is laws in numbers: fields, pairs of (p, q)."""
+
+    fields: tuple[str, ...]
+    pairs: Callable[[Any], Iterable[Iterable[tuple[Fraction, Fraction]]]]
+
+
+LEAVES: dict[type[Node], KnownLeaf] = {
+    Gaussian: KnownLeaf({"sigma": (0, None), "sensitivity": (0, None)}, "MIR17-T2", ("ZDW22",)),
+    Laplace: KnownLeaf({"b": (0, None), "sensitivity": (0, None)}, "MIR17-T2"),
+    RandomizedResponse: KnownLeaf({"p": (0, 1)}, "MIR17-T2", ("ZDW22",)),
+    PureDP: KnownLeaf({"epsilon": (0, None)}, "KOV15", ("KOV15", "ZDW22")),
+    ZCDP: KnownLeaf({"rho": (0, None), "xi": (-1, None)}, "BS16-D1.1"),
 }
-#: The parameters of mechanisms that are laws in numbers.
-LAWS: dict[type[Node], tuple[str, ...]] = {FiniteMechanism: ("laws",), DistributionPair: ("P", "Q")}
+LAWS: dict[type[Node], KnownLaws] = {
+    FiniteMechanism: KnownLaws(("laws",), lambda m: m.pairs),
+    DistributionPair: KnownLaws(("P", "Q"), lambda m: [m.masses or ()]),
+}
 
 
 def parts_of(node: Node) -> list[tuple[Node, int]]:
@@ -76,7 +162,7 @@ def written(node: Node, inside: bool = False) -> tuple[dict[str, Any], str]:
             "larger ε, which is true of this mechanism too",
         )
     if type(node) in LAWS and _is_plain(node):
-        laws = {field: _laws(node.fields()[field]) for field in LAWS[type(node)]}
+        laws = {field: _laws(node.fields()[field]) for field in LAWS[type(node)].fields}
         named = ", ".join(f"{field}={value!r}" for field, value in laws.items())
         return {"type": name, **laws}, f"{name}({named})"
     if type(node) not in LEAVES or node.claim.adjacency != EITHER:
@@ -84,8 +170,8 @@ def written(node: Node, inside: bool = False) -> tuple[dict[str, Any], str]:
         raise no_certificate(
             f"{name}{where if isinstance(node, SAMPLES) or type(node) in LEAVES else ''}"
         )
-    most = 1 if isinstance(node, RandomizedResponse) else None
-    values = {field: _number(node, field, low, most) for field, low in LEAVES[type(node)].items()}
+    ranges = LEAVES[type(node)].ranges
+    values = {field: _number(node, field, *ends) for field, ends in ranges.items()}
     named = ", ".join(f"{field}='{value}'" for field, value in values.items())
     return {"type": name, **values}, f"{name}({named})"
 
@@ -97,7 +183,7 @@ def _is_plain(node: Node) -> bool:
         node.claim.adjacency == EITHER
         and fields.get("with_record", "either") == "either"
         and fields.get("records") is None
-        and all(isinstance(fields[field], tuple) for field in LAWS[type(node)])
+        and all(isinstance(fields[field], tuple) for field in LAWS[type(node)].fields)
     )
 
 

@@ -3,26 +3,176 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
-from symacct.evidence.certificates.contour import ContourLine, plan
-from symacct.evidence.certificates.expression import LAWS, parts_of, written
-from symacct.evidence.certificates.refusal import no_certificate
-from symacct.evidence.certificates.renyi import claimed_digits
-from symacct.evidence.certificates.rounding import above, upper
-from symacct.kernel.answer import Bound, Guarantee, to_fraction
-from symacct.kernel.claims import ADD_REMOVE
-from symacct.kernel.node import Node
-from symacct.mechanisms import (
-    DistributionPair,
-    FiniteMechanism,
-    Gaussian,
-    PureDP,
-    RandomizedResponse,
+import numpy as np
+
+from symacct.evidence.certificates.expression import (
+    LAWS,
+    LEAVES,
+    above,
+    no_certificate,
+    parts_of,
+    upper,
+    written,
 )
+from symacct.evidence.certificates.renyi import claimed_digits
+from symacct.kernel.answer import Bound, Guarantee, to_fraction
+from symacct.kernel.arithmetic.float64 import FLOAT64
+from symacct.kernel.claims import ADD_REMOVE, SWAPPED
+from symacct.kernel.node import Node
 from symacct.operations.subsample import PoissonSubsample
 from symacct.profile.answer import profile
+
+# --- where a contour runs
+#
+# Floats choose it, and the checker proves what it sums to. With L the logarithm of a share of what
+# is left between δ(ε) and the δ claimed, c, h and N are such that each error of docs/proofs.md,
+# section 16, is below it: the aliases on the left 1/(e^{2πc/h}−1), those on the right
+# C(λ)M(λ)e^{−λy}/(e^{2π(λ−c)/h}−1) for some λ > c, and the nodes left out.
+
+_MOST_NODES = 4000
+_SHARES = 10  # of what is left, of which each error gets one
+_PLACES = np.geomspace(1 / 8, 2, 17)  # of c, as shares of the saddle
+_BEYOND = np.geomspace(1.05, 16, 24)  # of λ, as multiples of c
+_REACH = 12.0  # standard deviations
+
+
+class ContourLine(NamedTuple):
+    """The nodes c + inh, |n| <= N, of a contour."""
+
+    c: Fraction
+    step: Fraction
+    nodes: int
+
+
+class _Noise:
+    """A sampled Gaussian at rate γ: log E_Q[R^a], and a bound for complex orders."""
+
+    def __init__(self, sigma: float, rate: float) -> None:
+        self.sigma, self.rate = sigma, rate
+
+    def _moments(self, a: float) -> tuple[float, float, float]:
+        """log E_Q[R^a], and the tilted means of p = γe^w/R and of p²."""
+        sigma, step = self.sigma, min(self.sigma / 3, self.sigma**2 / 3)
+        lowest, highest = -_REACH * sigma, max(a, 0.0) + _REACH * sigma
+        x = np.arange(lowest, highest + step, step)
+        w = (2 * x - 1) / (2 * sigma**2) + math.log(self.rate)
+        loss = np.logaddexp(math.log1p(-self.rate), w)
+        logs = a * loss - x**2 / (2 * sigma**2)
+        weights, p = np.exp(logs - logs.max()), np.exp(w - loss)
+        total = float(weights.sum())
+        log_total = float(logs.max()) + math.log(total * step / (sigma * math.sqrt(2 * math.pi)))
+        return log_total, float(weights @ p) / total, float(weights @ p**2) / total
+
+    def cgf(self, a: float) -> float:
+        return self._moments(a)[0]
+
+    def decay(self, a: float, t: float) -> float:
+        k, p1, p2 = self._moments(a)
+        theta = min(2.0, t * p1 / (self.sigma**2 + t**2 * p2), t / (1 + 4 * max(-a, 0.0)))
+        moved = t * (theta - theta**3 / 6) - 1.25 * max(-a, 0.0) * theta**2
+        return k + (self.sigma * theta) ** 2 / 2 + math.log(1 - moved * p1 + moved**2 * p2 / 2)
+
+
+class _Normal:
+    """Gaussian noise on all the data."""
+
+    def __init__(self, sigma: float) -> None:
+        self.half = 1 / (2 * sigma**2)
+
+    def cgf(self, a: float) -> float:
+        return (a * a - a) * self.half
+
+    def decay(self, a: float, t: float) -> float:
+        return self.cgf(a) - t * t * self.half
+
+
+class _Answers:
+    """Two answers, whose moments need not fall."""
+
+    def __init__(self, truth: float, rate: float) -> None:
+        self.q = 1 - truth
+        p = (1 - rate) * self.q + rate * truth
+        self.losses = math.log(p / self.q), math.log((1 - p) / truth)
+
+    def cgf(self, a: float) -> float:
+        up, down = (a * loss for loss in self.losses)
+        return float(np.logaddexp(math.log(self.q) + up, math.log1p(-self.q) + down))
+
+    def decay(self, a: float, t: float) -> float:
+        return self.cgf(a)
+
+
+def _steered(part: Node) -> _Noise | _Normal | _Answers:
+    leaf: Any = part.mechanism if isinstance(part, PoissonSubsample) else part
+    if type(leaf) in LAWS:
+        raise no_certificate(f"{leaf!r} beside Gaussian noise by the exact profile")
+    rate = float(part.gamma) if isinstance(part, PoissonSubsample) else 1.0
+    if leaf.noise_scale:
+        sigma = float(leaf.sigma / leaf.sensitivity)
+        return _Normal(sigma) if rate == 1.0 else _Noise(sigma, rate)
+    return _Answers(float(leaf.truth_probability(FLOAT64)), rate)
+
+
+def plan(parts: Sequence[tuple[Node, int]], y: float, log_left: float, added: bool) -> ContourLine:
+    """The contour of the fewest nodes that leaves e^{log_left} to all its errors together."""
+    counted = [(_steered(part), count) for part, count in parts]
+    goal = log_left - math.log(_SHARES)
+
+    def cgf(s: float) -> float:
+        """log M(s), M(s) = F(1+s), or F(−s) of the pair exchanged."""
+        return sum(count * one.cgf(-s if added else 1 + s) for one, count in counted)
+
+    def is_enough(c: float, step: float, nodes: int) -> bool:
+        t, a = (nodes + 1) * step, -c if added else 1 + c
+        rest = sum(count * one.decay(a, t) for one, count in counted)
+        return rest - c * y - math.log(math.pi * step * nodes) <= goal
+
+    found: list[ContourLine] = []
+    saddle = _lowest(lambda c: cgf(c) - c * y - math.log(c * (c + 1)))
+    for c in saddle * _PLACES:
+        right = [
+            (lam - c) / (_log_share(lam) + cgf(lam) - lam * y - goal + 1)
+            for lam in c * _BEYOND
+            if _log_share(lam) + cgf(lam) - lam * y > goal
+        ]
+        step = 2 * math.pi * min(c / (1 - goal), max(right, default=math.inf))
+        most = found[0].nodes if found else _MOST_NODES
+        if step > 0 and is_enough(c, step, most):
+            low, high = 0, most
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (low, middle) if is_enough(c, step, middle) else (middle, high)
+            found.insert(0, ContourLine(_short(c), _short(step), high + 1))
+    if not found:
+        raise no_certificate(
+            f"a contour of more than {_MOST_NODES} nodes", "more runs or another conversion"
+        )
+    return min(found, key=lambda line: line.nodes)
+
+
+def _log_share(lam: float) -> float:
+    """log C(λ), the largest (1 − e^{−u})e^{−λu}."""
+    return lam * math.log(lam) - (1 + lam) * math.log1p(lam)
+
+
+def _lowest(f: Callable[[float], float]) -> float:
+    """About where a convex function of log c is least."""
+    places = np.geomspace(1e-3, 1e5, 161)
+    values = [f(float(c)) for c in places]
+    return float(places[int(np.argmin(values))])
+
+
+def _short(x: float) -> Fraction:
+    """A positive number cut to about 16 bits."""
+    bits = 16 - math.frexp(x)[1]
+    return Fraction(math.floor(math.ldexp(x, bits))) / Fraction(2) ** bits
+
+
+# --- the proof
 
 _MOST_TERMS = 20_000  # of a sum over answers
 _PROFILE_DIGITS = 8  # more than are claimed
@@ -33,15 +183,20 @@ def by_profile(
 ) -> tuple[Fraction, Fraction, set[str], dict[str, Any]]:
     """ε and δ that are claimed, the theorems, and the proof for both directions."""
     parts = parts_of(m)
-    leaves = [part.mechanism if isinstance(part, PoissonSubsample) else part for part, _ in parts]
+    leaves: list[Any] = [
+        part.mechanism if isinstance(part, PoissonSubsample) else part for part, _ in parts
+    ]
+    theorems: set[str] = set()
     for (part, _), leaf in zip(parts, leaves, strict=True):
-        sampled = part is not leaf and part.claim.adjacency != ADD_REMOVE
         text = written(part)[1]
-        if type(leaf) not in (Gaussian, RandomizedResponse, PureDP, *LAWS) or sampled:
+        sampled = part is not leaf and part.claim.adjacency != ADD_REMOVE
+        proved = ("ZDW22",) if type(leaf) in LAWS else LEAVES[type(leaf)].profile
+        if proved is None or sampled:
             raise no_certificate(f"{text} by the exact profile")
+        theorems |= {*proved}
     if sum(count for _, count in parts) > 1:
         for leaf in leaves:
-            if isinstance(leaf, FiniteMechanism | DistributionPair) and not leaf.swap_symmetric:
+            if leaf.attained != SWAPPED:
                 raise no_certificate(f"several runs of {leaf!r}, of which no one pair is the worst")
     digits = claimed_digits(guarantee)
     asked = above(to_fraction(guarantee.asked.upper), digits)
@@ -49,10 +204,9 @@ def by_profile(
     epsilon, delta = (asked, guarantee.given) if is_epsilon else (guarantee.given, asked)
     if not 0 < delta < 1:
         raise no_certificate(f"δ = {delta}")
-    theorems = {"ZDW22", *("KOV15" for leaf in leaves if isinstance(leaf, PureDP))}
-    if not any(isinstance(leaf, Gaussian) for leaf in leaves):
-        ways = zip(parts, map(_outcomes, leaves), strict=True)
-        if math.prod(math.comb(count + m - 1, m - 1) for (_, count), m in ways) > _MOST_TERMS:
+    if not any(leaf.noise_scale for leaf in leaves):
+        outcomes = zip(parts, map(_outcomes, leaves), strict=True)
+        if math.prod(math.comb(count + m - 1, m - 1) for (_, count), m in outcomes) > _MOST_TERMS:
             raise no_certificate(f"a sum of more than {_MOST_TERMS} terms")
         return epsilon, delta, theorems, {"method": "sum"}
     most = _largest(m, epsilon, digits + _PROFILE_DIGITS)
@@ -65,11 +219,10 @@ def by_profile(
 
 def _outcomes(leaf: Node) -> int:
     """How many outcomes tell different things, at most."""
-    if isinstance(leaf, FiniteMechanism):
-        return max(len({p / (p + q) for p, q in pair if p + q}) for pair in leaf.pairs)
-    if isinstance(leaf, DistributionPair):
-        return len({p / (p + q) for p, q in leaf.masses or () if p + q})
-    return 2
+    if type(leaf) not in LAWS:
+        return 2
+    pairs = LAWS[type(leaf)].pairs(leaf)
+    return max(len({p / (p + q) for p, q in pair if p + q}) for pair in pairs)
 
 
 def _largest(m: Node, epsilon: Fraction, digits: int) -> Fraction:

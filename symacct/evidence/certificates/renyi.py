@@ -6,9 +6,16 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from symacct.evidence.certificates.expression import LAWS, SAMPLES, parts_of
-from symacct.evidence.certificates.refusal import no_certificate, number_text
-from symacct.evidence.certificates.rounding import above, upper
+from symacct.evidence.certificates.expression import (
+    LAWS,
+    LEAVES,
+    SAMPLES,
+    above,
+    no_certificate,
+    number_text,
+    parts_of,
+    upper,
+)
 from symacct.kernel.answer import Bound, Guarantee, to_fraction
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
@@ -16,7 +23,6 @@ from symacct.kernel.conversion import Conversion, named
 from symacct.kernel.errors import PrecisionError, SymacctError
 from symacct.kernel.exact import INFINITY
 from symacct.kernel.node import Node
-from symacct.mechanisms import ZCDP, Gaussian, Laplace, PureDP, RandomizedResponse
 from symacct.theory.conversion.asoodeh21 import TwoPointPairs
 
 #: The theorems on samples, and by which ones, of the same number, the checker proves them.
@@ -31,14 +37,7 @@ SAMPLED = {
     "TRIPLE-PURE-UPPER": "TRIPLE-PURE",
     "ZW19-T8": "S22-POISSON",
 }
-#: The theorems of curves without a sample, and of conversions.
-CURVES: dict[type[Node], str] = {
-    Gaussian: "MIR17-T2",
-    Laplace: "MIR17-T2",
-    RandomizedResponse: "MIR17-T2",
-    PureDP: "KOV15",
-    ZCDP: "BS16-D1.1",
-}
+#: The theorems of conversions.
 CONVERSIONS = {"classic": "MIR17-P3", "improved": "CKS20-P12", "optimal": "ALCKS21"}
 CLAIMED_DIGITS = 12  # at most, of the number asked for
 _BOUND_DIGITS = 22  # of a part's ε(α)
@@ -69,7 +68,7 @@ def by_renyi(guarantee: Guarantee, m: Node) -> tuple[Fraction, Fraction, set[str
         name, bound = _bound(part, alpha, guarantee.claim.theorems)
         if (alpha - 1) * bound > _LARGEST:
             raise no_certificate(f"a moment beyond e^{_LARGEST}, as at the order {float(alpha):g}")
-        theorems |= {name, *(CURVES[type(leaf)] for leaf, _ in below)}
+        theorems |= {name, *(LEAVES[type(leaf)].curve for leaf, _ in below)}
         if sum(times for _, times in below) > 1:
             theorems.add("MIR17-P1")
         bounds.append({"theorem": name, "epsilon": number_text(bound)})
@@ -92,7 +91,7 @@ def _bound(part: Node, alpha: Fraction, used: Iterable[str]) -> tuple[str, Fract
     """The theorem that bounds a part best of those that the guarantee rests on, and its bound."""
     if not isinstance(part, SAMPLES):
         value = part.rdp(alpha, digits=_BOUND_DIGITS + 4).upper
-        return CURVES[type(part)], above(to_fraction(value), _BOUND_DIGITS)
+        return LEAVES[type(part)].curve, above(to_fraction(value), _BOUND_DIGITS)
     found: list[tuple[Fraction, str]] = []
     for name in used:
         if name in SAMPLED:

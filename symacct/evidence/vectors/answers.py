@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import functools
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 from flint import arb
 
-from symacct.evidence.vectors.decimals import DIGITS, Ends, outward, scientific
 from symacct.explore.calibration import calibrate
 from symacct.kernel.accountant import Accountant
 from symacct.kernel.answer import Enclosure
@@ -16,11 +16,91 @@ from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import ends_of, precision, rational
 from symacct.kernel.claims import Claim, Kind, Source
 from symacct.kernel.conversion import Conversion, conversions
-from symacct.kernel.errors import SoundnessError
+from symacct.kernel.errors import PrecisionError, SoundnessError
 from symacct.kernel.exact import INFINITY, exact, sympy
 from symacct.kernel.node import Node
 from symacct.mechanisms import DiscreteGaussian, Gaussian, Laplace, RandomizedResponse
 from symacct.operations import Compose, PoissonSubsample, SubsampleWithoutReplacement
+
+# --- numbers as the files write them
+#
+# Numbers as the files write them: doubles in two forms, ends as thirty outward rounded digits.
+
+#: The two ends of what encloses a number, exact.
+Ends: TypeAlias = tuple[Fraction, Fraction]
+
+DIGITS = 30
+#: Digits asked for, until thirty are decided; a number that the last do not tell from a decimal of
+#: thirty digits is taken to be it.
+TRIES = (36, 60, 100)
+_EQUAL = Fraction(1, 10**60)
+
+
+def both_forms(x: float) -> list[str]:
+    """The shortest decimal that reads back as the double, and its exact value in base 16.
+
+    >>> both_forms(0.1), both_forms(2.0)
+    (['0.1', '0x1.999999999999ap-4'], ['2', '0x1p+1'])
+    """
+    if x == float("inf"):
+        return ["Infinity", "Infinity"]
+    mantissa, power = x.hex().split("p")
+    return [repr(x).removesuffix(".0"), f"{mantissa.rstrip('0').rstrip('.')}p{power}"]
+
+
+def outward(asked: Callable[[int], Ends]) -> tuple[str, str]:
+    """The ends of a number, of thirty digits, whatever ends `asked(digits)` gives.
+
+    A number strictly between two neighbouring decimals of thirty digits has these for ends; one
+    that is such a decimal, or is not told from it by the last try, has those on both sides of it,
+    and 0 itself where it is proved. So what is printed depends on the number and not on how wide
+    an enclosure of it is. PrecisionError where the last try decides nothing.
+
+    >>> outward(lambda digits: (Fraction(1, 3), Fraction(1, 3) + Fraction(1, 10**digits)))
+    ('3.33333333333333333333333333333e-1', '3.33333333333333333333333333334e-1')
+    >>> outward(lambda digits: (Fraction(1), Fraction(1)))
+    ('9.99999999999999999999999999999e-1', '1.00000000000000000000000000001e0')
+    """
+    for digits in TRIES:
+        low, high = asked(digits)
+        if low == high == 0:
+            return "0", "0"
+        if low > 0:
+            unit = _unit(low)
+            floor = low // unit
+            if floor * unit < low and high < (floor + 1) * unit:
+                return scientific(floor * unit), scientific((floor + 1) * unit)
+        if low == high:
+            break
+    if low <= 0 or high - low > _EQUAL * low:
+        raise PrecisionError("found an enclosure that is too wide, needed thirty digits")
+    decimal = round(high / unit) * unit
+    return scientific(decimal - _unit(decimal * (1 - _EQUAL))), scientific(decimal + _unit(decimal))
+
+
+def _unit(x: Fraction) -> Fraction:
+    """What one more in the last of thirty digits adds to a number."""
+    return Fraction(10) ** (exponent(x) - DIGITS + 1)
+
+
+def scientific(x: Fraction, up: bool = False) -> str:
+    """Thirty digits with one before the point, rounded down or up where there are more."""
+    unit = _unit(x)
+    rounded = -(-x // unit) * unit if up else x // unit * unit
+    digits = str(int(rounded / _unit(rounded)))
+    return f"{digits[0]}.{digits[1:]}e{exponent(rounded)}"
+
+
+def exponent(x: Fraction) -> int:
+    """The largest e such that 10^e <= x, for x > 0."""
+    bits = x.numerator.bit_length() - x.denominator.bit_length()
+    found = (bits + 1) * 30103 // 100000 + 1
+    while Fraction(10) ** found > x:
+        found -= 1
+    return found
+
+
+# --- the answers
 
 #: A question: doubles as [decimal, base 16], whole numbers, words, and the `parts` composed.
 Question = Mapping[str, Any]
@@ -118,32 +198,22 @@ def _calibrated(question: Question) -> Answer:
 
 
 def _converted(asks: str, question: Question) -> Answer:
+    """What a conversion implies at the best of the curve's points."""
     (conversion,) = (c for c in conversions() if c.name == question["conversion"])
     assert isinstance(conversion, Conversion)  # noqa: S101  # those asked for are of one order
-    least = _least_epsilon if asks == "conversion_epsilon" else _least_delta
+    is_epsilon = asks == "conversion_epsilon"
+    formula = conversion.epsilon if is_epsilon else conversion.log_delta
     points = [tuple(map(double, point)) for point in question["curve"]]
-    given = double(question["delta" if asks == "conversion_epsilon" else "epsilon"])
+    target = double(question["delta" if is_epsilon else "epsilon"])
 
-    def asked(digits: int) -> Ends:
+    def ends(digits: int) -> Ends:
         with precision(8 * digits):
-            found = least(conversion, points, BALL.number(given))
-            low, high = ends_of(found)
+            values = (
+                formula(BALL, BALL.number(eps), BALL.number(order), BALL.number(target))
+                for order, eps in points
+            )
+            lowest: arb = functools.reduce(arb.min, values)
+            low, high = ends_of(lowest.max(arb(0)) if is_epsilon else lowest.min(arb(0)).exp())
             return rational(low), rational(high)
 
-    return outward(asked), frozenset(), frozenset({conversion.source})
-
-
-def _least_epsilon(conversion: Conversion, points: Iterable[Any], delta: arb) -> arb:
-    least = arb(INFINITY)
-    for order, eps in points:
-        found = conversion.epsilon(BALL, BALL.number(eps), BALL.number(order), delta)
-        least = least.min(found)
-    return least.max(arb(0))
-
-
-def _least_delta(conversion: Conversion, points: Iterable[Any], epsilon: arb) -> arb:
-    least = arb(0)
-    for order, eps in points:
-        found = conversion.log_delta(BALL, BALL.number(eps), BALL.number(order), epsilon)
-        least = least.min(found)
-    return least.exp()
+    return outward(ends), frozenset(), frozenset({conversion.source})

@@ -9,40 +9,141 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from symacct.evidence.vectors import profiles, renyi
-from symacct.evidence.vectors.answers import MEANINGS, answer
-from symacct.evidence.vectors.chance import Chance
-from symacct.evidence.vectors.decimals import both_forms
-from symacct.evidence.vectors.recipes import BASES, Recipe
-from symacct.evidence.vectors.schema import SCHEMA
+from symacct.evidence.vectors.answers import MEANINGS, answer, both_forms
+from symacct.evidence.vectors.questions import (
+    BASES,
+    Chance,
+    Recipe,
+    calibration,
+    compositions,
+    conversions,
+    curves_alone,
+    curves_of_samples,
+    fixed_size,
+    other_relation,
+    profiles_alone,
+    profiles_of_samples,
+)
 from symacct.kernel.claims import Source
 from symacct.kernel.deadline import progress
 from symacct.kernel.errors import DomainError, echo, suggestion
 from symacct.version import __version__
 
+# --- JSON Schema of the files
+
+_DOUBLE = {
+    "type": "array",
+    "prefixItems": [
+        {"type": "string", "description": "the shortest decimal that reads back as the double"},
+        {"type": "string", "pattern": "^(-?0x[01](\\.[0-9a-f]+)?p[+-]\\d+|Infinity)$"},
+    ],
+    "minItems": 2,
+    "maxItems": 2,
+}
+_END = {"type": "string", "pattern": "^(0|\\d\\.\\d{29}e-?\\d+)$"}
+_PART = {
+    "type": "object",
+    "properties": {
+        "mechanism": {"enum": ["gaussian", "laplace", "randomized_response", "discrete_gaussian"]},
+        "sigma": _DOUBLE,
+        "b": _DOUBLE,
+        "p": _DOUBLE,
+        "sensitivity": _DOUBLE,
+        "sampling": {"enum": ["poisson", "fixed_size"]},
+        "rate": _DOUBLE,
+        "count": {"type": "integer", "minimum": 1},
+    },
+    "required": ["mechanism"],
+    "dependentRequired": {"sampling": ["rate"], "rate": ["sampling"]},
+    "additionalProperties": False,
+}
+_QUESTION = {
+    "type": "object",
+    "properties": {
+        "n": {"type": "integer", "minimum": 0},
+        "tags": {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
+        "parts": {"type": "array", "items": _PART, "minItems": 1},
+        "relation": {"enum": ["add_remove", "replace_one", "either"]},
+        "order": _DOUBLE,
+        "delta": _DOUBLE,
+        "epsilon": _DOUBLE,
+        "sensitivity": _DOUBLE,
+        "conversion": {"enum": ["classic", "improved", "optimal"]},
+        "curve": {
+            "type": "array",
+            "items": {"type": "array", "items": _DOUBLE, "minItems": 2, "maxItems": 2},
+            "minItems": 1,
+        },
+        "lower": _END,
+        "upper": _END,
+    },
+    "required": ["n", "tags", "lower", "upper"],
+    "additionalProperties": False,
+}
+_TEXT = {"type": "string"}
+SCHEMA: dict[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "symacct's test vectors",
+    "type": "object",
+    "properties": {
+        "file": _TEXT,
+        "asks": {
+            "enum": [
+                "rdp",
+                "epsilon",
+                "delta",
+                "conversion_epsilon",
+                "conversion_delta",
+                "calibration",
+            ]
+        },
+        "meaning": _TEXT,
+        "numbers": _TEXT,
+        "count": {"type": "integer"},
+        "provenance": {
+            "type": "object",
+            "properties": {
+                "generator": _TEXT,
+                "command": _TEXT,
+                "seed": _TEXT,
+                "method": _TEXT,
+                "theorems": {"type": "array", "items": _TEXT},
+                "sources": {"type": "array", "items": _TEXT},
+            },
+            "required": ["generator", "command", "seed", "method", "theorems", "sources"],
+        },
+        "questions": {"type": "array", "items": _QUESTION},
+    },
+    "required": ["file", "asks", "meaning", "numbers", "count", "provenance", "questions"],
+    "additionalProperties": False,
+}
+
+
+# --- the files
+
 SEED = "31"
 #: What each file asks, and its recipes.
 FILES: dict[str, tuple[str, tuple[Recipe, ...]]] = {
-    **{f"rdp_{name}": ("rdp", tuple(renyi.alone(name))) for name in BASES},
-    "rdp_poisson_gaussian": ("rdp", tuple(renyi.poisson("gaussian", 3))),
+    **{f"rdp_{name}": ("rdp", tuple(curves_alone(name))) for name in BASES},
+    "rdp_poisson_gaussian": ("rdp", tuple(curves_of_samples("gaussian", 3))),
     **{
-        f"rdp_poisson_{name}": ("rdp", tuple(renyi.poisson(name)))
+        f"rdp_poisson_{name}": ("rdp", tuple(curves_of_samples(name)))
         for name in BASES
         if name != "gaussian"
     },
-    "rdp_poisson_replace_one": ("rdp", tuple(renyi.other_relation())),
-    "rdp_fixed_size": ("rdp", tuple(renyi.fixed_size())),
-    "rdp_compositions": ("rdp", tuple(renyi.compositions())),
+    "rdp_poisson_replace_one": ("rdp", tuple(other_relation())),
+    "rdp_fixed_size": ("rdp", tuple(fixed_size())),
+    "rdp_compositions": ("rdp", tuple(compositions())),
     **{
         f"{asks}_{name}": (asks, tuple(recipes(asks)))
         for asks in ("epsilon", "delta")
-        for name, recipes in (("alone", profiles.alone), ("poisson", profiles.poisson))
+        for name, recipes in (("alone", profiles_alone), ("poisson", profiles_of_samples))
     },
     **{
-        f"conversion_{asks}": (f"conversion_{asks}", tuple(profiles.conversions(asks)))
+        f"conversion_{asks}": (f"conversion_{asks}", tuple(conversions(asks)))
         for asks in ("epsilon", "delta")
     },
-    "calibration_gaussian": ("calibration", tuple(profiles.calibration())),
+    "calibration_gaussian": ("calibration", tuple(calibration())),
 }
 _SUMS = "SHA256SUMS"
 _METHOD = (

@@ -1,0 +1,527 @@
+"""A guarantee as a file for Coq 8.16 with coq-interval: its numbers as a theorem on real numbers.
+
+What the file imports is proved in the folder `coq/`; the papers' theorems are hypotheses there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from math import ceil, floor, log2
+from typing import Any, NamedTuple
+
+from flint import arb
+
+from symacct.evidence.certificates.expression import upper
+from symacct.kernel.answer import (
+    Enclosure,
+    Guarantee,
+    given,
+    order_text,
+    rational_text,
+    to_fraction,
+)
+from symacct.kernel.arithmetic.ball import precision
+from symacct.kernel.claims import ADD_REMOVE
+from symacct.kernel.errors import DomainError, echo
+from symacct.kernel.exact import INFINITY, Exact
+from symacct.kernel.node import Node
+from symacct.kernel.sums.balls import ball
+from symacct.mechanisms import (
+    ZCDP,
+    Gaussian,
+    Laplace,
+    PureDP,
+    RandomizedResponse,
+    ScalarGaussian,
+)
+from symacct.operations import Compose, PoissonSubsample
+
+# --- expressions as terms
+#
+# Expressions as terms of the type `mechanism` of coq/Published.v.
+
+#: How often each part of a composition is run.
+Terms = tuple[tuple[int, Node], ...]
+
+
+class CoqLeaf(NamedTuple):
+    """A mechanism by its name in coq/Published.v, and what the library proves of its samples."""
+
+    name: str
+    fields: tuple[str, ...]
+    #: Have its Poisson samples a curve at every real order?
+    at_real_orders: bool = True
+    #: The theorem that bounds that curve by an integral over the noise's law, if one does.
+    integral: str = ""
+    #: The field that says with which probability the truth is told: its two laws are all there is.
+    truth: str = ""
+
+
+_LEAVES: dict[type[Node], CoqLeaf] = {
+    Gaussian: CoqLeaf("Gaussian", ("sigma", "sensitivity"), integral="normal"),
+    ScalarGaussian: CoqLeaf("Gaussian", ("sigma", "sensitivity"), integral="normal"),
+    Laplace: CoqLeaf("Laplace", ("b", "sensitivity"), integral="laplace"),
+    RandomizedResponse: CoqLeaf("RandomizedResponse", ("p",), truth="p"),
+    PureDP: CoqLeaf("PureDP", ("pure",)),
+    ZCDP: CoqLeaf("ZCDP", ("rho", "xi"), at_real_orders=False),
+}
+_OTHER = CoqLeaf("", (), at_real_orders=False)
+_KNOWN = ", ".join(kind.__name__ for kind in _LEAVES)
+
+
+def none_yet(what: str, remedy: str) -> DomainError:
+    """What to raise where there is no certificate."""
+    return DomainError(f"no Coq certificate yet for {what}", remedy=remedy)
+
+
+def terms(mechanism: Node) -> Terms:
+    """How often each part is run, if Published.v knows all parts."""
+    parts = mechanism.terms if isinstance(mechanism, Compose) else {mechanism: 1}
+    counted = []
+    for part, count in parts.items():
+        if not isinstance(count, int):
+            raise none_yet(f"the open number of runs {echo(count)}", "give it a value by subs")
+        term(part)
+        counted.append((count, part))
+    if not counted:
+        raise none_yet("no mechanism at all", "run one at least")
+    return tuple(counted)
+
+
+def leaf_of(part: Node) -> CoqLeaf:
+    """What Coq knows of a part, or of what it samples."""
+    noise = part.mechanism if isinstance(part, PoissonSubsample) else part
+    return _LEAVES.get(type(noise), _OTHER)
+
+
+def term(node: Node, inside: bool = False) -> str:
+    """The node, no composition or that `inside` a sample, as a term."""
+    if type(node) in _LEAVES:
+        known = _LEAVES[type(node)]
+        return f"({known.name} {' '.join(real(getattr(node, name)) for name in known.fields)})"
+    if type(node) is PoissonSubsample and node.adjacency == ADD_REMOVE and not inside:
+        if node.rewritten is not node:
+            other = echo(node.rewritten)
+            raise none_yet(f"{echo(node)}, whose curve is that of {other}", "ask for that one")
+        return f"(PoissonSubsample {term(node.mechanism, inside=True)} {real(node.gamma)})"
+    if isinstance(node, Compose) and inside and node.terms:
+        return composed([repeated(count, term(part, inside)) for part, count in node.terms.items()])
+    raise none_yet(echo(node), f"needed {_KNOWN}, their Poisson samples, or a composition of those")
+
+
+def repeated(count: object, run: str) -> str:
+    """A term that is run so often."""
+    if not isinstance(count, int):
+        raise none_yet(f"the open number of runs {echo(count)}", "give it a value by subs")
+    return run if count == 1 else f"(Times {count} {run})"
+
+
+def composed(runs: list[str]) -> str:
+    """Terms run one after the other."""
+    *others, last = runs
+    return "".join(f"(Compose {one} " for one in others) + last + ")" * len(others)
+
+
+def real(x: Exact) -> str:
+    """An exact rational, as a term of type R."""
+    if not isinstance(x, Fraction | int):
+        raise none_yet(f"the irrational number {echo(x)}", "needed rational parameters")
+    x = Fraction(x)
+    whole = str(x.numerator) if x >= 0 else f"(- {-x.numerator})"
+    return whole if x.denominator == 1 else f"({whole} / {x.denominator})"
+
+
+def comment(text: str) -> str:
+    """Text that can neither end a comment of Coq nor begin a string in it."""
+    return text.replace('"', "'").replace("(*", "( *").replace("*)", "* )")
+
+
+# --- the order, and what each part costs there
+#
+# Σ n ε(α) + conversion <= ε with room to spare, worked out so that Coq need not search.
+#
+# Nothing rests on a number found here: Coq works all of it out again, and fails where one is wrong.
+
+_BITS, _DIGITS = 512, 60
+_STEEPEST = Fraction(5, 2)  # shift in units of the noise, beyond which Coq's integrals take minutes
+_PLACES = 12  # decimals of an order at most, before it is taken as it is
+#: What each adds to a curve, by its name in coq/FiniteLaws.v.
+CONVERSIONS: dict[str, Callable[[arb, arb], arb]] = {
+    "improved": lambda a, delta: ((a - 1) / a).log() - (delta.log() + a.log()) / (a - 1),
+    "classic": lambda a, delta: -delta.log() / (a - 1),
+}
+
+
+def orders(terms: Terms, best: Fraction, longest_sum: int) -> Iterator[Fraction]:
+    """Orders near the best one: those first that are whole, then those of few decimals."""
+    sums = any(needs_sum(part) for _, part in terms)
+    whole = [Fraction(n) for n in dict.fromkeys((floor(best), ceil(best))) if n >= 2]
+    yield from (n for n in whole if n <= longest_sum or not sums)
+    if not sums:
+        yield from (a for a in (round(best, places) for places in range(1, _PLACES)) if a > 1)
+        yield best
+
+
+def needs_sum(part: Node) -> bool:
+    """Is its curve in Coq a sum at whole orders and nothing else?"""
+    if not isinstance(part, PoissonSubsample):
+        return False
+    leaf = leaf_of(part)
+    is_steep = leaf.integral != "" and shift(part.mechanism) > _STEEPEST
+    return is_steep or not leaf.at_real_orders
+
+
+def shift(noise: Any) -> Fraction:
+    """How far a record moves the law, in units of its scale."""
+    return Fraction(noise.sensitivity) / Fraction(getattr(noise, noise.noise_scale))
+
+
+def short_above(x: Fraction, room: Fraction) -> Fraction:
+    """A number of few digits in x + room/2 … x + room."""
+    digits = 1
+    while (found := Fraction(rational_text(x + room / 2, digits, up=True))) > x + room:
+        digits += 1
+    return found
+
+
+class Spending:
+    """A mechanism's parts, the claimed ε and δ, the order, and what each part costs there."""
+
+    def __init__(
+        self,
+        mechanism: Node,
+        terms: Terms,
+        epsilon: Fraction,
+        delta: Fraction,
+        alpha: Fraction,
+        conversion: str,
+    ) -> None:
+        self.mechanism, self.terms = mechanism, terms
+        self.epsilon, self.delta, self.alpha, self.conversion = epsilon, delta, alpha, conversion
+        self.runs = sum(count for count, _ in terms)
+        self.curves = [self._curve(part) for _, part in terms]
+        with precision(_BITS):
+            added = upper(CONVERSIONS[conversion](ball(alpha), ball(delta)))
+        spent = sum(count * cost for (count, _), cost in zip(terms, self.curves, strict=True))
+        #: What the claimed ε leaves.
+        self.room = epsilon - spent - added
+
+    def _curve(self, part: Node) -> Fraction:
+        by = "S22-POISSON" if needs_sum(part) else None
+        return to_fraction(part.rdp(self.alpha, digits=_DIGITS, by=by).upper)
+
+    @property
+    def spare(self) -> Fraction:
+        """What each run may cost more than it does, a half of the room in all."""
+        return self.room / (2 * self.runs)
+
+    @property
+    def costs(self) -> list[Fraction]:
+        """Short numbers above the curves, of the parts in their order."""
+        return [short_above(curve, self.spare) for curve in self.curves]
+
+    @property
+    def bits(self) -> int:
+        """The precision at which Coq sees that there is room."""
+        return max(64, 48 + ceil(log2(self.runs * (1 + self.alpha) / self.room)))
+
+
+# --- the three forms of a file
+#
+# The three forms of a file for Coq: a sum at a whole order, integrals, and finite laws alone.
+
+#: Terms of a sum over orders, which Coq sees in half a minute.
+LONGEST_SUM = 256
+_DOUBLE_BITS = 42  # up to which integrals are found with the processor's own numbers
+_ON_PAPERS = """It rests on the theorems of papers that [published] in coq/Published.v lists, and on
+   the axioms of Coq's real numbers and machine integers."""
+_ON_NOTHING = """It rests on nothing but the axioms of Coq's real numbers and machine integers."""
+_HEAD = """\
+(* {mechanism}
+
+   is ({epsilon}, {delta})-DP: at the order {alpha}, by the {conversion} conversion.
+   Neighbours: {relation}.
+   {rests}
+   Prove it with: make coq; coqc -w none -Q out/coq Symacct FILE *)
+
+From Coq Require Import Reals Lra Lia List ZArith Permutation.
+From Coquelicot Require Import Coquelicot.
+From Symacct Require Import Evaluate.
+Import ListNotations.
+Open Scope R_scope.
+
+Definition epsilon : R := {real_epsilon}.
+Definition delta : R := {real_delta}.
+"""
+_AT_WHOLE_ORDER = """\
+Definition expression : mechanism :=
+  {expression}.
+
+Theorem numerical : whole expression {alpha} + {conversion} {alpha} delta <= epsilon.
+Proof. unfold expression, epsilon, delta. evaluate_whole {bits}%positive. Qed.
+
+Theorem guarantee rdp dp : published rdp dp -> dp expression epsilon delta.
+Proof.
+  intro papers. apply (whole_{conversion} rdp dp papers expression {alpha}).
+  - unfold expression. in_range.
+  - lia.
+  - unfold delta. lra.
+  - exact numerical.
+Qed.
+"""
+_AT_REAL_ORDER = """\
+Definition expression : mechanism :=
+  {expression}.
+
+(* Σ n ε(α) *)
+Definition total : R := {total}.
+
+Theorem numerical : costs alpha expression total /\\ total + {conversion} alpha delta <= epsilon.
+Proof.
+  split.
+  - exact {proof}.
+  - unfold total, {unfolded}, alpha, epsilon, delta. evaluate {bits}%positive.
+Qed.
+
+Theorem guarantee rdp dp : published rdp dp -> dp expression epsilon delta.
+Proof.
+  intro papers. destruct numerical as [spending enough].
+  apply (real_{conversion} rdp dp papers alpha expression total); try assumption.
+  - unfold alpha. lra.
+  - unfold delta. lra.
+  - unfold expression, {parts}. in_range.
+Qed.
+"""
+_PART = """\
+Definition part_{i} : mechanism := {term}.
+Definition cost_{i} : R := {cost}.
+{inner}
+Lemma costs_{i} : costs alpha part_{i} cost_{i}.
+Proof.
+  unfold part_{i}, cost_{i}, alpha. cbn [costs]. {proof}
+Qed.
+"""
+_INNER = """
+Lemma inner_{i} :
+  RInt ({integrand} ({shift}) {gamma} {alpha}) {left} {right} <= {value}.
+Proof.
+  unfold {integrand}.
+  integral with (i_prec {bits}, i_degree 10, i_fuel 10000, i_relwidth {width}).
+Qed.
+"""
+_BY_INTEGRAL = """
+  eapply integral_at_most_le;
+    [| apply {theorem}_integral with {ends}(inner := {value}); try lra; exact inner_{i}].
+  evaluate {bits}%positive."""
+_FINITE = """\
+(* How often, and the pair (p, γ): the truth is told with probability p, of a sample of rate γ. *)
+Definition runs : list (positive * (R * R)) :=
+  [{runs}].
+Definition costs_of_runs : list R := [{costs}].
+
+Lemma each_costs : response_costs alpha runs costs_of_runs.
+Proof.
+  unfold response_costs, runs, costs_of_runs, alpha.
+  repeat (apply Forall2_cons; [split; evaluate {bits}%positive |]). apply Forall2_nil.
+Qed.
+
+Theorem numerical : spent runs costs_of_runs + {conversion} alpha delta <= epsilon.
+Proof. unfold runs, costs_of_runs, alpha, epsilon, delta. evaluate {bits}%positive. Qed.
+
+(* In whatever order they are run, and however what was answered decides between the laws. *)
+Theorem guarantee : forall schedule (s : strategy bool (length schedule)),
+  Permutation schedule (kinds_of runs) -> scheduled response_of schedule s ->
+  protects (run s) epsilon delta.
+Proof.
+  apply (response_{conversion} alpha runs costs_of_runs).
+  - unfold alpha. lra.
+  - unfold delta. lra.
+  - unfold possible, runs. repeat (apply Forall_cons; [simpl; lra |]). apply Forall_nil.
+  - exact each_costs.
+  - exact numerical.
+Qed.
+"""
+
+
+def proof(said: Spending, relation: str) -> str:
+    """The file of a claim that holds."""
+    parts = [part for _, part in said.terms]
+    if all(leaf_of(part).truth for part in parts):
+        body, rests = _finite(said), _ON_NOTHING
+    elif (
+        any(isinstance(part, PoissonSubsample) for part in parts)
+        and said.alpha.denominator == 1
+        and said.alpha <= LONGEST_SUM
+    ):
+        body, rests = _whole(said), _ON_PAPERS
+    else:
+        body, rests = _real(said), _ON_PAPERS
+    head = _HEAD.format(
+        mechanism=comment(repr(said.mechanism)),
+        epsilon=given(said.epsilon),
+        delta=given(said.delta),
+        alpha=order_text(said.alpha, 12),
+        conversion=said.conversion,
+        relation=relation.replace("either", "of either relation"),
+        rests=rests,
+        real_epsilon=real(said.epsilon),
+        real_delta=real(said.delta),
+    )
+    return f"{head}{body}"
+
+
+def _alpha(said: Spending) -> str:
+    return f"Definition alpha : R := {real(said.alpha)}.\n"
+
+
+def _finite(said: Spending) -> str:
+    runs = []
+    for count, part in said.terms:
+        noise, gamma = part, Fraction(1)
+        if isinstance(part, PoissonSubsample):
+            noise, gamma = part.mechanism, part.gamma
+        p = getattr(noise, leaf_of(part).truth)
+        runs.append(f"({count}%positive, ({real(p)}, {real(gamma)}))")
+    return _alpha(said) + _FINITE.format(
+        runs=";\n   ".join(runs),
+        costs="; ".join(map(real, said.costs)),
+        conversion=said.conversion,
+        bits=said.bits,
+    )
+
+
+def _whole(said: Spending) -> str:
+    return _AT_WHOLE_ORDER.format(
+        expression=composed([repeated(count, term(part)) for count, part in said.terms]),
+        alpha=said.alpha,
+        conversion=said.conversion,
+        bits=said.bits,
+    )
+
+
+def _real(said: Spending) -> str:
+    texts, totals, proofs = [_alpha(said)], [], []
+    for i, ((count, part), cost, curve) in enumerate(
+        zip(said.terms, said.costs, said.curves, strict=True), 1
+    ):
+        texts.append(_part(said, i, part, cost, curve))
+        totals.append(f"cost_{i}" if count == 1 else f"{count} * cost_{i}")
+        proofs.append(f"costs_{i}" if count == 1 else f"(costs_times _ {count} _ _ costs_{i})")
+    names = range(1, len(texts))
+    *others, last = proofs
+    combined = "".join(f"(costs_compose _ _ _ _ _ {one} " for one in others) + last
+    *sums, final = totals
+    texts.append(
+        _AT_REAL_ORDER.format(
+            expression=composed(
+                [repeated(count, f"part_{i}") for i, (count, _) in enumerate(said.terms, 1)]
+            ),
+            total="".join(f"{one} + (" for one in sums) + final + ")" * len(sums),
+            proof=combined + ")" * len(others),
+            unfolded=", ".join(f"cost_{i}" for i in names),
+            parts=", ".join(f"part_{i}" for i in names),
+            conversion=said.conversion,
+            bits=said.bits,
+        )
+    )
+    return "\n".join(texts)
+
+
+def _part(said: Spending, i: int, part: Node, cost: Fraction, curve: Fraction) -> str:
+    inner, how = "", f"evaluate {said.bits}%positive."
+    if isinstance(part, PoissonSubsample) and leaf_of(part).integral:
+        with precision(_BITS):
+            inner, how = _integral(said, i, part, cost, curve)
+    return _PART.format(i=i, term=term(part), cost=real(cost), inner=inner, proof=how)
+
+
+def _integral(
+    said: Spending, i: int, part: PoissonSubsample, cost: Fraction, curve: Fraction
+) -> tuple[str, str]:
+    """The integral over an interval, and the proof that its tails leave room."""
+    alpha, gamma = said.alpha, Fraction(part.gamma)
+    noise: Any = part.mechanism
+    s, theorem = shift(noise), leaf_of(part).integral
+    quotient = f"{real(noise.sensitivity)} / {real(getattr(noise, noise.noise_scale))}"
+    lam = ball(alpha - 1)
+    moment = (lam * ball(curve)).exp()
+    # Of what the moment may be larger, a half is for the integral and less than that for tails.
+    spare = (lam * ball(cost)).exp() - moment
+    if theorem == "normal":
+        far = (16 / spare).log()
+        left, peak = ceil(upper(_root(2 * far))), (ball(alpha * alpha - alpha) * ball(s) ** 2) / 2
+        right = ceil(upper(ball(alpha * s) + _root(2 * (far + peak))))
+        integrand, interval = "sampled_normal", (f"(- {left})", str(right))
+        ends, tails = f"(L := {left}) (U := {right}) ", arb(0)
+    else:
+        integrand, interval = "between", ("0", f"({quotient})")
+        ends = ""
+        tails = (_power(-s, gamma, alpha) + (-ball(s)).exp() * _power(s, gamma, alpha)) / 2
+    value = short_above(upper(moment - tails), upper(spare) / 2)
+    width = max(10, 4 + ceil(-float((spare / moment).log() / arb(2).log())))
+    inner = _INNER.format(
+        i=i,
+        integrand=integrand,
+        shift=quotient,
+        gamma=real(gamma),
+        alpha=real(alpha),
+        left=interval[0],
+        right=interval[1],
+        value=real(value),
+        width=width,
+        bits=53 if width <= _DOUBLE_BITS else width + 24,
+    )
+    how = _BY_INTEGRAL.format(i=i, theorem=theorem, ends=ends, value=real(value), bits=said.bits)
+    return inner, how
+
+
+def _root(x: arb) -> arb:
+    """The square root of a number, of 1 where it is less."""
+    return x.max(arb(1)).sqrt()
+
+
+def _power(t: Fraction, gamma: Fraction, alpha: Fraction) -> arb:
+    """The power of the mixture's ratio at the loss t."""
+    return (ball(alpha) * (1 + ball(gamma) * ball(t).expm1()).log()).exp()
+
+
+# --- the question
+
+
+def coq(guarantee: Guarantee, digits: int = 6) -> str:
+    """The guarantee as the text of a Coq file, whose last theorem is what it says.
+
+    The number asked is rounded to `digits` on its safe side. The order is the shortest near the
+    guarantee's own at which the statement holds: a whole one's curve is a finite sum, a real one's
+    of sampled noise an integral. Raises DomainError for what has no such file yet. Numbers in
+    nats. Source: CKS20 and MIR17 for the conversions; coq/Published.v names the others.
+
+    >>> from symacct import Laplace
+    >>> print(coq((20 * Laplace(10)).epsilon("1e-5", conversion="improved")).splitlines()[0])
+    (* 20*Laplace(10)
+    """
+    mechanism, best = guarantee.mechanism, guarantee.alpha
+    if mechanism is None:
+        raise none_yet("a guarantee without its expression", "ask a mechanism for it")
+    if guarantee.conversion not in CONVERSIONS:
+        raise none_yet(f"the {guarantee.conversion} conversion", "needed improved or classic")
+    if best in (1, INFINITY):
+        raise none_yet(f"the order {best}", "needed one between 1 and ∞, as with orders 2, 3, 4")
+    epsilon, delta = (_claimed(x, digits) for x in (guarantee.epsilon, guarantee.delta))
+    if not (0 < delta < 1 and epsilon > 0):
+        raise none_yet(f"epsilon={epsilon} and delta={delta}", "needed 0 < delta < 1, epsilon > 0")
+    parts = terms(mechanism)
+    for alpha in orders(parts, Fraction(best), LONGEST_SUM):
+        said = Spending(mechanism, parts, epsilon, delta, alpha, guarantee.conversion)
+        if said.room > 0:
+            return proof(said, str(guarantee.claim.adjacency))
+    raise none_yet(
+        f"{echo(mechanism)} at epsilon={float(epsilon):.6g} and orders near {float(best):.6g}",
+        f"needed whole orders up to {LONGEST_SUM} where a sample's curve is a sum, as "
+        "with orders 2, 3, … and by S22-POISSON",
+    )
+
+
+def _claimed(x: Enclosure | Fraction, digits: int) -> Fraction:
+    return Fraction(x.rounded_up(digits)) if isinstance(x, Enclosure) else Fraction(x)
