@@ -1,10 +1,8 @@
 """To and from dp_accounting's events and Opacus's histories; an accountant in their place."""
 
-from symacct.interop.accountant import EventAccountant
-from symacct.interop.dp_event_writer import to_dp_event
-from symacct.interop.dp_events import from_dp_event
+from symacct.interop.accountant import EventAccountant, PublishedAccountant
+from symacct.interop.dp_events import from_dp_event, to_dp_event
 from symacct.interop.opacus import from_opacus_history, register_with_opacus, to_opacus_history
-from symacct.interop.published import PublishedAccountant
 
 __all__ = [
     "EventAccountant",

@@ -1,4 +1,4 @@
-"""dp_accounting's DpEvents to nodes: a whitelist of classes, read by their fields.
+"""dp_accounting's DpEvents to nodes and back: a whitelist of classes, read by their fields.
 
 Nothing is imported by a name found in data (from_named_tuple does that; it is not used). An event's
 noise multiplier is its noise over the bound C on the norm of one record's contribution. Removing a
@@ -9,23 +9,33 @@ either relation, replace-one for samples of a fixed size.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from symacct.interop.dp_types import UnreadEventError, UnreadRelationError, relation_named
-from symacct.interop.floats import scalar
-from symacct.interop.mixtures import mixture_of
-from symacct.interop.runs import gamma_of_mean
-from symacct.kernel import limits
+from flint import arb
+
+from symacct import laws
+from symacct.interop import floats
+from symacct.interop.floats import down, scalar, up
+from symacct.kernel import arguments, limits
+from symacct.kernel.arguments import package
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
-from symacct.kernel.arithmetic.ball import rational as ball_number
-from symacct.kernel.claims import ADD_REMOVE
-from symacct.kernel.errors import DomainError, SymacctError, echo
+from symacct.kernel.arithmetic.ball import rational as rational_of
+from symacct.kernel.claims import ADD_REMOVE, EITHER
+from symacct.kernel.errors import (
+    AdjacencyError,
+    DomainError,
+    MissingPackageError,
+    SymacctError,
+    echo,
+)
 from symacct.kernel.exact import exact, is_infinite
-from symacct.kernel.node import Node
+from symacct.kernel.node import Node, as_node
 from symacct.kernel.parameters import (
     above_minus_one,
     delta_or_one,
@@ -35,7 +45,7 @@ from symacct.kernel.parameters import (
     rational,
     whole,
 )
-from symacct.laws.families import Poisson, TruncatedNegativeBinomial
+from symacct.laws.families import Binomial, Poisson, TruncatedNegativeBinomial
 from symacct.mechanisms import (
     ZCDP,
     DiscreteGaussian,
@@ -46,6 +56,7 @@ from symacct.mechanisms import (
     Laplace,
     PermuteAndFlip,
     PureDP,
+    RandomizedResponse,
     TreeAggregation,
 )
 from symacct.operations import (
@@ -56,11 +67,177 @@ from symacct.operations import (
     sample_with_replacement,
     truncated_poisson,
 )
+from symacct.operations.subsample import Sampling
+from symacct.theory.amplification.ps22 import log_mean
 
 if TYPE_CHECKING:
-    pass
+    from dp_accounting.dp_event import DpEvent
+
+# --- dp_accounting's classes where it is installed, so that ours are of them; else stand-ins
+
+PrivacyAccountant: Any = object
+UnsupportedEventError: Any = Exception
+NeighboringRelation: Any = None
+with contextlib.suppress(ImportError):
+    from dp_accounting.privacy_accountant import (  # type: ignore[no-redef]
+        NeighboringRelation,
+        PrivacyAccountant,  # noqa: F401  # a base of ours
+        UnsupportedEventError,
+    )
+
+#: dp_accounting's neighbouring relations; in the third a record is replaced with one adding zero.
+RELATIONS = {
+    "ADD_OR_REMOVE_ONE": "add_remove",
+    "REPLACE_ONE": "replace_one",
+    "REPLACE_SPECIAL": "replace_special",
+}
+
+
+class UnreadEventError(DomainError, UnsupportedEventError):  # type: ignore[misc]  # may be Any
+    """An event of which no reading is known; `event` is the one, however deep."""
+
+    event: Any = None
+
+
+class UnreadRelationError(AdjacencyError, UnsupportedEventError):  # type: ignore[misc]
+    """An event that is not read under the relation in use; `event` is the one, however deep."""
+
+    event: Any = None
+
+
+def relation_named(value: object) -> str:
+    """The relation, given in our words or as dp_accounting's NeighboringRelation."""
+    name = getattr(value, "name", value)
+    known = RELATIONS.get(name, name) if isinstance(name, str) else ""
+    if known not in RELATIONS.values():
+        raise DomainError(
+            f"neighbouring relation: found {echo(value)}, needed one of "
+            f"{', '.join(RELATIONS.values())} or a dp_accounting.NeighboringRelation"
+        )
+    return known
+
+
+def their_relation(relation: str) -> Any:
+    """The relation as a member of their enum; its name in our words where they are not here."""
+    if NeighboringRelation is None:
+        return relation
+    return NeighboringRelation[{ours: theirs for theirs, ours in RELATIONS.items()}[relation]]
+
+
+# --- mixtures of Gaussians, whose weights are floats that need not sum to 1
+#
+# Of sensitivities >= 0 the cost grows where weight goes from a smaller to a larger one
+# (docs/proofs.md, section 29): what is rounded goes that way.
+
+_EVENT = "MixtureOfGaussiansDpEvent"
+_SLACK = Fraction(1, 2**40)  # that weights in float64 are off by
+
+
+def mixture_of(deviation: object, sensitivities: object, weights: object) -> Node:
+    """The pair of the mixture and N(0, σ²), its weights made to sum to 1.
+
+    What they lack of 1 goes to the largest sensitivity, and what they have too much is taken from
+    the smallest ones.
+    """
+    sigma = positive(deviation, f"{_EVENT}, standard_deviation")
+    shares = _shares(sensitivities, weights)
+    surplus = sum(shares.values(), Fraction(-1))
+    if abs(surplus) > _SLACK:
+        raise DomainError(f"{_EVENT}, sampling_probs: found {echo(weights)}, needed a sum of 1")
+    if surplus < 0:
+        shares[max(shares)] -= surplus
+    for size in sorted(shares) if surplus > 0 else ():
+        taken = min(surplus, shares[size])
+        shares[size], surplus = shares[size] - taken, surplus - taken
+    kept = {size: share for size, share in sorted(shares.items()) if share}
+    if set(kept) == {0}:
+        return Compose()
+    law = laws.NormalMixture(list(kept), list(kept.values()), sigma**2)
+    return DistributionPair(law, laws.Normal(0, sigma**2), ADD_REMOVE, with_record="P")
+
+
+def _shares(sensitivities: object, weights: object) -> dict[Fraction, Fraction]:
+    """The weight of each sensitivity."""
+    sizes = _numbers(sensitivities, f"{_EVENT}, sensitivities")
+    given = _numbers(weights, f"{_EVENT}, sampling_probs")
+    if not sizes or len(sizes) != len(given):
+        raise DomainError(
+            f"{_EVENT}: found {len(sizes)} sensitivities and {len(given)} sampling_probs, needed "
+            "one or more, as many of both"
+        )
+    shares: dict[Fraction, Fraction] = {}
+    for size, share in zip(sizes, given, strict=True):
+        shares[size] = shares.get(size, Fraction(0)) + share
+    return shares
+
+
+def _numbers(values: object, what: str) -> list[Fraction]:
+    return [
+        rational(floats.scalar(x), what) for x in arguments.ordered_members(values, what, "[0, 1]")
+    ]
+
+
+def mixture_parts(node: Node) -> tuple[float, list[float], list[float]] | None:
+    """σ, the sensitivities and the weights of a pair of such laws, rounded to what costs more;
+
+    None where either law may be that with the record, which no event says.
+    """
+    if not isinstance(node, DistributionPair) or not isinstance(node.P, laws.NormalMixture):
+        return None
+    if len(node.roles) > 1:
+        return None
+    base, parts = node.Q, dict(zip(node.P.means, node.P.weights, strict=True))
+    if base != laws.Normal(0, node.P.variance) or min(parts) < 0:
+        return None
+    what = "DistributionPair to a DpEvent"
+    *smaller, largest = sorted(parts)
+    sizes = [floats.up(size, what) for size in (*smaller, largest)]
+    weights = [floats.down(parts[size], what) for size in smaller]
+    weights.append(floats.up(parts[largest], what))
+    return floats.root_down(node.P.variance, what), sizes, weights
+
+
+# --- numbers of runs by their mean, as other accountants state them, and by γ
 
 _BITS = 128
+_WIDTH = Fraction(1, 2**60)  # of what γ is known to, relatively
+
+
+def mean(runs: TruncatedNegativeBinomial) -> arb:
+    """E[K] as a ball."""
+    value: arb = log_mean(BALL, runs).exp()
+    return value
+
+
+def mean_above(runs: TruncatedNegativeBinomial) -> Fraction:
+    """A rational number a little above E[K]; for η = 1 it is 1/γ itself."""
+    if runs.eta == 1:
+        return Fraction(1 / runs.gamma)
+    with precision(_BITS):
+        return rational_of(mean(runs).upper())
+
+
+def gamma_of_mean(eta: Fraction, wanted: Fraction) -> Fraction:
+    """The γ whose law has this mean > 1, or one below it by at most 2^−60 of it.
+
+    More runs are more likely then, and every bound is larger.
+    """
+    if eta == 1:
+        return 1 / wanted
+    low, high = Fraction(0), Fraction(1)
+    with precision(_BITS):
+        least = BALL.number(wanted)
+        while high - low > low * _WIDTH:
+            middle = (low + high) / 2
+            if mean(TruncatedNegativeBinomial(eta, middle)) >= least:
+                low = middle
+            else:
+                high = middle
+    return low
+
+
+# --- events to nodes
+
 #: Nothing is hidden: the outcome tells which of the two datasets it was.
 NO_PRIVACY = DistributionPair([1, 0], [0, 1])
 
@@ -332,7 +509,7 @@ def _pure(event: object, law: Callable[[Any], Node]) -> Node:
 def _exp_above(epsilon: Fraction) -> Fraction:
     """A rational number a little above e^ε."""
     with precision(_BITS):
-        return ball_number(BALL.exp(BALL.number(epsilon)).upper())
+        return rational_of(BALL.exp(BALL.number(epsilon)).upper())
 
 
 def _field(event: object, name: str) -> Any:
@@ -340,3 +517,131 @@ def _field(event: object, name: str) -> Any:
         return scalar(getattr(event, name))
     except AttributeError:
         raise DomainError(f"{type(event).__name__}: found no field {echo(name)}") from None
+
+
+# --- nodes to events, whose floats are rounded to the sound side
+
+
+def _noise(leaf: Any, what: str) -> float:
+    """The noise over the sensitivity, rounded down."""
+    return floats.noise_multiplier(getattr(leaf, leaf.noise_scale), leaf.sensitivity, what)
+
+
+def _epsilon(leaf: Any, what: str) -> float:
+    """The ε of a mechanism whose neighbours are left to the accountant, rounded up."""
+    if leaf.claim.adjacency != EITHER:
+        raise DomainError(
+            f"{what}: found {leaf.claim.adjacency}, needed adjacency='either': an event is "
+            "read under the relation of the accountant that it is given to"
+        )
+    return up(leaf.pure, what)
+
+
+def _random_answer(leaf: Any, what: str) -> float:
+    """The probability of an answer at random, which is the true one half of the time."""
+    p = floats.rational(leaf.p, what)
+    return down(2 * min(p, 1 - p), what)
+
+
+#: The event of a leaf, by the class that states its numbers: the event's name and fields.
+_LEAVES: dict[type[Node], Callable[[Any, str], tuple[Any, ...]]] = {
+    TreeAggregation: lambda m, of: (
+        "SingleEpochTreeAggregationDpEvent",
+        down(m.sigma, of),
+        m.steps,
+    ),
+    Gaussian: lambda m, of: ("GaussianDpEvent", _noise(m, of)),
+    Laplace: lambda m, of: ("LaplaceDpEvent", _noise(m, of)),
+    DiscreteGaussian: lambda m, of: (
+        "DiscreteGaussianDpEvent",
+        down(m.sigma, of),
+        float(m.sensitivity),
+        1,
+    ),
+    DiscreteLaplace: lambda m, of: (
+        "DiscreteLaplaceDpEvent",
+        up(1 / floats.rational(m.b, of), of),
+        m.sensitivity,
+    ),
+    ZCDP: lambda m, of: ("ZCDpEvent", up(m.rho, of), up(m.xi, of)),
+    RandomizedResponse: lambda m, of: ("RandomizedResponseDpEvent", _random_answer(m, of), 2),
+    ExponentialMechanism: lambda m, of: ("ExponentialMechanismDpEvent", _epsilon(m, of)),
+    PermuteAndFlip: lambda m, of: ("PermuteAndFlipDpEvent", _epsilon(m, of)),
+    PureDP: lambda m, of: ("EpsilonDeltaDpEvent", _epsilon(m, of), 0.0),
+}
+
+
+def to_dp_event(node: Node) -> DpEvent:
+    """dp_accounting's DpEvent for a node; its floats are rounded to the sound side."""
+    events = package("dp_accounting.dp_event", "to_dp_event", "pip install dp-accounting")
+    made: dict[Node, DpEvent] = {}
+    for one in as_node(node, "to_dp_event").walk():
+        made[one] = _event(one, made, events)
+    return made[node]
+
+
+def _event(node: Node, made: dict[Node, DpEvent], events: ModuleType) -> DpEvent:
+    what = f"{type(node).__name__} to a DpEvent"
+    mixed = mixture_parts(node)
+    if mixed is not None:
+        return events.MixtureOfGaussiansDpEvent(*mixed)
+    leaf = next((kind for kind in type(node).__mro__ if kind in _LEAVES), None)
+    if leaf is not None:
+        name, *numbers = _LEAVES[leaf](node, what)
+        return _newer(events, name)(*numbers)
+    if isinstance(node, Sampling) and node.fixed_adjacency != node.read_adjacency:
+        raise DomainError(
+            f"{what}: found {node.fixed_adjacency}, needed {node.read_adjacency}: dp_accounting "
+            "has one relation for the noise and the sampling together"
+        )
+    if isinstance(node, PoissonSubsample):
+        rate = up(node.gamma, what)
+        return events.PoissonSampledDpEvent(rate, made[node.mechanism])
+    if isinstance(node, SubsampleWithoutReplacement):
+        share = floats.rational(node.gamma, what)
+        size, sample = share.denominator, share.numerator
+        return events.SampledWithoutReplacementDpEvent(size, sample, made[node.mechanism])
+    if isinstance(node, RepeatAndSelect):
+        return _repeated(node, made, events, what)
+    if isinstance(node, Compose):
+        return _composed(node, made, events)
+    raise DomainError(f"{what}: dp_accounting has no event for it")
+
+
+def _repeated(
+    node: RepeatAndSelect, made: dict[Node, DpEvent], events: ModuleType, what: str
+) -> DpEvent:
+    """dp_accounting's shape is η >= 0, its mean is in place of γ; a Poisson mean is at least 1."""
+    runs, inner = node.runs, made[node.mechanism]
+    if isinstance(runs, TruncatedNegativeBinomial):
+        if runs.eta < 0:
+            raise DomainError(f"{what}: found eta = {runs.eta}, needed eta >= 0")
+        shape = floats.exactly(runs.eta, f"{what}, eta")
+        return events.RepeatAndSelectDpEvent(inner, up(mean_above(runs), what), shape)
+    if isinstance(runs, Binomial):
+        raise DomainError(f"{what}: dp_accounting has no event for {echo(runs)} runs")
+    if runs.rate < 1:
+        raise DomainError(f"{what}: found the mean {echo(runs.rate)}, needed a mean >= 1")
+    return events.RepeatAndSelectDpEvent(inner, up(runs.rate, what), float("inf"))
+
+
+def _newer(events: ModuleType, name: str) -> Any:
+    """A class of events that versions of before do not have."""
+    try:
+        return getattr(events, name)
+    except AttributeError:
+        raise MissingPackageError(
+            f"to_dp_event: needed a dp-accounting with {name}",
+            remedy="install a newer one with pip",
+        ) from None
+
+
+def _composed(node: Compose, made: dict[Node, DpEvent], events: ModuleType) -> DpEvent:
+    runs = []
+    for part, count in node.terms.items():
+        if not isinstance(count, int):
+            raise DomainError(f"Compose to a DpEvent: found the count {count}, needed a number")
+        runs.append(made[part] if count == 1 else events.SelfComposedDpEvent(made[part], count))
+    if not runs:
+        return events.NoOpDpEvent()
+    return runs[0] if len(runs) == 1 else events.ComposedDpEvent(runs)

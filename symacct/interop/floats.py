@@ -15,10 +15,10 @@ from symacct.kernel.exact import Exact, binary, exact
 
 def down(x: Exact, what: str) -> float:
     """The largest float64 <= x: for a noise scale."""
-    return -float_not_below(-rational(x, what), what)
+    return -up(-rational(x, what), what)
 
 
-def float_not_below(x: Exact, what: str) -> float:
+def up(x: Exact, what: str) -> float:
     """The smallest float64 >= x: for a sampling rate or a privacy parameter."""
     number = rational(x, what)
     nearest(number, what)  # there is one

@@ -88,4 +88,4 @@ def _row(part: Node, count: object) -> tuple[float, float, int]:
             "for add_remove neighbours"
         )
     noise = floats.noise_multiplier(part.sigma, part.sensitivity, what)
-    return noise, floats.float_not_below(rate, what), count
+    return noise, floats.up(rate, what), count

@@ -24,7 +24,7 @@ from symacct import (
     sample_with_replacement,
 )
 from symacct.analysis import normal_mixtures
-from symacct.interop import from_dp_event, mixtures
+from symacct.interop import dp_events, from_dp_event
 from symacct.kernel.arithmetic.ball import precision
 from symacct.mechanisms.pair import Overlap
 from symacct.profile.losses import density as densities
@@ -388,14 +388,14 @@ def test_weights_that_floats_do_not_sum_to_one_cost_no_less(weights):
 def test_to_the_event_nothing_gets_cheaper():
     P = laws.NormalMixture([0, "1/3", 2], ["1/3", "1/3", "1/3"], 2)
     node = DistributionPair(P, laws.Normal(0, 2), "add_remove", with_record="P")
-    deviation, sizes, weights = mixtures.mixture_parts(node)
+    deviation, sizes, weights = dp_events.mixture_parts(node)
     assert Fraction(deviation) ** 2 < 2
     assert all(Fraction(x) >= y for x, y in zip(sizes, (0, Fraction(1, 3), 2), strict=True))
     assert Fraction(weights[2]) >= Fraction(1, 3) >= Fraction(weights[0])
     back = from_dp_event(event(deviation, sizes, weights))
     assert back.rdp(3, digits=40).lower >= node.rdp(3, digits=40).upper
     for other in (laws.Normal(1, 2), laws.Normal(0, 2)):
-        assert mixtures.mixture_parts(DistributionPair(P, other)) is None
+        assert dp_events.mixture_parts(DistributionPair(P, other)) is None
 
 
 @pytest.mark.parametrize(

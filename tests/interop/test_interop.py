@@ -50,8 +50,7 @@ from symacct.interop import (
     to_dp_event,
     to_opacus_history,
 )
-from symacct.interop.dp_events import NO_PRIVACY
-from symacct.interop.dp_types import their_relation
+from symacct.interop.dp_events import NO_PRIVACY, their_relation
 from symacct.kernel.errors import (
     AdjacencyError,
     DomainError,
@@ -408,7 +407,7 @@ def test_numbers_round_to_less_noise_and_more_sampling(events):
 
 @pytest.mark.parametrize("x", [Fraction(1, 3), Fraction(2, 3), Fraction(1, 10), Fraction(7), 5])
 def test_directed_floats_are_next_to_the_number(x):
-    below, above = floats.down(x, "x"), floats.float_not_below(x, "x")
+    below, above = floats.down(x, "x"), floats.up(x, "x")
     assert Fraction(below) <= x <= Fraction(above)
     assert above in (below, math.nextafter(below, math.inf))
     assert (below == above) == (Fraction(float(x)) == x)

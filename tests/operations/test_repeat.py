@@ -28,7 +28,7 @@ from symacct import (
     laws,
     parse,
 )
-from symacct.interop.runs import gamma_of_mean, mean_above
+from symacct.interop.dp_events import gamma_of_mean, mean_above
 from symacct.kernel.theorem_registry import named
 from tests import independent
 from tests.support import INFINITY, holds
