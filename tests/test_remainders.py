@@ -30,6 +30,8 @@ def title(row):
 
 #: What steers, costs time, or refuses: no number rests on it.
 STEERING = {
+    # How much more than the remainder a sum has when it ends.
+    "baselines.result:sums and searches": ["in: weight, total, tiny", "total * tiny \u2192"],
     # The logarithm of a negative cosine is none either.
     "analysis.triangles:nodes of a lattice": ["turned < arb.pi() or angle < arb.pi()"],
     # Nodes are symmetric; log(1 + (e^s − 1)) is s; one mass is as good as another.

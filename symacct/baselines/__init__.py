@@ -36,15 +36,13 @@ from symacct.baselines.shuffle import (
     shuffled,
     shuffled_closed,
     shuffled_epsilon,
-    shuffled_responses,
-    shuffled_responses_epsilon,
-)
-from symacct.baselines.shuffled_batches import shuffled_batches, shuffled_batches_epsilon
-from symacct.baselines.shuffled_renyi import (
     shuffled_least_rdp,
     shuffled_rdp,
+    shuffled_responses,
+    shuffled_responses_epsilon,
     shuffled_responses_rdp,
 )
+from symacct.baselines.shuffled_batches import shuffled_batches, shuffled_batches_epsilon
 
 __all__ = [
     "Baseline",

@@ -13,14 +13,14 @@ from functools import cache
 
 from flint import arb
 
-from symacct.baselines.result import enclose
+from symacct.baselines.result import enclose, finite_order
 from symacct.kernel import deadline
 from symacct.kernel.answer import Bound
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.claims import ABOVE_ONE, REPLACE_ONE, Kind
 from symacct.kernel.errors import DomainError, OrderError, echo
-from symacct.kernel.exact import INFINITY, Numeric, order
-from symacct.kernel.parameters import nonnegative, positive, rate, whole
+from symacct.kernel.exact import Numeric
+from symacct.kernel.parameters import nonnegative, positive, probability, rational, whole
 from symacct.kernel.sources import BEBP24
 from symacct.kernel.sums.balls import ball
 
@@ -73,6 +73,7 @@ def _bound(
     terms: int,
     digits: int,
 ) -> Bound:
+    """log(1 + Σ_k E[∂ᵏ/∂γᵏ] γ^k/k! + the rest)/(α−1), the two laws correlated so much."""
     alpha, g, square = setting
     m = whole(terms, "terms", least=3)
     if m >= _LAST:
@@ -96,16 +97,9 @@ def _setting(
     alpha: Numeric, gamma: Numeric, sigma: Numeric, sensitivity: Numeric
 ) -> tuple[Fraction, Fraction, Fraction]:
     """α, γ and (Δ/σ)², exact."""
-    a, g = order(alpha), rate(gamma, "gamma")
     square = (nonnegative(sensitivity, "sensitivity") / positive(sigma, "sigma")) ** 2
-    if a in (1, INFINITY):
-        raise OrderError(f"alpha: found {echo(alpha)}, needed 1 < alpha < ∞")
-    for name, given, found in (("alpha", alpha, a), ("gamma", gamma, g), ("sigma", sigma, square)):
-        if not isinstance(found, int | Fraction):
-            raise DomainError(f"{name}: found {echo(given)}, needed a rational number")
-    if g in (0, 1):
-        raise DomainError(f"gamma: found {echo(gamma)}, needed a rational number in (0, 1)")
-    return Fraction(a), Fraction(g), Fraction(square)
+    order = Fraction(finite_order(alpha, "Taylor's formula"))
+    return order, rational(probability(gamma, "gamma"), "gamma"), rational(square, "sigma")
 
 
 def _growth(exponent: Fraction) -> arb:

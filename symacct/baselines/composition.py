@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from flint import arb
 
-from symacct.baselines.result import Baseline, probability_or_zero
+from symacct.baselines.result import Baseline, falling_sum, probability_or_zero
 from symacct.kernel import deadline, limits
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
@@ -248,20 +248,15 @@ class BinomialRounds:
         return found.max(arb(0)) if found.is_finite() else up_to(self.k * self.eps)
 
     def _sum(self, last: int, factor: Callable[[int], arb]) -> arb:
-        """Σ_{l<=last} C(k,l)e^{(k−l)ε}/(1+e^ε)^k · factor(l), factor in [0, 1], downwards."""
+        """Σ_{l<=last} C(k,l)e^{(k−l)ε}/(1+e^ε)^k · factor(l), factor in [0, 1], downwards.
+
+        Weights fall at least like powers of the quotient of two of them from there on.
+        """
         k, odds = self.k, self.eps.exp()
         log_first = arb(k + 1).lgamma() - arb(last + 1).lgamma() - arb(k - last + 1).lgamma()
         weight = (log_first + (k - last) * self.eps + k * self.log_other).exp()
-        total, tiny = arb(0), arb(2) ** -(BALL.bits + 8)
-        for l in range(last, -1, -1):
-            term = weight * factor(l)
-            total += term
-            # Weights fall at least like powers of this ratio from here on, factors never exceed 1.
-            ratio = odds * l / (k - l + 1)
-            weight *= ratio
-            if ratio < 1 and (rest := weight / (1 - ratio)) < total * tiny:
-                return total + up_to(rest)
-        return total
+        terms = ((factor(l), odds * l / (k - l + 1)) for l in range(last, -1, -1))
+        return falling_sum(weight, terms)
 
 
 def _best_share(value: Callable[[Fraction], float]) -> Fraction:

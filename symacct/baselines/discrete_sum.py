@@ -5,14 +5,11 @@ Of all moves of at most Δ the one by ⌊Δ⌋ is the worst (docs/proofs.md, sec
 
 from __future__ import annotations
 
-from fractions import Fraction
-
-from symacct.baselines.result import enclose
+from symacct.baselines.result import enclose, finite_order
 from symacct.kernel.answer import Bound
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.claims import ABOVE_ONE, EITHER, Kind
-from symacct.kernel.errors import OrderError, echo
-from symacct.kernel.exact import INFINITY, Numeric, order
+from symacct.kernel.exact import Numeric
 from symacct.kernel.sources import SYMACCT
 from symacct.mechanisms import DiscreteGaussianSum
 
@@ -25,9 +22,7 @@ def discrete_sum_rdp(
     >>> print(discrete_sum_rdp(2, "1/2", 10, digits=6))
     0.450987
     """
-    at = order(alpha)
-    if at in (1, INFINITY) or not isinstance(at, int | Fraction):
-        raise OrderError(f"discrete_sum_rdp: found alpha = {echo(alpha)}, needed 1 < alpha < ∞")
+    at = finite_order(alpha, "discrete_sum_rdp")
     node = DiscreteGaussianSum(sigma, parties, sensitivity)
     place, what = SYMACCT.at("docs/proofs.md, section 32"), "a sum of discrete Gaussians"
     return enclose(

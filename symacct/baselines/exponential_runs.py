@@ -7,13 +7,19 @@ section 24). Chosen by the answers before, k of them may cost more: k * Exponent
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from math import ceil, expm1, log
 
 from flint import arb, fmpz
 
-from symacct.baselines.result import Baseline, probability_or_zero
-from symacct.kernel import deadline
+from symacct.baselines.result import (
+    STEPS,
+    Baseline,
+    falling_sum,
+    probability_or_zero,
+    smallest_step,
+)
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
 from symacct.kernel.claims import Kind
@@ -21,11 +27,10 @@ from symacct.kernel.errors import DomainError, echo
 from symacct.kernel.exact import Numeric
 from symacct.kernel.parameters import positive, rational, whole
 from symacct.kernel.sources import SYMACCT
-from symacct.kernel.sums.balls import up_to
 
 _NAME = "exponential mechanisms, chosen beforehand"
 _MOST_RUNS, _LEAST_RANGE, _MOST_RANGE = 1000, Fraction(1, 10**9), 100
-_STEPS, _SEARCH_BITS = 2**30, 64
+_SEARCH_BITS = 64
 _PLACE = SYMACCT.at("docs/proofs.md, section 24")
 
 
@@ -53,15 +58,13 @@ def exponential_runs_epsilon(
     2.2461
     """
     d, (size, count) = probability_or_zero(delta, "delta"), _setting(each, runs)
-    worst, low, high = BoundedRangeRuns(size, count), 0, _STEPS  # at kε it is 0
+    worst, most = BoundedRangeRuns(size, count), size * count
     with precision(_SEARCH_BITS + 2 * d.denominator.bit_length()):
         allowed = BALL.number(d)
-        while high - low > 1:
-            deadline.check()
-            middle = (low + high) // 2
-            keeps = worst.delta(size * count * middle / _STEPS, allowed) <= allowed
-            low, high = (low, middle) if keeps else (middle, high)
-    return Baseline.of(_NAME, _PLACE, digits, Kind.UPPER, size * count * high / _STEPS, d)
+        steps = smallest_step(  # at kε it is 0
+            lambda i: bool(worst.delta(most * i / STEPS, allowed) <= allowed)
+        )
+    return Baseline.of(_NAME, _PLACE, digits, Kind.UPPER, most * steps / STEPS, d)
 
 
 def _setting(each: Numeric, runs: Numeric) -> tuple[Fraction, int]:
@@ -110,15 +113,14 @@ class BoundedRangeRuns:
         low, high = BALL.number(loss).expm1(), -BALL.number(loss - self.size).expm1() * size.exp()
         against, shrink = high / low, (-size).exp()
         mass = arb(fmpz.bin_uiui(k, count)) * low**count * high ** (k - count) / size.expm1() ** k
-        less = BALL.number(eps + count * self.size - k * loss).exp()
-        total, least = arb(0), arb(2) ** (-2 * BALL.bits)
-        for i in range(count, -1, -1):
-            total += mass * (1 - less)
-            quotient = against * i / (k - i + 1)
-            if quotient < 1 and mass < total * least:
-                return total + up_to(mass * quotient / (1 - quotient))
-            mass, less = mass * quotient, less * shrink
-        return total
+
+        def terms() -> Iterator[tuple[arb, arb]]:
+            less = BALL.number(eps + count * self.size - k * loss).exp()
+            for i in range(count, -1, -1):
+                yield 1 - less, against * i / (k - i + 1)
+                less *= shrink
+
+        return falling_sum(mass, terms())
 
     def log_most(self, count: int, eps: Fraction, order: Fraction) -> arb:
         """Of E[x^α] c^{1−α} (α−1)^{α−1}/α^α at t_l, which E[(x−c)₊] is at most; c = e^ε′."""

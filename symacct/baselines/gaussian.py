@@ -8,12 +8,12 @@ from fractions import Fraction
 from flint import arb
 
 from symacct.analysis.normal_tails import hockey_stick, hockey_stick_inverse
-from symacct.baselines.result import Baseline, enclose, probability_or_zero
+from symacct.baselines.result import Baseline, enclose, finite_order, positive_delta
 from symacct.kernel.answer import Enclosure
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.claims import ABOVE_ONE, REPLACE_ONE, Kind
-from symacct.kernel.errors import DomainError, OrderError, echo
-from symacct.kernel.exact import INFINITY, Numeric, order
+from symacct.kernel.errors import DomainError, echo
+from symacct.kernel.exact import Numeric
 from symacct.kernel.parameters import positive, rate, rational, whole
 from symacct.kernel.sources import BW18, WBK19
 from symacct.kernel.sums.balls import ball
@@ -41,11 +41,8 @@ def gaussian_epsilon(
     delta: Numeric, sigma: Numeric, sensitivity: Numeric = 1, k: Numeric = 1, digits: int = 30
 ) -> Baseline:
     """The ε >= 0 with δ(ε) = δ, the exact privacy of k Gaussian runs; 0 < δ < 1."""
-    d, ratio = probability_or_zero(delta, "delta"), _ratio(sigma, sensitivity, k)
-    if d == 0:
-        raise DomainError(
-            "delta: found 0, needed delta > 0: the Gaussian mechanism has no finite ε"
-        )
+    d = positive_delta(delta, ": the Gaussian mechanism has no finite ε")
+    ratio = _ratio(sigma, sensitivity, k)
 
     def epsilon() -> arb:
         return hockey_stick_inverse(ball(d), ratio())
@@ -102,17 +99,12 @@ def _setting(
     alpha: Numeric, gamma: Numeric, sigma: Numeric, n: Numeric
 ) -> tuple[Fraction, Fraction, Fraction, int]:
     """(α, γ, σ², n), exact."""
-    found = {"alpha": order(alpha), "gamma": rate(gamma, "gamma")}
-    if found["alpha"] in (1, INFINITY):
-        raise OrderError(f"order alpha: found {echo(alpha)}, needed 1 < alpha < ∞")
-    if found["gamma"] == 0:
+    noise = rational(positive(sigma, "sigma"), "sigma")
+    records = whole(n, "n, the records", least=2)
+    share = rational(rate(gamma, "gamma"), "gamma")
+    if share == 0:
         raise DomainError("gamma: found 0, needed 0 < gamma <= 1")
-    found["sigma"] = positive(sigma, "sigma")
-    for name, value in found.items():
-        if not isinstance(value, int | Fraction):
-            raise DomainError(f"{name}: found {echo(value)}, needed a rational number")
-    a, g, s = (Fraction(value) for value in found.values())
-    return a, g, s**2, whole(n, "n, the records", least=2)
+    return Fraction(finite_order(alpha, "order")), share, noise**2, records
 
 
 def _ratio(sigma: Numeric, sensitivity: Numeric, k: Numeric) -> Callable[[], arb]:

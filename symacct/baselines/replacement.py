@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from symacct.baselines.result import Baseline, noise_of, probability_or_zero
+from symacct.baselines.result import Baseline, noise_of, positive_delta
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.claims import REPLACE_ONE, Adjacency, Kind
 from symacct.kernel.claims import adjacency as named_adjacency
@@ -23,6 +23,7 @@ from symacct.kernel.sources import SYMACCT
 from symacct.mechanisms import Gaussian
 from symacct.operations.recipes import chances, moved_by_draws, told_draws
 
+_SMALLEST_NOISE = Fraction(1, 1000)  # per record replaced
 _MOST_DRAWS, _MOST_RECORDS = 60, 10**12
 _TRIED = 2  # numbers of draws from which on δ pays
 _SPARE = (Fraction(1, 1000), Fraction(1, 10))  # little costs less where many draws are no danger
@@ -42,13 +43,11 @@ def with_replacement(
     >>> print(with_replacement("1e-6", 4, 60000, 256, 1000).epsilon.rounded_up(5))
     0.17438
     """
-    d, count = probability_or_zero(delta, "delta"), whole(steps, "steps", least=1)
-    if d == 0:
-        raise DomainError("delta: found 0, needed delta > 0")
+    d, count = positive_delta(delta), whole(steps, "steps", least=1)
     records, draws = whole(n, "n", least=2), whole(batch, "batch", least=1)
     if max(records, draws) > _MOST_RECORDS:
         raise DomainError(f"n, batch: found {echo(n)}, {echo(batch)}, needed <= {_MOST_RECORDS:,}")
-    noise = Gaussian(noise_of(sigma))
+    noise = Gaussian(noise_of(sigma, _SMALLEST_NOISE))
     spent = [
         (lost, (count * step).epsilon(d - count * lost, digits, "improved"))
         for kept, lost in _few(records, draws, d / count)

@@ -1,22 +1,25 @@
-"""Baseline: an (ε, δ) statement that is not made from an RDP curve."""
+"""Baseline: an (ε, δ) statement that is not made from an RDP curve; what all of them share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
 from flint import arb
 
+from symacct.kernel import deadline
 from symacct.kernel.accountant import certified_number
 from symacct.kernel.answer import Bound, bound
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.claims import ALL_ORDERS, EITHER, Adjacency, Claim, Kind, Orders, Source
-from symacct.kernel.errors import DomainError, echo
-from symacct.kernel.exact import Exact, Numeric
+from symacct.kernel.errors import DomainError, OrderError, echo
+from symacct.kernel.exact import INFINITY, Exact, Numeric, order
 from symacct.kernel.parameters import nonnegative, positive
+from symacct.kernel.sums.balls import geometric_tail, up_to
 
-_LEAST_NOISE = Fraction(1, 1000)
+#: Into so many equal parts the largest ε is cut where one is searched for: nine digits of it.
+STEPS = 2**30
 
 
 @dataclass(frozen=True)
@@ -76,10 +79,56 @@ def probability_or_zero(value: Numeric, name: str) -> Fraction:
     return number
 
 
-def noise_of(sigma: Numeric) -> Exact:
-    """A standard deviation that is not next to 0, where sums would take long for no privacy."""
+def positive_delta(value: Numeric, reason: str = "") -> Fraction:
+    """A rational δ in (0, 1); the reason says why 0 is none."""
+    delta = probability_or_zero(value, "delta")
+    if delta == 0:
+        raise DomainError(f"delta: found 0, needed delta > 0{reason}")
+    return delta
+
+
+def finite_order(alpha: Numeric, what: str) -> int | Fraction:
+    """A rational order in (1, ∞)."""
+    at = order(alpha)
+    if at in (1, INFINITY) or not isinstance(at, int | Fraction):
+        raise OrderError(f"{what}: found alpha = {echo(alpha)}, needed 1 < alpha < ∞")
+    return at
+
+
+def noise_of(sigma: Numeric, smallest: Fraction, largest: Fraction | float = INFINITY) -> Exact:
+    """A standard deviation of a range; next to 0 sums would take long for no privacy."""
     noise = positive(sigma, "sigma")
     is_open = not isinstance(noise, Fraction) and noise.free_symbols
-    if is_open or noise < _LEAST_NOISE:
-        raise DomainError(f"sigma: found {echo(sigma)}, needed a number >= {_LEAST_NOISE}")
+    if is_open or not smallest <= noise <= largest:
+        end = "" if largest == INFINITY else f" and <= {largest:,}"
+        raise DomainError(f"sigma: found {echo(sigma)}, needed a number >= {smallest}{end}")
     return noise
+
+
+# --- sums and searches
+
+
+def falling_sum(first: arb, terms: Iterable[tuple[arb, arb]]) -> arb:
+    """Σ w_i f_i of factors f_i in [0, 1] and weights w_{i+1} = q_i w_i, the q_i falling.
+
+    The pairs are (f_i, q_i). Of a sum that has 2^{bits+8} times what is left, which is at most
+    w/(1−q), the rest is a remainder.
+    """
+    weight, total, tiny = first, arb(0), arb(2) ** -(BALL.bits + 8)
+    for factor, quotient in terms:
+        total += weight * factor
+        weight = weight * quotient
+        rest = geometric_tail(weight, quotient)
+        if rest < total * tiny:
+            return total + up_to(rest)
+    return total
+
+
+def smallest_step(suffices: Callable[[int], bool]) -> int:
+    """The smallest of 1, …, `STEPS` that suffices, as all larger ones and `STEPS` do."""
+    low, high = 0, STEPS
+    while high - low > 1:
+        deadline.check()
+        middle = (low + high) // 2
+        low, high = (low, middle) if suffices(middle) else (middle, high)
+    return high

@@ -8,26 +8,38 @@ answers tell no more of one person than (A + Δ, C − A + 1 − Δ) against (A 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from typing import TypeAlias
 
-from flint import arb, fmpz
+from flint import arb, arb_series, ctx, fmpz
 
-from symacct.baselines.result import Baseline, probability_or_zero
+from symacct.baselines.result import (
+    STEPS,
+    Baseline,
+    enclose,
+    falling_sum,
+    finite_order,
+    positive_delta,
+    probability_or_zero,
+    smallest_step,
+)
 from symacct.kernel import deadline
+from symacct.kernel.answer import Bound
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import ends_of, precision
-from symacct.kernel.claims import Kind, Source
+from symacct.kernel.claims import ABOVE_ONE, REPLACE_ONE, Kind, Source
 from symacct.kernel.errors import AssumptionError, DomainError, echo
-from symacct.kernel.exact import Numeric
+from symacct.kernel.exact import Numeric, Order
 from symacct.kernel.parameters import positive, rational, whole
 from symacct.kernel.sources import FMT21, SYMACCT
 from symacct.kernel.sums.balls import up_to
 
+# --- counts of clones
+
 _MOST_LOCAL = 10**6  # of a randomizer that hides anything
 _MOST_PEOPLE = 10**7
-_STEPS, _SEARCH_BITS = 2**30, 64
+_SEARCH_BITS = 64
 
 
 #: ε₀ ↦ the chance that another's answer is a clone.
@@ -108,16 +120,12 @@ def _least(
     share: Share, source: Source, delta: Numeric, epsilon_0: Numeric, n: Numeric, digits: int
 ) -> Baseline:
     d, local, people = probability_or_zero(delta, "delta"), local_epsilon(epsilon_0), crowd_size(n)
-    low, high = 0, _STEPS  # at ε₀ it is 0
-    with precision(_SEARCH_BITS + 2 * max(0, d.denominator.bit_length())):
+    with precision(_SEARCH_BITS + 2 * d.denominator.bit_length()):
         allowed, kept = BALL.number(d), share(local)
-        while high - low > 1:
-            deadline.check()
-            middle = (low + high) // 2
-            keeps = _summed(people, local, kept, local * middle / _STEPS) <= allowed
-            low, high = (low, middle) if keeps else (middle, high)
-    found = local * high / _STEPS
-    return Baseline.of("shuffled, clones", source, digits, Kind.UPPER, found, d)
+        steps = smallest_step(  # at ε₀ it is 0
+            lambda i: bool(_summed(people, local, kept, local * i / STEPS) <= allowed)
+        )
+    return Baseline.of("shuffled, clones", source, digits, Kind.UPPER, local * steps / STEPS, d)
 
 
 def shuffled_closed(delta: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 30) -> Baseline:
@@ -128,9 +136,7 @@ def shuffled_closed(delta: Numeric, epsilon_0: Numeric, n: Numeric, digits: int 
     >>> print(shuffled_closed("1e-6", 1, 10**6).epsilon.rounded_up(5))
     0.023807
     """
-    d, local, people = probability_or_zero(delta, "delta"), local_epsilon(epsilon_0), crowd_size(n)
-    if d == 0:
-        raise DomainError("delta: found 0, needed delta > 0")
+    d, local, people = positive_delta(delta), local_epsilon(epsilon_0), crowd_size(n)
     source = FMT21.at("closedformanalysis of the authors' program")
 
     def value() -> arb:
@@ -247,11 +253,197 @@ class _Clones:
 
 def _tail(c: int, k: int, mass: arb) -> arb:
     """P[Bin(c, ½) >= k] from P[Bin(c, ½) = k], the quotients falling."""
-    total, least = arb(0), arb(2) ** (-2 * BALL.bits)
-    for a in range(k, c + 1):
-        total += mass
-        quotient = arb(c - a) / (a + 1)
-        if quotient < 1 and mass < total * least:
-            return total + up_to(mass * quotient / (1 - quotient))
-        mass = mass * quotient
-    return total
+    return falling_sum(mass, ((arb(1), arb(c - a) / (a + 1)) for a in range(k, c + 1)))
+
+
+# --- Rényi orders
+#
+# The divergence of the clones' two laws. Given C = m − 1 clones they are those of k ~ Bin(m, ½),
+# weighed by 2u and 2v, u = px + q(1−x), v = qx + p(1−x), x = k/m, which k ↦ m − k exchanges. With
+# d = tanh(ε₀/2) and the sum W = 2k − m of signs their moment is E[(1+dW/m)^α (1−dW/m)^{1−α}], a
+# power series of positive terms (docs/proofs.md, section 34), of which few are enough where there
+# are many clones.
+
+_LARGE_CROWD, _LARGE_LOSS = 10_000, 100  # beyond both a value takes minutes
+_MOST_TERMS = 400  # of a power series, before the outcomes are summed one by one
+
+
+def shuffled_rdp(alpha: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 10) -> Bound:
+    """ε(α) of the shuffled answers of n people, each by an ε₀-DP randomizer; α > 1.
+
+    >>> print(shuffled_rdp(4, 1, 1000, digits=6))
+    0.00464671
+    """
+    place = FMT21.at("the two laws of the clones, in the authors' program")
+    return _curve(of_any, place, alpha, epsilon_0, n, digits)
+
+
+def shuffled_responses_rdp(
+    alpha: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 10
+) -> Bound:
+    """ε(α) of shuffled randomized response; see `shuffled_responses`.
+
+    >>> print(shuffled_responses_rdp(4, 1, 1000, digits=6))
+    0.00317747
+    """
+    place = SYMACCT.at("docs/proofs.md, section 34")
+    return _curve(of_responses, place, alpha, epsilon_0, n, digits)
+
+
+def shuffled_least_rdp(alpha: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 10) -> Bound:
+    """What no bound on ε(α) for all ε₀-DP randomizers is below; α > 1.
+
+    Answers by randomized response, on two values of which all others have one value, or on three,
+    where all others have the third.
+
+    >>> print(shuffled_least_rdp(4, 1, 1000, digits=6))
+    0.00250300
+    """
+    at, local, people = _asked(alpha, epsilon_0, n)
+
+    def value() -> arb:
+        two = (_alone(people, local, power) for power in (at, 1 - at))
+        largest = BALL.maximum(*two, _told(people, local, at) - 1)
+        return largest.log1p() / BALL.number(at - 1)
+
+    place = SYMACCT.at("docs/proofs.md, section 34")
+    what = "shuffled randomized response at a Rényi order"
+    return enclose(value, place, digits, what, Kind.LOWER, REPLACE_ONE, ABOVE_ONE)
+
+
+def _alone(n: int, local: Fraction, power: Fraction | int) -> arb:
+    """E[r^power] − 1, r = (k/n)e^{ε₀} + (1 − k/n)e^{−ε₀} of mean 1, k ~ Bin(n, 1/(1+e^{ε₀}))."""
+    grown, exponent = BALL.number(local).exp(), BALL.number(power)
+
+    def above_tangent(r: arb) -> arb:
+        return (exponent * r.log()).expm1() - exponent * (r - 1)
+
+    counts = _binomial(n, 1 / (1 + grown))
+    given = ((chance, above_tangent((k * grown + (n - k) / grown) / n)) for k, chance in counts)
+    return _with_rest(given, arb(0), BALL.maximum(*map(above_tangent, (grown, 1 / grown))))
+
+
+def _asked(alpha: Numeric, epsilon_0: Numeric, n: Numeric) -> tuple[int | Fraction, Fraction, int]:
+    """α, ε₀ and n."""
+    return finite_order(alpha, "shuffled_rdp"), local_epsilon(epsilon_0), crowd_size(n)
+
+
+def _curve(
+    share: Share, source: Source, alpha: Numeric, epsilon_0: Numeric, n: Numeric, digits: int
+) -> Bound:
+    at, local, people = _asked(alpha, epsilon_0, n)
+    if people > _LARGE_CROWD and (at - 1) * local > _LARGE_LOSS:
+        raise DomainError(
+            f"n: found {people:,}, needed n <= {_LARGE_CROWD:,} where (alpha - 1) epsilon_0 > "
+            f"{_LARGE_LOSS}"
+        )
+
+    def value() -> arb:
+        return (_mean(people, local, share(local), at) - 1).log1p() / BALL.number(at - 1)
+
+    what = "shuffled answers at a Rényi order"
+    return enclose(value, source, digits, what, Kind.UPPER, REPLACE_ONE, ABOVE_ONE)
+
+
+def _mean(n: int, local: Fraction, kept: arb, alpha: Order) -> arb:
+    """E[(P/Q)^α] of C ~ Bin(n−1, kept) clones, with what lies outside of the window."""
+    d, signs = (BALL.number(local) / 2).tanh(), Signs(alpha)
+    given = ((chance, signs.moment(c + 1, d)) for c, chance in _binomial(n - 1, kept))
+    return _with_rest(given, arb(0), signs.most(d))
+
+
+def _told(n: int, local: Fraction, alpha: Order) -> arb:
+    """The moment where all others have a third value, m ~ Bin(n, 2/(2+e^{ε₀})) not answering it:
+
+    P/R and Q/R are s(1 ± dW/m), s = (m(e^{ε₀}+1)/2 + (n−m)e^{−ε₀})/n, d = m(e^{ε₀}−1)/(2ns), for R
+    the law of n who have the third; of mean 1, so that nothing has to be known of the rest.
+    """
+    grown, signs = BALL.number(local).exp(), Signs(alpha)
+
+    def given() -> Iterator[tuple[arb, arb]]:
+        for m, chance in _binomial(n, 2 / (2 + grown)):
+            total = m * (grown + 1) / 2 + (n - m) / grown
+            yield chance * total / n, signs.moment(m, m * (grown - 1) / (2 * total))
+
+    return _with_rest(given(), arb(0), signs.most((BALL.number(local) / 2).tanh()))
+
+
+def _binomial(n: int, share: arb) -> Iterator[tuple[int, arb]]:
+    """The counts in the window, and their chances."""
+    first, last = window(n, share)
+    mass = arb(fmpz.bin_uiui(n, first)) * share**first * (1 - share) ** (n - first)
+    for k in range(first, last + 1):
+        yield k, mass
+        mass = mass * share / (1 - share) * (n - k) / (k + 1)
+
+
+def _with_rest(given: Iterable[tuple[arb, arb]], least: arb, most: arb) -> arb:
+    """The mean of values between these two, of which some are not given."""
+    total, seen = arb(0), arb(0)
+    for chance, value in given:
+        total, seen = total + chance * value, seen + chance
+    left = (1 - seen).max(arb(0))
+    return (total + left * least).union(total + left * most)
+
+
+class Signs:
+    """E[(1+z)^α (1−z)^{1−α}], z = dW/m, W the sum of m signs by fair coins."""
+
+    def __init__(self, alpha: Order) -> None:
+        self.alpha, self.least = BALL.number(alpha), arb(2) ** -BALL.bits
+        # Of z^{2i}; (k+1)g_{k+1} = (2α−1)g_k + (k−2)g_{k−1} are those of all powers.
+        self.rate = 2 * self.alpha - 1
+        self.even, self.odd = [arb(1), 2 * self.alpha * BALL.number(alpha - 1)], self.rate
+
+    def most(self, d: arb) -> arb:
+        """The largest for |z| <= d, of z and −z together."""
+        return (self._of(d) + self._of(-d)) / 2
+
+    def _of(self, z: arb) -> arb:
+        return (1 - z) * (self.alpha * ((1 + z) / (1 - z)).log()).exp()
+
+    def moment(self, m: int, d: arb) -> arb:
+        found = self._by_series(m, d)
+        return self._by_outcomes(m, d) if found is None else found
+
+    def _by_series(self, m: int, d: arb) -> arb | None:
+        """Σ_i g_{2i} d^{2i} E[(W/m)^{2i}], E[W^{2i}] <= (2i−1)!! m^i; |W| <= m bounds the rest."""
+        rest, terms = self.most(d), 0
+        while not rest < self.least:
+            if terms == _MOST_TERMS or 2 * terms >= m:
+                return None
+            rest, terms = rest * (2 * terms + 1) / m, terms + 1
+        while len(self.even) < terms:
+            deadline.check()
+            self.even.append(self._next_even())
+        cap, ctx.cap = ctx.cap, terms
+        try:
+            of_one = arb_series([arb(1) / arb(2 * i).fac() for i in range(terms)]).log()
+            of_all = (m * of_one).exp().coeffs()
+        finally:
+            ctx.cap = cap
+        total, scale, step = arb(0), arb(1), (d / m) ** 2
+        for i, c in enumerate(of_all):
+            total += self.even[i] * c * scale
+            scale = scale * (2 * i + 1) * (2 * i + 2) * step
+        return total + up_to(rest)
+
+    def _next_even(self) -> arb:
+        """g_{2i}, by the odd one before it."""
+        k, last = 2 * len(self.even) - 2, self.even[-1]
+        self.odd = (self.rate * last + (k - 2) * self.odd) / (k + 1)
+        return (self.rate * self.odd + (k - 1) * last) / (k + 2)
+
+    def _by_outcomes(self, m: int, d: arb) -> arb:
+        """Over the counts k of one sign, of k and m − k at once; the tails are at most `most`."""
+        if m == 0:
+            return arb(1)
+        low = max(0, math.floor(m / 2 - math.sqrt(m * (BALL.bits + 2) * math.log(2) / 2)))
+        mass = arb(fmpz.bin_uiui(m, low)) / arb(2) ** m
+        total, seen = arb(0), arb(0)
+        for k in range(low, m // 2 + 1):
+            both = mass if 2 * k == m else 2 * mass
+            total, seen = total + both * self.most(d * (m - 2 * k) / m), seen + both
+            mass = mass * (m - k) / (k + 1)
+        left = (1 - seen).max(arb(0))
+        return (total + left).union(total + left * self.most(d))

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from symacct.baselines.result import probability_or_zero
+from symacct.baselines.result import noise_of, positive_delta
 from symacct.kernel import arguments
 from symacct.kernel.accountant import Accountant
 from symacct.kernel.answer import Enclosure, from_ball
@@ -24,11 +24,11 @@ from symacct.kernel.claims import adjacency as named_adjacency
 from symacct.kernel.errors import AdjacencyError, DomainError, PrecisionError, echo
 from symacct.kernel.exact import Exact, Numeric, exact
 from symacct.kernel.node import Node
-from symacct.kernel.parameters import positive, rational, whole
+from symacct.kernel.parameters import rational, whole
 from symacct.kernel.sources import CGK24
 from symacct.mechanisms import DistributionPair
 
-_LEAST_NOISE, _MOST_NOISE = Fraction(1, 10), 10**6
+_SMALLEST_NOISE, _LARGEST_NOISE = Fraction(1, 10), 10**6
 _MOST_STEPS, _MOST_EPOCHS = 10**9, 10**4
 _SLICES, _TRIED = 64, 200
 _DIGITS = 4  # of several epochs: of more there is seldom the time, and fewer slices are left
@@ -70,10 +70,8 @@ def shuffled_batches_epsilon(
     >>> print(f"{shuffled_batches_epsilon('1e-5', '4/5', 100):.5g}")
     5.6239
     """
-    d = probability_or_zero(delta, "delta")
-    if d == 0:
-        raise DomainError("delta: found 0, needed delta > 0")
-    return _Batches.of(sigma, steps, epochs, adjacency).epsilon(d, arguments.digits(digits))
+    d, run = positive_delta(delta), _Batches.of(sigma, steps, epochs, adjacency)
+    return run.epsilon(d, arguments.digits(digits))
 
 
 @dataclass(frozen=True)
@@ -89,12 +87,8 @@ class _Batches:
     def of(
         cls, sigma: Numeric, steps: Numeric, epochs: Numeric, adjacency: str | Adjacency
     ) -> _Batches:
-        noise, relation = positive(sigma, "sigma"), named_adjacency(adjacency)
-        is_open = not isinstance(noise, Fraction) and noise.free_symbols
-        if is_open or not _LEAST_NOISE <= noise <= _MOST_NOISE:
-            raise DomainError(
-                f"sigma: found {echo(sigma)}, needed {_LEAST_NOISE} <= sigma <= {_MOST_NOISE:,}"
-            )
+        relation = named_adjacency(adjacency)
+        noise = noise_of(sigma, _SMALLEST_NOISE, _LARGEST_NOISE)
         counts = whole(steps, "steps", least=1), whole(epochs, "epochs", least=1)
         for name, count, most in zip(
             ("steps", "epochs"), counts, (_MOST_STEPS, _MOST_EPOCHS), strict=True

@@ -52,7 +52,6 @@ class OfferedBound:
     applies: Callable[[Node], bool]
     epsilon: Callable[[Node, Fraction, int], Guarantee | None]
     delta: Callable[[Node, Fraction, int], Guarantee | None]
-    kind: Kind = Kind.UPPER
     above_profile: bool = False
 
 

@@ -20,7 +20,7 @@ from symacct.baselines import (
     shuffled_responses_epsilon,
     shuffled_responses_rdp,
 )
-from symacct.baselines.shuffled_renyi import Signs
+from symacct.baselines.shuffle import Signs
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision, rational
 from tests import independent

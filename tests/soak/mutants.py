@@ -40,7 +40,7 @@ CONCERNED = {
     "tests/kernel/test_directions.py",
     "theory/conversion/": "tests/theory/test_conversions.py tests/kernel/test_search.py",
     "baselines/exponential_runs.py": "tests/baselines/test_exponential_runs.py",
-    "baselines/shuffled_renyi.py": "tests/baselines/test_shuffle.py",
+    "baselines/shuffle.py": "tests/baselines/test_shuffle.py",
     "kernel/sums/hull.py": "tests/kernel/test_convexity.py tests/laws/test_operations.py",
     "analysis/": f"{PAIRS} tests/mechanisms/test_pairs.py {SAMPLED}",
     "analysis/sampled_gaussian.py": SAMPLED,

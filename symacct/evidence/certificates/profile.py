@@ -20,7 +20,7 @@ from symacct.evidence.certificates.expression import (
 )
 from symacct.evidence.certificates.renyi import claimed_digits
 from symacct.kernel.answer import Bound, Guarantee, to_fraction
-from symacct.kernel.arithmetic.float64 import FLOAT64
+from symacct.kernel.arithmetic import BALL
 from symacct.kernel.claims import ADD_REMOVE, SWAPPED
 from symacct.kernel.node import Node
 from symacct.operations.subsample import PoissonSubsample
@@ -114,7 +114,7 @@ def _steered(part: Node) -> _Noise | _Normal | _Answers:
     if leaf.noise_scale:
         sigma = float(leaf.sigma / leaf.sensitivity)
         return _Normal(sigma) if rate == 1.0 else _Noise(sigma, rate)
-    return _Answers(float(leaf.truth_probability(FLOAT64)), rate)
+    return _Answers(float(leaf.truth_probability(BALL)), rate)
 
 
 def plan(parts: Sequence[tuple[Node, int]], y: float, log_left: float, added: bool) -> ContourLine:
