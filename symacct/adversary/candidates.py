@@ -40,7 +40,7 @@ class Candidates:
         """One candidate in Fractions?"""
         return bool(self.laws[0].dtype == object)
 
-    def one(self, row: int, denominator: int) -> Candidates:
+    def rounded(self, row: int, denominator: int) -> Candidates:
         """One candidate, rounded to fractions with about this denominator."""
         laws = tuple(_rounded(law[row], denominator) for law in self.laws)
         numbers = {

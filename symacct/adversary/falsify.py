@@ -35,25 +35,25 @@ Statement = tuple[Theorem, tuple[Scheme, ...] | None]
 
 
 def statements(
-    given: object, about: str | None, kind: Kind | str, orders: Orders
+    statement: object, about: str | None, kind: Kind | str, orders: Orders
 ) -> tuple[str, Theorem, list[Statement]]:
     """The name, the statement to show, and what to attack: options and both conversions apart."""
-    if isinstance(given, str):
-        if given in CLAIMS:
-            claim = CLAIMS[given]
-            return given, claim.theorem, [(claim.theorem, claim.schemes)]
-        given = _named(given)
-    if isinstance(given, Conversion):
-        parts = _of_conversion(given)
-        return given.name, parts[0], [(part, None) for part in parts]
-    if callable(given) and not isinstance(given, Theorem):
-        given = _of_function(given, about, named_kind(kind), orders)
-    if not isinstance(given, Theorem):
+    if isinstance(statement, str):
+        if statement in CLAIMS:
+            claim = CLAIMS[statement]
+            return statement, claim.theorem, [(claim.theorem, claim.schemes)]
+        statement = _named(statement)
+    if isinstance(statement, Conversion):
+        parts = _of_conversion(statement)
+        return statement.name, parts[0], [(part, None) for part in parts]
+    if callable(statement) and not isinstance(statement, Theorem):
+        statement = _of_function(statement, about, named_kind(kind), orders)
+    if not isinstance(statement, Theorem):
         raise DomainError(
-            f"falsify: found {echo(given)}, needed a theorem, its name, a conversion or a function "
-            "bound(ctx, eps, alpha, ...) together with about="
+            f"falsify: found {echo(statement)}, needed a theorem, its name, a "
+            "conversion or a function bound(ctx, eps, alpha, ...) together with about="
         )
-    return given.name, given, [(variant, None) for variant in _variants(given)]
+    return statement.name, statement, [(variant, None) for variant in _variants(statement)]
 
 
 def _named(name: str) -> Theorem | Conversion:

@@ -96,7 +96,7 @@ class Attack:
 
     def _repr_html_(self) -> str:
         tried = ", ".join(f"{name} ({count:,})" for name, count in self.schemes)
-        found = {"witness": self.witness, "closest": self.closest, "equal": self.tie}
+        trials = {"witness": self.witness, "closest": self.closest, "equal": self.tie}
         rows = [
             ("outcome", f"{self.theorem}: {self.outcome}"),
             ("says", " ".join(self.statement.split())),
@@ -104,7 +104,7 @@ class Attack:
             ("searched", f"{self.candidates:,} candidates, budget {self.budget:,}"),
             ("schemes", tried),
             ("seed", str(self.seed)),
-            *((name, _in_a_line(one)) for name, one in found.items() if one is not None),
+            *((name, _in_a_line(trial)) for name, trial in trials.items() if trial is not None),
         ]
         return card(rows)
 

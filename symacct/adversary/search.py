@@ -33,7 +33,7 @@ from symacct.kernel.theorem_registry import Theorem, always
 _POPULATION = 64
 _KEPT = 8
 _SPREADS = (0.1, 0.3, 1.0, 2.0, 4.0)
-_LEAST = 1e-6  # no outcome is rarer
+_RAREST = 1e-6  # no outcome is rarer
 _BITS = 64
 # Truths below this are left aside, so that not every climb ends where all divergences are tiny.
 _FLOORS = (1e-9, 1e-9, 1e-4, 1e-2, 0.3)
@@ -53,8 +53,8 @@ class Task:
         """The share of a few candidates that the theorem applies to."""
         if self.theorem.applies is always or not self._asks:
             return 1
-        asked = [self._holds_for(operation) for operation in _operations(self.scheme)]
-        return sum(asked) / len(asked)
+        holds = [self._holds_for(operation) for operation in _operations(self.scheme)]
+        return sum(holds) / len(holds)
 
     def applies(self, c: Candidates) -> bool:
         """Does the theorem say that it applies to the operation on this candidate?"""
@@ -87,14 +87,14 @@ class Task:
 
 
 @dataclass
-class Found:
+class Peak:
     """The best candidate of one climb."""
 
     score: float
     candidate: Candidates
 
 
-def climb(ruler: Ruler, rng: np.random.Generator, rounds: int) -> tuple[Found | None, int]:
+def climb(ruler: Ruler, rng: np.random.Generator, rounds: int) -> tuple[Peak | None, int]:
     """The best of `rounds` generations, and how many candidates were looked at."""
     scheme, ruler.floor = ruler.scheme, float(rng.choice(_FLOORS))
     size = _POPULATION if ruler.vectorised else scheme.slow_population
@@ -117,7 +117,7 @@ def climb(ruler: Ruler, rng: np.random.Generator, rounds: int) -> tuple[Found | 
     if not np.isfinite(best_scores[0]):
         return None, tried
     candidate = _decoded(scheme, sizes, best[:1])
-    return Found(float(best_scores[0]), candidate), tried
+    return Peak(float(best_scores[0]), candidate), tried
 
 
 def _first_points(
@@ -137,7 +137,7 @@ def _decoded(scheme: Scheme, sizes: tuple[int, ...], points: Number) -> Candidat
     for size in sizes:
         block = points[:, start : start + size]
         weights = np.exp(block - np.max(block, axis=1, keepdims=True))
-        weights = np.maximum(weights / np.sum(weights, axis=1, keepdims=True), _LEAST)
+        weights = np.maximum(weights / np.sum(weights, axis=1, keepdims=True), _RAREST)
         laws.append(weights / np.sum(weights, axis=1, keepdims=True))
         start += size
     numbers = {}
@@ -171,7 +171,7 @@ class Ruler:
 
     def __call__(self, c: Candidates) -> Number:
         if not self.vectorised:
-            return np.array([self._one(c, row) for row in range(len(c.laws[0]))])
+            return np.array([self._in_balls(c, row) for row in range(len(c.laws[0]))])
         with np.errstate(all="ignore"):
             truth, bound = self.values(c)
             score = self._compared(truth, bound)
@@ -199,14 +199,14 @@ class Ruler:
         gap = np.log(truth) - np.log(np.maximum(bound, 1e-30))
         return np.where(known, self.sign * gap, -np.inf)
 
-    def _one(self, c: Candidates, row: int) -> float:
+    def _in_balls(self, c: Candidates, row: int) -> float:
         """What is climbed, for one candidate, rounded, in balls of few bits."""
-        one = c.one(row, 10**6)
+        candidate = c.rounded(row, 10**6)
         try:
-            if not self.scheme.surely_admits(one, self.alpha):
+            if not self.scheme.surely_admits(candidate, self.alpha):
                 return -np.inf
             with precision(_BITS), np.errstate(all="ignore"):
-                pair = self.task.balls(one)
+                pair = self.task.balls(candidate)
                 if pair is None:
                     return -np.inf
                 truth, bound = (np.array(float(x.mid())) for x in pair)
@@ -222,7 +222,7 @@ class Ruler:
 def _operations(scheme: Scheme) -> list[Node | None]:
     """The operation on each of a few candidates: every statement at every order asks of them."""
     drawn = [samples(scheme, 4, seed) for seed in range(8)]
-    return [scheme.operation(c.one(i, 10**4)) for c in drawn for i in range(4)]
+    return [scheme.operation(c.rounded(i, 10**4)) for c in drawn for i in range(4)]
 
 
 def samples(scheme: Scheme, count: int, seed: int = 0) -> Candidates:
@@ -306,11 +306,11 @@ def tasks(theorem: Theorem, chosen: tuple[Scheme, ...] | None) -> Iterator[Task]
     for scheme in chosen if chosen is not None else attacking(theorem):
         side = theorem.kind if chosen is not None else scheme.side
         orders = scheme.orders or (_WHOLE if theorem.orders.whole else (*_REAL, INFINITY))
-        asked = [
+        asking = [
             Task(theorem, scheme, alpha, side) for alpha in orders if theorem.orders.cover(alpha)
         ]
-        if side in sides and asked and asked[0].suitable:
-            yield from asked
+        if side in sides and asking and asking[0].suitable:
+            yield from asking
 
 
 class Search:
@@ -324,7 +324,7 @@ class Search:
         self.rulers: dict[Task, Ruler] = {}
         self.tried: dict[str, int] = {}
         self.sides: set[Kind] = set()
-        self.found: list[tuple[Task, Found]] = []
+        self.peaks: list[tuple[Task, Peak]] = []
         self.witness: Trial | None = None
         self.closest: Trial | None = None
         self.tie: Trial | None = None
@@ -338,9 +338,9 @@ class Search:
             spent += self._take_turn(next(self.schemes[turn % len(self.schemes)]))
             turn += 1
         if self.witness is None:
-            self.found.sort(key=lambda pair: -pair[1].score)
-            for task, found in self._worth_deciding():
-                self._settle(task, found)
+            self.peaks.sort(key=lambda pair: -pair[1].score)
+            for task, peak in self._worth_deciding():
+                self._settle(task, peak)
 
     def _take_turn(self, task: Task) -> int:
         """One climb; what it counts of the budget."""
@@ -349,29 +349,29 @@ class Search:
         ruler = self.rulers[task]
         # Fewer generations where the budget would not reach every task.
         rounds = max(4, min(_ROUNDS, self.budget // (64 * self.tasks)))
-        found, tried = climb(ruler, self.rng, rounds)
+        peak, tried = climb(ruler, self.rng, rounds)
         self.tried[task.scheme.name] = self.tried.get(task.scheme.name, 0) + tried
-        if found is not None:
+        if peak is not None:
             self.sides.add(task.side)
-            self.found.append((task, found))
-            if found.score > _VIOLATION:
-                self._settle(task, found)
+            self.peaks.append((task, peak))
+            if peak.score > _VIOLATION:
+                self._settle(task, peak)
         return tried if ruler.vectorised else task.scheme.slow_cost * tried
 
-    def _worth_deciding(self) -> list[tuple[Task, Found]]:
+    def _worth_deciding(self) -> list[tuple[Task, Peak]]:
         """The nearest candidates over all, and the nearest of each order."""
-        nearest: dict[tuple[Order, str], tuple[Task, Found]] = {}
-        for task, found in self.found:
-            nearest.setdefault((task.alpha, task.scheme.name), (task, found))
-        chosen = {id(found): (task, found) for task, found in self.found[:_CHECKED]}
-        chosen |= {id(found): (task, found) for task, found in nearest.values()}
+        nearest: dict[tuple[Order, str], tuple[Task, Peak]] = {}
+        for task, peak in self.peaks:
+            nearest.setdefault((task.alpha, task.scheme.name), (task, peak))
+        chosen = {id(peak): (task, peak) for task, peak in self.peaks[:_CHECKED]}
+        chosen |= {id(peak): (task, peak) for task, peak in nearest.values()}
         return list(chosen.values())
 
-    def _settle(self, task: Task, found: Found) -> None:
+    def _settle(self, task: Task, peak: Peak) -> None:
         """Decide the candidate, from the smallest fractions on where a violation is in sight."""
-        hopeful = found.score > _VIOLATION
+        hopeful = peak.score > _VIOLATION
         for denominator in _DENOMINATORS if hopeful else _DENOMINATORS[-1:]:
-            trial = decide(task, found.candidate.one(0, denominator))
+            trial = decide(task, peak.candidate.rounded(0, denominator))
             if trial is None:
                 continue
             if trial.verdict == "refuted":

@@ -156,10 +156,10 @@ def composed_epsilon(eps: arb, k: int, rest: arb) -> arb:
         return arb.nan()
     runs = BinomialRounds(eps, k)
     near = _roughly(float(eps), k, float(rest))[1] if eps.is_finite() else 0
-    found = runs.largest_root(near, rest)
-    if found is None:
-        found = runs.largest_root(runs.region(rest), rest)
-    return up_to(k * eps) if found is None else found
+    root = runs.largest_root(near, rest)
+    if root is None:
+        root = runs.largest_root(runs.region(rest), rest)
+    return up_to(k * eps) if root is None else root
 
 
 def _left(delta: arb, k: int, allowed: arb) -> arb:
@@ -176,8 +176,8 @@ def _left(delta: arb, k: int, allowed: arb) -> arb:
 def _is_used_up(delta: Fraction, k: int, allowed: Fraction) -> bool:
     """Is (1−δ)^k = 1 − δ_total, which no balls decide? In lowest terms, multiplied out if short."""
     kept, total = 1 - delta, 1 - allowed
-    least_bits = k * (kept.denominator.bit_length() - 1)
-    return least_bits < total.denominator.bit_length() and bool(kept**k == total)
+    fewest_bits = k * (kept.denominator.bit_length() - 1)
+    return fewest_bits < total.denominator.bit_length() and bool(kept**k == total)
 
 
 def _roughly(eps: float, k: int, rest: float) -> tuple[float, int]:
@@ -236,16 +236,16 @@ class BinomialRounds:
             return None
         if last < self.k // 2 and not self.delta(last + 1) >= rest:
             return None
-        found: arb = BALL.maximum(*(self.root(i, rest) for i in range(first, last + 1)))
-        return found
+        largest: arb = BALL.maximum(*(self.root(i, rest) for i in range(first, last + 1)))
+        return largest
 
     def root(self, i: int, rest: arb) -> arb:
         """The ε′ >= 0 with Σ_{l<=i} C(k,l)(e^{(k−l)ε} − e^{ε′+lε})/(1+e^ε)^k = rest; else 0."""
         above, below = self.sums(i)
         if above <= rest:
             return arb(0)
-        found = ((above - rest) / below).log()
-        return found.max(arb(0)) if found.is_finite() else up_to(self.k * self.eps)
+        epsilon = ((above - rest) / below).log()
+        return epsilon.max(arb(0)) if epsilon.is_finite() else up_to(self.k * self.eps)
 
     def _sum(self, last: int, factor: Callable[[int], arb]) -> arb:
         """Σ_{l<=last} C(k,l)e^{(k−l)ε}/(1+e^ε)^k · factor(l), factor in [0, 1], downwards.
@@ -270,17 +270,17 @@ def _best_share(value: Callable[[Fraction], float]) -> Fraction:
 
     low, high = Fraction(-40), Fraction(0)
     left, right = low + _GOLDEN * (high - low), high - _GOLDEN * (high - low)
-    found = {x: at(x) for x in (left, right)}
+    values = {x: at(x) for x in (left, right)}
     for _ in range(_GOLDEN_STEPS):
-        if found[left][0] <= found[right][0]:
+        if values[left][0] <= values[right][0]:
             high, right = right, left
             left = low + _GOLDEN * (high - low)
-            found[left] = at(left)
+            values[left] = at(left)
         else:
             low, left = left, right
             right = high - _GOLDEN * (high - low)
-            found[right] = at(right)
-    return min(found.values())[1]
+            values[right] = at(right)
+    return min(values.values())[1]
 
 
 def _with_slack(delta: Numeric, k: int, slack: Numeric) -> tuple[Fraction, Fraction]:

@@ -44,8 +44,8 @@ def chi_to_delta(xi: Numeric, alpha: Numeric, epsilon: Numeric, digits: int = 30
     alpha = above_one(alpha, "chi_to_delta, alpha")
 
     def delta() -> arb:
-        found: arb = chi_delta(BALL, *map(BALL.number, (xi, alpha, epsilon)))
-        return found.min(arb(1))
+        bound: arb = chi_delta(BALL, *map(BALL.number, (xi, alpha, epsilon)))
+        return bound.min(arb(1))
 
     return certified_number(lambda _: (delta(), _CHI), digits, "chi_to_delta")
 

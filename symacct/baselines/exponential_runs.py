@@ -29,7 +29,7 @@ from symacct.kernel.parameters import positive, rational, whole
 from symacct.kernel.sources import SYMACCT
 
 _NAME = "exponential mechanisms, chosen beforehand"
-_MOST_RUNS, _LEAST_RANGE, _MOST_RANGE = 1000, Fraction(1, 10**9), 100
+_MOST_RUNS, _SMALLEST_RANGE, _LARGEST_RANGE = 1000, Fraction(1, 10**9), 100
 _SEARCH_BITS = 64
 _PLACE = SYMACCT.at("docs/proofs.md, section 24")
 
@@ -69,8 +69,8 @@ def exponential_runs_epsilon(
 
 def _setting(each: Numeric, runs: Numeric) -> tuple[Fraction, int]:
     size = rational(positive(each, "each"), "each")
-    if not _LEAST_RANGE <= size <= _MOST_RANGE:
-        raise DomainError(f"each: found {echo(each)}, needed 1e-9 <= each <= {_MOST_RANGE}")
+    if not _SMALLEST_RANGE <= size <= _LARGEST_RANGE:
+        raise DomainError(f"each: found {echo(each)}, needed 1e-9 <= each <= {_LARGEST_RANGE}")
     count = whole(runs, "runs", least=1)
     if count > _MOST_RUNS:
         raise DomainError(f"runs: found {echo(runs)}, needed runs <= {_MOST_RUNS:,}")
@@ -90,18 +90,18 @@ class BoundedRangeRuns:
             return arb(0)
         order = self._order(eps)
         start = min(last, max(0, self._best_count(eps, order)))
-        found = self._sum(start, eps)
+        largest = self._sum(start, eps)
         for counts in (range(start + 1, last + 1), range(start - 1, -1, -1)):
             before = self.log_most(start, eps, order)
             for count in counts:
                 most = self.log_most(count, eps, order)
                 # It is concave in the count, so that it falls from here on.
-                if most < before and most.exp() < BALL.maximum(found, known):
+                if most < before and most.exp() < BALL.maximum(largest, known):
                     break
-                found, before = BALL.maximum(found, self._sum(count, eps)), most
-                if known > 0 and found > known:
-                    return found
-        return found
+                largest, before = BALL.maximum(largest, self._sum(count, eps)), most
+                if known > 0 and largest > known:
+                    return largest
+        return largest
 
     def _loss(self, count: int, eps: Fraction) -> Fraction:
         """t_l"""
@@ -126,9 +126,9 @@ class BoundedRangeRuns:
         """Of E[x^α] c^{1−α} (α−1)^{α−1}/α^α at t_l, which E[(x−c)₊] is at most; c = e^ε′."""
         size, t, a = (BALL.number(x) for x in (self.size, self._loss(count, eps), order))
         both = -(t - size).expm1() + (-a * size).exp() * t.expm1()
-        of_one = (a - 1) * t + (both / -(-size).expm1()).log()
-        found: arb = self.runs * of_one + (a - 1) * ((a - 1) / a).log() - a.log()
-        return found - (a - 1) * BALL.number(eps)
+        each = (a - 1) * t + (both / -(-size).expm1()).log()
+        bound: arb = self.runs * each + (a - 1) * ((a - 1) / a).log() - a.log()
+        return bound - (a - 1) * BALL.number(eps)
 
     def _order(self, eps: Fraction) -> Fraction:
         """About where the largest of these over t is least; it only steers."""

@@ -155,9 +155,9 @@ class _NoiseSearch:
         return self.best + abs(self.best) * arb(10) ** -(self.digits + 1)
 
     def _meet(self, sigma: Fraction) -> None:
-        found = self.region.log_moment(sigma).lower()
-        if found.is_finite() and found > self.best:
-            self.best, self.place = found, sigma
+        value = self.region.log_moment(sigma).lower()
+        if value.is_finite() and value > self.best:
+            self.best, self.place = value, sigma
 
     def _add(self, left: Fraction, right: Fraction) -> None:
         most = self.region.over_block(left, right, self._enough())
@@ -230,15 +230,15 @@ class Region:
         """
         if self.c1 > sigma:
             return arb("inf")
-        found = arb("inf")
+        smallest = arb("inf")
         for end in _ENDS:
             far = self.tail_integral(sigma, end)
             slope = ball(self.c1 * self.c2 / end) * ball(end).expm1()
             for beyond in _BEYOND:
                 total = self.centre(sigma, slope + beyond) + _above(slope, slope + beyond) + far
                 if total.is_finite():
-                    found = found.min(total.log())
-        return found
+                    smallest = smallest.min(total.log())
+        return smallest
 
     def centre(self, sigma: Fraction, reach: arb) -> arb:
         """Z <= B: e^{p}/√(1−2b), p = −c₁c₂(t/2−t³/8) + (c₁c₂)²/(2(1−2b)), b = c₁c₂te^{tB}/2.
@@ -260,13 +260,13 @@ class Region:
         """
         order, rate = ball(self.order(sigma)), ball(self.rate(sigma))
         last, c2 = max(4 * self.c2, end + 1), ball(self.c2)
-        least = ball(last) ** 2 / (4 * c2)
+        lowest = ball(last) ** 2 / (4 * c2)
         for i in range(_CELLS):
             left, right = (end + (last - end) * Fraction(k, _CELLS) for k in (i, i + 1))
-            least = least.min(ball(left) ** 2 / (2 * c2) - (rate * ball(right).expm1()).log1p())
-        if not least * 2 * order >= 1:
+            lowest = lowest.min(ball(left) ** 2 / (2 * c2) - (rate * ball(right).expm1()).log1p())
+        if not lowest * 2 * order >= 1:
             return arb("inf")
-        inside = (order / (2 * arb.pi() * c2)).sqrt() * ball(last - end) * (-order * least).exp()
+        inside = (order / (2 * arb.pi() * c2)).sqrt() * ball(last - end) * (-order * lowest).exp()
         outside = (ball(last) * (order / (4 * c2)).sqrt()).erfc() / arb(2).sqrt()
         return inside + outside
 

@@ -56,8 +56,8 @@ def with_replacement(
 
     def value() -> arb:
         every = (
-            BALL.number(found.epsilon.upper) - count * (-BALL.number(lost)).log1p()
-            for lost, found in spent
+            BALL.number(guarantee.epsilon.upper) - count * (-BALL.number(lost)).log1p()
+            for lost, guarantee in spent
         )
         return BALL.minimum(*every)
 
@@ -70,8 +70,8 @@ def _steps(noise: Gaussian, weights: tuple[Fraction, ...], relation: Adjacency) 
     pair = moved_by_draws(noise, weights, relation)
     if relation != REPLACE_ONE:
         return [pair]
-    told = [told_draws(noise, weights, spare) for spare in _SPARE if 2 * spare <= weights[0]]
-    return [pair, *told]
+    coins = [told_draws(noise, weights, spare) for spare in _SPARE if 2 * spare <= weights[0]]
+    return [pair, *coins]
 
 
 def _few(n: int, batch: int, allowed: Fraction) -> list[tuple[tuple[Fraction, ...], Fraction]]:
@@ -80,16 +80,16 @@ def _few(n: int, batch: int, allowed: Fraction) -> list[tuple[tuple[Fraction, ..
     More draws than that have a probability below `allowed`. Also for one draw more: more of δ is
     left for ε then.
     """
-    found = []
+    cuts = []
     for most in range(1, min(batch, _MOST_DRAWS) + 1):
         kept, lost = chances(n, batch, most)
         if lost < allowed:
-            found.append((kept, lost))
-        if len(found) == _TRIED:
+            cuts.append((kept, lost))
+        if len(cuts) == _TRIED:
             break
-    if not found:
+    if not cuts:
         raise DomainError(
             f"batch: found {batch:,} draws from {n:,} records, needed fewer: a record may be drawn "
             f"{_MOST_DRAWS} times too easily"
         )
-    return found
+    return cuts

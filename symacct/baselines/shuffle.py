@@ -66,7 +66,7 @@ def shuffled(epsilon: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 10)
     >>> print(shuffled("1/2", 1, 1000).delta.rounded_up(5))
     6.9039e-27
     """
-    return _at(of_any, _ANY, epsilon, epsilon_0, n, digits)
+    return _delta_at(of_any, _ANY, epsilon, epsilon_0, n, digits)
 
 
 def shuffled_responses(
@@ -80,7 +80,7 @@ def shuffled_responses(
     >>> print(shuffled_responses("1/2", 1, 1000).delta.rounded_up(5))
     5.8262e-38
     """
-    return _at(of_responses, _RESPONSES, epsilon, epsilon_0, n, digits)
+    return _delta_at(of_responses, _RESPONSES, epsilon, epsilon_0, n, digits)
 
 
 def shuffled_epsilon(delta: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 10) -> Baseline:
@@ -89,7 +89,7 @@ def shuffled_epsilon(delta: Numeric, epsilon_0: Numeric, n: Numeric, digits: int
     >>> print(shuffled_epsilon("1e-6", 1, 1000).epsilon.rounded_up(5))
     0.18242
     """
-    return _least(of_any, _ANY, delta, epsilon_0, n, digits)
+    return _epsilon_at(of_any, _ANY, delta, epsilon_0, n, digits)
 
 
 def shuffled_responses_epsilon(
@@ -100,10 +100,10 @@ def shuffled_responses_epsilon(
     >>> print(shuffled_responses_epsilon("1e-6", 1, 1000).epsilon.rounded_up(5))
     0.14868
     """
-    return _least(of_responses, _RESPONSES, delta, epsilon_0, n, digits)
+    return _epsilon_at(of_responses, _RESPONSES, delta, epsilon_0, n, digits)
 
 
-def _at(
+def _delta_at(
     share: Share, source: Source, epsilon: Numeric, epsilon_0: Numeric, n: Numeric, digits: int
 ) -> Baseline:
     eps, local, people = rational(epsilon, "epsilon"), local_epsilon(epsilon_0), crowd_size(n)
@@ -116,7 +116,7 @@ def _at(
     return Baseline.of("shuffled, clones", source, digits, Kind.UPPER, eps, value)
 
 
-def _least(
+def _epsilon_at(
     share: Share, source: Source, delta: Numeric, epsilon_0: Numeric, n: Numeric, digits: int
 ) -> Baseline:
     d, local, people = probability_or_zero(delta, "delta"), local_epsilon(epsilon_0), crowd_size(n)
@@ -147,8 +147,8 @@ def shuffled_closed(delta: Numeric, epsilon_0: Numeric, n: Numeric, digits: int 
                 "log(n/(16 log(4/δ)))"
             )
         s = 8 * (grown * log / people).sqrt() + 8 * grown / people
-        found: arb = ((1 - 1 / grown) / (1 + 1 / (grown * (1 + s))) * s).log1p()
-        return found
+        epsilon: arb = ((1 - 1 / grown) / (1 + 1 / (grown * (1 + s))) * s).log1p()
+        return epsilon
 
     return Baseline.of("shuffled, closed form", source, digits, Kind.UPPER, value, d)
 
@@ -188,10 +188,10 @@ def window(count: int, kept: arb) -> tuple[int, int]:
 
     By Hoeffding's inequality or, for small shares, by Bernstein's.
     """
-    share, least = float(kept.mid()), (BALL.bits + 2) * math.log(2)
+    share, nats = float(kept.mid()), (BALL.bits + 2) * math.log(2)
     centre, variance = count * share, count * share * (1 - share)
-    bernstein = least / 3 + math.sqrt(least**2 / 9 + 2 * least * variance)
-    width = min(math.sqrt(count * least / 2), bernstein)
+    bernstein = nats / 3 + math.sqrt(nats**2 / 9 + 2 * nats * variance)
+    width = min(math.sqrt(count * nats / 2), bernstein)
     return max(0, math.floor(centre - width)), min(count, math.ceil(centre + width))
 
 
@@ -205,8 +205,8 @@ class _Clones:
     def __init__(self, c: int, local: Fraction, eps: Fraction) -> None:
         kept, e = (-BALL.number(local)).exp(), BALL.number(eps).exp()
         p = 1 / (1 + kept)
-        self.one = -BALL.number(eps - local).expm1() * p  # p − e^ε q
-        self.other = BALL.number(-eps - local).expm1() * e * p  # q − e^ε p
+        self.slope = -BALL.number(eps - local).expm1() * p  # p − e^ε q
+        self.further = BALL.number(-eps - local).expm1() * e * p  # q − e^ε p
         both, alone = (-BALL.number(-x).expm1() for x in (eps + local, local))
         self.share = both * e / ((1 + e) * alone)
         self.c, self.k = c, min(c, self._edges(c)[0])
@@ -236,9 +236,9 @@ class _Clones:
             self.tail, self.k = self.tail - self.mass, self.k + 1
             self.mass *= arb(c - self.k + 1) / self.k
         if k > c:
-            return self.one * self.tail if k == c + 1 else arb(0)
+            return self.slope * self.tail if k == c + 1 else arb(0)
         before = self.mass * self.k / (c - self.k + 1)
-        return self.one * (self.tail + before) + self.other * self.tail
+        return self.slope * (self.tail + before) + self.further * self.tail
 
     def _one_less(self) -> None:
         """P[Bin(c, ½) >= k] = P[Bin(c−1, ½) >= k] + ½P[Bin(c−1, ½) = k−1]"""
@@ -299,11 +299,11 @@ def shuffled_least_rdp(alpha: Numeric, epsilon_0: Numeric, n: Numeric, digits: i
     >>> print(shuffled_least_rdp(4, 1, 1000, digits=6))
     0.00250300
     """
-    at, local, people = _asked(alpha, epsilon_0, n)
+    at, local, people = _setting(alpha, epsilon_0, n)
 
     def value() -> arb:
-        two = (_alone(people, local, power) for power in (at, 1 - at))
-        largest = BALL.maximum(*two, _told(people, local, at) - 1)
+        two = (_with_one_other_value(people, local, power) for power in (at, 1 - at))
+        largest = BALL.maximum(*two, _with_a_third_value(people, local, at) - 1)
         return largest.log1p() / BALL.number(at - 1)
 
     place = SYMACCT.at("docs/proofs.md, section 34")
@@ -311,7 +311,7 @@ def shuffled_least_rdp(alpha: Numeric, epsilon_0: Numeric, n: Numeric, digits: i
     return enclose(value, place, digits, what, Kind.LOWER, REPLACE_ONE, ABOVE_ONE)
 
 
-def _alone(n: int, local: Fraction, power: Fraction | int) -> arb:
+def _with_one_other_value(n: int, local: Fraction, power: Fraction | int) -> arb:
     """E[r^power] − 1, r = (k/n)e^{ε₀} + (1 − k/n)e^{−ε₀} of mean 1, k ~ Bin(n, 1/(1+e^{ε₀}))."""
     grown, exponent = BALL.number(local).exp(), BALL.number(power)
 
@@ -319,11 +319,13 @@ def _alone(n: int, local: Fraction, power: Fraction | int) -> arb:
         return (exponent * r.log()).expm1() - exponent * (r - 1)
 
     counts = _binomial(n, 1 / (1 + grown))
-    given = ((chance, above_tangent((k * grown + (n - k) / grown) / n)) for k, chance in counts)
-    return _with_rest(given, arb(0), BALL.maximum(*map(above_tangent, (grown, 1 / grown))))
+    weighted = ((chance, above_tangent((k * grown + (n - k) / grown) / n)) for k, chance in counts)
+    return _with_rest(weighted, arb(0), BALL.maximum(*map(above_tangent, (grown, 1 / grown))))
 
 
-def _asked(alpha: Numeric, epsilon_0: Numeric, n: Numeric) -> tuple[int | Fraction, Fraction, int]:
+def _setting(
+    alpha: Numeric, epsilon_0: Numeric, n: Numeric
+) -> tuple[int | Fraction, Fraction, int]:
     """α, ε₀ and n."""
     return finite_order(alpha, "shuffled_rdp"), local_epsilon(epsilon_0), crowd_size(n)
 
@@ -331,7 +333,7 @@ def _asked(alpha: Numeric, epsilon_0: Numeric, n: Numeric) -> tuple[int | Fracti
 def _curve(
     share: Share, source: Source, alpha: Numeric, epsilon_0: Numeric, n: Numeric, digits: int
 ) -> Bound:
-    at, local, people = _asked(alpha, epsilon_0, n)
+    at, local, people = _setting(alpha, epsilon_0, n)
     if people > _LARGE_CROWD and (at - 1) * local > _LARGE_LOSS:
         raise DomainError(
             f"n: found {people:,}, needed n <= {_LARGE_CROWD:,} where (alpha - 1) epsilon_0 > "
@@ -348,11 +350,11 @@ def _curve(
 def _mean(n: int, local: Fraction, kept: arb, alpha: Order) -> arb:
     """E[(P/Q)^α] of C ~ Bin(n−1, kept) clones, with what lies outside of the window."""
     d, signs = (BALL.number(local) / 2).tanh(), Signs(alpha)
-    given = ((chance, signs.moment(c + 1, d)) for c, chance in _binomial(n - 1, kept))
-    return _with_rest(given, arb(0), signs.most(d))
+    weighted = ((chance, signs.moment(c + 1, d)) for c, chance in _binomial(n - 1, kept))
+    return _with_rest(weighted, arb(0), signs.most(d))
 
 
-def _told(n: int, local: Fraction, alpha: Order) -> arb:
+def _with_a_third_value(n: int, local: Fraction, alpha: Order) -> arb:
     """The moment where all others have a third value, m ~ Bin(n, 2/(2+e^{ε₀})) not answering it:
 
     P/R and Q/R are s(1 ± dW/m), s = (m(e^{ε₀}+1)/2 + (n−m)e^{−ε₀})/n, d = m(e^{ε₀}−1)/(2ns), for R
@@ -360,12 +362,12 @@ def _told(n: int, local: Fraction, alpha: Order) -> arb:
     """
     grown, signs = BALL.number(local).exp(), Signs(alpha)
 
-    def given() -> Iterator[tuple[arb, arb]]:
+    def weighted() -> Iterator[tuple[arb, arb]]:
         for m, chance in _binomial(n, 2 / (2 + grown)):
             total = m * (grown + 1) / 2 + (n - m) / grown
             yield chance * total / n, signs.moment(m, m * (grown - 1) / (2 * total))
 
-    return _with_rest(given(), arb(0), signs.most((BALL.number(local) / 2).tanh()))
+    return _with_rest(weighted(), arb(0), signs.most((BALL.number(local) / 2).tanh()))
 
 
 def _binomial(n: int, share: arb) -> Iterator[tuple[int, arb]]:
@@ -377,20 +379,20 @@ def _binomial(n: int, share: arb) -> Iterator[tuple[int, arb]]:
         mass = mass * share / (1 - share) * (n - k) / (k + 1)
 
 
-def _with_rest(given: Iterable[tuple[arb, arb]], least: arb, most: arb) -> arb:
+def _with_rest(weighted: Iterable[tuple[arb, arb]], smallest: arb, largest: arb) -> arb:
     """The mean of values between these two, of which some are not given."""
     total, seen = arb(0), arb(0)
-    for chance, value in given:
+    for chance, value in weighted:
         total, seen = total + chance * value, seen + chance
     left = (1 - seen).max(arb(0))
-    return (total + left * least).union(total + left * most)
+    return (total + left * smallest).union(total + left * largest)
 
 
 class Signs:
     """E[(1+z)^α (1−z)^{1−α}], z = dW/m, W the sum of m signs by fair coins."""
 
     def __init__(self, alpha: Order) -> None:
-        self.alpha, self.least = BALL.number(alpha), arb(2) ** -BALL.bits
+        self.alpha, self.tiny = BALL.number(alpha), arb(2) ** -BALL.bits
         # Of z^{2i}; (k+1)g_{k+1} = (2α−1)g_k + (k−2)g_{k−1} are those of all powers.
         self.rate = 2 * self.alpha - 1
         self.even, self.odd = [arb(1), 2 * self.alpha * BALL.number(alpha - 1)], self.rate
@@ -403,13 +405,13 @@ class Signs:
         return (1 - z) * (self.alpha * ((1 + z) / (1 - z)).log()).exp()
 
     def moment(self, m: int, d: arb) -> arb:
-        found = self._by_series(m, d)
-        return self._by_outcomes(m, d) if found is None else found
+        mean = self._by_series(m, d)
+        return self._by_outcomes(m, d) if mean is None else mean
 
     def _by_series(self, m: int, d: arb) -> arb | None:
         """Σ_i g_{2i} d^{2i} E[(W/m)^{2i}], E[W^{2i}] <= (2i−1)!! m^i; |W| <= m bounds the rest."""
         rest, terms = self.most(d), 0
-        while not rest < self.least:
+        while not rest < self.tiny:
             if terms == _MOST_TERMS or 2 * terms >= m:
                 return None
             rest, terms = rest * (2 * terms + 1) / m, terms + 1

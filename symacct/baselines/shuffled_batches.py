@@ -33,7 +33,7 @@ _MOST_STEPS, _MOST_EPOCHS = 10**9, 10**4
 _SLICES, _TRIED = 64, 200
 _DIGITS = 4  # of several epochs: of more there is seldom the time, and fewer slices are left
 _STEERED = 700  # the largest ε that a float has the exponential of
-_LEAST_MASS = 1e-20  # of a slice, steered
+_SMALLEST_MASS = 1e-20  # of a slice, steered
 _SHARE, _UNIT = Fraction(1, 2**100), 2**240  # what a probability may be off by; of its fraction
 
 
@@ -114,23 +114,23 @@ class _Batches:
             math.exp(float(max(Fraction(-_STEERED), min(eps, Fraction(_STEERED))))),
         )
         pair = self._pair(self._places(lambda p, q: p - weight * q))
-        found = Accountant().lower_delta(pair, eps + 3 * off, self._asked(digits))
-        return self._least((1 - off) * _lower(found), digits)
+        bound = Accountant().lower_delta(pair, eps + 3 * off, self._digits_of(digits))
+        return self._lower_bound((1 - off) * _lower(bound), digits)
 
     def epsilon(self, d: Fraction, digits: int) -> Enclosure:
         """ε̂(δ/(1 − Es)) − 3Es."""
         off, steered = self.epochs * _SHARE, float(d)
-        given = d / (1 - off)
-        if given >= 1:
-            return self._least(Fraction(0), digits)
+        spared = d / (1 - off)
+        if spared >= 1:
+            return self._lower_bound(Fraction(0), digits)
         pair = self._pair(self._places(lambda p, q: (p - steered) / q if q else 0.0))
-        found = Accountant().lower_epsilon(pair, given, self._asked(digits))
-        return self._least(_lower(found) - 3 * off, digits)
+        bound = Accountant().lower_epsilon(pair, spared, self._digits_of(digits))
+        return self._lower_bound(_lower(bound) - 3 * off, digits)
 
-    def _asked(self, digits: int) -> int:
+    def _digits_of(self, digits: int) -> int:
         return digits if self.epochs == 1 else min(digits, _DIGITS)
 
-    def _least(self, value: Fraction, digits: int) -> Enclosure:
+    def _lower_bound(self, value: Fraction, digits: int) -> Enclosure:
         source = CGK24.at(
             "the lower bounds by the largest step; SYMACCT, docs/proofs.md, section 37"
         )
@@ -151,7 +151,8 @@ class _Batches:
             c
             for c in tried
             if all(
-                self._above(c, m) > _LEAST_MASS and self._log_below(c, m) > math.log(_LEAST_MASS)
+                self._above(c, m) > _SMALLEST_MASS
+                and self._log_below(c, m) > math.log(_SMALLEST_MASS)
                 for m in self.moves
             )
         ]
@@ -199,8 +200,8 @@ class _Batches:
 
 def _normal(x: arb) -> arb:
     """Φ(x)"""
-    found: arb = (-x / arb(2).sqrt()).erfc() / 2
-    return found
+    probability: arb = (-x / arb(2).sqrt()).erfc() / 2
+    return probability
 
 
 def _close(law: list[arb], counts: list[int]) -> bool:
@@ -211,9 +212,9 @@ def _close(law: list[arb], counts: list[int]) -> bool:
     )
 
 
-def _lower(found: Enclosure) -> Fraction:
+def _lower(bound: Enclosure) -> Fraction:
     """The lower end."""
-    low = exact(found.lower, "lower")
+    low = exact(bound.lower, "lower")
     if not isinstance(low, Fraction):
         raise PrecisionError("shuffled_batches: found no lower end")
     return low

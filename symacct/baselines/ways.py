@@ -65,8 +65,10 @@ def ways(node: Node, has_profile: bool = False) -> list[OfferedBound]:
     >>> [way.proof.code for way in ways(9 * sample_with_replacement(Gaussian(4), 1000, 20))]
     ['RARE-PARTS', 'RARE-PARTS', 'PROFILE-MANY-PARTS']
     """
-    asked = (way for way in WAYS if not (has_profile and way.above_profile))
-    return sorted((way for way in asked if way.applies(node)), key=lambda way: way.seconds)
+    offered = (offer for offer in WAYS if not (has_profile and offer.above_profile))
+    return sorted(
+        (offer for offer in offered if offer.applies(node)), key=lambda offer: offer.seconds
+    )
 
 
 # --- mixtures of which some normal laws are rare
@@ -94,33 +96,35 @@ class _Shortened:
 
 def _rare_epsilon(conversion: str, node: Node, delta: Fraction, digits: int) -> Guarantee | None:
     with precision(first_bits(digits)):
-        found = _shortened(node, delta)
-        if found is None or not found.lost() < BALL.number(delta):
+        rest = _shortened(node, delta)
+        if rest is None or not rest.lost() < BALL.number(delta):
             return None
-        left = delta - rational(found.lost().upper())
-        inner = default_accountant().epsilon(found.node, left, conversion, digits=digits)
-        value = to_ball(inner.epsilon.upper) + found.moved()
+        left = delta - rational(rest.lost().upper())
+        inner = default_accountant().epsilon(rest.node, left, conversion, digits=digits)
+        value = to_ball(inner.epsilon.upper) + rest.moved()
         return _guarantee(inner, value, delta, "delta", digits)
 
 
 def _rare_delta(conversion: str, node: Node, epsilon: Fraction, digits: int) -> Guarantee | None:
     with precision(first_bits(digits)):
-        found = _shortened(node, _LOST_OF_DELTA)
-        if found is None or not found.moved() <= BALL.number(epsilon):
+        rest = _shortened(node, _LOST_OF_DELTA)
+        if rest is None or not rest.moved() <= BALL.number(epsilon):
             return None
-        left = epsilon - rational(found.moved().upper())
-        inner = default_accountant().delta(found.node, left, conversion, digits=digits)
-        value = to_ball(inner.delta.upper) + found.lost()
+        left = epsilon - rational(rest.moved().upper())
+        inner = default_accountant().delta(rest.node, left, conversion, digits=digits)
+        value = to_ball(inner.delta.upper) + rest.lost()
         return _guarantee(inner, value.min(arb(1)), epsilon, "epsilon", digits)
 
 
-def _guarantee(inner: Guarantee, value: arb, given: Fraction, named: str, digits: int) -> Guarantee:
+def _guarantee(
+    inner: Guarantee, value: arb, target: Fraction, target_name: str, digits: int
+) -> Guarantee:
     """What is proved of the expression by an answer about another one."""
     claim = replace(inner.claim, kind=Kind.UPPER).by(RARE)
-    asked: dict[str, Any] = {"epsilon": given, "delta": given}
-    what = "delta" if named == "epsilon" else "epsilon"
-    asked[what] = from_ball(value, claim, digits, getattr(inner, what).certified)
-    return replace(inner, **asked, kind=Kind.UPPER, claim=claim, note="")
+    both: dict[str, Any] = {"epsilon": target, "delta": target}
+    answer_name = "delta" if target_name == "epsilon" else "epsilon"
+    both[answer_name] = from_ball(value, claim, digits, getattr(inner, answer_name).certified)
+    return replace(inner, **both, kind=Kind.UPPER, claim=claim, note="")
 
 
 def _shortened(node: Node, delta: Fraction) -> _Shortened | None:
@@ -193,17 +197,17 @@ def _has_rare_parts(node: Node) -> bool:
 
 @within_floats("found numbers beyond the range of float64, in which many parts are laid on a grid")
 def _of_many_parts(
-    asks_epsilon: bool, node: Node, given: Fraction, digits: int
+    asks_epsilon: bool, node: Node, target: Fraction, digits: int
 ) -> Guarantee | None:
     known = profile(node)
     directions = [direction.runs for direction in known.directions]
     with np.errstate(all="ignore"):
-        value = (epsilon_above if asks_epsilon else delta_above)(directions, given)
+        value = (epsilon_above if asks_epsilon else delta_above)(directions, target)
     if not value.is_finite():
         return None
     known.claim = replace(known.claim, kind=Kind.UPPER)
     answer = ProfileAnswer(value, math.inf, MANY_PARTS)
-    return known.guarantee(asks_epsilon, given, answer, digits)
+    return known.guarantee(asks_epsilon, target, answer, digits)
 
 
 def _is_of_parts(node: Node) -> bool:

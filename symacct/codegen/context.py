@@ -164,15 +164,15 @@ class Traced:
         other = Traced.of(other)
         if self.exact is not None and other.exact is not None:
             return Traced.of(self.exact * other.exact)
-        for one, rest in ((self, other), (other, self)):
-            if one.is_number(0):
+        for factor, rest in ((self, other), (other, self)):
+            if factor.is_number(0):
                 return Traced.of(0)
-            if one.is_number(1):
+            if factor.is_number(1):
                 return rest
-            if one.is_number(-1):
+            if factor.is_number(-1):
                 return -rest
-            if one.is_number(INFINITE) and rest.low > 0:
-                return one
+            if factor.is_number(INFINITE) and rest.low > 0:
+                return factor
         positive = min(self.low, other.low) >= 0
         low = -INFINITE
         if positive:  # 0·∞ is 0 here

@@ -19,8 +19,8 @@ from symacct.codegen.measure import (
     DigitsMachine,
     Epsilon,
     FloatMachine,
-    Given,
     Measured,
+    Point,
     Value,
     box,
     few_of,
@@ -46,12 +46,14 @@ from symacct.results.written import Written
 from symacct.version import __version__
 
 _MARGIN = 8  # the margin stated is so many times the largest error found …
-_LEAST_MARGIN = Fraction(1, 10**14)  # … and at least this: other C libraries round otherwise
+_SMALLEST_MARGIN = Fraction(1, 10**14)  # … and at least this: other C libraries round otherwise
 _DENSE = 256  # float64 is measured at so many whole orders, see `orders`
 _MEASURED_DIGITS = (15, 50)
 _FEWER_POINTS = 5  # mpmath is measured at so many times fewer orders, at each precision
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*", re.ASCII)
-_OWN_NAMES = re.compile(r"(alpha|x|last|top|total|weight|scale|value|known|mpf?|np|[a-z]+_\d+)$")
+_INTERNAL_NAMES = re.compile(
+    r"(alpha|x|last|top|total|weight|scale|value|known|mpf?|np|[a-z]+_\d+)$"
+)
 _FEW_SAMPLES = 3  # of the parameters left open, where the user names none
 
 _TINY = Fraction(1, 10**300)  # an accuracy is a float64 as well
@@ -112,7 +114,7 @@ class _Request:
     m: Node
     by: By
     names: dict[sympy.Symbol, str]
-    tried: list[Given]
+    tried: list[Point]
     last: int
 
     def __hash__(self) -> int:
@@ -121,7 +123,7 @@ class _Request:
     def in_float64(self, writer: type[Writer], count: int, needed: Fraction) -> str:
         """The text, with the margin that was measured."""
         program, result = _in_float64(self, count, needed, tuple(theorems()))
-        margin = max(_MARGIN * result.error, _LEAST_MARGIN)
+        margin = max(_MARGIN * result.error, _SMALLEST_MARGIN)
         if margin > _MARGIN * needed:
             raise PrecisionError(
                 f"code: found a margin of {float(margin):.1e}, needed {float(needed):.1e}"
@@ -141,17 +143,17 @@ class _Request:
         """The text for mpmath, measured at a few precisions."""
         program = self.traced(DigitsArithmetic)
         machine = DigitsMachine(program)
-        asked = orders(max(20, count // _FEWER_POINTS), self.last)
+        alphas = orders(max(20, count // _FEWER_POINTS), self.last)
         for dps in _MEASURED_DIGITS:
 
-            def epsilon(alpha: Order, given: Given, dps: int = dps) -> Value:
+            def epsilon(alpha: Order, point: Point, dps: int = dps) -> Value:
                 with digits.mp.workdps(dps + GUARD_DIGITS):
-                    value = machine.epsilon(alpha, given)
+                    value = machine.epsilon(alpha, point)
                 with digits.mp.workdps(dps):
                     return +value
 
             with digits.alone():
-                result = self.measured(epsilon, asked, Fraction(1, 10 ** (dps - 2)))
+                result = self.measured(epsilon, alphas, Fraction(1, 10 ** (dps - 2)))
         how = (
             f"10^(2-dps) is the margin, measured and no bound: no relative error of "
             f"{result.values} values{_of_box(result)} was larger, with "
@@ -168,9 +170,9 @@ class _Request:
             program.conditions += [Compare(">=", Var(name), low), Compare("<=", Var(name), high)]
         return program
 
-    def measured(self, epsilon: Epsilon, asked: list[Order], accuracy: Fraction) -> Measured:
+    def measured(self, epsilon: Epsilon, alphas: list[Order], accuracy: Fraction) -> Measured:
         """The error of the code at the orders asked."""
-        return measured(self.m, self.by, self.names, epsilon, self.tried, asked, accuracy)
+        return measured(self.m, self.by, self.names, epsilon, self.tried, alphas, accuracy)
 
     def facts(
         self, language: str, program: Program, result: Measured, margin: str, how: str
@@ -178,7 +180,7 @@ class _Request:
         """What the header says."""
         m, text = self.m, repr(self.m)
         leaves = [node for node in m.walk() if not node.children and node.claim.sources]
-        said = [
+        labelled = [
             ("made by", f"symacct {__version__}"),
             ("expression", as_typed(m)),
             ("sha256", hashlib.sha256(text.encode()).hexdigest()),
@@ -197,7 +199,7 @@ class _Request:
         ]
         lines = [
             f"Renyi differential privacy curve epsilon(alpha), in nats, for {language}.",
-            *(line for label, words in said for line in wrapped(label, words)),
+            *(line for label, words in labelled for line in wrapped(label, words)),
             *evidence(result, self.last, how),
         ]
         return Facts(tuple(lines), margin, self.last, result.kind)
@@ -211,8 +213,8 @@ def _in_float64(
     program = in_float64(request.traced(CodeArithmetic))
     machine = FloatMachine(program)
 
-    def epsilon(alpha: Order, given: Given) -> Value:
-        return machine.epsilon(float(alpha), given)
+    def epsilon(alpha: Order, point: Point) -> Value:
+        return machine.epsilon(float(alpha), point)
 
     return program, request.measured(epsilon, orders(count, request.last, _DENSE), needed)
 
@@ -239,7 +241,7 @@ def _names(m: Node) -> dict[sympy.Symbol, str]:
     names: dict[sympy.Symbol, str] = {}
     for symbol in sorted(m.free_symbols, key=lambda s: (s.name, repr(s))):
         name = symbol.name
-        if _OWN_NAMES.match(name) or not _is_name(name) or name in names.values():
+        if _INTERNAL_NAMES.match(name) or not _is_name(name) or name in names.values():
             name = f"arg_{len(names) + 1}"
         names[symbol] = name
     return names
@@ -256,11 +258,13 @@ def _chosen(
     """The user's sample values by the argument's name, each exact in float64."""
     known: dict[Any, str] = {**names, **{s.name: n for s, n in names.items()}}
     chosen = {}
-    for key, given in arguments.mapping(at, "at", "{'sigma': [1, 5]}").items():
-        values = arguments.members(given, f"at[{echo(key)}]", "[1, 5]")
+    for key, listed in arguments.mapping(at, "at", "{'sigma': [1, 5]}").items():
+        values = arguments.members(listed, f"at[{echo(key)}]", "[1, 5]")
         if not isinstance(key, str | sympy.Symbol) or key not in known:
-            found = ", ".join(s.name for s in names) or "none is open"
-            raise DomainError(f"at: found {echo(key)}, needed one of the open parameters: {found}")
+            names_left_open = ", ".join(s.name for s in names) or "none is open"
+            raise DomainError(
+                f"at: found {echo(key)}, needed one of the open parameters: {names_left_open}"
+            )
         numbers = tuple(exact(value, f"at[{echo(key)}]") for value in values)
         if not numbers or not all(isinstance(number, Fraction) for number in numbers):
             raise DomainError(

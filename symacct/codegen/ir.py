@@ -25,9 +25,9 @@ class Expr:
         """The expressions this one is made of, in order."""
         for field in fields(self):  # type: ignore[arg-type]
             value = getattr(self, field.name)
-            for one in value if isinstance(value, tuple) else (value,):
-                if isinstance(one, Expr):
-                    yield one
+            for part in value if isinstance(value, tuple) else (value,):
+                if isinstance(part, Expr):
+                    yield part
 
 
 @dataclass(frozen=True)
@@ -118,9 +118,9 @@ def walk(e: Expr) -> Iterator[Expr]:
     """Every expression inside `e`, itself first; what occurs twice comes twice."""
     stack = [e]
     while stack:
-        one = stack.pop()
-        yield one
-        stack.extend(one.parts())
+        part = stack.pop()
+        yield part
+        stack.extend(part.parts())
 
 
 def variables(e: Expr) -> frozenset[str]:

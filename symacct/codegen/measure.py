@@ -55,16 +55,16 @@ class Machine:
         self.constants = constants
         self._compiled: dict[ir.Expr, Compiled] = {}
         self._values: dict[tuple[object, ...], Number] = {}
-        self._given: Names = {}
+        self._point: Names = {}
 
-    def epsilon(self, alpha: Number, given: Mapping[str, Exact | float]) -> Number:
+    def epsilon(self, alpha: Number, point: Mapping[str, Exact | float]) -> Number:
         """ε at an order, for these values of the parameters left open; NaN for no answer."""
-        named = {**self.constants, **{k: self.number(v) for k, v in given.items()}}
-        if named != self._given or len(self._values) > _MOST_VALUES:
+        named = {**self.constants, **{k: self.number(v) for k, v in point.items()}}
+        if named != self._point or len(self._values) > _MOST_VALUES:
             self._values.clear()
-            self._given = named
+            self._point = named
         for condition in self.program.conditions:
-            if not self.compiled(condition)(self._given):
+            if not self.compiled(condition)(self._point):
                 return self.number(math.nan)
         return self.call(self.program.main, self.number(alpha))
 
@@ -76,7 +76,7 @@ class Machine:
             case = self.program.functions[name].cases.get(kind)
             value = self.number(math.nan)
             if case is not None:
-                value = self.compiled(case)({**self._given, "alpha": alpha})
+                value = self.compiled(case)({**self._point, "alpha": alpha})
             self._values[key] = value
         return self._values[key]
 
@@ -204,7 +204,7 @@ class DigitsMachine(Machine):
         return name, alpha, digits.mp.prec
 
     def entry(self, table: str, index: Number) -> Number:
-        return self.compiled(self.program.tables[table][int(index)])(self._given)
+        return self.compiled(self.program.tables[table][int(index)])(self._point)
 
     def sum(self, e: ir.RatioSum) -> Compiled:
         first, last, log_term = map(self.compiled, (e.first, e.last, e.log_term))
@@ -230,12 +230,12 @@ class DigitsMachine(Machine):
         if isinstance(e, ir.Difference):
             order = self.compiled(e.order)
 
-            def curve(i: Number, *given: Number) -> Number:
+            def curve(i: Number, *parameters: Number) -> Number:
                 return self.call(e.function, i)
 
             def difference(names: Names) -> Number:
-                given = tuple(value for _, value in sorted(self._given.items()))
-                return self.runtime.log_difference(curve, given, order(names))
+                parameters = tuple(value for _, value in sorted(self._point.items()))
+                return self.runtime.log_difference(curve, parameters, order(names))
 
             return difference
         assert isinstance(e, ir.UnitIntegral)  # noqa: S101  # there are only these two
@@ -280,9 +280,9 @@ _NEIGHBOURS = (Fraction(1, 4), Fraction(1, 2), 1, 2, 3, 5, 8)
 
 #: What code gives: a float, or an mpf.
 Value: TypeAlias = float | mpmath.mpf
-Given = dict[str, Fraction]
-Epsilon = Callable[[Order, Given], Value]
-Sample = tuple[Given, Node]
+Point = dict[str, Fraction]
+Epsilon = Callable[[Order, Point], Value]
+Sample = tuple[Point, Node]
 Pair = tuple[Order, Sample]
 
 
@@ -293,7 +293,7 @@ class Measured:
     error: Fraction
     order: Order
     values: int
-    samples: tuple[Given, ...]
+    samples: tuple[Point, ...]
     claims: dict[str, Claim]
 
     @property
@@ -308,10 +308,10 @@ def orders(count: int, max_order: int, dense: int = 8) -> list[Order]:
     whole = [*range(2, dense // 4 + 2), *range(dense // 4 + 2, dense + 1, 3)]
     fixed: list[Order] = [1, INFINITY, *(l for l in whole if l < max_order), max_order]
     fixed += [1 + Fraction(1, 2**k) for k in (1, 4, 10, 20)]
-    found = dict.fromkeys(fixed)
-    enough = len(found) + count - 8
+    chosen = dict.fromkeys(fixed)
+    enough = len(chosen) + count - 8
     for k in range(1, 4 * count):
-        if len(found) >= enough:
+        if len(chosen) >= enough:
             break
         exponent = (k * _GOLDEN) % 1.0
         order = Fraction(round((1 + (max_order - 1) ** exponent) * _GRAIN), _GRAIN)
@@ -319,13 +319,13 @@ def orders(count: int, max_order: int, dense: int = 8) -> list[Order]:
             order = Fraction(round((1 + 2 ** (-8 * exponent)) * _GRAIN) - 1, _GRAIN)
         order = Fraction(round(order)) if k % 2 else order
         order = min(max(order, Fraction(1)), Fraction(max_order))
-        found[int(order) if order == int(order) else order] = None
-    return list(found)
+        chosen[int(order) if order == int(order) else order] = None
+    return list(chosen)
 
 
 def samples(
     m: Node, arguments: Mapping[sympy.Symbol, str], at: Mapping[str, Iterable[Fraction]]
-) -> list[Given]:
+) -> list[Point]:
     """The values of the parameters left open at which the code is measured."""
     if not arguments:
         return [{}]
@@ -339,8 +339,8 @@ def samples(
     rows = [_row(columns, k) for k in range(0, count, step)]
     rows += [_inside(columns, k) for k in range(1, _INSIDE + 1)]
     named = [dict(zip(arguments.values(), row, strict=True)) for row in rows]
-    named = [dict(row) for row in dict.fromkeys(tuple(given.items()) for given in named)]
-    return [given for given in named if _is_possible(m, arguments, given)]
+    named = [dict(row) for row in dict.fromkeys(tuple(point.items()) for point in named)]
+    return [point for point in named if _is_possible(m, arguments, point)]
 
 
 def _row(columns: list[tuple[Fraction, ...]], k: int) -> list[Fraction]:
@@ -368,19 +368,19 @@ def between(low: Fraction, high: Fraction, share: float) -> Fraction:
     return min(max(near, low), high)
 
 
-def box(tried: Sequence[Given]) -> dict[str, tuple[Fraction, Fraction]]:
+def box(tried: Sequence[Point]) -> dict[str, tuple[Fraction, Fraction]]:
     """The smallest and largest value of each parameter left open."""
     return {
-        name: (min(given[name] for given in tried), max(given[name] for given in tried))
+        name: (min(point[name] for point in tried), max(point[name] for point in tried))
         for name in (tried[0] if tried else {})
     }
 
 
-def few_of(tried: list[Given], count: int) -> list[Given]:
+def few_of(tried: list[Point], count: int) -> list[Point]:
     """About `count` of them, and more if their box needs it: it is the box of all."""
     ends = [pick(tried, key=itemgetter(name)) for name in box(tried) for pick in (min, max)]
     thinned = [*ends, *tried[:: 1 + len(tried) // count]][: max(count, len(ends))]
-    return [given for k, given in enumerate(thinned) if given not in thinned[:k]]
+    return [point for k, point in enumerate(thinned) if point not in thinned[:k]]
 
 
 def _usual(m: Node, symbol: sympy.Symbol) -> tuple[Fraction, ...]:
@@ -392,14 +392,14 @@ def _usual(m: Node, symbol: sympy.Symbol) -> tuple[Fraction, ...]:
     return _USUAL_BOX
 
 
-def substituted(m: Node, arguments: Mapping[sympy.Symbol, str], given: Given) -> Node:
+def substituted(m: Node, arguments: Mapping[sympy.Symbol, str], point: Point) -> Node:
     """The node with numbers for the parameters left open."""
-    return m.subs({symbol: given[name] for symbol, name in arguments.items()}) if given else m
+    return m.subs({symbol: point[name] for symbol, name in arguments.items()}) if point else m
 
 
-def _is_possible(m: Node, arguments: Mapping[sympy.Symbol, str], given: Given) -> bool:
+def _is_possible(m: Node, arguments: Mapping[sympy.Symbol, str], point: Point) -> bool:
     try:
-        substituted(m, arguments, given)
+        substituted(m, arguments, point)
     except SymacctError:
         return False
     return True
@@ -410,8 +410,8 @@ def measured(
     by: By,
     arguments: Mapping[sympy.Symbol, str],
     epsilon: Epsilon,
-    tried: list[Given],
-    asked: list[Order],
+    tried: list[Point],
+    alphas: list[Order],
     accuracy: Fraction,
 ) -> Measured:
     """The error of `epsilon` at the orders asked; PrecisionError if above `accuracy`."""
@@ -421,10 +421,10 @@ def measured(
             remedy="pass some, such as at={'sigma': [1, 5]}",
         )
     comparison = _Comparison(by, epsilon, accuracy)
-    nodes = [(given, substituted(m, arguments, given)) for given in tried]
-    for alpha, (given, node) in _watched(_pairs(asked, nodes)):
-        comparison.compare(alpha, given, node)
-    last = max(alpha for alpha in asked if alpha != INFINITY)
+    nodes = [(point, substituted(m, arguments, point)) for point in tried]
+    for alpha, (point, node) in _watched(_pairs(alphas, nodes)):
+        comparison.compare(alpha, point, node)
+    last = max(alpha for alpha in alphas if alpha != INFINITY)
     for _ in range(_REFINEMENTS):
         comparison.compare_around(last)
     if not comparison.values:
@@ -444,46 +444,46 @@ class _Comparison:
         self.by = by
         self.epsilon = epsilon
         self.accuracy = accuracy
-        self.worst: tuple[Fraction, Order, Given, Node | None] = (Fraction(0), 1, {}, None)
+        self.worst: tuple[Fraction, Order, Point, Node | None] = (Fraction(0), 1, {}, None)
         self.values = 0
         self.claims: dict[str, Claim] = {}
 
-    def compare(self, alpha: Order, given: Given, node: Node) -> None:
+    def compare(self, alpha: Order, point: Point, node: Node) -> None:
         """One order; PrecisionError where the code is too far off."""
         certain = _certified(self.accountant, node, alpha, self.by)
         if isinstance(certain, PrecisionError):
             return
-        value = self.epsilon(alpha, given)
+        value = self.epsilon(alpha, point)
         if isinstance(certain, SymacctError):
             if value == value:
-                raise _wrong(alpha, given, f"the value {value}, needed none: {certain}")
+                raise _wrong(alpha, point, f"the value {value}, needed none: {certain}")
             return
         error = relative_error(value, certain)
         if error is None or error > self.accuracy:
             fault = _fault(error, self.accuracy)
-            raise _wrong(alpha, given, f"{value}, certified is {certain}{fault}")
+            raise _wrong(alpha, point, f"{value}, certified is {certain}{fault}")
         self.claims[order_kind(alpha)] = certain.claim
         self.values += 1
         if error > self.worst[0] or self.worst[3] is None:
-            self.worst = error, alpha, given, node
+            self.worst = error, alpha, point, node
 
     def compare_around(self, last: Order) -> None:
         """Orders near the worst one: where a sum passes from one peak to another, errors peak."""
-        _, alpha, given, node = self.worst
+        _, alpha, point, node = self.worst
         if node is None or alpha == INFINITY:
             return
         for step in _NEIGHBOURS:
             for near in (alpha - step, alpha + step):
                 if 1 <= near <= last:
-                    self.compare(int(near) if near == int(near) else near, given, node)
+                    self.compare(int(near) if near == int(near) else near, point, node)
 
 
 def relative_error(value: Value, certain: Enclosure) -> Fraction | None:
     """A bound on |value − ε|/ε; None where one is infinite or undefined and the other is not."""
     if certain.lower == INFINITY or value != value or abs(value) == INFINITY:
         return Fraction(0) if value == INFINITY == certain.lower else None
-    low, high, found = (_fraction(x) for x in (certain.lower, certain.upper, value))
-    error = max(abs(found - low), abs(found - high))
+    low, high, computed = (_fraction(x) for x in (certain.lower, certain.upper, value))
+    error = max(abs(computed - low), abs(computed - high))
     return error / low if low else (None if error else Fraction(0))
 
 
@@ -491,11 +491,11 @@ def _fraction(x: Value) -> Fraction:
     return Fraction(x) if isinstance(x, float) else to_fraction(x)
 
 
-def _pairs(asked: list[Order], tried: list[Sample]) -> list[Pair]:
+def _pairs(alphas: list[Order], tried: list[Sample]) -> list[Pair]:
     """Every order with a sample, and every sample with many orders."""
-    rounds = -(-len(tried) * 12 // len(asked))  # at least twelve orders for each sample
+    rounds = -(-len(tried) * 12 // len(alphas))  # at least twelve orders for each sample
     wheel = itertools.cycle(tried)
-    return [(alpha, next(wheel)) for _ in range(max(rounds, 1)) for alpha in asked]
+    return [(alpha, next(wheel)) for _ in range(max(rounds, 1)) for alpha in alphas]
 
 
 def _certified(
@@ -511,9 +511,9 @@ def _certified(
     return answer
 
 
-def _wrong(alpha: Order, given: Given, found: str) -> PrecisionError:
-    values = "".join(f", {name} = {value}" for name, value in given.items())
-    return PrecisionError(f"code at order {alpha}{values}: found {found}")
+def _wrong(alpha: Order, point: Point, finding: str) -> PrecisionError:
+    values = "".join(f", {name} = {value}" for name, value in point.items())
+    return PrecisionError(f"code at order {alpha}{values}: found {finding}")
 
 
 def _fault(error: Fraction | None, needed: Fraction) -> str:

@@ -288,10 +288,10 @@ def _inside(function: Function) -> Iterator[Expr]:
 
 def _open(node: Node) -> dict[str, sympy.Expr]:
     """The parameters with symbols in them; a user's formula is no parameter."""
-    found = {k: v for k, v in node.parameters().items() if isinstance(v, sympy.Expr)}
+    formulas = {k: v for k, v in node.parameters().items() if isinstance(v, sympy.Expr)}
     if isinstance(node, Curve):
-        found.pop("f", None)
-    return {name: value for name, value in found.items() if value.free_symbols}
+        formulas.pop("f", None)
+    return {name: value for name, value in formulas.items() if value.free_symbols}
 
 
 def _domain(ctx: CodeArithmetic, name: str, value: sympy.Expr) -> list[Compare]:

@@ -90,8 +90,8 @@ class Writer:
         """The expression, in brackets where it binds less than `level`."""
         if e in scope.names:
             return scope.names[e]
-        written, own = self._written(e, scope)
-        return f"({written})" if own < level else written
+        written, binding = self._written(e, scope)
+        return f"({written})" if binding < level else written
 
     def _written(self, e: ir.Expr, scope: Scope) -> tuple[str, int]:
         if isinstance(e, ir.Num):
@@ -241,9 +241,9 @@ class Writer:
         """The statements that return a curve's value at an order of any class."""
         complete = len(function.cases) == len(CLASSES)
         tests = REMAINING_TESTS if complete else TESTS
-        *most, last = found = branches(function)
+        *most, last = alternatives = branches(function)
         lines = []
-        for kind, e in most if complete else found:
+        for kind, e in most if complete else alternatives:
             lines += self.block(f"if {self.test(tests[kind])}", self.body(e))
         return lines + self.body(last[1] if complete else ir.Num(math.nan))
 
@@ -278,18 +278,18 @@ class Loop:
 def branches(function: Function) -> list[tuple[str, ir.Expr]]:
     """Classes of orders with their formulas, those alike together, and a test on each."""
     cases = function.cases
-    found: list[tuple[str, ir.Expr]] = []
-    found += [(kind, cases[kind]) for kind in ("one", "infinite") if kind in cases]
+    alternatives: list[tuple[str, ir.Expr]] = []
+    alternatives += [(kind, cases[kind]) for kind in ("one", "infinite") if kind in cases]
     rest: tuple[str, ...] = tuple(
         kind for kind in ("whole", "below_two", "above_two") if kind in cases
     )
     while rest:
         if rest in _UNIONS and len({cases[kind] for kind in rest}) == 1:
-            found.append((_UNIONS[rest], cases[rest[0]]))
+            alternatives.append((_UNIONS[rest], cases[rest[0]]))
             break
-        found.append((rest[0], cases[rest[0]]))
+        alternatives.append((rest[0], cases[rest[0]]))
         rest = rest[1:]
-    return found
+    return alternatives
 
 
 def one_line(text: str) -> str:
@@ -393,12 +393,12 @@ def python_functions(name: str) -> dict[str, str]:
 @functools.cache
 def c_functions() -> dict[str, str]:
     """The functions of the C runtime by name, in order; a blank line ends each."""
-    found = {}
+    functions = {}
     for block in _resource("plain.c").split("\n\n"):
         match = re.search(r"^static \w+ (\w+)\(", block, re.MULTILINE)
         if match is not None:
-            found[match[1]] = block.strip()
-    return found
+            functions[match[1]] = block.strip()
+    return functions
 
 
 def _resource(name: str) -> str:
@@ -438,10 +438,10 @@ def float_tables(writer: Writer, program: FloatProgram, start: str, end: str) ->
     return tables
 
 
-def conditions(writer: Writer, given: list[Compare]) -> str:
+def conditions(writer: Writer, comparisons: list[Compare]) -> str:
     """What must hold of the parameters, each led in by the word for `and`."""
     scope = Scope()
-    return "".join(f"{writer.both}{writer.compared(c, scope)}" for c in given)
+    return "".join(f"{writer.both}{writer.compared(c, scope)}" for c in comparisons)
 
 
 def joined(parts: Iterable[str]) -> str:

@@ -80,8 +80,8 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
         accountant: Accountant | None = None,
         by: By = None,
     ) -> None:
-        given = arguments.orders(orders)
-        self._searched = tuple(map(scalar, given)) if isinstance(given, list) else given
+        searched = arguments.orders(orders)
+        self._searched = tuple(map(scalar, searched)) if isinstance(searched, list) else searched
         self._relation = relation_named(neighboring_relation)
         self._conversion = conversion if conversion == BEST else conversion_named(conversion).name
         if accountant is not None and not isinstance(accountant, Accountant):
@@ -215,8 +215,8 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
             if self._has_finite_losses():
                 return 0.0, INFINITY
             epsilon = _FAR
-        given = nonnegative(epsilon, "target_epsilon")
-        return self._ask(self._accountant.delta, given, 1.0, self._searched)
+        target = nonnegative(epsilon, "target_epsilon")
+        return self._ask(self._accountant.delta, target, 1.0, self._searched)
 
     def _float(self, bound: Enclosure) -> float:
         return float(bound)
@@ -245,10 +245,10 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
         if self._hides_nothing:
             return otherwise, INFINITY
         try:
-            found = question(self._composed, target, self._conversion, orders, self._pinned())
+            answer = question(self._composed, target, self._conversion, orders, self._pinned())
         except InfiniteError:
             return otherwise, INFINITY
-        return self._float(found.asked), found.alpha
+        return self._float(answer.asked), answer.alpha
 
 
 def _float_order(alpha: Any) -> float:
@@ -316,16 +316,16 @@ class _Published(Reading):
                 raise unread_event(UnreadEventError, event, needed)
             if kind.__name__ in _RELATIONS:
                 self.only_under(event, *_RELATIONS[kind.__name__])
-        found = super().node(event, depth)
-        return self._sampled(event, found) if isinstance(found, Sampling) else found
+        node = super().node(event, depth)
+        return self._sampled(event, node) if isinstance(node, Sampling) else node
 
-    def _sampled(self, event: object, found: Sampling) -> Node:
-        if not found.gamma:
+    def _sampled(self, event: object, sample: Sampling) -> Node:
+        if not sample.gamma:
             return Compose()
-        if found.mechanism is NO_PRIVACY:
+        if sample.mechanism is NO_PRIVACY:
             return NO_PRIVACY
-        if not all(isinstance(part, Gaussian | Compose) for part in found.mechanism.walk()):
-            needed = f"found a sample of {echo(found.mechanism)}, needed one of Gaussian noise"
+        if not all(isinstance(part, Gaussian | Compose) for part in sample.mechanism.walk()):
+            needed = f"found a sample of {echo(sample.mechanism)}, needed one of Gaussian noise"
             raise unread_event(UnreadEventError, event, needed)
-        is_fixed = isinstance(found, SubsampleWithoutReplacement)
-        return found.convexify(_LAST) if is_fixed else found
+        is_fixed = isinstance(sample, SubsampleWithoutReplacement)
+        return sample.convexify(_LAST) if is_fixed else sample

@@ -159,14 +159,14 @@ def mixture_of(deviation: object, sensitivities: object, weights: object) -> Nod
 def _shares(sensitivities: object, weights: object) -> dict[Fraction, Fraction]:
     """The weight of each sensitivity."""
     sizes = _numbers(sensitivities, f"{_EVENT}, sensitivities")
-    given = _numbers(weights, f"{_EVENT}, sampling_probs")
-    if not sizes or len(sizes) != len(given):
+    numbers = _numbers(weights, f"{_EVENT}, sampling_probs")
+    if not sizes or len(sizes) != len(numbers):
         raise DomainError(
-            f"{_EVENT}: found {len(sizes)} sensitivities and {len(given)} sampling_probs, needed "
+            f"{_EVENT}: found {len(sizes)} sensitivities and {len(numbers)} sampling_probs, needed "
             "one or more, as many of both"
         )
     shares: dict[Fraction, Fraction] = {}
-    for size, share in zip(sizes, given, strict=True):
+    for size, share in zip(sizes, numbers, strict=True):
         shares[size] = shares.get(size, Fraction(0)) + share
     return shares
 
@@ -217,19 +217,19 @@ def mean_above(runs: TruncatedNegativeBinomial) -> Fraction:
         return rational_of(mean(runs).upper())
 
 
-def gamma_of_mean(eta: Fraction, wanted: Fraction) -> Fraction:
+def gamma_of_mean(eta: Fraction, expected: Fraction) -> Fraction:
     """The γ whose law has this mean > 1, or one below it by at most 2^−60 of it.
 
     More runs are more likely then, and every bound is larger.
     """
     if eta == 1:
-        return 1 / wanted
+        return 1 / expected
     low, high = Fraction(0), Fraction(1)
     with precision(_BITS):
-        least = BALL.number(wanted)
+        target = BALL.number(expected)
         while high - low > low * _WIDTH:
             middle = (low + high) / 2
-            if mean(TruncatedNegativeBinomial(eta, middle)) >= least:
+            if mean(TruncatedNegativeBinomial(eta, middle)) >= target:
                 low = middle
             else:
                 high = middle
@@ -317,14 +317,14 @@ class Reading:
         name = "DiscreteGaussianDpEvent"
         sigma = nonnegative(_field(event, "sigma"), f"{name}, sigma")
         size = self.sensitivity * positive(_field(event, "sensitivity"), f"{name}, sensitivity")
-        one_number = _field(event, "dimension") == 1
-        if one_number and size < 1:
+        is_scalar = _field(event, "dimension") == 1
+        if is_scalar and size < 1:
             return Compose()
         if not sigma:
             return NO_PRIVACY
         return (
             DiscreteGaussian(sigma, math.floor(size))
-            if one_number
+            if is_scalar
             else ZCDP((size / sigma) ** 2 / 2)
         )
 
@@ -347,13 +347,13 @@ class Reading:
         if k == 1 or p == 1:
             return Compose()
         other = Fraction(p) / k
-        own = 1 - p + other
+        truth = 1 - p + other
         if self.relation == "replace_one":
             rest = [(k - 2) * other] if k > 2 else []
-            return DistributionPair([own, other, *rest], [other, own, *rest])
+            return DistributionPair([truth, other, *rest], [other, truth, *rest])
         uniform = Fraction(1, k)
-        told, special = [own, 1 - own], [uniform, 1 - uniform]
-        return DistributionPair(told, special, ADD_REMOVE, with_record="P")
+        response, special = [truth, 1 - truth], [uniform, 1 - uniform]
+        return DistributionPair(response, special, ADD_REMOVE, with_record="P")
 
     def concentrated(self, event: object, depth: int) -> Node:
         """(ξ, ρ)-zCDP is said of the relation in use, whichever that is."""
@@ -390,8 +390,8 @@ class Reading:
                 f"ComposedDpEvent, events: found {echo(events)}, needed a list of events"
             )
         counts: dict[Node, int] = {}
-        for one in events:
-            node = self.node(one, depth + 1)
+        for part in events:
+            node = self.node(part, depth + 1)
             counts[node] = counts.get(node, 0) + 1
         return Compose(counts)
 
@@ -427,7 +427,7 @@ class Reading:
         self.only_under(event, "add_remove")
         noise = Gaussian(_field(event, "noise_multiplier"))
         numbers = ("sampling_probability", "dataset_size", "truncated_batch_size")
-        return truncated_poisson(noise, *(_field(event, one) for one in numbers))
+        return truncated_poisson(noise, *(_field(event, name) for name in numbers))
 
     def mixture(self, event: object, depth: int) -> Node:
         """N(0, σ²) without the record, a mixture of N(c, σ²) with it."""
@@ -484,15 +484,15 @@ def _reader(event: object) -> Callable[[Reading, object, int], Node]:
     for kind in type(event).__mro__:
         if kind.__name__ in _READERS:
             return _READERS[kind.__name__]
-    found = f"found {type(event).__name__}, needed one of {', '.join(_READERS)}"
-    raise unread_event(UnreadEventError, event, found)
+    finding = f"found {type(event).__name__}, needed one of {', '.join(_READERS)}"
+    raise unread_event(UnreadEventError, event, finding)
 
 
 def unread_event(
-    kind: type[UnreadEventError | UnreadRelationError], event: object, found: str
+    kind: type[UnreadEventError | UnreadRelationError], event: object, finding: str
 ) -> SymacctError:
     """The error for an event that is not read."""
-    error = kind(f"DpEvent: {found}; caused by subevent {echo(event)}")
+    error = kind(f"DpEvent: {finding}; caused by subevent {echo(event)}")
     error.event = event
     return error
 
@@ -575,8 +575,8 @@ def to_dp_event(node: Node) -> DpEvent:
     """dp_accounting's DpEvent for a node; its floats are rounded to the sound side."""
     events = package("dp_accounting.dp_event", "to_dp_event", "pip install dp-accounting")
     made: dict[Node, DpEvent] = {}
-    for one in as_node(node, "to_dp_event").walk():
-        made[one] = _event(one, made, events)
+    for part in as_node(node, "to_dp_event").walk():
+        made[part] = _event(part, made, events)
     return made[node]
 
 

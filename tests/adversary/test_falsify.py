@@ -344,7 +344,7 @@ def spoken_order(theorem):
 
 
 def first_candidate(scheme):
-    return samples(scheme, 1).one(0, 100)
+    return samples(scheme, 1).rounded(0, 100)
 
 
 @covering(lambda theorem: {(theorem.operation, theorem.kind, theorem.orders)})

@@ -10,12 +10,12 @@ from flint import arb
 
 from symacct import AssumptionError, DomainError, Kind, OrderError, PureDP
 from symacct.baselines import (
+    shuffle,
     shuffled,
     shuffled_closed,
     shuffled_epsilon,
     shuffled_least_rdp,
     shuffled_rdp,
-    shuffled_renyi,
     shuffled_responses,
     shuffled_responses_epsilon,
     shuffled_responses_rdp,
@@ -296,10 +296,10 @@ def test_the_bounds_are_within_a_factor_of_the_least(n, local):
 @pytest.mark.parametrize(
     ("moment", "people", "kept"),
     [
-        (lambda n: shuffled_renyi._alone(n, Fraction(2), Fraction(7, 2)), 1, (0, 0)),
-        (lambda n: shuffled_renyi._alone(n, Fraction(2), Fraction(-5, 2)), 1, (1, 1)),
-        (lambda n: shuffled_renyi._told(n, Fraction(2), Fraction(7, 2)), 1, (0, 0)),
-        (lambda n: shuffled_renyi._mean(n, Fraction(2), arb(1) / 3, Fraction(7, 2)), 2, (1, 1)),
+        (lambda n: shuffle._with_one_other_value(n, Fraction(2), Fraction(7, 2)), 1, (0, 0)),
+        (lambda n: shuffle._with_one_other_value(n, Fraction(2), Fraction(-5, 2)), 1, (1, 1)),
+        (lambda n: shuffle._with_a_third_value(n, Fraction(2), Fraction(7, 2)), 1, (0, 0)),
+        (lambda n: shuffle._mean(n, Fraction(2), arb(1) / 3, Fraction(7, 2)), 2, (1, 1)),
     ],
     ids=["above", "below", "told", "clones"],
 )
@@ -307,7 +307,7 @@ def test_counts_outside_of_the_window_take_at_most_what_is_said(monkeypatch, mom
     """The one count that is left out has the largest value that any can have."""
     with precision(100):
         truth = moment(people)
-        monkeypatch.setattr(shuffled_renyi, "window", lambda n, share: kept)
+        monkeypatch.setattr(shuffle, "window", lambda n, share: kept)
         found = moment(people)
         assert found.contains(truth)
         assert found.upper() - truth < abs(truth) / 2**20

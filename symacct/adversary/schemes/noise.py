@@ -351,8 +351,8 @@ class NormalTriangle(NoisyRecord):
 
     def truth(self, c: Candidates, alpha: Order) -> arb:
         x = (1 / (2 * ball(c.number("sigma")) ** 2)).exp()
-        least: arb = _triangle(x, ball(c.number("gamma")))
-        return least.log1p()
+        smallest: arb = _triangle(x, ball(c.number("gamma")))
+        return smallest.log1p()
 
 
 def _triangle(x: Number, rate: Number) -> Number:

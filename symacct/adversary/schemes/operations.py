@@ -69,8 +69,8 @@ class AdaptiveComposition(TwoMechanisms):
     def result(self, c: Candidates) -> list[Pair]:
         p, q, p1, q1, p2, q2 = c.laws
 
-        def joint(first: Law, one: Law, two: Law) -> Law:
-            return np.concatenate([first[:, :1] * one, first[:, 1:] * two], axis=1)
+        def joint(start: Law, after_first: Law, after_second: Law) -> Law:
+            return np.concatenate([start[:, :1] * after_first, start[:, 1:] * after_second], axis=1)
 
         return both((joint(p, p1, p2), joint(q, q1, q2)))
 
@@ -117,10 +117,10 @@ class Coin(Worded, TwoMechanisms):
         p, q, p1, q1 = c.laws
         s = self.share if c.exact else float(self.share)
 
-        def told(first: Law, second: Law) -> Law:
+        def with_coin(first: Law, second: Law) -> Law:
             return np.concatenate([s * first, (1 - s) * second], axis=1)
 
-        return both((told(p, p1), told(q, q1)))
+        return both((with_coin(p, p1), with_coin(q, q1)))
 
 
 class Channel(Scheme):
@@ -339,7 +339,7 @@ class Repeated(Scheme):
     def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Any]:
         return {"runs": self.counts(c)}
 
-    def told(self, ctx: Arithmetic, law: Iterable[Number], runs: Any) -> list[Number]:
+    def best_outcomes(self, ctx: Arithmetic, law: Iterable[Number], runs: Any) -> list[Number]:
         """The chances that each outcome is the best one, after that of no run at all."""
         below = [ctx.number(0)]
         for share in law:
@@ -366,13 +366,15 @@ class Repeated(Scheme):
             return np.maximum(divergence(p, q, alpha), divergence(q, p, alpha))
 
     def _arrays(self, c: Candidates, law: Law) -> Law:
-        told = self.told(ARRAYS, np.asarray(law, dtype=float).T, self.counts(c))
-        kept = told if self.eta is None else told[1:]
+        chances = self.best_outcomes(ARRAYS, np.asarray(law, dtype=float).T, self.counts(c))
+        kept = chances if self.eta is None else chances[1:]
         return np.stack([np.broadcast_to(x, len(law)) for x in kept], axis=1)
 
     def truth(self, c: Candidates, alpha: Order) -> arb:
         laws = [[BALL.number(x) for x in law[0]] for law in self.pair(c)]
-        p, q = (self.told(BALL, law, self.counts(c))[self.eta is not None :] for law in laws)
+        p, q = (
+            self.best_outcomes(BALL, law, self.counts(c))[self.eta is not None :] for law in laws
+        )
         return BALL.maximum(_divergence(p, q, alpha), _divergence(q, p, alpha))
 
 

@@ -358,8 +358,8 @@ class FavouritesAttained(Replaced):
     def result(self, c: Candidates) -> list[Pair]:
         rate = c.numbers["gamma"]
         p, q, r = (biased_response(i, self.odds(c)) for i in range(3))
-        one, other = biased_response(0, self.odds(c), 2), biased_response(1, self.odds(c), 2)
-        return [(mixed(rate, p, r), mixed(rate, q, r)), (mixed(rate, one, other), other)]
+        first, second = biased_response(0, self.odds(c), 2), biased_response(1, self.odds(c), 2)
+        return [(mixed(rate, p, r), mixed(rate, q, r)), (mixed(rate, first, second), second)]
 
     def premise(self, c: Candidates) -> Node:
         return PureDP(_log(Fraction(self.odds(c)[0, 0])))
@@ -437,5 +437,5 @@ CROSSED: tuple[Scheme, ...] = (
     ),
     *map(OppositeNormals, BOTH_SIDES),
     *map(NormalTriangles, BOTH_SIDES),
-    *(left_out(one) for one in POISSON if not isinstance(one, TwoRecords | PureRecord)),
+    *(left_out(scheme) for scheme in POISSON if not isinstance(scheme, TwoRecords | PureRecord)),
 )

@@ -142,15 +142,15 @@ def log_integral(log_value, pieces):
     return log(mp.quad(lambda z: mp.exp(log_value(z)), points, method="gauss-legendre"))
 
 
-def log_difference(eps, given, order):
+def log_difference(eps, parameters, order):
     """log B(l), B(l) = sum of (-1)^(l-i) C(l,i) e^((i-1) eps(i)) over 0 <= i <= l, l even"""
-    key = eps, given, mp.prec, int(order)
+    key = eps, parameters, mp.prec, int(order)
     if key not in known_differences:
-        known_differences[key] = agreed_difference(eps, given, int(order))
+        known_differences[key] = agreed_difference(eps, parameters, int(order))
     return known_differences[key]
 
 
-def agreed_difference(eps, given, l):
+def agreed_difference(eps, parameters, l):
     """The difference at precisions that are doubled until two agree; NaN where none do."""
     bits, last = mp.prec, None
     while bits <= 2**17:
@@ -159,18 +159,18 @@ def agreed_difference(eps, given, l):
             total, signed_binomial = mp.mpf(1 - l), -l
             for i in range(2, l + 1):
                 signed_binomial = -signed_binomial * (l - i + 1) // i
-                total += signed_binomial * moment(eps, given, i)
+                total += signed_binomial * moment(eps, parameters, i)
         if last is not None and abs(total - last) <= abs(total) * mp.mpf(2) ** -mp.prec:
             return log(total)
         last = total
     return mp.nan
 
 
-def moment(eps, given, i):
+def moment(eps, parameters, i):
     """e^((i-1) eps(i)), computed once for each precision."""
-    key = eps, given, mp.prec, i
+    key = eps, parameters, mp.prec, i
     if key not in known_moments:
-        known_moments[key] = mp.exp((i - 1) * eps(mp.mpf(i), *given))
+        known_moments[key] = mp.exp((i - 1) * eps(mp.mpf(i), *parameters))
     return known_moments[key]
 
 

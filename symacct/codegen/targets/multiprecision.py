@@ -91,8 +91,8 @@ class MpmathWriter(PythonWriter):
 
     def difference(self, e: Difference, scope: Scope) -> str:
         self.used.add("log_difference")
-        given = f"({''.join(f'{name}, ' for name in self.arguments).rstrip()})"
-        return self.call("log_difference", [e.function, given, self.text(e.order, scope)])
+        parameters = f"({''.join(f'{name}, ' for name in self.arguments).rstrip()})"
+        return self.call("log_difference", [e.function, parameters, self.text(e.order, scope)])
 
     def loop(self, name: str, names: list[str], loop: Loop) -> str:
         self.used |= {"exp", "log"}

@@ -120,7 +120,7 @@ def repeated(count: object, run: str) -> str:
 def composed(runs: list[str]) -> str:
     """Terms run one after the other."""
     *others, last = runs
-    return "".join(f"(Compose {one} " for one in others) + last + ")" * len(others)
+    return "".join(f"(Compose {run} " for run in others) + last + ")" * len(others)
 
 
 def real(x: Exact) -> str:
@@ -180,9 +180,9 @@ def shift(noise: Any) -> Fraction:
 def short_above(x: Fraction, room: Fraction) -> Fraction:
     """A number of few digits in x + room/2 … x + room."""
     digits = 1
-    while (found := Fraction(rational_text(x + room / 2, digits, up=True))) > x + room:
+    while (short := Fraction(rational_text(x + room / 2, digits, up=True))) > x + room:
         digits += 1
-    return found
+    return short
 
 
 class Spending:
@@ -344,103 +344,103 @@ Qed.
 """
 
 
-def proof(said: Spending, relation: str) -> str:
+def proof(spending: Spending, relation: str) -> str:
     """The file of a claim that holds."""
-    parts = [part for _, part in said.terms]
+    parts = [part for _, part in spending.terms]
     if all(leaf_of(part).truth for part in parts):
-        body, rests = _finite(said), _ON_NOTHING
+        body, rests = _finite(spending), _ON_NOTHING
     elif (
         any(isinstance(part, PoissonSubsample) for part in parts)
-        and said.alpha.denominator == 1
-        and said.alpha <= LONGEST_SUM
+        and spending.alpha.denominator == 1
+        and spending.alpha <= LONGEST_SUM
     ):
-        body, rests = _whole(said), _ON_PAPERS
+        body, rests = _whole(spending), _ON_PAPERS
     else:
-        body, rests = _real(said), _ON_PAPERS
+        body, rests = _real(spending), _ON_PAPERS
     head = _HEAD.format(
-        mechanism=comment(repr(said.mechanism)),
-        epsilon=given(said.epsilon),
-        delta=given(said.delta),
-        alpha=order_text(said.alpha, 12),
-        conversion=said.conversion,
+        mechanism=comment(repr(spending.mechanism)),
+        epsilon=given(spending.epsilon),
+        delta=given(spending.delta),
+        alpha=order_text(spending.alpha, 12),
+        conversion=spending.conversion,
         relation=relation.replace("either", "of either relation"),
         rests=rests,
-        real_epsilon=real(said.epsilon),
-        real_delta=real(said.delta),
+        real_epsilon=real(spending.epsilon),
+        real_delta=real(spending.delta),
     )
     return f"{head}{body}"
 
 
-def _alpha(said: Spending) -> str:
-    return f"Definition alpha : R := {real(said.alpha)}.\n"
+def _alpha(spending: Spending) -> str:
+    return f"Definition alpha : R := {real(spending.alpha)}.\n"
 
 
-def _finite(said: Spending) -> str:
+def _finite(spending: Spending) -> str:
     runs = []
-    for count, part in said.terms:
+    for count, part in spending.terms:
         noise, gamma = part, Fraction(1)
         if isinstance(part, PoissonSubsample):
             noise, gamma = part.mechanism, part.gamma
         p = getattr(noise, leaf_of(part).truth)
         runs.append(f"({count}%positive, ({real(p)}, {real(gamma)}))")
-    return _alpha(said) + _FINITE.format(
+    return _alpha(spending) + _FINITE.format(
         runs=";\n   ".join(runs),
-        costs="; ".join(map(real, said.costs)),
-        conversion=said.conversion,
-        bits=said.bits,
+        costs="; ".join(map(real, spending.costs)),
+        conversion=spending.conversion,
+        bits=spending.bits,
     )
 
 
-def _whole(said: Spending) -> str:
+def _whole(spending: Spending) -> str:
     return _AT_WHOLE_ORDER.format(
-        expression=composed([repeated(count, term(part)) for count, part in said.terms]),
-        alpha=said.alpha,
-        conversion=said.conversion,
-        bits=said.bits,
+        expression=composed([repeated(count, term(part)) for count, part in spending.terms]),
+        alpha=spending.alpha,
+        conversion=spending.conversion,
+        bits=spending.bits,
     )
 
 
-def _real(said: Spending) -> str:
-    texts, totals, proofs = [_alpha(said)], [], []
+def _real(spending: Spending) -> str:
+    texts, totals, proofs = [_alpha(spending)], [], []
     for i, ((count, part), cost, curve) in enumerate(
-        zip(said.terms, said.costs, said.curves, strict=True), 1
+        zip(spending.terms, spending.costs, spending.curves, strict=True), 1
     ):
-        texts.append(_part(said, i, part, cost, curve))
+        texts.append(_part(spending, i, part, cost, curve))
         totals.append(f"cost_{i}" if count == 1 else f"{count} * cost_{i}")
         proofs.append(f"costs_{i}" if count == 1 else f"(costs_times _ {count} _ _ costs_{i})")
     names = range(1, len(texts))
     *others, last = proofs
-    combined = "".join(f"(costs_compose _ _ _ _ _ {one} " for one in others) + last
+    combined = "".join(f"(costs_compose _ _ _ _ _ {text} " for text in others) + last
     *sums, final = totals
     texts.append(
         _AT_REAL_ORDER.format(
             expression=composed(
-                [repeated(count, f"part_{i}") for i, (count, _) in enumerate(said.terms, 1)]
+                [repeated(count, f"part_{i}") for i, (count, _) in enumerate(spending.terms, 1)]
             ),
-            total="".join(f"{one} + (" for one in sums) + final + ")" * len(sums),
+            total="".join(f"{text} + (" for text in sums) + final + ")" * len(sums),
             proof=combined + ")" * len(others),
             unfolded=", ".join(f"cost_{i}" for i in names),
             parts=", ".join(f"part_{i}" for i in names),
-            conversion=said.conversion,
-            bits=said.bits,
+            conversion=spending.conversion,
+            bits=spending.bits,
         )
     )
     return "\n".join(texts)
 
 
-def _part(said: Spending, i: int, part: Node, cost: Fraction, curve: Fraction) -> str:
-    inner, how = "", f"evaluate {said.bits}%positive."
+def _part(spending: Spending, i: int, part: Node, cost: Fraction, curve: Fraction) -> str:
+    inner, how = "", f"evaluate {spending.bits}%positive."
     if isinstance(part, PoissonSubsample) and leaf_of(part).integral:
         with precision(_BITS):
-            inner, how = _integral(said, i, part, cost, curve)
+            inner, how = _integral(spending, i, part, cost, curve)
     return _PART.format(i=i, term=term(part), cost=real(cost), inner=inner, proof=how)
 
 
 def _integral(
-    said: Spending, i: int, part: PoissonSubsample, cost: Fraction, curve: Fraction
+    spending: Spending, i: int, part: PoissonSubsample, cost: Fraction, curve: Fraction
 ) -> tuple[str, str]:
     """The integral over an interval, and the proof that its tails leave room."""
-    alpha, gamma = said.alpha, Fraction(part.gamma)
+    alpha, gamma = spending.alpha, Fraction(part.gamma)
     noise: Any = part.mechanism
     s, theorem = shift(noise), leaf_of(part).integral
     quotient = f"{real(noise.sensitivity)} / {real(getattr(noise, noise.noise_scale))}"
@@ -472,7 +472,9 @@ def _integral(
         width=width,
         bits=53 if width <= _DOUBLE_BITS else width + 24,
     )
-    how = _BY_INTEGRAL.format(i=i, theorem=theorem, ends=ends, value=real(value), bits=said.bits)
+    how = _BY_INTEGRAL.format(
+        i=i, theorem=theorem, ends=ends, value=real(value), bits=spending.bits
+    )
     return inner, how
 
 
@@ -513,9 +515,9 @@ def coq(guarantee: Guarantee, digits: int = 6) -> str:
         raise none_yet(f"epsilon={epsilon} and delta={delta}", "needed 0 < delta < 1, epsilon > 0")
     parts = terms(mechanism)
     for alpha in orders(parts, Fraction(best), LONGEST_SUM):
-        said = Spending(mechanism, parts, epsilon, delta, alpha, guarantee.conversion)
-        if said.room > 0:
-            return proof(said, str(guarantee.claim.adjacency))
+        spending = Spending(mechanism, parts, epsilon, delta, alpha, guarantee.conversion)
+        if spending.room > 0:
+            return proof(spending, str(guarantee.claim.adjacency))
     raise none_yet(
         f"{echo(mechanism)} at epsilon={float(epsilon):.6g} and orders near {float(best):.6g}",
         f"needed whole orders up to {LONGEST_SUM} where a sample's curve is a sum, as "

@@ -41,10 +41,10 @@ _LONGEST = 400
 _MOST_DIGITS = 400  # of a number, which is how many the checker reads
 
 
-def no_certificate(found: str, remedy: str = _WHAT_THERE_IS) -> DomainError:
+def no_certificate(subject: str, remedy: str = _WHAT_THERE_IS) -> DomainError:
     """The error for what no certificate speaks of."""
     return DomainError(
-        f"no certificate yet for {cut(found, _LONGEST)}", where="certificate", remedy=remedy
+        f"no certificate yet for {cut(subject, _LONGEST)}", where="certificate", remedy=remedy
     )
 
 
@@ -52,9 +52,9 @@ def number_text(x: Fraction | int) -> str:
     """A number in lowest terms as a certificate has it; DomainError for one that is too long."""
     value = Fraction(x)
     bits = value.numerator.bit_length() + value.denominator.bit_length()
-    if bits > 4 * _MOST_DIGITS or len(found := str(value)) > _MOST_DIGITS:
+    if bits > 4 * _MOST_DIGITS or len(text := str(value)) > _MOST_DIGITS:
         raise no_certificate(f"a number of more than {_MOST_DIGITS} digits")
-    return found
+    return text
 
 
 # --- numbers
@@ -145,7 +145,7 @@ def written(node: Node, inside: bool = False) -> tuple[dict[str, Any], str]:
     if isinstance(node, Compose):
         terms = [(*written(part, inside), number_text(count)) for part, count in parts_of(node)]
         terms = sorted(terms, key=itemgetter(1))
-        tree: dict[str, Any] = {"type": name, "terms": [[n, one] for one, _, n in terms]}
+        tree: dict[str, Any] = {"type": name, "terms": [[n, subtree] for subtree, _, n in terms]}
         texts = [text if count == "1" else f"{count}*{text}" for _, text, count in terms]
         return tree, " + ".join(texts)
     if isinstance(node, SAMPLES) and not inside:
@@ -192,11 +192,11 @@ def _laws(law: Any) -> Any:
     return [_laws(x) for x in law] if isinstance(law, tuple) else number_text(law)
 
 
-def _number(node: Node, field: str, least: int, most: int | None) -> str:
+def _number(node: Node, field: str, low: int, high: int | None) -> str:
     """A parameter that is a number of its range."""
     value = node.fields()[field]
     if isinstance(value, Fraction | int):
         text = number_text(value)
-        if value > least and (most is None or value < most):
+        if value > low and (high is None or value < high):
             return text
     raise no_certificate(f"{type(node).__name__} with {field} = {described(value)}")

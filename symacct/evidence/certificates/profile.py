@@ -124,14 +124,14 @@ def plan(parts: Sequence[tuple[Node, int]], y: float, log_left: float, added: bo
 
     def cgf(s: float) -> float:
         """log M(s), M(s) = F(1+s), or F(−s) of the pair exchanged."""
-        return sum(count * one.cgf(-s if added else 1 + s) for one, count in counted)
+        return sum(count * law.cgf(-s if added else 1 + s) for law, count in counted)
 
     def is_enough(c: float, step: float, nodes: int) -> bool:
         t, a = (nodes + 1) * step, -c if added else 1 + c
-        rest = sum(count * one.decay(a, t) for one, count in counted)
+        rest = sum(count * law.decay(a, t) for law, count in counted)
         return rest - c * y - math.log(math.pi * step * nodes) <= goal
 
-    found: list[ContourLine] = []
+    lines: list[ContourLine] = []
     saddle = _lowest(lambda c: cgf(c) - c * y - math.log(c * (c + 1)))
     for c in saddle * _PLACES:
         right = [
@@ -140,18 +140,18 @@ def plan(parts: Sequence[tuple[Node, int]], y: float, log_left: float, added: bo
             if _log_share(lam) + cgf(lam) - lam * y > goal
         ]
         step = 2 * math.pi * min(c / (1 - goal), max(right, default=math.inf))
-        most = found[0].nodes if found else _MOST_NODES
+        most = lines[0].nodes if lines else _MOST_NODES
         if step > 0 and is_enough(c, step, most):
             low, high = 0, most
             while high - low > 1:
                 middle = (low + high) // 2
                 low, high = (low, middle) if is_enough(c, step, middle) else (middle, high)
-            found.insert(0, ContourLine(_short(c), _short(step), high + 1))
-    if not found:
+            lines.insert(0, ContourLine(_short(c), _short(step), high + 1))
+    if not lines:
         raise no_certificate(
             f"a contour of more than {_MOST_NODES} nodes", "more runs or another conversion"
         )
-    return min(found, key=lambda line: line.nodes)
+    return min(lines, key=lambda line: line.nodes)
 
 
 def _log_share(lam: float) -> float:
@@ -199,9 +199,9 @@ def by_profile(
             if leaf.attained != SWAPPED:
                 raise no_certificate(f"several runs of {leaf!r}, of which no one pair is the worst")
     digits = claimed_digits(guarantee)
-    asked = above(to_fraction(guarantee.asked.upper), digits)
+    answer = above(to_fraction(guarantee.asked.upper), digits)
     is_epsilon = isinstance(guarantee.epsilon, Bound)
-    epsilon, delta = (asked, guarantee.given) if is_epsilon else (guarantee.given, asked)
+    epsilon, delta = (answer, guarantee.given) if is_epsilon else (guarantee.given, answer)
     if not 0 < delta < 1:
         raise no_certificate(f"δ = {delta}")
     if not any(leaf.noise_scale for leaf in leaves):
@@ -227,8 +227,8 @@ def _outcomes(leaf: Node) -> int:
 
 def _largest(m: Node, epsilon: Fraction, digits: int) -> Fraction:
     """What δ(ε) is at most, in either direction."""
-    found = profile(m).largest_delta(epsilon, digits)[0]
-    return upper(found)
+    bound = profile(m).largest_delta(epsilon, digits)[0]
+    return upper(bound)
 
 
 def _shown(line: ContourLine) -> dict[str, str]:

@@ -92,36 +92,36 @@ def _bound(part: Node, alpha: Fraction, used: Iterable[str]) -> tuple[str, Fract
     if not isinstance(part, SAMPLES):
         value = part.rdp(alpha, digits=_BOUND_DIGITS + 4).upper
         return LEAVES[type(part)].curve, above(to_fraction(value), _BOUND_DIGITS)
-    found: list[tuple[Fraction, str]] = []
+    bounds: list[tuple[Fraction, str]] = []
     for name in used:
         if name in SAMPLED:
             try:
                 value = part.rdp(alpha, digits=_BOUND_DIGITS + 4, by=name).upper
             except SymacctError:  # the theorem is about another part
                 continue
-            found.append((above(to_fraction(value), _BOUND_DIGITS), SAMPLED[name]))
-    if not found:
+            bounds.append((above(to_fraction(value), _BOUND_DIGITS), SAMPLED[name]))
+    if not bounds:
         by = ", ".join(name for name in used if name not in {*SAMPLED, "MIR17-P1"})
         raise no_certificate(f"{part!r} by {by or 'its curve'}")
-    bound, name = min(found)
+    bound, name = min(bounds)
     return name, bound
 
 
 def _claim(guarantee: Guarantee, alpha: Fraction, total: Fraction) -> tuple[Fraction, Fraction]:
     """ε and δ, the one asked for rounded up from what the bounds imply at this order."""
-    conversion, given = named(guarantee.conversion), guarantee.given
+    conversion, target = named(guarantee.conversion), guarantee.given
     assert isinstance(conversion, Conversion)  # noqa: S101  # one of CONVERSIONS
     asks_epsilon = isinstance(guarantee.epsilon, Bound)
     formula = conversion.epsilon if asks_epsilon else conversion.log_delta
     with precision(_BITS):
-        x = formula(BALL, BALL.number(total), BALL.number(alpha), BALL.number(given))
+        x = formula(BALL, BALL.number(total), BALL.number(alpha), BALL.number(target))
         x = x if asks_epsilon else x.exp()
         if not x.is_finite():
             raise PrecisionError("certificate: what the order implies can't be told in balls")
         value = above(max(Fraction(0), upper(x)), claimed_digits(guarantee))
     if not asks_epsilon and not 0 < value < 1:
         raise no_certificate(f"a δ of {value}")
-    return (value, given) if asks_epsilon else (given, value)
+    return (value, target) if asks_epsilon else (target, value)
 
 
 def _place(alpha: Fraction, epsilon: Fraction, delta: Fraction) -> Fraction:

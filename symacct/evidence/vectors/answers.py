@@ -48,7 +48,7 @@ def both_forms(x: float) -> list[str]:
     return [repr(x).removesuffix(".0"), f"{mantissa.rstrip('0').rstrip('.')}p{power}"]
 
 
-def outward(asked: Callable[[int], Ends]) -> tuple[str, str]:
+def outward(enclose: Callable[[int], Ends]) -> tuple[str, str]:
     """The ends of a number, of thirty digits, whatever ends `asked(digits)` gives.
 
     A number strictly between two neighbouring decimals of thirty digits has these for ends; one
@@ -62,7 +62,7 @@ def outward(asked: Callable[[int], Ends]) -> tuple[str, str]:
     ('9.99999999999999999999999999999e-1', '1.00000000000000000000000000001e0')
     """
     for digits in TRIES:
-        low, high = asked(digits)
+        low, high = enclose(digits)
         if low == high == 0:
             return "0", "0"
         if low > 0:
@@ -94,10 +94,10 @@ def scientific(x: Fraction, up: bool = False) -> str:
 def exponent(x: Fraction) -> int:
     """The largest e such that 10^e <= x, for x > 0."""
     bits = x.numerator.bit_length() - x.denominator.bit_length()
-    found = (bits + 1) * 30103 // 100000 + 1
-    while Fraction(10) ** found > x:
-        found -= 1
-    return found
+    power = (bits + 1) * 30103 // 100000 + 1
+    while Fraction(10) ** power > x:
+        power -= 1
+    return power
 
 
 # --- the answers
@@ -143,19 +143,19 @@ def answer(asks: str, question: Question) -> Answer:
         return _converted(asks, question)
     node, claims = node_of(question), set[Claim]()
 
-    def asked(digits: int) -> Ends:
-        found = _asked(asks, node, question, Accountant(digits))
-        if found.claim.kind is not Kind.EXACT or not found.certified:
-            raise SoundnessError(f"vectors: found a {found.claim.kind} bound, needed the truth")
-        claims.add(found.claim)
-        return _fraction(found.lower), _fraction(found.upper)
+    def enclose(digits: int) -> Ends:
+        value = _enclosure(asks, node, question, Accountant(digits))
+        if value.claim.kind is not Kind.EXACT or not value.certified:
+            raise SoundnessError(f"vectors: found a {value.claim.kind} bound, needed the truth")
+        claims.add(value.claim)
+        return _fraction(value.lower), _fraction(value.upper)
 
-    ends = outward(asked)
+    ends = outward(enclose)
     names = frozenset(name for claim in claims for name in claim.theorems)
     return ends, names, frozenset(source for claim in claims for source in claim.sources)
 
 
-def _asked(asks: str, node: Node, question: Question, accountant: Accountant) -> Enclosure:
+def _enclosure(asks: str, node: Node, question: Question, accountant: Accountant) -> Enclosure:
     if asks == "rdp":
         return accountant.rdp(node, double(question["order"]))
     if asks == "epsilon":
@@ -182,19 +182,21 @@ def node_of(question: Question) -> Node:
 
 
 def _fraction(x: Any) -> Fraction:
-    found = exact(x)
-    assert isinstance(found, Fraction)  # noqa: S101  # an end of an enclosure
-    return found
+    number = exact(x)
+    assert isinstance(number, Fraction)  # noqa: S101  # an end of an enclosure
+    return number
 
 
 def _calibrated(question: Question) -> Answer:
     noise = Gaussian(sympy.Symbol("sigma"), double(question["sensitivity"]))
     epsilon, delta = double(question["epsilon"]), double(question["delta"])
-    found = calibrate(noise, epsilon, delta, digits=DIGITS, conversion="exact")
-    if found.guarantee.kind is not Kind.EXACT:
-        raise SoundnessError(f"vectors: found a {found.guarantee.kind} bound, needed the truth")
-    ends = scientific(found.fails), scientific(found.meets, up=True)
-    return ends, frozenset(), frozenset(found.guarantee.claim.sources)
+    calibration = calibrate(noise, epsilon, delta, digits=DIGITS, conversion="exact")
+    if calibration.guarantee.kind is not Kind.EXACT:
+        raise SoundnessError(
+            f"vectors: found a {calibration.guarantee.kind} bound, needed the truth"
+        )
+    ends = scientific(calibration.fails), scientific(calibration.meets, up=True)
+    return ends, frozenset(), frozenset(calibration.guarantee.claim.sources)
 
 
 def _converted(asks: str, question: Question) -> Answer:

@@ -192,7 +192,7 @@ def _in_both_forms(value: Any) -> Any:
     if isinstance(value, float):
         return both_forms(value)
     if isinstance(value, dict):
-        return {key: _in_both_forms(one) for key, one in value.items()}
+        return {key: _in_both_forms(item) for key, item in value.items()}
     return list(map(_in_both_forms, value)) if isinstance(value, list) else value
 
 

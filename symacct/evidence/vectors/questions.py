@@ -110,8 +110,8 @@ def repeated(part: Drawn, count: int) -> Drawn:
     return {**part, "count": count}
 
 
-def one_part(part: Drawn, relation: str, **asked: Any) -> Drawn:
-    return {"parts": [part], "relation": relation, **asked}
+def question_of(part: Drawn, relation: str, **target: Any) -> Drawn:
+    return {"parts": [part], "relation": relation, **target}
 
 
 # --- Rényi curves
@@ -140,7 +140,7 @@ _HAS_SENSITIVITY = ("gaussian", "laplace", "discrete_gaussian")
 
 
 def _ask(base: Base, order: str, relation: str = "either") -> Callable[[Chance], Drawn]:
-    return lambda chance: one_part(base(chance), relation, order=ORDERS[order](chance))
+    return lambda chance: question_of(base(chance), relation, order=ORDERS[order](chance))
 
 
 def _any_order(chance: Chance) -> str:
@@ -160,20 +160,20 @@ def curves_alone(name: str) -> Iterator[Recipe]:
         if name == "discrete_gaussian":
             sensitivity = float(chance.whole(2, 9))
         part = {**base(chance), "sensitivity": sensitivity}
-        return one_part(part, "either", order=ORDERS[_any_order(chance)](chance))
+        return question_of(part, "either", order=ORDERS[_any_order(chance)](chance))
 
     def wide(chance: Chance) -> Drawn:
         scale, low, high = _WIDE[name]
         part = {"mechanism": name, scale: chance.scale(low, high)}
-        return one_part(part, "either", order=ORDERS[_any_order(chance)](chance))
+        return question_of(part, "either", order=ORDERS[_any_order(chance)](chance))
 
     def counted(chance: Chance) -> Drawn:
         part = repeated(base(chance), 10 ** chance.whole(5, 14) + chance.whole(0, 10**5))
-        return one_part(part, "either", order=ORDERS[_any_order(chance)](chance))
+        return question_of(part, "either", order=ORDERS[_any_order(chance)](chance))
 
     def hardly(chance: Chance) -> Drawn:
         part = {"mechanism": name, "p": 0.5 + chance.scale(-16, -4)}
-        return one_part(part, "either", order=ORDERS[_any_order(chance)](chance))
+        return question_of(part, "either", order=ORDERS[_any_order(chance)](chance))
 
     if name in _HAS_SENSITIVITY:
         yield Recipe(("sensitivity",), 200, moved)
@@ -206,7 +206,7 @@ def curves_of_samples(name: str, times: int = 1) -> Iterator[Recipe]:
         sensitivity = float(chance.whole(2, 9)) if name == "discrete_gaussian" else None
         part = of("")(chance)
         part = {**part, "sensitivity": sensitivity or chance.scale(-1, 1)}
-        return one_part(part, "add_remove", order=ORDERS[_any_order(chance)](chance))
+        return question_of(part, "add_remove", order=ORDERS[_any_order(chance)](chance))
 
     if name in _HAS_SENSITIVITY:
         yield Recipe(("sensitivity",), 100 * times, moved)
@@ -238,8 +238,8 @@ def fixed_size() -> Iterator[Recipe]:
         def draw(chance: Chance) -> Drawn:
             high = chance.pick((4, 16, 32))
             whole = order == "whole order"
-            asked = float(chance.whole(2, high)) if whole else 1 + chance.between(1, high)
-            return one_part(noise(chance), "replace_one", order=asked)
+            alpha = float(chance.whole(2, high)) if whole else 1 + chance.between(1, high)
+            return question_of(noise(chance), "replace_one", order=alpha)
 
         return draw
 
@@ -274,7 +274,7 @@ def compositions() -> Iterator[Recipe]:
             part = {"mechanism": "gaussian", "sigma": chance.whole(50, 450) / 100}
             part = sampled(part, "poisson", chance.scale(-5, -1))
             part = repeated(part, chance.whole(10, 10 ** chance.whole(2, 15)))
-            return one_part(part, "add_remove", order=ORDERS[order](chance))
+            return question_of(part, "add_remove", order=ORDERS[order](chance))
 
         return draw
 
@@ -287,17 +287,17 @@ def compositions() -> Iterator[Recipe]:
 #
 # The questions about (ε, δ): of profiles, of conversions, and for the least noise.
 
-Asked = Callable[[Chance], dict[str, float]]
+Target = Callable[[Chance], dict[str, float]]
 
 #: What is given, by what is hard of it.
-DELTAS: dict[str, Asked] = {
+DELTAS: dict[str, Target] = {
     "": lambda chance: {"delta": chance.scale(-10, -3)},
     "small delta": lambda chance: {"delta": chance.scale(-60, -12)},
 }
-ZERO: dict[str, Asked] = {"epsilon 0": lambda chance: {"epsilon": 0.0}}
+ZERO: dict[str, Target] = {"epsilon 0": lambda chance: {"epsilon": 0.0}}
 
 
-def _asks(asks: str, largest: int = 0) -> dict[str, Asked]:
+def _asks(asks: str, largest: int = 0) -> dict[str, Target]:
     """What is given for a file; ε below 10^largest, so that δ is in reach."""
     plain = {"": lambda chance: {"epsilon": chance.scale(-2, largest)}}
     return DELTAS if asks == "epsilon" else {**plain, **ZERO}
@@ -319,10 +319,10 @@ def profiles_alone(asks: str) -> Iterator[Recipe]:
         return repeated(part, chance.whole(1, 10 ** chance.whole(0, 3)))
 
     for base in (gaussian, laplace, response):
-        for hard, asked in _asks(asks, largest=1).items():
+        for hard, target in _asks(asks, largest=1).items():
 
-            def draw(chance: Chance, base: Base = base, asked: Asked = asked) -> Drawn:
-                return one_part(base(chance), "either", **asked(chance))
+            def draw(chance: Chance, base: Base = base, target: Target = target) -> Drawn:
+                return question_of(base(chance), "either", **target(chance))
 
             yield Recipe((hard,) if hard else (), 150 if not hard else 75, draw)
 
@@ -367,14 +367,14 @@ def profiles_of_samples(asks: str) -> Iterator[Recipe]:
         (("unlike parts",), (150, 75), unlike),
         ((), (100, 50), response),
     ):
-        for (hard, asked), count in zip(_asks(asks).items(), counts, strict=True):
+        for (hard, target), count in zip(_asks(asks).items(), counts, strict=True):
 
             def draw(
                 chance: Chance,
                 parts: Callable[[Chance], list[Drawn]] = parts,
-                asked: Asked = asked,
+                target: Target = target,
             ) -> Drawn:
-                return {"parts": parts(chance), "relation": "add_remove", **asked(chance)}
+                return {"parts": parts(chance), "relation": "add_remove", **target(chance)}
 
             yield Recipe((*tags, hard) if hard else tags, count, draw)
 
@@ -389,10 +389,10 @@ def conversions(asks: str) -> Iterator[Recipe]:
         return {"curve": [[order, order * rho] for order in sorted(orders)]}
 
     for name in ("classic", "improved", "optimal"):
-        for hard, asked in _asks(asks, largest=1).items():
+        for hard, target in _asks(asks, largest=1).items():
 
-            def draw(chance: Chance, name: str = name, asked: Asked = asked) -> Drawn:
-                return {"conversion": name, **straight(chance), **asked(chance)}
+            def draw(chance: Chance, name: str = name, target: Target = target) -> Drawn:
+                return {"conversion": name, **straight(chance), **target(chance)}
 
             yield Recipe((hard,) if hard else (), 175 if not hard else 75, draw)
 
