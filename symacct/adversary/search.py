@@ -30,13 +30,45 @@ from symacct.kernel.theorem_registry import Theorem, always
 #
 # Random candidates, then hill climbing on truth against bound, in float64.
 
-_POPULATION = 64
-_KEPT = 8
-_SPREADS = (0.1, 0.3, 1.0, 2.0, 4.0)
-_RAREST = 1e-6  # no outcome is rarer
-_BITS = 64
-# Truths below this are left aside, so that not every climb ends where all divergences are tiny.
-_FLOORS = (1e-9, 1e-9, 1e-4, 1e-2, 0.3)
+
+@dataclass(frozen=True)
+class SearchSteering:
+    """Where the search looks, and how long: no verdict rests on any of it."""
+
+    #: Candidates of a generation where the bound is evaluated on arrays of them.
+    population: int = 64
+    #: So many of the best are parents of the next generation: more than one peak is climbed.
+    parents: int = 8
+    #: The logarithms of laws are drawn with one of these standard deviations: alike or far apart.
+    spreads: tuple[float, ...] = (0.1, 0.3, 1.0, 2.0, 4.0)
+    #: No outcome has a smaller probability, so that moments of high orders stay within float64.
+    rarest: float = 1e-6
+    #: Truths, in nats, below one of these are left aside, one a climb: else every climb would end
+    #: where all divergences are tiny.
+    floors: tuple[float, ...] = (1e-9, 1e-9, 1e-4, 1e-2, 0.3)
+    #: Bits of the balls that are climbed where no bound is evaluated on arrays.
+    bits: int = 64
+    #: Bits of the first proof; they are doubled until truth and bound are apart.
+    first_bits: int = 128
+    #: Digits of the numbers that a trial shows.
+    digits: int = 15
+    #: The orders at which a statement is attacked, of those that it speaks of.
+    whole_orders: tuple[Order, ...] = (2, 3, 4, 5, 6, 8, 12)
+    real_orders: tuple[Order, ...] = (
+        1, Fraction(5, 4), Fraction(3, 2), 2, Fraction(5, 2), 3, Fraction(9, 2), 8, INFINITY,
+    )  # fmt: skip
+    #: Generations of one climb, over which steps fall to a hundredth.
+    rounds: int = 16
+    #: A violation in sight is tried with small fractions first, which a reader can check by hand.
+    denominators: tuple[int, ...] = (10, 30, 100, 1000, 10**4, 10**6)
+    #: A score, the logarithm of truth over bound, above which a proof is tried at once: more than
+    #: float64 loses of most truths.
+    violation: float = 1e-9
+    #: The best candidates of all climbs that are decided, beside the nearest of each order.
+    decided: int = 24
+
+
+STEERING = SearchSteering()
 
 
 @dataclass(frozen=True)
@@ -96,8 +128,8 @@ class Peak:
 
 def climb(ruler: Ruler, rng: np.random.Generator, rounds: int) -> tuple[Peak | None, int]:
     """The best of `rounds` generations, and how many candidates were looked at."""
-    scheme, ruler.floor = ruler.scheme, float(rng.choice(_FLOORS))
-    size = _POPULATION if ruler.vectorised else scheme.slow_population
+    scheme, ruler.floor = ruler.scheme, float(rng.choice(STEERING.floors))
+    size = STEERING.population if ruler.vectorised else scheme.slow_population
     sizes = scheme.sizes(int(rng.integers(2, 5)))
     points, spread = _first_points(scheme, sizes, size, rng)
     best, best_scores = points[:0], np.empty(0)
@@ -112,7 +144,7 @@ def climb(ruler: Ruler, rng: np.random.Generator, rounds: int) -> tuple[Peak | N
         scores = ruler(_decoded(scheme, sizes, points))
         tried += len(points)
         pool, pool_scores = np.vstack([best, points]), np.concatenate([best_scores, scores])
-        order = np.argsort(-pool_scores, kind="stable")[:_KEPT]
+        order = np.argsort(-pool_scores, kind="stable")[: STEERING.parents]
         best, best_scores = pool[order], pool_scores[order]
     if not np.isfinite(best_scores[0]):
         return None, tried
@@ -124,7 +156,7 @@ def _first_points(
     scheme: Scheme, sizes: tuple[int, ...], count: int, rng: np.random.Generator
 ) -> tuple[Number, float]:
     """Points around a centre that laws with equally many outcomes share."""
-    spread = float(rng.choice(_SPREADS))
+    spread = float(rng.choice(STEERING.spreads))
     centre = 1.5 * rng.normal(size=max(sizes))
     middle = np.concatenate([*(centre[:size] for size in sizes), np.zeros(len(scheme.numbers))])
     width = np.concatenate([np.full(sum(sizes), spread), np.full(len(scheme.numbers), 2.0)])
@@ -137,7 +169,7 @@ def _decoded(scheme: Scheme, sizes: tuple[int, ...], points: Number) -> Candidat
     for size in sizes:
         block = points[:, start : start + size]
         weights = np.exp(block - np.max(block, axis=1, keepdims=True))
-        weights = np.maximum(weights / np.sum(weights, axis=1, keepdims=True), _RAREST)
+        weights = np.maximum(weights / np.sum(weights, axis=1, keepdims=True), STEERING.rarest)
         laws.append(weights / np.sum(weights, axis=1, keepdims=True))
         start += size
     numbers = {}
@@ -153,7 +185,7 @@ class Ruler:
     def __init__(self, task: Task) -> None:
         self.task = task
         self.theorem, self.scheme, self.alpha = task.theorem, task.scheme, task.alpha
-        self.floor = _FLOORS[0]
+        self.floor = STEERING.floors[0]
         self.sign = 1 if task.side is Kind.UPPER else -1
         #: Can the bound be evaluated on arrays of candidates? Else one by one, in balls.
         self.vectorised = (
@@ -205,7 +237,7 @@ class Ruler:
         try:
             if not self.scheme.surely_admits(candidate, self.alpha):
                 return -np.inf
-            with precision(_BITS), np.errstate(all="ignore"):
+            with precision(STEERING.bits), np.errstate(all="ignore"):
                 pair = self.task.balls(candidate)
                 if pair is None:
                     return -np.inf
@@ -234,16 +266,13 @@ def samples(scheme: Scheme, count: int, seed: int = 0) -> Candidates:
 
 # --- one exact candidate, decided in balls of growing precision
 
-_FIRST_BITS = 128
-_DIGITS = 15
-
 
 def decide(task: Task, c: Candidates) -> Trial | None:
     """The exact candidate decided in balls of growing precision; None where it is not spoken of."""
     scheme = task.scheme
     if not scheme.surely_admits(c, task.alpha) or not task.applies(c):
         return None
-    for bits in doubled(min(_FIRST_BITS, scheme.last_bits), scheme.last_bits):
+    for bits in doubled(min(STEERING.first_bits, scheme.last_bits), scheme.last_bits):
         with precision(bits):
             try:
                 pair = task.balls(c)
@@ -266,7 +295,7 @@ def _trial(task: Task, c: Candidates, verdict: str, bits: int, truth: arb, bound
     exact = Claim(Kind.EXACT, task.theorem.adjacency)
 
     def enclosed(x: arb, claim: Claim = exact) -> Enclosure:
-        return from_ball(x, claim, _DIGITS, True, signed=True)
+        return from_ball(x, claim, STEERING.digits, True, signed=True)
 
     def divided(a: arb, b: arb) -> Enclosure | None:
         x = a / b
@@ -292,20 +321,15 @@ def _trial(task: Task, c: Candidates, verdict: str, bits: int, truth: arb, bound
 
 # --- climbs over every scheme and order in turn, and proofs of what they find
 
-_WHOLE = (2, 3, 4, 5, 6, 8, 12)
-_REAL = (1, Fraction(5, 4), Fraction(3, 2), 2, Fraction(5, 2), 3, Fraction(9, 2), 8)
-_ROUNDS = 16  # generations of one climb
-_DENOMINATORS = (10, 30, 100, 1000, 10**4, 10**6)
-_VIOLATION = 1e-9  # a float64 score above which a proof is tried at once
-_CHECKED = 24  # candidates taken from the search to the proof
-
 
 def tasks(theorem: Theorem, chosen: tuple[Scheme, ...] | None) -> Iterator[Task]:
     """Every scheme that makes mechanisms the theorem speaks of, at every order it speaks of."""
     sides = {Kind.EXACT: (Kind.UPPER, Kind.LOWER)}.get(theorem.kind, (theorem.kind,))
     for scheme in chosen if chosen is not None else attacking(theorem):
         side = theorem.kind if chosen is not None else scheme.side
-        orders = scheme.orders or (_WHOLE if theorem.orders.whole else (*_REAL, INFINITY))
+        orders = scheme.orders or (
+            STEERING.whole_orders if theorem.orders.whole else STEERING.real_orders
+        )
         asking = [
             Task(theorem, scheme, alpha, side) for alpha in orders if theorem.orders.cover(alpha)
         ]
@@ -348,13 +372,13 @@ class Search:
             self.rulers[task] = Ruler(task)
         ruler = self.rulers[task]
         # Fewer generations where the budget would not reach every task.
-        rounds = max(4, min(_ROUNDS, self.budget // (64 * self.tasks)))
+        rounds = max(4, min(STEERING.rounds, self.budget // (64 * self.tasks)))
         peak, tried = climb(ruler, self.rng, rounds)
         self.tried[task.scheme.name] = self.tried.get(task.scheme.name, 0) + tried
         if peak is not None:
             self.sides.add(task.side)
             self.peaks.append((task, peak))
-            if peak.score > _VIOLATION:
+            if peak.score > STEERING.violation:
                 self._settle(task, peak)
         return tried if ruler.vectorised else task.scheme.slow_cost * tried
 
@@ -363,14 +387,14 @@ class Search:
         nearest: dict[tuple[Order, str], tuple[Task, Peak]] = {}
         for task, peak in self.peaks:
             nearest.setdefault((task.alpha, task.scheme.name), (task, peak))
-        chosen = {id(peak): (task, peak) for task, peak in self.peaks[:_CHECKED]}
+        chosen = {id(peak): (task, peak) for task, peak in self.peaks[: STEERING.decided]}
         chosen |= {id(peak): (task, peak) for task, peak in nearest.values()}
         return list(chosen.values())
 
     def _settle(self, task: Task, peak: Peak) -> None:
         """Decide the candidate, from the smallest fractions on where a violation is in sight."""
-        hopeful = peak.score > _VIOLATION
-        for denominator in _DENOMINATORS if hopeful else _DENOMINATORS[-1:]:
+        hopeful = peak.score > STEERING.violation
+        for denominator in STEERING.denominators if hopeful else STEERING.denominators[-1:]:
             trial = decide(task, peak.candidate.rounded(0, denominator))
             if trial is None:
                 continue

@@ -37,16 +37,32 @@ from symacct.kernel.sources import BLOG
 from symacct.kernel.sums.balls import ball, normal_tail
 
 _CLAIM = Claim(Kind.EXACT, ADD_REMOVE, FINITE_ORDERS, sources=(BLOG.at("Claim 26, part 2"),))
-_BLOCKS = 2000  # blocks halved before what is proved by then is given back
-_TRIED = 250  # blocks halved before it is asked whether so many could do
-_GROWTH = Fraction(5, 4)  # of σ² from one end of a first block to the other
-_LAST_ORDER = 10**12
-_CELLS = 64
+
+
+@dataclass(frozen=True)
+class MomentSteering:
+    """Where C is looked for, and how long: each value that is enclosed is proved."""
+
+    #: Blocks of σ that are halved before what is proved by then is given back.
+    blocks: int = 2000
+    #: Blocks that are halved before it is asked whether `blocks` could do.
+    tried: int = 250
+    #: σ² at the right end of a first block over that at its left: bounds miss by its square.
+    growth: Fraction = Fraction(5, 4)
+    #: The order λ from which on no further block is added, whatever of the tail is proved.
+    last_order: int = 10**12
+    #: Cells of the least height of h in the tail's integral.
+    cells: int = 64
+    #: Y, at which tz of the tail's second part ends, and B less the slope, where the first one
+    #: ends: where they meet is free, and the least bound counts.
+    ends: tuple[Fraction, ...] = tuple(Fraction(2) ** k for k in (-4, -2, -1, 0, 1))
+    beyond: tuple[int, ...] = (2, 4, 6, 8, 12, 20)
+
+
+STEERING = MomentSteering()
 _LARGEST_C2, _LARGEST_PRODUCT = 20, 10**5
-_SMALLEST = Fraction(1, 10**30)  # of c₁ and c₂: the search steers by floats
-# Where the three parts of the tail meet is free; the least bound of these counts.
-_ENDS = (Fraction(1, 16), Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2))
-_BEYOND = (2, 4, 6, 8, 12, 20)
+#: c₁ and c₂ are no smaller, since the search steers by floats.
+_SMALLEST = Fraction(1, 10**30)
 
 
 @dataclass(frozen=True)
@@ -116,11 +132,11 @@ class _NoiseSearch:
         """Cover σ up to where the tail is proved, then halve the blocks that may hold more."""
         for left, right in pairwise(self._ends()):
             self._add(left, right)
-        for halved in range(_BLOCKS):
+        for halved in range(STEERING.blocks):
             block = self._heap[0][2]
             if block.log_most <= self._enough():
                 return
-            if halved == _TRIED and self._is_out_of_reach(block):
+            if halved == STEERING.tried and self._is_out_of_reach(block):
                 return
             heapq.heappop(self._heap)
             middle = between(block.left, block.right)
@@ -129,9 +145,11 @@ class _NoiseSearch:
             self._add(middle, block.right)
 
     def _is_out_of_reach(self, block: NoiseInterval) -> bool:
-        """Would _BLOCKS not do, where the bound misses by the square of a block's width?"""
+        """Would all blocks not do, where the bound misses by the square of a block's width?"""
         allowed = self._enough() - self.best
-        return bool(block.log_most - self.best > allowed * 4 * (_BLOCKS / _TRIED) ** 2)
+        return bool(
+            block.log_most - self.best > allowed * 4 * (STEERING.blocks / STEERING.tried) ** 2
+        )
 
     def enclosed(self) -> arb:
         """log C: from the best value met to the largest bound of a block, or that of the tail."""
@@ -146,9 +164,9 @@ class _NoiseSearch:
             deadline.check()
             self._meet(ends[-1])
             self.tail = self.region.log_tail(ends[-1])
-            if self.tail <= self._enough() or self.region.order(ends[-1]) > _LAST_ORDER:
+            if self.tail <= self._enough() or self.region.order(ends[-1]) > STEERING.last_order:
                 return ends
-            ends.append(between(ends[-1], ends[-1] * _GROWTH))
+            ends.append(between(ends[-1], ends[-1] * STEERING.growth))
 
     def _enough(self) -> arb:
         """What is as good as the best value met, to the digits asked for."""
@@ -231,10 +249,10 @@ class Region:
         if self.c1 > sigma:
             return arb("inf")
         smallest = arb("inf")
-        for end in _ENDS:
+        for end in STEERING.ends:
             far = self.tail_integral(sigma, end)
             slope = ball(self.c1 * self.c2 / end) * ball(end).expm1()
-            for beyond in _BEYOND:
+            for beyond in STEERING.beyond:
                 total = self.centre(sigma, slope + beyond) + _above(slope, slope + beyond) + far
                 if total.is_finite():
                     smallest = smallest.min(total.log())
@@ -261,8 +279,8 @@ class Region:
         order, rate = ball(self.order(sigma)), ball(self.rate(sigma))
         last, c2 = max(4 * self.c2, end + 1), ball(self.c2)
         lowest = ball(last) ** 2 / (4 * c2)
-        for i in range(_CELLS):
-            left, right = (end + (last - end) * Fraction(k, _CELLS) for k in (i, i + 1))
+        for i in range(STEERING.cells):
+            left, right = (end + (last - end) * Fraction(k, STEERING.cells) for k in (i, i + 1))
             lowest = lowest.min(ball(left) ** 2 / (2 * c2) - (rate * ball(right).expm1()).log1p())
         if not lowest * 2 * order >= 1:
             return arb("inf")

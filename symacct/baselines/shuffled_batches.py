@@ -30,10 +30,25 @@ from symacct.mechanisms import DistributionPair
 
 _SMALLEST_NOISE, _LARGEST_NOISE = Fraction(1, 10), 10**6
 _MOST_STEPS, _MOST_EPOCHS = 10**9, 10**4
-_SLICES, _TRIED = 64, 200
-_DIGITS = 4  # of several epochs: of more there is seldom the time, and fewer slices are left
-_STEERED = 700  # the largest ε that a float has the exponential of
-_SMALLEST_MASS = 1e-20  # of a slice, steered
+
+
+@dataclass(frozen=True)
+class SliceSteering:
+    """Where the slices end: any slices give a lower bound."""
+
+    #: Slices of each epoch of several, whose products are composed.
+    slices: int = 64
+    #: Places of the one end of one epoch's slices that are tried in each of four rounds.
+    tried: int = 200
+    #: Digits of several epochs: of more there is seldom the time, and fewer slices are left.
+    digits: int = 4
+    #: The largest ε, in nats, that a float has the exponential of.
+    largest_epsilon: int = 700
+    #: No place is taken beyond which a law has less probability than this.
+    smallest_mass: float = 1e-20
+
+
+STEERING = SliceSteering()
 _SHARE, _UNIT = Fraction(1, 2**100), 2**240  # what a probability may be off by; of its fraction
 
 
@@ -111,7 +126,14 @@ class _Batches:
         """(1 − Es) δ̂(ε + 3Es), every probability being known but for a share s."""
         off, weight = (
             self.epochs * _SHARE,
-            math.exp(float(max(Fraction(-_STEERED), min(eps, Fraction(_STEERED))))),
+            math.exp(
+                float(
+                    max(
+                        Fraction(-STEERING.largest_epsilon),
+                        min(eps, Fraction(STEERING.largest_epsilon)),
+                    )
+                )
+            ),
         )
         pair = self._pair(self._places(lambda p, q: p - weight * q))
         bound = Accountant().lower_delta(pair, eps + 3 * off, self._digits_of(digits))
@@ -128,7 +150,7 @@ class _Batches:
         return self._lower_bound(_lower(bound) - 3 * off, digits)
 
     def _digits_of(self, digits: int) -> int:
-        return digits if self.epochs == 1 else min(digits, _DIGITS)
+        return digits if self.epochs == 1 else min(digits, STEERING.digits)
 
     def _lower_bound(self, value: Fraction, digits: int) -> Enclosure:
         source = CGK24.at(
@@ -142,21 +164,24 @@ class _Batches:
         low, high = -40.0, 40 + 2 / float(self.sigma)
         if self.epochs == 1:
             for _ in range(4):
-                tried = [low + (high - low) * i / _TRIED for i in range(_TRIED + 1)]
+                tried = [low + (high - low) * i / STEERING.tried for i in range(STEERING.tried + 1)]
                 best = max(tried, key=lambda c: worth(*(self._above(c, m) for m in self.moves)))
-                low, high = best - (high - low) / _TRIED, best + (high - low) / _TRIED
+                low, high = (
+                    best - (high - low) / STEERING.tried,
+                    best + (high - low) / STEERING.tried,
+                )
             return [Fraction(best).limit_denominator(10**6)]
         tried = [low + (high - low) * i / 4000 for i in range(4001)]
         kept = [
             c
             for c in tried
             if all(
-                self._above(c, m) > _SMALLEST_MASS
-                and self._log_below(c, m) > math.log(_SMALLEST_MASS)
+                self._above(c, m) > STEERING.smallest_mass
+                and self._log_below(c, m) > math.log(STEERING.smallest_mass)
                 for m in self.moves
             )
         ]
-        step = max(1, len(kept) // _SLICES)
+        step = max(1, len(kept) // STEERING.slices)
         return [Fraction(c).limit_denominator(10**6) for c in kept[::step]]
 
     def _log_below(self, c: float, move: int) -> float:

@@ -1,6 +1,7 @@
 """The blog's C(c₁, c₂): both ends of the enclosure and each bound on the way, by quadrature."""
 
 import functools
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -160,8 +161,8 @@ def test_the_parts_of_the_tail_are_above_the_integrals_they_stand_for():
 
 def test_the_tail_bound_has_all_three_parts(monkeypatch):
     region, sigma, end, beyond = Region(F(1, 4), F(4)), F(5), F(1), 4
-    monkeypatch.setattr(moments, "_ENDS", (end,))
-    monkeypatch.setattr(moments, "_BEYOND", (beyond,))
+    steering = replace(moments.STEERING, ends=(end,), beyond=(beyond,))
+    monkeypatch.setattr(moments, "STEERING", steering)
     with precision(100):
         slope = arb(1).expm1()
         far = region.tail_integral(sigma, end)

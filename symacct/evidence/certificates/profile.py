@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -33,11 +34,24 @@ from symacct.profile.answer import profile
 # section 16, is below it: the aliases on the left 1/(e^{2πc/h}−1), those on the right
 # C(λ)M(λ)e^{−λy}/(e^{2π(λ−c)/h}−1) for some λ > c, and the nodes left out.
 
-_MOST_NODES = 4000
-_SHARES = 10  # of what is left, of which each error gets one
-_PLACES = np.geomspace(1 / 8, 2, 17)  # of c, as shares of the saddle
-_BEYOND = np.geomspace(1.05, 16, 24)  # of λ, as multiples of c
-_REACH = 12.0  # standard deviations
+
+@dataclass(frozen=True)
+class ContourSteering:
+    """How a contour is chosen: the checker proves whatever is."""
+
+    #: The most nodes of a contour, each of which the checker proves by itself.
+    nodes: int = 4000
+    #: What is left is cut into so many equal parts, of which each error gets one.
+    shares: int = 10
+    #: Places of c that are tried, as shares of the saddle.
+    places: np.ndarray = field(default_factory=lambda: np.geomspace(1 / 8, 2, 17))
+    #: Orders λ that bound the aliases on the right, as multiples of c.
+    beyond: np.ndarray = field(default_factory=lambda: np.geomspace(1.05, 16, 24))
+    #: Standard deviations of noise over which moments are summed; beyond, e^{−72} is left out.
+    reach: float = 12.0
+
+
+STEERING = ContourSteering()
 
 
 class ContourLine(NamedTuple):
@@ -57,7 +71,7 @@ class _Noise:
     def _moments(self, a: float) -> tuple[float, float, float]:
         """log E_Q[R^a], and the tilted means of p = γe^w/R and of p²."""
         sigma, step = self.sigma, min(self.sigma / 3, self.sigma**2 / 3)
-        lowest, highest = -_REACH * sigma, max(a, 0.0) + _REACH * sigma
+        lowest, highest = -STEERING.reach * sigma, max(a, 0.0) + STEERING.reach * sigma
         x = np.arange(lowest, highest + step, step)
         w = (2 * x - 1) / (2 * sigma**2) + math.log(self.rate)
         loss = np.logaddexp(math.log1p(-self.rate), w)
@@ -120,7 +134,7 @@ def _steered(part: Node) -> _Noise | _Normal | _Answers:
 def plan(parts: Sequence[tuple[Node, int]], y: float, log_left: float, added: bool) -> ContourLine:
     """The contour of the fewest nodes that leaves e^{log_left} to all its errors together."""
     counted = [(_steered(part), count) for part, count in parts]
-    goal = log_left - math.log(_SHARES)
+    goal = log_left - math.log(STEERING.shares)
 
     def cgf(s: float) -> float:
         """log M(s), M(s) = F(1+s), or F(−s) of the pair exchanged."""
@@ -133,14 +147,14 @@ def plan(parts: Sequence[tuple[Node, int]], y: float, log_left: float, added: bo
 
     lines: list[ContourLine] = []
     saddle = _lowest(lambda c: cgf(c) - c * y - math.log(c * (c + 1)))
-    for c in saddle * _PLACES:
+    for c in saddle * STEERING.places:
         right = [
             (lam - c) / (_log_share(lam) + cgf(lam) - lam * y - goal + 1)
-            for lam in c * _BEYOND
+            for lam in c * STEERING.beyond
             if _log_share(lam) + cgf(lam) - lam * y > goal
         ]
         step = 2 * math.pi * min(c / (1 - goal), max(right, default=math.inf))
-        most = lines[0].nodes if lines else _MOST_NODES
+        most = lines[0].nodes if lines else STEERING.nodes
         if step > 0 and is_enough(c, step, most):
             low, high = 0, most
             while high - low > 1:
@@ -149,7 +163,7 @@ def plan(parts: Sequence[tuple[Node, int]], y: float, log_left: float, added: bo
             lines.insert(0, ContourLine(_short(c), _short(step), high + 1))
     if not lines:
         raise no_certificate(
-            f"a contour of more than {_MOST_NODES} nodes", "more runs or another conversion"
+            f"a contour of more than {STEERING.nodes} nodes", "more runs or another conversion"
         )
     return min(lines, key=lambda line: line.nodes)
 
