@@ -95,6 +95,7 @@ class Attack:
         return f"Attack: {str(self).splitlines()[0]}"
 
     def _repr_html_(self) -> str:
+        """A notebook shows the attack as a card: its outcome, what was searched, and each trial."""
         tried = ", ".join(f"{name} ({count:,})" for name, count in self.schemes)
         trials = {"witness": self.witness, "closest": self.closest, "equal": self.tie}
         rows = [

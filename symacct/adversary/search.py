@@ -291,6 +291,7 @@ def _verdict(truth: arb, bound: arb, side: Kind) -> str:
 
 
 def _trial(task: Task, c: Candidates, verdict: str, bits: int, truth: arb, bound: arb) -> Trial:
+    """The trial states truth, bound and their ratios as enclosures."""
     scheme, alpha = task.scheme, task.alpha
     exact = Claim(Kind.EXACT, task.theorem.adjacency)
 
@@ -355,6 +356,7 @@ class Search:
         self.nearest: dict[Order, Trial] = {}
 
     def run(self) -> None:
+        """The search takes turns until the budget is spent, then decides the nearest candidates."""
         spent, turn = 0, 0
         while self.schemes and self.witness is None:
             if spent >= self.budget and turn >= len(self.schemes):

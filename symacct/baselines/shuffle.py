@@ -106,6 +106,7 @@ def shuffled_responses_epsilon(
 def _delta_at(
     share: Share, source: Source, epsilon: Numeric, epsilon_0: Numeric, n: Numeric, digits: int
 ) -> Baseline:
+    """δ(ε) is Σ_c P[C = c] δ_c(ε), and 0 from ε₀ on."""
     eps, local, people = rational(epsilon, "epsilon"), local_epsilon(epsilon_0), crowd_size(n)
 
     def value() -> arb:
@@ -333,6 +334,7 @@ def _setting(
 def _curve(
     share: Share, source: Source, alpha: Numeric, epsilon_0: Numeric, n: Numeric, digits: int
 ) -> Bound:
+    """ε(α) is log E[(P/Q)^α]/(α−1) over the number of clones."""
     at, local, people = _setting(alpha, epsilon_0, n)
     if people > _LARGE_CROWD and (at - 1) * local > _LARGE_LOSS:
         raise DomainError(

@@ -102,6 +102,7 @@ class _Batches:
     def of(
         cls, sigma: Numeric, steps: Numeric, epochs: Numeric, adjacency: str | Adjacency
     ) -> _Batches:
+        """The run's parameters are checked: σ, steps, epochs, and one of two relations."""
         relation = named_adjacency(adjacency)
         noise = noise_of(sigma, _SMALLEST_NOISE, _LARGEST_NOISE)
         counts = whole(steps, "steps", least=1), whole(epochs, "epochs", least=1)

@@ -174,6 +174,7 @@ def _cut(part: Node, allowed: Fraction) -> tuple[Node, Fraction]:
 
 
 def _cut_law(law: Law, other: Law, allowed: Fraction) -> tuple[Law, Fraction]:
+    """The law loses the components farthest from the other's mean, up to the weight allowed."""
     if not isinstance(law, NormalMixture):
         return law, Fraction(0)
     centre = other.mean if isinstance(other, Normal) else min(law.means, key=abs)
@@ -199,6 +200,7 @@ def _has_rare_parts(node: Node) -> bool:
 def _of_many_parts(
     asks_epsilon: bool, node: Node, target: Fraction, digits: int
 ) -> Guarantee | None:
+    """A grid of losses rounded up gives a bound of kind upper; None where it is not finite."""
     known = profile(node)
     directions = [direction.runs for direction in known.directions]
     with np.errstate(all="ignore"):

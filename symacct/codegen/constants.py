@@ -42,6 +42,7 @@ class _Rounder:
         self._names: dict[Expr, str] = {}
 
     def __call__(self, e: Expr) -> Expr:
+        """The expression is rebuilt with its constant parts rounded."""
         if is_constant(e):
             return self._constant(e)
         if isinstance(e, Op) and e.name == "ratio" and is_constant(e.args[1]):

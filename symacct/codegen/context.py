@@ -126,6 +126,7 @@ class Traced:
         return Traced(_negative(self.as_plain()), low=-self.high, high=-self.low)
 
     def __add__(self, other: Operand) -> Traced:
+        """A sum of positive numbers is held as a logarithm if one of them is."""
         other = Traced.of(other)
         if self.exact is not None and other.exact is not None:
             return Traced.of(self.exact + other.exact)
@@ -161,6 +162,7 @@ class Traced:
         return Traced.of(other) + -self
 
     def __mul__(self, other: Operand) -> Traced:
+        """A product of positive numbers is a sum of logarithms if one of them is one; 0·∞ is 0."""
         other = Traced.of(other)
         if self.exact is not None and other.exact is not None:
             return Traced.of(self.exact * other.exact)
@@ -185,6 +187,7 @@ class Traced:
         return Traced.of(other) * self
 
     def __truediv__(self, other: Operand) -> Traced:
+        """A quotient of positive numbers is a difference of logarithms if one of them is one."""
         other = Traced.of(other)
         if other.exact == 1 or (self.is_number(INFINITE) and other.low > 0):
             return self
@@ -217,6 +220,7 @@ class Traced:
         return Traced.of(other) ** self
 
     def _whole_power(self, n: int) -> Traced:
+        """x^n is exact of a rational for small n, else n log x of a positive number."""
         if n == 0:
             return Traced.of(1)
         if n == 1:
@@ -377,6 +381,7 @@ class CodeArithmetic:
     # --- the protocol of an arithmetic
 
     def number(self, value: Operand | sympy.Expr) -> Traced:
+        """A rational becomes a literal, a formula an expression, a sampling rate one below 1."""
         if isinstance(value, Traced):
             return value
         if isinstance(value, int | Fraction):

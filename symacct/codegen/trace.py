@@ -133,6 +133,7 @@ class TracedCurve:
         return best(*values) if len(values) > 1 else values[0]
 
     def _of_mechanism(self, mechanism: Mechanism, alpha: Operand) -> Traced:
+        """A leaf's own curve gives ε at the order, ∞ from where it ends."""
         ctx = self.tracer.ctx
         if isinstance(mechanism, Curve) and not mechanism.is_formula:
             raise DomainError(
@@ -206,6 +207,7 @@ class Tracer:
         return self.functions[name]
 
     def _trace(self, curve: TracedCurve, kind: str, function: Function) -> None:
+        """The case of this class of orders is written down, or the reason why there is none."""
         try:
             function.cases[kind] = curve.value(kind).as_plain()
         except UntraceableError as error:

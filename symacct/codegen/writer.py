@@ -94,6 +94,7 @@ class Writer:
         return f"({written})" if binding < level else written
 
     def _written(self, e: ir.Expr, scope: Scope) -> tuple[str, int]:
+        """The expression is written by its sort, with how tightly the text binds."""
         if isinstance(e, ir.Num):
             return self.number(e.value)
         if isinstance(e, ir.Var):
@@ -197,6 +198,7 @@ class Writer:
         return name
 
     def _sum(self, name: str, e: ir.RatioSum) -> str:
+        """A sum is a function: what is fixed comes first, then a loop over log-terms and ratios."""
         inside = [e.log_term, *([e.ratio] if e.ratio is not None else [])]
         scope = Scope()
         for part in inside:

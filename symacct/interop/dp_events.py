@@ -384,6 +384,7 @@ class Reading:
         return Compose({self.node(_field(event, "event"), depth + 1): _field(event, "count")})
 
     def composed(self, event: object, depth: int) -> Node:
+        """Equal parts are one part that is run several times."""
         events = _field(event, "events")
         if not isinstance(events, list | tuple):
             raise DomainError(
@@ -581,6 +582,7 @@ def to_dp_event(node: Node) -> DpEvent:
 
 
 def _event(node: Node, made: dict[Node, DpEvent], events: ModuleType) -> DpEvent:
+    """A leaf's event comes from the table, an operation's from the events of what it is made of."""
     what = f"{type(node).__name__} to a DpEvent"
     mixed = mixture_parts(node)
     if mixed is not None:

@@ -76,6 +76,7 @@ def to_opacus_history(node: Node) -> list[tuple[float, float, int]]:
 
 
 def _row(part: Node, count: object) -> tuple[float, float, int]:
+    """A part becomes (σ/Δ rounded down, q rounded up, steps)."""
     what = "to_opacus_history"
     if not isinstance(count, int):
         raise DomainError(f"{what}: found the count {count}, needed a number")

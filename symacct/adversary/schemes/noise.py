@@ -238,6 +238,7 @@ class Threshold(NoisyRecord):
         return (*super().numbers, ("threshold + 5", 0.05, 20.0))
 
     def pair(self, c: Candidates) -> Pair:
+        """P and Q give the probabilities of an answer above the threshold, and of one below."""
         if c.exact:
             scale, cut = c.number(self.noise.scale), c.number("threshold + 5") - 5
             with precision(128):
@@ -274,6 +275,7 @@ class NoisyAnswer(NoisyRecord):
         return self.noise.mechanism(scale)
 
     def array_truth(self, c: Candidates, alpha: Order) -> Number:
+        """Sums over a grid give E[m^β] − 1 for β = α and 1 − α; the larger is the truth."""
         scale, rate = c.numbers[self.noise.scale], c.numbers["gamma"]
         if alpha == INFINITY:
             ratio = np.expm1(self.noise.curve(scale, INFINITY))
@@ -386,6 +388,7 @@ class OppositeNormals(NoisyRecord):
         return np.log1p(total) / (a - 1) if a > 1 else total
 
     def truth(self, c: Candidates, alpha: Order) -> arb:
+        """The integral of n(r^α − 1 − α(r−1)) under N(0, 1) is e^{(α−1)D} − 1."""
         rate, shift = ball(c.number("gamma")), 1 / ball(c.number("sigma"))
         order = ball(Fraction(alpha))
         reach = (2 * arb(2).log() * (ctx.prec + 40)).sqrt() + shift * (order + 2)

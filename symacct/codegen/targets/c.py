@@ -128,6 +128,7 @@ double rdp_with_margin({takes}) {{
         return f"const double {name} = {text};"
 
     def loop(self, name: str, names: list[str], loop: Loop) -> str:
+        """A sum is a C function that adds its terms by `add_exp` and returns the logarithm."""
         self.used.add("add_exp")
         i = loop.index
         start = [f"double {i} = {loop.first}, last = {loop.last};"]

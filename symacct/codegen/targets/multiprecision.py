@@ -95,6 +95,7 @@ class MpmathWriter(PythonWriter):
         return self.call("log_difference", [e.function, parameters, self.text(e.order, scope)])
 
     def loop(self, name: str, names: list[str], loop: Loop) -> str:
+        """A sum adds its terms as they are, since no number of mpmath overflows."""
         self.used |= {"exp", "log"}
         lines = [*loop.before, f"{loop.index}, last = {loop.first}, {loop.last}", "total = mpf(0)"]
         weight, step = "", [f"{loop.index} += 1"]

@@ -32,6 +32,7 @@ class NumpyWriter(PythonWriter):
     }
 
     def answer(self, main: str, taken: str) -> str:
+        """The function takes an array of orders, and answers NaN at those outside of the domain."""
         required = conditions(self, self.program.conditions)
         floats = "".join(f"\n    {name} = float({name})" for name in self.arguments)
         return f"""\
@@ -44,6 +45,7 @@ class NumpyWriter(PythonWriter):
         return {main}({taken.replace("alpha", "np.where(known, alpha, np.nan)")})"""
 
     def curve(self, function: Function) -> str:
+        """A curve is a function for each class of orders; `by_order` asks the one that holds."""
         taken = ["alpha", *self.arguments]
         blocks, cases = [], []
         for kind, e in branches(function):

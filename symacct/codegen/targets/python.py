@@ -86,6 +86,7 @@ class PythonWriter(Writer):
         return "\n".join(self.block(f"def {name}({', '.join(names)})", lines))
 
     def loop(self, name: str, names: list[str], loop: Loop) -> str:
+        """A sum is a function that adds its terms by `add_exp` and returns the logarithm."""
         self.used |= {"add_exp", self.logarithm}
         i, x, weight = loop.index, loop.log_term, "1.0"
         lines = [*loop.before, f"{i}, last = {loop.first}, {loop.last}"]

@@ -376,6 +376,7 @@ def _alpha(spending: Spending) -> str:
 
 
 def _finite(spending: Spending) -> str:
+    """The file for randomized response alone rests on its two laws and on no paper."""
     runs = []
     for count, part in spending.terms:
         noise, gamma = part, Fraction(1)
@@ -401,6 +402,7 @@ def _whole(spending: Spending) -> str:
 
 
 def _real(spending: Spending) -> str:
+    """The file for a real order proves the cost of each part, and adds them up."""
     texts, totals, proofs = [_alpha(spending)], [], []
     for i, ((count, part), cost, curve) in enumerate(
         zip(spending.terms, spending.costs, spending.curves, strict=True), 1

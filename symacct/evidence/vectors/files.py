@@ -169,6 +169,7 @@ def line(file: str, number: int, seed: str = SEED) -> str:
 
 
 def _answered(file: str, number: int, seed: str) -> tuple[str, frozenset[str], frozenset[Source]]:
+    """The question of this number is drawn by the recipe that it falls in, and answered."""
     asks, recipes = FILES[file]
     place, at = number, 0
     while place >= recipes[at].count:
