@@ -100,8 +100,10 @@ def noise_of(sigma: Numeric, smallest: Fraction, largest: Fraction | float = INF
     noise = positive(sigma, "sigma")
     is_open = not isinstance(noise, Fraction) and noise.free_symbols
     if is_open or not smallest <= noise <= largest:
-        end = "" if largest == INFINITY else f" and <= {largest:,}"
-        raise DomainError(f"sigma: found {echo(sigma)}, needed a number >= {smallest}{end}")
+        needed = f"a number >= {smallest}"
+        if largest != INFINITY:
+            needed = f"{smallest} <= sigma <= {largest:,}"
+        raise DomainError(f"sigma: found {echo(sigma)}, needed {needed}")
     return noise
 
 
