@@ -5,18 +5,21 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from functools import singledispatch
-from typing import cast
+from typing import Any, cast
 
 from symacct.codegen.context import (
     MOST_TERMS,
     CodeArithmetic,
     CodeCurve,
+    DigitsArithmetic,
     Operand,
     Traced,
     UntraceableError,
     choose,
     logged,
+    middle,
 )
 from symacct.codegen.ir import Num, Op, Var
 from symacct.kernel.accountant import FormulaEvaluation
@@ -31,12 +34,20 @@ from symacct.kernel.sums.binomial_sums import Terms, binomial_sum
 from symacct.kernel.sums.hull import hull_of_curve
 from symacct.kernel.theorem_registry import RDPCurve, Theorem
 from symacct.laws.law import FiniteDirection, Mean, expected, log_ratio
-from symacct.mechanisms import DistributionPair, Gaussian
+from symacct.mechanisms import DiscreteGaussian, Gaussian
+from symacct.mechanisms.integer_noise import IntegerNoise, LatticeNoise, float_above
+from symacct.mechanisms.laplace import LaplacePair
 from symacct.mechanisms.pair import mixture
+from symacct.mechanisms.response import ResponsePair
+from symacct.mechanisms.skellam import over_differences
 from symacct.operations import Compose, Convexify
 from symacct.operations.subsample import Sampling
 from symacct.theory.amplification.acg16 import chosen_sum, double_factorial
 from symacct.theory.amplification.pairs import by_quadrature, expectation, shape_ratio
+from symacct.theory.amplification.triples import expectation as dominated_expectation
+from symacct.theory.amplification.triples import gaussian_log_moment as opposite_log_moment
+from symacct.theory.amplification.triples import numbers, worst_directions
+from symacct.theory.amplification.triples import relative_entropy as opposite_entropy
 from symacct.theory.amplification.wbk19 import Branches, loss_spread, ternary_sum
 
 Lowered = Callable[..., Traced]
@@ -155,18 +166,24 @@ def _balanced_sum(values: list[Traced]) -> Traced:
 
 @expectation.register
 def _(ctx: CodeArithmetic, mechanism: Mechanism, gamma: Exact, alpha: Operand | None) -> Traced:
-    scale = ctx.number(shape_ratio(mechanism))
-    if isinstance(mechanism, Gaussian) and scale.exact is not None and alpha is not None:
-        _check_grid(ctx.max_order, nearest_float(scale.exact))
+    scale = ctx.number(shape_ratio(mechanism)).exact
+    if scale is not None and alpha is not None:
+        _check_grid(mechanism, ctx.max_order, nearest_float(scale))
     return Traced.of(by_quadrature(ctx, mechanism, gamma, alpha))
 
 
-def _check_grid(order: int, sigma: float) -> None:
+@singledispatch
+def _check_grid(mechanism: Mechanism, order: int, scale: float) -> None:
+    """Where the integral is a sum over a grid, UntraceableError for one of too many terms."""
+
+
+@_check_grid.register
+def _(mechanism: Gaussian, order: int, sigma: float) -> None:
     """A grid so long makes code too slow to be of use: noise of small σ, large orders."""
-    found = (order / sigma + 20) * (1.6 + 2.6 / sigma) if sigma else math.inf
-    if found > MOST_TERMS:
+    terms = (order / sigma + 20) * (1.6 + 2.6 / sigma) if sigma else math.inf
+    if terms > MOST_TERMS:
         raise UntraceableError(
-            f"a sum of {found:,.0f} terms at fractional orders up to {order}, needed at most "
+            f"a sum of {terms:,.0f} terms at fractional orders up to {order}, needed at most "
             f"{MOST_TERMS:,}",
             remedy="take a lower max_order, or ZW19-T8 for whole orders alone",
         )
@@ -177,8 +194,8 @@ def finite_pair(
     ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, node: Sampling, theorem: Theorem
 ) -> Traced:
     """max{ D_α(m‖q), D_α(q‖m) } over both roles of the laws."""
-    pair, gamma = eps.node, node.gamma
-    assert isinstance(pair, DistributionPair)  # noqa: S101  # `applies` has looked
+    pair: Any = eps.node  # a DistributionPair, as `applies` has seen
+    gamma = node.gamma
     if node.symbolic_parameters():
         raise UntraceableError(
             f"which of four divergences is the larger at the open rate {gamma}",
@@ -313,3 +330,222 @@ def within(mechanism: Mechanism, ctx: CodeArithmetic, of_order: Rdp) -> Rdp:
     there, end = mechanism.is_finite_there, ctx.number(mechanism.finite_up_to)
     sign, edge = ">" if there else ">=", ctx.threshold(end, upwards=not there)
     return lambda alpha: choose(sign, alpha, edge, ctx.number(INFINITY), of_order(alpha))
+
+
+# --- three laws
+
+
+@form("TRIPLE-PURE", "TRIPLE-PURE-UPPER")
+def pure_fixed_size(
+    ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, node: Sampling, theorem: Theorem
+) -> Traced:
+    """Two answers as the mean of (1+u)^α − 1 − αu, three as the product that the theorem has."""
+    gamma = node.gamma
+    if ctx.is_zero(gamma) or ctx.is_infinite(eps(INFINITY)) or isinstance(alpha, float):
+        return Traced.of(theorem.bound(ctx, eps, alpha, gamma=gamma))
+    pure, rate = eps(INFINITY), ctx.number(gamma)
+    e, step, log_u, _ = numbers(ctx, cast(RDPCurve, eps), gamma)
+    if isinstance(alpha, int):
+        gaps = ctx.entropy_gap(rate, pure) + e * ctx.entropy_gap(rate, -pure)
+        return ctx.maximum(gaps / (e + 1), step * log_u / (e + 2))
+    gaps = ctx.power_gap(rate, pure, alpha - 1) + e * ctx.power_gap(rate, -pure, alpha - 1)
+    three = -(ctx.expm1(alpha * log_u) * ctx.expm1((1 - alpha) * log_u)) / (e + 2)
+    return ctx.log1p(ctx.maximum(gaps / (e + 1), three)) / (alpha - 1)
+
+
+@form("TRIPLE-GAUSSIAN", "TRIPLE-GAUSSIAN-NEAR", "TRIPLE-GAUSSIAN-LOWER", "TRIPLE-GAUSSIAN-UPPER")
+def no_code(
+    ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, node: Sampling, theorem: Theorem
+) -> Traced:
+    """Which triangle is the worst is proved by balls, order by order."""
+    raise UntraceableError(
+        "a maximum that balls prove at each order",
+        remedy="pin TRIPLE-DOMINATED for a bound above",
+    )
+
+
+@form("TRIPLE-FINITE", "TRIPLE-FINITE-ONE")
+def finitely_many_laws(
+    ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, node: Sampling, theorem: Theorem
+) -> Traced:
+    """The largest over the triples of laws."""
+    if node.free_symbols:
+        raise UntraceableError(
+            f"which of several triples of laws is the worst at the open numbers of {node}",
+            remedy="put numbers in their place",
+        )
+    directions = worst_directions(eps.node, node.gamma, theorem.name)
+    return largest_of(ctx, directions, alpha)
+
+
+@dominated_expectation.register
+def _(ctx: CodeArithmetic, mechanism: Mechanism, alpha: Traced | None, gamma: Operand) -> Traced:
+    """E_Q[ψ(1−γ+γL); L > 1]"""
+    rate = ctx.number(gamma)
+
+    def value(log_ratio: Traced) -> Traced:
+        """ψ, of a loss whose sign is known."""
+        loss = Traced(log_ratio.as_plain(), low=0.0)
+        log_t = ctx.log1p(rate * ctx.expm1(loss))
+        if alpha is None:
+            return ctx.expm1(log_t) * log_t
+        fall = Traced((-ctx.expm1((1 - alpha) * log_t)).as_plain(), low=0.0, high=1.0)
+        return ctx.expm1(alpha * log_t) * fall
+
+    return _above_one(mechanism, ctx, value, Traced.of(1) if alpha is None else alpha)
+
+
+@singledispatch
+def _above_one(mechanism: Mechanism, ctx: CodeArithmetic, value: Rdp, order: Traced) -> Traced:
+    """E_Q[value(log(P/Q)); P > Q] by the family of the mechanism's worst pair."""
+    raise TypeError(f"no pair of {type(mechanism).__name__}")
+
+
+@_above_one.register
+def _(mechanism: ResponsePair, ctx: CodeArithmetic, value: Rdp, order: Traced) -> Traced:
+    pure = mechanism.at_infinity(ctx)
+    return value(pure) / (ctx.exp(pure) + 1)
+
+
+@_above_one.register
+def _(mechanism: IntegerNoise, ctx: CodeArithmetic, value: Rdp, order: Traced) -> Traced:
+    return Traced.of(mechanism.expected(ctx, value, order, above_one=True))
+
+
+@_above_one.register
+def _(mechanism: LaplacePair, ctx: CodeArithmetic, value: Rdp, order: Traced) -> Traced:
+    """Gauss–Legendre rules on stretches short against the peak, and the atom at the end."""
+    s = 1 / ctx.number(shape_ratio(mechanism))
+    inside = ctx.integral(
+        lambda y: value(s * y) * ctx.exp(-(s * (1 + y) / 2)), s * (order + 1) // 3 + 1
+    )
+    return s * inside / 4 + value(s) * ctx.exp(-s) / 2
+
+
+@_above_one.register
+def _(mechanism: Gaussian, ctx: CodeArithmetic, value: Rdp, order: Traced) -> Traced:
+    """Gauss–Legendre rules on stretches short against the peak, of [0, ∞) brought to [0, 1)."""
+    s = 1 / ctx.number(shape_ratio(mechanism))
+    scale = order * s + 6
+
+    def bell(share: Traced) -> Traced:
+        beyond, weight = _to_infinity(share, scale)
+        x = s / 2 + beyond
+        return value(s * beyond) * ctx.exp(-(x * x / 2)) * weight
+
+    return ctx.integral(bell, math.floor(scale * (1 + s)) + 8) / ctx.sqrt(2 * ctx.pi())
+
+
+def _to_infinity(share: Traced, scale: Traced) -> tuple[Traced, Traced]:
+    """A place in [0, ∞) for one in [0, 1), and its derivative: no length that digits decide."""
+    rest = Traced((1 - share).as_plain(), low=0.0, high=1.0)
+    return Traced((scale * share / rest).as_plain(), low=0.0), scale / (rest * rest)
+
+
+@opposite_log_moment.register
+def _(ctx: CodeArithmetic, alpha: Traced, gamma: Operand, shift: Operand) -> Traced:
+    return ctx.log1p(_at_opposite_ends(ctx, gamma, shift, alpha))
+
+
+@opposite_entropy.register
+def _(ctx: CodeArithmetic, gamma: Operand, shift: Operand) -> Traced:
+    return _at_opposite_ends(ctx, gamma, shift, None)
+
+
+def _at_opposite_ends(
+    ctx: CodeArithmetic, gamma: Operand, shift: Operand, alpha: Traced | None
+) -> Traced:
+    """E[n gap(log m/n)] for x ~ N(0, 1), m and n at ±δ, by stretches of Gauss–Legendre rules."""
+    rate, delta = ctx.number(gamma), ctx.number(shift)
+    order = Traced.of(1) if alpha is None else alpha
+    reach, one = ctx.sqrt(2 * ctx.grid_nats()), Traced.of(1)
+    length = 2 * reach + order * delta
+
+    def bell(share: Traced) -> Traced:
+        x = length * share - reach
+        log_m, log_n = (
+            ctx.log1p(rate * ctx.expm1(s * delta * x - delta * delta / 2)) for s in (1, -1)
+        )
+        log_r = log_m - log_n
+        gap = ctx.entropy_gap(one, log_r) if alpha is None else ctx.power_gap(one, log_r, alpha - 1)
+        # The length stands inside: mpmath integrates with more digits, which decide it.
+        return ctx.exp(log_n - x * x / 2) * gap * length
+
+    pieces = length * (1 + delta) // 2 + 1
+    return ctx.integral(bell, pieces) / ctx.sqrt(2 * ctx.pi())
+
+
+# --- noise on whole numbers
+#
+# Sums that end, tables of Bessel values.
+
+_TABLE_BITS = 160
+_TABLE_NATS = 50.0
+
+
+@leaf_curve.register
+def _(mechanism: DiscreteGaussian, ctx: CodeArithmetic) -> Rdp:
+    """αρ − (y²/(2σ²) − log(1 + Σ_{k>=1} e^{−k²/(2σ²)} (2 cosh(ky/σ²) − 2)/Θ(0)))/(α−1)
+
+    Here y is the distance of αΔ from the whole numbers. From σ = 3/2 on what is taken off is below
+    the last place of float64: Θ(y) and Θ(0) differ by at most 4e^{−2π²σ²} sin²(πy) of either.
+    """
+    sigma, rate = ctx.number(mechanism.sigma), mechanism.at_one(ctx)
+    # With 1 more the root of float64's 100 is irrational: where it ends is decided for every σ.
+    bell, reach = 1 / (2 * sigma**2), ctx.sqrt(2 * ctx.grid_nats() + 1) * sigma // 1 + 1
+
+    def weight(k: Traced) -> Traced:
+        return ctx.exp(-((k + 1) * (k + 1) * bell))
+
+    def near(alpha: Traced) -> Traced:
+        size = ctx.number(mechanism.sensitivity)
+        above = alpha * size - alpha * size // 1
+        y = ctx.minimum(above, 1 - above)
+        tilt = 2 * y * bell
+        pairs = ctx.long_sum(
+            lambda k: weight(k) * (ctx.exp_gap((k + 1) * tilt) + ctx.exp_gap(-((k + 1) * tilt))),
+            reach,
+        )
+        whole = 1 + 2 * ctx.long_sum(weight, reach)
+        less = (y * y * bell - ctx.log1p(pairs / whole)) / (alpha - 1)
+        return Traced.of(alpha * rate - less)
+
+    if isinstance(ctx, DigitsArithmetic):
+        return near
+    edge = ctx.number(Fraction(3, 2))
+    return lambda alpha: choose(">=", sigma, edge, alpha * rate, near(alpha))
+
+
+@over_differences.register
+def _(
+    ctx: CodeArithmetic,
+    noise: LatticeNoise,
+    value: Rdp,
+    power: Traced,
+    above_one: bool,
+) -> Traced:
+    """A loop over tables of log Q and of the losses, for orders up to the largest asked for."""
+    if noise.free_symbols or isinstance(ctx, DigitsArithmetic):
+        raise UntraceableError(
+            "Bessel functions, of which code has tables for float64",
+            remedy="put numbers in their place, and ask rdp with the engine mpmath for digits",
+        )
+    with precision(_TABLE_BITS):
+        kept = noise.outcomes(0.0, float_above(ctx.max_order), _TABLE_NATS)
+        known = [
+            (Traced.of(middle(q.log())), Traced.of(middle(x)))
+            for k, (q, x) in zip(kept, noise.weighted_losses(kept), strict=True)
+            if 2 * k != noise.sensitivity and (2 * k > noise.sensitivity or not above_one)
+        ]
+    weights, losses = (ctx.table(list(column)) for column in zip(*known, strict=True))
+
+    def term(i: Traced) -> Traced:
+        return Traced.of(logged(weights(i).as_plain()) * value(losses(i)))
+
+    return choose(
+        "<=",
+        Traced.of(power),
+        Traced.of(ctx.max_order),
+        ctx.sum(term, 0, len(known) - 1),
+        NO_ANSWER,
+    )

@@ -11,8 +11,6 @@ from typing import Any, cast
 
 import sympy
 
-from symacct.codegen import triples as _triples  # noqa: F401  # puts its forms on the list
-from symacct.codegen import whole_numbers as _whole_numbers  # noqa: F401  # and these
 from symacct.codegen.context import CodeArithmetic, Operand, Traced, UntraceableError
 from symacct.codegen.ir import Call, Compare, Difference, Expr, Num, TableEntry, Var, walk
 from symacct.codegen.theorems import FORMS, leaf_curve, where_it_holds, within
