@@ -18,7 +18,9 @@ from symacct.kernel.exact import Numeric
 from symacct.kernel.parameters import positive, rate, rational, whole
 from symacct.kernel.sources import BLOG
 
+#: Bits of the balls by which ε̃ is looked for.
 _SEARCH_BITS = 96
+#: Intervals of the grid of log ε̃ in each of four rounds.
 _GRID = 60
 
 

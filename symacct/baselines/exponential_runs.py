@@ -14,6 +14,7 @@ from math import ceil, expm1, log
 from flint import arb, fmpz
 
 from symacct.baselines.result import (
+    SEARCH_BITS,
     STEPS,
     Baseline,
     falling_sum,
@@ -30,7 +31,6 @@ from symacct.kernel.sources import SYMACCT
 
 _NAME = "exponential mechanisms, chosen beforehand"
 _MOST_RUNS, _SMALLEST_RANGE, _LARGEST_RANGE = 1000, Fraction(1, 10**9), 100
-_SEARCH_BITS = 64
 _PLACE = SYMACCT.at("docs/proofs.md, section 24")
 
 
@@ -59,7 +59,7 @@ def exponential_runs_epsilon(
     """
     d, (size, count) = probability_or_zero(delta, "delta"), _setting(each, runs)
     worst, most = BoundedRangeRuns(size, count), size * count
-    with precision(_SEARCH_BITS + 2 * d.denominator.bit_length()):
+    with precision(SEARCH_BITS + 2 * d.denominator.bit_length()):
         allowed = BALL.number(d)
         steps = smallest_step(  # at kε it is 0
             lambda i: bool(worst.delta(most * i / STEPS, allowed) <= allowed)

@@ -24,6 +24,7 @@ from symacct.mechanisms import Gaussian
 from symacct.operations.recipes import chances, moved_by_draws, told_draws
 
 _SMALLEST_NOISE = Fraction(1, 1000)  # per record replaced
+#: Draws of a record in one step, each a component of a mixture, and records, at most.
 _MOST_DRAWS, _MOST_RECORDS = 60, 10**12
 _TRIED = 2  # numbers of draws from which on δ pays
 _SPARE = (Fraction(1, 1000), Fraction(1, 10))  # little costs less where many draws are no danger

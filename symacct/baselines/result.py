@@ -20,6 +20,8 @@ from symacct.kernel.sums.balls import geometric_tail, up_to
 
 #: Into so many equal parts the largest ε is cut where one is searched for: nine digits of it.
 STEPS = 2**30
+#: Bits of the balls that such a search decides by, beside twice those of δ.
+SEARCH_BITS = 64
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import TypeAlias
 from flint import arb, arb_series, ctx, fmpz
 
 from symacct.baselines.result import (
+    SEARCH_BITS,
     STEPS,
     Baseline,
     enclose,
@@ -38,8 +39,8 @@ from symacct.kernel.sums.balls import up_to
 # --- counts of clones
 
 _MOST_LOCAL = 10**6  # of a randomizer that hides anything
+#: The most people whose answers are shuffled: a sum has about the root of it in terms.
 _MOST_PEOPLE = 10**7
-_SEARCH_BITS = 64
 
 
 #: ε₀ ↦ the chance that another's answer is a clone.
@@ -121,7 +122,7 @@ def _epsilon_at(
     share: Share, source: Source, delta: Numeric, epsilon_0: Numeric, n: Numeric, digits: int
 ) -> Baseline:
     d, local, people = probability_or_zero(delta, "delta"), local_epsilon(epsilon_0), crowd_size(n)
-    with precision(_SEARCH_BITS + 2 * d.denominator.bit_length()):
+    with precision(SEARCH_BITS + 2 * d.denominator.bit_length()):
         allowed, kept = BALL.number(d), share(local)
         steps = smallest_step(  # at ε₀ it is 0
             lambda i: bool(_summed(people, local, kept, local * i / STEPS) <= allowed)

@@ -28,6 +28,7 @@ from symacct.kernel.parameters import rational, whole
 from symacct.kernel.sources import CGK24
 from symacct.mechanisms import DistributionPair
 
+#: Bounds are given for σ between these, and for up to so many steps and epochs.
 _SMALLEST_NOISE, _LARGEST_NOISE = Fraction(1, 10), 10**6
 _MOST_STEPS, _MOST_EPOCHS = 10**9, 10**4
 

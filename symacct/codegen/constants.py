@@ -21,7 +21,9 @@ from symacct.kernel.arithmetic.ball import doubled, ends_of, precision, rational
 from symacct.kernel.errors import PrecisionError
 from symacct.kernel.exact import text
 
+#: Bits at which a constant is first asked for; they double until both ends round to one float.
 _FIRST_BITS = 128
+#: Characters of the formula that the comment beside a constant has at most.
 _LONGEST_TEXT = 60
 
 

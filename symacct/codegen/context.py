@@ -336,7 +336,9 @@ def _times(factor: Expr, log: Expr) -> Expr:
 
 _SMALL_BINOMIAL = 3  # C(n, k) up to this k is written out
 _NODES = 16  # of a Gauss–Legendre rule; its error on a piece is below 1e-16 of the value
-_TABLE_BITS = 160
+#: Bits at which what goes into a table is computed: three times those that float64 keeps.
+TABLE_BITS = 160
+#: The order up to which a table of differences goes at most: each is an entry of the text.
 _LONGEST_TABLE = 10_000
 MOST_TERMS = 200_000  # of a sum over a grid
 #: Errors of a sum over a grid, in nats below its value.
@@ -548,7 +550,7 @@ class CodeArithmetic:
                 remedy="take a lower max_order, or pin a theorem",
             )
         orders = range(2, last + 2, 2)
-        with precision(_TABLE_BITS):
+        with precision(TABLE_BITS):
             curve = FormulaEvaluation(BALL, goal_of(eps.node, None)).curve(eps.node)
             balls = wbk19.differences(BALL, curve, orders)
             logs = [Traced.of(middle(balls(l).log())) for l in orders]
@@ -582,7 +584,7 @@ def middle(ball: arb) -> Fraction | float:
 def _legendre() -> tuple[list[Traced], list[Traced]]:
     """Nodes and weights of the Gauss–Legendre rule on [0, 1]."""
     nodes, weights = [], []
-    with precision(_TABLE_BITS):
+    with precision(TABLE_BITS):
         for k in range(_NODES):
             node, weight = arb.legendre_p_root(_NODES, k, weight=True)
             nodes.append(Traced.of(middle((1 + node) / 2)))

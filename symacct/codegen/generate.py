@@ -46,8 +46,10 @@ from symacct.version import __version__
 _MARGIN = 8  # the margin stated is so many times the largest error found …
 _SMALLEST_MARGIN = Fraction(1, 10**14)  # … and at least this: other C libraries round otherwise
 _DENSE = 256  # float64 is measured at so many whole orders, see `orders`
+#: Decimal digits at which code for mpmath is measured: as many as a float has, and many more.
 _MEASURED_DIGITS = (15, 50)
 _FEWER_POINTS = 5  # mpmath is measured at so many times fewer orders, at each precision
+#: A name that every language takes: letters, digits, and single underscores between them.
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*", re.ASCII)
 _INTERNAL_NAMES = re.compile(
     r"(alpha|x|last|top|total|weight|scale|value|known|mpf?|np|[a-z]+_\d+)$"

@@ -24,6 +24,7 @@ from symacct.kernel.exact import INFINITY, Order
 from symacct.kernel.node import Node
 
 _SPARE_DIGITS = 8  # certified digits beyond the accuracy that is measured
+#: The golden section, whose multiples spread evenly over [0, 1).
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _GRAIN = 2**20  # fractional orders are multiples of 1/this: exact in float64
 
@@ -37,9 +38,11 @@ _BOXES: dict[str, tuple[Fraction, ...]] = {
 _USUAL_BOX = (Fraction(1, 2), Fraction(2), Fraction(128))
 
 _USUAL_SAMPLES = 27  # combinations of values of the parameters, where the user names none
+#: Combinations of the values that a user names, at most.
 _MOST_SAMPLES = 1000
 _INSIDE = 9  # points inside the box, beside the combinations
 
+#: How often orders around the worst one are tried, and how far they are from it.
 _REFINEMENTS = 3
 _NEIGHBOURS = (Fraction(1, 4), Fraction(1, 2), 1, 2, 3, 5, 8)
 

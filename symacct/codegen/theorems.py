@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from symacct.codegen.context import (
     MOST_TERMS,
+    TABLE_BITS,
     CodeArithmetic,
     CodeCurve,
     DigitsArithmetic,
@@ -57,7 +58,6 @@ Rdp = Callable[[Traced], Traced]
 NO_ANSWER = Traced.of(math.nan)
 _SPARE = 10**12  # a condition on the order must hold by its size over this
 _MOST_SEGMENTS = 4096  # of a hull
-_HULL_BITS = 160
 
 #: The form for code of a theorem, by its name: (ctx, eps, alpha, node, theorem) → ε′(α).
 FORMS: dict[str, Lowered] = {}
@@ -297,7 +297,7 @@ def _segments(eps: CodeCurve, node: Convexify) -> list[tuple[int, int]]:
             "the corners of a hull, which depend on the symbols",
             remedy="put numbers in their place",
         )
-    with precision(_HULL_BITS):
+    with precision(TABLE_BITS):
         curve = FormulaEvaluation(BALL, goal_of(eps.node, None)).curve(eps.node)
         corners = [x for x, _ in hull_of_curve(BALL, curve, range(2, last + 1))]
     return [pair for pair in itertools.pairwise(corners) for _ in range(pair[1] - pair[0])]
@@ -479,7 +479,7 @@ def _at_opposite_ends(
 #
 # Sums that end, tables of Bessel values.
 
-_TABLE_BITS = 160
+#: Nats by which an outcome that no table has is below the rest: e^{−50} is nothing in float64.
 _TABLE_NATS = 50.0
 
 
@@ -530,7 +530,7 @@ def _(
             "Bessel functions, of which code has tables for float64",
             remedy="put numbers in their place, and ask rdp with the engine mpmath for digits",
         )
-    with precision(_TABLE_BITS):
+    with precision(TABLE_BITS):
         kept = noise.outcomes(0.0, float_above(ctx.max_order), _TABLE_NATS)
         known = [
             (Traced.of(middle(q.log())), Traced.of(middle(x)))

@@ -27,6 +27,7 @@ from symacct.kernel.theorem_registry import Theorem
 from symacct.mechanisms import Curve
 from symacct.operations import GroupPrivacy
 
+#: Distinct parts of an expression at most, each of which becomes a function of the code.
 _MOST_NODES = 500
 _RATES = ("gamma", "p")  # parameters that lie below 1
 #: A parameter without a value, as an expression's text has it.

@@ -331,6 +331,7 @@ def _fixed(e: ir.Expr, index: str) -> Iterator[ir.Expr]:
 #
 # The facts of the header, the parts of the runtime that are used, constants.
 
+#: Characters of a line of the header: with what leads a comment it is below 100.
 _WIDTH = 96
 
 

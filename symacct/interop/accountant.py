@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 # --- every event, by the smallest number that is proved
 
+#: Digits of an answer before it is rounded up to a float, which has no more.
 _DIGITS = 16
 #: dp_accounting's orders.
 LISTED = (*(1 + Fraction(x, 10) for x in range(1, 100)), *range(11, 64), 128, 256, 512, 1024)

@@ -199,6 +199,7 @@ def mixture_parts(node: Node) -> tuple[float, list[float], list[float]] | None:
 
 # --- numbers of runs by their mean, as other accountants state them, and by γ
 
+#: Bits of the balls for e^ε and for the mean of a number of runs.
 _BITS = 128
 _WIDTH = Fraction(1, 2**60)  # of what γ is known to, relatively
 

@@ -22,6 +22,7 @@ from symacct.kernel.sums.balls import ball
 #
 # Curves that are only upper bounds: raised at some orders above the curve of their laws.
 
+#: The order up to which the curve is raised, at which the bound is attacked.
 _LAST = 8
 
 

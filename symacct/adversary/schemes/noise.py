@@ -30,6 +30,7 @@ from symacct.mechanisms import DistributionPair, Gaussian, Laplace, ScalarGaussi
 # Q is a sum over a grid for the search, and flint's integral with proved tails for the proof:
 # nothing of symacct.analysis.densities.
 
+#: Points of the grid over which the search sums an expectation under Gaussian noise.
 _NODES = 1200
 
 

@@ -143,6 +143,7 @@ def comment(text: str) -> str:
 #
 # Nothing rests on a number found here: Coq works all of it out again, and fails where one is wrong.
 
+#: Bits of balls and digits of ε(α) before they are cut to the short numbers that Coq is told.
 _BITS, _DIGITS = 512, 60
 _STEEPEST = Fraction(5, 2)  # shift in units of the noise, beyond which Coq's integrals take minutes
 _PLACES = 12  # decimals of an order at most, before it is taken as it is

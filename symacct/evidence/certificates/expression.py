@@ -37,6 +37,7 @@ _WHAT_THERE_IS = (
     "by the classic, improved and optimal conversion at one order; and by the exact one for "
     "Gaussian noise, two answers and laws in numbers, on Poisson samples or not"
 )
+#: Characters of an expression that an error shows.
 _LONGEST = 400
 _MOST_DIGITS = 400  # of a number, which is how many the checker reads
 

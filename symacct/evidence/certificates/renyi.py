@@ -41,8 +41,10 @@ SAMPLED = {
 CONVERSIONS = {"classic": "MIR17-P3", "improved": "CKS20-P12", "optimal": "ALCKS21"}
 CLAIMED_DIGITS = 12  # at most, of the number asked for
 _BOUND_DIGITS = 22  # of a part's ε(α)
+#: Digits of the place whose tangent proves the optimal conversion.
 _PLACE_DIGITS = 40
 _LARGEST = 2_000_000  # logarithm of a moment, at most
+#: Bits of the balls in which a conversion is evaluated, before its digits are cut.
 _BITS = 256
 
 
