@@ -204,10 +204,10 @@ def by_profile(
     for (part, _), leaf in zip(parts, leaves, strict=True):
         text = written(part)[1]
         sampled = part is not leaf and part.claim.adjacency != ADD_REMOVE
-        proved = ("ZDW22",) if type(leaf) in LAWS else LEAVES[type(leaf)].profile
-        if proved is None or sampled:
+        names = _theorems_of(leaf)
+        if names is None or sampled:
             raise no_certificate(f"{text} by the exact profile")
-        theorems |= {*proved}
+        theorems |= {*names}
     if sum(count for _, count in parts) > 1:
         for leaf in leaves:
             if leaf.attained != SWAPPED:
@@ -229,6 +229,13 @@ def by_profile(
         for direction, added in (("removed", False), ("added", True))
     }
     return epsilon, delta, theorems, {"method": "contour", **lines}
+
+
+def _theorems_of(leaf: Node) -> tuple[str, ...] | None:
+    """The theorems of a leaf's exact profile; None where the checker has no proof of that."""
+    if type(leaf) in LAWS:
+        return ("ZDW22",)
+    return LEAVES[type(leaf)].profile if type(leaf) in LEAVES else None
 
 
 def _outcomes(leaf: Node) -> int:
