@@ -203,13 +203,13 @@ def finite_pair(
         )
     masses = [mixture(role.masses or (), gamma) for role in pair.roles]
     directions = [FiniteDirection(m) for m in masses]
-    directions += [FiniteDirection([(q, m) for m, q in one]) for one in masses]
+    directions += [FiniteDirection([(q, m) for m, q in swapped]) for swapped in masses]
     return largest_of(ctx, directions, alpha)
 
 
 def largest_of(ctx: CodeArithmetic, directions: list[FiniteDirection], alpha: Traced) -> Traced:
     """The largest D_α of several pairs of finite laws."""
-    return ctx.maximum(*(one.at(ctx, alpha) for one in directions))
+    return ctx.maximum(*(direction.at(ctx, alpha) for direction in directions))
 
 
 # --- theorems with conditions on the order
@@ -221,15 +221,17 @@ def where_it_holds(
     """The theorem's own bound, in its regime."""
     regime = theorem.regime
     assert regime is not None  # noqa: S101
-    given = [ctx.number(quantity) for quantity in regime.quantities(node.mechanism, node.gamma)]
-    if ctx.is_zero(given[0]):  # the rate
+    quantities = [
+        ctx.number(quantity) for quantity in regime.quantities(node.mechanism, node.gamma)
+    ]
+    if ctx.is_zero(quantities[0]):  # the rate
         return Traced.of(0)
-    asked = [*regime.of_order(ctx, *given, alpha)]
+    conditions = [*regime.of_order(ctx, *quantities, alpha)]
     # Numbers were asked for theirs before; what is open is asked where the code runs.
-    asked += regime.of_node(ctx, *given) if node.free_symbols else []
+    conditions += regime.of_node(ctx, *quantities) if node.free_symbols else []
     value = Traced.of(theorem.bound(ctx, eps, alpha, gamma=node.gamma))
-    for one in asked:
-        value = _where(ctx, one.left, one.right, value)
+    for condition in conditions:
+        value = _where(ctx, condition.left, condition.right, value)
     return value
 
 
