@@ -28,7 +28,7 @@ from symacct.analysis.lognormal import Line, Lognormal
 from symacct.analysis.triangles import Triple
 from symacct.codegen.constants import in_float64
 from symacct.codegen.context import CodeArithmetic
-from symacct.codegen.machine import FloatMachine
+from symacct.codegen.measure import FloatMachine
 from symacct.codegen.trace import trace
 from symacct.kernel import symbols
 from symacct.kernel.arithmetic import BALL

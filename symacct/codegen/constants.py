@@ -12,7 +12,7 @@ from typing import Any
 
 from flint import arb
 
-from symacct.codegen.ir import Expr, Num, Op, Var, is_constant
+from symacct.codegen.ir import OPERATORS, Expr, Num, Op, Var, is_constant
 from symacct.codegen.trace import Program
 from symacct.kernel import limits
 from symacct.kernel.answer import nearest_float
@@ -118,11 +118,7 @@ def _log(x: arb) -> arb:
 
 
 _BALLS: dict[str, Callable[..., arb]] = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "div": operator.truediv,
-    "neg": operator.neg,
+    **OPERATORS,
     "ratio": operator.truediv,
     "power": lambda x, y: x**y,
     "pi": arb.pi,

@@ -284,14 +284,14 @@ def lesser(xs: list[Traced], name: str = "lesser") -> Traced:
     if any(x.is_number(-neutral) for x in xs):
         return Traced.of(-neutral)
     xs = [x for x in xs if not x.is_number(neutral)] or [Traced.of(neutral)]
-    if len(xs) == 1:
-        return xs[0]
-    half = (len(xs) + 1) // 2  # by halves many numbers are not deeply nested
-    left, right = lesser(xs[:half], name), lesser(xs[half:], name)
-    low = min(left.low, right.low) if name == "lesser" else max(left.low, right.low)
-    if (left.is_log or right.is_log) and min(left.low, right.low) >= 0:
-        return Traced(log=Op(name, (left.as_log(), right.as_log())), low=low)
-    return Traced(Op(name, (left.as_plain(), right.as_plain())), low=low)
+    result = xs[0]
+    for x in xs[1:]:
+        low = min(result.low, x.low) if name == "lesser" else max(result.low, x.low)
+        if (result.is_log or x.is_log) and min(result.low, x.low) >= 0:
+            result = Traced(log=Op(name, (result.as_log(), x.as_log())), low=low)
+        else:
+            result = Traced(Op(name, (result.as_plain(), x.as_plain())), low=low)
+    return result
 
 
 def logged(log: Expr, low: float = 0.0) -> Traced:

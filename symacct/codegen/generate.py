@@ -15,9 +15,10 @@ import sympy
 from symacct.codegen.constants import FloatProgram, in_float64
 from symacct.codegen.context import CodeArithmetic, DigitsArithmetic
 from symacct.codegen.ir import Compare, Num, Var
-from symacct.codegen.machine import DigitsMachine, FloatMachine
 from symacct.codegen.measure import (
+    DigitsMachine,
     Epsilon,
+    FloatMachine,
     Measured,
     Point,
     Value,
@@ -29,6 +30,7 @@ from symacct.codegen.measure import (
 )
 from symacct.codegen.runtime import digits
 from symacct.codegen.targets import TARGETS
+from symacct.codegen.targets.multiprecision import GUARD_DIGITS
 from symacct.codegen.trace import Program, as_typed, trace
 from symacct.codegen.writer import Facts, Writer, evidence, rounded_up, wrapped
 from symacct.export.description import about
@@ -147,8 +149,10 @@ class _Request:
         for dps in _MEASURED_DIGITS:
 
             def epsilon(alpha: Order, point: Point, dps: int = dps) -> Value:
+                with digits.mp.workdps(dps + GUARD_DIGITS):
+                    value = machine.epsilon(alpha, point)
                 with digits.mp.workdps(dps):
-                    return machine.epsilon(alpha, point)
+                    return +value
 
             with digits.alone():
                 result = self.measured(epsilon, alphas, Fraction(1, 10 ** (dps - 2)))

@@ -28,7 +28,7 @@ from symacct import (
 )
 from symacct.codegen.constants import in_float64
 from symacct.codegen.context import CodeArithmetic
-from symacct.codegen.machine import FloatMachine
+from symacct.codegen.measure import FloatMachine
 from symacct.codegen.trace import trace
 from symacct.kernel.arithmetic.ball import precision
 from symacct.profile.losses.integer_noise import IntegerLoss
@@ -114,7 +114,7 @@ def test_the_curve_is_a_plain_sum_over_the_outcomes(kind):
 
 
 def in_code(node, order):
-    """The value of the code for float64 at an order, run as it is measured."""
+    """The value of the code for float64 at an order, by the interpreter that measures it."""
     program = trace(node, None, {}, CodeArithmetic, 12)
     return FloatMachine(in_float64(program)).epsilon(order, {})
 

@@ -7,7 +7,6 @@ from typing import Any
 from mpmath.ctx_mp import MPContext
 
 mp = MPContext()
-mpf = mp.mpf
 known_differences: dict[Any, Any] = {}
 known_moments: dict[Any, Any] = {}
 _lock = threading.RLock()
