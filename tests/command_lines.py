@@ -30,7 +30,7 @@ GOOD = {
     "risk": ["Gaussian(5)"],
     "certificate": ["Gaussian(5)", "--delta", "1e-5"],
     "vectors": ["--only", "rdp_randomized_response"],
-    "check": ["papers.json"],
+    "check": ["papers.csv"],
     "falsify": ["ZW19-T5", "--budget", "10"],
 }  # fmt: skip
 #: Those whose good command line finds fault with what it is asked of.

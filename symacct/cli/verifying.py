@@ -258,16 +258,16 @@ def check_command(
 ) -> None:
     """Check the printed numbers of a paper, or one number of EXPR.
 
-    FILE is a JSON file of the numbers that a paper prints, or a file whose name ends in .csv, of
-    lines EXPR,delta,printed. With --prints, one number is checked, and --delta, --epsilon or
-    --alpha says which question it answers. A guarantee that is rounded down is not true as printed,
-    even if its digits are right. A guarantee that is larger than the value rounded up is true but
-    loose. The exit status is 1 if a number is not true as printed. It is 2 if an entry of FILE
-    cannot be read. The other entries are still checked.
+    FILE is a CSV file of lines EXPR,delta,printed, of which each is an ε that a paper prints. With
+    --prints, one number of EXPR is checked, and --delta, --epsilon or --alpha says which question
+    it answers. A guarantee that is rounded down is not true as printed, even if its digits are
+    right. A guarantee that is larger than the value rounded up is true but loose. The exit status
+    is 1 if a number is not true as printed. It is 2 if a line of FILE cannot be read. The other
+    lines are still checked.
 
     \b
     Examples:
-      symacct check examples/papers.json
+      symacct check examples/papers.csv --conversion classic
       symacct check "Gaussian(5)" --alpha 2 --prints 0.04
     \f
     prints: One printed number, which is checked for EXPR.
@@ -275,21 +275,18 @@ def check_command(
     direction: How the paper rounds the number: safe is up, as a guarantee is rounded, and down for
         a lower bound.
     """
-    asked = {"delta": how.pop("delta"), "epsilon": how.pop("epsilon"), "alpha": alpha}
+    questions = {"delta": how.pop("delta"), "epsilon": how.pop("epsilon"), "alpha": alpha}
     if prints is not None:
-        one_of("check", **asked)
-        ((name, number),) = ((name, at) for name, at in asked.items() if at is not None)
+        one_of("check", **questions)
+        ((name, given),) = ((name, x) for name, x in questions.items() if x is not None)
         in_numbers(what)  # a parameter without a value is refused before anything is computed
         ask = next(ask for ask, needed in NEEDED.items() if needed == name)
-        of = paper_check.PaperEntry(what, ask, number, prints, "command line", direction, **how)
-        checked = CheckedNumbers([paper_check.check_entry(of)], is_one=True)
+        entry = paper_check.PaperEntry(what, ask, given, prints, "command line", direction, **how)
+        checked = CheckedNumbers([paper_check.check_entry(entry)], is_one=True)
     else:
-        refuse(
-            "and no --prints, needed the number printed, as in --prints 0.73; in a FILE each entry "
-            "has a field for it",
-            *asked, "direction", "conversion", "by",
-        )  # fmt: skip
-        checked = CheckedNumbers(list(paper_check.check_file(Path(what))))
+        refuse("and no --prints, needed the number printed, as in --prints 0.73", *questions)
+        lines = paper_check.check_file(Path(what), direction=direction, **how)
+        checked = CheckedNumbers(list(lines))
     show(checked, as_json)
     if checked.status:
         raise SystemExit(checked.status)

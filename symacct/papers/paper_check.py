@@ -1,22 +1,6 @@
-"""A paper file: every number that a paper prints, with the question it answers, verified.
+"""A paper file: every ε that a paper prints, a line `EXPR, delta, printed` each, verified.
 
-It is JSON, or lines `EXPR, delta, printed` of a CSV file, each of one ε at one δ.
-
-    {"paper": 1, "title": …, "comment": …, "entries": [entry, …]}
-
-    entry: "expression"  text such as "1000 * PoissonSubsample(Gaussian(5), 1/1000)"
-           "ask"         "rdp", "epsilon" or "delta"
-           "alpha" (rdp), "delta" (epsilon), "epsilon" (delta): the number given, as text
-           "printed"     the number as the paper has it: every digit counts
-           "source"      where it stands
-           and where wanted "conversion", "orders" ("integer" or a list of texts), "comment",
-           "by"          a theorem, or a list of several
-           "direction"   how the paper means it: "safe" (default), rounded up as a guarantee is,
-                         and a lower bound down; "upper" or "lower", rounded up or down; "nearest";
-                         "at most" or "at least" for a bound however loose.
-
-A number is text, or a number of JSON, of which every digit that is written counts as well. Nothing
-else is read, sizes are bounded, and nothing is executed.
+It is CSV. Every digit that is printed counts. Nothing is executed, and sizes are bounded.
 """
 
 from __future__ import annotations
@@ -25,17 +9,16 @@ import contextlib
 import csv
 import decimal
 import io
-import json
 import math
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 import sympy
 
@@ -55,22 +38,12 @@ from symacct.kernel.errors import (
     cut,
     echo,
     reason,
-    suggestion,
 )
 from symacct.kernel.exact import INFINITY, order, typed_value
 from symacct.results.screen import Part, Tabled
 from symacct.text import parse
 
-FORMAT = 1
-_OPTIONAL = {"by", "conversion", "orders", "direction", "comment"}
-#: What is text or a list of texts.
-_LISTS = {
-    "orders": '"integer" or a list of text, such as ["2", "4"]',
-    "by": 'a theorem or a list of theorems as text, such as ["ZW19-T5", "MIR17-P1"]',
-}
-#: What may be a number of JSON.
-_NUMBERS = {"alpha", "delta", "epsilon", "printed", "orders"}
-#: The first line of a CSV file may name its columns.
+#: The first line of a file may name its columns.
 COLUMNS = ("EXPR", "delta", "printed")
 SAFE = "safe"
 DIRECTIONS = (SAFE, "nearest", "upper", "lower", "at most", "at least")
@@ -105,8 +78,6 @@ class PaperEntry:
     direction: str = SAFE
     by: By = None
     conversion: str = BEST
-    orders: str | list[str] | None = None
-    comment: str = ""
 
 
 @dataclass(frozen=True)
@@ -209,7 +180,7 @@ class CheckedNumbers:
 def _cells(one: CheckedEntry | Malformed) -> tuple[str | tuple[str, str], ...]:
     verdict = str(one.verdict), _STYLES.get(one.verdict, "bold red")
     if isinstance(one, Malformed):
-        return f"entry {one.place} {one.source}".rstrip(), "–", "–", verdict, one.reason
+        return f"entry {one.place} {one.source}", "–", "–", verdict, one.reason
     value = one.value.rounded(_SHOWN_DIGITS)
     return one.entry.source, one.entry.printed, value, verdict, one.reason
 
@@ -223,8 +194,8 @@ def _by_others(entry: PaperEntry) -> Iterator[str]:
             yield f"{conversion} gives {other.value.rounded(_SHOWN_DIGITS)}{true}"
 
 
-def check_file(path: Path) -> Iterator[CheckedEntry | Malformed]:
-    """Every entry of a paper file; one whose name ends in .csv is read as CSV."""
+def check_file(path: Path, **how: Any) -> Iterator[CheckedEntry | Malformed]:
+    """Every line of a file, judged as `check` does."""
     name = cut(str(path), _LONGEST_PATH)
     try:
         with open(path, "rb") as opened:  # no more is read than is allowed
@@ -235,21 +206,27 @@ def check_file(path: Path) -> Iterator[CheckedEntry | Malformed]:
         raise StorageError(f"{name}: {reason(error)}") from None
     except UnicodeDecodeError as error:
         raise ParseError(f"{name}: no UTF-8 ({error})") from None
-    return check(text, "csv" if path.suffix.lower() == ".csv" else "json")
+    return check(text, **how)
 
 
-def check(text: str, form: str = "json") -> Iterator[CheckedEntry | Malformed]:
-    """Every entry of a paper file in turn; what cannot be asked is Malformed, or ParseError."""
-    listed = entries(text, form)
+def check(text: str, **how: Any) -> Iterator[CheckedEntry | Malformed]:
+    """Every line of a paper file in turn; one that cannot be asked is Malformed.
+
+    `how` has what is the same for all lines: their `direction`, `conversion` and `by`. A text of no
+    lines raises ParseError.
+    """
+    listed = entries(text, **how)
     with progress("checking", len(listed)) as advance:
         for place, entry in enumerate(listed, 1):
-            with warnings.catch_warnings(record=True) as said:
+            with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                found = _checked(entry, place)
-            for one in said:
-                place_and_source = f"entry {place} {entry.source}".rstrip()
-                warnings.warn(f"{place_and_source}: {one.message}", one.category, stacklevel=2)
-            yield found
+                checked = _checked(entry, place)
+            for warning in caught:
+                place_and_source = f"entry {place} {entry.source}"
+                warnings.warn(
+                    f"{place_and_source}: {warning.message}", warning.category, stacklevel=2
+                )
+            yield checked
             advance(1)
 
 
@@ -263,130 +240,42 @@ def _checked(entry: PaperEntry | Malformed, place: int) -> CheckedEntry | Malfor
 # --- reading
 
 
-def entries(text: str, form: str = "json") -> list[PaperEntry | Malformed]:
-    """The entries of a paper file, the malformed ones as that; ParseError, LimitError.
-
-    `form` is "json" or "csv".
-    """
-    if not isinstance(text, str):
-        raise ParseError(f"paper file: found {type(text).__name__}, needed text")
+def entries(text: str, **how: Any) -> list[PaperEntry | Malformed]:
+    """The entries of a paper file, a line each; the commas of an expression need no quotes."""
     limits.check("text_bytes", len(text), "paper file, in characters")
-    listed = _rows(text) if form == "csv" else _listed(text)
-    limits.check("outcomes", len(listed), "paper file, entries")
-    return [_entry_or_not(one, place) for place, one in enumerate(listed, 1)]
-
-
-class _Literal(str):
-    """A number of JSON as it is written: a float would be another number."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-def _listed(text: str) -> list[Any]:
-    """What a JSON file lists as its entries."""
-    try:
-        document = json.loads(text, parse_float=_Literal, parse_int=_Literal)
-    except (ValueError, RecursionError) as error:
-        raise ParseError(f"paper file: no JSON: {error}") from None
-    paper = document.get("paper") if isinstance(document, dict) else None
-    if not isinstance(paper, _Literal) or paper != str(FORMAT):
-        raise ParseError(f'paper file: found no {{"paper": {FORMAT}, "entries": [...]}}')
-    unknown = sorted(set(document) - {"paper", "title", "comment", "entries"})
-    if unknown:
-        raise ParseError(
-            f"paper file: found the field {echo(unknown[0])}, needed title, comment, entries"
-        )
-    listed = document.get("entries")
-    if not isinstance(listed, list) or not listed:
-        raise ParseError("paper file: found no entries, needed a list of at least one")
-    return listed
-
-
-def _rows(text: str) -> list[Any]:
-    """What a CSV file asks, a line each; the commas of an expression need no quotes."""
-    listed = []
+    listed: list[PaperEntry | Malformed] = []
     try:
         reader = csv.reader(io.StringIO(text), skipinitialspace=True)
         for row in reader:
             cells = [cell.strip() for cell in row]
             if any(cells) and cells != [*COLUMNS]:
-                listed.append(_question_of(cells, reader.line_num))
+                listed.append(_entry(cells, len(listed) + 1, f"line {reader.line_num}", how))
     except csv.Error as error:
         raise ParseError(f"paper file: no CSV: {error}") from None
     if not listed:
         raise ParseError(f"paper file: found no line {','.join(COLUMNS)}, needed at least one")
+    limits.check("outcomes", len(listed), "paper file, entries")
     return listed
 
 
-def _question_of(cells: list[str], line: int) -> dict[str, str] | str:
-    """The entry of one line, or the line itself, which is none."""
-    if len(cells) < len(COLUMNS):
-        return ",".join(cells)
+def _entry(
+    cells: list[str], place: int, source: str, how: dict[str, Any]
+) -> PaperEntry | Malformed:
+    """The entry of one line, whose last two cells are δ and the number as it is printed."""
+    if len(cells) < len(COLUMNS) or not all(map(_is_writable, cells)):
+        why = f"found {echo(','.join(cells))}, needed {','.join(COLUMNS)}"
+        return Malformed(place, source, why)
     *expression, delta, printed = cells
-    return {
-        "expression": ", ".join(expression),
-        "ask": "epsilon",
-        "delta": delta,
-        "printed": printed,
-        "source": f"line {line}",
-    }
-
-
-def _entry_or_not(found: object, place: int) -> PaperEntry | Malformed:
     try:
-        return _entry(found)
+        printed_number(printed)
     except ParseError as error:
-        source = found.get("source", "") if isinstance(found, dict) else ""
-        return Malformed(place, source if _is_text(source) else "", str(error))
+        return Malformed(place, source, str(error))
+    return PaperEntry(", ".join(expression), "epsilon", delta, printed, source, **how)
 
 
-def _entry(found: object) -> PaperEntry:
-    if not isinstance(found, dict):
-        raise ParseError(f"found {echo(found)}, needed an object")
-    ask = found.get("ask")
-    if not isinstance(ask, str) or ask not in NEEDED:
-        raise ParseError(f"found ask {echo(ask)}{suggestion(ask, NEEDED, _one_of(NEEDED))}")
-    needed = {"expression", "ask", NEEDED[ask], "printed", "source"}
-    missing, unknown = needed - set(found), set(found) - needed - _OPTIONAL
-    if unknown:
-        meant = suggestion(min(unknown), missing | _OPTIONAL, ", ".join(sorted(needed)))
-        raise ParseError(f"found the field {echo(min(unknown))}{meant}")
-    if missing:
-        raise ParseError(f"found no {min(missing)!r}, needed {', '.join(sorted(needed))}")
-    for name, value in found.items():
-        listed = value if name in _LISTS and isinstance(value, list) else [value]
-        wrong = [one for one in listed if isinstance(one, _Literal) and name not in _NUMBERS]
-        if wrong or not all(map(_is_text, listed)):
-            raise ParseError(f"found {name} {echo(value)}, needed {_LISTS.get(name, 'text')}")
-    direction = found.get("direction", SAFE)
-    if direction not in DIRECTIONS:
-        near = next((one for one in DIRECTIONS if one.startswith(str(direction) or " ")), direction)
-        meant = suggestion(near, DIRECTIONS, _one_of(DIRECTIONS))
-        raise ParseError(f"found direction {echo(direction)}{meant}")
-    printed_number(found["printed"])
-    if ask == "rdp" and {"conversion", "orders"} & set(found):
-        raise ParseError("found conversion or orders, which only epsilon and delta take")
-    read = {name: _plain(value) for name, value in found.items()}
-    if isinstance(read.get("by"), list):
-        read["by"] = tuple(read["by"])
-    return PaperEntry(given=read.pop(NEEDED[ask]), **read)
-
-
-def _plain(value: Any) -> Any:
-    """Text, or a list of texts, as such, whether text or numbers were written."""
-    return [str(one) for one in value] if isinstance(value, list) else str(value)
-
-
-def _one_of(names: Iterable[str]) -> str:
-    return f"one of {', '.join(names)}"
-
-
-def _is_text(value: object) -> TypeGuard[str]:
-    """Text that can be written: no lone surrogate, no control character."""
-    return isinstance(value, str) and all(c.isprintable() or c == "\n" for c in value)
+def _is_writable(cell: str) -> bool:
+    """Can the text be shown: has it no lone surrogate and no control character?"""
+    return all(sign.isprintable() or sign == "\n" for sign in cell)
 
 
 def printed_number(text: str) -> tuple[Fraction, Fraction]:
@@ -541,7 +430,7 @@ def _asking(entry: PaperEntry) -> Callable[[int], Enclosure]:
     if entry.ask == "rdp":
         return lambda digits: accountant.rdp(m, entry.given, by=entry.by, digits=digits)
     ask = accountant.epsilon if entry.ask == "epsilon" else accountant.delta
-    how = (entry.conversion, entry.orders, entry.by)
+    how = (entry.conversion, None, entry.by)
     return lambda digits: ask(m, entry.given, *how, digits).asked
 
 

@@ -229,18 +229,18 @@ def examples_in_the_help(verb):
 
 @pytest.mark.parametrize("verb", main.list_commands())
 def test_the_examples_in_the_help_work(verb, tmp_path, monkeypatch):
-    papers = pathlib.Path("examples/papers.json").read_bytes()
+    papers = pathlib.Path("examples/papers.csv").read_bytes()
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").mkdir()
-    (tmp_path / "examples" / "papers.json").write_bytes(papers)
+    (tmp_path / "examples" / "papers.csv").write_bytes(papers)
     for program, *words in examples_in_the_help(verb):
         assert (program, words[0]) == ("symacct", verb)
         if verb == "verify":  # installs a package: its options are what can be asked here
             main.get_command(None, verb).make_context(verb, words[1:])
             continue
         done = run(*words)
-        # One of the numbers in examples/papers.json is wrong in print.
-        assert done.exit_code == (1 if "examples/papers.json" in words else 0), done.output
+        # One of the numbers in examples/papers.csv is wrong in print.
+        assert done.exit_code == (1 if "examples/papers.csv" in words else 0), done.output
         assert done.output or "--out" in words
 
 

@@ -74,12 +74,7 @@ def checked(text: str, delta: str) -> str:
 
 def in_a_file(text: str, delta: str) -> str:
     """By a paper file, which pins no conversion."""
-    entry = {
-        "expression": text, "ask": "epsilon", "delta": delta, "printed": "1000",
-        "source": "a table", "direction": "at most",
-    }  # fmt: skip
-    document = json.dumps({"paper": 1, "entries": [entry]})
-    (found,) = paper_check.check(document)
+    (found,) = paper_check.check(f"{text},{delta},1000", direction="at most")
     return found.value.rounded(DIGITS)
 
 

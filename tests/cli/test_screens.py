@@ -39,7 +39,7 @@ STEP = "PoissonSubsample(Gaussian(5), 1/1000)"
 RUN = f"600000 * {STEP}"
 GRID = ["--over", "sigma=1,2,4", "--over", "delta=1e-5,1e-8"]
 TRAINING = ["--n", "60000", "--batch-size", "256", "--epochs", "15", "--delta", "1e-5"]
-PAPERS = "examples/papers.json"
+PAPERS = ["examples/papers.csv", "--conversion", "classic"]
 
 #: Each verb with a question, and how many lines of the answer are kept: some are long, or depend
 #: on versions.
@@ -68,7 +68,7 @@ QUESTIONS = [
     (["table", STEP, "--alpha", "2,4,8"], None),
     (["code", "Gaussian(5)", "--form", "python"], 1),
     (["reference", "Gaussian(5)", "--grid", "alpha=2,3", "--digits", "20"], None),
-    (["check", PAPERS], None),
+    (["check", *PAPERS], None),
     (["falsify", "ACG16-L3", "--budget", "50"], 1),
     (["risk", "Gaussian(5)"], None),
     (["certificate", "Gaussian(5)", "--delta", "1e-5"], 3),
@@ -104,7 +104,7 @@ def screen(width):
     parts = [f"$ symacct --help\n{shown(['--help'], width)}"]
     with tempfile.TemporaryDirectory() as empty, contextlib.chdir(empty):
         Path("examples").mkdir()
-        Path(PAPERS).write_bytes((SCREENS.parent.parent / PAPERS).read_bytes())
+        Path(PAPERS[0]).write_bytes((SCREENS.parent.parent / PAPERS[0]).read_bytes())
         for words, kept in QUESTIONS:
             lines = shown(words, width).splitlines()[:kept]
             parts.append("\n".join([f"$ symacct {' '.join(words)}", *lines, ""]))

@@ -25,7 +25,7 @@ from symacct.cli import main
 from symacct.export.tables import table
 from symacct.interop import EventAccountant
 from symacct.laws.families import Poisson, TruncatedNegativeBinomial
-from symacct.papers.paper_check import Verdict, check
+from symacct.papers.paper_check import PaperEntry, Verdict, check_entry
 
 SAMPLED = PoissonSubsample(Gaussian(4), "1/50")
 OFTEN = RepeatAndSelect(Gaussian(6), TruncatedNegativeBinomial(1, "1/4"))
@@ -108,16 +108,14 @@ def test_the_accountant_leaves_out_what_is_about_nothing_composed():
     ).get_epsilon(1e-5)
 
 
-def test_the_command_and_the_paper_file_take_them():
+def test_the_command_and_the_entry_of_a_paper_take_them():
     asked = ["rdp", TEXT, "--alpha", "4", *(x for name in BY for x in ("--by", name)), "--json"]
     said = CliRunner().invoke(main, asked)
     (row,) = json.loads(said.output)
     value = RUN.rdp(4, 6, by=BY).rounded()
     assert row["value"] == value
-    entry = {"expression": TEXT, "ask": "rdp", "alpha": "4", "printed": value, "source": "here"}
-    document = {"paper": 1, "entries": [{**entry, "by": list(BY), "direction": "upper"}]}
-    (checked,) = check(json.dumps(document))
-    assert checked.verdict is Verdict.TRUE
+    entry = PaperEntry(TEXT, "rdp", "4", value, "here", direction="upper", by=tuple(BY))
+    assert check_entry(entry).verdict is Verdict.TRUE
 
 
 @pytest.mark.parametrize("alpha", [1, "3/2", 2, "5/2", "63/2", 32])
