@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, singledispatch
 from math import comb
 from typing import Any
 
@@ -129,10 +129,16 @@ def check_odd_chi(m: Node, up_to: Numeric = 25) -> OddChiReport:
     return _report(m, last, [_AttainingSide(FORWARD, m)], "by certified differences of the curve")
 
 
+@singledispatch
 def _by_symmetry(m: Node) -> str:
-    if isinstance(m, Gaussian | Laplace):
-        return f"proved for all odd l: {ZW19.at('Proposition 10')}, and a symmetry swaps its pair"
+    """Why the condition holds for all odd l of a mechanism whose pair a symmetry swaps."""
     return "proved for all odd l: a symmetry swaps its pair"
+
+
+@_by_symmetry.register
+def _(m: Gaussian | Laplace) -> str:
+    """The paper proves it of these two."""
+    return f"proved for all odd l: {ZW19.at('Proposition 10')}, and a symmetry swaps its pair"
 
 
 class _Side:

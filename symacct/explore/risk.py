@@ -17,7 +17,7 @@ from symacct.accountant.currencies.curve_tests import (
     profile_of_curve,
     profile_or_curve,
 )
-from symacct.accountant.currencies.gdp import gdp, is_gaussian, or_fewer_digits, regret
+from symacct.accountant.currencies.gdp import gdp, or_fewer_digits, regret, squared_mu
 from symacct.accountant.currencies.tradeoff import nearest_first
 from symacct.explore.plots.risks import FPRS, roc
 from symacct.explore.risk_table import Row, note_of, rows_of
@@ -188,7 +188,7 @@ class Risk:
 
         A guess is right more often than under it by no more than that, at any prior.
         """
-        if is_gaussian(self.node.rewritten):
+        if squared_mu(self.node.rewritten) is not None:
             return gdp(self.node, self.digits)
 
         def ask(digits: int) -> Bound:

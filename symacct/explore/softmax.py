@@ -21,11 +21,11 @@ from symacct.kernel.answer import Enclosure
 from symacct.kernel.claims import INTEGER_ORDERS, Claim, Kind
 from symacct.kernel.errors import AssumptionError, OrderError, echo
 from symacct.kernel.evaluation import as_decimal
-from symacct.kernel.exact import Numeric, expression
+from symacct.kernel.exact import Numeric
 from symacct.kernel.exact import order as exact_order
 from symacct.kernel.node import Node
 from symacct.kernel.sources import WBK19
-from symacct.mechanisms import Gaussian
+from symacct.mechanisms.gaussian import squared_ratio
 from symacct.operations import PoissonSubsample
 from symacct.operations.subsample import Sampling
 
@@ -86,18 +86,17 @@ def _claim(sampled: Node) -> Claim:
 
 def _sampled_gaussian(m: object) -> Sampling:
     usual = isinstance(m, Sampling) and m.fixed_adjacency == m.read_adjacency
-    if not isinstance(m, Sampling) or not usual or not isinstance(m.mechanism, Gaussian):
+    ratio = squared_ratio(m.mechanism) if isinstance(m, Sampling) else None
+    if not isinstance(m, Sampling) or not usual or ratio is None:
         raise AssumptionError(
             f"softmax_bounds: found {echo(m)}, needed a subsampled Gaussian: for other "
-            "mechanisms two "
-            "local maxima are not proved",
+            "mechanisms two local maxima are not proved",
             remedy="ask rdp instead, by a theorem",
         )
-    if _squared_ratio(m.mechanism) is None:
+    if not isinstance(ratio, Fraction):
         raise AssumptionError(
             f"softmax_bounds: found {echo(m.mechanism)}, needed a rational "
-            "(sigma/sensitivity)^2: it "
-            "decides where the local maxima are",
+            "(sigma/sensitivity)^2: it decides where the local maxima are",
             remedy="ask rdp instead, by a theorem",
         )
     return m
@@ -113,12 +112,6 @@ def _whole_order(alpha: Numeric) -> int:
     return at
 
 
-def _squared_ratio(mechanism: Gaussian) -> Fraction | None:
-    """σ²/Δ², where it is rational."""
-    square = (expression(mechanism.sigma) / expression(mechanism.sensitivity)) ** 2
-    return Fraction(int(square.p), int(square.q)) if square.is_Rational else None
-
-
 class _Items:
     """x_l, the logs of the items of the sum, from the mechanism's curve."""
 
@@ -128,8 +121,8 @@ class _Items:
         rate = accountant.curve(m).evaluation.ctx.number(m.gamma)
         self.poisson = isinstance(m, PoissonSubsample)
         self.log_u, self.log_v = rate.log(), ((1 - rate) if self.poisson else arb(1)).log()
-        assert isinstance(m.mechanism, Gaussian)  # noqa: S101  # `_sampled_gaussian` says so
-        self.ratio: Any = _squared_ratio(m.mechanism)  # a Fraction, of what was let in
+        ratio: Any = squared_ratio(m.mechanism)  # a Fraction, as `_sampled_gaussian` says
+        self.variance = 1 / ratio
 
     def __call__(self, l: int) -> arb:
         """log of C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)}, or of Theorem 9's item."""
@@ -158,7 +151,7 @@ class _Items:
         return found if self.poisson else found | {0, 2}
 
     def _is_concave_at(self, l: int) -> bool:
-        return bool((self.alpha - l) * (l + 1) < self.ratio * (self.alpha + 1))
+        return bool((self.alpha - l) * (l + 1) < self.variance * (self.alpha + 1))
 
     def _rises(self, l: int) -> bool:
         """Is x_{l+1} > x_l? A tie counts as no: both items are then the same."""

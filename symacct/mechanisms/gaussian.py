@@ -262,6 +262,14 @@ def normal_shift(mechanism: Node) -> NormalMeans | None:
     return pair if isinstance(pair, NormalMeans) else None
 
 
+def squared_ratio(mechanism: Node) -> Exact | None:
+    """(Δ/σ)² of Gaussian noise, which is the square of its μ; None of anything else."""
+    if not isinstance(mechanism, Gaussian):
+        return None
+    square = (mechanism.sensitivity / mechanism.sigma) ** 2
+    return square if isinstance(square, Fraction) else exact(square)  # a fraction of any length
+
+
 # --- computed sensitivity
 #
 # What is a Gaussian mechanism of a sensitivity that is worked out and not given.

@@ -17,7 +17,6 @@ from symacct.kernel.errors import DomainError, RoundedWarning
 from symacct.kernel.exact import text
 from symacct.kernel.node import Node
 from symacct.kernel.parameters import rational, whole
-from symacct.mechanisms import Gaussian
 from symacct.operations import Compose, GroupPrivacy, dp_sgd
 from symacct.operations.recipes import BATCHES, records_of_a_batch, roundings
 from symacct.papers import statement
@@ -177,5 +176,5 @@ class TrainingRun:
 def _noise(g: Guarantee) -> Any:
     """The noise multiplier of the run that a guarantee is of."""
     assert g.mechanism is not None  # noqa: S101  # it was asked of one
-    (sigma,) = {one.sigma for one in g.mechanism.walk() if isinstance(one, Gaussian)}
+    (sigma,) = filter(None, {node.fields().get("sigma") for node in g.mechanism.walk()})
     return sigma

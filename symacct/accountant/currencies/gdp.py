@@ -33,7 +33,7 @@ from symacct.kernel.parameters import rational
 from symacct.kernel.questions import question
 from symacct.kernel.sources import DRS22, SYMACCT
 from symacct.kernel.sums.balls import ball
-from symacct.mechanisms import Gaussian
+from symacct.mechanisms.gaussian import squared_ratio
 from symacct.mechanisms.laplace import LaplacePair
 from symacct.mechanisms.response import ResponsePair
 from symacct.operations.group import GroupPrivacy
@@ -81,7 +81,7 @@ def gdp(m: Node, digits: int | None = None, least_error: Numeric = 0) -> Bound:
         raise DomainError(
             f"gdp, least_error: found {echo(least_error)}, needed 0 <= least_error < 1/2"
         )
-    if least and not is_gaussian(node):
+    if least and squared_mu(node) is None:
         return _searched(profile_or_curve(m, "gdp"), node, least, digits)
     is_smallest = _is_smallest(node)
     if not is_smallest:
@@ -175,40 +175,34 @@ def _is_smallest(node: Node) -> bool:
     """
     if isinstance(node, Compose):
         return all(_has_gaussian_tail(part) for part in node.terms)
-    return isinstance(node, LaplacePair | ResponsePair) or _has_gaussian_tail(node)
+    return _balanced_error(node) is not None or _has_gaussian_tail(node)
 
 
 def _has_gaussian_tail(node: Node) -> bool:
     """Is it Gaussian noise, or a sample of it that may hold the record?"""
     if isinstance(node, Sampling) and node.is_one_step() and node.gamma != 0:
-        return is_gaussian(node.mechanism)
-    return isinstance(node, Gaussian) and node.kind is Kind.EXACT
+        return squared_mu(node.mechanism) is not None
+    return not isinstance(node, Compose) and squared_mu(node) is not None
 
 
-def is_gaussian(node: Node) -> bool:
-    """Is it Gaussian noise, or a sum of such?"""
-    if isinstance(node, Compose):
-        return all(map(is_gaussian, node.terms))
-    return isinstance(node, Gaussian) and node.kind is Kind.EXACT
+def squared_mu(node: Node) -> Exact | None:
+    """μ² of Gaussian noise, if its curve is exact, and of sums of such; None of anything else."""
+    if not isinstance(node, Compose):
+        return squared_ratio(node) if node.claim.kind is Kind.EXACT else None
+    squares = [(squared_mu(part), count) for part, count in node.terms.items()]
+    if any(square is None for square, _ in squares):
+        return None
+    return sum((count * square for square, count in squares if square is not None), Fraction(0))
 
 
 def _rational(node: Node) -> Fraction | None:
     """μ of sums of Gaussian noise where it is a rational number, which balls never prove."""
-    if not is_gaussian(node):
-        return None
-    square = exact(_square(node))
+    square = squared_mu(node)
+    square = None if square is None else exact(square)
     if not isinstance(square, Fraction):
         return None
     root = Fraction(math.isqrt(square.numerator), math.isqrt(square.denominator))
     return root if root**2 == square else None
-
-
-def _square(node: Node) -> Exact:
-    """μ² of Gaussian noise and its sums."""
-    if isinstance(node, Compose):
-        return sum((count * _square(part) for part, count in node.terms.items()), Fraction(0))
-    assert isinstance(node, Gaussian)  # noqa: S101  # is_gaussian said so
-    return (node.sensitivity / node.sigma) ** 2
 
 
 def _least(node: Node, accountant: Accountant) -> arb:
@@ -226,23 +220,29 @@ def _touching(error: arb) -> arb:
 @singledispatch
 def _mu(node: Node, accountant: Accountant) -> arb:
     """A μ of the node by what it is; ∞ where that says nothing."""
-    return arb("inf")
+    square, error = squared_ratio(node), _balanced_error(node)
+    if square is not None:
+        return BALL.number(square).sqrt()
+    return arb("inf") if error is None else _touching(error)
 
 
-@_mu.register
-def _(node: Gaussian, accountant: Accountant) -> arb:
-    return BALL.number(node.sensitivity) / BALL.number(node.sigma)
+@singledispatch
+def _balanced_error(node: Node) -> arb | None:
+    """α = f(α) of laws whose trade-off curve f touches that Gaussian one; None of any others."""
+    return None
 
 
-@_mu.register
-def _(node: LaplacePair, accountant: Accountant) -> arb:
+@_balanced_error.register
+def _(node: LaplacePair) -> arb:
     """Where α f(α) = e^{−s}/4 its curve is nearest to Gaussian ones at α = f(α)."""
-    return _touching((-node.shift(BALL) / 2).exp() / 2)
+    error: arb = (-node.shift(BALL) / 2).exp() / 2
+    return error
 
 
-@_mu.register
-def _(node: ResponsePair, accountant: Accountant) -> arb:
-    return _touching(node.truth_probability(BALL).min(node.lie_probability(BALL)))
+@_balanced_error.register
+def _(node: ResponsePair) -> arb:
+    error: arb = node.truth_probability(BALL).min(node.lie_probability(BALL))
+    return error
 
 
 @_mu.register

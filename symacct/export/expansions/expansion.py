@@ -51,7 +51,6 @@ from symacct.kernel.sums.binomial_sums import Terms, binomial_sum
 from symacct.kernel.symbols import alpha as ALPHA
 from symacct.kernel.theorem_registry import Theorem, stating
 from symacct.mechanisms import Gaussian
-from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.laplace import LaplacePair
 from symacct.mechanisms.response import ResponsePair
 from symacct.theory.amplification import triples
@@ -96,8 +95,8 @@ class ExpandedLeaf(LeafCurve):
 
     def compute(self, alpha: Order) -> SeriesNumber:
         ctx, node = self.evaluation.ctx, self.node
-        if isinstance(node, Curve) and alpha != INFINITY:
-            return ctx.number(node.f.xreplace({ALPHA: expression(alpha)}))
+        if node.is_of_user and alpha != INFINITY:
+            return ctx.number(node.fields()["f"].xreplace({ALPHA: expression(alpha)}))
         if isinstance(alpha, int | float) and alpha in (1, INFINITY):
             return node.at_one(ctx) if alpha == 1 else node.at_infinity(ctx)
         return node.within(ctx, node.curve(ctx))(alpha)
@@ -589,7 +588,7 @@ def _parameter_names(m: Node) -> set[str]:
 def _refuse_functions(m: Node) -> None:
     """A function of the user's own has no derivatives that are known."""
     for node in m.walk():
-        if isinstance(node, Curve) and not node.is_formula:
+        if isinstance(node, Mechanism) and node.is_of_user and not node.has_one_formula:
             raise DomainError(
                 "expansion: found a curve made of a Python function, needed one that is stated "
                 "as a SymPy expression in alpha"
