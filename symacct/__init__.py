@@ -14,11 +14,15 @@ if TYPE_CHECKING:
     from symacct import baselines, laws
     from symacct.accountant.adaptive import Filter, Odometer
     from symacct.adversary.falsify import Attack, falsify
-    from symacct.explore.calibration import Calibration, calibrate
-    from symacct.explore.chi_divergence import chi_divergence, ternary_bound
+    from symacct.explore.calibration import (
+        Calibration,
+        RiskCalibration,
+        calibrate,
+        calibrate_risk,
+        noise,
+    )
+    from symacct.explore.chi import OddChiReport, check_odd_chi, chi_divergence, ternary_bound
     from symacct.explore.comparison import compare, compare_epsilon
-    from symacct.explore.noise import noise
-    from symacct.explore.odd_chi import OddChiReport, check_odd_chi
     from symacct.explore.plots import (
         phase_transition,
         plot,
@@ -28,7 +32,6 @@ if TYPE_CHECKING:
         takeover,
     )
     from symacct.explore.risk import Risk, plot_risk, risk
-    from symacct.explore.risk_calibration import RiskCalibration, calibrate_risk
     from symacct.explore.softmax import softmax_bounds
     from symacct.explore.sweeps import Sweep, sweep
     from symacct.kernel import errors, symbols
@@ -242,8 +245,7 @@ _QUESTIONS: dict[str, dict[str, tuple[str, ...]]] = {
         "accountant.currencies.tradeoff": ("tradeoff",),
         "baselines.ways": ("_ways",),
         "codegen.generate": ("code",),
-        "explore.plots.plotting": ("plot",),
-        "explore.plots.profiles": ("plot_profile", "plot_runs"),
+        "explore.plots": ("plot", "plot_profile", "plot_runs"),
         "export.cards": ("_repr_html_",),
         "export.citation": ("cite",),
         "export.expansions.expansion": ("expansion",),
@@ -309,11 +311,15 @@ _ROOMS = {
     "kernel.theorem_registry": ("Theorem", "theorems"),
     "accountant.adaptive": ("Filter", "Odometer"),
     "adversary.falsify": ("Attack", "falsify"),
-    "explore.calibration": ("Calibration", "calibrate"),
-    "explore.chi_divergence": ("chi_divergence", "ternary_bound"),
+    "explore.calibration": (
+        "Calibration",
+        "RiskCalibration",
+        "calibrate",
+        "calibrate_risk",
+        "noise",
+    ),
+    "explore.chi": ("OddChiReport", "check_odd_chi", "chi_divergence", "ternary_bound"),
     "explore.comparison": ("compare", "compare_epsilon"),
-    "explore.noise": ("noise",),
-    "explore.odd_chi": ("OddChiReport", "check_odd_chi"),
     "explore.plots": (
         "phase_transition",
         "plot",
@@ -323,7 +329,6 @@ _ROOMS = {
         "takeover",
     ),
     "explore.risk": ("Risk", "plot_risk", "risk"),
-    "explore.risk_calibration": ("RiskCalibration", "calibrate_risk"),
     "explore.softmax": ("softmax_bounds",),
     "explore.sweeps": ("Sweep", "sweep"),
     "papers.report": ("PrivacyReport",),

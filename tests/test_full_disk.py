@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from symacct import Gaussian, StorageError, SymacctError, sweep
 from symacct.cli import main
-from symacct.explore.sweeps import results
+from symacct.explore import sweeps
 from symacct.export.figures import FORMATS, figure, save
 from symacct.export.tables import table
 
@@ -68,9 +68,9 @@ def test_a_sweep_says_what_is_safe_whatever_act_fails(fault, tmp_path, monkeypat
         file = tmp_path / f"{after}.jsonl"
         disk = Failing(after, fault)
         with monkeypatch.context() as patched:
-            patched.setattr(results, "open", disk.open, raising=False)
-            patched.setattr(results.os, "fsync", disk.called(os.fsync))
-            patched.setattr(results.os, "replace", disk.called(os.replace))
+            patched.setattr(sweeps, "open", disk.open, raising=False)
+            patched.setattr(sweeps.os, "fsync", disk.called(os.fsync))
+            patched.setattr(sweeps.os, "replace", disk.called(os.replace))
             try:
                 assert list(sweep(NODE, GRID, digits=6, file=file)) == right
             except StorageError as error:

@@ -32,15 +32,13 @@ from symacct.cli.frame import (
     show,
     writing,
 )
-from symacct.explore.calibration import Calibration, calibrate
+from symacct.explore.calibration import Calibration, calibrate, calibrate_risk
 from symacct.explore.comparison import Comparison, compare, compare_epsilon
 from symacct.explore.grids import counts_of, whole_numbers
 from symacct.explore.plots import plot, plot_runs, plot_sweep
 from symacct.explore.reference import reference_table
 from symacct.explore.risk import risk
-from symacct.explore.risk_calibration import calibrate_risk
-from symacct.explore.sweeps import Sweep, sweep
-from symacct.explore.sweeps.worker import NEEDED
+from symacct.explore.sweeps import NEEDED, Sweep, sweep
 from symacct.export.description import about
 from symacct.export.figures import save
 from symacct.export.tables import as_printed

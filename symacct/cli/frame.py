@@ -289,7 +289,7 @@ SHARED = {
     ),
     "ask": Like(
         "The question: ε(α) at an order alpha, ε at a delta, or δ at an epsilon.",
-        type=click.Choice(["rdp", "epsilon", "delta"]),  # the keys of sweeps.worker.NEEDED
+        type=click.Choice(["rdp", "epsilon", "delta"]),  # the keys of sweeps.NEEDED
     ),
     "more": Like(
         "Also print what the number rests on, what Rényi orders give, and what is known of the "

@@ -11,9 +11,8 @@ from symacct.cli.asking import reported
 from symacct.cli.exploring import shown_to
 from symacct.cli.frame import InputError, Like, Reply, command, one_of, refuse
 from symacct.cli.writing import stated
-from symacct.explore.calibration import Calibration, calibrate
+from symacct.explore.calibration import Calibration, calibrate, number
 from symacct.explore.grids import grid
-from symacct.explore.threshold import number
 from symacct.export.description import describe, neighbours
 from symacct.export.tables import booktabs
 from symacct.kernel import symbols

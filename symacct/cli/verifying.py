@@ -27,7 +27,7 @@ from symacct.cli.frame import (
 from symacct.evidence.certificates import FORMS
 from symacct.evidence.certificates.document import of_the_reported
 from symacct.evidence.vectors import write
-from symacct.explore.sweeps.worker import NEEDED
+from symacct.explore.sweeps import NEEDED
 from symacct.kernel.accountant import asked_of
 from symacct.kernel.deadline import progress, tell_so_far
 from symacct.kernel.errors import SymacctError

@@ -33,8 +33,7 @@ from symacct.export.expansions.optimum import Optimum
 from symacct.export.figures import FORMATS, save
 from symacct.export.figures import figure as drawn
 from symacct.export.latex.display import latex
-from symacct.export.latex.laws import UnwrittenError
-from symacct.export.latex.number_formula import number_latex, profile_latex
+from symacct.export.latex.number_formula import UnwrittenError, number_latex, profile_latex
 from symacct.export.tables import table
 from symacct.kernel.accountant import asked_of
 from symacct.kernel.answer import Guarantee

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from symacct.explore.sweeps.worker import NEEDED, shown
+from symacct.explore.sweeps import NEEDED, shown
 from symacct.kernel import exact, limits
 from symacct.kernel.accountant import Accountant
 from symacct.kernel.answer import Enclosure, Guarantee

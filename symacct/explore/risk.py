@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flint import arb
 
 from symacct.accountant.currencies.concentrated import zcdp
-from symacct.accountant.currencies.curve_tests import (
+from symacct.accountant.currencies.gdp import gdp, or_fewer_digits, regret, squared_mu
+from symacct.accountant.currencies.tradeoff import (
     CurveProfile,
+    nearest_first,
     profile_of_curve,
     profile_or_curve,
 )
-from symacct.accountant.currencies.gdp import gdp, or_fewer_digits, regret, squared_mu
-from symacct.accountant.currencies.tradeoff import nearest_first
-from symacct.explore.plots.risks import FPRS, roc
-from symacct.explore.risk_table import Row, note_of, rows_of
-from symacct.explore.risk_words import CURVE_ALONE, kind_of, listed, number, sentences, wrapped
+from symacct.explore.plots import FPRS, roc
 from symacct.export.cards import grid
-from symacct.export.description import about, neighbours, pictured, sensitivity
+from symacct.export.description import about, is_open, neighbours, pictured, sensitivity
 from symacct.kernel import arguments, limits
-from symacct.kernel.accountant import certified_number, refuse_symbols
-from symacct.kernel.answer import Bound, bound, from_ball, given
+from symacct.kernel.accountant import certified_number, late, refuse_symbols
+from symacct.kernel.answer import Bound, bound, from_ball, given, rational_text, to_fraction
 from symacct.kernel.arithmetic import BALL
 from symacct.kernel.arithmetic.ball import precision
-from symacct.kernel.claims import Adjacency, Claim, Kind
+from symacct.kernel.claims import Adjacency, Claim, Kind, Relation
 from symacct.kernel.deadline import Budget
 from symacct.kernel.errors import (
     AssumptionError,
@@ -38,9 +37,10 @@ from symacct.kernel.errors import (
     LimitError,
     PrecisionError,
     SoundnessError,
+    SymacctError,
     echo,
 )
-from symacct.kernel.exact import Numeric
+from symacct.kernel.exact import INFINITY, Numeric, typed_value
 from symacct.kernel.memory import cached_property
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.parameters import rational
@@ -55,6 +55,238 @@ from symacct.results.screen import Note, Part, Tabled
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+
+# --- sentences
+#
+# What the numbers of a risk mean, a plain sentence for each; percents are rounded up.
+
+CURVE_ALONE = (
+    "Only a Rényi curve is known: each number is the most that the curve implies, and no test "
+    "need reach it."
+)
+_WORD_DIGITS, _SHARE_DIGITS = 3, 6
+_FULL_SIGNS = 8  # signs of an exact number that is written out
+_WIDTH = 80  # columns
+
+
+def _sentences(
+    asked: Iterable[tuple[str, str | None, Bound | str]],
+    m: Node,
+    relation: Adjacency,
+    least_error: str,
+) -> tuple[str, ...]:
+    """A sentence for each number that is known, and for a relation left open what they are then."""
+    of_values = relation.relation is Relation.REPLACE_ONE or m.is_local
+    found = [
+        in_words(name, argument, most, least_error, of_values)
+        for name, argument, most in asked
+        if isinstance(most, Bound)
+    ]
+    return (*found, OF_EITHER) if found and is_open(relation, m) else tuple(found)
+
+
+def in_words(
+    name: str, argument: str | None, most: Bound, least_error: str, of_values: bool = False
+) -> str:
+    """The sentence on one row: what is asked by `name` of `argument`, and at most what it is.
+
+    `of_values`: neighbours differ in the value of a record, and not in who has one.
+    """
+    asked = Fraction(0) if argument is None else Fraction(typed_value(argument))
+    found = {} if name in _NO_SHARES else {"most": f"{_rounded(most, 100)} %"}
+    told = _SENTENCES | _OF_VALUES if of_values else _SENTENCES
+    return told[name].format(
+        share=_percent(asked),
+        blind=_percent(max(asked, 1 - asked)),
+        points=found.get("most", "").removesuffix(" %"),
+        number=_rounded(most),
+        error=least_error,
+        **found,
+    )
+
+
+def _rounded(most: Bound, times: int = 1) -> str:
+    """A number rounded up to few digits; all of them where they are few and it is exact."""
+    if most.exactly is not None and len(full := given(times * most.exactly)) <= _FULL_SIGNS:
+        return full
+    return rational_text(times * to_fraction(most.upper), _WORD_DIGITS, up=True)
+
+
+def listed(sentences: Iterable[str]) -> list[str]:
+    """The sentences as a list below a table; nothing where there are none."""
+    lines = [f"- {one}" for one in sentences]
+    return ["in words:", *lines] if lines else []
+
+
+def wrapped(line: str) -> str:
+    """A line of such a list, wrapped between words."""
+    return textwrap.fill(line, _WIDTH, subsequent_indent="  ")
+
+
+_NORMAL = (
+    "tells the two datasets apart better than the best test tells a normal law of mean 0 from one "
+    "of mean {number}, both of variance 1."
+)
+_SENTENCES = {
+    "advantage": "The share of the people in the data whom an attacker recognises is at most "
+    "{points} percentage points above the share of others whom the attacker wrongly accuses.",
+    "tpr": "An attacker who wrongly accuses at most {share} of the people who are not in the data "
+    "recognises at most {most} of those who are.",
+    "bayes_success": "An attacker who believes at first with probability {share} that a person is "
+    "in the data guesses right with probability at most {most}; without the output it is {blind}.",
+    "reconstruction": "An attacker who would guess a record right with probability {share} without "
+    "the output reconstructs it with probability at most {most}.",
+    "mu": "No test whose two errors are both {error} or more " + _NORMAL,
+    "regret": "These normal laws overstate how often the best guess is right by at most {most}.",
+    "mu_of_all": "No test, however small its errors are, " + _NORMAL,
+    "rho": "The Rényi divergence of every order α is at most {number} times α.",
+}
+_OF_VALUES = {
+    "advantage": "An attacker who has to tell which of two values a person's record has recognises "
+    "the one value at most {points} percentage points more often than the attacker takes the other "
+    "for it.",
+    "tpr": "An attacker who has to tell which of two values a person's record has, and takes the "
+    "one for the other in at most {share} of cases, recognises the other in at most {most}.",
+    "bayes_success": "An attacker who believes at first with probability {share} that a person's "
+    "record has the one of two values guesses right with probability at most {most}; without the "
+    "output it is {blind}.",
+}
+OF_EITHER = (
+    "If neighbours differ by replacing one record, these sentences are about which of two values a "
+    "person's record has, and not about who is in the data."
+)
+_NO_SHARES = ("mu", "mu_of_all", "rho")
+
+
+def _percent(share: Fraction) -> str:
+    """A share that was stated, in percent: 0.1 %."""
+    return f"{rational_text(100 * share, _SHARE_DIGITS, up=True)} %"
+
+
+def _bound_cell(value: Bound | str | None) -> str:
+    return value.rounded() if isinstance(value, Bound) else "–"
+
+
+def _kind_cell(value: Bound | str) -> str:
+    return str(value.claim.kind) if isinstance(value, Bound) else "not known"
+
+
+# --- the rows of the table
+#
+# What is asked, and what was had of it in time.
+
+_FPRS, _PRIORS, _BASELINES = ("1/10", "1/100", "1/1000", "1e-6"), ("1/2", "1/10"), ("1/10", "1e-3")
+_NO_REGRET = "the μ above is from the Rényi curve, which does not say how good a test is at least"
+#: What a Rényi curve bounds from above.
+_BOUNDED = ("advantage", "tpr", "bayes_success", "reconstruction", "mu")
+
+
+class Row(NamedTuple):
+    """One risk: what it is called, by which name and of what it is asked, and the answers.
+
+    In the place of a number that was not had stands the reason.
+    """
+
+    what: str
+    name: str
+    argument: str | None
+    most: Bound | str
+    least: Bound | str | None
+    of_curve: bool  # had from the Rényi curve, in the place of the profile
+
+
+def rows_of(found: Risk) -> list[Row]:
+    """The rows, which have half of `limits(seconds=…)` by the profile and the rest by the curve."""
+    rows = []
+    half = limits.current().seconds / 2
+    budget = Budget(half)
+    for what, name, argument, has_lower in _questions(found):
+        least = _told(budget, found.lower, name, argument) if has_lower and found.lower else None
+        # ρ is read from the curve, whatever the profile has taken.
+        most = _told(Budget(half) if name == "rho" else budget, found, name, argument)
+        rows.append(Row(what, name, argument, most, least, False))
+    return _filled(rows, found, Budget(half)) if found.has_curve_beside else rows
+
+
+def _told(budget: Budget, of: Risk, name: str, argument: str | None) -> Bound | str:
+    """The number, or why there is none; that is also where the time is over."""
+    found = budget.ask(1, lambda: _or_why(of, name, argument))
+    return f"not {late()}" if found is None else found
+
+
+def _filled(rows: list[Row], found: Risk, budget: Budget) -> list[Row]:
+    """The rows, those without a number filled with what the Rényi curve implies."""
+
+    def has_number(row: Row) -> bool:
+        return isinstance(row.most, Bound) or row.name not in _BOUNDED
+
+    curve = None if all(map(has_number, rows)) else budget.ask(1, lambda: found.by_curve)
+    if curve is None:
+        return rows
+
+    def filled(row: Row) -> Row:
+        if has_number(row):
+            return row
+        most = _told(budget, curve, row.name, row.argument)
+        return row if isinstance(most, str) else row._replace(most=most, of_curve=True)
+
+    rows = list(map(filled, rows))
+    is_of_curve = {row.name for row in rows if row.of_curve}
+    return [
+        row._replace(most=_NO_REGRET) if row.name == "regret" and "mu" in is_of_curve else row
+        for row in rows
+    ]
+
+
+def note_of(rows: list[Row], digits: int) -> str:
+    """Which numbers come from the Rényi curve though there is a profile; empty if none does."""
+    taken = [row for row in rows if row.of_curve]
+    if not taken:
+        return ""
+    others = [row.most for row in rows if not row.of_curve and isinstance(row.most, Bound)]
+    is_marked = not any(most.claim.kind is Kind.UPPER for most in others)
+    which = "Rows marked upper" if is_marked else "These rows"
+    named = "" if is_marked else ": " + "; ".join(row.what for row in taken)
+    return (
+        f"{which} come from the Rényi curve, because the exact profile was not had to "
+        f"{digits} digits within {limits.current().seconds} s{named}"
+    ) + "." * is_marked
+
+
+def _questions(of: Risk) -> Iterator[tuple[str, str, str | None, bool]]:
+    """What is asked, by which name and of what, and whether it is from below too."""
+    yield "advantage, TPR − FPR", "advantage", None, True
+    for fpr in _FPRS:
+        yield f"TPR at FPR {_share_text(fpr)}", "tpr", fpr, True
+    for prior in _PRIORS:
+        yield f"best guess right, prior {_share_text(prior)}", "bayes_success", prior, True
+    for baseline in _BASELINES:
+        yield f"reconstruction, baseline {_share_text(baseline)}", "reconstruction", baseline, False
+    yield f"μ of GDP, errors from {given(of.least_error)}", "mu", None, True
+    yield "regret of that μ", "regret", None, False
+    yield "μ of GDP, all tests", "mu_of_all", None, False
+    if of.node.rewritten.steepest_up_to == INFINITY:
+        yield "ρ of zCDP", "rho", None, False
+
+
+def _share_text(share: str) -> str:
+    return given(Fraction(typed_value(share)))
+
+
+def _or_why(of: Risk, name: str, argument: str | None) -> Bound | str:
+    """The number, or why there is none."""
+    try:
+        found: Bound = getattr(of, name) if argument is None else getattr(of, name)(argument)
+    except SymacctError as error:
+        if isinstance(error, AssumptionError) and name == "mu_of_all" and not of.is_of_curve:
+            least = given(of.least_error)
+            return f"not known for this noise; the μ above is for errors from {least}"
+        return str(error).removeprefix(f"{name}: ").removeprefix("gdp: ")
+    return found
+
+
+# --- risks
 
 LEAST_ERROR = "1e-10"
 _DRAWN_DIGITS = 5
@@ -318,7 +550,7 @@ class Risk:
         'recognises at most 1.06 % of those who are.'
         """
         asked = [(row.name, row.argument, row.most) for row in self._table]
-        return sentences(asked, self.node, self._relation, given(self.least_error))
+        return _sentences(asked, self.node, self._relation, given(self.least_error))
 
     @property
     def cells(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -326,7 +558,12 @@ class Risk:
         has_lower = self.lower is not None
         headers = ("risk", "at most", *(("at least",) if has_lower else ()), "kind")
         rows = [
-            (name, number(most), *((number(least),) if has_lower else ()), kind_of(most))
+            (
+                name,
+                _bound_cell(most),
+                *((_bound_cell(least),) if has_lower else ()),
+                _kind_cell(most),
+            )
             for name, most, least in self.rows
         ]
         return headers, rows

@@ -11,8 +11,7 @@ import sympy
 from symacct.export.citation import STATED, each_work, sources_of
 from symacct.export.description import describe_tex, neighbours
 from symacct.export.latex.display import Display
-from symacct.export.latex.laws import UnwrittenError
-from symacct.export.latex.number_formula import number_latex
+from symacct.export.latex.number_formula import UnwrittenError, number_latex
 from symacct.export.latex.printer import PaperPrinter
 from symacct.export.latex.sentences import SymbolNames, cite_key, plain_tex
 from symacct.export.tables import table

@@ -22,7 +22,7 @@ from typing import Any
 
 import sympy
 
-from symacct.explore.sweeps.worker import NEEDED
+from symacct.explore.sweeps import NEEDED
 from symacct.export.formula import formula
 from symacct.kernel import limits
 from symacct.kernel.accountant import Accountant

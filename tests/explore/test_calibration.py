@@ -28,7 +28,7 @@ from symacct import (
 )
 from symacct.cli import main
 from symacct.explore import calibration
-from symacct.explore.steered import steered_epsilon
+from symacct.explore.calibration import steered_epsilon
 from symacct.kernel.answer import to_fraction
 from symacct.kernel.node import Node
 

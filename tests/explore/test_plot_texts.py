@@ -20,8 +20,7 @@ from symacct import (
     plot_runs,
     plot_sweep,
 )
-from symacct.explore.plots.drawing import Drawing
-from symacct.explore.plots.lines import PlotLine
+from symacct.explore.plots import Drawing, PlotLine
 from symacct.export.figures import picture
 
 pytest.importorskip("matplotlib", reason="matplotlib is an extra: symacct[plot]")

@@ -34,9 +34,7 @@ from symacct import (
     takeover,
 )
 from symacct.cli import main
-from symacct.explore.plots.default_orders import default_orders
-from symacct.explore.plots.drawing import Drawing
-from symacct.explore.plots.lines import PlotLine
+from symacct.explore.plots import Drawing, PlotLine, default_orders
 from symacct.export.figures import save
 from symacct.kernel.answer import rational_float
 

@@ -27,7 +27,7 @@ from symacct import (
     limits,
     risk,
 )
-from symacct.accountant.currencies.curve_tests import profile_of_curve
+from symacct.accountant.currencies.tradeoff import profile_of_curve
 from symacct.cli import main
 from symacct.explore.risk import Risk
 from symacct.kernel.answer import to_fraction

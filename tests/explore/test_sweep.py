@@ -33,9 +33,9 @@ from symacct import (
     sweep,
 )
 from symacct.cli import main
+from symacct.explore import sweeps
 from symacct.explore.grids import grid, whole_numbers
-from symacct.explore.sweeps import worker
-from symacct.explore.sweeps.results import source_digest
+from symacct.explore.sweeps import source_digest
 from symacct.kernel import exact
 
 SIGMA, GAMMA = sympy.symbols("sigma gamma", positive=True)
@@ -244,7 +244,7 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
 def test_answers_of_another_state_of_the_formulas_are_not_taken(tmp_path, monkeypatch):
     file, over = tmp_path / "results.jsonl", {SIGMA: [1, 2], "alpha": 2}
     sweep(Gaussian(SIGMA), over, "rdp", file=file)
-    monkeypatch.setattr("symacct.explore.sweeps.sweeping.source_digest", lambda: "another")
+    monkeypatch.setattr("symacct.explore.sweeps.source_digest", lambda: "another")
     with pytest.raises(StorageError, match="another sweep"):
         sweep(Gaussian(SIGMA), over, "rdp", file=file)
 
@@ -318,10 +318,10 @@ def test_limits_reach_the_workers():
     task = {"limits": {"order": 3}, "settings": {"ask": "rdp", "digits": 5, "by": None}}
     m = PoissonSubsample(Gaussian(1), "1/2")
     asked = {**task, "expression": m.to_json(), "questions": [[["alpha", "4"]], [["alpha", "2"]]]}
-    answer = json.loads(worker.answer(json.dumps(asked)))
+    answer = json.loads(sweeps.answer(json.dumps(asked)))
     assert answer[0]["error"].startswith("LimitError")
     assert answer[1]["value"] == m.rdp(2, 5).rounded()
-    small = json.loads(worker.answer(json.dumps({**asked, "limits": {"text_bytes": 10}})))
+    small = json.loads(sweeps.answer(json.dumps({**asked, "limits": {"text_bytes": 10}})))
     assert [one["error"].partition(":")[0] for one in small] == 2 * ["LimitError"]
 
 

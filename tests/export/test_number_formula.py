@@ -9,8 +9,7 @@ import pytest
 import sympy
 
 from symacct import DomainError, Gaussian, Laplace, PoissonSubsample, parse
-from symacct.export.latex.laws import UnwrittenError
-from symacct.export.latex.number_formula import number_latex, profile_latex
+from symacct.export.latex.number_formula import UnwrittenError, number_latex, profile_latex
 from tests.cli.test_cli import run
 
 DELTA = 1e-5

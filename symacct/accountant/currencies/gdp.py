@@ -10,8 +10,7 @@ from functools import singledispatch
 
 from flint import arb
 
-from symacct.accountant.currencies.curve_tests import profile_or_curve
-from symacct.accountant.currencies.tradeoff import known_profile, nearest_first
+from symacct.accountant.currencies.tradeoff import known_profile, nearest_first, profile_or_curve
 from symacct.kernel import arguments
 from symacct.kernel.accountant import Accountant, certified_number, refuse_symbols
 from symacct.kernel.answer import Bound, bound, first_bits, from_ball, to_fraction

@@ -9,7 +9,6 @@ from typing import Any
 import sympy
 
 from symacct.export.latex.display import Display
-from symacct.export.latex.laws import UnwrittenError, laws_of
 from symacct.export.latex.printer import WIDTH, PaperPrinter, width_of
 from symacct.export.latex.sentences import SymbolNames, tex_number
 from symacct.kernel.answer import Enclosure, Guarantee, found_order, given
@@ -29,6 +28,31 @@ from symacct.profile.part import Part, Runs
 from symacct.profile.solve import CompositionProfile
 from symacct.profile.written_laws import BREAK, WrittenLaws, product
 from symacct.results.written import Written
+
+# --- the two laws of a pair, as its loss writes them
+
+_LONGEST = 250  # width of a law that is printed
+
+
+class UnwrittenError(DomainError):
+    """The laws of a pair are not known in letters, or are too long to be read."""
+
+    def __init__(
+        self, finding: str = "latex: found a pair of laws that are not written", remedy: str = ""
+    ) -> None:
+        super().__init__(finding, remedy=remedy)
+
+
+def _laws_of(part: Part, names: SymbolNames) -> WrittenLaws:
+    """P and Q of one part; UnwrittenError for what is not known so."""
+    printer = PaperPrinter(names)
+    found = part.in_latex(lambda x: printer.in_line(sympy.sympify(expression(x))))
+    if found is None or max(width_of(law) for law in (found.P, found.Q)) > _LONGEST:
+        raise UnwrittenError
+    return found
+
+
+# --- the formula
 
 _RELATIONS = {Kind.EXACT: "=", Kind.UPPER: r"\leq", Kind.LOWER: r"\geq"}
 _MOST_WAYS = 8  # pairs in one maximum
@@ -196,7 +220,7 @@ def _one_gaussian(ways: list[Way]) -> Exact | None:
 
 def _named_parts(ways: list[Way], names: SymbolNames) -> dict[Part, WrittenLaws]:
     parts = dict.fromkeys(part for pairs, _ in ways for part, _ in pairs)
-    return {part: laws_of(part, names) for part in parts}
+    return {part: _laws_of(part, names) for part in parts}
 
 
 def _largest(ways: list[Way], parts: list[Part], start: str) -> Iterator[str]:

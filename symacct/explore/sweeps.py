@@ -1,24 +1,29 @@
-"""A question asked at every point of a grid, each point certified."""
+"""Sweeps: one question over a grid of parameters, on any executor, resumable."""
 
 from __future__ import annotations
 
 import csv
+import functools
+import hashlib
 import itertools
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, overload
+from typing import IO, TYPE_CHECKING, Any, TypeAlias, overload
 
 from symacct.explore.grids import axis_values
-from symacct.explore.sweeps.results import Record, ResultsFile, source_digest
-from symacct.explore.sweeps.worker import NEEDED, answer
 from symacct.export.cards import grid
 from symacct.export.description import KIND_LABELS, OWN_CURVE, about
+from symacct.export.tables import in_full
 from symacct.kernel import arguments, exact, limits
+from symacct.kernel.accountant import Accountant
+from symacct.kernel.answer import Enclosure, Guarantee, found_order, order_text
 from symacct.kernel.arguments import By
 from symacct.kernel.claims import Kind
 from symacct.kernel.conversion import BEST
@@ -31,14 +36,294 @@ from symacct.kernel.errors import (
     echo,
     reason,
 )
-from symacct.kernel.exact import Numeric, sympy
+from symacct.kernel.exact import INFINITY, Numeric, sympy
 from symacct.kernel.node import Node, as_node
 from symacct.results.screen import Part, Tabled
+from symacct.text import from_json
 from symacct.version import __version__
 
 if TYPE_CHECKING:
     from pandas import DataFrame
     from pyarrow import Table as ArrowTable
+
+
+# --- a worker
+#
+# Questions in as text, answers out as text; nothing else is shared.
+
+Answer = dict[str, Any]
+
+
+def answer(task: str) -> str:
+    """The answers to a task's questions, in their order.
+
+    A task is {"limits": {…}, "settings": {"ask": …, "digits": …}, "expression": JSON text,
+    "questions": [[["sigma", "5"], …, ["alpha" or "delta" or "epsilon", number as text]]]}, the
+    symbols' values first. A question that cannot be answered has an "error" for an answer and does
+    not touch the others.
+    """
+    read = json.loads(task)
+    settings = read["settings"]
+    if "error" in read:  # the expression has no text
+        return json.dumps([{"error": read["error"]}] * len(read["questions"]))
+    answers: list[Answer] = []
+    with limits.limits(**read["limits"]):
+        accountant = Accountant(settings["digits"])
+        try:
+            m = from_json(read["expression"])
+        except SymacctError as error:
+            return json.dumps([_error(error)] * len(read["questions"]))
+        # One set of parameters is asked at several orders, δ or ε.
+        for chosen, questions in groupby(read["questions"], lambda question: question[:-1]):
+            answers += _answers(accountant, settings, m, chosen, [q[-1][1] for q in questions])
+        return json.dumps(answers)
+
+
+def _answers(
+    accountant: Accountant, settings: Answer, m: Node, chosen: list[list[str]], given: list[str]
+) -> list[Answer]:
+    """The answers at each of the numbers given, or the error of parameters that give no m."""
+    try:
+        at = m.subs(dict(chosen)) if chosen else m
+    except SymacctError as error:
+        return [_error(error)] * len(given)
+    return [_asked(accountant, settings, at, number) for number in given]
+
+
+def _error(error: SymacctError) -> Answer:
+    return {"error": f"{type(error).__name__}: {error}"}
+
+
+def _asked(accountant: Accountant, settings: Answer, m: Node, given: str) -> Answer:
+    by = tuple(settings["by"]) if isinstance(settings["by"], list) else settings["by"]
+    try:
+        if settings["ask"] == "rdp":
+            found = accountant.rdp(m, given, by=by)
+            return shown(in_full(found, m, exact.order(given), by, accountant.digits))
+        how = {"conversion": settings["conversion"], "orders": settings["orders"], "by": by}
+        guarantee: Guarantee = getattr(accountant, settings["ask"])(m, given, **how)
+    except SymacctError as error:
+        return _error(error)
+    return {**_of(guarantee), "how": _how(guarantee)}
+
+
+def _of(g: Guarantee) -> Answer:
+    if g.needs_no_order:
+        return shown(g.asked)
+    order = "inf" if g.alpha == INFINITY else order_text(g.alpha, 12)
+    return {**shown(g.asked), "order": order, "optimal": g.optimal}
+
+
+def _how(g: Guarantee) -> str:
+    """How the number was found."""
+    if g.needs_no_order:
+        how = "exact profile" if g.kind is Kind.EXACT else "profile of a dominating pair"
+    else:
+        theorems = ", ".join(g.claim.theorems) or OWN_CURVE
+        how = f"order {found_order(g.alpha)} by {theorems}, {g.conversion} conversion"
+    return "; ".join(filter(None, [how, g.note]))
+
+
+def shown(x: Enclosure) -> Answer:
+    """The value on its safe side, and both of its ends rounded outwards."""
+    return {
+        "value": x.rounded(),
+        "lower": x.rounded_down(),
+        "upper": x.rounded_up(),
+        "kind": str(x.claim.kind),
+        "certified": x.certified,
+        "theorems": " ".join(x.claim.theorems),
+    }
+
+
+#: What may be asked, with the parameter that the question needs besides the expression's own.
+NEEDED = {"rdp": "alpha", "epsilon": "delta", "delta": "epsilon"}
+
+
+# --- a results file
+#
+# A header and a line for each point; a kill at any moment loses no full line.
+#
+# Each line ends in a digest of the header and of itself, so that what the disk, a tool or a slip of
+# the hand changed is no answer. It is no signature: who can write the file can write a digest.
+
+try:
+    import fcntl
+except ImportError:  # not on Windows: there two sweeps must not share a file
+    fcntl = None  # type: ignore[assignment]
+
+Record = dict[str, Any]
+_DIGEST = b', "digest": "'
+
+
+class ResultsFile:
+    """Records by point as they come; a foreign, corrupt or busy file is left as it is."""
+
+    def __init__(self, path: Path, header: Record) -> None:
+        self.path = path
+        self.records: dict[int, Record] = {}
+        self._header = header
+        self._question = hashlib.sha256(_line(header))
+        self._file = self._opened()
+        try:
+            with self._told(lambda: "name another file"):
+                self._read()
+        except BaseException:
+            self.close()
+            raise
+
+    def _opened(self) -> IO[bytes]:
+        try:
+            file = open(self.path, "a+b")  # noqa: SIM115  # it stays open for the whole sweep
+        except OSError as error:
+            raise StorageError(
+                f"results file {self.path}: {reason(error)}", remedy="name another file"
+            ) from None
+        if fcntl is not None:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                file.close()
+                raise StorageError(
+                    f"results file {self.path}: another sweep is writing it",
+                    remedy="wait for its end or name another file",
+                ) from None
+        return file
+
+    def _read(self) -> None:
+        """What an earlier run left; a last line without its end was cut by a kill: dropped."""
+        self._file.seek(0)
+        whole = 0
+        for number, line in enumerate(self._lines(), 1):
+            if not line.endswith(b"\n"):
+                if number == 1 and not line.startswith(b'{"symacct sweep"'):
+                    raise self._foreign("its first line is not that of a sweep")
+                self._file.truncate(whole)
+                break
+            whole += len(line)
+            if number > 1:
+                self._add(line, number)
+            elif self._parsed(line, 1) != self._header:
+                raise self._foreign("it holds another sweep: another expression, grid or question")
+        if not whole:
+            self._write([_line(self._header)])
+
+    def _lines(self) -> Iterator[bytes]:
+        """Line by line, none longer than ours may be."""
+        most = max(len(_line(self._header)), limits.current().text_bytes)
+        while line := self._file.readline(most + 1):
+            if len(line) > most:
+                raise self._foreign(f"a line is longer than {most:,} bytes")
+            yield line
+
+    def _add(self, line: bytes, number: int) -> None:
+        content, _, digest = line.rpartition(_DIGEST)
+        if digest != self._digest(content):
+            raise self._foreign(
+                f"line {number} does not match its digest (without that line, its point is "
+                "computed again)"
+            )
+        record = self._parsed(content + b"}", number)
+        point = record.pop("point", None)
+        if type(point) is not int or not 0 <= point < self._header["points"]:
+            raise self._foreign(f"line {number} is no record of a point")
+        self.records[point] = record
+
+    def _row(self, point: int, record: Record) -> bytes:
+        content = _line({"point": point, **record}).removesuffix(b"}\n")
+        return content + _DIGEST + self._digest(content)
+
+    def _digest(self, content: bytes) -> bytes:
+        """The end of a row: a digest of the question (the header) and of what the row says."""
+        digest = self._question.copy()
+        digest.update(content)
+        return digest.hexdigest()[:32].encode() + b'"}\n'
+
+    def _parsed(self, line: bytes, number: int) -> Record:
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            value = None
+        if not isinstance(value, dict):
+            raise self._foreign(f"line {number} is no JSON object")
+        return value
+
+    def _foreign(self, fault: str) -> StorageError:
+        return StorageError(
+            f"results file {self.path}: {fault}; nothing was changed in it",
+            remedy="name another file, or remove this one",
+        )
+
+    def add(self, records: dict[int, Record]) -> None:
+        """Append the records; they are on the disk when this returns."""
+        self._write([self._row(point, record) for point, record in records.items()])
+        self.records.update(records)
+
+    @contextmanager
+    def _told(self, remedy: Callable[[], str]) -> Iterator[None]:
+        """What the system says is wrong with the file, as our error."""
+        try:
+            yield
+        except OSError as error:
+            raise StorageError(
+                f"results file {self.path}: {reason(error)}", remedy=remedy()
+            ) from None
+
+    def _write(self, lines: list[bytes]) -> None:
+        before = os.fstat(self._file.fileno()).st_size
+        safe = f"{len(self.records):,} of {self._header['points']:,} points are safe"
+        room = "make room and run the same sweep again to go on"
+        with self._told(lambda: f"{safe} in its first {before:,} bytes; {room}"):
+            self._file.seek(0, os.SEEK_END)
+            self._file.write(b"".join(lines))
+            self._file.flush()
+            os.fsync(self._file.fileno())
+
+    def finish(self) -> None:
+        """Put the lines into the order of the points, at one stroke."""
+        ordered = [self._row(point, self.records[point]) for point in sorted(self.records)]
+        content = b"".join([_line(self._header), *ordered])
+        sorted_file = self.path.with_name(self.path.name + ".sorted")
+        safe = "every point is safe in it, in the order of computation"
+        with self._told(lambda: f"{safe}; run the same sweep again to put it in order"):
+            self._file.seek(0)
+            if self._file.read() == content:
+                return
+            try:
+                with open(sorted_file, "wb") as file:
+                    file.write(content)
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.replace(sorted_file, self.path)
+            except OSError:
+                with suppress(OSError):
+                    sorted_file.unlink(missing_ok=True)
+                raise
+
+    def close(self) -> None:
+        """Let go of the file; another sweep may use it."""
+        with suppress(OSError):  # what could not be written was said, and closing tries it again
+            self._file.close()
+
+
+@functools.cache
+def source_digest(package: Path = Path(__file__).parents[1]) -> str:
+    """A digest of all that computes a value: every module of the package, by name and text.
+
+    In a file's header it keeps answers of two states of the formulas apart.
+    """
+    digest = hashlib.sha256()
+    for file in sorted(package.rglob("*.py")):
+        text = file.read_bytes()
+        digest.update(f"{file.relative_to(package).as_posix()}\n{len(text)}\n".encode() + text)
+    return digest.hexdigest()
+
+
+def _line(record: Record) -> bytes:
+    return json.dumps(record).encode() + b"\n"
+
+
+# --- the sweep
 
 #: A value of an axis, or several.
 Values: TypeAlias = Numeric | Iterable[Numeric]

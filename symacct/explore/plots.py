@@ -1,0 +1,859 @@
+"""Plots of bounds: exact curves, upper and lower bounds drawn apart. They need matplotlib."""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+import textwrap
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import cycle, pairwise, product
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import sympy
+
+from symacct.baselines import naive, optimal
+from symacct.explore.grids import axis_values
+from symacct.explore.sweeps import NEEDED, Values, sweep
+from symacct.export.description import pictured
+from symacct.export.figures import legend_above, matplotlib_module, picture
+from symacct.kernel import arguments, limits
+from symacct.kernel.accountant import BY_ORDERS, Accountant
+from symacct.kernel.answer import Bound, Enclosure, bound, rational_float, shortened, to_fraction
+from symacct.kernel.arguments import By
+from symacct.kernel.claims import Kind
+from symacct.kernel.conversion import BEST
+from symacct.kernel.deadline import Budget, progress
+from symacct.kernel.errors import (
+    AssumptionError,
+    DomainError,
+    GapWarning,
+    LimitError,
+    OrderError,
+    PrecisionError,
+    SymacctError,
+    echo,
+    warn,
+)
+from symacct.kernel.exact import INFINITY, Numeric, Order, exact, is_infinite, order
+from symacct.kernel.node import Node, as_node
+from symacct.kernel.operation import Compose
+from symacct.kernel.parameters import probability, rational, whole
+from symacct.kernel.questions import question
+from symacct.kernel.theorem_registry import all_named
+from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.text import Annotation
+
+
+# --- lines
+#
+# What is drawn of a curve, each point a certified value.
+
+DIGITS = 8
+_KINDS = {
+    Kind.EXACT: "exact",
+    Kind.UPPER: "upper bound",
+    Kind.LOWER: "lower bound",
+    Kind.NEITHER: "no bound",
+}
+# A line is as weak as the weakest of its points.
+_WEAKEST = (Kind.NEITHER, Kind.LOWER, Kind.UPPER, Kind.EXACT)
+
+
+@dataclass(frozen=True)
+class PlotLine:
+    """One curve of a picture: points (x, value), each on its sound side, or nan for a gap."""
+
+    name: str
+    kind: Kind
+    certified: bool
+    points: tuple[tuple[float, float], ...]
+    #: Why the first gap is one.
+    why: str = ""
+
+    @property
+    def drawn(self) -> list[tuple[float, float]]:
+        """The points that have a value."""
+        return [point for point in self.points if not math.isnan(point[1])]
+
+    @property
+    def label(self) -> str:
+        """The name, with the kind of statement that the line is."""
+        trust = "" if self.certified else ", not certified"
+        return f"{self.name} ({_KINDS[self.kind]}{trust})"
+
+
+def line(name: str, points: Iterable[tuple[Order, Enclosure | OrderError]]) -> PlotLine:
+    """The line through certified values, with gaps where there is none or it is infinite."""
+    found: list[tuple[float, float]] = []
+    values, why = [], ""
+    for x, value in points:
+        place = _place(x)
+        if isinstance(value, Enclosure) and value.upper < INFINITY:
+            values.append(value)
+            found.append((place, float(value)))
+        else:
+            why = why or (f"at {x} it is infinite" if isinstance(value, Enclosure) else str(value))
+            found.append((place, math.nan))
+    certified = all(value.certified for value in values)
+    return PlotLine(
+        name, _weakest(value.claim.kind for value in values), certified, tuple(found), why
+    )
+
+
+def _place(x: Order) -> float:
+    try:
+        return float(x)
+    except OverflowError:
+        raise DomainError(f"plot: found {echo(x)}, needed values below 1e308 on an axis") from None
+
+
+def _weakest(kinds: Iterable[Kind]) -> Kind:
+    found = set(kinds)
+    return next((one for one in _WEAKEST if one in found), Kind.EXACT)
+
+
+def of_orders(name: str, m: Node, orders: Sequence[Order], by: By = None) -> PlotLine:
+    """ε over the orders, a gap where the theorem does not speak; its own error if it never does."""
+    accountant = Accountant(DIGITS)
+    points = [(alpha, _answered(accountant, m, alpha, by)) for alpha in orders]
+    refused = [value for _, value in points if isinstance(value, OrderError)]
+    if len(refused) == len(points):
+        raise refused[-1]
+    return line(name, points)
+
+
+def _answered(accountant: Accountant, m: Node, alpha: Order, by: By) -> Enclosure | OrderError:
+    try:
+        return accountant.rdp(m, alpha, by=by)
+    except OrderError as error:
+        return error
+
+
+def known_below(m: Node, orders: Sequence[Order]) -> PlotLine | None:
+    """The best proved lower bound over the orders, where one is known at all."""
+    accountant = Accountant(DIGITS)
+    try:
+        points = [(alpha, accountant.lower_bound(m, alpha)) for alpha in orders]
+    except SymacctError:
+        return None
+    return replace(line("best lower bound", points), kind=Kind.LOWER)
+
+
+def of_records(name: str, axis: str, records: Iterable[dict[str, Any]]) -> PlotLine:
+    """The answers of a sweep over one parameter, gaps where there is none."""
+    records = list(records)
+    if any(axis not in record for record in records):
+        raise DomainError(
+            f"plot: found {name}, in which {axis} does not occur; needed it as a parameter"
+        )
+    asked = [record for record in records if not is_infinite(record[axis])]
+    answered = [record for record in asked if "value" in record]
+    errors = [f"at {axis} = {r[axis]}: {r['error']}" for r in asked if "error" in r]
+    if errors and not answered:
+        raise DomainError(f"plot: {name}: none of {len(asked)} points has an answer; {errors[0]}")
+    finite = [record for record in answered if record["value"] != "inf"]
+    infinite = [f"at {axis} = {r[axis]} it is infinite" for r in answered if r["value"] == "inf"]
+    return PlotLine(
+        name,
+        _weakest(Kind(record["kind"]) for record in finite),
+        all(record["certified"] for record in finite),
+        tuple(sorted((float(exact(record[axis])), _drawn(record)) for record in asked)),
+        next(iter([*errors, *infinite]), ""),
+    )
+
+
+def _drawn(record: dict[str, Any]) -> float:
+    """The value as the float64 next to it on the safe side; NaN where there is none."""
+    if record.get("value", "inf") == "inf":
+        return math.nan
+    exactly = Fraction(record["value"])
+    below = Kind(record["kind"]) is Kind.LOWER
+    return -rational_float(-exactly) if below else rational_float(exactly)
+
+
+# --- the picture
+#
+# Axes that read well, a style for each kind of statement.
+
+# Okabe and Ito's colours, told apart by every eye, neighbours in the list also in grey; then by
+# the sign of an exact curve, and by how the sign of a bound is filled.
+_COLOURS = ("#0072B2", "#E69F00", "#000000", "#D55E00", "#56B4E9", "#009E73")
+_SIGNS = ("", "o", "s", "D", "P", "*")
+_FILLS = ("full", "none", "left", "top", "right", "bottom")
+_STYLES: dict[Kind, dict[str, Any]] = {
+    Kind.EXACT: {"linestyle": "-", "linewidth": 2.4},
+    Kind.UPPER: {"linestyle": "-", "linewidth": 1.2, "marker": "v"},
+    Kind.LOWER: {"linestyle": "--", "linewidth": 1.2, "marker": "^"},
+    Kind.NEITHER: {"linestyle": ":", "linewidth": 1.2, "marker": "x"},
+}
+_MARKERS = 12  # on a line
+_WIDE = 10  # an axis whose ends have a larger ratio is logarithmic
+_LETTERS = 14  # of a legend, in an inch
+_ROWS, _ROW = 4, 0.15  # where names of landmarks may begin, in heights of the axes
+_EVEN = 1.25  # the largest step of a grid that is even, over its smallest one
+_SHORT = 100  # and holds at least two powers of ten from this ratio on
+_FACTOR = 1000  # matplotlib writes a factor beside a linear axis of larger numbers, or smaller
+
+
+class Drawing:
+    """Lines, bands and landmarks on one pair of axes; `about` is what holds of all lines."""
+
+    def __init__(self, axes: Axes | None, across: str, up: str, about: str) -> None:
+        self.axes = _new_axes() if axes is None else axes
+        if not hasattr(self.axes, "set_xlabel"):
+            raise DomainError(f"plot, axes: found {echo(axes)}, needed the axes of a figure")
+        self.axes.set_xlabel(across)
+        self.axes.set_ylabel(up)
+        self._about = about
+        self._looks = cycle(zip(_COLOURS, _SIGNS, _FILLS, strict=True))
+        self._lines: list[PlotLine] = []
+        self._marks: set[tuple[float, str]] = set()
+
+    def add(self, line: PlotLine) -> str:
+        """Draw a line, and give its colour back."""
+        colour, sign, fill = next(self._looks)
+        if line.drawn:
+            style = {"marker": sign, "fillstyle": fill} | _STYLES[line.kind]
+            if line.kind is Kind.EXACT:
+                style["fillstyle"] = "full"
+            if not line.certified:
+                style["linestyle"] = ":"
+            every = max(1, len(line.points) // _MARKERS)
+            x, y = zip(*line.points, strict=True)
+            self.axes.plot(
+                x,
+                y,
+                label=self._wrapped(line.label),
+                color=colour,
+                markersize=4,
+                markevery=every,
+                **style,
+            )
+            self._isolated(line, colour, style["marker"] or "o")
+            self._lines.append(line)
+        if line.why:
+            gaps = len(line.points) - len(line.drawn)
+            warn(
+                f"plot: {line.name}: {gaps:,} of {len(line.points):,} points are gaps; {line.why}",
+                GapWarning,
+            )
+        return colour
+
+    def _isolated(self, line: PlotLine, colour: str, marker: str) -> None:
+        """Points between gaps, which a line does not show."""
+        drawn = [False, *(not math.isnan(y) for _, y in line.points), False]
+        triples = zip(drawn, drawn[1:], drawn[2:], line.points, strict=False)
+        alone = [point for *three, point in triples if three == [False, True, False]]
+        for x, y in alone:
+            self.axes.plot([x], [y], color=colour, marker=marker, markersize=4, linestyle="none")
+
+    def band(self, below: PlotLine, above: PlotLine, colour: str) -> None:
+        """Shade what is not decided between two bounds."""
+        low, high = dict(below.points), dict(above.points)
+        x = sorted(low.keys() & high.keys())
+        if x:
+            low_values, high_values = [low[at] for at in x], [high[at] for at in x]
+            self.axes.fill_between(
+                x, low_values, high_values, color=colour, alpha=0.15, linewidth=0
+            )
+            self._lines.append(below)
+
+    def _wrapped(self, label: str) -> str:
+        """The label in lines that are no wider than the picture, or than axes beside others."""
+        figure, place = self.axes.figure.canvas.figure, self.axes.get_position()
+        share = 1 - place.x0 if len(figure.axes) == 1 else place.width
+        letters = max(20, round(_LETTERS * share * figure.get_figwidth()))
+        return "\n".join(textwrap.wrap(_plain(label), letters, break_long_words=False))
+
+    def mark(self, x: float, text: str) -> None:
+        """A landmark on the horizontal axis."""
+        self._marks.add((x, text))
+
+    def _draw_marks(self) -> None:
+        """The landmarks, each named where it hides nothing, or in the legend for want of room."""
+        curves, beside = list(self.axes.lines), []
+        for x, text in sorted(self._marks):
+            line = self.axes.axvline(x, color="0.5", ls=":", lw=1)
+            if self._named_beside(x, text, curves):
+                beside.append((x, text))
+            else:
+                line.set_label(f"{text} ({x:g})")
+        if len(beside) < len(self._marks):
+            legend_above(self.axes, self._wrapped(self._about))  # which makes the axes lower
+            for name in list(self.axes.texts):
+                name.remove()
+            for x, text in beside:
+                if not self._named_beside(x, text, curves):
+                    self._name(x, text, 0, True, True)
+
+    def _named_beside(self, x: float, text: str, curves: Sequence[Line2D]) -> bool:
+        """Was there room beside the landmark's line, off the curves, the names, and the lines?"""
+        self.axes.figure.canvas.figure.draw_without_rendering()  # all else has its place before
+        inside = self.axes.get_window_extent()
+        paths = [one.get_transform().transform_path(one.get_path()) for one in curves]
+        taken = [name.get_window_extent() for name in self.axes.texts]
+        others = [self.axes.transData.transform((at, 1))[0] for at, _ in self._marks if at != x]
+
+        def is_free(box: Any) -> bool:
+            return (
+                inside.x0 <= box.x0
+                and box.x1 <= inside.x1
+                and inside.y0 <= box.y0
+                and box.y1 <= inside.y1
+                and not any(one.overlaps(box) for one in taken)
+                and not any(box.x0 < other < box.x1 for other in others)
+                and not any(path.intersects_bbox(box, filled=False) for path in paths)
+            )
+
+        for row, left, above in product(range(_ROWS), (True, False), (True, False)):
+            name = self._name(x, text, row, left, above)
+            if is_free(name.get_window_extent()):
+                return True
+            name.remove()
+        return False
+
+    def _name(self, x: float, text: str, row: int, left: bool, above: bool) -> Annotation:
+        """A landmark's name beside its line, in a row from the top or from the bottom."""
+        inward = _ROW * row + 0.02
+        return self.axes.annotate(
+            text, (x, 1 - inward if above else inward), xycoords=("data", "axes fraction"),
+            rotation=90, fontsize=8, xytext=(-2 if left else 3, 0), textcoords="offset points",
+            color="0.4", ha="right" if left else "left", va="top" if above else "bottom",
+        )  # fmt: skip
+
+    def finished(self, on_a_grid: bool = False) -> Figure:
+        """The figure, with its scales and its legend. DomainError if nothing was drawn.
+
+        A grid of somebody's own with even steps has a linear axis, however far it goes.
+        """
+        points = [point for line in self._lines for point in line.drawn]
+        if not points:
+            raise DomainError("plot: found no finite value, needed at least one to draw")
+        is_even = on_a_grid and _is_even([x for x, _ in self._lines[0].points])
+        is_wide = _is_wide([x for x, _ in points]) and not is_even
+        self.axes.set_xscale("log" if is_wide else "linear")
+        self.axes.set_yscale("log" if _is_wide([y for _, y in points]) else "linear")
+        for axis in (self.axes.xaxis, self.axes.yaxis):
+            _name_few(axis)
+        self.axes.grid(alpha=0.3)
+        legend_above(self.axes, self._wrapped(self._about))
+        if self._marks:
+            self._draw_marks()
+        return cast("Figure", self.axes.figure)  # the axes were made on a figure
+
+
+def _plain(label: str) -> str:
+    """The label without the signs that matplotlib or, in a pgf file, LaTeX gives a meaning.
+
+    An underscore stays, but in the first place, by which matplotlib hides a line.
+    """
+    return label.translate(dict.fromkeys(map(ord, "$#&\\{}^~%"), " ")).lstrip("_")
+
+
+def _is_wide(values: list[float]) -> bool:
+    return min(values) > 0 and max(values) > _WIDE * min(values)
+
+
+def _is_even(grid: list[float]) -> bool:
+    """Are three numbers or more about equally far apart, as those of a rounded grid are?"""
+    steps = [abs(y - x) for x, y in pairwise(grid)]
+    return len(steps) > 1 and max(steps) < _EVEN * min(steps)
+
+
+def _name_few(axis: Axis) -> None:
+    """Of the numbers between the powers of ten of a short logarithmic axis, 2 and 5 alone.
+
+    matplotlib writes four of them where there is one power of ten, which run into each other. It
+    writes a common factor of small or large numbers in the place of the legend.
+    """
+    low, high = axis.get_view_interval()
+    ticker = matplotlib_module().ticker
+    plain = ticker.FuncFormatter(lambda x, _: f"{x:g}")
+    if axis.get_scale() == "log" and high < _SHORT * low:
+        axis.set_minor_locator(ticker.LogLocator(subs=(2, 5)))
+        axis.set_major_formatter(plain)
+        axis.set_minor_formatter(plain)
+    elif axis.get_scale() == "linear" and not 1 / _FACTOR < max(-low, high) < _FACTOR:
+        axis.set_major_formatter(plain)
+
+
+def _new_axes() -> Axes:
+    axes: Axes = picture((6.4, 4.2)).add_subplot()
+    return axes
+
+
+# --- landmarks
+#
+# Orders at which the curve of a sampled mechanism changes its character.
+
+_LAST_ORDER = 2**17
+_DIGITS = 6
+
+
+def phase_transition(m: Node, largest: int = _LAST_ORDER) -> int | None:
+    """The first whole order α with γ α e^{ε(α)} >= 1, where ε is the curve that is sampled in m.
+
+    Up to about this order ε′(α) = O(αγ²(e^{ε(2)} − 1)) (WBK19, section 1). The order is computed in
+    floats. The answer is None if m does not sample exactly one mechanism, or if there is no such
+    order up to `largest`. ε is in nats. Raises DomainError if m is no mechanism.
+
+    >>> from symacct import Gaussian, PoissonSubsample
+    >>> phase_transition(PoissonSubsample(Gaussian(5), "1/1000"))
+    111
+    """
+    return _first_order(m, largest, lambda alpha, log_rate, eps: log_rate + math.log(alpha) + eps)
+
+
+def takeover(m: Node, largest: int = _LAST_ORDER) -> int | None:
+    """The first whole order α with γ e^{ε(α)} >= 1, from which on sampling no longer helps.
+
+    From there on the last term γ^α e^{(α−1)ε(α)} of the sum dominates, and ε′(α) is near ε(α) + log
+    γ. `m` and `largest` are those of `phase_transition`. ε is in nats. Raises DomainError if m is
+    no mechanism.
+
+    >>> from symacct import Gaussian, PoissonSubsample
+    >>> takeover(PoissonSubsample(Gaussian(5), "1/1000"))
+    346
+    """
+    return _first_order(m, largest, lambda alpha, log_rate, eps: log_rate + eps)
+
+
+def _first_order(
+    m: Node, largest: int, log_ratio: Callable[[int, float, float], float]
+) -> int | None:
+    """The first whole order at which a quantity that grows with the order is >= 0."""
+    as_node(m, "landmark")
+    largest = whole(largest, "largest", least=1)
+    schemes = (PoissonSubsample, SubsampleWithoutReplacement)
+    sampled = [node for node in m.walk() if isinstance(node, schemes)]
+    if len(sampled) != 1 or sampled[0].gamma == 0:
+        return None
+    [step] = sampled
+    accountant, rate = Accountant(_DIGITS), step.gamma
+    log_rate = (
+        math.log(rate.numerator) - math.log(rate.denominator)  # which may be beyond the floats
+        if isinstance(rate, Fraction)
+        else math.log(rate)
+    )
+
+    def is_beyond(alpha: int) -> bool:
+        eps = float(accountant.rdp(step.mechanism, alpha).upper)
+        return log_ratio(alpha, log_rate, eps) >= 0
+
+    below, beyond = 1, 2
+    while not is_beyond(beyond):
+        below, beyond = beyond, 2 * beyond
+        if below >= largest:
+            return None
+    while beyond - below > 1:
+        middle = (below + beyond) // 2
+        below, beyond = (below, middle) if is_beyond(middle) else (middle, beyond)
+    return beyond
+
+
+# --- the orders that are drawn
+#
+# Where none are given, those that a usual δ asks for.
+
+#: The δ of which the best order is looked for.
+DELTA = Fraction(1, 10**5)
+_HALF = Fraction(1, 2)  # of a question's time
+_NEAR_ONE = tuple(map(Fraction, ("1.1", "1.25", "1.5", "1.75")))
+_STEPS = 8  # whole orders to an octave, where there are so many
+_STEEP, _PARTS = 1.5, 4  # a step over which ε grows by more is cut into so many
+_BEYOND = 10  # times the best order
+_FAR = 100  # times ε at the best order: what is larger no usual δ makes use of
+_ALMOST = 0.99  # of ε at the last order: a curve that has an end is flat from there on
+_LEAST, _LARGEST = 16, 1024
+
+
+def default_orders(m: Node, by: By = None) -> tuple[list[Order], Order | None]:
+    """(the orders from 1.1 to about ten times the best one, the best one at δ = 1e-5).
+
+    They end where ε is a hundred times that of the best order, or has almost reached its end. If
+    the best order is infinite, or not known within a question's time, they end at 1024. Those
+    below 2 are left out where there is no answer. The best order is None if it is not among them.
+    Where ε grows steeply the orders lie closer, so that its bend is no corner.
+    """
+    accountant = Accountant(_DIGITS)
+
+    def value(alpha: Order) -> float:
+        try:
+            return float(accountant.rdp(m, alpha, by=by))
+        except SymacctError:
+            return math.inf
+
+    def best_order() -> Order:
+        try:
+            return accountant.epsilon(m, DELTA, BY_ORDERS, by=by).alpha
+        except SymacctError:
+            return INFINITY
+
+    best = Budget(limits.current().seconds).ask(_HALF, best_order)
+    if best is None:
+        return [*_whole(_LARGEST)], None
+    last = _LARGEST
+    if best != INFINITY:
+        last = max(_LEAST, min(_BEYOND * int(best), max(_LARGEST, 2 * int(best))))
+    orders: list[Order] = [*_whole(last)]
+    most = min(_FAR * value(best), _ALMOST * value(orders[-1]))
+    orders = orders[: bisect_right(orders, most, key=value) + 1]
+    orders = [alpha for alpha in orders if value(alpha) < math.inf] or orders
+    steep = [pair for pair in pairwise(orders) if value(pair[1]) > _STEEP * value(pair[0])]
+    more = [*_NEAR_ONE, *(alpha for low, high in steep for alpha in _between(low, high))]
+    orders = sorted({*orders, *(alpha for alpha in more if value(alpha) < math.inf)})
+    orders = orders[: bisect_right(orders, most, key=value) + 1]
+    return orders, best if orders and 1 < best <= orders[-1] else None
+
+
+def _between(low: Order, high: Order) -> list[Order]:
+    """Orders that cut a step into equal parts, whole where it is a long one."""
+    cut = [low + (high - low) * Fraction(part, _PARTS) for part in range(1, _PARTS)]
+    return [*cut] if high - low < _PARTS else [round(alpha) for alpha in cut]
+
+
+def _whole(last: int) -> list[int]:
+    """Whole orders from 2 to the last, eight to an octave."""
+    steps = range(_STEPS, math.ceil(_STEPS * math.log2(last)) + 1)
+    return [*dict.fromkeys(min(last, round(2 ** (step / _STEPS))) for step in steps)]
+
+
+# --- curves
+
+#: What is drawn: a node, several, or a mapping from names to nodes.
+Curves: TypeAlias = Node | Iterable[Node] | Mapping[str, Node]
+
+_LANDMARKS = {
+    phase_transition: "nearly linear to here",
+    takeover: r"saves log 1/$\gamma$ from here",
+}
+#: Numbers and parameters of an expression as Python has them, which a picture shows without quotes.
+_QUOTED = re.compile(r"Symbol\('(\w+)'[^()]*\)|'([^']*)'")
+_BEST = r"best order at $\delta$ = 1e-5"
+_ORDER, _CURVE = r"order $\alpha$", r"$\epsilon(\alpha)$"
+_AXIS_NAMES = {name: rf"$\{name}$" for name in ("sigma", "gamma", "delta", "epsilon")}
+_AXIS_NAMES["alpha"] = _ORDER
+_ASKED = {"rdp": _CURVE, "epsilon": r"$\epsilon$", "delta": r"$\delta$"}
+
+
+@question(Node, "plot")
+@progress("plot")
+def plot(
+    curves: Curves,
+    orders: Iterable[Numeric] | None = None,
+    by: Sequence[str] = (),
+    axes: Axes | None = None,
+    *,
+    pinned: By = None,
+) -> Figure:
+    """Draw ε(α) of one or more expressions against the order, as a matplotlib Figure.
+
+    `curves` is a node, a list of nodes, or a mapping from names to nodes. `orders` are the orders
+    to draw; by default they end at about ten times the one that is best at δ = 1e-5. `by` lists
+    theorems that are drawn as well. `pinned` names a theorem that is drawn in place of the best
+    answer. `axes` are axes of your own to draw into. ε is in nats.
+
+    Every point is certified, and is a float rounded in its sound direction. If the answer is an
+    upper bound and a lower bound is known, the gap between them is shaded. For one sampled
+    mechanism the picture marks its `phase_transition`, the order up to which ε(α) grows about in
+    proportion to α, and its `takeover`, from which sampling saves only log 1/γ a run, unless other
+    curves are beside it. Where ε grows steeply the default orders lie closer. Raises DomainError if
+    there is nothing to draw, MissingPackageError without matplotlib, and the error of `rdp` if a
+    theorem applies at no order.
+
+    >>> from symacct import Gaussian, PoissonSubsample
+    >>> figure = plot(PoissonSubsample(Gaussian(5), "1/1000"), by=["ZW19-T5"])
+    >>> figure.savefig("rdp.pdf")  # doctest: +SKIP
+    """
+    named, about_all = _told_apart(curves)
+    chosen = {name: _drawn_orders(node, orders, pinned) for name, node in named.items()}
+    drawing = Drawing(axes, _ORDER, _CURVE, about_all)
+    by = arguments.members(by, "plot, by", "['ZW19-T5']")
+    for name, node in named.items():
+        title = ", ".join([name, *(theorem.name for theorem in all_named(pinned))])
+        finite, best = chosen[name]
+        answer = of_orders(title, node, finite, pinned)
+        colour = drawing.add(answer)
+        below = known_below(node, finite) if answer.kind is Kind.UPPER else None
+        if below is not None:
+            drawing.band(below, answer, colour)
+        asked = finite if orders is not None else [one for one in finite if type(one) is int]
+        for theorem in by:
+            drawing.add(of_orders(f"{name}, {theorem}", node, asked, theorem))
+        for find, says in _LANDMARKS.items() if len(named) == 1 else ():
+            at = find(node, int(finite[-1]))
+            if at is not None and finite[0] < at <= finite[-1]:
+                drawing.mark(at, says)
+        if best is not None and len(named) == 1:
+            drawing.mark(float(best), _BEST)
+    return drawing.finished()
+
+
+def plot_sweep(
+    curves: Curves,
+    over: Mapping[sympy.Symbol | str, Values],
+    ask: str = "epsilon",
+    *,
+    by: By = None,
+    orders: str | Iterable[Numeric] | None = None,
+    conversion: str = BEST,
+    executor: Executor | None = None,
+    axes: Axes | None = None,
+) -> Figure:
+    """Draw ε, δ or ε(α) against one parameter, as a matplotlib Figure.
+
+    `over` gives values to the parameters, as in `sweep`. The first of them with several values is
+    the horizontal axis: the noise, the rate, the number of runs, δ, ε or α. If a second one has
+    several values, there is a line for each of these. `curves` and `axes` are those of `plot`.
+    `ask`, `by`, `orders`, `conversion` and `executor` are those of `sweep`. ε is in nats. Raises
+    DomainError, MissingPackageError.
+
+    >>> import sympy
+    >>> from symacct import Gaussian
+    >>> over = {"sigma": [1, 2, 4], "delta": "1e-6"}
+    >>> figure = plot_sweep(Gaussian(sympy.Symbol("sigma")), over)
+    """
+    values = {
+        str(getattr(key, "name", key)): axis_values(value, "plot, over")
+        for key, value in arguments.mapping(over, "plot, over", "{'sigma': [1, 2]}").items()
+    }
+    arguments.one_of(ask, "ask", NEEDED)
+    varied = [name for name, found in values.items() if len(found) > 1]
+    if len(varied) not in (1, 2):
+        [name, *_] = varied or [*(set(values) - {NEEDED[ask]}), NEEDED[ask]]
+        remedy = f"give one to {', '.join(varied[2:])}" if varied else f"give several to {name}"
+        raise DomainError(
+            f"plot: found several values for {', '.join(varied) or 'nothing'}, needed one "
+            f"parameter with several, for the axis, or a second one for the lines",
+            remedy=remedy,
+        )
+    axis, *families = varied
+    fixed = [
+        f"{_AXIS_NAMES.get(name, name)} = {x}"
+        for name in values
+        if name not in varied
+        for x in values[name]
+    ]
+    at = f" at {', '.join(fixed)}" if fixed else ""
+    if ask != "rdp" and conversion != BEST:
+        at += f", {conversion} conversion"
+    named, about_all = _told_apart(curves)
+    drawing = Drawing(axes, _AXIS_NAMES.get(axis, axis), _ASKED.get(ask, ask) + at, about_all)
+    ask_all = functools.partial(
+        sweep, ask=ask, digits=DIGITS, by=by, conversion=conversion, orders=orders,
+        executor=executor,
+    )  # fmt: skip
+    needed = [
+        *sorted({symbol.name for m in named.values() for symbol in m.free_symbols}),
+        NEEDED[ask],
+    ]
+    if set(values) != set(needed):
+        raise DomainError(
+            f"plot: found values for {', '.join(sorted(values))}, needed them for "
+            f"{', '.join(needed)}"
+        )
+    for name, node in named.items():
+        wanted = {NEEDED[ask], *(symbol.name for symbol in node.free_symbols)}
+        used = {key: value for key, value in values.items() if key in wanted}
+        family = next((one for one in families if one in wanted), None)
+        for x in values[family] if family else ():
+            title = f"{family} = {x}" if len(named) == 1 else f"{name}, {family} = {x}"
+            drawing.add(of_records(title, axis, ask_all(node, used | {family: [x]})))
+        if family is None:
+            drawing.add(of_records(name, axis, ask_all(node, used)))
+    return drawing.finished(on_a_grid=True)
+
+
+def _drawn_orders(
+    node: Node, orders: Iterable[Numeric] | None, by: By
+) -> tuple[list[Order], Order | None]:
+    """The finite orders to draw, and the best one where none were given."""
+    if orders is None:
+        return default_orders(node, by)
+    given = arguments.members(orders, "plot, orders", "[2, 4, 8]")
+    finite = sorted({alpha for alpha in map(order, given) if alpha != INFINITY})
+    if not finite:
+        raise DomainError("plot: found no finite order, needed at least one")
+    return finite, None
+
+
+def _named(curves: Curves) -> dict[str, Node]:
+    """The curves by the names that the legend gives them."""
+    if isinstance(curves, Mapping):
+        return {str(name): as_node(node, "plot") for name, node in curves.items()}
+    return {
+        _QUOTED.sub(r"\1\2", repr(node)): node
+        for node in (as_node(one, "plot") for one in axis_values(curves, "plot"))
+    }
+
+
+def _told_apart(curves: Curves) -> tuple[dict[str, Node], str]:
+    """(the curves by their names, what all of them are about), or each with its own relation."""
+    named = _named(curves)
+    found = {name: pictured(node) for name, node in named.items()}
+    if len(set(found.values())) == 1:
+        return named, next(iter(found.values()))
+    return {f"{name}, {found[name]}": node for name, node in named.items()}, ""
+
+
+# --- profiles
+#
+# The true (ε, δ) beside what is proved of it by other ways.
+
+_PLACES = 24
+_LAST_DELTA = Fraction(1, 10**10)
+_COUNTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+_EXACT, _ORDERS = "exact", "improved"
+_TRUE, _BELOW, _RENYI = "the profile", "by post-processing", "by Rényi orders"
+
+
+@question(Node, "plot_profile")
+def plot_profile(
+    m: Node, epsilons: Iterable[Numeric] | None = None, axes: Axes | None = None
+) -> Figure:
+    """Draw δ against ε: the true profile of m, and what Rényi orders prove.
+
+    If the output laws of m are not known, a lower bound takes the place of the true profile.
+    `epsilons` are the places to draw; by default they end where the δ of Rényi orders is 1e-10.
+    `axes` are axes of your own to draw into. ε is in nats. Raises DomainError if there is nothing
+    to draw, and MissingPackageError without matplotlib.
+
+    >>> from symacct import Gaussian, PoissonSubsample
+    >>> figure = plot_profile(1000 * PoissonSubsample(Gaussian(2), "1/100"))
+    """
+    node, accountant = as_node(m, "plot_profile"), Accountant(DIGITS)
+    if epsilons is None:
+        last = to_fraction(accountant.epsilon(node, _LAST_DELTA, _ORDERS).epsilon.upper)
+        epsilons = [last * i / _PLACES for i in range(_PLACES + 1)]
+    given = arguments.members(epsilons, "plot_profile, epsilons", "[0, 1]")
+    at = [rational(x, "plot_profile, epsilons") for x in given]
+    drawing = Drawing(axes, r"$\epsilon$", r"$\delta$", pictured(node))
+    if _is_known(accountant, node):
+        drawing.add(_points(_TRUE, lambda x: accountant.delta(node, x, _EXACT).asked, at))
+    else:
+        drawing.add(_points(_BELOW, lambda x: accountant.lower_delta(node, x), at))
+    drawing.add(_points(_RENYI, lambda x: accountant.delta(node, x, _ORDERS).asked, at))
+    return drawing.finished()
+
+
+@question(Node, "plot_runs")
+def plot_runs(
+    m: Node, delta: Numeric, counts: Iterable[int] | None = None, axes: Axes | None = None
+) -> Figure:
+    """Draw ε at a δ against the number of runs: the true ε, and what other methods prove.
+
+    The other methods are Rényi orders, and naive and optimal composition of the true (ε, δ) of one
+    run. Naive composition divides all of δ among the runs, and adds their ε. Optimal composition
+    divides all or half of δ among them, whichever proves less, and so is never above the naive one.
+    `delta` is the δ, and `counts` are numbers of runs of m. By default, if m is n runs of one
+    mechanism, the picture shows 1 to n runs of that one, and otherwise 1 to 1000 runs of m. `axes`
+    are axes of your own to draw into. ε is in nats. Raises the errors of `plot_profile`.
+
+    >>> from symacct import Gaussian, PoissonSubsample
+    >>> figure = plot_runs(PoissonSubsample(Gaussian(2), "1/100"), "1e-5", counts=[1, 10, 100])
+    """
+    node, accountant = as_node(m, "plot_runs"), Accountant(DIGITS)
+    given = probability(delta, "plot_runs, delta")
+    if counts is None:
+        node, counts = _one_run(node)
+    ks = [
+        whole(k, "plot_runs, counts", 1) for k in arguments.members(counts, "plot_runs", "[1, 10]")
+    ]
+    about = f"of {shortened(repr(node))}: {pictured(node)}"
+    drawing = Drawing(axes, "number of runs", rf"$\epsilon$ at $\delta$ = {delta}", about)
+    known = _is_known(accountant, node)
+
+    def once(share: Fraction) -> Fraction:
+        one = accountant.epsilon(node, share, _EXACT if known else _ORDERS)
+        return to_fraction(one.epsilon.upper)
+
+    if known:
+        drawing.add(_points(_TRUE, lambda k: accountant.epsilon(k * node, given, _EXACT).asked, ks))
+    else:
+        drawing.add(_points(_BELOW, lambda k: accountant.lower_epsilon(k * node, given), ks))
+    drawing.add(_points(_RENYI, lambda k: accountant.epsilon(k * node, given, _ORDERS).asked, ks))
+    for name, compose in (("optimal composition", _optimal), ("naive composition", _naive)):
+        drawing.add(_points(name, functools.partial(compose, once, given), ks))
+    return drawing.finished()
+
+
+def _one_run(m: Node) -> tuple[Node, list[int]]:
+    """(what is run again and again in m, how many runs of it are drawn)."""
+    most = _COUNTS[-1]
+    if isinstance(m, Compose) and len(m.terms) == 1:
+        [(m, count)] = m.terms.items()
+        most = whole(count, "plot_runs, the runs of m", 1)
+    return m, [*(k for k in _COUNTS if k < most), most]
+
+
+def _naive(once: Callable[[Fraction], Fraction], delta: Fraction, k: int) -> Enclosure:
+    """k times the ε of one run at δ/k."""
+    return naive(once(delta / k), delta / k, k, DIGITS).epsilon
+
+
+def _optimal(once: Callable[[Fraction], Fraction], delta: Fraction, k: int) -> Enclosure:
+    """The best for k runs with the ε of one at δ/2k, or at δ/k, where it is the naive one."""
+    share = delta / (2 * k)
+    found = optimal(once(share), share, k, delta, DIGITS)
+    by_half = bound(found.epsilon, Kind.UPPER)  # exact of all that have this (ε, δ)
+    return min(by_half, _naive(once, delta, k), key=lambda x: x.upper)
+
+
+def _is_known(accountant: Accountant, node: Node) -> bool:
+    """Are the laws behind it known?"""
+    try:
+        accountant.delta(node, 1, _EXACT)
+    except AssumptionError:
+        return False
+    except (LimitError, PrecisionError):
+        return True
+    return True
+
+
+def _points(name: str, value: Callable[[Any], Enclosure], at: Iterable[Any]) -> PlotLine:
+    """A line, with a gap where the digits can't be had."""
+
+    def point(x: Any) -> Enclosure | OrderError:
+        try:
+            return value(x)
+        except (LimitError, PrecisionError, DomainError) as error:
+            return OrderError(error.finding, where=error.where, remedy=error.remedy)
+
+    return line(name, [(x, point(x)) for x in at])
+
+
+# --- the tests of an attacker
+#
+# How many members are found for how many false alarms.
+
+#: From one false alarm in a million, three to a power of ten, and then up to nearly all.
+FPRS = (
+    *(Fraction(x, 10**power) for power in range(6, 0, -1) for x in (1, 2, 5)),
+    *(Fraction(x, 100) for x in (65, 80, 99)),
+)
+
+
+def roc(
+    tests: Iterable[tuple[str, Iterable[Bound]]],
+    fprs: list[Fraction],
+    relation: str,
+    axes: Axes | None,
+) -> Figure:
+    """The true positive rate of each of the tests against its false positive rate."""
+    drawing = Drawing(axes, "false positive rate", "true positive rate", relation)
+    for name, rates in tests:
+        drawing.add(line(name, list(zip(fprs, rates, strict=True))))
+    blind = list(map(float, fprs))
+    drawing.axes.plot(blind, blind, ":", color="0.5", label="a blind guess")
+    return drawing.finished()
