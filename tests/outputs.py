@@ -19,11 +19,10 @@ from symacct import (
     parse,
     theorems,
 )
-from symacct.export.description import describe_tex
+from symacct.export.description import describe_tex, sentence, written
 from symacct.export.latex.display import latex
 from symacct.export.latex.number_formula import number_latex, profile_latex
 from symacct.export.tables import table
-from symacct.export.wording import sentence, written
 from symacct.kernel.accountant import asked_of
 from symacct.kernel.node import Marked
 from tests.symbolic import ALPHA, LEAVES, NEED_NUMBERS, OPERATIONS, A, N, Q, pairs

@@ -14,6 +14,7 @@ from symacct.cli.writing import stated
 from symacct.explore.calibration import Calibration, calibrate, number
 from symacct.explore.grids import grid
 from symacct.export.description import describe, neighbours
+from symacct.export.latex.sentences import plain_tex
 from symacct.export.tables import booktabs
 from symacct.kernel import symbols
 from symacct.kernel.accountant import asked_of
@@ -149,7 +150,7 @@ def _several(
                 f"Noise multipliers of a DP-SGD run for targets ε at δ = {delta}, where {relation}."
             )
             heads = (r"target $\varepsilon$", "noise multiplier", r"$\varepsilon$ (rounded up)")
-            return [Verbatim(booktabs(heads, cells, caption))]
+            return [Verbatim(booktabs(heads, cells, plain_tex(caption)))]
         headers = ("target ε", "noise multiplier", f"ε at δ = {delta} (rounded up)")
         return [
             Tabled(headers, cells),

@@ -10,8 +10,7 @@ from operator import attrgetter
 from typing import Any, TypeAlias
 
 from symacct.export.cards import card
-from symacct.export.description import own_premises
-from symacct.export.wording import value
+from symacct.export.description import own_premises, value
 from symacct.kernel import exact
 from symacct.kernel.answer import order_text
 from symacct.kernel.arithmetic import BALL

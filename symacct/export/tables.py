@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from symacct.export.description import describe, neighbours
+from symacct.export.description import describe, filled, neighbours, written
 from symacct.export.formula import formula
 from symacct.export.latex.sentences import plain_tex
-from symacct.export.wording import filled, written
 from symacct.kernel import arguments
 from symacct.kernel.accountant import Accountant
 from symacct.kernel.answer import Enclosure, safe
@@ -29,6 +28,8 @@ _NUMBER = re.compile(r"(\d+)(?:\.(\d+))?(?:e(-?)(\d+))?")
 _FORMULAS = {"ε(α)": r"$\epsilon(\alpha)$"}
 #: Where a theorem says nothing at an order.
 NOTHING = "--"
+#: What stands in a column of numbers and is none.
+_CELLS = {"inf": r"{$\infty$}", NOTHING: "{--}"}
 
 
 @dataclass(frozen=True)
@@ -75,21 +76,13 @@ class Table:
         cells = [_alike([c.text if c else NOTHING for c in one.cells]) for one in self.columns]
         formats = "".join(f" S[table-format={siunitx_format(column)}]" for column in cells)
         names = (_FORMULAS.get(one.heading) or plain_tex(one.heading) for one in self.columns)
-        heads = " & ".join(["{$\\alpha$}", *(f"{{{name}}}" for name in names)])
+        heads = ["{$\\alpha$}", *(f"{{{name}}}" for name in names)]
         shown = written("latex", self.caption) if caption is None else plain_tex(caption)
-        lines = [
-            r"\begin{table}[htbp]",
-            r"\centering",
-            rf"\caption{{{shown}}}",
-            *([rf"\label{{{_label(label)}}}"] if label is not None else []),
-            rf"\begin{{tabular}}{{l{formats}}}",
-            r"\toprule",
-            rf"{heads} \\",
-            r"\midrule",
+        rows = [
+            [_order_tex(at), *(_CELLS.get(cell, cell) for cell in row)]
+            for at, *row in zip(self.orders, *cells, strict=True)
         ]
-        for at, *row in zip(self.orders, *cells, strict=True):
-            lines.append(" & ".join([_order_tex(at), *map(_cell_tex, row)]) + r" \\")
-        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}"]) + "\n"
+        return booktabs(heads, rows, shown, f"l{formats}", label)
 
     def caption(self) -> str:
         """How to read the numbers."""
@@ -171,13 +164,23 @@ def _rational(m: Node, at: Order, by: By) -> Fraction | None:
     return Fraction(int(found.p), int(found.q)) if found.is_Rational else None
 
 
-def booktabs(heads: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:
-    """A table environment of numbers for booktabs: the heads are LaTeX, the caption plain text."""
+def booktabs(
+    heads: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    caption: str,
+    columns: str = "",
+    label: str | None = None,
+) -> str:
+    """A table environment for booktabs; the heads and the caption are LaTeX.
+
+    `columns` is how LaTeX aligns them, by default to the right.
+    """
     lines = [
         r"\begin{table}[htbp]",
         r"\centering",
-        rf"\caption{{{plain_tex(caption)}}}",
-        rf"\begin{{tabular}}{{{'r' * len(heads)}}}",
+        rf"\caption{{{caption}}}",
+        *([] if label is None else [rf"\label{{{_label(label)}}}"]),
+        rf"\begin{{tabular}}{{{columns or 'r' * len(heads)}}}",
         r"\toprule",
         rf"{' & '.join(heads)} \\",
         r"\midrule",
@@ -211,10 +214,6 @@ def _with_exponent(cell: str) -> str:
     """A decimal as d.ddd and a power of ten, every digit of it kept."""
     number = Decimal(cell)
     return f"{number:e}".replace("+", "") if number else "0"
-
-
-def _cell_tex(cell: str) -> str:
-    return {"inf": r"{$\infty$}", NOTHING: "{--}"}.get(cell, cell)
 
 
 def _plain(at: Order) -> str:

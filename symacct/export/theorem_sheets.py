@@ -55,7 +55,7 @@ def sheet(row: CatalogueRow) -> dict[str, str]:
         "result": row.call or row.source,
         "about": "" if theorem is None else theorem.about,
         "says": row.says,
-        "assumes": _assumes(row),
+        "assumes": "" if row.assumes == "–" else row.assumes,
         "direction": _direction(row),
         "relation": _relation(row, theorem),
         "orders": row.orders.replace("–", ""),
@@ -133,10 +133,6 @@ def _as_dict(row: CatalogueRow) -> dict[str, Any]:
     return row.as_dict() | {
         name.casefold(): value for name, value in sheet(row).items() if name in more
     }
-
-
-def _assumes(row: CatalogueRow) -> str:
-    return "" if row.assumes == "–" else row.assumes
 
 
 def _relation(row: CatalogueRow, theorem: Theorem | None) -> str:

@@ -49,7 +49,7 @@ from symacct.kernel.questions import answered
 # Sentences that have their mathematics marked: "noise of $σ = {sigma}$" in a template.
 #
 # A mechanism, an operation or a theorem states its own. In text the mathematics reads as it stands,
-# and in LaTeX `symacct.export.wording` writes it as a formula.
+# and in LaTeX `symacct.export.description` writes it as a formula.
 
 _MARK = "$"
 

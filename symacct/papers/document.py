@@ -9,13 +9,12 @@ from functools import partial
 import sympy
 
 from symacct.export.citation import STATED, each_work, sources_of
-from symacct.export.description import describe_tex, neighbours
+from symacct.export.description import describe_tex, neighbours, sentence, written
 from symacct.export.latex.display import Display
 from symacct.export.latex.number_formula import UnwrittenError, number_latex
 from symacct.export.latex.printer import PaperPrinter
 from symacct.export.latex.sentences import SymbolNames, cite_key, plain_tex
 from symacct.export.tables import table
-from symacct.export.wording import sentence, written
 from symacct.kernel import arguments
 from symacct.kernel.accountant import asked_of
 from symacct.kernel.answer import Guarantee

@@ -12,17 +12,21 @@ from typing import Any
 
 import flint
 
-from symacct.export import wording
+from symacct.export import description
 from symacct.export.citation import STATED, places, sources_of
 from symacct.export.description import (
+    cited,
+    code,
     describe,
+    filled,
     in_few_words,
     neighbours,
     premises,
     pressing_premises,
     samplings,
+    sentence,
+    written,
 )
-from symacct.export.wording import cited, code, filled, sentence, written
 from symacct.kernel import arguments
 from symacct.kernel.accountant import asked_of
 from symacct.kernel.answer import Enclosure, Guarantee, found_order, given
@@ -86,7 +90,7 @@ _DEFINED = "DP-SGD is described in [@{}], and ($ε$, $δ$)-differential privacy 
     *DEFINING
 )
 SHORT = "short"
-FORMS = (*wording.FORMS, SHORT)
+FORMS = (*description.FORMS, SHORT)
 
 
 @question(Node, "statement")

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from symacct.baselines import shuffled_batches_epsilon
-from symacct.export.wording import value
+from symacct.export.description import value
 from symacct.kernel.answer import Enclosure, Guarantee
 from symacct.kernel.claims import Relation
 from symacct.kernel.errors import DomainError, RoundedWarning

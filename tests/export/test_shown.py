@@ -38,9 +38,8 @@ from symacct import (
 )
 from symacct.cli import main
 from symacct.explore.comparison import compare_epsilon
-from symacct.export.description import in_few_words
+from symacct.export.description import in_few_words, value
 from symacct.export.tables import table
-from symacct.export.wording import value
 from symacct.kernel.answer import found_order
 from symacct.testing import UnsoundError, assert_sound
 from tests.independent import fraction

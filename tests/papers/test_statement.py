@@ -38,8 +38,7 @@ from symacct import (
 )
 from symacct.cli import main
 from symacct.export.citation import each_work
-from symacct.export.description import describe
-from symacct.export.wording import value
+from symacct.export.description import describe, value
 from symacct.kernel.answer import exact_decimal
 from symacct.kernel.claims import Source
 from symacct.kernel.conversion import conversions

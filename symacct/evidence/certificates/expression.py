@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from flint import arb
 
 from symacct.export.description import describe
-from symacct.export.wording import value as described
+from symacct.export.description import value as described
 from symacct.kernel.arithmetic.ball import rational
 from symacct.kernel.claims import EITHER
 from symacct.kernel.errors import DomainError, cut

@@ -46,7 +46,7 @@ class UnwrittenError(DomainError):
 def _laws_of(part: Part, names: SymbolNames) -> WrittenLaws:
     """P and Q of one part; UnwrittenError for what is not known so."""
     printer = PaperPrinter(names)
-    found = part.in_latex(lambda x: printer.in_line(sympy.sympify(expression(x))))
+    found = part.in_latex(lambda x: printer.script(sympy.sympify(expression(x))))
     if found is None or max(width_of(law) for law in (found.P, found.Q)) > _LONGEST:
         raise UnwrittenError
     return found
@@ -176,7 +176,7 @@ def _by_profile(m: Node, names: Mapping[Any, str] | None, letter: str = r"\delta
         yield from _lines(f"Q{index} &= ", laws.Q)
         words |= dict.fromkeys(laws.words)
     yield from (rf"&\quad \text{{{line}}}" for line in words)
-    if any(_has_units(node) for node in m.walk()):
+    if any(node.fields().get("sensitivity", 1) != 1 for node in m.walk()):
         yield _UNITS
 
 
@@ -270,10 +270,6 @@ def _nothing_fails(found: Failures, names: Mapping[Any, str] | None) -> str:
 def _probability(delta: Exact, printer: PaperPrinter) -> str:
     is_number = isinstance(delta, Fraction)
     return _tex(given(delta)) if is_number else str(printer.doprint(expression(delta)))
-
-
-def _has_units(node: Node) -> bool:
-    return bool(node.fields().get("sensitivity", 1) != 1)
 
 
 # --- by a Rényi order

@@ -154,12 +154,12 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
 
     def _print_exp(self, e: sympy.Expr, exp: str | None = None) -> str:
         base, exponent = as_power(e)
-        return f"{'e' if base is sympy.E else self._base(base)}^{{{self._script(exponent)}}}"
+        return f"{'e' if base is sympy.E else self._base(base)}^{{{self.script(exponent)}}}"
 
     _print_ExpBase = _print_exp  # noqa: N815
 
     def _print_binomial(self, e: sympy.Expr, exp: str | None = None) -> str:
-        upper, lower = map(self._script, e.args)
+        upper, lower = map(self.script, e.args)
         plain = rf"\binom{{{upper}}}{{{lower}}}"
         return plain if exp is None else f"{plain}^{{{exp}}}"
 
@@ -191,7 +191,7 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
 
     def sum_sign(self, e: sympy.Expr) -> str:
         ((index, first, last),) = e.limits
-        first, last = self._print(first), self._script(last)
+        first, last = self._print(first), self.script(last)
         return rf"\sum_{{{self._print(index)}={first}}}^{{{last}}}"
 
     def _print_Integral(self, e: sympy.Expr) -> str:  # noqa: N802
@@ -200,19 +200,19 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
 
     def integral_sign(self, e: sympy.Expr) -> str:
         ((_, first, last),) = e.limits
-        return rf"\int_{{{self._script(first)}}}^{{{self._script(last)}}}"
+        return rf"\int_{{{self.script(first)}}}^{{{self.script(last)}}}"
 
     # --- powers, products, sums of terms
 
     def _print_Pow(self, e: sympy.Expr) -> str:  # noqa: N802
         base, exponent = e.args
         if base is sympy.E:
-            return f"e^{{{self._script(exponent)}}}"
+            return f"e^{{{self.script(exponent)}}}"
         if exponent == sympy.Rational(1, 2):
             return rf"\sqrt{{{self._print(base)}}}"
         if exponent.is_Rational and exponent < 0:
             return self._print_Mul(e)
-        return f"{self._base(base)}^{{{self._script(exponent)}}}"
+        return f"{self._base(base)}^{{{self.script(exponent)}}}"
 
     def _base(self, base: sympy.Expr) -> str:
         plain = base.is_Symbol or (base.is_Integer and base >= 0)
@@ -287,17 +287,13 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
     def signed(text: str) -> str:
         return f" - {text[1:].lstrip()}" if text.startswith("-") else f" + {text}"
 
-    def _script(self, e: sympy.Expr) -> str:
+    def script(self, e: sympy.Expr) -> str:
         """In a script or an exponent, where fractions are slashes."""
         before, self._in_script = self._in_script, True
         try:
             return str(self._print(e))
         finally:
             self._in_script = before
-
-    def in_line(self, e: sympy.Expr) -> str:
-        """The expression with slashes for fractions, as an argument is written."""
-        return self._script(e)
 
     # --- several lines
 
@@ -323,7 +319,7 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
             return self._inside(r"\exp", exponent, width, first)
         if base.is_Add and exponent != 1:
             lines = self._inside("", base, width, first)
-            return [*lines[:-1], f"{lines[-1]}^{{{self._script(exponent)}}}"]
+            return [*lines[:-1], f"{lines[-1]}^{{{self.script(exponent)}}}"]
         if e.is_Mul:
             return self._lines_of_product(e, width, first)
         return [text]
@@ -405,7 +401,7 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
         before = rf"{sign}\frac{{1}}{{{self._alone(rest)}}}" if rest else sign
         base, exponent = as_power(widest)
         lines = self._inside(before.strip(), base, width, first)
-        lines[-1] += f"^{{{self._script(-exponent)}}}"
+        lines[-1] += f"^{{{self.script(-exponent)}}}"
         if not over:
             return lines
         return lines + self._after(r"\cdot", sympy.Mul(*over, evaluate=False), width, width)
@@ -438,7 +434,7 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
 
 def in_text(e: sympy.Expr, printer: PaperPrinter | None = None) -> str:
     r"""A formula within a line of words, with slashes for fractions: 3\sqrt{3}/2."""
-    written: str = (printer or PaperPrinter(SymbolNames()))._script(e)
+    written: str = (printer or PaperPrinter(SymbolNames())).script(e)
     return re.sub(r"(\d) (?=\\)", r"\1", written)
 
 
