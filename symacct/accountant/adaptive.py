@@ -81,9 +81,9 @@ class Adaptive:
             )
         claim = total.claim
         if goal_of(total, None) is Kind.LOWER or not claim.certified:
-            found = "a lower bound" if claim.kind is Kind.LOWER else "a curve taken on trust"
+            fault = "a lower bound" if claim.kind is Kind.LOWER else "a curve taken on trust"
             raise SoundnessError(
-                f"{type(self).__name__}: found {found}, needed a certified exact curve or upper "
+                f"{type(self).__name__}: found {fault}, needed a certified exact curve or upper "
                 "bound"
             )
         return total
@@ -96,8 +96,8 @@ class Adaptive:
         share = BALL.number(self.delta / (len(self.orders) - 1))
         conversion = named(self.conversion)
         assert isinstance(conversion, Conversion)  # noqa: S101  # one of an order each
-        found: arb = conversion.epsilon(BALL, value, BALL.number(alpha), share)
-        return found
+        epsilon: arb = conversion.epsilon(BALL, value, BALL.number(alpha), share)
+        return epsilon
 
     def _arguments(self) -> dict[str, Any]:
         """The arguments of the constructor that make this object again."""
@@ -180,12 +180,14 @@ class Filter(Adaptive):
         *,
         rho: Numeric | None = None,
     ) -> None:
-        stated = [name for name, one in (("epsilon", epsilon), ("delta", delta)) if one is not None]
+        stated = [
+            name for name, value in (("epsilon", epsilon), ("delta", delta)) if value is not None
+        ]
         if len(stated) != (2 if rho is None else 0) or (rho is not None and orders is not None):
-            found = " and ".join([*stated, *(["rho"] if rho is not None else [])]) or "no budget"
+            budget = " and ".join([*stated, *(["rho"] if rho is not None else [])]) or "no budget"
             with_orders = " with orders" if orders is not None else ""
             raise DomainError(
-                f"Filter: found {found}{with_orders}, needed epsilon and delta, or rho alone"
+                f"Filter: found {budget}{with_orders}, needed epsilon and delta, or rho alone"
             )
         self.rho = None if rho is None else rational(rho, "rho")
         self.epsilon = rational(0 if epsilon is None else epsilon, "epsilon")
@@ -262,10 +264,10 @@ class Filter(Adaptive):
     def _holds_at_all_orders(self, total: Node, rho: Fraction) -> bool:
         """Is ε(α) <= ρα proved at every α, which is so of all subsets of the runs then as well?"""
         for digits in _RHO_DIGITS:
-            found = concentrated.zcdp(total, digits)
-            if exact(found.upper) <= rho:
+            rho_of_total = concentrated.zcdp(total, digits)
+            if exact(rho_of_total.upper) <= rho:
                 return True
-            if exact(found.lower) > rho or found.claim.kind is not Kind.EXACT:
+            if exact(rho_of_total.lower) > rho or rho_of_total.claim.kind is not Kind.EXACT:
                 return False
         known = concentrated.zcdp_in_fractions(total)
         if known is not None:  # a tie, as 3 runs of ρ = 1/9 are
@@ -333,9 +335,9 @@ def any_at_most(values: list[Callable[[], arb]], limit: Fraction, what: str) -> 
     )
 
 
-def _orders(given: Iterable[Numeric], delta: Fraction) -> tuple[Order, ...]:
+def _orders(asked_orders: Iterable[Numeric], delta: Fraction) -> tuple[Order, ...]:
     """Distinct orders above 1, and ∞; δ = 0 leaves ∞ alone."""
-    listed = [order(one) for one in arguments.members(given, "orders", "[8, 32]")]
+    listed = [order(one) for one in arguments.members(asked_orders, "orders", "[8, 32]")]
     finite = sorted({alpha for alpha in listed if alpha != INFINITY})
     if finite and not finite[0] > 1:
         raise DomainError(f"orders: found {echo(finite[0])}, needed orders above 1")

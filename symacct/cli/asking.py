@@ -27,8 +27,8 @@ _SAY_WHICH = "say which by --adjacency add_remove or --adjacency replace_one"
 
 def relation(m: Node, adjacency: Adjacency | None) -> Adjacency:
     """The relation of m, or the one that is said where m leaves it open."""
-    found = m.claim.adjacency
-    return found if adjacency is None else said_of(found, adjacency)
+    stated = m.claim.adjacency
+    return stated if adjacency is None else said_of(stated, adjacency)
 
 
 def answer(expr: str, adjacency: Adjacency | None = None, **question: Any) -> Guarantee:
@@ -79,12 +79,12 @@ def rdp(
     from symacct.export.tables import as_printed  # with all that writes formulas
 
     m = in_numbers(expr)
-    said = relation(m, adjacency)
+    under = relation(m, adjacency)
     accountant = Accountant(digits, engine)
     ask = accountant.lower_bound if lower else functools.partial(accountant.rdp, by=by)
     with progress("rdp"):
-        found = {a: ask(m, a) for a in alpha}
-        answers = {a: replace(x, claim=x.claim.under(said)) for a, x in found.items()}
+        enclosures = {a: ask(m, a) for a in alpha}
+        answers = {a: replace(x, claim=x.claim.under(under)) for a, x in enclosures.items()}
         texts = {
             a: x.rounded() if lower or engine != "ball" else as_printed(x, m, order(a), by, digits)
             for a, x in answers.items()
@@ -96,7 +96,7 @@ def rdp(
     )
     return Reply(
         lambda: [{"alpha": a, **x.as_dict(), "value": texts[a]} for a, x in answers.items()],
-        lambda: [Tabled(headers, cells), f"relation: {about(m, said)}"],
+        lambda: [Tabled(headers, cells), f"relation: {about(m, under)}"],
     )
 
 

@@ -197,31 +197,33 @@ def calibrate_command(
     if whole:
         m = m.subs({x: sympy.Symbol(x.name, integer=True, positive=True) for x in m.free_symbols})
     relation(m, adjacency)  # another one is refused before anything is computed
-    said = adjacency or EITHER
+    neighbours = adjacency or EITHER
     risks = {name: at for name, at in risks.items() if at is not None}
     if risks.keys() - {"prior"}:
         refuse("with --rho or a risk, needed one target", "epsilon", "delta", "conversion", "by")
-        found = calibrate_risk(m, digits=digits, **risks).under(said)
-        shown = replace(found, value=replace(found.value, digits_asked=digits))
-        return Reply(found.as_dict, lambda: [Labelled(shown.rows())])
+        calibration = calibrate_risk(m, digits=digits, **risks).under(neighbours)
+        shown = replace(calibration, value=replace(calibration.value, digits_asked=digits))
+        return Reply(calibration.as_dict, lambda: [Labelled(shown.rows())])
     if (epsilon is None) != (delta is None):
-        given, rest = ("--epsilon", "--delta 1e-5") if delta is None else ("--delta", "--epsilon 1")
-        raise InputError(f"found {given} alone; add {rest}")
+        alone, rest = ("--epsilon", "--delta 1e-5") if delta is None else ("--delta", "--epsilon 1")
+        raise InputError(f"found {alone} alone; add {rest}")
     if epsilon is None:
         raise InputError(
             "needed a target, such as --epsilon 1 --delta 1e-5, --rho 0.5, --advantage 0.1, or "
             "--tpr, --mu, --bayes-success or --reconstruction"
         )
-    answer = calibrate(m, epsilon, delta, digits=digits, conversion=conversion, by=by).under(said)
+    answer = calibrate(m, epsilon, delta, digits=digits, conversion=conversion, by=by).under(
+        neighbours
+    )
     answer = shown_to(answer, digits)
     values = [(answer.symbol, answer.values)]
     return reported(PrivacyReport(answer.guarantee), more, answer.as_dict(), values)
 
 
-def shown_to(found: Calibration, digits: int) -> Calibration:
+def shown_to(calibration: Calibration, digits: int) -> Calibration:
     """The calibration, its ε printed to so many digits."""
-    epsilon = replace(found.guarantee.epsilon, digits_asked=digits)
-    return replace(found, guarantee=replace(found.guarantee, epsilon=epsilon))
+    epsilon = replace(calibration.guarantee.epsilon, digits_asked=digits)
+    return replace(calibration, guarantee=replace(calibration.guarantee, epsilon=epsilon))
 
 
 _EXPRESSION = "PoissonSubsample(Gaussian(sigma), gamma)"
@@ -301,16 +303,16 @@ def risk_command(
     """
     m = in_numbers(expr)
     with progress("risk"):
-        found = risk(m, **question)
-        rows = found.rows
+        risks = risk(m, **question)
+        rows = risks.rows
     if not any(isinstance(most, Bound) for _, most, _ in rows):
         raise click.ClickException(
-            f"risk: found no bound on any of the risks; {found.open_ends[0][1]}; needed fewer "
+            f"risk: found no bound on any of the risks; {risks.open_ends[0][1]}; needed fewer "
             "runs, or a mechanism of which a Rényi curve bounds them"
         )
-    show(found, as_json)
+    show(risks, as_json)
     if plot is not None:
-        click.echo(save(found.plot(), plot), err=as_json)
+        click.echo(save(risks.plot(), plot), err=as_json)
 
 
 @command("compare", "delta digits")
@@ -383,8 +385,8 @@ def explain_command(
         return
     one_of("explain", alpha=alpha, **{name: question[name] for name in ("delta", "epsilon")})
     with progress("explain"):
-        found = answer(expr, **question)
-    show(PrivacyReport(found).explain(), as_json)
+        guarantee = answer(expr, **question)
+    show(PrivacyReport(guarantee).explain(), as_json)
 
 
 @command("graph", prints_json=False)

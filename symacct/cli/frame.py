@@ -91,9 +91,9 @@ _LONGEST = 120  # characters of what was given, in an error that click words
 _GIVEN = "symacct.given"  # the words of the command line, in click's notes of a run
 
 
-def _worded(message: str, given: Iterable[str]) -> str:
+def _worded(message: str, words: Iterable[str]) -> str:
     """The message, with what was given shortened."""
-    for word in given:
+    for word in words:
         for part in (word, word.partition("=")[2]):
             for shown in (part, repr(part)[1:-1]):
                 if len(shown) > _LONGEST:
@@ -109,12 +109,12 @@ def print_note(text: str) -> None:
 @contextlib.contextmanager
 def _warnings_said() -> Iterator[None]:
     """What is warned of as a plain line on standard error."""
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
             yield
         finally:
-            for message in dict.fromkeys(str(warning.message) for warning in said):
+            for message in dict.fromkeys(str(warning.message) for warning in caught):
                 print_note(f"Warning: {message}")
 
 
@@ -343,26 +343,26 @@ def command(
     """
 
     def wrap(function: Callable[..., Any]) -> click.Command:
-        own = inspect.signature(function).parameters
+        parameters = inspect.signature(function).parameters
         hints = get_type_hints(function, include_extras=True)
         parameter = functools.partial(_parameter, function, of)
         answering = inspect.signature(of).parameters if of else {}
         listed = []
-        for one in (answering.get(x) or _open(x) for x in taken.split()):
-            is_int = "int" in re.findall(r"\w+", str(one.annotation))
-            listed.append(parameter(one.replace(kind=_NAMED), int if is_int else str))
-        for one in own.values():
-            if one.kind is not one.VAR_KEYWORD and one.name not in taken.split():
-                listed.append(parameter(one, hints[one.name]))
-        if prints_json and "as_json" not in own:
+        for each in (answering.get(x) or _open(x) for x in taken.split()):
+            is_int = "int" in re.findall(r"\w+", str(each.annotation))
+            listed.append(parameter(each.replace(kind=_NAMED), int if is_int else str))
+        for each in parameters.values():
+            if each.kind is not each.VAR_KEYWORD and each.name not in taken.split():
+                listed.append(parameter(each, hints[each.name]))
+        if prints_json and "as_json" not in parameters:
             listed.append(parameter(_open("as_json"), bool))
-        arguments = [one.name for one in listed if isinstance(one, click.Argument)]
+        arguments = [each.name for each in listed if isinstance(each, click.Argument)]
 
         @functools.wraps(function)
-        def run(**given: Any) -> None:
-            as_json = given["as_json"] if "as_json" in own else given.pop("as_json", False)
-            typed = [given.pop(one) for one in arguments]
-            show(function(*typed, **given), as_json)
+        def run(**values: Any) -> None:
+            as_json = values["as_json"] if "as_json" in parameters else values.pop("as_json", False)
+            typed = [values.pop(each) for each in arguments]
+            show(function(*typed, **values), as_json)
 
         text = str(function.__doc__).partition("\f")[0]
         made = click.Command(name, callback=run, params=listed, help=text, epilog=epilog)
@@ -423,15 +423,15 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 def _said(name: str, function: Callable[..., Any]) -> str:
     """What a command says of its option, in a line "name: …" after the form feed."""
     unseen = str(function.__doc__).partition("\f")[2]
-    said = re.search(rf"^ *{name}: (.*?)(?=^ *\w+: |\Z)", unseen, re.MULTILINE | re.DOTALL)
-    return " ".join(said[1].split()) if said else ""
+    match = re.search(rf"^ *{name}: (.*?)(?=^ *\w+: |\Z)", unseen, re.MULTILINE | re.DOTALL)
+    return " ".join(match[1].split()) if match else ""
 
 
 def _sentence(name: str, of: Callable[..., Any] | None) -> str:
     """What the docstring of the answering function says of a parameter: "`name` is …"."""
-    said = re.search(rf"`{name}` is (.*?\.)(?=\s|$)", str(of.__doc__ if of else ""), re.DOTALL)
-    text = " ".join(said[1].split()) if said else ""
-    return re.sub(r"`(\w+)`", lambda one: _flag(one[1]), text[:1].upper() + text[1:])
+    match = re.search(rf"`{name}` is (.*?\.)(?=\s|$)", str(of.__doc__ if of else ""), re.DOTALL)
+    text = " ".join(match[1].split()) if match else ""
+    return re.sub(r"`(\w+)`", lambda name_match: _flag(name_match[1]), text[:1].upper() + text[1:])
 
 
 @click.group("symacct", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -485,13 +485,13 @@ def _document(answer: Any) -> Any:
     if hasattr(answer, "as_dict"):
         return answer.as_dict()
     is_list = isinstance(answer, list | tuple)
-    return [_document(one) for one in answer] if is_list else answer
+    return [_document(part) for part in answer] if is_list else answer
 
 
-def one_of(verb: str, **given: object) -> None:
+def one_of(verb: str, **options: object) -> None:
     """InputError unless exactly one of the options was given."""
-    if sum(value is not None for value in given.values()) != 1:
-        needed = " or ".join(map(_flag, given))
+    if sum(value is not None for value in options.values()) != 1:
+        needed = " or ".join(map(_flag, options))
         raise InputError(f"{verb}: needed {needed}, and one of them only")
 
 
@@ -503,9 +503,9 @@ def typed(name: str) -> bool:
 
 def refuse(beside: str, *names: str) -> None:
     """InputError for an option that was typed where it does not belong, `beside` what it stood."""
-    for one in click.get_current_context().command.params:
-        if one.name in names and typed(one.name):
-            raise InputError(f"found {one.opts[0]} {beside}")
+    for option in click.get_current_context().command.params:
+        if option.name in names and typed(option.name):
+            raise InputError(f"found {option.opts[0]} {beside}")
 
 
 @contextlib.contextmanager

@@ -108,12 +108,12 @@ def dpsgd_command(
         return stated(training.report(g), text, statement, repr(m), given(g.given), _DEFINING)
     refuse("with --epsilon, needed --noise-multiplier", "statement")
     targets = grid(epsilon)
-    found = [calibrate(m, target, delta, **how) for target in targets]
-    if len(found) > 1 or form == "latex":
-        return _several(targets, delta, found, form, digits)
-    one = shown_to(found[0], digits)
-    values = {"noise multiplier": one.values}
-    return _reported(training, one.guarantee, more, one.as_dict(), values)
+    calibrations = [calibrate(m, target, delta, **how) for target in targets]
+    if len(calibrations) > 1 or form == "latex":
+        return _several(targets, delta, calibrations, form, digits)
+    calibration = shown_to(calibrations[0], digits)
+    values = {"noise multiplier": calibration.values}
+    return _reported(training, calibration.guarantee, more, calibration.as_dict(), values)
 
 
 _DEFINING = "".join(f" --work {key}" for key in statements.DEFINING)
@@ -130,22 +130,24 @@ def _reported(
     first = dict(first or {})
     if rounded := training.rounded:
         document["rounded"] = rounded
-    if (least := training.at_least(g)) is not None:
-        document["at_least"] = least.as_dict()
-        first["at least"] = f"ε = {least.as_dict()['value']}  (rounded down)"
+    if (lower := training.at_least(g)) is not None:
+        document["at_least"] = lower.as_dict()
+        first["at least"] = f"ε = {lower.as_dict()['value']}  (rounded down)"
     return reported(training.report(g), more, document, first.items(), training.facts(g))
 
 
 def _several(
-    targets: list[str], delta: str, found: list[Calibration], form: str, digits: int
+    targets: list[str], delta: str, calibrations: list[Calibration], form: str, digits: int
 ) -> Reply:
     """The noise multipliers that meet several ε at one δ, and the ε that each of them has."""
-    pairs = list(zip(targets, found, strict=True))
-    cells = [(one, number(at.meets), at.guarantee.epsilon.rounded(digits)) for one, at in pairs]
+    pairs = list(zip(targets, calibrations, strict=True))
+    cells = [
+        (target, number(at.meets), at.guarantee.epsilon.rounded(digits)) for target, at in pairs
+    ]
 
     def screen() -> list[Part]:
         if form == "latex":
-            relation = neighbours(found[0].guarantee.claim.adjacency, found[0].node)
+            relation = neighbours(calibrations[0].guarantee.claim.adjacency, calibrations[0].node)
             caption = (
                 f"Noise multipliers of a DP-SGD run for targets ε at δ = {delta}, where {relation}."
             )
@@ -155,7 +157,7 @@ def _several(
         return [
             Tabled(headers, cells),
             "Each noise multiplier meets its target, and one unit less in its last digit does not. "
-            f"The last row is of {describe(found[-1].node)}.",
+            f"The last row is of {describe(calibrations[-1].node)}.",
         ]
 
-    return Reply(lambda: [{"target": one, **at.as_dict()} for one, at in pairs], screen)
+    return Reply(lambda: [{"target": target, **at.as_dict()} for target, at in pairs], screen)

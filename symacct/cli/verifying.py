@@ -121,7 +121,7 @@ def verify_command(
 
     def asks(name: str) -> tuple[Ask, ...]:
         """What the baseline knows of a peer, and the worst cases: to be asked again."""
-        worst = (one.ask for one in before)
+        worst = (each.ask for each in before)
         return tuple(dict.fromkeys((*known.get(name, KnownFindings()).asks, *worst)))
 
     reports: list[Report] = []
@@ -131,9 +131,9 @@ def verify_command(
         while left:
             name = left.pop(0)
             try:
-                asked = words(str(name)) if command is None else peers.words(command)
+                argv = words(str(name)) if command is None else peers.words(command)
                 with progress("verify"):
-                    reports.append(verify(asked, extent, seed, timeout, _tell, allowance, asks))
+                    reports.append(verify(argv, extent, seed, timeout, _tell, allowance, asks))
             except SymacctError as error:
                 if not every:
                     raise
@@ -148,26 +148,26 @@ def verify_command(
         Judgement(report, fail_on, known.get(report.peer, KnownFindings()), allow_rounding)
         for report in reports
     ]
-    documents = [document(one) for one in judged]
-    for said in documents:
-        show(said)
+    documents = [document(each) for each in judged]
+    for written in documents:
+        show(written)
     _write(map_file, accuracy.table(reports[0]) if map_file else "")
     _write(replay, accuracy.grown(before, reports[0]) if replay else "")
     _write(html, page.page(documents, absent) if html else "")
     for file in dict.fromkeys(files):
         if file is not None:
             print_note(f"written: {file}")
-    for one in judged:
-        if not one.report.enough:
-            print_note(f"{one.report.peer}: {too_little(one.report)}")
-            for kind, answered, seen in lacking_rows(one.report):
+    for each in judged:
+        if not each.report.enough:
+            print_note(f"{each.report.peer}: {too_little(each.report)}")
+            for kind, answered, seen in lacking_rows(each.report):
                 print_note(f"  {kind}: {answered} answered, {seen} judged")
-    raise SystemExit(min((one.status for one in judged if one.status), default=0))
+    raise SystemExit(min((each.status for each in judged if each.status), default=0))
 
 
-def _tell(stage: str, asked: int) -> None:
-    if asked % _PACE == 0:
-        tell_so_far(f"{stage}, {asked:,} questions asked")
+def _tell(stage: str, count: int) -> None:
+    if count % _PACE == 0:
+        tell_so_far(f"{stage}, {count:,} questions asked")
 
 
 def _as_json(reports: list[Report], absent: list[tuple[str, str]], every: bool) -> str:
@@ -278,10 +278,10 @@ def check_command(
     questions = {"delta": how.pop("delta"), "epsilon": how.pop("epsilon"), "alpha": alpha}
     if prints is not None:
         one_of("check", **questions)
-        ((name, given),) = ((name, x) for name, x in questions.items() if x is not None)
+        ((name, value),) = ((name, x) for name, x in questions.items() if x is not None)
         in_numbers(what)  # a parameter without a value is refused before anything is computed
         ask = next(ask for ask, needed in NEEDED.items() if needed == name)
-        entry = paper_check.PaperEntry(what, ask, given, prints, "command line", direction, **how)
+        entry = paper_check.PaperEntry(what, ask, value, prints, "command line", direction, **how)
         checked = CheckedNumbers([paper_check.check_entry(entry)], is_one=True)
     else:
         refuse("and no --prints, needed the number printed, as in --prints 0.73", *questions)

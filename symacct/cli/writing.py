@@ -101,8 +101,8 @@ def _asked_how() -> Iterator[str]:
         value = click.get_current_context().params[name]
         if isinstance(value, list):  # of orders, which one option lists
             value = ",".join(map(str, value))
-        for one in value if isinstance(value, tuple) else (value,):
-            yield f" --{name} {shlex.quote(str(one))}"
+        for item in value if isinstance(value, tuple) else (value,):
+            yield f" --{name} {shlex.quote(str(item))}"
 
 
 @command("cite", f"delta {HOW}")
@@ -175,17 +175,17 @@ def latex_command(
     document: Write a whole document, with a table of values.
     rdp: Print the formula of ε(α) as well, below the other.
     """
-    asked = (delta, epsilon) != (None, None)
+    is_of_number = (delta, epsilon) != (None, None)
     if document:
         refuse("with --document, needed one of them", "epsilon", "conversion", "rdp")
-    elif asked or alpha is not None:
+    elif is_of_number or alpha is not None:
         one_of("latex", alpha=alpha, delta=delta, epsilon=epsilon)
-    if not asked:
+    if not is_of_number:
         refuse("without --delta or --epsilon, needed one of them", "conversion", "rdp")
     m, names = parse_open(expr), _named(name)
     if document:
         written = paper(m, None if alpha is None else grid(alpha), delta, names, by=by)
-    elif not asked:
+    elif not is_of_number:
         written = latex(m, alpha, names, by)
     elif m.free_symbols and (by or conversion not in ("exact", BEST)):
         raise InputError(
@@ -200,19 +200,19 @@ def latex_command(
         )
     else:
         with progress("latex"):
-            found = asked_of(m, delta, epsilon, digits=6, conversion=conversion, by=by)
-        written = _of_number(m, found, names, by)
+            guarantee = asked_of(m, delta, epsilon, digits=6, conversion=conversion, by=by)
+        written = _of_number(m, guarantee, names, by)
     if rdp:
         written = f"{written}\n{latex(m, None, names, by)}"
     return text_reply(written, expression=repr(m), latex=written)
 
 
-def _of_number(m: Node, found: Guarantee, names: dict[str, str], by: By) -> str:
+def _of_number(m: Node, guarantee: Guarantee, names: dict[str, str], by: By) -> str:
     """The formula of the number, or ε(α) with a note of how the number is found."""
     try:
-        return number_latex(found, names, by)
+        return number_latex(guarantee, names, by)
     except UnwrittenError:
-        how = PrivacyReport(found).how
+        how = PrivacyReport(guarantee).how
         print_note(f"Note: this is the formula of the Rényi curve ε(α). Of the number: {how}")
         return latex(m, None, names, by)
 
@@ -256,10 +256,10 @@ def table_command(
     form: The form of the table.
     caption: The caption of a LaTeX table, as plain text.
     """
-    found = table(in_numbers(expr), grid(alpha), digits, [by or (), *also])
+    values = table(in_numbers(expr), grid(alpha), digits, [by or (), *also])
     if figure is not None:
-        save(drawn(found), figure)
-    click.echo(found.csv() if form == "csv" else found.latex(caption), nl=False)
+        save(drawn(values), figure)
+    click.echo(values.csv() if form == "csv" else values.latex(caption), nl=False)
 
 
 @command("code", "by max_order accuracy points", Node.code)
@@ -306,7 +306,7 @@ def optimum_command(
             help="How (ε, δ) is found from a Rényi order: by classic, improved or optimal.",
         ),
     ] = "classic",
-    **given: Any,
+    **question: Any,
 ) -> Reply:
     """Print the best Rényi order of EXPR and its (ε, δ) as formulas.
 
@@ -317,9 +317,9 @@ def optimum_command(
       symacct optimum "Gaussian(sigma)" --delta 1e-5
     """
     m = parse_open(expr)
-    found: Optimum = m.optimum(conversion=conversion, **given)
+    best: Optimum = m.optimum(conversion=conversion, **question)
     below = [
         ("to report", "epsilon EXPR --delta D prints a smaller number, which is proved too"),
         ("relation", about(m)),
     ]
-    return Reply(found.as_dict, lambda: [Labelled([*found.rows(), *below])])
+    return Reply(best.as_dict, lambda: [Labelled([*best.rows(), *below])])

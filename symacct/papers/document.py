@@ -71,8 +71,8 @@ def paper(
     theorems = display.formulas[-1].theorems
     leaves = [leaf for leaf in m.walk() if isinstance(leaf, Mechanism)]
     sources = [t.source for t in theorems] + [s for leaf in leaves for s in leaf.claim.sources]
-    given = arguments.mapping(values, "paper, values", "{'sigma': 5}")
-    numbers = _with_values(m, given)
+    numbers_given = arguments.mapping(values, "paper, values", "{'sigma': 5}")
+    numbers = _with_values(m, numbers_given)
     parts = [_section("Mechanism", _mechanism(m, display))]
     is_open, packages = bool(numbers.free_symbols), _BASE
     if delta is not None and not is_open:
@@ -91,7 +91,7 @@ def paper(
     orders = _FEW_ORDERS if alphas is None and delta is None else alphas
     if orders is not None and not is_open:
         packages = PACKAGES
-        parts.append(_section("Values", _values(numbers, orders, by, digits, given)))
+        parts.append(_section("Values", _values(numbers, orders, by, digits, numbers_given)))
     title = _OF_CURVE if delta is None else _OF_NUMBER
     lines = [*_preamble(packages, title), *parts, *_bibliography(sources), r"\end{document}", ""]
     return Written("\n".join(lines))
@@ -148,14 +148,14 @@ def _theorems(theorems: Iterable[Theorem], m: Node) -> Iterator[str]:
     yield r"\begin{description}"
     for theorem in theorems:
         yield _item(theorem.name, partial(_about, theorem))
-    for leaf in dict.fromkeys(type(one) for one in m.walk() if isinstance(one, Mechanism)):
-        sources = [s for one in m.walk() if type(one) is leaf for s in one.claim.sources]
+    for leaf in dict.fromkeys(type(node) for node in m.walk() if isinstance(node, Mechanism)):
+        sources = [s for node in m.walk() if type(node) is leaf for s in node.claim.sources]
         yield _item(leaf.__name__, partial(_cited, sources[0]))
     yield r"\end{description}"
 
 
-def _item(name: str, said: Callable[[], str]) -> str:
-    return rf"\item[{plain_tex(name)}] {written('latex', said)}."
+def _item(name: str, words: Callable[[], str]) -> str:
+    return rf"\item[{plain_tex(name)}] {written('latex', words)}."
 
 
 def _about(theorem: Theorem) -> str:
@@ -178,12 +178,12 @@ def _values(
     values: Mapping[str | sympy.Symbol, Numeric],
 ) -> Iterator[str]:
     """The table, and the numbers put in for the symbols."""
-    said = [
+    symbols = [
         f"${SymbolNames()(str(key))} = "
         f"{PaperPrinter(SymbolNames()).doprint(expression(typed_value(value)))}$"
         for key, value in values.items()
     ]
-    yield f"Table~\\ref{{tab:values}} gives values{' for ' if said else ''}{', '.join(said)}."
+    yield f"Table~\\ref{{tab:values}} gives values{' for ' if symbols else ''}{', '.join(symbols)}."
     yield table(m, alphas, digits, by=() if by is None else [by]).latex(label="tab:values")
 
 
@@ -202,7 +202,7 @@ def _guarantees(
 
 def _bibliography(sources: Iterable[Source]) -> Iterator[str]:
     keys = dict.fromkeys(
-        one.key for source in sources for one in each_work(source) if one.key != STATED
+        each.key for source in sources for each in each_work(source) if each.key != STATED
     )
     if not keys:
         return

@@ -144,7 +144,7 @@ class CheckedNumbers:
     @property
     def verdicts(self) -> Counter[Verdict]:
         """How many numbers have each verdict."""
-        return Counter(one.verdict for one in self.checked)
+        return Counter(entry.verdict for entry in self.checked)
 
     @property
     def status(self) -> int:
@@ -155,7 +155,7 @@ class CheckedNumbers:
 
     def as_dict(self) -> list[dict[str, Any]]:
         """The results for JSON."""
-        return [one.as_dict() for one in self.checked]
+        return [entry.as_dict() for entry in self.checked]
 
     def __str__(self) -> str:
         """The verdict of one number, or how many numbers have which."""
@@ -177,12 +177,12 @@ class CheckedNumbers:
             yield f"by --conversion: {', '.join(others)}"
 
 
-def _cells(one: CheckedEntry | Malformed) -> tuple[str | tuple[str, str], ...]:
-    verdict = str(one.verdict), _STYLES.get(one.verdict, "bold red")
-    if isinstance(one, Malformed):
-        return f"entry {one.place} {one.source}", "–", "–", verdict, one.reason
-    value = one.value.rounded(_SHOWN_DIGITS)
-    return one.entry.source, one.entry.printed, value, verdict, one.reason
+def _cells(checked: CheckedEntry | Malformed) -> tuple[str | tuple[str, str], ...]:
+    verdict = str(checked.verdict), _STYLES.get(checked.verdict, "bold red")
+    if isinstance(checked, Malformed):
+        return f"entry {checked.place} {checked.source}", "–", "–", verdict, checked.reason
+    value = checked.value.rounded(_SHOWN_DIGITS)
+    return checked.entry.source, checked.entry.printed, value, verdict, checked.reason
 
 
 def _by_others(entry: PaperEntry) -> Iterator[str]:
@@ -303,16 +303,16 @@ def check_entry(entry: PaperEntry) -> CheckedEntry:
     for more in _MORE_DIGITS:
         value = answer(shown + more)
         low, high = _ends(value)
-        found = judged(entry.direction, printed, unit, low, high, value.claim.kind)
-        if found is not None:
+        judgement = judged(entry.direction, printed, unit, low, high, value.claim.kind)
+        if judgement is not None:
             is_short = value.decimal(_MORE_DIGITS[0]) is not None  # which is exact, or no accident
             value = value.known_to_be(_exactly(entry)) if is_short else value
-            return CheckedEntry(entry, value, *found)
+            return CheckedEntry(entry, value, *judgement)
     known = _exactly(entry)
     if known is not None:
-        found = judged(entry.direction, printed, unit, known, known, value.claim.kind)
-        if found is not None:
-            return CheckedEntry(entry, value.known_to_be(known), *found)
+        judgement = judged(entry.direction, printed, unit, known, known, value.claim.kind)
+        if judgement is not None:
+            return CheckedEntry(entry, value.known_to_be(known), *judgement)
     reason = f"the value agrees with a rounding boundary to {shown + more} digits"
     return CheckedEntry(entry, value, Verdict.UNDECIDED, reason)
 
@@ -378,10 +378,10 @@ def _is_bound(direction: str, printed: Fraction, value: Fraction, kind: Kind) ->
 
 def _remedy(direction: str, printed: Fraction, unit: Fraction, value: Fraction) -> str:
     """Which way the digits were rounded, and the number that is safe."""
-    way, right = ("down", printed + unit) if printed < value else ("up", printed - unit)
-    name = {"down": "guarantee", "up": "lower bound"}[way]
+    side, right = ("down", printed + unit) if printed < value else ("up", printed - unit)
+    name = {"down": "guarantee", "up": "lower bound"}[side]
     called = "nearest number" if direction == "nearest" else name
-    return f"its digits are right, but rounded {way}; the {called} is {_decimal(right, unit)}"
+    return f"its digits are right, but rounded {side}; the {called} is {_decimal(right, unit)}"
 
 
 def _tighter(unit: Fraction, value: Fraction, down: bool) -> str:

@@ -120,17 +120,19 @@ class PrivacyReport:
     def how(self) -> str:
         """How the number was found, in a sentence."""
         g, letter = self.guarantee, self.guarantee.letter
-        said = f"This is an upper bound on {letter}, from "
+        sentence = f"This is an upper bound on {letter}, from "
         if g.kind is Kind.EXACT:
-            said = f"No smaller {letter} is true: this one is from the exact privacy profile ({{}})"
+            sentence = (
+                f"No smaller {letter} is true: this one is from the exact privacy profile ({{}})"
+            )
         elif g.needs_no_order:
-            said += "the profile of a dominating pair ({})"
+            sentence += "the profile of a dominating pair ({})"
         else:
             order = found_order(g.alpha)
-            said += f"Rényi order {order} by {{}} and the {g.conversion} conversion"
+            sentence += f"Rényi order {order} by {{}} and the {g.conversion} conversion"
         certified = g.asked.certified and g.claim.certified
         trust = "every digit is proved" if certified else "not certified"
-        return f"{said.format(', '.join(g.claim.theorems) or OWN_CURVE)}; {trust}."
+        return f"{sentence.format(', '.join(g.claim.theorems) or OWN_CURVE)}; {trust}."
 
     def headline(self) -> list[Row]:
         """The number, and then whom it is for and how it was found."""
@@ -168,9 +170,9 @@ class PrivacyReport:
 
         An ε that was given is nobody's answer: what δ it has is.
         """
-        if not isinstance(asked := self.guarantee.epsilon, Enclosure):
+        if not isinstance(epsilon := self.guarantee.epsilon, Enclosure):
             return ""
-        power = min(math.floor(to_fraction(asked.lower) * _LOG10_OF_E), _MOST_POWER)
+        power = min(math.floor(to_fraction(epsilon.lower) * _LOG10_OF_E), _MOST_POWER)
         if power < _PEOPLE:
             return ""
         return (
@@ -195,13 +197,13 @@ class PrivacyReport:
         chance = shown if group == 1 else f"{shown}/{group}"
         met = f"a mechanism that publishes each record with probability {chance} meets it at ε = 0"
         if n is None:
-            size, least = f"δ = {shown} is large", "one over the number of records"
+            size, bound = f"δ = {shown} is large", "one over the number of records"
         else:
             size = f"δ = {shown} is not below 1/n = {text(Fraction(1, n))}"
             about = rational_text(n * delta / group, 3, up=False)
             met += f", and publishes about {about} record{'s' * (about != '1')}"
-            least = "1/n"
-        return f"{size}: {met}. Choose δ far below {least}."
+            bound = "1/n"
+        return f"{size}: {met}. Choose δ far below {bound}."
 
     def behind(self) -> Iterator[Row]:
         """What the headline rests on."""
@@ -250,12 +252,12 @@ class PrivacyReport:
                 elif known.asked.upper < g.asked.lower:
                     yield "at most", _compared(g.asked, known.asked)
         with contextlib.suppress(SymacctError):
-            least = budget.ask(1, lambda: ask_least(m, g.given))
-            if least is None:
+            lower = budget.ask(1, lambda: ask_least(m, g.given))
+            if lower is None:
                 yield f"true {g.letter}", f"its lower bound was not {late()}"
-            elif least.lower > 0:
-                ends = f"between {least.rounded(_PROFILE_DIGITS)} and {g.asked.rounded()}"
-                times = ratio(g.asked, least)
+            elif lower.lower > 0:
+                ends = f"between {lower.rounded(_PROFILE_DIGITS)} and {g.asked.rounded()}"
+                times = ratio(g.asked, lower)
                 loose = "" if times is None else f", a factor of {times:.4g}"
                 yield f"true {g.letter}", f"{ends}{loose}"
 
@@ -282,10 +284,10 @@ class PrivacyReport:
         g = self.guarantee
         number, *_ = self.headline()
         m = as_node(g.mechanism, "explain")
-        asked = (("number", number[1]), ("relation", self._relation), ("how", self.how))
+        rows = (("number", number[1]), ("relation", self._relation), ("how", self.how))
         if g.needs_no_order:
-            return explain_profile(m, (*asked, ("sources", _sources(g))))
-        return explain_order(m, g.alpha, asked)
+            return explain_profile(m, (*rows, ("sources", _sources(g))))
+        return explain_order(m, g.alpha, rows)
 
     def statement(self, form: str = "text", preface: str = "") -> str:
         """A paragraph on this number for a privacy section; see `Guarantee.statement`."""
@@ -306,8 +308,8 @@ class PrivacyReport:
     @property
     def _not_final(self) -> str:
         """What more time or other limits may give; nothing where the answer is all of it."""
-        said = self.guarantee.note
-        return f"{said[0].upper()}{said[1:]}." if said else ""
+        note = self.guarantee.note
+        return f"{note[0].upper()}{note[1:]}." if note else ""
 
     def __str__(self) -> str:
         return "\n".join(_lines(self.headline()))
@@ -418,9 +420,9 @@ def _order_facts(g: Guarantee) -> Iterator[Row]:
     yield "curve", kind_label(g.claim)
 
 
-def _compared(asked: Enclosure, truth: Enclosure) -> str:
+def _compared(value: Enclosure, truth: Enclosure) -> str:
     """The true number, and how many times that was answered."""
-    times = ratio(asked, truth)
+    times = ratio(value, truth)
     loose = "" if times is None else f"; the answer is {times:.4g} times that"
     return f"{truth.rounded(_PROFILE_DIGITS)}{loose}"
 

@@ -271,8 +271,8 @@ def _accounting(guarantee: Guarantee) -> str:
 
 def citations(sources: tuple[Source, ...]) -> str:
     """The places in each work, all of one work behind each other."""
-    found = places(source for source in sources if source.key != STATED)
-    return "".join(f" {cited(key, '; '.join(known))}" for key, known in found.items())
+    works = places(source for source in sources if source.key != STATED)
+    return "".join(f" {cited(key, '; '.join(known))}" for key, known in works.items())
 
 
 def _reservations(guarantee: Guarantee, m: Node) -> Iterator[str]:

@@ -71,7 +71,7 @@ class TrainingRun:
         together = whole(self.group, "group", 1), whole(self.runs, "runs", 1)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RoundedWarning)  # which is a row of the answer
-            one = dp_sgd(
+            run = dp_sgd(
                 self.n,
                 self.batch_size,
                 noise,
@@ -82,7 +82,7 @@ class TrainingRun:
                 accumulation=self.accumulation,
             )
         group, runs = together
-        every = one if runs == 1 else runs * one
+        every = run if runs == 1 else runs * run
         return every if group == 1 else GroupPrivacy(every, group)
 
     def report(self, g: Guarantee) -> PrivacyReport:
@@ -100,10 +100,10 @@ class TrainingRun:
         n, batch = self._size
         steps = -(-n // batch)
         epochs = math.floor(rational(self.epochs or f"{self.steps}/{steps}", "epochs"))
-        one, count = replace(g.claim.adjacency, group=1), whole(self.runs, "runs") * epochs
+        record, count = replace(g.claim.adjacency, group=1), whole(self.runs, "runs") * epochs
         digits = g.epsilon.digits_asked if isinstance(g.epsilon, Enclosure) else 6
         try:
-            return shuffled_batches_epsilon(text(g.given), _noise(g), steps, count, one, digits)
+            return shuffled_batches_epsilon(text(g.given), _noise(g), steps, count, record, digits)
         except DomainError:
             return None  # less than an epoch, δ = 0, or next to no noise
 
@@ -129,8 +129,8 @@ class TrainingRun:
         yield "assumed", "; ".join(assumed)
         if rounded := self.rounded:
             yield "rounded", "; ".join(rounded)
-        asked = {name: catalogue.assumed(name) for name in g.claim.theorems}
-        if stated := [f"{name}: {said}" for name, said in asked.items() if said]:
+        premises = {name: catalogue.assumed(name) for name in g.claim.theorems}
+        if stated := [f"{name}: {premise}" for name, premise in premises.items() if premise]:
             yield "checked", "; ".join(stated)
         if self.sampling == "shuffled":
             yield "compared", _COMPARED

@@ -173,8 +173,8 @@ def _text(cell: Cell) -> Text:
 
 def _tree(branch: Branch) -> Tree:
     tree = Tree(Text(branch.title, style="bold"))
-    for label, said in branch.rows:
-        tree.add(Text.assemble((f"{label}: ", "dim"), said))
+    for label, value in branch.rows:
+        tree.add(Text.assemble((f"{label}: ", "dim"), value))
     for part in branch.branches:
         tree.add(_tree(part))
     return tree

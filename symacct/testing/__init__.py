@@ -106,26 +106,26 @@ def assert_sound(
         raise DomainError(f"loose: found {echo(loose)}, needed >= 1: no bound is below the truth")
     accountant = Accountant(_DIGITS)
     apart = rational(width, "width")
-    asked = _DEFAULTS[what] if at is None else arguments.members(at, "at", "[2, 8]")
+    places = _DEFAULTS[what] if at is None else arguments.members(at, "at", "[2, 8]")
     means = f" by the {conversion} conversion" if conversion is not None else ""
     widest = 1.0
-    with progress("assert_sound", len(asked)) as advance:
-        for argument in asked:
+    with progress("assert_sound", len(places)) as advance:
+        for argument in places:
             x = float(exact(argument, "at"))
             truth = _truth(accountant, m, what, binary(x), conversion)
             where = f"{what}({echo(x)}) of {echo(m)}{means}"
-            found = _asked(function, x, where, whole=what == "rdp" and at is None)
-            fault = _fault(found, truth, where, share, times)
+            value = _asked(function, x, where, whole=what == "rdp" and at is None)
+            fault = _fault(value, truth, where, share, times)
             if fault:
                 raise UnsoundError(fault)
-            if _undecided(_float(found, where), truth, share, apart):
+            if _undecided(_float(value, where), truth, share, apart):
                 raise UndecidedError(
-                    f"{where}: found {echo(found)}, {_between(truth)}, needed bounds no more than "
+                    f"{where}: found {echo(value)}, {_between(truth)}, needed bounds no more than "
                     f"{echo(width)} times apart; ask elsewhere, or give `width`"
                 )
             widest = max(widest, _width(truth))
             advance(1)
-    return Checked(len(asked), widest)
+    return Checked(len(places), widest)
 
 
 def _asked(function: Callable[[float], Any], x: float, where: str, whole: bool) -> Any:
@@ -152,13 +152,13 @@ def _under(m: Node, relation: str) -> Node:
             return type(node)(node.children[0], node.parameters()["gamma"], relation)
         return node
 
-    found = moved(m)
-    if found.claim.adjacency is not None and str(found.claim.adjacency) != relation:
+    node_under = moved(m)
+    if node_under.claim.adjacency is not None and str(node_under.claim.adjacency) != relation:
         raise DomainError(
-            f"relation: found {echo(m)}, which is about {found.claim.adjacency} alone, needed "
+            f"relation: found {echo(m)}, which is about {node_under.claim.adjacency} alone, needed "
             f"{relation}, or an expression of samplings and compositions"
         )
-    return found
+    return node_under
 
 
 _DEFAULTS: dict[str, tuple[str, ...]] = {"rdp": ORDERS, "epsilon": DELTAS, "delta": EPSILONS}
@@ -172,9 +172,9 @@ def _truth(
         return _renyi(accountant, m, x)
     ask = accountant.epsilon if what == "epsilon" else accountant.delta
     if conversion is not None:
-        least = ask(m, x, conversion)
-        if least.optimal:
-            return ends(least.asked)
+        lower = ask(m, x, conversion)
+        if lower.optimal:
+            return ends(lower.asked)
     return _least(accountant, m, what, x), min(ends(ask(m, x).asked)[1], _most(ask, m, x))
 
 
@@ -225,11 +225,11 @@ def _between(truth: tuple[Bound, Bound]) -> str:
     return f"the truth is in [{decimal_text(low, False, 17)}, {decimal_text(high, True, 17)}]"
 
 
-def _float(found: Any, where: str) -> float:
+def _float(value: Any, where: str) -> float:
     try:
-        return float(found)
+        return float(value)
     except (TypeError, ValueError, OverflowError):
-        raise DomainError(f"{where}: found {echo(found)}, needed a number") from None
+        raise DomainError(f"{where}: found {echo(value)}, needed a number") from None
 
 
 def _more_than(loose: Fraction, times: Fraction) -> str:
@@ -239,7 +239,7 @@ def _more_than(loose: Fraction, times: Fraction) -> str:
 
 
 def _fault(
-    found: object,
+    answer: object,
     truth: tuple[Bound, Bound],
     where: str,
     rounding: Fraction,
@@ -247,7 +247,7 @@ def _fault(
 ) -> str | None:
     """What is wrong with a value, if anything is."""
     low, high = truth
-    value = _float(found, where)
+    value = _float(answer, where)
     between = _between(truth)
     if math.isnan(value):
         return f"{where}: found nan, {between}"

@@ -56,9 +56,11 @@ class Verified(pytest.Item):
 
         judgement = self._judgement()
         sections = document(judgement).sections
-        self.add_report_section("call", "symacct", "\n\n".join(one.text for one in sections))
+        self.add_report_section(
+            "call", "symacct", "\n\n".join(section.text for section in sections)
+        )
         if judgement.status == 1:
-            raise NotSoundError("\n\n".join(one.text for one in sections if one.fails))
+            raise NotSoundError("\n\n".join(section.text for section in sections if section.fails))
         if judgement.status:
             raise NotSoundError(f"{self.peer}: {too_little(judgement.report)}")
 
@@ -69,15 +71,15 @@ class Verified(pytest.Item):
 
         option = self.config.getoption
         bundled = self.peer in adapters()
-        own = peers.adapter(self.peer).command(peers.interpreter(None)) if bundled else None
+        argv = peers.adapter(self.peer).command(peers.interpreter(None)) if bundled else None
         extent = QUICK if option("--symacct-quick") else FULL
         file = option("--symacct-baseline")
         known = {} if file is None else read(file)
-        command = own or peers.words(self.peer)
+        command = argv or peers.words(self.peer)
         report = verify(command, extent, known=lambda peer: known.get(peer, KnownFindings()).asks)
-        found = known.get(report.peer, KnownFindings())
+        findings = known.get(report.peer, KnownFindings())
         allowed = option("--symacct-allow-rounding")
-        return Judgement(report, option("--symacct-fail-on"), found, allowed)
+        return Judgement(report, option("--symacct-fail-on"), findings, allowed)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """What was found, without our frames."""

@@ -93,14 +93,14 @@ def tcdp(m: Node, omega: Numeric, digits: int = 10) -> Bound:
                 return _at_one(node), claim
             return _largest(curve, last - 1, digits), claim
 
-    found = certified_number(value, digits, f"tcdp of {echo(m)}")
-    return bound(_short(found, node, last), claim.kind)
+    rho = certified_number(value, digits, f"tcdp of {echo(m)}")
+    return bound(_short(rho, node, last), claim.kind)
 
 
-def _short(found: Enclosure, node: Node, last: Order) -> Enclosure:
+def _short(enclosure: Enclosure, node: Node, last: Order) -> Enclosure:
     """The number as the decimal that it is, where it is ε(1), a fraction of so few digits."""
     is_at_one = last <= node.steepest_up_to
-    return as_decimal(found, node, 1, Kind.UPPER, None) if is_at_one else found
+    return as_decimal(enclosure, node, 1, Kind.UPPER, None) if is_at_one else enclosure
 
 
 def _precisely() -> AbstractContextManager[None]:

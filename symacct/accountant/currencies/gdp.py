@@ -69,23 +69,23 @@ def gdp(m: Node, digits: int | None = None, least_error: Numeric = 0) -> Bound:
     >>> print(run.gdp(digits=6), run.gdp(digits=6, least_error="1e-10"))
     4.75760 1.56848
     """
-    node, least = as_node(m, "gdp").rewritten, rational(least_error, "gdp, least_error")
+    node, floor = as_node(m, "gdp").rewritten, rational(least_error, "gdp, least_error")
     refuse_symbols(m)
     if node.claim.kind is Kind.LOWER:
         raise SoundnessError(
             f"gdp: found only a lower bound of {echo(m)}, which guarantees nothing; "
             "needed an exact curve or an upper bound"
         )
-    if not least < Fraction(1, 2):
+    if not floor < Fraction(1, 2):
         raise DomainError(
             f"gdp, least_error: found {echo(least_error)}, needed 0 <= least_error < 1/2"
         )
-    if least and squared_mu(node) is None:
-        return _searched(profile_or_curve(m, "gdp"), node, least, digits)
+    if floor and squared_mu(node) is None:
+        return _searched(profile_or_curve(m, "gdp"), node, floor, digits)
     is_smallest = _is_smallest(node)
     if not is_smallest:
         with suppress(AssumptionError, PrecisionError, LimitError):
-            return _searched(known_profile(m, "gdp"), node, least, digits)
+            return _searched(known_profile(m, "gdp"), node, floor, digits)
     kind = _kind(node) if is_smallest else Kind.UPPER
     claim = _claim(node, kind)
 
@@ -99,8 +99,8 @@ def gdp(m: Node, digits: int | None = None, least_error: Numeric = 0) -> Bound:
             )
         return mu, claim
 
-    found = certified_number(value, digits or _DIGITS, f"gdp of {echo(m)}")
-    return bound(found.known_to_be(_rational(node)), kind)
+    enclosure = certified_number(value, digits or _DIGITS, f"gdp of {echo(m)}")
+    return bound(enclosure.known_to_be(_rational(node)), kind)
 
 
 def regret(m: Node, mu: Bound, digits: int = _SEARCHED) -> Bound:
@@ -115,21 +115,23 @@ def regret(m: Node, mu: Bound, digits: int = _SEARCHED) -> Bound:
     kind = known.claim.kind
     heights = HockeySticks(known if kind is Kind.EXACT else profile_below(node))
     with precision(first_bits(digits + _SEARCHED)):
-        found = arb(0)
+        difference = arb(0)
         if kind is not Kind.EXACT or heights.gaussian_mu is None:
-            found = largest_regret(heights, ball(to_fraction(mu.upper)), arguments.digits(digits))
-    return bound(from_ball(found, _claim(node, kind), digits, True), kind)
+            difference = largest_regret(
+                heights, ball(to_fraction(mu.upper)), arguments.digits(digits)
+            )
+    return bound(from_ball(difference, _claim(node, kind), digits, True), kind)
 
 
-def _searched(known: Profile, node: Node, least: Fraction, digits: int | None) -> Bound:
+def _searched(known: Profile, node: Node, error: Fraction, digits: int | None) -> Bound:
     """By the profile."""
     heights = HockeySticks(nearest_first(known)[0])
-    kind = heights.kind if least else known.claim.kind  # of all tests the hull says as much
+    kind = heights.kind if error else known.claim.kind  # of all tests the hull says as much
     claim = _claim(node, kind, *known.claim.sources)
 
     def ask(digits: int) -> Bound:
         def value(_: Accountant) -> tuple[arb, Claim]:
-            return _finite(smallest_mu(heights, least, digits)), claim
+            return _finite(smallest_mu(heights, error, digits)), claim
 
         return bound(certified_number(value, digits, f"gdp of {echo(node)}"), kind)
 
