@@ -107,7 +107,7 @@ def print_note(text: str) -> None:
 
 
 @contextlib.contextmanager
-def _warnings_said() -> Iterator[None]:
+def _warnings_shown() -> Iterator[None]:
     """What is warned of as a plain line on standard error."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
@@ -206,7 +206,7 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            with _warnings_said():
+            with _warnings_shown():
                 return super().invoke(ctx)
         except click.UsageError as error:
             vars(error)["message"] = _worded(error.message, ctx.meta[_GIVEN])
@@ -401,7 +401,7 @@ def _parameter(
     return click.Option(
         [*(like.names or [_flag(one.name)]), one.name],
         callback=None if read is None else _reading(read),
-        help=_said(one.name, function) or like.help or _sentence(one.name, of),
+        help=_option_help(one.name, function) or like.help or _sentence(one.name, of),
         expose_value=like.is_given,
         **kept,
     )
@@ -420,7 +420,7 @@ def _flag(name: str) -> str:
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-def _said(name: str, function: Callable[..., Any]) -> str:
+def _option_help(name: str, function: Callable[..., Any]) -> str:
     """What a command says of its option, in a line "name: …" after the form feed."""
     unseen = str(function.__doc__).partition("\f")[2]
     match = re.search(rf"^ *{name}: (.*?)(?=^ *\w+: |\Z)", unseen, re.MULTILINE | re.DOTALL)

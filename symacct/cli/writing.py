@@ -90,12 +90,12 @@ def stated(
         ask = "in Python .cite() of the guarantee"
         if delta is not None:
             quoted = shlex.quote(expr) if re.search(r'["$`\\!]', expr) else f'"{expr}"'
-            ask = f"symacct cite {quoted} --delta {delta}{''.join(_asked_how())}{works}"
+            ask = f"symacct cite {quoted} --delta {delta}{''.join(_typed_options())}{works}"
         print_note(f"Note: the BibTeX entries of its \\cite: {ask}")
     return Reply(lambda: {"statement": text, "form": form, **report.as_dict()}, lambda: [text])
 
 
-def _asked_how() -> Iterator[str]:
+def _typed_options() -> Iterator[str]:
     """The options typed that decide by which theorems the number is found, as they were typed."""
     for name in filter(typed, ("conversion", "orders", "by", "digits")):
         value = click.get_current_context().params[name]

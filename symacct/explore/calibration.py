@@ -81,11 +81,11 @@ class Target:
     ) -> None:
         free = sorted(m.free_symbols, key=str)
         if len(free) != 1:
-            found, remedy = "no parameter without a value", "write a name for the one to be found"
+            fault, remedy = "no parameter without a value", "write a name for the one to be found"
             if free:
-                found = f"the parameters {', '.join(map(str, free))} without values"
+                fault = f"the parameters {', '.join(map(str, free))} without values"
                 remedy = "write numbers for the others"
-            raise DomainError(f"calibrate: found {found}, needed exactly one", remedy=remedy)
+            raise DomainError(f"calibrate: found {fault}, needed exactly one", remedy=remedy)
         self.m = m
         self.symbol: sympy.Symbol = free[0]
         self.is_whole = self.symbol.is_integer or self.symbol in counts_of(m)
@@ -118,11 +118,11 @@ class Target:
         node = self.at(value)
         guarantee = node.epsilon(self.delta, digits, **self.how)
         self.asked[value] = node, guarantee
-        found = guarantee.epsilon
-        self.remember(value, found.upper)
-        if found.upper < INFINITY and exact.exact(found.upper) <= self.epsilon:
+        epsilon = guarantee.epsilon
+        self.remember(value, epsilon.upper)
+        if epsilon.upper < INFINITY and exact.exact(epsilon.upper) <= self.epsilon:
             return True
-        if found.lower == INFINITY or exact.exact(found.lower) > self.epsilon:
+        if epsilon.lower == INFINITY or exact.exact(epsilon.lower) > self.epsilon:
             return False
         if guarantee.alpha == INFINITY:
             pure = exact_pure(node, self.how["by"])
@@ -131,16 +131,16 @@ class Target:
         if digits < _MOST_DIGITS:
             return self._met(value, _MOST_DIGITS)
         raise PrecisionError(
-            f"{self.symbol} = {number(value)}: found ε in [{found.rounded_down()}, "
-            f"{found.rounded_up()}], which does not decide whether it exceeds "
+            f"{self.symbol} = {number(value)}: found ε in [{epsilon.rounded_down()}, "
+            f"{epsilon.rounded_up()}], which does not decide whether it exceeds "
             f"{echo(self.epsilon)}",
             remedy="move the target by a little",
         )
 
-    def remember(self, value: Fraction, found: mpmath.mpf | float) -> None:
+    def remember(self, value: Fraction, about: mpmath.mpf | float) -> None:
         """Remember that ε at `value` is about `found`: the next guess goes through it."""
-        if 0 < found < INFINITY and value > 0 and self.epsilon:
-            self.points[value] = _log_near_1(Fraction(exact.exact(found)) / self.epsilon)
+        if 0 < about < INFINITY and value > 0 and self.epsilon:
+            self.points[value] = _log_near_1(Fraction(exact.exact(about)) / self.epsilon)
 
     def start(self) -> Fraction:
         """1, or where m does not exist there the middle of all probabilities."""
@@ -151,7 +151,7 @@ class Target:
                     return value
         return Fraction(1)
 
-    def ways(self, start: Fraction) -> tuple[int, int]:
+    def directions(self, start: Fraction) -> tuple[int, int]:
         """Up and down from there, first that way which moves ε towards the target."""
         meets, other = self.met(start), start * 2
         try:
@@ -218,8 +218,8 @@ def _bracket(target: Target) -> tuple[Fraction, Fraction]:
     """Two values of which one meets the target: powers of two, or such as near a domain's end."""
     start = target.start()
     first = target.met(start)
-    ways = (1,) if target.is_whole else target.ways(start)
-    for sign, reach in zip(ways, (_REACH, _REACH_BACK), strict=False):
+    signs = (1,) if target.is_whole else target.directions(start)
+    for sign, reach in zip(signs, (_REACH, _REACH_BACK), strict=False):
         before, out = start, None
         for _ in range(reach):
             value = before * Fraction(2) ** sign if out is None else (before + out) / 2
@@ -233,16 +233,16 @@ def _bracket(target: Target) -> tuple[Fraction, Fraction]:
             if met is not first:
                 return min(before, value), max(before, value)
             before = value
-    said = "meets" if first else "does not meet"
+    verb = "meets" if first else "does not meet"
     if target.is_whole and not first and start in target.asked:
-        least = target.asked[start][1].epsilon.rounded_up(6)
+        epsilon = target.asked[start][1].epsilon.rounded_up(6)
         raise DomainError(
-            f"{target.symbol}: found that already {target.symbol} = {start} has ε = {least}, "
+            f"{target.symbol}: found that already {target.symbol} = {start} has ε = {epsilon}, "
             f"needed at most the target ε = {echo(target.epsilon)}",
             remedy="choose a larger one",
         )
     raise DomainError(
-        f"{target.symbol}: found that every value tried {said} the target "
+        f"{target.symbol}: found that every value tried {verb} the target "
         f"ε = {echo(target.epsilon)}, needed one on each side",
         remedy="choose another target",
     )
@@ -287,8 +287,8 @@ def noise(
     sought = _RunTarget(
         run | {"sampling": sampling, "adjacency": adjacency}, epsilon, delta, digits, how
     )
-    found = [value for value in neighbours(sought, sought.shown) if sought.met(value)]
-    return rational_float(found[0])
+    meeting = [value for value in neighbours(sought, sought.shown) if sought.met(value)]
+    return rational_float(meeting[0])
 
 
 class _RunTarget(Target):
@@ -436,9 +436,9 @@ def calibrate_risk(
     target = _RiskTarget(node, name, _reachable(name, rational(value, name), at), at, digits)
     low, high = neighbours(target, digits)
     meets, fails = (low, high) if target.met(low) else (high, low)
-    at, found = target.found[meets]
+    at, reached = target.found[meets]
     return RiskCalibration(
-        target.symbol.name, meets, fails, at, target.words, found, target.epsilon
+        target.symbol.name, meets, fails, at, target.words, reached, target.epsilon
     )
 
 
@@ -476,9 +476,9 @@ class _RiskTarget(Target):
     def _risk(self, node: Node, digits: int) -> Bound:
         if self.name == "rho":
             return node.zcdp(digits)
-        asked = getattr(Risk(node, digits), self.name)
-        found: Bound = asked if self.asked_at is None else asked(self.asked_at)
-        return found
+        risk = getattr(Risk(node, digits), self.name)
+        value: Bound = risk if self.asked_at is None else risk(self.asked_at)
+        return value
 
     def _met(self, value: Fraction, digits: int) -> bool:
         node = self.at(value)
@@ -534,10 +534,10 @@ def steered_epsilon(
         whole = whole_valley(question, curve, f, 2, last_order(m))
         places = order_search.places(f, whole, perspective=True)
         best = order_search.real_valley(f, places, (places[1] - 1) * _LEVEL, perspective=True)
-        found = float(question.answer(f(best)))
-    if not math.isfinite(found):
-        raise PrecisionError(f"{echo(m)}: found {found} by float64, needed a number")
-    return found
+        epsilon = float(question.answer(f(best)))
+    if not math.isfinite(epsilon):
+        raise PrecisionError(f"{echo(m)}: found {epsilon} by float64, needed a number")
+    return epsilon
 
 
 # --- a target (ε, δ)
@@ -662,7 +662,7 @@ def calibrate(
 
     if conversion != BEST:
         return ask(conversion)
-    found = best(
+    choice = best(
         Ways(
             exact=(lambda: ask(TRUE),),
             roughly=lambda: ask(TRUE, min(digits, _FEW_DIGITS)),
@@ -672,22 +672,24 @@ def calibrate(
             others=lambda has_profile: (),
             against=_against,
             is_less=_is_better,
-            shown=lambda one: f"{one.symbol} = {number(one.meets)}",
+            shown=lambda calibration: f"{calibration.symbol} = {number(calibration.meets)}",
         )
     )
-    guarantee = replace(found.answer.guarantee, is_best=True, not_exact=found.not_exact)
-    if not found.in_time:
+    guarantee = replace(choice.answer.guarantee, is_best=True, not_exact=choice.not_exact)
+    if not choice.in_time:
         guarantee = noted(guarantee, may_be_smaller(guarantee))
-    return replace(found.answer, guarantee=guarantee)
+    return replace(choice.answer, guarantee=guarantee)
 
 
 def _calibrate(
     m: Node, goal: tuple[Numeric, Numeric], digits: int, how: dict[str, Any]
 ) -> Calibration:
     """The two values by one conversion."""
-    asked = m, *goal, digits, how
-    target = Target(*asked)
-    low, high = _steered_neighbours(_Steered(*asked), target, digits) or neighbours(target, digits)
+    question = m, *goal, digits, how
+    target = Target(*question)
+    low, high = _steered_neighbours(_Steered(*question), target, digits) or neighbours(
+        target, digits
+    )
     meets, fails = (low, high) if target.met(low) else (high, low)
     return Calibration(target.symbol.name, meets, fails, *target.asked[meets])
 
@@ -702,19 +704,19 @@ def _against(exact: Calibration, by_orders: Calibration | None) -> str:
     return ""
 
 
-def _is_better(one: Calibration, than: Calibration) -> bool:
+def _is_better(new: Calibration, than: Calibration) -> bool:
     """Is less noise needed, or a larger rate or count allowed?"""
-    less = than.meets - one.meets
-    return less != 0 and (less > 0) == (one.meets > one.fails)  # noise falls, a rate rises
+    less = than.meets - new.meets
+    return less != 0 and (less > 0) == (new.meets > new.fails)  # noise falls, a rate rises
 
 
 class _Steered(Target):
     """A target judged in float64 where orders are compared by something cheaper than the curve."""
 
     def _met(self, value: Fraction, digits: int) -> bool:
-        found = steered_epsilon(self.m.subs({self.symbol: value}), self.delta, **self.how)
-        self.remember(value, found)
-        return found <= self.epsilon
+        epsilon = steered_epsilon(self.m.subs({self.symbol: value}), self.delta, **self.how)
+        self.remember(value, epsilon)
+        return epsilon <= self.epsilon
 
 
 def _steered_neighbours(

@@ -167,14 +167,18 @@ class OddChiReport:
 
     def as_dict(self) -> dict[str, Any]:
         """The report for JSON."""
-        found = self.first_violation
+        violation = self.first_violation
         return {
             "mechanism": repr(self.mechanism),
             "up_to": self.up_to,
             "holds": self.holds,
             "proved_for_all_orders": self.proved_for_all_orders,
-            "first_violation": found
-            and {"l": found.l, "direction": found.direction, "chi": found.value.as_dict()},
+            "first_violation": violation
+            and {
+                "l": violation.l,
+                "direction": violation.direction,
+                "chi": violation.value.as_dict(),
+            },
             "reason": self.reason,
         }
 
@@ -390,8 +394,8 @@ def _report(m: Node, last: int, sides: list[Any], how: str) -> OddChiReport:
             if sign is None:
                 undecided = undecided or f"the sign of chi^{l} for {side.name} is not decided"
             elif sign < 0:
-                found = Violation(l, side.name, side.value(l))
-                return OddChiReport(m, last, False, False, found, how)
+                violation = Violation(l, side.name, side.value(l))
+                return OddChiReport(m, last, False, False, violation, how)
             elif side.stays_nonnegative(l):
                 open_sides.remove(side)
     if undecided is not None:

@@ -67,8 +67,8 @@ class TheoremRow:
     @property
     def reason(self) -> str:
         """Why it says nothing; what it needs of the expression before what it needs of orders."""
-        found = [value for value in self.values if isinstance(value, str)]
-        return min(found, key=lambda text: " holds at " in text, default="")
+        reasons = [value for value in self.values if isinstance(value, str)]
+        return min(reasons, key=lambda text: " holds at " in text, default="")
 
     def __repr__(self) -> str:
         return f"<{' '.join(self.cells)}>"
@@ -82,9 +82,9 @@ class TheoremRow:
     @property
     def wide_cells(self) -> tuple[str, ...]:
         """The name, its side of the truth, and each value beside its ratio."""
-        said = KIND_LABELS[self.kind] if self.status == PROVED else self.status
+        status = KIND_LABELS[self.kind] if self.status == PROVED else self.status
         pairs = zip(self.values, self.ratios, strict=True)
-        return self.name, said, *(cell for x, r in pairs for cell in (_rounded(x), _times(r)))
+        return self.name, status, *(cell for x, r in pairs for cell in (_rounded(x), _times(r)))
 
     @property
     def silence(self) -> str:
@@ -174,7 +174,7 @@ class Comparison(tuple[_R, ...]):
         by_theorem = [row.wide_cells for row in rows if isinstance(row, TheoremRow)]
         converted = [row for row in rows if isinstance(row, ConvertedEpsilon)]
         if by_theorem:
-            pairs = (column for one in self.headers[1:] for column in (one, "× best known"))
+            pairs = (column for header in self.headers[1:] for column in (header, "× best known"))
             yield Tabled(("theorem", "bound", *pairs), by_theorem)
         if converted:
             measure = next((row for row in converted if row.measures), converted[0])
@@ -187,9 +187,9 @@ class Comparison(tuple[_R, ...]):
     def _faults(self) -> Iterator[str]:
         """Theorems of a user that returned what is no number."""
         for row in self:
-            said = row.reason if isinstance(row, TheoremRow) else ""
-            if said.startswith(f"{row.name} returned "):
-                yield f"{row.name} does not answer: {said.removeprefix(f'{row.name} ')}"
+            reason = row.reason if isinstance(row, TheoremRow) else ""
+            if reason.startswith(f"{row.name} returned "):
+                yield f"{row.name} does not answer: {reason.removeprefix(f'{row.name} ')}"
 
     def __repr__(self) -> str:
         lines = [f"<Comparison of {len(self)} rows: {', '.join(self.headers)}; {self.about}>"]
@@ -274,8 +274,8 @@ class ConvertedEpsilon:
 
     def as_dict(self) -> dict[str, Any]:
         """The row for JSON."""
-        found = self.epsilon
-        shown = found.as_dict() if isinstance(found, Enclosure) else {"reason": found}
+        epsilon = self.epsilon
+        shown = epsilon.as_dict() if isinstance(epsilon, Enclosure) else {"reason": epsilon}
         return {"conversion": self.conversion, "theorem": self.theorem, "epsilon": shown}
 
 
@@ -307,9 +307,9 @@ def compare_epsilon(
     upper = [t for t in _others(m) if t.kind is not Kind.LOWER and t.status == PROVED]
     pinned = [("improved", t.name) for t in upper if _is_one_of_several(t, m)]
     rows = [ConvertedEpsilon(best.conversion, None, best.asked)] if best else []
-    asked = [row for row in (*known, *pinned) if not best or row != (best.conversion, None)]
-    for place, (conversion, by) in enumerate(asked):
-        share = min(Fraction(1), Fraction(_SHARES, len(asked) - place))
+    left = [row for row in (*known, *pinned) if not best or row != (best.conversion, None)]
+    for place, (conversion, by) in enumerate(left):
+        share = min(Fraction(1), Fraction(_SHARES, len(left) - place))
         one = budget.ask(share, lambda: _epsilon(ask, m, delta, conversion, by))  # noqa: B023
         rows.append(ConvertedEpsilon(conversion, by, one or f"not {late()}"))
     if not best or best.kind is not Kind.EXACT:
@@ -329,9 +329,9 @@ def _least(
 ) -> Iterator[ConvertedEpsilon]:
     """A lower bound of the true ε, in time."""
     with contextlib.suppress(SymacctError):
-        found = budget.ask(1, lambda: accountant.lower_epsilon(m, delta))
-        if found is None or found.lower > 0:
-            yield ConvertedEpsilon(_LEAST, None, found or f"not {late()}")
+        lower = budget.ask(1, lambda: accountant.lower_epsilon(m, delta))
+        if lower is None or lower.lower > 0:
+            yield ConvertedEpsilon(_LEAST, None, lower or f"not {late()}")
 
 
 def _epsilon(
@@ -345,10 +345,10 @@ def _epsilon(
 
 def _best_first(row: ConvertedEpsilon) -> tuple[int, Any]:
     """The smaller the sooner, of equals the exact one; then a lower bound; then what has no ε."""
-    found = row.epsilon
-    if isinstance(found, str):
+    epsilon = row.epsilon
+    if isinstance(epsilon, str):
         return 2, 0
-    return int(found.claim.kind is Kind.LOWER), found.upper
+    return int(epsilon.claim.kind is Kind.LOWER), epsilon.upper
 
 
 def _others(m: Node) -> list[Theorem]:
@@ -379,8 +379,8 @@ def _is_one_of_several(theorem: Theorem, m: Node) -> bool:
 def _default(accountant: Accountant, m: Node, alphas: list[Order]) -> TheoremRow:
     """The default answers; exact only where it is that at every order."""
     values = tuple(_ask(accountant, m, alpha) for alpha in alphas)
-    found = {value.claim.kind for value in values if isinstance(value, Enclosure)}
-    kind = found.pop() if len(found) == 1 else Kind.UPPER if found else m.claim.kind
+    kinds = {value.claim.kind for value in values if isinstance(value, Enclosure)}
+    kind = kinds.pop() if len(kinds) == 1 else Kind.UPPER if kinds else m.claim.kind
     return TheoremRow(None, "default", kind, values)
 
 
@@ -391,8 +391,8 @@ def _ask(
 
     name = None if by is None else by.name
     try:
-        found = accountant.rdp(m, alpha, by=name)
-        return in_full(found, m, alpha, name, accountant.digits)
+        value = accountant.rdp(m, alpha, by=name)
+        return in_full(value, m, alpha, name, accountant.digits)
     except SoundnessError as error:
         if by is not None and by.kind is Kind.LOWER:
             return "it reads a curve that is only an upper bound, of which a lower one says nothing"
@@ -407,8 +407,8 @@ def _reference(
     accountant: Accountant, m: Node, alpha: Order, column: int, rows: list[TheoremRow]
 ) -> Enclosure | None:
     """What the values at an order are measured by: the exact one, else the best lower bound."""
-    found = [row.values[column] for row in rows]
-    proved = [x for x in found if isinstance(x, Enclosure) and x.claim.certified]
+    values = [row.values[column] for row in rows]
+    proved = [x for x in values if isinstance(x, Enclosure) and x.claim.certified]
     exact = [x for x in proved if x.claim.kind is Kind.EXACT]
     if exact:
         return exact[0]

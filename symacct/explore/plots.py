@@ -95,19 +95,19 @@ class PlotLine:
 
 def line(name: str, points: Iterable[tuple[Order, Enclosure | OrderError]]) -> PlotLine:
     """The line through certified values, with gaps where there is none or it is infinite."""
-    found: list[tuple[float, float]] = []
+    places: list[tuple[float, float]] = []
     values, why = [], ""
     for x, value in points:
         place = _place(x)
         if isinstance(value, Enclosure) and value.upper < INFINITY:
             values.append(value)
-            found.append((place, float(value)))
+            places.append((place, float(value)))
         else:
             why = why or (f"at {x} it is infinite" if isinstance(value, Enclosure) else str(value))
-            found.append((place, math.nan))
+            places.append((place, math.nan))
     certified = all(value.certified for value in values)
     return PlotLine(
-        name, _weakest(value.claim.kind for value in values), certified, tuple(found), why
+        name, _weakest(value.claim.kind for value in values), certified, tuple(places), why
     )
 
 
@@ -119,8 +119,8 @@ def _place(x: Order) -> float:
 
 
 def _weakest(kinds: Iterable[Kind]) -> Kind:
-    found = set(kinds)
-    return next((one for one in _WEAKEST if one in found), Kind.EXACT)
+    drawn = set(kinds)
+    return next((kind for kind in _WEAKEST if kind in drawn), Kind.EXACT)
 
 
 def of_orders(name: str, m: Node, orders: Sequence[Order], by: By = None) -> PlotLine:
@@ -157,18 +157,20 @@ def of_records(name: str, axis: str, records: Iterable[dict[str, Any]]) -> PlotL
         raise DomainError(
             f"plot: found {name}, in which {axis} does not occur; needed it as a parameter"
         )
-    asked = [record for record in records if not is_infinite(record[axis])]
-    answered = [record for record in asked if "value" in record]
-    errors = [f"at {axis} = {r[axis]}: {r['error']}" for r in asked if "error" in r]
+    finite_records = [record for record in records if not is_infinite(record[axis])]
+    answered = [record for record in finite_records if "value" in record]
+    errors = [f"at {axis} = {r[axis]}: {r['error']}" for r in finite_records if "error" in r]
     if errors and not answered:
-        raise DomainError(f"plot: {name}: none of {len(asked)} points has an answer; {errors[0]}")
+        raise DomainError(
+            f"plot: {name}: none of {len(finite_records)} points has an answer; {errors[0]}"
+        )
     finite = [record for record in answered if record["value"] != "inf"]
     infinite = [f"at {axis} = {r[axis]} it is infinite" for r in answered if r["value"] == "inf"]
     return PlotLine(
         name,
         _weakest(Kind(record["kind"]) for record in finite),
         all(record["certified"] for record in finite),
-        tuple(sorted((float(exact(record[axis])), _drawn(record)) for record in asked)),
+        tuple(sorted((float(exact(record[axis])), _drawn(record)) for record in finite_records)),
         next(iter([*errors, *infinite]), ""),
     )
 
@@ -301,7 +303,7 @@ class Drawing:
         """Was there room beside the landmark's line, off the curves, the names, and the lines?"""
         self.axes.figure.canvas.figure.draw_without_rendering()  # all else has its place before
         inside = self.axes.get_window_extent()
-        paths = [one.get_transform().transform_path(one.get_path()) for one in curves]
+        paths = [shape.get_transform().transform_path(shape.get_path()) for shape in curves]
         taken = [name.get_window_extent() for name in self.axes.texts]
         others = [self.axes.transData.transform((at, 1))[0] for at, _ in self._marks if at != x]
 
@@ -311,7 +313,7 @@ class Drawing:
                 and box.x1 <= inside.x1
                 and inside.y0 <= box.y0
                 and box.y1 <= inside.y1
-                and not any(one.overlaps(box) for one in taken)
+                and not any(shape.overlaps(box) for shape in taken)
                 and not any(box.x0 < other < box.x1 for other in others)
                 and not any(path.intersects_bbox(box, filled=False) for path in paths)
             )
@@ -576,7 +578,7 @@ def plot(
     >>> figure = plot(PoissonSubsample(Gaussian(5), "1/1000"), by=["ZW19-T5"])
     >>> figure.savefig("rdp.pdf")  # doctest: +SKIP
     """
-    named, about_all = _told_apart(curves)
+    named, about_all = _distinguished(curves)
     chosen = {name: _drawn_orders(node, orders, pinned) for name, node in named.items()}
     drawing = Drawing(axes, _ORDER, _CURVE, about_all)
     by = arguments.members(by, "plot, by", "['ZW19-T5']")
@@ -588,7 +590,7 @@ def plot(
         below = known_below(node, finite) if answer.kind is Kind.UPPER else None
         if below is not None:
             drawing.band(below, answer, colour)
-        asked = finite if orders is not None else [one for one in finite if type(one) is int]
+        asked = finite if orders is not None else [alpha for alpha in finite if type(alpha) is int]
         for theorem in by:
             drawing.add(of_orders(f"{name}, {theorem}", node, asked, theorem))
         for find, says in _LANDMARKS.items() if len(named) == 1 else ():
@@ -629,7 +631,7 @@ def plot_sweep(
         for key, value in arguments.mapping(over, "plot, over", "{'sigma': [1, 2]}").items()
     }
     arguments.one_of(ask, "ask", NEEDED)
-    varied = [name for name, found in values.items() if len(found) > 1]
+    varied = [name for name, listed in values.items() if len(listed) > 1]
     if len(varied) not in (1, 2):
         [name, *_] = varied or [*(set(values) - {NEEDED[ask]}), NEEDED[ask]]
         remedy = f"give one to {', '.join(varied[2:])}" if varied else f"give several to {name}"
@@ -648,7 +650,7 @@ def plot_sweep(
     at = f" at {', '.join(fixed)}" if fixed else ""
     if ask != "rdp" and conversion != BEST:
         at += f", {conversion} conversion"
-    named, about_all = _told_apart(curves)
+    named, about_all = _distinguished(curves)
     drawing = Drawing(axes, _AXIS_NAMES.get(axis, axis), _ASKED.get(ask, ask) + at, about_all)
     ask_all = functools.partial(
         sweep, ask=ask, digits=DIGITS, by=by, conversion=conversion, orders=orders,
@@ -666,7 +668,7 @@ def plot_sweep(
     for name, node in named.items():
         wanted = {NEEDED[ask], *(symbol.name for symbol in node.free_symbols)}
         used = {key: value for key, value in values.items() if key in wanted}
-        family = next((one for one in families if one in wanted), None)
+        family = next((candidate for candidate in families if candidate in wanted), None)
         for x in values[family] if family else ():
             title = f"{family} = {x}" if len(named) == 1 else f"{name}, {family} = {x}"
             drawing.add(of_records(title, axis, ask_all(node, used | {family: [x]})))
@@ -681,8 +683,8 @@ def _drawn_orders(
     """The finite orders to draw, and the best one where none were given."""
     if orders is None:
         return default_orders(node, by)
-    given = arguments.members(orders, "plot, orders", "[2, 4, 8]")
-    finite = sorted({alpha for alpha in map(order, given) if alpha != INFINITY})
+    listed = arguments.members(orders, "plot, orders", "[2, 4, 8]")
+    finite = sorted({alpha for alpha in map(order, listed) if alpha != INFINITY})
     if not finite:
         raise DomainError("plot: found no finite order, needed at least one")
     return finite, None
@@ -694,17 +696,17 @@ def _named(curves: Curves) -> dict[str, Node]:
         return {str(name): as_node(node, "plot") for name, node in curves.items()}
     return {
         _QUOTED.sub(r"\1\2", repr(node)): node
-        for node in (as_node(one, "plot") for one in axis_values(curves, "plot"))
+        for node in (as_node(curve, "plot") for curve in axis_values(curves, "plot"))
     }
 
 
-def _told_apart(curves: Curves) -> tuple[dict[str, Node], str]:
+def _distinguished(curves: Curves) -> tuple[dict[str, Node], str]:
     """(the curves by their names, what all of them are about), or each with its own relation."""
     named = _named(curves)
-    found = {name: pictured(node) for name, node in named.items()}
-    if len(set(found.values())) == 1:
-        return named, next(iter(found.values()))
-    return {f"{name}, {found[name]}": node for name, node in named.items()}, ""
+    abouts = {name: pictured(node) for name, node in named.items()}
+    if len(set(abouts.values())) == 1:
+        return named, next(iter(abouts.values()))
+    return {f"{name}, {abouts[name]}": node for name, node in named.items()}, ""
 
 
 # --- profiles
@@ -736,8 +738,8 @@ def plot_profile(
     if epsilons is None:
         last = to_fraction(accountant.epsilon(node, _LAST_DELTA, _ORDERS).epsilon.upper)
         epsilons = [last * i / _PLACES for i in range(_PLACES + 1)]
-    given = arguments.members(epsilons, "plot_profile, epsilons", "[0, 1]")
-    at = [rational(x, "plot_profile, epsilons") for x in given]
+    listed = arguments.members(epsilons, "plot_profile, epsilons", "[0, 1]")
+    at = [rational(x, "plot_profile, epsilons") for x in listed]
     drawing = Drawing(axes, r"$\epsilon$", r"$\delta$", pictured(node))
     if _is_known(accountant, node):
         drawing.add(_points(_TRUE, lambda x: accountant.delta(node, x, _EXACT).asked, at))
@@ -764,7 +766,7 @@ def plot_runs(
     >>> figure = plot_runs(PoissonSubsample(Gaussian(2), "1/100"), "1e-5", counts=[1, 10, 100])
     """
     node, accountant = as_node(m, "plot_runs"), Accountant(DIGITS)
-    given = probability(delta, "plot_runs, delta")
+    share_of_all = probability(delta, "plot_runs, delta")
     if counts is None:
         node, counts = _one_run(node)
     ks = [
@@ -775,16 +777,20 @@ def plot_runs(
     known = _is_known(accountant, node)
 
     def once(share: Fraction) -> Fraction:
-        one = accountant.epsilon(node, share, _EXACT if known else _ORDERS)
-        return to_fraction(one.epsilon.upper)
+        guarantee = accountant.epsilon(node, share, _EXACT if known else _ORDERS)
+        return to_fraction(guarantee.epsilon.upper)
 
     if known:
-        drawing.add(_points(_TRUE, lambda k: accountant.epsilon(k * node, given, _EXACT).asked, ks))
+        drawing.add(
+            _points(_TRUE, lambda k: accountant.epsilon(k * node, share_of_all, _EXACT).asked, ks)
+        )
     else:
-        drawing.add(_points(_BELOW, lambda k: accountant.lower_epsilon(k * node, given), ks))
-    drawing.add(_points(_RENYI, lambda k: accountant.epsilon(k * node, given, _ORDERS).asked, ks))
+        drawing.add(_points(_BELOW, lambda k: accountant.lower_epsilon(k * node, share_of_all), ks))
+    drawing.add(
+        _points(_RENYI, lambda k: accountant.epsilon(k * node, share_of_all, _ORDERS).asked, ks)
+    )
     for name, compose in (("optimal composition", _optimal), ("naive composition", _naive)):
-        drawing.add(_points(name, functools.partial(compose, once, given), ks))
+        drawing.add(_points(name, functools.partial(compose, once, share_of_all), ks))
     return drawing.finished()
 
 
@@ -805,8 +811,8 @@ def _naive(once: Callable[[Fraction], Fraction], delta: Fraction, k: int) -> Enc
 def _optimal(once: Callable[[Fraction], Fraction], delta: Fraction, k: int) -> Enclosure:
     """The best for k runs with the ε of one at δ/2k, or at δ/k, where it is the naive one."""
     share = delta / (2 * k)
-    found = optimal(once(share), share, k, delta, DIGITS)
-    by_half = bound(found.epsilon, Kind.UPPER)  # exact of all that have this (ε, δ)
+    composed = optimal(once(share), share, k, delta, DIGITS)
+    by_half = bound(composed.epsilon, Kind.UPPER)  # exact of all that have this (ε, δ)
     return min(by_half, _naive(once, delta, k), key=lambda x: x.upper)
 
 

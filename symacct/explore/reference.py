@@ -98,8 +98,8 @@ def _check(node: Node, grid: Mapping[str, Sequence[str]], ask: str) -> None:
         raise DomainError(f"ask: found {echo(ask)}, needed one of {', '.join(NEEDED)}")
     needed = {symbol.name for symbol in node.free_symbols} | {NEEDED[ask]}
     if set(grid) != needed or not all(grid.values()):
-        found = ", ".join(sorted(grid)) or "nothing"
-        raise DomainError(f"grid: found {found}, needed values of {', '.join(sorted(needed))}")
+        names = ", ".join(sorted(grid)) or "nothing"
+        raise DomainError(f"grid: found {names}, needed values of {', '.join(sorted(needed))}")
     limits.check("points", math.prod(map(len, grid.values())), "grid, points")
     for name, values in grid.items():
         for value in values:
@@ -132,8 +132,8 @@ def _answer(
         return _ends(accountant.rdp(m, target))
     g: Guarantee = getattr(accountant, ask)(m, target, conversion)
     order = "inf" if g.alpha == math.inf else str(g.alpha)
-    found = _ends(g.asked) | ({} if g.needs_no_order else {"order": order})
-    return found | {"conversion": g.conversion}
+    ends = _ends(g.asked) | ({} if g.needs_no_order else {"order": order})
+    return ends | {"conversion": g.conversion}
 
 
 def _ends(x: Enclosure) -> dict[str, str]:

@@ -71,19 +71,21 @@ _WIDTH = 80  # columns
 
 
 def _sentences(
-    asked: Iterable[tuple[str, str | None, Bound | str]],
+    rows: Iterable[tuple[str, str | None, Bound | str]],
     m: Node,
     relation: Adjacency,
     least_error: str,
 ) -> tuple[str, ...]:
     """A sentence for each number that is known, and for a relation left open what they are then."""
     of_values = relation.relation is Relation.REPLACE_ONE or m.is_local
-    found = [
+    listed_words = [
         in_words(name, argument, most, least_error, of_values)
-        for name, argument, most in asked
+        for name, argument, most in rows
         if isinstance(most, Bound)
     ]
-    return (*found, OF_EITHER) if found and is_open(relation, m) else tuple(found)
+    return (
+        (*listed_words, OF_EITHER) if listed_words and is_open(relation, m) else tuple(listed_words)
+    )
 
 
 def in_words(
@@ -93,16 +95,16 @@ def in_words(
 
     `of_values`: neighbours differ in the value of a record, and not in who has one.
     """
-    asked = Fraction(0) if argument is None else Fraction(typed_value(argument))
-    found = {} if name in _NO_SHARES else {"most": f"{_rounded(most, 100)} %"}
-    told = _SENTENCES | _OF_VALUES if of_values else _SENTENCES
-    return told[name].format(
-        share=_percent(asked),
-        blind=_percent(max(asked, 1 - asked)),
-        points=found.get("most", "").removesuffix(" %"),
+    share = Fraction(0) if argument is None else Fraction(typed_value(argument))
+    shares = {} if name in _NO_SHARES else {"most": f"{_rounded(most, 100)} %"}
+    templates = _SENTENCES | _OF_VALUES if of_values else _SENTENCES
+    return templates[name].format(
+        share=_percent(share),
+        blind=_percent(max(share, 1 - share)),
+        points=shares.get("most", "").removesuffix(" %"),
         number=_rounded(most),
         error=least_error,
-        **found,
+        **shares,
     )
 
 
@@ -115,7 +117,7 @@ def _rounded(most: Bound, times: int = 1) -> str:
 
 def listed(sentences: Iterable[str]) -> list[str]:
     """The sentences as a list below a table; nothing where there are none."""
-    lines = [f"- {one}" for one in sentences]
+    lines = [f"- {sentence}" for sentence in sentences]
     return ["in words:", *lines] if lines else []
 
 
@@ -196,39 +198,39 @@ class Row(NamedTuple):
     of_curve: bool  # had from the Rényi curve, in the place of the profile
 
 
-def rows_of(found: Risk) -> list[Row]:
+def rows_of(risks: Risk) -> list[Row]:
     """The rows, which have half of `limits(seconds=…)` by the profile and the rest by the curve."""
     rows = []
     half = limits.current().seconds / 2
     budget = Budget(half)
-    for what, name, argument, has_lower in _questions(found):
-        least = _told(budget, found.lower, name, argument) if has_lower and found.lower else None
+    for what, name, argument, has_lower in _questions(risks):
+        lower = _in_time(budget, risks.lower, name, argument) if has_lower and risks.lower else None
         # ρ is read from the curve, whatever the profile has taken.
-        most = _told(Budget(half) if name == "rho" else budget, found, name, argument)
-        rows.append(Row(what, name, argument, most, least, False))
-    return _filled(rows, found, Budget(half)) if found.has_curve_beside else rows
+        most = _in_time(Budget(half) if name == "rho" else budget, risks, name, argument)
+        rows.append(Row(what, name, argument, most, lower, False))
+    return _filled(rows, risks, Budget(half)) if risks.has_curve_beside else rows
 
 
-def _told(budget: Budget, of: Risk, name: str, argument: str | None) -> Bound | str:
+def _in_time(budget: Budget, of: Risk, name: str, argument: str | None) -> Bound | str:
     """The number, or why there is none; that is also where the time is over."""
-    found = budget.ask(1, lambda: _or_why(of, name, argument))
-    return f"not {late()}" if found is None else found
+    answer = budget.ask(1, lambda: _or_why(of, name, argument))
+    return f"not {late()}" if answer is None else answer
 
 
-def _filled(rows: list[Row], found: Risk, budget: Budget) -> list[Row]:
+def _filled(rows: list[Row], risks: Risk, budget: Budget) -> list[Row]:
     """The rows, those without a number filled with what the Rényi curve implies."""
 
     def has_number(row: Row) -> bool:
         return isinstance(row.most, Bound) or row.name not in _BOUNDED
 
-    curve = None if all(map(has_number, rows)) else budget.ask(1, lambda: found.by_curve)
+    curve = None if all(map(has_number, rows)) else budget.ask(1, lambda: risks.by_curve)
     if curve is None:
         return rows
 
     def filled(row: Row) -> Row:
         if has_number(row):
             return row
-        most = _told(budget, curve, row.name, row.argument)
+        most = _in_time(budget, curve, row.name, row.argument)
         return row if isinstance(most, str) else row._replace(most=most, of_curve=True)
 
     rows = list(map(filled, rows))
@@ -277,13 +279,13 @@ def _share_text(share: str) -> str:
 def _or_why(of: Risk, name: str, argument: str | None) -> Bound | str:
     """The number, or why there is none."""
     try:
-        found: Bound = getattr(of, name) if argument is None else getattr(of, name)(argument)
+        number: Bound = getattr(of, name) if argument is None else getattr(of, name)(argument)
     except SymacctError as error:
         if isinstance(error, AssumptionError) and name == "mu_of_all" and not of.is_of_curve:
-            least = given(of.least_error)
-            return f"not known for this noise; the μ above is for errors from {least}"
+            error_floor = given(of.least_error)
+            return f"not known for this noise; the μ above is for errors from {error_floor}"
         return str(error).removeprefix(f"{name}: ").removeprefix("gdp: ")
-    return found
+    return number
 
 
 # --- risks
@@ -347,8 +349,8 @@ class Risk:
         self.digits = arguments.digits(digits)
         self.least_error = rational(least_error, "risk, least_error")
         if not 0 < self.least_error < Fraction(1, 2):
-            found = echo(least_error)
-            raise DomainError(f"risk, least_error: found {found}, needed 0 < least_error < 1/2")
+            stated = echo(least_error)
+            raise DomainError(f"risk, least_error: found {stated}, needed 0 < least_error < 1/2")
         claim = self.node.claim
         self._relation = claim.adjacency if adjacency is None else claim.under(adjacency).adjacency
         self._known = profile_or_curve(self.node, "risk") if known is None else known
@@ -377,7 +379,9 @@ class Risk:
         level = _share(fpr, "tpr, fpr")
 
         def value(height: HockeySticks) -> arb:
-            return BALL.maximum(*(largest_power(way, level, back) for way, back in height.each_way))
+            return BALL.maximum(
+                *(largest_power(direction, level, back) for direction, back in height.each_way)
+            )
 
         what = f"tpr at {echo(fpr)}"
         return bound(_of_probability(self._ask(value, what)), HockeySticks(self._known).kind)
@@ -411,8 +415,8 @@ class Risk:
         if self._known.has_one_pair:
             return bound(self.tpr(level), Kind.UPPER)
         what = f"reconstruction at {echo(baseline)}"
-        found = self._ask(lambda height: largest_power(height, level), what)
-        return bound(_of_probability(found), Kind.UPPER)
+        power = self._ask(lambda height: largest_power(height, level), what)
+        return bound(_of_probability(power), Kind.UPPER)
 
     @cached_property
     def mu(self) -> Bound:
@@ -509,8 +513,10 @@ class Risk:
         # One selection has one pair of finitely many outcomes, whose digits cost nothing.
         if not self._known.may_exceed_curve or isinstance(self._known, BestOfRuns):
             heights = HockeySticks(self._known)
-            found = certified_number(lambda _: (value(heights), claim), digits or self.digits, what)
-            return bound(found, kind)
+            enclosure = certified_number(
+                lambda _: (value(heights), claim), digits or self.digits, what
+            )
+            return bound(enclosure, kind)
         # A grid of losses, or many of them: each digit takes ten times as long.
         with precision(_BITS):
             few = self._of_few(value)
@@ -549,8 +555,8 @@ class Risk:
         >>> risk(Gaussian(50)).words[2].partition("not in the data ")[2]
         'recognises at most 1.06 % of those who are.'
         """
-        asked = [(row.name, row.argument, row.most) for row in self._table]
-        return _sentences(asked, self.node, self._relation, given(self.least_error))
+        rows = [(row.name, row.argument, row.most) for row in self._table]
+        return _sentences(rows, self.node, self._relation, given(self.least_error))
 
     @property
     def cells(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -561,10 +567,10 @@ class Risk:
             (
                 name,
                 _bound_cell(most),
-                *((_bound_cell(least),) if has_lower else ()),
+                *((_bound_cell(lower),) if has_lower else ()),
                 _kind_cell(most),
             )
-            for name, most, least in self.rows
+            for name, most, lower in self.rows
         ]
         return headers, rows
 
@@ -595,7 +601,7 @@ class Risk:
 
     def _repr_html_(self) -> str:
         below = filter(None, [f"relation: {about(self.node, self._relation)}", self.note])
-        words = "".join(f"<li>{escape(one)}</li>" for one in self.words)
+        words = "".join(f"<li>{escape(sentence)}</li>" for sentence in self.words)
         return grid(*self.cells, "; ".join(below)) + f"<ul>{words}</ul>"
 
     def as_dict(self) -> dict[str, Any]:
@@ -608,9 +614,9 @@ class Risk:
                 {
                     "risk": name,
                     **({"at_most": most.as_dict()} if isinstance(most, Bound) else {"why": most}),
-                    **({"at_least": least.as_dict()} if isinstance(least, Bound) else {}),
+                    **({"at_least": lower.as_dict()} if isinstance(lower, Bound) else {}),
                 }
-                for name, most, least in self.rows
+                for name, most, lower in self.rows
             ],
         }
 
@@ -622,8 +628,8 @@ class Risk:
         if self.has_curve_beside:
             budget = Budget(limits.current().seconds)
             with suppress(PrecisionError, LimitError):
-                if found := budget.ask(1, lambda: list(map(self.tpr, fprs))):
-                    return found
+                if rates := budget.ask(1, lambda: list(map(self.tpr, fprs))):
+                    return rates
             with suppress(InfiniteError):
                 return list(map(self.by_curve.tpr, fprs))
         return list(map(self.tpr, fprs))
@@ -658,10 +664,10 @@ def plot_risk(
     at = [_share(x, "plot_risk, fprs") for x in rates]
     tests = []
     for name, node in nodes.items():
-        found = Risk(node, _DRAWN_DIGITS, adjacency=adjacency)
-        tests.append((str(name), found.drawn(at)))
-        if found.lower is not None:
-            tests.append((f"{name}, from below", list(map(found.lower.tpr, at))))
+        risks = Risk(node, _DRAWN_DIGITS, adjacency=adjacency)
+        tests.append((str(name), risks.drawn(at)))
+        if risks.lower is not None:
+            tests.append((f"{name}, from below", list(map(risks.lower.tpr, at))))
     return roc(tests, at, pictured(*nodes.values(), adjacency=adjacency), axes)
 
 
@@ -672,7 +678,9 @@ def _share(value: Numeric, name: str) -> Fraction:
     return share
 
 
-def _of_probability(found: Bound) -> Bound:
+def _of_probability(probability: Bound) -> Bound:
     """What is at most 1, whatever a ball's radius adds."""
-    one = found.upper.context.mpf(1)
-    return replace(found, lower=min(found.lower, one), upper=min(found.upper, one))
+    unit = probability.upper.context.mpf(1)
+    return replace(
+        probability, lower=min(probability.lower, unit), upper=min(probability.upper, unit)
+    )

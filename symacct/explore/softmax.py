@@ -145,10 +145,10 @@ class _Items:
             return {0, 2}
         turn = _first(lambda l: not self._is_concave_at(l), first, self.alpha // 2)
         back = _first(self._is_concave_at, max(first, self.alpha // 2), last)
-        found = {first, last, turn, min(turn + 1, last), max(back - 1, first), back}
-        found |= {_first(lambda l: not self._rises(l), first, turn)}
-        found |= {_first(lambda l: not self._rises(l), back, last)}
-        return found if self.poisson else found | {0, 2}
+        orders = {first, last, turn, min(turn + 1, last), max(back - 1, first), back}
+        orders |= {_first(lambda l: not self._rises(l), first, turn)}
+        orders |= {_first(lambda l: not self._rises(l), back, last)}
+        return orders if self.poisson else orders | {0, 2}
 
     def _is_concave_at(self, l: int) -> bool:
         return bool((self.alpha - l) * (l + 1) < self.variance * (self.alpha + 1))

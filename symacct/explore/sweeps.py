@@ -80,28 +80,28 @@ def answer(task: str) -> str:
 
 
 def _answers(
-    accountant: Accountant, settings: Answer, m: Node, chosen: list[list[str]], given: list[str]
+    accountant: Accountant, settings: Answer, m: Node, chosen: list[list[str]], numbers: list[str]
 ) -> list[Answer]:
     """The answers at each of the numbers given, or the error of parameters that give no m."""
     try:
         at = m.subs(dict(chosen)) if chosen else m
     except SymacctError as error:
-        return [_error(error)] * len(given)
-    return [_asked(accountant, settings, at, number) for number in given]
+        return [_error(error)] * len(numbers)
+    return [_asked(accountant, settings, at, number) for number in numbers]
 
 
 def _error(error: SymacctError) -> Answer:
     return {"error": f"{type(error).__name__}: {error}"}
 
 
-def _asked(accountant: Accountant, settings: Answer, m: Node, given: str) -> Answer:
+def _asked(accountant: Accountant, settings: Answer, m: Node, number: str) -> Answer:
     by = tuple(settings["by"]) if isinstance(settings["by"], list) else settings["by"]
     try:
         if settings["ask"] == "rdp":
-            found = accountant.rdp(m, given, by=by)
-            return shown(in_full(found, m, exact.order(given), by, accountant.digits))
+            enclosure = accountant.rdp(m, number, by=by)
+            return shown(in_full(enclosure, m, exact.order(number), by, accountant.digits))
         how = {"conversion": settings["conversion"], "orders": settings["orders"], "by": by}
-        guarantee: Guarantee = getattr(accountant, settings["ask"])(m, given, **how)
+        guarantee: Guarantee = getattr(accountant, settings["ask"])(m, number, **how)
     except SymacctError as error:
         return _error(error)
     return {**_of(guarantee), "how": _how(guarantee)}
@@ -605,11 +605,11 @@ class _Grid:
         """The points not done, some at a time, with the text that asks for them."""
         left = (point for point in range(len(self)) if point not in done)
         count = len(self) - len(done)
-        asked = {"limits": asdict(limits.current()), "settings": settings, **self._expression()}
+        task = {"limits": asdict(limits.current()), "settings": settings, **self._expression()}
         while numbers := list(itertools.islice(left, max(_LEAST, min(count // _SHARE, _MOST)))):
             count -= len(numbers)
             questions = [list(self.parameters(point).items()) for point in numbers]
-            yield numbers, json.dumps({**asked, "questions": questions})
+            yield numbers, json.dumps({**task, "questions": questions})
 
     def _expression(self) -> Record:
         """The expression as text, or the error that every point then has for an answer."""
@@ -623,10 +623,10 @@ def _values(name: object, values: Values) -> list[str]:
     """The values of one axis as exact text."""
     if not isinstance(name, str | sympy.Symbol):
         raise DomainError(f"sweep: found the axis {echo(name)}, needed a symbol or its name")
-    found = [_text(value, str(name)) for value in axis_values(values, str(name))]
-    if not found:
+    texts = [_text(value, str(name)) for value in axis_values(values, str(name))]
+    if not texts:
         raise DomainError(f"{name}: found no value, needed at least one")
-    return found
+    return texts
 
 
 def _text(value: Numeric, name: str) -> str:
@@ -637,8 +637,8 @@ def _text(value: Numeric, name: str) -> str:
 
 
 def _orders(orders: str | Iterable[Numeric] | None) -> str | list[str] | None:
-    given = arguments.orders(orders)
-    return [_text(order, "orders") for order in given] if isinstance(given, list) else given
+    listed = arguments.orders(orders)
+    return [_text(order, "orders") for order in listed] if isinstance(listed, list) else listed
 
 
 Task = tuple[list[int], str]

@@ -43,8 +43,8 @@ def enclosure_card(x: Enclosure) -> str:
 def guarantee_card(guarantee: Guarantee) -> str:
     """What is guaranteed, for whom and of what, how it was found, and all digits of it."""
     g, letters = guarantee, ("ε", "δ")
-    asked, given = letters if g.epsilon is g.asked else letters[::-1]
-    pair = f"{asked} = {shown(g.asked, _DIGITS)} at {given} = {shown(g.given)}"
+    letter, other = letters if g.epsilon is g.asked else letters[::-1]
+    pair = f"{letter} = {shown(g.asked, _DIGITS)} at {other} = {shown(g.given)}"
     order = "" if g.needs_no_order else f" at order {answer.found_order(g.alpha)}"
     m = g.mechanism
     note = "" if m is None else float_note(m)
@@ -60,7 +60,7 @@ def guarantee_card(guarantee: Guarantee) -> str:
         ("curve", str(g.claim)),
         ("expression", "" if m is None else shortened(repr(m))),
     ]
-    return card((name, said) for name, said in rows if said)
+    return card((name, value) for name, value in rows if value)
 
 
 @question(Guarantee, "__repr__")
@@ -91,7 +91,7 @@ def theorem_card(theorem: Theorem) -> str:
 @question(Theorems, "_repr_html_")
 def theorems_grid(theorems: Iterable[Theorem]) -> str:
     """The theorems below each other."""
-    rows = [theorem_facts(one) for one in theorems]
+    rows = [theorem_facts(theorem) for theorem in theorems]
     return grid(rows[0] if rows else (), (row.values() for row in rows))
 
 
@@ -120,11 +120,11 @@ def _digits(x: Enclosure) -> tuple[str, str]:
 
 def card(rows: Iterable[tuple[str, str]], title: str = "") -> str:
     """Names beside what belongs to them; the title, or the first row, stands out."""
-    found = list(rows)
-    styles = [_TEXT if title else _FIRST, *[_TEXT] * len(found)]
+    listed = list(rows)
+    styles = [_TEXT if title else _FIRST, *[_TEXT] * len(listed)]
     body = "".join(
-        f"<tr>{_cell('th', name, _NAME)}{_cell('td', said, style)}</tr>"
-        for (name, said), style in zip(found, styles, strict=False)
+        f"<tr>{_cell('th', name, _NAME)}{_cell('td', value, style)}</tr>"
+        for (name, value), style in zip(listed, styles, strict=False)
     )
     above = title and f'<caption style="text-align:left;{_FIRST}">{escape(title)}</caption>'
     return f'<table style="max-width:56em">{above}{body}</table>'
@@ -133,7 +133,7 @@ def card(rows: Iterable[tuple[str, str]], title: str = "") -> str:
 def grid(headers: Iterable[str], rows: Iterable[Iterable[str]], below: str = "") -> str:
     """A table with a line of headers; what is said below it."""
     head = "".join(_cell("th", name, _column(name)) for name in headers)
-    lines = ("".join(_cell("td", one, _column(one)) for one in row) for row in rows)
+    lines = ("".join(_cell("td", cell, _column(cell)) for cell in row) for row in rows)
     body = "".join(f"<tr>{line}</tr>" for line in lines)
     note = f"<p>{escape(below)}</p>" if below else ""
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
@@ -145,13 +145,13 @@ def scrolled(wide: str) -> str:
     return f'<div style="overflow-x:auto;max-width:100%">{wide}</div>'
 
 
-def _column(said: str) -> str:
+def _column(text: str) -> str:
     """A short cell stays in one line; a sentence is wrapped."""
-    return _NAME if len(said) <= _SHORT else _SENTENCE
+    return _NAME if len(text) <= _SHORT else _SENTENCE
 
 
-def _cell(tag: str, said: str, style: str) -> str:
-    return f'<{tag} style="text-align:left;vertical-align:top;{style}">{escape(said)}</{tag}>'
+def _cell(tag: str, text: str, style: str) -> str:
+    return f'<{tag} style="text-align:left;vertical-align:top;{style}">{escape(text)}</{tag}>'
 
 
 @question(Node, "_repr_html_")
@@ -166,15 +166,15 @@ def node_card(m: Node) -> str:
     ]
     curve = display.inline(m)
     formula = "" if curve is None else f"<p>Its Rényi curve:</p>{scrolled(escape(curve))}"
-    return card((name, said) for name, said in rows if said) + formula
+    return card((name, value) for name, value in rows if value) + formula
 
 
 def _fitting(m: Node, symbol: sympy.Symbol) -> int | str | None:
     """A number that the symbol may stand for: a rate is at most 1."""
-    for given in (2, "1/2", 10, "1/100"):
+    for value in (2, "1/2", 10, "1/100"):
         with suppress(SymacctError):
-            m.subs({symbol: given})
-            return given
+            m.subs({symbol: value})
+            return value
     return None
 
 
@@ -182,9 +182,9 @@ def _questions(m: Node) -> str:
     """What to type after the name of the expression, and what it answers."""
     if m.free_symbols:
         first = min(m.free_symbols, key=lambda symbol: symbol.name)
-        if (given := _fitting(m, first)) is None:
+        if (number := _fitting(m, first)) is None:
             return ".latex() is the formula for a paper"
-        puts = f".subs({{{first.name!r}: {given!r}}}) puts in a number"
+        puts = f".subs({{{first.name!r}: {number!r}}}) puts in a number"
         return f"{puts}, .latex() is the formula for a paper"
     if m.claim.kind not in (Kind.EXACT, Kind.UPPER):
         return ".rdp(2) is the value of this curve at an order"

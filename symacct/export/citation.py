@@ -52,16 +52,16 @@ def cite(m: Node, alpha: Numeric | None = None, by: By = None) -> str:
 
 def _claims(m: Node, by: By) -> list[Claim]:
     """What is claimed at an order of each kind, where there is an answer."""
-    found: list[Claim] = []
+    claims: list[Claim] = []
     refused: list[SymacctError] = []
     for alpha in _OF_EACH_KIND:
         try:
-            found.append(claim_at(m, alpha, by))
+            claims.append(claim_at(m, alpha, by))
         except (OrderError, AssumptionError, PrecisionError) as error:
             refused.append(error)
-    if not found:
+    if not claims:
         raise refused[0]
-    return found
+    return claims
 
 
 def claim_at(m: Node, alpha: Numeric | None = None, by: By = None) -> Claim:
@@ -94,13 +94,13 @@ def bibtex(sources: Iterable[Source]) -> str:
 
 def places(sources: Iterable[Source]) -> dict[str, list[str]]:
     """The keys of the works in the order of first use, each with the places named in it."""
-    found: dict[str, list[str]] = {}
+    by_key: dict[str, list[str]] = {}
     for source in sources:
-        for one in each_work(source):
-            known = found.setdefault(one.key, [])
-            if one.place and one.place not in known:
-                known.append(one.place)
-    return found
+        for work in each_work(source):
+            known = by_key.setdefault(work.key, [])
+            if work.place and work.place not in known:
+                known.append(work.place)
+    return by_key
 
 
 def source_line(sources: Iterable[Source]) -> str:
@@ -109,28 +109,28 @@ def source_line(sources: Iterable[Source]) -> str:
     >>> source_line(SYMACCT.at(f"docs/proofs.md, section {n}") for n in (21, 3, 21))
     'SYMACCT, docs/proofs.md, section 21; section 3'
     """
-    found: list[str] = []
+    parts: list[str] = []
     for part in dict.fromkeys("; ".join(map(str, sources)).split("; ")):
-        is_beside = found and found[-1].startswith(_OUR_FILE) and part.startswith(_OUR_FILE)
+        is_beside = parts and parts[-1].startswith(_OUR_FILE) and part.startswith(_OUR_FILE)
         if is_beside:
-            found[-1] += f"; {part.removeprefix(_OUR_FILE)}"
+            parts[-1] += f"; {part.removeprefix(_OUR_FILE)}"
         else:
-            found.append(part)
-    return "; ".join(found)
+            parts.append(part)
+    return "; ".join(parts)
 
 
 def each_work(source: Source) -> Iterator[Source]:
     """A source that names a place in a second work, "…; BBGHS20, Theorem 21", as two sources."""
     key = source.key
-    found: list[str] = []
+    pieces: list[str] = []
     for part in source.place.split("; "):
         head, comma, rest = part.partition(", ")
         if comma and head in WORKS:
-            yield Source(key, "; ".join(found))
-            key, found = head, [rest]
+            yield Source(key, "; ".join(pieces))
+            key, pieces = head, [rest]
         else:
-            found.append(part)
-    yield Source(key, "; ".join(found))
+            pieces.append(part)
+    yield Source(key, "; ".join(pieces))
 
 
 def _entry(key: str, places: list[str]) -> str:
@@ -146,9 +146,9 @@ def _entry(key: str, places: list[str]) -> str:
     return f"@misc{{{cite_key(key)},\n  title = {{{{{plain_tex(key)}}}}},\n{_note(note)}}}\n"
 
 
-def _entitled(found: re.Match[str]) -> str:
+def _entitled(match: re.Match[str]) -> str:
     """Sections of docs/proofs.md, each with its title, by which it is found in a later version."""
-    return re.sub(r"\d+", lambda n: f"{n[0]} ({SECTIONS[int(n[0])]})", found[0])
+    return re.sub(r"\d+", lambda n: f"{n[0]} ({SECTIONS[int(n[0])]})", match[0])
 
 
 def _note(places: str) -> str:

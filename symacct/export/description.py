@@ -101,9 +101,9 @@ def shown(fields: Mapping[str, object]) -> dict[str, Counted]:
 
 def filled(template: str, /, **fields: object) -> str:
     """A template with its fields in their places; between dollar signs it is mathematics."""
-    given = shown(fields)
+    placed = shown(fields)
     return "".join(
-        _set(_about(part.format(**given)), is_maths) for part, is_maths in pieces(template)
+        _set(_about(part.format(**placed)), is_maths) for part, is_maths in pieces(template)
     )
 
 
@@ -124,11 +124,11 @@ def _set(part: str, is_maths: bool) -> str:
         return part
     number, of_float, _ = part.partition(_OF_FLOAT)
     parts = _MARKED.split(number)
-    plain = [sentences.mathematics(one) if one else "" for one in parts[::2]]
+    plain = [sentences.mathematics(piece) if piece else "" for piece in parts[::2]]
     if None in plain:
         return part
-    parts[::2] = [one or "" for one in plain]
-    parts[1::2] = [one.strip("$") for one in parts[1::2]]
+    parts[::2] = [piece or "" for piece in plain]
+    parts[1::2] = [piece.strip("$") for piece in parts[1::2]]
     formula = " ".join(filter(None, parts))
     left, _, right = formula.partition("=")
     same = left.strip() == right.strip()  # a letter for a symbol that is that letter
@@ -179,11 +179,11 @@ def _law(law: Law) -> str:
         return f"the law of density {_spoken(law.__dict__['formula'])}{where}{scaled}"
     name = " ".join(re.findall("[A-Z][a-z]*", type(law).__name__))
     letters = {_LETTERS.get(name, name): x for name, x in law.parameters.items()}
-    given = (
+    stated = (
         filled(f"${letter} = {{x}}$" if len(letter) == 1 else f"{letter} = {{x}}", x=x)
         for letter, x in letters.items()
     )
-    return f"the {_LAWS.get(name, name)} law ({', '.join(given)})"
+    return f"the {_LAWS.get(name, name)} law ({', '.join(stated)})"
 
 
 _END = {"-inf": "−∞", "inf": "∞"}
@@ -267,83 +267,83 @@ def describe(m: Node) -> str:
     '1,000 runs of the Gaussian mechanism (σ = 5, sensitivity 1), each on a fresh Poisson sample \
 (each record kept independently with probability 0.01)'
     """
-    return _described(m, _Way(LISTED))
+    return _described(m, _Naming(LISTED))
 
 
 def describe_tex(
     m: Node, names: Mapping[Node, str] | None = None, printer: PaperPrinter | None = None
 ) -> str:
     """What was done, as a noun phrase in LaTeX; to parts that have `names` there, by these."""
-    way = _Way(LISTED) if names is None else _Way(len(m.children) + 1, names)
-    return written("latex", lambda: _described(m, way), printer)
+    naming = _Naming(LISTED) if names is None else _Naming(len(m.children) + 1, names)
+    return written("latex", lambda: _described(m, naming), printer)
 
 
 @dataclass(frozen=True)
-class _Way:
+class _Naming:
     """How parts are told: of a composition so many one by one, and some by names in LaTeX."""
 
     listed: int
     names: Mapping[Node, str] = field(default_factory=dict)
 
 
-def _described(m: Node, way: _Way, drawn: str = "") -> str:
+def _described(m: Node, naming: _Naming, drawn: str = "") -> str:
     """What was done, by the template of its class.
 
     `drawn` is said before how a sample in it is drawn: by each of several runs, or by all parts.
     """
     if isinstance(m, Compose):
-        return _composition(m, way)
+        return _composition(m, naming)
     is_bare = "{each}" in m.words
     each = drawn
-    if is_bare and any(isinstance(x, Compose) and x not in way.names for x in m.children):
+    if is_bare and any(isinstance(x, Compose) and x not in naming.names for x in m.children):
         drawn, each = "", drawn or ", all"
     if "words" in vars(type(m)):  # a subclass is not what its parent is called
-        given = {k: _part(x, way, drawn, is_bare) for k, x in m.word_fields().items()}
-        return filled(m.words, **given, each=each)
+        placed_fields = {k: _part(x, naming, drawn, is_bare) for k, x in m.word_fields().items()}
+        return filled(m.words, **placed_fields, each=each)
     # The relation is said where the guarantee is.
     known = {k: v for k, v in m.fields().items() if v is not None and k != "adjacency"}
-    placed = shown({k: _part(x, way, drawn) for k, x in known.items()})
+    placed = shown({k: _part(x, naming, drawn) for k, x in known.items()})
     listed = ", ".join(f"{k} = {x}" for k, x in placed.items())
     return f"the mechanism {type(m).__name__} ({listed})"
 
 
-def _part(x: object, way: _Way, drawn: str, is_bare: bool = False) -> object:
+def _part(x: object, naming: _Naming, drawn: str, is_bare: bool = False) -> object:
     """A parameter as it is; a mechanism by its name or in words, several runs in brackets."""
     if not isinstance(x, Node):
         return x
-    if x in way.names:
-        return maths(way.names[x])
-    words = _described(x, way, drawn)
+    if x in naming.names:
+        return maths(naming.names[x])
+    words = _described(x, naming, drawn)
     return f"({words})" if isinstance(x, Compose) and x.terms and not is_bare else words
 
 
-def _composition(m: Compose, way: _Way) -> str:
+def _composition(m: Compose, naming: _Naming) -> str:
     if not m.terms:
         return "no mechanism at all"
-    if len(m.terms) > way.listed:
+    if len(m.terms) > naming.listed:
         return _together([f"{_runs(m.runs)} of {len(m.terms):,} mechanisms"])
-    runs = [said for said, _ in _runs_of_parts(m, way)]
+    runs = [words for words, _ in _runs_of_parts(m, naming)]
     return runs[0] if len(runs) == 1 else _together(runs)
 
 
-def _runs_of_parts(m: Compose, way: _Way) -> list[tuple[str, Count]]:
+def _runs_of_parts(m: Compose, naming: _Naming) -> list[tuple[str, Count]]:
     """The runs of each mechanism in words, and how many they are."""
-    parts = sorted((_of_run(part, count, way), count) for part, count in m.terms.items())
+    parts = sorted((_of_run(part, count, naming), count) for part, count in m.terms.items())
     return [(f"{_runs(count)} of {part}", count) for part, count in parts]
 
 
-def _of_run(part: Node, count: Count, way: _Way) -> str:
+def _of_run(part: Node, count: Count, naming: _Naming) -> str:
     """What is run; of several runs it is said that each has a sample of its own."""
-    own = count != 1 and _samples_said(part) == 1
-    return str(_part(part, way, ", each" if own else ""))
+    is_fresh = count != 1 and _samples_worded(part) == 1
+    return str(_part(part, naming, ", each" if is_fresh else ""))
 
 
-def _samples_said(m: Node) -> int:
+def _samples_worded(m: Node) -> int:
     """How many samples the words of m say to be drawn, those in a composition left out."""
     if isinstance(m, Compose):
         return 0
-    told = (x for x in m.word_fields().values() if isinstance(x, Node))
-    return ("{each}" in m.words) + sum(map(_samples_said, told))
+    worded = (x for x in m.word_fields().values() if isinstance(x, Node))
+    return ("{each}" in m.words) + sum(map(_samples_worded, worded))
 
 
 def _together(runs: list[str]) -> str:
@@ -389,18 +389,18 @@ def _changed(adjacency: Adjacency) -> str:
 
 def neighbours(adjacency: Adjacency, m: Node | None = None) -> str:
     """Which datasets the guarantee protects against telling apart; `m` says what they were for."""
-    one = _changed(adjacency)
+    records = _changed(adjacency)
     if adjacency.relation is Relation.ADD_REMOVE:
-        return f"neighbouring datasets differ by adding or removing {one}"
+        return f"neighbouring datasets differ by adding or removing {records}"
     if adjacency.relation is Relation.REPLACE_ONE:
-        return f"neighbouring datasets differ by replacing {one}"
+        return f"neighbouring datasets differ by replacing {records}"
     if m is not None and m.is_local:
         answer = "the true answer" if adjacency.group == 1 else "the true answers"
-        return f"neighbouring datasets differ in {answer} of {one} (local differential privacy)"
+        return f"neighbouring datasets differ in {answer} of {records} (local differential privacy)"
     stated = {node.stated_by: None for node in m.walk()} if m is not None else {}
     stated.pop(Node.stated_by, None)
     return (
-        f"neighbouring datasets differ by adding or removing {one}, or by replacing {one}, "
+        f"neighbouring datasets differ by adding or removing {records}, or by replacing {records}, "
         f"whichever the mechanism's {next(iter(stated), Node.stated_by)} were stated for"
     )
 
@@ -425,7 +425,11 @@ _SHORT = {
 def samplings(m: Node) -> list[str]:
     """How records are drawn in m, in few words: Poisson sampling."""
     nodes = [node for node, _, run, _ in _contexts(m, m.claim.adjacency.relation) if run]
-    drawing = [one.drawing for one in nodes if isinstance(one, Operation) and one.changes_size]
+    drawing = [
+        operation.drawing
+        for operation in nodes
+        if isinstance(operation, Operation) and operation.changes_size
+    ]
     return list(filter(None, dict.fromkeys(drawing)))
 
 
@@ -435,18 +439,20 @@ def _contexts(m: Node, relation: Relation) -> list[tuple[Node, Relation, bool, b
     Mechanisms come before what was done to them. A node was not run where a premise says what was,
     and the node only costs as much.
     """
-    found = {(m, relation, True, False): None}
-    left = list(found)
+    contexts = {(m, relation, True, False): None}
+    left = list(contexts)
     while left:
         node, read, run, sampled = left.pop()
         if isinstance(node, Operation):
             if node.read_adjacency.relation is not Relation.EITHER:
                 read = node.read_adjacency.relation
             run, sampled = run and node.is_run_below, sampled or node.changes_size
-        new = [context for x in node.children if (context := (x, read, run, sampled)) not in found]
+        new = [
+            context for x in node.children if (context := (x, read, run, sampled)) not in contexts
+        ]
         left += new
-        found |= dict.fromkeys(new)
-    return list(reversed(found))
+        contexts |= dict.fromkeys(new)
+    return list(reversed(contexts))
 
 
 ALWAYS = (
@@ -470,8 +476,8 @@ def own_premises(m: Node, adjacency: Adjacency | None = None) -> list[str]:
 def _premises(m: Node, adjacency: Adjacency | None) -> Iterator[str]:
     for node, relation, run, sampled in _contexts(m, (adjacency or m.claim.adjacency).relation):
         if run or not node.says_who_takes_part:
-            asked = node.premises_in_sample if sampled else node.premises_for
-            yield from (_filled(premise, node) for premise in asked(relation))
+            stated = node.premises_in_sample if sampled else node.premises_for
+            yield from (_filled(premise, node) for premise in stated(relation))
 
 
 def _filled(premise: str, node: Node) -> str:
@@ -488,7 +494,7 @@ def pressing_premises(m: Node, adjacency: Adjacency | None = None) -> list[str]:
     They are about persons whose answers are missing, about the unit of noise for a replaced record,
     and what an author stated.
     """
-    return [one for one in own_premises(m, adjacency) if isinstance(one, Pressing)]
+    return [premise for premise in own_premises(m, adjacency) if isinstance(premise, Pressing)]
 
 
 def premises(m: Node, adjacency: Adjacency | None = None) -> list[str]:
@@ -520,13 +526,13 @@ def pictured(*nodes: Node, adjacency: str | Adjacency | None = None) -> str:
 
     `adjacency` stands for a relation that a node leaves open.
     """
-    found: dict[str, dict[str, None]] = {}
+    noises: dict[str, dict[str, None]] = {}
     for m in nodes:
-        said = m.claim.adjacency if adjacency is None else said_of(m.claim.adjacency, adjacency)
-        found.setdefault(neighbours_short(said), {})[sensitivity(m)] = None
+        stated = m.claim.adjacency if adjacency is None else said_of(m.claim.adjacency, adjacency)
+        noises.setdefault(neighbours_short(stated), {})[sensitivity(m)] = None
     named = (
         ", ".join(filter(None, [relation, " or ".join(filter(None, noise))]))
-        for relation, noise in found.items()
+        for relation, noise in noises.items()
     )
     return " and ".join(named)
 
@@ -540,38 +546,38 @@ def in_few_words(m: Node) -> str:
     if len(words) <= _FEW:
         return words
     first = _first_parts(m) if isinstance(m, Compose) else ""
-    return ", ".join(filter(None, [first or _described(m, _Way(0)), sensitivity(m)]))
+    return ", ".join(filter(None, [first or _described(m, _Naming(0)), sensitivity(m)]))
 
 
 def _first_parts(m: Compose) -> str:
     """As many mechanisms as a few words name, and how many others; nothing if it is none."""
-    parts = _runs_of_parts(m, _Way(LISTED))
-    lengths = accumulate(len(said) for said, _ in parts)
+    parts = _runs_of_parts(m, _Naming(LISTED))
+    lengths = accumulate(len(words) for words, _ in parts)
     named = sum(length <= _FEW for length in lengths)
     left = parts[named:]
     if not named or not left:
         return describe(m) if named else ""
     others = f"{len(left):,} other mechanism{'s' * (len(left) > 1)}"
     rest = f"{_runs(sum(count for _, count in left))} of {others}"
-    return _together([*(said for said, _ in parts[:named]), rest])
+    return _together([*(words for words, _ in parts[:named]), rest])
 
 
 def sensitivity(m: Node) -> str:
     """What the noise in m is for, as "sensitivity 1"; nothing where no part has a sensitivity."""
-    given = (node.fields().get("sensitivity") for node in m.walk())
-    found = sorted({value(one) for one in given if one is not None})
-    if len(found) > _SENSITIVITIES:
-        return f"{len(found)} sensitivities"
-    plural = "sensitivities" if len(found) > 1 else "sensitivity"
-    listed = " and ".join(filter(None, [", ".join(found[:-1]), *found[-1:]]))
-    return f"{plural} {listed}" if found else ""
+    stated = (node.fields().get("sensitivity") for node in m.walk())
+    values = sorted({value(each) for each in stated if each is not None})
+    if len(values) > _SENSITIVITIES:
+        return f"{len(values)} sensitivities"
+    plural = "sensitivities" if len(values) > 1 else "sensitivity"
+    listed = " and ".join(filter(None, [", ".join(values[:-1]), *values[-1:]]))
+    return f"{plural} {listed}" if values else ""
 
 
 def float_note(m: Node) -> str:
     """A line about the first parameter that is the bits of a float; or nothing."""
     for node in m.walk():
-        for given in node.fields().values():
-            if isinstance(given, Fraction) and is_float(given):
-                shown = repr(float(given))
+        for field_value in node.fields().values():
+            if isinstance(field_value, Fraction) and is_float(field_value):
+                shown = repr(float(field_value))
                 return f"{shown} stands for the bits of that float, which are another number"
     return ""

@@ -120,9 +120,9 @@ def explain_order(
     """
     at = 2 if alpha is None else order(alpha)
     why = ", the first whole one, because nothing was asked" if alpha is None else ""
-    asked = (("number", f"ε(α) of the Rényi curve at order {order_text(at)}{why}"),)
-    found = replace(_at_order(m, at), answer=asked if answer is None else answer)
-    return _of_all(found, m)
+    question = (("number", f"ε(α) of the Rényi curve at order {order_text(at)}{why}"),)
+    explanation = replace(_at_order(m, at), answer=question if answer is None else answer)
+    return _of_all(explanation, m)
 
 
 def explain_profile(m: Node, answer: Answer) -> Explanation:
@@ -147,12 +147,12 @@ def _sensitivity(node: Node) -> str:
     return value(node.fields().get("sensitivity", ""))
 
 
-def _of_all(found: Explanation, m: Node) -> Explanation:
+def _of_all(explanation: Explanation, m: Node) -> Explanation:
     """With what is said of the whole: its premises, and the node of the same curve."""
-    found = replace(found, premises=tuple(own_premises(m)))
+    explanation = replace(explanation, premises=tuple(own_premises(m)))
     if m.rewritten is m:
-        return found
-    return replace(found, title=_title(m), rewritten=repr(m.rewritten), rewrites=m.rewrites)
+        return explanation
+    return replace(explanation, title=_title(m), rewritten=repr(m.rewritten), rewrites=m.rewrites)
 
 
 def _at_order(m: Node, at: Order) -> Explanation:

@@ -75,15 +75,15 @@ def legend_above(axes: Axes, title: str = "") -> None:
     It takes its place from the axes where no layout of the figure makes room for it.
     """
     root = axes.figure.canvas.figure
-    whole, found = _box_of(axes), axes.get_legend_handles_labels()
+    whole, handles = _box_of(axes), axes.get_legend_handles_labels()
     is_laid_out = root.get_layout_engine() is not None
     room = 1 if is_laid_out else whole.height
     beside = 1 - whole.x0 if len(root.axes) == 1 else whole.width
     for size in _SIZES:
         letters = max(_FEWEST, round(_LETTERS / size * beside * root.get_figwidth()))
-        shown = [_wrapped(text, letters) for text in (title, *found[1])]
+        shown = [_wrapped(text, letters) for text in (title, *handles[1])]
         legend = axes.legend(
-            found[0], shown[1:], title=shown[0] or None, title_fontsize=size, alignment="left",
+            handles[0], shown[1:], title=shown[0] or None, title_fontsize=size, alignment="left",
             fontsize=size, loc="lower left", bbox_to_anchor=(0, 1.01), borderaxespad=0,
             frameon=False,
         )  # fmt: skip
@@ -113,7 +113,7 @@ def save(figure: Figure, path: str | Path) -> Path:
     path = arguments.path(path, "figure")
     suffix = path.suffix.removeprefix(".")
     if suffix not in FORMATS:
-        needed = " or ".join(f".{one}" for one in FORMATS)
+        needed = " or ".join(f".{suffix_name}" for suffix_name in FORMATS)
         raise DomainError(f"figure: found the suffix {echo(path.suffix)}, needed {needed}")
     content = _pgf(figure) if suffix == "pgf" else _drawn(figure, suffix)
     try:
@@ -138,23 +138,27 @@ def _pgf(figure: Figure) -> bytes:
         try:
             return _DEFAULT_FONT + _drawn(figure, "pgf")
         except Exception as error:  # of any kind: it is another program that failed
-            said = echo(" ".join(str(error).split()) or type(error).__name__)
-            raise DomainError(f"figure: found a pdflatex that fails ({said}), {_NEEDED}") from error
+            former = echo(" ".join(str(error).split()) or type(error).__name__)
+            raise DomainError(
+                f"figure: found a pdflatex that fails ({former}), {_NEEDED}"
+            ) from error
         finally:
-            for text, said in texts:
-                text.set_text(said)
+            for text, former in texts:
+                text.set_text(former)
 
 
 def _as_latex(figure: Figure) -> list[tuple[Text, str]]:
     """Escape underscores outside of mathematics, and give back what each such text said."""
     from matplotlib.text import Text
 
-    found = [(one, one.get_text()) for one in figure.findobj(Text) if "_" in one.get_text()]
-    for one, said in found:
-        parts = said.split("$")
+    texts = [
+        (artist, artist.get_text()) for artist in figure.findobj(Text) if "_" in artist.get_text()
+    ]
+    for artist, former in texts:
+        parts = former.split("$")
         parts[::2] = [re.sub(r"(?<!\\)_", r"\\_", part) for part in parts[::2]]
-        one.set_text("$".join(parts))
-    return found
+        artist.set_text("$".join(parts))
+    return texts
 
 
 def _literal(text: str) -> str:
@@ -183,5 +187,5 @@ def _picture() -> type[Figure]:
 def matplotlib_module() -> Any:
     """The package matplotlib, imported where something is drawn. MissingPackageError without it."""
     for module in ("matplotlib.figure", "matplotlib"):
-        found = arguments.package(module, "figure", "pip install 'symacct[plot]'")
-    return found
+        package = arguments.package(module, "figure", "pip install 'symacct[plot]'")
+    return package

@@ -86,7 +86,11 @@ class Names:
     def function(self, named: Named) -> Number:
         """The name as a SymPy function of the order."""
         if named not in self.given:
-            alike = [one for one in self.given if one.letter == named.letter and one != self.whole]
+            alike = [
+                known_name
+                for known_name in self.given
+                if known_name.letter == named.letter and known_name != self.whole
+            ]
             number = "M" if named == self.whole else len(alike) + 1
             # B(l) >= 0 for even l, where it is read.
             known = {"nonnegative": True} if named.letter == "B" else {"real": True}
@@ -420,9 +424,9 @@ class Formula:
 
     def __str__(self) -> str:
         lines = [f"epsilon({'oo' if self.order == INFINITY else self.order}) = {self.expression}"]
-        for one in self.definitions:
-            what = "stated by the user" if one.expression is None else one.expression
-            lines.append(f"{one.name} = {what}")
+        for definition in self.definitions:
+            what = "stated by the user" if definition.expression is None else definition.expression
+            lines.append(f"{definition.name} = {what}")
         return "\n".join(lines)
 
 
@@ -446,21 +450,21 @@ def named_formulas(m: Node, alphas: Iterable[Numeric | None], by: By = None) -> 
     """
     all_named(by)  # before it becomes the key of a cache
     m = Evaluation(BALL, by=by).theorem_node(m)
-    whole, asked = Named(m, by), [_order(m, alpha) for alpha in alphas]
-    if INFINITY in asked:
+    whole, orders = Named(m, by), [_order(m, alpha) for alpha in alphas]
+    if INFINITY in orders:
         with suppress(OrderError, AssumptionError):  # it is one that is left out
             _Draft(m, INFINITY, by, Names(frozenset(), whole, True))
     long, in_cases = _lengths(m, by)
     drafts: dict[Any, _Draft] = {}
     faults: list[SymacctError] = []
-    for at in asked:
+    for at in orders:
         try:
             drafts[at] = _Draft(m, at, by, Names(long | in_cases, whole, True))
         except (OrderError, AssumptionError) as error:
             faults.append(error)
     if not drafts:
         raise faults[0]
-    repeated = {named for one in drafts.values() for named, n in one.counts().items() if n > 1}
+    repeated = {named for draft in drafts.values() for named, n in draft.counts().items() if n > 1}
     names = Names(long & repeated | in_cases, whole, True)
     return [_Draft(m, at, by, names).formula() for at in drafts]
 
@@ -508,8 +512,8 @@ class _Draft:
         """The finished formula, every open order the one symbol alpha."""
         plain = {WHOLE: ALPHA, REAL: ALPHA}
         definitions: dict[sympy.Expr, Definition] = {}
-        for name, (named, own) in self.definitions.items():
-            value = None if own is None else own.xreplace(plain)
+        for name, (named, meaning) in self.definitions.items():
+            value = None if meaning is None else meaning.xreplace(plain)
             name = name.xreplace(plain)
             definitions.setdefault(name, Definition(name, value, named.node))
         return Formula(
@@ -523,9 +527,9 @@ class _Draft:
     def _reads(self, e: sympy.Expr) -> Iterator[tuple[Named, Any]]:
         """Each name in the expression, and the order it is read at."""
         meaning = {function: named for named, function in self.names.given.items()}
-        for one in sympy.preorder_traversal(e):
-            if isinstance(one, AppliedUndef):
-                yield meaning[one.func], one.args[0]
+        for part in sympy.preorder_traversal(e):
+            if isinstance(part, AppliedUndef):
+                yield meaning[part.func], part.args[0]
 
     def _define(self, e: sympy.Expr) -> None:
         """Define what is read in the expression, and then what is read there."""
@@ -533,16 +537,18 @@ class _Draft:
         for named, at in self._reads(e):
             reads.setdefault(named, []).append(at)
         for named, orders in reads.items():
-            for at in dict.fromkeys(_order_meant(named, one) for one in orders):
+            for at in dict.fromkeys(_order_meant(named, place) for place in orders):
                 name = self.names.function(named)(at)
                 if name not in self.definitions:
                     self.definitions[name] = (named, None)
-                    value = self._value(named, at, asked=at if set(orders) == {self.at} else None)
+                    value = self._value(
+                        named, at, open_order=at if set(orders) == {self.at} else None
+                    )
                     self.definitions[name] = (named, value)
                     if value is not None:
                         self._define(value)
 
-    def _value(self, named: Named, at: Order, asked: Order | None) -> sympy.Expr | None:
+    def _value(self, named: Named, at: Order, open_order: Order | None) -> sympy.Expr | None:
         writing = self.writing if named.by == self.writing.by else self.writing.default()
         if named.letter == "B":
             sums = differences.dispatch(SymbolicArithmetic)
@@ -551,12 +557,12 @@ class _Draft:
             )
         if not named.node.has_formula:
             return None
-        return self._written(writing, writing.body(named.node), at, asked)
+        return self._written(writing, writing.body(named.node), at, open_order)
 
     def _written(
-        self, writing: Writing, curve: Callable[[Any], Any], at: Order, asked: Order | None
+        self, writing: Writing, curve: Callable[[Any], Any], at: Order, open_order: Order | None
     ) -> sympy.Expr:
-        writing.asked = asked
+        writing.asked = open_order
         return _finished(sympy.sympify(curve(at)), at, self.taken)
 
 

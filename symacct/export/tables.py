@@ -123,7 +123,7 @@ def table(m: Node, alphas: Iterable[Numeric], digits: int = 6, by: Sequence[By] 
     # A few digits more than printed: what is printed is rounded once.
     accountant = Accountant(arguments.digits(digits) + 3)
     columns = []
-    theorems = [tuple(theorem.name for theorem in all_named(one)) for one in names]
+    theorems = [tuple(theorem.name for theorem in all_named(pinned_name)) for pinned_name in names]
     for pinned in theorems or [()]:
         cells = tuple(_cell(accountant, m, at, pinned, digits) for at in orders)
         if not any(cells):
@@ -158,10 +158,10 @@ def in_full(value: Enclosure, m: Node, at: Order, by: By, digits: int) -> Enclos
 def _rational(m: Node, at: Order, by: By) -> Fraction | None:
     """The value itself where the formula is a rational number: balls do not show that it is."""
     try:
-        found = formula(m, at, by)
+        value = formula(m, at, by)
     except SymacctError:
         return None
-    return Fraction(int(found.p), int(found.q)) if found.is_Rational else None
+    return Fraction(int(value.p), int(value.q)) if value.is_Rational else None
 
 
 def booktabs(
@@ -194,11 +194,11 @@ def booktabs(
 
 def siunitx_format(cells: Iterable[str]) -> str:
     """The table-format of siunitx that is wide enough for all cells."""
-    found = [match for cell in cells if (match := _NUMBER.fullmatch(cell))]
-    whole = max((len(m[1]) for m in found), default=1)
-    decimals = max((len(m[2] or "") for m in found), default=0)
-    exponent = max((len(m[4] or "") for m in found), default=0)
-    sign = "-" if any(m[3] for m in found) else ""
+    matches = [match for cell in cells if (match := _NUMBER.fullmatch(cell))]
+    whole = max((len(m[1]) for m in matches), default=1)
+    decimals = max((len(m[2] or "") for m in matches), default=0)
+    exponent = max((len(m[4] or "") for m in matches), default=0)
+    sign = "-" if any(m[3] for m in matches) else ""
     return f"{whole}.{decimals}" + (f"e{sign}{exponent}" if exponent else "")
 
 

@@ -50,8 +50,8 @@ _CLASSES = re.compile(r"(?<![\w.'])(?=[A-Z]\w*\(|laws\.)")
 def sheet(row: CatalogueRow) -> dict[str, str]:
     """What is said of a row, by the names that it is printed under; also for JSON."""
     theorem = theorem_registry.known_as(row.call)
-    asked = None if theorem is None else example(theorem)
-    found = {
+    example_of = None if theorem is None else example(theorem)
+    facts = {
         "result": row.call or row.source,
         "about": "" if theorem is None else theorem.about,
         "says": row.says,
@@ -63,10 +63,10 @@ def sheet(row: CatalogueRow) -> dict[str, str]:
         "source": _source(row),
         "proof": _proof(row, theorem),
         "note": row.why,
-        "command": _command(row, asked),
-        "Python": _python(row, asked),
+        "command": _command(row, example_of),
+        "Python": _python(row, example_of),
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in facts.items() if value}
 
 
 def folded(rows: Iterable[CatalogueRow]) -> list[list[CatalogueRow]]:
@@ -122,9 +122,11 @@ def label(row: CatalogueRow) -> str:
 def _in_one(alike: Sequence[CatalogueRow]) -> list[tuple[str, str]]:
     """What is said of rows that say the same: of each of them what the others do not have."""
     sheets = list(map(sheet, alike))
-    names = dict.fromkeys(name for one in sheets for name in one)
-    values = {name: dict.fromkeys(one[name] for one in sheets if name in one) for name in names}
-    return [(name, "\n".join(found)) for name, found in values.items()]
+    names = dict.fromkeys(name for facts in sheets for name in facts)
+    values = {
+        name: dict.fromkeys(facts[name] for facts in sheets if name in facts) for name in names
+    }
+    return [(name, "\n".join(texts)) for name, texts in values.items()]
 
 
 def _as_dict(row: CatalogueRow) -> dict[str, Any]:
@@ -181,24 +183,24 @@ def _proof(row: CatalogueRow, theorem: Theorem | None) -> str:
     return "in the work itself, at that place" if is_published else "none: it is taken as stated"
 
 
-def _command(row: CatalogueRow, asked: tuple[str, str] | None) -> str:
+def _command(row: CatalogueRow, example: tuple[str, str] | None) -> str:
     if row.call.startswith(_CONVERSION):
         name = row.call.removeprefix(_CONVERSION)
         delta = _DELTAS.get(name, "1e-5")
         return f'symacct epsilon "Gaussian(5)" --delta {delta} --conversion {name}'
-    if asked is None:
+    if example is None:
         return ""
-    text, alpha = asked
+    text, alpha = example
     return f'symacct rdp "{text}" --by {row.call} --alpha {alpha}'
 
 
-def _python(row: CatalogueRow, asked: tuple[str, str] | None) -> str:
+def _python(row: CatalogueRow, example: tuple[str, str] | None) -> str:
     """The line after `import symacct as sa`; of a function the first example of its docstring."""
     if row.call.startswith(_CONVERSION):
         name = row.call.removeprefix(_CONVERSION)
         return f'sa.Gaussian(5).epsilon("{_DELTAS.get(name, "1e-5")}", conversion="{name}")'
-    if asked is not None:
-        text, alpha = asked
+    if example is not None:
+        text, alpha = example
         order = alpha if alpha.isdigit() else f'"{alpha}"'
         expression = _CLASSES.sub("sa.", repr(parse(text)))
         is_sum = expression[0].isdigit() or " + " in expression
@@ -224,5 +226,5 @@ def _first_example(call: str) -> str:
         else:
             break
     module, _, name = call.rpartition(".")
-    own = [] if call.startswith("symacct.Node.") else [f"from {module} import {name}"]
-    return "; ".join(dict.fromkeys([*own, *(lines or [f"help({name})"])]))
+    opening = [] if call.startswith("symacct.Node.") else [f"from {module} import {name}"]
+    return "; ".join(dict.fromkeys([*opening, *(lines or [f"help({name})"])]))

@@ -112,8 +112,8 @@ class ExpandedCurve(OperationCurve):
         if chosen is not None:
             return [chosen]
         typical = self.evaluation.typical
-        asked = typical if typical is not None and isinstance(alpha, sympy.Expr) else alpha
-        return super().theorems(asked)
+        place = typical if typical is not None and isinstance(alpha, sympy.Expr) else alpha
+        return super().theorems(place)
 
     def compute(self, alpha: Order) -> SeriesNumber:
         """The smallest of the bounds that have a series: one that has none only leaves the rest."""
@@ -145,9 +145,9 @@ class ExpandedCurve(OperationCurve):
         """Is this bound the tighter one? None is below 0, so what vanishes faster is the less."""
         ctx, upper = self.evaluation.ctx, self.evaluation.goal is Kind.UPPER
         if not ctx.inner and not ctx.is_infinite(value) and not ctx.is_infinite(best):
-            one, other = ctx.series(value), ctx.series(best)
-            if one.growth == other.growth == 0 and one.first != other.first:
-                return bool((one.first > other.first) is upper)
+            series, other = ctx.series(value), ctx.series(best)
+            if series.growth == other.growth == 0 and series.first != other.first:
+                return bool((series.first > other.first) is upper)
         try:
             return bool(ctx.is_below(value, best) is upper)
         except DomainError:
@@ -436,30 +436,30 @@ def expansion(
     """
     if isinstance(order, bool) or not isinstance(order, int) or not 1 <= order <= 64:
         raise DomainError(f"order of the expansion: found {echo(order)}, needed 1 <= order <= 64")
-    given = Evaluation(BALL, by=by).theorem_node(as_node(m, "expansion"))
-    opened, symbol, own = _with_free_variable(given, variable)
+    node = Evaluation(BALL, by=by).theorem_node(as_node(m, "expansion"))
+    opened, symbol, former = _with_free_variable(node, variable)
     _refuse_functions(opened)
     point = _point(symbol, at)
     if symbol != ALPHA and point not in (0, sympy.oo):
         opened.subs({symbol: point})  # DomainError where the parameter cannot be that
-    asked = _asked_order(symbol, alpha)
+    order_asked = _asked_order(symbol, alpha)
     inner = point is not sympy.oo and point != 0 and symbol != ALPHA
-    if point is sympy.oo and own is not None:
-        own = 1 / own
-    problem = _Problem(opened, symbol, point, asked, by, inner)
+    if point is sympy.oo and former is not None:
+        former = 1 / former
+    problem = _Problem(opened, symbol, point, order_asked, by, inner)
     series, chosen, claim = problem.expanded(order)
-    until = _until(own if within is None else within, point)
+    until = _until(former if within is None else within, point)
     coefficients, numbers = without_long_numbers(sympy.Tuple(*series.coefficients))
     series.coefficients = list(coefficients)
-    found = _as_expression(series, symbol, point, order)
+    formula = _as_expression(series, symbol, point, order)
     leading = _term(series, series.first, symbol, point) if coefficients else sympy.S.Zero
     with sympy.evaluate(not numbers):  # to put e^(10^9999) in takes as long as to work it out
-        found, leading = found.xreplace(numbers), leading.xreplace(numbers)
+        formula, leading = formula.xreplace(numbers), leading.xreplace(numbers)
     return Expansion(
         variable=symbol,
         at=point,
-        alpha=asked,
-        expression=found,
+        alpha=order_asked,
+        expression=formula,
         leading=leading,
         remainder=problem.remainder(chosen, until, order, claim),
         claim=claim,
@@ -517,10 +517,10 @@ class _Problem:
 
         def value(ctx: TaylorArithmetic) -> Number:
             evaluation = Expanding(ctx, goal_of(self.m, self.by), self.by, chosen=dict(chosen))
-            found = evaluation.curve(self.m)(self.alpha)
-            if isinstance(found, Reciprocal):
+            coefficient = evaluation.curve(self.m)(self.alpha)
+            if isinstance(coefficient, Reciprocal):
                 raise Unproved
-            return found
+            return coefficient
 
         try:
             with taylor_precision(_REMAINDER_BITS, order + 1):
@@ -558,10 +558,10 @@ def _with_free_variable(m: Node, variable: str | sympy.Symbol) -> tuple[Node, sy
         if isinstance(node.fields().get(name), Fraction | sympy.Expr)
     }
     if len(values) != 1:
-        found = "no such parameter" if not values else f"{len(values)} values of it"
+        fault = "no such parameter" if not values else f"{len(values)} values of it"
         known = sorted({"alpha", *(s.name for s in m.free_symbols), *_parameter_names(m)})
         raise DomainError(
-            f"expansion in {echo(name)}: found {found} in the expression, needed one of "
+            f"expansion in {echo(name)}: found {fault} in the expression, needed one of "
             f"{', '.join(known)} with one value",
             remedy="put a SymPy symbol where it is meant",
         )
@@ -617,10 +617,10 @@ def _asked_order(symbol: sympy.Symbol, alpha: Numeric | None) -> Order:
         if alpha is not None:
             raise DomainError("expansion in alpha: found an order too, needed none")
         return ALPHA
-    asked = ALPHA if alpha is None else checked_order(alpha)
-    if isinstance(asked, int):
-        limits.check("order", asked, "order alpha")
-    return asked
+    at = ALPHA if alpha is None else checked_order(alpha)
+    if isinstance(at, int):
+        limits.check("order", at, "order alpha")
+    return at
 
 
 def _until(value: Numeric | None, point: sympy.Expr) -> Fraction | None:

@@ -33,9 +33,9 @@ class Optimum:
     claim: Claim
 
     def __repr__(self) -> str:
-        found = f"ε = {written(self.epsilon)}, δ = {written(self.delta)}"
+        numbers = f"ε = {written(self.epsilon)}, δ = {written(self.delta)}"
         how = f"at order {written(self.alpha)}, {self.conversion} conversion"
-        return f"Optimum: {found} {how}; {self.is_less}"
+        return f"Optimum: {numbers} {how}; {self.is_less}"
 
     @property
     def is_less(self) -> str:

@@ -557,13 +557,13 @@ def coefficient_over(
     pieces: int,
 ) -> arb:
     """The hull of f^{(power)}(ξ)/power! for 0 <= ξ <= until, piece by piece."""
-    found: arb | None = None
+    hull: arb | None = None
     for piece in range(pieces):
         low, high = until * Fraction(piece, pieces), until * Fraction(piece + 1, pieces)
         series = value(TaylorArithmetic(variable, low, high, reciprocal))
         ball = series[power] if isinstance(series, arb_series) else arb(0)
         if not ball.is_finite():
             raise Unproved
-        found = ball if found is None else found.union(ball)
-    assert found is not None  # noqa: S101  # there is at least one piece
-    return found
+        hull = ball if hull is None else hull.union(ball)
+    assert hull is not None  # noqa: S101  # there is at least one piece
+    return hull

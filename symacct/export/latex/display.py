@@ -60,8 +60,8 @@ def latex(
 def _remark(m: Node, by: By) -> Iterator[str]:
     """Lines that say why, where the formula is that of another mechanism of the same curve."""
     if Evaluation(SymbolicArithmetic(), by=by).theorem_node(m) is not m:
-        said = f"(rewritten: {'; '.join(m.rewrites)})"
-        yield from (rf"&\quad \text{{{line}}}" for line in textwrap.wrap(said, _TEXT_WIDTH))
+        remark = f"(rewritten: {'; '.join(m.rewrites)})"
+        yield from (rf"&\quad \text{{{line}}}" for line in textwrap.wrap(remark, _TEXT_WIDTH))
 
 
 @question(Node, "_repr_latex_")
@@ -127,12 +127,12 @@ class Display:
 
     def _definitions(self) -> Iterator[Equation]:
         """What is named in any of the formulas; at whole orders and others where they differ."""
-        found: dict[sympy.Expr, dict[Any, Any]] = {}
+        by_name: dict[sympy.Expr, dict[Any, Any]] = {}
         for formula in self.formulas:
-            for one in formula.definitions:
-                found.setdefault(one.name, {})[formula.order] = one.expression
+            for definition in formula.definitions:
+                by_name.setdefault(definition.name, {})[formula.order] = definition.expression
         shown = {formula.order: formula.expression for formula in self.formulas}
-        for name, rights in found.items():
+        for name, rights in by_name.items():
             if name.func.__name__ == "epsilon_M" and set(rights.values()) == {shown.get(WHOLE)}:
                 continue  # that is the equation at whole orders itself
             if None in rights.values():
@@ -162,7 +162,9 @@ class Display:
     def _check_names(self) -> None:
         """DomainError where two symbols would be printed alike."""
         expressions = [formula.expression for formula in self.formulas]
-        expressions += [one.expression for f in self.formulas for one in f.definitions]
+        expressions += [
+            definition.expression for f in self.formulas for definition in f.definitions
+        ]
         symbols = set().union(*(e.atoms(sympy.Symbol) for e in expressions if e is not None))
         printed: dict[str, sympy.Symbol] = {}
         for symbol in sorted(symbols, key=lambda symbol: symbol.name):
@@ -180,19 +182,19 @@ class Display:
 def _distinguished(rights: Mapping[Any, sympy.Expr]) -> tuple[tuple[sympy.Expr, str], ...]:
     """Each right side with its orders in words of mathematics, where they need saying."""
     rights = dict(rights)
-    found: list[tuple[sympy.Expr, str]] = []
+    distinct: list[tuple[sympy.Expr, str]] = []
     if WHOLE in rights and REAL in rights and rights[WHOLE] == rights[REAL]:
         del rights[WHOLE]
     several = len(rights) > 1
     for at, right in rights.items():
         if at == WHOLE:
-            found.append((right, r"\alpha = 2, 3, \dots"))
+            distinct.append((right, r"\alpha = 2, 3, \dots"))
         elif at == REAL:
             orders = r"\text{other } \alpha > 1" if WHOLE in rights else r"1 < \alpha < \infty"
-            found.append((right, orders if several else ""))
+            distinct.append((right, orders if several else ""))
         else:
-            found.append((right, r"\alpha = \infty" if several else ""))
-    return tuple(found)
+            distinct.append((right, r"\alpha = \infty" if several else ""))
+    return tuple(distinct)
 
 
 def _with_condition(lines: list[str], orders: str, room: float) -> list[str]:

@@ -46,17 +46,17 @@ class UnwrittenError(DomainError):
 def _laws_of(part: Part, names: SymbolNames) -> WrittenLaws:
     """P and Q of one part; UnwrittenError for what is not known so."""
     printer = PaperPrinter(names)
-    found = part.in_latex(lambda x: printer.script(sympy.sympify(expression(x))))
-    if found is None or max(width_of(law) for law in (found.P, found.Q)) > _LONGEST:
+    laws = part.in_latex(lambda x: printer.script(sympy.sympify(expression(x))))
+    if laws is None or max(width_of(law) for law in (laws.P, laws.Q)) > _LONGEST:
         raise UnwrittenError
-    return found
+    return laws
 
 
 # --- the formula
 
 _RELATIONS = {Kind.EXACT: "=", Kind.UPPER: r"\leq", Kind.LOWER: r"\geq"}
-_MOST_WAYS = 8  # pairs in one maximum
-Way = tuple[Runs, bool]  # pairs, and are P and Q exchanged?
+_MOST_DIRECTIONS = 8  # pairs in one maximum
+Direction = tuple[Runs, bool]  # pairs, and are P and Q exchanged?
 _STICK = (
     r"H_{\varepsilon}(A \,\|\, B) &= \int \max\{0,\, dA - e^{\varepsilon} \, dB\}",
     r"&= \mathrm{E}_{A}\bigl[ \max\{0,\, 1 - e^{\varepsilon - L}\} \bigr], "
@@ -80,12 +80,14 @@ _PHI = r"\Phi(t) &= \frac{1}{\sqrt{2 \pi}} \int_{-\infty}^{t} e^{-z^{2}/2} \, dz
 
 
 @question(Guarantee, "latex")
-def guarantee_latex(found: Guarantee) -> str:
+def guarantee_latex(guarantee: Guarantee) -> str:
     """The formula of this number as a LaTeX display: δ(ε) of its laws, or of its order."""
-    return number_latex(found)
+    return number_latex(guarantee)
 
 
-def number_latex(found: Guarantee, names: Mapping[Any, str] | None = None, by: By = None) -> str:
+def number_latex(
+    guarantee: Guarantee, names: Mapping[Any, str] | None = None, by: By = None
+) -> str:
     r"""The formula behind a guarantee as a LaTeX display, the number at its end; needs amsmath.
 
     Of the exact profile it is δ(ε) of the two laws of the mechanism, or of the pair that dominates
@@ -97,15 +99,17 @@ def number_latex(found: Guarantee, names: Mapping[Any, str] | None = None, by: B
     >>> print(number_latex(Gaussian(2).epsilon("1e-5", conversion="exact")).splitlines()[2])
     \mu &= \frac{1}{2} \\
     """
-    if found.mechanism is None:
+    if guarantee.mechanism is None:
         raise DomainError(
             "latex: found a guarantee without its mechanism",
             remedy="ask its mechanism for the guarantee",
         )
     rows = (
-        _by_profile(found.mechanism, names) if found.needs_no_order else _by_order(found, names, by)
+        _by_profile(guarantee.mechanism, names)
+        if guarantee.needs_no_order
+        else _by_order(guarantee, names, by)
     )
-    return displayed([*rows, _number(found)])
+    return displayed([*rows, _number(guarantee)])
 
 
 def profile_latex(m: Node, names: Mapping[Any, str] | None = None) -> str:
@@ -118,18 +122,18 @@ def displayed(rows: Iterator[str] | list[str]) -> str:
     return Written("\\begin{align*}\n" + " \\\\\n".join(rows) + "\n\\end{align*}")
 
 
-def _number(found: Guarantee) -> str:
+def _number(guarantee: Guarantee) -> str:
     """The number that is proved of the formula."""
-    digits = found.asked.digits_asked
-    shown = _tex(found.asked.rounded(digits))
-    if isinstance(found.epsilon, Enclosure):
-        if found.needs_no_order:
-            least = _LEAST if found.kind is Kind.EXACT else ""
-            return rf"\delta({shown}) &\leq {_tex(given(found.given))}{least}"
+    digits = guarantee.asked.digits_asked
+    shown = _tex(guarantee.asked.rounded(digits))
+    if isinstance(guarantee.epsilon, Enclosure):
+        if guarantee.needs_no_order:
+            remark = _LEAST if guarantee.kind is Kind.EXACT else ""
+            return rf"\delta({shown}) &\leq {_tex(given(guarantee.given))}{remark}"
         left = r"\varepsilon"
     else:
-        left = rf"\delta({_tex(given(found.given))})" if found.needs_no_order else r"\delta"
-    relation = "=" if found.asked.how_rounded(digits) == "exactly" else r"\leq"
+        left = rf"\delta({_tex(given(guarantee.given))})" if guarantee.needs_no_order else r"\delta"
+    relation = "=" if guarantee.asked.how_rounded(digits) == "exactly" else r"\leq"
     return f"{left} &{relation} {shown}"
 
 
@@ -141,15 +145,15 @@ def _tex(number: str) -> str:
 
 
 def _by_profile(m: Node, names: Mapping[Any, str] | None, letter: str = r"\delta") -> Iterator[str]:
-    if (found := failures(m)) is not None:
-        yield from _by_profile(found.rest, names, _OF_REST)
+    if (failing := failures(m)) is not None:
+        yield from _by_profile(failing.rest, names, _OF_REST)
         yield (
             rf"{letter}(\varepsilon) &= 1 - \bigl( 1 - {_OF_REST}(\varepsilon) \bigr) "
-            rf"{_nothing_fails(found, names)}"
+            rf"{_nothing_fails(failing, names)}"
         )
         return
     known = _profile(m)
-    directions = _ways(known.directions)
+    directions = _directions(known.directions)
     symbols, printer = SymbolNames(names), PaperPrinter(SymbolNames(names))
     relation = _RELATIONS[known.claim.kind]
     if not any(pairs for pairs, _ in directions):
@@ -185,7 +189,7 @@ def _profile(m: Node) -> Profile:
         known = profile(m.rewritten)
     except AssumptionError:
         raise _no_formula(m) from None
-    if isinstance(known, BestOfRuns) or len(known.directions) > _MOST_WAYS:
+    if isinstance(known, BestOfRuns) or len(known.directions) > _MOST_DIRECTIONS:
         raise _no_formula(m)
     return known
 
@@ -198,34 +202,34 @@ def _no_formula(m: Node) -> UnwrittenError:
     )
 
 
-def _ways(directions: list[CompositionProfile]) -> list[Way]:
+def _directions(directions: list[CompositionProfile]) -> list[Direction]:
     """The runs of each direction; one of several pairs, of which the largest profile is meant."""
-    found: list[Way] = []
-    for one in directions:
-        match one.pairs:
+    listed: list[Direction] = []
+    for direction in directions:
+        match direction.pairs:
             case ((part, 1),):
-                found += [(((each, 1),), one.reverse) for each in part.alternatives]
+                listed += [(((each, 1),), direction.reverse) for each in part.alternatives]
             case _:
-                found.append((one.pairs, one.reverse))
-    return found
+                listed.append((direction.pairs, direction.reverse))
+    return listed
 
 
-def _one_gaussian(ways: list[Way]) -> Exact | None:
+def _one_gaussian(directions: list[Direction]) -> Exact | None:
     """(Δ/σ)² where all is one query with Gaussian noise."""
-    match ways:
+    match directions:
         case [(((part, 1),), _)]:
             return part.gaussian_ratio
     return None
 
 
-def _named_parts(ways: list[Way], names: SymbolNames) -> dict[Part, WrittenLaws]:
-    parts = dict.fromkeys(part for pairs, _ in ways for part, _ in pairs)
+def _named_parts(directions: list[Direction], names: SymbolNames) -> dict[Part, WrittenLaws]:
+    parts = dict.fromkeys(part for pairs, _ in directions for part, _ in pairs)
     return {part: _laws_of(part, names) for part in parts}
 
 
-def _largest(ways: list[Way], parts: list[Part], start: str) -> Iterator[str]:
+def _largest(directions: list[Direction], parts: list[Part], start: str) -> Iterator[str]:
     """δ(ε) as the largest hockey-stick divergence, on as many lines as it takes."""
-    sticks = [_stick(*way, parts) for way in ways]
+    sticks = [_stick(*direction, parts) for direction in directions]
     if len(sticks) == 1:
         yield start + sticks[0]
         return
@@ -257,11 +261,11 @@ def _index(place: int, parts: Collection[Part]) -> str:
     return f"_{{{place + 1}}}" if len(parts) > 1 else ""
 
 
-def _nothing_fails(found: Failures, names: Mapping[Any, str] | None) -> str:
+def _nothing_fails(failing: Failures, names: Mapping[Any, str] | None) -> str:
     """Π(1−δ_i)^k_i, that no part fails."""
     printer = PaperPrinter(SymbolNames(names))
     factors = []
-    for delta, count in found.parts:
+    for delta, count in failing.parts:
         power = "" if count == 1 else f"^{{{printer.doprint(expression(count))}}}"
         factors.append(rf"( 1 - {_probability(delta, printer)} ){power}")
     return r" \, ".join(factors)
@@ -275,15 +279,15 @@ def _probability(delta: Exact, printer: PaperPrinter) -> str:
 # --- by a Rényi order
 
 
-def _by_order(found: Guarantee, names: Mapping[Any, str] | None, by: By) -> Iterator[str]:
+def _by_order(guarantee: Guarantee, names: Mapping[Any, str] | None, by: By) -> Iterator[str]:
     """The conversion's formula, what it reads, and the curve."""
-    m, conversion = found.mechanism, named_conversion(found.conversion)
+    m, conversion = guarantee.mechanism, named_conversion(guarantee.conversion)
     assert m is not None  # noqa: S101  # asked before
     printer = PaperPrinter(SymbolNames(names))
     may_fail = failures(m)
     delta = r"\delta" if may_fail is None else _OF_REST
-    asks_epsilon = isinstance(found.epsilon, Enclosure)
-    if found.alpha == INFINITY:
+    asks_epsilon = isinstance(guarantee.epsilon, Enclosure)
+    if guarantee.alpha == INFINITY:
         yield r"\varepsilon &\leq \epsilon_{\mathcal{M}}(\infty)"
     elif conversion.name == "optimal":
         yield _LEAST_MOMENT if may_fail is None else _LEAST_MOMENT.replace(r"\delta", delta)
@@ -303,11 +307,11 @@ def _by_order(found: Guarantee, names: Mapping[Any, str] | None, by: By) -> Iter
         first, *rest = printer.lines(ask(ctx, curve, ALPHA, value))
         yield rf"{left} &\leq {first}"
         yield from (rf"&\quad {line}" for line in rest)
-    if found.alpha != INFINITY:
-        shown = found_order(found.alpha)
-        near = "=" if expression(found.alpha) == sympy.Rational(shown) else r"\approx"
+    if guarantee.alpha != INFINITY:
+        shown = found_order(guarantee.alpha)
+        near = "=" if expression(guarantee.alpha) == sympy.Rational(shown) else r"\approx"
         other = r"\delta" if asks_epsilon else r"\varepsilon"
-        yield rf"\alpha &{near} {shown}, \quad {other} = {_tex(given(found.given))}"
+        yield rf"\alpha &{near} {shown}, \quad {other} = {_tex(given(guarantee.given))}"
     if may_fail is not None:
         yield rf"1 - \delta &= ( 1 - {delta} ) \, {_nothing_fails(may_fail, names)}"
     yield from Display(m if may_fail is None else may_fail.rest, names=names, by=by).rows()

@@ -256,14 +256,15 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
     def _split(self, over: list[sympy.Expr]) -> tuple[list[sympy.Expr], list[sympy.Expr]]:
         """The factors of a numerator, and those that read better beside the fraction."""
         high = sympy.Sum, sympy.Integral, sympy.log, sympy.Min, sympy.Max, sympy.binomial
-        small = [one for one in over if not one.has(*high)]
+        small = [factor for factor in over if not factor.has(*high)]
         if not self._in_script and width_of(self._alone(small)) > WIDTH / 2:
-            small = [one for one in small if _rank(one) < 2]
-        return small, [one for one in over if one not in small]
+            small = [factor for factor in small if _rank(factor) < 2]
+        return small, [factor for factor in over if factor not in small]
 
     def _juxtaposed(self, factors: Sequence[sympy.Expr]) -> str:
         return " ".join(
-            self._factor(one, last=place == len(factors) - 1) for place, one in enumerate(factors)
+            self._factor(factor, last=place == len(factors) - 1)
+            for place, factor in enumerate(factors)
         )
 
     def _alone(self, factors: Sequence[sympy.Expr]) -> str:
@@ -326,41 +327,41 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
 
     def _lines_of_terms(self, e: sympy.Expr, width: float, first: float) -> list[str]:
         """As many terms on a line as it holds; a long one starts a line unless that is empty."""
-        found = [""]
+        rows = [""]
         for term in in_order(e.args, adding=True):
-            room = (first if len(found) == 1 else width) - width_of(found[-1])
-            signed = self.signed(self._print(term)) if found != [""] else self._print(term)
+            room = (first if len(rows) == 1 else width) - width_of(rows[-1])
+            signed = self.signed(self._print(term)) if rows != [""] else self._print(term)
             if width_of(signed) <= room:
-                found[-1] += signed
+                rows[-1] += signed
             elif width_of(signed) <= width:
-                found.append(signed)
+                rows.append(signed)
             else:
-                if width_of(found[-1]) > _STUB:
-                    found.append("")
+                if width_of(rows[-1]) > _STUB:
+                    rows.append("")
                     room = width
                 begun, *rest = self.lines(term, width, room - 3)
-                found[-1] += begun if found == [""] else self.signed(begun)
-                found += rest
-        return [line.strip() for line in found]
+                rows[-1] += begun if rows == [""] else self.signed(begun)
+                rows += rest
+        return [line.strip() for line in rows]
 
     def _lines_of_choice(self, e: sympy.Expr, width: float, first: float) -> list[str]:
         """min{ … } with as many of its arguments on a line as it holds."""
-        found = [rf"{self._choice(e)} \biggl\{{ "]
+        rows = [rf"{self._choice(e)} \biggl\{{ "]
         last = in_order(e.args)[-1]
         for argument in in_order(e.args):
             mark = r" \biggr\}" if argument is last else ",\\; "
             whole = self._print(argument) + mark
-            room = (first if len(found) == 1 else width - 2) - width_of(found[-1])
+            room = (first if len(rows) == 1 else width - 2) - width_of(rows[-1])
             if width_of(whole) <= room:
-                found[-1] += whole
+                rows[-1] += whole
                 continue
-            if width_of(found[-1]) > _STUB or width_of(whole) <= width - 2:
-                found.append(r"\quad ")
+            if width_of(rows[-1]) > _STUB or width_of(whole) <= width - 2:
+                rows.append(r"\quad ")
                 room = width - 2
             begun, *rest = self.lines(argument, width - 4, room - 1)
-            found += [found.pop() + begun, *(rf"\quad {line}" for line in rest)]
-            found[-1] += mark
-        return [line.strip() for line in found]
+            rows += [rows.pop() + begun, *(rf"\quad {line}" for line in rest)]
+            rows[-1] += mark
+        return [line.strip() for line in rows]
 
     def _inside(self, name: str, e: sympy.Expr, width: float, first: float) -> list[str]:
         """name( … ) with the brackets around several lines."""
@@ -381,8 +382,10 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
             return self._lines_of_quotient(sign, [*small, *tall], below, width, first)
         if not tall:
             return [self._print(e)]
-        widest = max(tall, key=lambda one: width_of(self._print(one)))
-        others = " ".join(self._factor(one, last=False) for one in tall if one is not widest)
+        widest = max(tall, key=lambda factor: width_of(self._print(factor)))
+        others = " ".join(
+            self._factor(factor, last=False) for factor in tall if factor is not widest
+        )
         if width_of(start + others) <= first / 2:
             return self._after(f"{start} {others}".strip(), widest, width, first)
         return self._lines_of_factors(start, tall, width, first)
@@ -396,8 +399,8 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
         first: float,
     ) -> list[str]:
         """Of a denominator too wide for a line the widest factor as a power of −1, over lines."""
-        widest = max(below, key=lambda one: width_of(self._print(one)))
-        rest = [one for one in below if one is not widest]
+        widest = max(below, key=lambda factor: width_of(self._print(factor)))
+        rest = [factor for factor in below if factor is not widest]
         before = rf"{sign}\frac{{1}}{{{self._alone(rest)}}}" if rest else sign
         base, exponent = as_power(widest)
         lines = self._inside(before.strip(), base, width, first)
@@ -410,19 +413,19 @@ class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
         self, start: str, factors: Sequence[sympy.Expr], width: float, first: float
     ) -> list[str]:
         """As many factors on a line as it holds, each further line after a dot."""
-        found = [start]
+        rows = [start]
         for factor in factors:
             text = self._factor(factor, last=False)
-            room = (first if len(found) == 1 else width) - width_of(found[-1])
+            room = (first if len(rows) == 1 else width) - width_of(rows[-1])
             if width_of(text) <= room:
-                found[-1] = f"{found[-1]} {text}".strip()
-            elif not found[-1].strip():
-                found = self._after("", factor, width, first)
+                rows[-1] = f"{rows[-1]} {text}".strip()
+            elif not rows[-1].strip():
+                rows = self._after("", factor, width, first)
             elif width_of(text) <= width - 2:
-                found.append(rf"\cdot {text}")
+                rows.append(rf"\cdot {text}")
             else:
-                found += self._after(r"\cdot", factor, width, width)
-        return [line for line in found if line]
+                rows += self._after(r"\cdot", factor, width, width)
+        return [line for line in rows if line]
 
     def _after(self, before: str, e: sympy.Expr, width: float, first: float) -> list[str]:
         """A product whose last factor is broken."""
@@ -446,8 +449,8 @@ def _with_root_of_two_pi(
     if two not in over or pi not in below:
         return number, over, below
     root = sympy.Pow(sympy.Mul(2, sympy.pi, evaluate=False), sympy.Rational(1, 2), evaluate=False)
-    over = [one for one in over if one != two]
-    return 2 * number, over, [root, *(one for one in below if one != pi)]
+    over = [factor for factor in over if factor != two]
+    return 2 * number, over, [root, *(factor for factor in below if factor != pi)]
 
 
 def as_power(e: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
@@ -455,7 +458,7 @@ def as_power(e: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
     if not isinstance(e, sympy.exp):
         base, exponent = e.as_base_exp()
         return base, exponent
-    logs = [one for one in sympy.Mul.make_args(e.args[0]) if isinstance(one, sympy.log)]
+    logs = [factor for factor in sympy.Mul.make_args(e.args[0]) if isinstance(factor, sympy.log)]
     return (logs[0].args[0], e.args[0] / logs[0]) if len(logs) == 1 else (sympy.E, e.args[0])
 
 
@@ -464,7 +467,7 @@ def in_order(es: Iterable[sympy.Expr], adding: bool = False) -> list[sympy.Expr]
     listed = sorted(es, key=sympy.default_sort_key)
     if not adding:
         return sorted(listed, key=_rank)
-    long = any(_rank(one) > 1 or _is_negative(one) for one in listed if not one.is_number)
+    long = any(_rank(part) > 1 or _is_negative(part) for part in listed if not part.is_number)
 
     def place(term: sympy.Expr) -> tuple[int, int]:
         if term.is_Rational:
@@ -473,7 +476,7 @@ def in_order(es: Iterable[sympy.Expr], adding: bool = False) -> list[sympy.Expr]
 
     ordered = sorted(listed, key=place)
     if _is_negative(ordered[0]):  # a sum does not start with a minus sign if it need not
-        first = next((one for one in ordered if not _is_negative(one)), ordered[0])
+        first = next((part for part in ordered if not _is_negative(part)), ordered[0])
         ordered.remove(first)
         ordered.insert(0, first)
     return ordered

@@ -260,18 +260,18 @@ def mathematics(text: str) -> str | None:
     out: list[str] = []
     closing: list[str] = []
     for piece in _PIECE.findall(text):
-        found: str | None = piece
+        tex: str | None = piece
         if piece == "{":
             is_script = bool(out) and out[-1] in ("^", "_")
             closing.append("}" if is_script else r"\}")
-            found = "{" if is_script else r"\{"
+            tex = "{" if is_script else r"\{"
         elif piece == "}":
-            found = closing.pop() if closing else None
+            tex = closing.pop() if closing else None
         else:
-            found = _of_mathematics(piece)
-        if found is None:
+            tex = _of_mathematics(piece)
+        if tex is None:
             return None
-        out.append(found)
+        out.append(tex)
     formula = _SPACE.sub("", re.sub(" +", " ", "".join(out))).strip()
     return formula if not closing and is_formed(formula) else None
 
