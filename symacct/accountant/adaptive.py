@@ -42,7 +42,7 @@ from symacct.text.json_documents import is_format, read_json
 #: The orders that share δ where none are given; ∞ takes no share, and is always among them.
 ORDERS = (Fraction(3, 2), 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128)
 _FORMAT = 1  # of the JSON documents
-_FIRST_BITS = 128
+_FIRST_BITS = 128  # of the balls by which a budget is compared; more if they do not decide
 _RHO_DIGITS = (10, 30, 120)  # of ρ, until the budget is decided on
 
 

@@ -60,12 +60,26 @@ from symacct.operations import dp_sgd
 #
 # The value of a parameter from which on a target is met, between two proofs.
 
-_REACH = 64  # steps that are tried towards the target, each twice or half the one before
-_REACH_BACK = 12  # and the other way, should ε not be monotone
-_MOST_DIGITS = 30  # of an ε or a risk that fewer do not tell from the target
-_MORE = 4  # digits of ε beyond those of the parameter, by which most values are decided
-_POINTS = 4  # values of ε that the next guess goes through
-_GUESSES = 12  # before the bracket is halved
+
+@dataclass(frozen=True)
+class _Steering:
+    """Where values are tried: each is decided by a proof, and these numbers only cost time."""
+
+    #: Steps from the first value towards the target, each of which doubles or halves it: up to 2⁶⁴.
+    reach: int = 64
+    #: Steps the other way, where the target lies if ε is not monotone.
+    reach_back: int = 12
+    #: Significant digits of an ε or a risk that fewer digits do not tell from the target.
+    digits: int = 30
+    #: Digits of ε beyond those of the parameter: with so many, most values are decided at once.
+    more_digits: int = 4
+    #: Values of ε that the next guess goes through; a polynomial through more of them swings.
+    points: int = 4
+    #: Guesses before the bracket is halved instead, which is sure to end.
+    guesses: int = 12
+
+
+_STEERING = _Steering()
 
 
 def number(value: Fraction) -> str:
@@ -95,7 +109,7 @@ class Target:
         """The target, and that nothing has been asked of it."""
         self.epsilon = epsilon
         self.delta = delta
-        self.digits = digits + _MORE
+        self.digits = digits + _STEERING.more_digits
         self.how = how
         self.answers: dict[Fraction, bool] = {}
         #: What was asked at a value, in the digits that decided.
@@ -107,7 +121,7 @@ class Target:
     def met(self, value: Fraction) -> bool:
         """Is ε <= the target at this value? Raises DomainError where m does not exist there."""
         if value not in self.answers:
-            self.answers[value] = self._met(value, min(self.digits, _MOST_DIGITS))
+            self.answers[value] = self._met(value, min(self.digits, _STEERING.digits))
         return self.answers[value]
 
     def at(self, value: Fraction) -> Node:
@@ -128,8 +142,8 @@ class Target:
             pure = exact_pure(node, self.how["by"])
             if pure is not None:  # as in a tie such as Laplace(3) at ε = 1/3
                 return bool(pure <= self.epsilon)
-        if digits < _MOST_DIGITS:
-            return self._met(value, _MOST_DIGITS)
+        if digits < _STEERING.digits:
+            return self._met(value, _STEERING.digits)
         raise PrecisionError(
             f"{self.symbol} = {number(value)}: found ε in [{epsilon.rounded_down()}, "
             f"{epsilon.rounded_up()}], which does not decide whether it exceeds "
@@ -167,8 +181,10 @@ class Target:
     def guess(self, low: Fraction, high: Fraction) -> Fraction:
         """Where ε may be the target: by the values of ε nearest to it, or in the middle."""
         self.guesses += 1
-        if self.guesses <= _GUESSES:
-            near = sorted(self.points, key=lambda value: abs(self.points[value]))[:_POINTS]
+        if self.guesses <= _STEERING.guesses:
+            near = sorted(self.points, key=lambda value: abs(self.points[value]))[
+                : _STEERING.points
+            ]
             with contextlib.suppress(ZeroDivisionError, OverflowError, ValueError, IndexError):
                 steps = [(self.points[value], _log_near_1(value / near[0])) for value in near]
                 return near[0] * (1 + Fraction(math.expm1(_through(steps, 0.0))))
@@ -219,7 +235,7 @@ def _bracket(target: Target) -> tuple[Fraction, Fraction]:
     start = target.start()
     first = target.met(start)
     signs = (1,) if target.is_whole else target.directions(start)
-    for sign, reach in zip(signs, (_REACH, _REACH_BACK), strict=False):
+    for sign, reach in zip(signs, (_STEERING.reach, _STEERING.reach_back), strict=False):
         before, out = start, None
         for _ in range(reach):
             value = before * Fraction(2) ** sign if out is None else (before + out) / 2
@@ -314,7 +330,8 @@ class _RunTarget(Target):
 
 # --- a target risk
 
-_FEW_OF_BOUND = 15  # below which a bound that may be above the target is taken to be
+#: Significant digits of a bound; one that has fewer and may be above the target is taken to be.
+_FEW_OF_BOUND = 15
 #: What a risk is asked at, by its name.
 _ASKED_AT = {"tpr": "fpr", "bayes_success": "prior", "reconstruction": "baseline"}
 #: Those that are no probabilities.
@@ -489,8 +506,8 @@ class _RiskTarget(Target):
             return True
         if exact.exact(risk.lower) > self.epsilon:
             return False
-        if digits < _MOST_DIGITS:
-            return self._met(value, _MOST_DIGITS)
+        if digits < _STEERING.digits:
+            return self._met(value, _STEERING.digits)
         known = zcdp_in_fractions(node) if self.name == "rho" else None
         if known is not None:  # a tie
             return known <= self.epsilon
@@ -508,7 +525,7 @@ class _RiskTarget(Target):
 #
 # By what orders are compared by: where to begin, and nothing rests on it.
 
-_STEERING_BITS = 80
+_STEERING_BITS = 80  # of balls that only steer: a float64's 53 and some that sums lose
 _LEVEL = Fraction(1, 2**20)  # of α − 1, beside which an ε at its least is level
 
 

@@ -34,7 +34,7 @@ from symacct.kernel.parameters import given_delta
 from symacct.kernel.theorem_registry import PROVED, Theorem, is_about, theorems
 from symacct.results.screen import Part, Tabled
 
-_RATIO_BITS = 128
+_RATIO_BITS = 128  # of the balls of a quotient of which five digits are shown
 _DIGITS = 6  # of a value in a table
 _SHOWN = 3  # rows in the repr
 _LEAST = "lower bound"
@@ -145,7 +145,7 @@ def compare(
     return Comparison(headers, rated, about(m))
 
 
-_RATIO_DIGITS = 5
+_RATIO_DIGITS = 5  # significant digits of a value over the best known one
 _R = TypeVar("_R", bound="TheoremRow | ConvertedEpsilon")
 
 

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
 #
 # What is drawn of a curve, each point a certified value.
 
+#: Significant digits of a point: more than a float64 on a screen shows.
 DIGITS = 8
 _KINDS = {
     Kind.EXACT: "exact",
@@ -199,7 +200,7 @@ _STYLES: dict[Kind, dict[str, Any]] = {
     Kind.LOWER: {"linestyle": "--", "linewidth": 1.2, "marker": "^"},
     Kind.NEITHER: {"linestyle": ":", "linewidth": 1.2, "marker": "x"},
 }
-_MARKERS = 12  # on a line
+_MARKERS = 12  # signs on a line, by which curves are told apart in grey
 _WIDE = 10  # an axis whose ends have a larger ratio is logarithmic
 _LETTERS = 14  # of a legend, in an inch
 _ROWS, _ROW = 4, 0.15  # where names of landmarks may begin, in heights of the axes
@@ -399,8 +400,8 @@ def _new_axes() -> Axes:
 #
 # Orders at which the curve of a sampled mechanism changes its character.
 
-_LAST_ORDER = 2**17
-_DIGITS = 6
+_LAST_ORDER = 2**17  # the largest order at which a landmark is looked for, unless another is asked
+_DIGITS = 6  # significant digits of an ε that decides where a landmark is, or an order is drawn
 
 
 def phase_transition(m: Node, largest: int = _LAST_ORDER) -> int | None:
@@ -468,16 +469,34 @@ def _first_order(
 #
 # Where none are given, those that a usual δ asks for.
 
-#: The δ of which the best order is looked for.
-DELTA = Fraction(1, 10**5)
-_HALF = Fraction(1, 2)  # of a question's time
-_NEAR_ONE = tuple(map(Fraction, ("1.1", "1.25", "1.5", "1.75")))
-_STEPS = 8  # whole orders to an octave, where there are so many
-_STEEP, _PARTS = 1.5, 4  # a step over which ε grows by more is cut into so many
-_BEYOND = 10  # times the best order
-_FAR = 100  # times ε at the best order: what is larger no usual δ makes use of
-_ALMOST = 0.99  # of ε at the last order: a curve that has an end is flat from there on
-_LEAST, _LARGEST = 16, 1024
+
+@dataclass(frozen=True)
+class _Axis:
+    """Which orders a picture shows; every point on them is certified, whichever they are."""
+
+    #: The δ of which the best order is looked for, as in the papers on training.
+    delta: Fraction = Fraction(1, 10**5)
+    #: The share of a question's time that the search for it has.
+    share: Fraction = Fraction(1, 2)
+    #: The orders between 1 and 2.
+    near_one: tuple[Fraction, ...] = tuple(map(Fraction, ("1.1", "1.25", "1.5", "1.75")))
+    #: Whole orders to an octave, where there are so many: lines between them look smooth.
+    steps: int = 8
+    #: The growth of ε over a step, as a ratio, from which on the step is cut into `parts`.
+    steep: float = 1.5
+    parts: int = 4
+    #: The last order, in times the best one.
+    beyond: int = 10
+    #: The largest ε, in times that of the best order: no usual δ makes use of a larger one.
+    far: int = 100
+    #: The share of ε at the last order at which the axis ends: a curve with an end is flat there.
+    almost: float = 0.99
+    #: The last order is at least the one, and the other where no best order is known.
+    least: int = 16
+    largest: int = 1024
+
+
+_AXIS = _Axis()
 
 
 def default_orders(m: Node, by: By = None) -> tuple[list[Order], Order | None]:
@@ -498,22 +517,22 @@ def default_orders(m: Node, by: By = None) -> tuple[list[Order], Order | None]:
 
     def best_order() -> Order:
         try:
-            return accountant.epsilon(m, DELTA, BY_ORDERS, by=by).alpha
+            return accountant.epsilon(m, _AXIS.delta, BY_ORDERS, by=by).alpha
         except SymacctError:
             return INFINITY
 
-    best = Budget(limits.current().seconds).ask(_HALF, best_order)
+    best = Budget(limits.current().seconds).ask(_AXIS.share, best_order)
     if best is None:
-        return [*_whole(_LARGEST)], None
-    last = _LARGEST
+        return [*_whole(_AXIS.largest)], None
+    last = _AXIS.largest
     if best != INFINITY:
-        last = max(_LEAST, min(_BEYOND * int(best), max(_LARGEST, 2 * int(best))))
+        last = max(_AXIS.least, min(_AXIS.beyond * int(best), max(_AXIS.largest, 2 * int(best))))
     orders: list[Order] = [*_whole(last)]
-    most = min(_FAR * value(best), _ALMOST * value(orders[-1]))
+    most = min(_AXIS.far * value(best), _AXIS.almost * value(orders[-1]))
     orders = orders[: bisect_right(orders, most, key=value) + 1]
     orders = [alpha for alpha in orders if value(alpha) < math.inf] or orders
-    steep = [pair for pair in pairwise(orders) if value(pair[1]) > _STEEP * value(pair[0])]
-    more = [*_NEAR_ONE, *(alpha for low, high in steep for alpha in _between(low, high))]
+    steep = [pair for pair in pairwise(orders) if value(pair[1]) > _AXIS.steep * value(pair[0])]
+    more = [*_AXIS.near_one, *(alpha for low, high in steep for alpha in _between(low, high))]
     orders = sorted({*orders, *(alpha for alpha in more if value(alpha) < math.inf)})
     orders = orders[: bisect_right(orders, most, key=value) + 1]
     return orders, best if orders and 1 < best <= orders[-1] else None
@@ -521,14 +540,14 @@ def default_orders(m: Node, by: By = None) -> tuple[list[Order], Order | None]:
 
 def _between(low: Order, high: Order) -> list[Order]:
     """Orders that cut a step into equal parts, whole where it is a long one."""
-    cut = [low + (high - low) * Fraction(part, _PARTS) for part in range(1, _PARTS)]
-    return [*cut] if high - low < _PARTS else [round(alpha) for alpha in cut]
+    cut = [low + (high - low) * Fraction(part, _AXIS.parts) for part in range(1, _AXIS.parts)]
+    return [*cut] if high - low < _AXIS.parts else [round(alpha) for alpha in cut]
 
 
 def _whole(last: int) -> list[int]:
     """Whole orders from 2 to the last, eight to an octave."""
-    steps = range(_STEPS, math.ceil(_STEPS * math.log2(last)) + 1)
-    return [*dict.fromkeys(min(last, round(2 ** (step / _STEPS))) for step in steps)]
+    steps = range(_AXIS.steps, math.ceil(_AXIS.steps * math.log2(last)) + 1)
+    return [*dict.fromkeys(min(last, round(2 ** (step / _AXIS.steps))) for step in steps)]
 
 
 # --- curves
@@ -713,8 +732,9 @@ def _distinguished(curves: Curves) -> tuple[dict[str, Node], str]:
 #
 # The true (ε, δ) beside what is proved of it by other ways.
 
-_PLACES = 24
-_LAST_DELTA = Fraction(1, 10**10)
+_PLACES = 24  # values of ε, evenly spaced, at which a profile is drawn
+_LAST_DELTA = Fraction(1, 10**10)  # the δ by Rényi orders at which a profile's axis ends
+#: The numbers of runs that are drawn, up to those that there are.
 _COUNTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 _EXACT, _ORDERS = "exact", "improved"
 _TRUE, _BELOW, _RENYI = "the profile", "by post-processing", "by Rényi orders"

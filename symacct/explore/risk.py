@@ -65,7 +65,8 @@ CURVE_ALONE = (
     "Only a Rényi curve is known: each number is the most that the curve implies, and no test "
     "need reach it."
 )
-_WORD_DIGITS, _SHARE_DIGITS = 3, 6
+_WORD_DIGITS = 3  # significant digits of a number in a sentence
+_SHARE_DIGITS = 6  # of a share that was given, in percent
 _FULL_SIGNS = 8  # signs of an exact number that is written out
 _WIDTH = 80  # columns
 
@@ -291,7 +292,7 @@ def _or_why(of: Risk, name: str, argument: str | None) -> Bound | str:
 # --- risks
 
 LEAST_ERROR = "1e-10"
-_DRAWN_DIGITS = 5
+_DRAWN_DIGITS = 5  # significant digits of a point of a picture
 _SOURCES = (DRS22.at("trade-off functions"), SYMACCT.at("docs/proofs.md, section 41"))
 _FEW, _BITS = 1.5, 96  # digits of H where no more are to be had, and bits that do for them
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 else:  # which loads SymPy
     display = LazyModule("symacct.export.latex.display")
 
-_DIGITS = 6
+_DIGITS = 6  # significant digits of a number beside which all digits stand
 _SHORT = 40  # letters of a cell that is not broken
 _KINDS = {Kind.EXACT: "the smallest that is true", Kind.UPPER: "an upper bound"}
 #: Styles that hold on light and on dark pages: none names a colour.

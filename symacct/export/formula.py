@@ -53,7 +53,7 @@ INDEX = sympy.Symbol("l", positive=True, integer=True)
 #: Operations in a formula up to which it is written again rather than named.
 SHORT = 10
 
-_NEAR_ONE = 1 + Fraction(1, 2**20)
+_NEAR_ONE = 1 + Fraction(1, 2**20)  # an order at which every curve with values has one
 _BITS = 128  # enough to see which corners a hull has
 
 

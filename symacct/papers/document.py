@@ -35,7 +35,7 @@ PACKAGES = (*_BASE, "booktabs", "siunitx")
 
 _OF_CURVE = r"R\'enyi differential privacy of a mechanism $\mathcal{M}$"
 _OF_NUMBER = r"Differential privacy of a mechanism $\mathcal{M}$"
-_FEW_ORDERS = (2, 4, 8)
+_FEW_ORDERS = (2, 4, 8)  # of the table, where neither orders nor a δ are given
 
 _KINDS = {
     Kind.EXACT: "This is exact: a mechanism of this description attains it.",

@@ -31,7 +31,7 @@ from symacct.verify.judging.bounds import Bound, decimal_text, ends, share_text
 ORDERS = ("1.00000001", "1.01", "1.5", "2", "2.5", "3", "8", "10.5", "64", "256.5", "1024")
 DELTAS = ("1e-5", "1e-8")
 EPSILONS = ("0.1", "1")
-_DIGITS = 20
+_DIGITS = 20  # significant digits of a truth, some more than a float64 has
 _CLOSE = 1e-3  # how far a truth is from certain that is known to so many digits
 _FLOAT_DIGITS = 15  # of a quotient of two ends that no float64 tells from 1
 _PROFILE_DIGITS = 14  # as far as a float64 goes

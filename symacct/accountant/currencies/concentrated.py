@@ -31,7 +31,8 @@ from symacct.kernel.sums.balls import ball
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import Sampling
 
-_MOST_ORDERS, _TIMES = 5_000, 4
+_MOST_ORDERS = 5_000  # orders at which ε(α)/α is looked at before the search gives up
+_TIMES = 4  # times the bits of the answer, which K at orders next to 1 loses
 
 
 @question(Node, "zcdp")

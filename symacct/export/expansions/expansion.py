@@ -56,8 +56,9 @@ from symacct.mechanisms.response import ResponsePair
 from symacct.theory.amplification import triples
 from symacct.theory.amplification.pairs import expectation, shape_ratio
 
-_NEAR_ONE = 1 + Fraction(1, 10**6)
-_NEAR_BITS = 128
+#: An order next to 1, and the bits of the balls there, by which two bounds are told apart whose
+#: integrals have no sign in SymPy.
+_NEAR_ONE, _NEAR_BITS = 1 + Fraction(1, 10**6), 128
 
 
 class Expanding(Evaluation):
@@ -333,10 +334,10 @@ def _far_laplace(
 
 _MORE_TERMS = 8  # looked at beyond those asked for, until the leading one is found
 _EXACT = 10**9  # the exponent of the O of a series that is 0 itself
-_REMAINDER_BITS = 256
-_REMAINDER_DIGITS = 10
-_PIECES = 16  # of the interval that a remainder is enclosed over
-_LONG = 250  # operations of a coefficient that is left as it came
+_REMAINDER_BITS = 256  # of the balls that enclose a remainder's coefficient
+_REMAINDER_DIGITS = 10  # significant digits of its ends
+_PIECES = 16  # of the interval that a remainder is enclosed over: on each of them the hull is wide
+_LONG = 250  # operations of a coefficient that is left as it came: its factors take minutes
 _LARGEST_ORDER = 400  # at which a remainder is tried: its series cost α operations
 
 

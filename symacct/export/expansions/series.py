@@ -28,7 +28,7 @@ from symacct.kernel.symbols import alpha as ALPHA
 from symacct.theory.amplification.pairs import expectation
 
 T = sympy.Dummy("t", positive=True)
-_TEST_BITS = 256
+_TEST_BITS = 256  # of balls that show that a coefficient is not 0 at one point
 
 
 class Series:

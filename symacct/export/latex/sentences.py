@@ -53,7 +53,7 @@ _ESCAPED = {
 _PART = re.compile(r"[A-Za-z]+|\d+")
 _NAME = re.compile(r"(?:c*a(?:_a(?:\^a)?|\^a(?:_a)?)?)*")
 _GROUP = re.compile(rf"\{{{_NAME.pattern}\}}")
-_DEEPEST = 20
+_DEEPEST = 20  # levels of braces in a user's name of a symbol
 _ANY_TOKEN = re.compile(r"\\[A-Za-z]+|\\.|.", re.DOTALL)
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\[ ,;:!]|[{}^_]|[A-Za-z0-9 .,:;+\-=()|*/]", re.ASCII)
 
