@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
-import itertools
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from symacct.explore.sweeps import NEEDED, shown
-from symacct.kernel import exact, limits
+from symacct.explore.sweeps import Grid, shown
 from symacct.kernel.accountant import Accountant
 from symacct.kernel.answer import Enclosure, Guarantee
 from symacct.kernel.conversion import BEST
 from symacct.kernel.deadline import progress
-from symacct.kernel.errors import DomainError, SymacctError, echo
+from symacct.kernel.errors import SymacctError
 from symacct.kernel.node import Node, as_node
 from symacct.version import __version__
 
@@ -79,61 +77,36 @@ def reference_table(
     2,0.11111,0.11112,exact,
     """
     node = as_node(node, "reference_table")
-    _check(node, grid, ask)
-    accountant = Accountant(digits)
-    names = tuple(name for name in grid if name != NEEDED[ask])
-    points = list(itertools.product(*(grid[name] for name in names)))
+    points, accountant = Grid(node, grid, ask), Accountant(digits)
     rows: list[dict[str, str]] = []
-    with progress("certifying", len(points) * len(grid[NEEDED[ask]])) as advance:
-        for values in points:
-            fixed = dict(zip(names, values, strict=True))
-            rows.extend(_curve(accountant, node, fixed, ask, grid[NEEDED[ask]], conversion))
-            accountant.clear()  # another curve follows: what is remembered is of no more use
-            advance(len(grid[NEEDED[ask]]))
-    return ReferenceTable(str(node), ask, digits, (*names, NEEDED[ask]), tuple(rows))
-
-
-def _check(node: Node, grid: Mapping[str, Sequence[str]], ask: str) -> None:
-    if ask not in NEEDED:
-        raise DomainError(f"ask: found {echo(ask)}, needed one of {', '.join(NEEDED)}")
-    needed = {symbol.name for symbol in node.free_symbols} | {NEEDED[ask]}
-    if set(grid) != needed or not all(grid.values()):
-        names = ", ".join(sorted(grid)) or "nothing"
-        raise DomainError(f"grid: found {names}, needed values of {', '.join(sorted(needed))}")
-    limits.check("points", math.prod(map(len, grid.values())), "grid, points")
-    for name, values in grid.items():
-        for value in values:
-            if not exact.is_infinite(value):
-                exact.exact(value, f"grid, {name}")
-
-
-def _curve(
-    accountant: Accountant,
-    node: Node,
-    fixed: dict[str, str],
-    ask: str,
-    targets: Sequence[str],
-    conversion: str,
-) -> Iterator[dict[str, str]]:
-    """The rows of one choice of parameters."""
-    for target in targets:
-        row = {**fixed, NEEDED[ask]: target}
-        try:
-            m = node.subs(fixed) if fixed else node
-            yield row | _answer(accountant, m, ask, target, conversion)
-        except SymacctError as error:
-            yield row | {"error": f"{type(error).__name__}: {error}"}
+    former: dict[str, str] = {}
+    with progress("certifying", len(points)) as advance:
+        for point in range(len(points)):
+            row = points.parameters(point)
+            fixed = {name: text for name, text in row.items() if name != points.question}
+            if fixed != former:  # another curve: what is remembered is of no more use
+                accountant.clear()
+                former = fixed
+            rows.append(
+                row | _answer(accountant, node, fixed, ask, row[points.question], conversion)
+            )
+            advance(1)
+    return ReferenceTable(str(node), ask, digits, points.axes, tuple(rows))
 
 
 def _answer(
-    accountant: Accountant, m: Node, ask: str, target: str, conversion: str
+    accountant: Accountant, node: Node, fixed: dict[str, str], ask: str, at: str, conversion: str
 ) -> dict[str, str]:
-    if ask == "rdp":
-        return _ends(accountant.rdp(m, target))
-    g: Guarantee = getattr(accountant, ask)(m, target, conversion)
-    order = "inf" if g.alpha == math.inf else str(g.alpha)
-    ends = _ends(g.asked) | ({} if g.needs_no_order else {"order": order})
-    return ends | {"conversion": g.conversion}
+    """Both ends at one point, with the order and the conversion that gave them; or the error."""
+    try:
+        m = node.subs(fixed) if fixed else node
+        if ask == "rdp":
+            return _ends(accountant.rdp(m, at))
+        g: Guarantee = getattr(accountant, ask)(m, at, conversion)
+    except SymacctError as error:
+        return {"error": f"{type(error).__name__}: {error}"}
+    order = {} if g.needs_no_order else {"order": "inf" if g.alpha == math.inf else str(g.alpha)}
+    return {**_ends(g.asked), **order, "conversion": g.conversion}
 
 
 def _ends(x: Enclosure) -> dict[str, str]:

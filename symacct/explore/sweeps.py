@@ -493,7 +493,7 @@ def sweep(
     >>> [r["value"] for r in sweep(Gaussian(sympy.Symbol("sigma")), grid, digits=5)]
     ['4.3772', '1.9931']
     """
-    points = _Grid(m, over, ask)
+    points = Grid(m, over, ask)
     settings = {
         "ask": ask,
         "digits": arguments.digits(digits),
@@ -544,7 +544,7 @@ def _cells(record: Record) -> list[str]:
     return [record["value"], KIND_LABELS[Kind(record["kind"])], how]
 
 
-class _Grid:
+class Grid:
     """The points: every combination of the values, the question's own parameter running fastest."""
 
     def __init__(self, m: Node, over: Mapping[sympy.Symbol | str, Values], ask: str) -> None:
@@ -567,14 +567,14 @@ class _Grid:
             )
         if set(values) != {*symbols, needed}:
             raise DomainError(
-                f"sweep: found values for {', '.join(sorted(map(str, values))) or 'nothing'}, "
+                f"grid: found values for {', '.join(sorted(map(str, values))) or 'nothing'}, "
                 f"needed them for {', '.join([*symbols, needed])}"
             )
         self.question = needed
         inner = [name for name in values if name != needed]
         self.values = {name: values[name] for name in [*inner, needed]}
         self.axes = tuple(self.values)
-        limits.check("points", len(self), "sweep, points")
+        limits.check("points", len(self), "grid, points")
 
     def __len__(self) -> int:
         return math.prod(map(len, self.values.values()))

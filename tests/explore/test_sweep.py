@@ -308,7 +308,7 @@ def test_a_grid_that_does_not_fit_is_refused(over, ask, fault):
 
 
 def test_a_grid_too_large_and_a_symbol_of_two_meanings_are_refused():
-    with limits(points=5), pytest.raises(LimitError, match="sweep, points: found 6"):
+    with limits(points=5), pytest.raises(LimitError, match="grid, points: found 6"):
         sweep(Gaussian(SIGMA), {SIGMA: [1, 2, 3], "alpha": [2, 3]}, "rdp")
     with pytest.raises(DomainError, match="rename the symbol"):
         sweep(Gaussian(sympy.Symbol("delta")), {"delta": [1]}, "epsilon")

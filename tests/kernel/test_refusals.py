@@ -138,7 +138,7 @@ IN_PYTHON = {
         "the limit bits"),
     "a sweep without a parameter's values": (
         lambda: sweep(Gaussian(SIGMA), {"delta": ["1e-5"]}), DomainError,
-        "sweep: found values for delta, needed them for sigma, delta"),
+        "grid: found values for delta, needed them for sigma, delta"),
     "an argument left out": (
         lambda: Gaussian(), TypeError,
         "Gaussian.__new__() missing 1 required positional argument: 'sigma'"),
