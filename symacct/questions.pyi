@@ -8,8 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from symacct.baselines.ways import OfferedBound
-from symacct.export.expansions.expansion import Expansion
-from symacct.export.expansions.optimum import Optimum
+from symacct.export.expansions import Expansion, Optimum
 from symacct.export.explanation import Explanation
 from symacct.export.graph import Graph
 from symacct.kernel.answer import Bound, ErrorBound

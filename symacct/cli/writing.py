@@ -28,8 +28,7 @@ from symacct.cli.frame import (
 from symacct.explore.grids import grid
 from symacct.export.citation import bibtex, claim_at
 from symacct.export.description import about, is_open
-from symacct.export.expansions.expansion import Expansion
-from symacct.export.expansions.optimum import Optimum
+from symacct.export.expansions import Expansion, Optimum
 from symacct.export.figures import FORMATS, save
 from symacct.export.figures import figure as drawn
 from symacct.export.latex.display import latex

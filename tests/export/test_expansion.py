@@ -26,9 +26,14 @@ from symacct import (
     symbols,
 )
 from symacct.cli import main
-from symacct.export.expansions import expansion, optimum
-from symacct.export.expansions.expansion import _by_moments
-from symacct.export.expansions.series import SeriesArithmetic, coefficient_over, taylor_precision
+from symacct.export.expansions import (
+    SeriesArithmetic,
+    _by_moments,
+    coefficient_over,
+    expansion,
+    optimum,
+    taylor_precision,
+)
 from symacct.kernel.accountant import FormulaAccountant
 from tests import independent
 from tests.extremes import bounded
