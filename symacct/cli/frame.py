@@ -343,6 +343,7 @@ def command(
     """
 
     def wrap(function: Callable[..., Any]) -> click.Command:
+        """The function as a click command, which is added to the group."""
         parameters = inspect.signature(function).parameters
         hints = get_type_hints(function, include_extras=True)
         parameter = functools.partial(_parameter, function, of)

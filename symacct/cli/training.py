@@ -146,6 +146,7 @@ def _several(
     ]
 
     def screen() -> list[Part]:
+        """The table of the noise multipliers, for a terminal or in LaTeX."""
         if form == "latex":
             relation = neighbours(calibrations[0].guarantee.claim.adjacency, calibrations[0].node)
             caption = (

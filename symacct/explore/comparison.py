@@ -387,6 +387,7 @@ def _default(accountant: Accountant, m: Node, alphas: list[Order]) -> TheoremRow
 def _ask(
     accountant: Accountant, m: Node, alpha: Order, by: Theorem | None = None
 ) -> Enclosure | str:
+    """ε(α) by one theorem, or the reason why it says nothing there."""
     from symacct.export.tables import in_full  # with all that writes formulas
 
     name = None if by is None else by.name

@@ -507,6 +507,7 @@ class Risk:
         )
 
     def _ask(self, value: Value, what: str, digits: int | None = None) -> Bound:
+        """The number that `value` computes from the profile, with its claim."""
         kind = self.kind
         sources = (*_SOURCES, *self._known.claim.sources)
         claim = Claim(kind, self._relation, None, sources=sources)

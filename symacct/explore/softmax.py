@@ -85,6 +85,7 @@ def _claim(sampled: Node) -> Claim:
 
 
 def _sampled_gaussian(m: object) -> Sampling:
+    """The sample of Gaussian noise that the bounds are about; AssumptionError for anything else."""
     usual = isinstance(m, Sampling) and m.fixed_adjacency == m.read_adjacency
     ratio = squared_ratio(m.mechanism) if isinstance(m, Sampling) else None
     if not isinstance(m, Sampling) or not usual or ratio is None:

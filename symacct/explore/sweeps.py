@@ -95,6 +95,7 @@ def _error(error: SymacctError) -> Answer:
 
 
 def _asked(accountant: Accountant, settings: Answer, m: Node, number: str) -> Answer:
+    """The answer to one question, or its error."""
     by = tuple(settings["by"]) if isinstance(settings["by"], list) else settings["by"]
     try:
         if settings["ask"] == "rdp":
@@ -173,6 +174,7 @@ class ResultsFile:
             raise
 
     def _opened(self) -> IO[bytes]:
+        """The file, which no other sweep may write meanwhile; StorageError if it cannot be had."""
         try:
             file = open(self.path, "a+b")  # noqa: SIM115  # it stays open for the whole sweep
         except OSError as error:
@@ -217,6 +219,7 @@ class ResultsFile:
             yield line
 
     def _add(self, line: bytes, number: int) -> None:
+        """Take the record of a line; StorageError for one that is not whole or is of no point."""
         content, _, digest = line.rpartition(_DIGEST)
         if digest != self._digest(content):
             raise self._foreign(

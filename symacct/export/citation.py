@@ -134,6 +134,7 @@ def each_work(source: Source) -> Iterator[Source]:
 
 
 def _entry(key: str, places: list[str]) -> str:
+    """The BibTeX entry of one work, with the places in it; a comment for what a user states."""
     work, note = WORKS.get(key), "; ".join(places)
     if key == SYMACCT.key:
         note = _SECTIONS.sub(_entitled, note).replace(_OUR_PATH, "")  # the entry names the file

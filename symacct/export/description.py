@@ -215,6 +215,8 @@ def _few_digits(x: sympy.Rational) -> sympy.Symbol:
 
 @cache
 def _spoken_printer() -> type[Any]:
+    """The class of SymPy printers that write a formula as a reader of text expects it."""
+
     class Spoken(printers()[0]):  # type: ignore[misc]  # made where SymPy is
         def _print_Symbol(self, symbol: sympy.Symbol) -> str:  # noqa: N802
             return "α" if symbol.name == "alpha" else str(super()._print_Symbol(symbol))

@@ -1162,6 +1162,7 @@ _SCALES = {"sigma", "b", "scale"}
 
 
 def _point(symbol: sympy.Symbol, at: Numeric | None) -> sympy.Expr:
+    """The point of the expansion, by default ∞ for a scale of noise, 1 for the order, else 0."""
     if at is None:
         if symbol == ALPHA:
             return sympy.S.One
@@ -1175,6 +1176,7 @@ def _point(symbol: sympy.Symbol, at: Numeric | None) -> sympy.Expr:
 
 
 def _asked_order(symbol: sympy.Symbol, alpha: Numeric | None) -> Order:
+    """The Rényi order of the expansion, which stays open if the variable is the order itself."""
     if symbol == ALPHA:
         if alpha is not None:
             raise DomainError("expansion in alpha: found an order too, needed none")
@@ -1336,7 +1338,7 @@ def claim_at_line(m: Node) -> Claim:
 
 
 def _line(m: Node) -> tuple[sympy.Expr, sympy.Expr]:
-    """ξ and ρ."""
+    """ξ and ρ of a curve that is the line ε(α) = ξ + ρα; DomainError for any other."""
     for node in m.walk():
         if not node.has_one_formula:
             raise DomainError(

@@ -163,6 +163,7 @@ def _at_order(m: Node, at: Order) -> Explanation:
 
 
 def _explain(evaluation: Evaluation, curve: NodeCurve, alpha: Order, count: int) -> Explanation:
+    """The explanation of a curve at an order, and of the parts that its theorem reads there."""
     node = curve.node
     claim = curve.claim(alpha)
     if isinstance(curve, LeafCurve):

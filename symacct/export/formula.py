@@ -386,6 +386,7 @@ class _Expansion:
         return e.func(*(self(argument, values) for argument in e.args))
 
     def _sum(self, e: sympy.Sum, values: Mapping[sympy.Expr, sympy.Expr]) -> sympy.Expr:
+        """The sum with its terms written out, which are counted against the limit of nodes."""
         ((index, *ends),) = e.limits
         first, last = (self(end, values) for end in ends)
         if not (first.is_Integer and last.is_Integer):

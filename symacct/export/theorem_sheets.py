@@ -101,6 +101,7 @@ class ListedTheorems:
             yield Labelled(_in_one(alike))
 
     def _index(self) -> Iterator[Part]:
+        """A line for each of many rows, cut to the width of the terminal."""
         from symacct.results.terminal import console  # which not every answer needs
 
         rows = self.rows
@@ -169,6 +170,7 @@ def _status(row: CatalogueRow, theorem: Theorem | None) -> str:
 
 
 def _proof(row: CatalogueRow, theorem: Theorem | None) -> str:
+    """Where the result is proved, or that it is not."""
     if row.status == REFUTED and row.paper in WORKS:
         if theorem is None:
             return "none; the note says why it is false"

@@ -201,6 +201,7 @@ def _guarantees(
 
 
 def _bibliography(sources: Iterable[Source]) -> Iterator[str]:
+    """The works that are cited, each once and in the order of first use."""
     keys = dict.fromkeys(
         each.key for source in sources for each in each_work(source) if each.key != STATED
     )

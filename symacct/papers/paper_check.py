@@ -349,6 +349,7 @@ def judged(
 def _verdict(
     direction: str, printed: Fraction, unit: Fraction, value: Fraction, kind: Kind
 ) -> Verdict:
+    """The verdict on the printed number for one value: see `judged`."""
     up, down = value <= printed < value + unit, printed <= value < printed + unit
     if direction in ("at most", "at least"):
         holds = value <= printed if direction == "at most" else value >= printed

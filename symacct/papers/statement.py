@@ -206,6 +206,7 @@ def _counted(count: int | str, what: str) -> str:
 
 
 def _sentences(guarantee: Guarantee, m: Node, digits: int, preface: str) -> Iterator[str]:
+    """The sentences: the guarantee, how it was found, what it assumes, and what computed it."""
     if preface:
         yield _preface(preface)
     epsilon, delta = (_number(x, digits) for x in (guarantee.epsilon, guarantee.delta))

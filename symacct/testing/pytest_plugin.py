@@ -65,6 +65,7 @@ class Verified(pytest.Item):
             raise NotSoundError(f"{self.peer}: {too_little(judgement.report)}")
 
     def _judgement(self) -> Judgement:
+        """The report on the peer, judged by the options of the run."""
         from symacct.verify import FULL, QUICK, adapters, verify
         from symacct.verify.peer import peers
         from symacct.verify.reporting.judgement import Judgement, KnownFindings, read

@@ -124,7 +124,7 @@ def regret(m: Node, mu: Bound, digits: int = _SEARCHED) -> Bound:
 
 
 def _searched(known: Profile, node: Node, error: Fraction, digits: int | None) -> Bound:
-    """By the profile."""
+    """The smallest μ that the profile allows for tests whose errors are at least `error`."""
     heights = HockeySticks(nearest_first(known)[0])
     kind = heights.kind if error else known.claim.kind  # of all tests the hull says as much
     claim = _claim(node, kind, *known.claim.sources)

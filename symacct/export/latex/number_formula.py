@@ -145,6 +145,7 @@ def _tex(number: str) -> str:
 
 
 def _by_profile(m: Node, names: Mapping[Any, str] | None, letter: str = r"\delta") -> Iterator[str]:
+    """The lines that say what δ(ε) of the exact profile is, with the two laws of each pair."""
     if (failing := failures(m)) is not None:
         yield from _by_profile(failing.rest, names, _OF_REST)
         yield (

@@ -69,6 +69,7 @@ class _Widths:
         return inside
 
     def one(self) -> float:
+        """The width of the next piece, with the groups that it takes."""
         piece = self.pieces[self.place]
         if piece == "{":
             return self.group()
