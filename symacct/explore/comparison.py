@@ -32,7 +32,7 @@ from symacct.kernel.exact import Numeric, Order, order, sympy
 from symacct.kernel.node import Node, as_node
 from symacct.kernel.parameters import given_delta
 from symacct.kernel.theorem_registry import PROVED, Theorem, is_about, theorems
-from symacct.results.screen import Part, Tabled
+from symacct.results.screen import Part, Tabled, aligned
 
 _RATIO_BITS = 128  # of the balls of a quotient of which five digits are shown
 _DIGITS = 6  # of a value in a table
@@ -162,11 +162,8 @@ class Comparison(tuple[_R, ...]):
         return made
 
     def __str__(self) -> str:
-        columns = list(zip(self.headers, *(row.cells for row in self), strict=True))
-        widths = [max(map(len, column)) for column in columns]
-        lines = zip(*columns, strict=True)
-        shown = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
-        return "\n".join([*shown, *self._faults(), f"relation: {self.about}"])
+        lines = aligned(self.headers, [row.cells for row in self])
+        return "\n".join([*lines, *self._faults(), f"relation: {self.about}"])
 
     def _screen_(self) -> Iterator[Part]:
         """The table with a column for the side of the truth, and why rows are silent."""

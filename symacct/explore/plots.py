@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 import re
-import textwrap
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
@@ -202,7 +201,6 @@ _STYLES: dict[Kind, dict[str, Any]] = {
 }
 _MARKERS = 12  # signs on a line, by which curves are told apart in grey
 _WIDE = 10  # an axis whose ends have a larger ratio is logarithmic
-_LETTERS = 14  # of a legend, in an inch
 _ROWS, _ROW = 4, 0.15  # where names of landmarks may begin, in heights of the axes
 _EVEN = 1.25  # the largest step of a grid that is even, over its smallest one
 _SHORT = 100  # and holds at least two powers of ten from this ratio on
@@ -237,7 +235,7 @@ class Drawing:
             self.axes.plot(
                 x,
                 y,
-                label=self._wrapped(line.label),
+                label=_plain(line.label),
                 color=colour,
                 markersize=4,
                 markevery=every,
@@ -272,13 +270,6 @@ class Drawing:
             )
             self._lines.append(below)
 
-    def _wrapped(self, label: str) -> str:
-        """The label in lines that are no wider than the picture, or than axes beside others."""
-        figure, place = self.axes.figure.canvas.figure, self.axes.get_position()
-        share = 1 - place.x0 if len(figure.axes) == 1 else place.width
-        letters = max(20, round(_LETTERS * share * figure.get_figwidth()))
-        return "\n".join(textwrap.wrap(_plain(label), letters, break_long_words=False))
-
     def mark(self, x: float, text: str) -> None:
         """A landmark on the horizontal axis."""
         self._marks.add((x, text))
@@ -293,7 +284,7 @@ class Drawing:
             else:
                 line.set_label(f"{text} ({x:g})")
         if len(beside) < len(self._marks):
-            legend_above(self.axes, self._wrapped(self._about))  # which makes the axes lower
+            legend_above(self.axes, _plain(self._about))  # which makes the axes lower
             for name in list(self.axes.texts):
                 name.remove()
             for x, text in beside:
@@ -350,7 +341,7 @@ class Drawing:
         for axis in (self.axes.xaxis, self.axes.yaxis):
             _name_few(axis)
         self.axes.grid(alpha=0.3)
-        legend_above(self.axes, self._wrapped(self._about))
+        legend_above(self.axes, _plain(self._about))
         if self._marks:
             self._draw_marks()
         return cast("Figure", self.axes.figure)  # the axes were made on a figure

@@ -50,7 +50,7 @@ from symacct.profile import Profile, profile_below
 from symacct.profile.answer import BestOfRuns
 from symacct.profile.below import products_below
 from symacct.profile.tradeoff import HockeySticks, largest_power, smallest_mu
-from symacct.results.screen import Note, Part, Tabled
+from symacct.results.screen import Note, Part, Tabled, aligned
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -582,10 +582,7 @@ class Risk:
         return [(name, most) for name, most, _ in self.rows if isinstance(most, str)]
 
     def __str__(self) -> str:
-        headers, rows = self.cells
-        columns = list(zip(headers, *rows, strict=True))
-        widths = [max(map(len, column)) for column in columns]
-        lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in [headers, *rows]]
+        lines = aligned(*self.cells)
         lines.append(f"relation: {about(self.node, self._relation)}")
         lines += map(wrapped, listed(self.words))
         return "\n".join([*lines, self.note] if self.note else lines)

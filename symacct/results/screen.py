@@ -50,5 +50,12 @@ class Verbatim:
     is_dim: bool = False
 
 
+def aligned(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of a table as plain text, each column as wide as its widest cell."""
+    lines = [headers, *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
+
+
 #: A part of a screen; a cell is a sentence, which is wrapped between words.
 Part: TypeAlias = Tabled | Labelled | Branch | Note | Verbatim | Cell
