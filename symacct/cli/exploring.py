@@ -30,7 +30,7 @@ from symacct.cli.frame import (
     print_note,
     refuse,
     show,
-    writing,
+    write,
 )
 from symacct.explore.calibration import Calibration, calibrate, calibrate_risk
 from symacct.explore.comparison import Comparison, compare, compare_epsilon
@@ -273,8 +273,7 @@ def reference_command(
         if file == "-":
             click.echo(text, nl=False)
         elif file is not None:
-            with writing(file):
-                Path(file).write_text(text, encoding="utf-8")
+            write(file, text)
     errors = [row["error"] for row in table.rows if "error" in row]
     if errors:
         counted = f"{len(errors):,} of {len(table.rows):,} rows have"

@@ -509,6 +509,12 @@ def refuse(beside: str, *names: str) -> None:
             raise InputError(f"found {option.opts[0]} {beside}")
 
 
+def write(file: str | Path, text: str) -> None:
+    """Write the text to a file."""
+    with writing(file):
+        Path(file).write_text(text, encoding="utf-8")
+
+
 @contextlib.contextmanager
 def writing(file: str | Path) -> Iterator[None]:
     """InputError for a file that cannot be written."""
@@ -530,15 +536,19 @@ def in_numbers(text: str) -> Node:
     return m
 
 
+def pairs_of(option: str, texts: Iterable[str], needed: str) -> Iterator[tuple[str, str]]:
+    """The two sides of each NAME=VALUE of an option; InputError says what is needed."""
+    for text in texts:
+        name, equals, value = map(str.strip, text.partition("="))
+        if not equals:
+            raise InputError(f"{option}: found {echo(text)}, needed {needed}")
+        yield name, value
+
+
 def axes_of(option: str, texts: Iterable[str]) -> dict[str, list[str]]:
     """The values by the names of all NAME=VALUES of an option, each of which is given once."""
     axes: dict[str, list[str]] = {}
-    for text in texts:
-        name, equals, values = map(str.strip, text.partition("="))
-        if not equals:
-            raise InputError(
-                f"{option}: found {echo(text)}, needed NAME=VALUES such as sigma=1,2,5"
-            )
+    for name, values in pairs_of(option, texts, "NAME=VALUES such as sigma=1,2,5"):
         if name in axes:
             raise InputError(f"{option}: found {name} twice, needed all its values in one")
         axes[name] = grid(values)

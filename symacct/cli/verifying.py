@@ -22,11 +22,12 @@ from symacct.cli.frame import (
     print_note,
     refuse,
     show,
+    write,
     writing,
 )
+from symacct.evidence import vectors
 from symacct.evidence.certificates import FORMS
 from symacct.evidence.certificates.document import of_the_reported
-from symacct.evidence.vectors import write
 from symacct.explore.sweeps import NEEDED
 from symacct.kernel.accountant import asked_of
 from symacct.kernel.deadline import progress, tell_so_far
@@ -195,8 +196,7 @@ def _refuse_unwritable(file: str | None) -> None:
 
 def _write(file: str | None, text: str) -> None:
     if file is not None:
-        with writing(file):
-            Path(file).write_text(f"{text}\n", encoding="utf-8")
+        write(file, f"{text}\n")
 
 
 @command("certificate", "delta epsilon conversion orders by seconds", prints_json=False)
@@ -237,8 +237,7 @@ def certificate_command(
     if out is None:
         click.echo(text, nl=False)
         return
-    with writing(out):
-        out.write_text(text, encoding="utf-8")
+    write(out, text)
     checked = {"json": f"python checker/check.py {out}"}.get(
         form, "Coq, as docs/certificates.md says,"
     )
@@ -292,7 +291,7 @@ def check_command(
         raise SystemExit(checked.status)
 
 
-@command("vectors", "seed", write, prints_json=False, epilog=None)
+@command("vectors", "seed", vectors.write, prints_json=False, epilog=None)
 def vectors_command(
     out: Annotated[str, Like(metavar="DIR")] = "vectors",
     only: Annotated[tuple[str, ...], Like(metavar="FILE")] = (),
@@ -313,7 +312,7 @@ def vectors_command(
     seed: The questions are drawn by this seed.
     """
     with writing(out):
-        written = write(Path(out), only, seed)
+        written = vectors.write(Path(out), only, seed)
     for path in written:
         click.echo(path)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,6 +20,7 @@ from symacct.cli.frame import (
     command,
     in_numbers,
     one_of,
+    pairs_of,
     print_note,
     refuse,
     text_reply,
@@ -181,7 +182,8 @@ def latex_command(
         one_of("latex", alpha=alpha, delta=delta, epsilon=epsilon)
     if not is_of_number:
         refuse("without --delta or --epsilon, needed one of them", "conversion", "rdp")
-    m, names = parse_open(expr), _named(name)
+    m = parse_open(expr)
+    names = dict(pairs_of("--name", name, "SYMBOL=LATEX such as gamma=q"))
     if document:
         written = paper(m, None if alpha is None else grid(alpha), delta, names, by=by)
     elif not is_of_number:
@@ -214,17 +216,6 @@ def _of_number(m: Node, guarantee: Guarantee, names: dict[str, str], by: By) -> 
         how = PrivacyReport(guarantee).how
         print_note(f"Note: this is the formula of the Rényi curve ε(α). Of the number: {how}")
         return latex(m, None, names, by)
-
-
-def _named(pairs: Iterable[str]) -> dict[str, str]:
-    """The mapping that --name gamma=q gives."""
-    names = {}
-    for pair in pairs:
-        symbol, equals, tex = pair.partition("=")
-        if not equals:
-            raise InputError(f"--name: found {echo(pair)}, needed SYMBOL=LATEX such as gamma=q")
-        names[symbol.strip()] = tex
-    return names
 
 
 @command("table", "by also digits", prints_json=False)
